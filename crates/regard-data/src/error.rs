@@ -1,0 +1,134 @@
+//! What can go wrong, said so that the reader can mend it: where, what, what was expected.
+
+use std::path::{Path, PathBuf};
+
+/// The result of everything here that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error of this crate.
+///
+/// The text of an error names the place and the expectation in one line; [`Error::hint`] says
+/// what to do about it, where something can be said.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file could not be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// A file was read but does not say what its format asks for.
+    #[error("{}{}: {}{reason}", path.display(), at_line(*line), of_field(field))]
+    Parse {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1; 0 where the error is not on one line.
+        line: usize,
+        /// The field (a column, a keyword); empty where there is none.
+        field: String,
+        /// What was found and what was expected.
+        reason: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
+    /// A solution breaks a constraint of its instance.
+    #[error("not a solution: {reason}")]
+    Infeasible {
+        /// The first constraint that is violated, with the nodes concerned.
+        reason: String,
+    },
+    /// A value given by the caller is outside what is possible.
+    #[error("{what}: {reason}")]
+    Invalid {
+        /// What was given.
+        what: String,
+        /// Why it cannot be taken, and what can.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// What to do about the error, in one line, where something useful can be said.
+    #[must_use]
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::Parse { hint, .. } => hint.as_deref(),
+            Self::Io { source, .. } => match source.kind() {
+                std::io::ErrorKind::NotFound => Some("check the path; it is relative to the current folder"),
+                std::io::ErrorKind::IsADirectory => Some("name a file inside the folder"),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// A file that could not be read or written.
+    pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
+        Self::Io { path: path.to_path_buf(), source }
+    }
+
+    /// A malformed file; `line` 0 means the file as a whole.
+    pub(crate) fn parse(path: &Path, line: usize, reason: impl Into<String>) -> Self {
+        Self::Parse { path: path.to_path_buf(), line, field: String::new(), reason: reason.into(), hint: None }
+    }
+
+    /// A value that cannot be taken.
+    pub(crate) fn invalid(what: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Invalid { what: what.into(), reason: reason.into() }
+    }
+
+    /// The same error, naming the field it is about.
+    pub(crate) fn in_field(mut self, name: impl Into<String>) -> Self {
+        if let Self::Parse { field, .. } = &mut self {
+            *field = name.into();
+        }
+        self
+    }
+
+    /// The same error with a hint.
+    pub(crate) fn with_hint(mut self, text: impl Into<String>) -> Self {
+        if let Self::Parse { hint, .. } = &mut self {
+            *hint = Some(text.into());
+        }
+        self
+    }
+}
+
+fn at_line(line: usize) -> String {
+    if line == 0 { String::new() } else { format!(":{line}") }
+}
+
+fn of_field(field: &str) -> String {
+    if field.is_empty() { String::new() } else { format!("field `{field}`: ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_names_file_line_and_field() {
+        let error = Error::parse(Path::new("cities.csv"), 7, "found `abc`, expected a number")
+            .in_field("x")
+            .with_hint("use a decimal point");
+        assert_eq!(error.to_string(), "cities.csv:7: field `x`: found `abc`, expected a number");
+        assert_eq!(error.hint(), Some("use a decimal point"));
+    }
+
+    #[test]
+    fn text_without_line_or_field_leaves_them_out() {
+        let error = Error::parse(Path::new("a.tsp"), 0, "has no DIMENSION");
+        assert_eq!(error.to_string(), "a.tsp: has no DIMENSION");
+        assert_eq!(error.hint(), None);
+    }
+
+    #[test]
+    fn a_missing_file_has_a_hint() {
+        let error = Error::io(Path::new("none.tsp"), std::io::ErrorKind::NotFound.into());
+        assert!(error.to_string().starts_with("none.tsp: "));
+        assert!(error.hint().is_some());
+    }
+}

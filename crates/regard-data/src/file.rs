@@ -1,0 +1,133 @@
+//! Reading whole files, and writing them so that a reader never sees half of one.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use crate::{Error, Result};
+
+/// Reads a text file; bytes that are not UTF-8 (old files have Latin-1 comments) become `U+FFFD`,
+/// and a byte order mark at the start is dropped.
+///
+/// # Errors
+/// [`Error::Io`] when the file cannot be read.
+pub fn read_text(path: impl AsRef<Path>) -> Result<String> {
+    let path = path.as_ref();
+    let bytes = std::fs::read(path).map_err(|source| Error::io(path, source))?;
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+    };
+    Ok(match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    })
+}
+
+/// Writes a file under a temporary name beside `path` and renames it when it is complete.
+///
+/// `fill` receives a buffered writer. When it fails, or the disk is full, what stood at `path`
+/// before is untouched and the temporary file is removed. A path that exists and is not a regular
+/// file (a pipe, `/dev/stdout`) is written directly, since renaming would replace it.
+///
+/// # Errors
+/// [`Error::Io`] naming `path`.
+pub fn write_atomic<F>(path: impl AsRef<Path>, fill: F) -> Result<()>
+where
+    F: FnOnce(&mut dyn Write) -> io::Result<()>,
+{
+    let path = path.as_ref();
+    let special = std::fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
+    let written = if special { write_directly(path, fill) } else { write_and_rename(path, fill) };
+    written.map_err(|source| Error::io(path, source))
+}
+
+fn write_directly<F>(path: &Path, fill: F) -> io::Result<()>
+where
+    F: FnOnce(&mut dyn Write) -> io::Result<()>,
+{
+    let mut writer = BufWriter::new(File::options().write(true).open(path)?);
+    fill(&mut writer)?;
+    writer.flush()
+}
+
+fn write_and_rename<F>(path: &Path, fill: F) -> io::Result<()>
+where
+    F: FnOnce(&mut dyn Write) -> io::Result<()>,
+{
+    let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"))?;
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let mut prefix = OsString::from(".");
+    prefix.push(name);
+    prefix.push("-");
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(".partial");
+    // A temporary file is private by default; the finished one should follow the user's umask.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let temporary = builder.tempfile_in(folder)?;
+    let mut writer = BufWriter::new(temporary);
+    fill(&mut writer)?;
+    let temporary = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
+    temporary.as_file().sync_all()?;
+    temporary.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_write_leaves_the_old_file_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        write_atomic(&path, |w| w.write_all(b"old")).unwrap();
+        let failed = write_atomic(&path, |w| {
+            w.write_all(b"half")?;
+            Err(io::Error::other("no more"))
+        });
+        assert!(failed.unwrap_err().to_string().ends_with("a.txt: no more"));
+        assert_eq!(read_text(&path).unwrap(), "old");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_missing_folder_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("none").join("a.txt");
+        let error = write_atomic(&path, |w| w.write_all(b"x")).unwrap_err();
+        assert!(error.to_string().contains("none"), "{error}");
+    }
+
+    #[test]
+    fn latin_1_and_byte_order_marks_are_survived() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        std::fs::write(&path, b"\xef\xbb\xbfM\xfcnchen").unwrap();
+        assert_eq!(read_text(&path).unwrap(), "M\u{fffd}nchen");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_written_file_is_readable_by_others_as_the_umask_says() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (ours, plain) = (folder.path().join("a"), folder.path().join("b"));
+        write_atomic(&ours, |w| w.write_all(b"x")).unwrap();
+        std::fs::write(&plain, b"x").unwrap();
+        let mode = |p: &Path| std::fs::metadata(p).unwrap().permissions().mode();
+        assert_eq!(mode(&ours), mode(&plain));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_is_written_to_not_replaced() {
+        write_atomic("/dev/null", |w| w.write_all(b"x")).unwrap();
+        assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
+    }
+}

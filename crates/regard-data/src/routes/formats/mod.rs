@@ -1,0 +1,102 @@
+//! Files of routing instances and tours.
+
+pub mod best_known;
+pub mod csv;
+pub mod tour;
+pub mod tsplib;
+
+#[cfg(test)]
+mod suite;
+
+use std::path::Path;
+
+use crate::Result;
+use crate::file::read_text;
+use crate::routes::tsp::Tsp;
+
+/// Reads an instance with its best-known cost, if one is found ([`best_known`]).
+///
+/// A name ending in `.tsp` is read as [`tsplib`], one in `.csv` as [`csv`]; of any other name the
+/// content decides.
+///
+/// # Errors
+/// [`Error::Io`](crate::Error::Io) when the file cannot be read, and
+/// [`Error::Parse`](crate::Error::Parse) with file, line and expectation when it is malformed.
+pub fn read(path: impl AsRef<Path>) -> Result<Tsp> {
+    let path = path.as_ref();
+    let text = read_text(path)?;
+    let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
+    let instance = match extension.as_deref() {
+        Some("tsp") => tsplib::parse(&text, path)?,
+        Some("csv") => csv::parse(&text, path)?,
+        _ if tsplib::looks_like(&text) => tsplib::parse(&text, path)?,
+        _ => csv::parse(&text, path)?,
+    };
+    let best = best_known::find(path, &instance)?;
+    Ok(instance.with_best_known(best))
+}
+
+/// The name of a file without folder and extension; the name of an instance that has none.
+fn stem(path: &Path) -> String {
+    path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// A number as people write it in a file: finite, and not so large that distances overflow.
+fn number(token: &str) -> Option<f64> {
+    token.parse().ok().filter(|v| super::tsp::is_coordinate(*v))
+}
+
+/// Text of a file as it can stand in a one-line message: cut, without control characters.
+fn shown(token: &str) -> String {
+    const LONGEST: usize = 40;
+    let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let mut text: String = token.chars().take(LONGEST).map(clean).collect();
+    if token.chars().nth(LONGEST).is_some() {
+        text.push_str("...");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_as(name: &str, content: &str) -> Result<Tsp> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        read(&path)
+    }
+
+    const TSPLIB: &str = "NAME: t\nDIMENSION: 1\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 0 0\n";
+
+    #[test]
+    fn the_name_decides_then_the_content() {
+        assert_eq!(read_as("a.TSP", TSPLIB).unwrap().metric_name(), "EUC_2D");
+        assert_eq!(read_as("a.txt", TSPLIB).unwrap().metric_name(), "EUC_2D");
+        assert_eq!(read_as("a.csv", "x,y\n1,2\n").unwrap().metric_name(), "euclidean");
+        assert_eq!(read_as("a", "x,y\n1,2\n").unwrap().metric_name(), "euclidean");
+    }
+
+    #[test]
+    fn a_missing_file_is_an_io_error() {
+        let error = read("no/such/file.tsp").unwrap_err();
+        assert!(matches!(error, crate::Error::Io { .. }));
+        assert!(error.to_string().contains("file.tsp"));
+    }
+
+    #[test]
+    fn numbers_must_be_finite_and_moderate() {
+        assert_eq!(number("1.0e+02"), Some(100.0));
+        assert_eq!(number("-.5"), Some(-0.5));
+        for bad in ["", "nan", "inf", "1e999", "1e101", "1,5", "0x10"] {
+            assert_eq!(number(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn long_or_binary_tokens_are_tamed_in_messages() {
+        assert_eq!(shown("a\u{7}b"), "a\u{fffd}b");
+        assert!(shown(&"x".repeat(100)).ends_with("x..."));
+    }
+}

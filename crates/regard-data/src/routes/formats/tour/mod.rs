@@ -1,0 +1,128 @@
+//! TSPLIB95 tour files (`.tour`): node ids under `TOUR_SECTION`, ended by -1 or the end.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::shown;
+use crate::file::{read_text, write_atomic};
+use crate::routes::tsp::Tsp;
+use crate::{Error, Result};
+
+/// Reads a tour of `instance`: indices of nodes in the order of the file.
+///
+/// Every id is one of the instance's; whether each occurs once is for [`Tsp::check`] to say.
+///
+/// # Errors
+/// [`Error::Io`] when the file cannot be read, [`Error::Parse`] when it is no tour file, belongs
+/// to an instance of another size, names an unknown node or holds several tours.
+pub fn read(path: impl AsRef<Path>, instance: &Tsp) -> Result<Vec<usize>> {
+    let path = path.as_ref();
+    parse(&read_text(path)?, path, instance)
+}
+
+/// Reads a tour from its text; `path` names it in errors. See [`read`].
+///
+/// # Errors
+/// As [`read`], without those of the file system.
+pub fn parse(text: &str, path: &Path, instance: &Tsp) -> Result<Vec<usize>> {
+    let trimmed = |raw| str::trim_matches(raw, |c: char| c.is_whitespace() || c == '\u{1a}');
+    let mut lines = text.lines().map(trimmed).enumerate().map(|(at, content)| (at + 1, content));
+    read_header(&mut lines, path, instance)?;
+    let index: HashMap<&str, usize> = instance.ids().iter().enumerate().map(|(i, id)| (id.as_str(), i)).collect();
+    let mut tour = Vec::new();
+    let mut ended = false;
+    for (line, content) in lines {
+        // An id may contain spaces, so a line is tried as a whole first.
+        let words = match index.contains_key(content) {
+            true => vec![content],
+            false => content.split_whitespace().collect(),
+        };
+        for word in words {
+            match (word, index.get(word)) {
+                ("EOF" | "eof", None) => return Ok(tour),
+                ("-1", None) => ended = true,
+                _ if ended => {
+                    let reason = format!("found `{}` after the end of the tour (-1), expected one tour", shown(word));
+                    return Err(Error::parse(path, line, reason));
+                }
+                (_, Some(node)) => tour.push(*node),
+                (_, None) => return Err(unknown(path, line, word, instance)),
+            }
+        }
+    }
+    Ok(tour)
+}
+
+/// Writes `tour` with the ids of the file and its cost as the comment, under a temporary name
+/// first.
+///
+/// # Errors
+/// [`Error::Infeasible`] when it is not a tour of `instance`, [`Error::Invalid`] when an id
+/// cannot stand in a tour file, [`Error::Io`] when the file cannot be written.
+pub fn write(path: impl AsRef<Path>, instance: &Tsp, tour: &[usize]) -> Result<()> {
+    let text = render(instance, tour)?;
+    write_atomic(path, |w| w.write_all(text.as_bytes()))
+}
+
+/// The text of a tour file. See [`write()`].
+///
+/// # Errors
+/// As [`write()`], without those of the file system.
+pub fn render(instance: &Tsp, tour: &[usize]) -> Result<String> {
+    instance.check(tour)?;
+    if let Some(bad) = instance.ids().iter().find(|id| !is_writable(id)) {
+        let reason = format!("`{}` cannot stand in a tour file", shown(bad));
+        return Err(Error::invalid("node id", reason));
+    }
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut text = format!("NAME : {}.tour\n", one_line(instance.name()));
+    let length = format!("Length {} {}", instance.cost(tour), instance.unit());
+    text.push_str(&format!("COMMENT : {}\n", length.trim_end()));
+    text.push_str(&format!("TYPE : TOUR\nDIMENSION : {}\nTOUR_SECTION\n", tour.len()));
+    for &node in tour {
+        text.push_str(&instance.ids()[node]);
+        text.push('\n');
+    }
+    text.push_str("-1\nEOF\n");
+    Ok(text)
+}
+
+/// Whether an id reads back: not a mark of the format, and a line of its own.
+fn is_writable(id: &str) -> bool {
+    let plain = !id.contains(|c: char| c.is_control());
+    plain && !id.is_empty() && id.trim() == id && !matches!(id, "-1" | "EOF" | "eof")
+}
+
+/// Reads up to and with `TOUR_SECTION`.
+fn read_header<'a>(lines: &mut impl Iterator<Item = (usize, &'a str)>, path: &Path, instance: &Tsp) -> Result<()> {
+    for (line, content) in lines {
+        let (keyword, value) = content.split_once(':').unwrap_or((content, ""));
+        let (keyword, value) = (keyword.trim().to_ascii_uppercase(), value.trim());
+        let error = |reason: String| Error::parse(path, line, reason).in_field(&*keyword);
+        match keyword.as_str() {
+            "TOUR_SECTION" => return Ok(()),
+            "TYPE" if !value.to_ascii_uppercase().starts_with("TOUR") => {
+                return Err(error(format!("found `{}`, expected TOUR", shown(value))));
+            }
+            "DIMENSION" if value.parse() != Ok(instance.len()) => {
+                let (found, name, n) = (shown(value), instance.name(), instance.len());
+                let reason = format!("found `{found}`, expected {n}, the nodes of {name}");
+                return Err(error(reason).with_hint("the tour belongs to another instance"));
+            }
+            _ => {}
+        }
+    }
+    let error = Error::parse(path, 0, "has no TOUR_SECTION");
+    Err(error.with_hint("expected a TSPLIB tour: `TOUR_SECTION`, node ids, -1"))
+}
+
+fn unknown(path: &Path, line: usize, word: &str, instance: &Tsp) -> Error {
+    let ids = instance.ids();
+    let (first, last) = (ids.first().map_or("", |i| i), ids.last().map_or("", |i| i));
+    let reason = format!("found `{}`, expected a node of {}", shown(word), instance.name());
+    let error = Error::parse(path, line, reason).in_field("TOUR_SECTION");
+    error.with_hint(format!("its {} ids run from `{}` to `{}`", ids.len(), shown(first), shown(last)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! The lines of a TSPLIB file, sorted into keywords with values and sections with rows.
+
+use std::path::Path;
+
+use super::super::shown;
+use crate::{Error, Result};
+
+/// Keywords of TSPLIB95 that carry a value; others are accepted with a colon and ignored.
+const KEYWORDS: [&str; 10] = [
+    "NAME",
+    "TYPE",
+    "COMMENT",
+    "DIMENSION",
+    "CAPACITY",
+    "EDGE_WEIGHT_TYPE",
+    "EDGE_WEIGHT_FORMAT",
+    "EDGE_DATA_FORMAT",
+    "NODE_COORD_TYPE",
+    "DISPLAY_DATA_TYPE",
+];
+
+/// `KEYWORD : value`.
+pub(super) struct Entry<'a> {
+    pub(super) line: usize,
+    pub(super) keyword: String,
+    pub(super) value: &'a str,
+}
+
+/// `KEYWORD_SECTION` and the rows below it, without empty ones.
+pub(super) struct Section<'a> {
+    pub(super) line: usize,
+    pub(super) keyword: String,
+    pub(super) rows: Vec<(usize, &'a str)>,
+}
+
+/// A file sorted into keywords and sections.
+pub(super) struct Layout<'a> {
+    pub(super) path: &'a Path,
+    pub(super) entries: Vec<Entry<'a>>,
+    pub(super) sections: Vec<Section<'a>>,
+}
+
+impl<'a> Layout<'a> {
+    /// Sorts the lines of `text` up to `EOF` or the end.
+    pub(super) fn of(text: &'a str, path: &'a Path) -> Result<Self> {
+        let mut layout = Self { path, entries: Vec::new(), sections: Vec::new() };
+        // Rows belong to the last section until a keyword ends it.
+        let mut in_section = false;
+        for (at, raw) in text.lines().enumerate() {
+            let (line, content) = (at + 1, trimmed(raw));
+            if content.is_empty() {
+                continue;
+            }
+            let (keyword, value) = split(content);
+            if keyword == "EOF" {
+                break;
+            } else if keyword.ends_with("_SECTION") {
+                layout.open(line, keyword, value)?;
+                in_section = true;
+            } else if is_entry(&keyword, content) {
+                layout.entries.push(Entry { line, keyword, value });
+                in_section = false;
+            } else if let (true, Some(section)) = (in_section, layout.sections.last_mut()) {
+                section.rows.push((line, content));
+            } else {
+                return Err(layout.stray(line, content));
+            }
+        }
+        Ok(layout)
+    }
+
+    fn open(&mut self, line: usize, keyword: String, value: &'a str) -> Result<()> {
+        if let Some(first) = self.section(&keyword) {
+            let reason = format!("occurs a second time, first on line {}", first.line);
+            return Err(self.error(line, reason).in_field(keyword));
+        }
+        let rows = if value.is_empty() { Vec::new() } else { vec![(line, value)] };
+        self.sections.push(Section { line, keyword, rows });
+        Ok(())
+    }
+
+    fn stray(&self, line: usize, content: &str) -> Error {
+        let reason = format!("found `{}`, expected `KEYWORD : value` or a section", shown(content));
+        self.error(line, reason).with_hint("a TSPLIB file starts with NAME, TYPE, DIMENSION, EDGE_WEIGHT_TYPE")
+    }
+
+    /// The section of that name.
+    pub(super) fn section(&self, keyword: &str) -> Option<&Section<'a>> {
+        self.sections.iter().find(|s| s.keyword == keyword)
+    }
+
+    /// The only entry of that name.
+    pub(super) fn entry(&self, keyword: &str) -> Result<Option<&Entry<'a>>> {
+        let mut all = self.entries.iter().filter(|e| e.keyword == keyword);
+        let first = all.next();
+        if let (Some(first), Some(second)) = (first, all.next()) {
+            let reason = format!("is given a second time, first on line {}", first.line);
+            return Err(self.error(second.line, reason).in_field(keyword));
+        }
+        Ok(first)
+    }
+
+    /// An error of this file; line 0 for the file as a whole.
+    pub(super) fn error(&self, line: usize, reason: impl Into<String>) -> Error {
+        Error::parse(self.path, line, reason)
+    }
+}
+
+/// Whether a line starts as TSPLIB lines do.
+pub(super) fn is_keyword_line(content: &str) -> bool {
+    let (keyword, _) = split(trimmed(content));
+    keyword.ends_with("_SECTION") || KEYWORDS.contains(&keyword.as_str())
+}
+
+/// Without surrounding white space and the end-of-file mark of DOS.
+fn trimmed(raw: &str) -> &str {
+    raw.trim_matches(|c: char| c.is_whitespace() || c == '\u{1a}')
+}
+
+/// The first word in capitals and what follows it and a colon or equals sign.
+fn split(content: &str) -> (String, &str) {
+    let end = content.find(|c: char| c.is_whitespace() || c == ':' || c == '=').unwrap_or(content.len());
+    let (word, rest) = content.split_at(end);
+    let rest = rest.trim_start();
+    let value = rest.strip_prefix([':', '=']).unwrap_or(rest);
+    (word.to_ascii_uppercase(), value.trim())
+}
+
+/// Known keywords need no colon; unknown ones do, and start with a letter, which no row does.
+fn is_entry(keyword: &str, content: &str) -> bool {
+    KEYWORDS.contains(&keyword) || (content.contains(':') && keyword.starts_with(|c: char| c.is_ascii_alphabetic()))
+}

@@ -1,0 +1,104 @@
+//! Statistics of a sample: mean, deviation, standard error, gap to a reference.
+
+/// Mean of the values; NaN when there are none.
+#[must_use]
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Sample variance (divided by n - 1), two passes; 0 for fewer than two values.
+#[must_use]
+pub fn variance(values: &[f64]) -> f64 {
+    if values.len() < 2 {
+        return 0.0;
+    }
+    let center = mean(values);
+    values.iter().map(|v| (v - center).powi(2)).sum::<f64>() / (values.len() - 1) as f64
+}
+
+/// Sample standard deviation (divided by n - 1); 0 for fewer than two values.
+#[must_use]
+pub fn standard_deviation(values: &[f64]) -> f64 {
+    variance(values).sqrt()
+}
+
+/// Standard error of the mean: the sample deviation over the square root of n; 0 for fewer than
+/// two values.
+#[must_use]
+pub fn standard_error(values: &[f64]) -> f64 {
+    if values.len() < 2 {
+        return 0.0;
+    }
+    standard_deviation(values) / (values.len() as f64).sqrt()
+}
+
+/// How much worse `cost` is than `reference`, as a fraction of the reference (0.05 is 5 %).
+///
+/// `None` when the reference is 0, where no fraction exists, unless the cost is 0 too.
+#[must_use]
+pub fn gap(cost: f64, reference: f64) -> Option<f64> {
+    if reference != 0.0 {
+        Some((cost - reference) / reference.abs())
+    } else if cost == 0.0 {
+        Some(0.0)
+    } else {
+        None
+    }
+}
+
+/// Count, mean and spread of a sample.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Summary {
+    /// Number of values.
+    pub count: usize,
+    /// Mean; NaN when there are no values.
+    pub mean: f64,
+    /// Sample standard deviation (n - 1).
+    pub standard_deviation: f64,
+    /// Standard error of the mean.
+    pub standard_error: f64,
+}
+
+impl Summary {
+    /// Summary of the values.
+    ///
+    /// ```
+    /// let s = regard_data::stats::Summary::of(&[1.0, 2.0, 3.0, 4.0]);
+    /// assert_eq!(s.mean, 2.5);
+    /// assert!((s.standard_error - 0.6454972243679028).abs() < 1e-15);
+    /// ```
+    #[must_use]
+    pub fn of(values: &[f64]) -> Self {
+        Self {
+            count: values.len(),
+            mean: mean(values),
+            standard_deviation: standard_deviation(values),
+            standard_error: standard_error(values),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_value_has_no_spread_and_none_has_no_mean() {
+        assert_eq!(standard_error(&[5.0]), 0.0);
+        assert_eq!(standard_deviation(&[]), 0.0);
+        assert!(mean(&[]).is_nan());
+    }
+
+    #[test]
+    fn two_passes_keep_digits_far_from_zero() {
+        let values = [1e9 + 1.0, 1e9 + 2.0, 1e9 + 3.0];
+        assert_eq!(variance(&values), 1.0);
+    }
+
+    #[test]
+    fn gap_is_a_fraction_of_the_reference() {
+        assert_eq!(gap(105.0, 100.0), Some(0.05));
+        assert_eq!(gap(0.0, 0.0), Some(0.0));
+        assert_eq!(gap(1.0, 0.0), None);
+    }
+}

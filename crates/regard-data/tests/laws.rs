@@ -1,0 +1,119 @@
+//! Laws of instances, tours and generators, on random ones.
+
+use proptest::prelude::*;
+use regard_data::random::numpy::NumpyLegacy;
+use regard_data::routes::generate;
+use regard_data::routes::metric::Metric;
+use regard_data::routes::tsp::Tsp;
+
+/// Points within TSPLIB's usual range, some on top of one another.
+fn points() -> impl Strategy<Value = Vec<[f64; 3]>> {
+    let coordinate = prop_oneof![-90.0..90.0f64, (-5..5i32).prop_map(f64::from)];
+    prop::collection::vec(prop::array::uniform3(coordinate), 1..40)
+}
+
+fn metric() -> impl Strategy<Value = Metric> {
+    use Metric::{Att, Ceil2d, Euc2d, Euc3d, Euclidean, Geo, GreatCircleKm, Man2d, Man3d, Max2d, Max3d};
+    prop::sample::select(vec![Euclidean, Euc2d, Euc3d, Max2d, Max3d, Man2d, Man3d, Ceil2d, Att, Geo, GreatCircleKm])
+}
+
+/// An instance with a random tour of it.
+fn toured() -> impl Strategy<Value = (Tsp, Vec<usize>)> {
+    (points(), metric()).prop_flat_map(|(points, metric)| {
+        let tour = Just((0..points.len()).collect::<Vec<_>>()).prop_shuffle();
+        tour.prop_map(move |tour| (Tsp::new("law", metric.clone(), points.clone()).unwrap(), tour))
+    })
+}
+
+/// Equal but for the rounding of sums in another order.
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-12 * a.abs().max(1.0)
+}
+
+proptest! {
+    #[test]
+    fn cost_does_not_depend_on_start_or_direction((instance, tour) in toured(), turn in 0usize..40) {
+        let mut other = tour.clone();
+        other.rotate_left(turn % tour.len());
+        prop_assert!(near(instance.cost(&tour), instance.cost(&other)));
+        other.reverse();
+        prop_assert!(near(instance.cost(&tour), instance.cost(&other)));
+    }
+
+    #[test]
+    fn distances_are_symmetric_and_not_negative((instance, _) in toured()) {
+        for i in 0..instance.len() {
+            prop_assert_eq!(instance.distance(i, i), 0.0);
+            for j in 0..i {
+                let d = instance.distance(i, j);
+                prop_assert!(d >= 0.0 && d == instance.distance(j, i));
+            }
+        }
+    }
+
+    #[test]
+    fn the_checker_accepts_tours_and_rejects_mutations((instance, tour) in toured(), at in 0usize..40, to in 0usize..45) {
+        prop_assert!(instance.check(&tour).is_ok());
+        let at = at % tour.len();
+        let mut changed = tour.clone();
+        changed[at] = to;
+        prop_assert_eq!(instance.check(&changed).is_ok(), to == tour[at]);
+        let mut shorter = tour.clone();
+        shorter.remove(at);
+        prop_assert!(instance.check(&shorter).is_err());
+        let mut longer = tour.clone();
+        longer.insert(at, tour[at]);
+        prop_assert!(instance.check(&longer).is_err());
+    }
+
+    #[test]
+    fn the_unit_square_is_filled_by_one_factor((instance, _) in toured()) {
+        let (places, square) = (instance.places(), instance.unit_square());
+        prop_assert!(square.iter().flatten().all(|v| (0.0..=1.0).contains(v)));
+        let extent = |k: usize| {
+            let values = || places.iter().map(|p| p[k]);
+            values().fold(f64::MIN, f64::max) - values().fold(f64::MAX, f64::min)
+        };
+        let side = extent(0).max(extent(1));
+        if side == 0.0 {
+            prop_assert!(square.iter().flatten().all(|v| *v == 0.0));
+        } else {
+            for (a, b) in square.iter().zip(places).skip(1) {
+                for k in 0..2 {
+                    let (ours, theirs) = (f64::from(a[k] - square[0][k]), (b[k] - places[0][k]) / side);
+                    prop_assert!((ours - theirs).abs() < 1e-6);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn tsplib_keeps_every_distance((instance, tour) in toured()) {
+        use regard_data::routes::formats::{csv, tsplib};
+        let again = match tsplib::render(&instance) {
+            Ok(text) => tsplib::parse(&text, "law.tsp".as_ref()).unwrap(),
+            Err(_) => csv::parse(&csv::render(&instance).unwrap(), "law.csv".as_ref()).unwrap(),
+        };
+        prop_assert_eq!(again.metric(), instance.metric());
+        prop_assert_eq!(again.cost(&tour), instance.cost(&tour));
+    }
+
+    #[test]
+    fn numpy_integers_stay_in_their_range(seed in any::<u32>(), low in any::<i64>(), width in 1u64..) {
+        let high = i64::try_from((i128::from(low) + i128::from(width)).min(i128::from(i64::MAX))).unwrap();
+        prop_assume!(low < high);
+        let mut random = NumpyLegacy::new(seed);
+        for _ in 0..5 {
+            let drawn = random.randint(low, high);
+            prop_assert!(low <= drawn && drawn < high);
+            prop_assert!((0.0..1.0).contains(&random.uniform()));
+        }
+    }
+
+    #[test]
+    fn generated_sets_are_prefixes_and_inside(seed in any::<u64>(), n in 0usize..30) {
+        let many = generate::uniform(seed, 3, n);
+        prop_assert_eq!(&many[..2], &generate::uniform(seed, 2, n)[..]);
+        prop_assert!(many.iter().flatten().flatten().all(|v| (0.0..1.0).contains(v)));
+    }
+}

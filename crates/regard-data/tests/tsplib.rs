@@ -1,0 +1,80 @@
+//! Every TSPLIB file of the shared data, and its optimal tours.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use regard_data::routes::formats;
+
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    found.retain(|path| path.to_string_lossy().ends_with(ending));
+    found.sort();
+    found
+}
+
+/// Rows of `best_known.csv`, read by position of the header rather than by the reader under test.
+fn listed(folder: &Path) -> Vec<(String, usize, f64)> {
+    let text = std::fs::read_to_string(folder.join("best_known.csv")).unwrap();
+    let mut rows = text.lines().map(|l| l.split(',').map(str::trim).collect::<Vec<_>>());
+    let header = rows.next().unwrap();
+    let column = |name: &str| header.iter().position(|h| *h == name).unwrap();
+    let (name, dimension, bks) = (column("name"), column("dimension"), column("bks"));
+    rows.filter(|row| row.len() == header.len())
+        .map(|row| (row[name].to_owned(), row[dimension].parse().unwrap(), row[bks].parse().unwrap()))
+        .collect()
+}
+
+#[test]
+fn every_file_is_read_and_has_its_size_and_best_known_cost() {
+    let Some(folder) = support::shared("data/routes/tsplib") else {
+        return;
+    };
+    let table = listed(&folder);
+    let all = files(&folder, ".tsp");
+    assert!(!all.is_empty());
+    for path in all {
+        let instance = formats::read(&path).unwrap();
+        let stem = path.file_stem().unwrap().to_str().unwrap();
+        let (_, dimension, bks) = table.iter().find(|row| row.0 == stem).unwrap();
+        assert_eq!((instance.len(), instance.best_known()), (*dimension, Some(*bks)), "{stem}");
+        let identity: Vec<usize> = (0..instance.len()).collect();
+        assert!(instance.cost(&identity) >= *bks, "{stem}");
+        let square = instance.unit_square();
+        assert_eq!(square.len(), instance.len());
+        assert!(square.iter().flatten().all(|v| (0.0..=1.0).contains(v)), "{stem}");
+        assert!(square.iter().flatten().any(|v| *v == 1.0), "{stem}");
+    }
+}
+
+#[test]
+fn every_optimal_tour_costs_its_best_known_value() {
+    let Some(folder) = support::shared("data/routes/tsplib") else {
+        return;
+    };
+    let tours = files(&folder.join("opt_tour"), ".tour");
+    assert!(!tours.is_empty());
+    for path in tours {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let stem = name.split('.').next().unwrap();
+        let instance = formats::read(folder.join(format!("{stem}.tsp"))).unwrap();
+        let tour = formats::tour::read(&path, &instance).unwrap();
+        instance.check(&tour).unwrap();
+        assert_eq!(Some(instance.cost(&tour)), instance.best_known(), "{name}");
+    }
+}
+
+#[test]
+fn every_file_survives_being_written() {
+    let Some(folder) = support::shared("data/routes/tsplib") else {
+        return;
+    };
+    for path in files(&folder, ".tsp") {
+        let instance = formats::read(&path).unwrap();
+        let text = formats::tsplib::render(&instance).unwrap();
+        let again = formats::tsplib::parse(&text, &path).unwrap();
+        assert_eq!(again.ids(), instance.ids());
+        let identity: Vec<usize> = (0..instance.len()).collect();
+        assert_eq!(again.cost(&identity), instance.cost(&identity), "{}", path.display());
+    }
+}
