@@ -1,0 +1,177 @@
+//! Matrix products with fused epilogues: the engine under every other kernel.
+//!
+//! `C[m, n] = A[m, k] · B[k, n]`, then an [`Epilogue`] while the result is still in registers.
+//! One register tile is [`ROWS`] rows by as many columns as the register file bears (6 × 64 with
+//! AVX-512, 6 × 16 with AVX2). `B` is read in panels of that many columns: either packed once
+//! ([`Panels`]) or in place from a row-major matrix.
+
+mod epilogue;
+mod panels;
+mod tile;
+
+pub(crate) use epilogue::{Accumulate, AddResidual, Bias, BiasRelu, BiasResidual, Epilogue, ReluGate, Residual, Store};
+pub(crate) use panels::{Panels, panel_width};
+
+use pulp::Simd;
+use tile::{Edge, Full, Masked, tile};
+
+/// Left factor: element `(i, p)` stands at `data[i · row + p · col]`.
+#[derive(Clone, Copy)]
+pub(crate) struct Lhs<'a> {
+    pub(crate) data: &'a [f32],
+    pub(crate) row: usize,
+    pub(crate) col: usize,
+}
+
+impl<'a> Lhs<'a> {
+    /// Row-major matrix with `row` floats from one row to the next.
+    pub(crate) fn rows(data: &'a [f32], row: usize) -> Self {
+        Self { data, row, col: 1 }
+    }
+
+    /// The transpose of a row-major matrix with `row` floats from one row to the next.
+    pub(crate) fn transposed(data: &'a [f32], row: usize) -> Self {
+        Self { data, row: 1, col: row }
+    }
+}
+
+/// Right factor: element `(p, j)` stands at
+/// `data[(j / panel_width) · panel + p · row + j % panel_width]`.
+#[derive(Clone, Copy)]
+pub(crate) struct Rhs<'a> {
+    data: &'a [f32],
+    row: usize,
+    panel: usize,
+}
+
+impl<'a> Rhs<'a> {
+    /// Row-major matrix, read in place, with `row` floats from one row to the next.
+    pub(crate) fn rows<S: Simd>(data: &'a [f32], row: usize) -> Self {
+        Self { data, row, panel: panel_width::<S>() }
+    }
+}
+
+/// Size of a product: `m` rows, `n` columns, `k` terms a sum.
+#[derive(Clone, Copy)]
+pub(crate) struct Size {
+    pub(crate) m: usize,
+    pub(crate) n: usize,
+    pub(crate) k: usize,
+}
+
+/// Rows of a register tile.
+const ROWS: usize = 6;
+/// Rows of the narrow tile that is one register wide.
+const NARROW: usize = 12;
+
+/// `C = epilogue(A · B)`; `c` is row-major with `ldc` floats from row to row.
+///
+/// # Panics
+/// If a slice is too short for its matrix.
+#[inline(always)]
+pub(crate) fn gemm<S: Simd, E: Epilogue<S>>(
+    simd: S,
+    size: Size,
+    a: Lhs<'_>,
+    b: Rhs<'_>,
+    c: &mut [f32],
+    ldc: usize,
+    epilogue: E,
+) {
+    let Size { m, n, k } = size;
+    if m == 0 || n == 0 {
+        return;
+    }
+    assert!(k == 0 || a.data.len() > (m - 1) * a.row + (k - 1) * a.col, "left factor too short");
+    let width = panel_width::<S>();
+    let last = (n - 1) / width;
+    assert!(k == 0 || b.data.len() > last * b.panel + (k - 1) * b.row + (n - 1) % width, "right factor too short");
+    assert!(c.len() > (m - 1) * ldc + n - 1 && (ldc >= n || m == 1), "result too short");
+    epilogue.check(m, n);
+    // A function of its own: the tile loops are compiled once per epilogue, not once per caller.
+    simd.vectorize(Product { simd, size, a, b, c: c.as_mut_ptr(), ldc, epilogue });
+}
+
+struct Product<'a, S, E> {
+    simd: S,
+    size: Size,
+    a: Lhs<'a>,
+    b: Rhs<'a>,
+    c: *mut f32,
+    ldc: usize,
+    epilogue: E,
+}
+
+impl<S: Simd, E: Epilogue<S>> pulp::WithSimd for Product<'_, S, E> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<T: Simd>(self, _: T) {
+        let (width, lanes) = (panel_width::<S>(), S::F32_LANES);
+        let mut column = 0;
+        while column + width <= self.size.n {
+            if const { S::REGISTER_COUNT >= 32 } {
+                self.columns::<4, ROWS, Full>(column, Full);
+            } else {
+                self.columns::<2, ROWS, Full>(column, Full);
+            }
+            column += width;
+        }
+        while column + lanes <= self.size.n {
+            self.columns::<1, NARROW, Full>(column, Full);
+            column += lanes;
+        }
+        if column < self.size.n {
+            let mask = self.simd.mask_between_m32s(0, (self.size.n - column) as u32);
+            self.columns::<1, NARROW, Masked<S>>(column, Masked(mask));
+        }
+    }
+}
+
+impl<S: Simd, E: Epilogue<S>> Product<'_, S, E> {
+    /// All rows of `VECTORS` registers of columns from `column` on.
+    #[inline(always)]
+    fn columns<const VECTORS: usize, const TALL: usize, G: Edge<S>>(&self, column: usize, edge: G) {
+        let m = self.size.m;
+        let mut row = 0;
+        while row + TALL <= m {
+            self.rows::<TALL, VECTORS, G>(row, column, edge);
+            row += TALL;
+        }
+        while row + 4 <= m {
+            self.rows::<4, VECTORS, G>(row, column, edge);
+            row += 4;
+        }
+        if row + 2 <= m {
+            self.rows::<2, VECTORS, G>(row, column, edge);
+            row += 2;
+        }
+        if row < m {
+            self.rows::<1, VECTORS, G>(row, column, edge);
+        }
+    }
+
+    #[inline(always)]
+    fn rows<const R: usize, const VECTORS: usize, G: Edge<S>>(&self, row: usize, column: usize, edge: G) {
+        let width = panel_width::<S>();
+        let b = &self.b.data[(column / width) * self.b.panel + column % width..];
+        let a = &self.a.data[row * self.a.row..];
+        // SAFETY: `gemm` checked that the whole product lies inside the slices; this tile's rows
+        // and columns are inside the product, and `edge` bars lanes beyond the last column.
+        unsafe {
+            tile::<S, R, VECTORS, E, G>(
+                self.simd,
+                self.size.k,
+                (a.as_ptr(), self.a.row, self.a.col),
+                (b.as_ptr(), self.b.row),
+                (self.c, self.ldc),
+                (row, column),
+                &self.epilogue,
+                edge,
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,22 @@
+//! CPU kernels of `regard`, on plain slices: matrix products, attention, pointer, norms,
+//! feed-forward, the two encoder sub-layers (forward and backward) and the routing rollout.
+//!
+//! Nothing here knows a tensor library. Every kernel is generic over the SIMD width through
+//! [`pulp`]; the widest instruction set of the machine is chosen once at run time ([`simd`]).
+//! All numbers are `f32`, all arrays row-major, heads stay inside the width
+//! (`[batch, length, heads · head_width]`), so nothing is ever transposed in memory by a caller.
+//!
+//! The order of every sum is a function of the shapes alone, never of the number of threads:
+//! the same input gives the same bits with one thread and with sixteen.
+
+pub mod attention;
+pub mod buffer;
+pub mod feed_forward;
+mod gemm;
+pub mod norm;
+pub mod peak;
+pub mod pointer;
+pub mod rollout;
+pub mod simd;
+pub mod sublayer;
+mod vector;

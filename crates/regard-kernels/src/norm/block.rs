@@ -1,0 +1,263 @@
+//! Normalisation of one block of rows, forward and backward.
+
+use pulp::Simd;
+
+use super::{Moments, Norm, NormKind, Rows};
+use crate::vector::{split, split_mut};
+
+/// Mean and sum of squared deviations of every column of `x`, in two passes.
+#[inline(always)]
+fn column_moments<S: Simd>(simd: S, x: &[f32], width: usize, mean: &mut [f32], squares: &mut [f32]) {
+    let count = x.len() / width;
+    mean.fill(0.0);
+    squares.fill(0.0);
+    crate::vector::column_sums(simd, x, width, count, mean);
+    crate::vector::scale(simd, 1.0 / count as f32, mean);
+    for row in x.chunks_exact(width) {
+        let (x, x_rest) = split::<S>(row);
+        let (m, m_rest) = split::<S>(mean);
+        let (s, s_rest) = split_mut::<S>(squares);
+        for ((x, m), s) in x.iter().zip(m).zip(s) {
+            let d = simd.sub_f32s(*x, *m);
+            *s = simd.mul_add_f32s(d, d, *s);
+        }
+        for ((x, m), s) in x_rest.iter().zip(m_rest).zip(s_rest) {
+            *s += (x - m) * (x - m);
+        }
+    }
+}
+
+/// `out = (x − mean) · rstd · gamma + beta` for every row.
+#[inline(always)]
+fn affine_columns<S: Simd>(simd: S, norm: &Norm<'_>, (mean, rstd): (&[f32], &[f32]), x: &[f32], out: &mut [f32]) {
+    let width = norm.gamma.len();
+    let (mean, mean_rest) = split::<S>(mean);
+    let (rstd, rstd_rest) = split::<S>(rstd);
+    let (gamma, gamma_rest) = split::<S>(norm.gamma);
+    let (beta, beta_rest) = split::<S>(norm.beta);
+    for (x, out) in x.chunks_exact(width).zip(out.chunks_exact_mut(width)) {
+        let (x, x_rest) = split::<S>(x);
+        let (out, out_rest) = split_mut::<S>(out);
+        for j in 0..out.len() {
+            let normal = simd.mul_f32s(simd.sub_f32s(x[j], mean[j]), rstd[j]);
+            out[j] = simd.mul_add_f32s(normal, gamma[j], beta[j]);
+        }
+        for j in 0..out_rest.len() {
+            out_rest[j] = ((x_rest[j] - mean_rest[j]) * rstd_rest[j]).mul_add(gamma_rest[j], beta_rest[j]);
+        }
+    }
+}
+
+/// First pass over a block: what must be known before it can be normalised. For
+/// [`NormKind::Batch`] the block's column moments, else mean and reciprocal deviation of its
+/// instances or rows. `moments` is the block's `[2, slots]`.
+#[inline(always)]
+pub(crate) fn block_moments<S: Simd>(simd: S, norm: &Norm<'_>, rows: &Rows, x: &[f32], moments: &mut [f32]) {
+    let width = rows.width;
+    let (first, second) = moments.split_at_mut(rows.slots(norm.kind));
+    match norm.kind {
+        NormKind::Batch => column_moments(simd, x, width, first, second),
+        NormKind::Instance => {
+            let parts = first.chunks_exact_mut(width).zip(second.chunks_exact_mut(width));
+            for (x, (mean, rstd)) in x.chunks_exact(rows.nodes * width).zip(parts) {
+                column_moments(simd, x, width, mean, rstd);
+                for squares in rstd {
+                    *squares = 1.0 / (*squares / rows.nodes as f32 + norm.eps).sqrt();
+                }
+            }
+        }
+        NormKind::Layer => {
+            for (x, (mean, rstd)) in x.chunks_exact(width).zip(first.iter_mut().zip(second)) {
+                let ones = x.iter().sum::<f32>();
+                *mean = ones / width as f32;
+                let squares: f32 = x.iter().map(|x| (x - *mean) * (x - *mean)).sum();
+                *rstd = 1.0 / (squares / width as f32 + norm.eps).sqrt();
+            }
+        }
+    }
+}
+
+/// Second pass over block `index`: `out = norm(x)`.
+#[inline(always)]
+pub(crate) fn normalise_block<S: Simd>(
+    simd: S,
+    norm: &Norm<'_>,
+    rows: &Rows,
+    moments: (&[f32], &[f32]),
+    x: &[f32],
+    out: &mut [f32],
+) {
+    let width = rows.width;
+    match norm.kind {
+        NormKind::Batch => affine_columns(simd, norm, moments, x, out),
+        NormKind::Instance => {
+            let size = rows.nodes * width;
+            for (i, (x, out)) in x.chunks_exact(size).zip(out.chunks_exact_mut(size)).enumerate() {
+                let at = i * width..(i + 1) * width;
+                affine_columns(simd, norm, (&moments.0[at.clone()], &moments.1[at]), x, out);
+            }
+        }
+        NormKind::Layer => {
+            for (i, (x, out)) in x.chunks_exact(width).zip(out.chunks_exact_mut(width)).enumerate() {
+                let (mean, rstd) = (moments.0[i], moments.1[i]);
+                for (j, out) in out.iter_mut().enumerate() {
+                    *out = ((x[j] - mean) * rstd).mul_add(norm.gamma[j], norm.beta[j]);
+                }
+            }
+        }
+    }
+}
+
+impl Moments {
+    /// Means and reciprocal deviations that block `index` uses.
+    #[inline(always)]
+    pub(crate) fn of_block(&self, rows: &Rows, kind: NormKind, index: usize) -> (&[f32], &[f32]) {
+        match self {
+            Self::Columns { mean, rstd, .. } => (mean, rstd),
+            Self::Blocks(all) => {
+                let slots = rows.slots(kind);
+                all[index * 2 * slots..][..2 * slots].split_at(slots)
+            }
+        }
+    }
+}
+
+/// Per column: sum of the gradient, and of the gradient times the normalised value.
+#[derive(Clone, Debug)]
+pub(crate) struct NormSums {
+    pub(crate) plain: Vec<f32>,
+    pub(crate) weighted: Vec<f32>,
+}
+
+impl NormSums {
+    pub(crate) fn zeros(width: usize) -> Self {
+        Self { plain: vec![0.0; width], weighted: vec![0.0; width] }
+    }
+
+    /// Adds the sums of `grad` over rows of `x` normalised by `moments` per column.
+    #[inline(always)]
+    pub(crate) fn add<S: Simd>(&mut self, simd: S, (mean, rstd): (&[f32], &[f32]), x: &[f32], grad: &[f32]) {
+        let width = self.plain.len();
+        for (x, grad) in x.chunks_exact(width).zip(grad.chunks_exact(width)) {
+            let (x, x_rest) = split::<S>(x);
+            let (g, g_rest) = split::<S>(grad);
+            let (m, m_rest) = split::<S>(mean);
+            let (r, r_rest) = split::<S>(rstd);
+            let (plain, plain_rest) = split_mut::<S>(&mut self.plain);
+            let (weighted, weighted_rest) = split_mut::<S>(&mut self.weighted);
+            for j in 0..plain.len() {
+                let normal = simd.mul_f32s(simd.sub_f32s(x[j], m[j]), r[j]);
+                plain[j] = simd.add_f32s(plain[j], g[j]);
+                weighted[j] = simd.mul_add_f32s(g[j], normal, weighted[j]);
+            }
+            for j in 0..plain_rest.len() {
+                plain_rest[j] += g_rest[j];
+                weighted_rest[j] += g_rest[j] * (x_rest[j] - m_rest[j]) * r_rest[j];
+            }
+        }
+    }
+}
+
+/// `out = gamma · rstd · (grad − plain − normal · weighted)`, where `plain` and `weighted` are
+/// means over whatever the statistics were taken over.
+#[inline(always)]
+fn columns_backward<S: Simd>(
+    simd: S,
+    gamma: &[f32],
+    (mean, rstd): (&[f32], &[f32]),
+    (plain, weighted): (&[f32], &[f32]),
+    (x, grad): (&[f32], &[f32]),
+    out: &mut [f32],
+) {
+    let width = gamma.len();
+    let (gamma, gamma_rest) = split::<S>(gamma);
+    let (mean, mean_rest) = split::<S>(mean);
+    let (rstd, rstd_rest) = split::<S>(rstd);
+    let (plain, plain_rest) = split::<S>(plain);
+    let (weighted, weighted_rest) = split::<S>(weighted);
+    let rows = x.chunks_exact(width).zip(grad.chunks_exact(width));
+    for ((x, grad), out) in rows.zip(out.chunks_exact_mut(width)) {
+        let (x, x_rest) = split::<S>(x);
+        let (grad, grad_rest) = split::<S>(grad);
+        let (out, out_rest) = split_mut::<S>(out);
+        for j in 0..out.len() {
+            let normal = simd.mul_f32s(simd.sub_f32s(x[j], mean[j]), rstd[j]);
+            let centred = simd.sub_f32s(grad[j], plain[j]);
+            let inner = simd.sub_f32s(centred, simd.mul_f32s(normal, weighted[j]));
+            out[j] = simd.mul_f32s(simd.mul_f32s(gamma[j], rstd[j]), inner);
+        }
+        for j in 0..out_rest.len() {
+            let normal = (x_rest[j] - mean_rest[j]) * rstd_rest[j];
+            let inner = grad_rest[j] - plain_rest[j] - normal * weighted_rest[j];
+            out_rest[j] = gamma_rest[j] * rstd_rest[j] * inner;
+        }
+    }
+}
+
+/// Gradient of block `index`: `out` from `grad`, the gradient of the normalised block. `means` is
+/// what [`NormKind::Batch`] subtracts (zeros under running statistics); the other kinds find it
+/// themselves and add the gradients of gamma and beta to `sums`.
+#[inline(always)]
+pub(crate) fn backward_block<S: Simd>(
+    simd: S,
+    norm: &Norm<'_>,
+    rows: &Rows,
+    (mean, rstd): (&[f32], &[f32]),
+    means: (&[f32], &[f32]),
+    (x, grad): (&[f32], &[f32]),
+    out: &mut [f32],
+    sums: &mut NormSums,
+) {
+    let width = rows.width;
+    match norm.kind {
+        NormKind::Batch => columns_backward(simd, norm.gamma, (mean, rstd), means, (x, grad), out),
+        NormKind::Instance => {
+            let size = rows.nodes * width;
+            let parts = x.chunks_exact(size).zip(grad.chunks_exact(size)).zip(out.chunks_exact_mut(size));
+            let mut own = NormSums::zeros(width);
+            for (i, ((x, grad), out)) in parts.enumerate() {
+                let moments = (&mean[i * width..][..width], &rstd[i * width..][..width]);
+                own.plain.fill(0.0);
+                own.weighted.fill(0.0);
+                own.add(simd, moments, x, grad);
+                crate::vector::add_assign(simd, &own.plain, &mut sums.plain);
+                crate::vector::add_assign(simd, &own.weighted, &mut sums.weighted);
+                crate::vector::scale(simd, 1.0 / rows.nodes as f32, &mut own.plain);
+                crate::vector::scale(simd, 1.0 / rows.nodes as f32, &mut own.weighted);
+                columns_backward(simd, norm.gamma, moments, (&own.plain, &own.weighted), (x, grad), out);
+            }
+        }
+        NormKind::Layer => {
+            let parts = x.chunks_exact(width).zip(grad.chunks_exact(width)).zip(out.chunks_exact_mut(width));
+            for (i, ((x, grad), out)) in parts.enumerate() {
+                layer_row_backward(norm.gamma, mean[i], rstd[i], x, grad, out, sums);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn layer_row_backward(
+    gamma: &[f32],
+    mean: f32,
+    rstd: f32,
+    x: &[f32],
+    grad: &[f32],
+    out: &mut [f32],
+    sums: &mut NormSums,
+) {
+    let width = gamma.len();
+    let (mut plain, mut weighted) = (0.0, 0.0);
+    for j in 0..width {
+        let normal = (x[j] - mean) * rstd;
+        sums.plain[j] += grad[j];
+        sums.weighted[j] += grad[j] * normal;
+        plain += grad[j] * gamma[j];
+        weighted += grad[j] * gamma[j] * normal;
+    }
+    let (plain, weighted) = (plain / width as f32, weighted / width as f32);
+    for j in 0..width {
+        let normal = (x[j] - mean) * rstd;
+        out[j] = rstd * (grad[j] * gamma[j] - plain - normal * weighted);
+    }
+}

@@ -1,0 +1,196 @@
+//! The operation `norm(x + y)` on its own.
+
+use pulp::{Simd, WithSimd};
+use rayon::prelude::*;
+
+use super::{
+    BatchStatistics, Moments, Norm, NormSums, Rows, backward_block, batch_columns, block_moments, gradient_columns,
+    normalise_block,
+};
+use crate::{buffer::Workspace, simd, vector::add_assign};
+
+/// What the backward pass needs: `x + y` and its moments.
+#[derive(Debug)]
+pub struct ResidualNormSaved {
+    pub(crate) pre: Workspace,
+    pub(crate) moments: Moments,
+}
+
+struct Add<'a>(&'a [f32], &'a mut [f32]);
+
+impl WithSimd for Add<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        add_assign(simd, self.0, self.1);
+    }
+}
+
+struct BlockMoments<'a>(&'a Norm<'a>, &'a Rows, &'a [f32], &'a mut [f32]);
+
+impl WithSimd for BlockMoments<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        block_moments(simd, self.0, self.1, self.2, self.3);
+    }
+}
+
+struct NormaliseBlock<'a>(&'a Norm<'a>, &'a Rows, (&'a [f32], &'a [f32]), &'a [f32], &'a mut [f32]);
+
+impl WithSimd for NormaliseBlock<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        normalise_block(simd, self.0, self.1, self.2, self.3, self.4);
+    }
+}
+
+/// Turns per-block moments into what [`normalise_block`] uses.
+pub(crate) fn settle(norm: &Norm<'_>, rows: &Rows, blocks: Workspace) -> (Moments, Option<BatchStatistics>) {
+    if norm.needs_batch() {
+        let statistics = batch_columns(rows, &blocks);
+        let (mean, rstd) = norm.columns(Some(&statistics));
+        return (Moments::Columns { mean, rstd, own: true }, Some(statistics));
+    }
+    if norm.running.is_some() && norm.kind == super::NormKind::Batch {
+        let (mean, rstd) = norm.columns(None);
+        return (Moments::Columns { mean, rstd, own: false }, None);
+    }
+    (Moments::Blocks(blocks), None)
+}
+
+/// Normalises all blocks of `pre` into `out`, in parallel.
+pub(crate) fn normalise(norm: &Norm<'_>, rows: &Rows, moments: &Moments, pre: &[f32], out: &mut [f32]) {
+    let size = (rows.block() * rows.width).max(1);
+    pre.par_chunks(size).zip(out.par_chunks_mut(size)).enumerate().for_each(|(index, (pre, out))| {
+        simd::run(NormaliseBlock(norm, rows, moments.of_block(rows, norm.kind, index), pre, out));
+    });
+}
+
+/// `norm(x + y)` of `[batch, nodes, width]` arrays; statistics of the batch where they were taken.
+pub fn residual_norm(
+    rows: &Rows,
+    norm: &Norm<'_>,
+    x: &[f32],
+    y: &[f32],
+) -> (Vec<f32>, ResidualNormSaved, Option<BatchStatistics>) {
+    let size = (rows.block() * rows.width).max(1);
+    let slots = 2 * rows.slots(norm.kind);
+    let mut pre = Workspace::lease(x.len());
+    let mut blocks = Workspace::lease(rows.blocks() * slots);
+    let parts = pre.par_chunks_mut(size).zip(blocks.par_chunks_mut(slots.max(1)));
+    parts.zip(x.par_chunks(size).zip(y.par_chunks(size))).for_each(|((pre, moments), (x, y))| {
+        pre.copy_from_slice(x);
+        simd::run(Add(y, pre));
+        simd::run(BlockMoments(norm, rows, pre, moments));
+    });
+    let (moments, statistics) = settle(norm, rows, blocks);
+    let mut out = vec![0.0; x.len()];
+    normalise(norm, rows, &moments, &pre, &mut out);
+    (out, ResidualNormSaved { pre, moments }, statistics)
+}
+
+struct SumBlock<'a>((&'a [f32], &'a [f32]), &'a [f32], &'a [f32], &'a mut [f32]);
+
+impl WithSimd for SumBlock<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let width = self.3.len() / 2;
+        let mut sums = NormSums::zeros(width);
+        sums.add(simd, self.0, self.1, self.2);
+        self.3[..width].copy_from_slice(&sums.plain);
+        self.3[width..].copy_from_slice(&sums.weighted);
+    }
+}
+
+/// Column means that the backward pass of [`super::NormKind::Batch`] subtracts, and the gradients
+/// of gamma and beta.
+pub(crate) struct BatchMeans {
+    pub(crate) plain: Vec<f32>,
+    pub(crate) weighted: Vec<f32>,
+    pub(crate) gamma: Vec<f32>,
+    pub(crate) beta: Vec<f32>,
+}
+
+/// First phase of a backward pass: column sums over the batch. Zeros where the norm needs none.
+pub(crate) fn batch_means(rows: &Rows, moments: &Moments, pre: &[f32], grad: &[f32]) -> BatchMeans {
+    let width = rows.width;
+    let Moments::Columns { mean, rstd, own } = moments else {
+        let zeros = || vec![0.0; width];
+        return BatchMeans { plain: zeros(), weighted: zeros(), gamma: zeros(), beta: zeros() };
+    };
+    let size = (rows.block() * width).max(1);
+    let mut blocks = Workspace::lease(rows.blocks() * 2 * width);
+    let parts = pre.par_chunks(size).zip(grad.par_chunks(size));
+    blocks.par_chunks_mut((2 * width).max(1)).zip(parts).for_each(|(sums, (pre, grad))| {
+        simd::run(SumBlock((mean, rstd), pre, grad, sums));
+    });
+    let (plain, weighted) = gradient_columns(width, &blocks);
+    let share = if *own { 1.0 / rows.rows() as f64 } else { 0.0 };
+    let narrow = |sums: &[f64], factor: f64| sums.iter().map(|s| (s * factor) as f32).collect::<Vec<_>>();
+    BatchMeans {
+        gamma: narrow(&weighted, 1.0),
+        beta: narrow(&plain, 1.0),
+        plain: narrow(&plain, share),
+        weighted: narrow(&weighted, share),
+    }
+}
+
+struct Group<'a> {
+    norm: &'a Norm<'a>,
+    rows: &'a Rows,
+    saved: &'a ResidualNormSaved,
+    means: &'a BatchMeans,
+    grad: &'a [f32],
+    first: usize,
+    out: &'a mut [f32],
+}
+
+impl WithSimd for Group<'_> {
+    type Output = NormSums;
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> NormSums {
+        let Self { norm, rows, saved, means, grad, first, out } = self;
+        let size = rows.block() * rows.width;
+        let mut sums = NormSums::zeros(rows.width);
+        for (i, out) in out.chunks_mut(size.max(1)).enumerate() {
+            let index = first + i;
+            let at = index * size..index * size + out.len();
+            let moments = saved.moments.of_block(rows, norm.kind, index);
+            let data = (&saved.pre[at.clone()], &grad[at]);
+            backward_block(simd, norm, rows, moments, (&means.plain, &means.weighted), data, out, &mut sums);
+        }
+        sums
+    }
+}
+
+/// Gradients of [`residual_norm`]: of `x` (and equally of `y`), gamma and beta.
+pub fn residual_norm_backward(
+    rows: &Rows,
+    norm: &Norm<'_>,
+    saved: &ResidualNormSaved,
+    grad: &[f32],
+) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
+    let means = batch_means(rows, &saved.moments, &saved.pre, grad);
+    let mut out = vec![0.0; grad.len()];
+    let size = (rows.group() * rows.block() * rows.width).max(1);
+    let sums: Vec<NormSums> = out
+        .par_chunks_mut(size)
+        .enumerate()
+        .map(|(g, out)| simd::run(Group { norm, rows, saved, means: &means, grad, first: g * rows.group(), out }))
+        .collect();
+    let (gamma, beta) = merge_sums(means, &sums);
+    (out, gamma, beta)
+}
+
+/// Gradients of gamma and beta from the batch and from the groups, in order.
+pub(crate) fn merge_sums(means: BatchMeans, groups: &[NormSums]) -> (Vec<f32>, Vec<f32>) {
+    let BatchMeans { mut gamma, mut beta, .. } = means;
+    for sums in groups {
+        simd::run(Add(&sums.weighted, &mut gamma));
+        simd::run(Add(&sums.plain, &mut beta));
+    }
+    (gamma, beta)
+}

@@ -1,0 +1,99 @@
+//! Beam search.
+
+use pulp::{Simd, WithSimd};
+use rayon::prelude::*;
+
+use super::{
+    Outcome, Prepared, State,
+    decoder::Table,
+    step::{Scratch, logits},
+};
+use crate::{simd, vector::BARRED};
+
+/// Keeps the `width` most probable partial solutions at every step; per instance, the finished
+/// ones, most probable first. `starts[b]` is the initial state of instance `b`.
+///
+/// # Panics
+/// If `embeddings` is not `starts.len() · nodes · width` floats.
+pub fn beam<T: State + Clone>(
+    prepared: &Prepared,
+    nodes: usize,
+    embeddings: &[f32],
+    starts: Vec<T>,
+    width: usize,
+) -> Vec<Vec<Outcome<T>>> {
+    let row = nodes * prepared.width;
+    assert_eq!(embeddings.len(), starts.len() * row, "embeddings and instances");
+    starts
+        .into_par_iter()
+        .enumerate()
+        .map(|(b, state)| {
+            let start = Outcome { state, log_probability: 0.0 };
+            if row == 0 {
+                return vec![start];
+            }
+            let tables = prepared.tables(nodes, &embeddings[b * row..][..row]);
+            simd::run(Search { table: tables.of_instance(0), start, width: width.max(1) })
+        })
+        .collect()
+}
+
+struct Search<'a, T> {
+    table: Table<'a>,
+    start: Outcome<T>,
+    width: usize,
+}
+
+impl<T: State + Clone> WithSimd for Search<'_, T> {
+    type Output = Vec<Outcome<T>>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
+        let mut scratch = Scratch::new(&self.table);
+        let (nodes, mut rows) = (self.table.nodes, Vec::new());
+        let mut beam = vec![self.start];
+        while beam.iter().any(|entry| !entry.state.done()) {
+            rows.clear();
+            for entry in &beam {
+                if entry.state.done() {
+                    rows.resize(rows.len() + nodes, BARRED);
+                    continue;
+                }
+                let (_, lse) = logits(simd, &self.table, &entry.state, &mut scratch);
+                for logit in &scratch.logits[..nodes] {
+                    rows.push(*logit - lse);
+                }
+            }
+            beam = survivors(beam, &rows, self.width);
+        }
+        beam
+    }
+}
+
+/// The `width` most probable of all ways to go on from the entries of `beam`, whose
+/// log-probabilities of the next node are the rows of `log_probabilities [entries, nodes]`;
+/// −1e30 and below is barred. Finished entries stay as they are. Of equals the earlier entry and
+/// the smaller node come first.
+pub fn survivors<T: State + Clone>(beam: Vec<Outcome<T>>, log_probabilities: &[f32], width: usize) -> Vec<Outcome<T>> {
+    let nodes = log_probabilities.len() / beam.len().max(1);
+    let mut next: Vec<(f32, usize, Option<usize>)> = Vec::new();
+    for (index, entry) in beam.iter().enumerate() {
+        if entry.state.done() {
+            next.push((entry.log_probability, index, None));
+            continue;
+        }
+        let row = log_probabilities[index * nodes..][..nodes].iter().enumerate();
+        let open = row.filter(|(_, value)| **value > BARRED);
+        next.extend(open.map(|(node, value)| (entry.log_probability + value, index, Some(node))));
+    }
+    next.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)).then(a.2.cmp(&b.2)));
+    next.truncate(width);
+    let expand = |(log_probability, index, node): (f32, usize, Option<usize>)| {
+        let mut state = beam[index].state.clone();
+        if let Some(node) = node {
+            state.step(node);
+        }
+        Outcome { state, log_probability }
+    };
+    next.into_iter().map(expand).collect()
+}

@@ -1,0 +1,241 @@
+//! Weights of the decoder and the tables an instance gets from them.
+
+use pulp::{Simd, WithSimd};
+
+use crate::{
+    buffer::Workspace,
+    gemm::{Lhs, Panels, Size, Store, gemm},
+    simd,
+    vector::{column_sums, scale, transpose},
+};
+
+/// Weights of the decoder, matrices row-major `[in, out]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Decoder<'a> {
+    /// Width of embeddings and queries.
+    pub width: usize,
+    /// Heads of the glimpse; divides the width.
+    pub heads: usize,
+    /// Logits are `clip · tanh(·)`; 0 leaves them as they are.
+    pub clip: f32,
+    /// Keys of the glimpse, `[width, width]`.
+    pub glimpse_key: &'a [f32],
+    /// Values of the glimpse, `[width, width]`.
+    pub glimpse_value: &'a [f32],
+    /// Keys of the logits, `[width, width]`.
+    pub logit_key: &'a [f32],
+    /// Graph embedding to query, `[width, width]`.
+    pub fixed: &'a [f32],
+    /// Step context to query, `[context, width]`: rows for the first node's embedding where
+    /// `uses_first`, for the last node's, then one row a scalar.
+    pub step: &'a [f32],
+    /// Glimpse to logit query, `[width, width]`.
+    pub out: &'a [f32],
+    /// Stands for the embeddings of first and last node before the first step.
+    pub placeholder: Option<&'a [f32]>,
+    /// Whether the context holds the first node's embedding.
+    pub uses_first: bool,
+    /// Numbers of the context beside embeddings.
+    pub scalars: usize,
+}
+
+/// Weights packed for use on many instances.
+#[derive(Debug)]
+pub struct Prepared {
+    pub(super) width: usize,
+    pub(super) heads: usize,
+    pub(super) clip: f32,
+    pub(super) scalars: usize,
+    /// `[width, 4·width]`: glimpse keys (scaled), glimpse values, logit keys (output projection
+    /// and scale folded in), share as last node.
+    tables: Panels,
+    fixed: Panels,
+    /// `[width, width]`: share as first node.
+    first: Option<Vec<f32>>,
+    /// `[scalars, width]`.
+    scalar_rows: Vec<f32>,
+    /// Query share of the placeholder.
+    start: Vec<f32>,
+}
+
+impl Prepared {
+    /// Packs the weights of `decoder`.
+    ///
+    /// # Panics
+    /// If a matrix has not the size its documentation gives.
+    pub fn new(decoder: &Decoder<'_>) -> Self {
+        let d = decoder.width;
+        let square = [decoder.glimpse_key, decoder.glimpse_value, decoder.logit_key, decoder.fixed, decoder.out];
+        assert!(square.iter().all(|matrix| matrix.len() == d * d), "decoder matrices are [width, width]");
+        let embeddings = if decoder.uses_first { 2 } else { 1 };
+        assert_eq!(decoder.step.len(), (embeddings * d + decoder.scalars) * d, "step context is [context, width]");
+        let folded = folded_logit_keys(decoder);
+        let head_scale = 1.0 / ((d / decoder.heads) as f32).sqrt();
+        let last = &decoder.step[(embeddings - 1) * d * d..][..d * d];
+        let tables = Panels::pack(d, 4 * d, |p, j| match j / d {
+            0 => decoder.glimpse_key[p * d + j] * head_scale,
+            1 => decoder.glimpse_value[p * d + j - d],
+            2 => folded[p * d + j - 2 * d],
+            _ => last[p * d + j - 3 * d],
+        });
+        let mut start = vec![0.0; d];
+        for (row, weight) in decoder.placeholder.unwrap_or(&[]).iter().zip(decoder.step.chunks_exact(d)) {
+            start.iter_mut().zip(weight).for_each(|(sum, w)| *sum += row * w);
+        }
+        Self {
+            width: d,
+            heads: decoder.heads,
+            clip: decoder.clip,
+            scalars: decoder.scalars,
+            tables,
+            fixed: Panels::of(decoder.fixed, d, d),
+            first: decoder.uses_first.then(|| decoder.step[..d * d].to_vec()),
+            scalar_rows: decoder.step[embeddings * d * d..].to_vec(),
+            start,
+        }
+    }
+
+    /// Tables of `count` instances of `nodes` nodes, from their embeddings.
+    pub(super) fn tables<'a>(&'a self, nodes: usize, embeddings: &'a [f32]) -> Tables<'a> {
+        simd::run(Build { prepared: self, nodes, embeddings })
+    }
+}
+
+/// `logit_key · outᵀ / √width`: a logit is then one inner product of glimpse and node.
+fn folded_logit_keys(decoder: &Decoder<'_>) -> Vec<f32> {
+    let d = decoder.width;
+    let root = 1.0 / (d as f32).sqrt();
+    let out = Panels::of_transposed(decoder.out, d, d);
+    let mut folded = vec![0.0; d * d];
+    struct Fold<'a>(&'a [f32], &'a Panels, &'a mut [f32], usize);
+    impl WithSimd for Fold<'_> {
+        type Output = ();
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) {
+            let d = self.3;
+            gemm(simd, Size { m: d, n: d, k: d }, Lhs::rows(self.0, d), self.1.rhs(), self.2, d, Store);
+        }
+    }
+    simd::run(Fold(decoder.logit_key, &out, &mut folded, d));
+    folded.iter_mut().for_each(|x| *x *= root);
+    folded
+}
+
+/// What a step reads, for a block of instances.
+pub(super) struct Tables<'a> {
+    pub(super) prepared: &'a Prepared,
+    pub(super) nodes: usize,
+    /// Nodes rounded up to whole registers.
+    pub(super) padded: usize,
+    embeddings: &'a [f32],
+    /// `[instances, nodes, 4·width]`.
+    rows: Workspace,
+    /// `[instances, 2, width, padded]`: glimpse keys and logit keys, transposed.
+    columns: Workspace,
+    /// `[instances, width]`.
+    fixed: Workspace,
+}
+
+/// The tables of one instance.
+#[derive(Clone, Copy)]
+pub(super) struct Table<'a> {
+    pub(super) prepared: &'a Prepared,
+    pub(super) nodes: usize,
+    pub(super) padded: usize,
+    pub(super) glimpse_keys: &'a [f32],
+    pub(super) logit_keys: &'a [f32],
+    /// `[nodes, 4·width]`.
+    rows: &'a [f32],
+    fixed: &'a [f32],
+    embeddings: &'a [f32],
+}
+
+struct Build<'a> {
+    prepared: &'a Prepared,
+    nodes: usize,
+    embeddings: &'a [f32],
+}
+
+impl<'a> WithSimd for Build<'a> {
+    type Output = Tables<'a>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Tables<'a> {
+        let Self { prepared, nodes, embeddings } = self;
+        let d = prepared.width;
+        let padded = nodes.next_multiple_of(S::F32_LANES);
+        let all = embeddings.len() / d;
+        let count = all / nodes.max(1);
+        let mut rows = Workspace::lease(all * 4 * d);
+        let size = Size { m: all, n: 4 * d, k: d };
+        gemm(simd, size, Lhs::rows(embeddings, d), prepared.tables.rhs(), &mut rows, 4 * d, Store);
+        let mut columns = Workspace::lease(count * 2 * d * padded);
+        let mut mean = Workspace::zeros(count * d);
+        for b in 0..count {
+            let own = &rows[b * nodes * 4 * d..][..nodes * 4 * d];
+            let (keys, logits) = columns[b * 2 * d * padded..][..2 * d * padded].split_at_mut(d * padded);
+            transpose(own, 4 * d, nodes, d, padded, keys);
+            transpose(&own[2 * d..], 4 * d, nodes, d, padded, logits);
+            let mean = &mut mean[b * d..][..d];
+            column_sums(simd, &embeddings[b * nodes * d..], d, nodes, mean);
+            scale(simd, 1.0 / nodes as f32, mean);
+        }
+        let mut fixed = Workspace::lease(count * d);
+        let size = Size { m: count, n: d, k: d };
+        gemm(simd, size, Lhs::rows(&mean, d), prepared.fixed.rhs(), &mut fixed, d, Store);
+        Tables { prepared, nodes, padded, embeddings, rows, columns, fixed }
+    }
+}
+
+impl Tables<'_> {
+    pub(super) fn of_instance(&self, b: usize) -> Table<'_> {
+        let d = self.prepared.width;
+        let (keys, logits) = self.columns[b * 2 * d * self.padded..][..2 * d * self.padded].split_at(d * self.padded);
+        Table {
+            prepared: self.prepared,
+            nodes: self.nodes,
+            padded: self.padded,
+            glimpse_keys: keys,
+            logit_keys: logits,
+            rows: &self.rows[b * self.nodes * 4 * d..][..self.nodes * 4 * d],
+            fixed: &self.fixed[b * d..][..d],
+            embeddings: &self.embeddings[b * self.nodes * d..][..self.nodes * d],
+        }
+    }
+}
+
+impl Table<'_> {
+    /// The glimpse's value of `node`.
+    #[inline(always)]
+    pub(super) fn value(&self, node: usize) -> &[f32] {
+        let d = self.prepared.width;
+        &self.rows[node * 4 * d + d..][..d]
+    }
+
+    /// Query share that no step changes once the first node is known.
+    #[inline(always)]
+    pub(super) fn base<S: Simd>(&self, simd: S, first: Option<usize>, out: &mut [f32]) {
+        let d = self.prepared.width;
+        out.copy_from_slice(self.fixed);
+        if let (Some(matrix), Some(node)) = (&self.prepared.first, first) {
+            for (x, row) in self.embeddings[node * d..][..d].iter().zip(matrix.chunks_exact(d)) {
+                crate::vector::axpy(simd, *x, row, out);
+            }
+        }
+    }
+
+    /// The step's query from the base and what the state says.
+    #[inline(always)]
+    pub(super) fn query<S: Simd>(&self, simd: S, base: &[f32], last: Option<usize>, scalars: &[f32], out: &mut [f32]) {
+        let d = self.prepared.width;
+        out.copy_from_slice(base);
+        let share = match last {
+            Some(node) => &self.rows[node * 4 * d + 3 * d..][..d],
+            None => &self.prepared.start,
+        };
+        crate::vector::add_assign(simd, share, out);
+        for (x, row) in scalars.iter().zip(self.prepared.scalar_rows.chunks_exact(d)) {
+            crate::vector::axpy(simd, *x, row, out);
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! One step: query to logits.
+
+use pulp::Simd;
+
+use super::{State, decoder::Table};
+use crate::vector::{BARRED, exp, exponentials, maximum, split, split_mut, tanh};
+
+/// Scratch of one trajectory.
+pub(super) struct Scratch {
+    base: Vec<f32>,
+    /// The first node the base was made for; `None` before the base was made.
+    base_of: Option<Option<usize>>,
+    query: Vec<f32>,
+    glimpse: Vec<f32>,
+    /// `[heads, padded]`.
+    weights: Vec<f32>,
+    scalars: Vec<f32>,
+    open: Vec<bool>,
+    open_nodes: Vec<u32>,
+    /// 0 for open nodes, −∞ for the others and the padding.
+    barrier: Vec<f32>,
+    /// Clipped logits, −∞ where barred.
+    pub(super) logits: Vec<f32>,
+}
+
+impl Scratch {
+    pub(super) fn new(table: &Table<'_>) -> Self {
+        let prepared = table.prepared;
+        Self {
+            base: vec![0.0; prepared.width],
+            base_of: None,
+            query: vec![0.0; prepared.width],
+            glimpse: vec![0.0; prepared.width],
+            weights: vec![0.0; prepared.heads * table.padded],
+            scalars: vec![0.0; prepared.scalars],
+            open: vec![false; table.nodes],
+            open_nodes: Vec::with_capacity(table.nodes),
+            barrier: vec![f32::NEG_INFINITY; table.padded],
+            logits: vec![0.0; table.padded],
+        }
+    }
+
+    fn look<T: State>(&mut self, state: &T) {
+        state.allowed(&mut self.open);
+        state.scalars(&mut self.scalars);
+        self.open_nodes.clear();
+        for (node, (&open, barrier)) in self.open.iter().zip(&mut self.barrier).enumerate() {
+            *barrier = if open { 0.0 } else { f32::NEG_INFINITY };
+            if open {
+                self.open_nodes.push(node as u32);
+            }
+        }
+    }
+}
+
+/// Computes the logits of the next step into `scratch.logits`; returns their maximum and
+/// log-sum-exp.
+#[inline(always)]
+pub(super) fn logits<S: Simd, T: State>(simd: S, table: &Table<'_>, state: &T, scratch: &mut Scratch) -> (f32, f32) {
+    scratch.look(state);
+    let first = state.first();
+    if scratch.base_of != Some(first) {
+        table.base(simd, first, &mut scratch.base);
+        scratch.base_of = Some(first);
+    }
+    table.query(simd, &scratch.base, state.last(), &scratch.scalars, &mut scratch.query);
+    glimpse(simd, table, scratch);
+    products(simd, &scratch.glimpse, table.logit_keys, table.padded, &mut scratch.logits);
+    let (clip, barred) = (simd.splat_f32s(table.prepared.clip), simd.splat_f32s(f32::NEG_INFINITY));
+    let (zero, clipping) = (simd.splat_f32s(0.0), table.prepared.clip > 0.0);
+    for (logit, barrier) in split_mut::<S>(&mut scratch.logits).0.iter_mut().zip(split::<S>(&scratch.barrier).0) {
+        let open = simd.equal_f32s(*barrier, zero);
+        let clipped = if clipping { simd.mul_f32s(clip, tanh(simd, *logit)) } else { *logit };
+        *logit = simd.select_f32s(open, clipped, barred);
+    }
+    let max = maximum(simd, &scratch.logits);
+    let (top, limit) = (simd.splat_f32s(max), simd.splat_f32s(BARRED));
+    let mut sum = zero;
+    for logit in split::<S>(&scratch.logits).0 {
+        let open = simd.less_than_f32s(limit, *logit);
+        sum = simd.add_f32s(sum, simd.select_f32s(open, exp(simd, simd.sub_f32s(*logit, top)), zero));
+    }
+    (max, max + simd.reduce_sum_f32s(sum).ln())
+}
+
+/// Masked multi-head attention of the query over the nodes.
+#[inline(always)]
+fn glimpse<S: Simd>(simd: S, table: &Table<'_>, scratch: &mut Scratch) {
+    let (heads, width, padded) = (table.prepared.heads, table.prepared.width, table.padded);
+    let head = width / heads;
+    for h in 0..heads {
+        let keys = &table.glimpse_keys[h * head * padded..][..head * padded];
+        let weights = &mut scratch.weights[h * padded..][..padded];
+        products(simd, &scratch.query[h * head..][..head], keys, padded, weights);
+        crate::vector::add_assign(simd, &scratch.barrier, weights);
+        let max = maximum(simd, weights);
+        let inverse = 1.0 / exponentials(simd, weights, max);
+        crate::vector::scale(simd, inverse, weights);
+    }
+    scratch.glimpse.fill(0.0);
+    if head.is_multiple_of(S::F32_LANES) {
+        let registers = width / S::F32_LANES;
+        let mut from = 0;
+        while from < registers {
+            let count = (registers - from).min(8);
+            match count {
+                8 => weigh::<S, 8>(simd, table, scratch, from),
+                4..8 => weigh::<S, 4>(simd, table, scratch, from),
+                _ => weigh::<S, 1>(simd, table, scratch, from),
+            }
+            from += match count {
+                8 => 8,
+                4..8 => 4,
+                _ => 1,
+            };
+        }
+    } else {
+        for &node in &scratch.open_nodes {
+            let value = table.value(node as usize);
+            for h in 0..heads {
+                let weight = scratch.weights[h * padded + node as usize];
+                let at = h * head..(h + 1) * head;
+                for (sum, value) in scratch.glimpse[at.clone()].iter_mut().zip(&value[at]) {
+                    *sum = weight.mul_add(*value, *sum);
+                }
+            }
+        }
+    }
+}
+
+/// `R` registers of the glimpse from register `from` on: weighted sum of the open nodes' values.
+#[inline(always)]
+fn weigh<S: Simd, const R: usize>(simd: S, table: &Table<'_>, scratch: &mut Scratch, from: usize) {
+    let (padded, head) = (table.padded, table.prepared.width / table.prepared.heads);
+    let mut rows = [0; R];
+    for (r, row) in rows.iter_mut().enumerate() {
+        *row = (from + r) * S::F32_LANES / head * padded;
+    }
+    let mut sums = [simd.splat_f32s(0.0); R];
+    for &node in &scratch.open_nodes {
+        let node = node as usize;
+        let value = &split::<S>(table.value(node)).0[from..from + R];
+        for r in 0..R {
+            let weight = simd.splat_f32s(scratch.weights[rows[r] + node]);
+            sums[r] = simd.mul_add_f32s(weight, value[r], sums[r]);
+        }
+    }
+    split_mut::<S>(&mut scratch.glimpse).0[from..from + R].copy_from_slice(&sums);
+}
+
+/// `out[j] = Σ_c x[c] · table[c, j]` for a table of rows `padded` apart.
+#[inline(always)]
+fn products<S: Simd>(simd: S, x: &[f32], table: &[f32], padded: usize, out: &mut [f32]) {
+    let registers = padded / S::F32_LANES;
+    let mut from = 0;
+    while from < registers {
+        let left = registers - from;
+        // Few columns leave the adders idle between dependent sums: more rows side by side then.
+        let done = match left {
+            1 => strip::<S, 1, 8>(simd, x, table, padded, from, out),
+            2 | 3 => strip::<S, 2, 4>(simd, x, table, padded, from, out),
+            4..7 => strip::<S, 4, 2>(simd, x, table, padded, from, out),
+            _ => strip::<S, 7, 1>(simd, x, table, padded, from, out),
+        };
+        from += done;
+    }
+}
+
+/// `V` registers of [`products`], `U` rows side by side.
+#[inline(always)]
+fn strip<S: Simd, const V: usize, const U: usize>(
+    simd: S,
+    x: &[f32],
+    table: &[f32],
+    padded: usize,
+    from: usize,
+    out: &mut [f32],
+) -> usize {
+    let mut sums = [[simd.splat_f32s(0.0); V]; U];
+    let whole = x.len() / U * U;
+    for (x, rows) in x[..whole].chunks_exact(U).zip(table.chunks_exact(U * padded)) {
+        for u in 0..U {
+            let factor = simd.splat_f32s(x[u]);
+            let row = &split::<S>(&rows[u * padded..][..padded]).0[from..from + V];
+            for v in 0..V {
+                sums[u][v] = simd.mul_add_f32s(factor, row[v], sums[u][v]);
+            }
+        }
+    }
+    for c in whole..x.len() {
+        let factor = simd.splat_f32s(x[c]);
+        let row = &split::<S>(&table[c * padded..][..padded]).0[from..from + V];
+        for v in 0..V {
+            sums[0][v] = simd.mul_add_f32s(factor, row[v], sums[0][v]);
+        }
+    }
+    let out = &mut split_mut::<S>(out).0[from..from + V];
+    for (v, out) in out.iter_mut().enumerate() {
+        let mut sum = sums[0][v];
+        for other in &sums[1..] {
+            sum = simd.add_f32s(sum, other[v]);
+        }
+        *out = sum;
+    }
+    V
+}

@@ -1,0 +1,55 @@
+//! Which instruction set the kernels run on.
+//!
+//! The widest one the machine has is taken; `REGARD_SIMD=avx512|avx2|scalar` (read once) takes a
+//! narrower one, to compare or to track down a difference.
+
+use std::sync::OnceLock;
+
+use pulp::{Arch, Simd, WithSimd};
+
+static ARCH: OnceLock<Arch> = OnceLock::new();
+
+fn arch() -> Arch {
+    *ARCH.get_or_init(|| match std::env::var("REGARD_SIMD").as_deref() {
+        Ok("scalar") => Arch::Scalar,
+        #[cfg(target_arch = "x86_64")]
+        Ok("avx2") => pulp::x86::V3::try_new().map_or(Arch::Scalar, Arch::V3),
+        _ => Arch::new(),
+    })
+}
+
+/// Runs `op` with the instruction set chosen for this process.
+pub(crate) fn run<Op: WithSimd>(op: Op) -> Op::Output {
+    arch().dispatch(op)
+}
+
+/// Name of the instruction set in use: `avx512`, `avx2`, `neon` or `scalar`.
+pub fn level() -> &'static str {
+    struct Level;
+    impl WithSimd for Level {
+        type Output = (usize, usize);
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, _: S) -> Self::Output {
+            (S::F32_LANES, S::REGISTER_COUNT)
+        }
+    }
+    match run(Level) {
+        (16, _) => "avx512",
+        (8, _) => "avx2",
+        (4, _) => "neon",
+        _ => "scalar",
+    }
+}
+
+/// Number of `f32` lanes of one register of the instruction set in use.
+pub fn lanes() -> usize {
+    struct Lanes;
+    impl WithSimd for Lanes {
+        type Output = usize;
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, _: S) -> usize {
+            S::F32_LANES
+        }
+    }
+    run(Lanes)
+}

@@ -1,0 +1,186 @@
+//! `norm(x + attention(x))`, backward.
+
+use pulp::{Simd, WithSimd};
+use rayon::prelude::*;
+
+use super::{
+    attention::{AttentionLayer, AttentionSaved, AttentionWeights},
+    group::{Accumulators, total},
+};
+use crate::{
+    attention::{Cotangents, attend_backward, backward_scratch},
+    buffer::Workspace,
+    gemm::{Accumulate, AddResidual, Lhs, Panels, Rhs, Size, Store, gemm},
+    norm::{BatchMeans, Norm, NormSums, backward_block, batch_means, merge_sums},
+    simd,
+};
+
+/// Gradients of the sub-layer, each in the shape of what it belongs to.
+#[derive(Debug)]
+pub struct AttentionGradients {
+    /// Of the input.
+    pub x: Vec<f32>,
+    /// Of the query projection.
+    pub query: Vec<f32>,
+    /// Of the key projection.
+    pub key: Vec<f32>,
+    /// Of the value projection.
+    pub value: Vec<f32>,
+    /// Of the output projection.
+    pub out: Vec<f32>,
+    /// Of the norm's factor.
+    pub gamma: Vec<f32>,
+    /// Of the norm's shift.
+    pub beta: Vec<f32>,
+}
+
+struct Shared<'a> {
+    layer: &'a AttentionLayer,
+    norm: &'a Norm<'a>,
+    saved: &'a AttentionSaved,
+    means: &'a BatchMeans,
+    /// Transposed projections `[projected, width]` and output `[width, values]`.
+    projections: &'a Panels,
+    output: &'a Panels,
+    x: &'a [f32],
+    grad: &'a [f32],
+}
+
+struct Group<'a> {
+    shared: &'a Shared<'a>,
+    first: usize,
+    out: &'a mut [f32],
+}
+
+impl WithSimd for Group<'_> {
+    type Output = Accumulators<2>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Accumulators<2> {
+        let layer = self.shared.layer;
+        let rows = &layer.rows;
+        let size = rows.block() * rows.width;
+        let mut sums = Accumulators::zeros(layer.gradient_sizes(), rows.width);
+        for (i, out) in self.out.chunks_mut(size.max(1)).enumerate() {
+            self.shared.block(simd, self.first + i, out, &mut sums);
+        }
+        sums
+    }
+}
+
+impl AttentionLayer {
+    /// Floats of the gradients of the three projections together, and of the output projection.
+    fn gradient_sizes(&self) -> [usize; 2] {
+        [self.rows.width * self.projected(), self.values() * self.rows.width]
+    }
+}
+
+impl Shared<'_> {
+    #[inline(always)]
+    fn block<S: Simd>(&self, simd: S, index: usize, out: &mut [f32], sums: &mut Accumulators<2>) {
+        let (layer, rows) = (self.layer, &self.layer.rows);
+        let (width, row, values) = (rows.width, layer.projected(), layer.values());
+        let first = index * rows.block();
+        let count = out.len() / width;
+        let span = first * width..(first + count) * width;
+        let mut scratch = Workspace::lease(count * (width + values + row));
+        let (pre_grad, rest) = scratch.split_at_mut(count * width);
+        let (attended_grad, projected_grad) = rest.split_at_mut(count * values);
+        let moments = self.saved.moments.of_block(rows, self.norm.kind, index);
+        let means = (&self.means.plain[..], &self.means.weighted[..]);
+        let data = (&self.saved.pre[span.clone()], &self.grad[span.clone()]);
+        backward_block(simd, self.norm, rows, moments, means, data, pre_grad, &mut sums.norm);
+
+        let size = Size { m: count, n: values, k: width };
+        gemm(simd, size, Lhs::rows(pre_grad, width), self.output.rhs(), attended_grad, values, Store);
+        let attended = &self.saved.attended[first * values..][..count * values];
+        let size = Size { m: values, n: width, k: count };
+        let right = Rhs::rows::<S>(pre_grad, width);
+        gemm(simd, size, Lhs::transposed(attended, values), right, &mut sums.weights[1], width, Accumulate);
+
+        self.attention(simd, first, count, attended_grad, projected_grad);
+
+        let size = Size { m: width, n: row, k: count };
+        let x = Lhs::transposed(&self.x[span], width);
+        gemm(simd, size, x, Rhs::rows::<S>(projected_grad, row), &mut sums.weights[0], row, Accumulate);
+        let size = Size { m: count, n: width, k: row };
+        let residual = AddResidual { x: pre_grad, ldx: width };
+        gemm(simd, size, Lhs::rows(projected_grad, row), self.projections.rhs(), out, width, residual);
+    }
+
+    /// Gradients of queries, keys and values of the block's instances, side by side.
+    #[inline(always)]
+    fn attention<S: Simd>(&self, simd: S, first: usize, count: usize, grad: &[f32], out: &mut [f32]) {
+        let layer = self.layer;
+        let (nodes, row, values, keys) = (layer.rows.nodes, layer.projected(), layer.values(), layer.keys());
+        let projected = &self.saved.projected[first * row..][..count * row];
+        let mut scratch = Workspace::lease(backward_scratch::<S>(&layer.instance(projected)));
+        let mut own = Workspace::lease(nodes * row);
+        for b in 0..count / nodes {
+            let instance = layer.instance(&projected[b * nodes * row..][..nodes * row]);
+            let lse = &self.saved.lse[(first + b * nodes) * layer.heads..][..nodes * layer.heads];
+            let (query, rest) = own.split_at_mut(nodes * keys);
+            let (key, value) = rest.split_at_mut(nodes * keys);
+            key.fill(0.0);
+            value.fill(0.0);
+            let into = Cotangents { query, key, value, query_ld: keys, key_ld: keys, value_ld: values, scores: None };
+            attend_backward(
+                simd,
+                &instance,
+                lse,
+                &grad[b * nodes * values..][..nodes * values],
+                values,
+                into,
+                &mut scratch,
+            );
+            let (query, rest) = own.split_at(nodes * keys);
+            let (key, value) = rest.split_at(nodes * keys);
+            for (i, out) in out[b * nodes * row..][..nodes * row].chunks_exact_mut(row).enumerate() {
+                out[..keys].copy_from_slice(&query[i * keys..][..keys]);
+                out[keys..2 * keys].copy_from_slice(&key[i * keys..][..keys]);
+                out[2 * keys..].copy_from_slice(&value[i * values..][..values]);
+            }
+        }
+    }
+}
+
+/// Gradients of [`super::attention`] for `grad`, the gradient of its result.
+pub fn attention_backward(
+    layer: &AttentionLayer,
+    weights: &AttentionWeights<'_>,
+    norm: &Norm<'_>,
+    x: &[f32],
+    saved: &AttentionSaved,
+    grad: &[f32],
+) -> AttentionGradients {
+    let rows = &layer.rows;
+    let (width, keys, values, row) = (rows.width, layer.keys(), layer.values(), layer.projected());
+    let means = batch_means(rows, &saved.moments, &saved.pre, grad);
+    let projections = Panels::pack(row, width, |p, j| match p {
+        p if p < keys => weights.query[j * keys + p],
+        p if p < 2 * keys => weights.key[j * keys + p - keys],
+        p => weights.value[j * values + p - 2 * keys],
+    });
+    let output = Panels::of_transposed(weights.out, width, values);
+    let shared = Shared { layer, norm, saved, means: &means, projections: &projections, output: &output, x, grad };
+    let mut dx = vec![0.0; x.len()];
+    let groups: Vec<Accumulators<2>> = dx
+        .par_chunks_mut((rows.group() * rows.block() * width).max(1))
+        .enumerate()
+        .map(|(g, out)| simd::run(Group { shared: &shared, first: g * rows.group(), out }))
+        .collect();
+    let ([projected, out], norms): (_, Vec<NormSums>) = total(groups, layer.gradient_sizes());
+    let (gamma, beta) = merge_sums(means, &norms);
+    let part = |from: usize, wide: usize| -> Vec<f32> {
+        projected.chunks_exact(row).flat_map(|row| row[from..from + wide].iter().copied()).collect()
+    };
+    AttentionGradients {
+        x: dx,
+        query: part(0, keys),
+        key: part(keys, keys),
+        value: part(2 * keys, values),
+        out,
+        gamma,
+        beta,
+    }
+}

@@ -1,0 +1,256 @@
+//! `feed_forward(x)` and `norm(x + feed_forward(x))`, forward.
+
+use pulp::{Simd, WithSimd};
+use rayon::prelude::*;
+
+use super::Activation;
+use crate::{
+    buffer::Workspace,
+    gemm::{Accumulate, Bias, BiasRelu, BiasResidual, Epilogue, Lhs, Panels, Residual, Size, gemm},
+    norm::{BatchStatistics, Moments, Norm, Rows, block_moments, normalise, normalise_block, settle},
+    simd,
+    vector::{erf, split_mut},
+};
+
+/// Weights of `activation(x·w1 + b1)·w2 + b2`, row-major `[in, out]`.
+#[derive(Clone, Copy, Debug)]
+pub struct FeedForwardWeights<'a> {
+    /// `[width, hidden]`.
+    pub w1: &'a [f32],
+    /// `[hidden]`.
+    pub b1: &'a [f32],
+    /// `[hidden, width]`.
+    pub w2: &'a [f32],
+    /// `[width]`.
+    pub b2: &'a [f32],
+    /// Between the two.
+    pub activation: Activation,
+}
+
+/// What follows the second product.
+#[derive(Clone, Copy, Debug)]
+pub enum Tail<'a> {
+    /// Nothing.
+    Plain,
+    /// The residual and a norm.
+    ResidualNorm(Norm<'a>),
+}
+
+impl<'a> Tail<'a> {
+    pub(super) fn norm(&self) -> Option<&Norm<'a>> {
+        match self {
+            Self::Plain => None,
+            Self::ResidualNorm(norm) => Some(norm),
+        }
+    }
+}
+
+/// What the backward pass needs.
+#[derive(Debug)]
+pub struct FeedForwardSaved {
+    /// `[rows, hidden]`: after ReLU, or before GELU.
+    pub(super) hidden: Workspace,
+    /// `[rows, width]` before the norm and its moments, where there is one.
+    pub(super) norm: Option<(Workspace, Moments)>,
+}
+
+/// Columns of the hidden layer worked on at a time: its block stays in the second-level cache.
+pub(super) const CHUNK: usize = 128;
+
+/// `x · Φ(x)`.
+#[inline(always)]
+pub(super) fn gelu<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+    let phi = erf(simd, simd.mul_f32s(x, simd.splat_f32s(std::f32::consts::FRAC_1_SQRT_2)));
+    let half = simd.mul_f32s(x, simd.splat_f32s(0.5));
+    simd.mul_add_f32s(half, phi, half)
+}
+
+/// Applies GELU to a block padded to whole registers.
+#[inline(always)]
+pub(super) fn gelu_block<S: Simd>(simd: S, from: &[f32], to: &mut [f32]) {
+    to.copy_from_slice(from);
+    let (whole, rest) = split_mut::<S>(to);
+    for x in whole {
+        *x = gelu(simd, *x);
+    }
+    for x in rest {
+        let mut lane = [0.0];
+        let register = gelu(simd, simd.splat_f32s(*x));
+        lane.copy_from_slice(&pulp::bytemuck::cast_slice::<S::f32s, f32>(std::slice::from_ref(&register))[..1]);
+        *x = lane[0];
+    }
+}
+
+pub(super) struct Shared<'a> {
+    pub(super) rows: Rows,
+    pub(super) hidden: usize,
+    pub(super) weights: &'a FeedForwardWeights<'a>,
+    pub(super) first: &'a Panels,
+    pub(super) second: &'a Panels,
+    norm: Option<&'a Norm<'a>>,
+    folded: Option<&'a (Vec<f32>, Vec<f32>)>,
+}
+
+struct Block<'a> {
+    shared: &'a Shared<'a>,
+    x: &'a [f32],
+    /// The whole hidden block where it is kept, else one chunk of scratch.
+    hidden: &'a mut [f32],
+    keep: bool,
+    pre: Option<&'a mut [f32]>,
+    moments: &'a mut [f32],
+    out: Option<&'a mut [f32]>,
+}
+
+impl Shared<'_> {
+    /// Both products of a block, chunk by chunk; `epilogue` finishes the first chunk's sums, the
+    /// others are added.
+    #[inline(always)]
+    fn products<S: Simd, E: Epilogue<S>>(
+        &self,
+        simd: S,
+        x: &[f32],
+        hidden: &mut [f32],
+        keep: bool,
+        out: &mut [f32],
+        epilogue: E,
+    ) {
+        let (width, rows) = (self.rows.width, x.len() / self.rows.width);
+        let ld = if keep { self.hidden } else { CHUNK };
+        let mut active = Workspace::lease(if self.weights.activation == Activation::Gelu { rows * CHUNK } else { 0 });
+        for chunk in (0..self.hidden).step_by(CHUNK) {
+            let wide = CHUNK.min(self.hidden - chunk);
+            let into = if keep { &mut hidden[chunk..] } else { &mut hidden[..] };
+            let size = Size { m: rows, n: wide, k: width };
+            let bias = &self.weights.b1[chunk..chunk + wide];
+            let (left, first) = (Lhs::rows(x, width), self.first.slice(0, chunk));
+            let after = match self.weights.activation {
+                Activation::Relu => {
+                    gemm(simd, size, left, first, into, ld, BiasRelu(bias));
+                    Lhs::rows(into, ld)
+                }
+                Activation::Gelu => {
+                    gemm(simd, size, left, first, into, ld, Bias(bias));
+                    for (r, to) in active.chunks_exact_mut(CHUNK).enumerate() {
+                        gelu_block(simd, &into[r * ld..][..wide], &mut to[..wide]);
+                    }
+                    Lhs::rows(&active, CHUNK)
+                }
+            };
+            let size = Size { m: rows, n: width, k: wide };
+            let second = self.second.slice(chunk, 0);
+            if chunk == 0 {
+                gemm(simd, size, after, second, out, width, epilogue);
+            } else {
+                gemm(simd, size, after, second, out, width, Accumulate);
+            }
+        }
+    }
+}
+
+impl WithSimd for Block<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let shared = self.shared;
+        let (width, weights) = (shared.rows.width, shared.weights);
+        let Some(norm) = shared.norm else {
+            if let Some(out) = self.out {
+                shared.products(simd, self.x, self.hidden, self.keep, out, Bias(weights.b2));
+            }
+            return;
+        };
+        if let (Some((scale, shift)), Some(out)) = (shared.folded, self.out.as_deref_mut()) {
+            let epilogue = Residual { scale, shift, x: self.x, ldx: width };
+            return shared.products(simd, self.x, self.hidden, self.keep, out, epilogue);
+        }
+        let mut own = Workspace::lease(if self.pre.is_some() { 0 } else { self.x.len() });
+        let pre = self.pre.unwrap_or(&mut own);
+        let epilogue = BiasResidual { bias: weights.b2, x: self.x, ldx: width };
+        shared.products(simd, self.x, self.hidden, self.keep, pre, epilogue);
+        block_moments(simd, norm, &shared.rows, pre, self.moments);
+        if let Some(out) = self.out {
+            let moments = self.moments.split_at(shared.rows.slots(norm.kind));
+            normalise_block(simd, norm, &shared.rows, moments, pre, out);
+        }
+    }
+}
+
+/// `feed_forward(x)` followed by `tail`, for `x [batch, nodes, width]`; statistics of the batch
+/// where the norm took them. With `save`, also what [`super::feed_forward_backward`] needs.
+pub fn feed_forward(
+    rows: &Rows,
+    weights: &FeedForwardWeights<'_>,
+    tail: &Tail<'_>,
+    x: &[f32],
+    save: bool,
+) -> (Vec<f32>, Option<FeedForwardSaved>, Option<BatchStatistics>) {
+    assert_eq!(x.len(), rows.rows() * rows.width, "input and its sizes");
+    let (width, hidden) = (rows.width, weights.b1.len());
+    let norm = tail.norm();
+    let folded = norm.filter(|_| !save).and_then(Norm::folded).map(|(scale, mut shift)| {
+        for ((shift, scale), bias) in shift.iter_mut().zip(&scale).zip(weights.b2) {
+            *shift += scale * bias;
+        }
+        (scale, shift)
+    });
+    let first = Panels::of(weights.w1, width, hidden);
+    let second = match &folded {
+        Some((scale, _)) => Panels::pack(hidden, width, |p, j| weights.w2[p * width + j] * scale[j]),
+        None => Panels::of(weights.w2, hidden, width),
+    };
+    let shared = Shared { rows: *rows, hidden, weights, first: &first, second: &second, norm, folded: folded.as_ref() };
+    let two_phases = norm.is_some_and(Norm::needs_batch) || (save && norm.is_some());
+    let mut out = vec![0.0; x.len()];
+    if two_phases {
+        let (saved, statistics) = shared.train(x, save, &mut out);
+        return (out, save.then_some(saved), statistics);
+    }
+    let saved = shared.infer(x, save, &mut out);
+    (out, save.then_some(FeedForwardSaved { hidden: saved, norm: None }), None)
+}
+
+impl Shared<'_> {
+    /// One phase: everything of a block at once.
+    fn infer(&self, x: &[f32], keep: bool, out: &mut [f32]) -> Workspace {
+        let rows = &self.rows;
+        let size = (rows.block() * rows.width).max(1);
+        let slots = self.norm.map_or(0, |norm| 2 * rows.slots(norm.kind));
+        let stride = rows.block() * self.hidden;
+        let mut all = Workspace::lease(if keep { rows.rows() * self.hidden } else { 0 });
+        let mut kept: Vec<&mut [f32]> = all.chunks_mut(stride.max(1)).collect();
+        kept.resize_with(rows.blocks(), Default::default);
+        out.par_chunks_mut(size).zip(x.par_chunks(size)).zip(kept.par_iter_mut()).for_each(|((out, x), kept)| {
+            let mut moments = Workspace::lease(slots);
+            let mut scratch = Workspace::lease(if keep { 0 } else { x.len() / rows.width * CHUNK });
+            let hidden = if keep { &mut **kept } else { &mut scratch[..] };
+            simd::run(Block { shared: self, x, hidden, keep, pre: None, moments: &mut moments, out: Some(out) });
+        });
+        drop(kept);
+        all
+    }
+
+    /// Two phases: the statistics of the batch come between them.
+    fn train(&self, x: &[f32], keep: bool, out: &mut [f32]) -> (FeedForwardSaved, Option<BatchStatistics>) {
+        let rows = &self.rows;
+        let Some(norm) = self.norm else {
+            return (FeedForwardSaved { hidden: self.infer(x, keep, out), norm: None }, None);
+        };
+        let (size, slots) = ((rows.block() * rows.width).max(1), 2 * rows.slots(norm.kind));
+        let stride = rows.block() * if keep { self.hidden } else { CHUNK };
+        let mut hidden = Workspace::lease(rows.blocks() * stride);
+        let mut pre = Workspace::lease(x.len());
+        let mut blocks = Workspace::lease(rows.blocks() * slots);
+        x.par_chunks(size)
+            .zip(hidden.par_chunks_mut(stride.max(1)))
+            .zip(pre.par_chunks_mut(size))
+            .zip(blocks.par_chunks_mut(slots.max(1)))
+            .for_each(|(((x, hidden), pre), moments)| {
+                simd::run(Block { shared: self, x, hidden, keep, pre: Some(pre), moments, out: None });
+            });
+        let (moments, statistics) = settle(norm, rows, blocks);
+        normalise(norm, rows, &moments, &pre, out);
+        (FeedForwardSaved { hidden, norm: Some((pre, moments)) }, statistics)
+    }
+}

@@ -1,0 +1,209 @@
+//! Elementwise arithmetic on registers and slices: exponential, tanh, error function, sums.
+
+use pulp::Simd;
+
+/// Score of a barred key; every score at or below counts as barred.
+pub(crate) const BARRED: f32 = -1e30;
+
+/// `exp(x)`, relative error below 3e-7; below −86 the result is about 1e-37, not 0.
+///
+/// Splits `x·log2(e)` into an integer, added to the exponent bits, and a rest in [−½, ½] for a
+/// polynomial (Taylor coefficients of 2^f, refitted).
+#[inline(always)]
+pub(crate) fn exp<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+    let x = simd.min_f32s(simd.max_f32s(x, simd.splat_f32s(-86.0)), simd.splat_f32s(88.0));
+    // Adding 1.5·2^23 rounds to the nearest integer and leaves it in the low bits.
+    let magic = simd.splat_f32s(12_582_912.0);
+    let y = simd.mul_f32s(x, simd.splat_f32s(std::f32::consts::LOG2_E));
+    let shifted = simd.add_f32s(y, magic);
+    let whole = simd.sub_f32s(shifted, magic);
+    // Two-part ln 2 keeps the reduced argument exact where x is large.
+    let rest = simd.mul_add_f32s(whole, simd.splat_f32s(-0.693_359_4), x);
+    let rest = simd.mul_add_f32s(whole, simd.splat_f32s(2.121_944_4e-4), rest);
+    let mut p = simd.splat_f32s(1.987_569_1e-4);
+    for c in [1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5, 1.0, 1.0] {
+        p = simd.mul_add_f32s(p, rest, simd.splat_f32s(c));
+    }
+    let bits = simd.wrapping_dyn_shl_u32s(simd.transmute_u32s_f32s(shifted), simd.splat_u32s(23));
+    simd.transmute_f32s_u32s(simd.add_u32s(simd.transmute_u32s_f32s(p), bits))
+}
+
+/// `tanh(x)`, absolute error below 3e-7.
+#[inline(always)]
+pub(crate) fn tanh<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+    let e = exp(simd, simd.min_f32s(simd.add_f32s(x, x), simd.splat_f32s(60.0)));
+    let one = simd.splat_f32s(1.0);
+    simd.sub_f32s(one, simd.div_f32s(simd.splat_f32s(2.0), simd.add_f32s(e, one)))
+}
+
+/// The error function, absolute error below 5e-7 (Abramowitz & Stegun 7.1.26 form, as used with a
+/// sign split).
+#[inline(always)]
+pub(crate) fn erf<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+    let one = simd.splat_f32s(1.0);
+    let magnitude = simd.abs_f32s(x);
+    let t = simd.div_f32s(one, simd.mul_add_f32s(simd.splat_f32s(0.327_591_1), magnitude, one));
+    let mut p = simd.splat_f32s(1.061_405_4);
+    for c in [-1.453_152_1, 1.421_413_8, -0.284_496_72, 0.254_829_6] {
+        p = simd.mul_add_f32s(p, t, simd.splat_f32s(c));
+    }
+    let tail = simd.mul_f32s(simd.mul_f32s(p, t), exp(simd, simd.neg_f32s(simd.mul_f32s(x, x))));
+    let positive = simd.sub_f32s(one, tail);
+    simd.select_f32s(simd.less_than_f32s(x, simd.splat_f32s(0.0)), simd.neg_f32s(positive), positive)
+}
+
+/// Splits a slice into whole registers and the rest.
+#[inline(always)]
+pub(crate) fn split<S: Simd>(x: &[f32]) -> (&[S::f32s], &[f32]) {
+    S::as_simd_f32s(x)
+}
+
+/// As [`split`], for writing.
+#[inline(always)]
+pub(crate) fn split_mut<S: Simd>(x: &mut [f32]) -> (&mut [S::f32s], &mut [f32]) {
+    S::as_mut_simd_f32s(x)
+}
+
+/// `y += a · x`.
+#[inline(always)]
+pub(crate) fn axpy<S: Simd>(simd: S, a: f32, x: &[f32], y: &mut [f32]) {
+    let scale = simd.splat_f32s(a);
+    let (x, x_rest) = split::<S>(x);
+    let (y, y_rest) = split_mut::<S>(y);
+    for (x, y) in x.iter().zip(y) {
+        *y = simd.mul_add_f32s(scale, *x, *y);
+    }
+    for (x, y) in x_rest.iter().zip(y_rest) {
+        *y = a.mul_add(*x, *y);
+    }
+}
+
+/// `y += x`.
+#[inline(always)]
+pub(crate) fn add_assign<S: Simd>(simd: S, x: &[f32], y: &mut [f32]) {
+    let (x, x_rest) = split::<S>(x);
+    let (y, y_rest) = split_mut::<S>(y);
+    for (x, y) in x.iter().zip(y) {
+        *y = simd.add_f32s(*x, *y);
+    }
+    for (x, y) in x_rest.iter().zip(y_rest) {
+        *y += *x;
+    }
+}
+
+/// `x *= a`.
+#[inline(always)]
+pub(crate) fn scale<S: Simd>(simd: S, a: f32, x: &mut [f32]) {
+    let factor = simd.splat_f32s(a);
+    let (x, rest) = split_mut::<S>(x);
+    for x in x {
+        *x = simd.mul_f32s(*x, factor);
+    }
+    for x in rest {
+        *x *= a;
+    }
+}
+
+/// Largest value of `x`, starting from [`BARRED`].
+#[inline(always)]
+pub(crate) fn maximum<S: Simd>(simd: S, x: &[f32]) -> f32 {
+    let (x, rest) = split::<S>(x);
+    let mut max = simd.splat_f32s(BARRED);
+    for x in x {
+        max = simd.max_f32s(max, *x);
+    }
+    rest.iter().fold(simd.reduce_max_f32s(max), |a, &b| a.max(b))
+}
+
+/// Replaces barred scores by 0 and the others by `exp(x - max)`; returns the sum.
+///
+/// `x` must be a whole number of registers long.
+#[inline(always)]
+pub(crate) fn exponentials<S: Simd>(simd: S, x: &mut [f32], max: f32) -> f32 {
+    let (max, barred, zero) = (simd.splat_f32s(max), simd.splat_f32s(BARRED), simd.splat_f32s(0.0));
+    let (x, _) = split_mut::<S>(x);
+    let mut sum = zero;
+    for x in x {
+        let open = simd.less_than_f32s(barred, *x);
+        *x = simd.select_f32s(open, exp(simd, simd.sub_f32s(*x, max)), zero);
+        sum = simd.add_f32s(sum, *x);
+    }
+    simd.reduce_sum_f32s(sum)
+}
+
+/// Adds every row of `x` (`[rows, sums.len()]`, `ld` floats from row to row) to `sums`.
+#[inline(always)]
+pub(crate) fn column_sums<S: Simd>(simd: S, x: &[f32], ld: usize, rows: usize, sums: &mut [f32]) {
+    let width = sums.len();
+    for row in x.chunks(ld).take(rows) {
+        add_assign(simd, &row[..width], sums);
+    }
+}
+
+/// Copies `keys` (`rows` rows of `width` floats, `ld` apart) transposed into `out`
+/// (`[width, padded]`); columns from `rows` to `padded` become zero.
+#[inline(always)]
+pub(crate) fn transpose(keys: &[f32], ld: usize, rows: usize, width: usize, padded: usize, out: &mut [f32]) {
+    const BLOCK: usize = 16;
+    for j0 in (0..padded).step_by(BLOCK) {
+        let present = rows.saturating_sub(j0).min(BLOCK);
+        let wide = BLOCK.min(padded - j0);
+        for d in 0..width {
+            let to = &mut out[d * padded + j0..][..wide];
+            for (j, to) in to.iter_mut().enumerate() {
+                *to = if j < present { keys[(j0 + j) * ld + d] } else { 0.0 };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pulp::WithSimd;
+
+    use super::*;
+
+    struct Map<'a>(&'a mut [f32], u8);
+
+    impl WithSimd for Map<'_> {
+        type Output = ();
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) {
+            for x in split_mut::<S>(self.0).0 {
+                *x = match self.1 {
+                    0 => exp(simd, *x),
+                    1 => tanh(simd, *x),
+                    _ => erf(simd, *x),
+                };
+            }
+        }
+    }
+
+    fn points() -> Vec<f32> {
+        (0..16_000).map(|i| (i as f32 - 8000.0) / 100.0).collect()
+    }
+
+    #[test]
+    fn functions_agree_with_the_standard_library() {
+        let x = points();
+        let mut e = x.clone();
+        crate::simd::run(Map(&mut e, 0));
+        let mut t = x.clone();
+        crate::simd::run(Map(&mut t, 1));
+        for ((x, e), t) in x.iter().zip(e).zip(t) {
+            let exact = f64::from(*x).exp();
+            assert!((f64::from(e) - exact).abs() <= 3e-7 * exact, "exp({x}) = {e}");
+            assert!((f64::from(t) - f64::from(*x).tanh()).abs() < 3e-7, "tanh({x}) = {t}");
+        }
+    }
+
+    #[test]
+    fn error_function_has_its_known_values() {
+        let mut x = [0.0, 0.5, 1.0, 2.0, -0.5, -1.0, -2.0, 6.0, 0.1, -0.1, 3.0, -3.0, 0.0, 1.5, -1.5, 0.25];
+        crate::simd::run(Map(&mut x, 2));
+        let known = [0.0, 0.520_499_88, 0.842_700_8, 0.995_322_27];
+        for (x, known) in x.iter().zip(known) {
+            assert!((x - known).abs() < 6e-7, "{x} {known}");
+        }
+    }
+}
