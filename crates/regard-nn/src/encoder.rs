@@ -1,0 +1,41 @@
+//! The encoder: layers one after another (Kool et al. 2019, §3.1).
+
+use burn::config::Config;
+use burn::module::Module;
+use burn::tensor::{Device, Tensor};
+
+use crate::{EncoderLayer, EncoderLayerConfig};
+
+/// Sizes of an [`Encoder`].
+#[derive(Config, Debug)]
+pub struct EncoderConfig {
+    /// Number of layers.
+    pub layers: usize,
+    /// What each of them is.
+    pub layer: EncoderLayerConfig,
+}
+
+/// A stack of [`EncoderLayer`]s.
+#[derive(Module, Debug)]
+pub struct Encoder {
+    /// The layers, first to last.
+    pub layers: Vec<EncoderLayer>,
+}
+
+impl EncoderConfig {
+    /// Fresh weights.
+    ///
+    /// # Panics
+    /// If the heads do not divide the width.
+    pub fn init(&self, device: &Device) -> Encoder {
+        let layers = (0..self.layers).map(|_| self.layer.init(device)).collect();
+        Encoder { layers }
+    }
+}
+
+impl Encoder {
+    /// Embeddings of `x [batch, nodes, width]`, in the same shape.
+    pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
+        self.layers.iter().fold(x, |x, layer| layer.forward(x))
+    }
+}

@@ -1,0 +1,73 @@
+//! Clipping by the norm of all gradients together (Pascanu et al. 2013, "On the difficulty of
+//! training recurrent neural networks").
+
+use burn::module::{Module, ModuleVisitor, Param};
+use burn::optim::GradientsParams;
+use burn::tensor::Tensor;
+
+/// The Euclidean norm of the gradients of all parameters of a module.
+pub fn gradient_norm<M: Module>(module: &M, gradients: &GradientsParams) -> f64 {
+    struct Sum<'a> {
+        gradients: &'a GradientsParams,
+        squares: f64,
+    }
+    impl ModuleVisitor for Sum<'_> {
+        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+            if let Some(gradient) = self.gradients.get::<D>(param.id) {
+                let data = gradient.into_data();
+                // Summed in double precision: the small tensors count beside the large ones.
+                self.squares += data.iter::<f64>().map(|value| value * value).sum::<f64>();
+            }
+        }
+    }
+    let mut sum = Sum { gradients, squares: 0.0 };
+    module.visit(&mut sum);
+    sum.squares.sqrt()
+}
+
+/// Scales all gradients by `min(1, most / (norm + 1e-6))`, so that their common norm is at most
+/// `most`, and returns the norm they had.
+///
+/// Burn's own clipping works tensor by tensor; this one keeps the direction, and is that of
+/// `torch.nn.utils.clip_grad_norm_`.
+pub fn clip_gradient_norm<M: Module>(module: &M, gradients: &mut GradientsParams, most: f64) -> f64 {
+    struct Scale<'a> {
+        gradients: &'a mut GradientsParams,
+        factor: f64,
+    }
+    impl ModuleVisitor for Scale<'_> {
+        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+            if let Some(gradient) = self.gradients.remove::<D>(param.id) {
+                self.gradients.register(param.id, gradient.mul_scalar(self.factor));
+            }
+        }
+    }
+    let norm = gradient_norm(module, gradients);
+    let factor = most / (norm + 1e-6);
+    if factor < 1.0 {
+        module.visit(&mut Scale { gradients, factor });
+    }
+    norm
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::nn::LinearConfig;
+    use burn::tensor::Device;
+
+    use super::*;
+
+    #[test]
+    fn clipped_to_the_bound_and_left_alone_below_it() {
+        let device = Device::flex().autodiff();
+        let module = LinearConfig::new(2, 1).init(&device);
+        let x = Tensor::<2>::from_floats([[3.0, 4.0]], &device);
+        let gradients = module.forward(x).sum().backward();
+        let mut gradients = GradientsParams::from_grads(gradients, &module);
+
+        let norm = 26.0_f64.sqrt(); // weight (3, 4), bias 1
+        assert!((clip_gradient_norm(&module, &mut gradients, 10.0) - norm).abs() < 1e-6);
+        assert!((clip_gradient_norm(&module, &mut gradients, 2.0) - norm).abs() < 1e-6);
+        assert!((gradient_norm(&module, &gradients) - 2.0).abs() < 1e-5);
+    }
+}

@@ -1,0 +1,25 @@
+//! Attention blocks as Burn modules, one per file, over the operations in [`ops`].
+//!
+//! A block is a `…Config` with the sizes and a module that `init` makes of it. Tensors are
+//! `[batch, length, width]` with the heads side by side in the width; linear weights are
+//! `[inputs, outputs]`.
+
+pub mod ops;
+
+mod encoder;
+mod encoder_layer;
+mod feed_forward;
+mod gradient_norm;
+mod multi_head_attention;
+mod normalization;
+mod pointer_decoder;
+mod rollout;
+
+pub use encoder::{Encoder, EncoderConfig};
+pub use encoder_layer::{EncoderLayer, EncoderLayerConfig};
+pub use feed_forward::{FeedForward, FeedForwardConfig};
+pub use gradient_norm::{clip_gradient_norm, gradient_norm};
+pub use multi_head_attention::{AttentionInput, MultiHeadAttention, MultiHeadAttentionConfig, ProjectionInit};
+pub use normalization::{Normalization, NormalizationConfig};
+pub use pointer_decoder::{DecoderTables, PointerDecoder, PointerDecoderConfig};
+pub use rollout::{Outcome, Pick, Rollout, State};

@@ -1,0 +1,232 @@
+//! Multi-head attention (Vaswani et al. 2017, §3.2.2), self and cross, with the de-stationary
+//! factors of Liu et al. 2022 (Non-stationary Transformers, §3.3).
+//!
+//! `MHA(q, k, v) = concat_h(softmax(τ q_h k_hᵀ + δ, scaled) v_h) W_out`, where `q_h = q W_query` and
+//! so on are read off the projections head by head.
+
+use burn::config::Config;
+use burn::module::{Initializer, Module};
+use burn::nn::{Linear, LinearConfig};
+use burn::tensor::{Device, Tensor};
+
+use crate::ops::{AttentionOptions, AttentionWeights, Mask, attention, attention_weights};
+
+/// How fresh projections are drawn.
+#[derive(Config, Copy, Debug, PartialEq, Eq)]
+pub enum ProjectionInit {
+    /// Uniform in ±1/√inputs, biases too: the defaults of `torch.nn.Linear`.
+    Linear,
+    /// Uniform in ±1/√(last axis of the original tensors `[heads, width, head_width]` and
+    /// `[heads, head_width, width]`), as in the code of Kool et al. 2019.
+    PerHead,
+}
+
+/// Sizes of a [`MultiHeadAttention`].
+#[derive(Config, Debug)]
+pub struct MultiHeadAttentionConfig {
+    /// Width of the inputs and of the result.
+    pub width: usize,
+    /// Number of heads.
+    pub heads: usize,
+    /// Width of a query or key in one head; `width / heads` when not given.
+    pub key_width: Option<usize>,
+    /// Width of a value in one head; `width / heads` when not given.
+    pub value_width: Option<usize>,
+    /// Whether the four projections have biases. Default: true.
+    #[config(default = true)]
+    pub bias: bool,
+    /// How fresh projections are drawn. Default: as `torch.nn.Linear`.
+    #[config(default = "ProjectionInit::Linear")]
+    pub init: ProjectionInit,
+}
+
+/// Attention with projections before and after, all heads side by side in the width.
+///
+/// # A worked example
+///
+/// Two tokens, two heads of width 2, every projection the identity. In each head a token's query
+/// meets its own key with `1/√2` and the other's with 0, so it looks at itself with
+/// `e^(1/√2) / (e^(1/√2) + 1) = 0.66976155` and at the other with `0.33023845`:
+///
+/// ```
+/// use burn::{module::Param, tensor::{Device, Tensor}};
+/// use regard_nn::{AttentionInput, MultiHeadAttentionConfig};
+///
+/// let device = Device::flex();
+/// let mut attention = MultiHeadAttentionConfig::new(4, 2).with_bias(false).init(&device);
+/// let identity = || Param::from_tensor(Tensor::eye(4, &device));
+/// attention.query.weight = identity();
+/// attention.key.weight = identity();
+/// attention.value.weight = identity();
+/// attention.out.weight = identity();
+///
+/// let x = Tensor::<3>::from_floats([[[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]], &device);
+/// let (y, weights) = attention.forward_with_weights(AttentionInput::to_itself(x));
+///
+/// let (own, other) = (0.66976155_f32, 0.33023845_f32);
+/// let close = |found: Vec<f32>, expected: &[f32]| {
+///     found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6)
+/// };
+/// assert_eq!(weights.dims(), [1, 2, 2, 2]); // item, head, query, key
+/// let rows = [own, other, other, own];
+/// assert!(close(weights.try_into_vec_as().unwrap(), &[rows, rows].concat()));
+/// let y = y.try_into_vec_as().unwrap();
+/// assert!(close(y, &[own, other, own, other, other, own, other, own]));
+/// ```
+#[derive(Module, Debug)]
+pub struct MultiHeadAttention {
+    /// `[width, heads * key_width]`
+    pub query: Linear,
+    /// `[width, heads * key_width]`
+    pub key: Linear,
+    /// `[width, heads * value_width]`
+    pub value: Linear,
+    /// `[heads * value_width, width]`
+    pub out: Linear,
+    /// Number of heads.
+    pub heads: usize,
+    /// Width of a query or key in one head.
+    pub key_width: usize,
+}
+
+/// What one call of [`MultiHeadAttention`] looks at.
+#[derive(Clone, Debug)]
+pub struct AttentionInput {
+    query: Tensor<3>,
+    key: Tensor<3>,
+    value: Tensor<3>,
+    bias: Option<Tensor<4>>,
+    mask: Mask,
+    destationary: Option<(Tensor<2>, Tensor<2>)>,
+}
+
+impl AttentionInput {
+    /// Cross attention: `query [batch, queries, width]`, `key` and `value [batch, keys, width]`.
+    pub fn new(query: Tensor<3>, key: Tensor<3>, value: Tensor<3>) -> Self {
+        Self { query, key, value, bias: None, mask: Mask::None, destationary: None }
+    }
+
+    /// Self-attention of `x [batch, length, width]`.
+    pub fn to_itself(x: Tensor<3>) -> Self {
+        Self::new(x.clone(), x.clone(), x)
+    }
+
+    /// Which keys a query may see.
+    pub fn with_mask(mut self, mask: Mask) -> Self {
+        self.mask = mask;
+        self
+    }
+
+    /// An additive bias, broadcastable to `[batch, heads, queries, keys]`, after the scale.
+    pub fn with_bias(mut self, bias: Tensor<4>) -> Self {
+        self.bias = Some(bias);
+        self
+    }
+
+    /// De-stationary factors: scores become `(q·k) τ + δ` before the scale, with `tau [batch, 1]`
+    /// and `delta [batch, keys]`.
+    pub fn with_destationary(mut self, tau: Tensor<2>, delta: Tensor<2>) -> Self {
+        self.destationary = Some((tau, delta));
+        self
+    }
+}
+
+impl MultiHeadAttentionConfig {
+    /// Fresh weights.
+    ///
+    /// # Panics
+    /// If there is no head, or a head width is not given and the heads do not divide the width.
+    pub fn init(&self, device: &Device) -> MultiHeadAttention {
+        let (width, heads) = (self.width, self.heads);
+        assert!(heads > 0, "multi-head attention: at least one head");
+        let per_head = |given: Option<usize>| {
+            given.unwrap_or_else(|| {
+                assert_eq!(width % heads, 0, "multi-head attention: {heads} heads in {width}");
+                width / heads
+            })
+        };
+        let (key_width, value_width) = (per_head(self.key_width), per_head(self.value_width));
+        let linear = |from: usize, to: usize, last_axis: usize| {
+            let config = LinearConfig::new(from, to).with_bias(self.bias);
+            match self.init {
+                ProjectionInit::Linear => config.init(device),
+                ProjectionInit::PerHead => {
+                    let bound = 1.0 / (last_axis as f64).sqrt();
+                    let uniform = Initializer::Uniform { min: -bound, max: bound };
+                    config.with_initializer(uniform).init(device)
+                }
+            }
+        };
+        MultiHeadAttention {
+            query: linear(width, heads * key_width, key_width),
+            key: linear(width, heads * key_width, key_width),
+            value: linear(width, heads * value_width, value_width),
+            out: linear(heads * value_width, width, width),
+            heads,
+            key_width,
+        }
+    }
+}
+
+impl MultiHeadAttention {
+    /// The result `[batch, queries, width]`.
+    pub fn forward(&self, input: AttentionInput) -> Tensor<3> {
+        let Projected { query, key, value, bias, options } = self.project(input);
+        project(&self.out, attention(query, key, value, bias, &options))
+    }
+
+    /// The result `[batch, queries, width]` and the weights `[batch, heads, queries, keys]`.
+    pub fn forward_with_weights(&self, input: AttentionInput) -> (Tensor<3>, Tensor<4>) {
+        let Projected { query, key, value, bias, options } = self.project(input);
+        let (heads, weights) = attention_weights(query, key, value, bias, &options);
+        (project(&self.out, heads), weights)
+    }
+
+    /// The four projections, when they have no biases.
+    pub fn weights(&self) -> Option<AttentionWeights> {
+        let linears = [&self.query, &self.key, &self.value, &self.out];
+        linears.iter().all(|linear| linear.bias.is_none()).then(|| AttentionWeights {
+            query: self.query.weight.val(),
+            key: self.key.weight.val(),
+            value: self.value.weight.val(),
+            out: self.out.weight.val(),
+        })
+    }
+
+    fn project(&self, input: AttentionInput) -> Projected {
+        let options = AttentionOptions::new(self.heads, self.key_width).with_mask(input.mask);
+        let mut query = project(&self.query, input.query);
+        let (key, value) = (project(&self.key, input.key), project(&self.value, input.value));
+        let mut bias = input.bias;
+        if let Some((tau, delta)) = input.destationary {
+            let [batch, keys] = delta.dims();
+            query = query * tau.reshape([batch, 1, 1]);
+            let delta = delta.mul_scalar(options.scale).reshape([batch, 1, 1, keys]);
+            bias = Some(match bias {
+                Some(bias) => bias + delta,
+                None => delta,
+            });
+        }
+        Projected { query, key, value, bias, options }
+    }
+}
+
+/// The arguments of the attention itself.
+struct Projected {
+    query: Tensor<3>,
+    key: Tensor<3>,
+    value: Tensor<3>,
+    bias: Option<Tensor<4>>,
+    options: AttentionOptions,
+}
+
+/// A linear map of rows; an empty batch stays empty, which matrix products do not promise.
+pub(crate) fn project(linear: &Linear, x: Tensor<3>) -> Tensor<3> {
+    let [batch, length, width] = x.dims();
+    let columns = linear.weight.dims()[1];
+    if batch * length == 0 {
+        return Tensor::zeros([batch, length, columns], &x.device());
+    }
+    let rows = x.reshape([batch * length, width]);
+    linear.forward(rows).reshape([batch, length, columns])
+}

@@ -1,0 +1,231 @@
+//! Scaled dot-product attention with heads kept inside the width (Vaswani et al. 2017, §3.2).
+//!
+//! `out_h = softmax(clamp(scale · q_h k_hᵀ + bias)) v_h`, masked; heads side by side in the width.
+
+use burn::tensor::{Tensor, activation};
+use regard_kernels::attention as kernel;
+
+use super::Mask;
+use super::fused::{Array, Kernel, Output, has_kernels, input, run};
+
+/// A finite stand-in for minus infinity: the value of barred scores and log-probabilities.
+pub const MASKED: f32 = -1e30;
+
+/// How scores become weights.
+#[derive(Clone, Debug)]
+pub struct AttentionOptions {
+    /// Number of heads; it divides the widths of queries, keys and values.
+    pub heads: usize,
+    /// Factor of the dot products, usually `1 / sqrt(width of a head)`.
+    pub scale: f32,
+    /// Scores are held to `[-clamp, clamp]` after scale and bias, before the mask.
+    pub clamp: Option<f32>,
+    /// Which keys a query may see.
+    pub mask: Mask,
+}
+
+impl AttentionOptions {
+    /// Plain attention: scale `1 / sqrt(head_width)`, no clamp, no mask.
+    pub fn new(heads: usize, head_width: usize) -> Self {
+        let scale = 1.0 / (head_width as f32).sqrt();
+        Self { heads, scale, clamp: None, mask: Mask::None }
+    }
+
+    /// The same with a mask.
+    pub fn with_mask(mut self, mask: Mask) -> Self {
+        self.mask = mask;
+        self
+    }
+}
+
+/// Attention of every query over the allowed keys.
+///
+/// - `query`: `[batch, queries, heads * key_width]`
+/// - `key`: `[batch, keys, heads * key_width]`
+/// - `value`: `[batch, keys, heads * value_width]`
+/// - `bias`: broadcastable to `[batch, heads, queries, keys]`, added after the scale
+///
+/// Returns `[batch, queries, heads * value_width]`. A query without an allowed key gives zeros and
+/// passes no gradient.
+///
+/// # Panics
+/// If the shapes do not fit together.
+pub fn attention(
+    query: Tensor<3>,
+    key: Tensor<3>,
+    value: Tensor<3>,
+    bias: Option<Tensor<4>>,
+    options: &AttentionOptions,
+) -> Tensor<3> {
+    let Sizes { batch, queries, keys, .. } = Sizes::check(&query, &key, &value, options);
+    if !has_kernels(&query.device()) || batch * queries * keys == 0 {
+        return attention_composed(query, key, value, bias, options);
+    }
+    let mut inputs = vec![input(query), input(key), input(value)];
+    inputs.extend(bias.map(|bias| {
+        let [b, h, l, _] = bias.dims();
+        input(bias.expand([b, h, l, keys]))
+    }));
+    run(Fused(options.clone()), inputs).0
+}
+
+/// [`attention`] in ordinary tensor operations: the definition every kernel is tested against.
+pub fn attention_composed(
+    query: Tensor<3>,
+    key: Tensor<3>,
+    value: Tensor<3>,
+    bias: Option<Tensor<4>>,
+    options: &AttentionOptions,
+) -> Tensor<3> {
+    attention_weights(query, key, value, bias, options).0
+}
+
+/// [`attention`] that also returns the weights `[batch, heads, queries, keys]`.
+///
+/// Always composed: whoever asks for the weights wants them in memory.
+///
+/// # Panics
+/// If the shapes do not fit together.
+pub fn attention_weights(
+    query: Tensor<3>,
+    key: Tensor<3>,
+    value: Tensor<3>,
+    bias: Option<Tensor<4>>,
+    options: &AttentionOptions,
+) -> (Tensor<3>, Tensor<4>) {
+    let sizes = Sizes::check(&query, &key, &value, options);
+    let Sizes { batch, queries, keys, heads, value_width, .. } = sizes;
+    let device = query.device();
+    if batch * queries * keys == 0 {
+        let out = Tensor::zeros([batch, queries, heads * value_width], &device);
+        return (out, Tensor::zeros([batch, heads, queries, keys], &device));
+    }
+    let shape = [batch, heads, queries, keys];
+    let (query, key) = (split_heads(query, heads), split_heads(key, heads));
+    let mut scores = query.matmul(key.swap_dims(2, 3)).mul_scalar(options.scale);
+    if let Some(bias) = bias {
+        scores = scores + bias.expand(shape);
+    }
+    if let Some(limit) = options.clamp {
+        scores = scores.clamp(-limit, limit);
+    }
+    let barred = options.mask.barred([batch, queries, keys], &device);
+    let barred = barred.map(|mask| mask.unsqueeze_dim::<4>(1).expand(shape));
+    let weights = match barred {
+        None => activation::softmax(scores, 3),
+        // The second fill empties rows without any allowed key, which are uniform after softmax.
+        Some(barred) => activation::softmax(scores.mask_fill(barred.clone(), MASKED), 3).mask_fill(barred, 0.0),
+    };
+    let out = join_heads(weights.clone().matmul(split_heads(value, heads)));
+    (out, weights)
+}
+
+/// `[batch, length, heads * width]` to `[batch, heads, length, width]`.
+pub(crate) fn split_heads(x: Tensor<3>, heads: usize) -> Tensor<4> {
+    let [batch, length, width] = x.dims();
+    x.reshape([batch, length, heads, width / heads]).swap_dims(1, 2)
+}
+
+/// `[batch, heads, length, width]` to `[batch, length, heads * width]`.
+pub(crate) fn join_heads(x: Tensor<4>) -> Tensor<3> {
+    let [batch, heads, length, width] = x.dims();
+    x.swap_dims(1, 2).reshape([batch, length, heads * width])
+}
+
+/// The checked sizes of one call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes {
+    pub(crate) batch: usize,
+    pub(crate) queries: usize,
+    pub(crate) keys: usize,
+    pub(crate) heads: usize,
+    pub(crate) value_width: usize,
+}
+
+impl Sizes {
+    /// Reads the sizes; panics with what does not fit.
+    pub(crate) fn check(query: &Tensor<3>, key: &Tensor<3>, value: &Tensor<3>, options: &AttentionOptions) -> Self {
+        let [batch, queries, key_width] = query.dims();
+        let [key_batch, keys, found] = key.dims();
+        let [value_batch, values, value_width] = value.dims();
+        let heads = options.heads;
+        assert_eq!(key_width, found, "attention: width of queries and keys");
+        assert_eq!(keys, values, "attention: number of keys and values");
+        assert!(key_batch == batch && value_batch == batch, "attention: batch sizes");
+        assert!(
+            heads > 0 && key_width % heads == 0 && value_width % heads == 0,
+            "attention: {heads} heads must divide the widths {key_width} and {value_width}"
+        );
+        options.mask.check([batch, queries, keys]);
+        Self { batch, queries, keys, heads, value_width: value_width / heads }
+    }
+}
+
+/// The kernel: query, key, value and, where there is a fourth input, a bias.
+#[derive(Debug)]
+struct Fused(AttentionOptions);
+
+impl Fused {
+    fn shape(&self, inputs: &[Array<'_>]) -> kernel::Shape {
+        let ([query, key, value], options) = ([inputs[0].shape, inputs[1].shape, inputs[2].shape], &self.0);
+        kernel::Shape {
+            batch: query[0],
+            queries: query[1],
+            keys: key[1],
+            heads: options.heads,
+            key_width: query[2] / options.heads,
+            value_width: value[2] / options.heads,
+            scale: options.scale,
+            clamp: options.clamp,
+        }
+    }
+}
+
+/// The bias with stride 0 along every axis it is broadcast on.
+fn bias_view<'a>(inputs: &[Array<'a>]) -> Option<kernel::BiasView<'a>> {
+    let &Array { data, shape } = inputs.get(3)?;
+    let stride = |axis: usize| if shape[axis] == 1 { 0 } else { shape[axis + 1..].iter().product() };
+    Some(kernel::BiasView { data, batch: stride(0), head: stride(1), query: stride(2) })
+}
+
+impl Kernel for Fused {
+    type Saved = kernel::Saved;
+
+    fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved> {
+        let shape = self.shape(inputs);
+        let qkv = (inputs[0].data, inputs[1].data, inputs[2].data);
+        let (y, saved) = kernel::forward(&shape, qkv, self.0.mask.view(), bias_view(inputs));
+        let out = vec![shape.batch, shape.queries, shape.heads * shape.value_width];
+        Output { y, shape: out, beside: vec![], saved: save.then_some(saved) }
+    }
+
+    fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], wanted: &[bool]) -> Vec<Vec<f32>> {
+        let shape = self.shape(inputs);
+        let qkv = (inputs[0].data, inputs[1].data, inputs[2].data);
+        let bias = bias_view(inputs);
+        let asked = wanted.get(3).copied().unwrap_or(false);
+        let gradients = kernel::backward(&shape, qkv, self.0.mask.view(), bias, saved, grad, asked);
+        let mut all = vec![gradients.query, gradients.key, gradients.value];
+        if let Some(bias) = inputs.get(3) {
+            all.push(match gradients.scores {
+                Some(scores) => reduce(&scores, &shape, bias),
+                None => vec![0.0; bias.data.len()],
+            });
+        }
+        all
+    }
+}
+
+/// Sums the gradient of the scores over the axes the bias was broadcast on.
+fn reduce(scores: &[f32], shape: &kernel::Shape, bias: &Array<'_>) -> Vec<f32> {
+    let mut sums = vec![0.0; bias.data.len()];
+    let Some(view) = bias_view(&[*bias; 4]) else { return sums };
+    let rows = scores.chunks_exact(shape.keys).enumerate();
+    for (row, scores) in rows {
+        let (query, rest) = (row % shape.queries, row / shape.queries);
+        let (head, item) = (rest % shape.heads, rest / shape.heads);
+        let at = item * view.batch + head * view.head + query * view.query;
+        sums[at..][..shape.keys].iter_mut().zip(scores).for_each(|(sum, score)| *sum += score);
+    }
+    sums
+}

@@ -1,0 +1,102 @@
+//! The position-wise feed-forward network (Vaswani et al. 2017, §3.3).
+//!
+//! `y = act(x w1 + b1) w2 + b2`, each row by itself.
+
+use burn::config::Config;
+use burn::tensor::{Tensor, activation};
+use regard_kernels::feed_forward as kernel;
+
+use super::fused::{Array, Kernel, Output, has_kernels, input, run};
+use super::residual_norm::rows;
+
+/// The nonlinearity between the two products.
+#[derive(Config, Copy, Debug, PartialEq, Eq)]
+pub enum Activation {
+    /// `max(0, x)`
+    Relu,
+    /// `x Φ(x)`, the exact form with the error function.
+    Gelu,
+}
+
+impl Activation {
+    /// Applies the nonlinearity to every element.
+    pub fn apply<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
+        match self {
+            Activation::Relu => activation::relu(x),
+            Activation::Gelu => activation::gelu(x),
+        }
+    }
+}
+
+/// Two products with a nonlinearity between them.
+///
+/// - `x`: `[batch, nodes, width]`
+/// - `w1`: `[width, hidden]`, `b1`: `[hidden]`
+/// - `w2`: `[hidden, width]`, `b2`: `[width]`
+///
+/// Returns `[batch, nodes, width]`. (A second product to another width is computed composed.)
+pub fn feed_forward(
+    x: Tensor<3>,
+    w1: Tensor<2>,
+    b1: Tensor<1>,
+    w2: Tensor<2>,
+    b2: Tensor<1>,
+    act: Activation,
+) -> Tensor<3> {
+    let same_width = w2.dims()[1] == x.dims()[2];
+    if !has_kernels(&x.device()) || !same_width || x.dims().contains(&0) {
+        return feed_forward_composed(x, w1, b1, w2, b2, act);
+    }
+    run(Fused(act), vec![input(x), input(w1), input(b1), input(w2), input(b2)]).0
+}
+
+/// [`feed_forward`] in ordinary tensor operations.
+pub fn feed_forward_composed(
+    x: Tensor<3>,
+    w1: Tensor<2>,
+    b1: Tensor<1>,
+    w2: Tensor<2>,
+    b2: Tensor<1>,
+    act: Activation,
+) -> Tensor<3> {
+    let [batch, nodes, width] = x.dims();
+    let out = w2.dims()[1];
+    if batch * nodes == 0 {
+        return Tensor::zeros([batch, nodes, out], &x.device());
+    }
+    let hidden = x.reshape([batch * nodes, width]).matmul(w1) + b1.unsqueeze();
+    let y = act.apply(hidden).matmul(w2) + b2.unsqueeze();
+    y.reshape([batch, nodes, out])
+}
+
+/// The weights among a kernel's inputs, which follow `x` in the order w1, b1, w2, b2.
+pub(super) fn weights<'a>(inputs: &[Array<'a>], act: Activation) -> kernel::FeedForwardWeights<'a> {
+    let [w1, b1, w2, b2] = [1, 2, 3, 4].map(|place| inputs[place].data);
+    let activation = match act {
+        Activation::Relu => kernel::Activation::Relu,
+        Activation::Gelu => kernel::Activation::Gelu,
+    };
+    kernel::FeedForwardWeights { w1, b1, w2, b2, activation }
+}
+
+/// The kernel: `x`, w1, b1, w2, b2.
+#[derive(Debug)]
+struct Fused(Activation);
+
+impl Kernel for Fused {
+    type Saved = kernel::FeedForwardSaved;
+
+    fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved> {
+        let (rows, weights) = (rows(&inputs[0]), weights(inputs, self.0));
+        let (y, saved, _) = kernel::feed_forward(&rows, &weights, &kernel::Tail::Plain, inputs[0].data, save);
+        Output { y, shape: inputs[0].shape.to_vec(), beside: vec![], saved }
+    }
+
+    fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
+        let (rows, weights) = (rows(&inputs[0]), weights(inputs, self.0));
+        let gradients =
+            kernel::feed_forward_backward(&rows, &weights, &kernel::Tail::Plain, inputs[0].data, saved, grad);
+        let kernel::FeedForwardGradients { x, w1, b1, w2, b2, .. } = gradients;
+        vec![x, w1, b1, w2, b2]
+    }
+}

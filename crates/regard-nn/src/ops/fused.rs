@@ -1,0 +1,249 @@
+//! The one place where kernels on slices meet Burn: dispatch, autodiff, saved state.
+//!
+//! An operation with a CPU kernel implements [`Kernel`]; [`run`] does the rest. On the CPU device
+//! the kernel runs on the tensors' memory; under autodiff its saved state waits in the graph and
+//! its backward registers one gradient for each input that asked for one.
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::CheckpointStrategy};
+use burn::backend::autodiff::grads::Gradients;
+use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
+use burn::backend::tensor::FloatTensor;
+use burn::backend::{Autodiff, Backend, DType, Dispatch, ExtensionType, Flex, TensorMetadata, backend_extension};
+use burn::tensor::{Bytes, Device, Shape, Tensor};
+use burn_flex::{FlexTensor, Layout};
+
+use super::kernels_enabled;
+
+/// A tensor's memory, row-major.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Array<'a> {
+    pub(crate) data: &'a [f32],
+    pub(crate) shape: &'a [usize],
+}
+
+/// What a kernel's forward pass gives.
+pub(crate) struct Output<S> {
+    pub(crate) y: Vec<f32>,
+    pub(crate) shape: Vec<usize>,
+    /// Numbers beside the result that carry no gradient, such as batch statistics.
+    pub(crate) beside: Vec<f32>,
+    pub(crate) saved: Option<S>,
+}
+
+/// An operation on contiguous `f32` arrays.
+pub(crate) trait Kernel: Debug + Send + Sync + 'static {
+    /// What the backward pass needs beside the inputs.
+    type Saved: Send + Sync + 'static;
+    /// The result; with `save`, also what the backward pass needs.
+    fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved>;
+    /// The gradient of each input, given that of the result; `wanted` says whose are needed.
+    fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], wanted: &[bool]) -> Vec<Vec<f32>>;
+}
+
+type Saved = Option<Arc<dyn Any + Send + Sync>>;
+
+/// A [`Kernel`] whose saved state has lost its type.
+pub(crate) trait AnyKernel: Debug + Send + Sync {
+    fn forward_flex(&self, inputs: &[FlexTensor], save: bool) -> (FlexTensor, FlexTensor, Saved);
+    fn backward_flex(
+        &self,
+        inputs: &[FlexTensor],
+        saved: &Saved,
+        grad: &FlexTensor,
+        wanted: &[bool],
+    ) -> Vec<FlexTensor>;
+}
+
+impl<K: Kernel> AnyKernel for K {
+    fn forward_flex(&self, inputs: &[FlexTensor], save: bool) -> (FlexTensor, FlexTensor, Saved) {
+        let output = with_arrays(inputs, |arrays| self.forward(arrays, save));
+        let beside = if output.beside.is_empty() { vec![0.0] } else { output.beside };
+        let count = beside.len();
+        let saved = output.saved.map(|saved| Arc::new(saved) as Arc<dyn Any + Send + Sync>);
+        (flex(output.y, output.shape), flex(beside, vec![count]), saved)
+    }
+
+    fn backward_flex(
+        &self,
+        inputs: &[FlexTensor],
+        saved: &Saved,
+        grad: &FlexTensor,
+        wanted: &[bool],
+    ) -> Vec<FlexTensor> {
+        let saved = saved.as_ref().and_then(|saved| saved.downcast_ref::<K::Saved>());
+        let Some(saved) = saved else { unreachable!("a tracked kernel saves its own type of state") };
+        let gradients = with_arrays(inputs, |arrays| {
+            with_arrays(std::slice::from_ref(grad), |grad| self.backward(arrays, saved, grad[0].data, wanted))
+        });
+        let shapes = inputs.iter().map(|input| input.shape().to_vec());
+        gradients.into_iter().zip(shapes).map(|(gradient, shape)| flex(gradient, shape)).collect()
+    }
+}
+
+fn flex(data: Vec<f32>, shape: Vec<usize>) -> FlexTensor {
+    FlexTensor::new(Bytes::from_elems(data), Layout::contiguous(Shape::from(shape)), DType::F32)
+}
+
+fn with_arrays<T>(tensors: &[FlexTensor], body: impl FnOnce(&[Array<'_>]) -> T) -> T {
+    let tensors: Vec<FlexTensor> = tensors.iter().map(FlexTensor::to_contiguous).collect();
+    let shapes: Vec<Vec<usize>> = tensors.iter().map(|tensor| tensor.shape().to_vec()).collect();
+    let arrays: Vec<Array<'_>> = tensors
+        .iter()
+        .zip(&shapes)
+        .map(|(tensor, shape)| {
+            let Some(data) = tensor.as_slice::<f32>() else { unreachable!("kernels run on f32 tensors") };
+            Array { data, shape }
+        })
+        .collect();
+    body(&arrays)
+}
+
+/// Inputs a kernel may have; unused places repeat the first input and are never read.
+const PLACES: usize = 7;
+
+/// The tensors an operation reads.
+#[derive(ExtensionType)]
+pub(crate) struct Inputs<B: Backend> {
+    a: FloatTensor<B>,
+    b: FloatTensor<B>,
+    c: FloatTensor<B>,
+    d: FloatTensor<B>,
+    e: FloatTensor<B>,
+    f: FloatTensor<B>,
+    g: FloatTensor<B>,
+}
+
+impl<B: Backend> Inputs<B> {
+    fn into_array(self) -> [FloatTensor<B>; PLACES] {
+        [self.a, self.b, self.c, self.d, self.e, self.f, self.g]
+    }
+}
+
+/// Operations with kernels, as a backend extension.
+#[backend_extension(Autodiff, Flex)]
+pub(crate) trait KernelOps: Backend {
+    /// Runs `kernel` on the first `count` inputs: its result, and what it gives beside.
+    fn kernel(
+        #[extension_type] inputs: Inputs<Self>,
+        count: usize,
+        kernel: Arc<dyn AnyKernel>,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>);
+}
+
+/// A backend that has kernels; not dispatched, so it may hand saved state around.
+pub(crate) trait HasKernels: Backend {
+    fn forward(
+        kernel: &dyn AnyKernel,
+        inputs: &[FloatTensor<Self>],
+        save: bool,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>, Saved);
+    fn backward(
+        kernel: &dyn AnyKernel,
+        inputs: &[FloatTensor<Self>],
+        saved: &Saved,
+        grad: &FloatTensor<Self>,
+        wanted: &[bool],
+    ) -> Vec<FloatTensor<Self>>;
+}
+
+impl HasKernels for Flex {
+    fn forward(kernel: &dyn AnyKernel, inputs: &[FlexTensor], save: bool) -> (FlexTensor, FlexTensor, Saved) {
+        kernel.forward_flex(inputs, save)
+    }
+
+    fn backward(
+        kernel: &dyn AnyKernel,
+        inputs: &[FlexTensor],
+        saved: &Saved,
+        grad: &FlexTensor,
+        wanted: &[bool],
+    ) -> Vec<FlexTensor> {
+        kernel.backward_flex(inputs, saved, grad, wanted)
+    }
+}
+
+impl KernelOps for Flex {
+    fn kernel(inputs: Inputs<Self>, count: usize, kernel: Arc<dyn AnyKernel>) -> (FlexTensor, FlexTensor) {
+        let (y, beside, _) = kernel.forward_flex(&inputs.into_array()[..count], false);
+        (y, beside)
+    }
+}
+
+#[derive(Debug)]
+struct Fused;
+
+/// What waits in the graph for the backward pass.
+#[derive(Clone, Debug)]
+struct Waiting<B: Backend> {
+    kernel: Arc<dyn AnyKernel>,
+    inputs: Vec<FloatTensor<B>>,
+    saved: Saved,
+}
+
+impl<B: HasKernels> Backward<B, PLACES> for Fused {
+    type State = Waiting<B>;
+
+    fn backward(self, ops: Ops<Self::State, PLACES>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let grad = grads.consume::<B>(&ops.node);
+        let Waiting { kernel, inputs, saved } = ops.state;
+        let wanted: Vec<bool> = ops.parents.iter().take(inputs.len()).map(Option::is_some).collect();
+        let gradients = B::backward(kernel.as_ref(), &inputs, &saved, &grad, &wanted);
+        for (parent, gradient) in ops.parents.into_iter().zip(gradients) {
+            if let Some(parent) = parent {
+                grads.register::<B>(parent.id, gradient);
+            }
+        }
+    }
+}
+
+impl<B: HasKernels, C: CheckpointStrategy> KernelOps for Autodiff<B, C> {
+    fn kernel(
+        inputs: Inputs<Self>,
+        count: usize,
+        kernel: Arc<dyn AnyKernel>,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        let inputs = inputs.into_array();
+        let nodes = std::array::from_fn(|place| inputs[place].node());
+        let inputs: Vec<FloatTensor<B>> =
+            inputs.into_iter().take(count).map(|tensor| tensor.into_primitive()).collect();
+        match Fused.prepare::<C>(nodes).compute_bound().stateful() {
+            OpsKind::Tracked(tracked) => {
+                let (y, beside, saved) = B::forward(kernel.as_ref(), &inputs, true);
+                let y = tracked.finish(Waiting { kernel, inputs, saved }, y);
+                (y, FloatTensor::<Self>::new(beside))
+            }
+            OpsKind::UnTracked(untracked) => {
+                let (y, beside, _) = B::forward(kernel.as_ref(), &inputs, false);
+                (untracked.finish(y), FloatTensor::<Self>::new(beside))
+            }
+        }
+    }
+}
+
+/// Whether an operation on `device` runs its kernel.
+pub(crate) fn has_kernels(device: &Device) -> bool {
+    // The CPU device is the only one built in; others run the composed bodies.
+    let _ = device;
+    kernels_enabled()
+}
+
+/// A tensor as the first, second, … input of a kernel.
+pub(crate) fn input<const D: usize>(tensor: Tensor<D>) -> FloatTensor<Dispatch> {
+    tensor.into_dispatch()
+}
+
+/// Runs `kernel` on one to seven inputs: its result and what it gives beside.
+pub(crate) fn run<const D: usize>(kernel: impl Kernel, inputs: Vec<FloatTensor<Dispatch>>) -> (Tensor<D>, Tensor<1>) {
+    let count = inputs.len();
+    assert!((1..=PLACES).contains(&count), "a kernel reads one to {PLACES} tensors");
+    let filler = inputs[0].clone();
+    let mut places = inputs.into_iter().chain(std::iter::repeat_n(filler, PLACES - count));
+    let mut place = || places.next().unwrap_or_else(|| unreachable!("as many as places"));
+    let inputs = Inputs { a: place(), b: place(), c: place(), d: place(), e: place(), f: place(), g: place() };
+    let (y, beside) = <Dispatch as KernelOps>::kernel(inputs, count, Arc::new(kernel));
+    (Tensor::from_dispatch(y), Tensor::from_dispatch(beside))
+}

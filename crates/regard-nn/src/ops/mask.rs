@@ -1,0 +1,188 @@
+//! Who may look at whom: the masks of every attention operation.
+
+use std::sync::Arc;
+
+use burn::tensor::{Bool, Device, Tensor, TensorData};
+
+/// Which keys each query may attend to.
+///
+/// Masks that follow from a rule stay a rule, so that a kernel can skip work instead of reading
+/// bits; [`Mask::barred`] spells any of them out for the composed bodies.
+#[derive(Clone, Debug, Default)]
+pub enum Mask {
+    /// Every key is allowed.
+    #[default]
+    None,
+    /// Padding: key `j` of item `b` is allowed when `j < lengths[b]`. Length 0 bars all keys.
+    Lengths(Arc<Vec<u32>>),
+    /// Key `s` is barred for query `l` when `s > l`.
+    Causal,
+    /// Keys in visiting order: key `j` is allowed for query `t` when `j >= t`.
+    Remaining,
+    /// Any pattern, bit by bit.
+    Dense(Arc<DenseMask>),
+}
+
+impl Mask {
+    /// Whether `query` of item `item` may attend to `key`.
+    ///
+    /// # Panics
+    /// If an index lies outside the lengths or the dense pattern.
+    pub fn allows(&self, item: usize, query: usize, key: usize) -> bool {
+        match self {
+            Mask::None => true,
+            Mask::Lengths(lengths) => key < lengths[item] as usize,
+            Mask::Causal => key <= query,
+            Mask::Remaining => key >= query,
+            Mask::Dense(dense) => dense.allows(item, query, key),
+        }
+    }
+
+    /// The mask as a tensor `[batch, queries, keys]`, true where attention is barred; `None` when
+    /// nothing is.
+    ///
+    /// # Panics
+    /// If the mask is made for other sizes.
+    pub fn barred(&self, [batch, queries, keys]: [usize; 3], device: &Device) -> Option<Tensor<3, Bool>> {
+        let shape = [batch, queries, keys];
+        self.check(shape);
+        // Only axes along which the mask differs are built; the rest is a broadcast view.
+        let built = match self {
+            Mask::None => return None,
+            Mask::Lengths(_) => [batch, 1, keys],
+            Mask::Causal | Mask::Remaining => [1, queries, keys],
+            Mask::Dense(_) => shape,
+        };
+        let mut bits = Vec::with_capacity(built.iter().product());
+        for item in 0..built[0] {
+            for query in 0..built[1] {
+                bits.extend((0..keys).map(|key| !self.allows(item, query, key)));
+            }
+        }
+        let tensor: Tensor<3, Bool> = Tensor::from_data(TensorData::new(bits, built), device);
+        Some(tensor.expand(shape))
+    }
+
+    /// The mask as the kernels read it.
+    pub(crate) fn view(&self) -> regard_kernels::attention::Mask<'_> {
+        use regard_kernels::attention::Mask as View;
+        match self {
+            Mask::None => View::None,
+            Mask::Lengths(lengths) => View::Lengths(lengths),
+            Mask::Causal => View::Causal,
+            Mask::Remaining => View::Remaining,
+            Mask::Dense(dense) => {
+                let [_, queries, keys] = dense.shape();
+                View::Dense { allowed: dense.bits(), cells: queries * keys }
+            }
+        }
+    }
+
+    /// Panics unless the mask fits `[batch, queries, keys]`.
+    pub(crate) fn check(&self, [batch, queries, keys]: [usize; 3]) {
+        match self {
+            Mask::None | Mask::Causal | Mask::Remaining => {}
+            Mask::Lengths(lengths) => {
+                assert_eq!(lengths.len(), batch, "mask lengths: one for each of the batch");
+                assert!(
+                    lengths.iter().all(|&length| length as usize <= keys),
+                    "mask lengths: none above the {keys} keys"
+                );
+            }
+            Mask::Dense(dense) => {
+                assert_eq!(dense.shape(), [batch, queries, keys], "dense mask: shape");
+            }
+        }
+    }
+}
+
+/// A pattern of allowed pairs `[batch, queries, keys]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DenseMask {
+    shape: [usize; 3],
+    allowed: Vec<bool>,
+}
+
+impl DenseMask {
+    /// A mask from its row-major bits; true means allowed.
+    ///
+    /// # Panics
+    /// If the number of bits is not the product of the shape.
+    pub fn new(shape: [usize; 3], allowed: Vec<bool>) -> Self {
+        assert_eq!(allowed.len(), shape.iter().product::<usize>(), "dense mask {shape:?}: number of bits");
+        Self { shape, allowed }
+    }
+
+    /// A mask from a rule `(item, query, key) -> allowed`.
+    pub fn from_fn(shape: [usize; 3], rule: impl Fn(usize, usize, usize) -> bool) -> Self {
+        let [batch, queries, keys] = shape;
+        let mut allowed = Vec::with_capacity(batch * queries * keys);
+        for item in 0..batch {
+            for query in 0..queries {
+                allowed.extend((0..keys).map(|key| rule(item, query, key)));
+            }
+        }
+        Self { shape, allowed }
+    }
+
+    /// The shape `[batch, queries, keys]`.
+    pub fn shape(&self) -> [usize; 3] {
+        self.shape
+    }
+
+    /// The bits, row-major, true where allowed.
+    pub fn bits(&self) -> &[bool] {
+        &self.allowed
+    }
+
+    /// Whether `query` of item `item` may attend to `key`.
+    ///
+    /// # Panics
+    /// If an index lies outside the shape.
+    pub fn allows(&self, item: usize, query: usize, key: usize) -> bool {
+        let [_, queries, keys] = self.shape;
+        assert!(query < queries && key < keys, "dense mask: index outside the shape");
+        self.allowed[(item * queries + query) * keys + key]
+    }
+}
+
+impl From<DenseMask> for Mask {
+    fn from(mask: DenseMask) -> Self {
+        Mask::Dense(Arc::new(mask))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(mask: Mask, shape: [usize; 3]) -> Vec<bool> {
+        let tensor = mask.barred(shape, &Device::flex());
+        tensor.map_or(vec![], |t| t.into_data().iter::<bool>().collect())
+    }
+
+    #[test]
+    fn rules_spelled_out() {
+        let (o, x) = (false, true);
+        assert_eq!(rows(Mask::Causal, [1, 2, 3]), [o, x, x, o, o, x]);
+        assert_eq!(rows(Mask::Remaining, [1, 3, 3]), [o, o, o, x, o, o, x, x, o]);
+        let lengths = Mask::Lengths(Arc::new(vec![0, 2]));
+        assert_eq!(rows(lengths, [2, 1, 2]), [x, x, o, o]);
+        assert!(Mask::None.barred([1, 1, 1], &Device::flex()).is_none());
+    }
+
+    #[test]
+    fn dense_equals_its_rule() {
+        let mask = DenseMask::from_fn([2, 2, 2], |b, q, k| (b + q + k) % 2 == 0);
+        assert_eq!(mask, DenseMask::new([2, 2, 2], mask.bits().to_vec()));
+        assert!(mask.allows(1, 1, 0) && !mask.allows(0, 0, 1));
+        let barred = rows(mask.clone().into(), [2, 2, 2]);
+        assert!(barred.iter().zip(mask.bits()).all(|(barred, allowed)| barred != allowed));
+    }
+
+    #[test]
+    #[should_panic(expected = "none above the 2 keys")]
+    fn lengths_beyond_the_keys() {
+        let _ = Mask::Lengths(Arc::new(vec![3])).barred([1, 1, 2], &Device::flex());
+    }
+}

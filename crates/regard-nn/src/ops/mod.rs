@@ -1,0 +1,31 @@
+//! The operations attention models are made of, one formula a file.
+//!
+//! Each public function has two bodies: a fused CPU kernel with a hand-written backward, and
+//! `…_composed`, the same formula in ordinary tensor operations. The composed body is the
+//! reference the kernel is tested against and what every other device runs. Set
+//! `REGARD_KERNELS=off` to run composed bodies everywhere.
+//!
+//! Shapes are checked with panics, as Burn's own operations do: they are a matter of the program,
+//! never of its input files.
+
+mod attention;
+mod attention_sublayer;
+mod feed_forward;
+mod feed_forward_sublayer;
+mod fused;
+mod mask;
+mod pointer;
+mod residual_norm;
+mod switch;
+
+pub use attention::{AttentionOptions, MASKED, attention, attention_composed, attention_weights};
+pub use attention_sublayer::{AttentionWeights, attention_sublayer, attention_sublayer_composed};
+pub use feed_forward::{Activation, feed_forward, feed_forward_composed};
+pub use feed_forward_sublayer::{feed_forward_sublayer, feed_forward_sublayer_composed};
+pub(crate) use fused::has_kernels;
+pub use mask::{DenseMask, Mask};
+pub use pointer::{pointer, pointer_chosen, pointer_chosen_composed, pointer_composed};
+pub use residual_norm::{
+    BatchStatistics, NormArgs, NormKind, Normed, norm_composed, residual_norm, residual_norm_composed,
+};
+pub use switch::{kernels_enabled, with_kernels};

@@ -1,0 +1,141 @@
+//! The pointer: a clipped, masked distribution over nodes (Kool et al. 2019, §3.2, eq. 7 and 8).
+//!
+//! `log p = log_softmax(clip · tanh(g kᵀ / √width))` over the allowed nodes.
+
+use burn::tensor::{Int, Tensor, activation};
+use regard_kernels::pointer as kernel;
+
+use super::fused::{Array, Kernel, Output, has_kernels, input, run};
+use super::{MASKED, Mask};
+
+/// Log-probabilities of every node for every step.
+///
+/// - `glimpse`: `[batch, steps, width]`, what the decoder looks for
+/// - `keys`: `[batch, nodes, width]`
+/// - `clip`: logits are held to `(-clip, clip)`; 0 leaves them as they are
+///
+/// Returns `[batch, steps, nodes]`; barred nodes have [`MASKED`] and pass no gradient.
+///
+/// # Panics
+/// If the shapes do not fit together.
+pub fn pointer(glimpse: Tensor<3>, keys: Tensor<3>, mask: &Mask, clip: f32) -> Tensor<3> {
+    if !has_kernels(&glimpse.device()) || check(&glimpse, &keys, mask).contains(&0) {
+        return pointer_composed(glimpse, keys, mask, clip);
+    }
+    let fused = Fused { mask: mask.clone(), clip, chosen: None };
+    run(fused, vec![input(glimpse), input(keys)]).0
+}
+
+/// [`pointer`] in ordinary tensor operations.
+pub fn pointer_composed(glimpse: Tensor<3>, keys: Tensor<3>, mask: &Mask, clip: f32) -> Tensor<3> {
+    let shape = check(&glimpse, &keys, mask);
+    let device = glimpse.device();
+    if shape.contains(&0) {
+        return Tensor::zeros(shape, &device);
+    }
+    let scale = 1.0 / (glimpse.dims()[2] as f32).sqrt();
+    let mut logits = glimpse.matmul(keys.swap_dims(1, 2)).mul_scalar(scale);
+    if clip > 0.0 {
+        logits = logits.tanh().mul_scalar(clip);
+    }
+    match mask.barred(shape, &device) {
+        None => activation::log_softmax(logits, 2),
+        // The second fill gives a step without an allowed node the same finite value everywhere.
+        Some(barred) => activation::log_softmax(logits.mask_fill(barred.clone(), MASKED), 2).mask_fill(barred, MASKED),
+    }
+}
+
+/// Log-probability of the chosen nodes, summed over the steps.
+///
+/// Shapes as for [`pointer`]; `chosen` is `[batch, steps]` with node indices. Returns `[batch]`.
+///
+/// # Panics
+/// If the shapes do not fit together.
+pub fn pointer_chosen(
+    glimpse: Tensor<3>,
+    keys: Tensor<3>,
+    mask: &Mask,
+    clip: f32,
+    chosen: Tensor<2, Int>,
+) -> Tensor<1> {
+    let shape = check(&glimpse, &keys, mask);
+    if !has_kernels(&glimpse.device()) || shape.contains(&0) {
+        return pointer_chosen_composed(glimpse, keys, mask, clip, chosen);
+    }
+    let chosen: Vec<u32> = chosen.into_data().iter::<u32>().collect();
+    let nodes = shape[2];
+    assert!(chosen.iter().all(|&node| (node as usize) < nodes), "pointer: chosen nodes below {nodes}");
+    let fused = Fused { mask: mask.clone(), clip, chosen: Some(chosen) };
+    run(fused, vec![input(glimpse), input(keys)]).0
+}
+
+/// [`pointer_chosen`] in ordinary tensor operations.
+pub fn pointer_chosen_composed(
+    glimpse: Tensor<3>,
+    keys: Tensor<3>,
+    mask: &Mask,
+    clip: f32,
+    chosen: Tensor<2, Int>,
+) -> Tensor<1> {
+    let [batch, steps, nodes] = check(&glimpse, &keys, mask);
+    assert_eq!(chosen.dims(), [batch, steps], "pointer: one chosen node for each step");
+    if batch * steps * nodes == 0 {
+        return Tensor::zeros([batch], &glimpse.device());
+    }
+    let log_p = pointer_composed(glimpse, keys, mask, clip);
+    let log_p: Tensor<3> = log_p.gather(2, chosen.unsqueeze_dim(2));
+    log_p.reshape([batch, steps]).sum_dim(1).reshape([batch])
+}
+
+/// The checked shape `[batch, steps, nodes]`.
+fn check(glimpse: &Tensor<3>, keys: &Tensor<3>, mask: &Mask) -> [usize; 3] {
+    let [batch, steps, width] = glimpse.dims();
+    let [key_batch, nodes, key_width] = keys.dims();
+    assert_eq!(batch, key_batch, "pointer: batch of glimpses and keys");
+    assert_eq!(width, key_width, "pointer: width of glimpses and keys");
+    mask.check([batch, steps, nodes]);
+    [batch, steps, nodes]
+}
+
+/// The kernel: glimpses and keys, to all cells or to the chosen nodes' sums.
+#[derive(Debug)]
+struct Fused {
+    mask: Mask,
+    clip: f32,
+    chosen: Option<Vec<u32>>,
+}
+
+impl Fused {
+    fn shape(&self, inputs: &[Array<'_>]) -> kernel::Shape {
+        let (glimpse, keys) = (inputs[0].shape, inputs[1].shape);
+        let (batch, steps, width) = (glimpse[0], glimpse[1], glimpse[2]);
+        kernel::Shape { batch, steps, nodes: keys[1], width, clip: self.clip }
+    }
+}
+
+impl Kernel for Fused {
+    type Saved = ();
+
+    fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<()> {
+        let (shape, mask) = (self.shape(inputs), self.mask.view());
+        let (glimpse, keys) = (inputs[0].data, inputs[1].data);
+        let (y, shape) = match &self.chosen {
+            Some(chosen) => (kernel::chosen(&shape, glimpse, keys, mask, chosen), vec![shape.batch]),
+            None => {
+                let y = kernel::log_probabilities(&shape, glimpse, keys, mask);
+                (y, vec![shape.batch, shape.steps, shape.nodes])
+            }
+        };
+        Output { y, shape, beside: vec![], saved: save.then_some(()) }
+    }
+
+    fn backward(&self, inputs: &[Array<'_>], (): &(), grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
+        let (shape, mask) = (self.shape(inputs), self.mask.view());
+        let (glimpse, keys) = (inputs[0].data, inputs[1].data);
+        let (glimpse, keys) = match &self.chosen {
+            Some(chosen) => kernel::chosen_backward(&shape, glimpse, keys, mask, chosen, grad),
+            None => kernel::log_probabilities_backward(&shape, glimpse, keys, mask, grad),
+        };
+        vec![glimpse, keys]
+    }
+}

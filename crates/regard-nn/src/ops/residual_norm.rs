@@ -1,0 +1,193 @@
+//! A residual sum and its normalisation, in one pass.
+//!
+//! `norm(x + y)` with `norm(z) = γ (z - mean) / √(variance + eps) + β`. What mean and variance run
+//! over is the [`NormKind`]: Ioffe & Szegedy 2015 (batch), Ulyanov et al. 2016 (instance), Ba et al.
+//! 2016 (layer).
+
+use burn::config::Config;
+use burn::tensor::Tensor;
+use regard_kernels::norm as kernel;
+
+use super::fused::{Array, Kernel, Output, has_kernels, input, run};
+
+/// What the mean and the variance of `[batch, nodes, width]` run over.
+#[derive(Config, Copy, Debug, PartialEq, Eq)]
+pub enum NormKind {
+    /// Every channel over batch and nodes; running statistics in evaluation.
+    Batch,
+    /// Every channel of every item over its nodes.
+    Instance,
+    /// Every node over its channels.
+    Layer,
+}
+
+/// The parameters of one normalisation.
+#[derive(Clone, Debug)]
+pub struct NormArgs {
+    /// What mean and variance run over.
+    pub kind: NormKind,
+    /// Scale `[width]`.
+    pub gamma: Tensor<1>,
+    /// Shift `[width]`.
+    pub beta: Tensor<1>,
+    /// Mean and variance `[width]` used in place of the batch's own ([`NormKind::Batch`] only).
+    pub running: Option<(Tensor<1>, Tensor<1>)>,
+    /// Added to the variance.
+    pub eps: f32,
+}
+
+/// A normalised tensor and the statistics it was normalised by.
+#[derive(Clone, Debug)]
+pub struct Normed {
+    /// The result `[batch, nodes, width]`.
+    pub y: Tensor<3>,
+    /// What the batch itself gave; only for [`NormKind::Batch`] without running statistics.
+    pub statistics: Option<BatchStatistics>,
+}
+
+/// Mean and variance of the channels of one batch; they carry no gradient.
+#[derive(Clone, Debug)]
+pub struct BatchStatistics {
+    /// Mean `[width]`.
+    pub mean: Tensor<1>,
+    /// Biased variance `[width]`.
+    pub variance: Tensor<1>,
+    /// Number of values behind each: batch times nodes.
+    pub count: usize,
+}
+
+/// `norm(x + y)` of two tensors `[batch, nodes, width]`.
+///
+/// # Panics
+/// If the shapes do not fit together.
+pub fn residual_norm(x: Tensor<3>, y: Tensor<3>, args: NormArgs) -> Normed {
+    assert_eq!(x.dims(), y.dims(), "residual norm: shapes of the two summands");
+    if !has_kernels(&x.device()) || x.dims().contains(&0) {
+        return residual_norm_composed(x, y, args);
+    }
+    let (norm, [gamma, beta]) = FusedNorm::new(args);
+    let [batch, nodes, _] = x.dims();
+    normed(&norm.clone(), batch * nodes, run(Fused(norm), vec![input(x), input(y), gamma, beta]))
+}
+
+/// [`residual_norm`] in ordinary tensor operations.
+pub fn residual_norm_composed(x: Tensor<3>, y: Tensor<3>, args: NormArgs) -> Normed {
+    assert_eq!(x.dims(), y.dims(), "residual norm: shapes of the two summands");
+    norm_composed(x + y, args)
+}
+
+/// The normalisation alone, `norm(x)` of `[batch, nodes, width]`, in ordinary tensor operations.
+pub fn norm_composed(x: Tensor<3>, args: NormArgs) -> Normed {
+    let [batch, nodes, width] = x.dims();
+    assert_eq!(args.gamma.dims(), [width], "norm: width of the scale");
+    assert_eq!(args.beta.dims(), [width], "norm: width of the shift");
+    if batch * nodes * width == 0 {
+        return Normed { y: x, statistics: None };
+    }
+    match (args.kind, args.running.clone()) {
+        (NormKind::Batch, Some((mean, variance))) => {
+            let centred = x - mean.unsqueeze();
+            Normed { y: scale_shift(centred, variance.unsqueeze(), &args), statistics: None }
+        }
+        (NormKind::Batch, None) => batch_norm(x, &args),
+        (NormKind::Instance, _) => Normed { y: norm_along(x, 1, &args), statistics: None },
+        (NormKind::Layer, _) => Normed { y: norm_along(x, 2, &args), statistics: None },
+    }
+}
+
+fn batch_norm(x: Tensor<3>, args: &NormArgs) -> Normed {
+    let [batch, nodes, width] = x.dims();
+    let count = batch * nodes;
+    // Two passes: the mean of squares minus the squared mean loses digits in f32.
+    let mean = x.clone().reshape([count, width]).mean_dim(0);
+    let centred = x - mean.clone().unsqueeze();
+    let variance = centred.clone().reshape([count, width]).square().mean_dim(0);
+    let y = scale_shift(centred, variance.clone().unsqueeze(), args);
+    let statistics =
+        BatchStatistics { mean: mean.detach().reshape([width]), variance: variance.detach().reshape([width]), count };
+    Normed { y, statistics: Some(statistics) }
+}
+
+fn norm_along(x: Tensor<3>, dim: usize, args: &NormArgs) -> Tensor<3> {
+    let centred = x.clone() - x.mean_dim(dim);
+    let variance = centred.clone().square().mean_dim(dim);
+    scale_shift(centred, variance, args)
+}
+
+/// `γ centred / √(variance + eps) + β`
+fn scale_shift(centred: Tensor<3>, variance: Tensor<3>, args: &NormArgs) -> Tensor<3> {
+    let factor = variance.add_scalar(args.eps).sqrt().recip() * args.gamma.clone().unsqueeze();
+    centred * factor + args.beta.clone().unsqueeze()
+}
+
+/// A norm as the kernels take it: everything but gamma and beta, which are inputs.
+#[derive(Clone, Debug)]
+pub(super) struct FusedNorm {
+    kind: NormKind,
+    eps: f32,
+    running: Option<(Vec<f32>, Vec<f32>)>,
+}
+
+/// A tensor on its way into a kernel.
+pub(super) type Input = burn::backend::tensor::FloatTensor<burn::backend::Dispatch>;
+
+impl FusedNorm {
+    /// The norm, and gamma and beta as inputs.
+    pub(super) fn new(args: NormArgs) -> (Self, [Input; 2]) {
+        let NormArgs { kind, gamma, beta, running, eps } = args;
+        let numbers = |tensor: Tensor<1>| tensor.into_data().iter::<f32>().collect::<Vec<_>>();
+        let running = running.map(|(mean, variance)| (numbers(mean), numbers(variance)));
+        (Self { kind, eps, running }, [input(gamma), input(beta)])
+    }
+
+    pub(super) fn view<'a>(&'a self, gamma: &'a [f32], beta: &'a [f32]) -> kernel::Norm<'a> {
+        let kind = match self.kind {
+            NormKind::Batch => kernel::NormKind::Batch,
+            NormKind::Instance => kernel::NormKind::Instance,
+            NormKind::Layer => kernel::NormKind::Layer,
+        };
+        let running = self.running.as_ref().map(|(mean, variance)| (mean.as_slice(), variance.as_slice()));
+        kernel::Norm { kind, gamma, beta, running, eps: self.eps }
+    }
+}
+
+/// Means, then variances: what a kernel gives beside its result.
+pub(super) fn beside(statistics: Option<kernel::BatchStatistics>) -> Vec<f32> {
+    statistics.map_or(vec![], |statistics| [statistics.mean, statistics.variance].concat())
+}
+
+/// A kernel's result and the statistics beside it.
+pub(super) fn normed(norm: &FusedNorm, count: usize, (y, beside): (Tensor<3>, Tensor<1>)) -> Normed {
+    let own = norm.kind == NormKind::Batch && norm.running.is_none();
+    let statistics = own.then(|| {
+        let width = beside.dims()[0] / 2;
+        let part = |from| beside.clone().narrow(0, from, width);
+        BatchStatistics { mean: part(0), variance: part(width), count }
+    });
+    Normed { y, statistics }
+}
+
+/// The rows of an array `[batch, nodes, width]`.
+pub(super) fn rows(array: &Array<'_>) -> kernel::Rows {
+    kernel::Rows { batch: array.shape[0], nodes: array.shape[1], width: array.shape[2] }
+}
+
+/// The kernel: `x`, `y`, gamma, beta.
+#[derive(Debug)]
+struct Fused(FusedNorm);
+
+impl Kernel for Fused {
+    type Saved = kernel::ResidualNormSaved;
+
+    fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved> {
+        let norm = self.0.view(inputs[2].data, inputs[3].data);
+        let (y, saved, statistics) = kernel::residual_norm(&rows(&inputs[0]), &norm, inputs[0].data, inputs[1].data);
+        Output { y, shape: inputs[0].shape.to_vec(), beside: beside(statistics), saved: save.then_some(saved) }
+    }
+
+    fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
+        let norm = self.0.view(inputs[2].data, inputs[3].data);
+        let (x, gamma, beta) = kernel::residual_norm_backward(&rows(&inputs[0]), &norm, saved, grad);
+        vec![x.clone(), x, gamma, beta]
+    }
+}

@@ -1,0 +1,126 @@
+//! The decoder: a glimpse of the nodes, then a pointer to one (Kool et al. 2019, §3.2).
+//!
+//! `query = W_fixed mean(h) + W_step context`, `glimpse = W_out MHA(query, K, V)`,
+//! `log p = pointer(glimpse, L)`, with `(K, V, L) = W_nodes h`.
+
+use burn::config::Config;
+use burn::module::Module;
+use burn::nn::{Linear, LinearConfig};
+use burn::tensor::{Device, Int, Tensor};
+
+use crate::multi_head_attention::project;
+use crate::ops::{AttentionOptions, Mask, attention, pointer, pointer_chosen};
+
+/// Sizes of a [`PointerDecoder`].
+#[derive(Config, Debug)]
+pub struct PointerDecoderConfig {
+    /// Width of a node's embedding.
+    pub width: usize,
+    /// Number of heads of the glimpse.
+    pub heads: usize,
+    /// Width of the step's context, such as the first and the last node's embeddings.
+    pub context: usize,
+    /// Logits are held to `(-clip, clip)`. Default: 10.
+    #[config(default = 10.0)]
+    pub clip: f32,
+}
+
+/// Turns a context into a distribution over the nodes.
+///
+/// It knows nothing of the problem: which context belongs to a step, and which nodes are allowed,
+/// is told with each call, for one step or for all steps of a known tour at once.
+#[derive(Module, Debug)]
+pub struct PointerDecoder {
+    /// `[width, 3 * width]`: glimpse key, glimpse value and logit key of a node.
+    pub nodes: Linear,
+    /// `[width, width]`, from the mean embedding of the graph.
+    pub fixed: Linear,
+    /// `[context, width]`, from what differs between steps.
+    pub step: Linear,
+    /// `[width, width]`, the output projection of the glimpse.
+    pub out: Linear,
+    /// Number of heads of the glimpse.
+    pub heads: usize,
+    /// Bound of the logits.
+    pub clip: f32,
+}
+
+/// What every step of one batch of graphs shares.
+#[derive(Clone, Debug)]
+pub struct DecoderTables {
+    /// The graph's part of every query, `[batch, 1, width]`.
+    pub fixed: Tensor<3>,
+    /// `[batch, nodes, width]`
+    pub glimpse_keys: Tensor<3>,
+    /// `[batch, nodes, width]`
+    pub glimpse_values: Tensor<3>,
+    /// `[batch, nodes, width]`
+    pub logit_keys: Tensor<3>,
+}
+
+impl PointerDecoderConfig {
+    /// Fresh weights, uniform in ±1/√inputs, without biases.
+    ///
+    /// # Panics
+    /// If the heads do not divide the width.
+    pub fn init(&self, device: &Device) -> PointerDecoder {
+        let width = self.width;
+        let divides = self.heads > 0 && width.is_multiple_of(self.heads);
+        assert!(divides, "pointer decoder: {} heads must divide the width {width}", self.heads);
+        let linear = |from: usize, to: usize| LinearConfig::new(from, to).with_bias(false).init(device);
+        PointerDecoder {
+            nodes: linear(width, 3 * width),
+            fixed: linear(width, width),
+            step: linear(self.context, width),
+            out: linear(width, width),
+            heads: self.heads,
+            clip: self.clip,
+        }
+    }
+}
+
+impl PointerDecoder {
+    /// The tables of graphs with embeddings `[batch, nodes, width]`.
+    pub fn precompute(&self, embeddings: Tensor<3>) -> DecoderTables {
+        let width = embeddings.dims()[2];
+        let projected = project(&self.nodes, embeddings.clone());
+        let part = |index: usize| projected.clone().narrow(2, index * width, width);
+        DecoderTables {
+            fixed: project(&self.fixed, embeddings.mean_dim(1)),
+            glimpse_keys: part(0),
+            glimpse_values: part(1),
+            logit_keys: part(2),
+        }
+    }
+
+    /// Log-probabilities `[batch, steps, nodes]` for `context [batch, steps, context]`.
+    ///
+    /// One step of a tour being built, or all steps of a given one: nothing passes between steps,
+    /// so what a step may know is only what its context and its row of the mask
+    /// `[batch, steps, nodes]` say.
+    pub fn log_probabilities(&self, tables: &DecoderTables, context: Tensor<3>, mask: &Mask) -> Tensor<3> {
+        let glimpse = self.glimpse(tables, context, mask);
+        pointer(glimpse, tables.logit_keys.clone(), mask, self.clip)
+    }
+
+    /// Log-probability of the `chosen [batch, steps]` nodes, summed over the steps: `[batch]`.
+    pub fn log_likelihood(
+        &self,
+        tables: &DecoderTables,
+        context: Tensor<3>,
+        mask: &Mask,
+        chosen: Tensor<2, Int>,
+    ) -> Tensor<1> {
+        let glimpse = self.glimpse(tables, context, mask);
+        pointer_chosen(glimpse, tables.logit_keys.clone(), mask, self.clip, chosen)
+    }
+
+    /// What each step looks for, `[batch, steps, width]`.
+    pub fn glimpse(&self, tables: &DecoderTables, context: Tensor<3>, mask: &Mask) -> Tensor<3> {
+        let query = project(&self.step, context) + tables.fixed.clone();
+        let width = query.dims()[2];
+        let options = AttentionOptions::new(self.heads, width / self.heads).with_mask(mask.clone());
+        let (keys, values) = (tables.glimpse_keys.clone(), tables.glimpse_values.clone());
+        project(&self.out, attention(query, keys, values, None, &options))
+    }
+}

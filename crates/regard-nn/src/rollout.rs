@@ -1,0 +1,191 @@
+//! Construction of whole solutions by a [`PointerDecoder`] (Kool et al. 2019, §3.2 and §5).
+//!
+//! On the CPU the rollout kernel runs from the embeddings to the finished solutions without a
+//! tensor operation; on other devices each step is one pass of the decoder, with the
+//! trajectories of an instance as its steps. What may be visited is the business of a [`State`],
+//! plain Rust on either path.
+
+use burn::tensor::{Tensor, TensorData};
+use regard_kernels::rollout as kernel;
+pub use regard_kernels::rollout::{Outcome, Pick, State};
+
+use crate::ops::{DenseMask, Mask, has_kernels};
+use crate::{DecoderTables, PointerDecoder};
+
+/// A decoder and what its step context is made of.
+#[derive(Clone, Debug)]
+pub struct Rollout<'a> {
+    /// The decoder.
+    pub decoder: &'a PointerDecoder,
+    /// Stands for the embeddings of the context before the first step, `[embeddings * width]`.
+    pub placeholder: Option<Tensor<1>>,
+    /// Whether the context begins with the embedding of the first node.
+    pub uses_first: bool,
+    /// Numbers of the context beside embeddings.
+    pub scalars: usize,
+}
+
+impl Rollout<'_> {
+    /// Solutions over `embeddings [batch, nodes, width]`; `starts[b]` are the initial states of
+    /// instance `b`'s trajectories. Results in the same order.
+    ///
+    /// # Panics
+    /// If `starts` and the batch differ, or the step projection does not fit the context.
+    pub fn construct<T: State + Clone>(
+        &self,
+        embeddings: Tensor<3>,
+        starts: Vec<Vec<T>>,
+        pick: Pick,
+    ) -> Vec<Vec<Outcome<T>>> {
+        let nodes = embeddings.dims()[1];
+        if has_kernels(&embeddings.device()) {
+            let prepared = self.prepare();
+            return kernel::rollout(&prepared, nodes, &numbers(embeddings), starts, pick);
+        }
+        let steps = Steps::new(self, embeddings);
+        let picker = |b, k| kernel::Picker::new(pick, Pick::stream(b, k));
+        let mut pickers: Vec<Vec<_>> =
+            starts.iter().enumerate().map(|(b, states)| (0..states.len()).map(|k| picker(b, k)).collect()).collect();
+        let begin = |state| Outcome { state, log_probability: 0.0 };
+        let mut all: Vec<Vec<_>> = starts.into_iter().map(|states| states.into_iter().map(begin).collect()).collect();
+        while all.iter().flatten().any(|entry| !entry.state.done()) {
+            let rows = steps.log_probabilities(&all);
+            for (b, entries) in all.iter_mut().enumerate() {
+                for (k, entry) in entries.iter_mut().enumerate().filter(|(_, entry)| !entry.state.done()) {
+                    let row = rows.row(b, k);
+                    let node = pickers[b][k].pick(row);
+                    entry.log_probability += row[node];
+                    entry.state.step(node);
+                }
+            }
+        }
+        all
+    }
+
+    /// Beam search over `embeddings [batch, nodes, width]` from one initial state an instance:
+    /// per instance the finished entries, most probable first.
+    ///
+    /// # Panics
+    /// As [`Self::construct`].
+    pub fn beam<T: State + Clone>(&self, embeddings: Tensor<3>, starts: Vec<T>, width: usize) -> Vec<Vec<Outcome<T>>> {
+        let nodes = embeddings.dims()[1];
+        if has_kernels(&embeddings.device()) {
+            return kernel::beam(&self.prepare(), nodes, &numbers(embeddings), starts, width);
+        }
+        let steps = Steps::new(self, embeddings);
+        let mut all: Vec<Vec<_>> =
+            starts.into_iter().map(|state| vec![Outcome { state, log_probability: 0.0 }]).collect();
+        while all.iter().flatten().any(|entry| !entry.state.done()) {
+            let rows = steps.log_probabilities(&all);
+            let next = |(b, beam): (usize, Vec<Outcome<T>>)| {
+                let count = beam.len();
+                kernel::survivors(beam, rows.rows(b, count), width.max(1))
+            };
+            all = all.into_iter().enumerate().map(next).collect();
+        }
+        all
+    }
+
+    fn prepare(&self) -> kernel::Prepared {
+        let decoder = self.decoder;
+        let width = decoder.out.weight.dims()[0];
+        let part = |index: usize| numbers(decoder.nodes.weight.val().narrow(1, index * width, width));
+        let placeholder = self.placeholder.clone().map(numbers);
+        kernel::Prepared::new(&kernel::Decoder {
+            width,
+            heads: decoder.heads,
+            clip: decoder.clip,
+            glimpse_key: &part(0),
+            glimpse_value: &part(1),
+            logit_key: &part(2),
+            fixed: &numbers(decoder.fixed.weight.val()),
+            step: &numbers(decoder.step.weight.val()),
+            out: &numbers(decoder.out.weight.val()),
+            placeholder: placeholder.as_deref(),
+            uses_first: self.uses_first,
+            scalars: self.scalars,
+        })
+    }
+}
+
+fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+    tensor.into_data().iter::<f32>().collect()
+}
+
+/// Step by step through the decoder.
+struct Steps<'a> {
+    rollout: &'a Rollout<'a>,
+    tables: DecoderTables,
+    /// `[batch, nodes, width]`.
+    embeddings: Vec<f32>,
+    placeholder: Vec<f32>,
+    shape: [usize; 3],
+    device: burn::tensor::Device,
+}
+
+/// Log-probabilities `[batch, trajectories, nodes]`.
+struct Rows {
+    all: Vec<f32>,
+    trajectories: usize,
+    nodes: usize,
+}
+
+impl Rows {
+    fn row(&self, b: usize, k: usize) -> &[f32] {
+        &self.all[(b * self.trajectories + k) * self.nodes..][..self.nodes]
+    }
+
+    fn rows(&self, b: usize, count: usize) -> &[f32] {
+        &self.all[b * self.trajectories * self.nodes..][..count * self.nodes]
+    }
+}
+
+impl<'a> Steps<'a> {
+    fn new(rollout: &'a Rollout<'a>, embeddings: Tensor<3>) -> Self {
+        Self {
+            rollout,
+            tables: rollout.decoder.precompute(embeddings.clone()),
+            placeholder: rollout.placeholder.clone().map(numbers).unwrap_or_default(),
+            shape: embeddings.dims(),
+            device: embeddings.device(),
+            embeddings: numbers(embeddings),
+        }
+    }
+
+    /// One step of every trajectory. Instances with fewer trajectories than others, and finished
+    /// ones, get rows without meaning.
+    fn log_probabilities<T: State>(&self, all: &[Vec<Outcome<T>>]) -> Rows {
+        let [batch, nodes, _] = self.shape;
+        let trajectories = all.iter().map(Vec::len).max().unwrap_or(0);
+        let width = self.rollout.decoder.step.weight.dims()[0];
+        let mut context = vec![0.0; batch * trajectories * width];
+        let mut open = vec![false; batch * trajectories * nodes];
+        for (b, entries) in all.iter().enumerate() {
+            for (k, entry) in entries.iter().enumerate() {
+                let at = b * trajectories + k;
+                self.context(b, &entry.state, &mut context[at * width..][..width]);
+                entry.state.allowed(&mut open[at * nodes..][..nodes]);
+            }
+        }
+        let context = TensorData::new(context, [batch, trajectories, width]);
+        let context = Tensor::from_data(context, &self.device);
+        let mask = Mask::from(DenseMask::new([batch, trajectories, nodes], open));
+        let log_p = self.rollout.decoder.log_probabilities(&self.tables, context, &mask);
+        Rows { all: numbers(log_p), trajectories, nodes }
+    }
+
+    fn context<T: State>(&self, b: usize, state: &T, out: &mut [f32]) {
+        let [_, nodes, width] = self.shape;
+        let (ends, scalars) = out.split_at_mut(out.len() - self.rollout.scalars);
+        let first = if self.rollout.uses_first { Some(state.first()) } else { None };
+        let visited: Vec<Option<usize>> = first.into_iter().chain([state.last()]).collect();
+        for (place, node) in visited.into_iter().enumerate() {
+            let from = match node {
+                Some(node) => &self.embeddings[(b * nodes + node) * width..][..width],
+                None => &self.placeholder[place * width..][..width],
+            };
+            ends[place * width..][..width].copy_from_slice(from);
+        }
+        state.scalars(scalars);
+    }
+}

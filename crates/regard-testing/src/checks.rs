@@ -1,0 +1,94 @@
+//! Comparisons with golden values, collected so that one run shows everything that is off.
+
+use burn::tensor::Tensor;
+
+use crate::Case;
+
+/// The comparisons of one case.
+#[derive(Debug)]
+pub struct Checks<'a> {
+    case: &'a Case,
+    label: String,
+    compared: usize,
+    worst: (f64, String),
+    failures: Vec<String>,
+}
+
+impl<'a> Checks<'a> {
+    /// Comparisons with `case`; `label` says which run of it.
+    pub fn new(case: &'a Case, label: &str) -> Self {
+        let (label, worst) = (label.to_owned(), (0.0, String::new()));
+        Self { case, label, compared: 0, worst, failures: vec![] }
+    }
+
+    /// Compares a tensor with the array `name` inside the manifest's tolerance.
+    pub fn tensor<const D: usize>(&mut self, name: &str, found: &Tensor<D>) {
+        let data = found.to_data();
+        let values: Vec<f64> = data.iter::<f64>().collect();
+        self.values(name, data.shape(), &values);
+    }
+
+    /// Compares a single number.
+    pub fn scalar(&mut self, name: &str, found: f64) {
+        self.values(name, &[], &[found]);
+    }
+
+    /// Compares row-major values with the array `name` inside the manifest's tolerance.
+    pub fn values(&mut self, name: &str, shape: &[usize], found: &[f64]) {
+        match self.case.info(name).tolerance {
+            Some(tolerance) => self.within(name, shape, found, |_| tolerance),
+            None => self.failures.push(format!("{name}: the manifest gives no tolerance")),
+        }
+    }
+
+    /// Compares with the array `name`, each element inside its own tolerance.
+    pub fn within(&mut self, name: &str, shape: &[usize], found: &[f64], tolerance: impl Fn(usize) -> f64) {
+        let expected = self.case.get(name);
+        // A single element may come as `[1]` where the file has a scalar.
+        let single = found.len() == 1 && expected.data.len() == 1;
+        if expected.shape != shape && !single {
+            let text = format!("{name}: expected shape {:?}, found {shape:?}", expected.shape);
+            self.failures.push(text);
+            return;
+        }
+        self.compared += 1;
+        let mut worst = (0.0_f64, 0);
+        for (index, (a, b)) in found.iter().zip(&expected.data).enumerate() {
+            let ratio = (a - b).abs() / tolerance(index);
+            let ratio = if ratio.is_nan() { f64::INFINITY } else { ratio };
+            if ratio > worst.0 {
+                worst = (ratio, index);
+            }
+        }
+        let (ratio, at) = worst;
+        if ratio > 1.0 {
+            let (a, b) = (found[at], expected.data[at]);
+            let text = format!("{name}[{at}]: {a:e}, expected {b:e}, {ratio:.2} x tolerance");
+            self.failures.push(text);
+        }
+        if ratio > self.worst.0 {
+            self.worst = (ratio, name.to_owned());
+        }
+    }
+
+    /// Notes a failure when `holds` is false.
+    pub fn holds(&mut self, what: &str, holds: bool) {
+        self.compared += 1;
+        if !holds {
+            self.failures.push(what.to_owned());
+        }
+    }
+
+    /// Prints the worst comparison and fails the test if any was outside its tolerance.
+    ///
+    /// # Panics
+    /// If a comparison failed, or there was none.
+    #[allow(clippy::print_stdout, reason = "shown for a failing test and with --nocapture")]
+    pub fn finish(self) {
+        let Self { case, label, compared, worst, failures } = self;
+        let name = &case.name;
+        println!("{name} ({label}): {compared} compared, worst {:.3} x {}", worst.0, worst.1);
+        assert!(compared > 0, "{name}: nothing compared");
+        assert!(failures.is_empty(), "{name} ({label}):\n  {}", failures.join("\n  "));
+    }
+}
