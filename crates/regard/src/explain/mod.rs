@@ -1,0 +1,15 @@
+//! The glass box: what a model computes, number by number.
+//!
+//! Every number shown comes from the blocks and operations that run elsewhere; nothing is computed
+//! a second way for display.
+
+mod attention;
+mod input;
+mod json;
+#[cfg(test)]
+mod tests;
+mod trace;
+
+pub use self::attention::attention;
+pub use self::input::{AttentionInput, MOST_TOKENS, MOST_WIDTH};
+pub use self::trace::{AttentionTrace, Step};

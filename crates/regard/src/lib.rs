@@ -1,0 +1,18 @@
+//! Attention models on structured data: train, evaluate, run and explain them.
+//!
+//! - [`routes`]: neural construction of tours, improvement by local search, evaluation;
+//! - [`store`]: models on disk and importers;
+//! - [`explain`]: what a model computes, number by number.
+//!
+//! Below are [`data`] (instances, formats, exact costs; no tensors) and [`nn`] (attention blocks as
+//! Burn modules), both re-exported.
+
+mod error;
+pub mod explain;
+pub mod routes;
+pub mod store;
+
+pub use burn::tensor::Device;
+pub use error::{Error, Result};
+pub use regard_data as data;
+pub use regard_nn as nn;

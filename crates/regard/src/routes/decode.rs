@@ -1,0 +1,241 @@
+//! From a policy to tours: greedy, sampling, multi-start and beam search, in one or eight views.
+
+use std::fmt;
+use std::str::FromStr;
+
+use burn::tensor::{Tensor, TensorData};
+use rayon::prelude::*;
+use regard_nn::{Outcome, Pick, Rollout};
+
+use super::model::AttentionModel;
+use super::problem::{Problem, State};
+use super::tsp::TravellingSalesman;
+use crate::{Error, Result};
+
+/// How solutions are read off a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decode {
+    /// The most probable node at every step.
+    Greedy,
+    /// The best of so many sampled solutions.
+    Sample(usize),
+    /// The best of greedy solutions from so many starting nodes, or from all of them
+    /// (Kwon et al. 2020).
+    MultiStart(Option<usize>),
+    /// The best of the so many most probable solutions found by beam search.
+    Beam(usize),
+}
+
+/// What was expected where a way of decoding could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownDecode(String);
+
+impl fmt::Display for UnknownDecode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let expected = "greedy, sample:K, multistart, multistart:K or beam:K, with K from 1 on";
+        write!(f, "`{}` is no way of decoding, expected {expected}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownDecode {}
+
+impl FromStr for Decode {
+    type Err = UnknownDecode;
+
+    fn from_str(text: &str) -> Result<Self, UnknownDecode> {
+        let unknown = || UnknownDecode(text.to_owned());
+        let (word, count) = match text.split_once(':') {
+            Some((word, count)) => {
+                let count = count.parse::<usize>().ok().filter(|&count| count > 0);
+                (word, Some(count.ok_or_else(unknown)?))
+            }
+            None => (text, None),
+        };
+        match (word, count) {
+            ("greedy", None) => Ok(Self::Greedy),
+            ("sample", Some(count)) => Ok(Self::Sample(count)),
+            ("multistart", count) => Ok(Self::MultiStart(count)),
+            ("beam", Some(count)) => Ok(Self::Beam(count)),
+            _ => Err(unknown()),
+        }
+    }
+}
+
+/// How [`AttentionModel::decode`] goes about it.
+#[derive(Clone, Debug)]
+pub struct DecodeOptions {
+    /// How solutions are read off the policy.
+    pub decode: Decode,
+    /// Views of each instance: 1, or 8 for all symmetries of the square.
+    pub augment: usize,
+    /// Softmax temperature of sampling.
+    pub temperature: f32,
+    /// Seed of sampling.
+    pub seed: u64,
+}
+
+impl Default for DecodeOptions {
+    fn default() -> Self {
+        Self { decode: Decode::Greedy, augment: 1, temperature: 1.0, seed: 1234 }
+    }
+}
+
+/// The best solution found for one instance.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decoded {
+    /// Nodes in the order visited.
+    pub tour: Vec<usize>,
+    /// Cost by the caller's own measure.
+    pub cost: f64,
+    /// Log-probability of the solution in the view it was found in.
+    pub log_likelihood: f32,
+}
+
+/// Nodes that go through the encoder together; bounds memory (64 MiB an activation at width 128).
+const NODES_AT_ONCE: usize = 1 << 17;
+/// Steps of all trajectories held at a time; bounds memory.
+const STEPS_AT_ONCE: usize = 1 << 23;
+
+impl AttentionModel {
+    /// The best tour found for each instance; `points` are the unit-square coordinates of
+    /// instances of one size, and `cost(instance, tour)` is what is compared.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for an augmentation other than 1 or 8 or a temperature that is not
+    /// positive, [`Error::Shape`] for instances of different sizes.
+    pub fn decode(
+        &self,
+        points: &[Vec<[f32; 2]>],
+        cost: &(dyn Fn(usize, &[usize]) -> f64 + Sync),
+        options: &DecodeOptions,
+    ) -> Result<Vec<Decoded>> {
+        let problems: Vec<_> = points.iter().cloned().map(TravellingSalesman::new).collect();
+        self.decode_problems(&problems, cost, options)
+    }
+
+    /// [`Self::decode`] for any problem.
+    fn decode_problems<P: Problem>(
+        &self,
+        problems: &[P],
+        cost: &(dyn Fn(usize, &[usize]) -> f64 + Sync),
+        options: &DecodeOptions,
+    ) -> Result<Vec<Decoded>> {
+        let Some(nodes) = problems.first().map(P::nodes) else { return Ok(Vec::new()) };
+        check(problems, nodes, options)?;
+        if nodes == 0 {
+            let empty = |b| Decoded { tour: vec![], cost: cost(b, &[]), log_likelihood: 0.0 };
+            return Ok((0..problems.len()).map(empty).collect());
+        }
+        let views = options.augment;
+        let trajectories = trajectories(options.decode, nodes);
+        let steps = views * trajectories * nodes;
+        let at_once = (NODES_AT_ONCE / (views * nodes)).min(STEPS_AT_ONCE / steps.max(1)).max(1);
+        let mut all = Vec::with_capacity(problems.len());
+        for (chunk, problems) in problems.chunks(at_once).enumerate() {
+            let first = chunk * at_once;
+            let outcomes = self.outcomes(problems, nodes, options, first);
+            let best = |(b, outcomes): (usize, &[Vec<Outcome<P::State>>])| best::<P>(first + b, outcomes, cost);
+            all.extend(outcomes.par_chunks(views).enumerate().map(best).collect::<Vec<_>>());
+        }
+        Ok(all)
+    }
+
+    /// All solutions of all views: `[instances · views]` lists.
+    fn outcomes<P: Problem>(
+        &self,
+        problems: &[P],
+        nodes: usize,
+        options: &DecodeOptions,
+        first: usize,
+    ) -> Vec<Vec<Outcome<P::State>>> {
+        let views: Vec<P> =
+            problems.iter().flat_map(|problem| (0..options.augment).map(|view| problem.view(view))).collect();
+        let features: Vec<f32> = views.iter().flat_map(P::features).collect();
+        let features = TensorData::new(features, [views.len(), nodes, P::FEATURES]);
+        let embeddings = self.encode(Tensor::from_data(features, &self.placeholder.val().device()));
+        let rollout =
+            Rollout { decoder: &self.decoder, placeholder: Some(self.placeholder.val()), uses_first: true, scalars: 0 };
+        // A chunk draws from generators of its own, as if all instances had gone at once.
+        let seed = options.seed ^ (first as u64).wrapping_mul(0xD134_2543_DE82_EF95);
+        let pick = match options.decode {
+            Decode::Sample(_) => Pick::Sample { temperature: options.temperature, seed },
+            _ => Pick::Greedy,
+        };
+        match options.decode {
+            Decode::Beam(width) => rollout.beam(embeddings, views.iter().map(P::start).collect(), width),
+            Decode::Greedy => rollout.construct(embeddings, starts(&views, 1), pick),
+            Decode::Sample(count) => rollout.construct(embeddings, starts(&views, count), pick),
+            Decode::MultiStart(count) => {
+                let count = count.unwrap_or(nodes).min(nodes);
+                let mut starts = starts(&views, count);
+                for states in &mut starts {
+                    // Spread over the nodes as they are numbered.
+                    states.iter_mut().enumerate().for_each(|(k, state)| state.step(k * nodes / count));
+                }
+                rollout.construct(embeddings, starts, pick)
+            }
+        }
+    }
+}
+
+fn starts<P: Problem>(problems: &[P], count: usize) -> Vec<Vec<P::State>> {
+    problems.iter().map(|problem| vec![problem.start(); count]).collect()
+}
+
+fn trajectories(decode: Decode, nodes: usize) -> usize {
+    match decode {
+        Decode::Greedy => 1,
+        Decode::Sample(count) | Decode::Beam(count) => count,
+        Decode::MultiStart(count) => count.unwrap_or(nodes).min(nodes),
+    }
+}
+
+fn check<P: Problem>(problems: &[P], nodes: usize, options: &DecodeOptions) -> Result<()> {
+    if let Some(other) = problems.iter().map(P::nodes).find(|&found| found != nodes) {
+        let what = "nodes of the instances of a batch".to_owned();
+        return Err(Error::Shape { what, expected: vec![nodes], found: vec![other] });
+    }
+    if ![1, 8].contains(&options.augment) {
+        return Err(Error::config("augment", format!("found {}, expected 1 or 8 views", options.augment)));
+    }
+    if !(options.temperature > 0.0 && options.temperature.is_finite()) {
+        let reason = format!("found {}, expected a number above 0", options.temperature);
+        return Err(Error::config("temperature", reason));
+    }
+    Ok(())
+}
+
+/// The cheapest of all solutions of all views of instance `b`; the first of equals.
+fn best<P: Problem>(
+    b: usize,
+    views: &[Vec<Outcome<P::State>>],
+    cost: &(dyn Fn(usize, &[usize]) -> f64 + Sync),
+) -> Decoded {
+    let mut best: Option<Decoded> = None;
+    for outcome in views.iter().flatten() {
+        let tour = P::solution(&outcome.state);
+        let cost = cost(b, &tour);
+        if best.as_ref().is_none_or(|best| cost < best.cost) {
+            best = Some(Decoded { tour, cost, log_likelihood: outcome.log_probability });
+        }
+    }
+    best.unwrap_or(Decoded { tour: vec![], cost: f64::INFINITY, log_likelihood: 0.0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways_of_decoding_are_read() {
+        assert_eq!("greedy".parse(), Ok(Decode::Greedy));
+        assert_eq!("sample:1280".parse(), Ok(Decode::Sample(1280)));
+        assert_eq!("multistart".parse(), Ok(Decode::MultiStart(None)));
+        assert_eq!("multistart:16".parse(), Ok(Decode::MultiStart(Some(16))));
+        assert_eq!("beam:5".parse(), Ok(Decode::Beam(5)));
+        for wrong in ["", "greedy:2", "sample", "sample:0", "beam:-1", "beam:x", "best"] {
+            let error = wrong.parse::<Decode>().expect_err(wrong);
+            assert!(error.to_string().contains("expected greedy, sample:K"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Mean cost of a model over many instances, with its standard error, its gap and its speed.
+
+mod instances;
+mod tally;
+
+use rayon::prelude::*;
+use regard_data::routes::tsp::Tsp;
+
+use self::instances::{Files, InstanceSet, UnitSquare};
+use self::tally::{Outcome, Tally};
+use super::decode::{Decode, DecodeOptions};
+use super::model::AttentionModel;
+use super::solve::check_size;
+use crate::Result;
+
+/// Places times views that go through the network together, at most. It bounds memory: one
+/// activation of `[places, width 128]` takes 32 MiB at this size.
+const MOST_PLACES_AT_ONCE: usize = 1 << 16;
+
+/// What [`evaluate_points`] and [`evaluate_instances`] shall do.
+#[derive(Debug, Clone)]
+pub struct EvaluateOptions {
+    /// How tours are read off the network.
+    pub decode: Decode,
+    /// Views of each instance, 1 or 8.
+    pub augment: usize,
+    /// Whether each tour is shortened by local search.
+    pub improve: bool,
+    /// Instances that go through the network together, at most; large instances get fewer.
+    pub batch: usize,
+    /// Mean cost to compare with; without it the best-known costs of the instances are used, if all
+    /// have one.
+    pub reference: Option<f64>,
+    /// Softmax temperature of sampling.
+    pub temperature: f32,
+    /// Seed of sampling and of the local search.
+    pub seed: u64,
+}
+
+impl Default for EvaluateOptions {
+    fn default() -> Self {
+        Self {
+            decode: Decode::Greedy,
+            augment: 1,
+            improve: false,
+            batch: 512,
+            reference: None,
+            temperature: 1.0,
+            seed: 1234,
+        }
+    }
+}
+
+impl EvaluateOptions {
+    /// Instances of `n` places that go through the network together.
+    fn batch_of(&self, n: usize) -> usize {
+        let places = n.max(1).saturating_mul(self.augment.max(1));
+        self.batch.min(MOST_PLACES_AT_ONCE / places).max(1)
+    }
+
+    fn decoding(&self) -> DecodeOptions {
+        DecodeOptions { decode: self.decode, augment: self.augment, temperature: self.temperature, seed: self.seed }
+    }
+}
+
+/// What [`evaluate_points`] and [`evaluate_instances`] found.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Evaluation {
+    /// Mean cost of the tours.
+    pub mean_cost: f64,
+    /// Standard error of the mean: sample standard deviation over the root of the count. 0 for one
+    /// instance.
+    pub std_error: f64,
+    /// Number of instances.
+    pub instances: usize,
+    /// Mean gap as a fraction: against the reference, or the mean over the instances against their
+    /// best-known costs.
+    pub gap: Option<f64>,
+    /// Mean cost before local search, when there was one.
+    pub mean_cost_network: Option<f64>,
+    /// Wall time of decoding and local search.
+    pub seconds: f64,
+    /// Cost of each instance, in the order given.
+    pub costs: Vec<f64>,
+}
+
+impl Evaluation {
+    /// Instances per second.
+    pub fn instances_per_second(&self) -> f64 {
+        self.instances as f64 / self.seconds.max(1e-9)
+    }
+}
+
+/// Evaluates `model` on points in the unit square as they are, without shifting or scaling;
+/// `points` is `[instances, places, 2]`. Costs are Euclidean lengths of closed tours.
+///
+/// `progress` is called with the number of instances done.
+///
+/// # Errors
+/// [`crate::Error::Unsupported`] without instances, or for one without places or with too many;
+/// errors of the decoder.
+pub fn evaluate_points(
+    model: &AttentionModel,
+    points: &[Vec<[f32; 2]>],
+    options: &EvaluateOptions,
+    progress: &mut dyn FnMut(usize),
+) -> Result<Evaluation> {
+    Ok(evaluate(model, &UnitSquare(points), options, progress)?.finish(options, None))
+}
+
+/// Evaluates `model` on instances of any sizes. Places are shifted and scaled into the unit square
+/// for the network; costs are in each instance's own metric.
+///
+/// `progress` is called with the number of instances done.
+///
+/// # Errors
+/// As [`evaluate_points`].
+pub fn evaluate_instances(
+    model: &AttentionModel,
+    instances: &[Tsp],
+    options: &EvaluateOptions,
+    progress: &mut dyn FnMut(usize),
+) -> Result<Evaluation> {
+    let tally = evaluate(model, &Files(instances), options, progress)?;
+    let best: Option<Vec<f64>> = instances.iter().map(Tsp::best_known).collect();
+    Ok(tally.finish(options, best.as_deref()))
+}
+
+/// Instances of one size go through the network together, small sizes first.
+fn evaluate(
+    model: &AttentionModel,
+    set: &dyn InstanceSet,
+    options: &EvaluateOptions,
+    progress: &mut dyn FnMut(usize),
+) -> Result<Tally> {
+    let mut tally = Tally::new(options, set.len())?;
+    let mut order: Vec<usize> = (0..set.len()).collect();
+    order.sort_by_key(|&i| set.places(i));
+    for group in order.chunk_by(|&a, &b| set.places(a) == set.places(b)) {
+        let n = set.places(group[0]);
+        check_size(&set.name(group[0]), n)?;
+        for batch in group.chunks(options.batch_of(n)) {
+            for (&i, outcome) in batch.iter().zip(run(model, set, batch, n, options)?) {
+                tally.add(i, outcome);
+            }
+            progress(tally.done());
+        }
+    }
+    Ok(tally)
+}
+
+/// Tours for one batch of instances of `n` places, and their costs.
+fn run(
+    model: &AttentionModel,
+    set: &dyn InstanceSet,
+    batch: &[usize],
+    n: usize,
+    options: &EvaluateOptions,
+) -> Result<Vec<Outcome>> {
+    let cost = |item: usize, tour: &[usize]| set.cost(batch[item], tour);
+    // Up to three places there is one tour, and nothing to ask the network.
+    let tours: Vec<(Vec<usize>, f64)> = if n <= 3 {
+        let tour: Vec<usize> = (0..n).collect();
+        (0..batch.len()).map(|item| (tour.clone(), cost(item, &tour))).collect()
+    } else {
+        let points: Vec<_> = batch.iter().map(|&i| set.points(i)).collect();
+        let decoded = model.decode(&points, &cost, &options.decoding())?;
+        decoded.into_iter().map(|found| (found.tour, found.cost)).collect()
+    };
+    if !options.improve {
+        return Ok(tours.into_iter().map(|(_, network)| Outcome { network, finished: network }).collect());
+    }
+    let finish = |(item, (mut tour, network)): (usize, (Vec<usize>, f64))| {
+        let finished = set.improve(batch[item], &mut tour, options)?.min(network);
+        Ok(Outcome { network, finished })
+    };
+    tours.into_par_iter().enumerate().map(finish).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_are_bounded() {
+        let mut options = EvaluateOptions::default();
+        assert_eq!(options.batch_of(100), 512);
+        assert_eq!(options.batch_of(1000), 65);
+        assert_eq!(options.batch_of(1_000_000), 1);
+        options.augment = 8;
+        assert_eq!(options.batch_of(100), 81);
+    }
+}

@@ -1,0 +1,58 @@
+//! Distances as the search wants them: looked up where a table fits, computed where it does not.
+
+use regard_data::routes::tsp::Tsp;
+
+use super::tour::Node;
+
+/// Instances up to this size get a table (at most 32 MiB).
+const TABLE_UP_TO: usize = 2048;
+
+/// The distances of one instance, exactly as the instance gives them.
+pub(super) struct Distances<'a> {
+    instance: &'a Tsp,
+    table: Table,
+}
+
+enum Table {
+    None,
+    /// Every distance is a number that `f32` holds exactly, as nearly all TSPLIB distances are:
+    /// half the memory, same sums.
+    Narrow(Vec<f32>),
+    Wide(Vec<f64>),
+}
+
+impl<'a> Distances<'a> {
+    /// Fills the table if the instance is small enough.
+    pub(super) fn new(instance: &'a Tsp) -> Self {
+        let table = if instance.len() <= TABLE_UP_TO { full(instance) } else { Table::None };
+        Self { instance, table }
+    }
+
+    /// The distance between two nodes.
+    #[inline]
+    pub(super) fn of(&self, a: Node, b: Node) -> f64 {
+        let (a, b) = (a as usize, b as usize);
+        match &self.table {
+            Table::Narrow(table) => f64::from(table[a * self.instance.len() + b]),
+            Table::Wide(table) => table[a * self.instance.len() + b],
+            Table::None => self.instance.distance(a, b),
+        }
+    }
+}
+
+fn full(instance: &Tsp) -> Table {
+    let n = instance.len();
+    let mut wide = vec![0.0; n * n];
+    for a in 0..n {
+        for b in 0..a {
+            let distance = instance.distance(a, b);
+            wide[a * n + b] = distance;
+            wide[b * n + a] = distance;
+        }
+    }
+    if wide.iter().all(|&distance| f64::from(distance as f32) == distance) {
+        Table::Narrow(wide.into_iter().map(|distance| distance as f32).collect())
+    } else {
+        Table::Wide(wide)
+    }
+}

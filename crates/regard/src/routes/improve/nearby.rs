@@ -1,0 +1,125 @@
+//! Nearest places on the plane by a k-d tree.
+//!
+//! Bentley, "Multidimensional binary search trees used for associative searching", Communications
+//! of the ACM 18 (1975). Splitting at the median of the wider side keeps clusters and duplicate
+//! places as cheap as anything else.
+
+/// Ranges of at most this many places are searched one by one.
+const LEAF: usize = 8;
+
+/// A k-d tree: the places in tree order and, at the middle of each range, how the range is split.
+pub(super) struct Nearby<'a> {
+    places: &'a [[f64; 2]],
+    order: Vec<usize>,
+    axis: Vec<u8>,
+}
+
+impl<'a> Nearby<'a> {
+    /// Sorts the places into a tree.
+    pub(super) fn new(places: &'a [[f64; 2]]) -> Self {
+        let mut tree = Self { places, order: (0..places.len()).collect(), axis: vec![0; places.len()] };
+        tree.split(0, places.len());
+        tree
+    }
+
+    /// The `count` places nearest to place `node`, without itself, in no particular order.
+    pub(super) fn nearest(&self, node: usize, count: usize) -> Vec<usize> {
+        let mut found = Found { from: self.places[node], node, count, list: Vec::with_capacity(count + 1) };
+        self.search(0, self.order.len(), &mut found);
+        found.list.into_iter().map(|(_, place)| place).collect()
+    }
+
+    fn split(&mut self, low: usize, high: usize) {
+        if high - low <= LEAF {
+            return;
+        }
+        let places = self.places;
+        let range = &mut self.order[low..high];
+        let extent = |axis: usize| {
+            let ends = range.iter().fold((f64::MAX, f64::MIN), |(least, most), &place| {
+                (least.min(places[place][axis]), most.max(places[place][axis]))
+            });
+            ends.1 - ends.0
+        };
+        let axis = usize::from(extent(1) > extent(0));
+        let middle = range.len() / 2;
+        range.select_nth_unstable_by(middle, |&a, &b| places[a][axis].total_cmp(&places[b][axis]).then(a.cmp(&b)));
+        self.axis[low + middle] = axis as u8;
+        self.split(low, low + middle);
+        self.split(low + middle + 1, high);
+    }
+
+    fn search(&self, low: usize, high: usize, found: &mut Found) {
+        if high - low <= LEAF {
+            for &place in &self.order[low..high] {
+                found.offer(place, self.places[place]);
+            }
+            return;
+        }
+        let middle = low + (high - low) / 2;
+        let place = self.order[middle];
+        let axis = usize::from(self.axis[middle]);
+        let beyond = found.from[axis] - self.places[place][axis];
+        let (near, far) =
+            if beyond < 0.0 { ((low, middle), (middle + 1, high)) } else { ((middle + 1, high), (low, middle)) };
+        self.search(near.0, near.1, found);
+        found.offer(place, self.places[place]);
+        if beyond * beyond < found.worst() {
+            self.search(far.0, far.1, found);
+        }
+    }
+}
+
+/// The nearest places so far, nearest first, with squared distances.
+struct Found {
+    from: [f64; 2],
+    node: usize,
+    count: usize,
+    list: Vec<(f64, usize)>,
+}
+
+impl Found {
+    fn offer(&mut self, place: usize, at: [f64; 2]) {
+        let (x, y) = (at[0] - self.from[0], at[1] - self.from[1]);
+        let distance = x * x + y * y;
+        if place != self.node && distance < self.worst() {
+            let rank = self.list.partition_point(|&(nearer, _)| nearer <= distance);
+            self.list.insert(rank, (distance, place));
+            self.list.truncate(self.count);
+        }
+    }
+
+    /// A place as far as this is no longer wanted.
+    fn worst(&self) -> f64 {
+        match self.list.last() {
+            Some(&(distance, _)) if self.list.len() == self.count => distance,
+            _ => f64::INFINITY,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{RngExt, SeedableRng};
+
+    #[test]
+    fn finds_what_a_full_sort_finds() {
+        let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(3);
+        // A coarse raster, so that many places coincide.
+        let places: Vec<[f64; 2]> =
+            (0..500).map(|_| [f64::from(random.random_range(0..12)), f64::from(random.random_range(0..40))]).collect();
+        let tree = Nearby::new(&places);
+        for node in 0..places.len() {
+            let distance = |&other: &usize| {
+                (places[node][0] - places[other][0]).powi(2) + (places[node][1] - places[other][1]).powi(2)
+            };
+            let mut expected: Vec<f64> =
+                (0..places.len()).filter(|&other| other != node).map(|other| distance(&other)).collect();
+            expected.sort_by(f64::total_cmp);
+            let found = tree.nearest(node, 7);
+            assert!(!found.contains(&node));
+            assert_eq!(found.iter().map(distance).collect::<Vec<_>>(), expected[..7]);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The Attention Model for routes (Kool, van Hoof & Welling 2019, "Attention, Learn to Solve
+//! Routing Problems!", §3), here for the travelling salesman problem.
+//!
+//! Points become embeddings, an encoder mixes them, and a decoder points at one unvisited node
+//! after another. Nothing passes between steps but the tour itself, so the log-probability of a
+//! finished tour is one pass over all its steps.
+
+mod construct;
+mod names;
+mod steps;
+
+use std::path::Path;
+
+use burn::module::{Module, Param};
+use burn::nn::{Linear, LinearConfig};
+use burn::tensor::{Device, Distribution, Gradients, Int, Tensor, TensorData};
+use regard_nn::ops::{Mask, NormKind};
+use regard_nn::{Encoder, EncoderConfig, EncoderLayerConfig, PointerDecoder, PointerDecoderConfig};
+
+use crate::Result;
+use crate::store::{AttentionModelConfig, ModelDir, Norm, Weights, layout};
+
+pub use construct::Constructed;
+
+/// Numbers that describe a point.
+const COORDINATES: usize = 2;
+
+/// Encoder and decoder of one problem.
+///
+/// On an autodiff device it trains (batch norms use the batch's statistics and move their
+/// running ones); `model.valid()` is the same network for evaluation.
+///
+/// `clone()` shares the running statistics with the original, as Burn's own batch norm does;
+/// `valid()` copies them.
+#[derive(Module, Debug)]
+pub struct AttentionModel {
+    /// From a point to its first embedding, `[2, width]`.
+    pub embedding: Linear,
+    /// The context of the first step, when no node has been visited: `[2 * width]`.
+    pub placeholder: Param<Tensor<1>>,
+    /// Mixes the embeddings.
+    pub encoder: Encoder,
+    /// Points at the next node.
+    pub decoder: PointerDecoder,
+}
+
+impl AttentionModel {
+    /// A network with fresh weights, drawn from the device's generator (`device.seed(…)`) as the
+    /// original code draws them.
+    ///
+    /// # Errors
+    /// [`crate::Error::Config`] for sizes that do not fit together.
+    pub fn new(config: &AttentionModelConfig, device: &Device) -> Result<Self> {
+        config.validate()?;
+        let model = Self::lazy(config, device);
+        // Burn draws parameters at first use; drawing them here makes the seed decide alone.
+        model.to_weights();
+        Ok(model)
+    }
+
+    /// The network with given weights, under the names and in the layouts of the original code.
+    ///
+    /// # Errors
+    /// [`crate::Error::Config`] for sizes that do not fit together, [`crate::Error::Weights`] with every tensor
+    /// that is missing, not expected, or of another shape.
+    pub fn from_weights(config: &AttentionModelConfig, weights: &Weights, device: &Device) -> Result<Self> {
+        config.validate()?;
+        layout::check(config, weights)?;
+        names::load(Self::lazy(config, device), weights)
+    }
+
+    /// The weights, under the names and in the layouts of the original code; running statistics
+    /// of batch norms are among them.
+    pub fn to_weights(&self) -> Weights {
+        names::values(self, self.decoder.heads)
+    }
+
+    /// The gradient of every parameter that has one, under the same names and in the same layouts
+    /// as [`Self::to_weights`].
+    pub fn gradients(&self, gradients: &Gradients) -> Weights {
+        names::gradients(self, self.decoder.heads, gradients)
+    }
+
+    /// Reads the model of a folder.
+    ///
+    /// # Errors
+    /// What [`ModelDir::open`], [`ModelDir::weights`] and [`Self::from_weights`] say.
+    pub fn load(path: &Path, device: &Device) -> Result<(Self, ModelDir)> {
+        let folder = ModelDir::open(path)?;
+        let model = Self::from_weights(folder.config(), &folder.weights()?, device)?;
+        Ok((model, folder))
+    }
+
+    /// Embeddings `[batch, nodes, width]` of `points [batch, nodes, 2]` in the unit square.
+    ///
+    /// # Panics
+    /// If the last axis is not 2 long.
+    pub fn encode(&self, points: Tensor<3>) -> Tensor<3> {
+        self.encoder.forward(self.embedding.forward(points))
+    }
+
+    /// Log-probabilities `[batch, steps, nodes]` at every step of given tours over
+    /// `points [batch, nodes, 2]`; visited nodes have `MASKED`.
+    ///
+    /// # Errors
+    /// [`crate::Error::Shape`] unless there is one permutation of all nodes for each item of the batch.
+    pub fn log_probabilities_of(&self, points: Tensor<3>, tours: &[Vec<usize>]) -> Result<Tensor<3>> {
+        self.log_probabilities(self.encode(points), tours)
+    }
+
+    /// [`Self::log_probabilities_of`] from embeddings `[batch, nodes, width]`.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn log_probabilities(&self, embeddings: Tensor<3>, tours: &[Vec<usize>]) -> Result<Tensor<3>> {
+        steps::check(tours, embeddings.dims())?;
+        let nodes = embeddings.dims()[1];
+        let ordered = steps::in_tour_order(embeddings.clone(), tours);
+        let context = steps::contexts(ordered, self.placeholder.val());
+        let tables = self.decoder.precompute(embeddings);
+        let mask = Mask::from(steps::unvisited(tours, nodes));
+        Ok(self.decoder.log_probabilities(&tables, context, &mask))
+    }
+
+    /// Log-probability `[batch]` of whole tours over `points [batch, nodes, 2]`.
+    ///
+    /// # Errors
+    /// As [`Self::log_probabilities_of`].
+    pub fn log_likelihood_of(&self, points: Tensor<3>, tours: &[Vec<usize>]) -> Result<Tensor<1>> {
+        self.log_likelihood(self.encode(points), tours)
+    }
+
+    /// [`Self::log_likelihood_of`] from embeddings `[batch, nodes, width]`.
+    ///
+    /// The nodes are put in the order of the tour first: then the unvisited ones are simply those
+    /// not before the step, and the chosen one is the step's own.
+    ///
+    /// # Errors
+    /// As [`Self::log_probabilities_of`].
+    pub fn log_likelihood(&self, embeddings: Tensor<3>, tours: &[Vec<usize>]) -> Result<Tensor<1>> {
+        let [batch, nodes, _] = embeddings.dims();
+        steps::check(tours, embeddings.dims())?;
+        let device = embeddings.device();
+        let ordered = steps::in_tour_order(embeddings, tours);
+        let context = steps::contexts(ordered.clone(), self.placeholder.val());
+        let tables = self.decoder.precompute(ordered);
+        let own: Vec<i64> = (0..batch).flat_map(|_| 0..nodes as i64).collect();
+        let own: Tensor<2, Int> = Tensor::from_data(TensorData::new(own, [batch, nodes]), &device);
+        Ok(self.decoder.log_likelihood(&tables, context, &Mask::Remaining, own))
+    }
+
+    fn lazy(config: &AttentionModelConfig, device: &Device) -> Self {
+        let width = config.width;
+        let layer = EncoderLayerConfig::new(width, config.heads, config.feed_forward).with_norm(norm_kind(config.norm));
+        let placeholder = Distribution::Uniform(-1.0, 1.0);
+        Self {
+            embedding: LinearConfig::new(COORDINATES, width).init(device),
+            placeholder: Param::from_tensor(Tensor::random([2 * width], placeholder, device)),
+            encoder: EncoderConfig::new(config.layers, layer).init(device),
+            decoder: PointerDecoderConfig::new(width, config.heads, 2 * width).with_clip(config.clip).init(device),
+        }
+    }
+}
+
+fn norm_kind(norm: Norm) -> NormKind {
+    match norm {
+        Norm::Batch => NormKind::Batch,
+        Norm::Instance => NormKind::Instance,
+        Norm::Layer => NormKind::Layer,
+    }
+}

@@ -1,0 +1,143 @@
+//! The card of a model: its `README.md`.
+
+use std::fmt::Write;
+
+use super::config::AttentionModelConfig;
+use super::manifest::{Manifest, Provenance};
+
+/// The card, in Markdown.
+pub(super) fn card(name: &str, config: &AttentionModelConfig, manifest: Option<&Manifest>) -> String {
+    let mut text = format!("# {name}\n\n");
+    text += &what_it_is(config, manifest);
+    text += &sizes(config);
+    if let Some(manifest) = manifest {
+        text += &origin(manifest);
+        text += &numbers(manifest);
+        text += &licence(manifest);
+    }
+    text += &format!("\n## Use\n\n```sh\nregard solve FILE.tsp --model {name}\nregard model show {name}\n```\n");
+    text
+}
+
+fn what_it_is(config: &AttentionModelConfig, manifest: Option<&Manifest>) -> String {
+    let mut text = format!(
+        "An Attention Model (Kool, van Hoof, Welling 2019) for `{}`: a network that builds a tour \
+         node by node.\n",
+        config.problem
+    );
+    if let Some(description) = manifest.and_then(|manifest| manifest.description.as_ref()) {
+        text += &format!("\n{description}\n");
+    }
+    text
+}
+
+fn sizes(config: &AttentionModelConfig) -> String {
+    let rows = [
+        ("kind", config.kind.clone()),
+        ("preset", config.preset.clone().unwrap_or_else(|| "none".into())),
+        ("problem", config.problem.clone()),
+        ("width", config.width.to_string()),
+        ("heads", config.heads.to_string()),
+        ("encoder layers", config.layers.to_string()),
+        ("feed-forward width", config.feed_forward.to_string()),
+        ("normalisation", config.norm.name().into()),
+        ("pointer clip", config.clip.to_string()),
+        ("parameters", thousands(config.parameters())),
+    ];
+    rows.iter().fold("\n| setting | value |\n|---|---|\n".to_owned(), |mut text, (name, value)| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "| {name} | {value} |");
+        text
+    })
+}
+
+fn origin(manifest: &Manifest) -> String {
+    let mut text = String::from("\n## How it was made\n\n");
+    let hours = manifest.wall_seconds.map(|seconds| format!("{seconds:.0} s"));
+    let seed = manifest.seed.map(|seed| seed.to_string());
+    for (name, value) in [
+        ("command", manifest.command.as_ref().map(|command| format!("`{command}`"))),
+        ("written", manifest.created.clone()),
+        ("seed", seed),
+        ("wall time", hours),
+        ("regard", manifest.regard.clone()),
+        ("commit", manifest.git_commit.clone()),
+        ("data, SHA-256", manifest.data_sha256.clone()),
+    ] {
+        if let Some(value) = value {
+            text += &format!("- {name}: {value}\n");
+        }
+    }
+    if let Some(provenance) = &manifest.provenance {
+        text += &imported(provenance);
+    }
+    text
+}
+
+fn imported(provenance: &Provenance) -> String {
+    let mut text = format!("- imported: {}\n", provenance.origin);
+    if let Some(repository) = &provenance.repository {
+        text += &format!("- code: <{repository}>\n");
+    }
+    text += &format!("- file: `{}`, SHA-256 `{}`\n", provenance.file, provenance.sha256);
+    if !provenance.training.is_empty() {
+        let settings: Vec<_> = provenance.training.iter().map(|(key, value)| format!("{key} {value}")).collect();
+        text += &format!("- trained with: {}\n", settings.join(", "));
+    }
+    text
+}
+
+fn numbers(manifest: &Manifest) -> String {
+    if manifest.metrics.is_empty() {
+        return String::new();
+    }
+    let rows = manifest.metrics.iter().map(|(name, value)| format!("| {name} | {value} |\n"));
+    format!("\n## Numbers\n\n| measure | value |\n|---|---|\n{}", rows.collect::<String>())
+}
+
+fn licence(manifest: &Manifest) -> String {
+    let provenance = manifest.provenance.as_ref().and_then(|provenance| provenance.licence.as_ref());
+    match manifest.licence.as_ref().or(provenance) {
+        Some(licence) => format!("\n## Licence\n\n{licence}\n"),
+        None => String::new(),
+    }
+}
+
+/// `708608` as `708,608`.
+fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_card_says_what_the_model_is_and_how_to_use_it() {
+        let provenance = Provenance { licence: Some("MIT".into()), ..Provenance::default() };
+        let manifest = Manifest {
+            metrics: [("tsp20 mean cost".to_owned(), 3.85)].into(),
+            provenance: Some(provenance),
+            ..Manifest::now("regard model import kool a.pt")
+        };
+        let text = card("kool-tsp20", &AttentionModelConfig::kool_2019(), Some(&manifest));
+        for part in
+            ["# kool-tsp20", "| parameters | 708,608 |", "| tsp20 mean cost | 3.85 |", "MIT", "--model kool-tsp20"]
+        {
+            assert!(text.contains(part), "no `{part}` in\n{text}");
+        }
+    }
+
+    #[test]
+    fn digits_are_grouped() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
+    }
+}

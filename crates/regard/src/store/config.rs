@@ -1,0 +1,198 @@
+//! Settings of a network, as they stand in `config.json`, and the presets.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::nearest::{list, suggestion};
+use super::{file, layout};
+use crate::{Error, Result};
+
+/// The only kind of model so far.
+pub const KIND: &str = "attention-model";
+/// Version of `config.json` that this crate writes and reads.
+pub const FORMAT: u32 = 1;
+/// Names of the presets, best first.
+pub const PRESETS: [&str; 2] = ["regard-tsp", "kool-2019"];
+/// Problems a network can be built for.
+pub const PROBLEMS: [&str; 1] = ["tsp"];
+
+/// Normalisation after each residual sum of the encoder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Norm {
+    /// Over batch and nodes, per channel, with running statistics (Kool et al. 2019).
+    Batch,
+    /// Over the nodes of one instance, per channel (POMO, Kwon et al. 2020).
+    Instance,
+    /// Over the channels of one node.
+    Layer,
+}
+
+impl Norm {
+    /// The word in `config.json`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Norm::Batch => "batch",
+            Norm::Instance => "instance",
+            Norm::Layer => "layer",
+        }
+    }
+}
+
+/// Everything needed to rebuild an Attention Model (Kool, van Hoof, Welling 2019, "Attention, Learn
+/// to Solve Routing Problems!").
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AttentionModelConfig {
+    /// [`KIND`].
+    pub kind: String,
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The preset the settings started from, one of [`PRESETS`]; settings written out overrule it.
+    #[serde(default)]
+    pub preset: Option<String>,
+    /// The problem it solves, one of [`PROBLEMS`].
+    pub problem: String,
+    /// Width of node embeddings, 1 to 8192; a multiple of `heads`.
+    pub width: usize,
+    /// Attention heads of encoder and glimpse.
+    pub heads: usize,
+    /// Encoder layers, 1 to 64.
+    pub layers: usize,
+    /// Width of the hidden layer of the feed-forward sub-layers, 1 to 65536.
+    pub feed_forward: usize,
+    /// Normalisation of the encoder.
+    pub norm: Norm,
+    /// Pointer scores are `clip * tanh(score)`; above 0.
+    pub clip: f32,
+}
+
+impl AttentionModelConfig {
+    /// The network of the paper's released checkpoints.
+    pub fn kool_2019() -> Self {
+        Self {
+            kind: KIND.into(),
+            format: FORMAT,
+            preset: Some("kool-2019".into()),
+            problem: "tsp".into(),
+            width: 128,
+            heads: 8,
+            layers: 3,
+            feed_forward: 512,
+            norm: Norm::Batch,
+            clip: 10.0,
+        }
+    }
+
+    /// Our own network for the TSP: instance normalisation, so that an answer does not depend on
+    /// the batch it was trained in; otherwise the sizes of [`Self::kool_2019`].
+    pub fn regard_tsp() -> Self {
+        Self { preset: Some("regard-tsp".into()), norm: Norm::Instance, ..Self::kool_2019() }
+    }
+
+    /// A preset by its name.
+    ///
+    /// # Errors
+    /// [`Error::Config`] naming the nearest preset.
+    pub fn preset(name: &str) -> Result<Self> {
+        match name {
+            "kool-2019" => Ok(Self::kool_2019()),
+            "regard-tsp" => Ok(Self::regard_tsp()),
+            _ => Err(Error::config(
+                "preset",
+                format!("`{name}` is not a preset{}; presets: {}", suggestion(name, PRESETS), list(PRESETS)),
+            )),
+        }
+    }
+
+    /// Reads and validates a `config.json`.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::Parse`] for text that is not JSON, and what [`Self::from_json`]
+    /// says.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = file::read_text(path)?;
+        let value = serde_json::from_str(&text).map_err(|error| file::json_error(path, &text, &error))?;
+        Self::from_json(&value).map_err(|error| error.in_file(path))
+    }
+
+    /// The validated settings of a JSON object.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for another kind or format, and for a setting that is unknown (with the
+    /// nearest known one), missing, of another type or out of range.
+    pub fn from_json(value: &Value) -> Result<Self> {
+        let Value::Object(given) = value else {
+            return Err(Error::config("config", "expected a JSON object `{ … }`"));
+        };
+        let kind = given.get("kind").and_then(Value::as_str);
+        if kind != Some(KIND) {
+            let found = kind.map_or("is missing".to_owned(), |kind| format!("is `{kind}`"));
+            return Err(Error::config("kind", format!("{found}; this version reads `{KIND}`")));
+        }
+        if given.get("format") != Some(&FORMAT.into()) {
+            let found = given.get("format").map_or("is missing".to_owned(), |format| format!("is {format}"));
+            return Err(Error::config("format", format!("{found}; this version reads format {FORMAT}")));
+        }
+        let text = |error: serde_json::Error| Error::config("config", error.to_string());
+        let template = serde_json::to_value(Self::kool_2019()).map_err(text)?;
+        let Value::Object(template) = template else {
+            return Err(Error::config("config", "is not an object"));
+        };
+        let keys = || template.keys().map(String::as_str);
+        for (key, value) in given {
+            if !template.contains_key(key) {
+                let reason = format!("is not a setting{}; settings: {}", suggestion(key, keys()), list(keys()));
+                return Err(Error::config(key, reason));
+            }
+            // One setting at a time, so that an error of type belongs to its key.
+            let mut one = template.clone();
+            one.insert(key.clone(), value.clone());
+            Self::deserialize(Value::Object(one)).map_err(|error| Error::config(key, error.to_string()))?;
+        }
+        if let Some(key) = keys().find(|&key| key != "preset" && !given.contains_key(key)) {
+            return Err(Error::config(key, "is missing"));
+        }
+        let config = Self::deserialize(value).map_err(text)?;
+        config.validate()?;
+        Ok(config)
+    }
+
+    /// Checks every setting, and that they fit together.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the setting and what was expected.
+    pub fn validate(&self) -> Result<()> {
+        let range = |key: &str, value: usize, most: usize| match value {
+            0 => Err(Error::config(key, format!("is 0; expected 1 to {most}"))),
+            _ if value > most => Err(Error::config(key, format!("is {value}; expected 1 to {most}"))),
+            _ => Ok(()),
+        };
+        if let Some(preset) = &self.preset {
+            Self::preset(preset)?;
+        }
+        if !PROBLEMS.contains(&self.problem.as_str()) {
+            let reason = format!("`{}` is not supported; problems: {}", self.problem, list(PROBLEMS));
+            return Err(Error::config("problem", reason));
+        }
+        range("width", self.width, 8192)?;
+        range("heads", self.heads, self.width)?;
+        range("layers", self.layers, 64)?;
+        range("feed_forward", self.feed_forward, 65_536)?;
+        if !self.width.is_multiple_of(self.heads) {
+            let reason = format!("{} heads do not divide width {}", self.heads, self.width);
+            return Err(Error::config("heads", reason));
+        }
+        if !(self.clip.is_finite() && self.clip > 0.0) {
+            return Err(Error::config("clip", format!("is {}; expected a number above 0", self.clip)));
+        }
+        Ok(())
+    }
+
+    /// Number of trainable parameters (running statistics are not counted).
+    pub fn parameters(&self) -> usize {
+        layout::of(self).iter().filter(|tensor| tensor.trainable).map(|tensor| tensor.elements()).sum()
+    }
+}

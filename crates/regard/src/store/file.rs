@@ -1,0 +1,61 @@
+//! Reading a whole file, with its size looked at first.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::{Error, Result};
+
+/// Largest weights file that is read: 4 GiB, a thousand times the models of this crate.
+pub(super) const WEIGHTS_LIMIT: u64 = 4 << 30;
+/// Largest JSON file that is read: 16 MiB.
+pub(super) const JSON_LIMIT: u64 = 16 << 20;
+
+/// The bytes of a regular file of at most `limit` bytes.
+pub(super) fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let io = |source| Error::io(path, source);
+    let refuse = |reason: String| Error::Parse { path: path.to_owned(), line: 0, field: String::new(), reason };
+    let metadata = fs::metadata(path).map_err(io)?;
+    if !metadata.is_file() {
+        return Err(refuse("is not a file".into()));
+    }
+    if metadata.len() > limit {
+        return Err(refuse(format!("is {} bytes long; at most {limit} are read", metadata.len())));
+    }
+    let mut bytes = Vec::new();
+    // The file may grow while it is read; `take` keeps the promise anyway.
+    fs::File::open(path).map_err(io)?.take(limit).read_to_end(&mut bytes).map_err(io)?;
+    Ok(bytes)
+}
+
+/// The text of a JSON file.
+pub(super) fn read_text(path: &Path) -> Result<String> {
+    String::from_utf8(read(path, JSON_LIMIT)?).map_err(|error| Error::Parse {
+        path: path.to_owned(),
+        line: 0,
+        field: format!("byte {}", error.utf8_error().valid_up_to()),
+        reason: "is not UTF-8 text".into(),
+    })
+}
+
+/// A JSON error as one of ours, with the line. `text` tells an empty file from a broken one.
+pub(super) fn json_error(path: &Path, text: &str, error: &serde_json::Error) -> Error {
+    let full = error.to_string();
+    let reason = match full.rfind(" at line ") {
+        _ if text.trim().is_empty() => "is empty; expected a JSON object".to_owned(),
+        Some(end) => full[..end].to_owned(),
+        None => full,
+    };
+    Error::Parse { path: path.to_owned(), line: error.line(), field: String::new(), reason }
+}
+
+/// A name beside `path` for what is not finished: `name.PROCESS.partial`.
+pub(super) fn partial_name(path: &Path) -> Result<PathBuf> {
+    let Some(name) = path.file_name() else {
+        let reason = std::io::Error::new(std::io::ErrorKind::InvalidInput, "has no name of its own to write to");
+        return Err(Error::io(path, reason));
+    };
+    let mut partial = name.to_owned();
+    partial.push(format!(".{}.partial", std::process::id()));
+    Ok(path.with_file_name(partial))
+}

@@ -1,0 +1,97 @@
+//! Names and shapes of a network's tensors, as Kool's code names and lays them out.
+
+use super::array::Weights;
+use super::config::{AttentionModelConfig, Norm};
+use crate::{Error, Result};
+
+/// A tensor that a network needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slot {
+    /// Name in the original `state_dict`.
+    pub name: String,
+    /// Shape; linear weights are `[out, in]`, projections of heads `[heads, in, out]`.
+    pub shape: Vec<usize>,
+    /// False for running statistics.
+    pub trainable: bool,
+}
+
+impl Slot {
+    /// Number of values.
+    pub fn elements(&self) -> usize {
+        self.shape.iter().product()
+    }
+}
+
+/// Every tensor of an Attention Model for the TSP.
+///
+/// Source: `nets/attention_model.py`, `nets/graph_encoder.py` of
+/// wouterkool/attention-learn-to-route.
+pub fn of(config: &AttentionModelConfig) -> Vec<Slot> {
+    let (width, hidden, heads) = (config.width, config.feed_forward, config.heads);
+    let head = width / heads;
+    let mut slots = Vec::new();
+    let mut add = |name: String, shape: &[usize]| {
+        let trainable = !name.contains(".running_");
+        slots.push(Slot { name, shape: shape.to_vec(), trainable });
+    };
+    add("W_placeholder".into(), &[2 * width]);
+    add("init_embed.weight".into(), &[width, 2]);
+    add("init_embed.bias".into(), &[width]);
+    for layer in 0..config.layers {
+        let place = format!("embedder.layers.{layer}");
+        for name in ["W_query", "W_key", "W_val"] {
+            add(format!("{place}.0.module.{name}"), &[heads, width, head]);
+        }
+        add(format!("{place}.0.module.W_out"), &[heads, head, width]);
+        add(format!("{place}.2.module.0.weight"), &[hidden, width]);
+        add(format!("{place}.2.module.0.bias"), &[hidden]);
+        add(format!("{place}.2.module.2.weight"), &[width, hidden]);
+        add(format!("{place}.2.module.2.bias"), &[width]);
+        let norm: &[&str] = match config.norm {
+            Norm::Batch => &["weight", "bias", "running_mean", "running_var"],
+            Norm::Instance | Norm::Layer => &["weight", "bias"],
+        };
+        for sub_layer in [1, 3] {
+            for name in norm {
+                add(format!("{place}.{sub_layer}.normalizer.{name}"), &[width]);
+            }
+        }
+    }
+    add("project_node_embeddings.weight".into(), &[3 * width, width]);
+    add("project_fixed_context.weight".into(), &[width, width]);
+    add("project_step_context.weight".into(), &[width, 2 * width]);
+    add("project_out.weight".into(), &[width, width]);
+    slots
+}
+
+/// Checks that the weights are exactly the tensors of the network, with their shapes.
+///
+/// # Errors
+/// [`Error::Weights`] with every tensor that is missing, not expected, or of another shape.
+pub fn check(config: &AttentionModelConfig, weights: &Weights) -> Result<()> {
+    let slots = of(config);
+    let (mut missing, mut wrong) = (vec![], vec![]);
+    for Slot { name, shape, .. } in &slots {
+        match weights.get(name) {
+            None => missing.push(format!("{name} {shape:?}")),
+            Some(array) if array.shape != *shape => {
+                wrong.push(format!("{name}: expected shape {shape:?}, found {:?}", array.shape));
+            }
+            Some(array) if name.ends_with(".running_var") && array.data.iter().any(|&variance| variance < 0.0) => {
+                wrong.push(format!("{name}: a variance is negative"));
+            }
+            Some(_) => {}
+        }
+    }
+    let known: std::collections::BTreeSet<&str> = slots.iter().map(|slot| slot.name.as_str()).collect();
+    let extra: Vec<String> = weights
+        .iter()
+        .filter(|(name, _)| !known.contains(name.as_str()))
+        .map(|(name, array)| format!("{name} {:?}", array.shape))
+        .collect();
+    if missing.is_empty() && extra.is_empty() && wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::Weights { missing, extra, wrong })
+    }
+}

@@ -1,0 +1,24 @@
+//! Models on disk: the folder of a model, the file formats of weights, and importers.
+//!
+//! A model is a folder with `config.json` (everything needed to rebuild the network),
+//! `model.safetensors` (weights under the names of the original project), `manifest.json` (how it
+//! was made) and `README.md` (the card, generated). Loading needs only the first two.
+//!
+//! Nothing here knows a tensor library: weights are plain [`Array`]s.
+
+pub mod array;
+mod card;
+pub mod config;
+mod file;
+pub mod import;
+pub mod layout;
+pub mod legacy_torch;
+pub mod manifest;
+pub mod model_dir;
+mod nearest;
+pub mod safetensors;
+
+pub use array::{Array, Weights};
+pub use config::{AttentionModelConfig, Norm};
+pub use manifest::{Manifest, Provenance};
+pub use model_dir::ModelDir;

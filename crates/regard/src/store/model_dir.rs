@@ -1,0 +1,187 @@
+//! The folder of a model: opening and saving.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use regard_data::file::write_atomic;
+use serde::Serialize;
+
+use super::array::Weights;
+use super::config::AttentionModelConfig;
+use super::manifest::Manifest;
+use super::{card, file, layout, safetensors};
+use crate::{Error, Result};
+
+const CONFIG: &str = "config.json";
+const WEIGHTS: &str = "model.safetensors";
+const MANIFEST: &str = "manifest.json";
+const CARD: &str = "README.md";
+
+const FOLDER: &str = "a model is a folder; import weights with `regard model import kool FILE \
+                      --out DIR`";
+
+/// The folder of a model, with its settings read and checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelDir {
+    path: PathBuf,
+    config: AttentionModelConfig,
+    manifest: Option<Manifest>,
+}
+
+impl ModelDir {
+    /// Opens a model: reads `config.json`, and `manifest.json` where there is one.
+    ///
+    /// # Errors
+    /// [`Error::Io`] for a folder or file that cannot be read, [`Error::Config`] for settings that
+    /// do not hold together or are of another kind or format, [`Error::Parse`] for text that is not
+    /// JSON.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
+        let path = path.into();
+        if !path.is_dir() {
+            let kind = if path.exists() { std::io::ErrorKind::NotADirectory } else { std::io::ErrorKind::NotFound };
+            return Err(Error::io(path, kind.into()).with_hint(FOLDER));
+        }
+        for name in [CONFIG, WEIGHTS] {
+            if !path.join(name).is_file() {
+                let reason = format!("is not the folder of a model: it has no `{name}`");
+                return Err(Error::Parse { path, line: 0, field: String::new(), reason }
+                    .with_hint(format!("a model is a folder with `{CONFIG}` and `{WEIGHTS}`")));
+            }
+        }
+        let config = AttentionModelConfig::read(&path.join(CONFIG))?;
+        let manifest = path.join(MANIFEST);
+        let manifest = if manifest.is_file() { Some(Manifest::read(&manifest)?) } else { None };
+        Ok(Self { path, config, manifest })
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Name of the folder.
+    pub fn name(&self) -> String {
+        let full = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
+        full.file_name().map_or_else(|| "model".into(), |name| name.to_string_lossy().into_owned())
+    }
+
+    /// Settings of the network.
+    pub fn config(&self) -> &AttentionModelConfig {
+        &self.config
+    }
+
+    /// How the model was made, where the folder says so.
+    pub fn manifest(&self) -> Option<&Manifest> {
+        self.manifest.as_ref()
+    }
+
+    /// Checks that the model is one for `problem`.
+    ///
+    /// # Errors
+    /// [`Error::Config`] naming both problems.
+    pub fn require_problem(&self, problem: &str) -> Result<()> {
+        if self.config.problem == problem {
+            return Ok(());
+        }
+        let reason = format!("the model solves `{}`; needed is one for `{problem}`", self.config.problem);
+        Err(Error::config("problem", reason).in_file(&self.path))
+    }
+
+    /// Reads the weights, and checks that they are those of the network.
+    ///
+    /// # Errors
+    /// As [`safetensors::read`] and [`layout::check`].
+    pub fn weights(&self) -> Result<Weights> {
+        let path = self.path.join(WEIGHTS);
+        let weights = safetensors::read(&path)?;
+        layout::check(&self.config, &weights).map_err(|error| error.in_file(&path))?;
+        Ok(weights)
+    }
+
+    /// Saves a model.
+    ///
+    /// A new folder is written under a temporary name beside `path`, then renamed: it is complete
+    /// or absent. In the folder of a model, the model's files are replaced and other files stay.
+    ///
+    /// # Errors
+    /// [`Error::Config`], [`Error::Weights`] for a model that could not be loaded again;
+    /// [`Error::Unsupported`] when `path` exists and is not a model's folder; [`Error::Io`].
+    pub fn save(
+        path: impl Into<PathBuf>,
+        config: &AttentionModelConfig,
+        weights: &Weights,
+        manifest: &Manifest,
+    ) -> Result<Self> {
+        let path = path.into();
+        config.validate()?;
+        layout::check(config, weights)?;
+        let replaced = replaces(&path)?;
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(|error| Error::io(parent, error))?;
+        }
+        let staged = Staged(file::partial_name(&path)?);
+        fs::create_dir_all(&staged.0).map_err(|error| Error::io(&staged.0, error))?;
+        let saved = Self { path, config: config.clone(), manifest: Some(manifest.clone()) };
+        saved.write_to(&staged.0, weights)?;
+        if replaced {
+            for name in [WEIGHTS, CONFIG, MANIFEST, CARD] {
+                let target = saved.path.join(name);
+                fs::rename(staged.0.join(name), &target).map_err(|error| Error::io(target, error))?;
+            }
+        } else {
+            fs::rename(&staged.0, &saved.path).map_err(|error| Error::io(&saved.path, error))?;
+        }
+        Ok(saved)
+    }
+
+    fn write_to(&self, folder: &Path, weights: &Weights) -> Result<()> {
+        let metadata = BTreeMap::from([("kind".to_owned(), self.config.kind.clone())]);
+        safetensors::write(&folder.join(WEIGHTS), weights, &metadata)?;
+        write_json(&folder.join(CONFIG), &self.config)?;
+        write_json(&folder.join(MANIFEST), &self.manifest)?;
+        let card = card::card(&self.name(), &self.config, self.manifest.as_ref());
+        write_atomic(folder.join(CARD), |out| out.write_all(card.as_bytes()))?;
+        Ok(())
+    }
+}
+
+/// Whether `path` is the folder of a model that would be replaced; an empty folder is like none.
+fn replaces(path: &Path) -> Result<bool> {
+    if !path.exists() {
+        return Ok(false);
+    }
+    let refused = || {
+        Error::Unsupported {
+            what: path.display().to_string(),
+            reason: "exists and is not the folder of a model".into(),
+        }
+        .with_hint("name a new folder, or remove this one first")
+    };
+    if !path.is_dir() {
+        return Err(refused());
+    }
+    if path.join(CONFIG).is_file() && path.join(WEIGHTS).is_file() {
+        return Ok(true);
+    }
+    let mut entries = fs::read_dir(path).map_err(|error| Error::io(path, error))?;
+    if entries.next().is_none() { Ok(false) } else { Err(refused()) }
+}
+
+fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
+    write_atomic(path, |out| {
+        serde_json::to_writer_pretty(&mut *out, value)?;
+        out.write_all(b"\n")
+    })?;
+    Ok(())
+}
+
+/// A folder that is not finished; removed when it is still there at the end.
+struct Staged(PathBuf);
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        // Renamed away when all went well; otherwise the error that matters is already on its way.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

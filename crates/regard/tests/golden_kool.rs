@@ -1,0 +1,109 @@
+//! The networks Kool et al. 2019 published: embeddings, first step, greedy tours and mean costs
+//! of the paper's test sets.
+
+mod support;
+
+use burn::tensor::{Device, Tensor};
+use regard::routes::model::{AttentionModel, Constructed};
+use regard_nn::ops::with_kernels;
+use regard_testing::{Case, Checks, Golden, Values};
+use support::{config, length, weights};
+
+/// Tours may differ where the best two nodes are closer than this in log-probability.
+const CLOSE_CALL: f64 = 1e-3;
+/// Largest difference of mean costs.
+const MEAN_COST: f64 = 1e-3;
+/// Instances decoded at once.
+const BATCH: usize = 250;
+
+#[test]
+fn golden_published_networks_with_kernels() {
+    with_kernels(true, || check_all("kernels"));
+}
+
+#[test]
+fn golden_published_networks_composed() {
+    with_kernels(false, || check_all("composed"));
+}
+
+fn check_all(label: &str) {
+    let Some(golden) = Golden::open_shared() else { return };
+    let cases = golden.names("kool/");
+    let cases = cases.iter().filter(|name| name.ends_with(".greedy"));
+    let cases = cases.filter_map(|name| golden.case(name));
+    let mut checked = 0;
+    for case in cases.filter(|case| case.config["problem"] == "tsp") {
+        checked += 1;
+        let model = model(&golden, &case);
+        check_first_instances(&case, &model, label);
+        check_mean(&golden, &case, &model);
+    }
+    assert!(checked > 0, "no networks for the TSP");
+}
+
+fn model(golden: &Golden, case: &Case) -> AttentionModel {
+    let path = case.config["weights"].as_str().expect("a weights file");
+    let stored = golden.case_with_file(path).expect("a case with the weights");
+    let device = Device::flex();
+    AttentionModel::from_weights(&config(&stored), &weights(&stored), &device).unwrap()
+}
+
+fn check_first_instances(case: &Case, model: &AttentionModel, label: &str) {
+    let device = Device::flex();
+    let mut checks = Checks::new(case, label);
+    let tolerance = &case.entry["tolerance"];
+    let tolerance = |key: &str| tolerance[key].as_f64().expect("a tolerance");
+    let points = case.get("input.loc");
+
+    let embeddings = model.encode(points.tensor(&device));
+    let first = embeddings.clone().narrow(0, 0, case.get("output.embeddings_first2").shape[0]);
+    let name = "output.embeddings_first2";
+    checks.within(name, &first.dims(), &values(&first), |_| tolerance("embeddings_abs"));
+
+    let expected = case.get("output.tours").index_rows();
+    let log_p = model.log_probabilities(embeddings, &expected).unwrap();
+    let [batch, _, nodes] = log_p.dims();
+    let step = log_p.narrow(1, 0, 1);
+    let close = |_: usize| tolerance("log_likelihood_abs");
+    checks.within("output.log_p_step0", &[batch, nodes], &values(&step), close);
+
+    let built = model.construct_greedily(points.tensor(&device));
+    let gaps = &case.get("output.min_logp_gap").data;
+    for (item, tour) in built.tours.iter().enumerate() {
+        let same = *tour == expected[item];
+        checks.holds(&format!("tour {item}"), same || gaps[item] < CLOSE_CALL);
+        let (cost, golden) = (length(points, item, tour), case.get("output.cost").data[item]);
+        checks.holds(&format!("cost {item}"), !same || (cost - golden).abs() <= 1e-5 * golden);
+        let found = f64::from(built.log_likelihood[item]);
+        let golden = case.get("output.log_likelihood").data[item];
+        let good = (found - golden).abs() <= tolerance("log_likelihood_abs");
+        checks.holds(&format!("log-likelihood {item}: {found}, expected {golden}"), !same || good);
+    }
+    checks.finish();
+}
+
+fn check_mean(golden: &Golden, case: &Case, model: &AttentionModel) {
+    let set = case.config["testset"].as_str().expect("a test set");
+    let set = golden.case(&format!("kool/{set}")).expect("the test set");
+    let points = set.get("input.loc").first(case.size("mean_over"));
+    let built = construct_all(model, &points);
+    let costs = built.iter().enumerate().map(|(item, tour)| length(&points, item, tour));
+    let mean = costs.sum::<f64>() / points.shape[0] as f64;
+    let expected = case.get("output.mean_cost").scalar();
+    assert!((mean - expected).abs() < MEAN_COST, "{}: mean {mean}, expected {expected}", case.name);
+}
+
+fn construct_all(model: &AttentionModel, points: &Values) -> Vec<Vec<usize>> {
+    let all: Tensor<3> = points.tensor(&Device::flex());
+    let parts = all.split(BATCH, 0).into_iter();
+    parts
+        .flat_map(|part| {
+            let Constructed { tours, .. } = model.construct_greedily(part);
+            tours
+        })
+        .collect()
+}
+
+fn values(tensor: &Tensor<3>) -> Vec<f64> {
+    tensor.to_data().iter::<f64>().collect()
+}
