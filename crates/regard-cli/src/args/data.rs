@@ -1,0 +1,159 @@
+//! `regard data`.
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, Subcommand, ValueEnum};
+
+use crate::failure::Failure;
+
+/// Largest number of coordinates `data generate` writes in one go.
+const MOST_PLACES: usize = 50_000_000;
+
+/// What can be done with instances.
+#[derive(Debug, Subcommand)]
+pub(crate) enum DataCommand {
+    /// Write random instances
+    Generate(GenerateArgs),
+    /// Check instance files, and a tour if one is given
+    Check(CheckArgs),
+    /// Describe an instance file
+    Show(ShowArgs),
+}
+
+/// Arguments of `regard data generate`.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("what").required(true))]
+pub(crate) struct GenerateArgs {
+    /// Problem the instances are for
+    #[arg(long, value_enum, default_value = "tsp", value_name = "PROBLEM")]
+    problem: ProblemName,
+    /// Places of each instance, uniform in the unit square, drawn with --seed
+    #[arg(long, value_name = "N", group = "what", value_parser = super::at_least_one)]
+    n: Option<usize>,
+    /// Test set of Kool et al. 2019 instead: tsp20, tsp50, tsp100, or tspN for any N
+    #[arg(long, value_name = "NAME", group = "what")]
+    paper_set: Option<String>,
+    /// Number of instances [default: 1, or the whole paper set]
+    #[arg(long, value_name = "N", value_parser = super::at_least_one)]
+    instances: Option<usize>,
+    /// Folder to write to, or the file when there is one instance
+    #[arg(long, value_name = "DIR|FILE")]
+    out: PathBuf,
+    /// Format of the files; TSPLIB knows whole distances only, so tsp has coordinates times 1,000,000
+    /// [default: by the name of FILE, else csv]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    format: Option<InstanceFormat>,
+}
+
+/// Problems that instances can be generated for.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ProblemName {
+    Tsp,
+}
+
+/// File formats of instances.
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum InstanceFormat {
+    Csv,
+    Tsp,
+}
+
+impl InstanceFormat {
+    /// The file name extension, without the dot.
+    pub(crate) fn extension(self) -> &'static str {
+        match self {
+            InstanceFormat::Csv => "csv",
+            InstanceFormat::Tsp => "tsp",
+        }
+    }
+}
+
+/// A checked `regard data generate`.
+#[derive(Debug)]
+pub(crate) struct GenerateJob {
+    /// A paper set's name, or places of each instance and how many.
+    pub(crate) what: Generate,
+    pub(crate) out: PathBuf,
+    pub(crate) format: InstanceFormat,
+    /// Whether `out` is one file, not a folder.
+    pub(crate) single: bool,
+}
+
+/// What to generate.
+#[derive(Debug)]
+pub(crate) enum Generate {
+    PaperSet { name: String, limit: Option<usize> },
+    Uniform { seed: u64, instances: usize, n: usize },
+}
+
+impl GenerateArgs {
+    /// Checks sizes and names.
+    pub(crate) fn check(self, seed: u64) -> anyhow::Result<GenerateJob> {
+        let ProblemName::Tsp = self.problem;
+        let by_name = match self.out.extension().and_then(|text| text.to_str()) {
+            Some("csv") => Some(InstanceFormat::Csv),
+            Some("tsp") => Some(InstanceFormat::Tsp),
+            _ => None,
+        };
+        let instances = match (&self.paper_set, self.instances) {
+            (None, instances) => Some(instances.unwrap_or(1)),
+            (Some(_), limit) => limit,
+        };
+        let single = by_name.is_some() && !self.out.is_dir();
+        if single && instances != Some(1) {
+            return Err(Failure::new(format!(
+                "--out {}: expected a folder, because there are several instances",
+                self.out.display()
+            ))
+            .hint("each instance becomes one file")
+            .into());
+        }
+        if let (Some(asked), Some(named), true) = (self.format, by_name, single)
+            && asked != named
+        {
+            return Err(Failure::new(format!(
+                "--format {} does not fit the name {}",
+                asked.extension(),
+                self.out.display()
+            ))
+            .into());
+        }
+        let what = match (self.paper_set, self.n) {
+            (Some(name), _) => Generate::PaperSet { name, limit: instances },
+            (None, n) => {
+                let (n, instances) = (n.unwrap_or(1), instances.unwrap_or(1));
+                bounded(n, instances)?;
+                Generate::Uniform { seed, instances, n }
+            }
+        };
+        Ok(GenerateJob { what, format: self.format.or(by_name).unwrap_or(InstanceFormat::Csv), out: self.out, single })
+    }
+}
+
+fn bounded(n: usize, instances: usize) -> anyhow::Result<()> {
+    match n.checked_mul(instances) {
+        Some(places) if places <= MOST_PLACES => Ok(()),
+        _ => Err(Failure::new(format!("{instances} instances of {n} places are more than {MOST_PLACES} places"))
+            .hint("generate fewer at a time, with another --seed for each part")
+            .into()),
+    }
+}
+
+/// Arguments of `regard data check`.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// Instance files
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Tour to check against the instance (TSPLIB .tour)
+    #[arg(long, value_name = "F.tour")]
+    pub(crate) tour: Option<PathBuf>,
+}
+
+/// Arguments of `regard data show`.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// Instance file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+}

@@ -1,0 +1,129 @@
+//! What can be written on the command line, and its checked form.
+//!
+//! Each command has two types: the arguments as clap reads them, and a job in which everything that
+//! can be checked without opening a file has been checked. `commands` sees jobs only.
+
+mod data;
+mod eval;
+mod explain;
+mod model;
+mod network;
+mod solve;
+
+pub(crate) use data::{CheckArgs, DataCommand, Generate, GenerateJob, InstanceFormat, ShowArgs};
+pub(crate) use eval::{EvalArgs, EvalJob, Source};
+pub(crate) use explain::{AttentionArgs, ExplainCommand};
+pub(crate) use model::{ImportCommand, KoolArgs, ModelCommand, ModelShowArgs};
+use network::NetworkArgs;
+pub(crate) use solve::{SolveArgs, SolveJob, SolveTask};
+
+use clap::{Args, Parser, Subcommand};
+
+/// Attention on structured data: routes from a neural policy, in one program.
+#[derive(Debug, Parser)]
+#[command(
+    name = "regard",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    max_term_width = 100,
+    after_help = "Results go to standard output, everything else to standard error. \
+                  Exit codes: 0 done, 1 the answer is no, 2 usage or input error."
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct GlobalArgs {
+    /// Where tensors live: auto or cpu (cuda and wgpu are named but not built in)
+    #[arg(long, global = true, default_value = "auto", value_name = "DEVICE")]
+    pub(crate) device: String,
+    /// Seed of everything random
+    #[arg(long, global = true, default_value_t = 1234, value_name = "N")]
+    pub(crate) seed: u64,
+    /// Threads to use [default: one per core]
+    #[arg(long, global = true, value_name = "N", value_parser = at_least_one)]
+    pub(crate) threads: Option<usize>,
+    /// Print the result as JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Print the result only, no notes and no progress
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// Print more detail
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
+    /// Show no progress bar
+    #[arg(long, global = true)]
+    pub(crate) no_progress: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Find a short tour through the places of a file
+    Solve(SolveArgs),
+    /// Measure a model on many instances
+    Eval(EvalArgs),
+    /// Show how attention computes, number by number
+    #[command(subcommand)]
+    Explain(ExplainCommand),
+    /// Import and inspect models
+    #[command(subcommand)]
+    Model(ModelCommand),
+    /// Generate, check and inspect instances
+    #[command(subcommand)]
+    Data(DataCommand),
+    /// Show what this machine and this binary offer
+    Doctor,
+    /// Print completions for a shell
+    Completions {
+        /// Shell to complete for
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Reads a whole number that is at least 1.
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(0) | Err(_) => Err("expected a whole number of at least 1".to_owned()),
+        Ok(number) => Ok(number),
+    }
+}
+
+/// Reads a finite number that is not negative.
+fn amount(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
+        _ => Err("expected a number of at least 0".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn numbers_are_checked() {
+        assert_eq!(at_least_one("3"), Ok(3));
+        assert!(at_least_one("0").is_err());
+        assert!(at_least_one("x").is_err());
+        assert_eq!(amount("2.5"), Ok(2.5));
+        for bad in ["-1", "nan", "inf", "x"] {
+            assert!(amount(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Options that choose a model and how its network is used; shared by `solve` and `eval`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use regard::routes::decode::Decode;
+
+/// Model and decoding.
+#[derive(Debug, Args)]
+pub(crate) struct NetworkArgs {
+    /// Model folder [default: $REGARD_MODEL, else the model built into the binary]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) model: Option<PathBuf>,
+    /// How tours are read off the network: greedy, sample:K, multistart, multistart:K or beam:K
+    #[arg(long, value_name = "HOW", value_parser = decode)]
+    pub(crate) decode: Option<Decode>,
+    /// Views of each instance: 1, or 8 for its mirrored and turned copies
+    #[arg(long, value_name = "1|8", value_parser = views)]
+    pub(crate) augment: Option<usize>,
+}
+
+/// Largest K of `sample:K`, `multistart:K` and `beam:K`.
+const MOST: usize = 1_000_000;
+
+fn decode(text: &str) -> Result<Decode, String> {
+    let decode = text.parse::<Decode>().map_err(|error| error.to_string())?;
+    match decode {
+        Decode::Sample(k) | Decode::MultiStart(Some(k)) | Decode::Beam(k) if k > MOST => {
+            Err(format!("{k} is more than {MOST}"))
+        }
+        decode => Ok(decode),
+    }
+}
+
+fn views(text: &str) -> Result<usize, String> {
+    match text {
+        "1" => Ok(1),
+        "8" => Ok(8),
+        _ => Err("expected 1 or 8".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decode_strings_are_read() {
+        for good in ["greedy", "sample:1280", "multistart", "multistart:8", "beam:5"] {
+            assert!(decode(good).is_ok(), "{good}");
+        }
+        for bad in ["", "gready", "sample", "sample:0", "beam:x", "beam:-1", "sample:1000001"] {
+            assert!(decode(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn one_or_eight_views() {
+        assert_eq!(views("8"), Ok(8));
+        assert!(views("2").is_err());
+    }
+}

@@ -1,0 +1,208 @@
+//! `regard solve`.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use regard::routes::solve::{Finish, SolveOptions};
+
+use super::NetworkArgs;
+use crate::failure::Failure;
+
+/// Arguments of `regard solve`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without --decode the network is asked greedily, then from 16 starting places in 8 views each;
+large instances get fewer starts and views, so that time and memory stay bounded. Then 2-opt and
+Or-opt moves shorten the tour.
+
+Examples:
+  regard solve examples/capitals.csv --plot capitals.svg
+  regard solve berlin52.tsp --decode sample:1280 --no-improve --json
+  regard solve *.tsp --out tours/")]
+pub(crate) struct SolveArgs {
+    /// Instances: TSPLIB (.tsp) or CSV (id,x,y or id,latitude,longitude)
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    network: NetworkArgs,
+    /// Shorten the network's tour by local search [default]
+    #[arg(long, overrides_with = "no_improve")]
+    improve: bool,
+    /// Leave the network's tour as it is
+    #[arg(long)]
+    no_improve: bool,
+    /// Let the local search go on for this long, for example 2s, 500ms or 1m
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "no_improve")]
+    time: Option<Duration>,
+    /// Best-known cost, for the gap
+    #[arg(long, value_name = "VALUE", value_parser = super::amount, allow_negative_numbers = true)]
+    best: Option<f64>,
+    /// Write the tour (TSPLIB .tour); a folder when there are several files
+    #[arg(long, value_name = "F.tour")]
+    out: Option<PathBuf>,
+    /// Draw the tour; a folder when there are several files
+    #[arg(long, value_name = "F.svg|F.png")]
+    plot: Option<PathBuf>,
+}
+
+/// A checked `regard solve`.
+#[derive(Debug)]
+pub(crate) struct SolveJob {
+    /// One task per instance file, in the order given.
+    pub(crate) tasks: Vec<SolveTask>,
+    /// Model folder asked for.
+    pub(crate) model: Option<PathBuf>,
+    /// What to do with each instance.
+    pub(crate) options: SolveOptions,
+    /// Best-known cost given by hand; only with one file.
+    pub(crate) best: Option<f64>,
+}
+
+/// One instance file and where its results go.
+#[derive(Debug, PartialEq)]
+pub(crate) struct SolveTask {
+    pub(crate) file: PathBuf,
+    pub(crate) out: Option<PathBuf>,
+    pub(crate) plot: Option<PathBuf>,
+}
+
+impl SolveArgs {
+    /// Checks what can be checked without opening an instance.
+    pub(crate) fn check(self, seed: u64) -> anyhow::Result<SolveJob> {
+        if self.best.is_some() && self.files.len() > 1 {
+            return Err(Failure::new("--best is one value, but there are several files")
+                .hint("solve one file at a time, or put a best_known.csv beside the files")
+                .into());
+        }
+        let out = targets("--out", self.out.as_deref(), &self.files, &["tour"])?;
+        let plot = targets("--plot", self.plot.as_deref(), &self.files, &["svg", "png"])?;
+        let tasks = self.files.into_iter().zip(out).zip(plot);
+        let tasks = tasks.map(|((file, out), plot)| SolveTask { file, out, plot });
+        let finish = match (self.no_improve && !self.improve, self.time) {
+            (true, _) => Finish::Off,
+            (false, None) => Finish::Bounded,
+            (false, Some(time)) => Finish::Timed(time),
+        };
+        let options = SolveOptions {
+            decode: self.network.decode,
+            augment: self.network.augment,
+            finish,
+            seed,
+            ..SolveOptions::default()
+        };
+        Ok(SolveJob { tasks: tasks.collect(), model: self.network.model, options, best: self.best })
+    }
+}
+
+/// Where the result of each file goes: `target` itself for one file, `target/STEM.EXTENSION` in a
+/// folder.
+fn targets(
+    flag: &str,
+    target: Option<&Path>,
+    files: &[PathBuf],
+    extensions: &[&str],
+) -> anyhow::Result<Vec<Option<PathBuf>>> {
+    let Some(target) = target else {
+        return Ok(vec![None; files.len()]);
+    };
+    if files.len() == 1 && !target.is_dir() {
+        check_extension(flag, target, extensions)?;
+        return Ok(vec![Some(target.to_owned())]);
+    }
+    if target.is_file() || (target.extension().is_some() && !target.is_dir()) {
+        return Err(Failure::new(format!(
+            "{flag} {}: expected a folder, because there are several files",
+            target.display()
+        ))
+        .hint(format!("name a folder, for example `{flag} tours`"))
+        .into());
+    }
+    let mut paths: Vec<Option<PathBuf>> = Vec::with_capacity(files.len());
+    for file in files {
+        let stem = file.file_stem().unwrap_or(file.as_os_str());
+        let mut name = stem.to_owned();
+        name.push(".");
+        name.push(extensions[0]);
+        let path = Some(target.join(name));
+        if paths.contains(&path) {
+            return Err(Failure::new(format!(
+                "{flag}: two files would both be written to {}",
+                path.unwrap_or_default().display()
+            ))
+            .hint("solve files of the same name one at a time")
+            .into());
+        }
+        paths.push(path);
+    }
+    Ok(paths)
+}
+
+fn check_extension(flag: &str, path: &Path, extensions: &[&str]) -> anyhow::Result<()> {
+    let extension = path.extension().and_then(|text| text.to_str());
+    let known = extension.is_some_and(|text| extensions.contains(&text.to_lowercase().as_str()));
+    if known {
+        return Ok(());
+    }
+    let wanted: Vec<String> = extensions.iter().map(|text| format!(".{text}")).collect();
+    Err(Failure::new(format!("{flag} {}: expected a name that ends in {}", path.display(), wanted.join(" or "))).into())
+}
+
+/// Reads `500ms`, `2s`, `1.5m` or a plain number of seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let expected = || "expected a time such as 500ms, 2s or 1m".to_owned();
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let number: f64 = number.trim().parse().map_err(|_| expected())?;
+    let seconds = match unit {
+        "ms" => number / 1000.0,
+        "s" | "" => number,
+        "m" | "min" => number * 60.0,
+        "h" => number * 3600.0,
+        _ => return Err(expected()),
+    };
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(time) if !time.is_zero() && seconds <= 7.0 * 24.0 * 3600.0 => Ok(time),
+        _ => Err(expected()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(names: &[&str]) -> Vec<PathBuf> {
+        names.iter().map(PathBuf::from).collect()
+    }
+
+    #[test]
+    fn times_are_read() {
+        assert_eq!(duration("2s"), Ok(Duration::from_secs(2)));
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("3"), Ok(Duration::from_secs(3)));
+        for bad in ["", "s", "-1s", "0s", "2 weeks", "1e300h", "nan"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn one_file_goes_to_the_named_file() {
+        let one = targets("--out", Some(Path::new("x.tour")), &paths(&["a.tsp"]), &["tour"]);
+        assert_eq!(one.unwrap(), vec![Some(PathBuf::from("x.tour"))]);
+        let wrong = targets("--out", Some(Path::new("x.txt")), &paths(&["a.tsp"]), &["tour"]);
+        assert!(wrong.unwrap_err().to_string().contains(".tour"));
+    }
+
+    #[test]
+    fn several_files_go_to_a_folder() {
+        let files = paths(&["in/a.tsp", "b.csv"]);
+        let several = targets("--out", Some(Path::new("tours")), &files, &["tour"]).unwrap();
+        let expected = paths(&["tours/a.tour", "tours/b.tour"]);
+        assert_eq!(several, expected.into_iter().map(Some).collect::<Vec<_>>());
+        let file = targets("--out", Some(Path::new("x.tour")), &files, &["tour"]);
+        assert!(file.unwrap_err().to_string().contains("folder"));
+        let twice = targets("--out", Some(Path::new("t")), &paths(&["a/x.tsp", "b/x.tsp"]), &["tour"]);
+        assert!(twice.unwrap_err().to_string().contains("both"));
+    }
+}

@@ -1,0 +1,43 @@
+//! One file for each command.
+
+mod completions;
+mod data;
+mod doctor;
+mod eval;
+mod explain;
+mod model;
+mod solve;
+
+use crate::args::{Cli, Command, DataCommand, ExplainCommand, ImportCommand, ModelCommand};
+use crate::device;
+use crate::report::Printer;
+
+/// How a command that could be carried out ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Outcome {
+    /// Done.
+    Done,
+    /// The answer is no: a check failed.
+    No,
+}
+
+/// Carries out the command.
+pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
+    let device = device::choose(&cli.global.device)?;
+    device::limit_threads(cli.global.threads)?;
+    let seed = cli.global.seed;
+    let mut printer = Printer::new(&cli.global);
+    let printer = &mut printer;
+    match cli.command {
+        Command::Solve(args) => solve::run(&args.check(seed)?, &device, printer),
+        Command::Eval(args) => eval::run(args.check(seed), &device, printer),
+        Command::Explain(ExplainCommand::Attention(args)) => explain::attention(&args, &device, printer),
+        Command::Model(ModelCommand::Import(ImportCommand::Kool(args))) => model::import_kool(&args, printer),
+        Command::Model(ModelCommand::Show(args)) => model::show(args, printer),
+        Command::Data(DataCommand::Generate(args)) => data::generate(args.check(seed)?, printer),
+        Command::Data(DataCommand::Check(args)) => data::check(&args, printer),
+        Command::Data(DataCommand::Show(args)) => data::show(&args, printer),
+        Command::Doctor => doctor::run(printer),
+        Command::Completions { shell } => completions::run(shell, printer),
+    }
+}

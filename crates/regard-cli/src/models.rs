@@ -1,0 +1,161 @@
+//! Which model a command uses: `--model DIR`, else `$REGARD_MODEL`, else the one built into the
+//! binary.
+
+use std::path::{Path, PathBuf};
+
+use regard::Device;
+use regard::routes::model::AttentionModel;
+use regard::store::{AttentionModelConfig, Manifest, ModelDir, Weights, layout, safetensors};
+
+use crate::failure::Failure;
+
+/// The environment variable that names a model folder.
+pub(crate) const VARIABLE: &str = "REGARD_MODEL";
+
+/// The name of the model built into the binary.
+pub(crate) const SHIPPED: &str = "regard-tsp";
+
+/// The files of a model folder, in the binary.
+struct Shipped {
+    config: &'static [u8],
+    weights: &'static [u8],
+    manifest: Option<&'static [u8]>,
+}
+
+/// The model built into the binary, if the source tree had one.
+const BUILT_IN: Option<Shipped> = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
+
+/// Where a model is found.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Place {
+    /// A folder given by `--model`, an argument or the environment.
+    Folder(PathBuf),
+    /// The binary itself.
+    BuiltIn,
+}
+
+impl Place {
+    /// The place for reports.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Place::Folder(path) => path.display().to_string(),
+            Place::BuiltIn => "built into the binary".to_owned(),
+        }
+    }
+}
+
+/// What is known of a model without its weights.
+#[derive(Debug, Clone)]
+pub(crate) struct ModelInfo {
+    pub(crate) name: String,
+    pub(crate) place: Place,
+    pub(crate) config: AttentionModelConfig,
+    pub(crate) manifest: Option<Manifest>,
+    /// A few words on what it is, for reports.
+    pub(crate) note: Option<String>,
+}
+
+/// A model ready to be built.
+pub(crate) struct Model {
+    pub(crate) info: ModelInfo,
+    pub(crate) weights: Weights,
+}
+
+/// Where the model is that `asked`, the environment or the binary provides.
+pub(crate) fn locate(asked: Option<PathBuf>) -> anyhow::Result<Place> {
+    let named = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
+    match (asked, named) {
+        (Some(path), _) => Ok(Place::Folder(path)),
+        (None, Some(path)) => Ok(Place::Folder(path.into())),
+        (None, None) if BUILT_IN.is_some() => Ok(Place::BuiltIn),
+        (None, None) => Err(Failure::new("no model: none is built into this binary")
+            .hint(format!("name a model folder with --model DIR or {VARIABLE}"))
+            .into()),
+    }
+}
+
+/// Reads the model of `place` with its weights.
+pub(crate) fn open(place: Place) -> anyhow::Result<Model> {
+    match (&place, BUILT_IN) {
+        (Place::BuiltIn, Some(shipped)) => open_shipped(&shipped),
+        (Place::BuiltIn, None) => locate(None).and_then(open),
+        (Place::Folder(path), _) => open_folder(path),
+    }
+}
+
+fn open_folder(path: &Path) -> anyhow::Result<Model> {
+    let folder = ModelDir::open(path)?;
+    let weights = folder.weights()?;
+    let manifest = folder.manifest().cloned();
+    let place = Place::Folder(path.to_owned());
+    let info = info(folder.name(), place, folder.config().clone(), manifest);
+    Ok(Model { info, weights })
+}
+
+fn open_shipped(shipped: &Shipped) -> anyhow::Result<Model> {
+    let config = AttentionModelConfig::from_json(&serde_json::from_slice(shipped.config)?)?;
+    let weights = safetensors::parse(shipped.weights, Path::new("model.safetensors"))?;
+    layout::check(&config, &weights)?;
+    let manifest = shipped.manifest.map(serde_json::from_slice).transpose()?;
+    Ok(Model { info: info(SHIPPED.to_owned(), Place::BuiltIn, config, manifest), weights })
+}
+
+fn info(name: String, place: Place, config: AttentionModelConfig, manifest: Option<Manifest>) -> ModelInfo {
+    let note = note(&config, manifest.as_ref());
+    ModelInfo { name, place, config, manifest, note }
+}
+
+/// `kool-2019, made 2026-01-31` from what the folder tells.
+fn note(config: &AttentionModelConfig, manifest: Option<&Manifest>) -> Option<String> {
+    let day = manifest.and_then(|manifest| manifest.created.as_deref()).and_then(|time| time.get(..10));
+    let imported = manifest.is_some_and(|manifest| manifest.provenance.is_some());
+    let made = if imported { "imported" } else { "made" };
+    let parts: Vec<String> =
+        [config.preset.clone(), day.map(|day| format!("{made} {day}"))].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// The network of a model that solves `problem`.
+pub(crate) fn load(
+    asked: Option<PathBuf>,
+    problem: &str,
+    device: &Device,
+) -> anyhow::Result<(AttentionModel, ModelInfo)> {
+    let Model { info, weights } = open(locate(asked)?)?;
+    if info.config.problem != problem {
+        return Err(Failure::new(format!(
+            "{}: the model solves `{}`; needed is one for `{problem}`",
+            info.place.describe(),
+            info.config.problem
+        ))
+        .into());
+    }
+    let network = AttentionModel::from_weights(&info.config, &weights, device)?;
+    Ok((network, info))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_asked_for_comes_first() {
+        let place = locate(Some("some/model".into())).unwrap();
+        assert_eq!(place, Place::Folder("some/model".into()));
+    }
+
+    #[test]
+    fn a_missing_folder_is_named() {
+        let error = open(Place::Folder("no/such/model".into())).err().unwrap();
+        assert!(error.to_string().contains("no/such/model"), "{error}");
+    }
+
+    #[test]
+    fn the_note_says_what_the_folder_tells() {
+        let config = AttentionModelConfig::kool_2019();
+        let manifest = Manifest { created: Some("2026-01-31T12:00:00Z".into()), ..Manifest::default() };
+        assert_eq!(note(&config, Some(&manifest)).as_deref(), Some("kool-2019, made 2026-01-31"));
+        let bare = AttentionModelConfig { preset: None, ..config };
+        assert_eq!(note(&bare, None), None);
+    }
+}

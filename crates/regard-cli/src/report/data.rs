@@ -1,0 +1,202 @@
+//! Instances: what was generated, checked or asked about.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use regard::data::routes::tsp::Tsp;
+use regard::data::stats;
+use serde::Serialize;
+
+use super::{Align, Table, number};
+
+/// Largest instance of which every distance is looked at.
+const MOST_FOR_DISTANCES: usize = 3000;
+
+/// The result of `regard data generate`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Generated {
+    out: String,
+    instances: usize,
+    n: usize,
+    seed: Option<u64>,
+}
+
+impl Generated {
+    pub(crate) fn new(out: &Path, instances: usize, n: usize, seed: Option<u64>) -> Self {
+        Self { out: out.display().to_string(), instances, n, seed }
+    }
+
+    pub(crate) fn plain(&self) -> String {
+        let Self { out, instances, n, .. } = self;
+        let seed = self.seed.map(|seed| format!(", seed {seed}")).unwrap_or_default();
+        let plural = if *instances == 1 { "instance" } else { "instances" };
+        format!("written {out}: {} {plural} of {} places{seed}", number::count(*instances), number::count(*n))
+    }
+}
+
+/// The result of `regard data check` for one file.
+#[derive(Debug, Serialize)]
+pub(crate) struct Checked {
+    file: String,
+    n: usize,
+    metric: &'static str,
+    unit: &'static str,
+    ok: bool,
+    /// Cost of the tour, when one was given and is right.
+    cost: Option<f64>,
+    best_known: Option<f64>,
+    gap: Option<f64>,
+    /// The constraint that the tour violates.
+    violated: Option<String>,
+    /// Places that lie where another one lies.
+    duplicates: usize,
+}
+
+impl Checked {
+    pub(crate) fn new(file: &Path, instance: &Tsp, tour: Option<Result<f64, String>>) -> Self {
+        let cost = tour.as_ref().and_then(|tour| tour.as_ref().ok()).copied();
+        let best_known = instance.best_known();
+        Self {
+            file: file.display().to_string(),
+            n: instance.len(),
+            metric: instance.metric_name(),
+            unit: instance.unit(),
+            ok: !matches!(tour, Some(Err(_))),
+            cost,
+            best_known,
+            gap: cost.zip(best_known).and_then(|(cost, best)| stats::gap(cost, best)),
+            violated: tour.and_then(Result::err),
+            duplicates: duplicates(instance),
+        }
+    }
+
+    /// Whether nothing is wrong.
+    pub(crate) fn ok(&self) -> bool {
+        self.ok
+    }
+
+    pub(crate) fn plain(&self) -> String {
+        let mut text = format!("{}   {} places   {}", self.file, number::count(self.n), self.metric);
+        if self.duplicates > 0 {
+            text += &format!("   {} in the place of another", number::count(self.duplicates));
+        }
+        match (&self.violated, self.cost) {
+            (Some(violated), _) => text += &format!("   not a tour: {violated}"),
+            (None, Some(cost)) => text += &format!("   tour {}, ok", number::quantity(cost, self.unit)),
+            (None, None) => text += "   ok",
+        }
+        if let Some(gap) = self.gap {
+            text += &format!(", gap {}", number::gap(gap));
+        }
+        text
+    }
+}
+
+/// Number of places that lie where an earlier one lies.
+fn duplicates(instance: &Tsp) -> usize {
+    let mut seen = HashSet::with_capacity(instance.len());
+    // Adding 0 makes 0 of -0.
+    let bits = |point: &[f64; 3]| point.map(|value| (value + 0.0).to_bits());
+    instance.coordinates().iter().filter(|point| !seen.insert(bits(point))).count()
+}
+
+/// The result of `regard data show`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Shown<'a> {
+    name: &'a str,
+    file: String,
+    comment: &'a str,
+    n: usize,
+    metric: &'static str,
+    unit: &'static str,
+    best_known: Option<f64>,
+    /// Smallest and largest first and second coordinate, as in the file.
+    extent: Option<[[f64; 2]; 2]>,
+    duplicates: usize,
+    /// Shortest, mean and longest distance between two places; absent for large instances.
+    distances: Option<Distances>,
+    /// Cost of visiting the places in the order of the file.
+    file_order_cost: f64,
+}
+
+/// Distances between all pairs of places.
+#[derive(Debug, Serialize)]
+struct Distances {
+    shortest: f64,
+    mean: f64,
+    longest: f64,
+}
+
+impl<'a> Shown<'a> {
+    pub(crate) fn new(file: &Path, instance: &'a Tsp) -> Self {
+        let order: Vec<usize> = (0..instance.len()).collect();
+        Self {
+            name: instance.name(),
+            file: file.display().to_string(),
+            comment: instance.comment(),
+            n: instance.len(),
+            metric: instance.metric_name(),
+            unit: instance.unit(),
+            best_known: instance.best_known(),
+            extent: extent(instance),
+            duplicates: duplicates(instance),
+            distances: distances(instance),
+            file_order_cost: instance.cost(&order),
+        }
+    }
+}
+
+fn extent(instance: &Tsp) -> Option<[[f64; 2]; 2]> {
+    let points = instance.coordinates();
+    let first = points.first()?;
+    let mut extent = [[first[0], first[0]], [first[1], first[1]]];
+    for point in points {
+        for (axis, [low, high]) in extent.iter_mut().enumerate() {
+            *low = low.min(point[axis]);
+            *high = high.max(point[axis]);
+        }
+    }
+    Some(extent)
+}
+
+fn distances(instance: &Tsp) -> Option<Distances> {
+    let n = instance.len();
+    if !(2..=MOST_FOR_DISTANCES).contains(&n) {
+        return None;
+    }
+    let (mut shortest, mut longest, mut sum) = (f64::INFINITY, 0.0_f64, 0.0);
+    for i in 0..n {
+        for j in 0..i {
+            let distance = instance.distance(i, j);
+            shortest = shortest.min(distance);
+            longest = longest.max(distance);
+            sum += distance;
+        }
+    }
+    Some(Distances { shortest, mean: sum / (n * (n - 1) / 2) as f64, longest })
+}
+
+/// The description of an instance as text.
+pub(crate) fn show(shown: &Shown<'_>) -> String {
+    let quantity = |value: f64| number::quantity(value, shown.unit);
+    let mut table = Table::new(&[Align::Left, Align::Left]);
+    let mut line = |key: &str, value: String| table.row([key.to_owned(), value]);
+    if !shown.comment.is_empty() {
+        line("comment", shown.comment.to_owned());
+    }
+    line("places", number::count(shown.n));
+    line("metric", [shown.metric, shown.unit].join(" ").trim_end().to_owned());
+    if let Some([[left, right], [low, high]]) = shown.extent {
+        line("extent", format!("{left} to {right}, {low} to {high}"));
+    }
+    if shown.duplicates > 0 {
+        line("duplicates", format!("{} in the place of another", number::count(shown.duplicates)));
+    }
+    if let Some(Distances { shortest, mean, longest }) = &shown.distances {
+        let [shortest, mean, longest] = [*shortest, *mean, *longest].map(quantity);
+        line("distances", format!("{shortest} to {longest}, mean {mean}"));
+    }
+    line("file order", quantity(shown.file_order_cost));
+    line("best known", shown.best_known.map_or("unknown".to_owned(), quantity));
+    format!("{}   {}\n{}", shown.name, shown.file, table.render(2, 2))
+}

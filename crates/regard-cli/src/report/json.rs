@@ -1,0 +1,172 @@
+//! Results as JSON: the names and units that programs rely on.
+
+use regard::data::routes::tsp::Tsp;
+use regard::data::stats;
+use regard::routes::evaluate::Evaluation;
+use regard::routes::solve::{Solution, Stage, describe};
+use serde::{Serialize, Serializer};
+
+use crate::args::EvalJob;
+
+/// The result of `regard solve` for one file.
+#[derive(Debug, Serialize)]
+pub(crate) struct SolveResult<'a> {
+    /// Name of the instance.
+    instance: &'a str,
+    /// The file it was read from.
+    file: String,
+    n: usize,
+    /// Cost in the file's own metric.
+    cost: f64,
+    /// Best-known cost, when there is one.
+    best_known: Option<f64>,
+    /// `cost / best_known - 1`.
+    gap: Option<f64>,
+    /// Node ids as in the file, in the order visited.
+    tour: Vec<NodeId<'a>>,
+    metric: &'static str,
+    unit: &'static str,
+    stages: Vec<StageResult<'a>>,
+    /// Name of the model.
+    model: &'a str,
+    seconds: f64,
+    /// Whether the independent checker accepted the tour (and the written file, if there is one).
+    checked: bool,
+    /// Files written.
+    written: Vec<String>,
+}
+
+/// One stage of a solution.
+#[derive(Debug, Serialize)]
+struct StageResult<'a> {
+    /// `network` or `improve`.
+    by: &'static str,
+    name: &'a str,
+    cost: f64,
+    /// Change against the stage before, as a fraction.
+    gain: Option<f64>,
+    seconds: f64,
+}
+
+/// A node id: a number when every id of the file is one, else a text.
+#[derive(Debug, Clone, Copy)]
+enum NodeId<'a> {
+    Number(i64),
+    Text(&'a str),
+}
+
+impl Serialize for NodeId<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            NodeId::Number(id) => serializer.serialize_i64(*id),
+            NodeId::Text(id) => serializer.serialize_str(id),
+        }
+    }
+}
+
+impl<'a> SolveResult<'a> {
+    /// Collects the result; `written` names the files that were written.
+    pub(crate) fn new(
+        file: &std::path::Path,
+        instance: &'a Tsp,
+        solution: &'a Solution,
+        model: &'a str,
+        written: &[String],
+    ) -> Self {
+        let ids = node_ids(instance.ids());
+        Self {
+            instance: instance.name(),
+            file: file.display().to_string(),
+            n: instance.len(),
+            cost: solution.cost,
+            best_known: instance.best_known(),
+            gap: instance.best_known().and_then(|best| stats::gap(solution.cost, best)),
+            tour: solution.tour.iter().map(|&i| ids[i]).collect(),
+            metric: instance.metric_name(),
+            unit: instance.unit(),
+            stages: solution.stages.iter().map(stage).collect(),
+            model,
+            seconds: solution.seconds,
+            checked: true,
+            written: written.to_vec(),
+        }
+    }
+}
+
+fn stage(stage: &Stage) -> StageResult<'_> {
+    StageResult {
+        by: stage.author.name(),
+        name: &stage.name,
+        cost: stage.cost,
+        gain: stage.gain,
+        seconds: stage.seconds,
+    }
+}
+
+/// Ids as numbers when all of them are whole numbers written plainly (no `007`, no `+7`).
+fn node_ids(ids: &[String]) -> Vec<NodeId<'_>> {
+    let number = |id: &String| id.parse::<i64>().ok().filter(|number| number.to_string() == *id);
+    let numbers: Option<Vec<NodeId<'_>>> = ids.iter().map(|id| number(id).map(NodeId::Number)).collect();
+    numbers.unwrap_or_else(|| ids.iter().map(|id| NodeId::Text(id)).collect())
+}
+
+/// The result of `regard eval`.
+#[derive(Debug, Serialize)]
+pub(crate) struct EvalResult<'a> {
+    mean_cost: f64,
+    /// Standard error of the mean.
+    std_error: f64,
+    instances: usize,
+    /// Wall time of decoding and local search, without loading.
+    seconds: f64,
+    instances_per_second: f64,
+    /// Mean gap as a fraction.
+    gap: Option<f64>,
+    /// Mean cost to which the gap is told, when it was given.
+    reference: Option<f64>,
+    /// Mean cost before local search, when there was one.
+    mean_cost_network: Option<f64>,
+    data: &'a str,
+    decode: String,
+    improve: bool,
+    seed: u64,
+    model: &'a str,
+}
+
+impl<'a> EvalResult<'a> {
+    /// Collects the result.
+    pub(crate) fn new(job: &EvalJob, found: &Evaluation, data: &'a str, model: &'a str) -> Self {
+        Self {
+            mean_cost: found.mean_cost,
+            std_error: found.std_error,
+            instances: found.instances,
+            seconds: found.seconds,
+            instances_per_second: found.instances_per_second(),
+            gap: found.gap,
+            reference: job.options.reference,
+            mean_cost_network: found.mean_cost_network,
+            data,
+            decode: describe(job.options.decode, job.options.augment),
+            improve: job.options.improve,
+            seed: job.options.seed,
+            model,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(ids: &[&str]) -> String {
+        let ids: Vec<String> = ids.iter().map(|&id| id.to_owned()).collect();
+        serde_json::to_string(&node_ids(&ids)).unwrap()
+    }
+
+    #[test]
+    fn ids_stay_as_they_are_in_the_file() {
+        assert_eq!(json(&["1", "2", "-3"]), "[1,2,-3]");
+        assert_eq!(json(&["1", "Rome"]), r#"["1","Rome"]"#);
+        assert_eq!(json(&["007", "8"]), r#"["007","8"]"#);
+    }
+}

@@ -1,0 +1,85 @@
+//! Everything that is printed goes through here.
+
+pub(crate) mod data;
+pub(crate) mod explain;
+pub(crate) mod json;
+pub(crate) mod model;
+pub(crate) mod number;
+pub(crate) mod plain;
+pub(crate) mod plot;
+pub(crate) mod progress;
+mod table;
+
+use std::io::{self, IsTerminal, Write};
+
+use serde::Serialize;
+
+pub(crate) use self::table::{Align, Table};
+use crate::args::GlobalArgs;
+
+/// Writes results to standard output and notes to standard error.
+pub(crate) struct Printer {
+    out: io::StdoutLock<'static>,
+    json: bool,
+    quiet: bool,
+    verbose: bool,
+    progress: bool,
+}
+
+impl Printer {
+    /// A printer as the global options ask for it.
+    pub(crate) fn new(global: &GlobalArgs) -> Self {
+        Self {
+            out: io::stdout().lock(),
+            json: global.json,
+            quiet: global.quiet,
+            verbose: global.verbose,
+            progress: !global.no_progress && !global.quiet && io::stderr().is_terminal(),
+        }
+    }
+
+    /// Whether the result shall be JSON.
+    pub(crate) fn json(&self) -> bool {
+        self.json
+    }
+
+    /// Whether more detail was asked for.
+    pub(crate) fn verbose(&self) -> bool {
+        self.verbose
+    }
+
+    /// Whether a progress bar may be shown.
+    pub(crate) fn progress(&self) -> bool {
+        self.progress
+    }
+
+    /// Writes a part of the result; a line break is added when it has none at its end.
+    pub(crate) fn result(&mut self, text: &str) -> io::Result<()> {
+        self.out.write_all(text.as_bytes())?;
+        if !text.ends_with('\n') {
+            self.out.write_all(b"\n")?;
+        }
+        self.out.flush()
+    }
+
+    /// Writes one object as one line of JSON.
+    pub(crate) fn object(&mut self, object: &impl Serialize) -> io::Result<()> {
+        let text = serde_json::to_string(object).map_err(io::Error::other)?;
+        self.result(&text)
+    }
+
+    /// Writes a note to standard error unless `--quiet`.
+    pub(crate) fn note(&self, text: &str) {
+        if !self.quiet {
+            // A note that nobody reads is no reason to stop.
+            let _ = writeln!(io::stderr(), "{text}");
+        }
+    }
+}
+
+/// Whether standard error takes colours: a terminal, and `NO_COLOR` not set
+/// (<https://no-color.org>).
+pub(crate) fn colour_on_stderr() -> bool {
+    let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !forbidden && io::stderr().is_terminal()
+}

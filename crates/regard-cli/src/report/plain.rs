@@ -1,0 +1,94 @@
+//! Results as text: short, aligned, numbers with units.
+
+use std::path::Path;
+
+use regard::data::routes::tsp::Tsp;
+use regard::data::stats;
+use regard::routes::evaluate::Evaluation;
+use regard::routes::solve::{Author, Solution, describe};
+
+use super::{Align, Table, number};
+use crate::args::EvalJob;
+use crate::models::ModelInfo;
+
+/// `capitals.csv   47 places   great-circle km`.
+pub(crate) fn heading(file: &Path, instance: &Tsp) -> String {
+    let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
+    let places = if instance.len() == 1 { "place" } else { "places" };
+    format!("{name}   {} {places}   {}", number::count(instance.len()), measure(instance))
+}
+
+/// The metric and its unit, told once when the name ends in the unit.
+fn measure(instance: &Tsp) -> String {
+    let (metric, unit) = (instance.metric_name(), instance.unit());
+    if unit.is_empty() || metric.ends_with(unit) { metric.to_owned() } else { format!("{metric} {unit}") }
+}
+
+/// One line for each stage, its cost, its time and what it gained.
+pub(crate) fn stages(instance: &Tsp, solution: &Solution) -> String {
+    let mut table = Table::new(&[Align::Left, Align::Left, Align::Right, Align::Right, Align::Right]);
+    let mut last: Option<Author> = None;
+    for stage in &solution.stages {
+        let author = if last == Some(stage.author) { "" } else { stage.author.name() };
+        last = Some(stage.author);
+        table.row([
+            author.to_owned(),
+            stage.name.clone(),
+            number::quantity(stage.cost, instance.unit()),
+            number::seconds(stage.seconds),
+            stage.gain.map(number::change).unwrap_or_default(),
+        ]);
+    }
+    table.render(2, 2)
+}
+
+/// `tour 24,871 km, checked; best known 24,871 km, gap 0.00 %; written capitals.tour`.
+pub(crate) fn verdict(instance: &Tsp, solution: &Solution, written: &[String]) -> String {
+    let mut text = format!("tour {}, checked", number::quantity(solution.cost, instance.unit()));
+    if let Some(best) = instance.best_known() {
+        text += &format!("; best known {}", number::quantity(best, instance.unit()));
+        if let Some(gap) = stats::gap(solution.cost, best) {
+            text += &format!(", gap {}", number::gap(gap));
+        }
+    }
+    if !written.is_empty() {
+        text += &format!("; written {}", written.join(", "));
+    }
+    text
+}
+
+/// `model regard-tsp (tsp, trained …)`.
+pub(crate) fn model_line(info: &ModelInfo) -> String {
+    match &info.note {
+        Some(note) => format!("model {} ({note})", info.name),
+        None => format!("model {}", info.name),
+    }
+}
+
+/// The result of `regard eval`.
+pub(crate) fn evaluation(job: &EvalJob, found: &Evaluation, data: &str, info: &ModelInfo) -> String {
+    let mut table = Table::new(&[Align::Left, Align::Left]);
+    let error = 2.0 * found.std_error;
+    table.row(["mean cost".to_owned(), format!("{:.5} ± {error:.5} (2 standard errors)", found.mean_cost)]);
+    if let Some(network) = found.mean_cost_network {
+        let gain = stats::gap(found.mean_cost, network).map(number::change).unwrap_or_default();
+        table.row(["network".to_owned(), format!("{network:.5} before local search ({gain})")]);
+    }
+    if let Some(gap) = found.gap {
+        let against = match job.options.reference {
+            Some(reference) => format!("to {reference}"),
+            None => "to the best known, mean over the instances".to_owned(),
+        };
+        table.row(["gap".to_owned(), format!("{} {against}", number::gap(gap))]);
+    }
+    let (time, rate) = (number::seconds(found.seconds), number::quantity(found.instances_per_second().round(), ""));
+    table.row(["time".to_owned(), format!("{time}, {rate} instances/s")]);
+    let finish = if job.options.improve { ", then 2-opt + Or-opt" } else { "" };
+    let how = describe(job.options.decode, job.options.augment);
+    format!(
+        "{data}   {} instances   {how}{finish}\n{}{}\n",
+        number::count(found.instances),
+        table.render(2, 2),
+        model_line(info)
+    )
+}

@@ -1,0 +1,67 @@
+//! Columns that line up.
+
+/// Which side of its column a cell keeps to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Align {
+    Left,
+    Right,
+}
+
+/// Rows of cells; a column is as wide as its widest cell.
+#[derive(Debug)]
+pub(crate) struct Table {
+    align: Vec<Align>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with these columns.
+    pub(crate) fn new(align: &[Align]) -> Self {
+        Self { align: align.to_vec(), rows: Vec::new() }
+    }
+
+    /// Adds a row; missing cells are empty.
+    pub(crate) fn row<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = T>) {
+        self.rows.push(cells.into_iter().map(Into::into).collect());
+    }
+
+    /// The rows, one a line, each after `indent` spaces, columns `gap` spaces apart.
+    pub(crate) fn render(&self, indent: usize, gap: usize) -> String {
+        let widths: Vec<usize> = (0..self.align.len()).map(|column| self.width(column)).collect();
+        let mut text = String::new();
+        for row in &self.rows {
+            let mut line = " ".repeat(indent);
+            for (column, align) in self.align.iter().enumerate() {
+                let cell = row.get(column).map_or("", String::as_str);
+                let space = " ".repeat(widths[column].saturating_sub(cell.chars().count()));
+                let separator = " ".repeat(if column == 0 { 0 } else { gap });
+                line += &match align {
+                    Align::Left => format!("{separator}{cell}{space}"),
+                    Align::Right => format!("{separator}{space}{cell}"),
+                };
+            }
+            text += line.trim_end();
+            text.push('\n');
+        }
+        text
+    }
+
+    fn width(&self, column: usize) -> usize {
+        let cells = self.rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let mut table = Table::new(&[Align::Left, Align::Right]);
+        table.row(["a", "1"]);
+        table.row(["long", "1,000"]);
+        table.row(["b"]);
+        assert_eq!(table.render(2, 2), "  a         1\n  long  1,000\n  b\n");
+    }
+}

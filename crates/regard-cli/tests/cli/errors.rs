@@ -1,0 +1,177 @@
+//! Everything that can be wrong with an input: a clear message, exit code 2, no panic.
+
+use std::fs;
+use std::path::Path;
+
+use crate::files::{PENTAGON, folder, folder_with};
+use crate::program::{Said, regard};
+
+/// The run must fail with code 2, say every fragment on standard error and nothing on standard
+/// output.
+fn refused(said: &Said, fragments: &[&str]) {
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.out.is_empty(), "{said:?}");
+    assert!(said.err.starts_with("error: "), "{said:?}");
+    for fragment in fragments {
+        assert!(said.err.contains(fragment), "`{fragment}` is not in {said:?}");
+    }
+}
+
+fn pentagon(from: &str, to: &str) -> String {
+    assert!(PENTAGON.contains(from));
+    PENTAGON.replace(from, to)
+}
+
+#[test]
+fn malformed_tsplib_files() {
+    let table: &[(String, &[&str])] = &[
+        (pentagon("5 59 -81\n", "5 59\n"), &["in.tsp:11", "1 coordinate"]),
+        (pentagon("5 59 -81\n", "5 59 abc\n"), &["in.tsp:11", "abc"]),
+        (pentagon("5 59 -81\n", "5 59 nan\n"), &["in.tsp:11", "nan"]),
+        (pentagon("5 59 -81\n", "5 59 inf\n"), &["in.tsp:11", "inf"]),
+        (pentagon("5 59 -81\n", "4 59 -81\n"), &["in.tsp:11", "4"]),
+        (pentagon("5 59 -81\n", ""), &["in.tsp", "5"]),
+        (pentagon("DIMENSION: 5", "DIMENSION: 1000000000"), &["in.tsp", "1000000000"]),
+        (pentagon("DIMENSION: 5", "DIMENSION: 0"), &["in.tsp", "DIMENSION"]),
+        (pentagon("DIMENSION: 5", "DIMENSION: five"), &["in.tsp:4", "five"]),
+        (pentagon("DIMENSION: 5\n", ""), &["in.tsp", "DIMENSION"]),
+        (pentagon("EUC_2D", "EUC_9D"), &["in.tsp:5", "EUC_9D"]),
+        (pentagon("TYPE: TSP", "TYPE: CVRP"), &["in.tsp:2", "CVRP"]),
+        (String::new(), &["in.tsp"]),
+    ];
+    for (text, fragments) in table {
+        let folder = folder_with("in.tsp", text);
+        refused(&regard(folder.path(), &["solve", "--model", "model", "in.tsp"]), fragments);
+        refused(&regard(folder.path(), &["data", "check", "in.tsp"]), fragments);
+    }
+}
+
+#[test]
+fn malformed_csv_files() {
+    let table: &[(&str, &[&str])] = &[
+        ("", &["in.csv"]),
+        ("id,x,y\n", &["in.csv"]),
+        ("id,x,y\n1,0,0\n2,abc,1\n", &["in.csv:3", "abc"]),
+        ("id,x,y\n1,0,0\n2,NaN,1\n", &["in.csv:3", "NaN"]),
+        ("id,x,y\n1,0,0\n2,1\n", &["in.csv:3"]),
+        ("id,latitude,longitude\na,95,10\nb,0,0\n", &["in.csv:2", "95"]),
+        ("id,height\n1,2\n", &["in.csv", "x"]),
+    ];
+    for (text, fragments) in table {
+        let folder = folder_with("in.csv", text);
+        refused(&regard(folder.path(), &["solve", "--model", "model", "in.csv"]), fragments);
+    }
+}
+
+#[test]
+fn malformed_models() {
+    let folder = folder_with("in.tsp", PENTAGON);
+    let config = fs::read_to_string(folder.path().join("model/config.json")).unwrap();
+    let weights = fs::read(folder.path().join("model/model.safetensors")).unwrap();
+    let solve = || regard(folder.path(), &["solve", "in.tsp", "--model", "model"]);
+    let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join("model").join(name), bytes).unwrap();
+
+    refused(&regard(folder.path(), &["solve", "in.tsp", "--model", "none"]), &["none", "hint: "]);
+    refused(&regard(folder.path(), &["solve", "in.tsp", "--model", "in.tsp"]), &["in.tsp"]);
+    for (from, to, fragments) in [
+        ("\"tsp\"", "\"cvrp\"", &["problem", "cvrp"][..]),
+        ("attention-model", "patchtst", &["kind", "patchtst"]),
+        ("\"heads\": 2", "\"heads\": 3", &["heads", "3"]),
+        ("\"width\": 16", "\"width\": 1000000000", &["width"]),
+        ("\"width\": 16", "\"width\": 32", &["weights do not fit"]),
+        ("\"clip\"", "\"clop\"", &["clop", "clip"]),
+        ("{", "[", &["config.json"]),
+    ] {
+        assert!(config.contains(from), "{from} is not in {config}");
+        write("config.json", config.replacen(from, to, 1).as_bytes());
+        refused(&solve(), fragments);
+    }
+    write("config.json", config.as_bytes());
+    write("model.safetensors", &weights[..weights.len() / 2]);
+    refused(&solve(), &["model.safetensors"]);
+    write("model.safetensors", b"");
+    refused(&solve(), &["model.safetensors"]);
+    fs::remove_file(folder.path().join("model/model.safetensors")).unwrap();
+    refused(&solve(), &["model.safetensors"]);
+}
+
+#[test]
+fn malformed_checkpoints() {
+    let folder = folder();
+    for (bytes, fragments) in [
+        (&b""[..], &["w.pt"][..]),
+        (b"not a checkpoint at all", &["w.pt"]),
+        (b"\x80\x02cos\nsystem\nX\x04\x00\x00\x00echo\x85R.", &["w.pt"]),
+        (b"\xff\xff\xff\xff\xff\xff\xff\xff{", &["w.pt"]),
+    ] {
+        fs::write(folder.path().join("w.pt"), bytes).unwrap();
+        let said = regard(folder.path(), &["model", "import", "kool", "w.pt", "--out", "new"]);
+        refused(&said, fragments);
+        assert!(!folder.path().join("new").exists());
+    }
+    refused(&regard(folder.path(), &["model", "import", "kool", "none.pt", "--out", "new"]), &["none.pt"]);
+}
+
+#[test]
+fn wrong_arguments() {
+    let folder = folder_with("in.tsp", PENTAGON);
+    fs::write(folder.path().join("b.tsp"), PENTAGON).unwrap();
+    fs::write(folder.path().join("a.tour"), "").unwrap();
+    for (arguments, fragments) in [
+        ("solve in.tsp --decode gready", &["--decode", "gready", "sample:K"][..]),
+        ("solve in.tsp --decode sample:0", &["--decode", "sample"]),
+        ("solve in.tsp --decode beam:99999999999999999999", &["--decode", "beam"]),
+        ("solve in.tsp --augment 3", &["--augment", "1 or 8"]),
+        ("solve in.tsp --best -1", &["--best"]),
+        ("solve in.tsp --best nan", &["--best", "at least 0"]),
+        ("solve in.tsp --time never", &["--time", "2s"]),
+        ("solve in.tsp --threads 0", &["--threads", "at least 1"]),
+        ("solve in.tsp --device cuda", &["cuda", "not built", "hint: "]),
+        ("solve in.tsp --device abacus", &["abacus", "unknown device"]),
+        ("solve in.tsp --out in.tsp", &[".tour"]),
+        ("solve in.tsp --plot in.gif", &[".svg or .png"]),
+        ("solve in.tsp b.tsp --out one.tour", &["--out", "folder"]),
+        ("solve in.tsp b.tsp --best 5", &["--best", "several files"]),
+        ("solve none.tsp --model model", &["none.tsp", "hint: "]),
+        ("solve . --model model", &["error"]),
+        ("solve", &["FILE"]),
+        ("eval --model model", &["--paper-set"]),
+        ("eval --model model --paper-set cvrp20", &["cvrp20", "tsp20"]),
+        ("eval --model model --paper-set tsp0", &["tsp0"]),
+        ("eval --model model --paper-set tsp20 --data in.tsp", &["--data"]),
+        ("eval --model model --paper-set tsp20 --batch 0", &["--batch"]),
+        ("data generate --problem jssp --n 5 --out x", &["--problem", "tsp"]),
+        ("data generate --n 0 --out x", &["--n", "at least 1"]),
+        ("data generate --n 1000000 --instances 1000000 --out x", &["more than", "hint: "]),
+        ("data generate --n 5 --instances 2 --out x.csv", &["x.csv", "folder"]),
+        ("data check in.tsp --tour a.tour", &["a.tour"]),
+        ("data check in.tsp b.tsp --tour a.tour", &["--tour", "several"]),
+        ("explain attention --input none.json", &["none.json"]),
+        ("frobnicate", &["frobnicate"]),
+        ("completions cmd", &["cmd", "bash"]),
+    ] {
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        refused(&regard(folder.path(), &arguments), fragments);
+    }
+}
+
+#[test]
+fn malformed_input_of_explain() {
+    for (text, fragments) in [
+        ("{", &["in.json:1", "not JSON"][..]),
+        (r#"{"x": [[1, "a"]]}"#, &["in.json", "x[0][1]", "expected a number"]),
+        (r#"{"x": [[1, 2]], "heads": 3}"#, &["heads", "width 2"]),
+    ] {
+        let folder = folder_with("in.json", text);
+        refused(&regard(folder.path(), &["explain", "attention", "--input", "in.json"]), fragments);
+    }
+}
+
+#[test]
+fn how_an_error_looks() {
+    let folder = folder_with("in.tsp", &pentagon("5 59 -81\n", "5 59\n"));
+    let said = regard(folder.path(), &["solve", "in.tsp", "--model", "model"]);
+    insta::assert_snapshot!("error_tsplib", said.to_string());
+    let said = regard(Path::new("."), &["solve", "in.tsp", "--decode", "gready"]);
+    insta::assert_snapshot!("error_decode", said.to_string());
+}

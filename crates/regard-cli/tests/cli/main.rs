@@ -1,0 +1,12 @@
+//! The program as a user meets it: whole commands, both streams and the exit code.
+
+mod data;
+mod errors;
+mod eval;
+mod explain;
+mod files;
+mod golden;
+mod help;
+mod model;
+mod program;
+mod solve;

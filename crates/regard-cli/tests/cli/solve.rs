@@ -1,0 +1,113 @@
+//! `regard solve`.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::files::{PENTAGON, folder, folder_with};
+use crate::program::regard;
+
+const SOLVE: [&str; 4] = ["solve", "--model", "model", "in.tsp"];
+
+#[test]
+fn stages_are_reported_and_the_tour_is_written() {
+    let folder = folder_with("in.tsp", PENTAGON);
+    let arguments = [&SOLVE[..], &["--out", "in.tour", "--plot", "in.svg", "--best", "585"]].concat();
+    let said = regard(folder.path(), &arguments).done();
+    insta::assert_snapshot!("solve_pentagon", said.to_string());
+    let tour = fs::read_to_string(folder.path().join("in.tour")).unwrap();
+    assert!(tour.contains("TOUR_SECTION") && tour.contains("DIMENSION"), "{tour}");
+    assert!(fs::read_to_string(folder.path().join("in.svg")).unwrap().contains("<svg"));
+    let check = regard(folder.path(), &["data", "check", "in.tsp", "--tour", "in.tour"]).done();
+    assert!(check.out.contains("ok"), "{check:?}");
+}
+
+#[test]
+fn json_has_the_promised_keys() {
+    let folder = folder_with("in.tsp", PENTAGON);
+    let json = regard(folder.path(), &[&SOLVE[..], &["--json", "--best", "585"]].concat()).done().json();
+    assert_eq!(json["instance"], "pentagon");
+    assert_eq!(json["n"], 5);
+    assert_eq!(json["best_known"], 585.0);
+    let cost = json["cost"].as_f64().unwrap();
+    assert!((json["gap"].as_f64().unwrap() - (cost / 585.0 - 1.0)).abs() < 1e-12);
+    let mut ids: Vec<i64> = json["tour"].as_array().unwrap().iter().map(|id| id.as_i64().unwrap()).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, [1, 2, 3, 4, 5]);
+    assert_eq!((&json["metric"], &json["unit"], &json["checked"]), (&json!("EUC_2D"), &json!(""), &json!(true)));
+    assert_eq!(json["model"], "model");
+    assert!(json["seconds"].as_f64().unwrap() > 0.0);
+    let stages = json["stages"].as_array().unwrap();
+    let by: Vec<&str> = stages.iter().map(|stage| stage["by"].as_str().unwrap()).collect();
+    assert_eq!(by, ["network", "network", "improve"]);
+    assert_eq!(stages[2]["cost"], json["cost"]);
+}
+
+#[test]
+fn without_a_best_known_cost_there_is_no_gap() {
+    let folder = folder_with("in.tsp", PENTAGON);
+    let json = regard(folder.path(), &[&SOLVE[..], &["--json"]].concat()).done().json();
+    assert!(json["best_known"].is_null() && json["gap"].is_null());
+}
+
+#[test]
+fn several_files_give_one_line_each() {
+    let folder = folder_with("in.tsp", PENTAGON);
+    fs::write(folder.path().join("b.csv"), "id,x,y\nhome,0,0\nwork,0,3\nshop,4,3\ngym,4,0\n").unwrap();
+    let arguments = [&SOLVE[..], &["b.csv", "--json", "--out", "tours"]].concat();
+    let said = regard(folder.path(), &arguments).done();
+    let lines: Vec<serde_json::Value> = said.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[1]["cost"], 14.0);
+    assert!(lines[1]["tour"].as_array().unwrap().contains(&json!("home")));
+    assert!(folder.path().join("tours/in.tour").is_file() && folder.path().join("tours/b.tour").is_file());
+}
+
+#[test]
+fn one_two_and_three_places_have_one_tour() {
+    for (rows, cost) in [("a,5,5\n", 0.0), ("a,0,0\nb,3,4\n", 10.0), ("a,0,0\nb,3,0\nc,0,4\n", 12.0)] {
+        let folder = folder_with("in.csv", &format!("id,x,y\n{rows}"));
+        let arguments = ["solve", "--model", "model", "in.csv", "--json", "--out", "in.tour", "--plot", "in.png"];
+        let json = regard(folder.path(), &arguments).done().json();
+        assert_eq!(json["cost"], cost, "{rows}");
+        assert_eq!(json["n"].as_u64(), Some(rows.lines().count() as u64));
+        assert_eq!(json["stages"], json!([]));
+        assert!(folder.path().join("in.png").is_file());
+    }
+}
+
+#[test]
+fn equal_places_are_solved_like_others() {
+    let same: String = (1..=6).map(|i| format!("{i},7.5,7.5\n")).collect();
+    let twice = "1,0,0\n2,0,0\n3,1,0\n4,1,0\n5,1,1\n6,1,1\n7,0,1\n8,0,1\n";
+    for (rows, cost) in [(same.as_str(), 0.0), (twice, 4.0)] {
+        let folder = folder_with("in.csv", &format!("id,x,y\n{rows}"));
+        let arguments = ["solve", "--model", "model", "in.csv", "--json", "--plot", "in.svg"];
+        let json = regard(folder.path(), &arguments).done().json();
+        assert_eq!(json["cost"], cost, "{rows}");
+    }
+}
+
+#[test]
+fn every_way_of_decoding() {
+    let folder = folder_with("in.tsp", PENTAGON);
+    for decode in ["greedy", "sample:8", "multistart", "multistart:3", "beam:4"] {
+        let arguments = [&SOLVE[..], &["--json", "--no-improve", "--augment", "8", "--decode", decode]].concat();
+        let json = regard(folder.path(), &arguments).done().json();
+        assert!(json["stages"].as_array().unwrap().iter().all(|stage| stage["by"] == "network"), "{decode}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_tour() {
+    let folder = folder();
+    let generate = ["data", "generate", "--n", "40", "--seed", "3", "--out", "in.csv"];
+    regard(folder.path(), &generate).done();
+    let solve = ["solve", "--model", "model", "in.csv", "--json", "--decode", "sample:4", "--seed", "5"];
+    let [first, second] = [1, 2].map(|threads| {
+        let threads = threads.to_string();
+        regard(folder.path(), &[&solve[..], &["--threads", &threads]].concat()).done().json()
+    });
+    assert_eq!(first["tour"], second["tour"]);
+    assert_eq!(first["cost"], second["cost"]);
+}
