@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Collects the accuracy part of RESULTS.md: what `regard eval --json` and `regard solve --json` say.
+
+    python bench/collect.py eval  --regard BIN --model DIR --set tsp20 [--limit N] [-- more arguments of regard eval]
+    python bench/collect.py solve --regard BIN [--model DIR] FILE... [-- more arguments of regard solve]
+
+Each call writes one JSON file to results/ (`--out`): `eval-<model>-<set>-<decode>.json` or `solve-<collection>.json`.
+Instances and imported models stay where they are; only names and numbers are saved.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import records
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULT_FIELDS = ("instance", "n", "cost", "best_known", "gap", "metric", "unit", "checked", "seconds")
+
+
+def main():
+    words, extra = split(sys.argv[1:])
+    options = arguments(words)
+    record = {"format": 1, "kind": options.verb, "date": datetime.date.today().isoformat(), "arguments": extra}
+    if options.verb == "eval":
+        name = evaluate(options, extra, record)
+    else:
+        name = solve(options, extra, record)
+    records.save(options.out / f"{slug(name)}.json", record)
+
+
+def split(words):
+    """Arguments before and after `--`."""
+    at = words.index("--") if "--" in words else len(words)
+    return words[:at], words[at + 1 :]
+
+
+def arguments(words):
+    shared = argparse.ArgumentParser(add_help=False)
+    default = os.environ.get("REGARD", str(ROOT / "target/release/regard"))
+    shared.add_argument("--regard", default=default, help="the binary")
+    shared.add_argument("--model", help="model folder")
+    shared.add_argument("--out", type=Path, default=ROOT / "results")
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    eval_ = verbs.add_parser("eval", parents=[shared])
+    eval_.add_argument("--set", required=True, help="tsp20, tsp50, tsp100, ...")
+    eval_.add_argument("--limit", type=int, help="first instances only")
+    solve_ = verbs.add_parser("solve", parents=[shared])
+    solve_.add_argument("--collection", default="TSPLIB", help="name of the collection")
+    solve_.add_argument("--most", type=int, help="leave out files whose name ends in a larger number of nodes")
+    solve_.add_argument("files", nargs="+")
+    return parser.parse_args(words)
+
+
+def evaluate(options, extra, record):
+    """Runs `regard eval` on a paper set; gives the name of the record."""
+    command = [options.regard, "eval", "--paper-set", options.set, "--json", "--no-progress", *extra]
+    command += ["--model", options.model] if options.model else []
+    command += ["--limit", str(options.limit)] if options.limit else []
+    (output,) = run(command)
+    record |= {"set": options.set, "result": output}
+    return f"eval-{output.get('model', 'model')}-{options.set}-{output.get('decode', 'greedy')}"
+
+
+def solve(options, extra, record):
+    """Runs `regard solve` on every file, one at a time so that times can be compared; gives the record's name."""
+    results = []
+    for file in sorted(options.files, key=order):
+        if options.most and order(file)[0] > options.most:
+            continue
+        command = [options.regard, "solve", file, "--json", "--no-progress", *extra]
+        command += ["--model", options.model] if options.model else []
+        (output,) = run(command)
+        record["model"] = output.get("model")
+        results.append({field: output[field] for field in RESULT_FIELDS if field in output})
+        print(f"{output['instance']}: {output['cost']} gap {output.get('gap')}", file=sys.stderr)
+    record |= {"collection": options.collection, "instances": results}
+    return f"solve-{options.collection}"
+
+
+def run(command):
+    """The JSON objects a command prints, one a line."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        sys.exit(f"exit code {done.returncode}: {' '.join(command)}")
+    return [json.loads(line) for line in done.stdout.splitlines() if line.strip()]
+
+
+def order(file):
+    """Number of nodes in the file's name, then the name: the usual order of TSPLIB."""
+    stem = Path(file).stem
+    number = re.search(r"(\d+)$", stem)
+    return (int(number.group(1)) if number else 0, stem)
+
+
+def slug(text):
+    """A file name."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+//! The model cells: the Attention Model with fresh weights, in evaluation mode.
+
+use std::time::{Duration, Instant};
+
+use burn::tensor::{Device, Tensor, TensorData};
+use regard::routes::decode::{Decode, DecodeOptions};
+use regard::routes::model::AttentionModel;
+use regard::store::AttentionModelConfig;
+use regard_data::routes::generate;
+
+use crate::protocol::{Answer, Request};
+
+/// Instances in a batch, as in `attention_model.py`.
+pub(crate) const BATCH: usize = 512;
+/// Seed of the points.
+const SEED: u64 = 1;
+
+/// The model that all cells share.
+pub(crate) struct Model {
+    model: AttentionModel,
+    device: Device,
+}
+
+impl Model {
+    /// Fresh weights of the published sizes.
+    pub(crate) fn new() -> regard::Result<Self> {
+        let device = Device::flex();
+        let model = AttentionModel::new(&AttentionModelConfig::kool_2019(), &device)?;
+        Ok(Self { model, device })
+    }
+
+    /// Runs an `encoder` or `rollout` cell.
+    pub(crate) fn answer(&self, request: &Request) -> Answer {
+        let points = generate::uniform(SEED, BATCH, request.n);
+        let period = Duration::from_secs_f64(request.seconds);
+        let times = match request.cell.as_str() {
+            "encoder" => Ok(self.encoder(&points, period)),
+            "rollout" => self.rollout(&points, period),
+            other => return Answer::unknown(other),
+        };
+        match times {
+            Ok(times) => Answer::Ms(times),
+            Err(error) => Answer::Error(error.to_string()),
+        }
+    }
+
+    /// Embedding and encoder.
+    fn encoder(&self, points: &[Vec<[f32; 2]>], period: Duration) -> Vec<f64> {
+        let shape = [points.len(), points.first().map_or(0, Vec::len), 2];
+        let flat: Vec<f32> = points.iter().flatten().flatten().copied().collect();
+        let points = Tensor::<3>::from_data(TensorData::new(flat, shape), &self.device);
+        timings(period, || drop(self.model.encode(points.clone())))
+    }
+
+    /// Encoder and greedy tours with their costs.
+    fn rollout(&self, points: &[Vec<[f32; 2]>], period: Duration) -> regard::Result<Vec<f64>> {
+        let options = DecodeOptions {
+            decode: Decode::Greedy,
+            augment: 1,
+            temperature: 1.0,
+            seed: SEED,
+        };
+        let cost = |instance: usize, tour: &[usize]| length(&points[instance], tour);
+        self.model.decode(points, &cost, &options)?;
+        Ok(timings(period, || {
+            drop(self.model.decode(points, &cost, &options))
+        }))
+    }
+}
+
+/// Length of the closed tour through `points`.
+fn length(points: &[[f32; 2]], tour: &[usize]) -> f64 {
+    let next = tour.iter().cycle().skip(1);
+    let edge = |(&a, &b): (&usize, &usize)| {
+        let ([ax, ay], [bx, by]) = (points[a], points[b]);
+        f64::from(ax - bx).hypot(f64::from(ay - by))
+    };
+    tour.iter().zip(next).map(edge).sum()
+}
+
+/// Milliseconds of iterations that fill `period`, at least one, after one that is not timed.
+fn timings(period: Duration, mut run: impl FnMut()) -> Vec<f64> {
+    run();
+    let mut times = Vec::new();
+    let start = Instant::now();
+    while times.is_empty() || start.elapsed() < period {
+        let before = Instant::now();
+        run();
+        times.push(before.elapsed().as_secs_f64() * 1e3);
+    }
+    times
+}

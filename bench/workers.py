@@ -1,0 +1,100 @@
+"""The processes of a speed comparison: started once, asked in turn, stopped in between."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+BENCH = Path(__file__).resolve().parent
+STYLES = ("heads", "sdpa")
+# Every switch by which the parts of PyTorch can be kept from AVX-512.
+TORCH_AVX2 = {
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    "DNNL_MAX_CPU_ISA": "AVX2",
+}
+
+
+class Worker:
+    """A process that answers one line of JSON with one; it does not run while nobody asks it."""
+
+    def __init__(self, name, command, threads, environment=None, styles=(None,)):
+        self.name, self.styles = name, styles
+        environment = {**os.environ, "BENCH_THREADS": str(threads), **(environment or {})}
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
+        self.hello = self._read()
+        self._pause()
+
+    def ask(self, **request):
+        """The answer to a request; an answer that is an error becomes `RuntimeError`."""
+        self._resume()
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        answer = self._read()
+        self._pause()
+        if "error" in answer:
+            raise RuntimeError(f"{self.name}: {answer['error']}")
+        return answer
+
+    def seconds_used(self):
+        """Processor time used so far, all threads."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def close(self):
+        """Ends the process."""
+        self._resume()
+        self.process.stdin.close()
+        self.process.wait(timeout=30)
+
+    def _read(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{self.name}: the worker ended (exit code {self.process.wait()})")
+        return json.loads(line)
+
+    def _pause(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def _resume(self):
+        self.process.send_signal(signal.SIGCONT)
+
+
+def build_regard():
+    """Builds our worker and gives its path."""
+    command = ["cargo", "build", "--release", "--message-format=json", "--manifest-path", str(BENCH / "Cargo.toml")]
+    built = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    for line in built.stdout.splitlines():
+        message = json.loads(line)
+        if message.get("executable") and message.get("target", {}).get("name") == "regard-bench":
+            return message["executable"]
+    sys.exit("cargo built no regard-bench")
+
+
+def build_override(folder):
+    """Compiles the library that makes MKL take its AVX-512 path."""
+    library = Path(folder) / "mkl_avx512.so"
+    compiler = os.environ.get("CC", "cc")
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, BENCH / "mkl_avx512.c"], check=True)
+    return library
+
+
+def start(names, python, threads, folder):
+    """Starts the workers named; `folder` is for temporary files."""
+    ours = build_regard() if any(name.startswith("regard") for name in names) else None
+    torch = [python, str(BENCH / "attention_model.py")]
+    makers = {
+        "regard": lambda: Worker("regard", [ours], threads),
+        "regard-avx2": lambda: Worker("regard-avx2", [ours], threads, {"REGARD_SIMD": "avx2"}),
+        "torch": lambda: Worker("torch", torch, threads, styles=STYLES),
+        "torch-forced": lambda: Worker(
+            "torch-forced", torch, threads, {"LD_PRELOAD": str(build_override(folder))}, STYLES
+        ),
+        "torch-avx2": lambda: Worker("torch-avx2", torch, threads, TORCH_AVX2, STYLES),
+    }
+    return {name: makers[name]() for name in names}
