@@ -27,7 +27,7 @@ use regard::store::config::AttentionModelConfig;
 use regard::store::manifest::Manifest;
 
 const SIZES: [usize; 5] = [20, 35, 50, 75, 100];
-const INSTANCES: usize = 6_000;
+const INSTANCES: usize = 4_000;
 const VALIDATION: usize = 256;
 /// Nodes of a batch: instances of any size take the same time.
 const BATCH_NODES: usize = 10_000;
@@ -47,7 +47,7 @@ impl Lesson {
         let solve = |points: &Vec<[f32; 2]>| -> Result<Vec<usize>> {
             let instance = Tsp::euclidean("lesson", points.iter().map(|p| p.map(f64::from)).collect())?;
             let mut tour: Vec<usize> = (0..n).collect();
-            improve(&instance, &mut tour, &ImproveOptions { seed, kicks_per_node: 20, deadline: None });
+            improve(&instance, &mut tour, &ImproveOptions { seed, kicks_per_node: 4, deadline: None });
             Ok(tour)
         };
         let tours = points.par_iter().map(solve).collect::<Result<_>>()?;
@@ -147,7 +147,7 @@ fn main() -> Result<()> {
         anyhow::ensure!(value.is_finite(), "step {steps}: the loss is {value}");
         let mut gradients = GradientsParams::from_grads(loss.backward(), &model);
         clip_gradient_norm(&model, &mut gradients, 1.0);
-        model = optimizer.step(rate.into(), model, gradients);
+        model = optimizer.step(rate, model, gradients);
         steps += 1;
         if reported.elapsed() > Duration::from_secs(60) {
             reported = Instant::now();

@@ -5,6 +5,8 @@ mod support;
 
 use burn::tensor::{Device, Tensor};
 use regard::routes::model::{AttentionModel, Constructed};
+use regard::routes::problem::Problem;
+use regard::routes::tsp::TravellingSalesman;
 use regard_nn::ops::with_kernels;
 use regard_testing::{Case, Checks, Golden, Values};
 use support::{config, length, weights};
@@ -39,6 +41,57 @@ fn check_all(label: &str) {
         check_mean(&golden, &case, &model);
     }
     assert!(checked > 0, "no networks for the TSP");
+}
+
+#[test]
+fn golden_beam_search_with_kernels() {
+    with_kernels(true, || check_beams("kernels"));
+}
+
+#[test]
+fn golden_beam_search_composed() {
+    with_kernels(false, || check_beams("composed"));
+}
+
+fn check_beams(label: &str) {
+    let Some(golden) = Golden::open_shared() else { return };
+    let names = golden.names("kool/");
+    let cases = names.iter().filter(|name| name.contains(".beam")).filter_map(|name| golden.case(name));
+    for case in cases.filter(|case| case.config["problem"] == "tsp") {
+        check_beam(&golden, &case, label);
+    }
+}
+
+/// Every entry of every beam: its score, and its tour where no other entry is as probable.
+fn check_beam(golden: &Golden, case: &Case, label: &str) {
+    let from = case.config["instances_from"].as_str().expect("where the instances are");
+    let from = golden.case_with_file(from).expect("the case with the instances");
+    let points = from.get("input.loc").first(case.size("instances"));
+    let model = model(golden, case);
+    let nodes = points.shape[1];
+    let starts = vec![TravellingSalesman::new(vec![[0.0; 2]; nodes]).start(); points.shape[0]];
+    let embeddings = model.encode(points.tensor(&Device::flex()));
+    let beams = model.rollout().beam(embeddings, starts, case.size("beam_size"));
+
+    let mut checks = Checks::new(case, label);
+    let tolerance = from.entry["tolerance"]["log_likelihood_abs"].as_f64().expect("a tolerance");
+    let (scores, sequences) = (case.get("output.score"), case.get("output.sequences").index_rows());
+    let owners = &case.get("output.ids").data;
+    for (item, beam) in beams.iter().enumerate() {
+        let mut expected: Vec<usize> = (0..owners.len()).filter(|&row| owners[row] == item as f64).collect();
+        expected.sort_by(|&a, &b| scores.data[b].total_cmp(&scores.data[a]));
+        checks.holds(&format!("entries of beam {item}"), beam.len() == expected.len());
+        for (entry, &row) in beam.iter().zip(&expected) {
+            let score = scores.data[row];
+            let near = (f64::from(entry.log_probability) - score).abs() <= tolerance;
+            checks.holds(&format!("score of beam {item}: {} and {score}", entry.log_probability), near);
+            let alone =
+                expected.iter().filter(|&&other| (scores.data[other] - score).abs() < 2.0 * tolerance).count() == 1;
+            let same = TravellingSalesman::solution(&entry.state) == sequences[row];
+            checks.holds(&format!("tour of beam {item}"), same || !alone);
+        }
+    }
+    checks.finish();
 }
 
 fn model(golden: &Golden, case: &Case) -> AttentionModel {

@@ -39,8 +39,8 @@ pub(crate) struct GenerateArgs {
     /// Folder to write to, or the file when there is one instance
     #[arg(long, value_name = "DIR|FILE")]
     out: PathBuf,
-    /// Format of the files; TSPLIB knows whole distances only, so tsp has coordinates times 1,000,000
-    /// [default: by the name of FILE, else csv]
+    /// Format of the files; TSPLIB knows whole distances only, so tsp has coordinates times
+    /// 1,000,000 [default: by the name of FILE, else csv]
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<InstanceFormat>,
 }

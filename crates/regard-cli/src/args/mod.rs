@@ -49,7 +49,7 @@ pub(crate) struct GlobalArgs {
     #[arg(long, global = true, default_value_t = 1234, value_name = "N")]
     pub(crate) seed: u64,
     /// Threads to use [default: one per core]
-    #[arg(long, global = true, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, global = true, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
     /// Print the result as JSON
     #[arg(long, global = true)]
@@ -98,6 +98,14 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
+/// Reads a number of threads; more than 1024 would only exhaust the system.
+fn threads(text: &str) -> Result<usize, String> {
+    at_least_one(text)
+        .ok()
+        .filter(|&threads| threads <= 1024)
+        .ok_or("expected a whole number from 1 to 1024".to_owned())
+}
+
 /// Reads a finite number that is not negative.
 fn amount(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -121,6 +129,8 @@ mod tests {
         assert_eq!(at_least_one("3"), Ok(3));
         assert!(at_least_one("0").is_err());
         assert!(at_least_one("x").is_err());
+        assert_eq!(threads("2"), Ok(2));
+        assert!(threads("0").is_err() && threads("1000000").is_err());
         assert_eq!(amount("2.5"), Ok(2.5));
         for bad in ["-1", "nan", "inf", "x"] {
             assert!(amount(bad).is_err(), "{bad}");

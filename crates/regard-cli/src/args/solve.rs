@@ -106,11 +106,12 @@ fn targets(
     let Some(target) = target else {
         return Ok(vec![None; files.len()]);
     };
-    if files.len() == 1 && !target.is_dir() {
+    let folder = target.is_dir() || target.to_string_lossy().ends_with(std::path::is_separator);
+    if files.len() == 1 && !folder {
         check_extension(flag, target, extensions)?;
         return Ok(vec![Some(target.to_owned())]);
     }
-    if target.is_file() || (target.extension().is_some() && !target.is_dir()) {
+    if target.is_file() || (target.extension().is_some() && !folder) {
         return Err(Failure::new(format!(
             "{flag} {}: expected a folder, because there are several files",
             target.display()
@@ -118,24 +119,19 @@ fn targets(
         .hint(format!("name a folder, for example `{flag} tours`"))
         .into());
     }
-    let mut paths: Vec<Option<PathBuf>> = Vec::with_capacity(files.len());
+    let mut paths: Vec<PathBuf> = Vec::with_capacity(files.len());
     for file in files {
-        let stem = file.file_stem().unwrap_or(file.as_os_str());
-        let mut name = stem.to_owned();
+        let mut name = file.file_stem().unwrap_or(file.as_os_str()).to_owned();
         name.push(".");
         name.push(extensions[0]);
-        let path = Some(target.join(name));
+        let path = target.join(name);
         if paths.contains(&path) {
-            return Err(Failure::new(format!(
-                "{flag}: two files would both be written to {}",
-                path.unwrap_or_default().display()
-            ))
-            .hint("solve files of the same name one at a time")
-            .into());
+            let what = format!("{flag}: two files would both be written to {}", path.display());
+            return Err(Failure::new(what).hint("solve files of the same name one at a time").into());
         }
         paths.push(path);
     }
-    Ok(paths)
+    Ok(paths.into_iter().map(Some).collect())
 }
 
 fn check_extension(flag: &str, path: &Path, extensions: &[&str]) -> anyhow::Result<()> {
@@ -200,6 +196,8 @@ mod tests {
         let several = targets("--out", Some(Path::new("tours")), &files, &["tour"]).unwrap();
         let expected = paths(&["tours/a.tour", "tours/b.tour"]);
         assert_eq!(several, expected.into_iter().map(Some).collect::<Vec<_>>());
+        let one = targets("--out", Some(Path::new("new.folder/")), &files[..1], &["tour"]).unwrap();
+        assert_eq!(one, [Some(PathBuf::from("new.folder/a.tour"))]);
         let file = targets("--out", Some(Path::new("x.tour")), &files, &["tour"]);
         assert!(file.unwrap_err().to_string().contains("folder"));
         let twice = targets("--out", Some(Path::new("t")), &paths(&["a/x.tsp", "b/x.tsp"]), &["tour"]);

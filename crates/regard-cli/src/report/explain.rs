@@ -94,7 +94,8 @@ fn number_table(labels: usize, columns: usize) -> Table {
     Table::new(&align)
 }
 
-/// How many decimals a step is printed with: none when all its numbers are whole, else six, which `f32` can keep.
+/// How many decimals a step is printed with: none when all its numbers are whole, else six, which
+/// `f32` can keep.
 fn decimals(values: &[f32]) -> usize {
     let whole = |value: &f32| value.fract() == 0.0 || !value.is_finite();
     if values.iter().all(whole) { 0 } else { 6 }

@@ -44,6 +44,12 @@ impl<'a> Instance<'a> {
         (BLOCK / self.padded::<S>().max(1) / 12 * 12).clamp(12, 96)
     }
 
+    /// Whether raw products are the scores.
+    #[inline(always)]
+    fn is_plain(&self) -> bool {
+        self.scale == 1.0 && self.clamp.is_none() && self.bias.is_none() && matches!(self.mask, InstanceMask::None)
+    }
+
     /// Scores of `rows` queries from `first` on for head `h`, masked with [`BARRED`];
     /// `keys` is the head's keys transposed, `[key_width, padded]`.
     #[inline(always)]
@@ -61,6 +67,15 @@ impl<'a> Instance<'a> {
     #[inline(always)]
     fn finish_row<S: Simd>(&self, simd: S, h: usize, i: usize, row: &mut [f32]) {
         let lanes = S::F32_LANES;
+        if self.is_plain() {
+            // Nothing to do but to bar the padding.
+            let whole = self.keys / lanes;
+            if let Some(last) = split_mut::<S>(row).0.get_mut(whole) {
+                let open = lane_range(simd, 0, self.keys - whole * lanes);
+                *last = simd.select_f32s(open, *last, simd.splat_f32s(f32::NEG_INFINITY));
+            }
+            return;
+        }
         let bias = self.bias.map(|bias| &bias.data[h * bias.head + i * bias.query..][..self.keys]);
         let (low, high) = self.mask.range(i, self.keys);
         let scale = simd.splat_f32s(self.scale);

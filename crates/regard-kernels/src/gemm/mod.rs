@@ -154,8 +154,9 @@ impl<S: Simd, E: Epilogue<S>> Product<'_, S, E> {
     #[inline(always)]
     fn rows<const R: usize, const VECTORS: usize, G: Edge<S>>(&self, row: usize, column: usize, edge: G) {
         let width = panel_width::<S>();
-        let b = &self.b.data[(column / width) * self.b.panel + column % width..];
-        let a = &self.a.data[row * self.a.row..];
+        // With `k = 0` both factors may be empty, and nothing is read of them.
+        let b = self.b.data.get((column / width) * self.b.panel + column % width..).unwrap_or_default();
+        let a = self.a.data.get(row * self.a.row..).unwrap_or_default();
         // SAFETY: `gemm` checked that the whole product lies inside the slices; this tile's rows
         // and columns are inside the product, and `edge` bars lanes beyond the last column.
         unsafe {

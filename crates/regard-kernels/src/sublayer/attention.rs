@@ -51,6 +51,11 @@ impl AttentionLayer {
         2 * self.keys() + self.values()
     }
 
+    /// Factor of the scores, folded into the query projection.
+    pub(super) fn scale(&self) -> f32 {
+        1.0 / (self.key_width as f32).sqrt()
+    }
+
     /// The attention of one instance whose projections stand in `projected`.
     #[inline(always)]
     pub(super) fn instance<'a>(&self, projected: &'a [f32]) -> Instance<'a> {
@@ -67,7 +72,8 @@ impl AttentionLayer {
             heads: self.heads,
             key_width: self.key_width,
             value_width: self.value_width,
-            scale: 1.0 / (self.key_width as f32).sqrt(),
+            // Folded into the query projection.
+            scale: 1.0,
             clamp: None,
             mask: InstanceMask::None,
             bias: None,
@@ -76,9 +82,9 @@ impl AttentionLayer {
 
     /// Packs the three projections side by side.
     pub(super) fn pack_projections(&self, weights: &AttentionWeights<'_>) -> Panels {
-        let (keys, values) = (self.keys(), self.values());
+        let (keys, values, scale) = (self.keys(), self.values(), self.scale());
         Panels::pack(self.rows.width, self.projected(), |p, j| match j {
-            j if j < keys => weights.query[p * keys + j],
+            j if j < keys => weights.query[p * keys + j] * scale,
             j if j < 2 * keys => weights.key[p * keys + j - keys],
             j => weights.value[p * values + j - 2 * keys],
         })

@@ -155,9 +155,9 @@ pub fn attention_backward(
 ) -> AttentionGradients {
     let rows = &layer.rows;
     let (width, keys, values, row) = (rows.width, layer.keys(), layer.values(), layer.projected());
-    let means = batch_means(rows, &saved.moments, &saved.pre, grad);
+    let (means, scale) = (batch_means(rows, &saved.moments, &saved.pre, grad), layer.scale());
     let projections = Panels::pack(row, width, |p, j| match p {
-        p if p < keys => weights.query[j * keys + p],
+        p if p < keys => weights.query[j * keys + p] * scale,
         p if p < 2 * keys => weights.key[j * keys + p - keys],
         p => weights.value[j * values + p - 2 * keys],
     });
@@ -176,7 +176,7 @@ pub fn attention_backward(
     };
     AttentionGradients {
         x: dx,
-        query: part(0, keys),
+        query: part(0, keys).into_iter().map(|gradient| gradient * scale).collect(),
         key: part(keys, keys),
         value: part(2 * keys, values),
         out,

@@ -19,11 +19,12 @@ use crate::{Error, Result};
 /// use regard::explain::{AttentionInput, attention};
 ///
 /// // Two tokens, two heads, identity projections. In each head one token is (1, 0) and the other
-/// (0, 1), so a token's // score with itself is 1/√2 and with the other 0; the softmax of that is
-/// e^(1/√2) / (1 + e^(1/√2)) = 0.66976155. let trace = attention(&AttentionInput::hand_worked(),
-/// &regard::Device::flex())?; let weights = &trace.step("weights").unwrap().values;
-/// assert_eq!(weights.shape, [2, 2, 2]); for (found, expected) in
-/// weights.data.iter().zip([0.66976155, 0.33023845, 0.33023845, 0.66976155]) {
+/// // (0, 1), so a token's score with itself is 1/√2 and with the other 0; the softmax of that is
+/// // e^(1/√2) / (1 + e^(1/√2)) = 0.66976155.
+/// let trace = attention(&AttentionInput::hand_worked(), &regard::Device::flex())?;
+/// let weights = &trace.step("weights").unwrap().values;
+/// assert_eq!(weights.shape, [2, 2, 2]);
+/// for (found, expected) in weights.data.iter().zip([0.66976155, 0.33023845, 0.33023845, 0.66976155]) {
 ///     assert!((found - expected).abs() < 1e-6);
 /// }
 /// # Ok::<(), regard::Error>(())

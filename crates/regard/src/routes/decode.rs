@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use burn::tensor::{Tensor, TensorData};
 use rayon::prelude::*;
-use regard_nn::{Outcome, Pick, Rollout};
+use regard_nn::{Outcome, Pick};
 
 use super::model::AttentionModel;
 use super::problem::{Problem, State};
@@ -153,8 +153,7 @@ impl AttentionModel {
         let features: Vec<f32> = views.iter().flat_map(P::features).collect();
         let features = TensorData::new(features, [views.len(), nodes, P::FEATURES]);
         let embeddings = self.encode(Tensor::from_data(features, &self.placeholder.val().device()));
-        let rollout =
-            Rollout { decoder: &self.decoder, placeholder: Some(self.placeholder.val()), uses_first: true, scalars: 0 };
+        let rollout = self.rollout();
         // A chunk draws from generators of its own, as if all instances had gone at once.
         let seed = options.seed ^ (first as u64).wrapping_mul(0xD134_2543_DE82_EF95);
         let pick = match options.decode {

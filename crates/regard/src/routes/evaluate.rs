@@ -10,7 +10,7 @@ use self::instances::{Files, InstanceSet, UnitSquare};
 use self::tally::{Outcome, Tally};
 use super::decode::{Decode, DecodeOptions};
 use super::model::AttentionModel;
-use super::solve::check_size;
+use super::solve::{check_size, check_work};
 use crate::Result;
 
 /// Places times views that go through the network together, at most. It bounds memory: one
@@ -58,8 +58,10 @@ impl EvaluateOptions {
         self.batch.min(MOST_PLACES_AT_ONCE / places).max(1)
     }
 
-    fn decoding(&self) -> DecodeOptions {
-        DecodeOptions { decode: self.decode, augment: self.augment, temperature: self.temperature, seed: self.seed }
+    /// Decoding of the batch that follows `done` instances; each batch draws samples of its own.
+    fn decoding(&self, done: usize) -> DecodeOptions {
+        let seed = self.seed.wrapping_add(done as u64);
+        DecodeOptions { decode: self.decode, augment: self.augment, temperature: self.temperature, seed }
     }
 }
 
@@ -140,8 +142,11 @@ fn evaluate(
     for group in order.chunk_by(|&a, &b| set.places(a) == set.places(b)) {
         let n = set.places(group[0]);
         check_size(&set.name(group[0]), n)?;
+        check_work(n, options.decode, options.augment)?;
         for batch in group.chunks(options.batch_of(n)) {
-            for (&i, outcome) in batch.iter().zip(run(model, set, batch, n, options)?) {
+            let decoding = options.decoding(tally.done());
+            let outcomes = run(model, set, batch, n, &decoding, options)?;
+            for (&i, outcome) in batch.iter().zip(outcomes) {
                 tally.add(i, outcome);
             }
             progress(tally.done());
@@ -156,6 +161,7 @@ fn run(
     set: &dyn InstanceSet,
     batch: &[usize],
     n: usize,
+    decoding: &DecodeOptions,
     options: &EvaluateOptions,
 ) -> Result<Vec<Outcome>> {
     let cost = |item: usize, tour: &[usize]| set.cost(batch[item], tour);
@@ -165,7 +171,7 @@ fn run(
         (0..batch.len()).map(|item| (tour.clone(), cost(item, &tour))).collect()
     } else {
         let points: Vec<_> = batch.iter().map(|&i| set.points(i)).collect();
-        let decoded = model.decode(&points, &cost, &options.decoding())?;
+        let decoded = model.decode(&points, &cost, decoding)?;
         decoded.into_iter().map(|found| (found.tour, found.cost)).collect()
     };
     if !options.improve {

@@ -24,6 +24,7 @@ use std::time::{Duration, Instant};
 use regard_data::routes::tsp::Tsp;
 use regard_data::stats;
 
+pub(super) use self::plan::check_work;
 pub use self::plan::describe;
 use super::decode::{Decode, DecodeOptions};
 use super::improve::{self, ImproveOptions};
@@ -123,8 +124,8 @@ pub struct Stage {
 /// what an earlier stage found.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for an instance without places or with more than [`MOST_PLACES`]; errors
-/// of the decoder.
+/// [`Error::Unsupported`] for an instance without places or with more than [`MOST_PLACES`], and for
+/// more samples, starts or beams than fit in memory; errors of the decoder.
 pub fn solve(model: &AttentionModel, instance: &Tsp, options: &SolveOptions) -> Result<Solution> {
     let start = Instant::now();
     let n = instance.len();
@@ -133,7 +134,11 @@ pub fn solve(model: &AttentionModel, instance: &Tsp, options: &SolveOptions) -> 
     if n <= TRIVIAL {
         search.cost = instance.cost(&search.tour);
     } else {
-        for decode in plan::stages(n, options) {
+        let stages = plan::stages(n, options);
+        for stage in &stages {
+            check_work(n, stage.decode, stage.augment)?;
+        }
+        for decode in stages {
             search.ask(model, &decode)?;
         }
         search.finish(options);

@@ -8,7 +8,7 @@ use regard::store::{Array, AttentionModelConfig, Weights, layout};
 use zip::write::{SimpleFileOptions, ZipWriter};
 
 /// `[magic][protocol][sys_info]`, the three pickles in front of every legacy file.
-pub fn head(little_endian: bool) -> Vec<u8> {
+pub(crate) fn head(little_endian: bool) -> Vec<u8> {
     let mut bytes = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}".to_vec();
     bytes.extend(text("little_endian"));
     bytes.extend([if little_endian { 0x88 } else { 0x89 }, b's', b'.']);
@@ -16,23 +16,23 @@ pub fn head(little_endian: bool) -> Vec<u8> {
 }
 
 /// BINUNICODE.
-pub fn text(text: &str) -> Vec<u8> {
+pub(crate) fn text(text: &str) -> Vec<u8> {
     [b"X", (text.len() as u32).to_le_bytes().as_slice(), text.as_bytes()].concat()
 }
 
 /// BININT.
-pub fn int(number: i32) -> Vec<u8> {
+pub(crate) fn int(number: i32) -> Vec<u8> {
     [b"J".as_slice(), &number.to_le_bytes()].concat()
 }
 
 /// A tuple of integers.
-pub fn ints(numbers: &[usize]) -> Vec<u8> {
+pub(crate) fn ints(numbers: &[usize]) -> Vec<u8> {
     let inner: Vec<u8> = numbers.iter().flat_map(|&number| int(number as i32)).collect();
     [b"(", inner.as_slice(), b"t"].concat()
 }
 
 /// A tensor: `_rebuild_tensor_v2` of a storage, as PyTorch writes it.
-pub fn tensor(storage: &str, kind: &str, count: usize, offset: usize, shape: &[usize], stride: &[usize]) -> Vec<u8> {
+pub(crate) fn tensor(storage: &str, kind: &str, count: usize, offset: usize, shape: &[usize], stride: &[usize]) -> Vec<u8> {
     let mut bytes = b"ctorch._utils\n_rebuild_tensor_v2\n((".to_vec();
     bytes.extend(text("storage"));
     bytes.extend(format!("ctorch\n{kind}\n").into_bytes());
@@ -48,7 +48,7 @@ pub fn tensor(storage: &str, kind: &str, count: usize, offset: usize, shape: &[u
 }
 
 /// A pickled dict of already pickled values.
-pub fn dict(entries: &[(&str, Vec<u8>)]) -> Vec<u8> {
+pub(crate) fn dict(entries: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let mut bytes = b"}(".to_vec();
     for (key, value) in entries {
         bytes.extend(text(key));
@@ -59,12 +59,12 @@ pub fn dict(entries: &[(&str, Vec<u8>)]) -> Vec<u8> {
 }
 
 /// A complete pickle of protocol 2.
-pub fn pickle(body: &[u8]) -> Vec<u8> {
+pub(crate) fn pickle(body: &[u8]) -> Vec<u8> {
     [b"\x80\x02", body, b"."].concat()
 }
 
 /// A legacy file of one object, with storages of raw bytes behind it: key, count, bytes.
-pub fn legacy(object: &[u8], storages: &[(&str, usize, Vec<u8>)]) -> Vec<u8> {
+pub(crate) fn legacy(object: &[u8], storages: &[(&str, usize, Vec<u8>)]) -> Vec<u8> {
     let mut bytes = [head(true), pickle(object)].concat();
     let keys: Vec<u8> = storages.iter().flat_map(|(key, ..)| text(key)).collect();
     bytes.extend(pickle(&[b"](", keys.as_slice(), b"e"].concat()));
@@ -76,12 +76,12 @@ pub fn legacy(object: &[u8], storages: &[(&str, usize, Vec<u8>)]) -> Vec<u8> {
 }
 
 /// The little-endian bytes of some floats.
-pub fn raw(values: &[f32]) -> Vec<u8> {
+pub(crate) fn raw(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
 /// A stored zip archive.
-pub fn archive(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
+pub(crate) fn archive(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let options = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, data) in members {
@@ -92,7 +92,7 @@ pub fn archive(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
 }
 
 /// Weights of a network, every value different.
-pub fn weights(config: &AttentionModelConfig) -> Weights {
+pub(crate) fn weights(config: &AttentionModelConfig) -> Weights {
     let mut next = 0.0;
     let mut array = |slot: layout::Slot| {
         let data = (0..slot.elements()).map(|_| {
@@ -105,12 +105,12 @@ pub fn weights(config: &AttentionModelConfig) -> Weights {
 }
 
 /// A small network: width 8, 2 heads, 2 layers, hidden width 12.
-pub fn small() -> AttentionModelConfig {
+pub(crate) fn small() -> AttentionModelConfig {
     AttentionModelConfig { width: 8, heads: 2, layers: 2, feed_forward: 12, ..AttentionModelConfig::kool_2019() }
 }
 
 /// A legacy checkpoint of weights under the key `model`, as Kool's code writes it.
-pub fn checkpoint(weights: &Weights) -> Vec<u8> {
+pub(crate) fn checkpoint(weights: &Weights) -> Vec<u8> {
     let contiguous =
         |shape: &[usize]| -> Vec<usize> { (1..=shape.len()).map(|axis| shape[axis..].iter().product()).collect() };
     let entries: Vec<(&str, Vec<u8>)> = weights

@@ -2,6 +2,7 @@
 
 use super::SolveOptions;
 use crate::routes::decode::{Decode, DecodeOptions};
+use crate::{Error, Result};
 
 /// The stages of the network for `n` places.
 pub(super) fn stages(n: usize, options: &SolveOptions) -> Vec<DecodeOptions> {
@@ -31,6 +32,26 @@ fn default_search(n: usize) -> Option<(usize, usize)> {
         1001..=3000 => Some((8, 1)),
         _ => None,
     }
+}
+
+/// Nodes of all tours of one instance that decoding may hold at a time: about 1 GiB.
+const MOST_STEPS: usize = 1 << 28;
+
+/// Refuses decoding that would hold more than [`MOST_STEPS`].
+pub(crate) fn check_work(n: usize, decode: Decode, augment: usize) -> Result<()> {
+    let tours = match decode {
+        Decode::Greedy => 1,
+        Decode::Sample(k) | Decode::Beam(k) => k,
+        Decode::MultiStart(k) => k.unwrap_or(n).min(n),
+    };
+    let steps = tours.checked_mul(augment).and_then(|tours| tours.checked_mul(n));
+    if steps.is_some_and(|steps| steps <= MOST_STEPS) {
+        return Ok(());
+    }
+    let most = MOST_STEPS / n.max(1) / augment.max(1);
+    let reason = format!("too many for {n} places; at most {most} tours fit in memory");
+    let hint = format!("ask for fewer, for example --decode sample:{}", most.min(1280));
+    Err(Error::Unsupported { what: describe(decode, augment), reason }.with_hint(hint))
 }
 
 /// Words for a way of decoding, for example `16 starts x 8 views`.
@@ -72,5 +93,15 @@ mod tests {
         options.decode = Some(Decode::Beam(5));
         options.augment = None;
         assert_eq!(shape(50, &options), ["greedy", "beam of 5"]);
+    }
+
+    #[test]
+    fn what_does_not_fit_in_memory_is_refused() {
+        assert!(check_work(2392, Decode::MultiStart(None), 8).is_ok());
+        assert!(check_work(100, Decode::Sample(1280), 8).is_ok());
+        for (n, decode) in [(1000, Decode::Sample(usize::MAX)), (20_000, Decode::MultiStart(None))] {
+            let error = check_work(n, decode, 8).unwrap_err();
+            assert!(error.to_string().contains("too many"), "{error}");
+        }
     }
 }
