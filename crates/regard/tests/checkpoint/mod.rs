@@ -32,7 +32,14 @@ pub(crate) fn ints(numbers: &[usize]) -> Vec<u8> {
 }
 
 /// A tensor: `_rebuild_tensor_v2` of a storage, as PyTorch writes it.
-pub(crate) fn tensor(storage: &str, kind: &str, count: usize, offset: usize, shape: &[usize], stride: &[usize]) -> Vec<u8> {
+pub(crate) fn tensor(
+    storage: &str,
+    kind: &str,
+    count: usize,
+    offset: usize,
+    shape: &[usize],
+    stride: &[usize],
+) -> Vec<u8> {
     let mut bytes = b"ctorch._utils\n_rebuild_tensor_v2\n((".to_vec();
     bytes.extend(text("storage"));
     bytes.extend(format!("ctorch\n{kind}\n").into_bytes());
