@@ -21,14 +21,8 @@ use protocol::{Answer, Hello, Request};
 
 fn main() -> io::Result<()> {
     allocator::configure();
-    let threads = std::env::var("BENCH_THREADS")
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(2);
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build_global()
-        .map_err(io::Error::other)?;
+    let threads = std::env::var("BENCH_THREADS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(io::Error::other)?;
     let model = Model::new().map_err(io::Error::other)?;
     let mut output = io::stdout().lock();
     write_line(&mut output, &Hello::new(threads, model::BATCH))?;

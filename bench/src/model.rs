@@ -54,17 +54,10 @@ impl Model {
 
     /// Encoder and greedy tours with their costs.
     fn rollout(&self, points: &[Vec<[f32; 2]>], period: Duration) -> regard::Result<Vec<f64>> {
-        let options = DecodeOptions {
-            decode: Decode::Greedy,
-            augment: 1,
-            temperature: 1.0,
-            seed: SEED,
-        };
+        let options = DecodeOptions { decode: Decode::Greedy, augment: 1, temperature: 1.0, seed: SEED };
         let cost = |instance: usize, tour: &[usize]| length(&points[instance], tour);
         self.model.decode(points, &cost, &options)?;
-        Ok(timings(period, || {
-            drop(self.model.decode(points, &cost, &options))
-        }))
+        Ok(timings(period, || drop(self.model.decode(points, &cost, &options))))
     }
 }
 

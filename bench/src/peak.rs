@@ -25,9 +25,7 @@ pub(crate) fn answer(request: &Request) -> Answer {
     };
     let period = Duration::from_secs_f64(request.seconds);
     let rates = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..request.threads.max(1))
-            .map(|_| scope.spawn(move || rate(burst, period)))
-            .collect();
+        let threads: Vec<_> = (0..request.threads.max(1)).map(|_| scope.spawn(move || rate(burst, period))).collect();
         threads.into_iter().map(|thread| thread.join()).collect()
     });
     let rates: Result<Vec<f64>, _> = rates;
@@ -82,10 +80,7 @@ impl WithSimd for Chains {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> usize {
-        let (factor, term) = (
-            simd.splat_f32s(black_box(0.999)),
-            simd.splat_f32s(black_box(0.001)),
-        );
+        let (factor, term) = (simd.splat_f32s(black_box(0.999)), simd.splat_f32s(black_box(0.001)));
         let mut chains = [simd.splat_f32s(black_box(1.0)); CHAINS];
         for _ in 0..STEPS {
             for chain in &mut chains {

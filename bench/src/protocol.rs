@@ -68,8 +68,6 @@ pub(crate) enum Answer {
 impl Answer {
     /// The answer to a cell this worker does not have.
     pub(crate) fn unknown(cell: &str) -> Self {
-        Answer::Error(format!(
-            "unknown cell `{cell}`, expected encoder, rollout or peak"
-        ))
+        Answer::Error(format!("unknown cell `{cell}`, expected encoder, rollout or peak"))
     }
 }

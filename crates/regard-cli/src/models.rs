@@ -101,17 +101,20 @@ fn open_shipped(shipped: &Shipped) -> anyhow::Result<Model> {
 }
 
 fn info(name: String, place: Place, config: AttentionModelConfig, manifest: Option<Manifest>) -> ModelInfo {
-    let note = note(&config, manifest.as_ref());
+    let note = note(&name, &config, manifest.as_ref());
     ModelInfo { name, place, config, manifest, note }
 }
 
-/// `kool-2019, made 2026-01-31` from what the folder tells.
-fn note(config: &AttentionModelConfig, manifest: Option<&Manifest>) -> Option<String> {
+/// `kool-2019, made 2026-01-31` from what the folder tells; a preset that the name says is left out.
+fn note(name: &str, config: &AttentionModelConfig, manifest: Option<&Manifest>) -> Option<String> {
     let day = manifest.and_then(|manifest| manifest.created.as_deref()).and_then(|time| time.get(..10));
     let imported = manifest.is_some_and(|manifest| manifest.provenance.is_some());
     let made = if imported { "imported" } else { "made" };
     let parts: Vec<String> =
-        [config.preset.clone(), day.map(|day| format!("{made} {day}"))].into_iter().flatten().collect();
+        [config.preset.clone().filter(|preset| preset != name), day.map(|day| format!("{made} {day}"))]
+            .into_iter()
+            .flatten()
+            .collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
@@ -154,8 +157,9 @@ mod tests {
     fn the_note_says_what_the_folder_tells() {
         let config = AttentionModelConfig::kool_2019();
         let manifest = Manifest { created: Some("2026-01-31T12:00:00Z".into()), ..Manifest::default() };
-        assert_eq!(note(&config, Some(&manifest)).as_deref(), Some("kool-2019, made 2026-01-31"));
+        assert_eq!(note("mine", &config, Some(&manifest)).as_deref(), Some("kool-2019, made 2026-01-31"));
+        assert_eq!(note("kool-2019", &config, Some(&manifest)).as_deref(), Some("made 2026-01-31"));
         let bare = AttentionModelConfig { preset: None, ..config };
-        assert_eq!(note(&bare, None), None);
+        assert_eq!(note("mine", &bare, None), None);
     }
 }
