@@ -194,20 +194,29 @@ fn columns_backward<S: Simd>(
     }
 }
 
-/// Gradient of block `index`: `out` from `grad`, the gradient of the normalised block. `means` is
-/// what [`NormKind::Batch`] subtracts (zeros under running statistics); the other kinds find it
-/// themselves and add the gradients of gamma and beta to `sums`.
+/// A block's norm, what the block is normalised by, and what [`NormKind::Batch`] subtracts in the
+/// backward pass (zeros under running statistics).
+#[derive(Clone, Copy)]
+pub(crate) struct BlockNorm<'a> {
+    pub(crate) norm: &'a Norm<'a>,
+    pub(crate) rows: &'a Rows,
+    /// Mean and reciprocal deviation.
+    pub(crate) moments: (&'a [f32], &'a [f32]),
+    /// Column means of the gradient, and of the gradient times the normalised value.
+    pub(crate) means: (&'a [f32], &'a [f32]),
+}
+
+/// Gradient of a block: `out` from `grad`, the gradient of the normalised block of `x`. Instance
+/// and layer norm add the gradients of gamma and beta to `sums`.
 #[inline(always)]
 pub(crate) fn backward_block<S: Simd>(
     simd: S,
-    norm: &Norm<'_>,
-    rows: &Rows,
-    (mean, rstd): (&[f32], &[f32]),
-    means: (&[f32], &[f32]),
+    block: BlockNorm<'_>,
     (x, grad): (&[f32], &[f32]),
     out: &mut [f32],
     sums: &mut NormSums,
 ) {
+    let BlockNorm { norm, rows, moments: (mean, rstd), means } = block;
     let width = rows.width;
     match norm.kind {
         NormKind::Batch => columns_backward(simd, norm.gamma, (mean, rstd), means, (x, grad), out),

@@ -10,7 +10,7 @@ mod block;
 mod columns;
 mod residual;
 
-pub(crate) use block::{NormSums, backward_block, block_moments, normalise_block};
+pub(crate) use block::{BlockNorm, NormSums, backward_block, block_moments, normalise_block};
 pub(crate) use columns::{batch_columns, gradient_columns};
 pub(crate) use residual::{BatchMeans, batch_means, merge_sums, normalise, settle};
 pub use residual::{ResidualNormSaved, residual_norm, residual_norm_backward};

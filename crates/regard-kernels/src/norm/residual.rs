@@ -4,8 +4,8 @@ use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::{
-    BatchStatistics, Moments, Norm, NormSums, Rows, backward_block, batch_columns, block_moments, gradient_columns,
-    normalise_block,
+    BatchStatistics, BlockNorm, Moments, Norm, NormSums, Rows, backward_block, batch_columns, block_moments,
+    gradient_columns, normalise_block,
 };
 use crate::{buffer::Workspace, simd, vector::add_assign};
 
@@ -160,7 +160,8 @@ impl WithSimd for Group<'_> {
             let at = index * size..index * size + out.len();
             let moments = saved.moments.of_block(rows, norm.kind, index);
             let data = (&saved.pre[at.clone()], &grad[at]);
-            backward_block(simd, norm, rows, moments, (&means.plain, &means.weighted), data, out, &mut sums);
+            let means = (&means.plain[..], &means.weighted[..]);
+            backward_block(simd, BlockNorm { norm, rows, moments, means }, data, out, &mut sums);
         }
         sums
     }

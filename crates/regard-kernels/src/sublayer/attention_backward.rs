@@ -11,7 +11,7 @@ use crate::{
     attention::{Cotangents, attend_backward, backward_scratch},
     buffer::Workspace,
     gemm::{Accumulate, AddResidual, Lhs, Panels, Rhs, Size, Store, gemm},
-    norm::{BatchMeans, Norm, NormSums, backward_block, batch_means, merge_sums},
+    norm::{BatchMeans, BlockNorm, Norm, NormSums, backward_block, batch_means, merge_sums},
     simd,
 };
 
@@ -89,7 +89,8 @@ impl Shared<'_> {
         let moments = self.saved.moments.of_block(rows, self.norm.kind, index);
         let means = (&self.means.plain[..], &self.means.weighted[..]);
         let data = (&self.saved.pre[span.clone()], &self.grad[span.clone()]);
-        backward_block(simd, self.norm, rows, moments, means, data, pre_grad, &mut sums.norm);
+        let block = BlockNorm { norm: self.norm, rows, moments, means };
+        backward_block(simd, block, data, pre_grad, &mut sums.norm);
 
         let size = Size { m: count, n: values, k: width };
         gemm(simd, size, Lhs::rows(pre_grad, width), self.output.rhs(), attended_grad, values, Store);

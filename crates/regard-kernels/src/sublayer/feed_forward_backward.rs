@@ -11,7 +11,7 @@ use super::{
 use crate::{
     buffer::Workspace,
     gemm::{Accumulate, AddResidual, Lhs, Panels, ReluGate, Rhs, Size, Store, gemm},
-    norm::{BatchMeans, Norm, Rows, backward_block, batch_means, merge_sums},
+    norm::{BatchMeans, BlockNorm, Norm, Rows, backward_block, batch_means, merge_sums},
     simd,
     vector::column_sums,
 };
@@ -83,7 +83,8 @@ impl Shared<'_> {
                 let moments = moments.of_block(self.rows, norm.kind, index);
                 let data = (&pre[span.clone()], &self.grad[span.clone()]);
                 let means = (&means.plain[..], &means.weighted[..]);
-                backward_block(simd, norm, self.rows, moments, means, data, &mut pre_grad, &mut sums.norm);
+                let block = BlockNorm { norm, rows: self.rows, moments, means };
+                backward_block(simd, block, data, &mut pre_grad, &mut sums.norm);
             }
             _ => pre_grad.copy_from_slice(&self.grad[span.clone()]),
         }
