@@ -6,6 +6,9 @@
 //! cargo run --release -p regard --example supervised_tsp -- OUT_DIR [MINUTES] [FROM_DIR]
 //! ```
 
+// A program of its own: its progress goes to standard error.
+#![allow(clippy::print_stderr)]
+
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
