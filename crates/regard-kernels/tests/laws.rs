@@ -24,6 +24,9 @@ fn close(found: &[f32], expected: &[f64], what: &str) {
     }
 }
 
+/// Whether query `i` of instance `b` may see key `j`.
+type Rule<'a> = &'a dyn Fn(usize, usize, usize) -> bool;
+
 /// Attention by its definition.
 fn attention_by_definition(
     shape: &attention::Shape,
@@ -77,7 +80,7 @@ fn attention_is_its_definition_under_every_mask() {
         let cells: Vec<bool> = random(batch * queries * keys, 4).iter().map(|x| *x > 0.3).collect();
         let dense = Mask::Dense { allowed: &cells, cells: queries * keys };
         let at = |b: usize, i: usize, j: usize| cells[(b * queries + i) * keys + j];
-        let masks: [(Mask<'_>, &dyn Fn(usize, usize, usize) -> bool); 5] = [
+        let masks: [(Mask<'_>, Rule<'_>); 5] = [
             (Mask::None, &|_, _, _| true),
             (Mask::Causal, &|_, i, j| j <= i),
             (Mask::Remaining, &|_, i, j| j >= i),
