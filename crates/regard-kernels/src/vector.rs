@@ -201,7 +201,7 @@ mod tests {
     fn error_function_has_its_known_values() {
         let mut x = [0.0, 0.5, 1.0, 2.0, -0.5, -1.0, -2.0, 6.0, 0.1, -0.1, 3.0, -3.0, 0.0, 1.5, -1.5, 0.25];
         crate::simd::run(Map(&mut x, 2));
-        let known = [0.0, 0.520_499_88, 0.842_700_8, 0.995_322_27];
+        let known = [0.0, 0.520_499_9, 0.842_700_8, 0.995_322_3];
         for (x, known) in x.iter().zip(known) {
             assert!((x - known).abs() < 6e-7, "{x} {known}");
         }
