@@ -26,7 +26,7 @@ pub fn pointer(glimpse: Tensor<3>, keys: Tensor<3>, mask: &Mask, clip: f32) -> T
     run(fused, vec![input(glimpse), input(keys)]).0
 }
 
-/// [`pointer`] in ordinary tensor operations.
+/// [`pointer()`] in ordinary tensor operations.
 pub fn pointer_composed(glimpse: Tensor<3>, keys: Tensor<3>, mask: &Mask, clip: f32) -> Tensor<3> {
     let shape = check(&glimpse, &keys, mask);
     let device = glimpse.device();
@@ -47,7 +47,7 @@ pub fn pointer_composed(glimpse: Tensor<3>, keys: Tensor<3>, mask: &Mask, clip: 
 
 /// Log-probability of the chosen nodes, summed over the steps.
 ///
-/// Shapes as for [`pointer`]; `chosen` is `[batch, steps]` with node indices. Returns `[batch]`.
+/// Shapes as for [`pointer()`]; `chosen` is `[batch, steps]` with node indices. Returns `[batch]`.
 ///
 /// # Panics
 /// If the shapes do not fit together.
