@@ -66,7 +66,7 @@ impl Shape {
 
 /// Turns masked scores into clipped logits (barred ones −∞) and returns their log-sum-exp.
 #[inline(always)]
-fn logits<S: Simd>(simd: S, clip: f32, row: &mut [f32]) -> f32 {
+pub(crate) fn logits<S: Simd>(simd: S, clip: f32, row: &mut [f32]) -> f32 {
     let barred = simd.splat_f32s(BARRED);
     if clip > 0.0 {
         let clip = simd.splat_f32s(clip);

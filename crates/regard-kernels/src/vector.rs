@@ -1,6 +1,8 @@
 //! Elementwise arithmetic on registers and slices: exponential, tanh, error function, sums.
 
-use pulp::Simd;
+use pulp::{Simd, WithSimd};
+
+use crate::simd;
 
 /// Score of a barred key; every score at or below counts as barred.
 pub(crate) const BARRED: f32 = -1e30;
@@ -91,6 +93,21 @@ pub(crate) fn add_assign<S: Simd>(simd: S, x: &[f32], y: &mut [f32]) {
     }
 }
 
+struct Add<'a>(&'a [f32], &'a mut [f32]);
+
+impl WithSimd for Add<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        add_assign(simd, self.0, self.1);
+    }
+}
+
+/// `y += x`, from code that runs on no instruction set of its own.
+pub(crate) fn add(x: &[f32], y: &mut [f32]) {
+    simd::run(Add(x, y));
+}
+
 /// `x *= a`.
 #[inline(always)]
 pub(crate) fn scale<S: Simd>(simd: S, a: f32, x: &mut [f32]) {
@@ -159,8 +176,6 @@ pub(crate) fn transpose(keys: &[f32], ld: usize, rows: usize, width: usize, padd
 
 #[cfg(test)]
 mod tests {
-    use pulp::WithSimd;
-
     use super::*;
 
     struct Map<'a>(&'a mut [f32], u8);

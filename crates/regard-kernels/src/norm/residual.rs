@@ -7,23 +7,13 @@ use super::{
     BatchStatistics, BlockNorm, Moments, Norm, NormSums, Rows, backward_block, batch_columns, block_moments,
     gradient_columns, normalise_block,
 };
-use crate::{buffer::Workspace, simd, vector::add_assign};
+use crate::{buffer::Workspace, simd, vector::add};
 
 /// What the backward pass needs: `x + y` and its moments.
 #[derive(Debug)]
 pub struct ResidualNormSaved {
     pub(crate) pre: Workspace,
     pub(crate) moments: Moments,
-}
-
-struct Add<'a>(&'a [f32], &'a mut [f32]);
-
-impl WithSimd for Add<'_> {
-    type Output = ();
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        add_assign(simd, self.0, self.1);
-    }
 }
 
 struct BlockMoments<'a>(&'a Norm<'a>, &'a Rows, &'a [f32], &'a mut [f32]);
@@ -82,7 +72,7 @@ pub fn residual_norm(
     let parts = pre.par_chunks_mut(size).zip(blocks.par_chunks_mut(slots.max(1)));
     parts.zip(x.par_chunks(size).zip(y.par_chunks(size))).for_each(|((pre, moments), (x, y))| {
         pre.copy_from_slice(x);
-        simd::run(Add(y, pre));
+        add(y, pre);
         simd::run(BlockMoments(norm, rows, pre, moments));
     });
     let (moments, statistics) = settle(norm, rows, blocks);
@@ -190,8 +180,8 @@ pub fn residual_norm_backward(
 pub(crate) fn merge_sums(means: BatchMeans, groups: &[NormSums]) -> (Vec<f32>, Vec<f32>) {
     let BatchMeans { mut gamma, mut beta, .. } = means;
     for sums in groups {
-        simd::run(Add(&sums.weighted, &mut gamma));
-        simd::run(Add(&sums.plain, &mut beta));
+        add(&sums.weighted, &mut gamma);
+        add(&sums.plain, &mut beta);
     }
     (gamma, beta)
 }

@@ -59,7 +59,7 @@ impl<T: State + Clone> WithSimd for Search<'_, T> {
                     rows.resize(rows.len() + nodes, BARRED);
                     continue;
                 }
-                let (_, lse) = logits(simd, &self.table, &entry.state, &mut scratch);
+                let lse = logits(simd, &self.table, &entry.state, &mut scratch);
                 for logit in &scratch.logits[..nodes] {
                     rows.push(*logit - lse);
                 }

@@ -81,7 +81,7 @@ impl<T: State> WithSimd for Construct<'_, T> {
         let mut picker = Picker::new(pick, stream);
         let mut total = 0f64;
         while !state.done() {
-            let (_, lse) = logits(simd, &table, &state, &mut scratch);
+            let lse = logits(simd, &table, &state, &mut scratch);
             let node = picker.pick(&scratch.logits);
             total += f64::from(scratch.logits[node] - lse);
             state.step(node);

@@ -3,7 +3,8 @@
 use pulp::Simd;
 
 use super::{State, decoder::Table};
-use crate::vector::{BARRED, exp, exponentials, maximum, split, split_mut, tanh};
+use crate::pointer;
+use crate::vector::{add_assign, exponentials, maximum, split, split_mut};
 
 /// Scratch of one trajectory.
 pub(super) struct Scratch {
@@ -53,10 +54,9 @@ impl Scratch {
     }
 }
 
-/// Computes the logits of the next step into `scratch.logits`; returns their maximum and
-/// log-sum-exp.
+/// Computes the logits of the next step into `scratch.logits`; returns their log-sum-exp.
 #[inline(always)]
-pub(super) fn logits<S: Simd, T: State>(simd: S, table: &Table<'_>, state: &T, scratch: &mut Scratch) -> (f32, f32) {
+pub(super) fn logits<S: Simd, T: State>(simd: S, table: &Table<'_>, state: &T, scratch: &mut Scratch) -> f32 {
     scratch.look(state);
     let first = state.first();
     if scratch.base_of != Some(first) {
@@ -66,21 +66,8 @@ pub(super) fn logits<S: Simd, T: State>(simd: S, table: &Table<'_>, state: &T, s
     table.query(simd, &scratch.base, state.last(), &scratch.scalars, &mut scratch.query);
     glimpse(simd, table, scratch);
     products(simd, &scratch.glimpse, table.logit_keys, table.padded, &mut scratch.logits);
-    let (clip, barred) = (simd.splat_f32s(table.prepared.clip), simd.splat_f32s(f32::NEG_INFINITY));
-    let (zero, clipping) = (simd.splat_f32s(0.0), table.prepared.clip > 0.0);
-    for (logit, barrier) in split_mut::<S>(&mut scratch.logits).0.iter_mut().zip(split::<S>(&scratch.barrier).0) {
-        let open = simd.equal_f32s(*barrier, zero);
-        let clipped = if clipping { simd.mul_f32s(clip, tanh(simd, *logit)) } else { *logit };
-        *logit = simd.select_f32s(open, clipped, barred);
-    }
-    let max = maximum(simd, &scratch.logits);
-    let (top, limit) = (simd.splat_f32s(max), simd.splat_f32s(BARRED));
-    let mut sum = zero;
-    for logit in split::<S>(&scratch.logits).0 {
-        let open = simd.less_than_f32s(limit, *logit);
-        sum = simd.add_f32s(sum, simd.select_f32s(open, exp(simd, simd.sub_f32s(*logit, top)), zero));
-    }
-    (max, max + simd.reduce_sum_f32s(sum).ln())
+    add_assign(simd, &scratch.barrier, &mut scratch.logits);
+    pointer::logits(simd, table.prepared.clip, &mut scratch.logits)
 }
 
 /// Masked multi-head attention of the query over the nodes.
@@ -92,7 +79,7 @@ fn glimpse<S: Simd>(simd: S, table: &Table<'_>, scratch: &mut Scratch) {
         let keys = &table.glimpse_keys[h * head * padded..][..head * padded];
         let weights = &mut scratch.weights[h * padded..][..padded];
         products(simd, &scratch.query[h * head..][..head], keys, padded, weights);
-        crate::vector::add_assign(simd, &scratch.barrier, weights);
+        add_assign(simd, &scratch.barrier, weights);
         let max = maximum(simd, weights);
         let inverse = 1.0 / exponentials(simd, weights, max);
         crate::vector::scale(simd, inverse, weights);

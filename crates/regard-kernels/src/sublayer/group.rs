@@ -1,19 +1,8 @@
 //! Gradient accumulators of a group of blocks.
 
-use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use crate::{buffer::Workspace, norm::NormSums, simd, vector::add_assign};
-
-struct AddInto<'a>(&'a [f32], &'a mut [f32]);
-
-impl WithSimd for AddInto<'_> {
-    type Output = ();
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        add_assign(simd, self.0, self.1);
-    }
-}
+use crate::{buffer::Workspace, norm::NormSums, vector::add};
 
 /// One group's share of the gradients of the weights.
 pub(super) struct Accumulators<const N: usize> {
@@ -36,7 +25,7 @@ pub(super) fn total<const N: usize>(groups: Vec<Accumulators<N>>, sizes: [usize;
         sum.par_chunks_mut(PIECE).enumerate().for_each(|(piece, sum)| {
             for group in &groups {
                 let part = &group.weights[index][piece * PIECE..][..sum.len()];
-                simd::run(AddInto(part, sum));
+                add(part, sum);
             }
         });
         index += 1;
