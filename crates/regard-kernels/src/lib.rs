@@ -19,4 +19,5 @@ pub mod pointer;
 pub mod rollout;
 pub mod simd;
 pub mod sublayer;
+pub mod tour;
 mod vector;

@@ -9,7 +9,7 @@ use burn::tensor::{Tensor, TensorData};
 use regard_kernels::rollout as kernel;
 pub use regard_kernels::rollout::{Outcome, Pick, State};
 
-use crate::ops::{DenseMask, Mask, has_kernels};
+use crate::ops::{DenseMask, Mask, PolicyLoss, TourWeights, Tours, has_kernels, policy_loss};
 use crate::{DecoderTables, PointerDecoder};
 
 /// A decoder and what its step context is made of.
@@ -84,6 +84,28 @@ impl Rollout<'_> {
             all = all.into_iter().enumerate().map(next).collect();
         }
         all
+    }
+
+    /// `Σ coefficient · log-likelihood` of finished tours over `embeddings [batch, nodes, width]`,
+    /// one coefficient a tour: what REINFORCE descends.
+    ///
+    /// # Panics
+    /// If the context is not the first and the last node with a placeholder before them, or shapes
+    /// do not fit together.
+    pub fn policy_loss(&self, embeddings: Tensor<3>, tours: &Tours, coefficient: Vec<f32>) -> PolicyLoss {
+        let decoder = self.decoder;
+        let placeholder = self.placeholder.clone().filter(|_| self.uses_first && self.scalars == 0);
+        let Some(placeholder) = placeholder else { panic!("policy loss: the context is first and last node") };
+        let weights = TourWeights {
+            nodes: decoder.nodes.weight.val(),
+            fixed: decoder.fixed.weight.val(),
+            step: decoder.step.weight.val(),
+            out: decoder.out.weight.val(),
+            placeholder,
+            heads: decoder.heads,
+            clip: decoder.clip,
+        };
+        policy_loss(embeddings, weights, tours, coefficient)
     }
 
     fn prepare(&self) -> kernel::Prepared {

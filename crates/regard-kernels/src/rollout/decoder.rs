@@ -102,7 +102,7 @@ impl Prepared {
 }
 
 /// `logit_key · outᵀ / √width`: a logit is then one inner product of glimpse and node.
-fn folded_logit_keys(decoder: &Decoder<'_>) -> Vec<f32> {
+pub(crate) fn folded_logit_keys(decoder: &Decoder<'_>) -> Vec<f32> {
     let d = decoder.width;
     let root = 1.0 / (d as f32).sqrt();
     let out = Panels::of_transposed(decoder.out, d, d);

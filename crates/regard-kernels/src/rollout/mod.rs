@@ -15,6 +15,7 @@ mod step;
 
 pub use beam::{beam, survivors};
 pub use construct::{Outcome, rollout};
+pub(crate) use decoder::folded_logit_keys;
 pub use decoder::{Decoder, Prepared};
 pub use pick::{Pick, Picker};
 

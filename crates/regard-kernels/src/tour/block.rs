@@ -1,0 +1,186 @@
+//! A block of instances: tables, queries, the pass over the rows, and the way back.
+
+use pulp::Simd;
+
+use super::{
+    Tours,
+    rows::{Cotangents, Rows, Scratch, Table},
+    weights::{Folded, TABLES},
+};
+use crate::{
+    buffer::Workspace,
+    gemm::{Accumulate, AddResidual, Lhs, Rhs, Size, Store, gemm},
+    vector::{add_assign, column_sums, scale, transpose},
+};
+
+/// One group's share of the gradients of the folded weights.
+pub(super) struct Sums {
+    /// `[width, TABLES·width]`.
+    pub(super) tables: Workspace,
+    /// `[width, width]`.
+    pub(super) fixed: Workspace,
+    /// `[width, width]`.
+    pub(super) first: Workspace,
+    /// `[width]`.
+    pub(super) start: Workspace,
+}
+
+impl Sums {
+    pub(super) fn zeros(width: usize) -> Self {
+        let square = width * width;
+        Self {
+            tables: Workspace::zeros(TABLES * square),
+            fixed: Workspace::zeros(square),
+            first: Workspace::zeros(square),
+            start: Workspace::zeros(width),
+        }
+    }
+}
+
+/// Nodes of a block: its tables and their gradients fit the second-level cache.
+const NODES: usize = 128;
+
+/// What every block of a pass reads.
+pub(super) struct Block<'a> {
+    pub(super) folded: &'a Folded,
+    pub(super) tours: &'a Tours<'a>,
+    pub(super) embeddings: &'a [f32],
+    pub(super) coefficient: Option<&'a [f32]>,
+}
+
+impl Block<'_> {
+    /// Instances of a block.
+    pub(super) fn instances(&self) -> usize {
+        (NODES / self.tours.nodes.max(1)).max(1)
+    }
+
+    /// With one tour an instance the nodes are put in its order: a step then sees a suffix, and
+    /// the keys before it need not be looked at.
+    fn ordered(&self) -> bool {
+        self.tours.trajectories == 1
+    }
+
+    /// The block of instances from `begin` on: log-likelihoods into `values`, gradients of the
+    /// embeddings into `gradient`, those of the weights added to `sums`.
+    #[inline(always)]
+    pub(super) fn run<S: Simd>(
+        &self,
+        simd: S,
+        begin: usize,
+        values: &mut [f32],
+        gradient: &mut [f32],
+        sums: &mut Sums,
+    ) {
+        let (tours, folded, d) = (self.tours, self.folded, self.folded.width);
+        let (n, per) = (tours.nodes, tours.trajectories);
+        let count = values.len() / per;
+        let wide = TABLES * d;
+        let mut x = Workspace::lease(count * n * d);
+        let mut firsts = Workspace::lease(count * per * d);
+        let mut mean = Workspace::zeros(count * d);
+        self.gather(simd, begin, &mut x, &mut firsts, &mut mean);
+        let mut tables = Workspace::lease(count * n * wide);
+        let (mut fixed, mut first) = (Workspace::lease(count * d), Workspace::lease(count * per * d));
+        let size = |m, n, k| Size { m, n, k };
+        gemm(simd, size(count * n, wide, d), Lhs::rows(&x, d), folded.tables.rhs(), &mut tables, wide, Store);
+        gemm(simd, size(count, d, d), Lhs::rows(&mean, d), folded.fixed.rhs(), &mut fixed, d, Store);
+        gemm(simd, size(count * per, d, d), Lhs::rows(&firsts, d), folded.first.rhs(), &mut first, d, Store);
+
+        let learns = self.coefficient.is_some();
+        let grads = |floats: usize| Workspace::zeros(if learns { floats } else { 0 });
+        let (mut d_tables, mut d_fixed) = (grads(count * n * wide), grads(count * d));
+        let mut d_first = grads(count * per * d);
+        let padded = n.next_multiple_of(S::F32_LANES);
+        let mut scratch = Scratch::new::<S>(n, d, folded.heads);
+        let mut columns = Workspace::lease(3 * d * padded);
+        for b in 0..count {
+            let own = &tables[b * n * wide..][..n * wide];
+            for (part, columns) in columns.chunks_exact_mut(d * padded).enumerate() {
+                transpose(&own[part * d..], wide, n, d, padded, columns);
+            }
+            let table = Table {
+                folded,
+                rows: own,
+                columns: &columns,
+                fixed: &fixed[b * d..][..d],
+                first: &first[b * per * d..][..per * d],
+                nodes: n,
+                padded,
+            };
+            let rows = Rows {
+                table: &table,
+                order: &tours.order[(begin + b) * per * n..][..per * n],
+                ordered: self.ordered(),
+                forced: tours.forced,
+                coefficient: self.coefficient.map(|all| &all[(begin + b) * per..][..per]),
+            };
+            let into = if learns {
+                Some(Cotangents {
+                    rows: &mut d_tables[b * n * wide..][..n * wide],
+                    fixed: &mut d_fixed[b * d..][..d],
+                    first: &mut d_first[b * per * d..][..per * d],
+                    start: &mut sums.start,
+                })
+            } else {
+                None
+            };
+            rows.run(simd, &mut scratch, &mut values[b * per..][..per], into);
+        }
+        if !learns {
+            return;
+        }
+        let right = Rhs::rows::<S>(&d_tables, wide);
+        gemm(simd, size(d, wide, count * n), Lhs::transposed(&x, d), right, &mut sums.tables, wide, Accumulate);
+        let right = Rhs::rows::<S>(&d_fixed, d);
+        gemm(simd, size(d, d, count), Lhs::transposed(&mean, d), right, &mut sums.fixed, d, Accumulate);
+        let right = Rhs::rows::<S>(&d_first, d);
+        gemm(simd, size(d, d, count * per), Lhs::transposed(&firsts, d), right, &mut sums.first, d, Accumulate);
+        // What reached the tables, the graph's mean and the first nodes goes back to the nodes.
+        gemm(simd, size(count, d, d), Lhs::rows(&d_fixed, d), folded.fixed_back.rhs(), &mut mean, d, Store);
+        scale(simd, 1.0 / n as f32, &mut mean);
+        gemm(simd, size(count * per, d, d), Lhs::rows(&d_first, d), folded.first_back.rhs(), &mut firsts, d, Store);
+        for b in 0..count {
+            for row in x[b * n * d..][..n * d].chunks_exact_mut(d) {
+                row.copy_from_slice(&mean[b * d..][..d]);
+            }
+            for k in 0..per {
+                let slot = if self.ordered() { 0 } else { tours.order[((begin + b) * per + k) * n] as usize };
+                add_assign(simd, &firsts[(b * per + k) * d..][..d], &mut x[(b * n + slot) * d..][..d]);
+            }
+        }
+        let share = AddResidual { x: &x, ldx: d };
+        let out: &mut [f32] = if self.ordered() { &mut tables[..count * n * d] } else { gradient };
+        gemm(simd, size(count * n, d, wide), Lhs::rows(&d_tables, wide), folded.tables_back.rhs(), out, d, share);
+        if self.ordered() {
+            for (i, row) in tables[..count * n * d].chunks_exact(d).enumerate() {
+                let node = tours.order[begin * n + i] as usize;
+                gradient[(i / n * n + node) * d..][..d].copy_from_slice(row);
+            }
+        }
+    }
+
+    /// Embeddings of the block, in tour order with one tour an instance; those of the first nodes
+    /// of its tours; and the means over the nodes.
+    #[inline(always)]
+    fn gather<S: Simd>(&self, simd: S, begin: usize, x: &mut [f32], firsts: &mut [f32], mean: &mut [f32]) {
+        let (tours, d) = (self.tours, self.folded.width);
+        let (n, per) = (tours.nodes, tours.trajectories);
+        let own = &self.embeddings[begin * n * d..][..x.len()];
+        if self.ordered() {
+            for (i, row) in x.chunks_exact_mut(d).enumerate() {
+                let node = tours.order[begin * n + i] as usize;
+                row.copy_from_slice(&own[(i / n * n + node) * d..][..d]);
+            }
+        } else {
+            x.copy_from_slice(own);
+        }
+        for (i, row) in firsts.chunks_exact_mut(d).enumerate() {
+            let node = tours.order[(begin * per + i) * n] as usize;
+            row.copy_from_slice(&own[(i / per * n + node) * d..][..d]);
+        }
+        for (own, mean) in own.chunks_exact(n * d).zip(mean.chunks_exact_mut(d)) {
+            column_sums(simd, own, d, n, mean);
+            scale(simd, 1.0 / n as f32, mean);
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! The steps of one instance's tours: glimpse, pointer and their gradients, a block at a time.
+//!
+//! With `q` the query of a step, `K`, `V`, `L` the tables of the nodes: weights `P = softmax(q·Kᵀ)`
+//! per head over the nodes not yet visited, glimpse `g = P·V`, logits `u = clip·tanh(g·Lᵀ)`,
+//! `log p = log_softmax(u)` at the node chosen. Scales and the glimpse's output projection are in
+//! the tables.
+
+use pulp::Simd;
+
+use super::weights::Folded;
+use crate::{
+    buffer::Workspace,
+    gemm::{Accumulate, Lhs, Rhs, Size, Store, gemm},
+    pointer::logits,
+    vector::{BARRED, add_assign, exp, exponentials, maximum, scale, split, split_mut},
+};
+
+/// Tables of one instance.
+pub(super) struct Table<'a> {
+    pub(super) folded: &'a Folded,
+    /// `[nodes, TABLES·width]`.
+    pub(super) rows: &'a [f32],
+    /// Keys, values and logit keys transposed: `[3, width, padded]`.
+    pub(super) columns: &'a [f32],
+    /// `[width]`.
+    pub(super) fixed: &'a [f32],
+    /// `[trajectories, width]`.
+    pub(super) first: &'a [f32],
+    pub(super) nodes: usize,
+    /// Nodes rounded up to whole registers.
+    pub(super) padded: usize,
+}
+
+/// Where the gradients of one instance are added.
+pub(super) struct Cotangents<'a> {
+    pub(super) rows: &'a mut [f32],
+    pub(super) fixed: &'a mut [f32],
+    pub(super) first: &'a mut [f32],
+    pub(super) start: &'a mut [f32],
+}
+
+/// Floats of all heads' weights of a block: half of a second-level cache is left to the tables.
+const WEIGHTS: usize = 1 << 15;
+
+/// Memory of one block of steps.
+pub(super) struct Scratch {
+    /// Steps of a block.
+    block: usize,
+    /// `[block, width]` each.
+    query: Workspace,
+    query_grad: Workspace,
+    glimpse: Workspace,
+    glimpse_grad: Workspace,
+    /// `[heads, block, padded]`.
+    weights: Workspace,
+    /// `[block, padded]`.
+    logits: Workspace,
+    /// Position of each node in the tour, −1 in the padding: `[trajectories of a block, padded]`.
+    positions: Vec<f32>,
+    steps: Vec<Step>,
+}
+
+/// One row of a block: a step of a tour.
+#[derive(Clone, Copy)]
+struct Step {
+    /// The tour.
+    trajectory: usize,
+    /// Number of the step.
+    step: usize,
+    /// Places of the chosen and of the last node among the table's rows.
+    chosen: usize,
+    last: Option<usize>,
+}
+
+impl Scratch {
+    pub(super) fn new<S: Simd>(nodes: usize, width: usize, heads: usize) -> Self {
+        let padded = nodes.next_multiple_of(S::F32_LANES);
+        let block = (WEIGHTS / (heads * padded) / 12 * 12).clamp(12, 96);
+        let rows = || Workspace::lease(block * width);
+        Self {
+            block,
+            query: rows(),
+            query_grad: rows(),
+            glimpse: rows(),
+            glimpse_grad: rows(),
+            weights: Workspace::lease(heads * block * padded),
+            logits: Workspace::lease(block * padded),
+            positions: Vec::new(),
+            steps: Vec::with_capacity(block),
+        }
+    }
+}
+
+/// All steps of the tours of one instance.
+pub(super) struct Rows<'a> {
+    pub(super) table: &'a Table<'a>,
+    /// `[trajectories, nodes]`.
+    pub(super) order: &'a [u32],
+    /// Whether the table's rows are in the order of the only tour.
+    pub(super) ordered: bool,
+    pub(super) forced: usize,
+    pub(super) coefficient: Option<&'a [f32]>,
+}
+
+impl Rows<'_> {
+    /// Log-likelihoods of the tours into `values`, gradients added to `into`.
+    #[inline(always)]
+    pub(super) fn run<S: Simd>(
+        &self,
+        simd: S,
+        scratch: &mut Scratch,
+        values: &mut [f32],
+        mut into: Option<Cotangents<'_>>,
+    ) {
+        let (n, padded) = (self.table.nodes, self.table.padded);
+        scratch.positions.clear();
+        scratch.positions.resize(values.len() * padded, -1.0);
+        for (tour, positions) in self.order.chunks_exact(n).zip(scratch.positions.chunks_exact_mut(padded)) {
+            for (step, &node) in tour.iter().enumerate() {
+                positions[if self.ordered { step } else { node as usize }] = step as f32;
+            }
+        }
+        values.fill(0.0);
+        let mut totals = vec![0f64; values.len()];
+        scratch.steps.clear();
+        // The last step has one node to choose, with certainty.
+        for trajectory in 0..values.len() {
+            for step in self.forced..n.saturating_sub(1) {
+                let place = |step: usize| match self.ordered {
+                    true => step,
+                    false => self.order[trajectory * n + step] as usize,
+                };
+                let last = (step > 0).then(|| place(step - 1));
+                scratch.steps.push(Step { trajectory, step, chosen: place(step), last });
+                if scratch.steps.len() == scratch.block {
+                    self.block(simd, scratch, &mut totals, &mut into);
+                    scratch.steps.clear();
+                }
+            }
+        }
+        self.block(simd, scratch, &mut totals, &mut into);
+        for (value, total) in values.iter_mut().zip(totals) {
+            *value = total as f32;
+        }
+    }
+
+    #[inline(always)]
+    fn block<S: Simd>(&self, simd: S, scratch: &mut Scratch, totals: &mut [f64], into: &mut Option<Cotangents<'_>>) {
+        let Some(step) = scratch.steps.first() else { return };
+        // In tour order nothing before the block's first step is open in any of its rows.
+        let low = if self.ordered { step.step / S::F32_LANES * S::F32_LANES } else { 0 };
+        self.queries(simd, scratch);
+        self.glimpses(simd, scratch, low);
+        self.pointers(simd, scratch, low, totals);
+        if let Some(into) = into {
+            self.back_to_glimpses(simd, scratch, low, into);
+            self.back_to_queries(simd, scratch, low, into);
+            self.back_to_contexts(simd, scratch, into);
+        }
+    }
+
+    #[inline(always)]
+    fn queries<S: Simd>(&self, simd: S, scratch: &mut Scratch) {
+        let (table, d) = (self.table, self.table.folded.width);
+        for (step, query) in scratch.steps.iter().zip(scratch.query.chunks_exact_mut(d)) {
+            query.copy_from_slice(table.fixed);
+            match step.last {
+                Some(last) => {
+                    add_assign(simd, &table.first[step.trajectory * d..][..d], query);
+                    add_assign(simd, &table.rows[(last * super::weights::TABLES + 3) * d..][..d], query);
+                }
+                None => add_assign(simd, &table.folded.start, query),
+            }
+        }
+    }
+
+    /// Weights of all heads, normalised, and the glimpses.
+    #[inline(always)]
+    fn glimpses<S: Simd>(&self, simd: S, scratch: &mut Scratch, low: usize) {
+        let (table, d, padded) = (self.table, self.table.folded.width, self.table.padded);
+        let (heads, rows) = (table.folded.heads, scratch.steps.len());
+        let (head, wide) = (d / heads, super::weights::TABLES * d);
+        for h in 0..heads {
+            let weights = &mut scratch.weights[h * scratch.block * padded..][..rows * padded];
+            let keys = Rhs::rows::<S>(&table.columns[h * head * padded + low..], padded);
+            let size = Size { m: rows, n: padded - low, k: head };
+            gemm(simd, size, Lhs::rows(&scratch.query[h * head..], d), keys, &mut weights[low..], padded, Store);
+            for (step, row) in scratch.steps.iter().zip(weights.chunks_exact_mut(padded)) {
+                let row = &mut row[low..];
+                bar(simd, step, &scratch.positions[step.trajectory * padded + low..], row);
+                let max = maximum(simd, row);
+                let inverse = 1.0 / exponentials(simd, row, max);
+                scale(simd, inverse, row);
+            }
+            let values = Rhs::rows::<S>(&table.rows[low * wide + d + h * head..], wide);
+            let size = Size { m: rows, n: head, k: table.nodes - low };
+            let weights = Lhs::rows(&weights[low..], padded);
+            gemm(simd, size, weights, values, &mut scratch.glimpse[h * head..], d, Store);
+        }
+    }
+
+    /// Log-probabilities, and where gradients are wanted that of the raw logits in their place.
+    #[inline(always)]
+    fn pointers<S: Simd>(&self, simd: S, scratch: &mut Scratch, low: usize, totals: &mut [f64]) {
+        let (table, d, padded) = (self.table, self.table.folded.width, self.table.padded);
+        let clip = table.folded.clip;
+        let keys = Rhs::rows::<S>(&table.columns[2 * d * padded + low..], padded);
+        let size = Size { m: scratch.steps.len(), n: padded - low, k: d };
+        gemm(simd, size, Lhs::rows(&scratch.glimpse, d), keys, &mut scratch.logits[low..], padded, Store);
+        for (step, row) in scratch.steps.iter().zip(scratch.logits.chunks_exact_mut(padded)) {
+            let row = &mut row[low..];
+            bar(simd, step, &scratch.positions[step.trajectory * padded + low..], row);
+            let lse = logits(simd, clip, row);
+            let chosen = step.chosen - low;
+            totals[step.trajectory] += f64::from(row[chosen] - lse);
+            if let Some(coefficient) = self.coefficient {
+                let coefficient = coefficient[step.trajectory];
+                let slope = slope(clip, row[chosen]);
+                raw_gradients(simd, clip, coefficient, lse, row);
+                row[chosen] += coefficient * slope;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn back_to_glimpses<S: Simd>(&self, simd: S, scratch: &mut Scratch, low: usize, into: &mut Cotangents<'_>) {
+        let (table, d, padded) = (self.table, self.table.folded.width, self.table.padded);
+        let (rows, wide, open) = (scratch.steps.len(), super::weights::TABLES * d, table.nodes - low);
+        let grads = &scratch.logits[low..];
+        let keys = Rhs::rows::<S>(&table.rows[low * wide + 2 * d..], wide);
+        let size = Size { m: rows, n: d, k: open };
+        gemm(simd, size, Lhs::rows(grads, padded), keys, &mut scratch.glimpse_grad, d, Store);
+        let glimpses = Rhs::rows::<S>(&scratch.glimpse, d);
+        let size = Size { m: open, n: d, k: rows };
+        let to = &mut into.rows[low * wide + 2 * d..];
+        gemm(simd, size, Lhs::transposed(grads, padded), glimpses, to, wide, Accumulate);
+    }
+
+    #[inline(always)]
+    fn back_to_queries<S: Simd>(&self, simd: S, scratch: &mut Scratch, low: usize, into: &mut Cotangents<'_>) {
+        let (table, d, padded) = (self.table, self.table.folded.width, self.table.padded);
+        let (heads, rows) = (table.folded.heads, scratch.steps.len());
+        let (head, wide, open) = (d / heads, super::weights::TABLES * d, table.nodes - low);
+        for h in 0..heads {
+            let weights = &scratch.weights[h * scratch.block * padded..][..rows * padded];
+            let deltas = &mut scratch.logits[..rows * padded];
+            let values = Rhs::rows::<S>(&table.columns[(d + h * head) * padded + low..], padded);
+            let size = Size { m: rows, n: padded - low, k: head };
+            let grads = &scratch.glimpse_grad[h * head..];
+            gemm(simd, size, Lhs::rows(grads, d), values, &mut deltas[low..], padded, Store);
+            let to = &mut into.rows[low * wide + d + h * head..];
+            let size = Size { m: open, n: head, k: rows };
+            let left = Lhs::transposed(&weights[low..], padded);
+            gemm(simd, size, left, Rhs::rows::<S>(grads, d), to, wide, Accumulate);
+            for (weights, deltas) in weights.chunks_exact(padded).zip(deltas.chunks_exact_mut(padded)) {
+                softmax_gradients(simd, &weights[low..], &mut deltas[low..]);
+            }
+            let queries = Rhs::rows::<S>(&scratch.query[h * head..], d);
+            let to = &mut into.rows[low * wide + h * head..];
+            gemm(simd, size, Lhs::transposed(&deltas[low..], padded), queries, to, wide, Accumulate);
+            let keys = Rhs::rows::<S>(&table.rows[low * wide + h * head..], wide);
+            let size = Size { m: rows, n: head, k: open };
+            let to = &mut scratch.query_grad[h * head..];
+            gemm(simd, size, Lhs::rows(&deltas[low..], padded), keys, to, d, Store);
+        }
+    }
+
+    #[inline(always)]
+    fn back_to_contexts<S: Simd>(&self, simd: S, scratch: &Scratch, into: &mut Cotangents<'_>) {
+        let d = self.table.folded.width;
+        for (step, grad) in scratch.steps.iter().zip(scratch.query_grad.chunks_exact(d)) {
+            add_assign(simd, grad, into.fixed);
+            match step.last {
+                Some(last) => {
+                    add_assign(simd, grad, &mut into.first[step.trajectory * d..][..d]);
+                    add_assign(simd, grad, &mut into.rows[(last * super::weights::TABLES + 3) * d..][..d]);
+                }
+                None => add_assign(simd, grad, into.start),
+            }
+        }
+    }
+}
+
+/// Bars the nodes visited before the step, and the padding.
+#[inline(always)]
+fn bar<S: Simd>(simd: S, step: &Step, positions: &[f32], row: &mut [f32]) {
+    let (now, barred) = (simd.splat_f32s(step.step as f32), simd.splat_f32s(f32::NEG_INFINITY));
+    for (score, position) in split_mut::<S>(row).0.iter_mut().zip(split::<S>(positions).0) {
+        *score = simd.select_f32s(simd.less_than_or_equal_f32s(now, *position), *score, barred);
+    }
+}
+
+/// Derivative of `clip · tanh` where its value is `u`.
+fn slope(clip: f32, u: f32) -> f32 {
+    if clip > 0.0 { clip * (1.0 - (u / clip) * (u / clip)) } else { 1.0 }
+}
+
+/// `−coefficient · p · slope` in place of the logits: the gradient of the raw products, but for
+/// what the chosen node gets in addition.
+#[inline(always)]
+fn raw_gradients<S: Simd>(simd: S, clip: f32, coefficient: f32, lse: f32, row: &mut [f32]) {
+    let (barred, zero, one) = (simd.splat_f32s(BARRED), simd.splat_f32s(0.0), simd.splat_f32s(1.0));
+    let (unclip, factor) = if clip > 0.0 { (1.0 / clip, -coefficient * clip) } else { (0.0, -coefficient) };
+    let (lse, unclip, factor) = (simd.splat_f32s(lse), simd.splat_f32s(unclip), simd.splat_f32s(factor));
+    for u in split_mut::<S>(row).0 {
+        let open = simd.less_than_f32s(barred, *u);
+        let p = exp(simd, simd.sub_f32s(*u, lse));
+        let t = simd.mul_f32s(*u, unclip);
+        let moved = simd.mul_f32s(simd.mul_f32s(factor, p), simd.sub_f32s(one, simd.mul_f32s(t, t)));
+        *u = simd.select_f32s(open, moved, zero);
+    }
+}
+
+/// `deltas` from the gradient of the weights to that of the scores.
+#[inline(always)]
+fn softmax_gradients<S: Simd>(simd: S, weights: &[f32], deltas: &mut [f32]) {
+    let (weights, deltas) = (split::<S>(weights).0, split_mut::<S>(deltas).0);
+    let mut sum = simd.splat_f32s(0.0);
+    for (weight, delta) in weights.iter().zip(deltas.iter()) {
+        sum = simd.mul_add_f32s(*weight, *delta, sum);
+    }
+    let mean = simd.splat_f32s(simd.reduce_sum_f32s(sum));
+    for (weight, delta) in weights.iter().zip(deltas) {
+        *delta = simd.mul_f32s(*weight, simd.sub_f32s(*delta, mean));
+    }
+}

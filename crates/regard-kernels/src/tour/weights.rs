@@ -1,0 +1,112 @@
+//! The decoder's weights folded for one pass, and their gradients unfolded.
+
+use super::{Gradients, block::Sums};
+use crate::gemm::{Lhs, Panels, Rhs, Size, Store, gemm};
+use crate::rollout::{Decoder, folded_logit_keys};
+use crate::simd;
+use pulp::{Simd, WithSimd};
+
+/// Tables of a node, side by side: glimpse keys (scaled), glimpse values, logit keys (output
+/// projection and scale folded in), share of the query as last node.
+pub(super) const TABLES: usize = 4;
+
+/// Weights packed for a pass, forward and backward.
+pub(super) struct Folded {
+    pub(super) width: usize,
+    pub(super) heads: usize,
+    pub(super) clip: f32,
+    /// `[width, TABLES·width]`.
+    pub(super) tables: Panels,
+    /// Its transpose.
+    pub(super) tables_back: Panels,
+    pub(super) fixed: Panels,
+    pub(super) fixed_back: Panels,
+    /// Share of the query as first node, `[width, width]`.
+    pub(super) first: Panels,
+    pub(super) first_back: Panels,
+    /// Query share of the placeholder.
+    pub(super) start: Vec<f32>,
+}
+
+fn head_scale(decoder: &Decoder<'_>) -> f32 {
+    1.0 / ((decoder.width / decoder.heads) as f32).sqrt()
+}
+
+impl Folded {
+    pub(super) fn new(decoder: &Decoder<'_>) -> Self {
+        let d = decoder.width;
+        let (logit, scale) = (folded_logit_keys(decoder), head_scale(decoder));
+        let (first, last) = decoder.step.split_at(d * d);
+        let mut tables = vec![0.0; d * TABLES * d];
+        for (p, row) in tables.chunks_exact_mut(TABLES * d).enumerate() {
+            let at = p * d..(p + 1) * d;
+            row[..d].iter_mut().zip(&decoder.glimpse_key[at.clone()]).for_each(|(x, w)| *x = w * scale);
+            row[d..2 * d].copy_from_slice(&decoder.glimpse_value[at.clone()]);
+            row[2 * d..3 * d].copy_from_slice(&logit[at.clone()]);
+            row[3 * d..].copy_from_slice(&last[at]);
+        }
+        let mut start = vec![0.0; d];
+        for (x, row) in decoder.placeholder.unwrap_or(&[]).iter().zip(decoder.step.chunks_exact(d)) {
+            start.iter_mut().zip(row).for_each(|(sum, w)| *sum += x * w);
+        }
+        Self {
+            width: d,
+            heads: decoder.heads,
+            clip: decoder.clip,
+            tables: Panels::of(&tables, d, TABLES * d),
+            tables_back: Panels::of_transposed(&tables, TABLES * d, d),
+            fixed: Panels::of(decoder.fixed, d, d),
+            fixed_back: Panels::of_transposed(decoder.fixed, d, d),
+            first: Panels::of(first, d, d),
+            first_back: Panels::of_transposed(first, d, d),
+            start,
+        }
+    }
+}
+
+/// Gradients of the decoder's own weights from those of the folded ones.
+pub(super) fn unfold(decoder: &Decoder<'_>, embeddings: Vec<f32>, sums: Sums) -> Gradients {
+    let d = decoder.width;
+    let (scale, root) = (head_scale(decoder), 1.0 / (d as f32).sqrt());
+    let mut nodes = vec![0.0; d * 3 * d];
+    let mut step = sums.first.to_vec();
+    let mut folded = Vec::with_capacity(d * d);
+    for (row, nodes) in sums.tables.chunks_exact(TABLES * d).zip(nodes.chunks_exact_mut(3 * d)) {
+        nodes[..d].iter_mut().zip(row).for_each(|(x, g)| *x = g * scale);
+        nodes[d..2 * d].copy_from_slice(&row[d..2 * d]);
+        folded.extend(row[2 * d..3 * d].iter().map(|g| g * root));
+        step.extend_from_slice(&row[3 * d..]);
+    }
+    // folded = root · logit_key · outᵀ
+    let (mut logit, mut out) = (vec![0.0; d * d], vec![0.0; d * d]);
+    simd::run(Product { d, a: Lhs::rows(&folded, d), b: decoder.out, c: &mut logit });
+    simd::run(Product { d, a: Lhs::transposed(&folded, d), b: decoder.logit_key, c: &mut out });
+    for (nodes, logit) in nodes.chunks_exact_mut(3 * d).zip(logit.chunks_exact(d)) {
+        nodes[2 * d..].copy_from_slice(logit);
+    }
+    // start = placeholder · step
+    let mut placeholder = vec![0.0; 2 * d];
+    for (i, (gradient, row)) in placeholder.iter_mut().zip(decoder.step.chunks_exact(d)).enumerate() {
+        *gradient = row.iter().zip(sums.start.iter()).map(|(w, g)| w * g).sum();
+        let x = decoder.placeholder.map_or(0.0, |placeholder| placeholder[i]);
+        step[i * d..][..d].iter_mut().zip(sums.start.iter()).for_each(|(sum, g)| *sum += x * g);
+    }
+    Gradients { embeddings, nodes, fixed: sums.fixed.to_vec(), step, out, placeholder }
+}
+
+struct Product<'a> {
+    d: usize,
+    a: Lhs<'a>,
+    b: &'a [f32],
+    c: &'a mut [f32],
+}
+
+impl WithSimd for Product<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let d = self.d;
+        gemm(simd, Size { m: d, n: d, k: d }, self.a, Rhs::rows::<S>(self.b, d), self.c, d, Store);
+    }
+}
