@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Collects the accuracy part of RESULTS.md: what `regard eval --json` and `regard solve --json` say.
+"""Collects the accuracy part of RESULTS.md: what `regard eval --json` and `regard solve --json` say, and training runs.
 
     python bench/collect.py eval  --regard BIN --model DIR --set tsp20 [--limit N] [-- more arguments of regard eval]
     python bench/collect.py solve --regard BIN [--model DIR] FILE... [-- more arguments of regard solve]
+    python bench/collect.py train DIR [--name NAME] [--commit C] [--machine M] [--threads N]
 
-Each call writes one JSON file to results/ (`--out`): `eval-<model>-<set>-<decode>.json` or `solve-<collection>.json`.
+Each call writes one JSON file to results/ (`--out`): `eval-<model>-<set>-<decode>.json`, `solve-<collection>.json` or
+`train-<name>.json`. A training run is read from its folder (`training_run.py`), together with the evaluations of its
+model that results/ already has.
 Instances and imported models stay where they are; only names and numbers are saved.
 """
 
@@ -18,6 +21,7 @@ import sys
 from pathlib import Path
 
 import records
+import training_run
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULT_FIELDS = ("instance", "n", "cost", "best_known", "gap", "metric", "unit", "checked", "seconds")
@@ -29,8 +33,10 @@ def main():
     record = {"format": 1, "kind": options.verb, "date": datetime.date.today().isoformat(), "arguments": extra}
     if options.verb == "eval":
         name = evaluate(options, extra, record)
-    else:
+    elif options.verb == "solve":
         name = solve(options, extra, record)
+    else:
+        name = train(options, record)
     records.save(options.out / f"{slug(name)}.json", record)
 
 
@@ -41,11 +47,12 @@ def split(words):
 
 
 def arguments(words):
-    shared = argparse.ArgumentParser(add_help=False)
+    out = argparse.ArgumentParser(add_help=False)
+    out.add_argument("--out", type=Path, default=ROOT / "results")
+    shared = argparse.ArgumentParser(add_help=False, parents=[out])
     default = os.environ.get("REGARD", str(ROOT / "target/release/regard"))
     shared.add_argument("--regard", default=default, help="the binary")
     shared.add_argument("--model", help="model folder")
-    shared.add_argument("--out", type=Path, default=ROOT / "results")
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     verbs = parser.add_subparsers(dest="verb", required=True)
     eval_ = verbs.add_parser("eval", parents=[shared])
@@ -55,6 +62,12 @@ def arguments(words):
     solve_.add_argument("--collection", default="TSPLIB", help="name of the collection")
     solve_.add_argument("--most", type=int, help="leave out files whose name ends in a larger number of nodes")
     solve_.add_argument("files", nargs="+")
+    train_ = verbs.add_parser("train", parents=[out])
+    train_.add_argument("folder", type=Path, help="the run: manifest.json, metrics.jsonl, timings.jsonl")
+    train_.add_argument("--name", help="of the record; else the folder's")
+    train_.add_argument("--commit", help="else the manifest's")
+    train_.add_argument("--machine", help="else the manifest's")
+    train_.add_argument("--threads", type=int, help="else the manifest's")
     return parser.parse_args(words)
 
 
@@ -82,6 +95,18 @@ def solve(options, extra, record):
         print(f"{output['instance']}: {output['cost']} gap {output.get('gap')}", file=sys.stderr)
     record |= {"collection": options.collection, "instances": results}
     return f"solve-{options.collection}"
+
+
+def train(options, record):
+    """Reads a training run and the evaluations of its model; gives the name of the record."""
+    name = options.name or options.folder.resolve().name
+    given = {key: getattr(options, key) for key in ("commit", "machine", "threads")}
+    names = {name, options.folder.resolve().name}
+    evaluated = [found for _, found in records.read(options.out, "eval") if found["result"].get("model") in names]
+    del record["arguments"]
+    record |= {"name": name, **training_run.read(options.folder, given)}
+    record["evals"] = training_run.evals(evaluated)
+    return f"train-{name}"
 
 
 def run(command):

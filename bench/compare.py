@@ -6,13 +6,17 @@
 All workers are started first and asked in turn, many short rounds, so that a change of the machine's speed meets all of
 them alike; a worker that is not asked is stopped by a signal. Every cell is warmed up until the heap is warm. Times are
 medians over all rounds, with quartiles. PyTorch is measured in two styles of writing, and the faster one counts.
+Training cells are measured without the workers that are limited to AVX2; with `reinforce` comes PyTorch's teacher-forced
+form. At the end the memory of one REINFORCE step is measured, each in a process of its own.
 
 Nothing else should run meanwhile: the share of processor time that others took is measured, printed and saved.
-The result is a table here and a JSON file in bench/results/, from which RESULTS.md is generated.
+The result is tables here, or with --json one object with the ratios, and a JSON file in bench/results/, from which
+RESULTS.md is generated.
 """
 
 import argparse
 import datetime
+import functools
 import json
 import os
 import re
@@ -22,10 +26,15 @@ import sys
 import tempfile
 from pathlib import Path
 
+import records
 import speed
+import tables
 import workers
 
 NAMES = ["regard", "regard-avx2", "torch", "torch-forced", "torch-avx2"]
+CELLS = [*speed.INFERENCE, *speed.TRAINING]
+# A cell in which an iteration takes longer, in milliseconds, is measured in fewer rounds.
+SLOW_MS, SLOW_ROUNDS = 2000.0, 3
 
 
 def main():
@@ -41,6 +50,7 @@ def main():
         "foreign_load": 0.0,
         "peak": {},
         "cells": [],
+        "memory": [],
     }
     with tempfile.TemporaryDirectory() as folder:
         started = workers.start(options.workers, options.python, options.threads, folder)
@@ -52,9 +62,11 @@ def main():
         finally:
             for worker in started.values():
                 worker.close()
-    report(run)
+        if "reinforce" in options.cells and options.memory:
+            run["memory"].append(memory(started, options.memory))
+    report(run, options.json)
     if not options.dry_run:
-        print(f"written {save(run, options.out)}")
+        records.save(options.out / file_name(run, options.cells), run)
 
 
 def arguments():
@@ -62,19 +74,22 @@ def arguments():
     words = lambda text: text.split(",")
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--python", default=os.environ.get("BENCH_PYTHON", sys.executable), help="Python with torch")
-    parser.add_argument("--cells", type=words, default=["encoder", "rollout"])
+    parser.add_argument("--cells", type=words, default=CELLS, help=f"some of {','.join(CELLS)}")
     parser.add_argument("--sizes", type=numbers, default=[20, 50, 100])
     parser.add_argument("--workers", type=words, default=NAMES, help=f"some of {','.join(NAMES)}")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.4, help="of one worker in one round")
     parser.add_argument("--warm", type=float, default=2.0, help="seconds of warm-up of each worker and style")
+    parser.add_argument("--memory", type=int, default=100, help="nodes of the step for memory; 0 leaves it out")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--out", type=Path, default=workers.BENCH / "results")
     parser.add_argument("--dry-run", action="store_true", help="print only")
+    parser.add_argument("--json", action="store_true", help="print the ratios as one JSON object")
     options = parser.parse_args()
-    unknown = set(options.workers) - set(NAMES)
-    if unknown:
-        parser.error(f"unknown workers {sorted(unknown)}, expected some of {NAMES}")
+    for what, given, known in (("workers", options.workers, NAMES), ("cells", options.cells, CELLS)):
+        unknown = sorted(set(given) - set(known))
+        if unknown:
+            parser.error(f"unknown {what} {unknown}, expected some of {known}")
     return options
 
 
@@ -99,7 +114,7 @@ def peaks(started, options, run):
     for simd in ("avx512", "avx2"):
         for threads in sorted({1, options.threads}):
             try:
-                answer = started["regard"].ask(cell="peak", simd=simd, threads=threads, seconds=1.0)
+                answer = started["regard"].ask(1.0, cell="peak", simd=simd, threads=threads)
             except RuntimeError as missing:
                 print(missing, file=sys.stderr)
                 continue
@@ -109,29 +124,50 @@ def peaks(started, options, run):
 
 def times(started, options, cell, n):
     """Median and quartiles of each worker in one cell, the better style of those that have two."""
-    samples = {}
-    for worker, style in list(variants(started)):
+    samples, rounds = {}, options.rounds
+    for name, ask in variants(started, cell, n):
         try:
-            worker.ask(cell=cell, n=n, style=style or "", seconds=options.warm)
-            samples[worker.name, style] = []
+            warm = ask(options.warm)["ms"]
         except RuntimeError as missing:
             print(f"  left out: {missing}", file=sys.stderr)
-    for _ in range(options.rounds):
-        for worker, style in variants(started):
-            if (worker.name, style) in samples:
-                answer = worker.ask(cell=cell, n=n, style=style or "", seconds=options.seconds)
-                samples[worker.name, style].extend(answer["ms"])
+            continue
+        samples[name] = (ask, [])
+        rounds = min(rounds, SLOW_ROUNDS) if statistics.median(warm) > SLOW_MS else rounds
+    for _ in range(rounds):
+        for ask, values in samples.values():
+            values.extend(ask(options.seconds)["ms"])
     best = {}
-    for (name, style), values in samples.items():
+    for (name, style), (_, values) in samples.items():
         found = summary(values) | ({"style": style} if style else {})
         if name not in best or found["median"] < best[name]["median"]:
             best[name] = found
     return best
 
 
-def variants(started):
-    """Every worker with each of its styles."""
-    return ((worker, style) for worker in started.values() for style in worker.styles)
+def variants(started, cell, n):
+    """What is measured in a cell: `((name, style), ask)`, where `ask` takes seconds."""
+    for worker in started.values():
+        if cell in speed.TRAINING and worker.name.endswith("-avx2"):
+            continue
+        forms = [("", cell)]
+        if cell == "reinforce" and worker.name in speed.RIVALS:
+            forms.append((speed.TEACHER, "reinforce-forced"))
+        for ending, asked in forms:
+            for style in worker.styles:
+                ask = functools.partial(worker.ask, cell=asked, n=n, style=style or "")
+                yield (worker.name + ending, style), ask
+
+
+def memory(started, n):
+    """Resident sizes around one REINFORCE step of both sides; None for one that could not be measured."""
+    found = {"cell": "reinforce", "n": n}
+    for name in ("regard", "torch"):
+        try:
+            found[name] = started[name].memory(n) if name in started else None
+        except RuntimeError as missing:
+            print(f"left out: {missing}", file=sys.stderr)
+            found[name] = None
+    return found
 
 
 def summary(values):
@@ -171,26 +207,28 @@ def commit():
     return head.stdout.strip() + ("+" if git("status", "--porcelain").stdout.strip() else "")
 
 
-def report(run):
-    """Prints the tables."""
-    print(f"{run['machine']['cpu']}, {run['threads']} threads, batch {run['batch']}")
-    for simd, values in run["peak"].items():
-        print(f"peak {simd}: " + ", ".join(f"{count} threads {rate} GFLOP/s" for count, rate in values.items()))
-    print(speed.markdown(*speed.main_table(run)))
-    print(speed.markdown(*speed.rate_table(run)))
+def report(run, as_json):
+    """Prints the tables, or the ratios as JSON."""
+    if as_json:
+        print(json.dumps(speed.ratios(run)))
+    else:
+        print(f"{run['machine']['cpu']}, {run['threads']} threads, batch {run['batch']}")
+        for simd, values in run["peak"].items():
+            print(f"peak {simd}: " + ", ".join(f"{count} threads {rate} GFLOP/s" for count, rate in values.items()))
+        for table in (tables.main_table, tables.rate_table, tables.training_table, tables.memory_table):
+            head, rows = table(run)
+            if rows:
+                print(tables.markdown(head, rows))
     if run["foreign_load"] > 0.05:
-        print(f"warning: other processes took {run['foreign_load']:.0%} of the processor time; measure again alone")
+        share = f"{run['foreign_load']:.0%}"
+        print(f"warning: other processes took {share} of the processor time; measure again alone", file=sys.stderr)
 
 
-def save(run, folder):
-    """Writes `<date>-<cpu>.json` through a temporary name."""
+def file_name(run, cells):
+    """`<date>-<cpu>.json`, with the names of the cells when they are not all."""
     cpu = re.sub(r"[^a-z0-9]+", "-", run["machine"]["cpu"].lower()).strip("-")
-    path = folder / f"{run['date']}-{cpu}-{run['machine']['family']}-{run['machine']['model']}.json"
-    folder.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".json.partial")
-    partial.write_text(json.dumps(run, indent=1) + "\n")
-    partial.replace(path)
-    return path
+    some = "" if set(cells) == set(CELLS) else "-" + "-".join(cells)
+    return f"{run['date']}-{cpu}-{run['machine']['family']}-{run['machine']['model']}{some}.json"
 
 
 if __name__ == "__main__":

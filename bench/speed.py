@@ -1,9 +1,14 @@
-"""What the numbers of a speed comparison mean: operations, targets, and the table made of them.
+"""What the numbers of a comparison with PyTorch mean: operations, targets, ratios.
 
-`compare.py` prints the table, `results.py` writes it to RESULTS.md; both read the same JSON.
+`tables.py` makes text of them; `compare.py --json` prints them.
 """
 
 WIDTH, LAYERS, HIDDEN = 128, 3, 512
+INFERENCE = ("encoder", "rollout")
+TRAINING = ("train-encoder", "reinforce")
+# PyTorch as installed, and with its AVX-512 path forced; with the ending, its teacher-forced REINFORCE step.
+RIVALS = ("torch", "torch-forced")
+TEACHER = "-teacher"
 
 # Ratios to be reached against PyTorch: as installed, and with its AVX-512 path forced.
 TARGETS = {
@@ -13,11 +18,19 @@ TARGETS = {
     ("rollout", 20): (3.8, 2.4),
     ("rollout", 50): (4.2, 2.6),
     ("rollout", 100): (4.5, 2.8),
+    ("train-encoder", 20): (3.2, 1.7),
+    ("train-encoder", 50): (3.6, 2.1),
+    ("train-encoder", 100): (3.5, 2.2),
+    ("reinforce", 20): (3.5, 2.3),
+    ("reinforce", 50): (5.0, 3.0),
+    ("reinforce", 100): (6.0, 4.4),
 }
-# Share of the measured peak that the encoder has to reach, by number of nodes.
-PEAK_TARGETS = {50: 0.80}
+# Share of the measured peak that has to be reached.
+PEAK_TARGETS = {("encoder", 50): 0.80, ("reinforce", 50): 0.60}
 # Without AVX-512, against PyTorch without AVX-512, encoder.
 AVX2_TARGET = 1.5
+# Memory of a training step, as a share of PyTorch's; at most.
+MEMORY_TARGET = 1 / 3
 
 
 def gflop(cell, n, batch):
@@ -29,12 +42,29 @@ def gflop(cell, n, batch):
     Rollout: the encoder; for each node the tables of the decoder, which are keys, values, logit keys, their product
     with the output projection, and the two context projections, 6·2·d²; and n steps of scores, values and logits,
     3·2·n·d in all. This is the least work we know how to do it with; PyTorch's step by step form does more.
+
+    Train-encoder: three times the encoder, forward and the two products of each product's gradient. What is computed
+    again in the backward pass is not counted, nor is the optimiser.
+
+    Reinforce: the rollout of the baseline; three times the encoder; the sampled tours, which are tables and steps as in
+    a rollout; and their likelihood in one pass with its gradient, three times the tables and the triangular half of
+    scores, values and logits.
     """
     d, f = WIDTH, HIDDEN
-    node = 2 * 2 * d + LAYERS * (4 * 2 * d * d + 2 * 2 * n * d + 2 * 2 * d * f)
-    if cell == "rollout":
-        node += 6 * 2 * d * d + 3 * 2 * n * d
+    encoder = 2 * 2 * d + LAYERS * (4 * 2 * d * d + 2 * 2 * n * d + 2 * 2 * d * f)
+    tables, steps = 6 * 2 * d * d, 3 * 2 * n * d
+    node = {
+        "encoder": encoder,
+        "rollout": encoder + tables + steps,
+        "train-encoder": 3 * encoder,
+        "reinforce": (encoder + tables + steps) + 3 * encoder + (tables + steps) + 3 * (tables + steps / 2),
+    }[cell]
     return batch * n * node / 1e9
+
+
+def cells(run, names):
+    """The measured cells of some names."""
+    return [cell for cell in run["cells"] if cell["cell"] in names]
 
 
 def peak(run, simd=None):
@@ -69,79 +99,47 @@ def share(run, cell, ours="regard", simd=None):
     return rate, rate / limit if limit else None
 
 
-def verdict(value, target):
-    """`3.12x` with its target: `3.12x of 3.0x, reached`."""
-    if value is None:
-        return "-"
-    if target is None:
-        return f"{value:.2f}x"
-    return f"{value:.2f}x of {target:.1f}x, {'reached' if value >= target else 'missed'}"
+def step_mib(found):
+    """What a training step takes above what the process held before it."""
+    return found["peak_mib"] - found["before_mib"]
 
 
-def milliseconds(cell, name):
-    """`27.6 (27.1-28.0)`: median and quartiles."""
-    times = cell["times"].get(name)
-    if times is None:
-        return "-"
-    style = f", {times['style']}" if "style" in times else ""
-    return f"{times['median']:.1f} ({times['low']:.1f}-{times['high']:.1f}{style})"
+def memory_ratio(one):
+    """Memory of our training step as a share of PyTorch's; None when one was not measured."""
+    if one["regard"] is None or one["torch"] is None:
+        return None
+    return step_mib(one["regard"]) / step_mib(one["torch"])
 
 
-def main_table(run):
-    """Our times against both forms of PyTorch."""
-    head = ["cell", "n", "regard, ms", "PyTorch, ms", "ratio", "forced AVX-512, ms", "ratio", "bounds"]
-    rows = []
+def ratios(run):
+    """The numbers that are compared with targets, as one object."""
+    found = []
     for cell in run["cells"]:
         stock, forced = TARGETS.get((cell["cell"], cell["n"]), (None, None))
-        bounds = [bound(run, cell, name) for name in ("torch", "torch-forced")]
-        rows.append([
-            cell["cell"],
-            str(cell["n"]),
-            milliseconds(cell, "regard"),
-            milliseconds(cell, "torch"),
-            verdict(ratio(cell, "torch", "regard"), stock),
-            milliseconds(cell, "torch-forced"),
-            verdict(ratio(cell, "torch-forced", "regard"), forced),
-            " / ".join("-" if value is None else f"{value:.2f}x" for value in bounds),
-        ])
-    return head, rows
-
-
-def rate_table(run):
-    """The encoder's rate against the measured peak, and the comparison without AVX-512."""
-    head = ["cell", "n", "GFLOP", "GFLOP/s", "of peak", "regard AVX2, ms", "PyTorch AVX2, ms", "ratio", "bound"]
-    rows = []
-    for cell in run["cells"]:
         rate, part = share(run, cell)
-        encoder = cell["cell"] == "encoder"
-        target = PEAK_TARGETS.get(cell["n"]) if encoder else None
-        limit = bound(run, cell, "torch-avx2", "avx2")
-        rows.append([
-            cell["cell"],
-            str(cell["n"]),
-            f"{gflop(cell['cell'], cell['n'], run['batch']):.1f}",
-            "-" if rate is None else f"{rate:.0f}",
-            share_verdict(part, target),
-            milliseconds(cell, "regard-avx2"),
-            milliseconds(cell, "torch-avx2"),
-            verdict(ratio(cell, "torch-avx2", "regard-avx2"), AVX2_TARGET if encoder else None),
-            "-" if limit is None else f"{limit:.2f}x",
-        ])
-    return head, rows
+        one = {
+            "cell": cell["cell"],
+            "n": cell["n"],
+            "regard_ms": cell["times"].get("regard", {}).get("median"),
+            "ratio_stock": ratio(cell, "torch", "regard"),
+            "target_stock": stock,
+            "ratio_forced": ratio(cell, "torch-forced", "regard"),
+            "target_forced": forced,
+            "ratio_avx2": ratio(cell, "torch-avx2", "regard-avx2"),
+            "ratio_stock_teacher": ratio(cell, "torch" + TEACHER, "regard"),
+            "ratio_forced_teacher": ratio(cell, "torch-forced" + TEACHER, "regard"),
+            "gflops": rate,
+            "share_of_peak": part,
+            "target_share": PEAK_TARGETS.get((cell["cell"], cell["n"])),
+        }
+        found.append({name: rounded(value) for name, value in one.items()})
+    memory = [
+        {"cell": one["cell"], "n": one["n"], "ratio": rounded(memory_ratio(one)), "target": rounded(MEMORY_TARGET)}
+        for one in run.get("memory", [])
+    ]
+    return {"cells": found, "memory": memory, "peak": run["peak"], "foreign_load": run["foreign_load"]}
 
 
-def share_verdict(part, target):
-    """`84 % of 80 %, reached`."""
-    if part is None:
-        return "-"
-    if target is None:
-        return f"{part:.0%}"
-    return f"{part:.0%} of {target:.0%}, {'reached' if part >= target else 'missed'}"
-
-
-def markdown(head, rows):
-    """A table as markdown with aligned columns."""
-    table = [head, *rows]
-    widths = [max(len(row[column]) for row in table) for column in range(len(head))]
-    line = lambda row: "| " + " | ".join(text.ljust(width) for text, width in zip(row, widths)) + " |"
-    return "\n".join([line(head), "|" + "|".join("-" * (width + 2) for width in widths) + "|", *map(line, rows)])
+def rounded(value):
+    """A number with three decimals; anything else as it is."""
+    return round(value, 3) if isinstance(value, float) else value

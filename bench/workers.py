@@ -22,24 +22,39 @@ class Worker:
     """A process that answers one line of JSON with one; it does not run while nobody asks it."""
 
     def __init__(self, name, command, threads, environment=None, styles=(None,)):
-        self.name, self.styles = name, styles
-        environment = {**os.environ, "BENCH_THREADS": str(threads), **(environment or {})}
+        self.name, self.command, self.styles = name, command, styles
+        self.environment = {**os.environ, "BENCH_THREADS": str(threads), **(environment or {})}
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=self.environment
         )
         self.hello = self._read()
         self._pause()
 
-    def ask(self, **request):
-        """The answer to a request; an answer that is an error becomes `RuntimeError`."""
+    def ask(self, seconds, **request):
+        """The answer to a request of about `seconds`; an answer that is an error becomes `RuntimeError`."""
         self._resume()
-        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.write(json.dumps({**request, "seconds": seconds}) + "\n")
         self.process.stdin.flush()
         answer = self._read()
         self._pause()
         if "error" in answer:
             raise RuntimeError(f"{self.name}: {answer['error']}")
         return answer
+
+    def memory(self, n):
+        """Resident sizes around one training step in a process of its own, of the style that takes least."""
+        found = []
+        for style in self.styles:
+            command = [*self.command, "--memory", str(n), *(["--style", style] if style else [])]
+            done = subprocess.run(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=self.environment
+            )
+            answer = json.loads((done.stdout.splitlines() or ["{}"])[-1])
+            if done.returncode != 0 or not {"before_mib", "peak_mib"} <= answer.keys():
+                raise RuntimeError(f"{self.name}: no sizes from --memory {n} (exit code {done.returncode})")
+            sizes = {name: answer[name] for name in ("before_mib", "peak_mib")}
+            found.append(sizes | ({"style": style} if style else {}))
+        return min(found, key=lambda sizes: sizes["peak_mib"] - sizes["before_mib"])
 
     def seconds_used(self):
         """Processor time used so far, all threads."""

@@ -1,0 +1,83 @@
+"""What a training run left in its folder, as the fields of a record for RESULTS.md.
+
+* `manifest.json`: `command`, and where it has them `commit`, `machine` and `threads`;
+* `metrics.jsonl`: lines `{"kind": "valid", "step", "epoch", "instances", "cost"}` among others;
+* `timings.jsonl`: lines `{"step", "seconds"}` with the seconds of training until that step.
+
+A step that was written twice, before and after the run was resumed, counts as it was written last.
+"""
+
+import bisect
+import json
+import sys
+
+
+def read(folder, given):
+    """The fields of a record, without its evaluations; what is `given` goes before the manifest."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    metrics = lines(folder / "metrics.jsonl")
+    timings = {line["step"]: line["seconds"] for line in lines(folder / "timings.jsonl")}
+    valid = {line["step"]: line for line in metrics if line.get("kind") == "valid"}
+    curve = [
+        {
+            "epoch": line["epoch"],
+            "instances": line["instances"],
+            "valid_cost": line["cost"],
+            "seconds": seconds_at(timings, step),
+        }
+        for step, line in sorted(valid.items())
+    ]
+    known = {key: manifest.get(key) if value is None else value for key, value in given.items()}
+    return {
+        "command": manifest.get("command"),
+        **known,
+        "seconds": timings[max(timings)] if timings else manifest.get("wall_seconds"),
+        "steps": max([*timings, *(line["step"] for line in metrics if "step" in line)], default=None),
+        "instances": max((line["instances"] for line in metrics if "instances" in line), default=None),
+        "curve": curve,
+    }
+
+
+def evals(records):
+    """Evaluations in the short form of a training record, in the order of their sets."""
+    found = [
+        {
+            "set": record["set"],
+            "decode": decoding(record["result"]),
+            "augment": record["result"].get("augment") or 1,
+            "mean_cost": record["result"]["mean_cost"],
+            "gap": record["result"].get("gap"),
+        }
+        for record in records
+    ]
+    return sorted(found, key=lambda one: (len(one["set"]), one["set"], one["decode"], one["augment"]))
+
+
+def decoding(result):
+    """How tours were made."""
+    return result.get("decode", "greedy") + (" + improve" if result.get("improve") else "")
+
+
+def seconds_at(timings, step):
+    """Seconds until a step: its own line, or that of the last step before it; None when there are no lines at all."""
+    if not timings:
+        return None
+    steps = sorted(timings)
+    at = bisect.bisect_right(steps, step)
+    return timings[steps[at - 1]] if at else 0.0
+
+
+def lines(path):
+    """The objects of a file with one a line; a last line that is cut short is left out."""
+    if not path.exists():
+        print(f"{path} is missing", file=sys.stderr)
+        return []
+    found = []
+    written = path.read_text().splitlines()
+    for number, line in enumerate(written, 1):
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            if number < len(written):
+                sys.exit(f"{path}:{number}: not JSON")
+    return found
