@@ -1,4 +1,6 @@
-//! Statistics of a sample: mean, deviation, standard error, gap to a reference.
+//! Statistics of a sample: mean, deviation, standard error, gap to a reference, paired t-test.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Mean of the values; NaN when there are none.
 #[must_use]
@@ -76,6 +78,40 @@ impl Summary {
             standard_error: standard_error(values),
         }
     }
+}
+
+/// Outcome of [`paired_t_test`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PairedTTest {
+    /// Mean of the differences.
+    pub mean_difference: f64,
+    /// The statistic; negative when the first values are lower.
+    pub t: f64,
+    /// Degrees of freedom, one less than the pairs.
+    pub degrees: f64,
+    /// Probability of a statistic at least as far from 0, were the means equal.
+    pub p_two_sided: f64,
+}
+
+/// Student's t-test for paired samples, of `a - b` against 0.
+///
+/// `None` for fewer than two pairs, and when all differences are the same: there is no spread to
+/// compare with.
+///
+/// # Panics
+/// If the samples differ in length.
+#[must_use]
+pub fn paired_t_test(a: &[f64], b: &[f64]) -> Option<PairedTTest> {
+    assert_eq!(a.len(), b.len(), "pairs");
+    let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
+    let error = standard_error(&differences);
+    if error.is_nan() || error <= 0.0 {
+        return None;
+    }
+    let (mean_difference, degrees) = (mean(&differences), (differences.len() - 1) as f64);
+    let t = mean_difference / error;
+    let distribution = StudentsT::new(0.0, 1.0, degrees).ok()?;
+    Some(PairedTTest { mean_difference, t, degrees, p_two_sided: 2.0 * distribution.cdf(-t.abs()) })
 }
 
 #[cfg(test)]
