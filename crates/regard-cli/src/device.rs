@@ -21,6 +21,12 @@ pub(crate) fn choose(name: &str) -> anyhow::Result<Device> {
     }
 }
 
+/// What a device is called.
+pub(crate) fn name(device: &Device) -> String {
+    let _ = device;
+    "cpu".to_owned()
+}
+
 /// Limits every parallel loop to `threads` threads; `None` leaves one per core.
 pub(crate) fn limit_threads(threads: Option<usize>) -> anyhow::Result<()> {
     if let Some(threads) = threads {

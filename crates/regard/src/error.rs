@@ -77,6 +77,24 @@ pub enum Error {
         reason: String,
     },
 
+    /// A training left the numbers that can be learned from.
+    #[error("step {step}: {reason}")]
+    Diverged {
+        /// Steps done when it was seen.
+        step: u64,
+        /// What was seen.
+        reason: String,
+    },
+
+    /// The saved state of a training cannot be written or used.
+    #[error("{what}: {reason}")]
+    State {
+        /// The part at fault.
+        what: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+
     /// A compute device is missing or failed.
     #[error("device: {0}")]
     Device(String),
@@ -103,6 +121,11 @@ impl Error {
     /// The setting `key` is at fault.
     pub fn config(key: impl Into<String>, reason: impl Into<String>) -> Self {
         Error::Config { key: key.into(), reason: reason.into() }
+    }
+
+    /// The part `what` of a training's saved state is at fault.
+    pub(crate) fn state(what: impl Into<String>, reason: impl fmt::Display) -> Self {
+        Error::State { what: what.into(), reason: reason.to_string() }
     }
 
     /// Names the file in which the error was found, unless the error names one itself.

@@ -8,9 +8,11 @@
 //! Burn modules), both re-exported.
 
 mod error;
+pub mod experiment;
 pub mod explain;
 pub mod routes;
 pub mod store;
+pub mod train;
 
 pub use burn::tensor::Device;
 pub use error::{Error, Result};

@@ -8,14 +8,20 @@ mod eval;
 mod explain;
 mod model;
 mod network;
+mod plot;
 mod solve;
+mod train;
 
 pub(crate) use data::{CheckArgs, DataCommand, Generate, GenerateJob, InstanceFormat, ShowArgs};
 pub(crate) use eval::{EvalArgs, EvalJob, Source};
 pub(crate) use explain::{AttentionArgs, ExplainCommand};
 pub(crate) use model::{ImportCommand, KoolArgs, ModelCommand, ModelShowArgs};
 use network::NetworkArgs;
+pub(crate) use plot::{PlotArgs, PlotJob};
 pub(crate) use solve::{SolveArgs, SolveJob, SolveTask};
+pub(crate) use train::{TrainArgs, TrainJob};
+
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -45,9 +51,9 @@ pub(crate) struct GlobalArgs {
     /// Where tensors live: auto or cpu (cuda and wgpu are named but not built in)
     #[arg(long, global = true, default_value = "auto", value_name = "DEVICE")]
     pub(crate) device: String,
-    /// Seed of everything random
-    #[arg(long, global = true, default_value_t = 1234, value_name = "N")]
-    pub(crate) seed: u64,
+    /// Seed of everything random [default: 1234, or the experiment's]
+    #[arg(long, global = true, value_name = "N")]
+    pub(crate) seed: Option<u64>,
     /// Threads to use [default: one per core]
     #[arg(long, global = true, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
@@ -70,8 +76,12 @@ pub(crate) struct GlobalArgs {
 pub(crate) enum Command {
     /// Find a short tour through the places of a file
     Solve(SolveArgs),
+    /// Train a model
+    Train(TrainArgs),
     /// Measure a model on many instances
     Eval(EvalArgs),
+    /// Draw the learning curves of a training run
+    Plot(PlotArgs),
     /// Show how attention computes, number by number
     #[command(subcommand)]
     Explain(ExplainCommand),
@@ -114,6 +124,25 @@ fn amount(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Reads `500ms`, `2s`, `1.5m` or a plain number of seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let expected = || "expected a time such as 500ms, 2s or 1m".to_owned();
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let number: f64 = number.trim().parse().map_err(|_| expected())?;
+    let seconds = match unit {
+        "ms" => number / 1000.0,
+        "s" | "" => number,
+        "m" | "min" => number * 60.0,
+        "h" => number * 3600.0,
+        _ => return Err(expected()),
+    };
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(time) if !time.is_zero() && seconds <= 7.0 * 24.0 * 3600.0 => Ok(time),
+        _ => Err(expected()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,6 +151,17 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn times_are_read() {
+        assert_eq!(duration("2s"), Ok(Duration::from_secs(2)));
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("3"), Ok(Duration::from_secs(3)));
+        for bad in ["", "s", "-1s", "0s", "2 weeks", "1e300h", "nan"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

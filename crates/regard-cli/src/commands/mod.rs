@@ -6,7 +6,9 @@ mod doctor;
 mod eval;
 mod explain;
 mod model;
+mod plot;
 mod solve;
+mod train;
 
 use crate::args::{Cli, Command, DataCommand, ExplainCommand, ImportCommand, ModelCommand};
 use crate::device;
@@ -21,16 +23,22 @@ pub(crate) enum Outcome {
     No,
 }
 
+/// Seed where none is given; that of the paper's code.
+const SEED: u64 = 1234;
+
 /// Carries out the command.
 pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
     let device = device::choose(&cli.global.device)?;
     device::limit_threads(cli.global.threads)?;
-    let seed = cli.global.seed;
+    let seed = cli.global.seed.unwrap_or(SEED);
     let mut printer = Printer::new(&cli.global);
     let printer = &mut printer;
     match cli.command {
         Command::Solve(args) => solve::run(&args.check(seed)?, &device, printer),
+        Command::Train(args) if args.list => train::list(printer),
+        Command::Train(args) => train::run(args.check(cli.global.seed)?, &device, printer),
         Command::Eval(args) => eval::run(args.check(seed), &device, printer),
+        Command::Plot(args) => plot::run(&args.check()?, printer),
         Command::Explain(ExplainCommand::Attention(args)) => explain::attention(&args, &device, printer),
         Command::Model(ModelCommand::Import(ImportCommand::Kool(args))) => model::import_kool(&args, printer),
         Command::Model(ModelCommand::Show(args)) => model::show(args, printer),

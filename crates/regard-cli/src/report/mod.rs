@@ -1,5 +1,6 @@
 //! Everything that is printed goes through here.
 
+pub(crate) mod curves;
 pub(crate) mod data;
 pub(crate) mod explain;
 pub(crate) mod json;
@@ -9,6 +10,7 @@ pub(crate) mod plain;
 pub(crate) mod plot;
 pub(crate) mod progress;
 mod table;
+pub(crate) mod train;
 
 use std::io::{self, IsTerminal, Write};
 
@@ -46,6 +48,11 @@ impl Printer {
     /// Whether more detail was asked for.
     pub(crate) fn verbose(&self) -> bool {
         self.verbose
+    }
+
+    /// Whether notes are unwanted.
+    pub(crate) fn quiet(&self) -> bool {
+        self.quiet
     }
 
     /// Whether a progress bar may be shown.

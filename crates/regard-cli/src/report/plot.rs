@@ -28,12 +28,12 @@ const MARGIN: f64 = 56.0;
 const HEADING: f64 = 84.0;
 
 const PAPER: &str = "#fbfaf7";
-const INK: Color = Color::Rgb(0x22, 0x2b, 0x33);
-const QUIET: Color = Color::Rgb(0x6b, 0x74, 0x7d);
-const LINE: Color = Color::Rgb(0x2b, 0x6c, 0x8f);
+pub(super) const INK: Color = Color::Rgb(0x22, 0x2b, 0x33);
+pub(super) const QUIET: Color = Color::Rgb(0x6b, 0x74, 0x7d);
+pub(super) const LINE: Color = Color::Rgb(0x2b, 0x6c, 0x8f);
 const NODE: Color = Color::Rgb(0x1d, 0x44, 0x5c);
-const START: Color = Color::Rgb(0xd9, 0x58, 0x2b);
-const WHITE: Color = Color::Rgb(0xff, 0xff, 0xff);
+pub(super) const START: Color = Color::Rgb(0xd9, 0x58, 0x2b);
+pub(super) const WHITE: Color = Color::Rgb(0xff, 0xff, 0xff);
 
 /// A point of the picture.
 type Point = (f64, f64);
@@ -43,11 +43,16 @@ type Point = (f64, f64);
 /// The start is the orange node. Nodes get their ids as labels where there are few of them and a
 /// label has room.
 pub(crate) fn tour(path: &Path, instance: &Tsp, tour: &[usize]) -> anyhow::Result<()> {
+    write(path, || scene(instance, tour))
+}
+
+/// Writes a scene, which is composed only when the ending of `path` is one of a picture.
+pub(super) fn write(path: &Path, scene: impl FnOnce() -> Scene) -> anyhow::Result<()> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let bytes = match ending.to_ascii_lowercase().as_str() {
-        "svg" => SvgBackend::new().render_scene(&scene(instance, tour)).into_bytes(),
+        "svg" => SvgBackend::new().render_scene(&scene()).into_bytes(),
         "png" => PngBackend::new()
-            .render_scene(&scene(instance, tour))
+            .render_scene(&scene())
             .map_err(|reason| anyhow!("{}: cannot draw: {reason}", path.display()))?,
         _ => bail!("{}: a picture is .svg or .png, found `.{ending}`", path.display()),
     };
@@ -57,8 +62,7 @@ pub(crate) fn tour(path: &Path, instance: &Tsp, tour: &[usize]) -> anyhow::Resul
 
 fn scene(instance: &Tsp, tour: &[usize]) -> Scene {
     let frame = Frame::around(instance.places());
-    let mut scene = Scene::new(frame.width, frame.height).with_background(Some(PAPER));
-    scene.font_family = Some("DejaVu Sans, Verdana, Helvetica, Arial, sans-serif".to_owned());
+    let mut scene = sheet(frame.width, frame.height);
     add_heading(&mut scene, instance, tour);
     let points: Vec<Point> = instance.places().iter().map(|&place| frame.point(place)).collect();
     let mut stops: Vec<Point> = tour.iter().map(|&node| points[node]).collect();
@@ -69,6 +73,13 @@ fn scene(instance: &Tsp, tour: &[usize]) -> Scene {
     for label in labels::place(instance.ids(), &points, &stops, style.radius, &frame) {
         add_text(&mut scene, label.at, &label.text, labels::SIZE, label.anchor, false, INK);
     }
+    scene
+}
+
+/// An empty picture of this size.
+pub(super) fn sheet(width: f64, height: f64) -> Scene {
+    let mut scene = Scene::new(width, height).with_background(Some(PAPER));
+    scene.font_family = Some("DejaVu Sans, Verdana, Helvetica, Arial, sans-serif".to_owned());
     scene
 }
 
@@ -138,7 +149,7 @@ fn add_heading(scene: &mut Scene, instance: &Tsp, tour: &[usize]) {
 }
 
 /// At most `room` characters.
-fn shortened(text: &str, room: usize) -> String {
+pub(super) fn shortened(text: &str, room: usize) -> String {
     if text.chars().count() <= room {
         return text.to_owned();
     }
@@ -169,7 +180,15 @@ fn add_circle(scene: &mut Scene, (cx, cy): Point, r: f64, fill: Color, rim: f64)
     scene.add(Primitive::Circle { cx, cy, r, fill, fill_opacity: None, stroke, stroke_width });
 }
 
-fn add_text(scene: &mut Scene, (x, y): Point, content: &str, size: u32, anchor: TextAnchor, bold: bool, color: Color) {
+pub(super) fn add_text(
+    scene: &mut Scene,
+    (x, y): Point,
+    content: &str,
+    size: u32,
+    anchor: TextAnchor,
+    bold: bool,
+    color: Color,
+) {
     let content = content.to_owned();
     scene.add(Primitive::Text { x, y, content, size, anchor, rotate: None, bold, color: Some(color) });
 }

@@ -6,4 +6,5 @@ pub mod improve;
 pub mod model;
 pub mod problem;
 pub mod solve;
+pub mod train;
 pub mod tsp;

@@ -162,7 +162,7 @@ impl AttentionModel {
     }
 }
 
-fn norm_kind(norm: Norm) -> NormKind {
+pub(super) fn norm_kind(norm: Norm) -> NormKind {
     match norm {
         Norm::Batch => NormKind::Batch,
         Norm::Instance => NormKind::Instance,

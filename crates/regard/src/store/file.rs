@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use crate::{Error, Result};
 
 /// Largest weights file that is read: 4 GiB, a thousand times the models of this crate.
-pub(super) const WEIGHTS_LIMIT: u64 = 4 << 30;
+pub(crate) const WEIGHTS_LIMIT: u64 = 4 << 30;
 /// Largest JSON file that is read: 16 MiB.
 pub(super) const JSON_LIMIT: u64 = 16 << 20;
 
 /// The bytes of a regular file of at most `limit` bytes.
-pub(super) fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
+pub(crate) fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let io = |source| Error::io(path, source);
     let refuse = |reason: String| Error::Parse { path: path.to_owned(), line: 0, field: String::new(), reason };
     let metadata = fs::metadata(path).map_err(io)?;
@@ -28,8 +28,8 @@ pub(super) fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The text of a JSON file.
-pub(super) fn read_text(path: &Path) -> Result<String> {
+/// The text of a JSON or TOML file.
+pub(crate) fn read_text(path: &Path) -> Result<String> {
     String::from_utf8(read(path, JSON_LIMIT)?).map_err(|error| Error::Parse {
         path: path.to_owned(),
         line: 0,
@@ -39,7 +39,7 @@ pub(super) fn read_text(path: &Path) -> Result<String> {
 }
 
 /// A JSON error as one of ours, with the line. `text` tells an empty file from a broken one.
-pub(super) fn json_error(path: &Path, text: &str, error: &serde_json::Error) -> Error {
+pub(crate) fn json_error(path: &Path, text: &str, error: &serde_json::Error) -> Error {
     let full = error.to_string();
     let reason = match full.rfind(" at line ") {
         _ if text.trim().is_empty() => "is empty; expected a JSON object".to_owned(),
@@ -50,7 +50,7 @@ pub(super) fn json_error(path: &Path, text: &str, error: &serde_json::Error) -> 
 }
 
 /// A name beside `path` for what is not finished: `name.PROCESS.partial`.
-pub(super) fn partial_name(path: &Path) -> Result<PathBuf> {
+pub(crate) fn partial_name(path: &Path) -> Result<PathBuf> {
     let Some(name) = path.file_name() else {
         let reason = std::io::Error::new(std::io::ErrorKind::InvalidInput, "has no name of its own to write to");
         return Err(Error::io(path, reason));

@@ -9,13 +9,13 @@
 pub mod array;
 mod card;
 pub mod config;
-mod file;
+pub(crate) mod file;
 pub mod import;
 pub mod layout;
 pub mod legacy_torch;
 pub mod manifest;
 pub mod model_dir;
-mod nearest;
+pub(crate) mod nearest;
 pub mod safetensors;
 
 pub use array::{Array, Weights};

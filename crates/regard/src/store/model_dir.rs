@@ -114,9 +114,33 @@ impl ModelDir {
         manifest: &Manifest,
     ) -> Result<Self> {
         let path = path.into();
+        let replaced = replaces(&path)?;
+        Self::put(path, config, weights, manifest, replaced)
+    }
+
+    /// As [`Self::save`], into a folder that may hold other files, which stay.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn save_into(
+        path: &Path,
+        config: &AttentionModelConfig,
+        weights: &Weights,
+        manifest: &Manifest,
+    ) -> Result<Self> {
+        fs::create_dir_all(path).map_err(|error| Error::io(path, error))?;
+        Self::put(path.to_owned(), config, weights, manifest, true)
+    }
+
+    fn put(
+        path: PathBuf,
+        config: &AttentionModelConfig,
+        weights: &Weights,
+        manifest: &Manifest,
+        into_existing: bool,
+    ) -> Result<Self> {
         config.validate()?;
         layout::check(config, weights)?;
-        let replaced = replaces(&path)?;
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(|error| Error::io(parent, error))?;
         }
@@ -124,7 +148,7 @@ impl ModelDir {
         fs::create_dir_all(&staged.0).map_err(|error| Error::io(&staged.0, error))?;
         let saved = Self { path, config: config.clone(), manifest: Some(manifest.clone()) };
         saved.write_to(&staged.0, weights)?;
-        if replaced {
+        if into_existing {
             for name in [WEIGHTS, CONFIG, MANIFEST, CARD] {
                 let target = saved.path.join(name);
                 fs::rename(staged.0.join(name), &target).map_err(|error| Error::io(target, error))?;

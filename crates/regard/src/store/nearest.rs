@@ -2,7 +2,7 @@
 
 /// ` (did you mean `name`?)` for the nearest known name within a third of its letters, else
 /// nothing.
-pub(super) fn suggestion<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn suggestion<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let written = written.to_lowercase();
     let nearest = known
         .into_iter()
@@ -17,7 +17,7 @@ pub(super) fn suggestion<'a>(written: &str, known: impl IntoIterator<Item = &'a 
 }
 
 /// `` `a`, `b`, `c` ``.
-pub(super) fn list<'a>(known: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn list<'a>(known: impl IntoIterator<Item = &'a str>) -> String {
     known.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 

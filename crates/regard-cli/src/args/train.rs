@@ -1,0 +1,110 @@
+//! `regard train`.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use regard::experiment::Experiment;
+
+use crate::failure::Failure;
+
+/// Arguments of `regard train`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+An experiment is a TOML file, or one of those built in (--list). The folder holds the model as it
+stands, experiment.toml with every setting, metrics.jsonl, and checkpoints to go on from. Ctrl-C ends
+a training cleanly.
+
+Examples:
+  regard train routes/tsp20 --out runs/tsp20 --time 2h
+  regard train routes/tsp20 --set train.rate=1e-4 --set data.nodes=30 --out runs/tsp30
+  regard train --out runs/tsp20 --resume")]
+pub(crate) struct TrainArgs {
+    /// Experiment: a file, or the name of one built in; with --resume it may be left out
+    #[arg(value_name = "EXPERIMENT", required_unless_present_any = ["list", "resume"])]
+    experiment: Option<String>,
+    /// Folder of the run [default: runs/NAME]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Overrule a setting of the experiment
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Go on with the run in the folder
+    #[arg(long)]
+    resume: bool,
+    /// End after so many steps in all
+    #[arg(long, value_name = "N", value_parser = super::at_least_one)]
+    steps: Option<usize>,
+    /// End after so much time, for example 10m or 2h
+    #[arg(long, value_name = "TIME", value_parser = super::duration)]
+    time: Option<Duration>,
+    /// List the experiments that are built in
+    #[arg(long, exclusive = true)]
+    pub(crate) list: bool,
+}
+
+/// A checked `regard train`.
+#[derive(Debug)]
+pub(crate) struct TrainJob {
+    /// Name for people.
+    pub(crate) name: String,
+    pub(crate) experiment: Experiment,
+    pub(crate) out: PathBuf,
+    pub(crate) resume: bool,
+    pub(crate) steps: Option<u64>,
+    pub(crate) time: Option<Duration>,
+}
+
+impl TrainArgs {
+    /// Reads the experiment; `seed` is that of the command line, if one was given.
+    pub(crate) fn check(self, seed: Option<u64>) -> anyhow::Result<TrainJob> {
+        let mut sets = self.set;
+        sets.extend(seed.map(|seed| format!("train.seed={seed}")));
+        let out = match (&self.out, &self.experiment) {
+            (Some(out), _) => out.clone(),
+            (None, Some(name)) => Path::new("runs").join(stem(name)),
+            (None, None) => return Err(Failure::new("--resume: which run?").hint("name its folder with --out").into()),
+        };
+        let source = match &self.experiment {
+            Some(name) => name.clone(),
+            None => out.join("experiment.toml").display().to_string(),
+        };
+        Ok(TrainJob {
+            name: self.experiment.unwrap_or_else(|| stem(&out.display().to_string())),
+            experiment: Experiment::load(&source, &sets)?,
+            out,
+            resume: self.resume,
+            steps: self.steps.map(|steps| steps as u64),
+            time: self.time,
+        })
+    }
+}
+
+/// The name of an experiment without folder and ending.
+fn stem(name: &str) -> String {
+    Path::new(name).file_stem().map_or_else(|| "run".to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(experiment: Option<&str>) -> TrainArgs {
+        let (experiment, set) = (experiment.map(str::to_owned), vec!["train.epochs=7".to_owned()]);
+        TrainArgs { experiment, out: None, set, resume: false, steps: Some(3), time: None, list: false }
+    }
+
+    #[test]
+    fn settings_and_seed_of_the_command_line_overrule() {
+        let job = args(Some("routes/tsp20.toml")).check(Some(77)).unwrap();
+        assert_eq!((job.experiment.train.epochs, job.experiment.train.seed, job.steps), (7, 77, Some(3)));
+        assert_eq!(job.out, PathBuf::from("runs/tsp20"));
+        assert_eq!(args(Some("routes/tsp20")).check(None).unwrap().experiment.train.seed, 1234);
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        assert!(args(None).check(None).unwrap_err().to_string().contains("which run"));
+        assert!(args(Some("routes/tsp2O")).check(None).is_err());
+    }
+}

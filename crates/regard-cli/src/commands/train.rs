@@ -1,0 +1,174 @@
+//! `regard train`.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use regard::Device;
+use regard::experiment::{built_in, description};
+use regard::routes::train::{Trained, Training, train};
+use regard::train::{Ended, Event, Limits};
+use serde::Serialize;
+
+use super::Outcome;
+use crate::args::TrainJob;
+use crate::failure::Failure;
+use crate::report::train::{Started, Step, TrainProgress, Valid};
+use crate::report::{Align, Printer, Table, number};
+
+/// Lists the experiments that are built in.
+pub(super) fn list(printer: &mut Printer) -> anyhow::Result<Outcome> {
+    if printer.json() {
+        let all: Vec<_> = built_in()
+            .iter()
+            .map(|(name, text)| serde_json::json!({ "name": name, "what": description(text) }))
+            .collect();
+        printer.object(&all)?;
+    } else {
+        let mut table = Table::new(&[Align::Left, Align::Left]);
+        for (name, text) in built_in() {
+            table.row([(*name).to_owned(), description(text).to_owned()]);
+        }
+        printer.result(&table.render(0, 2))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// The result for programs.
+#[derive(Serialize)]
+struct TrainResult<'a> {
+    out: String,
+    #[serde(flatten)]
+    trained: &'a Trained,
+}
+
+/// Trains.
+pub(super) fn run(job: TrainJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
+    let name = job.name.clone();
+    let training = Training {
+        experiment: job.experiment,
+        out: job.out,
+        resume: job.resume,
+        limits: Limits { steps: job.steps, time: job.time, interrupt: interrupt()? },
+        command: command(),
+    };
+    let mut watch = Watch::new(printer, &name, device.to_owned(), training.experiment.train.batch);
+    let trained = train(&training, device, &mut |event: &Event| watch.see(event))?;
+    drop(watch);
+    let out = training.out.display().to_string();
+    if printer.json() {
+        printer.object(&TrainResult { out, trained: &trained })?;
+    } else {
+        printer.result(&sentence(&trained, &out))?;
+        if trained.ended != Ended::Complete {
+            printer.note(&format!("go on with: regard train --out {out} --resume"));
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+/// True after the first Ctrl-C; the second one ends the process at once.
+fn interrupt() -> anyhow::Result<Arc<AtomicBool>> {
+    let asked = Arc::new(AtomicBool::new(false));
+    let seen = asked.clone();
+    let handler = move || {
+        if seen.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+        // Nobody is left to tell when standard error is closed.
+        let _ = io::Write::write_all(&mut io::stderr(), b"\nstopping after this step; once more to stop at once\n");
+    };
+    ctrlc::set_handler(handler).map_err(|error| Failure::new(format!("Ctrl-C cannot be watched: {error}")))?;
+    Ok(asked)
+}
+
+/// This call, as one would write it.
+fn command() -> String {
+    let words = std::env::args().skip(1).map(|word| {
+        let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=./:,".contains(c));
+        if plain && !word.is_empty() { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    });
+    std::iter::once("regard".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+fn sentence(trained: &Trained, out: &str) -> String {
+    let why = match trained.ended {
+        Ended::Complete => "trained",
+        Ended::Steps => "stopped at the number of steps asked for,",
+        Ended::Time => "time is up",
+        Ended::Interrupted => "stopped",
+    };
+    format!(
+        "{why} after {} steps, {} instances, {}: valid {:.4}; written {out}",
+        number::count(trained.steps as usize),
+        number::count(trained.instances as usize),
+        number::seconds(trained.seconds),
+        trained.valid_cost,
+    )
+}
+
+/// Hands the events of a training to the progress shown.
+struct Watch<'a> {
+    printer: &'a Printer,
+    name: &'a str,
+    device: String,
+    batch: usize,
+    begun: Instant,
+    first_step: u64,
+    progress: Option<TrainProgress>,
+    valid: Option<f64>,
+}
+
+impl<'a> Watch<'a> {
+    fn new(printer: &'a Printer, name: &'a str, device: Device, batch: usize) -> Self {
+        let device = crate::device::name(&device);
+        Self { printer, name, device, batch, begun: Instant::now(), first_step: 0, progress: None, valid: None }
+    }
+
+    fn see(&mut self, event: &Event) {
+        match event {
+            Event::Started { first_step, steps, steps_per_epoch, parameters } => {
+                self.first_step = *first_step;
+                self.begun = Instant::now();
+                self.progress = Some(TrainProgress::new(
+                    self.printer,
+                    &Started {
+                        experiment: self.name,
+                        steps: *steps,
+                        steps_per_epoch: *steps_per_epoch,
+                        first_step: *first_step,
+                        parameters: *parameters,
+                        device: &self.device,
+                        threads: rayon::current_num_threads(),
+                    },
+                ));
+            }
+            Event::Step(step) => {
+                let seconds = self.begun.elapsed().as_secs_f64();
+                let instances = (step.step - self.first_step) as f64 * self.batch as f64;
+                if let Some(progress) = &mut self.progress {
+                    progress.step(&Step {
+                        step: step.step,
+                        epoch: step.epoch,
+                        cost: step.cost,
+                        baseline: step.baseline,
+                        loss: step.loss,
+                        grad_norm: step.gradient_norm,
+                        rate: step.rate,
+                        instances_per_second: instances / seconds.max(1e-9),
+                        seconds,
+                    });
+                }
+            }
+            Event::Valid(valid) => {
+                if let Some(progress) = &mut self.progress {
+                    let (cost, previous) = (valid.cost, self.valid.replace(valid.cost));
+                    let baseline_updated = valid.baseline_updated;
+                    progress.valid(&Valid { epoch: valid.epoch, cost, previous, gap: None, baseline_updated });
+                }
+            }
+            Event::Saved { .. } => {}
+        }
+    }
+}

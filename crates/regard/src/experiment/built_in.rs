@@ -1,0 +1,56 @@
+//! The experiments that come with the crate, and finding one by its name.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::store::file;
+use crate::store::nearest::suggestion;
+use crate::{Error, Result};
+
+macro_rules! experiments {
+    ($($name:literal),+ $(,)?) => {
+        [$(($name, include_str!(concat!("../../../../experiments/", $name)))),+]
+    };
+}
+
+static BUILT_IN: &[(&str, &str)] = &experiments![
+    "routes/tsp20.toml",
+    "routes/tsp20-ten-minutes.toml",
+    "routes/tsp20-kool.toml",
+    "routes/tsp50.toml",
+    "routes/tsp50-kool.toml",
+    "routes/tsp100.toml",
+    "routes/tsp-mixed.toml",
+];
+
+/// Name and text of the experiments that come with the crate, for example `routes/tsp20.toml`.
+pub fn built_in() -> &'static [(&'static str, &'static str)] {
+    BUILT_IN
+}
+
+/// What the comment in the first line of an experiment says, empty where there is none.
+pub fn description(text: &str) -> &str {
+    let first = text.lines().next().unwrap_or_default().trim();
+    if first.starts_with('#') { first.trim_start_matches('#').trim_start() } else { "" }
+}
+
+/// See [`Experiment::find`](super::Experiment::find).
+pub(super) fn find(name_or_path: &str) -> Result<(String, PathBuf)> {
+    let path = Path::new(name_or_path);
+    if path.exists() && !path.is_dir() {
+        return Ok((file::read_text(path)?, path.to_owned()));
+    }
+    let name = bare(name_or_path);
+    if let Some((full, text)) = BUILT_IN.iter().find(|(full, _)| bare(full) == name) {
+        return Ok(((*text).to_owned(), PathBuf::from(full)));
+    }
+    let written = if name.contains('/') { name.to_owned() } else { format!("routes/{name}") };
+    let near = suggestion(&written, BUILT_IN.iter().map(|(full, _)| bare(full)));
+    let reason = format!("is neither a file nor a built-in experiment{near}");
+    Err(Error::io(path, io::Error::new(io::ErrorKind::NotFound, reason))
+        .with_hint("`regard train --list` shows the built-in experiments"))
+}
+
+fn bare(name: &str) -> &str {
+    name.strip_suffix(".toml").unwrap_or(name)
+}

@@ -1,0 +1,115 @@
+//! What a file and the assignments after it say, before defaults are filled in.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use toml::de::{DeTable, DeValue};
+use toml::{Table, Value};
+
+use crate::{Error, Result};
+
+/// Values as they were written, with the places they were written at.
+pub(super) struct Given {
+    /// Sections of keys, as they were written: names may be unknown.
+    pub(super) sections: Table,
+    /// Places of `section` and `section.key`.
+    places: HashMap<String, Place>,
+}
+
+/// Where a value was written.
+#[derive(Clone, Copy)]
+enum Place {
+    /// A line of the file, from 1.
+    Line(usize),
+    /// An assignment.
+    Set,
+}
+
+impl Given {
+    /// Reads the text of a file; `path` is for errors.
+    pub(super) fn parse(text: &str, path: &Path) -> Result<Self> {
+        let fault = |error: toml::de::Error| Error::Parse {
+            path: path.to_owned(),
+            line: error.span().map_or(0, |span| line_of(text, span.start)),
+            field: String::new(),
+            reason: error.message().trim().replace('\n', "; "),
+        };
+        let sections = toml::from_str(text).map_err(fault)?;
+        let mut places = HashMap::new();
+        for (name, section) in DeTable::parse(text).map_err(fault)?.get_ref() {
+            let name_text = name.get_ref();
+            places.insert(name_text.to_string(), Place::Line(line_of(text, name.span().start)));
+            let DeValue::Table(keys) = section.get_ref() else { continue };
+            for key in keys.keys() {
+                let line = line_of(text, key.span().start);
+                places.insert(format!("{name_text}.{}", key.get_ref()), Place::Line(line));
+            }
+        }
+        Ok(Self { sections, places })
+    }
+
+    /// Overrules one value by an assignment `section.key=value`.
+    pub(super) fn set(&mut self, assignment: &str) -> Result<()> {
+        let refuse = |reason: &str| {
+            let reason = format!("{reason}; expected section.key=value, such as train.rate=0.0005");
+            Err(Error::config(format!("--set {assignment}"), reason))
+        };
+        let Some((name, value)) = assignment.split_once('=') else {
+            return refuse("has no `=`");
+        };
+        let (name, value) = (name.trim(), value.trim());
+        let Some((section, key)) = name.split_once('.').filter(|(section, key)| !section.is_empty() && !key.is_empty())
+        else {
+            return refuse("names no section and key");
+        };
+        if value.is_empty() {
+            return refuse("has no value");
+        }
+        self.places.insert(name.to_owned(), Place::Set);
+        self.places.entry(section.to_owned()).or_insert(Place::Set);
+        let section = self.sections.entry(section).or_insert_with(|| Value::Table(Table::new()));
+        match section {
+            Value::Table(keys) => keys.insert(key.to_owned(), value_of(value)),
+            // Not a section: the file is at fault, and is refused for it later.
+            _ => None,
+        };
+        Ok(())
+    }
+
+    /// The value of a key, if one was written.
+    pub(super) fn get(&self, section: &str, key: &str) -> Option<&Value> {
+        self.sections.get(section)?.as_table()?.get(key)
+    }
+
+    /// Every value with its section and key.
+    pub(super) fn values(&self) -> impl Iterator<Item = (&str, &str, &Value)> {
+        self.sections.iter().flat_map(|(section, keys)| {
+            let keys = keys.as_table().into_iter().flatten();
+            keys.map(move |(key, value)| (section.as_str(), key.as_str(), value))
+        })
+    }
+
+    /// Adds to the error of a setting where the setting was written.
+    pub(super) fn locate(&self, error: Error, path: &Path) -> Error {
+        let Error::Config { key, reason } = error else {
+            return error.in_file(path);
+        };
+        match self.places.get(&key) {
+            Some(Place::Line(line)) => Error::config(key, format!("line {line}: {reason}")).in_file(path),
+            Some(Place::Set) => Error::config(key, reason).with_hint("the value was given with `--set`"),
+            None => Error::config(key, reason).in_file(path),
+        }
+    }
+}
+
+/// A TOML value, or the text itself.
+fn value_of(text: &str) -> Value {
+    let read = |table: Table| table.into_iter().next().filter(|(key, _)| key == "value").map(|(_, value)| value);
+    // A line break could begin another key.
+    let value = if text.contains(['\n', '\r']) { None } else { toml::from_str(&format!("value = {text}")).ok() };
+    value.and_then(read).unwrap_or_else(|| Value::String(text.to_owned()))
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    1 + text.bytes().take(offset).filter(|&byte| byte == b'\n').count()
+}

@@ -1,0 +1,240 @@
+use std::fs;
+use std::path::Path;
+
+use super::*;
+use crate::store::Norm;
+
+fn parse(text: &str) -> Result<Experiment> {
+    Experiment::parse(text, Path::new("e.toml"), &[])
+}
+
+fn set(sets: &[&str]) -> Result<Experiment> {
+    let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+    Experiment::parse("", Path::new("e.toml"), &sets)
+}
+
+#[test]
+fn every_built_in_experiment_is_valid_and_says_what_it_is() {
+    for (name, text) in built_in() {
+        let experiment = Experiment::load(name, &[]).unwrap();
+        experiment.validate().unwrap();
+        assert!(!description(text).is_empty(), "{name}");
+        let preset = if name.contains("kool") { "kool-2019" } else { "regard-tsp" };
+        assert_eq!(experiment.train.preset.as_deref(), Some(preset), "{name}");
+        assert_eq!(experiment.model, AttentionModelConfig::preset(preset).unwrap(), "{name}");
+        let nodes: String = name.chars().filter(char::is_ascii_digit).collect();
+        assert_eq!(experiment.data.nodes.high(), nodes.parse().unwrap_or(100), "{name}");
+    }
+}
+
+#[test]
+fn every_file_of_the_folder_is_built_in() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/routes");
+    let files = fs::read_dir(folder).unwrap().count();
+    assert_eq!(files, built_in().iter().filter(|(name, _)| name.starts_with("routes/")).count());
+}
+
+#[test]
+fn nothing_written_is_our_preset() {
+    let experiment = parse("").unwrap();
+    assert_eq!(experiment.train, TrainSettings::regard_tsp());
+    assert_eq!(experiment.model, AttentionModelConfig::regard_tsp());
+    assert_eq!(experiment.eval, EvalSettings::default());
+    assert_eq!(experiment.data.nodes, Sizes::One(20));
+    assert_eq!(experiment.steps_per_epoch(), 1562);
+    assert_eq!(set(&["train.epoch_instances=5"]).unwrap().steps_per_epoch(), 1);
+}
+
+#[test]
+fn the_model_follows_the_preset_of_training_unless_it_has_one() {
+    let kool = parse("[train]\npreset = 'kool-2019'\n[model]\nlayers = 2").unwrap();
+    assert_eq!(kool.train, TrainSettings::kool_2019());
+    assert_eq!(kool.model, AttentionModelConfig { layers: 2, ..AttentionModelConfig::kool_2019() });
+    let both = parse("[train]\npreset = 'kool-2019'\nrate = 1\n[model]\npreset = 'regard-tsp'").unwrap();
+    assert_eq!((both.train.rate, both.model.norm), (1.0, Norm::Instance));
+    let model = parse("[model]\npreset = 'kool-2019'").unwrap();
+    assert_eq!((model.train, model.model), (TrainSettings::regard_tsp(), AttentionModelConfig::kool_2019()));
+}
+
+#[test]
+fn the_number_of_starts_follows_the_baseline() {
+    for (baseline, starts) in [("none", 1), ("exponential", 1), ("critic", 1), ("rollout", 1), ("shared", 0)] {
+        for preset in ["kool-2019", "regard-tsp"] {
+            let sets = [format!("train.preset={preset}"), format!("train.baseline={baseline}")];
+            let train = Experiment::parse("", Path::new("e.toml"), &sets).unwrap().train;
+            assert_eq!((train.baseline.name(), train.starts), (baseline, starts));
+        }
+    }
+    assert_eq!(set(&["train.starts=8", "train.baseline=shared"]).unwrap().train.starts, 8);
+}
+
+#[test]
+fn assignments_overrule_the_file() {
+    let sets = [
+        "train.rate=1e-3".to_owned(),
+        "train.epochs = 7".into(),
+        "train.epochs=8".into(),
+        "data.nodes=[20, 50]".into(),
+        "model.norm=batch".into(),
+        "train.preset='kool-2019'".into(),
+        "eval.decode=sample:16".into(),
+    ];
+    let text = "[train]\nrate = 0.5\nbatch = 3\n";
+    let experiment = Experiment::parse(text, Path::new("e.toml"), &sets).unwrap();
+    let train = TrainSettings { rate: 1e-3, epochs: 8, batch: 3, ..TrainSettings::kool_2019() };
+    assert_eq!(experiment.train, train);
+    assert_eq!(experiment.data.nodes, Sizes::Between([20, 50]));
+    assert_eq!((experiment.data.nodes.low(), experiment.data.nodes.high()), (20, 50));
+    assert_eq!((experiment.model.norm, experiment.eval.decode.as_str()), (Norm::Batch, "sample:16"));
+}
+
+#[test]
+fn a_written_experiment_reads_back() {
+    let odd = set(&[
+        "train.rate=0.1234567891234",
+        "train.seed=9223372036854775807",
+        "model.clip=0.1",
+        "train.baseline=critic",
+        "data.nodes=[3,4]",
+    ]);
+    let built_in = built_in().iter().map(|(_, text)| parse(text));
+    for experiment in built_in.chain([odd]) {
+        let experiment = experiment.unwrap();
+        let text = experiment.to_toml().unwrap();
+        assert_eq!(parse(&text).unwrap(), experiment, "{text}");
+        assert_eq!(toml::from_str::<Experiment>(&text).unwrap(), experiment);
+    }
+    let mut wrong = parse("").unwrap();
+    wrong.train.seed = u64::MAX;
+    assert!(wrong.to_toml().is_err());
+}
+
+#[test]
+fn settings_of_config_json_are_read_if_they_agree() {
+    let agree = "[model]\nkind = 'attention-model'\nformat = 1\nproblem = 'tsp'";
+    assert_eq!(parse(agree).unwrap(), parse("").unwrap());
+    for (line, key) in
+        [("kind = 'x'", "model.kind"), ("format = 2", "model.format"), ("problem = 'op'", "task.problem")]
+    {
+        let error = parse(&format!("[model]\n{line}")).unwrap_err();
+        assert!(error.to_string().contains(&format!("`{key}`")), "{error}");
+    }
+    let error = parse("[task]\nproblem = 'tsp'\n[model]\nproblem = 'op'").unwrap_err();
+    let said = "e.toml: `model.problem`: line 4: is `op`, but `task.problem` is `tsp`; leave one out";
+    assert_eq!(error.to_string(), said);
+}
+
+#[test]
+fn malformed_text_names_the_line() {
+    for (text, line) in [
+        ("[train]\nrate = \n", 2),
+        ("\n\n[train\nrate = 1", 3),
+        ("[train]\r\nrate = 1\r\nrate = 2\r\n", 3),
+        ("[data]\n# ä\nnodes = [20, 100\n[train]\n", 4),
+        ("[train]\nrate = 1\n[eval]\n[train]\n", 4),
+    ] {
+        let error = parse(text).unwrap_err();
+        let Error::Parse { path, line: found, reason, .. } = &error else { panic!("{error:?}") };
+        assert_eq!((path.as_path(), *found), (Path::new("e.toml"), line), "{text:?}: {error}");
+        assert!(!reason.is_empty() && !reason.contains('\n'), "{error}");
+    }
+}
+
+#[test]
+fn mistakes_say_where_they_are_and_what_was_expected() {
+    let shared = "[train]\nbaseline = 'shared'\nstarts";
+    for (text, said) in [
+        ("[trian]", "`trian`: line 1: is not a section (did you mean `train`?); sections: `task`, `data`"),
+        ("\nrate = 1", "`rate`: line 2: is not a section (it belongs in [train]); sections"),
+        ("train = 3", "`train`: line 1: is of type integer; expected a section that begins with [tr"),
+        ("[[train]]", "`train`: line 1: is of type array; expected a section that begins with ["),
+        ("[train]\nbatch=1\nrats = 1", "`train.rats`: line 3: is not a setting (did you mean `rate`?); settings of ["),
+        ("[train]\nnodes = 1", "`train.nodes`: line 2: is not a setting (it belongs in [data]); settings of [train]"),
+        ("train.x.y = 1", "`train.x`: line 1: is not a setting; settings of [train]: `preset`, `baseline`, `starts`"),
+        ("data.seed = 1", "`data.seed`: line 1: is not a setting (it belongs in [train] or [eval]); settings of"),
+        ("[model]\nwidht = 8", "`model.widht`: line 2: is not a setting (did you mean `width`?)"),
+        ("[train]\nrate = 'fast'", "`train.rate`: line 2: is \"fast\"; expected a number"),
+        ("[train]\nrate = nan", "`train.rate`: line 2: is NaN; expected a number above 0"),
+        ("[train]\nrate = inf", "`train.rate`: line 2: is inf; expected a number above 0"),
+        ("[train]\nbatch = -3", "`train.batch`: line 2: is -3; expected a whole number that is not negative"),
+        ("[train]\nbatch = 3.5", "`train.batch`: line 2: is 3.5; expected a whole number that is not negative"),
+        ("[train]\nbatch = 0", "`train.batch`: line 2: is 0; expected 1 to 65536"),
+        ("[train]\nbaseline = 'rolout'", "`train.baseline`: line 2: is \"rolout\" (did you mean `rollout`?); expected"),
+        ("[train]\nbaseline = 3", "`train.baseline`: line 2: is 3; expected one of `none`, `exponential`, `critic`"),
+        ("[train]\npreset = 'kool'", "`train.preset`: line 2: `kool` is not a preset; presets: `regard-tsp`"),
+        ("[model]\npreset = 'kool2019'", "`model.preset`: line 2: `kool2019` is not a preset (did you mean"),
+        ("[train]\npreset = 1", "`train.preset`: line 2: is 1; expected one of `regard-tsp`, `kool-2019`"),
+        ("[train]\nbeta = 1", "`train.beta`: line 2: is 1; expected a number above 0 and below 1"),
+        ("[train]\nalpha = 0", "`train.alpha`: line 2: is 0; expected a number above 0 and below 1"),
+        ("[train]\naverage = 1", "`train.average`: line 2: is 1; expected a number below 1, or 0"),
+        ("[train]\nrate_decay = 1.1", "`train.rate_decay`: line 2: is 1.1; expected a number above 0, at most 1"),
+        ("[train]\nclip_norm = -1", "`train.clip_norm`: line 2: is -1; expected a number above 0, or 0 for no cl"),
+        ("[train]\nlog_steps = 0", "`train.log_steps`: line 2: is 0; expected 1 to"),
+        ("[train]\nbaseline = 'critic'\nstarts = 2", "`train.starts`: line 3: is 2, with the baseline `critic`; expec"),
+        (&format!("{shared} = 1"), "`train.starts`: line 3: is 1, with the baseline `shared`; expected 0 (one from"),
+        (&format!("{shared} = 21"), "`train.starts`: line 3: is 21; expected at most 20, the nodes of an instance"),
+        ("[data]\nnodes = 1", "`data.nodes`: line 2: is 1; expected 2 to 10000"),
+        ("[data]\nnodes = [9, 8]", "`data.nodes`: line 2: is [9, 8]; expected the lowest number of nodes before"),
+        ("[data]\nnodes = [9, 8, 7]", "`data.nodes`: line 2: is [9, 8, 7]; expected a number of nodes such as 20, or"),
+        ("[data]\nnodes = 'many'", "`data.nodes`: line 2: is \"many\"; expected a number of nodes such as 20, or"),
+        ("[data]\ndistribution = 'x'", "`data.distribution`: line 2: is \"x\"; expected `uniform`"),
+        ("[model]\nheads = 7", "`model.heads`: line 2: 7 heads do not divide width 128"),
+        ("[model]\nwidth = 7", "`model.heads`: is 8; expected 1 to 7"),
+        ("[task]\nproblem = 'tps'", "`task.problem`: line 2: `tps` is not supported (did you mean `tsp`?); problems:"),
+        ("[task]\nproblem = 3", "`task.problem`: line 2: is 3; expected a word in quotes"),
+        ("[eval]\naugment = 4", "`eval.augment`: line 2: is 4; expected 1, or 8"),
+        ("[eval]\ndecode = 'best'", "`eval.decode`: line 2: `best` is no way of decoding, expected greedy"),
+        ("[eval]\ninstances = 0", "`eval.instances`: line 2: is 0; expected 1 to"),
+    ] {
+        let error = parse(text).unwrap_err();
+        assert!(error.to_string().starts_with(&format!("e.toml: {said}")), "{text:?}: {error}");
+    }
+}
+
+#[test]
+fn mistakes_of_an_assignment_do_not_blame_the_file() {
+    for (assignment, said) in [
+        ("train.rat=1", "`train.rat`: is not a setting (did you mean `rate`?)"),
+        ("train.rate=fast", "`train.rate`: is \"fast\"; expected a number"),
+        ("train.rate=1\nbatch=3", "`train.rate`: is \""),
+        ("data.nodes=[20, 100", "`data.nodes`: is \"[20, 100\"; expected a number of nodes"),
+        ("eval.augment=2", "`eval.augment`: is 2; expected 1, or 8"),
+        ("tren.rate=1", "`tren`: is not a section (did you mean `train`?)"),
+        ("train.rate", "`--set train.rate`: has no `=`; expected section.key=value"),
+        ("rate=1", "`--set rate=1`: names no section and key; expected"),
+        (".=1", "`--set .=1`: names no section and key; expected"),
+        ("train.rate=", "`--set train.rate=`: has no value; expected"),
+    ] {
+        let error = set(&[assignment]).unwrap_err();
+        assert!(error.to_string().starts_with(said), "{assignment:?}: {error}");
+    }
+    assert_eq!(set(&["train.rate=0"]).unwrap_err().hint(), Some("the value was given with `--set`"));
+}
+
+#[test]
+fn experiments_are_found_as_files_and_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine");
+    fs::write(&file, "# Mine\n[train]\nepochs = 2").unwrap();
+    let (text, path) = Experiment::find(file.to_str().unwrap()).unwrap();
+    assert_eq!((description(&text), path), ("Mine", file.clone()));
+    assert_eq!(Experiment::load(file.to_str().unwrap(), &[]).unwrap().train.epochs, 2);
+    for name in ["routes/tsp20", "routes/tsp20.toml"] {
+        assert_eq!(Experiment::find(name).unwrap().1, Path::new("routes/tsp20.toml"));
+    }
+    for (name, near) in [("tsp20", "routes/tsp20"), ("routes/tsp-mixd.toml", "routes/tsp-mixed")] {
+        let error = Experiment::find(name).unwrap_err();
+        let said = format!("{name}: is neither a file nor a built-in experiment (did you mean `{near}`?)");
+        assert_eq!(error.to_string(), said);
+        assert_eq!(error.hint(), Some("`regard train --list` shows the built-in experiments"));
+    }
+    let error = Experiment::find(folder.path().to_str().unwrap()).unwrap_err();
+    assert!(error.to_string().ends_with("is neither a file nor a built-in experiment"), "{error}");
+}
+
+#[test]
+fn the_description_is_the_first_comment() {
+    assert_eq!(description("# Some words \n[train]"), "Some words");
+    assert_eq!(description("[train]\n# Not this"), "");
+    assert_eq!(description(""), "");
+}

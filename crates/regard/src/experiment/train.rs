@@ -1,0 +1,146 @@
+//! Settings of the section `[train]`, and their presets.
+
+use serde::{Deserialize, Serialize};
+
+use crate::store::config::PRESETS;
+use crate::store::nearest::{list, suggestion};
+use crate::{Error, Result};
+
+/// What the cost of a tour is compared with in the policy gradient.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BaselineKind {
+    /// Nothing.
+    None,
+    /// A running mean of costs.
+    Exponential,
+    /// A second network that learns to predict the cost.
+    Critic,
+    /// The greedy tour of the best network so far (Kool et al. 2019, section 4).
+    Rollout,
+    /// The mean over several tours of the same instance (POMO, Kwon et al. 2020, section 4.2).
+    Shared,
+}
+
+impl BaselineKind {
+    /// The word in an experiment.
+    pub fn name(self) -> &'static str {
+        match self {
+            BaselineKind::None => "none",
+            BaselineKind::Exponential => "exponential",
+            BaselineKind::Critic => "critic",
+            BaselineKind::Rollout => "rollout",
+            BaselineKind::Shared => "shared",
+        }
+    }
+
+    /// The usual [`TrainSettings::starts`].
+    pub(super) fn usual_starts(self) -> usize {
+        usize::from(self != BaselineKind::Shared)
+    }
+}
+
+/// Section `[train]`: how the network is trained.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrainSettings {
+    /// The preset the settings started from, one of [`PRESETS`]; settings written out overrule it.
+    #[serde(default)]
+    pub preset: Option<String>,
+    /// What costs are compared with.
+    pub baseline: BaselineKind,
+    /// Trajectories of an instance with the shared baseline, 2 to the largest number of nodes; 0 for
+    /// one from every node. 1 with every other baseline. Follows the baseline where it is left out.
+    pub starts: usize,
+    /// Instances of a step, 1 to 65536.
+    pub batch: usize,
+    /// Instances of an epoch, at least 1.
+    pub epoch_instances: usize,
+    /// Epochs, at least 1.
+    pub epochs: usize,
+    /// Learning rate of the network; above 0.
+    pub rate: f64,
+    /// Learning rate of the critic; above 0.
+    pub critic_rate: f64,
+    /// Factor on the learning rates after every epoch; above 0, at most 1.
+    pub rate_decay: f64,
+    /// The learning rate rises linearly over so many steps; 0 for none.
+    pub warm_steps: usize,
+    /// Largest norm of the gradient, longer ones are scaled down to it; 0 for no limit.
+    pub clip_norm: f64,
+    /// The exponential baseline is mixed into another one for so many epochs.
+    pub warm_up_epochs: usize,
+    /// Decay of the exponential baseline, between 0 and 1.
+    pub beta: f64,
+    /// Significance at which the rollout baseline takes over a better network, between 0 and 1.
+    pub alpha: f64,
+    /// Instances on which the rollout baseline compares networks, at least 2.
+    pub baseline_instances: usize,
+    /// Decay of the running average of the weights that is evaluated and saved, from 0 to below 1;
+    /// 0 for no average.
+    pub average: f64,
+    /// Seed of everything random in training, up to 2⁶³ - 1.
+    pub seed: u64,
+    /// Steps between two lines of metrics, at least 1.
+    pub log_steps: usize,
+    /// A checkpoint is written at least so often, in minutes, and after each epoch; above 0.
+    pub checkpoint_minutes: f64,
+}
+
+impl TrainSettings {
+    /// Training as in Kool, van Hoof and Welling (2019), section 5 and appendix A.
+    pub fn kool_2019() -> Self {
+        Self {
+            preset: Some("kool-2019".into()),
+            baseline: BaselineKind::Rollout,
+            starts: 1,
+            batch: 512,
+            epoch_instances: 1_280_000,
+            epochs: 100,
+            rate: 1e-4,
+            critic_rate: 1e-4,
+            rate_decay: 1.0,
+            warm_steps: 0,
+            clip_norm: 1.0,
+            warm_up_epochs: 1,
+            beta: 0.8,
+            alpha: 0.05,
+            baseline_instances: 10_000,
+            average: 0.0,
+            seed: 1234,
+            log_steps: 50,
+            checkpoint_minutes: 5.0,
+        }
+    }
+
+    /// Our own training for the TSP: the shared baseline of POMO (Kwon et al. 2020) with a tour
+    /// from every node, and a running average of the weights.
+    pub fn regard_tsp() -> Self {
+        Self {
+            preset: Some("regard-tsp".into()),
+            baseline: BaselineKind::Shared,
+            starts: 0,
+            batch: 64,
+            epoch_instances: 100_000,
+            rate: 5e-4,
+            warm_up_epochs: 0,
+            average: 0.999,
+            ..Self::kool_2019()
+        }
+    }
+
+    /// A preset by its name.
+    ///
+    /// # Errors
+    /// [`Error::Config`] naming the nearest preset.
+    pub fn preset(name: &str) -> Result<Self> {
+        match name {
+            "kool-2019" => Ok(Self::kool_2019()),
+            "regard-tsp" => Ok(Self::regard_tsp()),
+            _ => Err(Error::config(
+                "preset",
+                format!("`{name}` is not a preset{}; presets: {}", suggestion(name, PRESETS), list(PRESETS)),
+            )),
+        }
+    }
+}

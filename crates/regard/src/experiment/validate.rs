@@ -1,0 +1,137 @@
+//! Which settings are allowed, each by itself and together.
+
+use std::ops::RangeInclusive;
+
+use super::train::{BaselineKind, TrainSettings};
+use super::{DataSettings, EvalSettings, Experiment, Task};
+use crate::routes::decode::Decode;
+use crate::store::AttentionModelConfig;
+use crate::store::config::{FORMAT, KIND, PROBLEMS};
+use crate::store::nearest::{list, suggestion};
+use crate::{Error, Result};
+
+/// The largest whole number of TOML.
+const LARGEST_SEED: u64 = i64::MAX as u64;
+
+pub(super) fn validate(experiment: &Experiment) -> Result<()> {
+    let Experiment { task, data, model, train, eval } = experiment;
+    check_task(task)?;
+    check_data(data)?;
+    check_model(model, task)?;
+    check_train(train)?;
+    check_starts(train, data)?;
+    check_eval(eval)
+}
+
+fn check_task(task: &Task) -> Result<()> {
+    let problem = task.problem.as_str();
+    if PROBLEMS.contains(&problem) {
+        return Ok(());
+    }
+    let near = suggestion(problem, PROBLEMS);
+    refuse("task.problem", format!("`{problem}` is not supported{near}; problems: {}", list(PROBLEMS)))
+}
+
+fn check_data(data: &DataSettings) -> Result<()> {
+    let (low, high) = (data.nodes.low(), data.nodes.high());
+    whole("data.nodes", low, 2..=10_000)?;
+    whole("data.nodes", high, 2..=10_000)?;
+    if low > high {
+        let reason = format!("is [{low}, {high}]; expected the lowest number of nodes before the highest");
+        return refuse("data.nodes", reason);
+    }
+    Ok(())
+}
+
+fn check_model(model: &AttentionModelConfig, task: &Task) -> Result<()> {
+    if model.kind != KIND {
+        return refuse("model.kind", format!("is `{}`; this version knows `{KIND}`", model.kind));
+    }
+    if model.format != FORMAT {
+        return refuse("model.format", format!("is {}; this version knows format {FORMAT}", model.format));
+    }
+    if model.problem != task.problem {
+        let reason = format!("is `{}`, but `task.problem` is `{}`; leave one out", model.problem, task.problem);
+        return refuse("model.problem", reason);
+    }
+    model.validate().map_err(|error| under("model", error))
+}
+
+fn check_train(train: &TrainSettings) -> Result<()> {
+    if let Some(preset) = &train.preset {
+        TrainSettings::preset(preset).map_err(|error| under("train", error))?;
+    }
+    whole("train.batch", train.batch, 1..=65_536)?;
+    whole("train.epoch_instances", train.epoch_instances, 1..=1_000_000_000)?;
+    whole("train.epochs", train.epochs, 1..=1_000_000)?;
+    whole("train.warm_steps", train.warm_steps, 0..=1_000_000_000)?;
+    whole("train.warm_up_epochs", train.warm_up_epochs, 0..=1_000_000)?;
+    whole("train.baseline_instances", train.baseline_instances, 2..=10_000_000)?;
+    whole("train.log_steps", train.log_steps, 1..=1_000_000_000)?;
+    let above = |key, value: f64| number(key, value, value > 0.0, "a number above 0");
+    let inside = |key, value: f64| number(key, value, 0.0 < value && value < 1.0, "a number above 0 and below 1");
+    above("train.rate", train.rate)?;
+    above("train.critic_rate", train.critic_rate)?;
+    above("train.checkpoint_minutes", train.checkpoint_minutes)?;
+    inside("train.beta", train.beta)?;
+    inside("train.alpha", train.alpha)?;
+    let decay = train.rate_decay;
+    number("train.rate_decay", decay, 0.0 < decay && decay <= 1.0, "a number above 0, at most 1")?;
+    number("train.clip_norm", train.clip_norm, train.clip_norm >= 0.0, "a number above 0, or 0 for no clipping")?;
+    let average = train.average;
+    number("train.average", average, (0.0..1.0).contains(&average), "a number below 1, or 0 for no average")?;
+    seed("train.seed", train.seed)
+}
+
+fn check_starts(train: &TrainSettings, data: &DataSettings) -> Result<()> {
+    let (starts, high, baseline) = (train.starts, data.nodes.high(), train.baseline);
+    let expected = match baseline {
+        BaselineKind::Shared if starts == 1 => "0 (one from every node) or at least 2",
+        BaselineKind::Shared if starts > high => {
+            let reason =
+                format!("is {starts}; expected at most {high}, the nodes of an instance, or 0 for all of them");
+            return refuse("train.starts", reason);
+        }
+        BaselineKind::Shared => return Ok(()),
+        _ if starts != 1 => "1; only the baseline `shared` takes more",
+        _ => return Ok(()),
+    };
+    refuse("train.starts", format!("is {starts}, with the baseline `{}`; expected {expected}", baseline.name()))
+}
+
+fn check_eval(eval: &EvalSettings) -> Result<()> {
+    whole("eval.instances", eval.instances, 1..=10_000_000)?;
+    seed("eval.seed", eval.seed)?;
+    eval.decode.parse::<Decode>().map_err(|error| Error::config("eval.decode", error.to_string()))?;
+    match eval.augment {
+        1 | 8 => Ok(()),
+        other => refuse("eval.augment", format!("is {other}; expected 1, or 8 for all symmetries of the square")),
+    }
+}
+
+fn refuse(key: &str, reason: String) -> Result<()> {
+    Err(Error::config(key, reason))
+}
+
+fn whole(key: &str, value: usize, range: RangeInclusive<usize>) -> Result<()> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    refuse(key, format!("is {value}; expected {} to {}", range.start(), range.end()))
+}
+
+fn number(key: &str, value: f64, good: bool, expected: &str) -> Result<()> {
+    if good && value.is_finite() { Ok(()) } else { refuse(key, format!("is {value}; expected {expected}")) }
+}
+
+fn seed(key: &str, value: u64) -> Result<()> {
+    if value <= LARGEST_SEED { Ok(()) } else { refuse(key, format!("is {value}; expected at most {LARGEST_SEED}")) }
+}
+
+/// The error of a setting with its section in front of the key.
+pub(super) fn under(section: &str, error: Error) -> Error {
+    match error {
+        Error::Config { key, reason } => Error::config(format!("{section}.{key}"), reason),
+        other => other,
+    }
+}

@@ -1,0 +1,75 @@
+//! The greedy tour of a frozen copy of the policy (Kool et al. 2019, §4.1).
+
+use burn::module::Module;
+use regard_data::routes::generate;
+use regard_data::stats::{mean, paired_t_test};
+
+use crate::Result;
+use crate::experiment::Experiment;
+use crate::routes::decode::DecodeOptions;
+use crate::routes::model::AttentionModel;
+use crate::routes::train::validation::costs;
+use crate::train::{Stream, derived};
+
+/// A frozen policy and the set on which it defends its place.
+pub(in crate::routes::train) struct Frozen {
+    /// The policy, in evaluation.
+    pub(in crate::routes::train) policy: AttentionModel,
+    /// How often the policy was replaced; numbers the set.
+    pub(in crate::routes::train) updates: u64,
+    set: Set,
+    costs: Vec<f64>,
+}
+
+/// How the sets are drawn.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::routes::train) struct Set {
+    seed: u64,
+    instances: usize,
+    nodes: usize,
+}
+
+impl Set {
+    /// The sets of an experiment; instances have its largest size.
+    pub(in crate::routes::train) fn of(experiment: &Experiment) -> Self {
+        let Experiment { train, data, .. } = experiment;
+        Self { seed: train.seed, instances: train.baseline_instances, nodes: data.nodes.high() }
+    }
+
+    fn costs(&self, policy: &AttentionModel, updates: u64) -> Result<Vec<f64>> {
+        let points = generate::uniform(derived(self.seed, Stream::Baseline, updates), self.instances, self.nodes);
+        costs(policy, &points, &DecodeOptions::default())
+    }
+}
+
+/// The outcome of a challenge.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::routes::train) struct Challenge {
+    pub(in crate::routes::train) updated: bool,
+    /// One-sided, where a test was made.
+    pub(in crate::routes::train) p_value: Option<f64>,
+}
+
+impl Frozen {
+    /// Freezes `policy`, which was frozen `updates` times before.
+    pub(in crate::routes::train) fn new(policy: AttentionModel, set: Set, updates: u64) -> Result<Self> {
+        let costs = set.costs(&policy, updates)?;
+        Ok(Self { policy, updates, set, costs })
+    }
+
+    /// Replaces the policy when `challenger` is better on the set: a lower mean, and a one-sided
+    /// paired t-test at `alpha`. The set is drawn anew then, against overfitting to it.
+    pub(in crate::routes::train) fn challenge(&mut self, challenger: &AttentionModel, alpha: f64) -> Result<Challenge> {
+        let costs = self.set.costs(challenger, self.updates)?;
+        if mean(&costs) >= mean(&self.costs) {
+            return Ok(Challenge { updated: false, p_value: None });
+        }
+        let p_value = paired_t_test(&costs, &self.costs).map(|test| test.p_two_sided / 2.0);
+        let updated = p_value.is_some_and(|p| p < alpha);
+        if updated {
+            // A copy of its own: the challenger goes on learning.
+            *self = Self::new(challenger.valid(), self.set, self.updates + 1)?;
+        }
+        Ok(Challenge { updated, p_value })
+    }
+}

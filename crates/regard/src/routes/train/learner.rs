@@ -1,0 +1,273 @@
+//! One learner: a network, its optimiser, its baseline, and the step that moves them.
+
+use std::collections::BTreeMap;
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor, TensorData};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use regard_data::routes::generate;
+use serde::{Deserialize, Serialize};
+
+use super::baseline::{Exponential, Frozen, Set, WarmUp, shared};
+use super::critic::Critic;
+use super::sampling::{Sampled, greedy_costs, sample};
+use crate::experiment::{BaselineKind, Experiment};
+use crate::routes::model::AttentionModel;
+use crate::routes::problem::Problem;
+use crate::routes::tsp::TravellingSalesman;
+use crate::train::{Checkpoint, Optimizer, RunningAverage, Stream, collect, derived, numbered, restore};
+use crate::{Error, Result};
+
+/// What one step measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// Nodes of the instances.
+    pub nodes: usize,
+    /// Mean cost of the sampled tours.
+    pub cost: f64,
+    /// Mean of what they were compared with.
+    pub baseline: f64,
+    /// Loss, `mean((cost − baseline) · log-likelihood)`.
+    pub loss: f64,
+    /// Mean log-likelihood of the sampled tours.
+    pub log_likelihood: f64,
+    /// Norm of the policy's gradient before clipping.
+    pub gradient_norm: f64,
+    /// Learning rate.
+    pub rate: f64,
+}
+
+/// A policy that learns.
+pub struct Learner {
+    experiment: Experiment,
+    device: Device,
+    model: AttentionModel,
+    optimizer: Optimizer,
+    average: Option<RunningAverage>,
+    exponential: Exponential,
+    pub(super) frozen: Option<Frozen>,
+    critic: Option<(Critic, Optimizer)>,
+    step: u64,
+}
+
+/// The numbers of a learner that are no weights.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Counters {
+    step: u64,
+    exponential: Option<f64>,
+    frozen_updates: Option<u64>,
+}
+
+impl Learner {
+    /// A learner at its first step, on `device` or, with gradients, on what is under it.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for settings that do not hold together.
+    pub fn new(experiment: &Experiment, device: &Device) -> Result<Self> {
+        experiment.validate()?;
+        let (train, device) = (&experiment.train, device.clone().autodiff());
+        device.seed(derived(train.seed, Stream::Weights, 0));
+        let model = numbered(AttentionModel::new(&experiment.model, &device)?);
+        let frozen = match train.baseline {
+            BaselineKind::Rollout => Some(Frozen::new(model.valid(), Set::of(experiment), 0)?),
+            _ => None,
+        };
+        let critic = (train.baseline == BaselineKind::Critic).then(|| {
+            device.seed(derived(train.seed, Stream::Critic, 0));
+            let critic = Critic::new(&experiment.model, &device);
+            // Parameters are drawn at first use: now, while the seed is the critic's.
+            collect(&critic);
+            (numbered(critic), Optimizer::new(train.clip_norm))
+        });
+        Ok(Self {
+            average: (train.average > 0.0).then(|| RunningAverage::new(train.average, collect(&model))),
+            optimizer: Optimizer::new(train.clip_norm),
+            exponential: Exponential::new(train.beta, None),
+            experiment: experiment.clone(),
+            device,
+            model,
+            frozen,
+            critic,
+            step: 0,
+        })
+    }
+
+    /// Steps done.
+    pub fn steps(&self) -> u64 {
+        self.step
+    }
+
+    /// The network that is measured and saved: the running average where there is one, in
+    /// evaluation.
+    ///
+    /// # Errors
+    /// None that a learner of this crate can cause.
+    pub fn evaluated(&self) -> Result<AttentionModel> {
+        match &self.average {
+            Some(average) => restore(self.model.valid(), &average.weights),
+            None => Ok(self.model.valid()),
+        }
+    }
+
+    /// The network as it learns, in evaluation.
+    pub(super) fn policy(&self) -> AttentionModel {
+        self.model.valid()
+    }
+
+    fn epoch(&self) -> u64 {
+        self.step / self.experiment.steps_per_epoch() as u64
+    }
+
+    /// Learning rates fall by a factor an epoch, after a linear rise.
+    fn rate(&self, full: f64) -> f64 {
+        let train = &self.experiment.train;
+        let rise = match train.warm_steps {
+            0 => 1.0,
+            steps => ((self.step + 1) as f64 / steps as f64).min(1.0),
+        };
+        full * rise * train.rate_decay.powi(self.epoch().min(i32::MAX as u64) as i32)
+    }
+
+    /// This step's instances.
+    fn instances(&self) -> Vec<TravellingSalesman> {
+        let (train, sizes) = (&self.experiment.train, self.experiment.data.nodes);
+        let mut generator = Pcg64Mcg::seed_from_u64(derived(train.seed, Stream::Size, self.step));
+        let nodes = generator.random_range(sizes.low()..=sizes.high());
+        let seed = derived(train.seed, Stream::Instances, self.step);
+        generate::uniform(seed, train.batch, nodes).into_iter().map(TravellingSalesman::new).collect()
+    }
+
+    /// Samples tours of fresh instances, compares them with the baseline, and makes the better
+    /// ones more likely.
+    ///
+    /// # Errors
+    /// [`Error::Diverged`] for a loss or a gradient that is not finite; the learner is then as it
+    /// was before the step.
+    pub fn step(&mut self) -> Result<Measured> {
+        let train = self.experiment.train.clone();
+        let problems = self.instances();
+        let nodes = problems.first().map_or(0, Problem::nodes);
+        let starts = match (train.baseline, train.starts) {
+            (BaselineKind::Shared, 0) => nodes,
+            (BaselineKind::Shared, starts) => starts,
+            _ => 1,
+        };
+        let points = self.points(&problems, &self.device);
+        let embeddings = self.model.encode(points.clone());
+        let seed = derived(train.seed, Stream::Sampling, self.step);
+        let sampled = sample(&self.model.valid(), embeddings.clone().inner(), &problems, starts, seed);
+        let baseline = self.baseline(&sampled, &problems, points)?;
+        let count = sampled.costs.len() as f64;
+        let advantage = sampled.costs.iter().zip(&baseline).map(|(cost, value)| ((cost - value) / count) as f32);
+        let policy = self.model.rollout().policy_loss(embeddings, &sampled.tours, advantage.collect());
+        let log_likelihood = policy.log_likelihood.into_data().iter::<f64>().sum::<f64>() / count;
+        let loss = f64::from(policy.loss.clone().into_scalar::<f32>());
+        if !loss.is_finite() {
+            return Err(self.diverged(format!("the loss is {loss}")));
+        }
+        let rate = self.rate(train.rate);
+        let (model, gradient_norm) = self.optimizer.step(rate, self.model.clone(), policy.loss.backward());
+        if !gradient_norm.is_finite() {
+            return Err(self.diverged(format!("the norm of the gradient is {gradient_norm}")));
+        }
+        self.model = model;
+        if let Some(average) = &mut self.average {
+            average.update(self.step, &collect(&self.model));
+        }
+        self.step += 1;
+        let mean = regard_data::stats::mean;
+        let (cost, baseline) = (mean(&sampled.costs), mean(&baseline));
+        Ok(Measured { nodes, cost, baseline, loss, log_likelihood, gradient_norm, rate })
+    }
+
+    fn diverged(&self, reason: String) -> Error {
+        Error::Diverged { step: self.step, reason }
+    }
+
+    fn points(&self, problems: &[TravellingSalesman], device: &Device) -> Tensor<3> {
+        let nodes = problems.first().map_or(0, Problem::nodes);
+        let features: Vec<f32> = problems.iter().flat_map(Problem::features).collect();
+        let shape = [problems.len(), nodes, TravellingSalesman::FEATURES];
+        Tensor::from_data(TensorData::new(features, shape), device)
+    }
+
+    /// What each sampled tour is compared with.
+    fn baseline(&mut self, sampled: &Sampled, problems: &[TravellingSalesman], points: Tensor<3>) -> Result<Vec<f64>> {
+        let train = &self.experiment.train;
+        let alpha = match train.baseline {
+            BaselineKind::None => return Ok(vec![0.0; sampled.costs.len()]),
+            BaselineKind::Shared => return Ok(shared(&sampled.costs, sampled.tours.shape()[1])),
+            BaselineKind::Exponential => 0.0,
+            BaselineKind::Rollout | BaselineKind::Critic => {
+                WarmUp::new(train.warm_up_epochs as u64).alpha(self.epoch())
+            }
+        };
+        let mean = if alpha < 1.0 { self.exponential.update(&sampled.costs) } else { 0.0 };
+        let mut values = vec![(1.0 - alpha) * mean; sampled.costs.len()];
+        if alpha == 0.0 {
+            return Ok(values);
+        }
+        let proper = match (&self.frozen, self.critic.take()) {
+            (Some(frozen), _) => greedy_costs(&frozen.policy, frozen.policy.encode(points.inner()), problems),
+            (None, Some((critic, mut optimizer))) => {
+                let (predicted, gradients) = critic.learn(points, &sampled.costs);
+                let (critic, norm) = optimizer.step(self.rate(train.critic_rate), critic, gradients);
+                self.critic = Some((critic, optimizer));
+                if !norm.is_finite() {
+                    return Err(self.diverged(format!("the norm of the critic's gradient is {norm}")));
+                }
+                predicted
+            }
+            (None, None) => vec![0.0; values.len()],
+        };
+        values.iter_mut().zip(proper).for_each(|(value, proper)| *value += alpha * proper);
+        Ok(values)
+    }
+
+    /// Networks and optimisers.
+    pub(super) fn checkpoint(&self) -> Result<Checkpoint> {
+        let mut weights = BTreeMap::from([("model".to_owned(), collect(&self.model))]);
+        let mut records = BTreeMap::from([("model".to_owned(), self.optimizer.to_bytes()?)]);
+        if let Some(average) = &self.average {
+            weights.insert("average".into(), average.weights.clone());
+        }
+        if let Some(frozen) = &self.frozen {
+            weights.insert("baseline".into(), collect(&frozen.policy));
+        }
+        if let Some((critic, optimizer)) = &self.critic {
+            weights.insert("critic".into(), collect(critic));
+            records.insert("critic".into(), optimizer.to_bytes()?);
+        }
+        Ok(Checkpoint { step: self.step, state: serde_json::Value::Null, weights, records })
+    }
+
+    /// The numbers that belong to [`Self::checkpoint`].
+    pub(super) fn counters(&self) -> Counters {
+        Counters {
+            step: self.step,
+            exponential: self.exponential.value(),
+            frozen_updates: self.frozen.as_ref().map(|frozen| frozen.updates),
+        }
+    }
+
+    /// Takes on the state that [`Self::checkpoint`] gave.
+    pub(super) fn restored(mut self, mut checkpoint: Checkpoint, counters: Counters) -> Result<Self> {
+        self.model = restore(self.model, checkpoint.weights("model")?)?;
+        self.optimizer = self.optimizer.restored(checkpoint.record("model")?)?;
+        if let Some(average) = &mut self.average {
+            average.weights = checkpoint.weights("average")?.clone();
+        }
+        if let Some(frozen) = self.frozen.take() {
+            let policy = restore(frozen.policy, checkpoint.weights("baseline")?)?;
+            self.frozen = Some(Frozen::new(policy, Set::of(&self.experiment), counters.frozen_updates.unwrap_or(0))?);
+        }
+        if let Some((critic, optimizer)) = self.critic.take() {
+            let optimizer = optimizer.restored(checkpoint.record("critic")?)?;
+            self.critic = Some((restore(critic, checkpoint.weights("critic")?)?, optimizer));
+        }
+        self.exponential = Exponential::new(self.experiment.train.beta, counters.exponential);
+        self.step = counters.step;
+        Ok(self)
+    }
+}

@@ -1,0 +1,15 @@
+//! Learning to route by REINFORCE (Kool, van Hoof & Welling 2019, §4; Kwon et al. 2020, §4).
+//!
+//! Tours are sampled without recording anything, by the fast rollout; then their log-probabilities
+//! and the gradient come from one pass over all steps. What the tours are compared with is the
+//! business of a [`baseline`].
+
+pub mod baseline;
+mod critic;
+mod learner;
+mod run;
+mod sampling;
+mod validation;
+
+pub use learner::{Learner, Measured};
+pub use run::{Trained, Training, train};

@@ -1,0 +1,64 @@
+//! Tours sampled from a policy, and what they cost.
+
+use burn::tensor::Tensor;
+use rayon::prelude::*;
+use regard_nn::ops::Tours;
+use regard_nn::{Pick, State};
+
+use crate::routes::model::AttentionModel;
+use crate::routes::problem::Problem;
+
+/// Sampled tours of a batch.
+pub(super) struct Sampled {
+    pub(super) tours: Tours,
+    /// `[batch * trajectories]`.
+    pub(super) costs: Vec<f64>,
+}
+
+/// Samples from `policy` over `embeddings [batch, nodes, width]`: one tour an instance, or, with
+/// `starts` above 1, so many from different starting nodes, spread over the nodes as they are
+/// numbered (Kwon et al. 2020, §4.1).
+pub(super) fn sample<P: Problem>(
+    policy: &AttentionModel,
+    embeddings: Tensor<3>,
+    problems: &[P],
+    starts: usize,
+    seed: u64,
+) -> Sampled {
+    let [batch, nodes, _] = embeddings.dims();
+    let trajectories = starts.clamp(1, nodes.max(1));
+    let forced = usize::from(trajectories > 1);
+    let mut states: Vec<Vec<P::State>> = problems.iter().map(|problem| vec![problem.start(); trajectories]).collect();
+    if forced == 1 {
+        for states in &mut states {
+            states.iter_mut().enumerate().for_each(|(k, state)| state.step(k * nodes / trajectories));
+        }
+    }
+    let pick = Pick::Sample { temperature: 1.0, seed };
+    let outcomes = policy.rollout().construct(embeddings, states, pick);
+    let found: Vec<Vec<(Vec<usize>, f64)>> = outcomes
+        .par_iter()
+        .zip(problems)
+        .map(|(outcomes, problem)| {
+            let tours = outcomes.iter().map(|outcome| P::solution(&outcome.state));
+            tours.map(|tour| (problem.cost(&tour), tour)).map(|(cost, tour)| (tour, cost)).collect()
+        })
+        .collect();
+    let found = || found.iter().flatten();
+    let order = found().flat_map(|(tour, _)| tour.iter().map(|&node| node as u32)).collect();
+    Sampled {
+        tours: Tours::new([batch, trajectories, nodes], order, forced),
+        costs: found().map(|(_, cost)| *cost).collect(),
+    }
+}
+
+/// Costs of the greedy tours of `policy`, one an instance.
+pub(super) fn greedy_costs<P: Problem>(policy: &AttentionModel, embeddings: Tensor<3>, problems: &[P]) -> Vec<f64> {
+    let states = problems.iter().map(|problem| vec![problem.start()]).collect();
+    let outcomes = policy.rollout().construct(embeddings, states, Pick::Greedy);
+    let cost = |(outcomes, problem): (&Vec<_>, &P)| {
+        let of = |outcome: &regard_nn::Outcome<P::State>| problem.cost(&P::solution(&outcome.state));
+        outcomes.first().map_or(0.0, of)
+    };
+    outcomes.par_iter().zip(problems).map(cost).collect()
+}

@@ -1,0 +1,50 @@
+//! The set on which a run is measured.
+
+use regard_data::routes::generate;
+
+use crate::experiment::{Experiment, Sizes};
+use crate::routes::decode::{Decode, DecodeOptions};
+use crate::routes::model::AttentionModel;
+use crate::routes::problem::Problem;
+use crate::routes::tsp::TravellingSalesman;
+use crate::{Error, Result};
+
+/// Instances never trained on, by size.
+pub(super) struct Validation {
+    sizes: Vec<Vec<Vec<[f32; 2]>>>,
+    options: DecodeOptions,
+}
+
+impl Validation {
+    /// The set of an experiment: its size, or the smallest, middle and largest of its sizes.
+    pub(super) fn new(experiment: &Experiment) -> Result<Self> {
+        let eval = &experiment.eval;
+        let sizes = match experiment.data.nodes {
+            Sizes::One(nodes) => vec![nodes],
+            Sizes::Between([low, high]) => vec![low, low.midpoint(high), high],
+        };
+        let share = eval.instances.div_ceil(sizes.len());
+        let decode: Decode =
+            eval.decode.parse().map_err(|unknown| Error::config("eval.decode", format!("{unknown}")))?;
+        let options = DecodeOptions { decode, augment: eval.augment, temperature: 1.0, seed: eval.seed };
+        let sizes = sizes.into_iter().map(|nodes| generate::uniform(eval.seed, share, nodes)).collect();
+        Ok(Self { sizes, options })
+    }
+
+    /// Mean cost over all instances.
+    pub(super) fn cost(&self, model: &AttentionModel) -> Result<f64> {
+        let (mut sum, mut count) = (0.0, 0);
+        for points in &self.sizes {
+            sum += costs(model, points, &self.options)?.iter().sum::<f64>();
+            count += points.len();
+        }
+        Ok(sum / count as f64)
+    }
+}
+
+/// Cost of the best tour found for each instance.
+pub(super) fn costs(model: &AttentionModel, points: &[Vec<[f32; 2]>], options: &DecodeOptions) -> Result<Vec<f64>> {
+    let problems: Vec<TravellingSalesman> = points.iter().cloned().map(TravellingSalesman::new).collect();
+    let decoded = model.decode(points, &|b, tour| problems[b].cost(tour), options)?;
+    Ok(decoded.into_iter().map(|found| found.cost).collect())
+}

@@ -1,0 +1,163 @@
+//! Checkpoints: the whole state of a run in a folder that is complete or absent.
+//!
+//! A checkpoint is written under a temporary name, flushed to the disk and renamed; the one before
+//! it goes only then. Killed at any moment, a run finds its last complete checkpoint.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::store::{Weights, file, safetensors};
+use crate::{Error, Result};
+
+const STATE: &str = "state.json";
+const WEIGHTS: &str = "safetensors";
+const RECORD: &str = "burnpack";
+const PREFIX: &str = "step-";
+const PARTIAL: &str = ".partial";
+
+/// Everything a run needs to go on.
+#[derive(Debug, Default)]
+pub(crate) struct Checkpoint {
+    /// Steps done.
+    pub(crate) step: u64,
+    /// Counters.
+    pub(crate) state: Value,
+    /// Networks and averages, by name.
+    pub(crate) weights: BTreeMap<String, Weights>,
+    /// States of optimisers, by name.
+    pub(crate) records: BTreeMap<String, Vec<u8>>,
+}
+
+impl Checkpoint {
+    /// Writes the checkpoint into `folder`, and removes older ones.
+    pub(crate) fn save(&self, folder: &Path) -> Result<()> {
+        let name = format!("{PREFIX}{:012}", self.step);
+        let staged = folder.join(format!("{name}{PARTIAL}"));
+        let io = |path: &Path, error| Error::io(path, error);
+        if staged.exists() {
+            fs::remove_dir_all(&staged).map_err(|error| io(&staged, error))?;
+        }
+        fs::create_dir_all(&staged).map_err(|error| io(&staged, error))?;
+        for (name, weights) in &self.weights {
+            safetensors::write(&staged.join(format!("{name}.{WEIGHTS}")), weights, &BTreeMap::new())?;
+        }
+        for (name, bytes) in &self.records {
+            let path = staged.join(format!("{name}.{RECORD}"));
+            fs::write(&path, bytes).map_err(|error| io(&path, error))?;
+        }
+        let path = staged.join(STATE);
+        fs::write(&path, self.state.to_string()).map_err(|error| io(&path, error))?;
+        sync(&staged).map_err(|error| io(&staged, error))?;
+        let done = folder.join(&name);
+        if done.exists() {
+            // The same step was saved before, by a run that was resumed: its state is the same.
+            fs::remove_dir_all(&staged).map_err(|error| io(&staged, error))?;
+        } else {
+            fs::rename(&staged, &done).map_err(|error| io(&done, error))?;
+            File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| io(folder, error))?;
+        }
+        for (step, path) in list(folder)? {
+            if step < self.step {
+                fs::remove_dir_all(&path).map_err(|error| io(&path, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The last complete checkpoint of `folder`, if there is one.
+    pub(crate) fn latest(folder: &Path) -> Result<Option<Self>> {
+        let Some((step, path)) = list(folder)?.into_iter().next_back() else { return Ok(None) };
+        let mut found = Self { step, ..Self::default() };
+        let entries = fs::read_dir(&path).map_err(|error| Error::io(&path, error))?;
+        for entry in entries {
+            let entry = entry.map_err(|error| Error::io(&path, error))?.path();
+            let (Some(stem), Some(extension)) = (entry.file_stem(), entry.extension()) else { continue };
+            let name = stem.to_string_lossy().into_owned();
+            match extension.to_string_lossy().as_ref() {
+                WEIGHTS => drop(found.weights.insert(name, safetensors::read(&entry)?)),
+                RECORD => drop(found.records.insert(name, file::read(&entry, file::WEIGHTS_LIMIT)?)),
+                _ => {}
+            }
+        }
+        let path = path.join(STATE);
+        let text = file::read_text(&path)?;
+        found.state = serde_json::from_str(&text).map_err(|error| file::json_error(&path, &text, &error))?;
+        Ok(Some(found))
+    }
+
+    /// The weights of that name.
+    pub(crate) fn weights(&self, name: &str) -> Result<&Weights> {
+        self.weights.get(name).ok_or_else(|| absent(&format!("{name}.{WEIGHTS}")))
+    }
+
+    /// Takes the record of that name out.
+    pub(crate) fn record(&mut self, name: &str) -> Result<Vec<u8>> {
+        self.records.remove(name).ok_or_else(|| absent(&format!("{name}.{RECORD}")))
+    }
+}
+
+fn absent(file: &str) -> Error {
+    Error::state("checkpoint", format!("`{file}` is missing"))
+}
+
+/// Flushes every file of a folder, and the folder.
+fn sync(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        File::open(entry?.path())?.sync_all()?;
+    }
+    File::open(folder)?.sync_all()
+}
+
+/// Complete checkpoints, oldest first.
+fn list(folder: &Path) -> Result<Vec<(u64, PathBuf)>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(vec![]),
+        entries => entries.map_err(|error| Error::io(folder, error))?,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|error| Error::io(folder, error))?.path();
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        if let Some(step) = name.strip_prefix(PREFIX).and_then(|step| step.parse().ok()) {
+            found.push((step, path));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Array;
+
+    fn checkpoint(step: u64) -> Checkpoint {
+        let weights = Weights::from([("x".into(), Array { shape: vec![2], data: vec![step as f32, 0.5] })]);
+        Checkpoint {
+            step,
+            state: serde_json::json!({ "cost": 3.1 + step as f64 / 7.0 }),
+            weights: BTreeMap::from([("model".into(), weights)]),
+            records: BTreeMap::from([("adam".into(), vec![1, 2, 3])]),
+        }
+    }
+
+    #[test]
+    fn the_last_complete_one_counts_and_comes_back_exactly() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(Checkpoint::latest(folder.path()).unwrap().is_none());
+        checkpoint(3).save(folder.path()).unwrap();
+        checkpoint(11).save(folder.path()).unwrap();
+        // A later one that was never finished.
+        fs::create_dir(folder.path().join("step-000000000020.partial")).unwrap();
+        let mut found = Checkpoint::latest(folder.path()).unwrap().unwrap();
+        let written = checkpoint(11);
+        assert_eq!((found.step, &found.state, &found.weights), (11, &written.state, &written.weights));
+        assert_eq!(found.record("adam").unwrap(), [1, 2, 3]);
+        assert!(found.record("adam").is_err() && found.weights("other").is_err());
+        assert_eq!(list(folder.path()).unwrap().len(), 1, "older ones are gone");
+    }
+}

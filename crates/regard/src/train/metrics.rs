@@ -1,0 +1,119 @@
+//! `metrics.jsonl`: what a run measured, one JSON object a line.
+//!
+//! It holds nothing that depends on the clock, so that a run that was resumed writes the same
+//! bytes as one that was not.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::{Step, Valid};
+use crate::{Error, Result};
+
+/// A file of lines that can be cut back to where a checkpoint was made.
+pub(crate) struct Lines {
+    path: PathBuf,
+    file: File,
+    length: u64,
+}
+
+impl Lines {
+    /// Opens the file and drops what is beyond `length` bytes.
+    pub(crate) fn open(path: &Path, length: u64) -> Result<Self> {
+        let open = || -> std::io::Result<(File, u64)> {
+            let mut file = OpenOptions::new().create(true).write(true).truncate(false).open(path)?;
+            let length = length.min(file.metadata()?.len());
+            file.set_len(length)?;
+            file.seek(SeekFrom::End(0))?;
+            Ok((file, length))
+        };
+        let (file, length) = open().map_err(|error| Error::io(path, error))?;
+        Ok(Self { path: path.to_owned(), file, length })
+    }
+
+    /// Appends one object.
+    pub(crate) fn append(&mut self, object: &impl Serialize) -> Result<()> {
+        let io = |error| Error::io(&self.path, error);
+        let mut line = serde_json::to_vec(object).map_err(|error| io(error.into()))?;
+        line.push(b'\n');
+        self.file.write_all(&line).map_err(io)?;
+        self.length += line.len() as u64;
+        Ok(())
+    }
+
+    /// Bytes written, safely on the disk.
+    pub(crate) fn synced_length(&self) -> Result<u64> {
+        self.file.sync_data().map_err(|error| Error::io(&self.path, error))?;
+        Ok(self.length)
+    }
+}
+
+/// A line of metrics.
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub(crate) enum Line {
+    Step(StepLine),
+    Valid(ValidLine),
+}
+
+#[derive(Serialize)]
+pub(crate) struct StepLine {
+    step: u64,
+    epoch: u64,
+    instances: u64,
+    nodes: usize,
+    cost: f64,
+    baseline: f64,
+    loss: f64,
+    log_likelihood: f64,
+    grad_norm: f64,
+    rate: f64,
+}
+
+#[derive(Serialize)]
+pub(crate) struct ValidLine {
+    step: u64,
+    epoch: u64,
+    instances: u64,
+    cost: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline_updated: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p_value: Option<f64>,
+}
+
+impl From<&Step> for Line {
+    fn from(step: &Step) -> Self {
+        let Step { step, epoch, instances, nodes, cost, baseline, loss, log_likelihood, gradient_norm, rate } = *step;
+        let grad_norm = gradient_norm;
+        Line::Step(StepLine { step, epoch, instances, nodes, cost, baseline, loss, log_likelihood, grad_norm, rate })
+    }
+}
+
+impl From<&Valid> for Line {
+    fn from(valid: &Valid) -> Self {
+        let Valid { step, epoch, instances, cost, baseline_updated, p_value } = *valid;
+        Line::Valid(ValidLine { step, epoch, instances, cost, baseline_updated, p_value })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_beyond_a_checkpoint_are_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("metrics.jsonl");
+        let mut lines = Lines::open(&path, 0).unwrap();
+        lines.append(&1).unwrap();
+        let length = lines.synced_length().unwrap();
+        lines.append(&2).unwrap();
+        std::fs::write(&path, b"1\n2\n{\"half").unwrap();
+        let mut lines = Lines::open(&path, length).unwrap();
+        lines.append(&3).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "1\n3\n");
+    }
+}

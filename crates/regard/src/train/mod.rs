@@ -1,0 +1,143 @@
+//! What every training needs, whatever is trained: events for whoever watches, limits, metrics,
+//! checkpoints from which a run goes on bit for bit, and a running average of the weights.
+//!
+//! A step's random numbers follow from the seed and the number of the step alone, so a checkpoint
+//! has no generator to save: weights, optimiser and a few counters are the whole state.
+
+mod average;
+mod checkpoint;
+mod metrics;
+mod optimizer;
+mod parameters;
+mod run_folder;
+mod seeds;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+pub(crate) use average::RunningAverage;
+pub(crate) use checkpoint::Checkpoint;
+pub(crate) use optimizer::Optimizer;
+pub(crate) use parameters::{collect, numbered, restore};
+pub(crate) use run_folder::{RunFolder, Written};
+pub(crate) use seeds::{Stream, derived};
+
+/// What happens during a training, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// The training begins, or goes on.
+    Started {
+        /// Steps done before.
+        first_step: u64,
+        /// Steps at which it will be complete.
+        steps: u64,
+        /// Steps of an epoch.
+        steps_per_epoch: u64,
+        /// Trainable numbers of the network.
+        parameters: usize,
+    },
+    /// A step of the optimiser was made.
+    Step(Step),
+    /// The network was measured on the validation set.
+    Valid(Valid),
+    /// A checkpoint was written.
+    Saved {
+        /// Steps done.
+        step: u64,
+    },
+}
+
+/// Means over the steps since the last line of metrics, and the state at the step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Steps done, this one included.
+    pub step: u64,
+    /// Epochs completed before this step.
+    pub epoch: u64,
+    /// Instances seen, those of this step included.
+    pub instances: u64,
+    /// Nodes of this step's instances.
+    pub nodes: usize,
+    /// Mean cost of the sampled solutions.
+    pub cost: f64,
+    /// Mean of what they were compared with.
+    pub baseline: f64,
+    /// Loss.
+    pub loss: f64,
+    /// Mean log-likelihood of the sampled solutions.
+    pub log_likelihood: f64,
+    /// Norm of the gradient before clipping.
+    pub gradient_norm: f64,
+    /// Learning rate.
+    pub rate: f64,
+}
+
+/// The network on the validation set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Valid {
+    /// Steps done.
+    pub step: u64,
+    /// Epochs completed.
+    pub epoch: u64,
+    /// Instances seen.
+    pub instances: u64,
+    /// Mean cost.
+    pub cost: f64,
+    /// Whether the baseline took over the network, where it was asked.
+    pub baseline_updated: Option<bool>,
+    /// One-sided p-value of that test, where one was made.
+    pub p_value: Option<f64>,
+}
+
+/// Somebody who watches a training.
+pub trait Observer {
+    /// Something happened.
+    fn event(&mut self, event: &Event);
+}
+
+impl<F: FnMut(&Event)> Observer for F {
+    fn event(&mut self, event: &Event) {
+        self(event);
+    }
+}
+
+/// When a training ends before it is complete.
+#[derive(Clone, Debug, Default)]
+pub struct Limits {
+    /// After so many steps in all, those before a resume included.
+    pub steps: Option<u64>,
+    /// After so much time from now.
+    pub time: Option<Duration>,
+    /// When this becomes true.
+    pub interrupt: Arc<AtomicBool>,
+}
+
+/// Why a training ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ended {
+    /// All epochs are done.
+    Complete,
+    /// The number of steps asked for is reached.
+    Steps,
+    /// The time is used up.
+    Time,
+    /// Somebody asked it to stop.
+    Interrupted,
+}
+
+impl Limits {
+    /// Whether to end now, `begun` being the start of the call and `step` the steps done.
+    pub(crate) fn reached(&self, begun: Instant, step: u64) -> Option<Ended> {
+        if self.interrupt.load(Ordering::Relaxed) {
+            Some(Ended::Interrupted)
+        } else if self.steps.is_some_and(|steps| step >= steps) {
+            Some(Ended::Steps)
+        } else if self.time.is_some_and(|time| begun.elapsed() >= time) {
+            Some(Ended::Time)
+        } else {
+            None
+        }
+    }
+}
