@@ -8,7 +8,7 @@ use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::{Device, Tensor, TensorData};
 use regard::routes::model::AttentionModel;
 use regard_nn::clip_gradient_norm;
-use regard_nn::ops::{MASKED, with_kernels};
+use regard_nn::ops::{MASKED, PolicyLoss, Tours, with_kernels};
 use regard_testing::{Case, Checks, Golden, Values};
 use support::{config, length, weights};
 
@@ -33,7 +33,8 @@ fn check_all(label: &str) {
         match (case.config["problem"].as_str(), case.config["mode"].as_str()) {
             (Some("tsp"), Some("train")) => {
                 modes[0] += 1;
-                check_training(&case, label);
+                check_training(&case, &format!("{label}, all steps"), false);
+                check_training(&case, &format!("{label}, one pass"), true);
             }
             (Some("tsp"), Some("eval")) => {
                 modes[1] += 1;
@@ -45,7 +46,8 @@ fn check_all(label: &str) {
     assert!(modes.iter().all(|&cases| cases > 0), "cases of both modes");
 }
 
-fn check_training(case: &Case, label: &str) {
+/// `one_pass` takes the loss whose gradients are made on the way forward.
+fn check_training(case: &Case, label: &str, one_pass: bool) {
     let device = Device::flex().autodiff();
     let model = AttentionModel::from_weights(&config(case), &weights(case), &device).unwrap();
     let mut checks = Checks::new(case, label);
@@ -54,18 +56,23 @@ fn check_training(case: &Case, label: &str) {
 
     let embeddings = model.encode(points.tensor(&device));
     let log_p = model.log_probabilities(embeddings.clone(), &tours).unwrap();
-    let log_likelihood = model.log_likelihood(embeddings.clone(), &tours).unwrap();
     checks.tensor("output.embeddings", &embeddings);
     check_log_p(&mut checks, case, &log_p);
-    checks.tensor("output.log_likelihood", &log_likelihood);
     check_buffers(&mut checks, case, &model);
 
     let costs = lengths(points, &tours);
     checks.values("output.cost", &[costs.len()], &costs);
     let advantage = costs.iter().zip(&case.get("input.bl").data);
     let advantage: Vec<f32> = advantage.map(|(cost, base)| (cost - base) as f32).collect();
-    let advantage: Tensor<1> = Tensor::from_data(TensorData::new(advantage, [costs.len()]), &device);
-    let loss = (log_likelihood * advantage).mean();
+    let (loss, log_likelihood) = match one_pass {
+        true => policy_loss(&model, embeddings, &tours, &advantage),
+        false => {
+            let log_likelihood = model.log_likelihood(embeddings, &tours).unwrap();
+            let advantage: Tensor<1> = Tensor::from_data(TensorData::new(advantage, [costs.len()]), &device);
+            ((log_likelihood.clone() * advantage).mean(), log_likelihood)
+        }
+    };
+    checks.tensor("output.log_likelihood", &log_likelihood);
     checks.tensor("output.loss", &loss);
 
     let gradients = loss.backward();
@@ -87,6 +94,21 @@ fn check_training(case: &Case, label: &str) {
     let model = optimizer.step(rate, model, gradients);
     check_step(&mut checks, case, &model, rate);
     checks.finish();
+}
+
+/// The loss of REINFORCE, and the log-likelihoods beside it.
+fn policy_loss(
+    model: &AttentionModel,
+    embeddings: Tensor<3>,
+    tours: &[Vec<usize>],
+    advantage: &[f32],
+) -> (Tensor<1>, Tensor<1>) {
+    let count = tours.len();
+    let order = tours.iter().flatten().map(|&node| node as u32).collect();
+    let tours = Tours::new([count, 1, tours[0].len()], order, 0);
+    let coefficient = advantage.iter().map(|advantage| advantage / count as f32).collect();
+    let PolicyLoss { loss, log_likelihood } = model.rollout().policy_loss(embeddings, &tours, coefficient);
+    (loss, log_likelihood)
 }
 
 fn check_evaluation(case: &Case, label: &str) {

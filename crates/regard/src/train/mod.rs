@@ -21,7 +21,7 @@ pub(crate) use checkpoint::Checkpoint;
 pub(crate) use optimizer::Optimizer;
 pub(crate) use parameters::{collect, numbered, restore};
 pub(crate) use run_folder::{RunFolder, Written};
-pub(crate) use seeds::{Stream, derived};
+pub(crate) use seeds::{Stream, derived, drawn};
 
 /// What happens during a training, in order.
 #[derive(Clone, Debug, PartialEq)]

@@ -16,7 +16,7 @@ use crate::experiment::{BaselineKind, Experiment};
 use crate::routes::model::AttentionModel;
 use crate::routes::problem::Problem;
 use crate::routes::tsp::TravellingSalesman;
-use crate::train::{Checkpoint, Optimizer, RunningAverage, Stream, collect, derived, numbered, restore};
+use crate::train::{Checkpoint, Optimizer, RunningAverage, Stream, collect, derived, drawn, numbered, restore};
 use crate::{Error, Result};
 
 /// What one step measured.
@@ -67,17 +67,15 @@ impl Learner {
     pub fn new(experiment: &Experiment, device: &Device) -> Result<Self> {
         experiment.validate()?;
         let (train, device) = (&experiment.train, device.clone().autodiff());
-        device.seed(derived(train.seed, Stream::Weights, 0));
-        let model = numbered(AttentionModel::new(&experiment.model, &device)?);
+        let seed = |stream| derived(train.seed, stream, 0);
+        let model = drawn(&device, seed(Stream::Weights), || AttentionModel::new(&experiment.model, &device))?;
+        let model = numbered(model);
         let frozen = match train.baseline {
             BaselineKind::Rollout => Some(Frozen::new(model.valid(), Set::of(experiment), 0)?),
             _ => None,
         };
         let critic = (train.baseline == BaselineKind::Critic).then(|| {
-            device.seed(derived(train.seed, Stream::Critic, 0));
-            let critic = Critic::new(&experiment.model, &device);
-            // Parameters are drawn at first use: now, while the seed is the critic's.
-            collect(&critic);
+            let critic = drawn(&device, seed(Stream::Critic), || Critic::new(&experiment.model, &device));
             (numbered(critic), Optimizer::new(train.clip_norm))
         });
         Ok(Self {
@@ -157,6 +155,9 @@ impl Learner {
         let embeddings = self.model.encode(points.clone());
         let seed = derived(train.seed, Stream::Sampling, self.step);
         let sampled = sample(&self.model.valid(), embeddings.clone().inner(), &problems, starts, seed);
+        let Some(sampled) = sampled else {
+            return Err(self.diverged("a sampled tour's probability is no number".into()));
+        };
         let baseline = self.baseline(&sampled, &problems, points)?;
         let count = sampled.costs.len() as f64;
         let advantage = sampled.costs.iter().zip(&baseline).map(|(cost, value)| ((cost - value) / count) as f32);

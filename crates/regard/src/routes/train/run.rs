@@ -158,10 +158,7 @@ impl<'a> Run<'a> {
     }
 
     fn step(&mut self, observer: &mut dyn Observer) -> Result<()> {
-        let measured = self.learner.step().map_err(|error| {
-            let hint = "the last checkpoint is kept; try a lower `train.rate` or another seed";
-            error.in_file(self.folder.path()).with_hint(hint)
-        })?;
+        let measured = self.learner.step().map_err(|error| self.broken(error))?;
         let step = self.counters.line(&measured, self.position());
         observer.event(&Event::Step(step.clone()));
         if self.learner.steps().is_multiple_of(self.training.experiment.train.log_steps as u64) {
@@ -169,6 +166,12 @@ impl<'a> Run<'a> {
             self.counters = Loop { best: self.counters.best, ..Loop::default() };
         }
         Ok(())
+    }
+
+    /// An error that ends the run, with its folder and what to do.
+    fn broken(&self, error: Error) -> Error {
+        let hint = "the last checkpoint is kept; try a lower `train.rate` or another seed";
+        error.in_file(self.folder.path()).with_hint(hint)
     }
 
     /// Steps, epochs before the last of them, instances.
@@ -198,8 +201,7 @@ impl<'a> Run<'a> {
         let best = self.counters.best.unwrap_or(cost);
         if !cost.is_finite() || cost > DIVERGED * best {
             let reason = format!("the validation cost is {cost:.4}, the best was {best:.4}");
-            let hint = "the last checkpoint is kept; try a lower `train.rate` or another seed";
-            return Err(Error::Diverged { step, reason }.in_file(self.folder.path()).with_hint(hint));
+            return Err(self.broken(Error::Diverged { step, reason }));
         }
         self.counters.best = Some(best.min(cost));
         self.folder.valid(&valid)?;
@@ -210,6 +212,12 @@ impl<'a> Run<'a> {
 
     fn save(&mut self, observer: &mut dyn Observer) -> Result<()> {
         let mut checkpoint = self.learner.checkpoint()?;
+        if let Some((name, _)) =
+            checkpoint.weights("model")?.iter().find(|(_, array)| array.first_not_finite().is_some())
+        {
+            let reason = format!("`{name}` holds a number that is not finite");
+            return Err(self.broken(Error::Diverged { step: checkpoint.step, reason }));
+        }
         let state = State { learner: self.learner.counters(), run: self.counters, written: self.folder.written()? };
         checkpoint.state = serde_json::to_value(state).map_err(|error| Error::state("checkpoint", error))?;
         self.folder.save(&checkpoint)?;

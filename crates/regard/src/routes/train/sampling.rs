@@ -17,14 +17,15 @@ pub(super) struct Sampled {
 
 /// Samples from `policy` over `embeddings [batch, nodes, width]`: one tour an instance, or, with
 /// `starts` above 1, so many from different starting nodes, spread over the nodes as they are
-/// numbered (Kwon et al. 2020, §4.1).
+/// numbered (Kwon et al. 2020, §4.1). `None` when a probability is no number: the tours mean
+/// nothing then.
 pub(super) fn sample<P: Problem>(
     policy: &AttentionModel,
     embeddings: Tensor<3>,
     problems: &[P],
     starts: usize,
     seed: u64,
-) -> Sampled {
+) -> Option<Sampled> {
     let [batch, nodes, _] = embeddings.dims();
     let trajectories = starts.clamp(1, nodes.max(1));
     let forced = usize::from(trajectories > 1);
@@ -36,6 +37,9 @@ pub(super) fn sample<P: Problem>(
     }
     let pick = Pick::Sample { temperature: 1.0, seed };
     let outcomes = policy.rollout().construct(embeddings, states, pick);
+    if outcomes.iter().flatten().any(|outcome| !outcome.log_probability.is_finite()) {
+        return None;
+    }
     let found: Vec<Vec<(Vec<usize>, f64)>> = outcomes
         .par_iter()
         .zip(problems)
@@ -46,10 +50,10 @@ pub(super) fn sample<P: Problem>(
         .collect();
     let found = || found.iter().flatten();
     let order = found().flat_map(|(tour, _)| tour.iter().map(|&node| node as u32)).collect();
-    Sampled {
+    Some(Sampled {
         tours: Tours::new([batch, trajectories, nodes], order, forced),
         costs: found().map(|(_, cost)| *cost).collect(),
-    }
+    })
 }
 
 /// Costs of the greedy tours of `policy`, one an instance.

@@ -3,7 +3,7 @@
 use regard_data::routes::generate;
 
 use crate::experiment::{Experiment, Sizes};
-use crate::routes::decode::{Decode, DecodeOptions};
+use crate::routes::decode::{Decode, DecodeOptions, Decoded};
 use crate::routes::model::AttentionModel;
 use crate::routes::problem::Problem;
 use crate::routes::tsp::TravellingSalesman;
@@ -42,9 +42,10 @@ impl Validation {
     }
 }
 
-/// Cost of the best tour found for each instance.
+/// Cost of the best tour found for each instance; NaN where a probability is no number.
 pub(super) fn costs(model: &AttentionModel, points: &[Vec<[f32; 2]>], options: &DecodeOptions) -> Result<Vec<f64>> {
     let problems: Vec<TravellingSalesman> = points.iter().cloned().map(TravellingSalesman::new).collect();
     let decoded = model.decode(points, &|b, tour| problems[b].cost(tour), options)?;
-    Ok(decoded.into_iter().map(|found| found.cost).collect())
+    let cost = |found: Decoded| if found.log_likelihood.is_finite() { found.cost } else { f64::NAN };
+    Ok(decoded.into_iter().map(cost).collect())
 }

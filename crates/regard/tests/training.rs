@@ -1,0 +1,150 @@
+//! Training: it learns, and a run that was interrupted goes on bit for bit.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use regard::experiment::Experiment;
+use regard::routes::train::{Learner, Trained, Training, train};
+use regard::train::{Ended, Event, Limits};
+use regard::{Device, Error};
+
+/// A network and batches that take no time, with an epoch of ten steps.
+fn experiment(sets: &[&str]) -> Experiment {
+    let small = [
+        "data.nodes=7",
+        "model.width=16",
+        "model.heads=2",
+        "model.layers=1",
+        "model.feed_forward=16",
+        "train.batch=16",
+        "train.epoch_instances=160",
+        "train.epochs=3",
+        "train.baseline_instances=40",
+        "train.log_steps=4",
+        "eval.instances=50",
+    ];
+    let sets: Vec<String> = small.iter().chain(sets).map(|set| (*set).to_owned()).collect();
+    Experiment::parse("", Path::new("test.toml"), &sets).unwrap()
+}
+
+fn run(experiment: &Experiment, out: &Path, resume: bool, steps: Option<u64>) -> regard::Result<Trained> {
+    let limits = Limits { steps, ..Limits::default() };
+    let training =
+        Training { experiment: experiment.clone(), out: out.to_owned(), resume, limits, command: "test".into() };
+    train(&training, &Device::flex(), &mut |_: &Event| {})
+}
+
+fn bytes(out: &Path) -> [Vec<u8>; 2] {
+    ["model.safetensors", "metrics.jsonl"].map(|name| fs::read(out.join(name)).unwrap())
+}
+
+const BASELINES: [&[&str]; 6] = [
+    &["train.preset=kool-2019"],
+    &["train.preset=kool-2019", "train.warm_up_epochs=2", "train.rate_decay=0.9"],
+    &["train.baseline=critic", "train.average=0"],
+    &["train.baseline=exponential", "model.norm=batch", "train.warm_steps=15"],
+    &["train.baseline=shared", "train.starts=3", "data.nodes=[5, 9]"],
+    &["train.baseline=none", "train.clip_norm=0"],
+];
+
+#[test]
+fn an_interrupted_run_goes_on_bit_for_bit() {
+    for (index, sets) in BASELINES.iter().enumerate() {
+        let (experiment, folder) = (experiment(sets), tempfile::tempdir().unwrap());
+        let (straight, broken) = (folder.path().join("straight"), folder.path().join("broken"));
+        let whole = run(&experiment, &straight, false, None).unwrap();
+        assert_eq!((whole.steps, whole.ended), (30, Ended::Complete), "{sets:?}");
+        // Broken off within an epoch, within a line of metrics, and after the first epoch.
+        for steps in [3, 17] {
+            let part = run(&experiment, &broken, steps > 3, Some(steps)).unwrap();
+            assert_eq!((part.steps, part.ended), (steps, Ended::Steps), "{sets:?}");
+        }
+        let rest = run(&experiment, &broken, true, None).unwrap();
+        assert_eq!((rest.steps, rest.valid_cost), (30, whole.valid_cost), "{sets:?}");
+        assert_eq!(bytes(&straight), bytes(&broken), "case {index}: {sets:?}");
+    }
+}
+
+#[test]
+fn what_was_written_after_the_last_checkpoint_is_written_again() {
+    let (experiment, folder) = (experiment(&[]), tempfile::tempdir().unwrap());
+    let (straight, broken) = (folder.path().join("straight"), folder.path().join("broken"));
+    run(&experiment, &straight, false, Some(25)).unwrap();
+    run(&experiment, &broken, false, Some(12)).unwrap();
+    // As a process leaves it that is killed in the middle of a line, and of a checkpoint.
+    let metrics = fs::read_to_string(broken.join("metrics.jsonl")).unwrap();
+    fs::write(broken.join("metrics.jsonl"), metrics + "{\"kind\":\"step\",\"st").unwrap();
+    fs::create_dir(broken.join("resume/step-000000000099.partial")).unwrap();
+    run(&experiment, &broken, true, Some(25)).unwrap();
+    assert_eq!(bytes(&straight), bytes(&broken));
+}
+
+#[test]
+fn bits_do_not_depend_on_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let on = |threads: usize| {
+        let out = folder.path().join(threads.to_string());
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| run(&experiment(&[]), &out, false, Some(12))).unwrap();
+        bytes(&out)
+    };
+    let one = on(1);
+    assert!(one == on(2) && one == on(3));
+}
+
+#[test]
+fn policies_get_better() {
+    for sets in [["train.baseline=shared", "train.starts=0"], ["train.baseline=exponential", "train.starts=1"]] {
+        let experiment = experiment(&[&sets[..], &["train.batch=64", "train.rate=2e-3"]].concat());
+        let mut learner = Learner::new(&experiment, &Device::flex()).unwrap();
+        let costs: Vec<f64> = (0..150).map(|_| learner.step().unwrap().cost).collect();
+        let mean = regard::data::stats::mean;
+        let (first, last) = (mean(&costs[..10]), mean(&costs[140..]));
+        assert!(last < 0.9 * first, "{sets:?}: {first} to {last}");
+    }
+}
+
+#[test]
+fn a_rate_that_breaks_the_network_ends_the_run_and_keeps_its_checkpoint() {
+    let (calm, folder) = (experiment(&[]), tempfile::tempdir().unwrap());
+    let out = folder.path().join("run");
+    run(&calm, &out, false, Some(5)).unwrap();
+    let good = bytes(&out);
+    // The same run, but with a rate that the checks of a resume would not let pass.
+    let text = fs::read_to_string(out.join("experiment.toml")).unwrap();
+    fs::write(out.join("experiment.toml"), text.replace("rate = 0.0005", "rate = 1e30")).unwrap();
+    let wild = experiment(&["train.rate=1e30"]);
+    let error = run(&wild, &out, true, None).unwrap_err();
+    assert!(format!("{error}").contains("step"), "{error}");
+    assert_eq!(bytes(&out)[0], good[0], "the model of the last checkpoint");
+}
+
+#[test]
+fn limits_end_a_run_cleanly() {
+    let (experiment, folder) = (experiment(&[]), tempfile::tempdir().unwrap());
+    let with = |limits: Limits, name: &str| {
+        let out = folder.path().join(name);
+        let training = Training { experiment: experiment.clone(), out, resume: false, limits, command: String::new() };
+        train(&training, &Device::flex(), &mut |_: &Event| {}).unwrap().ended
+    };
+    assert_eq!(with(Limits { time: Some(Duration::ZERO), ..Limits::default() }, "time"), Ended::Time);
+    let interrupt = Arc::new(AtomicBool::new(true));
+    assert_eq!(with(Limits { interrupt, ..Limits::default() }, "interrupt"), Ended::Interrupted);
+    assert!(folder.path().join("time/model.safetensors").is_file());
+}
+
+#[test]
+fn a_folder_with_a_run_is_not_overwritten_nor_another_run_continued() {
+    let (mine, folder) = (experiment(&[]), tempfile::tempdir().unwrap());
+    let out = folder.path().join("run");
+    let missing = run(&mine, &out, true, Some(1)).unwrap_err();
+    assert!(matches!(missing, Error::Context { .. }), "{missing}");
+    run(&mine, &out, false, Some(1)).unwrap();
+    assert!(run(&mine, &out, false, Some(1)).unwrap_err().to_string().contains("holds a run"));
+    let other = run(&experiment(&["train.rate=1e-3"]), &out, true, Some(2)).unwrap_err().to_string();
+    assert!(other.contains("train.rate") && other.contains("0.0005"), "{other}");
+    run(&experiment(&["train.epochs=1"]), &out, true, None).unwrap();
+}
