@@ -5,26 +5,44 @@ use regard::Device;
 use crate::failure::Failure;
 
 /// The devices built into this binary.
-pub(crate) const BUILT_IN: &[&str] = &["cpu"];
+pub(crate) const BUILT_IN: &[&str] = &[
+    "cpu",
+    #[cfg(feature = "wgpu")]
+    "wgpu",
+    #[cfg(feature = "cuda")]
+    "cuda",
+];
 
-/// The device a name stands for: `auto` or `cpu`. Devices known but not built in are named as such.
+/// The device a name stands for: `auto` is the CPU, whose kernels are ours. Devices known but not
+/// built in are named as such.
 pub(crate) fn choose(name: &str) -> anyhow::Result<Device> {
-    let kind = name.split(':').next().unwrap_or_default();
-    match (name, kind) {
-        ("auto" | "cpu", _) => Ok(Device::flex()),
-        (_, "cuda" | "wgpu") => Err(Failure::new(format!("the device `{name}` is not built into this binary"))
-            .hint(format!("built in: {}; use --device cpu", BUILT_IN.join(", ")))
+    let (kind, index) = name.split_once(':').map_or((name, None), |(kind, index)| (kind, Some(index)));
+    match (kind, index) {
+        ("auto" | "cpu", None) => Ok(Device::flex()),
+        #[cfg(feature = "wgpu")]
+        ("wgpu", None) => Ok(Device::wgpu(Default::default())),
+        #[cfg(feature = "cuda")]
+        ("cuda", index) => match index.unwrap_or("0").parse::<usize>() {
+            Ok(index) => Ok(Device::cuda(index)),
+            Err(_) => Err(unknown(name)),
+        },
+        ("cuda", _) | ("wgpu", None) => Err(Failure::new(format!("the device `{name}` is not built into this binary"))
+            .hint(format!(
+                "built in: {}; use --device cpu, or build with `cargo build --release --features {kind}`",
+                BUILT_IN.join(", ")
+            ))
             .into()),
-        _ => Err(Failure::new(format!("unknown device `{name}`"))
-            .hint("expected auto, cpu, cuda, cuda:N or wgpu")
-            .into()),
+        _ => Err(unknown(name)),
     }
+}
+
+fn unknown(name: &str) -> anyhow::Error {
+    Failure::new(format!("unknown device `{name}`")).hint("expected auto, cpu, cuda, cuda:N or wgpu").into()
 }
 
 /// What a device is called.
 pub(crate) fn name(device: &Device) -> String {
-    let _ = device;
-    "cpu".to_owned()
+    if *device == Device::flex() { "cpu".to_owned() } else { format!("{device:?}") }
 }
 
 /// Limits every parallel loop to `threads` threads; `None` leaves one per core.
@@ -44,8 +62,10 @@ mod tests {
         assert!(choose("auto").is_ok());
         assert!(choose("cpu").is_ok());
         for name in ["cuda", "cuda:1", "wgpu"] {
-            let error = choose(name).unwrap_err().to_string();
-            assert!(error.contains("not built"), "{error}");
+            if !BUILT_IN.contains(&name.split(':').next().unwrap()) {
+                let error = choose(name).unwrap_err().to_string();
+                assert!(error.contains("not built"), "{error}");
+            }
         }
         assert!(choose("tpu").unwrap_err().to_string().contains("unknown"));
     }

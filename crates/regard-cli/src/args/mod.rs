@@ -48,7 +48,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalArgs {
-    /// Where tensors live: auto or cpu (cuda and wgpu are named but not built in)
+    /// Where tensors live: auto, cpu, wgpu or cuda:N, as far as built in (see `regard doctor`)
     #[arg(long, global = true, default_value = "auto", value_name = "DEVICE")]
     pub(crate) device: String,
     /// Seed of everything random [default: 1234, or the experiment's]

@@ -8,7 +8,6 @@ use regard_nn::{Encoder, EncoderConfig, EncoderLayerConfig};
 
 use crate::routes::model::norm_kind;
 use crate::store::AttentionModelConfig;
-use crate::train::collect;
 
 /// An encoder of its own, and a small network on the mean of its embeddings.
 #[derive(Module, Debug)]
@@ -24,15 +23,12 @@ impl Critic {
     pub(super) fn new(config: &AttentionModelConfig, device: &Device) -> Self {
         let width = config.width;
         let layer = EncoderLayerConfig::new(width, config.heads, config.feed_forward).with_norm(norm_kind(config.norm));
-        let critic = Self {
+        Self {
             embedding: LinearConfig::new(2, width).init(device),
             encoder: EncoderConfig::new(config.layers, layer).init(device),
             hidden: LinearConfig::new(width, width).init(device),
             value: LinearConfig::new(width, 1).init(device),
-        };
-        // Parameters are drawn at first use: now, while the generator is the caller's.
-        collect(&critic);
-        critic
+        }
     }
 
     /// Predicted costs `[batch]` of `points [batch, nodes, 2]`.

@@ -68,16 +68,22 @@ impl Learner {
         experiment.validate()?;
         let (train, device) = (&experiment.train, device.clone().autodiff());
         let seed = |stream| derived(train.seed, stream, 0);
-        let model = drawn(&device, seed(Stream::Weights), || AttentionModel::new(&experiment.model, &device))?;
-        let model = numbered(model);
+        // Drawn on the CPU whatever the device: generators differ, and a seed shall mean one network.
+        let cpu = Device::flex().autodiff();
+        let fresh = drawn(&cpu, seed(Stream::Weights), || AttentionModel::new(&experiment.model, &cpu))?;
+        let model = numbered(AttentionModel::from_weights(&experiment.model, &fresh.to_weights(), &device)?);
         let frozen = match train.baseline {
             BaselineKind::Rollout => Some(Frozen::new(model.valid(), Set::of(experiment), 0)?),
             _ => None,
         };
-        let critic = (train.baseline == BaselineKind::Critic).then(|| {
-            let critic = drawn(&device, seed(Stream::Critic), || Critic::new(&experiment.model, &device));
-            (numbered(critic), Optimizer::new(train.clip_norm))
-        });
+        let critic = match train.baseline {
+            BaselineKind::Critic => {
+                let fresh = drawn(&cpu, seed(Stream::Critic), || collect(&Critic::new(&experiment.model, &cpu)));
+                let critic = restore(Critic::new(&experiment.model, &device), &fresh)?;
+                Some((numbered(critic), Optimizer::new(train.clip_norm)))
+            }
+            _ => None,
+        };
         Ok(Self {
             average: (train.average > 0.0).then(|| RunningAverage::new(train.average, collect(&model))),
             optimizer: Optimizer::new(train.clip_norm),
