@@ -1,6 +1,6 @@
 //! The model cells: the Attention Model with fresh weights, in evaluation mode.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use burn::tensor::{Device, Tensor, TensorData};
 use regard::routes::decode::{Decode, DecodeOptions};
@@ -9,11 +9,12 @@ use regard::store::AttentionModelConfig;
 use regard_data::routes::generate;
 
 use crate::protocol::{Answer, Request};
+use crate::timing::timings;
 
 /// Instances in a batch, as in `attention_model.py`.
 pub(crate) const BATCH: usize = 512;
 /// Seed of the points.
-const SEED: u64 = 1;
+pub(crate) const SEED: u64 = 1;
 
 /// The model that all cells share.
 pub(crate) struct Model {
@@ -69,17 +70,4 @@ fn length(points: &[[f32; 2]], tour: &[usize]) -> f64 {
         f64::from(ax - bx).hypot(f64::from(ay - by))
     };
     tour.iter().zip(next).map(edge).sum()
-}
-
-/// Milliseconds of iterations that fill `period`, at least one, after one that is not timed.
-fn timings(period: Duration, mut run: impl FnMut()) -> Vec<f64> {
-    run();
-    let mut times = Vec::new();
-    let start = Instant::now();
-    while times.is_empty() || start.elapsed() < period {
-        let before = Instant::now();
-        run();
-        times.push(before.elapsed().as_secs_f64() * 1e3);
-    }
-    times
 }

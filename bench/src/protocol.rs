@@ -30,7 +30,7 @@ impl Hello {
 /// One cell to be timed.
 #[derive(Deserialize)]
 pub(crate) struct Request {
-    /// `encoder`, `rollout` or `peak`.
+    /// `encoder`, `rollout`, `train-encoder`, `reinforce` or `peak`.
     pub(crate) cell: String,
     /// Nodes of each instance; not of a `peak` cell.
     #[serde(default)]
@@ -68,6 +68,6 @@ pub(crate) enum Answer {
 impl Answer {
     /// The answer to a cell this worker does not have.
     pub(crate) fn unknown(cell: &str) -> Self {
-        Answer::Error(format!("unknown cell `{cell}`, expected encoder, rollout or peak"))
+        Answer::Error(format!("unknown cell `{cell}`, expected encoder, rollout, train-encoder, reinforce or peak"))
     }
 }

@@ -11,6 +11,8 @@ fn help_of_every_command() {
     for (name, arguments) in [
         ("regard", vec!["--help"]),
         ("solve", vec!["solve", "--help"]),
+        ("train", vec!["train", "--help"]),
+        ("plot", vec!["plot", "--help"]),
         ("eval", vec!["eval", "--help"]),
         ("explain", vec!["explain", "attention", "--help"]),
         ("model_import", vec!["model", "import", "kool", "--help"]),

@@ -10,3 +10,4 @@ mod help;
 mod model;
 mod program;
 mod solve;
+mod train;

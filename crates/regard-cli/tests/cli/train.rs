@@ -1,0 +1,124 @@
+//! `regard train` and `regard plot`.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::program::{command, regard};
+
+/// A network and batches that take no time.
+const SMALL: &str = "\
+# A small one
+[data]
+nodes = 6
+[model]
+width = 16
+heads = 2
+layers = 1
+feed_forward = 16
+[train]
+batch = 8
+epoch_instances = 400
+epochs = 2
+log_steps = 5
+checkpoint_minutes = 0.0005
+[eval]
+instances = 20
+";
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("small.toml"), SMALL).unwrap();
+    folder
+}
+
+fn files(folder: &Path, run: &str) -> [Vec<u8>; 2] {
+    ["model.safetensors", "metrics.jsonl"].map(|name| fs::read(folder.join(run).join(name)).unwrap())
+}
+
+#[test]
+fn a_run_leaves_a_model_metrics_and_curves() {
+    let folder = folder();
+    let train = ["train", "small.toml", "--out", "run", "--steps", "60", "--seed", "7", "--threads", "1", "--json"];
+    let json = regard(folder.path(), &train).done().json();
+    assert_eq!(
+        (json["steps"].as_u64(), json["ended"].as_str(), json["out"].as_str()),
+        (Some(60), Some("steps"), Some("run"))
+    );
+    for name in ["model.safetensors", "manifest.json", "metrics.jsonl", "config.json", "experiment.toml", "README.md"] {
+        assert!(folder.path().join("run").join(name).is_file(), "{name}");
+    }
+    let manifest: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(folder.path().join("run/manifest.json")).unwrap()).unwrap();
+    assert_eq!((&manifest["seed"], &manifest["experiment"]["train"]["seed"]), (&7.into(), &7.into()));
+    assert_eq!(manifest["command"], "regard train small.toml --out run --steps 60 --seed 7 --threads 1 --json");
+    let eval = regard(folder.path(), &["eval", "--model", "run", "--paper-set", "tsp6", "--limit", "20", "--json"]);
+    assert!(eval.done().json()["mean_cost"].as_f64().unwrap() > 1.0);
+    let plot = regard(folder.path(), &["plot", "run", "--json"]).done().json();
+    assert_eq!(plot["steps"], 60);
+    assert!(fs::read_to_string(folder.path().join("run/curves.svg")).unwrap().contains("<svg"));
+}
+
+#[test]
+fn killed_at_any_moment_and_resumed_it_is_the_same_run() {
+    let folder = folder();
+    for threads in ["1", "2"] {
+        let straight = format!("straight{threads}");
+        regard(folder.path(), &["train", "small.toml", "--out", &straight, "--threads", threads]).done();
+        for (index, moment) in [0, 40, 90, 160].into_iter().enumerate() {
+            let out = format!("broken{threads}-{index}");
+            let train = ["train", "small.toml", "--out", &out, "--threads", threads, "-q"];
+            let mut child = command(folder.path(), &train).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            let begun = Instant::now();
+            let path = folder.path().join(&out).join("metrics.jsonl");
+            while !path.exists() && begun.elapsed() < Duration::from_secs(60) {
+                sleep(Duration::from_millis(1));
+            }
+            sleep(Duration::from_millis(moment));
+            // SIGKILL: nothing of the program runs any more.
+            child.kill().unwrap();
+            child.wait().unwrap();
+            regard(folder.path(), &[&train[..], &["--resume"]].concat()).done();
+            assert!(files(folder.path(), &out) == files(folder.path(), &straight), "{out}");
+        }
+    }
+}
+
+#[test]
+fn a_run_goes_on_without_naming_its_experiment() {
+    let folder = folder();
+    regard(folder.path(), &["train", "small.toml", "--out", "run", "--steps", "10"]).done();
+    let rest = regard(folder.path(), &["train", "--out", "run", "--resume", "--json"]).done().json();
+    assert_eq!((rest["steps"].as_u64(), rest["ended"].as_str()), (Some(100), Some("complete")));
+}
+
+#[test]
+fn mistakes_say_what_to_do() {
+    let folder = folder();
+    let refused = |arguments: &[&str], words: &[&str]| {
+        let said = regard(folder.path(), &[&["train"], arguments].concat());
+        assert_eq!(said.code, Some(2), "{said:?}");
+        for word in words {
+            assert!(said.err.contains(word), "{word} in {said:?}");
+        }
+    };
+    refused(&["routes/tsp2O"], &["routes/tsp20"]);
+    refused(&["small.toml", "--set", "train.rats=1"], &["did you mean `rate`"]);
+    refused(&["small.toml", "--set", "train.rate=fast"], &["train.rate"]);
+    refused(&["small.toml", "--time", "soon"], &["expected a time"]);
+    refused(&["--resume", "--out", "nowhere"], &["nowhere"]);
+    refused(&[], &["EXPERIMENT"]);
+    regard(folder.path(), &["train", "small.toml", "--out", "run", "--steps", "1"]).done();
+    refused(&["small.toml", "--out", "run"], &["holds a run already", "--resume"]);
+    refused(&["small.toml", "--out", "run", "--resume", "--set", "train.batch=9"], &["train.batch", "8"]);
+    let plot = regard(folder.path(), &["plot", "nowhere"]);
+    assert!(plot.code == Some(2) && plot.err.contains("metrics.jsonl"), "{plot:?}");
+}
+
+#[test]
+fn experiments_are_listed() {
+    let list = regard(Path::new("."), &["train", "--list"]).done();
+    assert!(list.out.contains("routes/tsp20.toml") && list.out.contains("Kool"), "{list:?}");
+}
