@@ -38,6 +38,9 @@ pub(crate) struct TrainArgs {
     /// End after so much time, for example 10m or 2h
     #[arg(long, value_name = "TIME", value_parser = super::duration)]
     time: Option<Duration>,
+    /// Write event files for TensorBoard into DIR/tensorboard
+    #[arg(long)]
+    tensorboard: bool,
     /// List the experiments that are built in
     #[arg(long, exclusive = true)]
     pub(crate) list: bool,
@@ -53,6 +56,7 @@ pub(crate) struct TrainJob {
     pub(crate) resume: bool,
     pub(crate) steps: Option<u64>,
     pub(crate) time: Option<Duration>,
+    pub(crate) tensorboard: bool,
 }
 
 impl TrainArgs {
@@ -76,6 +80,7 @@ impl TrainArgs {
             resume: self.resume,
             steps: self.steps.map(|steps| steps as u64),
             time: self.time,
+            tensorboard: self.tensorboard,
         })
     }
 }
@@ -91,7 +96,16 @@ mod tests {
 
     fn args(experiment: Option<&str>) -> TrainArgs {
         let (experiment, set) = (experiment.map(str::to_owned), vec!["train.epochs=7".to_owned()]);
-        TrainArgs { experiment, out: None, set, resume: false, steps: Some(3), time: None, list: false }
+        TrainArgs {
+            experiment,
+            out: None,
+            set,
+            resume: false,
+            steps: Some(3),
+            time: None,
+            tensorboard: false,
+            list: false,
+        }
     }
 
     #[test]

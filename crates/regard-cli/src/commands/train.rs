@@ -1,12 +1,13 @@
 //! `regard train`.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use regard::Device;
-use regard::experiment::{built_in, description};
+use regard::experiment::{Experiment, built_in, description};
 use regard::routes::train::{Trained, Training, train};
 use regard::train::{Ended, Event, Limits};
 use serde::Serialize;
@@ -14,6 +15,7 @@ use serde::Serialize;
 use super::Outcome;
 use crate::args::TrainJob;
 use crate::failure::Failure;
+use crate::report::tensorboard::EventFile;
 use crate::report::train::{Started, Step, TrainProgress, Valid};
 use crate::report::{Align, Printer, Table, number};
 
@@ -53,7 +55,8 @@ pub(super) fn run(job: TrainJob, device: &Device, printer: &mut Printer) -> anyh
         limits: Limits { steps: job.steps, time: job.time, interrupt: interrupt()? },
         command: command(),
     };
-    let mut watch = Watch::new(printer, &name, device.to_owned(), training.experiment.train.batch);
+    let board = job.tensorboard.then(|| training.out.join("tensorboard"));
+    let mut watch = Watch::new(printer, &name, device, &training.experiment, board);
     let trained = train(&training, device, &mut |event: &Event| watch.see(event))?;
     drop(watch);
     let out = training.out.display().to_string();
@@ -114,6 +117,10 @@ struct Watch<'a> {
     name: &'a str,
     device: String,
     batch: usize,
+    log_steps: u64,
+    /// Folder for event files, until the training has begun.
+    events: Option<PathBuf>,
+    board: Option<EventFile>,
     begun: Instant,
     first_step: u64,
     progress: Option<TrainProgress>,
@@ -121,14 +128,53 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn new(printer: &'a Printer, name: &'a str, device: Device, batch: usize) -> Self {
-        let device = crate::device::name(&device);
-        Self { printer, name, device, batch, begun: Instant::now(), first_step: 0, progress: None, valid: None }
+    fn new(
+        printer: &'a Printer,
+        name: &'a str,
+        device: &Device,
+        experiment: &Experiment,
+        events: Option<PathBuf>,
+    ) -> Self {
+        Self {
+            printer,
+            name,
+            device: crate::device::name(device),
+            batch: experiment.train.batch,
+            log_steps: experiment.train.log_steps as u64,
+            events,
+            board: None,
+            begun: Instant::now(),
+            first_step: 0,
+            progress: None,
+            valid: None,
+        }
+    }
+
+    /// Adds scalars to the event file; when that fails once, it is let be.
+    fn record(&mut self, step: u64, values: &[(&str, f64)]) {
+        let Some(board) = &mut self.board else { return };
+        let mut write = || {
+            values.iter().try_for_each(|(name, value)| board.scalar(name, step, *value as f32))?;
+            board.flush()
+        };
+        if let Err(error) = write() {
+            self.printer.note(&format!("no more events for TensorBoard: {error}"));
+            self.board = None;
+        }
+    }
+
+    fn open_board(&mut self) {
+        let Some(events) = self.events.take() else { return };
+        match EventFile::create(&events) {
+            Ok(board) => self.board = Some(board),
+            Err(error) => self.printer.note(&format!("no events for TensorBoard: {}: {error}", events.display())),
+        }
     }
 
     fn see(&mut self, event: &Event) {
         match event {
             Event::Started { first_step, steps, steps_per_epoch, parameters } => {
+                self.open_board();
                 self.first_step = *first_step;
                 self.begun = Instant::now();
                 self.progress = Some(TrainProgress::new(
@@ -160,8 +206,22 @@ impl<'a> Watch<'a> {
                         seconds,
                     });
                 }
+                if step.step.is_multiple_of(self.log_steps) {
+                    self.record(
+                        step.step,
+                        &[
+                            ("train/cost", step.cost),
+                            ("train/baseline", step.baseline),
+                            ("train/loss", step.loss),
+                            ("train/log_likelihood", step.log_likelihood),
+                            ("train/gradient_norm", step.gradient_norm),
+                            ("train/rate", step.rate),
+                        ],
+                    );
+                }
             }
             Event::Valid(valid) => {
+                self.record(valid.step, &[("valid/cost", valid.cost)]);
                 if let Some(progress) = &mut self.progress {
                     let (cost, previous) = (valid.cost, self.valid.replace(valid.cost));
                     let baseline_updated = valid.baseline_updated;

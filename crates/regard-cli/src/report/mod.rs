@@ -10,6 +10,7 @@ pub(crate) mod plain;
 pub(crate) mod plot;
 pub(crate) mod progress;
 mod table;
+pub(crate) mod tensorboard;
 pub(crate) mod train;
 
 use std::io::{self, IsTerminal, Write};

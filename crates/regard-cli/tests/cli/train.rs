@@ -41,7 +41,20 @@ fn files(folder: &Path, run: &str) -> [Vec<u8>; 2] {
 #[test]
 fn a_run_leaves_a_model_metrics_and_curves() {
     let folder = folder();
-    let train = ["train", "small.toml", "--out", "run", "--steps", "60", "--seed", "7", "--threads", "1", "--json"];
+    let train = [
+        "train",
+        "small.toml",
+        "--out",
+        "run",
+        "--steps",
+        "60",
+        "--seed",
+        "7",
+        "--threads",
+        "1",
+        "--json",
+        "--tensorboard",
+    ];
     let json = regard(folder.path(), &train).done().json();
     assert_eq!(
         (json["steps"].as_u64(), json["ended"].as_str(), json["out"].as_str()),
@@ -53,7 +66,12 @@ fn a_run_leaves_a_model_metrics_and_curves() {
     let manifest: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(folder.path().join("run/manifest.json")).unwrap()).unwrap();
     assert_eq!((&manifest["seed"], &manifest["experiment"]["train"]["seed"]), (&7.into(), &7.into()));
-    assert_eq!(manifest["command"], "regard train small.toml --out run --steps 60 --seed 7 --threads 1 --json");
+    assert_eq!(
+        manifest["command"],
+        "regard train small.toml --out run --steps 60 --seed 7 --threads 1 --json --tensorboard"
+    );
+    let events = fs::read_dir(folder.path().join("run/tensorboard")).unwrap().next().unwrap().unwrap();
+    assert!(events.metadata().unwrap().len() > 500);
     let eval = regard(folder.path(), &["eval", "--model", "run", "--paper-set", "tsp6", "--limit", "20", "--json"]);
     assert!(eval.done().json()["mean_cost"].as_f64().unwrap() > 1.0);
     let plot = regard(folder.path(), &["plot", "run", "--json"]).done().json();
