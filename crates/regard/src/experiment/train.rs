@@ -52,6 +52,9 @@ pub struct TrainSettings {
     /// Trajectories of an instance with the shared baseline, 2 to the largest number of nodes; 0 for
     /// one from every node. 1 with every other baseline. Follows the baseline where it is left out.
     pub starts: usize,
+    /// Whether the tours of an instance begin at different nodes that are given to them (POMO), or
+    /// the policy chooses the first node too.
+    pub forced_starts: bool,
     /// Instances of a step, 1 to 65536.
     pub batch: usize,
     /// Instances of an epoch, at least 1.
@@ -94,6 +97,7 @@ impl TrainSettings {
             preset: Some("kool-2019".into()),
             baseline: BaselineKind::Rollout,
             starts: 1,
+            forced_starts: true,
             batch: 512,
             epoch_instances: 1_280_000,
             epochs: 100,

@@ -15,22 +15,22 @@ pub(super) struct Sampled {
     pub(super) costs: Vec<f64>,
 }
 
-/// Samples from `policy` over `embeddings [batch, nodes, width]`: one tour an instance, or, with
-/// `starts` above 1, so many from different starting nodes, spread over the nodes as they are
-/// numbered (Kwon et al. 2020, §4.1). `None` when a probability is no number: the tours mean
+/// Samples `trajectories` tours an instance from `policy` over `embeddings [batch, nodes, width]`;
+/// with `forced` their starting nodes are given, spread over the nodes as they are numbered (Kwon
+/// et al. 2020, §4.1). `None` when a probability is no number: the tours mean
 /// nothing then.
 pub(super) fn sample<P: Problem>(
     policy: &AttentionModel,
     embeddings: Tensor<3>,
     problems: &[P],
-    starts: usize,
+    trajectories: usize,
+    forced: bool,
     seed: u64,
 ) -> Option<Sampled> {
     let [batch, nodes, _] = embeddings.dims();
-    let trajectories = starts.clamp(1, nodes.max(1));
-    let forced = usize::from(trajectories > 1);
+    let trajectories = if forced { trajectories.min(nodes) } else { trajectories };
     let mut states: Vec<Vec<P::State>> = problems.iter().map(|problem| vec![problem.start(); trajectories]).collect();
-    if forced == 1 {
+    if forced {
         for states in &mut states {
             states.iter_mut().enumerate().for_each(|(k, state)| state.step(k * nodes / trajectories));
         }
@@ -51,7 +51,7 @@ pub(super) fn sample<P: Problem>(
     let found = || found.iter().flatten();
     let order = found().flat_map(|(tour, _)| tour.iter().map(|&node| node as u32)).collect();
     Some(Sampled {
-        tours: Tours::new([batch, trajectories, nodes], order, forced),
+        tours: Tours::new([batch, trajectories, nodes], order, usize::from(forced)),
         costs: found().map(|(_, cost)| *cost).collect(),
     })
 }
