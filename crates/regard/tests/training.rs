@@ -149,3 +149,19 @@ fn a_folder_with_a_run_is_not_overwritten_nor_another_run_continued() {
     assert!(other.contains("train.rate") && other.contains("0.0005"), "{other}");
     run(&experiment(&["train.epochs=1"]), &out, true, None).unwrap();
 }
+
+#[test]
+fn a_run_may_begin_with_another_ones_weights() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = folder.path().join("first");
+    run(&experiment(&[]), &first, false, Some(9)).unwrap();
+    let from = format!("train.from={}", first.display());
+    let next = experiment(&[&from, "train.seed=5"]);
+    let out = folder.path().join("next");
+    run(&next, &out, false, Some(0)).unwrap();
+    assert_eq!(bytes(&out)[0], bytes(&first)[0], "before the first step");
+    run(&next, &out, true, Some(5)).unwrap();
+    assert_ne!(bytes(&out)[0], bytes(&first)[0]);
+    let error = run(&experiment(&[&from, "model.layers=2"]), &folder.path().join("x"), false, None).unwrap_err();
+    assert!(error.to_string().contains("train.from"), "{error}");
+}

@@ -150,7 +150,7 @@ fn mistakes_say_where_they_are_and_what_was_expected() {
         ("[[train]]", "`train`: line 1: is of type array; expected a section that begins with ["),
         ("[train]\nbatch=1\nrats = 1", "`train.rats`: line 3: is not a setting (did you mean `rate`?); settings of ["),
         ("[train]\nnodes = 1", "`train.nodes`: line 2: is not a setting (it belongs in [data]); settings of [train]"),
-        ("train.x.y = 1", "`train.x`: line 1: is not a setting; settings of [train]: `preset`, `baseline`, `starts`"),
+        ("train.x.y = 1", "`train.x`: line 1: is not a setting; settings of [train]: `preset`, `from`, `baseline`"),
         ("data.seed = 1", "`data.seed`: line 1: is not a setting (it belongs in [train] or [eval]); settings of"),
         ("[model]\nwidht = 8", "`model.widht`: line 2: is not a setting (did you mean `width`?)"),
         ("[train]\nrate = 'fast'", "`train.rate`: line 2: is \"fast\"; expected a number"),

@@ -47,6 +47,8 @@ pub struct TrainSettings {
     /// The preset the settings started from, one of [`PRESETS`]; settings written out overrule it.
     #[serde(default)]
     pub preset: Option<String>,
+    /// Folder of a model to begin with, which must have the same sizes; empty for fresh weights.
+    pub from: String,
     /// What costs are compared with.
     pub baseline: BaselineKind,
     /// Trajectories of an instance with the shared baseline, 2 to the largest number of nodes; 0 for
@@ -95,6 +97,7 @@ impl TrainSettings {
     pub fn kool_2019() -> Self {
         Self {
             preset: Some("kool-2019".into()),
+            from: String::new(),
             baseline: BaselineKind::Rollout,
             starts: 1,
             forced_starts: true,

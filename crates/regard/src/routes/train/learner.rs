@@ -1,13 +1,12 @@
 //! One learner: a network, its optimiser, its baseline, and the step that moves them.
 
-use std::collections::BTreeMap;
+mod state;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use regard_data::routes::generate;
-use serde::{Deserialize, Serialize};
 
 use super::baseline::{Exponential, Frozen, Set, WarmUp, shared};
 use super::critic::Critic;
@@ -16,8 +15,10 @@ use crate::experiment::{BaselineKind, Experiment};
 use crate::routes::model::AttentionModel;
 use crate::routes::problem::Problem;
 use crate::routes::tsp::TravellingSalesman;
-use crate::train::{Checkpoint, Optimizer, RunningAverage, Stream, collect, derived, drawn, numbered, restore};
+use crate::train::{Optimizer, RunningAverage, Stream, collect, derived, drawn, numbered, restore};
 use crate::{Error, Result};
+pub(super) use state::Counters;
+use state::inherited;
 
 /// What one step measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -51,14 +52,6 @@ pub struct Learner {
     step: u64,
 }
 
-/// The numbers of a learner that are no weights.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Counters {
-    step: u64,
-    exponential: Option<f64>,
-    frozen_updates: Option<u64>,
-}
-
 impl Learner {
     /// A learner at its first step, on `device` or, with gradients, on what is under it.
     ///
@@ -70,8 +63,11 @@ impl Learner {
         let seed = |stream| derived(train.seed, stream, 0);
         // Drawn on the CPU whatever the device: generators differ, and a seed shall mean one network.
         let cpu = Device::flex().autodiff();
-        let fresh = drawn(&cpu, seed(Stream::Weights), || AttentionModel::new(&experiment.model, &cpu))?;
-        let model = numbered(AttentionModel::from_weights(&experiment.model, &fresh.to_weights(), &device)?);
+        let weights = match train.from.as_str() {
+            "" => drawn(&cpu, seed(Stream::Weights), || AttentionModel::new(&experiment.model, &cpu))?.to_weights(),
+            folder => inherited(folder, &experiment.model)?,
+        };
+        let model = numbered(AttentionModel::from_weights(&experiment.model, &weights, &device)?);
         let frozen = match train.baseline {
             BaselineKind::Rollout => Some(Frozen::new(model.valid(), Set::of(experiment), 0)?),
             _ => None,
@@ -230,51 +226,5 @@ impl Learner {
         };
         values.iter_mut().zip(proper).for_each(|(value, proper)| *value += alpha * proper);
         Ok(values)
-    }
-
-    /// Networks and optimisers.
-    pub(super) fn checkpoint(&self) -> Result<Checkpoint> {
-        let mut weights = BTreeMap::from([("model".to_owned(), collect(&self.model))]);
-        let mut records = BTreeMap::from([("model".to_owned(), self.optimizer.to_bytes()?)]);
-        if let Some(average) = &self.average {
-            weights.insert("average".into(), average.weights.clone());
-        }
-        if let Some(frozen) = &self.frozen {
-            weights.insert("baseline".into(), collect(&frozen.policy));
-        }
-        if let Some((critic, optimizer)) = &self.critic {
-            weights.insert("critic".into(), collect(critic));
-            records.insert("critic".into(), optimizer.to_bytes()?);
-        }
-        Ok(Checkpoint { step: self.step, state: serde_json::Value::Null, weights, records })
-    }
-
-    /// The numbers that belong to [`Self::checkpoint`].
-    pub(super) fn counters(&self) -> Counters {
-        Counters {
-            step: self.step,
-            exponential: self.exponential.value(),
-            frozen_updates: self.frozen.as_ref().map(|frozen| frozen.updates),
-        }
-    }
-
-    /// Takes on the state that [`Self::checkpoint`] gave.
-    pub(super) fn restored(mut self, mut checkpoint: Checkpoint, counters: Counters) -> Result<Self> {
-        self.model = restore(self.model, checkpoint.weights("model")?)?;
-        self.optimizer = self.optimizer.restored(checkpoint.record("model")?)?;
-        if let Some(average) = &mut self.average {
-            average.weights = checkpoint.weights("average")?.clone();
-        }
-        if let Some(frozen) = self.frozen.take() {
-            let policy = restore(frozen.policy, checkpoint.weights("baseline")?)?;
-            self.frozen = Some(Frozen::new(policy, Set::of(&self.experiment), counters.frozen_updates.unwrap_or(0))?);
-        }
-        if let Some((critic, optimizer)) = self.critic.take() {
-            let optimizer = optimizer.restored(checkpoint.record("critic")?)?;
-            self.critic = Some((restore(critic, checkpoint.weights("critic")?)?, optimizer));
-        }
-        self.exponential = Exponential::new(self.experiment.train.beta, counters.exponential);
-        self.step = counters.step;
-        Ok(self)
     }
 }

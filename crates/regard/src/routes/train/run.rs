@@ -1,5 +1,8 @@
 //! A training from its first step to its last, with its folder.
 
+mod refusals;
+mod window;
+
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -7,12 +10,14 @@ use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
 use super::baseline::Challenge;
-use super::learner::{Counters, Learner, Measured};
+use super::learner::{Counters, Learner};
 use super::validation::Validation;
 use crate::experiment::Experiment;
 use crate::store::{Manifest, ModelDir};
-use crate::train::{Ended, Event, Limits, Observer, RunFolder, Step, Valid, Written};
+use crate::train::{Ended, Event, Limits, Observer, RunFolder, Valid, Written};
 use crate::{Error, Result};
+use refusals::{comparable, nothing_to_resume, occupied};
+use window::Window;
 
 /// What is to be trained, and how far.
 #[derive(Clone, Debug)]
@@ -49,24 +54,10 @@ pub struct Trained {
 /// A validation cost so many times the best one means that the policy fell apart.
 const DIVERGED: f64 = 1.5;
 
-/// Counters of the loop, beside the learner's.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Loop {
-    /// Steps since the last line of metrics, and sums of what they measured.
-    since: u64,
-    cost: f64,
-    baseline: f64,
-    loss: f64,
-    log_likelihood: f64,
-    gradient_norm: f64,
-    /// Lowest validation cost so far.
-    best: Option<f64>,
-}
-
 #[derive(Serialize, Deserialize)]
 struct State {
     learner: Counters,
-    run: Loop,
+    window: Window,
     written: Written,
 }
 
@@ -128,7 +119,7 @@ pub fn train(training: &Training, device: &Device, observer: &mut dyn Observer) 
 struct Run<'a> {
     training: &'a Training,
     learner: Learner,
-    counters: Loop,
+    window: Window,
     folder: RunFolder,
     validation: Validation,
 }
@@ -145,25 +136,25 @@ impl<'a> Run<'a> {
         }
         let validation = Validation::new(experiment)?;
         let mut learner = Learner::new(experiment, device)?;
-        let (mut counters, mut written) = (Loop::default(), Written::default());
+        let (mut window, mut written) = (Window::default(), Written::default());
         let checkpoint = if training.resume { RunFolder::checkpoint(out)? } else { None };
         if let Some(checkpoint) = checkpoint {
             let state: State =
                 serde_json::from_value(checkpoint.state.clone()).map_err(|error| Error::state("checkpoint", error))?;
             learner = learner.restored(checkpoint, state.learner)?;
-            (counters, written) = (state.run, state.written);
+            (window, written) = (state.window, state.written);
         }
         let folder = RunFolder::open(out, experiment, written)?;
-        Ok(Self { training, learner, counters, folder, validation })
+        Ok(Self { training, learner, window, folder, validation })
     }
 
     fn step(&mut self, observer: &mut dyn Observer) -> Result<()> {
         let measured = self.learner.step().map_err(|error| self.broken(error))?;
-        let step = self.counters.line(&measured, self.position());
+        let step = self.window.line(&measured, self.position());
         observer.event(&Event::Step(step.clone()));
         if self.learner.steps().is_multiple_of(self.training.experiment.train.log_steps as u64) {
             self.folder.step(&step)?;
-            self.counters = Loop { best: self.counters.best, ..Loop::default() };
+            self.window = self.window.next();
         }
         Ok(())
     }
@@ -198,12 +189,12 @@ impl<'a> Run<'a> {
             baseline_updated: challenge.map(|challenge| challenge.updated),
             p_value: challenge.and_then(|challenge| challenge.p_value),
         };
-        let best = self.counters.best.unwrap_or(cost);
+        let best = self.window.best.unwrap_or(cost);
         if !cost.is_finite() || cost > DIVERGED * best {
             let reason = format!("the validation cost is {cost:.4}, the best was {best:.4}");
             return Err(self.broken(Error::Diverged { step, reason }));
         }
-        self.counters.best = Some(best.min(cost));
+        self.window.best = Some(best.min(cost));
         self.folder.valid(&valid)?;
         observer.event(&Event::Valid(valid));
         self.save_model(Some(cost))?;
@@ -218,7 +209,7 @@ impl<'a> Run<'a> {
             let reason = format!("`{name}` holds a number that is not finite");
             return Err(self.broken(Error::Diverged { step: checkpoint.step, reason }));
         }
-        let state = State { learner: self.learner.counters(), run: self.counters, written: self.folder.written()? };
+        let state = State { learner: self.learner.counters(), window: self.window, written: self.folder.written()? };
         checkpoint.state = serde_json::to_value(state).map_err(|error| Error::state("checkpoint", error))?;
         self.folder.save(&checkpoint)?;
         observer.event(&Event::Saved { step: checkpoint.step });
@@ -242,62 +233,4 @@ impl<'a> Run<'a> {
         ModelDir::save_into(self.folder.path(), &experiment.model, &weights, &manifest)?;
         Ok(())
     }
-}
-
-impl Loop {
-    /// Takes in a step; means since the last line.
-    fn line(&mut self, measured: &Measured, [step, epoch, instances]: [u64; 3]) -> Step {
-        self.since += 1;
-        self.cost += measured.cost;
-        self.baseline += measured.baseline;
-        self.loss += measured.loss;
-        self.log_likelihood += measured.log_likelihood;
-        self.gradient_norm += measured.gradient_norm;
-        let count = self.since as f64;
-        Step {
-            step,
-            epoch,
-            instances,
-            nodes: measured.nodes,
-            cost: self.cost / count,
-            baseline: self.baseline / count,
-            loss: self.loss / count,
-            log_likelihood: self.log_likelihood / count,
-            gradient_norm: self.gradient_norm / count,
-            rate: measured.rate,
-        }
-    }
-}
-
-fn occupied(out: &std::path::Path) -> Error {
-    Error::Unsupported { what: out.display().to_string(), reason: "holds a run already".into() }
-        .with_hint("`--resume` goes on with it; or name another folder")
-}
-
-fn nothing_to_resume(out: &std::path::Path) -> Error {
-    Error::Unsupported { what: out.display().to_string(), reason: "holds no run to resume".into() }
-        .with_hint("leave `--resume` out to begin one")
-}
-
-/// Whether a run with the settings `before` can go on with `now`: what does not change any number
-/// computed so far may differ.
-fn comparable(before: &Experiment, now: &Experiment) -> Result<()> {
-    let mut allowed = now.clone();
-    allowed.train.epochs = before.train.epochs;
-    allowed.train.checkpoint_minutes = before.train.checkpoint_minutes;
-    if allowed == *before {
-        return Ok(());
-    }
-    let flat = |experiment: &Experiment| {
-        let value = serde_json::to_value(experiment).unwrap_or_default();
-        let sections = value.as_object().cloned().unwrap_or_default();
-        sections.into_iter().flat_map(|(section, keys)| {
-            let keys = keys.as_object().cloned().unwrap_or_default();
-            keys.into_iter().map(move |(key, value)| (format!("{section}.{key}"), value))
-        })
-    };
-    let differs = flat(before).zip(flat(&allowed)).find(|(a, b)| a != b);
-    let Some(((key, old), (_, new))) = differs else { return Ok(()) };
-    Err(Error::config(key, format!("is {new}, but the run to resume has {old}"))
-        .with_hint("only `train.epochs` and `train.checkpoint_minutes` may change when a run goes on"))
 }

@@ -1,0 +1,78 @@
+//! A learner's state, out and in again.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Learner;
+use crate::routes::train::baseline::{Exponential, Frozen, Set};
+use crate::store::{AttentionModelConfig, ModelDir, Weights};
+use crate::train::{Checkpoint, collect, restore};
+use crate::{Error, Result};
+
+/// The numbers of a learner that are no weights.
+#[derive(Serialize, Deserialize)]
+pub(in crate::routes::train) struct Counters {
+    step: u64,
+    exponential: Option<f64>,
+    frozen_updates: Option<u64>,
+}
+
+impl Learner {
+    /// Networks and optimisers.
+    pub(in crate::routes::train) fn checkpoint(&self) -> Result<Checkpoint> {
+        let mut weights = BTreeMap::from([("model".to_owned(), collect(&self.model))]);
+        let mut records = BTreeMap::from([("model".to_owned(), self.optimizer.to_bytes()?)]);
+        if let Some(average) = &self.average {
+            weights.insert("average".into(), average.weights.clone());
+        }
+        if let Some(frozen) = &self.frozen {
+            weights.insert("baseline".into(), collect(&frozen.policy));
+        }
+        if let Some((critic, optimizer)) = &self.critic {
+            weights.insert("critic".into(), collect(critic));
+            records.insert("critic".into(), optimizer.to_bytes()?);
+        }
+        Ok(Checkpoint { step: self.step, state: serde_json::Value::Null, weights, records })
+    }
+
+    /// The numbers that belong to [`Self::checkpoint`].
+    pub(in crate::routes::train) fn counters(&self) -> Counters {
+        Counters {
+            step: self.step,
+            exponential: self.exponential.value(),
+            frozen_updates: self.frozen.as_ref().map(|frozen| frozen.updates),
+        }
+    }
+
+    /// Takes on the state that [`Self::checkpoint`] gave.
+    pub(in crate::routes::train) fn restored(mut self, mut checkpoint: Checkpoint, counters: Counters) -> Result<Self> {
+        self.model = restore(self.model, checkpoint.weights("model")?)?;
+        self.optimizer = self.optimizer.restored(checkpoint.record("model")?)?;
+        if let Some(average) = &mut self.average {
+            average.weights = checkpoint.weights("average")?.clone();
+        }
+        if let Some(frozen) = self.frozen.take() {
+            let policy = restore(frozen.policy, checkpoint.weights("baseline")?)?;
+            self.frozen = Some(Frozen::new(policy, Set::of(&self.experiment), counters.frozen_updates.unwrap_or(0))?);
+        }
+        if let Some((critic, optimizer)) = self.critic.take() {
+            let optimizer = optimizer.restored(checkpoint.record("critic")?)?;
+            self.critic = Some((restore(critic, checkpoint.weights("critic")?)?, optimizer));
+        }
+        self.exponential = Exponential::new(self.experiment.train.beta, counters.exponential);
+        self.step = counters.step;
+        Ok(self)
+    }
+}
+
+/// The weights of the model in `folder`, which must have the sizes of `config`.
+pub(super) fn inherited(folder: &str, config: &AttentionModelConfig) -> Result<Weights> {
+    let found = ModelDir::open(folder)?;
+    let same = AttentionModelConfig { preset: config.preset.clone(), ..found.config().clone() };
+    if same != *config {
+        let reason = "is a network of other sizes than `[model]` says";
+        return Err(Error::config("train.from", format!("`{folder}` {reason}")));
+    }
+    found.weights()
+}
