@@ -16,6 +16,10 @@ test *ARGS:
 ci:
     .ci/run
 
+# Another device computes what the CPU computes: needs a Vulkan driver (Debian: mesa-vulkan-drivers)
+devices:
+    cargo test --profile devices -p regard --features wgpu --test devices
+
 # Format
 fmt:
     cargo fmt --all
