@@ -7,6 +7,7 @@ use super::{
     Pick, Picker, Prepared, State,
     decoder::Table,
     step::{Scratch, logits},
+    together::{FEW, Together, abreast},
 };
 use crate::simd;
 
@@ -54,14 +55,32 @@ pub fn rollout<T: State>(
             let tables = prepared.tables(nodes, &embeddings[first * row..][..block.len() * row]);
             let construct = |(b, states): (usize, Vec<T>)| {
                 let table = tables.of_instance(b);
-                let one = |(k, state): (usize, T)| {
-                    simd::run(Construct { table, state, pick, stream: Pick::stream(first + b, k) })
+                let stream = |k: usize| Pick::stream(first + b, k);
+                if states.len() < FEW {
+                    let one = |(k, state): (usize, T)| simd::run(Construct { table, state, pick, stream: stream(k) });
+                    return states.into_par_iter().enumerate().map(one).collect::<Vec<_>>();
+                }
+                let size = abreast(states.len());
+                let some = |(index, states): (usize, Vec<T>)| {
+                    simd::run(Together { table, states, pick, stream: stream(index * size) })
                 };
-                states.into_par_iter().enumerate().map(one).collect::<Vec<_>>()
+                cut(states, size).into_par_iter().enumerate().flat_map_iter(some).collect()
             };
             block.into_iter().enumerate().map(construct).collect::<Vec<_>>()
         })
         .collect()
+}
+
+/// Pieces of `size`, the last one shorter.
+fn cut<T>(states: Vec<T>, size: usize) -> Vec<Vec<T>> {
+    let mut pieces: Vec<Vec<T>> = Vec::with_capacity(states.len().div_ceil(size));
+    for state in states {
+        match pieces.last_mut() {
+            Some(piece) if piece.len() < size => piece.push(state),
+            _ => pieces.push(vec![state]),
+        }
+    }
+    pieces
 }
 
 struct Construct<'a, T> {

@@ -212,6 +212,14 @@ impl Table<'_> {
         &self.rows[node * 4 * d + d..][..d]
     }
 
+    /// The glimpse's values of all nodes from column `column` on, and the floats from one node to
+    /// the next.
+    #[inline(always)]
+    pub(super) fn values(&self, column: usize) -> (&[f32], usize) {
+        let d = self.prepared.width;
+        (&self.rows[d + column..], 4 * d)
+    }
+
     /// Query share that no step changes once the first node is known.
     #[inline(always)]
     pub(super) fn base<S: Simd>(&self, simd: S, first: Option<usize>, out: &mut [f32]) {

@@ -12,6 +12,7 @@ mod construct;
 mod decoder;
 mod pick;
 mod step;
+mod together;
 
 pub use beam::{beam, survivors};
 pub use construct::{Outcome, rollout};
