@@ -10,6 +10,7 @@ ROWS = 12
 def sections(folder):
     """A table of the curve and one of the evaluations for each run."""
     runs = records.read(folder, "train")
+    references = published.references(folder)
     if runs:
         yield "## Training\n"
     for _, record in runs:
@@ -18,7 +19,7 @@ def sections(folder):
         if record["curve"]:
             yield tables.markdown(["epoch", "instances", "hours", "validation cost"], curve(record["curve"])) + "\n"
         if record["evals"]:
-            yield tables.markdown(["set", "decode", "augment", "mean cost", "gap"], evals(record["evals"])) + "\n"
+            yield tables.markdown(["set", "decode", "augment", "mean cost", "gap"], evals(record["evals"], references)) + "\n"
 
 
 def words(record):
@@ -41,11 +42,11 @@ def curve(points):
     ]
 
 
-def evals(found):
-    """Rows of mean costs; the gap is to the reference the evaluation had, or to the paper's optimal mean."""
+def evals(found, references):
+    """Rows of mean costs with the gap to the reference of their set."""
     rows = []
     for one in found:
-        gap = published.gap(one["set"], one["mean_cost"]) if one["gap"] is None else one["gap"]
+        gap = published.gap(references, one["set"], one["mean_cost"])
         shown = "-" if gap is None else f"{gap:.2%}"
         rows.append([one["set"], one["decode"], str(one["augment"]), f"{one['mean_cost']:.5f}", shown])
     return rows

@@ -53,7 +53,7 @@ pub struct Gradients {
     pub placeholder: Vec<f32>,
 }
 
-/// Instances are cut into so many groups, each with accumulators of its own, whatever the number
+/// Instances are cut into so many groups at most, each with accumulators of its own, whatever the number
 /// of threads: that fixes the order of every sum.
 const GROUPS: usize = 16;
 
@@ -99,7 +99,8 @@ fn pass(
     }
     let folded = Folded::new(decoder);
     let block = Block { folded: &folded, tours, embeddings, coefficient };
-    let size = tours.batch.div_ceil(GROUPS);
+    // Accumulators cost time too: a group has a whole block at least.
+    let size = tours.batch.div_ceil(GROUPS).max(block.instances());
     let mut parts: Vec<&mut [f32]> = gradient.chunks_mut(size * nodes * width).collect();
     parts.resize_with(tours.batch.div_ceil(size), Default::default);
     let groups: Vec<Sums> = values
