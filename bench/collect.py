@@ -78,9 +78,8 @@ def evaluate(options, extra, record):
     command += ["--limit", str(options.limit)] if options.limit else []
     (output,) = run(command)
     record |= {"set": options.set, "result": output}
-    views = f"-x{output['augment']}" if (output.get("augment") or 1) > 1 else ""
     improved = "-improved" if output.get("improve") else ""
-    return f"eval-{output.get('model', 'model')}-{options.set}-{output.get('decode', 'greedy')}{views}{improved}"
+    return f"eval-{output.get('model', 'model')}-{options.set}-{output.get('decode', 'greedy')}{improved}"
 
 
 def solve(options, extra, record):

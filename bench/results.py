@@ -130,8 +130,7 @@ def evaluations():
 
 def decoding(result):
     """How tours were made."""
-    views = f", {result['augment']} views" if (result.get("augment") or 1) > 1 else ""
-    return result.get("decode", "greedy") + views + (" + improve" if result.get("improve") else "")
+    return result.get("decode", "greedy") + (" + improve" if result.get("improve") else "")
 
 
 def size(name):

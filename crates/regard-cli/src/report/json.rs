@@ -128,6 +128,8 @@ pub(crate) struct EvalResult<'a> {
     mean_cost_network: Option<f64>,
     data: &'a str,
     decode: String,
+    /// Views of each instance.
+    augment: usize,
     improve: bool,
     seed: u64,
     model: &'a str,
@@ -147,6 +149,7 @@ impl<'a> EvalResult<'a> {
             mean_cost_network: found.mean_cost_network,
             data,
             decode: describe(job.options.decode, job.options.augment),
+            augment: job.options.augment,
             improve: job.options.improve,
             seed: job.options.seed,
             model,
