@@ -137,7 +137,13 @@ fn panels(metrics: &Metrics) -> Vec<Panel> {
 
 fn cost(metrics: &Metrics) -> Panel {
     let training = points(&metrics.steps, |step| step.cost);
-    let baseline = points(&metrics.steps, |step| step.baseline);
+    // The mean over an instance's own tours is the training cost itself: one line for both.
+    let apart =
+        |step: &Step| matches!((step.cost, step.baseline), (Some(a), Some(b)) if (a - b).abs() > 1e-9 * a.abs());
+    let baseline = match metrics.steps.iter().any(apart) {
+        true => points(&metrics.steps, |step| step.baseline),
+        false => Vec::new(),
+    };
     let valids = |wanted: Option<bool>| {
         metrics.valids.iter().filter(move |valid| wanted.is_none_or(|wanted| valid.baseline_updated == Some(wanted)))
     };

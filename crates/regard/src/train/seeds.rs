@@ -24,7 +24,9 @@ pub(crate) enum Stream {
 /// Seed of part `stream` at `index` (a step, or an epoch), from the run's seed: SplitMix64 (Steele,
 /// Lea & Flood 2014), so that neighbouring numbers give unrelated seeds.
 pub(crate) fn derived(seed: u64, stream: Stream, index: u64) -> u64 {
-    [stream as u64, index].into_iter().fold(mixed(seed), |state, value| mixed(state ^ mixed(value)))
+    // Numbers are multiplied by an odd constant: small ones must not meet again in the sum.
+    let spread = |value: u64| value.wrapping_mul(0xD134_2543_DE82_EF95);
+    [stream as u64, index].into_iter().fold(mixed(seed), |state, value| mixed(state.wrapping_add(spread(value))))
 }
 
 fn mixed(state: u64) -> u64 {
