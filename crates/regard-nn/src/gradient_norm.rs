@@ -5,6 +5,8 @@ use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::Tensor;
 
+use crate::rollout::numbers;
+
 /// The Euclidean norm of the gradients of all parameters of a module.
 pub fn gradient_norm<M: Module>(module: &M, gradients: &GradientsParams) -> f64 {
     struct Sum<'a> {
@@ -14,15 +16,27 @@ pub fn gradient_norm<M: Module>(module: &M, gradients: &GradientsParams) -> f64 
     impl ModuleVisitor for Sum<'_> {
         fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
             if let Some(gradient) = self.gradients.get::<D>(param.id) {
-                let data = gradient.into_data();
-                // Summed in double precision: the small tensors count beside the large ones.
-                self.squares += data.iter::<f64>().map(|value| value * value).sum::<f64>();
+                self.squares += squares(&numbers(gradient));
             }
         }
     }
     let mut sum = Sum { gradients, squares: 0.0 };
     module.visit(&mut sum);
     sum.squares.sqrt()
+}
+
+/// Sum of squares in double precision, so that small tensors count beside large ones; eight sums
+/// side by side, which a processor adds at a time.
+fn squares(values: &[f32]) -> f64 {
+    let mut sums = [0f64; 8];
+    let chunks = values.chunks_exact(8);
+    let rest: f64 = chunks.remainder().iter().map(|&value| f64::from(value).powi(2)).sum();
+    for chunk in chunks {
+        for (sum, &value) in sums.iter_mut().zip(chunk) {
+            *sum += f64::from(value) * f64::from(value);
+        }
+    }
+    sums.iter().sum::<f64>() + rest
 }
 
 /// Scales all gradients by `min(1, most / (norm + 1e-6))`, so that their common norm is at most

@@ -131,7 +131,7 @@ impl Rollout<'_> {
 }
 
 /// A tensor's numbers, moved out where they are on the CPU already.
-fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+pub(crate) fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     let numbers = tensor.into_data().try_into_vec_as::<f32>();
     numbers.unwrap_or_else(|error| unreachable!("floats convert to f32: {error:?}"))
 }

@@ -46,8 +46,8 @@ const BASELINES: [&[&str]; 7] = [
     &["train.preset=kool-2019", "train.warm_up_epochs=2", "train.rate_decay=0.9"],
     &["train.baseline=critic", "train.average=0"],
     &["train.baseline=exponential", "model.norm=batch", "train.warm_steps=15"],
-    &["train.baseline=shared", "train.starts=3", "data.nodes=[5, 9]"],
-    &["train.baseline=shared", "train.starts=4", "train.forced_starts=false"],
+    &["train.baseline=shared", "train.starts=3", "train.first_node=given", "data.nodes=[5, 9]"],
+    &["train.baseline=shared", "train.starts=4", "train.first_node=sampled"],
     &["train.baseline=none", "train.clip_norm=0"],
 ];
 

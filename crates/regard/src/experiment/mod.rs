@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 pub use built_in::{built_in, description};
 pub use settings::{DataSettings, Distribution, EvalSettings, Sizes, Task};
-pub use train::{BaselineKind, TrainSettings};
+pub use train::{BaselineKind, FirstNode, TrainSettings};
 
 use crate::store::AttentionModelConfig;
 use crate::{Error, Result};

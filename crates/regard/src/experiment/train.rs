@@ -40,6 +40,19 @@ impl BaselineKind {
     }
 }
 
+/// How several tours of an instance get their first nodes; one tour alone chooses its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FirstNode {
+    /// Each tour is given another one, and nothing is learned about it (POMO, Kwon et al. 2020).
+    Given,
+    /// Each tour is given another one, and the policy learns which of them lead to short tours: a
+    /// single greedy tour then begins well.
+    Learned,
+    /// The policy chooses.
+    Sampled,
+}
+
 /// Section `[train]`: how the network is trained.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -54,9 +67,8 @@ pub struct TrainSettings {
     /// Trajectories of an instance with the shared baseline, 2 to the largest number of nodes; 0 for
     /// one from every node. 1 with every other baseline. Follows the baseline where it is left out.
     pub starts: usize,
-    /// Whether the tours of an instance begin at different nodes that are given to them (POMO), or
-    /// the policy chooses the first node too.
-    pub forced_starts: bool,
+    /// How the tours of an instance get their first nodes.
+    pub first_node: FirstNode,
     /// Instances of a step, 1 to 65536.
     pub batch: usize,
     /// Instances of an epoch, at least 1.
@@ -100,7 +112,7 @@ impl TrainSettings {
             from: String::new(),
             baseline: BaselineKind::Rollout,
             starts: 1,
-            forced_starts: true,
+            first_node: FirstNode::Given,
             batch: 512,
             epoch_instances: 1_280_000,
             epochs: 100,
@@ -120,13 +132,15 @@ impl TrainSettings {
         }
     }
 
-    /// Our own training for the TSP: the shared baseline of POMO (Kwon et al. 2020) with a tour
-    /// from every node, and a running average of the weights.
+    /// Our own training for the TSP: the shared baseline of POMO (Kwon et al. 2020) over as many
+    /// tours as there are nodes, of which the policy chooses the first node too, and a running
+    /// average of the weights.
     pub fn regard_tsp() -> Self {
         Self {
             preset: Some("regard-tsp".into()),
             baseline: BaselineKind::Shared,
             starts: 0,
+            first_node: FirstNode::Sampled,
             batch: 64,
             epoch_instances: 100_000,
             rate: 5e-4,

@@ -49,7 +49,10 @@ impl ModuleVisitor for Collector {
 
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         let data = param.val().into_data();
-        let array = Array { shape: data.shape().to_vec(), data: data.iter::<f32>().collect() };
+        let shape = data.shape().to_vec();
+        let numbers = data.try_into_vec_as::<f32>();
+        let data = numbers.unwrap_or_else(|error| unreachable!("floats convert to f32: {error:?}"));
+        let array = Array { shape, data };
         self.found.insert(self.path.join("."), array);
     }
 }

@@ -148,15 +148,15 @@ impl Learner {
         let train = self.experiment.train.clone();
         let problems = self.instances();
         let nodes = problems.first().map_or(0, Problem::nodes);
-        let (tours, forced) = match (train.baseline, train.starts) {
-            (BaselineKind::Shared, 0) => (nodes, train.forced_starts),
-            (BaselineKind::Shared, starts) => (starts, train.forced_starts),
-            _ => (1, false),
+        let tours = match (train.baseline, train.starts) {
+            (BaselineKind::Shared, 0) => nodes,
+            (BaselineKind::Shared, starts) => starts,
+            _ => 1,
         };
         let points = self.points(&problems, &self.device);
         let embeddings = self.model.encode(points.clone());
         let seed = derived(train.seed, Stream::Sampling, self.step);
-        let sampled = sample(&self.model.valid(), embeddings.clone().inner(), &problems, tours, forced, seed);
+        let sampled = sample(&self.model.valid(), embeddings.clone().inner(), &problems, tours, train.first_node, seed);
         let Some(sampled) = sampled else {
             return Err(self.diverged("a sampled tour's probability is no number".into()));
         };

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use regard_nn::ops::Tours;
 use regard_nn::{Pick, State};
 
+use crate::experiment::FirstNode;
 use crate::routes::model::AttentionModel;
 use crate::routes::problem::Problem;
 
@@ -16,21 +17,22 @@ pub(super) struct Sampled {
 }
 
 /// Samples `trajectories` tours an instance from `policy` over `embeddings [batch, nodes, width]`;
-/// with `forced` their starting nodes are given, spread over the nodes as they are numbered (Kwon
-/// et al. 2020, §4.1). `None` when a probability is no number: the tours mean
+/// several of them are given their first nodes, unless they are sampled too: spread over the nodes
+/// as they are numbered (Kwon et al. 2020, §4.1). `None` when a probability is no number: the tours mean
 /// nothing then.
 pub(super) fn sample<P: Problem>(
     policy: &AttentionModel,
     embeddings: Tensor<3>,
     problems: &[P],
     trajectories: usize,
-    forced: bool,
+    first: FirstNode,
     seed: u64,
 ) -> Option<Sampled> {
     let [batch, nodes, _] = embeddings.dims();
-    let trajectories = if forced { trajectories.min(nodes) } else { trajectories };
+    let given = trajectories > 1 && first != FirstNode::Sampled;
+    let trajectories = if given { trajectories.min(nodes) } else { trajectories };
     let mut states: Vec<Vec<P::State>> = problems.iter().map(|problem| vec![problem.start(); trajectories]).collect();
-    if forced {
+    if given {
         for states in &mut states {
             states.iter_mut().enumerate().for_each(|(k, state)| state.step(k * nodes / trajectories));
         }
@@ -50,8 +52,9 @@ pub(super) fn sample<P: Problem>(
         .collect();
     let found = || found.iter().flatten();
     let order = found().flat_map(|(tour, _)| tour.iter().map(|&node| node as u32)).collect();
+    let forced = usize::from(given && first == FirstNode::Given);
     Some(Sampled {
-        tours: Tours::new([batch, trajectories, nodes], order, usize::from(forced)),
+        tours: Tours::new([batch, trajectories, nodes], order, forced),
         costs: found().map(|(_, cost)| *cost).collect(),
     })
 }
