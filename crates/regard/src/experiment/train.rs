@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::store::config::PRESETS;
-use crate::store::nearest::{list, suggestion};
-use crate::{Error, Result};
+use crate::Result;
+use crate::store::config::unknown_preset;
 
 /// What the cost of a tour is compared with in the policy gradient.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,7 +56,7 @@ pub enum FirstNode {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrainSettings {
-    /// The preset the settings started from, one of [`PRESETS`]; settings written out overrule it.
+    /// The preset the settings started from, one of [`PRESETS`](crate::store::config::PRESETS); settings written out overrule it.
     #[serde(default)]
     pub preset: Option<String>,
     /// Folder of a model to begin with, which must have the same sizes; empty for fresh weights.
@@ -153,15 +152,12 @@ impl TrainSettings {
     /// A preset by its name.
     ///
     /// # Errors
-    /// [`Error::Config`] naming the nearest preset.
+    /// [`crate::Error::Config`] naming the nearest preset.
     pub fn preset(name: &str) -> Result<Self> {
         match name {
             "kool-2019" => Ok(Self::kool_2019()),
             "regard-tsp" => Ok(Self::regard_tsp()),
-            _ => Err(Error::config(
-                "preset",
-                format!("`{name}` is not a preset{}; presets: {}", suggestion(name, PRESETS), list(PRESETS)),
-            )),
+            _ => Err(unknown_preset(name)),
         }
     }
 }

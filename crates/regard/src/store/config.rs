@@ -100,10 +100,7 @@ impl AttentionModelConfig {
         match name {
             "kool-2019" => Ok(Self::kool_2019()),
             "regard-tsp" => Ok(Self::regard_tsp()),
-            _ => Err(Error::config(
-                "preset",
-                format!("`{name}` is not a preset{}; presets: {}", suggestion(name, PRESETS), list(PRESETS)),
-            )),
+            _ => Err(unknown_preset(name)),
         }
     }
 
@@ -195,4 +192,10 @@ impl AttentionModelConfig {
     pub fn parameters(&self) -> usize {
         layout::of(self).iter().filter(|tensor| tensor.trainable).map(|tensor| tensor.elements()).sum()
     }
+}
+
+/// The error for a preset that there is not, with the nearest one.
+pub(crate) fn unknown_preset(name: &str) -> Error {
+    let reason = format!("`{name}` is not a preset{}; presets: {}", suggestion(name, PRESETS), list(PRESETS));
+    Error::config("preset", reason)
 }

@@ -105,7 +105,7 @@ pub fn train(training: &Training, device: &Device, observer: &mut dyn Observer) 
         _ => run.validation.cost(&run.learner.evaluated()?)?,
     };
     run.save(observer)?;
-    run.save_model(Some(valid_cost))?;
+    run.save_model(valid_cost)?;
     Ok(Trained {
         steps,
         instances: steps * experiment.train.batch as u64,
@@ -197,7 +197,7 @@ impl<'a> Run<'a> {
         self.window.best = Some(best.min(cost));
         self.folder.valid(&valid)?;
         observer.event(&Event::Valid(valid));
-        self.save_model(Some(cost))?;
+        self.save_model(cost)?;
         Ok(cost)
     }
 
@@ -217,7 +217,7 @@ impl<'a> Run<'a> {
     }
 
     /// Writes the network that is measured, with its manifest.
-    fn save_model(&self, valid_cost: Option<f64>) -> Result<()> {
+    fn save_model(&self, valid_cost: f64) -> Result<()> {
         let experiment = &self.training.experiment;
         let mut manifest = Manifest::now(self.training.command.clone());
         manifest.experiment = Some(serde_json::to_value(experiment).map_err(|error| Error::state("manifest", error))?);
@@ -226,9 +226,7 @@ impl<'a> Run<'a> {
         let [steps, _, instances] = self.position();
         manifest.metrics.insert("steps".into(), steps as f64);
         manifest.metrics.insert("instances".into(), instances as f64);
-        if let Some(cost) = valid_cost {
-            manifest.metrics.insert("valid_cost".into(), cost);
-        }
+        manifest.metrics.insert("valid_cost".into(), valid_cost);
         let weights = self.learner.evaluated()?.to_weights();
         ModelDir::save_into(self.folder.path(), &experiment.model, &weights, &manifest)?;
         Ok(())
