@@ -49,7 +49,7 @@ impl Case {
 
     fn tours(&self) -> Tours<'_> {
         let Self { batch, trajectories, nodes, forced, .. } = *self;
-        Tours { batch, trajectories, nodes, forced, order: &self.order }
+        Tours::of_all_nodes([batch, trajectories, nodes], forced, &self.order)
     }
 
     fn gradients(&self) -> (Vec<f32>, Gradients) {
@@ -127,6 +127,7 @@ impl Inputs {
             placeholder: Some(placeholder),
             uses_first: true,
             scalars: 0,
+            dynamic: None,
         }
     }
 

@@ -37,6 +37,9 @@ pub struct Decoder<'a> {
     pub uses_first: bool,
     /// Numbers of the context beside embeddings.
     pub scalars: usize,
+    /// Directions in which [`State::dynamic`](super::State::dynamic) moves glimpse key, glimpse
+    /// value and logit key of a node, `[3 · width]`.
+    pub dynamic: Option<&'a [f32]>,
 }
 
 /// Weights packed for use on many instances.
@@ -56,6 +59,16 @@ pub struct Prepared {
     scalar_rows: Vec<f32>,
     /// Query share of the placeholder.
     start: Vec<f32>,
+    pub(super) dynamic: Option<Dynamic>,
+}
+
+/// Where a node's dynamic number moves its keys and values, `[width]` each, scaled and folded as
+/// the tables are.
+#[derive(Debug)]
+pub(super) struct Dynamic {
+    pub(super) glimpse_key: Vec<f32>,
+    pub(super) glimpse_value: Vec<f32>,
+    pub(super) logit_key: Vec<f32>,
 }
 
 impl Prepared {
@@ -69,7 +82,8 @@ impl Prepared {
         assert!(square.iter().all(|matrix| matrix.len() == d * d), "decoder matrices are [width, width]");
         let embeddings = if decoder.uses_first { 2 } else { 1 };
         assert_eq!(decoder.step.len(), (embeddings * d + decoder.scalars) * d, "step context is [context, width]");
-        let folded = folded_logit_keys(decoder);
+        assert!(decoder.dynamic.is_none_or(|rows| rows.len() == 3 * d), "dynamic directions are [3 · width]");
+        let folded = folded_logit_keys(decoder.logit_key, decoder.out, d);
         let head_scale = 1.0 / ((d / decoder.heads) as f32).sqrt();
         let last = &decoder.step[(embeddings - 1) * d * d..][..d * d];
         let tables = Panels::pack(d, 4 * d, |p, j| match j / d {
@@ -92,6 +106,11 @@ impl Prepared {
             first: decoder.uses_first.then(|| decoder.step[..d * d].to_vec()),
             scalar_rows: decoder.step[embeddings * d * d..].to_vec(),
             start,
+            dynamic: decoder.dynamic.map(|rows| Dynamic {
+                glimpse_key: rows[..d].iter().map(|x| x * head_scale).collect(),
+                glimpse_value: rows[d..2 * d].to_vec(),
+                logit_key: folded_logit_keys(&rows[2 * d..], decoder.out, d),
+            }),
         }
     }
 
@@ -101,22 +120,24 @@ impl Prepared {
     }
 }
 
-/// `logit_key · outᵀ / √width`: a logit is then one inner product of glimpse and node.
-pub(crate) fn folded_logit_keys(decoder: &Decoder<'_>) -> Vec<f32> {
-    let d = decoder.width;
+/// `rows · outᵀ / √width` for logit keys `rows [_, width]`: a logit is then one inner product of
+/// glimpse and node.
+pub(crate) fn folded_logit_keys(rows: &[f32], out: &[f32], width: usize) -> Vec<f32> {
+    let d = width;
     let root = 1.0 / (d as f32).sqrt();
-    let out = Panels::of_transposed(decoder.out, d, d);
-    let mut folded = vec![0.0; d * d];
+    let out = Panels::of_transposed(out, d, d);
+    let mut folded = vec![0.0; rows.len()];
     struct Fold<'a>(&'a [f32], &'a Panels, &'a mut [f32], usize);
     impl WithSimd for Fold<'_> {
         type Output = ();
         #[inline(always)]
         fn with_simd<S: Simd>(self, simd: S) {
             let d = self.3;
-            gemm(simd, Size { m: d, n: d, k: d }, Lhs::rows(self.0, d), self.1.rhs(), self.2, d, Store);
+            let m = self.0.len() / d;
+            gemm(simd, Size { m, n: d, k: d }, Lhs::rows(self.0, d), self.1.rhs(), self.2, d, Store);
         }
     }
-    simd::run(Fold(decoder.logit_key, &out, &mut folded, d));
+    simd::run(Fold(rows, &out, &mut folded, d));
     folded.iter_mut().for_each(|x| *x *= root);
     folded
 }

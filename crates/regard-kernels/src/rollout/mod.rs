@@ -4,6 +4,8 @@
 //! projection folded in, and every node's share of the step context as the node visited last.
 //! A step is then `query = fixed + first + last + scalars`, a masked glimpse, logits, a pick:
 //! about `3 · nodes · width` multiply-adds and no matrix product (Kool et al. 2019, section 3.2).
+//! A number a node that changes from step to step moves keys and values along one direction each;
+//! scores, glimpse and logits are corrected for it, the tables stay.
 //!
 //! What may be visited is the business of a [`State`]; the kernel knows masks and contexts only.
 
@@ -32,6 +34,9 @@ pub trait State: Send {
     fn last(&self) -> Option<usize>;
     /// Further numbers of the context (remaining capacity, …); as many as the decoder has weights for.
     fn scalars(&self, out: &mut [f32]);
+    /// One number a node that changes from step to step (what is left to deliver there, …), for
+    /// decoders that have weights for it: keys and values of node `j` move by `out[j]` times them.
+    fn dynamic(&self, _out: &mut [f32]) {}
     /// Visits `node`.
     fn step(&mut self, node: usize);
 }

@@ -4,7 +4,7 @@ use pulp::Simd;
 
 use super::{State, decoder::Table};
 use crate::pointer;
-use crate::vector::{add_assign, exponentials, maximum, split, split_mut};
+use crate::vector::{add_assign, axpy, exponentials, maximum, split, split_mut};
 
 /// Scratch of one trajectory.
 pub(super) struct Scratch {
@@ -16,6 +16,8 @@ pub(super) struct Scratch {
     /// `[heads, padded]`.
     weights: Vec<f32>,
     scalars: Vec<f32>,
+    /// The nodes' dynamic numbers, `[padded]`; empty without weights for them.
+    dynamic: Vec<f32>,
     open: Vec<bool>,
     open_nodes: Vec<u32>,
     /// 0 for open nodes, −∞ for the others and the padding.
@@ -34,6 +36,7 @@ impl Scratch {
             glimpse: vec![0.0; prepared.width],
             weights: vec![0.0; prepared.heads * table.padded],
             scalars: vec![0.0; prepared.scalars],
+            dynamic: vec![0.0; if prepared.dynamic.is_some() { table.padded } else { 0 }],
             open: vec![false; table.nodes],
             open_nodes: Vec::with_capacity(table.nodes),
             barrier: vec![f32::NEG_INFINITY; table.padded],
@@ -44,6 +47,9 @@ impl Scratch {
     fn look<T: State>(&mut self, state: &T) {
         state.allowed(&mut self.open);
         state.scalars(&mut self.scalars);
+        if !self.dynamic.is_empty() {
+            state.dynamic(&mut self.dynamic[..self.open.len()]);
+        }
         self.open_nodes.clear();
         for (node, (&open, barrier)) in self.open.iter().zip(&mut self.barrier).enumerate() {
             *barrier = if open { 0.0 } else { f32::NEG_INFINITY };
@@ -66,6 +72,10 @@ pub(super) fn logits<S: Simd, T: State>(simd: S, table: &Table<'_>, state: &T, s
     table.query(simd, &scratch.base, state.last(), &scratch.scalars, &mut scratch.query);
     glimpse(simd, table, scratch);
     products(simd, &scratch.glimpse, table.logit_keys, table.padded, &mut scratch.logits);
+    if let Some(dynamic) = &table.prepared.dynamic {
+        let along = dot(&scratch.glimpse, &dynamic.logit_key);
+        axpy(simd, along, &scratch.dynamic, &mut scratch.logits);
+    }
     add_assign(simd, &scratch.barrier, &mut scratch.logits);
     pointer::logits(simd, table.prepared.clip, &mut scratch.logits)
 }
@@ -78,7 +88,11 @@ fn glimpse<S: Simd>(simd: S, table: &Table<'_>, scratch: &mut Scratch) {
     for h in 0..heads {
         let keys = &table.glimpse_keys[h * head * padded..][..head * padded];
         let weights = &mut scratch.weights[h * padded..][..padded];
-        products(simd, &scratch.query[h * head..][..head], keys, padded, weights);
+        let query = &scratch.query[h * head..][..head];
+        products(simd, query, keys, padded, weights);
+        if let Some(dynamic) = &table.prepared.dynamic {
+            axpy(simd, dot(query, &dynamic.glimpse_key[h * head..]), &scratch.dynamic, weights);
+        }
         add_assign(simd, &scratch.barrier, weights);
         let max = maximum(simd, weights);
         let inverse = 1.0 / exponentials(simd, weights, max);
@@ -113,6 +127,23 @@ fn glimpse<S: Simd>(simd: S, table: &Table<'_>, scratch: &mut Scratch) {
             }
         }
     }
+    if let Some(dynamic) = &table.prepared.dynamic {
+        for h in 0..heads {
+            let moved = dot(&scratch.weights[h * padded..][..padded], &scratch.dynamic);
+            let at = h * head..(h + 1) * head;
+            axpy_tail(moved, &dynamic.glimpse_value[at.clone()], &mut scratch.glimpse[at]);
+        }
+    }
+}
+
+/// `Σ a·b` over the shorter of the two, in order.
+pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).fold(0.0, |sum, (a, b)| a.mul_add(*b, sum))
+}
+
+/// `out += factor · row`, for rows that are no whole number of registers.
+pub(super) fn axpy_tail(factor: f32, row: &[f32], out: &mut [f32]) {
+    out.iter_mut().zip(row).for_each(|(out, x)| *out = factor.mul_add(*x, *out));
 }
 
 /// `R` registers of the glimpse from register `from` on: weighted sum of the open nodes' values.

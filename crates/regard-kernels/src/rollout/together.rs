@@ -3,12 +3,16 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::{Outcome, Pick, Picker, State, decoder::Table};
+use super::{
+    Outcome, Pick, Picker, State,
+    decoder::Table,
+    step::{axpy_tail, dot},
+};
 use crate::{
     buffer::Workspace,
     gemm::{Lhs, Rhs, Size, Store, gemm},
     pointer,
-    vector::{add_assign, exponentials, maximum, scale},
+    vector::{add_assign, axpy, exponentials, maximum, scale},
 };
 
 /// Trajectories that go side by side, at most.
@@ -78,6 +82,8 @@ struct Rows {
     barrier: Workspace,
     scalars: Vec<f32>,
     open: Vec<bool>,
+    /// The nodes' dynamic numbers, `[trajectories, padded]`; empty without weights for them.
+    dynamic: Workspace,
 }
 
 impl Rows {
@@ -95,6 +101,7 @@ impl Rows {
             barrier,
             scalars: vec![0.0; table.prepared.scalars],
             open: vec![false; table.nodes],
+            dynamic: Workspace::zeros(if table.prepared.dynamic.is_some() { count * padded } else { 0 }),
         }
     }
 
@@ -104,6 +111,9 @@ impl Rows {
         let width = table.prepared.width;
         state.allowed(&mut self.open);
         state.scalars(&mut self.scalars);
+        if table.prepared.dynamic.is_some() {
+            state.dynamic(&mut self.dynamic[row * table.padded..][..table.nodes]);
+        }
         let barrier = &mut self.barrier[row * table.padded..][..table.nodes];
         for (barrier, open) in barrier.iter_mut().zip(&self.open) {
             *barrier = if *open { 0.0 } else { f32::NEG_INFINITY };
@@ -127,7 +137,12 @@ impl Rows {
             let size = Size { m: count, n: padded, k: head };
             gemm(simd, size, Lhs::rows(&self.query[h * head..], width), keys, &mut self.weights, padded, Store);
             let rows = self.weights.chunks_exact_mut(padded).zip(self.barrier.chunks_exact(padded));
-            for (weights, barrier) in rows.take(count) {
+            for (row, (weights, barrier)) in rows.take(count).enumerate() {
+                if let Some(dynamic) = &table.prepared.dynamic {
+                    let query = &self.query[row * width + h * head..][..head];
+                    let along = dot(query, &dynamic.glimpse_key[h * head..]);
+                    axpy(simd, along, &self.dynamic[row * padded..][..padded], weights);
+                }
                 add_assign(simd, barrier, weights);
                 let max = maximum(simd, weights);
                 let inverse = 1.0 / exponentials(simd, weights, max);
@@ -137,9 +152,24 @@ impl Rows {
             let size = Size { m: count, n: head, k: table.nodes };
             let values = Rhs::rows::<S>(values, ld);
             gemm(simd, size, Lhs::rows(&self.weights, padded), values, &mut self.glimpse[h * head..], width, Store);
+            if let Some(dynamic) = &table.prepared.dynamic {
+                for row in 0..count {
+                    let weights = &self.weights[row * padded..][..padded];
+                    let moved = dot(weights, &self.dynamic[row * padded..][..padded]);
+                    let glimpse = &mut self.glimpse[row * width + h * head..][..head];
+                    axpy_tail(moved, &dynamic.glimpse_value[h * head..], glimpse);
+                }
+            }
         }
         let keys = Rhs::rows::<S>(table.logit_keys, padded);
         let size = Size { m: count, n: padded, k: width };
         gemm(simd, size, Lhs::rows(&self.glimpse, width), keys, &mut self.logits, padded, Store);
+        if let Some(dynamic) = &table.prepared.dynamic {
+            for row in 0..count {
+                let along = dot(&self.glimpse[row * width..][..width], &dynamic.logit_key);
+                let logits = &mut self.logits[row * padded..][..padded];
+                axpy(simd, along, &self.dynamic[row * padded..][..padded], logits);
+            }
+        }
     }
 }

@@ -3,13 +3,14 @@
 use pulp::Simd;
 
 use super::{
-    Tours,
+    Sight, Tours,
     rows::{Cotangents, Rows, Scratch, Table},
     weights::{Folded, TABLES},
 };
 use crate::{
     buffer::Workspace,
     gemm::{Accumulate, AddResidual, Lhs, Rhs, Size, Store, gemm},
+    rollout::Decoder,
     vector::{add_assign, column_sums, scale, transpose},
 };
 
@@ -19,20 +20,30 @@ pub(super) struct Sums {
     pub(super) tables: Workspace,
     /// `[width, width]`.
     pub(super) fixed: Workspace,
-    /// `[width, width]`.
+    /// `[width, width]`, where the context has a first node.
     pub(super) first: Workspace,
     /// `[width]`.
     pub(super) start: Workspace,
+    /// `[scalars, width]`.
+    pub(super) scalars: Workspace,
 }
 
 impl Sums {
-    pub(super) fn zeros(width: usize) -> Self {
+    /// Those of a pass without gradients.
+    pub(super) fn none() -> Self {
+        let none = || Workspace::lease(0);
+        Self { tables: none(), fixed: none(), first: none(), start: none(), scalars: none() }
+    }
+
+    pub(super) fn zeros(decoder: &Decoder<'_>) -> Self {
+        let width = decoder.width;
         let square = width * width;
         Self {
             tables: Workspace::zeros(TABLES * square),
             fixed: Workspace::zeros(square),
-            first: Workspace::zeros(square),
+            first: Workspace::zeros(if decoder.uses_first { square } else { 0 }),
             start: Workspace::zeros(width),
+            scalars: Workspace::zeros(decoder.scalars * width),
         }
     }
 }
@@ -54,10 +65,10 @@ impl Block<'_> {
         (NODES / self.tours.nodes.max(1)).max(1)
     }
 
-    /// With one tour an instance the nodes are put in its order: a step then sees a suffix, and
+    /// With one tour of all nodes an instance, the nodes are put in its order: a step then sees a suffix, and
     /// the keys before it need not be looked at.
     fn ordered(&self) -> bool {
-        self.tours.trajectories == 1
+        self.tours.trajectories == 1 && matches!(self.tours.sight, Sight::Unvisited)
     }
 
     /// The block of instances from `begin` on: log-likelihoods into `values`, gradients of the
@@ -75,21 +86,24 @@ impl Block<'_> {
         let (n, per) = (tours.nodes, tours.trajectories);
         let count = values.len() / per;
         let wide = TABLES * d;
+        let heads_of_tours = if folded.first.is_some() { count * per } else { 0 };
         let mut x = Workspace::lease(count * n * d);
-        let mut firsts = Workspace::lease(count * per * d);
+        let mut firsts = Workspace::lease(heads_of_tours * d);
         let mut mean = Workspace::zeros(count * d);
         self.gather(simd, begin, &mut x, &mut firsts, &mut mean);
         let mut tables = Workspace::lease(count * n * wide);
-        let (mut fixed, mut first) = (Workspace::lease(count * d), Workspace::lease(count * per * d));
+        let (mut fixed, mut first) = (Workspace::lease(count * d), Workspace::lease(heads_of_tours * d));
         let size = |m, n, k| Size { m, n, k };
         gemm(simd, size(count * n, wide, d), Lhs::rows(&x, d), folded.tables.rhs(), &mut tables, wide, Store);
         gemm(simd, size(count, d, d), Lhs::rows(&mean, d), folded.fixed.rhs(), &mut fixed, d, Store);
-        gemm(simd, size(count * per, d, d), Lhs::rows(&firsts, d), folded.first.rhs(), &mut first, d, Store);
+        if let Some(panels) = &folded.first {
+            gemm(simd, size(count * per, d, d), Lhs::rows(&firsts, d), panels.rhs(), &mut first, d, Store);
+        }
 
         let learns = self.coefficient.is_some();
         let grads = |floats: usize| Workspace::zeros(if learns { floats } else { 0 });
         let (mut d_tables, mut d_fixed) = (grads(count * n * wide), grads(count * d));
-        let mut d_first = grads(count * per * d);
+        let mut d_first = grads(heads_of_tours * d);
         let padded = n.next_multiple_of(S::F32_LANES);
         let mut scratch = Scratch::new::<S>(n, d, folded.heads);
         let mut columns = Workspace::lease(3 * d * padded);
@@ -103,23 +117,23 @@ impl Block<'_> {
                 rows: own,
                 columns: &columns,
                 fixed: &fixed[b * d..][..d],
-                first: &first[b * per * d..][..per * d],
+                first: if first.is_empty() { &[] } else { &first[b * per * d..][..per * d] },
                 nodes: n,
                 padded,
             };
             let rows = Rows {
                 table: &table,
-                order: &tours.order[(begin + b) * per * n..][..per * n],
+                tours: tours.of_instance(begin + b, folded.scalars),
                 ordered: self.ordered(),
-                forced: tours.forced,
                 coefficient: self.coefficient.map(|all| &all[(begin + b) * per..][..per]),
             };
             let into = if learns {
                 Some(Cotangents {
                     rows: &mut d_tables[b * n * wide..][..n * wide],
                     fixed: &mut d_fixed[b * d..][..d],
-                    first: &mut d_first[b * per * d..][..per * d],
+                    first: if d_first.is_empty() { &mut [] } else { &mut d_first[b * per * d..][..per * d] },
                     start: &mut sums.start,
+                    scalars: &mut sums.scalars,
                 })
             } else {
                 None
@@ -133,17 +147,21 @@ impl Block<'_> {
         gemm(simd, size(d, wide, count * n), Lhs::transposed(&x, d), right, &mut sums.tables, wide, Accumulate);
         let right = Rhs::rows::<S>(&d_fixed, d);
         gemm(simd, size(d, d, count), Lhs::transposed(&mean, d), right, &mut sums.fixed, d, Accumulate);
-        let right = Rhs::rows::<S>(&d_first, d);
-        gemm(simd, size(d, d, count * per), Lhs::transposed(&firsts, d), right, &mut sums.first, d, Accumulate);
+        if folded.first.is_some() {
+            let right = Rhs::rows::<S>(&d_first, d);
+            gemm(simd, size(d, d, count * per), Lhs::transposed(&firsts, d), right, &mut sums.first, d, Accumulate);
+        }
         // What reached the tables, the graph's mean and the first nodes goes back to the nodes.
         gemm(simd, size(count, d, d), Lhs::rows(&d_fixed, d), folded.fixed_back.rhs(), &mut mean, d, Store);
         scale(simd, 1.0 / n as f32, &mut mean);
-        gemm(simd, size(count * per, d, d), Lhs::rows(&d_first, d), folded.first_back.rhs(), &mut firsts, d, Store);
+        if let Some(panels) = &folded.first_back {
+            gemm(simd, size(count * per, d, d), Lhs::rows(&d_first, d), panels.rhs(), &mut firsts, d, Store);
+        }
         for b in 0..count {
             for row in x[b * n * d..][..n * d].chunks_exact_mut(d) {
                 row.copy_from_slice(&mean[b * d..][..d]);
             }
-            for k in 0..per {
+            for k in 0..if heads_of_tours > 0 { per } else { 0 } {
                 let slot = if self.ordered() { 0 } else { tours.order[((begin + b) * per + k) * n] as usize };
                 add_assign(simd, &firsts[(b * per + k) * d..][..d], &mut x[(b * n + slot) * d..][..d]);
             }

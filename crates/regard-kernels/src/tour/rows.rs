@@ -6,15 +6,19 @@
 //! the tables.
 
 mod backward;
+mod sight;
 
 use pulp::Simd;
 
-use super::weights::{Folded, TABLES};
+use super::{
+    Sight, Tours,
+    weights::{Folded, TABLES},
+};
 use crate::{
     buffer::Workspace,
     gemm::{Lhs, Rhs, Size, Store, gemm},
     pointer::logits,
-    vector::{BARRED, add_assign, exp, exponentials, maximum, scale, split, split_mut},
+    vector::{BARRED, add_assign, axpy, exp, exponentials, maximum, scale, split, split_mut},
 };
 
 /// Tables of one instance.
@@ -39,6 +43,7 @@ pub(super) struct Cotangents<'a> {
     pub(super) fixed: &'a mut [f32],
     pub(super) first: &'a mut [f32],
     pub(super) start: &'a mut [f32],
+    pub(super) scalars: &'a mut [f32],
 }
 
 /// Floats of all heads' weights of a block: half of a second-level cache is left to the tables.
@@ -57,7 +62,7 @@ pub(super) struct Scratch {
     weights: Workspace,
     /// `[block, padded]`.
     logits: Workspace,
-    /// Position of each node in the tour, −1 in the padding: `[trajectories of a block, padded]`.
+    /// Rows that tell which nodes are open, see [`Step::now`]: `[rows, padded]`.
     positions: Vec<f32>,
     steps: Vec<Step>,
 }
@@ -69,6 +74,9 @@ struct Step {
     trajectory: usize,
     /// Number of the step.
     step: usize,
+    /// Row of the positions; nodes are open whose position is not below `now`.
+    sight: usize,
+    now: f32,
     /// Places of the chosen and of the last node among the table's rows.
     chosen: usize,
     last: Option<usize>,
@@ -96,11 +104,10 @@ impl Scratch {
 /// All steps of the tours of one instance.
 pub(super) struct Rows<'a> {
     pub(super) table: &'a Table<'a>,
-    /// `[trajectories, nodes]`.
-    pub(super) order: &'a [u32],
+    /// The tours of this instance alone.
+    pub(super) tours: Tours<'a>,
     /// Whether the table's rows are in the order of the only tour.
     pub(super) ordered: bool,
-    pub(super) forced: usize,
     pub(super) coefficient: Option<&'a [f32]>,
 }
 
@@ -114,26 +121,16 @@ impl Rows<'_> {
         values: &mut [f32],
         mut into: Option<Cotangents<'_>>,
     ) {
-        let (n, padded) = (self.table.nodes, self.table.padded);
-        scratch.positions.clear();
-        scratch.positions.resize(values.len() * padded, -1.0);
-        for (tour, positions) in self.order.chunks_exact(n).zip(scratch.positions.chunks_exact_mut(padded)) {
-            for (step, &node) in tour.iter().enumerate() {
-                positions[if self.ordered { step } else { node as usize }] = step as f32;
-            }
-        }
-        values.fill(0.0);
         let mut totals = vec![0f64; values.len()];
         scratch.steps.clear();
-        // The last step has one node to choose, with certainty.
+        scratch.positions.clear();
+        if matches!(self.tours.sight, Sight::Unvisited) {
+            self.write_positions(&mut scratch.positions);
+        }
         for trajectory in 0..values.len() {
-            for step in self.forced..n.saturating_sub(1) {
-                let place = |step: usize| match self.ordered {
-                    true => step,
-                    false => self.order[trajectory * n + step] as usize,
-                };
-                let last = (step > 0).then(|| place(step - 1));
-                scratch.steps.push(Step { trajectory, step, chosen: place(step), last });
+            for step in self.tours.forced..self.chosen_steps(trajectory) {
+                let Some(row) = self.see(scratch, trajectory, step) else { continue };
+                scratch.steps.push(row);
                 if scratch.steps.len() == scratch.block {
                     self.block(simd, scratch, &mut totals, &mut into);
                     scratch.steps.clear();
@@ -168,10 +165,15 @@ impl Rows<'_> {
             query.copy_from_slice(table.fixed);
             match step.last {
                 Some(last) => {
-                    add_assign(simd, &table.first[step.trajectory * d..][..d], query);
+                    if !table.first.is_empty() {
+                        add_assign(simd, &table.first[step.trajectory * d..][..d], query);
+                    }
                     add_assign(simd, &table.rows[(last * TABLES + 3) * d..][..d], query);
                 }
                 None => add_assign(simd, &table.folded.start, query),
+            }
+            for (x, row) in self.scalars(step).iter().zip(table.folded.scalar_rows.chunks_exact(d)) {
+                axpy(simd, *x, row, query);
             }
         }
     }
@@ -189,7 +191,7 @@ impl Rows<'_> {
             gemm(simd, size, Lhs::rows(&scratch.query[h * head..], d), keys, &mut weights[low..], padded, Store);
             for (step, row) in scratch.steps.iter().zip(weights.chunks_exact_mut(padded)) {
                 let row = &mut row[low..];
-                bar(simd, step, &scratch.positions[step.trajectory * padded + low..], row);
+                bar(simd, step, &scratch.positions[step.sight * padded + low..], row);
                 let max = maximum(simd, row);
                 let inverse = 1.0 / exponentials(simd, row, max);
                 scale(simd, inverse, row);
@@ -211,7 +213,7 @@ impl Rows<'_> {
         gemm(simd, size, Lhs::rows(&scratch.glimpse, d), keys, &mut scratch.logits[low..], padded, Store);
         for (step, row) in scratch.steps.iter().zip(scratch.logits.chunks_exact_mut(padded)) {
             let row = &mut row[low..];
-            bar(simd, step, &scratch.positions[step.trajectory * padded + low..], row);
+            bar(simd, step, &scratch.positions[step.sight * padded + low..], row);
             let lse = logits(simd, clip, row);
             let chosen = step.chosen - low;
             totals[step.trajectory] += f64::from(row[chosen] - lse);
@@ -225,10 +227,10 @@ impl Rows<'_> {
     }
 }
 
-/// Bars the nodes visited before the step, and the padding.
+/// Bars the nodes that are not open to the step, and the padding.
 #[inline(always)]
 fn bar<S: Simd>(simd: S, step: &Step, positions: &[f32], row: &mut [f32]) {
-    let (now, barred) = (simd.splat_f32s(step.step as f32), simd.splat_f32s(f32::NEG_INFINITY));
+    let (now, barred) = (simd.splat_f32s(step.now), simd.splat_f32s(f32::NEG_INFINITY));
     for (score, position) in split_mut::<S>(row).0.iter_mut().zip(split::<S>(positions).0) {
         *score = simd.select_f32s(simd.less_than_or_equal_f32s(now, *position), *score, barred);
     }

@@ -21,9 +21,12 @@ pub(super) struct Folded {
     pub(super) tables_back: Panels,
     pub(super) fixed: Panels,
     pub(super) fixed_back: Panels,
-    /// Share of the query as first node, `[width, width]`.
-    pub(super) first: Panels,
-    pub(super) first_back: Panels,
+    /// Share of the query as first node, `[width, width]`, where the context has one.
+    pub(super) first: Option<Panels>,
+    pub(super) first_back: Option<Panels>,
+    /// Numbers of the context beside embeddings, and their share of the query `[scalars, width]`.
+    pub(super) scalars: usize,
+    pub(super) scalar_rows: Vec<f32>,
     /// Query share of the placeholder.
     pub(super) start: Vec<f32>,
 }
@@ -35,8 +38,9 @@ fn head_scale(decoder: &Decoder<'_>) -> f32 {
 impl Folded {
     pub(super) fn new(decoder: &Decoder<'_>) -> Self {
         let d = decoder.width;
-        let (logit, scale) = (folded_logit_keys(decoder), head_scale(decoder));
-        let (first, last) = decoder.step.split_at(d * d);
+        let (logit, scale) = (folded_logit_keys(decoder.logit_key, decoder.out, d), head_scale(decoder));
+        let (first, rest) = decoder.step.split_at(if decoder.uses_first { d * d } else { 0 });
+        let (last, scalar_rows) = rest.split_at(d * d);
         let mut tables = vec![0.0; d * TABLES * d];
         for (p, row) in tables.chunks_exact_mut(TABLES * d).enumerate() {
             let at = p * d..(p + 1) * d;
@@ -57,8 +61,10 @@ impl Folded {
             tables_back: Panels::of_transposed(&tables, TABLES * d, d),
             fixed: Panels::of(decoder.fixed, d, d),
             fixed_back: Panels::of_transposed(decoder.fixed, d, d),
-            first: Panels::of(first, d, d),
-            first_back: Panels::of_transposed(first, d, d),
+            first: decoder.uses_first.then(|| Panels::of(first, d, d)),
+            first_back: decoder.uses_first.then(|| Panels::of_transposed(first, d, d)),
+            scalars: decoder.scalars,
+            scalar_rows: scalar_rows.to_vec(),
             start,
         }
     }
@@ -77,6 +83,7 @@ pub(super) fn unfold(decoder: &Decoder<'_>, embeddings: Vec<f32>, sums: Sums) ->
         folded.extend(row[2 * d..3 * d].iter().map(|g| g * root));
         step.extend_from_slice(&row[3 * d..]);
     }
+    step.extend_from_slice(&sums.scalars);
     // folded = root · logit_key · outᵀ
     let (mut logit, mut out) = (vec![0.0; d * d], vec![0.0; d * d]);
     simd::run(Product { d, a: Lhs::rows(&folded, d), b: decoder.out, c: &mut logit });
@@ -85,7 +92,7 @@ pub(super) fn unfold(decoder: &Decoder<'_>, embeddings: Vec<f32>, sums: Sums) ->
         nodes[2 * d..].copy_from_slice(logit);
     }
     // start = placeholder · step
-    let mut placeholder = vec![0.0; 2 * d];
+    let mut placeholder = vec![0.0; decoder.placeholder.map_or(0, <[f32]>::len)];
     for (i, (gradient, row)) in placeholder.iter_mut().zip(decoder.step.chunks_exact(d)).enumerate() {
         *gradient = row.iter().zip(sums.start.iter()).map(|(w, g)| w * g).sum();
         let x = decoder.placeholder.map_or(0.0, |placeholder| placeholder[i]);

@@ -6,7 +6,7 @@ use super::{Cotangents, Rows, Scratch};
 use crate::{
     gemm::{Accumulate, Lhs, Rhs, Size, Store, gemm},
     tour::weights::TABLES,
-    vector::{add_assign, split, split_mut},
+    vector::{add_assign, axpy, split, split_mut},
 };
 
 impl Rows<'_> {
@@ -72,10 +72,15 @@ impl Rows<'_> {
             add_assign(simd, grad, into.fixed);
             match step.last {
                 Some(last) => {
-                    add_assign(simd, grad, &mut into.first[step.trajectory * d..][..d]);
+                    if !into.first.is_empty() {
+                        add_assign(simd, grad, &mut into.first[step.trajectory * d..][..d]);
+                    }
                     add_assign(simd, grad, &mut into.rows[(last * TABLES + 3) * d..][..d]);
                 }
                 None => add_assign(simd, grad, into.start),
+            }
+            for (x, row) in self.scalars(step).iter().zip(into.scalars.chunks_exact_mut(d)) {
+                axpy(simd, *x, grad, row);
             }
         }
     }
