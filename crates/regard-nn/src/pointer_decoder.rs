@@ -9,7 +9,7 @@ use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Int, Tensor};
 
 use crate::multi_head_attention::project;
-use crate::ops::{AttentionOptions, Mask, attention, pointer, pointer_chosen};
+use crate::ops::{AttentionOptions, DenseMask, Mask, attention, moved, pointer, pointer_chosen};
 
 /// Sizes of a [`PointerDecoder`].
 #[derive(Config, Debug)]
@@ -23,6 +23,9 @@ pub struct PointerDecoderConfig {
     /// Logits are held to `(-clip, clip)`. Default: 10.
     #[config(default = 10.0)]
     pub clip: f32,
+    /// Whether nodes have a number that changes from step to step. Default: no.
+    #[config(default = false)]
+    pub dynamic: bool,
 }
 
 /// Turns a context into a distribution over the nodes.
@@ -39,6 +42,9 @@ pub struct PointerDecoder {
     pub step: Linear,
     /// `[width, width]`, the output projection of the glimpse.
     pub out: Linear,
+    /// `[1, 3 * width]`, from a node's changing number to what it adds to glimpse key, glimpse
+    /// value and logit key (appendix C.2 of the paper: what is left to deliver there).
+    pub dynamic: Option<Linear>,
     /// Number of heads of the glimpse.
     pub heads: usize,
     /// Bound of the logits.
@@ -73,6 +79,7 @@ impl PointerDecoderConfig {
             fixed: linear(width, width),
             step: linear(self.context, width),
             out: linear(width, width),
+            dynamic: self.dynamic.then(|| linear(1, 3 * width)),
             heads: self.heads,
             clip: self.clip,
         }
@@ -101,6 +108,35 @@ impl PointerDecoder {
     pub fn log_probabilities(&self, tables: &DecoderTables, context: Tensor<3>, mask: &Mask) -> Tensor<3> {
         let glimpse = self.glimpse(tables, context, mask);
         pointer(glimpse, tables.logit_keys.clone(), mask, self.clip)
+    }
+
+    /// [`Self::log_probabilities`] where every node has a number of its own at every step,
+    /// `numbers [batch, steps, nodes]`.
+    ///
+    /// # Panics
+    /// If the decoder has no weights for them.
+    pub fn log_probabilities_moved(
+        &self,
+        tables: &DecoderTables,
+        numbers: Tensor<3>,
+        context: Tensor<3>,
+        mask: &Mask,
+    ) -> Tensor<3> {
+        let Some(dynamic) = &self.dynamic else { panic!("pointer decoder: nodes do not change between steps") };
+        let ([batch, steps, nodes], width) = (numbers.dims(), tables.logit_keys.dims()[2]);
+        let direction = |part: usize| dynamic.weight.val().narrow(1, part * width, width);
+        let table = |table: &Tensor<3>, part: usize| moved(table.clone(), numbers.clone(), direction(part));
+        let moved = DecoderTables {
+            fixed: tables.fixed.clone().expand([batch, steps, width]).reshape([batch * steps, 1, width]),
+            glimpse_keys: table(&tables.glimpse_keys, 0),
+            glimpse_values: table(&tables.glimpse_values, 1),
+            logit_keys: table(&tables.logit_keys, 2),
+        };
+        let open = |row: usize, _: usize, node: usize| mask.allows(row / steps, row % steps, node);
+        let mask = Mask::from(DenseMask::from_fn([batch * steps, 1, nodes], open));
+        let width = context.dims()[2];
+        let context = context.reshape([batch * steps, 1, width]);
+        self.log_probabilities(&moved, context, &mask).reshape([batch, steps, nodes])
     }
 
     /// Log-probability of the `chosen [batch, steps]` nodes, summed over the steps: `[batch]`.

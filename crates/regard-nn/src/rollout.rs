@@ -90,18 +90,17 @@ impl Rollout<'_> {
     /// one coefficient a tour: what REINFORCE descends.
     ///
     /// # Panics
-    /// If the context is not the first and the last node with a placeholder before them, or shapes
-    /// do not fit together.
+    /// If the context of the tours is not the decoder's, or shapes do not fit together.
     pub fn policy_loss(&self, embeddings: Tensor<3>, tours: &Tours, coefficient: Vec<f32>) -> PolicyLoss {
         let decoder = self.decoder;
-        let placeholder = self.placeholder.clone().filter(|_| self.uses_first && self.scalars == 0);
-        let Some(placeholder) = placeholder else { panic!("policy loss: the context is first and last node") };
+        assert_eq!(self.scalars, tours.scalars(), "policy loss: numbers of a context");
         let weights = TourWeights {
             nodes: decoder.nodes.weight.val(),
             fixed: decoder.fixed.weight.val(),
             step: decoder.step.weight.val(),
             out: decoder.out.weight.val(),
-            placeholder,
+            placeholder: self.placeholder.clone().filter(|_| self.uses_first),
+            dynamic: decoder.dynamic.as_ref().map(|linear| linear.weight.val()),
             heads: decoder.heads,
             clip: decoder.clip,
         };
@@ -113,6 +112,7 @@ impl Rollout<'_> {
         let width = decoder.out.weight.dims()[0];
         let part = |index: usize| numbers(decoder.nodes.weight.val().narrow(1, index * width, width));
         let placeholder = self.placeholder.clone().map(numbers);
+        let dynamic = decoder.dynamic.as_ref().map(|linear| numbers(linear.weight.val()));
         kernel::Prepared::new(&kernel::Decoder {
             width,
             heads: decoder.heads,
@@ -126,6 +126,7 @@ impl Rollout<'_> {
             placeholder: placeholder.as_deref(),
             uses_first: self.uses_first,
             scalars: self.scalars,
+            dynamic: dynamic.as_deref(),
         })
     }
 }
@@ -184,17 +185,29 @@ impl<'a> Steps<'a> {
         let width = self.rollout.decoder.step.weight.dims()[0];
         let mut context = vec![0.0; batch * trajectories * width];
         let mut open = vec![false; batch * trajectories * nodes];
+        let moves = self.rollout.decoder.dynamic.is_some();
+        let mut dynamic = vec![0.0; if moves { open.len() } else { 0 }];
         for (b, entries) in all.iter().enumerate() {
             for (k, entry) in entries.iter().enumerate() {
                 let at = b * trajectories + k;
                 self.context(b, &entry.state, &mut context[at * width..][..width]);
                 entry.state.allowed(&mut open[at * nodes..][..nodes]);
+                if moves {
+                    entry.state.dynamic(&mut dynamic[at * nodes..][..nodes]);
+                }
             }
         }
         let context = TensorData::new(context, [batch, trajectories, width]);
         let context = Tensor::from_data(context, &self.device);
         let mask = Mask::from(DenseMask::new([batch, trajectories, nodes], open));
-        let log_p = self.rollout.decoder.log_probabilities(&self.tables, context, &mask);
+        let decoder = self.rollout.decoder;
+        let log_p = match moves {
+            true => {
+                let dynamic = TensorData::new(dynamic, [batch, trajectories, nodes]);
+                decoder.log_probabilities_moved(&self.tables, Tensor::from_data(dynamic, &self.device), context, &mask)
+            }
+            false => decoder.log_probabilities(&self.tables, context, &mask),
+        };
         Rows { all: numbers(log_p), trajectories, nodes }
     }
 

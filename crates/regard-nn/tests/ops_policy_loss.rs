@@ -23,7 +23,7 @@ fn random_tours(shape: [usize; 3], forced: usize, seed: u64) -> (Tours, Vec<f32>
 
 fn weights(x: &Leaves, heads: usize, clip: f32) -> TourWeights {
     let (nodes, fixed, step, out) = (x.get(1), x.get(2), x.get(3), x.get(4));
-    TourWeights { nodes, fixed, step, out, placeholder: x.get(5), heads, clip }
+    TourWeights { nodes, fixed, step, out, placeholder: Some(x.get(5)), dynamic: None, heads, clip }
 }
 
 fn shapes([batch, nodes, width]: [usize; 3]) -> [Vec<usize>; 6] {

@@ -26,6 +26,7 @@ pub use feed_forward_sublayer::{feed_forward_sublayer, feed_forward_sublayer_com
 pub(crate) use fused::has_kernels;
 pub use mask::{DenseMask, Mask};
 pub use pointer::{pointer, pointer_chosen, pointer_chosen_composed, pointer_composed};
+pub(crate) use policy_loss::moved;
 pub use policy_loss::{PolicyLoss, TourWeights, Tours, policy_loss, policy_loss_composed};
 pub use residual_norm::{
     BatchStatistics, NormArgs, NormKind, Normed, norm_composed, residual_norm, residual_norm_composed,

@@ -1,0 +1,142 @@
+//! The policy-gradient loss of whole tours (Kool et al. 2019, §4, eq. 9; Williams 1992).
+//!
+//! `loss = Σ_k coefficient_k · log p(tour_k)`, where `log p` is the decoder's: for every step a
+//! masked glimpse of the nodes, then a pointer to the one that was chosen.
+
+mod composed;
+mod tours;
+
+use std::sync::Mutex;
+
+use burn::tensor::Tensor;
+use regard_kernels::rollout::Decoder;
+use regard_kernels::tour as kernel;
+
+use super::fused::{Array, Kernel, Output, has_kernels, input, run};
+pub(crate) use composed::moved;
+pub use composed::policy_loss_composed;
+pub use tours::Tours;
+
+/// Weights of a decoder.
+#[derive(Clone, Debug)]
+pub struct TourWeights {
+    /// Glimpse key, glimpse value and logit key of a node, `[width, 3 * width]`.
+    pub nodes: Tensor<2>,
+    /// From the mean embedding, `[width, width]`.
+    pub fixed: Tensor<2>,
+    /// From the context, `[context, width]`: first node where there is a placeholder, last node,
+    /// numbers.
+    pub step: Tensor<2>,
+    /// Output projection of the glimpse, `[width, width]`.
+    pub out: Tensor<2>,
+    /// First and last node before the first step, `[2 * width]`, where the context has them both.
+    pub placeholder: Option<Tensor<1>>,
+    /// Directions in which a node's changing number moves its glimpse key, glimpse value and logit
+    /// key, `[1, 3 * width]`.
+    pub dynamic: Option<Tensor<2>>,
+    /// Heads of the glimpse.
+    pub heads: usize,
+    /// Logits are held to `(-clip, clip)`; 0 leaves them as they are.
+    pub clip: f32,
+}
+
+/// A loss, and the log-likelihoods it is made of.
+#[derive(Clone, Debug)]
+pub struct PolicyLoss {
+    /// `Σ coefficient · log-likelihood`, `[1]`.
+    pub loss: Tensor<1>,
+    /// `[batch * trajectories]`, without a gradient.
+    pub log_likelihood: Tensor<1>,
+}
+
+/// The loss of `tours` over `embeddings [batch, nodes, width]`, with one coefficient a tour.
+///
+/// On the CPU one pass gives values and gradients: the coefficients do not depend on the weights,
+/// so the loss is linear in the log-likelihoods and nothing has to be kept for the way back but
+/// the gradients themselves. Nodes that change from step to step are composed on every device.
+///
+/// # Panics
+/// If the shapes do not fit together.
+pub fn policy_loss(embeddings: Tensor<3>, weights: TourWeights, tours: &Tours, coefficient: Vec<f32>) -> PolicyLoss {
+    check(&embeddings, tours, &coefficient);
+    if !has_kernels(&embeddings.device()) || tours.is_empty() || weights.dynamic.is_some() {
+        return policy_loss_composed(embeddings, weights, tours, coefficient);
+    }
+    let TourWeights { nodes, fixed, step, out, placeholder, dynamic: _, heads, clip } = weights;
+    let fused = Fused { tours: tours.clone(), coefficient, heads, clip };
+    let inputs = [input(embeddings), input(nodes), input(fixed), input(step), input(out)];
+    let inputs = inputs.into_iter().chain(placeholder.map(input)).collect();
+    let (loss, log_likelihood) = run(fused, inputs);
+    PolicyLoss { loss, log_likelihood }
+}
+
+fn check(embeddings: &Tensor<3>, tours: &Tours, coefficient: &[f32]) {
+    let ([batch, nodes, _], [tour_batch, trajectories, tour_nodes]) = (embeddings.dims(), tours.shape());
+    assert_eq!((batch, nodes), (tour_batch, tour_nodes), "policy loss: batch and nodes of embeddings and tours");
+    assert_eq!(coefficient.len(), batch * trajectories, "policy loss: one coefficient for each tour");
+}
+
+/// The kernel: embeddings, nodes, fixed, step, out, placeholder where there is one.
+#[derive(Debug)]
+struct Fused {
+    tours: Tours,
+    coefficient: Vec<f32>,
+    heads: usize,
+    clip: f32,
+}
+
+impl Fused {
+    fn with_decoder<T>(&self, inputs: &[Array<'_>], body: impl FnOnce(&Decoder<'_>) -> T) -> T {
+        let width = inputs[0].shape[2];
+        let part = |index: usize| -> Vec<f32> {
+            let rows = inputs[1].data.chunks_exact(3 * width);
+            rows.flat_map(|row| &row[index * width..(index + 1) * width]).copied().collect()
+        };
+        body(&Decoder {
+            width,
+            heads: self.heads,
+            clip: self.clip,
+            glimpse_key: &part(0),
+            glimpse_value: &part(1),
+            logit_key: &part(2),
+            fixed: inputs[2].data,
+            step: inputs[3].data,
+            out: inputs[4].data,
+            placeholder: inputs.get(5).map(|placeholder| placeholder.data),
+            uses_first: inputs.len() > 5,
+            scalars: self.tours.scalars(),
+            dynamic: None,
+        })
+    }
+}
+
+impl Kernel for Fused {
+    /// The gradients, handed out by the one backward pass.
+    type Saved = Mutex<Option<kernel::Gradients>>;
+
+    fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved> {
+        let (tours, embeddings) = (self.tours.view(), inputs[0].data);
+        let (values, saved) = self.with_decoder(inputs, |decoder| {
+            if !save {
+                return (kernel::log_likelihood(decoder, &tours, embeddings), None);
+            }
+            let (values, gradients) = kernel::policy_gradient(decoder, &tours, embeddings, &self.coefficient);
+            (values, Some(Mutex::new(Some(gradients))))
+        });
+        let terms = values.iter().zip(&self.coefficient).map(|(value, c)| f64::from(*value) * f64::from(*c));
+        let loss = terms.sum::<f64>() as f32;
+        Output { y: vec![loss], shape: vec![1], beside: values, saved }
+    }
+
+    fn backward(&self, _: &[Array<'_>], saved: &Self::Saved, grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
+        let gradients = saved.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+        let Some(gradients) = gradients else { unreachable!("a graph is walked backward once") };
+        let kernel::Gradients { embeddings, nodes, fixed, step, out, placeholder } = gradients;
+        let mut all = vec![embeddings, nodes, fixed, step, out];
+        all.extend((!placeholder.is_empty()).then_some(placeholder));
+        if grad[0] != 1.0 {
+            all.iter_mut().flatten().for_each(|value| *value *= grad[0]);
+        }
+        all
+    }
+}
