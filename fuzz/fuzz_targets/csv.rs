@@ -9,6 +9,13 @@ use regard_data::routes::formats::{best_known, csv};
 fuzz_target!(|text: &str| {
     let path = Path::new("fuzz.csv");
     let _ = best_known::in_table(text, path, &["a"]);
+    if let Ok(instance) = csv::parse_instance(text, path, &csv::Options::default()) {
+        let written = csv::render_instance(&instance).expect("CSV says what CSV said");
+        let again = csv::parse_instance(&written, path, &csv::Options::default());
+        let again = again.expect("reads what it writes");
+        assert_eq!(again.problem(), instance.problem());
+        assert_eq!(again.sites().ids(), instance.sites().ids());
+    }
     let Ok(instance) = csv::parse(text, path) else {
         return;
     };

@@ -2,6 +2,7 @@
 
 mod support;
 
+use regard_data::routes::drawn::{DrawnCvrp, DrawnOrienteering, DrawnPrizeCollecting, Prizes};
 use regard_data::routes::paper;
 use regard_data::routes::tsp::Tsp;
 use support::Case;
@@ -21,6 +22,110 @@ fn golden_paper_test_sets() {
         if seed == paper::TEST_SEED {
             assert_eq!(paper::test_set(&format!("tsp{n}"), Some(instances)).unwrap(), ours);
         }
+    }
+}
+
+/// The prizes of a set of orienteering, from its name.
+fn prizes_of(case: &Case) -> Prizes {
+    let named = |prizes: &Prizes| case.name().contains(&format!("op_{}", prizes.name()));
+    Prizes::ALL.into_iter().find(named).unwrap()
+}
+
+fn floats(case: &Case, tensor: &str) -> Vec<u32> {
+    case.read::<4>(tensor).into_iter().map(u32::from_le_bytes).collect()
+}
+
+/// Compares one tensor with values of our instances, bit for bit.
+fn same(case: &Case, tensor: &str, ours: impl Iterator<Item = f32>) {
+    let ours: Vec<u32> = ours.map(f32::to_bits).collect();
+    assert!(ours == floats(case, tensor), "{} {tensor} differs", case.name());
+}
+
+/// Compares depots and customers.
+fn same_points(case: &Case, points: &[&Vec<[f32; 2]>]) {
+    same(case, "input.depot", points.iter().flat_map(|p| p[0]));
+    same(case, "input.loc", points.iter().flat_map(|p| p[1..].iter().flatten().copied()));
+}
+
+#[test]
+fn golden_paper_test_sets_with_a_depot() {
+    let mut seen = 0;
+    for case in Case::all("kool/testset_") {
+        let tensors = case.tensors();
+        if !tensors.contains(&"input.depot") {
+            continue;
+        }
+        let (n, instances) = (case.number("n"), case.number("instances"));
+        assert_eq!(case.number("seed"), paper::TEST_SEED as usize);
+        if tensors.contains(&"input.demand") {
+            let set = paper::cvrp_set(n, Some(instances)).unwrap();
+            same_points(&case, &set.iter().map(|i| &i.points).collect::<Vec<_>>());
+            let share =
+                |i: &DrawnCvrp| i.demands[1..].iter().map(|&d| d as f32 / i.capacity as f32).collect::<Vec<_>>();
+            same(&case, "input.demand", set.iter().flat_map(share));
+        } else if tensors.contains(&"input.max_length") {
+            let set = paper::orienteering_set(prizes_of(&case), n, Some(instances)).unwrap();
+            same_points(&case, &set.iter().map(|i| &i.points).collect::<Vec<_>>());
+            same(&case, "input.prize", set.iter().flat_map(|i| i.prizes[1..].iter().copied()));
+            same(&case, "input.max_length", set.iter().map(|i| i.max_length));
+        } else {
+            let set = paper::prize_collecting_set(n, Some(instances)).unwrap();
+            same_points(&case, &set.iter().map(|i| &i.points).collect::<Vec<_>>());
+            same(&case, "input.penalty", set.iter().flat_map(|i| i.penalties[1..].iter().copied()));
+            same(&case, "input.deterministic_prize", set.iter().flat_map(|i| i.prizes[1..].iter().copied()));
+            same(&case, "input.stochastic_prize", set.iter().flat_map(|i| i.real_prizes[1..].iter().copied()));
+        }
+        seen += 1;
+    }
+    assert!(seen >= 4 || support::shared("golden/manifest.json").is_none(), "only {seen} sets with a depot");
+}
+
+/// FNV-1a over the little-endian bytes of single-precision numbers.
+fn checksum(values: impl Iterator<Item = f32>) -> u64 {
+    let bytes = values.flat_map(f32::to_le_bytes);
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// Depots, customers, then the demands, of all instances.
+fn of_cvrp(set: &[DrawnCvrp]) -> u64 {
+    let depots = set.iter().flat_map(|i| i.points[0]);
+    let customers = set.iter().flat_map(|i| i.points[1..].iter().flatten().copied());
+    checksum(depots.chain(customers).chain(set.iter().flat_map(|i| i.demands[1..].iter().map(|&d| d as f32))))
+}
+
+fn of_orienteering(set: &[DrawnOrienteering]) -> u64 {
+    checksum(set.iter().flat_map(|i| i.prizes[1..].iter().copied()))
+}
+
+/// Penalties, then prizes, then real prizes, of all instances.
+fn of_prize_collecting(set: &[DrawnPrizeCollecting]) -> u64 {
+    let of =
+        |values: fn(&DrawnPrizeCollecting) -> &Vec<f32>| set.iter().flat_map(move |i| values(i)[1..].iter().copied());
+    checksum(of(|i| &i.penalties).chain(of(|i| &i.prizes)).chain(of(|i| &i.real_prizes)))
+}
+
+/// The first 40 instances of sets that numpy drew whole.
+#[test]
+fn golden_paper_sets_by_checksum() {
+    let (few, whole) = (Some(40), None);
+    for (n, sum) in [(20, 0xb385_3685_2f18_6e45), (50, 0x89ec_3bbb_0a99_a295)] {
+        assert_eq!(of_cvrp(&paper::cvrp_set(n, few).unwrap()), sum);
+    }
+    for (prizes, n, limit, sum) in [
+        (Prizes::Const, 20, few, 0x5f1a_34b2_e447_4025),
+        (Prizes::Const, 50, few, 0xe686_a4f9_a713_27a5),
+        (Prizes::Unif, 20, few, 0x2a4a_d1e0_a278_fc17),
+        (Prizes::Unif, 20, whole, 0x8d07_ea4f_2659_bdc2),
+        (Prizes::Unif, 50, few, 0x57c0_d8ea_c7cc_1dbb),
+        (Prizes::Dist, 20, few, 0x9d0b_2b86_cf95_fd31),
+        (Prizes::Dist, 20, whole, 0xf656_c575_6c2b_94e6),
+        (Prizes::Dist, 50, few, 0x2aad_1a50_8cee_4817),
+    ] {
+        let set = paper::orienteering_set(prizes, n, limit).unwrap();
+        assert_eq!(of_orienteering(&set), sum, "{prizes:?} {n} {limit:?}");
+    }
+    for (n, sum) in [(20, 0xb3a2_4d86_7e80_c3d1), (50, 0x0cfe_1c28_894f_4085)] {
+        assert_eq!(of_prize_collecting(&paper::prize_collecting_set(n, few).unwrap()), sum);
     }
 }
 

@@ -2,8 +2,11 @@
 
 use proptest::prelude::*;
 use regard_data::random::numpy::NumpyLegacy;
+use regard_data::routes::cvrp::{Cvrp, routes_of};
 use regard_data::routes::generate;
 use regard_data::routes::metric::Metric;
+use regard_data::routes::orienteering::Orienteering;
+use regard_data::routes::prize_collecting::PrizeCollecting;
 use regard_data::routes::tsp::Tsp;
 
 /// Points within TSPLIB's usual range, some on top of one another.
@@ -22,6 +25,32 @@ fn toured() -> impl Strategy<Value = (Tsp, Vec<usize>)> {
     (points(), metric()).prop_flat_map(|(points, metric)| {
         let tour = Just((0..points.len()).collect::<Vec<_>>()).prop_shuffle();
         tour.prop_map(move |tour| (Tsp::new("law", metric.clone(), points.clone()).unwrap(), tour))
+    })
+}
+
+type Routes = Vec<Vec<usize>>;
+
+/// A vehicle routing instance with a solution: the customers in random order, loaded until full.
+fn routed() -> impl Strategy<Value = (Cvrp, Routes)> {
+    let sized = points().prop_filter("customers", |points| points.len() > 2);
+    sized.prop_flat_map(|points| {
+        let n = points.len();
+        let demands = prop::collection::vec(1..=9u8, n - 1);
+        let order = Just((1..n).collect::<Vec<_>>()).prop_shuffle();
+        (Just(points), demands, 9..30u8, order).prop_map(|(points, demands, capacity, order)| {
+            let demands: Vec<f64> = std::iter::once(0.0).chain(demands.into_iter().map(f64::from)).collect();
+            let (mut walk, mut load) = (Vec::new(), 0.0);
+            for node in order {
+                if load + demands[node] > f64::from(capacity) {
+                    walk.push(0);
+                    load = 0.0;
+                }
+                walk.push(node);
+                load += demands[node];
+            }
+            let sites = Tsp::new("law", Metric::Euc2d, points).unwrap();
+            (Cvrp::new(sites, demands, f64::from(capacity)).unwrap(), routes_of(&walk))
+        })
     })
 }
 
@@ -64,6 +93,67 @@ proptest! {
         let mut longer = tour.clone();
         longer.insert(at, tour[at]);
         prop_assert!(instance.check(&longer).is_err());
+    }
+
+    #[test]
+    fn the_checker_of_routes_accepts_solutions_and_rejects_mutations((instance, routes) in routed(), at in 0usize..40) {
+        prop_assert!(instance.check(&routes).is_ok());
+        prop_assert!(instance.clone().with_split().check(&routes).is_ok());
+        let at = at % routes.len();
+        let first = routes[0][0];
+        let mutations: [&dyn Fn(&mut Routes); 5] = [
+            &|routes| drop(routes.remove(at)),
+            &|routes| drop(routes[at].drain(..1)),
+            &|routes| routes[at].push(0),
+            &|routes| routes[at].push(first),
+            &|routes| routes[at][0] = instance.len(),
+        ];
+        for (number, mutate) in mutations.iter().enumerate() {
+            let mut changed = routes.clone();
+            mutate(&mut changed);
+            prop_assert!(instance.check(&changed).is_err(), "mutation {}", number);
+        }
+        let total: f64 = instance.demands().iter().sum();
+        let one = [routes.concat()];
+        prop_assert_eq!(instance.check(&one).is_ok(), total <= instance.capacity());
+        let longest = routes.iter().map(|route| instance.cost(std::slice::from_ref(route))).fold(0.0, f64::max);
+        if longest > 1.0 {
+            prop_assert!(instance.clone().with_limit(longest, 0.0).unwrap().check(&routes).is_ok());
+            prop_assert!(instance.clone().with_limit(longest - 1.0, 0.0).unwrap().check(&routes).is_err());
+        }
+    }
+
+    #[test]
+    fn costs_of_routes_are_sums_and_files_keep_them((instance, routes) in routed()) {
+        use regard_data::routes::formats::{sol, vrplib};
+        let apart: f64 = routes.iter().map(|route| instance.cost(std::slice::from_ref(route))).sum();
+        prop_assert_eq!(instance.cost(&routes), apart);
+        let again = vrplib::parse(&vrplib::render(&instance).unwrap(), "law.vrp".as_ref()).unwrap();
+        let solution = sol::parse(&sol::render(&instance, &routes).unwrap(), "law.sol".as_ref(), &again).unwrap();
+        prop_assert_eq!((again.cost(&solution.routes), solution.stated_cost), (apart, Some(apart)));
+    }
+
+    #[test]
+    fn tours_that_leave_nodes_out_are_checked_by_their_bounds((instance, routes) in routed(), at in 0usize..40) {
+        let (sites, amounts) = (instance.sites().clone(), instance.demands().to_vec());
+        let visits = &routes[at % routes.len()];
+        let round = Tsp::cost(&sites, &[&[0], &visits[..]].concat());
+        let tour = Orienteering::new(sites.clone(), amounts.clone(), round.max(1.0)).unwrap();
+        prop_assert_eq!(tour.length(visits), round);
+        prop_assert!(tour.check(visits).is_ok());
+        if round > 1.0 {
+            prop_assert!(Orienteering::new(sites.clone(), amounts.clone(), round - 1.0).unwrap().check(visits).is_err());
+        }
+        let prize = tour.prize(visits);
+        let enough = PrizeCollecting::new(sites.clone(), amounts.clone(), amounts.clone(), prize).unwrap();
+        prop_assert!(enough.check(visits).is_ok());
+        prop_assert_eq!(enough.cost(visits), round + amounts.iter().sum::<f64>() - prize);
+        let more = PrizeCollecting::new(sites, amounts.clone(), amounts, prize + 1.0).unwrap();
+        prop_assert_eq!(more.check(visits).is_ok(), visits.len() + 1 == more.len());
+        let twice = [&visits[..], &visits[..1]].concat();
+        for bad in [twice, vec![0], vec![tour.len()]] {
+            prop_assert!(tour.check(&bad).is_err() && enough.check(&bad).is_err());
+        }
     }
 
     #[test]

@@ -8,8 +8,7 @@ pub(crate) fn tour(ids: &[String], tour: &[usize]) -> Result<()> {
     let mut position = vec![usize::MAX; n];
     for (at, &node) in tour.iter().enumerate() {
         let Some(seen) = position.get_mut(node) else {
-            let reason = format!("position {}: node index {node} is not below {n}", at + 1);
-            return Err(Error::Infeasible { reason });
+            return Err(unknown(&format!("position {}", at + 1), node, n));
         };
         if *seen != usize::MAX {
             let reason = format!("node {} is visited twice, at positions {} and {}", ids[node], *seen + 1, at + 1);
@@ -25,6 +24,37 @@ pub(crate) fn tour(ids: &[String], tour: &[usize]) -> Result<()> {
         }
         None => Ok(()),
     }
+}
+
+/// Checks that `visits` are customers, that is nodes but the depot (node 0), each at most once.
+pub(crate) fn visits(ids: &[String], visits: &[usize]) -> Result<()> {
+    let mut position = vec![usize::MAX; ids.len()];
+    for (at, &node) in visits.iter().enumerate() {
+        customer(ids, node, || format!("position {}", at + 1))?;
+        if position[node] != usize::MAX {
+            let (first, second) = (position[node] + 1, at + 1);
+            let reason = format!("node {} is visited twice, at positions {first} and {second}", ids[node]);
+            return Err(Error::Infeasible { reason });
+        }
+        position[node] = at;
+    }
+    Ok(())
+}
+
+/// Checks that `node` is a customer; `place` says where it stands.
+pub(crate) fn customer(ids: &[String], node: usize, place: impl Fn() -> String) -> Result<()> {
+    match node {
+        0 => {
+            let reason = format!("{}: the depot ({}) stands among the customers", place(), ids[0]);
+            Err(Error::Infeasible { reason })
+        }
+        _ if node < ids.len() => Ok(()),
+        _ => Err(unknown(&place(), node, ids.len())),
+    }
+}
+
+fn unknown(place: &str, node: usize, n: usize) -> Error {
+    Error::Infeasible { reason: format!("{place}: node index {node} is not below {n}") }
 }
 
 #[cfg(test)]

@@ -121,6 +121,16 @@ impl Tsp {
         Ok(self)
     }
 
+    /// The same instance with straight distances that are not rounded, where they are `EUC_2D`;
+    /// other metrics stay. Some sets are measured this way although their files say `EUC_2D`.
+    #[must_use]
+    pub fn unrounded(mut self) -> Self {
+        if self.metric == Metric::Euc2d {
+            self.metric = Metric::Euclidean;
+        }
+        self
+    }
+
     /// The same instance with another best-known cost.
     #[must_use]
     pub fn with_best_known(mut self, cost: Option<f64>) -> Self {

@@ -18,6 +18,14 @@ const NAMES: [&str; 4] = ["name", "instance", "problem", "file"];
 /// Headers of the column of costs, without case, spaces and signs.
 const COSTS: [&str; 9] = ["bks", "bestknown", "bestknowncost", "best", "optimum", "optimal", "opt", "cost", "value"];
 
+/// Name of the table of OPLib with the scores its authors' algorithm reached (EA4OP), looked for in
+/// the folder of an instance and the one above it.
+pub const OPLIB_TABLE: &str = "ea4op.csv";
+
+/// Headers of the column of scores, without case, spaces and signs.
+const SCORES: [&str; 10] =
+    ["bks", "bestknown", "bestknownscore", "best", "optimum", "optimal", "opt", "score", "ea4opscore", "prize"];
+
 /// The best-known cost of the instance read from `path`: that of [`TABLE`] in the same folder,
 /// found by the name of the file or of the instance, else that of the comment.
 ///
@@ -25,12 +33,47 @@ const COSTS: [&str; 9] = ["bks", "bestknown", "bestknowncost", "best", "optimum"
 /// [`Error::Parse`] when the table is malformed, [`Error::Io`] when it is there and cannot be
 /// read.
 pub fn find(path: &Path, instance: &Tsp) -> Result<Option<f64>> {
-    let table = path.with_file_name(TABLE);
-    let listed = match table.is_file() && table != path {
-        true => in_table(&read_text(&table)?, &table, &[&stem(path), instance.name()])?,
-        false => None,
-    };
+    let listed = beside(path, TABLE, instance.name(), &COSTS)?;
     Ok(listed.or_else(|| in_comment(instance.comment())))
+}
+
+/// The best-known cost of an instance of a set whose folders lie beside its table, as in CVRPLIB:
+/// as [`find`], with the [`TABLE`] of the folder above when there is none in the same folder or it
+/// does not list the instance.
+///
+/// # Errors
+/// As [`find`].
+pub fn find_in_set(path: &Path, instance: &Tsp) -> Result<Option<f64>> {
+    for table in [Path::new(TABLE), &Path::new("..").join(TABLE)] {
+        if let Some(cost) = beside(path, table, instance.name(), &COSTS)? {
+            return Ok(Some(cost));
+        }
+    }
+    Ok(in_comment(instance.comment()))
+}
+
+/// The best-known score of the orienteering instance of that name read from `path`: that of
+/// [`TABLE`] in the same folder, else that of [`OPLIB_TABLE`] there or one folder up. The comment is
+/// not asked: in files made from TSPLIB it gives the length of a tour.
+///
+/// # Errors
+/// As [`find`].
+pub fn find_score(path: &Path, name: &str) -> Result<Option<f64>> {
+    for table in [Path::new(TABLE), Path::new(OPLIB_TABLE), &Path::new("..").join(OPLIB_TABLE)] {
+        if let Some(score) = beside(path, table, name, &SCORES)? {
+            return Ok(Some(score));
+        }
+    }
+    Ok(None)
+}
+
+/// What a table, named from the folder of the instance at `path`, gives for it.
+fn beside(path: &Path, table: impl AsRef<Path>, name: &str, columns: &[&str]) -> Result<Option<f64>> {
+    let table = path.with_file_name("").join(table);
+    match table.is_file() && table != path {
+        true => look_up(&read_text(&table)?, &table, &[&stem(path), name], columns),
+        false => Ok(None),
+    }
 }
 
 /// The cost that a table gives for the first of `names` that it lists, ignoring case.
@@ -38,12 +81,17 @@ pub fn find(path: &Path, instance: &Tsp) -> Result<Option<f64>> {
 /// # Errors
 /// [`Error::Parse`] when a column is missing or the cost found is not a number.
 pub fn in_table(text: &str, path: &Path, names: &[&str]) -> Result<Option<f64>> {
+    look_up(text, path, names, &COSTS)
+}
+
+/// The number of the first of `columns` that there is, in the row of the first of `names`.
+fn look_up(text: &str, path: &Path, names: &[&str], columns: &[&str]) -> Result<Option<f64>> {
     let mut reader = ReaderBuilder::new().flexible(true).trim(Trim::All).from_reader(text.as_bytes());
     let broken = |error: csv::Error| Error::parse(path, 0, error.to_string());
     let header = reader.headers().map_err(broken)?.clone();
     let plain = |text: &str| -> String { text.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect() };
     let column = |wanted: &[&str]| wanted.iter().find_map(|name| header.iter().position(|found| plain(found) == *name));
-    let (Some(name), Some(cost)) = (column(&NAMES), column(&COSTS)) else {
+    let (Some(name), Some(cost)) = (column(&NAMES), column(columns)) else {
         let found = shown(&header.iter().collect::<Vec<_>>().join(","));
         let reason = format!("found the columns `{found}`, expected a name and a cost");
         return Err(Error::parse(path, 1, reason).with_hint("e.g. `name,bks` as the first line"));
@@ -167,5 +215,18 @@ mod tests {
         std::fs::write(folder.path().join(TABLE), "name,bks\ny,2\nX,1\n").unwrap();
         assert_eq!(find(&path, &instance).unwrap(), Some(1.0));
         assert_eq!(find(&folder.path().join("other.csv"), &instance).unwrap(), Some(2.0));
+    }
+
+    #[test]
+    fn scores_come_from_tables_only() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("gen1")).unwrap();
+        let path = folder.path().join("gen1").join("x.oplib");
+        assert_eq!(find_score(&path, "y").unwrap(), None);
+        std::fs::write(folder.path().join(OPLIB_TABLE), "gen,instance,ea4op_score,ea4op_cost\ngen1,x,7,99\n").unwrap();
+        assert_eq!(find_score(&path, "y").unwrap(), Some(7.0));
+        assert_eq!(find_score(Path::new("z.oplib"), "y").unwrap(), None);
+        std::fs::write(path.with_file_name(TABLE), "name,score\nx,8\n").unwrap();
+        assert_eq!(find_score(&path, "y").unwrap(), Some(8.0));
     }
 }

@@ -1,9 +1,16 @@
-//! Files of routing instances and tours.
+//! Files of routing instances and their solutions.
 
+mod any;
 pub mod best_known;
 pub mod csv;
+pub mod kool;
+pub mod npz;
+pub mod oplib;
+pub mod sol;
+pub mod solution;
 pub mod tour;
 pub mod tsplib;
+pub mod vrplib;
 
 #[cfg(test)]
 mod suite;
@@ -14,7 +21,11 @@ use crate::Result;
 use crate::file::read_text;
 use crate::routes::tsp::Tsp;
 
-/// Reads an instance with its best-known cost, if one is found ([`best_known`]).
+pub use self::any::{read_instance, read_instance_with};
+pub use crate::routes::instance::Instance;
+
+/// Reads a TSP instance with its best-known cost, if one is found ([`best_known`]); for the other
+/// problems see [`read_instance`].
 ///
 /// A name ending in `.tsp` is read as [`tsplib`], one in `.csv` as [`csv`]; of any other name the
 /// content decides.

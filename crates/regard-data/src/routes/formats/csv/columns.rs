@@ -10,7 +10,7 @@ use crate::routes::metric::Metric;
 use crate::{Error, Result};
 
 /// A column by its place in a row and its name in the header.
-type Column = (usize, String);
+pub(super) type Column = (usize, String);
 
 /// Where in a row the id and the two coordinates stand.
 pub(super) struct Columns {
@@ -89,7 +89,7 @@ impl Columns {
 }
 
 /// The first of `wanted` among the names; an error when that one occurs twice.
-fn find(names: &[String], wanted: &[&str]) -> Result<Option<Column>, String> {
+pub(super) fn find(names: &[String], wanted: &[&str]) -> Result<Option<Column>, String> {
     let Some(name) = wanted.iter().find(|name| names.iter().any(|n| n == *name)) else {
         return Ok(None);
     };
@@ -108,7 +108,8 @@ pub(super) struct Row<'r> {
 }
 
 impl Row<'_> {
-    fn number(&self, (column, name): &Column) -> Result<f64> {
+    /// The number in a column.
+    pub(super) fn number(&self, (column, name): &Column) -> Result<f64> {
         let found = self.record.get(*column).unwrap_or("");
         if found.is_empty() {
             return Err(self.error(name, "is missing, expected a number"));

@@ -5,20 +5,26 @@
 //! rows without any value are skipped.
 //! Fields are separated by commas, semicolons or tabs, whichever the header has most of. Lines
 //! starting with `#` above the header are the instance's comment.
+//!
+//! [`parse`] reads a TSP. [`parse_instance`] also reads columns of demands, prizes and penalties and
+//! with them vehicle routing, orienteering and prize collecting.
 
 mod columns;
+mod instance;
+mod options;
+mod sheet;
 
-use std::collections::HashMap;
 use std::path::Path;
 
-use csv::{ReaderBuilder, StringRecord, Trim};
-
-use self::columns::{Columns, Row};
-use super::{shown, stem};
+use self::sheet::Sheet;
 use crate::file::write_atomic;
+use crate::routes::instance::Instance;
 use crate::routes::metric::Metric;
 use crate::routes::tsp::Tsp;
 use crate::{Error, Result};
+
+pub use self::instance::parse_instance;
+pub use self::options::Options;
 
 /// Names of the column of ids, the preferred first.
 pub const ID: [&str; 6] = ["id", "name", "city", "node", "place", "label"];
@@ -26,6 +32,16 @@ pub const ID: [&str; 6] = ["id", "name", "city", "node", "place", "label"];
 pub const LATITUDE: [&str; 2] = ["lat", "latitude"];
 /// Names of the column of longitudes in decimal degrees, east positive.
 pub const LONGITUDE: [&str; 4] = ["lon", "lng", "long", "longitude"];
+/// Names of the column of demands, which make it vehicle routing.
+pub const DEMAND: [&str; 1] = ["demand"];
+/// Names of the column of prizes, which make it orienteering or, with penalties, prize collecting.
+pub const PRIZE: [&str; 3] = ["prize", "score", "profit"];
+/// Names of the column of penalties for customers left out.
+pub const PENALTY: [&str; 1] = ["penalty"];
+/// Names of the column of prizes collected where they differ from those expected.
+pub const REAL_PRIZE: [&str; 1] = ["real_prize"];
+/// Names of the column that marks the depot with 1.
+pub const DEPOT: [&str; 1] = ["depot"];
 
 /// Reads an instance from CSV text; `path` names it in errors and gives the instance its name.
 ///
@@ -46,30 +62,9 @@ pub const LONGITUDE: [&str; 4] = ["lon", "lng", "long", "longitude"];
 /// # Ok::<(), regard_data::Error>(())
 /// ```
 pub fn parse(text: &str, path: &Path) -> Result<Tsp> {
-    let (comment, skipped, table) = split_comment(text);
-    let mut reader =
-        ReaderBuilder::new().delimiter(delimiter(table)).flexible(true).trim(Trim::All).from_reader(table.as_bytes());
-    let columns = Columns::of(&broken(reader.headers(), path)?.clone(), path, skipped + 1)?;
-    let (mut ids, mut points, mut lines) = (Vec::new(), Vec::new(), HashMap::new());
-    for record in reader.records() {
-        let record = broken(record.as_ref(), path)?;
-        if record.iter().all(str::is_empty) {
-            continue;
-        }
-        let line = skipped + line_of(record, table);
-        let row = Row { path, line, record };
-        let id = columns.id(&row, ids.len() + 1)?;
-        if let Some(first) = lines.insert(id.clone(), line) {
-            let reason = format!("`{}` occurs a second time, first on line {first}", shown(&id));
-            return Err(row.error(columns.id_name(), reason));
-        }
-        ids.push(id);
-        points.push(columns.point(&row)?);
-    }
-    if ids.is_empty() {
-        return Err(Error::parse(path, 0, "has no rows below its header, expected at least one node"));
-    }
-    Ok(Tsp::new(stem(path), columns.metric(), points)?.with_ids(ids)?.with_comment(comment))
+    let sheet = Sheet::of(text, path)?;
+    let comments: Vec<&str> = sheet.comments.iter().map(|(_, words)| *words).collect();
+    sheet.sites(&comments.join(" "))
 }
 
 /// Writes an instance as CSV, under a temporary name first.
@@ -86,7 +81,53 @@ pub fn write(path: impl AsRef<Path>, instance: &Tsp) -> Result<()> {
 /// # Errors
 /// [`Error::Invalid`] for metrics that CSV cannot tell (write TSPLIB instead).
 pub fn render(instance: &Tsp) -> Result<String> {
-    let header = match instance.metric() {
+    table(instance, &[], &[])
+}
+
+/// Writes an instance of any problem as CSV, under a temporary name first.
+///
+/// # Errors
+/// Those of [`render_instance`], and [`Error::Io`] when the file cannot be written.
+pub fn write_instance(path: impl AsRef<Path>, instance: &Instance) -> Result<()> {
+    let text = render_instance(instance)?;
+    write_atomic(path, |w| w.write_all(text.as_bytes()))
+}
+
+/// The CSV text that [`parse_instance`] reads as the same instance, but for its name, which is that
+/// of the file.
+///
+/// # Errors
+/// [`Error::Invalid`] for metrics that CSV cannot tell (write TSPLIB instead).
+pub fn render_instance(instance: &Instance) -> Result<String> {
+    match instance {
+        Instance::Tsp(instance) => render(instance),
+        Instance::Cvrp(instance) => {
+            let mut options = vec![("capacity", instance.capacity().to_string())];
+            if let Some(limit) = instance.limit() {
+                options.push(("max_length", limit.to_string()));
+                options.push(("service_time", instance.service().to_string()));
+            }
+            if instance.split() {
+                options.push(("split", "yes".into()));
+            }
+            table(instance.sites(), &options, &[(DEMAND[0], instance.demands())])
+        }
+        Instance::Orienteering(instance) => {
+            let options = [("max_length", instance.max_length().to_string())];
+            table(instance.sites(), &options, &[(PRIZE[0], instance.prizes())])
+        }
+        Instance::PrizeCollecting(instance) => {
+            let options = [("required_prize", instance.required().to_string())];
+            let mut columns = vec![(PRIZE[0], instance.prizes()), (PENALTY[0], instance.penalties())];
+            columns.extend(instance.real_prizes().map(|real| (REAL_PRIZE[0], real)));
+            table(instance.sites(), &options, &columns)
+        }
+    }
+}
+
+/// The text with these options as comments and these columns after the coordinates.
+fn table(sites: &Tsp, options: &[(&str, String)], columns: &[(&str, &[f64])]) -> Result<String> {
+    let header = match sites.metric() {
         Metric::Euclidean => "id,x,y",
         Metric::GreatCircleKm => "id,lat,lon",
         other => {
@@ -94,11 +135,19 @@ pub fn render(instance: &Tsp) -> Result<String> {
             return Err(Error::invalid("metric", reason));
         }
     };
-    let comment: String = instance.comment().lines().map(|line| format!("# {line}\n")).collect();
-    let mut text = format!("{comment}{header}\n");
-    for (id, [first, second, _]) in instance.ids().iter().zip(instance.coordinates()) {
-        text.push_str(&format!("{},{first},{second}\n", quoted(id)));
+    let mut text: String = options.iter().map(|(name, value)| format!("# {name}: {value}\n")).collect();
+    for line in sites.comment().lines() {
+        // A remark such as "capacity: 100" must not be read as the option.
+        let mark = if !options.is_empty() && options::is_option(line) { "# note: " } else { "# " };
+        text.push_str(&format!("{mark}{line}\n"));
     }
+    text.push_str(header);
+    text.extend(columns.iter().map(|(name, _)| format!(",{name}")));
+    for (node, (id, [first, second, _])) in sites.ids().iter().zip(sites.coordinates()).enumerate() {
+        text.push_str(&format!("\n{},{first},{second}", quoted(id)));
+        text.extend(columns.iter().map(|(_, values)| format!(",{}", values[node])));
+    }
+    text.push('\n');
     Ok(text)
 }
 
@@ -109,48 +158,6 @@ fn quoted(field: &str) -> String {
     } else {
         field.to_owned()
     }
-}
-
-/// The comment above the header, how many lines it has, and the rest.
-fn split_comment(text: &str) -> (String, usize, &str) {
-    let (mut comment, mut skipped, mut rest) = (Vec::new(), 0, text);
-    while let Some(line) = rest.split_inclusive('\n').next() {
-        match line.trim().strip_prefix('#') {
-            Some(words) => comment.push(words.trim()),
-            None if line.trim().is_empty() => {}
-            None => break,
-        }
-        skipped += 1;
-        rest = &rest[line.len()..];
-    }
-    comment.retain(|words| !words.is_empty());
-    (comment.join(" "), skipped, rest)
-}
-
-/// Comma, semicolon or tab, whichever the first line has most of.
-fn delimiter(table: &str) -> u8 {
-    let header = table.lines().next().unwrap_or("").as_bytes();
-    let count = |d: u8| header.iter().filter(|b| **b == d).count();
-    [b';', b'\t'].into_iter().fold(b',', |best, d| if count(d) > count(best) { d } else { best })
-}
-
-/// The line of `table` on which a record starts. The reader gives the end of the record before
-/// it, which lies above any empty lines and, in files of DOS, before the last line feed.
-fn line_of(record: &StringRecord, table: &str) -> usize {
-    let Some(position) = record.position() else {
-        return 0;
-    };
-    let before = table.as_bytes().get(position.byte() as usize..).unwrap_or_default();
-    let breaks = before.iter().take_while(|b| matches!(b, b'\r' | b'\n'));
-    position.line() as usize + breaks.filter(|b| **b == b'\n').count()
-}
-
-fn broken<T>(result: std::result::Result<T, impl std::borrow::Borrow<csv::Error>>, path: &Path) -> Result<T> {
-    result.map_err(|error| {
-        let error = error.borrow();
-        let line = error.position().map_or(0, |p| p.line() as usize);
-        Error::parse(path, line, error.to_string())
-    })
 }
 
 #[cfg(test)]

@@ -104,3 +104,5 @@ fn written_files_are_read() {
     write(&path, &read(PLANE).unwrap()).unwrap();
     assert_eq!(super::super::read(&path).unwrap().ids(), ["a", "b,c", "d"]);
 }
+
+mod problems;

@@ -1,4 +1,8 @@
 //! TSPLIB95 tour files (`.tour`): node ids under `TOUR_SECTION`, ended by -1 or the end.
+//!
+//! Tours that leave nodes out are in [`visits`].
+
+pub mod visits;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -74,17 +78,21 @@ pub fn render(instance: &Tsp, tour: &[usize]) -> Result<String> {
         let reason = format!("`{}` cannot stand in a tour file", shown(bad));
         return Err(Error::invalid("node id", reason));
     }
-    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut text = format!("NAME : {}.tour\n", one_line(instance.name()));
     let length = format!("Length {} {}", instance.cost(tour), instance.unit());
-    text.push_str(&format!("COMMENT : {}\n", length.trim_end()));
-    text.push_str(&format!("TYPE : TOUR\nDIMENSION : {}\nTOUR_SECTION\n", tour.len()));
-    for &node in tour {
-        text.push_str(&instance.ids()[node]);
+    Ok(lay_out(instance, length.trim_end(), tour))
+}
+
+/// The file of these nodes of `sites`, in this order.
+fn lay_out<'n>(sites: &Tsp, comment: &str, nodes: impl IntoIterator<Item = &'n usize>) -> String {
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut text = format!("NAME : {}.tour\nCOMMENT : {comment}\n", one_line(sites.name()));
+    text.push_str(&format!("TYPE : TOUR\nDIMENSION : {}\nTOUR_SECTION\n", sites.len()));
+    for &node in nodes {
+        text.push_str(&sites.ids()[node]);
         text.push('\n');
     }
     text.push_str("-1\nEOF\n");
-    Ok(text)
+    text
 }
 
 /// Whether an id reads back: not a mark of the format, and a line of its own.

@@ -6,8 +6,63 @@ use super::weights::Format;
 use crate::routes::metric::Metric;
 use crate::{Error, Result};
 
+/// The problems of TSPLIB and its descendants that are read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Problem {
+    Tsp,
+    Cvrp,
+    Sdvrp,
+    Orienteering,
+}
+
+impl Problem {
+    /// The problem that a first word of `TYPE` names.
+    fn named(word: &str) -> Option<Self> {
+        Some(match word {
+            "TSP" => Self::Tsp,
+            // Files with a limit on the length of routes call themselves any of these.
+            "CVRP" | "VRP" | "DCVRP" | "DVRP" => Self::Cvrp,
+            "SDVRP" => Self::Sdvrp,
+            "OP" => Self::Orienteering,
+            _ => return None,
+        })
+    }
+
+    /// The problem of a file: by its `TYPE`, else by its sections; `None` when neither says.
+    pub(crate) fn of(layout: &Layout<'_>) -> Result<Option<Self>> {
+        if let Some(entry) = layout.entry("TYPE")? {
+            return Ok(Self::named(&word(entry)));
+        }
+        let has = |keyword| layout.section(keyword).is_some();
+        Ok(match (has("DEMAND_SECTION"), has("NODE_SCORE_SECTION")) {
+            (true, false) => Some(Self::Cvrp),
+            (false, true) => Some(Self::Orienteering),
+            _ => None,
+        })
+    }
+
+    /// Its name as `TYPE` writes it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Tsp => "TSP",
+            Self::Cvrp => "CVRP",
+            Self::Sdvrp => "SDVRP",
+            Self::Orienteering => "OP",
+        }
+    }
+
+    /// Its sections beside those of the distances.
+    pub(super) fn sections(self) -> &'static [&'static str] {
+        match self {
+            Self::Tsp => &[],
+            Self::Cvrp | Self::Sdvrp => &["DEMAND_SECTION", "DEPOT_SECTION"],
+            Self::Orienteering => &["NODE_SCORE_SECTION", "DEPOT_SECTION"],
+        }
+    }
+}
+
 /// Where distances come from.
-pub(super) enum WeightType {
+pub(crate) enum WeightType {
     /// A function of the coordinates.
     Function(Metric),
     /// A table in the file.
@@ -15,19 +70,19 @@ pub(super) enum WeightType {
 }
 
 /// What the keywords say.
-pub(super) struct Header {
-    pub(super) name: String,
-    pub(super) comment: String,
-    pub(super) dimension: usize,
-    pub(super) weight_type: WeightType,
+pub(crate) struct Header {
+    pub(crate) name: String,
+    pub(crate) comment: String,
+    pub(crate) dimension: usize,
+    pub(crate) weight_type: WeightType,
     /// Coordinates per node as `NODE_COORD_TYPE` says, which may be more than the metric reads.
-    pub(super) coordinates: Option<usize>,
+    pub(crate) coordinates: Option<usize>,
 }
 
 impl Header {
-    /// Reads the keywords of a file of `bytes` bytes.
-    pub(super) fn of(layout: &Layout<'_>, bytes: usize) -> Result<Self> {
-        check_type(layout)?;
+    /// Reads the keywords of a file of `bytes` bytes that describes `problem`.
+    pub(crate) fn of(layout: &Layout<'_>, bytes: usize, problem: Problem) -> Result<Self> {
+        check_type(layout, problem)?;
         let name = match layout.entries.iter().find(|e| e.keyword == "NAME" && !e.value.is_empty()) {
             Some(entry) => entry.value.to_owned(),
             None => stem(layout.path),
@@ -50,18 +105,24 @@ fn word(entry: &Entry<'_>) -> String {
     entry.value.split(end).next().unwrap_or("").to_ascii_uppercase()
 }
 
-fn check_type(layout: &Layout<'_>) -> Result<()> {
+fn check_type(layout: &Layout<'_>, problem: Problem) -> Result<()> {
     let Some(entry) = layout.entry("TYPE")? else {
         return Ok(());
     };
-    let reason = match word(entry).as_str() {
-        "TSP" => return Ok(()),
-        "ATSP" => "ATSP (asymmetric distances) is not supported, expected TSP",
-        "CVRP" => "CVRP (vehicle routing) is not a TSP, expected TSP",
-        "SOP" => "SOP (sequential ordering) is not supported, expected TSP",
-        "HCP" => "HCP (Hamiltonian cycles) is not supported, expected TSP",
-        "TOUR" => "this is a tour, expected an instance (TSP)",
-        _ => return Err(unexpected(layout, entry, "TSP")),
+    let (word, expected) = (word(entry), problem.name());
+    let reason = match word.as_str() {
+        found if Problem::named(found) == Some(problem) => return Ok(()),
+        "TSP" => format!("TSP (one tour through all nodes) is not {expected}, expected {expected}"),
+        "CVRP" | "VRP" | "DCVRP" | "DVRP" => format!("{word} (vehicle routing) is not {expected}, expected {expected}"),
+        "SDVRP" => format!("SDVRP (split deliveries) is not {expected}, expected {expected}"),
+        "OP" => format!("OP (orienteering) is not {expected}, expected {expected}"),
+        "ATSP" => format!("ATSP (asymmetric distances) is not supported, expected {expected}"),
+        "CVRPTW" | "VRPTW" => format!("{word} (time windows) is not supported, expected {expected}"),
+        "ACVRP" => format!("ACVRP (asymmetric distances) is not supported, expected {expected}"),
+        "SOP" => format!("SOP (sequential ordering) is not supported, expected {expected}"),
+        "HCP" => format!("HCP (Hamiltonian cycles) is not supported, expected {expected}"),
+        "TOUR" => format!("this is a tour, expected an instance ({expected})"),
+        _ => return Err(unexpected(layout, entry, expected)),
     };
     Err(layout.error(entry.line, reason).in_field("TYPE"))
 }

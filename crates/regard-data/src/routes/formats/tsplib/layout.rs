@@ -2,16 +2,17 @@
 
 use std::path::Path;
 
-use super::super::shown;
+use super::super::{number, shown};
 use crate::{Error, Result};
 
 /// Keywords of TSPLIB95 that carry a value; others are accepted with a colon and ignored.
-const KEYWORDS: [&str; 10] = [
+const KEYWORDS: [&str; 11] = [
     "NAME",
     "TYPE",
     "COMMENT",
     "DIMENSION",
     "CAPACITY",
+    "COST_LIMIT",
     "EDGE_WEIGHT_TYPE",
     "EDGE_WEIGHT_FORMAT",
     "EDGE_DATA_FORMAT",
@@ -20,29 +21,29 @@ const KEYWORDS: [&str; 10] = [
 ];
 
 /// `KEYWORD : value`.
-pub(super) struct Entry<'a> {
-    pub(super) line: usize,
-    pub(super) keyword: String,
-    pub(super) value: &'a str,
+pub(crate) struct Entry<'a> {
+    pub(crate) line: usize,
+    pub(crate) keyword: String,
+    pub(crate) value: &'a str,
 }
 
 /// `KEYWORD_SECTION` and the rows below it, without empty ones.
-pub(super) struct Section<'a> {
-    pub(super) line: usize,
-    pub(super) keyword: String,
-    pub(super) rows: Vec<(usize, &'a str)>,
+pub(crate) struct Section<'a> {
+    pub(crate) line: usize,
+    pub(crate) keyword: String,
+    pub(crate) rows: Vec<(usize, &'a str)>,
 }
 
 /// A file sorted into keywords and sections.
-pub(super) struct Layout<'a> {
-    pub(super) path: &'a Path,
-    pub(super) entries: Vec<Entry<'a>>,
-    pub(super) sections: Vec<Section<'a>>,
+pub(crate) struct Layout<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) entries: Vec<Entry<'a>>,
+    pub(crate) sections: Vec<Section<'a>>,
 }
 
 impl<'a> Layout<'a> {
     /// Sorts the lines of `text` up to `EOF` or the end.
-    pub(super) fn of(text: &'a str, path: &'a Path) -> Result<Self> {
+    pub(crate) fn of(text: &'a str, path: &'a Path) -> Result<Self> {
         let mut layout = Self { path, entries: Vec::new(), sections: Vec::new() };
         // Rows belong to the last section until a keyword ends it.
         let mut in_section = false;
@@ -85,12 +86,12 @@ impl<'a> Layout<'a> {
     }
 
     /// The section of that name.
-    pub(super) fn section(&self, keyword: &str) -> Option<&Section<'a>> {
+    pub(crate) fn section(&self, keyword: &str) -> Option<&Section<'a>> {
         self.sections.iter().find(|s| s.keyword == keyword)
     }
 
     /// The only entry of that name.
-    pub(super) fn entry(&self, keyword: &str) -> Result<Option<&Entry<'a>>> {
+    pub(crate) fn entry(&self, keyword: &str) -> Result<Option<&Entry<'a>>> {
         let mut all = self.entries.iter().filter(|e| e.keyword == keyword);
         let first = all.next();
         if let (Some(first), Some(second)) = (first, all.next()) {
@@ -100,14 +101,34 @@ impl<'a> Layout<'a> {
         Ok(first)
     }
 
+    /// The section of that name, which `what` cannot do without.
+    pub(crate) fn required(&self, keyword: &str, what: &str) -> Result<&Section<'a>> {
+        self.section(keyword).ok_or_else(|| self.error(0, format!("has no {keyword}, which {what} needs")))
+    }
+
+    /// The number of the only entry of that name: above 0, or also 0 where `zero` is allowed.
+    pub(crate) fn amount(&self, keyword: &str, zero: bool) -> Result<Option<f64>> {
+        let Some(entry) = self.entry(keyword)? else {
+            return Ok(None);
+        };
+        match number(entry.value).filter(|v| *v > 0.0 || (zero && *v == 0.0)) {
+            Some(value) => Ok(Some(value)),
+            None => {
+                let expected = if zero { "a number, 0 or more" } else { "a number above 0" };
+                let reason = format!("found `{}`, expected {expected}", shown(entry.value));
+                Err(self.error(entry.line, reason).in_field(keyword))
+            }
+        }
+    }
+
     /// An error of this file; line 0 for the file as a whole.
-    pub(super) fn error(&self, line: usize, reason: impl Into<String>) -> Error {
+    pub(crate) fn error(&self, line: usize, reason: impl Into<String>) -> Error {
         Error::parse(self.path, line, reason)
     }
 }
 
 /// Whether a line starts as TSPLIB lines do.
-pub(super) fn is_keyword_line(content: &str) -> bool {
+pub(crate) fn is_keyword_line(content: &str) -> bool {
     let (keyword, _) = split(trimmed(content));
     keyword.ends_with("_SECTION") || KEYWORDS.contains(&keyword.as_str())
 }

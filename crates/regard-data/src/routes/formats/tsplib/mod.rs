@@ -5,19 +5,21 @@
 //! in any case, with or without spaces about the colon; `EOF` may be missing.
 
 mod coordinates;
-mod header;
-mod layout;
+pub(super) mod depot;
+pub(super) mod header;
+pub(super) mod layout;
+pub(super) mod per_node;
 mod weights;
-mod write;
+pub(super) mod write;
 
 use std::path::Path;
 
 use self::coordinates::Node;
-use self::header::{Header, WeightType};
+use self::header::{Header, Problem, WeightType};
 use self::layout::{Layout, Section};
+use crate::Result;
 use crate::routes::metric::Metric;
 use crate::routes::tsp::Tsp;
-use crate::{Error, Result};
 
 pub use self::weights::MOST_EXPLICIT_NODES;
 pub use self::write::{render, write};
@@ -27,7 +29,7 @@ pub use self::write::{render, write};
 /// The best-known cost is left open, see [`best_known`](super::best_known).
 ///
 /// # Errors
-/// [`Error::Parse`] with line, what was found and what was expected.
+/// [`Error::Parse`](crate::Error::Parse) with line, what was found and what was expected.
 ///
 /// ```
 /// use regard_data::routes::formats::tsplib;
@@ -39,12 +41,20 @@ pub use self::write::{render, write};
 /// # Ok::<(), regard_data::Error>(())
 /// ```
 pub fn parse(text: &str, path: &Path) -> Result<Tsp> {
-    let layout = Layout::of(text, path)?;
-    let header = Header::of(&layout, text.len())?;
-    refuse_unsupported(&layout)?;
+    read(&Layout::of(text, path)?, text.len())
+}
+
+pub(super) fn read(layout: &Layout<'_>, bytes: usize) -> Result<Tsp> {
+    sites(layout, bytes, Problem::Tsp)
+}
+
+/// Nodes and distances of a file of `bytes` bytes, which describes `problem` and nothing else.
+pub(super) fn sites(layout: &Layout<'_>, bytes: usize, problem: Problem) -> Result<Tsp> {
+    let header = Header::of(layout, bytes, problem)?;
+    refuse_unsupported(layout, problem)?;
     let instance = match &header.weight_type {
-        WeightType::Function(metric) => from_coordinates(&layout, &header, metric.clone())?,
-        WeightType::Explicit(format) => from_weights(&layout, &header, *format)?,
+        WeightType::Function(metric) => from_coordinates(layout, &header, metric.clone())?,
+        WeightType::Explicit(format) => from_weights(layout, &header, *format)?,
     };
     Ok(instance.with_comment(header.comment))
 }
@@ -55,16 +65,26 @@ pub(super) fn looks_like(text: &str) -> bool {
     first.is_some_and(layout::is_keyword_line)
 }
 
-fn refuse_unsupported(layout: &Layout<'_>) -> Result<()> {
+fn refuse_unsupported(layout: &Layout<'_>, problem: Problem) -> Result<()> {
+    let expected = problem.name();
     for section in &layout.sections {
-        let reason = match section.keyword.as_str() {
+        let keyword = section.keyword.as_str();
+        if problem.sections().contains(&keyword) {
+            continue;
+        }
+        let reason = match keyword {
             "NODE_COORD_SECTION" | "EDGE_WEIGHT_SECTION" | "DISPLAY_DATA_SECTION" => continue,
             "FIXED_EDGES_SECTION" if section.rows.iter().all(|(_, row)| *row == "-1") => continue,
-            "FIXED_EDGES_SECTION" => "edges that every tour must contain are not supported",
-            "TOUR_SECTION" => "this is a tour, expected an instance",
-            "EDGE_DATA_SECTION" => "graphs that are not complete are not supported",
-            "DEPOT_SECTION" | "DEMAND_SECTION" => "depots and demands belong to vehicle routing, expected a TSP",
-            _ => "this section is not known",
+            "FIXED_EDGES_SECTION" => "edges that every tour must contain are not supported".into(),
+            "TOUR_SECTION" => "this is a tour, expected an instance".into(),
+            "EDGE_DATA_SECTION" => "graphs that are not complete are not supported".into(),
+            "DEPOT_SECTION" | "DEMAND_SECTION" => {
+                format!("depots and demands belong to vehicle routing, expected {expected}")
+            }
+            "NODE_SCORE_SECTION" => format!("scores belong to orienteering, expected {expected}"),
+            "TIME_WINDOW_SECTION" | "SERVICE_TIME_SECTION" => "time windows are not supported".into(),
+            "BACKHAUL_SECTION" | "PICKUP_SECTION" | "PICKUP_AND_DELIVERY_SECTION" => "pickups are not supported".into(),
+            _ => "this section is not known".to_owned(),
         };
         return Err(layout.error(section.line, reason).in_field(&section.keyword));
     }
@@ -105,8 +125,7 @@ fn split(nodes: Vec<Node>) -> (Vec<String>, Vec<[f64; 3]>) {
 }
 
 fn required<'l, 'a>(layout: &'l Layout<'a>, keyword: &str, kind: &str) -> Result<&'l Section<'a>> {
-    let missing = || -> Error { layout.error(0, format!("has no {keyword}, which EDGE_WEIGHT_TYPE {kind} needs")) };
-    layout.section(keyword).ok_or_else(missing)
+    layout.required(keyword, &format!("EDGE_WEIGHT_TYPE {kind}"))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ pub const MOST_EXPLICIT_NODES: usize = 20_000;
 /// The order in which a symmetric matrix is written. A triangle by columns is the other triangle
 /// by rows, so five orders serve nine names.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Format {
+pub(crate) enum Format {
     Full,
     Upper,
     UpperDiagonal,

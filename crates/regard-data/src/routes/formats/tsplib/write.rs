@@ -23,11 +23,16 @@ pub fn write(path: impl AsRef<Path>, instance: &Tsp) -> Result<()> {
 /// [`Error::Invalid`] when TSPLIB cannot say it: real-valued metrics (write CSV instead) and ids
 /// that are not whole numbers.
 pub fn render(instance: &Tsp) -> Result<String> {
-    if matches!(instance.metric(), Metric::Euclidean | Metric::GreatCircleKm) {
-        let reason = format!("TSPLIB has no unrounded {} distances; write CSV", instance.metric_name());
+    Ok(render_sites("TSP", instance, &[])? + "EOF\n")
+}
+
+/// Keywords, with `extra` ones, and distances of a file of any problem, without `EOF`.
+pub(crate) fn render_sites(problem: &str, sites: &Tsp, extra: &[(&str, f64)]) -> Result<String> {
+    if matches!(sites.metric(), Metric::Euclidean | Metric::GreatCircleKm) {
+        let reason = format!("TSPLIB has no unrounded {} distances; write CSV", sites.metric_name());
         return Err(Error::invalid("metric", reason));
     }
-    if let Some(bad) = instance.ids().iter().find(|id| id.parse::<i64>().is_err()) {
+    if let Some(bad) = sites.ids().iter().find(|id| id.parse::<i64>().is_err()) {
         return Err(Error::invalid("node id", format!("TSPLIB wants whole numbers, found `{bad}`")));
     }
     let mut text = String::new();
@@ -35,23 +40,55 @@ pub fn render(instance: &Tsp) -> Result<String> {
         let value = value.replace(['\n', '\r'], " ");
         text.push_str(&format!("{name} : {value}\n"));
     };
-    keyword("NAME", instance.name());
-    keyword("TYPE", "TSP");
-    if !instance.comment().is_empty() {
-        keyword("COMMENT", instance.comment());
+    keyword("NAME", sites.name());
+    keyword("TYPE", problem);
+    if !sites.comment().is_empty() {
+        keyword("COMMENT", sites.comment());
     }
-    keyword("DIMENSION", &instance.len().to_string());
-    keyword("EDGE_WEIGHT_TYPE", instance.metric_name());
-    match instance.metric() {
-        Metric::Explicit(_) => table(&mut text, instance),
+    keyword("DIMENSION", &sites.len().to_string());
+    for (name, value) in extra {
+        keyword(name, &value.to_string());
+    }
+    keyword("EDGE_WEIGHT_TYPE", sites.metric_name());
+    match sites.metric() {
+        Metric::Explicit(_) => table(&mut text, sites),
         metric => {
             let shown = |p: &[f64; 3]| p[..metric.dimensions()].to_vec();
-            let points: Vec<_> = instance.coordinates().iter().map(shown).collect();
-            rows(&mut text, "NODE_COORD_SECTION", instance.ids(), &points);
+            let points: Vec<_> = sites.coordinates().iter().map(shown).collect();
+            rows(&mut text, "NODE_COORD_SECTION", sites.ids(), &points);
         }
     }
-    text.push_str("EOF\n");
     Ok(text)
+}
+
+/// Keywords and sections of a problem with a depot and one `amounts` per node, `[nodes]`.
+///
+/// A table of distances without places names no ids, so these must be 1, 2, ... in some order.
+pub(crate) fn render_with_depot(
+    problem: &str,
+    sites: &Tsp,
+    extra: &[(&str, f64)],
+    section: &str,
+    amounts: &[f64],
+) -> Result<String> {
+    let mut text = render_sites(problem, sites, extra)?;
+    let unnamed = sites.coordinates().is_empty() && sites.display().is_none();
+    let counted = |(number, &node): (i64, &usize)| sites.ids()[node].parse() == Ok(number);
+    if unnamed && !(1..).zip(&by_number(sites)).all(counted) {
+        let reason = "a table of distances without places needs the ids 1, 2, ...";
+        return Err(Error::invalid("node id", reason));
+    }
+    let amounts: Vec<_> = amounts.iter().map(|amount| vec![*amount]).collect();
+    rows(&mut text, section, sites.ids(), &amounts);
+    text.push_str(&format!("DEPOT_SECTION\n{}\n-1\nEOF\n", sites.ids()[0]));
+    Ok(text)
+}
+
+/// The nodes in ascending order of their ids, which is how a table of distances counts them.
+fn by_number(sites: &Tsp) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..sites.len()).collect();
+    order.sort_by_key(|&node| sites.ids()[node].parse().unwrap_or(i64::MAX));
+    order
 }
 
 fn table(text: &mut String, instance: &Tsp) {
@@ -60,8 +97,9 @@ fn table(text: &mut String, instance: &Tsp) {
         text.push_str("DISPLAY_DATA_TYPE : TWOD_DISPLAY\n");
     }
     text.push_str("EDGE_WEIGHT_SECTION\n");
-    for row in 0..instance.len() {
-        let row: Vec<String> = (0..=row).map(|column| instance.distance(row, column).to_string()).collect();
+    let order = by_number(instance);
+    for (row, &node) in order.iter().enumerate() {
+        let row: Vec<String> = order[..=row].iter().map(|&other| instance.distance(node, other).to_string()).collect();
         text.push_str(&row.join(" "));
         text.push('\n');
     }

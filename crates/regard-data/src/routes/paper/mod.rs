@@ -1,5 +1,15 @@
 //! The test sets of the Attention Model paper (W. Kool, H. van Hoof, M. Welling, "Attention, learn
 //! to solve routing problems!", 2019), drawn again bit for bit.
+//!
+//! Every set has [`INSTANCES`] instances from numpy's legacy generator seeded with [`TEST_SEED`],
+//! rounded to `f32` as the paper's data set classes do. Sizes other than the paper's are drawn the
+//! same way, with the constants of [`super::drawn`].
+
+mod names;
+mod problems;
+
+pub use names::PaperSet;
+pub use problems::{cvrp_set, orienteering_set, prize_collecting_set};
 
 use crate::random::numpy::NumpyLegacy;
 use crate::{Error, Result};
@@ -16,6 +26,8 @@ const MOST_POINTS: usize = 1 << 27;
 /// The paper's test set by name, `[instances, n, 2]`: "tsp20", "tsp50", "tsp100", or any other
 /// size made the same way ("tsp37"); with `limit`, only its first instances.
 ///
+/// [`PaperSet`] knows the names of the other problems' sets.
+///
 /// # Errors
 /// [`Error::Invalid`] when there is no set of that name or it would be too large for memory.
 ///
@@ -25,16 +37,10 @@ const MOST_POINTS: usize = 1 << 27;
 /// # Ok::<(), regard_data::Error>(())
 /// ```
 pub fn test_set(name: &str, limit: Option<usize>) -> Result<Vec<Vec<[f32; 2]>>> {
-    let unknown = || {
+    let Ok(PaperSet::Tsp { n }) = PaperSet::parse(name) else {
         let reason = "no such set; expected tsp20, tsp50, tsp100 or another tspN with N at least 1";
-        Error::invalid(format!("paper set `{name}`"), reason)
+        return Err(Error::invalid(format!("paper set `{name}`"), reason));
     };
-    let digits = name.strip_prefix("tsp").ok_or_else(unknown)?;
-    let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-    let n: usize = if plain { digits.parse().map_err(|_| unknown())? } else { 0 };
-    if n == 0 {
-        return Err(unknown());
-    }
     let instances = limit.unwrap_or(INSTANCES).min(INSTANCES);
     if n.checked_mul(instances.max(1)).is_none_or(|points| points > MOST_POINTS) {
         let reason =

@@ -1,0 +1,90 @@
+use super::*;
+
+/// A depot with id 9 in the corner and four customers on a line to its right, ids 1 to 4.
+fn line(demands: [f64; 4]) -> Result<Cvrp> {
+    let ids = ["9", "1", "2", "3", "4"].map(String::from).to_vec();
+    let places = (0..5).map(|i| [f64::from(i), 0.0]).collect();
+    let sites = Tsp::euclidean("line", places)?.with_ids(ids)?;
+    Cvrp::new(sites, [&[0.0], &demands[..]].concat(), 10.0)
+}
+
+fn reason(result: Result<()>) -> String {
+    result.map_or_else(|e| e.to_string(), |()| String::new())
+}
+
+#[test]
+fn costs_are_the_lengths_of_the_round_trips() {
+    let instance = line([5.0, 5.0, 5.0, 5.0]).unwrap();
+    assert_eq!(instance.cost(&[vec![1, 2], vec![], vec![4, 3]]), 12.0);
+    assert_eq!(instance.cost(&[]), 0.0);
+    assert_eq!((instance.len(), instance.customers()), (5, 4));
+}
+
+#[test]
+fn the_first_broken_rule_is_named_by_ids() {
+    let instance = line([5.0, 5.0, 5.0, 5.0]).unwrap();
+    let said = |routes: &[Vec<usize>]| reason(instance.check(routes));
+    assert_eq!(said(&[vec![1, 4], vec![], vec![2, 3]]), "");
+    for (routes, expected) in [
+        (vec![vec![1, 5]], "route 1, position 2: node index 5 is not below 5"),
+        (vec![vec![1], vec![2, 0, 3]], "route 2, position 2: the depot (9) stands among the customers"),
+        (vec![vec![1, 2], vec![2]], "node 2 is visited twice, in route 1 and route 2"),
+        (vec![vec![1, 2], vec![3]], "node 4 is not visited (1 of 4 customers missing)"),
+        (vec![vec![1, 2, 3], vec![4]], "route 1 carries 15, the capacity is 10"),
+    ] {
+        assert_eq!(said(&routes), format!("not a solution: {expected}"));
+    }
+}
+
+#[test]
+fn limits_count_length_and_service() {
+    let instance = line([1.0; 4]).unwrap().with_limit(12.0, 1.0).unwrap();
+    assert_eq!(reason(instance.check(&[vec![1, 2, 3, 4]])), "");
+    let tighter = instance.with_limit(11.0, 1.0).unwrap();
+    let said = reason(tighter.check(&[vec![1, 2, 3, 4]]));
+    assert_eq!(said, "not a solution: route 1 is 12 long with service, the limit is 11");
+}
+
+#[test]
+fn split_deliveries_take_what_is_left() {
+    let sites = Tsp::euclidean("two", vec![[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]).unwrap();
+    let instance = Cvrp::new_split(sites, vec![0.0, 15.0, 5.0], 10.0).unwrap();
+    assert_eq!(reason(instance.check(&[vec![1], vec![1, 2]])), "");
+    assert_eq!(reason(instance.check(&[vec![2, 1], vec![1]])), "");
+    assert_eq!(reason(instance.check(&[vec![1], vec![2]])), "not a solution: node 2 still wants 5 of 15");
+    assert!(Cvrp::new(instance.sites().clone(), vec![0.0, 15.0, 5.0], 10.0).is_err());
+}
+
+#[test]
+fn fractions_may_fill_a_vehicle() {
+    let sites = Tsp::euclidean("ten", vec![[0.0, 0.0]; 11]).unwrap();
+    let demands = [&[0.0], &[0.1; 10][..]].concat();
+    let all = [(1..11).collect::<Vec<_>>()];
+    for capacity in [1.0, 0.999_999] {
+        let instance = Cvrp::new(sites.clone(), demands.clone(), capacity).unwrap();
+        assert_eq!(instance.check(&all).is_ok(), capacity == 1.0);
+        assert_eq!(instance.with_split().check(&all).is_ok(), capacity == 1.0);
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let error = line([1.0, 12.0, 1.0, 1.0]).unwrap_err().to_string();
+    assert_eq!(error, "demand of node 2: 12 is above the capacity, which is 10");
+    assert!(line([1.0, -1.0, 1.0, 1.0]).unwrap_err().to_string().contains("demand of node 2: -1"));
+    assert!(line([f64::NAN; 4]).is_err() && line([f64::INFINITY; 4]).is_err());
+    let sites = Tsp::euclidean("one", vec![[0.0, 0.0]]).unwrap();
+    for (demands, capacity) in [(vec![1.0], 5.0), (vec![], 5.0), (vec![0.0], 0.0), (vec![0.0], f64::NAN)] {
+        assert!(Cvrp::new(sites.clone(), demands, capacity).is_err());
+    }
+    let lone = Cvrp::new(sites, vec![0.0], 5.0).unwrap();
+    assert!(lone.check(&[]).is_ok());
+    assert!(lone.clone().with_limit(0.0, 0.0).is_err() && lone.with_limit(1.0, -1.0).is_err());
+}
+
+#[test]
+fn walks_are_cut_at_the_depot() {
+    assert_eq!(routes_of(&[]), Vec::<Vec<usize>>::new());
+    assert_eq!(routes_of(&[1, 2]), [vec![1, 2]]);
+    assert_eq!(routes_of(&[0, 0, 1, 0, 2, 0]), [vec![1], vec![2]]);
+}

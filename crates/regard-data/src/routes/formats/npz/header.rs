@@ -1,0 +1,144 @@
+//! The header of a numpy array: a Python dict of three entries, such as
+//! `{'descr': '<f4', 'fortran_order': False, 'shape': (100, 20, 2), }`.
+//!
+//! It is always written by numpy in this form; no other Python expression is understood.
+
+use super::super::kool::fault::Fault;
+use super::super::shown;
+
+/// The most dimensions that are read.
+const MOST_DIMENSIONS: usize = 8;
+
+/// What the numbers are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Kind {
+    Float32,
+    Float64,
+    Int32,
+    Int64,
+}
+
+impl Kind {
+    /// Bytes of one number.
+    pub(super) fn width(self) -> usize {
+        match self {
+            Self::Float32 | Self::Int32 => 4,
+            Self::Float64 | Self::Int64 => 8,
+        }
+    }
+
+    fn of(descr: &str) -> Result<Self, Fault> {
+        match descr {
+            "<f4" => Ok(Self::Float32),
+            "<f8" => Ok(Self::Float64),
+            "<i4" => Ok(Self::Int32),
+            "<i8" => Ok(Self::Int64),
+            "|O" => Err(Fault::whole("holds Python objects, expected numbers")
+                .hint("they are pickled and could call functions; convert the array with `.astype(np.float32)`")),
+            other => {
+                let reason = format!("has numbers of type `{}`, expected `<f4`, `<f8`, `<i4` or `<i8`", shown(other));
+                Err(Fault::whole(reason).hint("convert the array with `.astype(np.float32)`"))
+            }
+        }
+    }
+}
+
+/// What is said before the numbers.
+#[derive(Debug, PartialEq)]
+pub(super) struct Header {
+    pub(super) kind: Kind,
+    pub(super) shape: Vec<usize>,
+}
+
+/// The header, and the bytes of the numbers.
+pub(super) fn split(bytes: &[u8]) -> Result<(Header, &[u8]), Fault> {
+    let cut = || Fault::whole("ends within its header");
+    let Some(rest) = bytes.strip_prefix(b"\x93NUMPY") else {
+        return Err(Fault::whole("is not a numpy array: it does not begin with `\\x93NUMPY`"));
+    };
+    let ([version, _minor], rest) = rest.split_first_chunk::<2>().ok_or_else(cut)?;
+    let (length, rest) = match version {
+        1 => rest.split_first_chunk().map(|(l, rest)| (u16::from_le_bytes(*l).into(), rest)).ok_or_else(cut)?,
+        2 | 3 => rest.split_first_chunk().map(|(l, rest)| (u32::from_le_bytes(*l), rest)).ok_or_else(cut)?,
+        other => return Err(Fault::whole(format!("has the array format {other}, expected 1, 2 or 3"))),
+    };
+    let (text, data) = usize::try_from(length).ok().and_then(|at| rest.split_at_checked(at)).ok_or_else(cut)?;
+    let text = str::from_utf8(text).map_err(|_| Fault::whole("has a header that is not UTF-8"))?;
+    Ok((parse(text)?, data))
+}
+
+fn parse(text: &str) -> Result<Header, Fault> {
+    let entry = |name: &str| {
+        let (_, after) = text.split_once(&format!("'{name}':"))?;
+        Some(after.trim_start())
+    };
+    let missing =
+        |name: &str| Fault::whole(format!("has the header `{}`, in which `{name}` is missing", shown(text.trim())));
+    let descr = entry("descr").ok_or_else(|| missing("descr"))?;
+    let order = entry("fortran_order").ok_or_else(|| missing("fortran_order"))?;
+    let shape = entry("shape").ok_or_else(|| missing("shape"))?;
+    let Some((descr, _)) = descr.strip_prefix('\'').and_then(|d| d.split_once('\'')) else {
+        return Err(Fault::whole("is a structured array, expected plain numbers"));
+    };
+    let kind = Kind::of(descr)?;
+    if !order.starts_with("False") {
+        return Err(
+            Fault::whole("is in Fortran order, expected C order").hint("save `np.ascontiguousarray(array)` instead")
+        );
+    }
+    Ok(Header { kind, shape: dimensions(shape)? })
+}
+
+/// `(100, 20, 2)`, `(100,)` or `()`; Python 2 wrote `100L`.
+fn dimensions(text: &str) -> Result<Vec<usize>, Fault> {
+    let refused = || Fault::whole(format!("has the shape `{}`, expected numbers in parentheses", shown(text.trim())));
+    let (inside, _) = text.strip_prefix('(').and_then(|t| t.split_once(')')).ok_or_else(refused)?;
+    let mut parts: Vec<&str> = inside.split(',').map(str::trim).collect();
+    if parts.last().is_some_and(|last| last.is_empty()) {
+        parts.pop();
+    }
+    if parts.len() > MOST_DIMENSIONS {
+        return Err(Fault::whole(format!("has {} dimensions, expected at most 3", parts.len())));
+    }
+    let dimension = |part: &str| part.strip_suffix('L').unwrap_or(part).parse().map_err(|_| refused());
+    parts.into_iter().map(dimension).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(text: &str) -> String {
+        parse(text).map_err(|fault| fault.in_file("a".as_ref()).to_string()).unwrap_err()
+    }
+
+    #[test]
+    fn headers_of_numpy_are_read() {
+        for (text, kind, shape) in [
+            ("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4, 2), }   \n", Kind::Float32, &[3, 4, 2][..]),
+            ("{'descr': '<i8', 'fortran_order': False, 'shape': (3,), }\n", Kind::Int64, &[3]),
+            ("{'shape': (10L, 2L), 'fortran_order': False, 'descr': '<f8'}", Kind::Float64, &[10, 2]),
+            ("{'descr':'<i4','fortran_order':False,'shape':()}", Kind::Int32, &[]),
+        ] {
+            assert_eq!(parse(text).unwrap(), Header { kind, shape: shape.to_vec() }, "{text}");
+        }
+    }
+
+    #[test]
+    fn other_headers_are_refused() {
+        for (text, expected) in [
+            ("", "`descr` is missing"),
+            ("{'descr': '<f4', 'shape': (3,), }", "`fortran_order` is missing"),
+            ("{'descr': '<f4', 'fortran_order': False}", "`shape` is missing"),
+            ("{'descr': '|O', 'fortran_order': False, 'shape': (3,), }", "holds Python objects"),
+            ("{'descr': '>f4', 'fortran_order': False, 'shape': (3,), }", "type `>f4`, expected `<f4`"),
+            ("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (3,), }", "structured array"),
+            ("{'descr': '<f4', 'fortran_order': True, 'shape': (3, 2), }", "Fortran order"),
+            ("{'descr': '<f4', 'fortran_order': False, 'shape': (-3,), }", "expected numbers in parentheses"),
+            ("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2", "expected numbers in parentheses"),
+            ("{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1), }", "has 9 dimensions"),
+        ] {
+            assert!(said(text).contains(expected), "{text}: {}", said(text));
+        }
+    }
+}
