@@ -4,8 +4,8 @@ use regard_data::routes::tsp::Tsp;
 
 use super::tour::Node;
 
-/// Instances up to this size get a table (at most 32 MiB).
-const TABLE_UP_TO: usize = 2048;
+/// Instances up to this size get a table (at most 72 MiB).
+const TABLE_UP_TO: usize = 3072;
 
 /// The distances of one instance, exactly as the instance gives them.
 pub(super) struct Distances<'a> {
@@ -19,6 +19,14 @@ enum Table {
     /// half the memory, same sums.
     Narrow(Vec<f32>),
     Wide(Vec<f64>),
+}
+
+/// The distances from one node, for loops over many others.
+#[derive(Clone, Copy)]
+pub(super) enum Row<'a> {
+    Narrow(&'a [f32]),
+    Wide(&'a [f64]),
+    Computed(&'a Tsp),
 }
 
 impl<'a> Distances<'a> {
@@ -36,6 +44,17 @@ impl<'a> Distances<'a> {
             Table::Narrow(table) => f64::from(table[a * self.instance.len() + b]),
             Table::Wide(table) => table[a * self.instance.len() + b],
             Table::None => self.instance.distance(a, b),
+        }
+    }
+
+    /// The distances from one node.
+    #[inline]
+    pub(super) fn row(&self, node: Node) -> Row<'_> {
+        let (n, node) = (self.instance.len(), node as usize);
+        match &self.table {
+            Table::Narrow(table) => Row::Narrow(&table[node * n..(node + 1) * n]),
+            Table::Wide(table) => Row::Wide(&table[node * n..(node + 1) * n]),
+            Table::None => Row::Computed(self.instance),
         }
     }
 }

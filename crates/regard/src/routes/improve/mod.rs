@@ -29,11 +29,13 @@
 mod distances;
 mod exact;
 mod exchange;
+pub mod fleet;
 mod kick;
 mod nearby;
 mod neighbours;
 mod queue;
 mod search;
+pub mod selection;
 #[cfg(test)]
 mod tests;
 mod tour;

@@ -1,0 +1,70 @@
+//! How far the search is, by time or by iterations, and how warm it is there.
+
+use std::time::Instant;
+
+/// The clock is read once in this many iterations.
+const ITERATIONS_PER_LOOK: usize = 64;
+
+/// The first temperature, in mean distances between consecutive stops.
+const WARM: f64 = 0.6;
+
+/// The last temperature, in the same unit.
+const COLD: f64 = 0.01;
+
+/// Searches with fewer iterations per customer start colder: they could not repair the damage.
+const ENOUGH: f64 = 1000.0;
+
+/// The progress of a search, cheap to ask for.
+pub(super) struct Schedule {
+    started: Instant,
+    deadline: Option<Instant>,
+    iterations: usize,
+    /// Iterations begun.
+    pub(super) begun: usize,
+    /// The share of the work that is done.
+    pub(super) done: f64,
+}
+
+impl Schedule {
+    /// Ends after `iterations`, or at `deadline` if that comes first.
+    pub(super) fn new(deadline: Option<Instant>, iterations: usize) -> Self {
+        Self { started: Instant::now(), deadline, iterations, begun: 0, done: 0.0 }
+    }
+
+    /// Whether there is time for one more iteration.
+    #[inline]
+    pub(super) fn go_on(&mut self) -> bool {
+        if self.begun.is_multiple_of(ITERATIONS_PER_LOOK) {
+            self.look();
+        }
+        let go_on = self.done < 1.0 && self.begun < self.iterations;
+        self.begun += usize::from(go_on);
+        go_on
+    }
+
+    /// Whether the clock has just been read.
+    pub(super) fn looked(&self) -> bool {
+        self.begun % ITERATIONS_PER_LOOK == 1
+    }
+
+    /// Iterations there will be in all, as far as that can be told by now.
+    fn expected(&self) -> f64 {
+        if self.done > 0.0 { self.begun as f64 / self.done } else { self.begun as f64 }
+    }
+
+    /// The temperature, in mean distances between consecutive stops.
+    pub(super) fn temperature(&self, customers: usize) -> f64 {
+        let enough = (self.expected() / (ENOUGH * customers as f64)).min(1.0);
+        let warm = (WARM * enough).max(COLD);
+        warm * (COLD / warm).powf(self.done)
+    }
+
+    fn look(&mut self) {
+        self.done = self.begun as f64 / self.iterations.max(1) as f64;
+        if let Some(deadline) = self.deadline {
+            let whole = deadline.saturating_duration_since(self.started).as_secs_f64();
+            let passed = self.started.elapsed().as_secs_f64();
+            self.done = self.done.max(if passed >= whole { 1.0 } else { passed / whole });
+        }
+    }
+}

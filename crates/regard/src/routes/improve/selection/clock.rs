@@ -1,0 +1,47 @@
+//! How far a search has come: by the clock where there is a deadline, otherwise by counting.
+
+use std::time::Instant;
+
+use super::Options;
+
+/// The clock is read once in this many iterations.
+const ITERATIONS_PER_LOOK: u64 = 8;
+
+/// The share of its time that a search has used.
+pub(super) struct Clock {
+    start: Instant,
+    /// Seconds from the start to the deadline.
+    span: Option<f64>,
+    iterations: u64,
+    done: u64,
+    progress: f64,
+}
+
+impl Clock {
+    /// Starts now.
+    pub(super) fn new(options: &Options) -> Self {
+        let start = Instant::now();
+        let span = options.deadline.map(|deadline| deadline.saturating_duration_since(start).as_secs_f64());
+        Self { start, span, iterations: options.iterations as u64, done: 0, progress: 0.0 }
+    }
+
+    /// Between 0 and 1, or nothing once the search is over.
+    pub(super) fn tick(&mut self) -> Option<f64> {
+        if self.done.is_multiple_of(ITERATIONS_PER_LOOK) || self.span.is_none() {
+            self.progress = match self.span {
+                Some(span) if span > 0.0 => self.start.elapsed().as_secs_f64() / span,
+                None if self.iterations > 0 => self.done as f64 / self.iterations as f64,
+                _ => 1.0,
+            };
+        }
+        (self.progress < 1.0).then(|| {
+            self.done += 1;
+            self.progress
+        })
+    }
+
+    /// Iterations so far.
+    pub(super) fn done(&self) -> u64 {
+        self.done
+    }
+}

@@ -1,0 +1,37 @@
+//! The nearest nodes of every node, nearest first.
+
+use super::distances::{Distances, Node};
+
+/// `[nodes, width]` neighbours.
+pub(super) struct Neighbours {
+    width: usize,
+    nodes: Vec<Node>,
+}
+
+impl Neighbours {
+    /// Lists of `width` neighbours, fewer where there are not as many nodes; ties go by number.
+    pub(super) fn new(distances: &Distances, width: usize) -> Self {
+        let n = distances.len();
+        let width = width.min(n.saturating_sub(1));
+        let mut nodes = Vec::with_capacity(n * width);
+        let mut list: Vec<(f64, Node)> = Vec::with_capacity(n);
+        for node in 0..n as Node {
+            list.clear();
+            list.extend((0..n as Node).filter(|&other| other != node).map(|other| (distances.of(node, other), other)));
+            let by_distance = |a: &(f64, Node), b: &(f64, Node)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+            if width > 0 && width < list.len() {
+                list.select_nth_unstable_by(width - 1, by_distance);
+                list.truncate(width);
+            }
+            list.sort_unstable_by(by_distance);
+            nodes.extend(list.iter().map(|&(_, other)| other));
+        }
+        Self { width, nodes }
+    }
+
+    /// The neighbours of a node, nearest first.
+    #[inline]
+    pub(super) fn of(&self, node: Node) -> &[Node] {
+        &self.nodes[node as usize * self.width..(node as usize + 1) * self.width]
+    }
+}

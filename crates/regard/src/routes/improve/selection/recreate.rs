@@ -1,0 +1,164 @@
+//! Putting nodes back greedily, and leaving out what is not worth its detour.
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use super::{Problem, distances::Node, plan::Plan};
+
+/// The powers of the prize that are weighed against the detour.
+pub(super) const POWERS: [f64; 4] = [0.5, 1.0, 1.5, 2.0];
+
+/// Larger instances are built with the plain prize alone.
+const ALL_POWERS_UP_TO: usize = 1000;
+
+/// Times that a shortened route is filled again.
+const FILLINGS: usize = 3;
+
+/// Nodes without prize count as this share of the required one: they go in only where all must.
+const LEAST_PRIZE: f64 = 1e-9;
+
+/// How greedily nodes are put back.
+pub(super) struct Greed<'a> {
+    /// What each node is worth.
+    pub(super) worth: &'a [f64],
+    /// Worth over detour is multiplied by a number from `1 - noise` to `1 + noise`.
+    pub(super) noise: f64,
+    /// Nodes that stay out this time.
+    pub(super) barred: &'a [Node],
+}
+
+/// Every node's weight to some power.
+pub(super) fn worths(problem: &Problem, power: f64) -> Vec<f64> {
+    problem.terms.weights.iter().map(|&weight| if power == 1.0 { weight } else { weight.powf(power) }).collect()
+}
+
+/// The best of greedy routes for each of [`POWERS`], each made short and filled again.
+pub(super) fn greedy(problem: &Problem) -> Plan {
+    let mut random = Pcg64Mcg::seed_from_u64(0);
+    let mut best: Option<(f64, Plan)> = None;
+    let powers = if problem.len() <= ALL_POWERS_UP_TO { &POWERS[..] } else { &POWERS[1..2] };
+    for &power in powers {
+        let worth = worths(problem, power);
+        let greed = Greed { worth: &worth, noise: 0.0, barred: &[] };
+        let mut plan = Plan::empty(problem);
+        plan.fill(problem, &greed, &mut random);
+        plan.repair(problem);
+        let cost = problem.terms.cost(&plan.sums(problem));
+        if best.as_ref().is_none_or(|&(least, _)| cost < least) {
+            best = Some((cost, plan));
+        }
+    }
+    best.map_or_else(|| Plan::empty(problem), |(_, plan)| plan)
+}
+
+impl Plan {
+    /// Puts nodes in, shortens the route and drops what does not pay, until that gains no more.
+    pub(super) fn fill(&mut self, problem: &Problem, greed: &Greed, random: &mut Pcg64Mcg) {
+        self.recreate(problem, greed, random);
+        self.shorten(problem);
+        self.drop_unworthy(problem);
+        let greed = Greed { barred: &[], ..*greed };
+        for _ in 0..FILLINGS {
+            let count = self.route.left_out().len();
+            self.recreate(problem, &greed, random);
+            if self.route.left_out().len() == count {
+                break;
+            }
+            self.shorten(problem);
+            self.drop_unworthy(problem);
+        }
+    }
+
+    /// Puts nodes in, the best for its detour first, until none fits or pays.
+    pub(super) fn recreate(&mut self, problem: &Problem, greed: &Greed, random: &mut Pcg64Mcg) {
+        loop {
+            self.refresh(problem);
+            let (floor, most) = (self.floor(problem), 1.0 + greed.noise);
+            let mut best = (floor, None);
+            for &node in self.route.left_out() {
+                let score = self.score(problem, greed, node);
+                if score <= floor || score * most <= best.0 {
+                    continue;
+                }
+                let score = score * (1.0 + greed.noise * (2.0 * random.random::<f64>() - 1.0));
+                if score > best.0 && !greed.barred.contains(&node) {
+                    best = (score, Some(node));
+                }
+            }
+            let Some(node) = best.1 else { break };
+            self.insert(problem, node);
+        }
+    }
+
+    /// The score above which a node goes in: penalties must outweigh detours once there is enough
+    /// prize, anything that fits goes in otherwise.
+    fn floor(&self, problem: &Problem) -> f64 {
+        if problem.terms.collecting && self.prize >= problem.terms.required { 1.0 } else { 0.0 }
+    }
+
+    /// How much a node is worth for its detour; 0 keeps it out.
+    #[inline]
+    fn score(&self, problem: &Problem, greed: &Greed, node: Node) -> f64 {
+        let terms = &problem.terms;
+        let detour = self.offers.of(node).detour;
+        if !terms.collecting {
+            if self.length + detour > terms.limit {
+                return 0.0;
+            }
+        } else if self.prize < terms.required {
+            let missing = terms.prize(node).max(LEAST_PRIZE * terms.required);
+            return missing / (detour - terms.weight(node)).max(problem.tolerance);
+        }
+        if detour < -problem.tolerance {
+            return f64::MAX;
+        }
+        greed.worth[node as usize] / detour.max(problem.tolerance)
+    }
+
+    /// Leaves out nodes whose detour costs more than they are worth, as long as the prize suffices.
+    pub(super) fn drop_unworthy(&mut self, problem: &Problem) {
+        let terms = &problem.terms;
+        let mut position = 1;
+        while let Some(&node) = self.route.order().get(position) {
+            let gain = self.saving(problem, position) - terms.worth_in_length(node);
+            if gain > problem.tolerance && self.prize - terms.prize(node) >= terms.required {
+                self.remove(problem, node);
+            } else {
+                position += 1;
+            }
+        }
+    }
+
+    /// Keeps the bounds: leaves out what is worth least for its detour while the route is too long,
+    /// puts nodes in while the prize does not suffice.
+    pub(super) fn repair(&mut self, problem: &Problem) {
+        let mut random = Pcg64Mcg::seed_from_u64(0);
+        for _ in 0..2 * problem.len() {
+            let sums = self.sums(problem);
+            if problem.terms.keeps(&sums) {
+                break;
+            }
+            if problem.terms.collecting {
+                let greed = Greed { worth: problem.terms.weights, noise: 0.0, barred: &[] };
+                self.recreate(problem, &greed, &mut random);
+            } else {
+                self.drop_least(problem, None);
+            }
+        }
+    }
+
+    /// Leaves out the node that is worth least for its detour, but not `kept`.
+    pub(super) fn drop_least(&mut self, problem: &Problem, kept: Option<Node>) {
+        let order = self.route.order();
+        let ratio = |position: usize| {
+            problem.terms.weight(order[position]) / self.saving(problem, position).max(problem.tolerance)
+        };
+        let least = (1..order.len())
+            .filter(|&position| Some(order[position]) != kept)
+            .min_by(|&a, &b| ratio(a).total_cmp(&ratio(b)));
+        if let Some(position) = least {
+            let node = order[position];
+            self.remove(problem, node);
+        }
+    }
+}
