@@ -9,6 +9,7 @@ use regard::experiment::Experiment;
 use regard::nn::clip_gradient_norm;
 use regard::routes::model::AttentionModel;
 use regard::routes::train::Learner;
+use regard::routes::tsp::TravellingSalesman;
 use regard::store::AttentionModelConfig;
 use regard_data::routes::generate;
 use serde::Serialize;
@@ -54,12 +55,12 @@ fn encoder(nodes: usize, period: Duration) -> regard::Result<Vec<f64>> {
 
 /// The learner of the preset `kool-2019`, past its warm-up: greedy baseline, samples, loss,
 /// backward, clipping, Adam.
-fn learner(nodes: usize) -> regard::Result<Learner> {
+fn learner(nodes: usize) -> regard::Result<Learner<TravellingSalesman>> {
     // The set on which baselines are compared is no part of a step.
     let sets = ["train.preset=kool-2019", "train.warm_up_epochs=0", "train.baseline_instances=2"];
     let mut sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     sets.extend([format!("data.nodes={nodes}"), format!("train.batch={BATCH}")]);
-    Learner::new(&Experiment::parse("", Path::new("reinforce"), &sets)?, &Device::flex())
+    Learner::<TravellingSalesman>::new(&Experiment::parse("", Path::new("reinforce"), &sets)?, &Device::flex())
 }
 
 fn reinforce(nodes: usize, period: Duration) -> regard::Result<Vec<f64>> {

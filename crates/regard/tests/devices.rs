@@ -103,7 +103,7 @@ fn a_training_goes_the_same_way() {
         let sets: Vec<String> = small.iter().chain(&sets).chain(&more).map(|set| (*set).to_owned()).collect();
         let experiment = Experiment::parse("", Path::new("test.toml"), &sets).unwrap();
         let [expected, found] = [Device::flex(), other()].map(|device| {
-            let mut learner = Learner::new(&experiment, &device).unwrap();
+            let mut learner = Learner::<TravellingSalesman>::new(&experiment, &device).unwrap();
             (0..steps).map(|_| learner.step().unwrap()).collect::<Vec<_>>()
         });
         for (found, expected) in found.iter().zip(&expected) {

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use regard::Error;
 use regard::store::import::kool;
 use regard::store::{Array, AttentionModelConfig, Manifest, ModelDir, Norm, Weights, legacy_torch, safetensors};
 use regard_testing::{Case, Golden};
@@ -26,7 +25,12 @@ fn check_settings(case: &Case, sizes: &serde_json::Value, config: &AttentionMode
         Some("instance") => Norm::Instance,
         _ => Norm::Batch,
     };
-    assert_eq!(config.problem, case.config["problem"].as_str().unwrap());
+    let problem = match case.config["problem"].as_str() {
+        Some("pctsp_det") => "pctsp",
+        Some("pctsp_stoch") => "spctsp",
+        other => other.expect("a problem"),
+    };
+    assert_eq!(config.problem, problem, "{}", case.name);
     assert_eq!((config.width, config.layers), (size("embedding_dim"), size("n_encode_layers")), "{}", case.name);
     assert_eq!((config.heads, config.norm), (case.size("n_heads"), norm), "{}", case.name);
     assert_eq!(config.feed_forward, case.size("feed_forward_hidden"), "{}", case.name);
@@ -39,13 +43,7 @@ fn golden_checkpoints_are_imported() {
         return;
     };
     for (case, file) in checkpoints(&golden) {
-        let found = kool(&golden.path(&file));
-        if case.config["problem"] != "tsp" {
-            let error = found.unwrap_err();
-            assert!(matches!(error.root(), Error::Unsupported { .. }), "{}: {error}", case.name);
-            continue;
-        }
-        let (config, weights, provenance) = found.unwrap();
+        let (config, weights, provenance) = kool(&golden.path(&file), None).unwrap();
         check_settings(&case, &case.config["args"], &config);
         assert_eq!(config.parameters(), case.size("parameters"));
         assert_eq!(weights.values().map(|array| array.data.len()).sum::<usize>(), case.size("tensors_total_numel"));
@@ -71,7 +69,7 @@ fn golden_legacy_files_equal_their_safetensors_bit_for_bit() {
             assert_eq!(array.shape, converted[tensor].shape, "{tensor}");
             assert_eq!(bits(array), bits(&converted[tensor]), "{tensor}");
         }
-        assert_eq!(kool(&golden.path(&name)).unwrap().1, converted);
+        assert_eq!(kool(&golden.path(&name), None).unwrap().1, converted);
     }
 }
 
@@ -94,7 +92,7 @@ fn golden_networks_of_other_sizes_survive_import_and_saving() {
         return;
     };
     let cases = golden.names("attention_model/").into_iter().filter_map(|name| golden.case(&name));
-    for case in cases.filter(|case| case.config["problem"] == "tsp" && case.config["mode"] == "eval") {
+    for case in cases.filter(|case| case.config["mode"] == "eval") {
         let root = tempfile::tempdir().unwrap();
         let arrays = case.with_prefix("weight.");
         let given: Weights = arrays
@@ -102,7 +100,7 @@ fn golden_networks_of_other_sizes_survive_import_and_saving() {
             .collect();
         let file = root.path().join("weights.safetensors");
         safetensors::write(&file, &given, &BTreeMap::new()).unwrap();
-        let (config, weights, provenance) = kool(&file).unwrap();
+        let (config, weights, provenance) = kool(&file, case.config["problem"].as_str()).unwrap();
         check_settings(&case, &case.config, &config);
         let manifest = Manifest { provenance: Some(provenance), ..Manifest::default() };
         ModelDir::save(root.path().join("model"), &config, &weights, &manifest).unwrap();

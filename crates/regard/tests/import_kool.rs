@@ -27,7 +27,7 @@ fn imported(weights: &Weights, args: &str) -> Result<AttentionModelConfig, Error
     if !args.is_empty() {
         fs::write(root.path().join("args.json"), args).unwrap();
     }
-    kool(&file(root.path(), "epoch-9.pt", weights)).map(|(config, ..)| config)
+    kool(&file(root.path(), "epoch-9.pt", weights), None).map(|(config, ..)| config)
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn both_formats_give_the_same_weights_and_say_where_they_come_from() {
     fs::write(root.path().join("tsp_9.args.json"), r#"{"tanh_clipping": 5, "graph_size": 9, "seed": null}"#).unwrap();
     fs::write(root.path().join("args.json"), r#"{"tanh_clipping": 7}"#).unwrap();
     for path in [&a, &b] {
-        let (config, weights, provenance) = kool(path).unwrap();
+        let (config, weights, provenance) = kool(path, None).unwrap();
         assert_eq!((config.clip, &weights), (5.0, &given));
         assert_eq!(provenance.file, path.file_name().unwrap().to_str().unwrap());
         assert_eq!(provenance.sha256.len(), 64);
@@ -57,11 +57,11 @@ fn both_formats_give_the_same_weights_and_say_where_they_come_from() {
 #[test]
 fn the_last_epoch_of_a_folder_is_taken() {
     let root = tempfile::tempdir().unwrap();
-    let message = kool(root.path()).unwrap_err().to_string();
+    let message = kool(root.path(), None).unwrap_err().to_string();
     assert!(message.ends_with("holds no checkpoint `epoch-N.pt`"), "{message}");
     file(root.path(), "epoch-9.pt", &weights(&small()));
     file(root.path(), "epoch-10.pt", &weights(&small()));
-    assert_eq!(kool(root.path()).unwrap().2.file, "epoch-10.pt");
+    assert_eq!(kool(root.path(), None).unwrap().2.file, "epoch-10.pt");
 }
 
 #[test]
@@ -74,26 +74,38 @@ fn counters_and_the_prefix_of_data_parallel_are_tolerated() {
 }
 
 #[test]
-fn other_problems_are_named() {
-    let depot = |features: usize, name: &str| -> Weights {
-        let mut given = weights(&small());
-        given.remove("W_placeholder");
-        given.insert("init_embed_depot.weight".into(), Array::new(vec![8, 2], vec![0.0; 16]).unwrap());
-        given.insert("init_embed.weight".into(), Array::new(vec![8, features], vec![0.0; 8 * features]).unwrap());
-        given.insert(name.into(), Array::new(vec![1], vec![0.0]).unwrap());
-        given
+fn the_problem_comes_from_the_caller_the_arguments_the_names_or_the_shapes() {
+    let of = |problem: &str| weights(&AttentionModelConfig { problem: problem.into(), ..small() });
+    let read = |given: &Weights, name: &str, args: &str, asked: Option<&str>| {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        if !args.is_empty() {
+            fs::write(path.with_file_name("args.json"), args).unwrap();
+        }
+        let path = file(path.parent().unwrap(), path.file_name().unwrap().to_str().unwrap(), given);
+        kool(&path, asked).map(|(config, ..)| config.problem)
     };
-    for (given, args, problem) in [
-        (depot(3, "project_node_step.weight"), "", "sdvrp"),
-        (depot(4, "x"), "", "pctsp"),
-        (depot(3, "x"), "", "cvrp or op"),
-        (depot(3, "x"), r#"{"problem": "op"}"#, "op"),
+    for (given, name, args, asked, expected) in [
+        (of("sdvrp"), "epoch-9.pt", "", None, "sdvrp"),
+        (of("op"), "epoch-9.pt", r#"{"problem": "op"}"#, None, "op"),
+        (of("op"), "epoch-9.pt", "", Some("cvrp"), "cvrp"),
+        (of("op"), "op_dist_20/epoch-9.pt", "", None, "op"),
+        (of("cvrp"), "cvrp_20.safetensors", "", None, "cvrp"),
+        (of("pctsp"), "pctsp_stoch_20.safetensors", "", None, "spctsp"),
+        (of("pctsp"), "epoch-9.pt", r#"{"problem": "pctsp_det"}"#, None, "pctsp"),
+        (of("pctsp"), "epoch-9.pt", "", Some("spctsp"), "spctsp"),
     ] {
-        let error = imported(&given, args).unwrap_err();
-        assert!(matches!(error.root(), Error::Unsupported { .. }));
-        let expected = format!("the weights are those of a model for `{problem}`; only `tsp` can be imported so far");
-        assert!(error.to_string().ends_with(&expected), "{error}");
+        assert_eq!(read(&given, name, args, asked).unwrap(), expected, "{name} {args} {asked:?}");
     }
+    let open = read(&of("op"), "epoch-9.pt", "", None).unwrap_err();
+    assert!(matches!(open.root(), Error::Unsupported { .. }), "{open:?}");
+    assert!(open.to_string().ends_with("networks for `cvrp`, `op` look the same"), "{open}");
+    assert_eq!(open.hint(), Some("say which with --problem cvrp or --problem op"));
+    let wrong = read(&of("op"), "epoch-9.pt", "", Some("tsp")).unwrap_err().to_string();
+    assert!(wrong.ends_with("`problem`: is `tsp`, but the weights are those of a model for `cvrp`, `op`"), "{wrong}");
+    let unknown = read(&of("op"), "epoch-9.pt", "", Some("oop")).unwrap_err().to_string();
+    assert!(unknown.contains("`oop` is not a problem (did you mean `op`?)"), "{unknown}");
 }
 
 #[test]
@@ -143,6 +155,6 @@ fn what_does_not_fit_is_refused_with_words() {
 
 #[test]
 fn a_file_that_is_not_there_is_an_error_with_a_hint() {
-    let error = kool(Path::new("no/such/epoch-1.pt")).unwrap_err();
+    let error = kool(Path::new("no/such/epoch-1.pt"), None).unwrap_err();
     assert!(error.to_string().starts_with("no/such/epoch-1.pt: ") && error.hint().is_some(), "{error}");
 }

@@ -50,7 +50,7 @@ fn malformed_settings_are_refused_with_words() {
         (with("feed_forward", json!(0)), ": `feed_forward`: is 0; expected 1 to 65536"),
         (with("norm", json!("bath")), ": `norm`: unknown variant `bath`, expected one of `batch`, `instance`, `layer`"),
         (with("clip", json!(0)), ": `clip`: is 0; expected a number above 0"),
-        (with("problem", json!("cvrp")), ": `problem`: `cvrp` is not supported; problems: `tsp`"),
+        (with("problem", json!("jssp")), ": `problem`: `jssp` is not supported; problems: `tsp`, `cvrp`"),
         (with("preset", json!("kool2019")), ": `preset`: `kool2019` is not a preset (did you mean `kool-2019`?)"),
         (without("heads"), ": `heads`: is missing"),
     ] {

@@ -38,7 +38,7 @@ fn step_by_step(model: &AttentionModel, points: Tensor<3>, tours: &[Vec<usize>],
     let mut total: Option<Tensor<1>> = None;
     for t in 0..nodes {
         let context = (0..batch).map(|b| match t {
-            0 => model.placeholder.val().reshape([1, 1, 2 * width]),
+            0 => model.placeholder.as_ref().expect("a placeholder").val().reshape([1, 1, 2 * width]),
             _ => Tensor::cat(vec![row(b, tours[b][0]), row(b, tours[b][t - 1])], 2),
         });
         let context = Tensor::cat(context.collect(), 0);

@@ -5,7 +5,12 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use regard::Device;
 use regard::data::routes::generate;
-use regard::routes::problem::{Problem, State};
+use regard::routes::cvrp::VehicleRouting;
+use regard::routes::improve::ImproveOptions;
+use regard::routes::op::Orienteering;
+use regard::routes::pctsp::{PrizeCollecting, StochasticPrizeCollecting};
+use regard::routes::problem::{Drawing, Problem, State};
+use regard::routes::sdvrp::SplitDelivery;
 use regard::routes::tsp::TravellingSalesman;
 
 /// Builds a solution by choosing among the allowed nodes with `pick`; panics where a law breaks.
@@ -32,72 +37,179 @@ fn random_solution<P: Problem>(problem: &P, seed: u64) -> Vec<usize> {
     construct(problem, |allowed| allowed[generator.random_range(0..allowed.len())])
 }
 
-/// `problem_suite!(name, generator)`: `generator(seed, nodes)` makes an instance.
+/// `problem_suite!(name, Problem, mutations)`: `mutations(problem, solution)` are lists of nodes
+/// that are no solutions, made from one.
 macro_rules! problem_suite {
-    ($name:ident, $generate:expr) => {
+    ($name:ident, $problem:ty, $mutations:expr) => {
         mod $name {
             use super::*;
+
+            fn drawn(seed: u64, size: usize) -> $problem {
+                <$problem>::draw(&Drawing::default(), seed, 1, size).remove(0)
+            }
 
             proptest! {
                 #![proptest_config(ProptestConfig::with_cases(48))]
 
                 #[test]
-                fn a_random_policy_ends_in_a_solution(seed in any::<u64>(), nodes in 1usize..40) {
-                    let problem = $generate(seed, nodes);
-                    let solution = random_solution(&problem, seed);
-                    prop_assert!(problem.check(&solution).is_ok(), "{solution:?}");
+                fn a_random_policy_ends_in_a_solution(seed in any::<u64>(), size in 1usize..40) {
+                    for problem in [drawn(seed, size), drawn(seed, size).in_single_precision()] {
+                        let solution = random_solution(&problem, seed);
+                        prop_assert!(problem.check(&solution).is_ok(), "{solution:?} {:?}", problem.check(&solution));
+                    }
                 }
 
                 #[test]
-                fn the_same_seed_gives_the_same_instance_and_solution(seed in any::<u64>(), nodes in 1usize..40) {
-                    let (a, b) = ($generate(seed, nodes), $generate(seed, nodes));
+                fn the_same_seed_gives_the_same_instance_and_solution(seed in any::<u64>(), size in 1usize..40) {
+                    let (a, b) = (drawn(seed, size), drawn(seed, size));
                     prop_assert_eq!(a.features(), b.features());
                     prop_assert_eq!(random_solution(&a, seed), random_solution(&b, seed));
                 }
 
                 #[test]
-                fn all_views_keep_costs_and_solutions(seed in any::<u64>(), nodes in 1usize..40) {
-                    let problem = $generate(seed, nodes);
+                fn all_views_keep_costs_and_solutions(seed in any::<u64>(), size in 1usize..40) {
+                    let problem = drawn(seed, size);
                     let solution = random_solution(&problem, seed);
                     let cost = problem.cost(&solution);
                     for view in 0..8 {
                         let seen = problem.view(view);
-                        prop_assert!((seen.cost(&solution) - cost).abs() < 1e-5 * (1.0 + cost));
+                        prop_assert!((seen.cost(&solution) - cost).abs() < 1e-5 * (1.0 + cost.abs()));
                         prop_assert!(seen.check(&solution).is_ok());
                     }
                 }
 
                 #[test]
-                fn the_checker_rejects_mutations(seed in any::<u64>(), nodes in 3usize..40) {
-                    let problem = $generate(seed, nodes);
+                fn the_checker_rejects_mutations(seed in any::<u64>(), size in 3usize..40) {
+                    let problem = drawn(seed, size);
                     let solution = random_solution(&problem, seed);
-                    let mut twice = solution.clone();
-                    twice[0] = twice[1];
-                    prop_assert!(problem.check(&twice).is_err());
-                    prop_assert!(problem.check(&solution[1..]).is_err());
-                    let mut outside = solution.clone();
-                    outside[0] = nodes;
-                    prop_assert!(problem.check(&outside).is_err());
+                    let mutations: fn(&[usize]) -> Vec<Vec<usize>> = $mutations;
+                    let mut all = mutations(&solution);
+                    all.push([&[problem.nodes()][..], &solution].concat());
+                    for mutated in all {
+                        prop_assert!(problem.check(&mutated).is_err(), "{solution:?} {mutated:?}");
+                    }
+                }
+
+                #[test]
+                fn local_search_never_makes_it_worse(seed in any::<u64>(), size in 1usize..40) {
+                    let problem = drawn(seed, size);
+                    let solution = random_solution(&problem, seed);
+                    let before = problem.cost(&solution);
+                    let options = ImproveOptions { kicks_per_node: 1, ..ImproveOptions::default() };
+                    let better = problem.improve(solution, &options).unwrap();
+                    prop_assert!(problem.check(&better).is_ok());
+                    prop_assert!(problem.cost(&better) <= before + 1e-9);
                 }
             }
 
             #[test]
-            fn features_have_their_size() {
-                let problem = $generate(3, 11);
-                assert_eq!(problem.features().len(), problem.nodes() * features(&problem));
+            fn features_have_their_size_and_the_depot_only_coordinates() {
+                let problem = drawn(3, 11);
+                let (features, wide) = (problem.features(), <$problem>::FEATURES);
+                assert_eq!(features.len(), problem.nodes() * wide);
+                assert_eq!(problem.nodes(), 11 + usize::from(<$problem>::DEPOT));
+                if <$problem>::DEPOT {
+                    assert!(features[2..wide].iter().all(|&number| number == 0.0));
+                }
             }
 
-            fn features<P: Problem>(_: &P) -> usize {
-                P::FEATURES
+            #[test]
+            fn every_way_of_decoding_gives_solutions_alike_on_both_paths() {
+                decoding::agrees::<$problem>();
+            }
+
+            #[test]
+            fn every_parameter_learns() {
+                decoding::learns::<$problem>();
             }
         }
     };
 }
 
-problem_suite!(tsp, |seed, nodes| {
-    let [points] = generate::uniform(seed, 1, nodes).try_into().expect("one instance");
-    TravellingSalesman::new(points)
-});
+/// One node visited twice, or one left out.
+fn twice_or_never(solution: &[usize]) -> Vec<Vec<usize>> {
+    let mut twice = solution.to_vec();
+    twice[0] = twice[1];
+    vec![twice, solution[1..].to_vec()]
+}
+
+/// The first node visited twice; the depot alone when nothing was visited.
+fn twice(solution: &[usize]) -> Vec<Vec<usize>> {
+    if solution[0] == 0 { vec![] } else { vec![[&solution[..1], solution].concat()] }
+}
+
+problem_suite!(tsp, TravellingSalesman, twice_or_never);
+problem_suite!(cvrp, VehicleRouting, twice_or_never);
+problem_suite!(sdvrp, SplitDelivery, |solution| vec![solution[..solution.len() - 1].to_vec()]);
+problem_suite!(op, Orienteering, twice);
+problem_suite!(pctsp, PrizeCollecting, |solution| [twice(solution), vec![vec![], vec![0]]].concat());
+problem_suite!(spctsp, StochasticPrizeCollecting, |solution| [twice(solution), vec![vec![]]].concat());
+
+mod decoding {
+    //! What a network of any problem decodes and learns.
+
+    use std::path::Path;
+
+    use regard::experiment::Experiment;
+    use regard::nn::ops::with_kernels;
+    use regard::routes::decode::{Decode, DecodeOptions};
+    use regard::routes::model::AttentionModel;
+    use regard::routes::train::Learner;
+    use regard::store::config::AttentionModelConfig;
+
+    use super::*;
+
+    fn model<P: Problem>() -> AttentionModel {
+        let device = Device::flex();
+        device.seed(17);
+        let small = AttentionModelConfig { width: 32, heads: 4, layers: 2, ..AttentionModelConfig::regard_tsp() };
+        let config = AttentionModelConfig { problem: P::NAME.into(), feed_forward: 64, ..small };
+        AttentionModel::new(&config, &device).expect("sizes fit")
+    }
+
+    pub(super) fn agrees<P: Problem>() {
+        let model = model::<P>();
+        for size in [1, 2, 7, 20] {
+            let problems = P::draw(&Drawing::default(), size as u64, 4, size);
+            for way in [Decode::Greedy, Decode::MultiStart(None), Decode::Sample(5), Decode::Beam(3)] {
+                let options = DecodeOptions { decode: way, augment: 8, ..DecodeOptions::default() };
+                let cost = |b: usize, solution: &[usize]| problems[b].cost(solution);
+                let decode = || model.decode_problems(&problems, &cost, &options).expect("a valid request");
+                let (with, without) = (with_kernels(true, decode), with_kernels(false, decode));
+                for ((a, b), problem) in with.iter().zip(&without).zip(&problems) {
+                    problem.check(&a.tour).expect("a solution");
+                    problem.check(&b.tour).expect("a solution");
+                    // Samples may part where a probability is on the edge.
+                    if !matches!(way, Decode::Sample(_)) {
+                        assert!((a.cost - b.cost).abs() < 1e-5, "{size} {way:?} {a:?} {b:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Some steps of training change every parameter, with kernels and without.
+    pub(super) fn learns<P: Problem>() {
+        let sets = ["task.problem", "data.nodes", "train.batch", "train.epoch_instances", "model.width", "model.heads"];
+        let values = [P::NAME, "9", "8", "64", "16", "2"];
+        let sets: Vec<String> = sets.iter().zip(values).map(|(key, value)| format!("{key}={value}")).collect();
+        let experiment = Experiment::parse("", Path::new("learns"), &sets).unwrap();
+        let learn = || {
+            let mut learner = Learner::<P>::new(&experiment, &Device::flex()).unwrap();
+            let before = learner.evaluated().unwrap().to_weights();
+            for _ in 0..3 {
+                assert!(learner.step().unwrap().loss.is_finite());
+            }
+            (before, learner.evaluated().unwrap().to_weights())
+        };
+        for kernels in [true, false] {
+            let (before, after) = with_kernels(kernels, learn);
+            for (name, array) in &after {
+                assert_ne!(array.data, before[name].data, "{name} did not learn");
+            }
+        }
+    }
+}
 
 mod rollouts {
     //! What kernels and tensor operations construct, by every way of decoding.

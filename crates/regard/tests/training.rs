@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use regard::experiment::Experiment;
 use regard::routes::train::{Learner, Trained, Training, train};
+use regard::routes::tsp::TravellingSalesman;
 use regard::train::{Ended, Event, Limits};
 use regard::{Device, Error};
 
@@ -100,7 +101,7 @@ fn bits_do_not_depend_on_threads() {
 fn policies_get_better() {
     for sets in [["train.baseline=shared", "train.starts=0"], ["train.baseline=exponential", "train.starts=1"]] {
         let experiment = experiment(&[&sets[..], &["train.batch=64", "train.rate=2e-3"]].concat());
-        let mut learner = Learner::new(&experiment, &Device::flex()).unwrap();
+        let mut learner = Learner::<TravellingSalesman>::new(&experiment, &Device::flex()).unwrap();
         let costs: Vec<f64> = (0..150).map(|_| learner.step().unwrap().cost).collect();
         let mean = regard::data::stats::mean;
         let (first, last) = (mean(&costs[..10]), mean(&costs[140..]));

@@ -21,6 +21,15 @@ static BUILT_IN: &[(&str, &str)] = &experiments![
     "routes/tsp50-kool.toml",
     "routes/tsp100.toml",
     "routes/tsp-mixed.toml",
+    "routes/tsp20-pomo.toml",
+    "routes/cvrp20.toml",
+    "routes/cvrp20-kool.toml",
+    "routes/cvrp50.toml",
+    "routes/cvrp-mixed.toml",
+    "routes/sdvrp20.toml",
+    "routes/op20.toml",
+    "routes/pctsp20.toml",
+    "routes/spctsp20.toml",
 ];
 
 /// Name and text of the experiments that come with the crate, for example `routes/tsp20.toml`.

@@ -38,7 +38,7 @@ fn base(given: &Given) -> Result<Experiment> {
         train.baseline = baseline;
         train.starts = train.baseline.usual_starts();
     }
-    let mut task = Task::default();
+    let mut task = Task { problem: model.problem.clone() };
     let problem = |section| given.get(section, "problem").and_then(Value::as_str);
     if let Some(problem) = problem("task").or(problem("model")) {
         task.problem = problem.to_owned();

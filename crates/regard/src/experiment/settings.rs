@@ -1,6 +1,10 @@
 //! Settings of the sections `[task]`, `[data]` and `[eval]`.
 
+use regard_data::routes::drawn::Prizes;
+use regard_data::routes::generate::Points;
 use serde::{Deserialize, Serialize};
+
+use crate::routes::problem::Drawing;
 
 /// Section `[task]`: what is to be learned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,11 +28,30 @@ pub struct DataSettings {
     pub nodes: Sizes,
     /// How the nodes lie.
     pub distribution: Distribution,
+    /// Prizes of the orienteering problem.
+    pub prizes: PrizeKind,
+}
+
+impl DataSettings {
+    /// What random instances are drawn from.
+    pub fn drawing(&self) -> Drawing {
+        let points = match self.distribution {
+            Distribution::Uniform => Points::Uniform,
+            Distribution::Cluster => Points::Cluster { centres: 3 },
+            Distribution::GaussianMixture => Points::GaussianMixture { centres: 3, scale: 10 },
+        };
+        let prizes = match self.prizes {
+            PrizeKind::Const => Prizes::Const,
+            PrizeKind::Unif => Prizes::Unif,
+            PrizeKind::Dist => Prizes::Dist,
+        };
+        Drawing { points, prizes }
+    }
 }
 
 impl Default for DataSettings {
     fn default() -> Self {
-        Self { nodes: Sizes::One(20), distribution: Distribution::Uniform }
+        Self { nodes: Sizes::One(20), distribution: Distribution::Uniform, prizes: PrizeKind::Dist }
     }
 }
 
@@ -60,10 +83,26 @@ impl Sizes {
 
 /// How nodes lie in the plane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Distribution {
     /// Uniformly in the unit square.
     Uniform,
+    /// Around three centres.
+    Cluster,
+    /// In a mixture of three normal distributions.
+    GaussianMixture,
+}
+
+/// How the prizes of orienteering are drawn (Kool et al. 2019, appendix C.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PrizeKind {
+    /// All 1.
+    Const,
+    /// Uniformly between 0.01 and 1.
+    Unif,
+    /// Growing with the distance from the depot.
+    Dist,
 }
 
 /// Section `[eval]`: how the network is measured.

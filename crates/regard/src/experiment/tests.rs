@@ -19,9 +19,17 @@ fn every_built_in_experiment_is_valid_and_says_what_it_is() {
         let experiment = Experiment::load(name, &[]).unwrap();
         experiment.validate().unwrap();
         assert!(!description(text).is_empty(), "{name}");
-        let preset = if name.contains("kool") { "kool-2019" } else { "regard-tsp" };
+        let preset = match name {
+            name if name.contains("kool") => "kool-2019",
+            name if name.contains("pomo") => "pomo-2020",
+            name if name.contains("/tsp") => "regard-tsp",
+            _ => "regard-cvrp",
+        };
+        assert!(name.contains(&format!("/{}", experiment.task.problem)), "{name}");
         assert_eq!(experiment.train.preset.as_deref(), Some(preset), "{name}");
-        assert_eq!(experiment.model, AttentionModelConfig::preset(preset).unwrap(), "{name}");
+        let problem = experiment.task.problem.clone();
+        let expected = AttentionModelConfig { problem, ..AttentionModelConfig::preset(preset).unwrap() };
+        assert_eq!(experiment.model, expected, "{name}");
         let nodes: String = name.chars().filter(char::is_ascii_digit).collect();
         assert_eq!(experiment.data.nodes.high(), nodes.parse().unwrap_or(100), "{name}");
     }
@@ -114,7 +122,7 @@ fn settings_of_config_json_are_read_if_they_agree() {
     let agree = "[model]\nkind = 'attention-model'\nformat = 1\nproblem = 'tsp'";
     assert_eq!(parse(agree).unwrap(), parse("").unwrap());
     for (line, key) in
-        [("kind = 'x'", "model.kind"), ("format = 2", "model.format"), ("problem = 'op'", "task.problem")]
+        [("kind = 'x'", "model.kind"), ("format = 2", "model.format"), ("problem = 'jssp'", "task.problem")]
     {
         let error = parse(&format!("[model]\n{line}")).unwrap_err();
         assert!(error.to_string().contains(&format!("`{key}`")), "{error}");
@@ -163,7 +171,10 @@ fn mistakes_say_where_they_are_and_what_was_expected() {
         ("[train]\nbaseline = 3", "`train.baseline`: line 2: is 3; expected one of `none`, `exponential`, `critic`"),
         ("[train]\npreset = 'kool'", "`train.preset`: line 2: `kool` is not a preset; presets: `regard-tsp`"),
         ("[model]\npreset = 'kool2019'", "`model.preset`: line 2: `kool2019` is not a preset (did you mean"),
-        ("[train]\npreset = 1", "`train.preset`: line 2: is 1; expected one of `regard-tsp`, `kool-2019`"),
+        (
+            "[train]\npreset = 1",
+            "`train.preset`: line 2: is 1; expected one of `regard-tsp`, `regard-cvrp`, `pomo-2020`, `kool-2019`",
+        ),
         ("[train]\nbeta = 1", "`train.beta`: line 2: is 1; expected a number above 0 and below 1"),
         ("[train]\nalpha = 0", "`train.alpha`: line 2: is 0; expected a number above 0 and below 1"),
         ("[train]\naverage = 1", "`train.average`: line 2: is 1; expected a number below 1, or 0"),
@@ -177,7 +188,7 @@ fn mistakes_say_where_they_are_and_what_was_expected() {
         ("[data]\nnodes = [9, 8]", "`data.nodes`: line 2: is [9, 8]; expected the lowest number of nodes before"),
         ("[data]\nnodes = [9, 8, 7]", "`data.nodes`: line 2: is [9, 8, 7]; expected a number of nodes such as 20, or"),
         ("[data]\nnodes = 'many'", "`data.nodes`: line 2: is \"many\"; expected a number of nodes such as 20, or"),
-        ("[data]\ndistribution = 'x'", "`data.distribution`: line 2: is \"x\"; expected `uniform`"),
+        ("[data]\ndistribution = 'x'", "`data.distribution`: line 2: is \"x\"; expected one of `uniform`,"),
         ("[model]\nheads = 7", "`model.heads`: line 2: 7 heads do not divide width 128"),
         ("[model]\nwidth = 7", "`model.heads`: is 8; expected 1 to 7"),
         ("[task]\nproblem = 'tps'", "`task.problem`: line 2: `tps` is not supported (did you mean `tsp`?); problems:"),

@@ -149,6 +149,28 @@ impl TrainSettings {
         }
     }
 
+    /// Our own training for the problems with a depot: as [`Self::regard_tsp`].
+    pub fn regard_cvrp() -> Self {
+        Self { preset: Some("regard-cvrp".into()), ..Self::regard_tsp() }
+    }
+
+    /// Training as in Kwon et al. 2020: the shared baseline over tours from every node, which is
+    /// given; Adam at 1e-4, 100,000 instances an epoch.
+    pub fn pomo_2020() -> Self {
+        Self {
+            preset: Some("pomo-2020".into()),
+            baseline: BaselineKind::Shared,
+            starts: 0,
+            first_node: FirstNode::Given,
+            batch: 64,
+            epoch_instances: 100_000,
+            epochs: 2_000,
+            clip_norm: 0.0,
+            warm_up_epochs: 0,
+            ..Self::kool_2019()
+        }
+    }
+
     /// A preset by its name.
     ///
     /// # Errors
@@ -157,6 +179,8 @@ impl TrainSettings {
         match name {
             "kool-2019" => Ok(Self::kool_2019()),
             "regard-tsp" => Ok(Self::regard_tsp()),
+            "regard-cvrp" => Ok(Self::regard_cvrp()),
+            "pomo-2020" => Ok(Self::pomo_2020()),
             _ => Err(unknown_preset(name)),
         }
     }

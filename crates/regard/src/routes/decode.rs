@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{Device, Tensor, TensorData};
 use rayon::prelude::*;
 use regard_nn::{Outcome, Pick};
 
@@ -113,8 +113,11 @@ impl AttentionModel {
         self.decode_problems(&problems, cost, options)
     }
 
-    /// [`Self::decode`] for any problem.
-    fn decode_problems<P: Problem>(
+    /// The best solution found for each of `problems`, instances of one size; as [`Self::decode`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn decode_problems<P: Problem>(
         &self,
         problems: &[P],
         cost: &(dyn Fn(usize, &[usize]) -> f64 + Sync),
@@ -127,8 +130,9 @@ impl AttentionModel {
             return Ok((0..problems.len()).map(empty).collect());
         }
         let views = options.augment;
-        let trajectories = trajectories(options.decode, nodes);
-        let steps = views * trajectories * nodes;
+        let trajectories = trajectories(options.decode, nodes - usize::from(P::DEPOT && nodes > 1));
+        // Where a depot is, it may be visited before every node.
+        let steps = views * trajectories * nodes * if P::EVERY_NODE_ONCE { 1 } else { 2 };
         let at_once = (NODES_AT_ONCE / (views * nodes)).min(STEPS_AT_ONCE / steps.max(1)).max(1);
         let mut all = Vec::with_capacity(problems.len());
         for (chunk, problems) in problems.chunks(at_once).enumerate() {
@@ -150,9 +154,7 @@ impl AttentionModel {
     ) -> Vec<Vec<Outcome<P::State>>> {
         let views: Vec<P> =
             problems.iter().flat_map(|problem| (0..options.augment).map(|view| problem.view(view))).collect();
-        let features: Vec<f32> = views.iter().flat_map(P::features).collect();
-        let features = TensorData::new(features, [views.len(), nodes, P::FEATURES]);
-        let embeddings = self.encode(Tensor::from_data(features, &self.placeholder.val().device()));
+        let embeddings = self.encode(features(&views, &self.device()));
         let rollout = self.rollout();
         // A chunk draws from generators of its own, as if all instances had gone at once.
         let seed = options.seed ^ (first as u64).wrapping_mul(0xD134_2543_DE82_EF95);
@@ -164,17 +166,42 @@ impl AttentionModel {
             Decode::Beam(width) => rollout.beam(embeddings, views.iter().map(P::start).collect(), width),
             Decode::Greedy => rollout.construct(embeddings, starts(&views, 1), pick),
             Decode::Sample(count) => rollout.construct(embeddings, starts(&views, count), pick),
-            Decode::MultiStart(count) => {
-                let count = count.unwrap_or(nodes).min(nodes);
-                let mut starts = starts(&views, count);
-                for states in &mut starts {
-                    // Spread over the nodes as they are numbered.
-                    states.iter_mut().enumerate().for_each(|(k, state)| state.step(k * nodes / count));
-                }
-                rollout.construct(embeddings, starts, pick)
+            Decode::MultiStart(_) => {
+                let count = trajectories(options.decode, nodes - usize::from(P::DEPOT && nodes > 1));
+                rollout.construct(embeddings, spread_starts(&views, count), pick)
             }
         }
     }
+
+    /// Where the weights are.
+    fn device(&self) -> Device {
+        self.embedding.weight.val().device()
+    }
+}
+
+/// Features of instances of one size, `[instances, nodes, FEATURES]`.
+pub(super) fn features<P: Problem>(problems: &[P], device: &Device) -> Tensor<3> {
+    let nodes = problems.first().map_or(0, P::nodes);
+    let features: Vec<f32> = problems.iter().flat_map(P::features).collect();
+    Tensor::from_data(TensorData::new(features, [problems.len(), nodes, P::FEATURES]), device)
+}
+
+/// `count` partial solutions of each instance that differ in their first node: spread over those
+/// open, as they are numbered, the depot aside (Kwon et al. 2020, §4.1).
+pub(super) fn spread_starts<P: Problem>(problems: &[P], count: usize) -> Vec<Vec<P::State>> {
+    let mut starts = starts(problems, count);
+    for (problem, states) in problems.iter().zip(&mut starts) {
+        let mut open = vec![false; problem.nodes()];
+        let Some(first) = states.first().filter(|state| !state.done()) else { continue };
+        first.allowed(&mut open);
+        let nodes = (usize::from(P::DEPOT)..open.len()).filter(|&node| open[node]);
+        let mut nodes: Vec<usize> = nodes.collect();
+        if nodes.is_empty() {
+            nodes.push(0);
+        }
+        states.iter_mut().enumerate().for_each(|(k, state)| state.step(nodes[k * nodes.len() / count]));
+    }
+    starts
 }
 
 fn starts<P: Problem>(problems: &[P], count: usize) -> Vec<Vec<P::State>> {

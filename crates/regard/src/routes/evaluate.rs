@@ -4,14 +4,17 @@ mod instances;
 mod tally;
 
 use rayon::prelude::*;
-use regard_data::routes::tsp::Tsp;
+use regard_data::routes::instance::Instance;
 
 use self::instances::{Files, InstanceSet, UnitSquare};
 use self::tally::{Outcome, Tally};
 use super::decode::{Decode, DecodeOptions};
 use super::model::AttentionModel;
+use super::problem::Problem;
+use super::solvable::{Solvable, Split, Stochastic};
 use super::solve::{check_size, check_work};
-use crate::Result;
+use super::tsp::TravellingSalesman;
+use crate::{Error, Result};
 
 /// Places times views that go through the network together, at most. It bounds memory: one
 /// activation of `[places, width 128]` takes 32 MiB at this size.
@@ -108,7 +111,23 @@ pub fn evaluate_points(
     options: &EvaluateOptions,
     progress: &mut dyn FnMut(usize),
 ) -> Result<Evaluation> {
-    Ok(evaluate(model, &UnitSquare(points), options, progress)?.finish(options, None))
+    let problems: Vec<TravellingSalesman> = points.iter().cloned().map(TravellingSalesman::new).collect();
+    evaluate_problems(model, &problems, options, progress)
+}
+
+/// Evaluates `model` on instances of its problem in the unit square.
+///
+/// `progress` is called with the number of instances done.
+///
+/// # Errors
+/// As [`evaluate_points`].
+pub fn evaluate_problems<P: Problem>(
+    model: &AttentionModel,
+    problems: &[P],
+    options: &EvaluateOptions,
+    progress: &mut dyn FnMut(usize),
+) -> Result<Evaluation> {
+    Ok(evaluate(model, &UnitSquare(problems), options, progress)?.finish(options, None))
 }
 
 /// Evaluates `model` on instances of any sizes. Places are shifted and scaled into the unit square
@@ -118,21 +137,62 @@ pub fn evaluate_points(
 ///
 /// # Errors
 /// As [`evaluate_points`].
-pub fn evaluate_instances(
+pub fn evaluate_instances<S: Solvable>(
     model: &AttentionModel,
-    instances: &[Tsp],
+    instances: &[S],
     options: &EvaluateOptions,
     progress: &mut dyn FnMut(usize),
 ) -> Result<Evaluation> {
     let tally = evaluate(model, &Files(instances), options, progress)?;
-    let best: Option<Vec<f64>> = instances.iter().map(Tsp::best_known).collect();
+    let sign = if S::MAXIMISES { -1.0 } else { 1.0 };
+    let best: Option<Vec<f64>> =
+        instances.iter().map(|instance| instance.sites().best_known().map(|best| sign * best)).collect();
     Ok(tally.finish(options, best.as_deref()))
 }
 
-/// Instances of one size go through the network together, small sizes first.
-fn evaluate(
+/// [`evaluate_instances`] for instances of any one problem, as files give them. Costs of
+/// orienteering are negative prizes.
+///
+/// # Errors
+/// As [`evaluate_points`]; [`Error::Unsupported`] for instances of different problems.
+pub fn evaluate_files(
     model: &AttentionModel,
-    set: &dyn InstanceSet,
+    instances: &[Instance],
+    options: &EvaluateOptions,
+    progress: &mut dyn FnMut(usize),
+) -> Result<Evaluation> {
+    macro_rules! all_of {
+        ($pattern:pat $(if $guard:expr)? => $found:expr) => {
+            instances.iter().map(|instance| match instance { $pattern $(if $guard)? => Some($found), _ => None })
+                .collect::<Option<Vec<_>>>()
+        };
+    }
+    if let Some(all) = all_of!(Instance::Tsp(tsp) => tsp.clone()) {
+        return evaluate_instances(model, &all, options, progress);
+    }
+    if let Some(all) = all_of!(Instance::Cvrp(cvrp) if !cvrp.split() => cvrp.clone()) {
+        return evaluate_instances(model, &all, options, progress);
+    }
+    if let Some(all) = all_of!(Instance::Cvrp(cvrp) if cvrp.split() => Split(cvrp)) {
+        return evaluate_instances(model, &all, options, progress);
+    }
+    if let Some(all) = all_of!(Instance::Orienteering(op) => op.clone()) {
+        return evaluate_instances(model, &all, options, progress);
+    }
+    if let Some(all) = all_of!(Instance::PrizeCollecting(pctsp) if pctsp.real_prizes().is_none() => pctsp.clone()) {
+        return evaluate_instances(model, &all, options, progress);
+    }
+    if let Some(all) = all_of!(Instance::PrizeCollecting(pctsp) if pctsp.real_prizes().is_some() => Stochastic(pctsp)) {
+        return evaluate_instances(model, &all, options, progress);
+    }
+    let reason = "they are of different problems".to_owned();
+    Err(Error::Unsupported { what: "the instances".to_owned(), reason })
+}
+
+/// Instances of one size go through the network together, small sizes first.
+fn evaluate<S: InstanceSet>(
+    model: &AttentionModel,
+    set: &S,
     options: &EvaluateOptions,
     progress: &mut dyn FnMut(usize),
 ) -> Result<Tally> {
@@ -156,29 +216,29 @@ fn evaluate(
 }
 
 /// Tours for one batch of instances of `n` places, and their costs.
-fn run(
+fn run<S: InstanceSet>(
     model: &AttentionModel,
-    set: &dyn InstanceSet,
+    set: &S,
     batch: &[usize],
     n: usize,
     decoding: &DecodeOptions,
     options: &EvaluateOptions,
 ) -> Result<Vec<Outcome>> {
     let cost = |item: usize, tour: &[usize]| set.cost(batch[item], tour);
-    // Up to three places there is one tour, and nothing to ask the network.
-    let tours: Vec<(Vec<usize>, f64)> = if n <= 3 {
+    // Up to three places there is one closed tour, and nothing to ask the network.
+    let tours: Vec<(Vec<usize>, f64)> = if n <= 3 && S::Problem::EVERY_NODE_ONCE {
         let tour: Vec<usize> = (0..n).collect();
         (0..batch.len()).map(|item| (tour.clone(), cost(item, &tour))).collect()
     } else {
-        let points: Vec<_> = batch.iter().map(|&i| set.points(i)).collect();
-        let decoded = model.decode(&points, &cost, decoding)?;
+        let problems: Vec<S::Problem> = batch.iter().map(|&i| set.problem(i)).collect();
+        let decoded = model.decode_problems(&problems, &cost, decoding)?;
         decoded.into_iter().map(|found| (found.tour, found.cost)).collect()
     };
     if !options.improve {
         return Ok(tours.into_iter().map(|(_, network)| Outcome { network, finished: network }).collect());
     }
-    let finish = |(item, (mut tour, network)): (usize, (Vec<usize>, f64))| {
-        let finished = set.improve(batch[item], &mut tour, options)?.min(network);
+    let finish = |(item, (tour, network)): (usize, (Vec<usize>, f64))| {
+        let finished = set.improve(batch[item], tour, options)?.min(network);
         Ok(Outcome { network, finished })
     };
     tours.into_par_iter().enumerate().map(finish).collect()

@@ -1,8 +1,8 @@
 //! The Attention Model for routes (Kool, van Hoof & Welling 2019, "Attention, Learn to Solve
-//! Routing Problems!", §3), here for the travelling salesman problem.
+//! Routing Problems!", §3 and appendix C).
 //!
-//! Points become embeddings, an encoder mixes them, and a decoder points at one unvisited node
-//! after another. Nothing passes between steps but the tour itself, so the log-probability of a
+//! Nodes become embeddings, an encoder mixes them, and a decoder points at one open node after
+//! another. Nothing passes between steps but the tour itself, so the log-probability of a
 //! finished tour is one pass over all its steps.
 
 mod construct;
@@ -17,12 +17,12 @@ use burn::tensor::{Device, Distribution, Gradients, Int, Tensor, TensorData};
 use regard_nn::ops::{Mask, NormKind};
 use regard_nn::{Encoder, EncoderConfig, EncoderLayerConfig, PointerDecoder, PointerDecoderConfig};
 
-use crate::Result;
 use crate::store::{AttentionModelConfig, ModelDir, Norm, Weights, layout};
+use crate::{Error, Result};
 
 pub use construct::Constructed;
 
-/// Numbers that describe a point.
+/// Numbers that describe a place.
 const COORDINATES: usize = 2;
 
 /// Encoder and decoder of one problem.
@@ -34,14 +34,19 @@ const COORDINATES: usize = 2;
 /// `valid()` copies them.
 #[derive(Module, Debug)]
 pub struct AttentionModel {
-    /// From a point to its first embedding, `[2, width]`.
+    /// From a node's features to its first embedding, `[features, width]`.
     pub embedding: Linear,
-    /// The context of the first step, when no node has been visited: `[2 * width]`.
-    pub placeholder: Param<Tensor<1>>,
+    /// From a depot's coordinates to its first embedding, `[2, width]`.
+    pub depot: Option<Linear>,
+    /// First and last node of the context before any has been visited, `[2 * width]`, where the
+    /// context has both.
+    pub placeholder: Option<Param<Tensor<1>>>,
     /// Mixes the embeddings.
     pub encoder: Encoder,
     /// Points at the next node.
     pub decoder: PointerDecoder,
+    /// Numbers of the context beside embeddings.
+    pub scalars: usize,
 }
 
 impl AttentionModel {
@@ -52,7 +57,8 @@ impl AttentionModel {
     /// [`crate::Error::Config`] for sizes that do not fit together.
     pub fn new(config: &AttentionModelConfig, device: &Device) -> Result<Self> {
         config.validate()?;
-        let model = Self::lazy(config, device);
+        let placeholder = Tensor::random([2 * config.width], Distribution::Uniform(-1.0, 1.0), device);
+        let model = Self::lazy(config, placeholder, device);
         // Burn draws parameters at first use; drawing them here makes the seed decide alone.
         model.to_weights();
         Ok(model)
@@ -66,7 +72,9 @@ impl AttentionModel {
     pub fn from_weights(config: &AttentionModelConfig, weights: &Weights, device: &Device) -> Result<Self> {
         config.validate()?;
         layout::check(config, weights)?;
-        names::load(Self::lazy(config, device), weights)
+        // Nothing is drawn here: the generator belongs to the whole process, and somebody else may
+        // be drawing from it.
+        names::load(Self::lazy(config, Tensor::zeros([2 * config.width], device), device), weights)
     }
 
     /// The weights, under the names and in the layouts of the original code; running statistics
@@ -91,19 +99,34 @@ impl AttentionModel {
         Ok((model, folder))
     }
 
-    /// Embeddings `[batch, nodes, width]` of `points [batch, nodes, 2]` in the unit square.
+    /// Embeddings `[batch, nodes, width]` of nodes with `features [batch, nodes, features]`: the
+    /// two coordinates in the unit square and what the problem adds to them, a depot first.
     ///
     /// # Panics
-    /// If the last axis is not 2 long.
-    pub fn encode(&self, points: Tensor<3>) -> Tensor<3> {
-        self.encoder.forward(self.embedding.forward(points))
+    /// If the last axis is not as long as the problem's features.
+    pub fn encode(&self, features: Tensor<3>) -> Tensor<3> {
+        let [batch, nodes, wide] = features.dims();
+        let embedded = match &self.depot {
+            Some(depot) if nodes > 0 => {
+                let coordinates = features.clone().slice([0..batch, 0..1, 0..COORDINATES]);
+                let others = self.embedding.forward(features.slice([0..batch, 1..nodes, 0..wide]));
+                match nodes {
+                    1 => depot.forward(coordinates),
+                    _ => Tensor::cat(vec![depot.forward(coordinates), others], 1),
+                }
+            }
+            _ => self.embedding.forward(features),
+        };
+        self.encoder.forward(embedded)
     }
 
     /// Log-probabilities `[batch, steps, nodes]` at every step of given tours over
-    /// `points [batch, nodes, 2]`; visited nodes have `MASKED`.
+    /// `points [batch, nodes, 2]`; visited nodes have `MASKED`. For problems that visit every node
+    /// once; see [`Rollout::policy_loss`](regard_nn::Rollout::policy_loss) for all.
     ///
     /// # Errors
-    /// [`crate::Error::Shape`] unless there is one permutation of all nodes for each item of the batch.
+    /// [`crate::Error::Shape`] unless there is one permutation of all nodes for each item of the batch,
+    /// [`crate::Error::Unsupported`] for a model of another problem.
     pub fn log_probabilities_of(&self, points: Tensor<3>, tours: &[Vec<usize>]) -> Result<Tensor<3>> {
         self.log_probabilities(self.encode(points), tours)
     }
@@ -116,7 +139,7 @@ impl AttentionModel {
         steps::check(tours, embeddings.dims())?;
         let nodes = embeddings.dims()[1];
         let ordered = steps::in_tour_order(embeddings.clone(), tours);
-        let context = steps::contexts(ordered, self.placeholder.val());
+        let context = steps::contexts(ordered, self.first_context()?);
         let tables = self.decoder.precompute(embeddings);
         let mask = Mask::from(steps::unvisited(tours, nodes));
         Ok(self.decoder.log_probabilities(&tables, context, &mask))
@@ -142,22 +165,34 @@ impl AttentionModel {
         steps::check(tours, embeddings.dims())?;
         let device = embeddings.device();
         let ordered = steps::in_tour_order(embeddings, tours);
-        let context = steps::contexts(ordered.clone(), self.placeholder.val());
+        let context = steps::contexts(ordered.clone(), self.first_context()?);
         let tables = self.decoder.precompute(ordered);
         let own: Vec<i64> = (0..batch).flat_map(|_| 0..nodes as i64).collect();
         let own: Tensor<2, Int> = Tensor::from_data(TensorData::new(own, [batch, nodes]), &device);
         Ok(self.decoder.log_likelihood(&tables, context, &Mask::Remaining, own))
     }
 
-    fn lazy(config: &AttentionModelConfig, device: &Device) -> Self {
-        let width = config.width;
+    /// The context of the first step.
+    fn first_context(&self) -> Result<Tensor<1>> {
+        let unsupported = || Error::Unsupported {
+            what: "log-probabilities of permutations".to_owned(),
+            reason: "the model is for a problem that does not visit every node once".to_owned(),
+        };
+        self.placeholder.as_ref().map(Param::val).ok_or_else(unsupported)
+    }
+
+    fn lazy(config: &AttentionModelConfig, placeholder: Tensor<1>, device: &Device) -> Self {
+        let (width, problem) = (config.width, config.outline());
         let layer = EncoderLayerConfig::new(width, config.heads, config.feed_forward).with_norm(norm_kind(config.norm));
-        let placeholder = Distribution::Uniform(-1.0, 1.0);
+        let context = problem.context_nodes() * width + problem.scalars;
+        let decoder = PointerDecoderConfig::new(width, config.heads, context);
         Self {
-            embedding: LinearConfig::new(COORDINATES, width).init(device),
-            placeholder: Param::from_tensor(Tensor::random([2 * width], placeholder, device)),
+            embedding: LinearConfig::new(problem.features, width).init(device),
+            depot: problem.depot.then(|| LinearConfig::new(COORDINATES, width).init(device)),
+            placeholder: problem.every_node_once.then(|| Param::from_tensor(placeholder)),
             encoder: EncoderConfig::new(config.layers, layer).init(device),
-            decoder: PointerDecoderConfig::new(width, config.heads, 2 * width).with_clip(config.clip).init(device),
+            decoder: decoder.with_clip(config.clip).with_dynamic(problem.dynamic).init(device),
+            scalars: problem.scalars,
         }
     }
 }

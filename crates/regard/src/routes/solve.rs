@@ -1,4 +1,4 @@
-//! From an instance to a tour: the network proposes, local search finishes, a checker has the last
+//! From an instance to a solution: the network proposes, local search finishes, a checker has the last
 //! word.
 //!
 //! Each stage that ran is kept with its cost and its time, so that its gain can be told.
@@ -18,17 +18,19 @@
 //! More than [`MOST_PLACES`] places are refused: attention and construction both take time in `n²`.
 
 mod plan;
+mod search;
 
 use std::time::{Duration, Instant};
 
-use regard_data::routes::tsp::Tsp;
-use regard_data::stats;
+use regard_data::routes::instance::Instance;
 
 pub(super) use self::plan::check_work;
 pub use self::plan::describe;
-use super::decode::{Decode, DecodeOptions};
-use super::improve::{self, ImproveOptions};
+use self::search::Search;
+use super::decode::Decode;
 use super::model::AttentionModel;
+use super::problem::Problem;
+use super::solvable::{Solvable, Split, Stochastic};
 use crate::{Error, Result};
 
 /// Largest instance [`solve`] accepts.
@@ -65,7 +67,7 @@ pub enum Finish {
     Off,
     /// A bounded amount of work: the same seed gives the same tour.
     Bounded,
-    /// Until the time is over.
+    /// Until so much time has passed since the first stage began.
     Timed(Duration),
 }
 
@@ -87,6 +89,8 @@ pub struct Solution {
 pub enum Author {
     /// The neural policy.
     Network,
+    /// A heuristic that knows nothing of the network.
+    Construct,
     /// Local search.
     Improve,
 }
@@ -96,6 +100,7 @@ impl Author {
     pub fn name(self) -> &'static str {
         match self {
             Author::Network => "network",
+            Author::Construct => "construct",
             Author::Improve => "improve",
         }
     }
@@ -117,31 +122,36 @@ pub struct Stage {
     pub seconds: f64,
 }
 
-/// Finds a tour through `instance`.
+/// Finds a solution of `instance`: by the network where there is a `model`, by construction where
+/// the problem has one, and by local search from the better of them.
 ///
-/// Instances of 1, 2 and 3 places have one tour, `0, 1, 2`, which is returned without asking the
-/// network. The tour is checked by [`Tsp::check`] before it is returned; it is never longer than
-/// what an earlier stage found.
+/// Closed tours of 1, 2 and 3 places are one tour, `0, 1, 2`, which is returned without asking the
+/// network. The solution is checked by [`Solvable::check`] before it is returned; it is never worse
+/// than what an earlier stage found.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for an instance without places or with more than [`MOST_PLACES`], and for
-/// more samples, starts or beams than fit in memory; errors of the decoder.
-pub fn solve(model: &AttentionModel, instance: &Tsp, options: &SolveOptions) -> Result<Solution> {
+/// [`Error::Unsupported`] for an instance without places or with more than [`MOST_PLACES`], for
+/// more samples, starts or beams than fit in memory, and where there is neither a model nor a
+/// construction; errors of the decoder; [`regard_data::Error::Infeasible`] when nothing that was
+/// found keeps the rules.
+pub fn solve<S: Solvable>(model: Option<&AttentionModel>, instance: &S, options: &SolveOptions) -> Result<Solution> {
     let start = Instant::now();
-    let n = instance.len();
-    check_size(instance.name(), n)?;
+    let n = instance.sites().len();
+    check_size(instance.sites().name(), n)?;
     let mut search = Search { instance, tour: (0..n).collect(), cost: f64::INFINITY, stages: Vec::new() };
-    if n <= TRIVIAL {
+    if n <= TRIVIAL && S::Problem::EVERY_NODE_ONCE {
         search.cost = instance.cost(&search.tour);
     } else {
-        let stages = plan::stages(n, options);
-        for stage in &stages {
-            check_work(n, stage.decode, stage.augment)?;
+        if let Some(model) = model {
+            search.network(model, options, start)?;
         }
-        for decode in stages {
-            search.ask(model, &decode)?;
+        search.construct();
+        if search.stages.is_empty() {
+            let what = S::Problem::NAME.to_owned();
+            let reason = "there is no model for this problem, and nothing to begin with without one".to_owned();
+            return Err(Error::Unsupported { what, reason }.with_hint("name a model folder with --model"));
         }
-        search.finish(options);
+        search.finish(options, start);
     }
     instance.check(&search.tour)?;
     let Search { tour, cost, stages, .. } = search;
@@ -158,59 +168,21 @@ pub(super) fn check_size(name: &str, n: usize) -> Result<()> {
     Err(Error::Unsupported { what: name.to_owned(), reason })
 }
 
-/// The best tour so far and what led to it.
-struct Search<'a> {
-    instance: &'a Tsp,
-    tour: Vec<usize>,
-    cost: f64,
-    stages: Vec<Stage>,
-}
-
-impl Search<'_> {
-    /// Asks the network and keeps its tour when it is shorter.
-    fn ask(&mut self, model: &AttentionModel, options: &DecodeOptions) -> Result<()> {
-        let start = Instant::now();
-        let instance = self.instance;
-        let cost = move |_: usize, tour: &[usize]| instance.cost(tour);
-        let decoded = model.decode(&[instance.unit_square()], &cost, options)?;
-        let before = self.cost;
-        for found in decoded {
-            // The first tour is taken whatever it costs, so that one is there when costs overflow.
-            if self.stages.is_empty() || found.cost < self.cost {
-                self.cost = found.cost;
-                self.tour = found.tour;
-            }
+/// [`solve`] for an instance of any problem, as a file gives it.
+///
+/// # Errors
+/// As there; [`Error::Unsupported`] for a problem that this version does not solve.
+pub fn solve_instance(model: Option<&AttentionModel>, instance: &Instance, options: &SolveOptions) -> Result<Solution> {
+    match instance {
+        Instance::Tsp(tsp) => solve(model, tsp, options),
+        Instance::Cvrp(cvrp) if cvrp.split() => solve(model, &Split(cvrp), options),
+        Instance::Cvrp(cvrp) => solve(model, cvrp, options),
+        Instance::Orienteering(op) => solve(model, op, options),
+        Instance::PrizeCollecting(pctsp) if pctsp.real_prizes().is_some() => solve(model, &Stochastic(pctsp), options),
+        Instance::PrizeCollecting(pctsp) => solve(model, pctsp, options),
+        other => {
+            let reason = "this version does not solve it".to_owned();
+            Err(Error::Unsupported { what: other.problem().to_owned(), reason })
         }
-        self.record(Author::Network, describe(options.decode, options.augment), before, start);
-        Ok(())
-    }
-
-    /// Local search from the best tour.
-    fn finish(&mut self, options: &SolveOptions) {
-        let mut work = ImproveOptions { seed: options.seed, ..ImproveOptions::default() };
-        match options.finish {
-            Finish::Off => return,
-            Finish::Bounded => {}
-            Finish::Timed(time) => {
-                work.kicks_per_node = usize::MAX;
-                work.deadline = Instant::now().checked_add(time);
-            }
-        }
-        let start = Instant::now();
-        let before = self.cost;
-        let mut tour = self.tour.clone();
-        improve::improve(self.instance, &mut tour, &work);
-        let cost = self.instance.cost(&tour);
-        if cost < self.cost {
-            self.cost = cost;
-            self.tour = tour;
-        }
-        self.record(Author::Improve, "2-opt + Or-opt".to_owned(), before, start);
-    }
-
-    fn record(&mut self, author: Author, name: String, before: f64, start: Instant) {
-        let gain = (!self.stages.is_empty()).then(|| stats::gap(self.cost, before).unwrap_or(0.0));
-        let seconds = start.elapsed().as_secs_f64();
-        self.stages.push(Stage { author, name, cost: self.cost, gain, seconds });
     }
 }

@@ -1,8 +1,10 @@
 //! The travelling salesman problem: visit every node once and return.
 
-use regard_data::routes::tsp::Tsp;
+use regard_data::routes::generate;
+use regard_data::routes::paper::{PaperSet, test_set};
 
-use super::problem::{Problem, State, symmetry};
+use super::improve::{self, ImproveOptions};
+use super::problem::{Drawing, Problem, State, distance, other_set, sites, symmetry, visited};
 use crate::Result;
 
 /// Points of the unit square, to be visited in a closed tour.
@@ -57,6 +59,10 @@ impl Problem for TravellingSalesman {
 
     const NAME: &'static str = "tsp";
     const FEATURES: usize = 2;
+    const DEPOT: bool = false;
+    const EVERY_NODE_ONCE: bool = true;
+    const SCALARS: usize = 0;
+    const DYNAMIC: bool = false;
 
     fn nodes(&self) -> usize {
         self.points.len()
@@ -71,20 +77,33 @@ impl Problem for TravellingSalesman {
     }
 
     fn solution(state: &Path) -> Vec<usize> {
-        state.nodes.iter().map(|&node| node as usize).collect()
+        visited(&state.nodes)
     }
 
     fn cost(&self, solution: &[usize]) -> f64 {
-        let point = |i: usize| self.points[solution[i % solution.len()]].map(f64::from);
-        (0..solution.len()).map(|i| (point(i), point(i + 1))).map(|([ax, ay], [bx, by])| (ax - bx).hypot(ay - by)).sum()
+        let point = |i: usize| self.points[solution[i % solution.len()]];
+        (0..solution.len()).map(|i| distance(point(i), point(i + 1))).sum()
     }
 
     fn check(&self, solution: &[usize]) -> Result<()> {
-        let points = self.points.iter().map(|point| point.map(f64::from)).collect();
-        Ok(Tsp::euclidean(Self::NAME, points)?.check(solution)?)
+        Ok(sites(Self::NAME, &self.points)?.check(solution)?)
     }
 
     fn view(&self, view: usize) -> Self {
         Self { points: self.points.iter().map(|&point| symmetry(view, point)).collect() }
+    }
+
+    fn improve(&self, mut solution: Vec<usize>, options: &ImproveOptions) -> Result<Vec<usize>> {
+        improve::improve(&sites(Self::NAME, &self.points)?, &mut solution, options);
+        Ok(solution)
+    }
+
+    fn draw(drawing: &Drawing, seed: u64, count: usize, size: usize) -> Vec<Self> {
+        generate::tsp(drawing.points, seed, count, size).into_iter().map(Self::new).collect()
+    }
+
+    fn paper_set(set: &PaperSet, limit: Option<usize>) -> Result<Vec<Self>> {
+        let PaperSet::Tsp { n } = set else { return Err(other_set(Self::NAME, set)) };
+        Ok(test_set(&format!("tsp{n}"), limit)?.into_iter().map(Self::new).collect())
     }
 }

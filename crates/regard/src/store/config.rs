@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::nearest::{list, suggestion};
 use super::{file, layout};
+use crate::routes::registry::{self, Outline};
 use crate::{Error, Result};
 
 /// The only kind of model so far.
@@ -14,9 +15,9 @@ pub const KIND: &str = "attention-model";
 /// Version of `config.json` that this crate writes and reads.
 pub const FORMAT: u32 = 1;
 /// Names of the presets, best first.
-pub const PRESETS: [&str; 2] = ["regard-tsp", "kool-2019"];
+pub const PRESETS: [&str; 4] = ["regard-tsp", "regard-cvrp", "pomo-2020", "kool-2019"];
 /// Problems a network can be built for.
-pub const PROBLEMS: [&str; 1] = ["tsp"];
+pub const PROBLEMS: [&str; registry::PROBLEMS.len()] = registry::NAMES;
 
 /// Normalisation after each residual sum of the encoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,12 +93,27 @@ impl AttentionModelConfig {
         Self { preset: Some("regard-tsp".into()), norm: Norm::Instance, ..Self::kool_2019() }
     }
 
+    /// Our own network for the problems with a depot: as [`Self::regard_tsp`].
+    pub fn regard_cvrp() -> Self {
+        Self { preset: Some("regard-cvrp".into()), problem: "cvrp".into(), ..Self::regard_tsp() }
+    }
+
+    /// The network of Kwon et al. 2020 ("POMO: Policy Optimization with Multiple Optima for
+    /// Reinforcement Learning"): six layers and instance normalisation, as in their released code.
+    /// The decoder stays that of the Attention Model, with the graph's embedding in the query, which
+    /// theirs leaves out without a difference.
+    pub fn pomo_2020() -> Self {
+        Self { preset: Some("pomo-2020".into()), layers: 6, norm: Norm::Instance, ..Self::kool_2019() }
+    }
+
     /// A preset by its name.
     ///
     /// # Errors
     /// [`Error::Config`] naming the nearest preset.
     pub fn preset(name: &str) -> Result<Self> {
         match name {
+            "regard-cvrp" => Ok(Self::regard_cvrp()),
+            "pomo-2020" => Ok(Self::pomo_2020()),
             "kool-2019" => Ok(Self::kool_2019()),
             "regard-tsp" => Ok(Self::regard_tsp()),
             _ => Err(unknown_preset(name)),
@@ -186,6 +202,18 @@ impl AttentionModelConfig {
             return Err(Error::config("clip", format!("is {}; expected a number above 0", self.clip)));
         }
         Ok(())
+    }
+
+    /// What the network has to know of its problem; that of the TSP for a problem that there is
+    /// not, which [`Self::validate`] refuses.
+    pub fn outline(&self) -> &'static Outline {
+        registry::outline(&self.problem).unwrap_or(&registry::PROBLEMS[0])
+    }
+
+    /// Whether the rules of the problem are computed in single precision: the preset of the paper
+    /// does exactly what its code does.
+    pub fn in_single_precision(&self) -> bool {
+        self.preset.as_deref() == Some("kool-2019")
     }
 
     /// Number of trainable parameters (running statistics are not counted).

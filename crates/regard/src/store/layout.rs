@@ -22,20 +22,30 @@ impl Slot {
     }
 }
 
-/// Every tensor of an Attention Model for the TSP.
+/// Every tensor of an Attention Model.
 ///
 /// Source: `nets/attention_model.py`, `nets/graph_encoder.py` of
 /// wouterkool/attention-learn-to-route.
 pub fn of(config: &AttentionModelConfig) -> Vec<Slot> {
     let (width, hidden, heads) = (config.width, config.feed_forward, config.heads);
     let head = width / heads;
+    let problem = config.outline();
     let mut slots = Vec::new();
     let mut add = |name: String, shape: &[usize]| {
         let trainable = !name.contains(".running_");
         slots.push(Slot { name, shape: shape.to_vec(), trainable });
     };
-    add("W_placeholder".into(), &[2 * width]);
-    add("init_embed.weight".into(), &[width, 2]);
+    if problem.every_node_once {
+        add("W_placeholder".into(), &[2 * width]);
+    }
+    if problem.depot {
+        add("init_embed_depot.weight".into(), &[width, 2]);
+        add("init_embed_depot.bias".into(), &[width]);
+    }
+    if problem.dynamic {
+        add("project_node_step.weight".into(), &[3 * width, 1]);
+    }
+    add("init_embed.weight".into(), &[width, problem.features]);
     add("init_embed.bias".into(), &[width]);
     for layer in 0..config.layers {
         let place = format!("embedder.layers.{layer}");
@@ -59,7 +69,7 @@ pub fn of(config: &AttentionModelConfig) -> Vec<Slot> {
     }
     add("project_node_embeddings.weight".into(), &[3 * width, width]);
     add("project_fixed_context.weight".into(), &[width, width]);
-    add("project_step_context.weight".into(), &[width, 2 * width]);
+    add("project_step_context.weight".into(), &[width, problem.context_nodes() * width + problem.scalars]);
     add("project_out.weight".into(), &[width, width]);
     slots
 }

@@ -1,5 +1,8 @@
 //! What the golden tests of the routing models share.
 
+#[allow(dead_code, reason = "not every test file needs the instances")]
+pub(crate) mod instances;
+
 use regard::store::{Array, AttentionModelConfig, Norm, Weights};
 use regard_testing::{Case, Values};
 use serde_json::Value;
@@ -41,6 +44,7 @@ fn named<'a>(values: impl Iterator<Item = (&'a str, &'a Values)>) -> Weights {
     values.map(|(name, values)| (name.to_owned(), array(values))).collect()
 }
 
+#[allow(dead_code, reason = "only tours of all nodes have one")]
 /// Length of a closed tour over item `item` of `points [batch, nodes, 2]`.
 pub(crate) fn length(points: &Values, item: usize, tour: &[usize]) -> f64 {
     let nodes = points.shape[1];

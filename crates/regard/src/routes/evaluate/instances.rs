@@ -1,32 +1,37 @@
 //! Where the instances of an evaluation come from: bare points, or files with a metric of their
 //! own.
 
-use regard_data::routes::tsp::Tsp;
-
 use super::EvaluateOptions;
 use crate::Result;
-use crate::routes::improve::{self, ImproveOptions};
+use crate::routes::improve::ImproveOptions;
+use crate::routes::problem::Problem;
+use crate::routes::solvable::Solvable;
 
 /// Instances by index.
 pub(super) trait InstanceSet: Sync {
+    /// The problem as the network sees it.
+    type Problem: Problem;
+
     /// Number of instances.
     fn len(&self) -> usize;
     /// Name for messages.
     fn name(&self, i: usize) -> String;
-    /// Places of one instance.
+    /// Nodes of one instance.
     fn places(&self, i: usize) -> usize;
-    /// What the network sees, `[places, 2]` in the unit square.
-    fn points(&self, i: usize) -> Vec<[f32; 2]>;
-    /// Cost of a closed tour.
-    fn cost(&self, i: usize, tour: &[usize]) -> f64;
-    /// Shortens a tour by local search and gives its cost.
-    fn improve(&self, i: usize, tour: &mut Vec<usize>, options: &EvaluateOptions) -> Result<f64>;
+    /// What the network sees, in the unit square.
+    fn problem(&self, i: usize) -> Self::Problem;
+    /// Cost of a solution.
+    fn cost(&self, i: usize, solution: &[usize]) -> f64;
+    /// Betters a solution by local search and gives its cost.
+    fn improve(&self, i: usize, solution: Vec<usize>, options: &EvaluateOptions) -> Result<f64>;
 }
 
-/// Points in the unit square, Euclidean.
-pub(super) struct UnitSquare<'a>(pub(super) &'a [Vec<[f32; 2]>]);
+/// Instances in the unit square, with straight distances.
+pub(super) struct UnitSquare<'a, P>(pub(super) &'a [P]);
 
-impl InstanceSet for UnitSquare<'_> {
+impl<P: Problem> InstanceSet for UnitSquare<'_, P> {
+    type Problem = P;
+
     fn len(&self) -> usize {
         self.0.len()
     }
@@ -36,74 +41,73 @@ impl InstanceSet for UnitSquare<'_> {
     }
 
     fn places(&self, i: usize) -> usize {
-        self.0[i].len()
+        self.0[i].nodes()
     }
 
-    fn points(&self, i: usize) -> Vec<[f32; 2]> {
+    fn problem(&self, i: usize) -> P {
         self.0[i].clone()
     }
 
-    fn cost(&self, i: usize, tour: &[usize]) -> f64 {
-        let points = &self.0[i];
-        let next = tour.iter().cycle().skip(1);
-        let leg = |(&a, &b): (&usize, &usize)| {
-            let ([ax, ay], [bx, by]) = (points[a].map(f64::from), points[b].map(f64::from));
-            (ax - bx).hypot(ay - by)
-        };
-        tour.iter().zip(next).map(leg).sum()
+    fn cost(&self, i: usize, solution: &[usize]) -> f64 {
+        self.0[i].cost(solution)
     }
 
-    fn improve(&self, i: usize, tour: &mut Vec<usize>, options: &EvaluateOptions) -> Result<f64> {
-        let points = self.0[i].iter().map(|point| point.map(f64::from)).collect();
-        let instance = Tsp::euclidean(self.name(i), points)?;
-        Ok(shorten(&instance, tour, options))
+    fn improve(&self, i: usize, solution: Vec<usize>, options: &EvaluateOptions) -> Result<f64> {
+        let better = self.0[i].improve(solution, &work(options))?;
+        Ok(self.0[i].cost(&better))
     }
 }
 
 /// Instances read from files.
-pub(super) struct Files<'a>(pub(super) &'a [Tsp]);
+pub(super) struct Files<'a, S>(pub(super) &'a [S]);
 
-impl InstanceSet for Files<'_> {
+impl<S: Solvable> InstanceSet for Files<'_, S> {
+    type Problem = S::Problem;
+
     fn len(&self) -> usize {
         self.0.len()
     }
 
     fn name(&self, i: usize) -> String {
-        self.0[i].name().to_owned()
+        self.0[i].sites().name().to_owned()
     }
 
     fn places(&self, i: usize) -> usize {
-        self.0[i].len()
+        self.0[i].sites().len()
     }
 
-    fn points(&self, i: usize) -> Vec<[f32; 2]> {
-        self.0[i].unit_square()
+    fn problem(&self, i: usize) -> S::Problem {
+        self.0[i].problem()
     }
 
-    fn cost(&self, i: usize, tour: &[usize]) -> f64 {
-        self.0[i].cost(tour)
+    fn cost(&self, i: usize, solution: &[usize]) -> f64 {
+        self.0[i].cost(solution)
     }
 
-    fn improve(&self, i: usize, tour: &mut Vec<usize>, options: &EvaluateOptions) -> Result<f64> {
-        Ok(shorten(&self.0[i], tour, options))
+    fn improve(&self, i: usize, solution: Vec<usize>, options: &EvaluateOptions) -> Result<f64> {
+        let start = match self.0[i].mended(solution) {
+            Some(solution) => Some(solution),
+            None => self.0[i].construct().map(|(_, solution)| solution),
+        };
+        Ok(start.map_or(f64::INFINITY, |start| self.0[i].cost(&self.0[i].improve(start, &work(options)))))
     }
 }
 
-fn shorten(instance: &Tsp, tour: &mut Vec<usize>, options: &EvaluateOptions) -> f64 {
-    let work = ImproveOptions { seed: options.seed, ..ImproveOptions::default() };
-    improve::improve(instance, tour, &work);
-    instance.cost(tour)
+fn work(options: &EvaluateOptions) -> ImproveOptions {
+    ImproveOptions { seed: options.seed, ..ImproveOptions::default() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::routes::tsp::TravellingSalesman;
 
     #[test]
     fn lengths_are_those_of_closed_tours() {
         let square = vec![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]];
         let points = [square.clone(), square[..2].to_vec(), square[..1].to_vec()];
-        let set = UnitSquare(&points);
+        let problems = points.map(TravellingSalesman::new);
+        let set = UnitSquare(&problems);
         assert_eq!(set.cost(0, &[0, 1, 2, 3]), 4.0);
         assert_eq!(set.cost(1, &[0, 1]), 2.0);
         assert_eq!(set.cost(2, &[0]), 0.0);

@@ -1,5 +1,6 @@
 //! Greedy construction (Kool et al. 2019, §5) straight from a tensor of points.
 
+use burn::module::Param;
 use burn::tensor::Tensor;
 use regard_nn::{Pick, Rollout};
 
@@ -17,9 +18,11 @@ pub struct Constructed {
 }
 
 impl AttentionModel {
-    /// The decoder with the context it was made for: first and last node, a placeholder before.
+    /// The decoder with the context it was made for.
     pub fn rollout(&self) -> Rollout<'_> {
-        Rollout { decoder: &self.decoder, placeholder: Some(self.placeholder.val()), uses_first: true, scalars: 0 }
+        let placeholder = self.placeholder.as_ref().map(Param::val);
+        let uses_first = placeholder.is_some();
+        Rollout { decoder: &self.decoder, placeholder, uses_first, scalars: self.scalars }
     }
 
     /// The most likely next node, again and again, over `points [batch, nodes, 2]`; the first of

@@ -24,8 +24,10 @@ enum Layout {
 use Layout::{HeadColumns, HeadRows, Same, Transposed};
 
 /// Our path, the original name, the layout; `{}` is the number of an encoder layer.
-const TABLE: [(&str, &str, Layout); 23] = [
+const TABLE: [(&str, &str, Layout); 26] = [
     ("placeholder", "W_placeholder", Same),
+    ("depot.weight", "init_embed_depot.weight", Transposed),
+    ("depot.bias", "init_embed_depot.bias", Same),
     ("embedding.weight", "init_embed.weight", Transposed),
     ("embedding.bias", "init_embed.bias", Same),
     ("{}.attention.query.weight", "{}.0.module.W_query", HeadColumns),
@@ -47,6 +49,7 @@ const TABLE: [(&str, &str, Layout); 23] = [
     ("decoder.nodes.weight", "project_node_embeddings.weight", Transposed),
     ("decoder.fixed.weight", "project_fixed_context.weight", Transposed),
     ("decoder.step.weight", "project_step_context.weight", Transposed),
+    ("decoder.dynamic.weight", "project_node_step.weight", Transposed),
     ("decoder.out.weight", "project_out.weight", Transposed),
 ];
 

@@ -24,14 +24,14 @@ impl Critic {
         let width = config.width;
         let layer = EncoderLayerConfig::new(width, config.heads, config.feed_forward).with_norm(norm_kind(config.norm));
         Self {
-            embedding: LinearConfig::new(2, width).init(device),
+            embedding: LinearConfig::new(config.outline().features, width).init(device),
             encoder: EncoderConfig::new(config.layers, layer).init(device),
             hidden: LinearConfig::new(width, width).init(device),
             value: LinearConfig::new(width, 1).init(device),
         }
     }
 
-    /// Predicted costs `[batch]` of `points [batch, nodes, 2]`.
+    /// Predicted costs `[batch]` of nodes with features `points [batch, nodes, features]`.
     pub(super) fn forward(&self, points: Tensor<3>) -> Tensor<1> {
         let batch = points.dims()[0];
         let graph = self.encoder.forward(self.embedding.forward(points)).mean_dim(1);

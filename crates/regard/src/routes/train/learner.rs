@@ -3,18 +3,17 @@
 mod state;
 
 use burn::module::Module;
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Tensor};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use regard_data::routes::generate;
 
 use super::baseline::{Exponential, Frozen, Set, WarmUp, shared};
 use super::critic::Critic;
 use super::sampling::{Sampled, greedy_costs, sample};
 use crate::experiment::{BaselineKind, Experiment};
+use crate::routes::decode::features;
 use crate::routes::model::AttentionModel;
 use crate::routes::problem::Problem;
-use crate::routes::tsp::TravellingSalesman;
 use crate::train::{Optimizer, RunningAverage, Stream, collect, derived, drawn, numbered, restore};
 use crate::{Error, Result};
 pub(super) use state::Counters;
@@ -39,26 +38,30 @@ pub struct Measured {
     pub rate: f64,
 }
 
-/// A policy that learns.
-pub struct Learner {
+/// A policy that learns to solve problem `P`.
+pub struct Learner<P> {
     experiment: Experiment,
     device: Device,
     model: AttentionModel,
     optimizer: Optimizer,
     average: Option<RunningAverage>,
     exponential: Exponential,
-    pub(super) frozen: Option<Frozen>,
+    pub(super) frozen: Option<Frozen<P>>,
     critic: Option<(Critic, Optimizer)>,
     step: u64,
 }
 
-impl Learner {
+impl<P: Problem> Learner<P> {
     /// A learner at its first step, on `device` or, with gradients, on what is under it.
     ///
     /// # Errors
     /// [`Error::Config`] for settings that do not hold together.
     pub fn new(experiment: &Experiment, device: &Device) -> Result<Self> {
         experiment.validate()?;
+        if experiment.task.problem != P::NAME {
+            let reason = format!("is `{}`, but the learner is for `{}`", experiment.task.problem, P::NAME);
+            return Err(Error::config("task.problem", reason));
+        }
         let (train, device) = (&experiment.train, device.clone().autodiff());
         let seed = |stream| derived(train.seed, stream, 0);
         // Drawn on the CPU whatever the device: generators differ, and a seed shall mean one network.
@@ -130,12 +133,12 @@ impl Learner {
     }
 
     /// This step's instances.
-    fn instances(&self) -> Vec<TravellingSalesman> {
+    fn instances(&self) -> Vec<P> {
         let (train, sizes) = (&self.experiment.train, self.experiment.data.nodes);
         let mut generator = Pcg64Mcg::seed_from_u64(derived(train.seed, Stream::Size, self.step));
-        let nodes = generator.random_range(sizes.low()..=sizes.high());
+        let size = generator.random_range(sizes.low()..=sizes.high());
         let seed = derived(train.seed, Stream::Instances, self.step);
-        generate::uniform(seed, train.batch, nodes).into_iter().map(TravellingSalesman::new).collect()
+        self.experiment.draw(seed, train.batch, size)
     }
 
     /// Samples tours of fresh instances, compares them with the baseline, and makes the better
@@ -149,11 +152,11 @@ impl Learner {
         let problems = self.instances();
         let nodes = problems.first().map_or(0, Problem::nodes);
         let tours = match (train.baseline, train.starts) {
-            (BaselineKind::Shared, 0) => nodes,
+            (BaselineKind::Shared, 0) => nodes - usize::from(P::DEPOT),
             (BaselineKind::Shared, starts) => starts,
             _ => 1,
         };
-        let points = self.points(&problems, &self.device);
+        let points = features(&problems, &self.device);
         let embeddings = self.model.encode(points.clone());
         let seed = derived(train.seed, Stream::Sampling, self.step);
         let sampled = sample(&self.model.valid(), embeddings.clone().inner(), &problems, tours, train.first_node, seed);
@@ -188,15 +191,8 @@ impl Learner {
         Error::Diverged { step: self.step, reason }
     }
 
-    fn points(&self, problems: &[TravellingSalesman], device: &Device) -> Tensor<3> {
-        let nodes = problems.first().map_or(0, Problem::nodes);
-        let features: Vec<f32> = problems.iter().flat_map(Problem::features).collect();
-        let shape = [problems.len(), nodes, TravellingSalesman::FEATURES];
-        Tensor::from_data(TensorData::new(features, shape), device)
-    }
-
     /// What each sampled tour is compared with.
-    fn baseline(&mut self, sampled: &Sampled, problems: &[TravellingSalesman], points: Tensor<3>) -> Result<Vec<f64>> {
+    fn baseline(&mut self, sampled: &Sampled, problems: &[P], points: Tensor<3>) -> Result<Vec<f64>> {
         let train = &self.experiment.train;
         let alpha = match train.baseline {
             BaselineKind::None => return Ok(vec![0.0; sampled.costs.len()]),

@@ -13,6 +13,8 @@ use super::baseline::Challenge;
 use super::learner::{Counters, Learner};
 use super::validation::Validation;
 use crate::experiment::Experiment;
+use crate::routes::problem::Problem;
+use crate::routes::registry::{ForProblem, with_problem};
 use crate::store::{Manifest, ModelDir};
 use crate::train::{Ended, Event, Limits, Observer, RunFolder, Valid, Written};
 use crate::{Error, Result};
@@ -68,7 +70,22 @@ struct State {
 /// [`Error::Unsupported`] when the folder holds a run and `resume` is not set, or none and it is;
 /// [`Error::Config`] when that run had other settings; [`Error::Diverged`]; [`Error::Io`].
 pub fn train(training: &Training, device: &Device, observer: &mut dyn Observer) -> Result<Trained> {
-    let mut run = Run::open(training, device)?;
+    training.experiment.validate()?;
+    struct Train<'a>(&'a Training, &'a Device, &'a mut dyn Observer);
+    impl ForProblem for Train<'_> {
+        type Output = Result<Trained>;
+
+        fn run<P: Problem>(self) -> Result<Trained> {
+            train_on::<P>(self.0, self.1, self.2)
+        }
+    }
+    let problem = &training.experiment.task.problem;
+    let trained = with_problem(problem, Train(training, device, observer));
+    trained.unwrap_or_else(|| Err(Error::config("task.problem", format!("`{problem}` is not supported"))))
+}
+
+fn train_on<P: Problem>(training: &Training, device: &Device, observer: &mut dyn Observer) -> Result<Trained> {
+    let mut run = Run::<P>::open(training, device)?;
     let experiment = &training.experiment;
     let total = (experiment.steps_per_epoch() * experiment.train.epochs) as u64;
     observer.event(&Event::Started {
@@ -116,15 +133,15 @@ pub fn train(training: &Training, device: &Device, observer: &mut dyn Observer) 
     })
 }
 
-struct Run<'a> {
+struct Run<'a, P> {
     training: &'a Training,
-    learner: Learner,
+    learner: Learner<P>,
     window: Window,
     folder: RunFolder,
-    validation: Validation,
+    validation: Validation<P>,
 }
 
-impl<'a> Run<'a> {
+impl<'a, P: Problem> Run<'a, P> {
     fn open(training: &'a Training, device: &Device) -> Result<Self> {
         let (experiment, out) = (&training.experiment, &training.out);
         let before = RunFolder::experiment(out)?;

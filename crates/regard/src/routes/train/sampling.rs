@@ -2,10 +2,11 @@
 
 use burn::tensor::Tensor;
 use rayon::prelude::*;
+use regard_nn::Pick;
 use regard_nn::ops::Tours;
-use regard_nn::{Pick, State};
 
 use crate::experiment::FirstNode;
+use crate::routes::decode::spread_starts;
 use crate::routes::model::AttentionModel;
 use crate::routes::problem::Problem;
 
@@ -31,12 +32,10 @@ pub(super) fn sample<P: Problem>(
     let [batch, nodes, _] = embeddings.dims();
     let given = trajectories > 1 && first != FirstNode::Sampled;
     let trajectories = if given { trajectories.min(nodes) } else { trajectories };
-    let mut states: Vec<Vec<P::State>> = problems.iter().map(|problem| vec![problem.start(); trajectories]).collect();
-    if given {
-        for states in &mut states {
-            states.iter_mut().enumerate().for_each(|(k, state)| state.step(k * nodes / trajectories));
-        }
-    }
+    let states = match given {
+        true => spread_starts(problems, trajectories),
+        false => problems.iter().map(|problem| vec![problem.start(); trajectories]).collect(),
+    };
     let pick = Pick::Sample { temperature: 1.0, seed };
     let outcomes = policy.rollout().construct(embeddings, states, pick);
     if outcomes.iter().flatten().any(|outcome| !outcome.log_probability.is_finite()) {
@@ -50,13 +49,18 @@ pub(super) fn sample<P: Problem>(
             tours.map(|tour| (problem.cost(&tour), tour)).map(|(cost, tour)| (tour, cost)).collect()
         })
         .collect();
-    let found = || found.iter().flatten();
-    let order = found().flat_map(|(tour, _)| tour.iter().map(|&node| node as u32)).collect();
     let forced = usize::from(given && first == FirstNode::Given);
-    Some(Sampled {
-        tours: Tours::new([batch, trajectories, nodes], order, forced),
-        costs: found().map(|(_, cost)| *cost).collect(),
-    })
+    let costs = found.iter().flatten().map(|(_, cost)| *cost).collect();
+    let walk = |(tour, _): &(Vec<usize>, f64)| tour.iter().map(|&node| node as u32).collect::<Vec<u32>>();
+    let tours = match P::EVERY_NODE_ONCE {
+        true => Tours::new([batch, trajectories, nodes], found.iter().flatten().flat_map(walk).collect(), forced),
+        false => {
+            let starts: Vec<P::State> = problems.iter().map(P::start).collect();
+            let walks: Vec<Vec<Vec<u32>>> = found.iter().map(|found| found.iter().map(walk).collect()).collect();
+            Tours::walked(&starts, &walks, [nodes, P::SCALARS, forced], P::DYNAMIC)
+        }
+    };
+    Some(Sampled { tours, costs })
 }
 
 /// Costs of the greedy tours of `policy`, one an instance.

@@ -1,21 +1,18 @@
 //! The set on which a run is measured.
 
-use regard_data::routes::generate;
-
 use crate::experiment::{Experiment, Sizes};
 use crate::routes::decode::{Decode, DecodeOptions, Decoded};
 use crate::routes::model::AttentionModel;
 use crate::routes::problem::Problem;
-use crate::routes::tsp::TravellingSalesman;
 use crate::{Error, Result};
 
 /// Instances never trained on, by size.
-pub(super) struct Validation {
-    sizes: Vec<Vec<Vec<[f32; 2]>>>,
+pub(super) struct Validation<P> {
+    sizes: Vec<Vec<P>>,
     options: DecodeOptions,
 }
 
-impl Validation {
+impl<P: Problem> Validation<P> {
     /// The set of an experiment: its size, or the smallest, middle and largest of its sizes.
     pub(super) fn new(experiment: &Experiment) -> Result<Self> {
         let eval = &experiment.eval;
@@ -27,25 +24,24 @@ impl Validation {
         let decode: Decode =
             eval.decode.parse().map_err(|unknown| Error::config("eval.decode", format!("{unknown}")))?;
         let options = DecodeOptions { decode, augment: eval.augment, temperature: 1.0, seed: eval.seed };
-        let sizes = sizes.into_iter().map(|nodes| generate::uniform(eval.seed, share, nodes)).collect();
+        let sizes = sizes.into_iter().map(|nodes| experiment.draw(eval.seed, share, nodes)).collect();
         Ok(Self { sizes, options })
     }
 
     /// Mean cost over all instances.
     pub(super) fn cost(&self, model: &AttentionModel) -> Result<f64> {
         let (mut sum, mut count) = (0.0, 0);
-        for points in &self.sizes {
-            sum += costs(model, points, &self.options)?.iter().sum::<f64>();
-            count += points.len();
+        for problems in &self.sizes {
+            sum += costs(model, problems, &self.options)?.iter().sum::<f64>();
+            count += problems.len();
         }
         Ok(sum / count as f64)
     }
 }
 
-/// Cost of the best tour found for each instance; NaN where a probability is no number.
-pub(super) fn costs(model: &AttentionModel, points: &[Vec<[f32; 2]>], options: &DecodeOptions) -> Result<Vec<f64>> {
-    let problems: Vec<TravellingSalesman> = points.iter().cloned().map(TravellingSalesman::new).collect();
-    let decoded = model.decode(points, &|b, tour| problems[b].cost(tour), options)?;
+/// Cost of the best solution found for each instance; NaN where a probability is no number.
+pub(super) fn costs<P: Problem>(model: &AttentionModel, problems: &[P], options: &DecodeOptions) -> Result<Vec<f64>> {
+    let decoded = model.decode_problems(problems, &|b, tour| problems[b].cost(tour), options)?;
     let cost = |found: Decoded| if found.log_likelihood.is_finite() { found.cost } else { f64::NAN };
     Ok(decoded.into_iter().map(cost).collect())
 }

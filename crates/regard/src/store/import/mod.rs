@@ -5,6 +5,7 @@
 //! beside it.
 
 mod args;
+mod problem;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use super::manifest::{Provenance, sha256};
 use super::{file, layout, legacy_torch, safetensors};
 use crate::{Error, Result};
 use args::Args;
+use problem::problem;
 
 const ORIGIN: &str = "a checkpoint of the code of Attention, Learn to Solve Routing Problems! \
                       (Kool, van Hoof, Welling 2019)";
@@ -25,16 +27,17 @@ const LICENCE: &str = "Checkpoints released in that repository: MIT, (c) 2018 Wo
 /// Reads a checkpoint of Kool's code: a `.pt` or safetensors file, or the folder of a run
 /// (`epoch-N.pt` with the largest N, and `args.json`).
 ///
-/// Sizes come from the shapes, the problem and the normalisation from the names of the tensors; the
-/// clip of the pointer from `args.json` (or `NAME.args.json` beside `NAME.*`), 10 where there is
-/// none.
+/// Sizes come from the shapes, the normalisation from the names of the tensors; the clip of the
+/// pointer from `args.json` (or `NAME.args.json` beside `NAME.*`), 10 where there is none. Some
+/// problems have networks of the same shape: `problem` decides, else `args.json`, else the name of
+/// the file or its folder (`op_dist_20/epoch-99.pt`).
 ///
 /// # Errors
-/// [`Error::Io`] and [`Error::Parse`] of the file; [`Error::Unsupported`] for a problem other than
-/// the TSP and for variants of the network that are not built; [`Error::Config`] when `args.json`
-/// contradicts the weights; [`Error::Weights`] with every tensor that is missing, not expected or
+/// [`Error::Io`] and [`Error::Parse`] of the file; [`Error::Unsupported`] for variants of the
+/// network that are not built and where the problem cannot be told; [`Error::Config`] when
+/// `problem` or `args.json` contradicts the weights; [`Error::Weights`] with every tensor that is missing, not expected or
 /// of another shape.
-pub fn kool(path: &Path) -> Result<(AttentionModelConfig, Weights, Provenance)> {
+pub fn kool(path: &Path, problem: Option<&str>) -> Result<(AttentionModelConfig, Weights, Provenance)> {
     let path = &checkpoint(path)?;
     let bytes = file::read(path, file::WEIGHTS_LIMIT)?;
     let raw = if bytes.get(8) == Some(&b'{') {
@@ -44,7 +47,7 @@ pub fn kool(path: &Path) -> Result<(AttentionModelConfig, Weights, Provenance)> 
     };
     let weights = original_names(raw);
     let args = Args::beside(path)?;
-    let config = infer(&weights, &args).map_err(|error| error.in_file(path))?;
+    let config = infer(&weights, &args, problem, path).map_err(|error| error.in_file(path))?;
     config.validate().and_then(|()| layout::check(&config, &weights)).map_err(|error| error.in_file(path))?;
     let provenance = Provenance {
         origin: ORIGIN.into(),
@@ -81,48 +84,16 @@ fn original_names(raw: Weights) -> Weights {
         .collect()
 }
 
-/// Settings of the network from its tensors.
-fn infer(weights: &Weights, args: &Args) -> Result<AttentionModelConfig> {
-    let problem = problem(weights, args)?;
-    if problem != "tsp" {
-        let reason = format!("the weights are those of a model for `{problem}`; only `tsp` can be imported so far");
-        return Err(Error::Unsupported { what: "problem".into(), reason });
-    }
-    if let Some(said) = args.text("problem").filter(|&said| said != problem) {
-        return Err(
-            args.refuse("problem", &format!("is `{said}`, but the weights are those of a model for `{problem}`"))
-        );
-    }
-    let defaults = AttentionModelConfig::kool_2019();
+/// Settings of the network from its tensors; `asked` is the problem that the caller says.
+fn infer(weights: &Weights, args: &Args, asked: Option<&str>, path: &Path) -> Result<AttentionModelConfig> {
+    let problem = problem(weights, args, asked, path)?;
+    let defaults = AttentionModelConfig { problem: problem.into(), ..AttentionModelConfig::kool_2019() };
     let [width, _] = shape(weights, "init_embed.weight").unwrap_or([defaults.width, 2]);
     let [heads, _, _] = shape(weights, "embedder.layers.0.0.module.W_query").unwrap_or([defaults.heads, 0, 0]);
     let [feed_forward, _] = shape(weights, "embedder.layers.0.2.module.0.weight").unwrap_or([defaults.feed_forward, 0]);
     let layers = weights.keys().filter_map(|name| layer(name)).max().map_or(1, |last| last.saturating_add(1));
     let norm = norm(weights, args)?;
     Ok(AttentionModelConfig { width, heads, layers, feed_forward, norm, clip: args.clip()?, ..defaults })
-}
-
-/// The problem, from tensors that only its network has.
-fn problem<'a>(weights: &Weights, args: &'a Args) -> Result<&'a str> {
-    let has = |name: &str| weights.contains_key(name);
-    let features = shape(weights, "init_embed.weight").map(|[_, features]| features);
-    if has("W_placeholder") && !has("init_embed_depot.weight") {
-        return Ok("tsp");
-    }
-    if !has("init_embed_depot.weight") {
-        let reason = "neither `W_placeholder` (TSP) nor `init_embed_depot.weight` (problems with \
-                      a depot) is among the tensors";
-        return Err(Error::Unsupported {
-            what: "not a checkpoint of Kool's Attention Model".into(),
-            reason: reason.into(),
-        });
-    }
-    Ok(match (has("project_node_step.weight"), features) {
-        (true, _) => "sdvrp",
-        (false, Some(4)) => "pctsp",
-        // The networks of these two differ only in the meaning of a feature.
-        _ => args.text("problem").unwrap_or("cvrp or op"),
-    })
 }
 
 /// Batch normalisation keeps running statistics, instance normalisation does not.

@@ -1,44 +1,46 @@
 //! The greedy tour of a frozen copy of the policy (Kool et al. 2019, §4.1).
 
+use std::marker::PhantomData;
+
 use burn::module::Module;
-use regard_data::routes::generate;
 use regard_data::stats::{mean, paired_t_test};
 
 use crate::Result;
 use crate::experiment::Experiment;
 use crate::routes::decode::DecodeOptions;
 use crate::routes::model::AttentionModel;
+use crate::routes::problem::Problem;
 use crate::routes::train::validation::costs;
 use crate::train::{Stream, derived};
 
 /// A frozen policy and the set on which it defends its place.
-pub(in crate::routes::train) struct Frozen {
+pub(in crate::routes::train) struct Frozen<P> {
     /// The policy, in evaluation.
     pub(in crate::routes::train) policy: AttentionModel,
     /// How often the policy was replaced; numbers the set.
     pub(in crate::routes::train) updates: u64,
     set: Set,
     costs: Vec<f64>,
+    of: PhantomData<fn() -> P>,
 }
 
 /// How the sets are drawn.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::routes::train) struct Set {
-    seed: u64,
-    instances: usize,
-    nodes: usize,
+    experiment: Experiment,
 }
 
 impl Set {
     /// The sets of an experiment; instances have its largest size.
     pub(in crate::routes::train) fn of(experiment: &Experiment) -> Self {
-        let Experiment { train, data, .. } = experiment;
-        Self { seed: train.seed, instances: train.baseline_instances, nodes: data.nodes.high() }
+        Self { experiment: experiment.clone() }
     }
 
-    fn costs(&self, policy: &AttentionModel, updates: u64) -> Result<Vec<f64>> {
-        let points = generate::uniform(derived(self.seed, Stream::Baseline, updates), self.instances, self.nodes);
-        costs(policy, &points, &DecodeOptions::default())
+    fn costs<P: Problem>(&self, policy: &AttentionModel, updates: u64) -> Result<Vec<f64>> {
+        let Experiment { train, data, .. } = &self.experiment;
+        let seed = derived(train.seed, Stream::Baseline, updates);
+        let problems: Vec<P> = self.experiment.draw(seed, train.baseline_instances, data.nodes.high());
+        costs(policy, &problems, &DecodeOptions::default())
     }
 }
 
@@ -50,17 +52,17 @@ pub(in crate::routes::train) struct Challenge {
     pub(in crate::routes::train) p_value: Option<f64>,
 }
 
-impl Frozen {
+impl<P: Problem> Frozen<P> {
     /// Freezes `policy`, which was frozen `updates` times before.
     pub(in crate::routes::train) fn new(policy: AttentionModel, set: Set, updates: u64) -> Result<Self> {
-        let costs = set.costs(&policy, updates)?;
-        Ok(Self { policy, updates, set, costs })
+        let costs = set.costs::<P>(&policy, updates)?;
+        Ok(Self { policy, updates, set, costs, of: PhantomData })
     }
 
     /// Replaces the policy when `challenger` is better on the set: a lower mean, and a one-sided
     /// paired t-test at `alpha`. The set is drawn anew then, against overfitting to it.
     pub(in crate::routes::train) fn challenge(&mut self, challenger: &AttentionModel, alpha: f64) -> Result<Challenge> {
-        let costs = self.set.costs(challenger, self.updates)?;
+        let costs = self.set.costs::<P>(challenger, self.updates)?;
         if mean(&costs) >= mean(&self.costs) {
             return Ok(Challenge { updated: false, p_value: None });
         }
@@ -68,7 +70,7 @@ impl Frozen {
         let updated = p_value.is_some_and(|p| p < alpha);
         if updated {
             // A copy of its own: the challenger goes on learning.
-            *self = Self::new(challenger.valid(), self.set, self.updates + 1)?;
+            *self = Self::new(challenger.valid(), self.set.clone(), self.updates + 1)?;
         }
         Ok(Challenge { updated, p_value })
     }

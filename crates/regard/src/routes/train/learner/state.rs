@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Learner;
+use crate::routes::problem::Problem;
 use crate::routes::train::baseline::{Exponential, Frozen, Set};
 use crate::store::{AttentionModelConfig, ModelDir, Weights};
 use crate::train::{Checkpoint, collect, restore};
@@ -18,7 +19,7 @@ pub(in crate::routes::train) struct Counters {
     frozen_updates: Option<u64>,
 }
 
-impl Learner {
+impl<P: Problem> Learner<P> {
     /// Networks and optimisers.
     pub(in crate::routes::train) fn checkpoint(&self) -> Result<Checkpoint> {
         let mut weights = BTreeMap::from([("model".to_owned(), collect(&self.model))]);
