@@ -1,9 +1,11 @@
-//! Which model a command uses: `--model DIR`, else `$REGARD_MODEL`, else the one built into the
-//! binary.
+//! Which model a command uses: `--model DIR`, else `$REGARD_MODEL`, else the one for the problem
+//! that is built into the binary.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use regard::Device;
+use regard::data::routes::formats::Instance;
 use regard::routes::model::AttentionModel;
 use regard::store::{AttentionModelConfig, Manifest, ModelDir, Weights, layout, safetensors};
 
@@ -12,26 +14,37 @@ use crate::failure::Failure;
 /// The environment variable that names a model folder.
 pub(crate) const VARIABLE: &str = "REGARD_MODEL";
 
-/// The name of the model built into the binary.
-pub(crate) const SHIPPED: &str = "regard-tsp";
+/// The problem of the model that stands where no problem is named.
+const FIRST: &str = "tsp";
 
 /// The files of a model folder, in the binary.
 struct Shipped {
+    name: &'static str,
+    problem: &'static str,
     config: &'static [u8],
     weights: &'static [u8],
     manifest: Option<&'static [u8]>,
 }
 
-/// The model built into the binary, if the source tree had one.
-const BUILT_IN: Option<Shipped> = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
+/// The models built into the binary: those the source tree had.
+const BUILT_IN: &[Shipped] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
+
+fn built_in(problem: &str) -> Option<&'static Shipped> {
+    BUILT_IN.iter().find(|shipped| shipped.problem == problem)
+}
+
+/// The problems for which there is a model in the binary.
+pub(crate) fn built_in_problems() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|shipped| shipped.problem)
+}
 
 /// Where a model is found.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Place {
     /// A folder given by `--model`, an argument or the environment.
     Folder(PathBuf),
-    /// The binary itself.
-    BuiltIn,
+    /// The binary itself, the model for this problem.
+    BuiltIn(&'static str),
 }
 
 impl Place {
@@ -39,7 +52,7 @@ impl Place {
     pub(crate) fn describe(&self) -> String {
         match self {
             Place::Folder(path) => path.display().to_string(),
-            Place::BuiltIn => "built into the binary".to_owned(),
+            Place::BuiltIn(_) => "built into the binary".to_owned(),
         }
     }
 }
@@ -61,25 +74,31 @@ pub(crate) struct Model {
     pub(crate) weights: Weights,
 }
 
-/// Where the model is that `asked`, the environment or the binary provides.
+/// Where the model is that `asked`, the environment or the binary provides; of those in the binary
+/// the one for the TSP.
 pub(crate) fn locate(asked: Option<PathBuf>) -> anyhow::Result<Place> {
+    locate_for(asked, FIRST)?.ok_or_else(|| missing(FIRST))
+}
+
+/// Where the model for `problem` is; `None` when neither `asked` nor the environment names one and
+/// the binary has none.
+fn locate_for(asked: Option<PathBuf>, problem: &str) -> anyhow::Result<Option<Place>> {
     let named = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
-    match (asked, named) {
-        (Some(path), _) => Ok(Place::Folder(path)),
-        (None, Some(path)) => Ok(Place::Folder(path.into())),
-        (None, None) if BUILT_IN.is_some() => Ok(Place::BuiltIn),
-        (None, None) => Err(Failure::new("no model: none is built into this binary")
-            .hint(format!("name a model folder with --model DIR or {VARIABLE}"))
-            .into()),
-    }
+    let folder = asked.or(named.map(PathBuf::from)).map(Place::Folder);
+    Ok(folder.or_else(|| built_in(problem).map(|shipped| Place::BuiltIn(shipped.problem))))
+}
+
+fn missing(problem: &str) -> anyhow::Error {
+    Failure::new(format!("no model for `{problem}` is built into this binary"))
+        .hint(format!("name a model folder with --model DIR or {VARIABLE}"))
+        .into()
 }
 
 /// Reads the model of `place` with its weights.
 pub(crate) fn open(place: Place) -> anyhow::Result<Model> {
-    match (&place, BUILT_IN) {
-        (Place::BuiltIn, Some(shipped)) => open_shipped(&shipped),
-        (Place::BuiltIn, None) => locate(None).and_then(open),
-        (Place::Folder(path), _) => open_folder(path),
+    match &place {
+        Place::BuiltIn(problem) => open_shipped(built_in(problem).ok_or_else(|| missing(problem))?),
+        Place::Folder(path) => open_folder(path),
     }
 }
 
@@ -97,7 +116,8 @@ fn open_shipped(shipped: &Shipped) -> anyhow::Result<Model> {
     let weights = safetensors::parse(shipped.weights, Path::new("model.safetensors"))?;
     layout::check(&config, &weights)?;
     let manifest = shipped.manifest.map(serde_json::from_slice).transpose()?;
-    Ok(Model { info: info(SHIPPED.to_owned(), Place::BuiltIn, config, manifest), weights })
+    let place = Place::BuiltIn(shipped.problem);
+    Ok(Model { info: info(shipped.name.to_owned(), place, config, manifest), weights })
 }
 
 fn info(name: String, place: Place, config: AttentionModelConfig, manifest: Option<Manifest>) -> ModelInfo {
@@ -118,13 +138,49 @@ fn note(name: &str, config: &AttentionModelConfig, manifest: Option<&Manifest>) 
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
+/// The networks that a command needs, by problem.
+#[derive(Default)]
+pub(crate) struct Networks(BTreeMap<&'static str, (AttentionModel, ModelInfo)>);
+
+impl Networks {
+    /// Networks for the problems of `instances`: the model asked for, by name or environment, must
+    /// solve all of them; of those built in there may be none for a problem, which is then solved
+    /// without.
+    pub(crate) fn of(instances: &[Instance], asked: Option<PathBuf>, device: &Device) -> anyhow::Result<Self> {
+        let mut all = Self::default();
+        for problem in instances.iter().map(Instance::problem) {
+            if all.0.contains_key(problem) {
+                continue;
+            }
+            if let Some(place) = locate_for(asked.clone(), problem)? {
+                all.0.insert(problem, build(place, problem, device)?);
+            }
+        }
+        Ok(all)
+    }
+
+    /// The network for a problem.
+    pub(crate) fn get(&self, problem: &str) -> Option<&(AttentionModel, ModelInfo)> {
+        self.0.get(problem)
+    }
+
+    /// What is known of the models.
+    pub(crate) fn infos(&self) -> impl Iterator<Item = &ModelInfo> {
+        self.0.values().map(|(_, info)| info)
+    }
+}
+
 /// The network of a model that solves `problem`.
 pub(crate) fn load(
     asked: Option<PathBuf>,
     problem: &str,
     device: &Device,
 ) -> anyhow::Result<(AttentionModel, ModelInfo)> {
-    let Model { info, weights } = open(locate(asked)?)?;
+    build(locate_for(asked, problem)?.ok_or_else(|| missing(problem))?, problem, device)
+}
+
+fn build(place: Place, problem: &str, device: &Device) -> anyhow::Result<(AttentionModel, ModelInfo)> {
+    let Model { info, weights } = open(place)?;
     if info.config.problem != problem {
         return Err(Failure::new(format!(
             "{}: the model solves `{}`; needed is one for `{problem}`",

@@ -1,8 +1,11 @@
 //! `regard data`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
+use regard::data::routes::drawn::Prizes;
+use regard::data::routes::generate::Points;
+use regard::routes::problem::Drawing;
 
 use crate::failure::Failure;
 
@@ -14,8 +17,10 @@ const MOST_PLACES: usize = 50_000_000;
 pub(crate) enum DataCommand {
     /// Write random instances
     Generate(GenerateArgs),
-    /// Check instance files, and a tour if one is given
+    /// Check instance files, and a solution if one is given
     Check(CheckArgs),
+    /// Check a solution against its instance; exit code 1 names the constraint it violates
+    Verify(VerifyArgs),
     /// Describe an instance file
     Show(ShowArgs),
 }
@@ -27,10 +32,16 @@ pub(crate) struct GenerateArgs {
     /// Problem the instances are for
     #[arg(long, value_enum, default_value = "tsp", value_name = "PROBLEM")]
     problem: ProblemName,
-    /// Places of each instance, uniform in the unit square, drawn with --seed
+    /// How places lie in the unit square: uniform, cluster or gaussian-mixture (tsp, cvrp, sdvrp)
+    #[arg(long, default_value = "uniform", value_name = "NAME", value_parser = Points::parse)]
+    distribution: Points,
+    /// Prizes of orienteering: const, unif or dist
+    #[arg(long, default_value = "dist", value_name = "NAME", value_parser = Prizes::parse)]
+    prizes: Prizes,
+    /// Places of each instance, a depot not counted, drawn with --seed
     #[arg(long, value_name = "N", group = "what", value_parser = super::at_least_one)]
     n: Option<usize>,
-    /// Test set of Kool et al. 2019 instead: tsp20, tsp50, tsp100, or tspN for any N
+    /// Test set of Kool et al. 2019 instead: tsp20, cvrp50, sdvrp20, op_dist50, pctsp_det20, …
     #[arg(long, value_name = "NAME", group = "what")]
     paper_set: Option<String>,
     /// Number of instances [default: 1, or the whole paper set]
@@ -39,16 +50,35 @@ pub(crate) struct GenerateArgs {
     /// Folder to write to, or the file when there is one instance
     #[arg(long, value_name = "DIR|FILE")]
     out: PathBuf,
-    /// Format of the files; TSPLIB knows whole distances only, so tsp has coordinates times
-    /// 1,000,000 [default: by the name of FILE, else csv]
+    /// Format of the files; TSPLIB, CVRPLIB and OPLib know whole distances only, so tsp, vrp and
+    /// oplib have coordinates times 1,000,000 [default: by the name of FILE, else csv]
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<InstanceFormat>,
 }
 
 /// Problems that instances can be generated for.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum ProblemName {
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum ProblemName {
     Tsp,
+    Cvrp,
+    Sdvrp,
+    Op,
+    Pctsp,
+    Spctsp,
+}
+
+impl ProblemName {
+    /// The name of the problem.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            ProblemName::Tsp => "tsp",
+            ProblemName::Cvrp => "cvrp",
+            ProblemName::Sdvrp => "sdvrp",
+            ProblemName::Op => "op",
+            ProblemName::Pctsp => "pctsp",
+            ProblemName::Spctsp => "spctsp",
+        }
+    }
 }
 
 /// File formats of instances.
@@ -56,6 +86,8 @@ enum ProblemName {
 pub(crate) enum InstanceFormat {
     Csv,
     Tsp,
+    Vrp,
+    Oplib,
 }
 
 impl InstanceFormat {
@@ -64,7 +96,15 @@ impl InstanceFormat {
         match self {
             InstanceFormat::Csv => "csv",
             InstanceFormat::Tsp => "tsp",
+            InstanceFormat::Vrp => "vrp",
+            InstanceFormat::Oplib => "oplib",
         }
+    }
+
+    /// The format of a file of this name.
+    fn of(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?;
+        [Self::Csv, Self::Tsp, Self::Vrp, Self::Oplib].into_iter().find(|format| format.extension() == extension)
     }
 }
 
@@ -83,18 +123,13 @@ pub(crate) struct GenerateJob {
 #[derive(Debug)]
 pub(crate) enum Generate {
     PaperSet { name: String, limit: Option<usize> },
-    Uniform { seed: u64, instances: usize, n: usize },
+    Random { problem: ProblemName, seed: u64, instances: usize, n: usize, drawing: Drawing },
 }
 
 impl GenerateArgs {
     /// Checks sizes and names.
     pub(crate) fn check(self, seed: u64) -> anyhow::Result<GenerateJob> {
-        let ProblemName::Tsp = self.problem;
-        let by_name = match self.out.extension().and_then(|text| text.to_str()) {
-            Some("csv") => Some(InstanceFormat::Csv),
-            Some("tsp") => Some(InstanceFormat::Tsp),
-            _ => None,
-        };
+        let by_name = InstanceFormat::of(&self.out);
         let instances = match (&self.paper_set, self.instances) {
             (None, instances) => Some(instances.unwrap_or(1)),
             (Some(_), limit) => limit,
@@ -123,7 +158,8 @@ impl GenerateArgs {
             (None, n) => {
                 let (n, instances) = (n.unwrap_or(1), instances.unwrap_or(1));
                 bounded(n, instances)?;
-                Generate::Uniform { seed, instances, n }
+                let drawing = Drawing { points: self.distribution, prizes: self.prizes };
+                Generate::Random { problem: self.problem, seed, instances, n, drawing }
             }
         };
         Ok(GenerateJob { what, format: self.format.or(by_name).unwrap_or(InstanceFormat::Csv), out: self.out, single })
@@ -145,9 +181,20 @@ pub(crate) struct CheckArgs {
     /// Instance files
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Tour to check against the instance (TSPLIB .tour)
-    #[arg(long, value_name = "F.tour")]
-    pub(crate) tour: Option<PathBuf>,
+    /// Solution to check against the instance: .tour, or .sol for routes of vehicles
+    #[arg(long, alias = "tour", value_name = "FILE")]
+    pub(crate) solution: Option<PathBuf>,
+}
+
+/// Arguments of `regard data verify`.
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// Instance file
+    #[arg(value_name = "INSTANCE")]
+    pub(crate) instance: PathBuf,
+    /// Its solution: .tour, or .sol for routes of vehicles
+    #[arg(value_name = "SOLUTION")]
+    pub(crate) solution: PathBuf,
 }
 
 /// Arguments of `regard data show`.

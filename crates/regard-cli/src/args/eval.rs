@@ -18,12 +18,14 @@ unit square. Instance files are scaled into it; costs are in each file's own met
 
 Examples:
   regard eval --model models/kool-tsp-100 --paper-set tsp100 --limit 500 --json
+  regard eval --model models/kool-op-dist-20 --paper-set op_dist20
   regard eval --data instances/*.tsp --decode multistart --augment 8"
 )]
 pub(crate) struct EvalArgs {
     #[command(flatten)]
     network: NetworkArgs,
-    /// Test set of Kool et al. 2019: tsp20, tsp50, tsp100, or tspN for any N
+    /// Test set of Kool et al. 2019: tsp20, cvrp50, sdvrp20, op_dist50 (op_const, op_unif),
+    /// pctsp_det20, pctsp_stoch100, or any other size
     #[arg(long, value_name = "NAME", group = "source")]
     paper_set: Option<String>,
     /// Instance files

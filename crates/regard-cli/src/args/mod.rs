@@ -3,6 +3,7 @@
 //! Each command has two types: the arguments as clap reads them, and a job in which everything that
 //! can be checked without opening a file has been checked. `commands` sees jobs only.
 
+mod bench;
 mod data;
 mod eval;
 mod explain;
@@ -12,7 +13,10 @@ mod plot;
 mod solve;
 mod train;
 
-pub(crate) use data::{CheckArgs, DataCommand, Generate, GenerateJob, InstanceFormat, ShowArgs};
+pub(crate) use bench::{BenchCommand, BenchLibJob, BenchPaperArgs};
+pub(crate) use data::{
+    CheckArgs, DataCommand, Generate, GenerateJob, InstanceFormat, ProblemName, ShowArgs, VerifyArgs,
+};
 pub(crate) use eval::{EvalArgs, EvalJob, Source};
 pub(crate) use explain::{AttentionArgs, ExplainCommand};
 pub(crate) use model::{ImportCommand, KoolArgs, ModelCommand, ModelShowArgs};
@@ -74,12 +78,15 @@ pub(crate) struct GlobalArgs {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Find a short tour through the places of a file
+    /// Solve the instances of files: a tour, routes of vehicles, a selection of places
     Solve(SolveArgs),
     /// Train a model
     Train(TrainArgs),
     /// Measure a model on many instances
     Eval(EvalArgs),
+    /// Measure on known instances: a folder of files, or the table of the paper
+    #[command(subcommand)]
+    Bench(BenchCommand),
     /// Draw the learning curves of a training run
     Plot(PlotArgs),
     /// Show how attention computes, number by number

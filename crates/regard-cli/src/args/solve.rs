@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use regard::data::routes::formats::csv;
 use regard::routes::solve::{Finish, SolveOptions};
 
 use super::NetworkArgs;
@@ -13,35 +14,48 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without --decode the network is asked greedily, then from 16 starting places in 8 views each;
-large instances get fewer starts and views, so that time and memory stay bounded. Then 2-opt and
-Or-opt moves shorten the tour.
+large instances get fewer starts and views, so that time and memory stay bounded. A heuristic
+that knows no network gives a second start where there is one, and local search goes on from the
+better of them.
 
 Examples:
   regard solve examples/capitals.csv --plot capitals.svg
   regard solve berlin52.tsp --decode sample:1280 --no-improve --json
+  regard solve X-n303-k21.vrp --time 5s --out X-n303-k21.sol
   regard solve *.tsp --out tours/")]
 pub(crate) struct SolveArgs {
-    /// Instances: TSPLIB (.tsp) or CSV (id,x,y or id,latitude,longitude)
+    /// Instances: TSPLIB (.tsp), CVRPLIB (.vrp), OPLib (.oplib) or CSV (id,x,y or
+    /// id,latitude,longitude; with demand, prize and penalty the depot comes first)
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
     network: NetworkArgs,
-    /// Shorten the network's tour by local search [default]
+    /// Better the network's solution by local search [default]
     #[arg(long, overrides_with = "no_improve")]
     improve: bool,
-    /// Leave the network's tour as it is
+    /// Leave the network's solution as it is
     #[arg(long)]
     no_improve: bool,
-    /// Let the local search go on for this long, for example 2s, 500ms or 1m
+    /// Time for network and local search together, for example 2s, 500ms or 1m
     #[arg(long, value_name = "TIME", value_parser = super::duration, conflicts_with = "no_improve")]
     time: Option<Duration>,
     /// Best-known cost, for the gap
     #[arg(long, value_name = "VALUE", value_parser = super::amount, allow_negative_numbers = true)]
     best: Option<f64>,
-    /// Write the tour (TSPLIB .tour); a folder when there are several files
-    #[arg(long, value_name = "F.tour")]
+    /// What a vehicle holds, for a CSV file with demands that does not say
+    #[arg(long, value_name = "VALUE", value_parser = super::amount)]
+    capacity: Option<f64>,
+    /// The longest a route or a tour may be, for a CSV file that does not say
+    #[arg(long, value_name = "VALUE", value_parser = super::amount)]
+    max_length: Option<f64>,
+    /// The prize that must be collected, for a CSV file with penalties that does not say
+    #[arg(long, value_name = "VALUE", value_parser = super::amount)]
+    required_prize: Option<f64>,
+    /// Write the solution: .tour, .sol for routes of vehicles, or .json; a folder when there are
+    /// several files
+    #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Draw the tour; a folder when there are several files
+    /// Draw the solution; a folder when there are several files
     #[arg(long, value_name = "F.svg|F.png")]
     plot: Option<PathBuf>,
 }
@@ -63,7 +77,11 @@ pub(crate) struct SolveJob {
 #[derive(Debug, PartialEq)]
 pub(crate) struct SolveTask {
     pub(crate) file: PathBuf,
+    /// What the columns of a CSV file cannot say.
+    pub(crate) options: csv::Options,
+    /// Where the solution goes; `ending_open` when its ending follows from the problem.
     pub(crate) out: Option<PathBuf>,
+    pub(crate) ending_open: bool,
     pub(crate) plot: Option<PathBuf>,
 }
 
@@ -75,10 +93,17 @@ impl SolveArgs {
                 .hint("solve one file at a time, or put a best_known.csv beside the files")
                 .into());
         }
-        let out = targets("--out", self.out.as_deref(), &self.files, &["tour"])?;
+        let out = targets("--out", self.out.as_deref(), &self.files, &["tour", "sol", "json"])?;
+        let ending_open = self.out.as_deref().is_some_and(|out| self.files.len() > 1 || is_folder(out));
         let plot = targets("--plot", self.plot.as_deref(), &self.files, &["svg", "png"])?;
         let tasks = self.files.into_iter().zip(out).zip(plot);
-        let tasks = tasks.map(|((file, out), plot)| SolveTask { file, out, plot });
+        let options = csv::Options {
+            capacity: self.capacity,
+            max_length: self.max_length,
+            required_prize: self.required_prize,
+            ..csv::Options::default()
+        };
+        let tasks = tasks.map(|((file, out), plot)| SolveTask { file, options, out, ending_open, plot });
         let finish = match (self.no_improve && !self.improve, self.time) {
             (true, _) => Finish::Off,
             (false, None) => Finish::Bounded,
@@ -106,7 +131,7 @@ fn targets(
     let Some(target) = target else {
         return Ok(vec![None; files.len()]);
     };
-    let folder = target.is_dir() || target.to_string_lossy().ends_with(std::path::is_separator);
+    let folder = is_folder(target);
     if files.len() == 1 && !folder {
         check_extension(flag, target, extensions)?;
         return Ok(vec![Some(target.to_owned())]);
@@ -122,8 +147,11 @@ fn targets(
     let mut paths: Vec<PathBuf> = Vec::with_capacity(files.len());
     for file in files {
         let mut name = file.file_stem().unwrap_or(file.as_os_str()).to_owned();
-        name.push(".");
-        name.push(extensions[0]);
+        // The problem decides between endings, and is not known yet.
+        if flag != "--out" {
+            name.push(".");
+            name.push(extensions[0]);
+        }
         let path = target.join(name);
         if paths.contains(&path) {
             let what = format!("{flag}: two files would both be written to {}", path.display());
@@ -132,6 +160,10 @@ fn targets(
         paths.push(path);
     }
     Ok(paths.into_iter().map(Some).collect())
+}
+
+fn is_folder(path: &Path) -> bool {
+    path.is_dir() || path.to_string_lossy().ends_with(std::path::is_separator)
 }
 
 fn check_extension(flag: &str, path: &Path, extensions: &[&str]) -> anyhow::Result<()> {
@@ -164,10 +196,10 @@ mod tests {
     fn several_files_go_to_a_folder() {
         let files = paths(&["in/a.tsp", "b.csv"]);
         let several = targets("--out", Some(Path::new("tours")), &files, &["tour"]).unwrap();
-        let expected = paths(&["tours/a.tour", "tours/b.tour"]);
+        let expected = paths(&["tours/a", "tours/b"]);
         assert_eq!(several, expected.into_iter().map(Some).collect::<Vec<_>>());
         let one = targets("--out", Some(Path::new("new.folder/")), &files[..1], &["tour"]).unwrap();
-        assert_eq!(one, [Some(PathBuf::from("new.folder/a.tour"))]);
+        assert_eq!(one, [Some(PathBuf::from("new.folder/a"))]);
         let file = targets("--out", Some(Path::new("x.tour")), &files, &["tour"]);
         assert!(file.unwrap_err().to_string().contains("folder"));
         let twice = targets("--out", Some(Path::new("t")), &paths(&["a/x.tsp", "b/x.tsp"]), &["tour"]);

@@ -1,41 +1,41 @@
 //! `regard data`.
 
+mod drawn;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use regard::data::routes::metric::Metric;
-use regard::data::routes::tsp::Tsp;
-use regard::data::routes::{formats, generate as generator, paper};
+use regard::data::routes::formats::{self, Instance};
 
+use self::drawn::Drawn;
 use super::Outcome;
-use crate::args::{CheckArgs, Generate, GenerateJob, InstanceFormat, ShowArgs};
+use crate::args::{CheckArgs, Generate, GenerateJob, InstanceFormat, ProblemName, ShowArgs, VerifyArgs};
 use crate::failure::Failure;
-use crate::report::data::{Checked, Generated, Shown};
+use crate::report::data::{Checked, CheckedSolution, Generated, Shown, Verified};
 use crate::report::progress::Progress;
 use crate::report::{Printer, data};
 
-/// Factor of the coordinates in TSPLIB files.
-const ENLARGED: f64 = 1_000_000.0;
-
 /// Writes random instances, one a file.
 pub(super) fn generate(job: GenerateJob, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    let (stem, seed, points) = match &job.what {
-        Generate::PaperSet { name, limit } => (name.clone(), None, paper::test_set(name, *limit)?),
-        Generate::Uniform { seed, instances, n } => {
-            (format!("uniform{n}"), Some(*seed), generator::uniform(*seed, *instances, *n))
+    let (stem, seed, instances) = match &job.what {
+        Generate::PaperSet { name, limit } => (name.clone(), None, drawn::paper_set(name, *limit)?),
+        Generate::Random { problem, seed, instances, n, drawing } => {
+            let all = drawn::random(*problem, drawing, *seed, *instances, *n);
+            let stem = if *problem == ProblemName::Tsp { "uniform" } else { problem.name() };
+            (format!("{stem}{n}"), Some(*seed), all)
         }
     };
-    let digits = points.len().to_string().len().max(4);
-    let progress = Progress::new(printer, points.len(), "files");
-    for (i, points) in points.iter().enumerate() {
+    let digits = instances.len().to_string().len().max(4);
+    let progress = Progress::new(printer, instances.len(), "files");
+    for (i, instance) in instances.iter().enumerate() {
         let name = if job.single { own_name(&job.out) } else { format!("{stem}-{:0digits$}", i + 1) };
         let path =
             if job.single { job.out.clone() } else { job.out.join(format!("{name}.{}", job.format.extension())) };
-        write(&path, &name, points, job.format)?;
+        write(&path, &name, instance, job.format)?;
         progress.set(i + 1);
     }
     drop(progress);
-    let result = Generated::new(&job.out, points.len(), points.first().map_or(0, Vec::len), seed);
+    let result = Generated::new(&job.out, instances.len(), instances.first().map_or(0, Drawn::nodes), seed);
     if printer.json() {
         printer.object(&result)?;
     } else {
@@ -48,47 +48,37 @@ fn own_name(path: &Path) -> String {
     path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn write(path: &PathBuf, name: &str, points: &[[f32; 2]], format: InstanceFormat) -> anyhow::Result<()> {
+fn write(path: &PathBuf, name: &str, drawn: &Drawn, format: InstanceFormat) -> anyhow::Result<()> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     }
-    match format {
-        InstanceFormat::Csv => {
-            let points = points.iter().map(|point| point.map(shortest)).collect();
-            formats::csv::write(path, &Tsp::euclidean(name, points)?)?;
+    match (format, drawn.instance(name, format != InstanceFormat::Csv)?) {
+        (InstanceFormat::Csv, Instance::Tsp(tsp)) => formats::csv::write(path, &tsp)?,
+        (InstanceFormat::Csv, other) => formats::csv::write_instance(path, &other)?,
+        (InstanceFormat::Tsp, Instance::Tsp(tsp)) => formats::tsplib::write(path, &tsp)?,
+        (InstanceFormat::Vrp, Instance::Cvrp(cvrp)) => formats::vrplib::write(path, &cvrp)?,
+        (InstanceFormat::Oplib, Instance::Orienteering(op)) => formats::oplib::write(path, &op)?,
+        (format, other) => {
+            let what = format!("a .{} file cannot hold an instance of `{}`", format.extension(), other.problem());
+            return Err(Failure::new(what).hint("csv holds every problem").into());
         }
-        InstanceFormat::Tsp => formats::tsplib::write(path, &enlarged(name, points)?)?,
     }
     Ok(())
 }
 
-/// The number with the fewest digits that is this `f32` when read as one: 0.1, not 0.10000000149.
-fn shortest(value: f32) -> f64 {
-    value.to_string().parse().unwrap_or(f64::from(value))
-}
-
-/// The instance with its coordinates times [`ENLARGED`]: TSPLIB knows whole distances only, which
-/// in the unit square would all be 0 or 1.
-fn enlarged(name: &str, points: &[[f32; 2]]) -> anyhow::Result<Tsp> {
-    let whole = |value: f32| (f64::from(value) * ENLARGED).round();
-    let points = points.iter().map(|&[x, y]| [whole(x), whole(y), 0.0]).collect();
-    let instance = Tsp::new(name, Metric::Euc2d, points)?;
-    Ok(instance.with_comment(format!("uniform in the unit square, coordinates times {ENLARGED}")))
-}
-
-/// Reads every file, and checks the tour if one is given. A malformed file is an error; a tour that
-/// breaks a constraint is the answer "no".
+/// Reads every file, and checks the solution if one is given. A malformed file is an error; a
+/// solution that breaks a constraint is the answer "no".
 pub(super) fn check(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    if args.tour.is_some() && args.files.len() > 1 {
-        return Err(Failure::new("--tour is one tour, but there are several instances")
+    if args.solution.is_some() && args.files.len() > 1 {
+        return Err(Failure::new("--solution is one solution, but there are several instances")
             .hint("check one instance at a time")
             .into());
     }
     let mut outcome = Outcome::Done;
     for file in &args.files {
-        let instance = formats::read(file)?;
-        let tour = args.tour.as_deref().map(|path| check_tour(path, &instance)).transpose()?;
-        let checked = Checked::new(file, &instance, tour);
+        let instance = formats::read_instance(file)?;
+        let found = args.solution.as_deref().map(|path| check_solution(path, &instance)).transpose()?;
+        let checked = Checked::new(file, &instance, found);
         if !checked.ok() {
             outcome = Outcome::No;
         }
@@ -101,22 +91,36 @@ pub(super) fn check(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<O
     Ok(outcome)
 }
 
-/// The cost of the tour, or the constraint it violates.
-fn check_tour(path: &Path, instance: &Tsp) -> anyhow::Result<Result<f64, String>> {
-    let checked = formats::tour::read(path, instance).and_then(|tour| {
-        instance.check(&tour)?;
-        Ok(instance.cost(&tour))
+/// Checks a solution against its instance, by rules that know nothing of how it was made.
+pub(super) fn verify(args: &VerifyArgs, printer: &mut Printer) -> anyhow::Result<Outcome> {
+    let instance = formats::read_instance(&args.instance)?;
+    let found = check_solution(&args.solution, &instance)?;
+    let verified = Verified::new(&args.instance, &args.solution, &instance, found);
+    if printer.json() {
+        printer.object(&verified)?;
+    } else {
+        printer.result(&verified.plain())?;
+    }
+    Ok(if verified.ok() { Outcome::Done } else { Outcome::No })
+}
+
+/// What a solution file is worth, or the constraint it violates.
+fn check_solution(path: &Path, instance: &Instance) -> anyhow::Result<CheckedSolution> {
+    let checked = formats::solution::read(path, instance).and_then(|found| {
+        instance.check(&found.solution)?;
+        let routes = instance.routes(&found.solution).len();
+        Ok(CheckedSolution::Kept { value: instance.value(&found.solution), stated: found.stated_cost, routes })
     });
     match checked {
-        Ok(cost) => Ok(Ok(cost)),
-        Err(regard::data::Error::Infeasible { reason, .. }) => Ok(Err(reason)),
+        Ok(kept) => Ok(kept),
+        Err(regard::data::Error::Infeasible { reason, .. }) => Ok(CheckedSolution::Violates(reason)),
         Err(error) => Err(error.into()),
     }
 }
 
 /// Describes an instance.
 pub(super) fn show(args: &ShowArgs, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    let instance = formats::read(&args.file)?;
+    let instance = formats::read_instance(&args.file)?;
     let shown = Shown::new(&args.file, &instance);
     if printer.json() {
         printer.object(&shown)?;

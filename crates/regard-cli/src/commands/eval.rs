@@ -1,38 +1,37 @@
 //! `regard eval`.
 
 use regard::Device;
-use regard::data::routes::tsp::Tsp;
-use regard::data::routes::{formats, paper};
-use regard::routes::evaluate::{Evaluation, evaluate_instances, evaluate_points};
+use regard::data::routes::formats::{self, Instance};
+use regard::data::routes::paper::{INSTANCES, PaperSet};
+use regard::routes::evaluate::{EvaluateOptions, Evaluation, evaluate_files, evaluate_problems};
 use regard::routes::model::AttentionModel;
+use regard::routes::problem::Problem;
+use regard::routes::registry::{ForProblem, with_problem};
 
 use super::Outcome;
 use crate::args::{EvalJob, Source};
-use crate::models;
+use crate::failure::Failure;
+use crate::models::{self, Model, ModelInfo};
 use crate::report::json::EvalResult;
 use crate::report::progress::Progress;
 use crate::report::{Printer, plain};
 
-/// Instances in memory.
-enum Instances {
-    UnitSquare(Vec<Vec<[f32; 2]>>),
-    Files(Vec<Tsp>),
-}
-
-impl Instances {
-    fn len(&self) -> usize {
-        match self {
-            Instances::UnitSquare(points) => points.len(),
-            Instances::Files(instances) => instances.len(),
-        }
-    }
-}
-
 /// Evaluates a model and prints what was found.
 pub(super) fn run(job: EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    let (data, instances) = read(&job)?;
-    let (network, info) = models::load(job.model.clone(), "tsp", device)?;
-    let found = evaluate(&network, &instances, &job, printer)?;
+    let (data, found, info) = match &job.source {
+        Source::PaperSet(name) => paper_set(name, &job, device, printer)?,
+        Source::Files(files) => {
+            let limit = job.limit.unwrap_or(usize::MAX);
+            let instances = files.iter().take(limit).map(formats::read_instance);
+            let instances = instances.collect::<Result<Vec<Instance>, _>>()?;
+            let (found, info) = on_files(&instances, &job, device, printer)?;
+            let name = match &files[..] {
+                [file] => file.display().to_string(),
+                _ => "files".to_owned(),
+            };
+            (name, found, info)
+        }
+    };
     if printer.json() {
         printer.object(&EvalResult::new(&job, &found, &data, &info.name))?;
     } else {
@@ -41,32 +40,81 @@ pub(super) fn run(job: EvalJob, device: &Device, printer: &mut Printer) -> anyho
     Ok(Outcome::Done)
 }
 
-/// The instances and a name for them.
-fn read(job: &EvalJob) -> anyhow::Result<(String, Instances)> {
-    match &job.source {
-        Source::PaperSet(name) => Ok((name.clone(), Instances::UnitSquare(paper::test_set(name, job.limit)?))),
-        Source::Files(files) => {
-            let limit = job.limit.unwrap_or(usize::MAX);
-            let instances = files.iter().take(limit).map(formats::read).collect::<Result<Vec<Tsp>, _>>()?;
-            let name = match &files[..] {
-                [file] => file.display().to_string(),
-                _ => "files".to_owned(),
-            };
-            Ok((name, Instances::Files(instances)))
-        }
+/// Instances of one problem.
+fn on_files(
+    instances: &[Instance],
+    job: &EvalJob,
+    device: &Device,
+    printer: &Printer,
+) -> anyhow::Result<(Evaluation, ModelInfo)> {
+    let problem = instances.first().map_or("tsp", Instance::problem);
+    if let Some(other) = instances.iter().find(|instance| instance.problem() != problem) {
+        let what = format!("the files are of different problems: `{problem}` and `{}`", other.problem());
+        return Err(Failure::new(what).hint("evaluate one problem at a time").into());
     }
+    let (network, info) = models::load(job.model.clone(), problem, device)?;
+    let progress = Progress::new(printer, instances.len(), "instances");
+    let found = evaluate_files(&network, instances, &job.options, &mut |done| progress.set(done))?;
+    Ok((found, info))
 }
 
-fn evaluate(
-    network: &AttentionModel,
-    instances: &Instances,
+/// A test set of the paper, by a model of its problem.
+fn paper_set(
+    name: &str,
     job: &EvalJob,
+    device: &Device,
     printer: &Printer,
+) -> anyhow::Result<(String, Evaluation, ModelInfo)> {
+    let set = PaperSet::parse(name)?;
+    let (network, info) = models::load(job.model.clone(), set.problem(), device)?;
+    // The set is drawn when it is evaluated; its size is told by the limit or is that of the paper.
+    let count = job.limit.unwrap_or(INSTANCES).min(INSTANCES);
+    let progress = Progress::new(printer, count, "instances");
+    let task = OnPaperSet {
+        set,
+        limit: job.limit,
+        single: info.config.in_single_precision(),
+        network: &network,
+        options: &job.options,
+        seen: &mut |done| progress.set(done),
+    };
+    let unknown = || Failure::new(format!("{name}: no problem `{}`", set.problem())).into();
+    let found = with_problem(set.problem(), task).unwrap_or_else(|| Err(unknown()))?;
+    Ok((set.to_string(), found, info))
+}
+
+/// A model on a test set of its problem.
+pub(super) fn on_set(
+    model: &Model,
+    set: &PaperSet,
+    limit: Option<usize>,
+    options: &EvaluateOptions,
+    device: &Device,
 ) -> anyhow::Result<Evaluation> {
-    let progress = Progress::new(printer, instances.len(), "instances");
-    let mut seen = |done: usize| progress.set(done);
-    Ok(match instances {
-        Instances::UnitSquare(points) => evaluate_points(network, points, &job.options, &mut seen)?,
-        Instances::Files(instances) => evaluate_instances(network, instances, &job.options, &mut seen)?,
-    })
+    let network = AttentionModel::from_weights(&model.info.config, &model.weights, device)?;
+    let single = model.info.config.in_single_precision();
+    let task = OnPaperSet { set: *set, limit, single, network: &network, options, seen: &mut |_| {} };
+    let unknown = || Failure::new(format!("{set}: no problem `{}`", set.problem())).into();
+    with_problem(set.problem(), task).unwrap_or_else(|| Err(unknown()))
+}
+
+struct OnPaperSet<'a> {
+    set: PaperSet,
+    limit: Option<usize>,
+    single: bool,
+    network: &'a AttentionModel,
+    options: &'a EvaluateOptions,
+    seen: &'a mut dyn FnMut(usize),
+}
+
+impl ForProblem for OnPaperSet<'_> {
+    type Output = anyhow::Result<Evaluation>;
+
+    fn run<P: Problem>(self) -> anyhow::Result<Evaluation> {
+        let mut problems = P::paper_set(&self.set, self.limit)?;
+        if self.single {
+            problems = problems.into_iter().map(P::in_single_precision).collect();
+        }
+        Ok(evaluate_problems(self.network, &problems, self.options, self.seen)?)
+    }
 }

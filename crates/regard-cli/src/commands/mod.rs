@@ -1,5 +1,6 @@
 //! One file for each command.
 
+mod bench;
 mod completions;
 mod data;
 mod doctor;
@@ -10,7 +11,7 @@ mod plot;
 mod solve;
 mod train;
 
-use crate::args::{Cli, Command, DataCommand, ExplainCommand, ImportCommand, ModelCommand};
+use crate::args::{BenchCommand, Cli, Command, DataCommand, ExplainCommand, ImportCommand, ModelCommand};
 use crate::device;
 use crate::report::Printer;
 
@@ -38,12 +39,15 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Train(args) if args.list => train::list(printer),
         Command::Train(args) => train::run(args.check(cli.global.seed)?, &device, printer),
         Command::Eval(args) => eval::run(args.check(seed), &device, printer),
+        Command::Bench(BenchCommand::Lib(args)) => bench::library(args.check(seed)?, &device, printer),
+        Command::Bench(BenchCommand::Paper(args)) => bench::paper(&args, seed, &device, printer),
         Command::Plot(args) => plot::run(&args.check()?, printer),
         Command::Explain(ExplainCommand::Attention(args)) => explain::attention(&args, &device, printer),
         Command::Model(ModelCommand::Import(ImportCommand::Kool(args))) => model::import_kool(&args, printer),
         Command::Model(ModelCommand::Show(args)) => model::show(args, printer),
         Command::Data(DataCommand::Generate(args)) => data::generate(args.check(seed)?, printer),
         Command::Data(DataCommand::Check(args)) => data::check(&args, printer),
+        Command::Data(DataCommand::Verify(args)) => data::verify(&args, printer),
         Command::Data(DataCommand::Show(args)) => data::show(&args, printer),
         Command::Doctor => doctor::run(printer),
         Command::Completions { shell } => completions::run(shell, printer),

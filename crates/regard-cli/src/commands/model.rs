@@ -9,7 +9,7 @@ use crate::report::{Printer, model};
 
 /// Turns a checkpoint of Kool's code into a model folder.
 pub(super) fn import_kool(args: &KoolArgs, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    let (config, weights, provenance) = import::kool(&args.file)?;
+    let (config, weights, provenance) = import::kool(&args.file, args.problem.as_deref())?;
     let manifest = Manifest {
         licence: provenance.licence.clone(),
         provenance: Some(provenance),
@@ -21,7 +21,12 @@ pub(super) fn import_kool(args: &KoolArgs, printer: &mut Printer) -> anyhow::Res
         printer.object(&model::json(&read_back))?;
     } else {
         printer.result(&model::plain(&read_back, printer.verbose()))?;
-        printer.note(&format!("written {}; try: regard eval --model {0} --paper-set tsp20", folder.path().display()));
+        let set = match config.problem.as_str() {
+            "op" => "op_dist",
+            other => other,
+        };
+        let folder = folder.path().display();
+        printer.note(&format!("written {folder}; try: regard eval --model {folder} --paper-set {set}20"));
     }
     Ok(Outcome::Done)
 }

@@ -4,45 +4,48 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use regard::Device;
-use regard::data::routes::formats;
-use regard::data::routes::tsp::Tsp;
-use regard::routes::model::AttentionModel;
-use regard::routes::solve::{Solution, solve};
+use regard::data::routes::formats::{self, Instance};
+use regard::routes::solve::{Solution, solve_instance};
 
 use super::Outcome;
 use crate::args::{SolveJob, SolveTask};
 use crate::failure::Failure;
-use crate::models::{self, ModelInfo};
-use crate::report::json::SolveResult;
+use crate::models::Networks;
+use crate::report::json::{self, SolveResult};
 use crate::report::progress::Progress;
 use crate::report::{Printer, plain, plot};
 
 /// Solves every file, in the order given, and prints each result as soon as it is there.
 pub(super) fn run(job: &SolveJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     // All files are read before the first is solved: a typing error should not cost an hour.
-    let instances = job.tasks.iter().map(|task| read(task, job.best)).collect::<anyhow::Result<Vec<Tsp>>>()?;
-    let (network, info) = models::load(job.model.clone(), "tsp", device)?;
+    let instances = job.tasks.iter().map(|task| read(task, job.best)).collect::<anyhow::Result<Vec<Instance>>>()?;
+    let networks = Networks::of(&instances, job.model.clone(), device)?;
     let progress = Progress::new(printer, instances.len(), "files");
     for (i, (task, instance)) in job.tasks.iter().zip(&instances).enumerate() {
-        let solution = solve_one(&network, instance, job)?;
+        let network = networks.get(instance.problem());
+        let solution = solve_instance(network.map(|(network, _)| network), instance, &job.options)?;
         let written = write(task, instance, &solution)?;
-        progress.suspend(|| report(printer, task, instance, &solution, &info, &written))?;
+        let model = network.map(|(_, info)| info.name.as_str());
+        progress.suspend(|| report(printer, task, instance, &solution, model, &written))?;
         progress.set(i + 1);
     }
     drop(progress);
     if !printer.json() {
-        printer.result(&plain::model_line(&info))?;
+        printer.result(&plain::model_lines(&networks))?;
     }
     Ok(Outcome::Done)
 }
 
-fn read(task: &SolveTask, best: Option<f64>) -> anyhow::Result<Tsp> {
+fn read(task: &SolveTask, best: Option<f64>) -> anyhow::Result<Instance> {
     for target in [&task.out, &task.plot].into_iter().flatten() {
         if same_file(target, &task.file) {
             return Err(Failure::new(format!("{}: would overwrite the instance", target.display())).into());
         }
     }
-    let instance = formats::read(&task.file)?;
+    let instance = formats::read_instance_with(&task.file, &task.options)?;
+    for target in task.out.iter().filter(|_| !task.ending_open) {
+        expect_extension(target, formats::solution::extension(&instance))?;
+    }
     Ok(match best {
         Some(best) => instance.with_best_known(Some(best)),
         None => instance,
@@ -53,25 +56,43 @@ fn same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
-fn solve_one(network: &AttentionModel, instance: &Tsp, job: &SolveJob) -> anyhow::Result<Solution> {
-    Ok(solve(network, instance, &job.options)?)
+/// The endings of solutions are told by the problem, which is known when the instance is read.
+fn expect_extension(path: &Path, expected: &str) -> anyhow::Result<()> {
+    let found = path.extension().and_then(|text| text.to_str()).unwrap_or_default();
+    if found.eq_ignore_ascii_case(expected) || found.eq_ignore_ascii_case("json") {
+        return Ok(());
+    }
+    Err(Failure::new(format!("--out {}: expected a name that ends in .{expected} or .json", path.display())).into())
 }
 
 /// Writes what the task asks for and gives the names of the files.
-fn write(task: &SolveTask, instance: &Tsp, solution: &Solution) -> anyhow::Result<Vec<String>> {
+fn write(task: &SolveTask, instance: &Instance, solution: &Solution) -> anyhow::Result<Vec<String>> {
     let mut written = Vec::new();
     if let Some(path) = &task.out {
-        make_folder(path)?;
-        formats::tour::write(path, instance, &solution.tour)?;
-        read_back(path, instance, solution)?;
+        let path = if task.ending_open { with_ending(path, instance) } else { path.clone() };
+        make_folder(&path)?;
+        if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json")) {
+            json::write_solution(&path, instance, solution)?;
+        } else {
+            formats::solution::write(&path, instance, &solution.tour)?;
+            read_back(&path, instance, solution)?;
+        }
         written.push(path.display().to_string());
     }
     if let Some(path) = &task.plot {
         make_folder(path)?;
-        plot::tour(path, instance, &solution.tour)?;
+        plot::solution(path, instance, &solution.tour)?;
         written.push(path.display().to_string());
     }
     Ok(written)
+}
+
+/// The name with the ending of the problem's solutions.
+fn with_ending(path: &Path, instance: &Instance) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(formats::solution::extension(instance));
+    name.into()
 }
 
 /// Makes the folder of a file that is to be written.
@@ -85,13 +106,13 @@ fn make_folder(path: &Path) -> anyhow::Result<()> {
 }
 
 /// Reads the written tour again and checks that it is the one found.
-fn read_back(path: &PathBuf, instance: &Tsp, solution: &Solution) -> anyhow::Result<()> {
-    let tour = formats::tour::read(path, instance)?;
-    instance.check(&tour)?;
-    if tour == solution.tour {
+fn read_back(path: &Path, instance: &Instance, solution: &Solution) -> anyhow::Result<()> {
+    let found = formats::solution::read(path, instance)?.solution;
+    instance.check(&found)?;
+    if instance.routes(&found) == instance.routes(&solution.tour) {
         return Ok(());
     }
-    Err(Failure::new(format!("{}: the tour read back is not the tour written", path.display()))
+    Err(Failure::new(format!("{}: the solution read back is not the one written", path.display()))
         .hint("the disk may be failing; please report this if it happens again")
         .into())
 }
@@ -99,13 +120,13 @@ fn read_back(path: &PathBuf, instance: &Tsp, solution: &Solution) -> anyhow::Res
 fn report(
     printer: &mut Printer,
     task: &SolveTask,
-    instance: &Tsp,
+    instance: &Instance,
     solution: &Solution,
-    info: &ModelInfo,
+    model: Option<&str>,
     written: &[String],
 ) -> std::io::Result<()> {
     if printer.json() {
-        return printer.object(&SolveResult::new(&task.file, instance, solution, &info.name, written));
+        return printer.object(&SolveResult::new(&task.file, instance, solution, model, written));
     }
     let heading = plain::heading(&task.file, instance);
     let stages = plain::stages(instance, solution);

@@ -1,12 +1,15 @@
 //! Instances: what was generated, checked or asked about.
 
-use std::collections::HashSet;
+mod checked;
+
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
+use regard::data::routes::formats::Instance;
 use regard::data::routes::tsp::Tsp;
-use regard::data::stats;
 use serde::Serialize;
 
+pub(crate) use self::checked::{Checked, CheckedSolution, Verified};
 use super::{Align, Table, number};
 
 /// Largest instance of which every distance is looked at.
@@ -34,64 +37,6 @@ impl Generated {
     }
 }
 
-/// The result of `regard data check` for one file.
-#[derive(Debug, Serialize)]
-pub(crate) struct Checked {
-    file: String,
-    n: usize,
-    metric: &'static str,
-    unit: &'static str,
-    ok: bool,
-    /// Cost of the tour, when one was given and is right.
-    cost: Option<f64>,
-    best_known: Option<f64>,
-    gap: Option<f64>,
-    /// The constraint that the tour violates.
-    violated: Option<String>,
-    /// Places that lie where another one lies.
-    duplicates: usize,
-}
-
-impl Checked {
-    pub(crate) fn new(file: &Path, instance: &Tsp, tour: Option<Result<f64, String>>) -> Self {
-        let cost = tour.as_ref().and_then(|tour| tour.as_ref().ok()).copied();
-        let best_known = instance.best_known();
-        Self {
-            file: file.display().to_string(),
-            n: instance.len(),
-            metric: instance.metric_name(),
-            unit: instance.unit(),
-            ok: !matches!(tour, Some(Err(_))),
-            cost,
-            best_known,
-            gap: cost.zip(best_known).and_then(|(cost, best)| stats::gap(cost, best)),
-            violated: tour.and_then(Result::err),
-            duplicates: duplicates(instance),
-        }
-    }
-
-    /// Whether nothing is wrong.
-    pub(crate) fn ok(&self) -> bool {
-        self.ok
-    }
-
-    pub(crate) fn plain(&self) -> String {
-        let mut text = format!("{}   {} places   {}", self.file, number::count(self.n), self.metric);
-        if self.duplicates > 0 {
-            text += &format!("   {} in the place of another", number::count(self.duplicates));
-        }
-        match (&self.violated, self.cost) {
-            (Some(violated), _) => text += &format!("   not a tour: {violated}"),
-            (None, Some(cost)) => text += &format!("   tour {}, ok", number::quantity(cost, self.unit)),
-            (None, None) => text += "   ok",
-        }
-        if let Some(gap) = self.gap {
-            text += &format!(", gap {}", number::gap(gap));
-        }
-        text
-    }
-}
-
 /// Number of places that lie where an earlier one lies.
 fn duplicates(instance: &Tsp) -> usize {
     let mut seen = HashSet::with_capacity(instance.len());
@@ -107,6 +52,9 @@ pub(crate) struct Shown<'a> {
     file: String,
     comment: &'a str,
     n: usize,
+    problem: &'static str,
+    /// What the problem adds to the places, by name.
+    facts: BTreeMap<&'static str, f64>,
     metric: &'static str,
     unit: &'static str,
     best_known: Option<f64>,
@@ -128,9 +76,12 @@ struct Distances {
 }
 
 impl<'a> Shown<'a> {
-    pub(crate) fn new(file: &Path, instance: &'a Tsp) -> Self {
+    pub(crate) fn new(file: &Path, described: &'a Instance) -> Self {
+        let instance = described.sites();
         let order: Vec<usize> = (0..instance.len()).collect();
         Self {
+            problem: described.problem(),
+            facts: facts(described),
             name: instance.name(),
             file: file.display().to_string(),
             comment: instance.comment(),
@@ -143,6 +94,27 @@ impl<'a> Shown<'a> {
             distances: distances(instance),
             file_order_cost: instance.cost(&order),
         }
+    }
+}
+
+/// Numbers of an instance beside its places.
+fn facts(instance: &Instance) -> BTreeMap<&'static str, f64> {
+    let sum = |values: &[f64]| values.iter().sum::<f64>();
+    match instance {
+        Instance::Cvrp(cvrp) => {
+            let mut facts = BTreeMap::from([("capacity", cvrp.capacity()), ("demand in all", sum(cvrp.demands()))]);
+            facts.extend(cvrp.limit().map(|limit| ("longest route", limit)));
+            facts
+        }
+        Instance::Orienteering(op) => {
+            BTreeMap::from([("longest tour", op.max_length()), ("prize in all", sum(op.prizes()))])
+        }
+        Instance::PrizeCollecting(pctsp) => BTreeMap::from([
+            ("prize required", pctsp.required()),
+            ("prize in all", sum(pctsp.prizes())),
+            ("penalty in all", sum(pctsp.penalties())),
+        ]),
+        _ => BTreeMap::new(),
     }
 }
 
@@ -184,7 +156,13 @@ pub(crate) fn show(shown: &Shown<'_>) -> String {
     if !shown.comment.is_empty() {
         line("comment", shown.comment.to_owned());
     }
+    if shown.problem != "tsp" {
+        line("problem", shown.problem.to_owned());
+    }
     line("places", number::count(shown.n));
+    for (name, value) in &shown.facts {
+        line(name, number::quantity(*value, ""));
+    }
     line("metric", [shown.metric, shown.unit].join(" ").trim_end().to_owned());
     if let Some([[left, right], [low, high]]) = shown.extent {
         line("extent", format!("{left} to {right}, {low} to {high}"));

@@ -1,7 +1,6 @@
 //! Results as JSON: the names and units that programs rely on.
 
-use regard::data::routes::tsp::Tsp;
-use regard::data::stats;
+use regard::data::routes::formats::Instance;
 use regard::routes::evaluate::Evaluation;
 use regard::routes::solve::{Solution, Stage, describe};
 use serde::{Serialize, Serializer};
@@ -16,19 +15,25 @@ pub(crate) struct SolveResult<'a> {
     /// The file it was read from.
     file: String,
     n: usize,
-    /// Cost in the file's own metric.
+    /// Cost in the file's own metric; in orienteering the prize.
     cost: f64,
     /// Best-known cost, when there is one.
     best_known: Option<f64>,
-    /// `cost / best_known - 1`.
+    /// How much worse than the best known, as a fraction.
     gap: Option<f64>,
-    /// Node ids as in the file, in the order visited.
-    tour: Vec<NodeId<'a>>,
+    /// The problem: `tsp`, `cvrp`, …
+    problem: &'static str,
+    /// Node ids as in the file, in the order visited; of the problems with a depot without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tour: Option<Vec<NodeId<'a>>>,
+    /// The routes of vehicles, each with node ids in the order visited, the depot left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    routes: Option<Vec<Vec<NodeId<'a>>>>,
     metric: &'static str,
     unit: &'static str,
     stages: Vec<StageResult<'a>>,
-    /// Name of the model.
-    model: &'a str,
+    /// Name of the model; null where none was asked.
+    model: Option<&'a str>,
     seconds: f64,
     /// Whether the independent checker accepted the tour (and the written file, if there is one).
     checked: bool,
@@ -39,7 +44,7 @@ pub(crate) struct SolveResult<'a> {
 /// One stage of a solution.
 #[derive(Debug, Serialize)]
 struct StageResult<'a> {
-    /// `network` or `improve`.
+    /// `network`, `construct` or `improve`.
     by: &'static str,
     name: &'a str,
     cost: f64,
@@ -68,23 +73,28 @@ impl<'a> SolveResult<'a> {
     /// Collects the result; `written` names the files that were written.
     pub(crate) fn new(
         file: &std::path::Path,
-        instance: &'a Tsp,
+        instance: &'a Instance,
         solution: &'a Solution,
-        model: &'a str,
+        model: Option<&'a str>,
         written: &[String],
     ) -> Self {
-        let ids = node_ids(instance.ids());
+        let sites = instance.sites();
+        let value = instance.value(&solution.tour);
+        let (tour, routes) = named(instance, &solution.tour);
+        let sign = if instance.maximises() { -1.0 } else { 1.0 };
         Self {
-            instance: instance.name(),
+            instance: sites.name(),
             file: file.display().to_string(),
-            n: instance.len(),
-            cost: solution.cost,
+            n: sites.len(),
+            cost: value,
             best_known: instance.best_known(),
-            gap: instance.best_known().and_then(|best| stats::gap(solution.cost, best)),
-            tour: solution.tour.iter().map(|&i| ids[i]).collect(),
-            metric: instance.metric_name(),
-            unit: instance.unit(),
-            stages: solution.stages.iter().map(stage).collect(),
+            gap: instance.gap(value),
+            problem: instance.problem(),
+            tour,
+            routes,
+            metric: sites.metric_name(),
+            unit: sites.unit(),
+            stages: solution.stages.iter().map(|found| stage(found, sign)).collect(),
             model,
             seconds: solution.seconds,
             checked: true,
@@ -93,11 +103,47 @@ impl<'a> SolveResult<'a> {
     }
 }
 
-fn stage(stage: &Stage) -> StageResult<'_> {
+/// The tour, or the routes of vehicles, by node ids.
+type Named<'a> = (Option<Vec<NodeId<'a>>>, Option<Vec<Vec<NodeId<'a>>>>);
+
+fn named<'a>(instance: &'a Instance, solution: &[usize]) -> Named<'a> {
+    let ids = node_ids(instance.sites().ids());
+    let mut routes: Vec<Vec<NodeId<'a>>> =
+        instance.routes(solution).iter().map(|route| route.iter().map(|&node| ids[node]).collect()).collect();
+    match instance {
+        Instance::Cvrp(_) => (None, Some(routes)),
+        _ => (Some(routes.pop().unwrap_or_default()), None),
+    }
+}
+
+/// A solution in a file of its own.
+#[derive(Debug, Serialize)]
+struct SolutionFile<'a> {
+    instance: &'a str,
+    problem: &'static str,
+    cost: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tour: Option<Vec<NodeId<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    routes: Option<Vec<Vec<NodeId<'a>>>>,
+}
+
+/// Writes a solution as JSON: `instance`, `problem`, `cost`, and `tour` or `routes` by node ids.
+pub(crate) fn write_solution(path: &std::path::Path, instance: &Instance, found: &Solution) -> anyhow::Result<()> {
+    let (tour, routes) = named(instance, &found.tour);
+    let (name, cost) = (instance.sites().name(), instance.value(&found.tour));
+    let file = SolutionFile { instance: name, problem: instance.problem(), cost, tour, routes };
+    let mut text = serde_json::to_string(&file)?;
+    text.push('\n');
+    regard::data::file::write_atomic(path, |out| out.write_all(text.as_bytes()))?;
+    Ok(())
+}
+
+fn stage(stage: &Stage, sign: f64) -> StageResult<'_> {
     StageResult {
         by: stage.author.name(),
         name: &stage.name,
-        cost: stage.cost,
+        cost: sign * stage.cost,
         gain: stage.gain,
         seconds: stage.seconds,
     }

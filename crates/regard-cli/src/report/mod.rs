@@ -1,5 +1,6 @@
 //! Everything that is printed goes through here.
 
+pub(crate) mod bench;
 pub(crate) mod curves;
 pub(crate) mod data;
 pub(crate) mod explain;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use regard::data::routes::formats::Instance;
 use regard::data::routes::tsp::Tsp;
 use regard::data::stats;
 use regard::routes::evaluate::Evaluation;
@@ -9,13 +10,18 @@ use regard::routes::solve::{Author, Solution, describe};
 
 use super::{Align, Table, number};
 use crate::args::EvalJob;
-use crate::models::ModelInfo;
+use crate::models::{ModelInfo, Networks};
 
 /// `capitals.csv   47 places   great-circle km`.
-pub(crate) fn heading(file: &Path, instance: &Tsp) -> String {
+pub(crate) fn heading(file: &Path, instance: &Instance) -> String {
     let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
-    let places = if instance.len() == 1 { "place" } else { "places" };
-    format!("{name}   {} {places}   {}", number::count(instance.len()), measure(instance))
+    let sites = instance.sites();
+    let places = if sites.len() == 1 { "place" } else { "places" };
+    let problem = match instance {
+        Instance::Tsp(_) => String::new(),
+        other => format!("   {}", other.problem()),
+    };
+    format!("{name}   {} {places}   {}{problem}", number::count(sites.len()), measure(sites))
 }
 
 /// The metric and its unit, told once when the name ends in the unit.
@@ -25,29 +31,47 @@ fn measure(instance: &Tsp) -> String {
 }
 
 /// One line for each stage, its cost, its time and what it gained.
-pub(crate) fn stages(instance: &Tsp, solution: &Solution) -> String {
+pub(crate) fn stages(instance: &Instance, solution: &Solution) -> String {
     let mut table = Table::new(&[Align::Left, Align::Left, Align::Right, Align::Right, Align::Right]);
     let mut last: Option<Author> = None;
+    // Costs of a problem that seeks a prize are negative prizes.
+    let sign = if instance.maximises() { -1.0 } else { 1.0 };
     for stage in &solution.stages {
         let author = if last == Some(stage.author) { "" } else { stage.author.name() };
         last = Some(stage.author);
         table.row([
             author.to_owned(),
             stage.name.clone(),
-            number::quantity(stage.cost, instance.unit()),
+            number::quantity(sign * stage.cost, unit(instance)),
             number::seconds(stage.seconds),
-            stage.gain.map(number::change).unwrap_or_default(),
+            stage.gain.map(|gain| number::change(sign * gain)).unwrap_or_default(),
         ]);
     }
     table.render(2, 2)
 }
 
+/// The unit of values; prizes have none.
+fn unit(instance: &Instance) -> &'static str {
+    if instance.maximises() { "" } else { instance.sites().unit() }
+}
+
 /// `tour 24,871 km, checked; best known 24,871 km, gap 0.00 %; written capitals.tour`.
-pub(crate) fn verdict(instance: &Tsp, solution: &Solution, written: &[String]) -> String {
-    let mut text = format!("tour {}, checked", number::quantity(solution.cost, instance.unit()));
+pub(crate) fn verdict(instance: &Instance, solution: &Solution, written: &[String]) -> String {
+    let value = instance.value(&solution.tour);
+    let amount = number::quantity(value, unit(instance));
+    let routes = instance.routes(&solution.tour);
+    let mut text = match instance {
+        Instance::Tsp(_) => format!("tour {amount}, checked"),
+        Instance::Cvrp(_) => format!("{} routes {amount}, checked", number::count(routes.len())),
+        other => {
+            let what = if other.maximises() { "prize" } else { "cost" };
+            let visited = routes.iter().map(Vec::len).sum::<usize>();
+            format!("{what} {amount} with {} places, checked", number::count(visited))
+        }
+    };
     if let Some(best) = instance.best_known() {
-        text += &format!("; best known {}", number::quantity(best, instance.unit()));
-        if let Some(gap) = stats::gap(solution.cost, best) {
+        text += &format!("; best known {}", number::quantity(best, unit(instance)));
+        if let Some(gap) = instance.gap(value) {
             text += &format!(", gap {}", number::gap(gap));
         }
     }
@@ -55,6 +79,16 @@ pub(crate) fn verdict(instance: &Tsp, solution: &Solution, written: &[String]) -
         text += &format!("; written {}", written.join(", "));
     }
     text
+}
+
+/// One line for each model that was asked.
+pub(crate) fn model_lines(networks: &Networks) -> String {
+    let lines: Vec<String> = networks.infos().map(model_line).collect();
+    if lines.is_empty() {
+        "no model for this problem: construction and local search alone".to_owned()
+    } else {
+        lines.join("\n")
+    }
 }
 
 /// `model regard-tsp (tsp, trained …)`.
@@ -83,7 +117,7 @@ pub(crate) fn evaluation(job: &EvalJob, found: &Evaluation, data: &str, info: &M
     }
     let (time, rate) = (number::seconds(found.seconds), number::quantity(found.instances_per_second().round(), ""));
     table.row(["time".to_owned(), format!("{time}, {rate} instances/s")]);
-    let finish = if job.options.improve { ", then 2-opt + Or-opt" } else { "" };
+    let finish = if job.options.improve { ", then local search" } else { "" };
     let how = describe(job.options.decode, job.options.augment);
     format!(
         "{data}   {} instances   {how}{finish}\n{}{}\n",

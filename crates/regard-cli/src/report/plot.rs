@@ -1,4 +1,4 @@
-//! Pictures of tours, as SVG or PNG.
+//! Pictures of solutions, as SVG or PNG.
 //!
 //! kuva draws the shapes: it brings its own typeface and rasteriser, so that a picture is the same
 //! on a machine without fonts or graphics. Everything is placed here, in points of the picture
@@ -14,7 +14,7 @@ use kuva::render::{
     color::Color,
     render::{Primitive, Scene, TextAnchor},
 };
-use regard::data::{file::write_atomic, routes::tsp::Tsp};
+use regard::data::{file::write_atomic, routes::formats::Instance};
 
 use super::number;
 
@@ -32,18 +32,30 @@ pub(super) const INK: Color = Color::Rgb(0x22, 0x2b, 0x33);
 pub(super) const QUIET: Color = Color::Rgb(0x6b, 0x74, 0x7d);
 pub(super) const LINE: Color = Color::Rgb(0x2b, 0x6c, 0x8f);
 const NODE: Color = Color::Rgb(0x1d, 0x44, 0x5c);
+const LEFT_OUT: Color = Color::Rgb(0xb4, 0xba, 0xc0);
+/// Lines of routes, one after another; a single tour has the first.
+const ROUTES: [Color; 8] = [
+    LINE,
+    Color::Rgb(0xc9, 0x76, 0x2c),
+    Color::Rgb(0x4f, 0x8a, 0x4b),
+    Color::Rgb(0x8d, 0x5a, 0x97),
+    Color::Rgb(0xb0, 0x4a, 0x4a),
+    Color::Rgb(0x3f, 0x9a, 0x9a),
+    Color::Rgb(0x8a, 0x7a, 0x2f),
+    Color::Rgb(0x5a, 0x6a, 0xb5),
+];
 pub(super) const START: Color = Color::Rgb(0xd9, 0x58, 0x2b);
 pub(super) const WHITE: Color = Color::Rgb(0xff, 0xff, 0xff);
 
 /// A point of the picture.
 type Point = (f64, f64);
 
-/// Draws a tour; the ending of `path`, `.svg` or `.png`, says how.
+/// Draws a solution; the ending of `path`, `.svg` or `.png`, says how.
 ///
-/// The start is the orange node. Nodes get their ids as labels where there are few of them and a
-/// label has room.
-pub(crate) fn tour(path: &Path, instance: &Tsp, tour: &[usize]) -> anyhow::Result<()> {
-    write(path, || scene(instance, tour))
+/// The start, or the depot, is the orange node; nodes left out are hollow. Nodes get their ids as
+/// labels where there are few of them and a label has room.
+pub(crate) fn solution(path: &Path, instance: &Instance, solution: &[usize]) -> anyhow::Result<()> {
+    write(path, || scene(instance, solution))
 }
 
 /// Writes a scene, which is composed only when the ending of `path` is one of a picture.
@@ -60,17 +72,27 @@ pub(super) fn write(path: &Path, scene: impl FnOnce() -> Scene) -> anyhow::Resul
     Ok(())
 }
 
-fn scene(instance: &Tsp, tour: &[usize]) -> Scene {
-    let frame = Frame::around(instance.places());
+fn scene(instance: &Instance, solution: &[usize]) -> Scene {
+    let sites = instance.sites();
+    let frame = Frame::around(sites.places());
     let mut scene = sheet(frame.width, frame.height);
-    add_heading(&mut scene, instance, tour);
-    let points: Vec<Point> = instance.places().iter().map(|&place| frame.point(place)).collect();
-    let mut stops: Vec<Point> = tour.iter().map(|&node| points[node]).collect();
-    stops.extend(stops.first().copied());
+    add_heading(&mut scene, instance, solution);
+    let points: Vec<Point> = sites.places().iter().map(|&place| frame.point(place)).collect();
+    let has_depot = !matches!(instance, Instance::Tsp(_));
     let style = Style::of(points.len());
-    add_line(&mut scene, &stops, &style);
-    add_nodes(&mut scene, &points, tour.first().copied(), &style);
-    for label in labels::place(instance.ids(), &points, &stops, style.radius, &frame) {
+    let mut visited = vec![false; points.len()];
+    let mut all_stops = Vec::new();
+    for (number, route) in instance.routes(solution).iter().enumerate() {
+        let ends = if has_depot { Some(0) } else { route.first().copied() };
+        let begin = if has_depot { ends } else { None };
+        let nodes = begin.into_iter().chain(route.iter().copied()).chain(ends);
+        let stops: Vec<Point> = nodes.inspect(|&node| visited[node] = true).map(|node| points[node]).collect();
+        add_line(&mut scene, &stops, ROUTES[number % ROUTES.len()].clone(), &style);
+        all_stops.extend(stops);
+    }
+    let start = if has_depot { Some(0) } else { solution.first().copied() };
+    add_nodes(&mut scene, &points, &visited, start, &style);
+    for label in labels::place(sites.ids(), &points, &all_stops, style.radius, &frame) {
         add_text(&mut scene, label.at, &label.text, labels::SIZE, label.anchor, false, INK);
     }
     scene
@@ -129,22 +151,27 @@ impl Style {
     }
 }
 
-fn add_heading(scene: &mut Scene, instance: &Tsp, tour: &[usize]) {
-    let cost = instance.cost(tour);
-    let mut facts = vec![
-        format!("{} places", number::count(instance.len())),
-        format!("tour {}", number::quantity(cost, instance.unit())),
-    ];
-    if let Some(best) = instance.best_known().filter(|&best| best > 0.0) {
-        facts.push(if cost == best {
+fn add_heading(scene: &mut Scene, instance: &Instance, solution: &[usize]) {
+    let (sites, value) = (instance.sites(), instance.value(solution));
+    let amount = number::quantity(value, sites.unit());
+    let routes = instance.routes(solution);
+    let mut facts = vec![format!("{} places", number::count(sites.len()))];
+    facts.push(match instance {
+        Instance::Tsp(_) => format!("tour {amount}"),
+        Instance::Cvrp(_) => format!("{} routes, {amount}", number::count(routes.len())),
+        Instance::Orienteering(_) => format!("prize {amount}"),
+        _ => format!("cost {amount}"),
+    });
+    if let Some((best, gap)) = instance.best_known().zip(instance.gap(value)) {
+        facts.push(if gap == 0.0 {
             "equals the best known".to_owned()
         } else {
-            format!("gap {} to {}", number::gap(cost / best - 1.0), number::quantity(best, instance.unit()))
+            format!("gap {} to {}", number::gap(gap), number::quantity(best, sites.unit()))
         });
     }
     let left = TextAnchor::Start;
     let room = ((scene.width - MARGIN) / 13.0) as usize;
-    add_text(scene, (MARGIN / 2.0, 40.0), &shortened(instance.name(), room), 22, left, true, INK);
+    add_text(scene, (MARGIN / 2.0, 40.0), &shortened(sites.name(), room), 22, left, true, INK);
     add_text(scene, (MARGIN / 2.0, 64.0), &facts.join("  ·  "), 14, left, false, QUIET);
 }
 
@@ -156,18 +183,21 @@ pub(super) fn shortened(text: &str, room: usize) -> String {
     text.chars().take(room.saturating_sub(1)).chain(['…']).collect()
 }
 
-fn add_line(scene: &mut Scene, stops: &[Point], style: &Style) {
+fn add_line(scene: &mut Scene, stops: &[Point], stroke: Color, style: &Style) {
     scene.add(Primitive::PolyLine {
         points: stops.to_vec(),
-        stroke: LINE,
+        stroke,
         stroke_width: style.stroke,
         stroke_dasharray: None,
     });
 }
 
-fn add_nodes(scene: &mut Scene, points: &[Point], start: Option<usize>, style: &Style) {
-    for &point in points {
-        add_circle(scene, point, style.radius, NODE, style.rim);
+fn add_nodes(scene: &mut Scene, points: &[Point], visited: &[bool], start: Option<usize>, style: &Style) {
+    for (&point, visited) in points.iter().zip(visited) {
+        match visited {
+            true => add_circle(scene, point, style.radius, NODE, style.rim),
+            false => add_circle(scene, point, style.radius, LEFT_OUT, style.rim),
+        }
     }
     if let Some(start) = start {
         add_circle(scene, points[start], (1.5 * style.radius).max(5.0), START, 2.0);
@@ -195,11 +225,14 @@ pub(super) fn add_text(
 
 #[cfg(test)]
 mod tests {
+    use regard::data::routes::cvrp::Cvrp;
+    use regard::data::routes::tsp::Tsp;
+
     use super::*;
 
-    fn example() -> Tsp {
+    fn example() -> Instance {
         let places = vec![[0.0, 0.0], [4.0, 0.0], [4.0, 3.0], [0.0, 3.0], [2.0, 1.0]];
-        Tsp::euclidean("five", places).unwrap().with_best_known(Some(14.0))
+        Instance::Tsp(Tsp::euclidean("five", places).unwrap().with_best_known(Some(14.0)))
     }
 
     #[test]
@@ -207,10 +240,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let order = [0, 4, 1, 2, 3];
         for (name, head) in [("a.svg", b"<svg".as_slice()), ("a.PNG", b"\x89PNG\r\n\x1a\n")] {
-            tour(&folder.path().join(name), &example(), &order).unwrap();
+            solution(&folder.path().join(name), &example(), &order).unwrap();
             assert!(std::fs::read(folder.path().join(name)).unwrap().starts_with(head), "{name}");
         }
-        let error = tour(&folder.path().join("a.pdf"), &example(), &order).unwrap_err().to_string();
+        let error = solution(&folder.path().join("a.pdf"), &example(), &order).unwrap_err().to_string();
         assert!(error.ends_with("a picture is .svg or .png, found `.pdf`"), "{error}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     }
@@ -218,7 +251,7 @@ mod tests {
     #[test]
     fn the_picture_says_what_it_shows_and_escapes_names() {
         let instance = Tsp::euclidean("<a & b>", vec![[0.0, 0.0], [0.0, 3.0], [4.0, 0.0]]).unwrap();
-        let svg = SvgBackend::new().render_scene(&scene(&instance, &[0, 1, 2]));
+        let svg = SvgBackend::new().render_scene(&scene(&Instance::Tsp(instance), &[0, 1, 2]));
         assert!(svg.contains("&lt;a &amp; b&gt;") && !svg.contains("<a &"), "{svg}");
         assert!(svg.contains("tour 12"), "{svg}");
     }
@@ -240,8 +273,19 @@ mod tests {
                 let (x, y) = frame.point(place);
                 (0.0..=frame.width).contains(&x) && (HEADING..=frame.height).contains(&y)
             }));
-            let svg = SvgBackend::new().render_scene(&scene(&Tsp::euclidean("line", places).unwrap(), &order));
+            let svg =
+                SvgBackend::new().render_scene(&scene(&Instance::Tsp(Tsp::euclidean("line", places).unwrap()), &order));
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         }
+    }
+
+    #[test]
+    fn every_route_has_a_line_of_its_own() {
+        let places = vec![[1.0, 1.0], [0.0, 0.0], [0.0, 2.0], [2.0, 2.0], [2.0, 0.0]];
+        let sites = Tsp::euclidean("five", places).unwrap();
+        let instance = Cvrp::new(sites, vec![0.0, 1.0, 1.0, 1.0, 1.0], 2.0).unwrap();
+        let svg = SvgBackend::new().render_scene(&scene(&Instance::Cvrp(instance), &[1, 2, 0, 3, 4]));
+        assert!(svg.contains("2 routes"), "{svg}");
+        assert_eq!(svg.matches("<polyline").count().max(svg.matches("<path").count()), 2, "{svg}");
     }
 }

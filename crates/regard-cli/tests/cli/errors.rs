@@ -8,7 +8,7 @@ use crate::program::{Said, regard};
 
 /// The run must fail with code 2, say every fragment on standard error and nothing on standard
 /// output.
-fn refused(said: &Said, fragments: &[&str]) {
+pub(crate) fn refused(said: &Said, fragments: &[&str]) {
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.out.is_empty(), "{said:?}");
     assert!(said.err.starts_with("error: "), "{said:?}");
@@ -36,7 +36,7 @@ fn malformed_tsplib_files() {
         (pentagon("DIMENSION: 5", "DIMENSION: five"), &["in.tsp:4", "five"]),
         (pentagon("DIMENSION: 5\n", ""), &["in.tsp", "DIMENSION"]),
         (pentagon("EUC_2D", "EUC_9D"), &["in.tsp:5", "EUC_9D"]),
-        (pentagon("TYPE: TSP", "TYPE: CVRP"), &["in.tsp:2", "CVRP"]),
+        (pentagon("TYPE: TSP", "TYPE: CVRP"), &["in.tsp", "has no CAPACITY"]),
         (String::new(), &["in.tsp"]),
     ];
     for (text, fragments) in table {
@@ -74,7 +74,7 @@ fn malformed_models() {
     refused(&regard(folder.path(), &["solve", "in.tsp", "--model", "none"]), &["none", "hint: "]);
     refused(&regard(folder.path(), &["solve", "in.tsp", "--model", "in.tsp"]), &["in.tsp"]);
     for (from, to, fragments) in [
-        ("\"tsp\"", "\"cvrp\"", &["problem", "cvrp"][..]),
+        ("\"tsp\"", "\"jssp\"", &["problem", "jssp"][..]),
         ("attention-model", "patchtst", &["kind", "patchtst"]),
         ("\"heads\": 2", "\"heads\": 3", &["heads", "3"]),
         ("\"width\": 16", "\"width\": 1000000000", &["width"]),
@@ -137,7 +137,7 @@ fn wrong_arguments() {
         ("solve . --model model", &["error"]),
         ("solve", &["FILE"]),
         ("eval --model model", &["--paper-set"]),
-        ("eval --model model --paper-set cvrp20", &["cvrp20", "tsp20"]),
+        ("eval --model model --paper-set cvrp20", &["solves `tsp`", "cvrp"]),
         ("eval --model model --paper-set tsp0", &["tsp0"]),
         ("eval --model model --paper-set tsp20 --data in.tsp", &["--data"]),
         ("eval --model model --paper-set tsp20 --batch 0", &["--batch"]),
@@ -146,7 +146,7 @@ fn wrong_arguments() {
         ("data generate --n 1000000 --instances 1000000 --out x", &["more than", "hint: "]),
         ("data generate --n 5 --instances 2 --out x.csv", &["x.csv", "folder"]),
         ("data check in.tsp --tour a.tour", &["a.tour"]),
-        ("data check in.tsp b.tsp --tour a.tour", &["--tour", "several"]),
+        ("data check in.tsp b.tsp --solution a.tour", &["--solution", "several"]),
         ("explain attention --input none.json", &["none.json"]),
         ("frobnicate", &["frobnicate"]),
         ("completions cmd", &["cmd", "bash"]),

@@ -19,6 +19,9 @@ fn help_of_every_command() {
         ("model_show", vec!["model", "show", "--help"]),
         ("data_generate", vec!["data", "generate", "--help"]),
         ("data_check", vec!["data", "check", "--help"]),
+        ("data_verify", vec!["data", "verify", "--help"]),
+        ("bench_lib", vec!["bench", "lib", "--help"]),
+        ("bench_paper", vec!["bench", "paper", "--help"]),
         ("data_show", vec!["data", "show", "--help"]),
     ] {
         let said = regard(here, &arguments).done();

@@ -8,6 +8,7 @@ mod files;
 mod golden;
 mod help;
 mod model;
+mod problems;
 mod program;
 mod solve;
 mod train;

@@ -1,0 +1,98 @@
+//! `regard bench`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use regard::routes::solve::{Finish, SolveOptions};
+
+/// What can be measured.
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchCommand {
+    /// Solve every instance of a folder and tell the gaps to its best_known.csv
+    Lib(BenchLibArgs),
+    /// Print the table of Kool et al. 2019 with our numbers beside it
+    Paper(BenchPaperArgs),
+}
+
+/// Arguments of `regard bench lib`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Reads the .tsp, .vrp, .oplib and .csv files of the folder and of those in it. Instances without a
+best-known value are solved, but do not count for the mean gap.
+
+Examples:
+  regard bench lib instances/tsplib --time 2s --largest 1100
+  regard bench lib instances/cvrplib --time 2s --json > gaps.json")]
+pub(crate) struct BenchLibArgs {
+    /// Folder with instances
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Model folder [default: $REGARD_MODEL, else those built into the binary]
+    #[arg(long, value_name = "DIR")]
+    model: Option<PathBuf>,
+    /// Time for each instance, for example 2s or 500ms [default: a fixed amount of work]
+    #[arg(long, value_name = "TIME", value_parser = super::duration)]
+    time: Option<Duration>,
+    /// Leave out instances with more places
+    #[arg(long, value_name = "N", value_parser = super::at_least_one)]
+    largest: Option<usize>,
+    /// Solve the first N instances only, by name
+    #[arg(long, value_name = "N", value_parser = super::at_least_one)]
+    limit: Option<usize>,
+    /// Write the solutions to this folder
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// A checked `regard bench lib`.
+#[derive(Debug)]
+pub(crate) struct BenchLibJob {
+    pub(crate) folder: PathBuf,
+    pub(crate) model: Option<PathBuf>,
+    pub(crate) largest: usize,
+    pub(crate) limit: usize,
+    pub(crate) out: Option<PathBuf>,
+    pub(crate) options: SolveOptions,
+}
+
+impl BenchLibArgs {
+    /// Fills in the defaults.
+    pub(crate) fn check(self, seed: u64) -> anyhow::Result<BenchLibJob> {
+        let finish = self.time.map_or(Finish::Bounded, Finish::Timed);
+        Ok(BenchLibJob {
+            folder: self.folder,
+            model: self.model,
+            largest: self.largest.unwrap_or(usize::MAX),
+            limit: self.limit.unwrap_or(usize::MAX),
+            out: self.out,
+            options: SolveOptions { finish, seed, ..SolveOptions::default() },
+        })
+    }
+}
+
+/// Arguments of `regard bench paper`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Models are those built into the binary and every folder in --models; each is measured on the test
+sets of its problem, of the size it was trained for where that is known.
+
+Example:
+  regard bench paper --table kool --models models --limit 1000")]
+pub(crate) struct BenchPaperArgs {
+    /// The table: kool (Table 1 of Kool et al. 2019)
+    #[arg(long, value_name = "NAME", default_value = "kool", value_parser = ["kool"])]
+    pub(crate) table: String,
+    /// Folder of model folders
+    #[arg(long, value_name = "DIR")]
+    pub(crate) models: Option<PathBuf>,
+    /// Use the first N instances of each set only
+    #[arg(long, value_name = "N", value_parser = super::at_least_one)]
+    pub(crate) limit: Option<usize>,
+    /// Nodes of the sets, 20, 50 or 100 [default: all three]
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub(crate) sizes: Vec<usize>,
+    /// Leave out the rows of sampling
+    #[arg(long)]
+    pub(crate) greedy_only: bool,
+}

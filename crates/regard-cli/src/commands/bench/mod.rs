@@ -1,0 +1,90 @@
+//! `regard bench`.
+
+mod paper;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use regard::Device;
+use regard::data::routes::formats::{self, Instance};
+use regard::routes::solve::solve_instance;
+
+pub(super) use self::paper::paper;
+use super::Outcome;
+use crate::args::BenchLibJob;
+use crate::failure::Failure;
+use crate::models::Networks;
+use crate::report::Printer;
+use crate::report::bench::{Library, Solved};
+use crate::report::progress::Progress;
+
+/// Endings of instance files.
+const ENDINGS: [&str; 4] = ["tsp", "vrp", "oplib", "csv"];
+/// Tables beside the instances, which are no instances.
+const TABLES: [&str; 2] = ["best_known.csv", "ea4op.csv"];
+
+/// Solves every instance of a folder and tells the gaps.
+pub(super) fn library(job: BenchLibJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
+    let instances = instances(&job)?;
+    let read: Vec<Instance> = instances.iter().map(|(_, instance)| instance.clone()).collect();
+    let networks = Networks::of(&read, job.model.clone(), device)?;
+    let progress = Progress::new(printer, instances.len(), "instances");
+    let mut solved = Vec::with_capacity(instances.len());
+    for (i, (path, instance)) in instances.iter().enumerate() {
+        let network = networks.get(instance.problem()).map(|(network, _)| network);
+        let solution = solve_instance(network, instance, &job.options).with_context(|| path.display().to_string())?;
+        if let Some(folder) = &job.out {
+            std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+            let stem = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
+            let file = folder.join(format!("{stem}.{}", formats::solution::extension(instance)));
+            formats::solution::write(&file, instance, &solution.tour)?;
+        }
+        solved.push(Solved::new(path, instance, &solution));
+        progress.set(i + 1);
+    }
+    drop(progress);
+    let library = Library::new(&job.folder, solved);
+    if printer.json() {
+        printer.object(&library)?;
+    } else {
+        printer.result(&library.plain())?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// The instances of the folder and of those in it, by path.
+fn instances(job: &BenchLibJob) -> anyhow::Result<Vec<(PathBuf, Instance)>> {
+    let mut files = Vec::new();
+    collect(&job.folder, &mut files)?;
+    files.sort();
+    let mut instances = Vec::new();
+    for file in files {
+        let instance = formats::read_instance(&file)?;
+        if instance.sites().len() <= job.largest {
+            instances.push((file, instance));
+        }
+        if instances.len() == job.limit {
+            break;
+        }
+    }
+    if instances.is_empty() {
+        let what = format!("{}: no instance to solve", job.folder.display());
+        return Err(Failure::new(what).hint("instances end in .tsp, .vrp, .oplib or .csv").into());
+    }
+    Ok(instances)
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+    let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    for entry in entries {
+        let path = entry.with_context(|| folder.display().to_string())?.path();
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if path.is_dir() {
+            collect(&path, files)?;
+        } else if ENDINGS.contains(&ending.as_str()) && !TABLES.contains(&name) {
+            files.push(path);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! `regard bench paper`: Table 1 of Kool et al. 2019 with our numbers beside it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use regard::Device;
+use regard::data::routes::drawn::Prizes;
+use regard::data::routes::paper::PaperSet;
+use regard::routes::decode::Decode;
+use regard::routes::evaluate::EvaluateOptions;
+use serde_json::Value;
+
+use crate::args::BenchPaperArgs;
+use crate::commands::{Outcome, eval};
+use crate::failure::Failure;
+use crate::models::{self, Model, Place};
+use crate::report::Printer;
+use crate::report::bench::{PaperTable, Row};
+use crate::report::progress::Progress;
+
+/// Sizes of the paper's sets.
+const SIZES: [usize; 3] = [20, 50, 100];
+/// Samples of the paper's second way of decoding.
+const SAMPLES: usize = 1280;
+
+/// Prints the paper's table beside ours.
+pub(in crate::commands) fn paper(
+    args: &BenchPaperArgs,
+    seed: u64,
+    device: &Device,
+    printer: &mut Printer,
+) -> anyhow::Result<Outcome> {
+    let models = models(args.models.as_deref())?;
+    if models.is_empty() {
+        return Err(Failure::new("there is no model to measure").hint("name a folder of them with --models").into());
+    }
+    let sizes = if args.sizes.is_empty() { SIZES.to_vec() } else { args.sizes.clone() };
+    let jobs: Vec<(&Model, PaperSet)> =
+        models.iter().flat_map(|model| sets(model, &sizes).into_iter().map(move |set| (model, set))).collect();
+    let ways: &[Decode] = if args.greedy_only { &[Decode::Greedy] } else { &[Decode::Greedy, Decode::Sample(SAMPLES)] };
+    let progress = Progress::new(printer, jobs.len() * ways.len(), "rows");
+    let mut rows = Vec::new();
+    for (model, set) in jobs {
+        for &decode in ways {
+            let options = EvaluateOptions { decode, seed, ..EvaluateOptions::default() };
+            let found = eval::on_set(model, &set, args.limit, &options, device)?;
+            rows.push(Row::new(&set, decode, &model.info.name, &found));
+            progress.set(rows.len());
+        }
+    }
+    drop(progress);
+    rows.sort_by(|a, b| a.order().cmp(&b.order()));
+    let table = PaperTable::new(&args.table, rows);
+    if printer.json() {
+        printer.object(&table)?;
+    } else {
+        printer.result(&table.plain())?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// The models built in and those of a folder.
+fn models(folder: Option<&Path>) -> anyhow::Result<Vec<Model>> {
+    let mut all = models::built_in_problems().map(Place::BuiltIn).map(models::open).collect::<Result<Vec<_>, _>>()?;
+    let Some(folder) = folder else { return Ok(all) };
+    let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    let mut folders: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    folders.retain(|path| path.join("config.json").is_file());
+    folders.sort();
+    for path in folders {
+        let model = models::open(Place::Folder(path))?;
+        all.retain(|other| other.info.name != model.info.name);
+        all.push(model);
+    }
+    Ok(all)
+}
+
+/// The sets of a model's problem, of the size it was trained for where that is known.
+fn sets(model: &Model, sizes: &[usize]) -> Vec<PaperSet> {
+    let manifest = model.info.manifest.as_ref();
+    let experiment = manifest.and_then(|manifest| manifest.experiment.as_ref());
+    let training = manifest.and_then(|manifest| manifest.provenance.as_ref()).map(|found| &found.training);
+    let own = experiment.and_then(|found| found["data"]["nodes"].as_u64());
+    let own = own.or(training.and_then(|found| found.get("graph_size")?.as_u64()));
+    let prizes = training.and_then(|found| found.get("data_distribution")?.as_str());
+    let prizes = prizes.or(experiment.and_then(|found| found["data"].get("prizes").and_then(Value::as_str)));
+    let prizes = prizes.and_then(|name| Prizes::parse(name).ok()).unwrap_or(Prizes::Dist);
+    let fits = |n: &&usize| own.is_none_or(|own| own == **n as u64);
+    let set = |&n: &usize| match model.info.config.problem.as_str() {
+        "tsp" => Some(PaperSet::Tsp { n }),
+        "cvrp" => Some(PaperSet::Cvrp { n }),
+        "sdvrp" => Some(PaperSet::Sdvrp { n }),
+        "op" => Some(PaperSet::Orienteering { prizes, n }),
+        "pctsp" => Some(PaperSet::PrizeCollecting { n }),
+        "spctsp" => Some(PaperSet::StochasticPrizeCollecting { n }),
+        _ => None,
+    };
+    sizes.iter().filter(fits).filter_map(set).collect()
+}
