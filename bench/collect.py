@@ -3,6 +3,7 @@
 
     python bench/collect.py eval  --regard BIN --model DIR --set tsp20 [--limit N] [-- more arguments of regard eval]
     python bench/collect.py solve --regard BIN [--model DIR] FILE... [-- more arguments of regard solve]
+    python bench/collect.py lib   --regard BIN [--model DIR] --collection NAME FOLDER... [-- more arguments of bench lib]
     python bench/collect.py train DIR [--name NAME] [--commit C] [--machine M] [--threads N]
 
 Each call writes one JSON file to results/ (`--out`): `eval-<model>-<set>-<decode>.json`, `solve-<collection>.json` or
@@ -35,6 +36,8 @@ def main():
         name = evaluate(options, extra, record)
     elif options.verb == "solve":
         name = solve(options, extra, record)
+    elif options.verb == "lib":
+        name = library(options, extra, record)
     else:
         name = train(options, record)
     records.save(options.out / f"{slug(name)}.json", record)
@@ -62,6 +65,9 @@ def arguments(words):
     solve_.add_argument("--collection", default="TSPLIB", help="name of the collection")
     solve_.add_argument("--most", type=int, help="leave out files whose name ends in a larger number of nodes")
     solve_.add_argument("files", nargs="+")
+    lib_ = verbs.add_parser("lib", parents=[shared])
+    lib_.add_argument("--collection", required=True, help="name of the collection")
+    lib_.add_argument("folders", nargs="+")
     train_ = verbs.add_parser("train", parents=[out])
     train_.add_argument("folder", type=Path, help="the run: manifest.json, metrics.jsonl, timings.jsonl")
     train_.add_argument("--name", help="of the record; else the folder's")
@@ -95,6 +101,22 @@ def solve(options, extra, record):
         results.append({field: output[field] for field in RESULT_FIELDS if field in output})
         print(f"{output['instance']}: {output['cost']} gap {output.get('gap')}", file=sys.stderr)
     record |= {"collection": options.collection, "instances": results}
+    return f"solve-{options.collection}"
+
+
+def library(options, extra, record):
+    """Runs `regard bench lib` on every folder; gives the record's name."""
+    results = []
+    for folder in options.folders:
+        command = [options.regard, "bench", "lib", folder, "--json", "--no-progress", *extra]
+        command += ["--model", options.model] if options.model else []
+        (output,) = run(command)
+        for one in output["instances"]:
+            names = {"instance": Path(one["file"]).stem, "n": one["n"]}
+            results.append(names | {key: one[key] for key in ("cost", "best_known", "gap", "seconds")})
+        print(f"{folder}: mean gap {output['mean_gap']}", file=sys.stderr)
+    results.sort(key=lambda one: (one["n"], one["instance"]))
+    record |= {"kind": "solve", "command": "regard bench lib", "collection": options.collection, "instances": results}
     return f"solve-{options.collection}"
 
 

@@ -111,18 +111,19 @@ def evaluations():
             str(result.get("model", "-")),
             decoding(result),
             str(result["instances"]),
-            f"{mean:.5f} ± {2 * result['std_error']:.5f}",
+            f"{abs(mean):.5f} ± {2 * result['std_error']:.5f}",
             "-" if printed is None else f"{printed:.2f}",
             "-" if gap is None else f"{gap:.2%}",
             f"{result['instances'] / result['seconds']:,.0f}" if result["seconds"] else "-",
         ])
     rows.sort(key=lambda row: (size(row[0]), row))
     if rows:
-        yield "## Mean tour length on the paper's test sets\n"
+        yield "## Mean cost on the paper's test sets\n"
         yield (
             "Test sets of Kool et al. 2019 (numpy, seed 1234); the interval is two standard errors. The paper's column is "
             "its table 1 for the same way of decoding. The gap is to the lowest mean that local search reached here on the "
-            "whole set, where there is one, else to the optimal mean printed in the paper, which has two decimals.\n"
+            "whole set, where there is one, else to the best mean printed in the paper (for the TSP the optimum, for CVRP "
+            "LKH3's), which has two decimals. In orienteering the value is a prize, the more the better.\n"
         )
         head = ["set", "model", "decode", "instances", "mean cost", "paper", "gap", "instances/s"]
         yield tables.markdown(head, rows) + "\n"
@@ -144,8 +145,9 @@ def solutions():
     for _, record in records.read(ROOT / "results", "solve"):
         instances = record["instances"]
         yield f"## {record['collection']}\n"
-        words = " ".join(["regard solve", *record["arguments"]])
-        yield f"`{words}` with the model `{record['model']}`; costs in the file's own metric.\n"
+        words = " ".join([record.get("command", "regard solve"), *record["arguments"]])
+        model = f" with the model `{record['model']}`" if record.get("model") else ""
+        yield f"`{words}`{model}; costs in the file's own metric, prizes in orienteering.\n"
         yield mean_gaps(instances) + "\n"
         rows = [
             [one["instance"], str(one["n"]), number(one["cost"]), number(one["best_known"]), percent(one["gap"])]
