@@ -13,6 +13,11 @@ use regard::routes::problem::{Drawing, Problem, State};
 use regard::routes::sdvrp::SplitDelivery;
 use regard::routes::tsp::TravellingSalesman;
 
+#[allow(dead_code, reason = "the program's own part is not looked at")]
+#[path = "../examples/pickup_delivery.rs"]
+mod seventh;
+use seventh::PickupDelivery;
+
 /// Builds a solution by choosing among the allowed nodes with `pick`; panics where a law breaks.
 fn construct<P: Problem>(problem: &P, mut pick: impl FnMut(&[usize]) -> usize) -> Vec<usize> {
     let nodes = problem.nodes();
@@ -107,7 +112,7 @@ macro_rules! problem_suite {
                 let problem = drawn(3, 11);
                 let (features, wide) = (problem.features(), <$problem>::FEATURES);
                 assert_eq!(features.len(), problem.nodes() * wide);
-                assert_eq!(problem.nodes(), 11 + usize::from(<$problem>::DEPOT));
+                assert!(problem.nodes() >= 11 + usize::from(<$problem>::DEPOT));
                 if <$problem>::DEPOT {
                     assert!(features[2..wide].iter().all(|&number| number == 0.0));
                 }
@@ -143,6 +148,7 @@ problem_suite!(cvrp, VehicleRouting, twice_or_never);
 problem_suite!(sdvrp, SplitDelivery, |solution| vec![solution[..solution.len() - 1].to_vec()]);
 problem_suite!(op, Orienteering, twice);
 problem_suite!(pctsp, PrizeCollecting, |solution| [twice(solution), vec![vec![], vec![0]]].concat());
+problem_suite!(pickup_delivery, PickupDelivery, |solution| vec![solution[1..].to_vec()]);
 problem_suite!(spctsp, StochasticPrizeCollecting, |solution| [twice(solution), vec![vec![]]].concat());
 
 mod decoding {
@@ -154,12 +160,14 @@ mod decoding {
     use regard::nn::ops::with_kernels;
     use regard::routes::decode::{Decode, DecodeOptions};
     use regard::routes::model::AttentionModel;
+    use regard::routes::registry;
     use regard::routes::train::Learner;
     use regard::store::config::AttentionModelConfig;
 
     use super::*;
 
     fn model<P: Problem>() -> AttentionModel {
+        registry::announce::<P>();
         let device = Device::flex();
         device.seed(17);
         let small = AttentionModelConfig { width: 32, heads: 4, layers: 2, ..AttentionModelConfig::regard_tsp() };
@@ -190,6 +198,7 @@ mod decoding {
 
     /// Some steps of training change every parameter, with kernels and without.
     pub(super) fn learns<P: Problem>() {
+        registry::announce::<P>();
         let sets = ["task.problem", "data.nodes", "train.batch", "train.epoch_instances", "model.width", "model.heads"];
         let values = [P::NAME, "9", "8", "64", "16", "2"];
         let sets: Vec<String> = sets.iter().zip(values).map(|(key, value)| format!("{key}={value}")).collect();

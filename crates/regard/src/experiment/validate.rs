@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use super::train::{BaselineKind, TrainSettings};
 use super::{DataSettings, EvalSettings, Experiment, Task};
 use crate::routes::decode::Decode;
+use crate::routes::registry;
 use crate::store::AttentionModelConfig;
 use crate::store::config::{FORMAT, KIND, PROBLEMS};
 use crate::store::nearest::{list, suggestion};
@@ -25,7 +26,7 @@ pub(super) fn validate(experiment: &Experiment) -> Result<()> {
 
 fn check_task(task: &Task) -> Result<()> {
     let problem = task.problem.as_str();
-    if PROBLEMS.contains(&problem) {
+    if registry::outline(problem).is_some() {
         return Ok(());
     }
     let near = suggestion(problem, PROBLEMS);

@@ -1,4 +1,7 @@
-//! The routing problems there are: one line each.
+//! The routing problems there are: one line each. Programs that bring a problem of their own
+//! [`announce`] it.
+
+use std::sync::RwLock;
 
 use super::problem::Problem;
 
@@ -74,7 +77,23 @@ problems![
     super::pctsp::StochasticPrizeCollecting,
 ];
 
+/// Outlines of problems of other crates.
+static ANNOUNCED: RwLock<Vec<&'static Outline>> = RwLock::new(Vec::new());
+
+/// Makes a problem of another crate known by its name, so that networks can be built, trained and
+/// loaded for it. [`with_problem`] and with it the program `regard` know only [`PROBLEMS`].
+///
+/// A name that is known already keeps its meaning.
+pub fn announce<P: Problem>() {
+    if outline(P::NAME).is_none() {
+        let outline: &'static Outline = Box::leak(Box::new(Outline::of::<P>()));
+        ANNOUNCED.write().unwrap_or_else(|poisoned| poisoned.into_inner()).push(outline);
+    }
+}
+
 /// The outline of the problem of that name.
 pub fn outline(name: &str) -> Option<&'static Outline> {
-    PROBLEMS.iter().find(|outline| outline.name == name)
+    let announced = || ANNOUNCED.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let known = PROBLEMS.iter().find(|outline| outline.name == name);
+    known.or_else(|| announced().iter().copied().find(|outline| outline.name == name))
 }

@@ -186,7 +186,7 @@ impl AttentionModelConfig {
         if let Some(preset) = &self.preset {
             Self::preset(preset)?;
         }
-        if !PROBLEMS.contains(&self.problem.as_str()) {
+        if registry::outline(&self.problem).is_none() {
             let reason = format!("`{}` is not supported; problems: {}", self.problem, list(PROBLEMS));
             return Err(Error::config("problem", reason));
         }
