@@ -138,6 +138,14 @@ fn note(name: &str, config: &AttentionModelConfig, manifest: Option<&Manifest>) 
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
+/// The problem of the model that `asked` or the environment names.
+pub(crate) fn problem_of(asked: Option<PathBuf>) -> anyhow::Result<Option<String>> {
+    match locate_for(asked, "")? {
+        Some(place) => Ok(Some(open(place)?.info.config.problem)),
+        None => Ok(None),
+    }
+}
+
 /// The networks that a command needs, by problem.
 #[derive(Default)]
 pub(crate) struct Networks(BTreeMap<&'static str, (AttentionModel, ModelInfo)>);

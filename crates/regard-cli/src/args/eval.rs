@@ -28,7 +28,7 @@ pub(crate) struct EvalArgs {
     /// pctsp_det20, pctsp_stoch100, or any other size
     #[arg(long, value_name = "NAME", group = "source")]
     paper_set: Option<String>,
-    /// Instance files
+    /// Instance files of one problem, or one file with a set: .pkl of Kool's code, .npz
     #[arg(long, value_name = "FILE", num_args = 1.., group = "source")]
     data: Vec<PathBuf>,
     /// Use the first N instances only

@@ -51,8 +51,8 @@ pub(crate) struct SolveArgs {
     /// The prize that must be collected, for a CSV file with penalties that does not say
     #[arg(long, value_name = "VALUE", value_parser = super::amount)]
     required_prize: Option<f64>,
-    /// Write the solution: .tour, .sol for routes of vehicles, or .json; a folder when there are
-    /// several files
+    /// Write the solution, to .tour, .sol or .json: a TSPLIB tour, or CVRPLIB's routes of
+    /// vehicles; a folder when there are several files
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Draw the solution; a folder when there are several files

@@ -1,5 +1,7 @@
 //! `regard eval`.
 
+mod sets;
+
 use regard::Device;
 use regard::data::routes::formats::{self, Instance};
 use regard::data::routes::paper::{INSTANCES, PaperSet};
@@ -20,6 +22,10 @@ use crate::report::{Printer, plain};
 pub(super) fn run(job: EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let (data, found, info) = match &job.source {
         Source::PaperSet(name) => paper_set(name, &job, device, printer)?,
+        Source::Files(files) if files.len() == 1 && sets::is_set(&files[0]) => {
+            let (found, info) = sets::evaluate(&files[0], &job, device, printer)?;
+            (files[0].display().to_string(), found, info)
+        }
         Source::Files(files) => {
             let limit = job.limit.unwrap_or(usize::MAX);
             let instances = files.iter().take(limit).map(formats::read_instance);

@@ -43,9 +43,6 @@ fn read(task: &SolveTask, best: Option<f64>) -> anyhow::Result<Instance> {
         }
     }
     let instance = formats::read_instance_with(&task.file, &task.options)?;
-    for target in task.out.iter().filter(|_| !task.ending_open) {
-        expect_extension(target, formats::solution::extension(&instance))?;
-    }
     Ok(match best {
         Some(best) => instance.with_best_known(Some(best)),
         None => instance,
@@ -54,15 +51,6 @@ fn read(task: &SolveTask, best: Option<f64>) -> anyhow::Result<Instance> {
 
 fn same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
-}
-
-/// The endings of solutions are told by the problem, which is known when the instance is read.
-fn expect_extension(path: &Path, expected: &str) -> anyhow::Result<()> {
-    let found = path.extension().and_then(|text| text.to_str()).unwrap_or_default();
-    if found.eq_ignore_ascii_case(expected) || found.eq_ignore_ascii_case("json") {
-        return Ok(());
-    }
-    Err(Failure::new(format!("--out {}: expected a name that ends in .{expected} or .json", path.display())).into())
 }
 
 /// Writes what the task asks for and gives the names of the files.

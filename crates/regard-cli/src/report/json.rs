@@ -5,6 +5,8 @@ use regard::routes::evaluate::Evaluation;
 use regard::routes::solve::{Solution, Stage, describe};
 use serde::{Serialize, Serializer};
 
+use super::plain;
+
 use crate::args::EvalJob;
 
 /// The result of `regard solve` for one file.
@@ -31,6 +33,8 @@ pub(crate) struct SolveResult<'a> {
     routes: Option<Vec<Vec<NodeId<'a>>>>,
     metric: &'static str,
     unit: &'static str,
+    /// Whether the network saw places made from the table of distances.
+    scaled_places: bool,
     stages: Vec<StageResult<'a>>,
     /// Name of the model; null where none was asked.
     model: Option<&'a str>,
@@ -94,6 +98,7 @@ impl<'a> SolveResult<'a> {
             routes,
             metric: sites.metric_name(),
             unit: sites.unit(),
+            scaled_places: plain::scaled(sites),
             stages: solution.stages.iter().map(|found| stage(found, sign)).collect(),
             model,
             seconds: solution.seconds,

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use regard::data::routes::formats::Instance;
+use regard::data::routes::metric::Metric;
 use regard::data::routes::tsp::Tsp;
 use regard::data::stats;
 use regard::routes::evaluate::Evaluation;
@@ -21,7 +22,16 @@ pub(crate) fn heading(file: &Path, instance: &Instance) -> String {
         Instance::Tsp(_) => String::new(),
         other => format!("   {}", other.problem()),
     };
-    format!("{name}   {} {places}   {}{problem}", number::count(sites.len()), measure(sites))
+    let text = format!("{name}   {} {places}   {}{problem}", number::count(sites.len()), measure(sites));
+    match scaled(sites) {
+        true => text + "   places for the network by multidimensional scaling",
+        false => text,
+    }
+}
+
+/// Whether the network sees places made from a table of distances.
+pub(crate) fn scaled(sites: &Tsp) -> bool {
+    matches!(sites.metric(), Metric::Explicit(_)) && sites.display().is_none()
 }
 
 /// The metric and its unit, told once when the name ends in the unit.

@@ -49,7 +49,7 @@ fn a_broken_rule_is_named_with_exit_code_1() {
     fs::write(root.join("right.sol"), "Route #1: 1 3\nRoute #2: 2\nCost 99\n").unwrap();
     let verified = json(root, &["data", "verify", "small.vrp", "right.sol"]);
     assert_eq!((&verified["cost"], &verified["stated_cost"]), (&Value::from(20.0), &Value::from(99.0)));
-    refused(&regard(root, &["solve", "small.vrp", "--out", "small.tour"]), &["--out", ".sol"]);
+    refused(&regard(root, &["solve", "small.vrp", "--out", "small.txt"]), &["--out", ".sol"]);
     refused(&regard(root, &["data", "verify", "small.vrp", "none.sol"]), &["none.sol"]);
 }
 
@@ -79,4 +79,25 @@ fn the_paper_table_has_a_row_for_every_model_and_set() {
     let rows = found["rows"].as_array().unwrap();
     assert!(rows.iter().any(|row| row["set"] == "tsp20" && row["paper"] == 3.85), "{found}");
     assert!(rows.iter().all(|row| row["objective"].as_f64().unwrap().is_finite()));
+}
+
+/// A pickled list of instances, as Python writes lists of lists of floats (protocol 2).
+fn pickled(instances: &[Vec<[f64; 2]>]) -> Vec<u8> {
+    let list = |items: Vec<Vec<u8>>| [b"](".to_vec(), items.concat(), b"e".to_vec()].concat();
+    let float = |x: &f64| [b"G".to_vec(), x.to_be_bytes().to_vec()].concat();
+    let point = |point: &[f64; 2]| list(point.iter().map(float).collect());
+    let instance = |points: &Vec<[f64; 2]>| list(points.iter().map(point).collect());
+    [b"\x80\x02".to_vec(), list(instances.iter().map(instance).collect()), b".".to_vec()].concat()
+}
+
+#[test]
+fn a_pickled_set_is_evaluated_and_one_that_calls_a_function_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let square = vec![[0.0, 0.0], [0.0, 0.5], [0.5, 0.5], [0.5, 0.0]];
+    fs::write(root.join("set.pkl"), pickled(&[square.clone(), square])).unwrap();
+    let found = json(root, &["eval", "--data", "set.pkl", "--improve"]);
+    assert_eq!((&found["instances"], &found["mean_cost"]), (&2.into(), &2.0.into()), "{found}");
+    fs::write(root.join("bad.pkl"), b"cos\nsystem\n(S'echo'\ntR.").unwrap();
+    refused(&regard(root, &["eval", "--data", "bad.pkl"]), &["bad.pkl", "os.system"]);
 }
