@@ -13,9 +13,10 @@
 //! | up to 300   | 16 x 8         | 128          |
 //! | up to 1,000 | 4 x 8          | 32           |
 //! | up to 3,000 | 8 x 1          | 8            |
-//! | more        | greedy only    | 1            |
+//! | more        | none           | 0            |
 //!
-//! More than [`MOST_PLACES`] places are refused: attention and construction both take time in `n²`.
+//! Larger instances are constructed by savings (Clarke & Wright 1964), as are those of the problems
+//! with a depot of any size, beside the network. More than [`MOST_PLACES`] places are refused.
 
 mod plan;
 mod search;

@@ -6,6 +6,7 @@ mod selections;
 
 use regard_data::routes::tsp::Tsp;
 
+use super::improve::fleet::{self, Fleet};
 use super::improve::{self, ImproveOptions};
 use super::problem::Problem;
 use super::tsp::TravellingSalesman;
@@ -51,6 +52,9 @@ pub trait Solvable: Sync {
     fn check(&self, solution: &[usize]) -> Result<()>;
 }
 
+/// Travelling salesmen of more places than this get a tour by construction beside the network's.
+const CONSTRUCTED_FROM: usize = 1000;
+
 impl Solvable for Tsp {
     type Problem = TravellingSalesman;
 
@@ -66,6 +70,17 @@ impl Solvable for Tsp {
 
     fn cost(&self, solution: &[usize]) -> f64 {
         Tsp::cost(self, solution)
+    }
+
+    /// Where the network is far from what it has seen: the ways of one vehicle that never fills, one
+    /// after another.
+    fn construct(&self) -> Option<(&'static str, Vec<usize>)> {
+        if self.len() <= CONSTRUCTED_FROM {
+            return None;
+        }
+        let nothing = vec![0.0; self.len()];
+        let ways = fleet::construct(&Fleet::new(self, &nothing, 1.0));
+        Some(("savings", std::iter::once(0).chain(ways.into_iter().flatten()).collect()))
     }
 
     fn improve(&self, mut solution: Vec<usize>, work: &ImproveOptions) -> Vec<usize> {

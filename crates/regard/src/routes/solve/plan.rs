@@ -24,6 +24,10 @@ pub(super) fn stages(n: usize, options: &SolveOptions) -> Vec<DecodeOptions> {
     stages
 }
 
+/// Instances of more places are constructed without the network unless a way of decoding is asked
+/// for: it takes time in `n²` and is far from the sizes it was trained for.
+pub(super) const NETWORK_UP_TO: usize = 3000;
+
 /// Starts and views of the second stage of the default plan.
 fn default_search(n: usize) -> Option<(usize, usize)> {
     match n {

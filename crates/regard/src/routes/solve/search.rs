@@ -23,6 +23,9 @@ impl<S: Solvable> Search<'_, S> {
     /// Asks the network by every stage of the plan, as long as there is time.
     pub(super) fn network(&mut self, model: &AttentionModel, options: &SolveOptions, start: Instant) -> Result<()> {
         let n = self.instance.sites().len();
+        if n > plan::NETWORK_UP_TO && options.decode.is_none() {
+            return Ok(());
+        }
         let stages = plan::stages(n, options);
         for stage in &stages {
             check_work(n, stage.decode, stage.augment)?;
