@@ -75,7 +75,7 @@ impl BenchLibArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Models are those built into the binary and every folder in --models; each is measured on the test
-sets of its problem, of the size it was trained for where that is known.
+sets of its problem, of the size it was trained for where that is known and no sizes are asked for.
 
 Example:
   regard bench paper --table kool --models models --limit 1000")]
@@ -89,7 +89,7 @@ pub(crate) struct BenchPaperArgs {
     /// Use the first N instances of each set only
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     pub(crate) limit: Option<usize>,
-    /// Nodes of the sets, 20, 50 or 100 [default: all three]
+    /// Nodes of the sets, 20, 50 or 100 [default: the model's, else all three]
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub(crate) sizes: Vec<usize>,
     /// Leave out the rows of sampling

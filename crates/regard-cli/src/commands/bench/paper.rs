@@ -34,9 +34,8 @@ pub(in crate::commands) fn paper(
     if models.is_empty() {
         return Err(Failure::new("there is no model to measure").hint("name a folder of them with --models").into());
     }
-    let sizes = if args.sizes.is_empty() { SIZES.to_vec() } else { args.sizes.clone() };
     let jobs: Vec<(&Model, PaperSet)> =
-        models.iter().flat_map(|model| sets(model, &sizes).into_iter().map(move |set| (model, set))).collect();
+        models.iter().flat_map(|model| sets(model, &args.sizes).into_iter().map(move |set| (model, set))).collect();
     let ways: &[Decode] = if args.greedy_only { &[Decode::Greedy] } else { &[Decode::Greedy, Decode::Sample(SAMPLES)] };
     let progress = Progress::new(printer, jobs.len() * ways.len(), "rows");
     let mut rows = Vec::new();
@@ -75,8 +74,9 @@ fn models(folder: Option<&Path>) -> anyhow::Result<Vec<Model>> {
     Ok(all)
 }
 
-/// The sets of a model's problem, of the size it was trained for where that is known.
-fn sets(model: &Model, sizes: &[usize]) -> Vec<PaperSet> {
+/// The sets of a model's problem: of the sizes asked for, else of the size it was trained for where
+/// that is known, else of all.
+fn sets(model: &Model, asked: &[usize]) -> Vec<PaperSet> {
     let manifest = model.info.manifest.as_ref();
     let experiment = manifest.and_then(|manifest| manifest.experiment.as_ref());
     let training = manifest.and_then(|manifest| manifest.provenance.as_ref()).map(|found| &found.training);
@@ -85,7 +85,8 @@ fn sets(model: &Model, sizes: &[usize]) -> Vec<PaperSet> {
     let prizes = training.and_then(|found| found.get("data_distribution")?.as_str());
     let prizes = prizes.or(experiment.and_then(|found| found["data"].get("prizes").and_then(Value::as_str)));
     let prizes = prizes.and_then(|name| Prizes::parse(name).ok()).unwrap_or(Prizes::Dist);
-    let fits = |n: &&usize| own.is_none_or(|own| own == **n as u64);
+    let fits = |n: &&usize| !asked.is_empty() || own.is_none_or(|own| own == **n as u64);
+    let sizes = if asked.is_empty() { &SIZES } else { asked };
     let set = |&n: &usize| match model.info.config.problem.as_str() {
         "tsp" => Some(PaperSet::Tsp { n }),
         "cvrp" => Some(PaperSet::Cvrp { n }),
