@@ -149,6 +149,11 @@ def solutions():
         model = f" with the model `{record['model']}`" if record.get("model") else ""
         yield f"`{words}`{model}; costs in the file's own metric, prizes in orienteering.\n"
         yield mean_gaps(instances) + "\n"
+        if any(one["gap"] is not None and one["gap"] < 0 for one in instances):
+            yield (
+                "A gap below zero is no error: the value in the list is a heuristic's (OPLib), or holds for a given number "
+                "of vehicles (some of CVRPLIB's A, B and P), which is free here.\n"
+            )
         rows = [
             [one["instance"], str(one["n"]), number(one["cost"]), number(one["best_known"]), percent(one["gap"])]
             + [f"{one['seconds']:.2f} s"]
