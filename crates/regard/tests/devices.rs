@@ -5,6 +5,7 @@
 #![cfg(any(feature = "wgpu", feature = "cuda"))]
 
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard};
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
@@ -51,8 +52,16 @@ fn close(found: &[f32], expected: &[f32], tolerance: f32, what: &str) {
     }
 }
 
+/// The generator that fresh weights are drawn from belongs to the whole process: tests that draw
+/// take turns.
+fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
 #[test]
 fn losses_and_every_gradient_agree() {
+    let _alone = alone();
     let instances = generate::uniform(5, 6, 9);
     let order = (0..12).flat_map(|shift| (0..9u32).map(move |t| (t * 2 + shift) % 9)).collect();
     let (tours, coefficient) = (Tours::new([6, 2, 9], order, 1), (0..12).map(|k| k as f32 / 12.0 - 0.4));
@@ -79,6 +88,7 @@ fn losses_and_every_gradient_agree() {
 
 #[test]
 fn tours_agree_in_every_way_of_decoding() {
+    let _alone = alone();
     let instances = generate::uniform(6, 8, 12);
     let problems: Vec<_> = instances.iter().cloned().map(TravellingSalesman::new).collect();
     for decode in [Decode::Greedy, Decode::MultiStart(None), Decode::Beam(3), Decode::Sample(4)] {
@@ -95,6 +105,7 @@ fn tours_agree_in_every_way_of_decoding() {
 
 #[test]
 fn a_training_goes_the_same_way() {
+    let _alone = alone();
     let small = ["data.nodes=8", "model.width=16", "model.heads=2", "model.layers=1", "model.feed_forward=16"];
     for (sets, steps) in
         [(["train.baseline=shared", "train.batch=8"], 4), (["train.baseline=rollout", "train.batch=8"], 3)]
@@ -117,6 +128,7 @@ fn a_training_goes_the_same_way() {
 
 #[test]
 fn evaluation_networks_carry_over() {
+    let _alone = alone();
     let [(cpu, _), (gpu, device)] = pair(Norm::Batch, true);
     let instances = generate::uniform(7, 3, 10);
     let expected = cpu.valid().construct_greedily(points(&instances, &Device::flex()));
