@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use regard::Device;
-use regard::data::routes::formats::Instance;
 use regard::routes::model::AttentionModel;
 use regard::store::{AttentionModelConfig, Manifest, ModelDir, Weights, layout, safetensors};
 
@@ -151,12 +150,16 @@ pub(crate) fn problem_of(asked: Option<PathBuf>) -> anyhow::Result<Option<String
 pub(crate) struct Networks(BTreeMap<&'static str, (AttentionModel, ModelInfo)>);
 
 impl Networks {
-    /// Networks for the problems of `instances`: the model asked for, by name or environment, must
+    /// Networks for `problems`: the model asked for, by name or environment, must
     /// solve all of them; of those built in there may be none for a problem, which is then solved
     /// without.
-    pub(crate) fn of(instances: &[Instance], asked: Option<PathBuf>, device: &Device) -> anyhow::Result<Self> {
+    pub(crate) fn of(
+        problems: impl Iterator<Item = &'static str>,
+        asked: Option<PathBuf>,
+        device: &Device,
+    ) -> anyhow::Result<Self> {
         let mut all = Self::default();
-        for problem in instances.iter().map(Instance::problem) {
+        for problem in problems {
             if all.0.contains_key(problem) {
                 continue;
             }

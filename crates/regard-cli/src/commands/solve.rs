@@ -19,7 +19,7 @@ use crate::report::{Printer, plain, plot};
 pub(super) fn run(job: &SolveJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     // All files are read before the first is solved: a typing error should not cost an hour.
     let instances = job.tasks.iter().map(|task| read(task, job.best)).collect::<anyhow::Result<Vec<Instance>>>()?;
-    let networks = Networks::of(&instances, job.model.clone(), device)?;
+    let networks = Networks::of(instances.iter().map(Instance::problem), job.model.clone(), device)?;
     let progress = Progress::new(printer, instances.len(), "files");
     for (i, (task, instance)) in job.tasks.iter().zip(&instances).enumerate() {
         let network = networks.get(instance.problem());

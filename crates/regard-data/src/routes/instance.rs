@@ -116,6 +116,7 @@ impl Instance {
 }
 
 /// The nodes of a walk that visits some of them, without the depot.
-pub(crate) fn visits_of(solution: &[usize]) -> Vec<usize> {
+#[must_use]
+pub fn visits_of(solution: &[usize]) -> Vec<usize> {
     solution.iter().copied().filter(|&node| node != 0).collect()
 }

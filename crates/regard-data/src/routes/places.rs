@@ -52,11 +52,20 @@ fn western_end(degrees: &[[f64; 2]]) -> f64 {
     widest.1
 }
 
+fn lowest(places: &[[f64; 2]]) -> [f64; 2] {
+    [0, 1].map(|k| places.iter().map(|p| p[k]).fold(f64::INFINITY, f64::min))
+}
+
+/// The longer side of the places, see [`Tsp::side`].
+pub(super) fn side(places: &[[f64; 2]]) -> f64 {
+    let low = lowest(places);
+    let high = [0, 1].map(|k| places.iter().map(|p| p[k]).fold(f64::NEG_INFINITY, f64::max));
+    (high[0] - low[0]).max(high[1] - low[1])
+}
+
 /// Shift and one scale into the unit square, see [`Tsp::unit_square`].
 pub(super) fn unit_square(places: &[[f64; 2]]) -> Vec<[f32; 2]> {
-    let low = [0, 1].map(|k| places.iter().map(|p| p[k]).fold(f64::INFINITY, f64::min));
-    let high = [0, 1].map(|k| places.iter().map(|p| p[k]).fold(f64::NEG_INFINITY, f64::max));
-    let side = (high[0] - low[0]).max(high[1] - low[1]);
+    let (low, side) = (lowest(places), side(places));
     if side <= 0.0 || !side.is_finite() {
         return vec![[0.0; 2]; places.len()];
     }

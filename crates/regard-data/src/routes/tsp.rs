@@ -257,6 +257,13 @@ impl Tsp {
         places::unit_square(self.places())
     }
 
+    /// Length of the longer side of the places, which is 1 in [`unit_square`](Self::unit_square); 0
+    /// when all places are equal.
+    #[must_use]
+    pub fn side(&self) -> f64 {
+        places::side(self.places())
+    }
+
     /// The best cost known for this instance, in its own metric.
     #[must_use]
     pub fn best_known(&self) -> Option<f64> {

@@ -8,7 +8,7 @@ use regard_data::routes::orienteering as data;
 use regard_data::routes::paper::{PaperSet, orienteering_set};
 
 use super::improve::ImproveOptions;
-use super::problem::{Drawing, Precision, Problem, State, other_set, sites, symmetry, visited};
+use super::problem::{Drawing, Precision, Problem, State, other_set, places_of, sites, symmetry, visited};
 use super::solvable::Solvable;
 use crate::Result;
 
@@ -106,11 +106,6 @@ impl State for Excursion {
         self.visited[node] = true;
         self.walk.push(node as u32);
     }
-}
-
-/// The places of a walk that ends in the depot.
-fn places_of(walk: &[usize]) -> &[usize] {
-    walk.strip_suffix(&[0]).unwrap_or(walk)
 }
 
 impl Problem for Orienteering {

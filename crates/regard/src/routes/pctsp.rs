@@ -10,7 +10,7 @@ use regard_data::routes::paper::{PaperSet, prize_collecting_set};
 use regard_data::routes::prize_collecting as data;
 
 use super::improve::ImproveOptions;
-use super::problem::{Drawing, Precision, Problem, State, other_set, round_trip, sites, symmetry, visited};
+use super::problem::{Drawing, Precision, Problem, State, other_set, places_of, round_trip, sites, symmetry, visited};
 use super::solvable::Solvable;
 use crate::Result;
 
@@ -104,11 +104,6 @@ impl State for Collection {
             self.collected = self.values.precision.round(self.collected + self.values.real[node]);
         }
     }
-}
-
-/// The places of a walk that ends in the depot.
-fn places_of(walk: &[usize]) -> &[usize] {
-    walk.strip_suffix(&[0]).unwrap_or(walk)
 }
 
 impl<const STOCHASTIC: bool> Problem for PrizeCollecting<STOCHASTIC> {

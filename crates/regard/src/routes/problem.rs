@@ -130,6 +130,11 @@ pub(super) fn round_trip(points: &[[f32; 2]], walk: &[usize]) -> f64 {
     ends.zip(walk.iter().copied().chain([0])).map(|(a, b)| distance(points[a], points[b])).sum()
 }
 
+/// The places of a walk that ends in the depot.
+pub(super) fn places_of(walk: &[usize]) -> &[usize] {
+    walk.strip_suffix(&[0]).unwrap_or(walk)
+}
+
 /// The nodes of a walk as a solution.
 pub(super) fn visited(walk: &[u32]) -> Vec<usize> {
     walk.iter().map(|&node| node as usize).collect()

@@ -26,8 +26,8 @@ const TABLES: [&str; 2] = ["best_known.csv", "ea4op.csv"];
 /// Solves every instance of a folder and tells the gaps.
 pub(super) fn library(job: BenchLibJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let instances = instances(&job)?;
-    let read: Vec<Instance> = instances.iter().map(|(_, instance)| instance.clone()).collect();
-    let networks = Networks::of(&read, job.model.clone(), device)?;
+    let problems = instances.iter().map(|(_, instance)| instance.problem());
+    let networks = Networks::of(problems, job.model.clone(), device)?;
     let progress = Progress::new(printer, instances.len(), "instances");
     let mut solved = Vec::with_capacity(instances.len());
     for (i, (path, instance)) in instances.iter().enumerate() {

@@ -1,5 +1,6 @@
 //! Problems that choose which nodes to visit: orienteering and prize collecting.
 
+use regard_data::routes::instance::visits_of;
 use regard_data::routes::orienteering::Orienteering;
 use regard_data::routes::prize_collecting::PrizeCollecting;
 use regard_data::routes::tsp::Tsp;
@@ -23,19 +24,10 @@ fn searched<'a>(sites: &'a Tsp, objective: Objective<'a>) -> selection::Problem<
     selection::Problem::new(sites.len(), |i, j| sites.distance(i, j), objective)
 }
 
-/// The nodes visited, without the depot that ends a walk.
-fn visits_of(solution: &[usize]) -> Vec<usize> {
-    solution.iter().copied().filter(|&node| node != 0).collect()
-}
-
-/// Length of the longer side of the places, which the network sees as 1.
+/// Length of the longer side of the places, which the network sees as 1; 1 where there is none.
 fn side(sites: &Tsp) -> f64 {
-    let extent = |axis: usize| {
-        let values = || sites.places().iter().map(move |place| place[axis]);
-        values().fold(f64::NEG_INFINITY, f64::max) - values().fold(f64::INFINITY, f64::min)
-    };
-    let longest = extent(0).max(extent(1));
-    if longest > 0.0 && longest.is_finite() { longest } else { 1.0 }
+    let side = sites.side();
+    if side > 0.0 && side.is_finite() { side } else { 1.0 }
 }
 
 fn orienteering(instance: &Orienteering) -> selection::Problem<'_> {
