@@ -138,7 +138,7 @@ impl Recorded {
 
 fn sampled(inputs: &Inputs, batch: usize, trajectories: usize, nodes: usize) -> Vec<Vec<Outcome<Shuttle>>> {
     let starts = vec![vec![Shuttle::new(nodes); trajectories]; batch];
-    let pick = Pick::Sample { temperature: 1.0, seed: 5 };
+    let pick = Pick::Sample { temperature: 1.0, top_p: 1.0, seed: 5 };
     rollout(&Prepared::new(&inputs.decoder(false)), nodes, &inputs.parts[0], starts, pick)
 }
 
@@ -207,7 +207,7 @@ fn moving_nodes_are_what_moved_tables_give() {
     let inputs = Inputs::new(batch, nodes, width, heads, 21);
     for trajectories in [1, 9] {
         let starts = vec![vec![Shuttle::new(nodes); trajectories]; batch];
-        let pick = Pick::Sample { temperature: 1.0, seed: 5 };
+        let pick = Pick::Sample { temperature: 1.0, top_p: 1.0, seed: 5 };
         let moved = rollout(&Prepared::new(&inputs.decoder(true)), nodes, &inputs.parts[0], starts, pick);
         for (b, outcomes) in moved.iter().enumerate() {
             for outcome in outcomes {

@@ -247,7 +247,7 @@ impl State for Path {
 fn the_sampler_and_the_pass_agree_on_every_tour() {
     let mut case = Case::new([9, 4, 21, 16, 4], 0, 10.0);
     let starts = vec![vec![Path(vec![], case.nodes); 4]; case.batch];
-    let pick = Pick::Sample { temperature: 1.0, seed: 3 };
+    let pick = Pick::Sample { temperature: 1.0, top_p: 1.0, seed: 3 };
     let sampled = rollout(&Prepared::new(&case.inputs.decoder()), case.nodes, &case.inputs.parts[0], starts, pick);
     let outcomes: Vec<_> = sampled.into_iter().flatten().collect();
     case.order = outcomes.iter().flat_map(|found| found.state.0.iter().map(|&node| node as u32)).collect();
@@ -265,7 +265,7 @@ fn trajectories_side_by_side_are_those_one_by_one() {
         let starts = vec![vec![Path(vec![], case.nodes); count]; case.batch];
         rollout(&prepared, case.nodes, &case.inputs.parts[0], starts, pick)
     };
-    for pick in [Pick::Greedy, Pick::Sample { temperature: 1.0, seed: 9 }] {
+    for pick in [Pick::Greedy, Pick::Sample { temperature: 1.0, top_p: 1.0, seed: 9 }] {
         let (alone, many) = (paths(3, pick), paths(70, pick));
         let mut equal = 0;
         for (alone, many) in alone.iter().zip(&many) {

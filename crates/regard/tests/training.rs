@@ -42,7 +42,7 @@ fn bytes(out: &Path) -> [Vec<u8>; 2] {
     ["model.safetensors", "metrics.jsonl"].map(|name| fs::read(out.join(name)).unwrap())
 }
 
-const BASELINES: [&[&str]; 7] = [
+const BASELINES: [&[&str]; 8] = [
     &["train.preset=kool-2019"],
     &["train.preset=kool-2019", "train.warm_up_epochs=2", "train.rate_decay=0.9"],
     &["train.baseline=critic", "train.average=0"],
@@ -50,6 +50,7 @@ const BASELINES: [&[&str]; 7] = [
     &["train.baseline=shared", "train.starts=3", "train.first_node=given", "data.nodes=[5, 9]"],
     &["train.baseline=shared", "train.starts=4", "train.first_node=sampled"],
     &["train.baseline=none", "train.clip_norm=0"],
+    &["train.loss=preference", "train.starts=4"],
 ];
 
 #[test]
@@ -99,7 +100,12 @@ fn bits_do_not_depend_on_threads() {
 
 #[test]
 fn policies_get_better() {
-    for sets in [["train.baseline=shared", "train.starts=0"], ["train.baseline=exponential", "train.starts=1"]] {
+    let ways = [
+        ["train.baseline=shared", "train.starts=0"],
+        ["train.baseline=exponential", "train.starts=1"],
+        ["train.loss=preference", "train.starts=0"],
+    ];
+    for sets in ways {
         let experiment = experiment(&[&sets[..], &["train.batch=64", "train.rate=2e-3"]].concat());
         let mut learner = Learner::<TravellingSalesman>::new(&experiment, &Device::flex()).unwrap();
         let costs: Vec<f64> = (0..150).map(|_| learner.step().unwrap().cost).collect();

@@ -192,7 +192,7 @@ pub(crate) struct VerifyArgs {
     /// Instance file
     #[arg(value_name = "INSTANCE")]
     pub(crate) instance: PathBuf,
-    /// Its solution: .tour, or .sol for routes of vehicles
+    /// Its solution: .tour, .sol for routes of vehicles, or .json
     #[arg(value_name = "SOLUTION")]
     pub(crate) solution: PathBuf,
 }

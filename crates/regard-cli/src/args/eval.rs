@@ -69,11 +69,12 @@ impl EvalArgs {
         let options = EvaluateOptions {
             decode: self.network.decode.unwrap_or(Decode::Greedy),
             augment: self.network.augment.unwrap_or(1),
+            temperature: self.network.temperature,
+            top_p: self.network.top_p,
             improve: self.improve,
             batch: self.batch,
             reference: self.reference,
             seed,
-            ..EvaluateOptions::default()
         };
         EvalJob {
             model: self.network.model,

@@ -17,6 +17,12 @@ pub(crate) struct NetworkArgs {
     /// Views of each instance: 1, or 8 for its mirrored and turned copies
     #[arg(long, value_name = "1|8", value_parser = views)]
     pub(crate) augment: Option<usize>,
+    /// Temperature of sample:K; below 1 keeps to what is probable, above 1 explores
+    #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = temperature)]
+    pub(crate) temperature: f32,
+    /// sample:K draws from the most probable nodes only, which together have this probability
+    #[arg(long, value_name = "P", default_value_t = 1.0, value_parser = share)]
+    pub(crate) top_p: f32,
 }
 
 /// Largest K of `sample:K`, `multistart:K` and `beam:K`.
@@ -40,6 +46,16 @@ fn views(text: &str) -> Result<usize, String> {
     }
 }
 
+fn temperature(text: &str) -> Result<f32, String> {
+    let number = text.parse::<f32>().ok().filter(|number| *number > 0.0 && number.is_finite());
+    number.ok_or_else(|| "expected a number above 0".to_owned())
+}
+
+fn share(text: &str) -> Result<f32, String> {
+    let number = text.parse::<f32>().ok().filter(|number| *number > 0.0 && *number <= 1.0);
+    number.ok_or_else(|| "expected a number above 0, at most 1".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,6 +68,15 @@ mod tests {
         for bad in ["", "gready", "sample", "sample:0", "beam:x", "beam:-1", "sample:1000001"] {
             assert!(decode(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn sampling_is_bounded() {
+        assert_eq!((temperature("0.5"), share("1")), (Ok(0.5), Ok(1.0)));
+        for bad in ["0", "-1", "inf", "NaN", "x"] {
+            assert!(temperature(bad).is_err() && share(bad).is_err(), "{bad}");
+        }
+        assert!(share("1.1").is_err());
     }
 
     #[test]

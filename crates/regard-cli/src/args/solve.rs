@@ -112,9 +112,10 @@ impl SolveArgs {
         let options = SolveOptions {
             decode: self.network.decode,
             augment: self.network.augment,
+            temperature: self.network.temperature,
+            top_p: self.network.top_p,
             finish,
             seed,
-            ..SolveOptions::default()
         };
         Ok(SolveJob { tasks: tasks.collect(), model: self.network.model, options, best: self.best })
     }

@@ -14,6 +14,9 @@ pub enum Pick {
     Sample {
         /// Above 1 flattens the distribution, below 1 sharpens it.
         temperature: f32,
+        /// Only the most probable nodes are drawn from that together have this probability; 1 for
+        /// all of them (nucleus sampling, Holtzman et al. 2020).
+        top_p: f32,
         /// Each trajectory draws from a generator of its own, made from this and its number.
         seed: u64,
     },
@@ -29,8 +32,17 @@ impl Pick {
 /// Picks the nodes of one trajectory.
 #[derive(Debug)]
 pub struct Picker {
-    /// Temperature and generator of sampling.
-    sampling: Option<(f32, Pcg64Mcg)>,
+    sampling: Option<Sampling>,
+}
+
+#[derive(Debug)]
+struct Sampling {
+    temperature: f32,
+    top_p: f32,
+    generator: Pcg64Mcg,
+    /// Weights of the nodes, and their order; room kept between steps.
+    weights: Vec<f32>,
+    order: Vec<usize>,
 }
 
 impl Picker {
@@ -38,9 +50,10 @@ impl Picker {
     pub fn new(pick: Pick, stream: u64) -> Self {
         let sampling = match pick {
             Pick::Greedy => None,
-            Pick::Sample { temperature, seed } => {
+            Pick::Sample { temperature, top_p, seed } => {
                 let seed = seed ^ stream.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-                Some((temperature, Pcg64Mcg::seed_from_u64(seed)))
+                let generator = Pcg64Mcg::seed_from_u64(seed);
+                Some(Sampling { temperature, top_p, generator, weights: Vec::new(), order: Vec::new() })
             }
         };
         Self { sampling }
@@ -54,18 +67,46 @@ impl Picker {
             .fold((0, f32::NEG_INFINITY), |best, (node, &logit)| if logit > best.1 { (node, logit) } else { best });
         match &mut self.sampling {
             None => best.0,
-            Some((temperature, generator)) => draw(logits, best.1, *temperature, generator.random::<f32>()),
+            Some(sampling) => sampling.draw(logits, best.1),
         }
     }
 }
 
-/// The node at which the cumulated probability passes `uniform`.
-fn draw(logits: &[f32], max: f32, temperature: f32, uniform: f32) -> usize {
-    let weight = |logit: f32| if logit > BARRED { ((logit - max) / temperature).exp() } else { 0.0 };
-    let mut left = uniform * logits.iter().map(|logit| weight(*logit)).sum::<f32>();
+impl Sampling {
+    /// A node drawn by its probability; `max` is the largest of the logits.
+    fn draw(&mut self, logits: &[f32], max: f32) -> usize {
+        let weight = |&logit: &f32| if logit > BARRED { ((logit - max) / self.temperature).exp() } else { 0.0 };
+        self.weights.clear();
+        self.weights.extend(logits.iter().map(weight));
+        if self.top_p < 1.0 {
+            self.cut_tail();
+        }
+        at(&self.weights, self.generator.random::<f32>())
+    }
+
+    /// Takes their weight from the nodes behind the fewest that together have a share of `top_p`.
+    fn cut_tail(&mut self) {
+        let weights = &mut self.weights;
+        self.order.clear();
+        self.order.extend(0..weights.len());
+        self.order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]));
+        let mut left = self.top_p * weights.iter().sum::<f32>();
+        for (rank, &node) in self.order.iter().enumerate() {
+            // The most probable node stays, however small the share.
+            if rank > 0 && left <= 0.0 {
+                weights[node] = 0.0;
+            } else {
+                left -= weights[node];
+            }
+        }
+    }
+}
+
+/// The node at which the cumulated weight passes the share `uniform`.
+fn at(weights: &[f32], uniform: f32) -> usize {
+    let mut left = uniform * weights.iter().sum::<f32>();
     let mut last = 0;
-    for (node, logit) in logits.iter().enumerate() {
-        let weight = weight(*logit);
+    for (node, &weight) in weights.iter().enumerate() {
         if weight > 0.0 {
             last = node;
             if left < weight {
@@ -91,7 +132,7 @@ mod tests {
     #[test]
     fn samples_follow_the_distribution_and_never_a_barred_node() {
         let logits = [0.0f32.ln(), 0.5f32.ln(), 0.25f32.ln(), -1e30, 0.25f32.ln()];
-        let mut picker = Picker::new(Pick::Sample { temperature: 1.0, seed: 7 }, 3);
+        let mut picker = Picker::new(Pick::Sample { temperature: 1.0, top_p: 1.0, seed: 7 }, 3);
         let mut counts = [0; 5];
         for _ in 0..20_000 {
             counts[picker.pick(&logits)] += 1;
@@ -99,5 +140,17 @@ mod tests {
         assert_eq!((counts[0], counts[3]), (0, 0));
         assert!((9_600..10_400).contains(&counts[1]), "{counts:?}");
         assert!((4_700..5_300).contains(&counts[2]), "{counts:?}");
+    }
+
+    #[test]
+    fn the_tail_is_never_drawn() {
+        let logits = [0.1f32.ln(), 0.5f32.ln(), 0.3f32.ln(), 0.1f32.ln()];
+        let mut counts = [0; 4];
+        let mut picker = Picker::new(Pick::Sample { temperature: 1.0, top_p: 0.7, seed: 7 }, 3);
+        (0..16_000).for_each(|_| counts[picker.pick(&logits)] += 1);
+        assert_eq!((counts[0], counts[3]), (0, 0));
+        assert!((9_600..10_400).contains(&counts[1]), "{counts:?}");
+        let mut picker = Picker::new(Pick::Sample { temperature: 1.0, top_p: 1e-6, seed: 7 }, 3);
+        assert!((0..100).all(|_| picker.pick(&logits) == 1));
     }
 }

@@ -28,9 +28,8 @@ use serde::{Deserialize, Serialize};
 
 pub use built_in::{built_in, description};
 pub use settings::{DataSettings, Distribution, EvalSettings, Sizes, Task};
-pub use train::{BaselineKind, FirstNode, TrainSettings};
+pub use train::{BaselineKind, FirstNode, Loss, TrainSettings};
 
-use crate::routes::problem::Problem;
 use crate::store::AttentionModelConfig;
 use crate::{Error, Result};
 use given::Given;
@@ -101,15 +100,6 @@ impl Experiment {
     /// [`Error::Config`] with the section, the key and what was expected.
     pub fn validate(&self) -> Result<()> {
         validate::validate(self)
-    }
-
-    /// Random instances of `size` nodes, a depot not counted, as the network's preset computes them.
-    pub fn draw<P: Problem>(&self, seed: u64, count: usize, size: usize) -> Vec<P> {
-        let drawn = P::draw(&self.data.drawing(), seed, count, size);
-        match self.model.in_single_precision() {
-            true => drawn.into_iter().map(P::in_single_precision).collect(),
-            false => drawn,
-        }
     }
 
     /// Training steps of an epoch, at least 1; instances that do not fill a batch are left out.

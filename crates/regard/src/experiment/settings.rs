@@ -28,6 +28,10 @@ pub struct DataSettings {
     pub nodes: Sizes,
     /// How the nodes lie.
     pub distribution: Distribution,
+    /// Folder of past instances, whose nodes are resampled instead of drawn; empty for none. Each has at
+    /// least as many nodes as are asked for.
+    #[serde(default)]
+    pub folder: String,
     /// Prizes of the orienteering problem.
     pub prizes: PrizeKind,
 }
@@ -51,7 +55,12 @@ impl DataSettings {
 
 impl Default for DataSettings {
     fn default() -> Self {
-        Self { nodes: Sizes::One(20), distribution: Distribution::Uniform, prizes: PrizeKind::Dist }
+        Self {
+            nodes: Sizes::One(20),
+            distribution: Distribution::Uniform,
+            folder: String::new(),
+            prizes: PrizeKind::Dist,
+        }
     }
 }
 

@@ -39,6 +39,18 @@ impl BaselineKind {
     }
 }
 
+/// What is made of the costs of sampled tours.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Loss {
+    /// How much each tour costs above the baseline (Williams 1992).
+    #[default]
+    Reinforce,
+    /// Which of two tours of an instance is the shorter, whatever the difference
+    /// ([`preference`](crate::routes::train::preference)).
+    Preference,
+}
+
 /// How several tours of an instance get their first nodes; one tour alone chooses its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -63,6 +75,12 @@ pub struct TrainSettings {
     pub from: String,
     /// What costs are compared with.
     pub baseline: BaselineKind,
+    /// What is made of the costs; `preference` takes several tours an instance.
+    #[serde(default)]
+    pub loss: Loss,
+    /// Factor of log-likelihoods in the preference loss; above 0.
+    #[serde(default = "preference_scale")]
+    pub preference_scale: f64,
     /// Trajectories of an instance with the shared baseline, 2 to the largest number of nodes; 0 for
     /// one from every node. 1 with every other baseline. Follows the baseline where it is left out.
     pub starts: usize,
@@ -103,6 +121,11 @@ pub struct TrainSettings {
     pub checkpoint_minutes: f64,
 }
 
+/// Far below 1, so that a pair counts by its order and hardly by how sure the policy is of it.
+fn preference_scale() -> f64 {
+    0.03
+}
+
 impl TrainSettings {
     /// Training as in Kool, van Hoof and Welling (2019), section 5 and appendix A.
     pub fn kool_2019() -> Self {
@@ -110,6 +133,8 @@ impl TrainSettings {
             preset: Some("kool-2019".into()),
             from: String::new(),
             baseline: BaselineKind::Rollout,
+            loss: Loss::Reinforce,
+            preference_scale: preference_scale(),
             starts: 1,
             first_node: FirstNode::Given,
             batch: 512,

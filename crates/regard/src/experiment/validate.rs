@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::train::{BaselineKind, TrainSettings};
+use super::train::{BaselineKind, Loss, TrainSettings};
 use super::{DataSettings, EvalSettings, Experiment, Task};
 use crate::routes::decode::Decode;
 use crate::routes::registry;
@@ -73,6 +73,7 @@ fn check_train(train: &TrainSettings) -> Result<()> {
     let inside = |key, value: f64| number(key, value, 0.0 < value && value < 1.0, "a number above 0 and below 1");
     above("train.rate", train.rate)?;
     above("train.critic_rate", train.critic_rate)?;
+    above("train.preference_scale", train.preference_scale)?;
     above("train.checkpoint_minutes", train.checkpoint_minutes)?;
     inside("train.beta", train.beta)?;
     inside("train.alpha", train.alpha)?;
@@ -85,6 +86,11 @@ fn check_train(train: &TrainSettings) -> Result<()> {
 }
 
 fn check_starts(train: &TrainSettings, data: &DataSettings) -> Result<()> {
+    if train.loss == Loss::Preference && train.baseline != BaselineKind::Shared {
+        let reason =
+            format!("is `preference`, with the baseline `{}`; expected the baseline `shared`", train.baseline.name());
+        return refuse("train.loss", reason);
+    }
     let (starts, high, baseline) = (train.starts, data.nodes.high(), train.baseline);
     let expected = match baseline {
         BaselineKind::Shared if starts == 1 => "0 (one from every node) or at least 2",

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use regard_data::routes::cvrp::{self as data, routes_of};
 use regard_data::routes::drawn::DrawnCvrp;
 use regard_data::routes::generate;
+use regard_data::routes::instance::Instance;
 use regard_data::routes::paper::{PaperSet, cvrp_set};
 
 use super::improve::ImproveOptions;
-use super::problem::{Drawing, Precision, Problem, State, other_set, round_trip, sites, symmetry, visited};
+use super::problem::{Drawing, Precision, Problem, State, chosen, other_set, round_trip, sites, symmetry, visited};
 use super::solvable::Solvable;
 use crate::Result;
 
@@ -191,6 +192,18 @@ impl Problem for VehicleRouting {
 
     fn draw(drawing: &Drawing, seed: u64, count: usize, size: usize) -> Vec<Self> {
         generate::cvrp_with(drawing.points, seed, count, size).into_iter().map(Self::from).collect()
+    }
+
+    fn of_instance(instance: &Instance) -> Option<Self> {
+        match instance {
+            Instance::Cvrp(cvrp) if !cvrp.split() => Some(cvrp.problem()),
+            _ => None,
+        }
+    }
+
+    fn restricted(&self, nodes: &[usize]) -> Option<Self> {
+        let demands = chosen(&self.goods.demands, nodes);
+        Some(Self { goods: Arc::new(Goods { demands, ..*self.goods }), points: chosen(&self.points, nodes) })
     }
 
     fn paper_set(set: &PaperSet, limit: Option<usize>) -> Result<Vec<Self>> {

@@ -70,13 +70,16 @@ pub struct DecodeOptions {
     pub augment: usize,
     /// Softmax temperature of sampling.
     pub temperature: f32,
+    /// Probability that the nodes sampled from have together at least, the most probable first; 1
+    /// for all nodes.
+    pub top_p: f32,
     /// Seed of sampling.
     pub seed: u64,
 }
 
 impl Default for DecodeOptions {
     fn default() -> Self {
-        Self { decode: Decode::Greedy, augment: 1, temperature: 1.0, seed: 1234 }
+        Self { decode: Decode::Greedy, augment: 1, temperature: 1.0, top_p: 1.0, seed: 1234 }
     }
 }
 
@@ -101,8 +104,8 @@ impl AttentionModel {
     /// instances of one size, and `cost(instance, tour)` is what is compared.
     ///
     /// # Errors
-    /// [`Error::Config`] for an augmentation other than 1 or 8 or a temperature that is not
-    /// positive, [`Error::Shape`] for instances of different sizes.
+    /// [`Error::Config`] for an augmentation other than 1 or 8, a temperature that is not positive
+    /// or a share of the nodes that is none, [`Error::Shape`] for instances of different sizes.
     pub fn decode(
         &self,
         points: &[Vec<[f32; 2]>],
@@ -159,7 +162,7 @@ impl AttentionModel {
         // A chunk draws from generators of its own, as if all instances had gone at once.
         let seed = options.seed ^ (first as u64).wrapping_mul(0xD134_2543_DE82_EF95);
         let pick = match options.decode {
-            Decode::Sample(_) => Pick::Sample { temperature: options.temperature, seed },
+            Decode::Sample(_) => Pick::Sample { temperature: options.temperature, top_p: options.top_p, seed },
             _ => Pick::Greedy,
         };
         match options.decode {
@@ -227,6 +230,10 @@ fn check<P: Problem>(problems: &[P], nodes: usize, options: &DecodeOptions) -> R
     if !(options.temperature > 0.0 && options.temperature.is_finite()) {
         let reason = format!("found {}, expected a number above 0", options.temperature);
         return Err(Error::config("temperature", reason));
+    }
+    if !(options.top_p > 0.0 && options.top_p <= 1.0) {
+        let reason = format!("found {}, expected a number above 0, at most 1", options.top_p);
+        return Err(Error::config("top-p", reason));
     }
     Ok(())
 }

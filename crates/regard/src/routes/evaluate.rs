@@ -36,6 +36,8 @@ pub struct EvaluateOptions {
     pub reference: Option<f64>,
     /// Softmax temperature of sampling.
     pub temperature: f32,
+    /// Share of the probability that sampling keeps to, the most probable nodes first; 1 for all.
+    pub top_p: f32,
     /// Seed of sampling and of the local search.
     pub seed: u64,
 }
@@ -49,6 +51,7 @@ impl Default for EvaluateOptions {
             batch: 512,
             reference: None,
             temperature: 1.0,
+            top_p: 1.0,
             seed: 1234,
         }
     }
@@ -64,7 +67,8 @@ impl EvaluateOptions {
     /// Decoding of the batch that follows `done` instances; each batch draws samples of its own.
     fn decoding(&self, done: usize) -> DecodeOptions {
         let seed = self.seed.wrapping_add(done as u64);
-        DecodeOptions { decode: self.decode, augment: self.augment, temperature: self.temperature, seed }
+        let Self { decode, augment, temperature, top_p, .. } = *self;
+        DecodeOptions { decode, augment, temperature, top_p, seed }
     }
 }
 

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use regard_data::routes::drawn::DrawnOrienteering;
 use regard_data::routes::generate;
+use regard_data::routes::instance::Instance;
 use regard_data::routes::orienteering as data;
 use regard_data::routes::paper::{PaperSet, orienteering_set};
 
 use super::improve::ImproveOptions;
-use super::problem::{Drawing, Precision, Problem, State, other_set, places_of, sites, symmetry, visited};
+use super::problem::{Drawing, Precision, Problem, State, chosen, other_set, places_of, sites, symmetry, visited};
 use super::solvable::Solvable;
 use crate::Result;
 
@@ -156,6 +157,19 @@ impl Problem for Orienteering {
 
     fn draw(drawing: &Drawing, seed: u64, count: usize, size: usize) -> Vec<Self> {
         generate::orienteering(seed, count, size, drawing.prizes).into_iter().map(Self::from).collect()
+    }
+
+    fn of_instance(instance: &Instance) -> Option<Self> {
+        match instance {
+            Instance::Orienteering(orienteering) => Some(orienteering.problem()),
+            _ => None,
+        }
+    }
+
+    fn restricted(&self, nodes: &[usize]) -> Option<Self> {
+        let points = chosen(&self.places.points, nodes);
+        let places = Arc::new(Places::new(points, self.max_length, self.places.precision));
+        Some(Self { places, prizes: Arc::new(chosen(&self.prizes, nodes)), ..*self })
     }
 
     fn paper_set(set: &PaperSet, limit: Option<usize>) -> Result<Vec<Self>> {

@@ -6,12 +6,15 @@ use std::sync::Arc;
 
 use regard_data::routes::drawn::DrawnPrizeCollecting;
 use regard_data::routes::generate;
+use regard_data::routes::instance::Instance;
 use regard_data::routes::paper::{PaperSet, prize_collecting_set};
 use regard_data::routes::prize_collecting as data;
 
 use super::improve::ImproveOptions;
-use super::problem::{Drawing, Precision, Problem, State, other_set, places_of, round_trip, sites, symmetry, visited};
-use super::solvable::Solvable;
+use super::problem::{
+    Drawing, Precision, Problem, State, chosen, other_set, places_of, round_trip, sites, symmetry, visited,
+};
+use super::solvable::{Solvable, as_shares};
 use crate::Result;
 
 /// A depot, places, prizes and penalties, in the unit square.
@@ -163,6 +166,22 @@ impl<const STOCHASTIC: bool> Problem for PrizeCollecting<STOCHASTIC> {
 
     fn draw(_: &Drawing, seed: u64, count: usize, size: usize) -> Vec<Self> {
         generate::prize_collecting(seed, count, size).into_iter().map(Self::from).collect()
+    }
+
+    fn of_instance(instance: &Instance) -> Option<Self> {
+        match instance {
+            Instance::PrizeCollecting(prizes) if prizes.real_prizes().is_some() == STOCHASTIC => {
+                Some(as_shares(prizes))
+            }
+            _ => None,
+        }
+    }
+
+    fn restricted(&self, nodes: &[usize]) -> Option<Self> {
+        let Values { expected, real, penalties, precision } = &*self.values;
+        let of = |values: &[f64]| chosen(values, nodes);
+        let values = Values { expected: of(expected), real: of(real), penalties: of(penalties), precision: *precision };
+        Some(Self { points: chosen(&self.points, nodes), values: Arc::new(values) })
     }
 
     fn paper_set(set: &PaperSet, limit: Option<usize>) -> Result<Vec<Self>> {

@@ -8,6 +8,7 @@ pub use regard_nn::State;
 
 use regard_data::routes::drawn::Prizes;
 use regard_data::routes::generate::Points;
+use regard_data::routes::instance::Instance;
 use regard_data::routes::paper::PaperSet;
 use regard_data::routes::tsp::Tsp;
 
@@ -69,6 +70,16 @@ pub trait Problem: Clone + Send + Sync + Sized {
     /// `count` random instances of `size` nodes, a depot not counted, from `seed`. More instances
     /// of the same size append to the same sequence.
     fn draw(drawing: &Drawing, seed: u64, count: usize, size: usize) -> Vec<Self>;
+    /// The problem of an instance as a file gives it; `None` when it is another problem's, or when no
+    /// file holds this problem.
+    fn of_instance(_instance: &Instance) -> Option<Self> {
+        None
+    }
+    /// The instance with these of its nodes only, a depot first among them; what holds for the
+    /// whole instance stays. `None` where that means nothing.
+    fn restricted(&self, _nodes: &[usize]) -> Option<Self> {
+        None
+    }
     /// The first instances of a test set of the paper.
     ///
     /// # Errors
@@ -133,6 +144,11 @@ pub(super) fn round_trip(points: &[[f32; 2]], walk: &[usize]) -> f64 {
 /// The places of a walk that ends in the depot.
 pub(super) fn places_of(walk: &[usize]) -> &[usize] {
     walk.strip_suffix(&[0]).unwrap_or(walk)
+}
+
+/// What belongs to some of the nodes.
+pub(super) fn chosen<T: Copy>(of_nodes: &[T], nodes: &[usize]) -> Vec<T> {
+    nodes.iter().map(|&node| of_nodes[node]).collect()
 }
 
 /// The nodes of a walk as a solution.

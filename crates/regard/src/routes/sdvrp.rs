@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use regard_data::routes::cvrp::routes_of;
 use regard_data::routes::drawn::DrawnCvrp;
+use regard_data::routes::instance::Instance;
 use regard_data::routes::paper::{PaperSet, cvrp_set};
 
 use super::cvrp::{Goods, VehicleRouting};
@@ -134,6 +135,17 @@ impl Problem for SplitDelivery {
 
     fn draw(drawing: &Drawing, seed: u64, count: usize, size: usize) -> Vec<Self> {
         VehicleRouting::draw(drawing, seed, count, size).into_iter().map(Self).collect()
+    }
+
+    fn of_instance(instance: &Instance) -> Option<Self> {
+        match instance {
+            Instance::Cvrp(cvrp) if cvrp.split() => Some(Split(cvrp).problem()),
+            _ => None,
+        }
+    }
+
+    fn restricted(&self, nodes: &[usize]) -> Option<Self> {
+        self.0.restricted(nodes).map(Self)
     }
 
     fn paper_set(set: &PaperSet, limit: Option<usize>) -> Result<Vec<Self>> {

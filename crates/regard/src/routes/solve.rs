@@ -51,13 +51,15 @@ pub struct SolveOptions {
     pub finish: Finish,
     /// Softmax temperature of sampling.
     pub temperature: f32,
+    /// Share of the probability that sampling keeps to, the most probable nodes first; 1 for all.
+    pub top_p: f32,
     /// Seed of sampling and of the local search.
     pub seed: u64,
 }
 
 impl Default for SolveOptions {
     fn default() -> Self {
-        Self { decode: None, augment: None, finish: Finish::Bounded, temperature: 1.0, seed: 1234 }
+        Self { decode: None, augment: None, finish: Finish::Bounded, temperature: 1.0, top_p: 1.0, seed: 1234 }
     }
 }
 

@@ -1,10 +1,12 @@
 //! The travelling salesman problem: visit every node once and return.
 
 use regard_data::routes::generate;
+use regard_data::routes::instance::Instance;
 use regard_data::routes::paper::{PaperSet, test_set};
 
 use super::improve::{self, ImproveOptions};
-use super::problem::{Drawing, Problem, State, distance, other_set, sites, symmetry, visited};
+use super::problem::{Drawing, Problem, State, chosen, distance, other_set, sites, symmetry, visited};
+use super::solvable::Solvable;
 use crate::Result;
 
 /// Points of the unit square, to be visited in a closed tour.
@@ -100,6 +102,17 @@ impl Problem for TravellingSalesman {
 
     fn draw(drawing: &Drawing, seed: u64, count: usize, size: usize) -> Vec<Self> {
         generate::tsp(drawing.points, seed, count, size).into_iter().map(Self::new).collect()
+    }
+
+    fn of_instance(instance: &Instance) -> Option<Self> {
+        match instance {
+            Instance::Tsp(tsp) => Some(tsp.problem()),
+            _ => None,
+        }
+    }
+
+    fn restricted(&self, nodes: &[usize]) -> Option<Self> {
+        Some(Self { points: chosen(&self.points, nodes) })
     }
 
     fn paper_set(set: &PaperSet, limit: Option<usize>) -> Result<Vec<Self>> {

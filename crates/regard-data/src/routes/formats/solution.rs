@@ -1,4 +1,7 @@
-//! Files of solutions of any problem: routes as `.sol` (CVRPLIB), everything else as TSPLIB tours.
+//! Files of solutions of any problem: routes as `.sol` (CVRPLIB), everything else as TSPLIB tours;
+//! any of them as JSON.
+
+mod json;
 
 use std::path::Path;
 
@@ -21,13 +24,16 @@ pub fn extension(instance: &Instance) -> &'static str {
     if matches!(instance, Instance::Cvrp(_)) { "sol" } else { "tour" }
 }
 
-/// Reads a solution of `instance`; whether it obeys the rules is for [`Instance::check`] to say.
+/// Reads a solution of `instance`, from a name ending in `.json` as `regard solve` writes it there; whether it obeys the rules is for [`Instance::check`] to say.
 ///
 /// # Errors
 /// [`Error::Io`](crate::Error::Io) when the file cannot be read, and
 /// [`Error::Parse`](crate::Error::Parse) when it is malformed or names unknown nodes.
 pub fn read(path: impl AsRef<Path>, instance: &Instance) -> Result<Read> {
     let path = path.as_ref();
+    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
+        return json::read(path, instance);
+    }
     Ok(match instance {
         Instance::Tsp(tsp) => Read { solution: tour::read(path, tsp)?, stated_cost: None },
         Instance::Cvrp(cvrp) => {
@@ -84,6 +90,37 @@ mod tests {
             assert_eq!(found.solution, solution, "{}", instance.problem());
             instance.check(&found.solution).unwrap();
             assert!((instance.value(&solution) - value).abs() < 1e-12, "{}", instance.problem());
+        }
+    }
+
+    fn json(instance: &Instance, text: &str) -> Result<Read> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.json");
+        std::fs::write(&path, text).unwrap();
+        read(&path, instance)
+    }
+
+    #[test]
+    fn json_names_nodes_by_their_ids() {
+        let all = instances();
+        let found = json(&all[0].0, r#"{"instance": "square", "cost": 4, "tour": [2, "1", 4, 3]}"#).unwrap();
+        assert_eq!(found, Read { solution: vec![1, 0, 3, 2], stated_cost: Some(4.0) });
+        let found = json(&all[1].0, r#"{"routes": [[4], [2, 3]]}"#).unwrap();
+        assert_eq!(found, Read { solution: vec![3, 0, 1, 2], stated_cost: None });
+        let wrong = [
+            ("{", "s.json:1: is no JSON"),
+            ("[1]", "holds no JSON object"),
+            ("{}", "expected either `tour` or `routes`"),
+            (r#"{"tour": [1], "routes": []}"#, "expected either `tour` or `routes`"),
+            (r#"{"tour": [9]}"#, "field `tour`: node 9 is not in the instance"),
+            (r#"{"tour": 3}"#, "field `tour`: is 3, expected a list"),
+            (r#"{"routes": [3]}"#, "field `routes`: is 3, expected a list"),
+            (r#"{"routes": 3}"#, "field `routes`: is 3, expected a list of routes"),
+            (r#"{"cost": "x", "tour": []}"#, "field `cost`: is \"x\", expected a number"),
+        ];
+        for (text, expected) in wrong {
+            let error = json(&all[0].0, text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
         }
     }
 

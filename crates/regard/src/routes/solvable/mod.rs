@@ -14,6 +14,7 @@ use crate::Result;
 
 pub use deliveries::Split;
 pub use selections::Stochastic;
+pub(super) use selections::as_shares;
 
 /// An instance of a routing problem in its own metric.
 ///

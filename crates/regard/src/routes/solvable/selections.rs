@@ -78,7 +78,9 @@ impl Solvable for Orienteering {
 }
 
 /// Prize collecting as the network knows it.
-fn as_shares<const STOCHASTIC: bool>(instance: &PrizeCollecting) -> pctsp::PrizeCollecting<STOCHASTIC> {
+pub(in crate::routes) fn as_shares<const STOCHASTIC: bool>(
+    instance: &PrizeCollecting,
+) -> pctsp::PrizeCollecting<STOCHASTIC> {
     let sites = instance.sites();
     let scaled = |values: &[f64], by: f64| values.iter().map(|value| value / by).collect::<Vec<f64>>();
     let required = instance.required().max(f64::MIN_POSITIVE);

@@ -10,6 +10,7 @@ pub(super) fn stages(n: usize, options: &SolveOptions) -> Vec<DecodeOptions> {
         decode,
         augment,
         temperature: options.temperature,
+        top_p: options.top_p,
         seed: options.seed,
     };
     let mut stages = vec![stage(Decode::Greedy, 1)];

@@ -2,6 +2,8 @@
 
 mod state;
 
+use std::sync::Arc;
+
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use rand::{RngExt, SeedableRng};
@@ -9,8 +11,10 @@ use rand_pcg::Pcg64Mcg;
 
 use super::baseline::{Exponential, Frozen, Set, WarmUp, shared};
 use super::critic::Critic;
+use super::preference::preference;
 use super::sampling::{Sampled, greedy_costs, sample};
-use crate::experiment::{BaselineKind, Experiment};
+use super::source::Source;
+use crate::experiment::{BaselineKind, Experiment, Loss};
 use crate::routes::decode::features;
 use crate::routes::model::AttentionModel;
 use crate::routes::problem::Problem;
@@ -28,7 +32,8 @@ pub struct Measured {
     pub cost: f64,
     /// Mean of what they were compared with.
     pub baseline: f64,
-    /// Loss, `mean((cost − baseline) · log-likelihood)`.
+    /// Loss: `mean((cost − baseline) · log-likelihood)`, or with the preference loss the same mean with
+    /// its weights.
     pub loss: f64,
     /// Mean log-likelihood of the sampled tours.
     pub log_likelihood: f64,
@@ -41,6 +46,7 @@ pub struct Measured {
 /// A policy that learns to solve problem `P`.
 pub struct Learner<P> {
     experiment: Experiment,
+    source: Arc<Source<P>>,
     device: Device,
     model: AttentionModel,
     optimizer: Optimizer,
@@ -71,8 +77,9 @@ impl<P: Problem> Learner<P> {
             folder => inherited(folder, &experiment.model)?,
         };
         let model = numbered(AttentionModel::from_weights(&experiment.model, &weights, &device)?);
+        let source = Arc::new(Source::of(experiment)?);
         let frozen = match train.baseline {
-            BaselineKind::Rollout => Some(Frozen::new(model.valid(), Set::of(experiment), 0)?),
+            BaselineKind::Rollout => Some(Frozen::new(model.valid(), Set::of(experiment, &source), 0)?),
             _ => None,
         };
         let critic = match train.baseline {
@@ -88,6 +95,7 @@ impl<P: Problem> Learner<P> {
             optimizer: Optimizer::new(train.clip_norm),
             exponential: Exponential::new(train.beta, None),
             experiment: experiment.clone(),
+            source,
             device,
             model,
             frozen,
@@ -111,6 +119,11 @@ impl<P: Problem> Learner<P> {
             Some(average) => restore(self.model.valid(), &average.weights),
             None => Ok(self.model.valid()),
         }
+    }
+
+    /// Where its instances come from.
+    pub(super) fn source(&self) -> &Source<P> {
+        &self.source
     }
 
     /// The network as it learns, in evaluation.
@@ -138,7 +151,7 @@ impl<P: Problem> Learner<P> {
         let mut generator = Pcg64Mcg::seed_from_u64(derived(train.seed, Stream::Size, self.step));
         let size = generator.random_range(sizes.low()..=sizes.high());
         let seed = derived(train.seed, Stream::Instances, self.step);
-        self.experiment.draw(seed, train.batch, size)
+        self.source.draw(seed, train.batch, size)
     }
 
     /// Samples tours of fresh instances, compares them with the baseline, and makes the better
@@ -165,8 +178,8 @@ impl<P: Problem> Learner<P> {
         };
         let baseline = self.baseline(&sampled, &problems, points)?;
         let count = sampled.costs.len() as f64;
-        let advantage = sampled.costs.iter().zip(&baseline).map(|(cost, value)| ((cost - value) / count) as f32);
-        let policy = self.model.rollout().policy_loss(embeddings, &sampled.tours, advantage.collect());
+        let coefficient = self.coefficients(&sampled, &baseline);
+        let policy = self.model.rollout().policy_loss(embeddings, &sampled.tours, coefficient);
         let log_likelihood = policy.log_likelihood.into_data().iter::<f64>().sum::<f64>() / count;
         let loss = f64::from(policy.loss.clone().into_scalar::<f32>());
         if !loss.is_finite() {
@@ -185,6 +198,20 @@ impl<P: Problem> Learner<P> {
         let mean = regard_data::stats::mean;
         let (cost, baseline) = (mean(&sampled.costs), mean(&baseline));
         Ok(Measured { nodes, cost, baseline, loss, log_likelihood, gradient_norm, rate })
+    }
+
+    /// What the log-likelihood of each sampled tour is multiplied with in the loss, whose gradient is
+    /// then that of the mean over all tours.
+    fn coefficients(&self, sampled: &Sampled, baseline: &[f64]) -> Vec<f32> {
+        let (train, count) = (&self.experiment.train, sampled.costs.len() as f64);
+        let weights: Vec<f64> = match train.loss {
+            Loss::Reinforce => sampled.costs.iter().zip(baseline).map(|(cost, value)| cost - value).collect(),
+            Loss::Preference => {
+                let tours = sampled.tours.shape()[1];
+                preference(&sampled.costs, &sampled.log_probabilities, tours, train.preference_scale)
+            }
+        };
+        weights.into_iter().map(|weight| (weight / count) as f32).collect()
     }
 
     fn diverged(&self, reason: String) -> Error {

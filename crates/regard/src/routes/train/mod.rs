@@ -7,9 +7,13 @@
 pub mod baseline;
 mod critic;
 mod learner;
+mod preference;
 mod run;
 mod sampling;
+mod source;
 mod validation;
 
 pub use learner::{Learner, Measured};
+pub use preference::preference;
 pub use run::{Trained, Training, train};
+pub use source::Source;

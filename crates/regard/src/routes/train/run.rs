@@ -151,8 +151,8 @@ impl<'a, P: Problem> Run<'a, P> {
             (Some(before), true) => comparable(before, experiment).map_err(|error| error.in_file(out))?,
             (None, false) => {}
         }
-        let validation = Validation::new(experiment)?;
         let mut learner = Learner::new(experiment, device)?;
+        let validation = Validation::new(experiment, learner.source())?;
         let (mut window, mut written) = (Window::default(), Written::default());
         let checkpoint = if training.resume { RunFolder::checkpoint(out)? } else { None };
         if let Some(checkpoint) = checkpoint {

@@ -15,6 +15,8 @@ pub(super) struct Sampled {
     pub(super) tours: Tours,
     /// `[batch * trajectories]`.
     pub(super) costs: Vec<f64>,
+    /// Log-probabilities of what was chosen, `[batch * trajectories]`; nodes given do not count.
+    pub(super) log_probabilities: Vec<f32>,
 }
 
 /// Samples `trajectories` tours an instance from `policy` over `embeddings [batch, nodes, width]`;
@@ -36,7 +38,7 @@ pub(super) fn sample<P: Problem>(
         true => spread_starts(problems, trajectories),
         false => problems.iter().map(|problem| vec![problem.start(); trajectories]).collect(),
     };
-    let pick = Pick::Sample { temperature: 1.0, seed };
+    let pick = Pick::Sample { temperature: 1.0, top_p: 1.0, seed };
     let outcomes = policy.rollout().construct(embeddings, states, pick);
     if outcomes.iter().flatten().any(|outcome| !outcome.log_probability.is_finite()) {
         return None;
@@ -49,6 +51,7 @@ pub(super) fn sample<P: Problem>(
             tours.map(|tour| (problem.cost(&tour), tour)).map(|(cost, tour)| (tour, cost)).collect()
         })
         .collect();
+    let log_probabilities = outcomes.iter().flatten().map(|outcome| outcome.log_probability).collect();
     let forced = usize::from(given && first == FirstNode::Given);
     let costs = found.iter().flatten().map(|(_, cost)| *cost).collect();
     let walk = |(tour, _): &(Vec<usize>, f64)| tour.iter().map(|&node| node as u32).collect::<Vec<u32>>();
@@ -60,7 +63,7 @@ pub(super) fn sample<P: Problem>(
             Tours::walked(&starts, &walks, [nodes, P::SCALARS, forced], P::DYNAMIC)
         }
     };
-    Some(Sampled { tours, costs })
+    Some(Sampled { tours, costs, log_probabilities })
 }
 
 /// Costs of the greedy tours of `policy`, one an instance.

@@ -1,5 +1,6 @@
 //! The set on which a run is measured.
 
+use super::source::Source;
 use crate::experiment::{Experiment, Sizes};
 use crate::routes::decode::{Decode, DecodeOptions, Decoded};
 use crate::routes::model::AttentionModel;
@@ -14,7 +15,7 @@ pub(super) struct Validation<P> {
 
 impl<P: Problem> Validation<P> {
     /// The set of an experiment: its size, or the smallest, middle and largest of its sizes.
-    pub(super) fn new(experiment: &Experiment) -> Result<Self> {
+    pub(super) fn new(experiment: &Experiment, source: &Source<P>) -> Result<Self> {
         let eval = &experiment.eval;
         let sizes = match experiment.data.nodes {
             Sizes::One(nodes) => vec![nodes],
@@ -23,8 +24,8 @@ impl<P: Problem> Validation<P> {
         let share = eval.instances.div_ceil(sizes.len());
         let decode: Decode =
             eval.decode.parse().map_err(|unknown| Error::config("eval.decode", format!("{unknown}")))?;
-        let options = DecodeOptions { decode, augment: eval.augment, temperature: 1.0, seed: eval.seed };
-        let sizes = sizes.into_iter().map(|nodes| experiment.draw(eval.seed, share, nodes)).collect();
+        let options = DecodeOptions { decode, augment: eval.augment, seed: eval.seed, ..DecodeOptions::default() };
+        let sizes = sizes.into_iter().map(|nodes| source.draw(eval.seed, share, nodes)).collect();
         Ok(Self { sizes, options })
     }
 

@@ -1,6 +1,6 @@
 //! The greedy tour of a frozen copy of the policy (Kool et al. 2019, §4.1).
 
-use std::marker::PhantomData;
+use std::sync::Arc;
 
 use burn::module::Module;
 use regard_data::stats::{mean, paired_t_test};
@@ -10,6 +10,7 @@ use crate::experiment::Experiment;
 use crate::routes::decode::DecodeOptions;
 use crate::routes::model::AttentionModel;
 use crate::routes::problem::Problem;
+use crate::routes::train::source::Source;
 use crate::routes::train::validation::costs;
 use crate::train::{Stream, derived};
 
@@ -19,27 +20,27 @@ pub(in crate::routes::train) struct Frozen<P> {
     pub(in crate::routes::train) policy: AttentionModel,
     /// How often the policy was replaced; numbers the set.
     pub(in crate::routes::train) updates: u64,
-    set: Set,
+    set: Set<P>,
     costs: Vec<f64>,
-    of: PhantomData<fn() -> P>,
 }
 
 /// How the sets are drawn.
 #[derive(Clone, Debug)]
-pub(in crate::routes::train) struct Set {
+pub(in crate::routes::train) struct Set<P> {
     experiment: Experiment,
+    source: Arc<Source<P>>,
 }
 
-impl Set {
+impl<P: Problem> Set<P> {
     /// The sets of an experiment; instances have its largest size.
-    pub(in crate::routes::train) fn of(experiment: &Experiment) -> Self {
-        Self { experiment: experiment.clone() }
+    pub(in crate::routes::train) fn of(experiment: &Experiment, source: &Arc<Source<P>>) -> Self {
+        Self { experiment: experiment.clone(), source: source.clone() }
     }
 
-    fn costs<P: Problem>(&self, policy: &AttentionModel, updates: u64) -> Result<Vec<f64>> {
+    fn costs(&self, policy: &AttentionModel, updates: u64) -> Result<Vec<f64>> {
         let Experiment { train, data, .. } = &self.experiment;
         let seed = derived(train.seed, Stream::Baseline, updates);
-        let problems: Vec<P> = self.experiment.draw(seed, train.baseline_instances, data.nodes.high());
+        let problems = self.source.draw(seed, train.baseline_instances, data.nodes.high());
         costs(policy, &problems, &DecodeOptions::default())
     }
 }
@@ -54,15 +55,15 @@ pub(in crate::routes::train) struct Challenge {
 
 impl<P: Problem> Frozen<P> {
     /// Freezes `policy`, which was frozen `updates` times before.
-    pub(in crate::routes::train) fn new(policy: AttentionModel, set: Set, updates: u64) -> Result<Self> {
-        let costs = set.costs::<P>(&policy, updates)?;
-        Ok(Self { policy, updates, set, costs, of: PhantomData })
+    pub(in crate::routes::train) fn new(policy: AttentionModel, set: Set<P>, updates: u64) -> Result<Self> {
+        let costs = set.costs(&policy, updates)?;
+        Ok(Self { policy, updates, set, costs })
     }
 
     /// Replaces the policy when `challenger` is better on the set: a lower mean, and a one-sided
     /// paired t-test at `alpha`. The set is drawn anew then, against overfitting to it.
     pub(in crate::routes::train) fn challenge(&mut self, challenger: &AttentionModel, alpha: f64) -> Result<Challenge> {
-        let costs = self.set.costs::<P>(challenger, self.updates)?;
+        let costs = self.set.costs(challenger, self.updates)?;
         if mean(&costs) >= mean(&self.costs) {
             return Ok(Challenge { updated: false, p_value: None });
         }

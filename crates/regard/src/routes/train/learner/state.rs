@@ -55,7 +55,11 @@ impl<P: Problem> Learner<P> {
         }
         if let Some(frozen) = self.frozen.take() {
             let policy = restore(frozen.policy, checkpoint.weights("baseline")?)?;
-            self.frozen = Some(Frozen::new(policy, Set::of(&self.experiment), counters.frozen_updates.unwrap_or(0))?);
+            self.frozen = Some(Frozen::new(
+                policy,
+                Set::of(&self.experiment, &self.source),
+                counters.frozen_updates.unwrap_or(0),
+            )?);
         }
         if let Some((critic, optimizer)) = self.critic.take() {
             let optimizer = optimizer.restored(checkpoint.record("critic")?)?;

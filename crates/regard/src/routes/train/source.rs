@@ -1,0 +1,105 @@
+//! Where a run's instances come from: a distribution, or instances of the past.
+
+use std::path::{Path, PathBuf};
+
+use rand::seq::index;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use regard_data::routes::formats::read_instance;
+
+use crate::experiment::Experiment;
+use crate::routes::problem::{Drawing, Problem};
+use crate::{Error, Result};
+
+/// Extensions of the files of a folder that are read.
+const EXTENSIONS: [&str; 4] = ["tsp", "vrp", "oplib", "csv"];
+/// Tables that lie beside instances and are none.
+const TABLES: [&str; 2] = ["best_known.csv", "ea4op.csv"];
+
+/// A source of random instances.
+#[derive(Clone, Debug)]
+pub struct Source<P> {
+    drawing: Drawing,
+    /// Instances to resample; none for fresh ones.
+    past: Vec<P>,
+    single_precision: bool,
+}
+
+impl<P: Problem> Source<P> {
+    /// The source of an experiment: its distribution, or the instances in its folder.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a folder without instances of the problem, or with one that has fewer
+    /// nodes than the experiment asks for; what reading a file of it gives.
+    pub fn of(experiment: &Experiment) -> Result<Self> {
+        let (data, single_precision) = (&experiment.data, experiment.model.in_single_precision());
+        let past = match data.folder.as_str() {
+            "" => Vec::new(),
+            folder => past::<P>(Path::new(folder), data.nodes.high())?,
+        };
+        Ok(Self { drawing: data.drawing(), past, single_precision })
+    }
+
+    /// Random instances of `size` nodes, a depot not counted, as the network's preset computes them.
+    /// More instances of the same size append to the same sequence.
+    pub fn draw(&self, seed: u64, count: usize, size: usize) -> Vec<P> {
+        let drawn = match self.past.as_slice() {
+            [] => P::draw(&self.drawing, seed, count, size),
+            past => resampled(past, seed, count, size),
+        };
+        match self.single_precision {
+            true => drawn.into_iter().map(P::in_single_precision).collect(),
+            false => drawn,
+        }
+    }
+}
+
+/// Nodes of random instances of the past: each instance one of them, `size` of its nodes in random
+/// order behind its depot.
+fn resampled<P: Problem>(past: &[P], seed: u64, count: usize, size: usize) -> Vec<P> {
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let depot = usize::from(P::DEPOT);
+    let mut one = || {
+        let instance = &past[random.random_range(0..past.len())];
+        let nodes = index::sample(&mut random, instance.nodes() - depot, size).into_iter().map(|node| node + depot);
+        instance.restricted(&(0..depot).chain(nodes).collect::<Vec<_>>())
+    };
+    (0..count).filter_map(|_| one()).collect()
+}
+
+/// The instances of problem `P` in a folder, in the order of their names.
+fn past<P: Problem>(folder: &Path, size: usize) -> Result<Vec<P>> {
+    let mut all = Vec::new();
+    for path in files(folder)? {
+        let instance = read_instance(&path)?;
+        let refuse = |reason: String| Error::config("data.folder", format!("`{}` {reason}", path.display()));
+        let problem = P::of_instance(&instance).filter(|problem| problem.restricted(&[]).is_some());
+        let problem = problem.ok_or_else(|| {
+            refuse(format!("is an instance of `{}`; expected instances of `{}`", instance.problem(), P::NAME))
+        })?;
+        let nodes = problem.nodes() - usize::from(P::DEPOT);
+        if nodes < size {
+            return Err(refuse(format!("has {nodes} nodes; expected at least {size} (`data.nodes`)")));
+        }
+        all.push(problem);
+    }
+    match all.is_empty() {
+        true => Err(Error::config("data.folder", format!("`{}` holds no instances", folder.display()))),
+        false => Ok(all),
+    }
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let unreadable = |source| Error::Io { path: folder.to_path_buf(), source };
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("").to_ascii_lowercase();
+        let table = path.file_name().is_some_and(|name| TABLES.iter().any(|table| name == *table));
+        if EXTENSIONS.contains(&extension.as_str()) && !table && path.is_file() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
