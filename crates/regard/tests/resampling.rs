@@ -63,7 +63,7 @@ fn every_problem_learns_from_its_files() {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), "a.csv", problem, 12);
         write(folder.path(), "b.csv", problem, 9);
-        fs::write(folder.path().join("best_known.csv"), "name,cost\n").unwrap();
+        fs::write(folder.path().join("best_known.csv"), "name,bks\n").unwrap();
         let cost = with_problem(problem, Steps(experiment(problem, folder.path()))).unwrap();
         assert!(cost.unwrap().is_finite(), "{problem}");
     }

@@ -131,6 +131,15 @@ fn a_rate_that_breaks_the_network_ends_the_run_and_keeps_its_checkpoint() {
 }
 
 #[test]
+fn negative_costs_do_not_look_like_a_broken_network() {
+    let (experiment, folder) =
+        (experiment(&["task.problem=op", "train.preset=regard-cvrp"]), tempfile::tempdir().unwrap());
+    let trained = run(&experiment, &folder.path().join("run"), false, None).unwrap();
+    assert_eq!(trained.ended, Ended::Complete);
+    assert!(trained.valid_cost < 0.0, "{}", trained.valid_cost);
+}
+
+#[test]
 fn limits_end_a_run_cleanly() {
     let (experiment, folder) = (experiment(&[]), tempfile::tempdir().unwrap());
     let with = |limits: Limits, name: &str| {

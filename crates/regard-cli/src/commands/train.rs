@@ -9,7 +9,7 @@ use std::time::Instant;
 use regard::Device;
 use regard::experiment::{Experiment, built_in, description};
 use regard::routes::train::{Trained, Training, train};
-use regard::train::{Ended, Event, Limits};
+use regard::train::{Checked, Ended, Event, Limits, Measure, Measures};
 use serde::Serialize;
 
 use super::Outcome;
@@ -151,10 +151,12 @@ impl<'a> Watch<'a> {
     }
 
     /// Adds scalars to the event file; when that fails once, it is let be.
-    fn record(&mut self, step: u64, values: &[(&str, f64)]) {
+    fn record(&mut self, step: u64, when: &str, measures: &Measures) {
         let Some(board) = &mut self.board else { return };
         let mut write = || {
-            values.iter().try_for_each(|(name, value)| board.scalar(name, step, *value as f32))?;
+            for measure in &measures.0 {
+                board.scalar(&format!("{when}/{}", measure.name()), step, measure.value() as f32)?;
+            }
             board.flush()
         };
         if let Err(error) = write() {
@@ -193,39 +195,33 @@ impl<'a> Watch<'a> {
             Event::Step(step) => {
                 let seconds = self.begun.elapsed().as_secs_f64();
                 let instances = (step.step - self.first_step) as f64 * self.batch as f64;
+                if step.step.is_multiple_of(self.log_steps) {
+                    self.record(step.step, "train", &step.measures);
+                }
                 if let Some(progress) = &mut self.progress {
                     progress.step(&Step {
                         step: step.step,
                         epoch: step.epoch,
-                        cost: step.cost,
-                        baseline: step.baseline,
-                        loss: step.loss,
-                        grad_norm: step.gradient_norm,
-                        rate: step.rate,
+                        measures: step.measures.clone(),
                         instances_per_second: instances / seconds.max(1e-9),
                         seconds,
                     });
                 }
-                if step.step.is_multiple_of(self.log_steps) {
-                    self.record(
-                        step.step,
-                        &[
-                            ("train/cost", step.cost),
-                            ("train/baseline", step.baseline),
-                            ("train/loss", step.loss),
-                            ("train/log_likelihood", step.log_likelihood),
-                            ("train/gradient_norm", step.gradient_norm),
-                            ("train/rate", step.rate),
-                        ],
-                    );
-                }
             }
             Event::Valid(valid) => {
-                self.record(valid.step, &[("valid/cost", valid.cost)]);
+                let Checked { cost, measures, baseline_updated, .. } = valid.checked.clone();
+                let told = std::iter::once(Measure::Last("cost", cost)).chain(measures.0.iter().copied());
+                self.record(valid.step, "valid", &Measures(told.collect()));
                 if let Some(progress) = &mut self.progress {
-                    let (cost, previous) = (valid.cost, self.valid.replace(valid.cost));
-                    let baseline_updated = valid.baseline_updated;
-                    progress.valid(&Valid { epoch: valid.epoch, cost, previous, gap: None, baseline_updated });
+                    let previous = self.valid.replace(cost);
+                    progress.valid(&Valid {
+                        epoch: valid.epoch,
+                        cost,
+                        previous,
+                        gap: None,
+                        measures,
+                        baseline_updated,
+                    });
                 }
             }
             Event::Saved { .. } => {}

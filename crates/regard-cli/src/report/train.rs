@@ -5,6 +5,7 @@ mod text;
 use std::io::{self, Write};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use regard::train::Measures;
 
 use super::Printer;
 
@@ -26,24 +27,20 @@ pub(crate) struct Started<'a> {
 }
 
 /// The training after one step.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Step {
     /// Steps done, those of an earlier part of the run among them.
     pub(crate) step: u64,
     /// Whole epochs before this step: 0 in the first.
     pub(crate) epoch: u64,
-    pub(crate) cost: f64,
-    pub(crate) baseline: f64,
-    pub(crate) loss: f64,
-    pub(crate) grad_norm: f64,
-    pub(crate) rate: f64,
+    pub(crate) measures: Measures,
     pub(crate) instances_per_second: f64,
     /// Seconds since this part of the run began.
     pub(crate) seconds: f64,
 }
 
 /// A validation.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Valid {
     /// Whole epochs done.
     pub(crate) epoch: u64,
@@ -52,6 +49,7 @@ pub(crate) struct Valid {
     pub(crate) previous: Option<f64>,
     /// `cost` above the best possible, as a fraction.
     pub(crate) gap: Option<f64>,
+    pub(crate) measures: Measures,
     pub(crate) baseline_updated: Option<bool>,
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{Step, Valid};
+use super::{Checked, Measures, Step, Valid};
 use crate::{Error, Result};
 
 /// A file of lines that can be cut back to where a checkpoint was made.
@@ -53,49 +53,40 @@ impl Lines {
 /// A line of metrics.
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub(crate) enum Line {
-    Step(StepLine),
-    Valid(ValidLine),
+pub(crate) enum Line<'a> {
+    Step {
+        step: u64,
+        epoch: u64,
+        instances: u64,
+        #[serde(flatten)]
+        measures: &'a Measures,
+    },
+    Valid {
+        step: u64,
+        epoch: u64,
+        instances: u64,
+        cost: f64,
+        #[serde(flatten)]
+        measures: &'a Measures,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        baseline_updated: Option<bool>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        p_value: Option<f64>,
+    },
 }
 
-#[derive(Serialize)]
-pub(crate) struct StepLine {
-    step: u64,
-    epoch: u64,
-    instances: u64,
-    nodes: usize,
-    cost: f64,
-    baseline: f64,
-    loss: f64,
-    log_likelihood: f64,
-    grad_norm: f64,
-    rate: f64,
-}
-
-#[derive(Serialize)]
-pub(crate) struct ValidLine {
-    step: u64,
-    epoch: u64,
-    instances: u64,
-    cost: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    baseline_updated: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    p_value: Option<f64>,
-}
-
-impl From<&Step> for Line {
-    fn from(step: &Step) -> Self {
-        let Step { step, epoch, instances, nodes, cost, baseline, loss, log_likelihood, gradient_norm, rate } = *step;
-        let grad_norm = gradient_norm;
-        Line::Step(StepLine { step, epoch, instances, nodes, cost, baseline, loss, log_likelihood, grad_norm, rate })
+impl<'a> From<&'a Step> for Line<'a> {
+    fn from(step: &'a Step) -> Self {
+        let Step { step, epoch, instances, ref measures } = *step;
+        Line::Step { step, epoch, instances, measures }
     }
 }
 
-impl From<&Valid> for Line {
-    fn from(valid: &Valid) -> Self {
-        let Valid { step, epoch, instances, cost, baseline_updated, p_value } = *valid;
-        Line::Valid(ValidLine { step, epoch, instances, cost, baseline_updated, p_value })
+impl<'a> From<&'a Valid> for Line<'a> {
+    fn from(valid: &'a Valid) -> Self {
+        let Valid { step, epoch, instances, ref checked } = *valid;
+        let Checked { cost, ref measures, baseline_updated, p_value } = *checked;
+        Line::Valid { step, epoch, instances, cost, measures, baseline_updated, p_value }
     }
 }
 

@@ -6,9 +6,11 @@
 
 mod average;
 mod checkpoint;
+mod measures;
 mod metrics;
 mod optimizer;
 mod parameters;
+mod run;
 mod run_folder;
 mod seeds;
 
@@ -18,8 +20,11 @@ use std::time::{Duration, Instant};
 
 pub(crate) use average::RunningAverage;
 pub(crate) use checkpoint::Checkpoint;
+pub use measures::{Measure, Measures};
 pub(crate) use optimizer::Optimizer;
 pub(crate) use parameters::{collect, numbered, restore};
+pub use run::{Checked, Trained, Training};
+pub(crate) use run::{Learning, Schedule, Settings, train_with};
 pub(crate) use run_folder::{RunFolder, Written};
 pub(crate) use seeds::{Stream, derived, drawn};
 
@@ -57,20 +62,8 @@ pub struct Step {
     pub epoch: u64,
     /// Instances seen, those of this step included.
     pub instances: u64,
-    /// Nodes of this step's instances.
-    pub nodes: usize,
-    /// Mean cost of the sampled solutions.
-    pub cost: f64,
-    /// Mean of what they were compared with.
-    pub baseline: f64,
-    /// Loss.
-    pub loss: f64,
-    /// Mean log-likelihood of the sampled solutions.
-    pub log_likelihood: f64,
-    /// Norm of the gradient before clipping.
-    pub gradient_norm: f64,
-    /// Learning rate.
-    pub rate: f64,
+    /// What was measured.
+    pub measures: Measures,
 }
 
 /// The network on the validation set.
@@ -82,12 +75,8 @@ pub struct Valid {
     pub epoch: u64,
     /// Instances seen.
     pub instances: u64,
-    /// Mean cost.
-    pub cost: f64,
-    /// Whether the baseline took over the network, where it was asked.
-    pub baseline_updated: Option<bool>,
-    /// One-sided p-value of that test, where one was made.
-    pub p_value: Option<f64>,
+    /// What was found.
+    pub checked: Checked,
 }
 
 /// Somebody who watches a training.

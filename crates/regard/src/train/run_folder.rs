@@ -9,8 +9,7 @@ use serde::Serialize;
 
 use super::checkpoint::Checkpoint;
 use super::metrics::{Line, Lines};
-use super::{Step, Valid};
-use crate::experiment::Experiment;
+use super::{Settings, Step, Valid};
 use crate::{Error, Result};
 
 const EXPERIMENT: &str = "experiment.toml";
@@ -44,12 +43,12 @@ struct Time {
 
 impl RunFolder {
     /// The experiment of the run in `path`, if there is one.
-    pub(crate) fn experiment(path: &Path) -> Result<Option<Experiment>> {
+    pub(crate) fn experiment<E: Settings>(path: &Path) -> Result<Option<E>> {
         let path = path.join(EXPERIMENT);
         if !path.exists() {
             return Ok(None);
         }
-        Experiment::parse(&crate::store::file::read_text(&path)?, &path, &[]).map(Some)
+        E::parse(&crate::store::file::read_text(&path)?, &path).map(Some)
     }
 
     /// The last checkpoint of the run in `path`.
@@ -57,12 +56,11 @@ impl RunFolder {
         Checkpoint::latest(&path.join(RESUME))
     }
 
-    /// Opens the folder to go on from `written`, the start for a new run.
-    pub(crate) fn open(path: &Path, experiment: &Experiment, written: Written) -> Result<Self> {
+    /// Opens the folder to go on from `written`, the start for a new run; `experiment` is TOML.
+    pub(crate) fn open(path: &Path, experiment: &str, written: Written) -> Result<Self> {
         let resume = path.join(RESUME);
         fs::create_dir_all(&resume).map_err(|error| Error::io(&resume, error))?;
-        let text = experiment.to_toml()?;
-        write_atomic(path.join(EXPERIMENT), |out| out.write_all(text.as_bytes()))?;
+        write_atomic(path.join(EXPERIMENT), |out| out.write_all(experiment.as_bytes()))?;
         Ok(Self {
             metrics: Lines::open(&path.join(METRICS), written.metrics)?,
             times: Lines::open(&path.join(TIMES), written.times)?,

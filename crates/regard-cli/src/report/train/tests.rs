@@ -1,5 +1,7 @@
 use std::sync::{Arc, Mutex};
 
+use regard::train::Measure;
+
 use super::*;
 
 const STARTED: Started<'_> = Started {
@@ -16,11 +18,13 @@ fn at(step: u64, seconds: f64) -> Step {
     Step {
         step,
         epoch: (step - 1) / 2500,
-        cost: 3.871,
-        baseline: 3.868,
-        loss: -0.1,
-        grad_norm: 0.61,
-        rate: 1e-4,
+        measures: Measures(vec![
+            Measure::Mean("cost", 3.871),
+            Measure::Mean("baseline", 3.868),
+            Measure::Mean("loss", -0.1),
+            Measure::Mean("grad_norm", 0.61),
+            Measure::Last("rate", 1e-4),
+        ]),
         instances_per_second: 3190.2,
         seconds,
     }
@@ -84,9 +88,12 @@ fn lines_about_steps_keep_their_distance() {
     for (step, seconds) in [(1, 0.5), (50, 20.0), (100, 30.4), (150, 30.5), (200, 45.0), (250, 61.0)] {
         progress.step(&at(step, seconds));
     }
-    let valid = Valid { epoch: 1, cost: 3.859, previous: Some(3.871), gap: Some(0.0062), baseline_updated: Some(true) };
+    let (epoch, measures) = (1, Measures::default());
+    let valid =
+        Valid { epoch, cost: 3.859, previous: Some(3.871), gap: Some(0.0062), measures, baseline_updated: Some(true) };
     progress.valid(&valid);
-    progress.valid(&Valid { epoch: 2, previous: None, gap: None, baseline_updated: None, ..valid });
+    let measures = Measures(vec![Measure::Mean("accuracy", 0.875)]);
+    progress.valid(&Valid { epoch: 2, previous: None, gap: None, baseline_updated: None, measures, ..valid });
     let text = String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 5, "{text}");
@@ -94,5 +101,5 @@ fn lines_about_steps_keep_their_distance() {
     assert!(lines[0].starts_with(first), "{text}");
     assert!(lines[1].contains("step 150 ") && lines[2].contains("step 250 "), "{text}");
     assert_eq!(lines[3], "epoch 1/100  valid 3.859 (-0.31 %)  gap 0.62 %  new baseline");
-    assert_eq!(lines[4], "epoch 2/100  valid 3.859");
+    assert_eq!(lines[4], "epoch 2/100  valid 3.859  accuracy 0.875");
 }

@@ -34,7 +34,7 @@ pub(super) fn bar(step: &Step, valid: Option<f64>, length: &Length) -> String {
         count(done),
         counted(of, "step"),
         pace(step, length),
-        costs(step),
+        costs(step, false),
         gradient(step)
     )
 }
@@ -42,9 +42,8 @@ pub(super) fn bar(step: &Step, valid: Option<f64>, length: &Length) -> String {
 /// A line about a step.
 pub(super) fn step(step: &Step, length: &Length) -> String {
     let (steps, of) = (count(step.step), count(length.steps));
-    let (epoch, costs, gradient) = (epoch(step.epoch + 1, length), costs(step), gradient(step));
-    let loss = step.loss;
-    format!("{epoch}  step {steps} of {of}  {costs}  loss {loss:.3}  {gradient}  {}", pace(step, length))
+    let (epoch, costs, gradient) = (epoch(step.epoch + 1, length), costs(step, true), gradient(step));
+    format!("{epoch}  step {steps} of {of}  {costs}  {gradient}  {}", pace(step, length))
 }
 
 /// A line about a validation.
@@ -56,6 +55,9 @@ pub(super) fn valid(valid: &Valid, length: &Length) -> String {
     if let Some(gap) = valid.gap {
         text += &format!("  gap {}", number::gap(gap));
     }
+    for measure in &valid.measures.0 {
+        text += &format!("  {} {:.3}", measure.name(), measure.value());
+    }
     match valid.baseline_updated {
         Some(true) => text += "  new baseline",
         Some(false) => text += "  baseline kept",
@@ -64,12 +66,18 @@ pub(super) fn valid(valid: &Valid, length: &Length) -> String {
     text
 }
 
-fn costs(step: &Step) -> String {
-    format!("cost {:.3}  baseline {:.3}", step.cost, step.baseline)
+/// What is told of the policy's costs, and the loss; where there are costs the loss says little and
+/// may be left out.
+fn costs(step: &Step, with_loss: bool) -> String {
+    let value = |name: &str| step.measures.get(name).map(|value| format!("{name} {value:.3}"));
+    let costs: Vec<String> = ["cost", "baseline"].into_iter().filter_map(value).collect();
+    let loss = if with_loss || costs.is_empty() { value("loss") } else { None };
+    costs.into_iter().chain(loss).collect::<Vec<_>>().join("  ")
 }
 
 fn gradient(step: &Step) -> String {
-    format!("grad {}  lr {:.1e}", norm(step.grad_norm), step.rate)
+    let value = |name: &str| step.measures.get(name).unwrap_or(f64::NAN);
+    format!("grad {}  lr {:.1e}", norm(value("grad_norm")), value("rate"))
 }
 
 /// Two decimals; an exponent where these would say nothing or too much.

@@ -9,7 +9,7 @@ use burn::tensor::{Device, Tensor};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::baseline::{Exponential, Frozen, Set, WarmUp, shared};
+use super::baseline::{Challenge, Exponential, Frozen, Set, WarmUp, shared};
 use super::critic::Critic;
 use super::preference::preference;
 use super::sampling::{Sampled, greedy_costs, sample};
@@ -52,7 +52,7 @@ pub struct Learner<P> {
     optimizer: Optimizer,
     average: Option<RunningAverage>,
     exponential: Exponential,
-    pub(super) frozen: Option<Frozen<P>>,
+    frozen: Option<Frozen<P>>,
     critic: Option<(Critic, Optimizer)>,
     step: u64,
 }
@@ -126,9 +126,16 @@ impl<P: Problem> Learner<P> {
         &self.source
     }
 
-    /// The network as it learns, in evaluation.
-    pub(super) fn policy(&self) -> AttentionModel {
-        self.model.valid()
+    /// The settings it has.
+    pub(super) fn experiment(&self) -> &Experiment {
+        &self.experiment
+    }
+
+    /// Lets the network as it is challenge the frozen one, where there is one.
+    pub(super) fn challenge(&mut self) -> Result<Option<Challenge>> {
+        let policy = self.model.valid();
+        let alpha = self.experiment.train.alpha;
+        self.frozen.as_mut().map(|frozen| frozen.challenge(&policy, alpha)).transpose()
     }
 
     fn epoch(&self) -> u64 {

@@ -15,5 +15,7 @@ mod validation;
 
 pub use learner::{Learner, Measured};
 pub use preference::preference;
-pub use run::{Trained, Training, train};
+pub use run::{Training, train};
 pub use source::Source;
+
+pub use crate::train::Trained;

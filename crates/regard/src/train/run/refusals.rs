@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::experiment::Experiment;
+use super::Settings;
 use crate::{Error, Result};
 
 pub(super) fn occupied(out: &Path) -> Error {
@@ -17,14 +17,12 @@ pub(super) fn nothing_to_resume(out: &Path) -> Error {
 
 /// Whether a run with the settings `before` can go on with `now`: what does not change any number
 /// computed so far may differ.
-pub(super) fn comparable(before: &Experiment, now: &Experiment) -> Result<()> {
-    let mut allowed = now.clone();
-    allowed.train.epochs = before.train.epochs;
-    allowed.train.checkpoint_minutes = before.train.checkpoint_minutes;
+pub(super) fn comparable<E: Settings>(before: &E, now: &E) -> Result<()> {
+    let allowed = now.continuing(before);
     if allowed == *before {
         return Ok(());
     }
-    let flat = |experiment: &Experiment| {
+    let flat = |experiment: &E| {
         let value = serde_json::to_value(experiment).unwrap_or_default();
         let sections = value.as_object().cloned().unwrap_or_default();
         sections.into_iter().flat_map(|(section, keys)| {
