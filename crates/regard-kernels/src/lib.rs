@@ -1,5 +1,6 @@
 //! CPU kernels of `regard`, on plain slices: matrix products, attention, pointer, norms,
-//! feed-forward, the two encoder sub-layers (forward and backward) and the routing rollout.
+//! feed-forward, the two encoder sub-layers and the set block (forward and backward), and the
+//! routing rollout.
 //!
 //! Nothing here knows a tensor library. Every kernel is generic over the SIMD width through
 //! [`pulp`]; the widest instruction set of the machine is chosen once at run time ([`simd`]).
@@ -17,6 +18,7 @@ pub mod norm;
 pub mod peak;
 pub mod pointer;
 pub mod rollout;
+pub mod set;
 pub mod simd;
 pub mod sublayer;
 pub mod tour;

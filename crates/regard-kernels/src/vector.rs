@@ -1,6 +1,7 @@
 //! Elementwise arithmetic on registers and slices: exponential, tanh, error function, sums.
 
 use pulp::{Simd, WithSimd};
+use rayon::prelude::*;
 
 use crate::simd;
 
@@ -106,6 +107,17 @@ impl WithSimd for Add<'_> {
 /// `y += x`, from code that runs on no instruction set of its own.
 pub(crate) fn add(x: &[f32], y: &mut [f32]) {
     simd::run(Add(x, y));
+}
+
+/// `sum += Σ parts`, in the order of the parts; columns are summed in parallel, which changes no
+/// order.
+pub(crate) fn sum_in_order(parts: &[&[f32]], sum: &mut [f32]) {
+    const PIECE: usize = 8192;
+    sum.par_chunks_mut(PIECE).enumerate().for_each(|(piece, sum)| {
+        for part in parts {
+            add(&part[piece * PIECE..][..sum.len()], sum);
+        }
+    });
 }
 
 /// `x *= a`.

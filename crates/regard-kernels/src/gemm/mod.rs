@@ -9,7 +9,10 @@ mod epilogue;
 mod panels;
 mod tile;
 
-pub(crate) use epilogue::{Accumulate, AddResidual, Bias, BiasRelu, BiasResidual, Epilogue, ReluGate, Residual, Store};
+pub(crate) use epilogue::{
+    Accumulate, AddResidual, Bias, BiasGate, BiasRelu, BiasReluResidual, BiasResidual, Epilogue, ReluGate, Residual,
+    Store,
+};
 pub(crate) use panels::{Panels, panel_width};
 
 use pulp::Simd;

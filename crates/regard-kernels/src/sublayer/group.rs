@@ -1,8 +1,6 @@
 //! Gradient accumulators of a group of blocks.
 
-use rayon::prelude::*;
-
-use crate::{buffer::Workspace, norm::NormSums, vector::add};
+use crate::{buffer::Workspace, norm::NormSums, vector::sum_in_order};
 
 /// One group's share of the gradients of the weights.
 pub(super) struct Accumulators<const N: usize> {
@@ -16,18 +14,13 @@ impl<const N: usize> Accumulators<N> {
     }
 }
 
-/// Sums the groups in order; columns are summed in parallel, which does not change any order.
+/// Sums the groups in order.
 pub(super) fn total<const N: usize>(groups: Vec<Accumulators<N>>, sizes: [usize; N]) -> ([Vec<f32>; N], Vec<NormSums>) {
-    const PIECE: usize = 8192;
     let mut index = 0;
     let sums = sizes.map(|size| {
         let mut sum = vec![0.0; size];
-        sum.par_chunks_mut(PIECE).enumerate().for_each(|(piece, sum)| {
-            for group in &groups {
-                let part = &group.weights[index][piece * PIECE..][..sum.len()];
-                add(part, sum);
-            }
-        });
+        let parts: Vec<&[f32]> = groups.iter().map(|group| &group.weights[index][..]).collect();
+        sum_in_order(&parts, &mut sum);
         index += 1;
         sum
     });
