@@ -13,7 +13,9 @@ mod gradient_norm;
 mod multi_head_attention;
 mod normalization;
 mod pointer_decoder;
+mod ragged;
 mod rollout;
+pub mod set;
 
 pub use encoder::{Encoder, EncoderConfig};
 pub use encoder_layer::{EncoderLayer, EncoderLayerConfig};
@@ -22,4 +24,5 @@ pub use gradient_norm::{clip_gradient_norm, gradient_norm};
 pub use multi_head_attention::{AttentionInput, MultiHeadAttention, MultiHeadAttentionConfig, ProjectionInit};
 pub use normalization::{Normalization, NormalizationConfig};
 pub use pointer_decoder::{DecoderTables, PointerDecoder, PointerDecoderConfig};
+pub use ragged::Ragged;
 pub use rollout::{Outcome, Pick, Rollout, State};

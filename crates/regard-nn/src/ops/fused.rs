@@ -103,7 +103,7 @@ fn with_arrays<T>(tensors: &[FlexTensor], body: impl FnOnce(&[Array<'_>]) -> T) 
 }
 
 /// Inputs a kernel may have; unused places repeat the first input and are never read.
-const PLACES: usize = 7;
+const PLACES: usize = 12;
 
 /// The tensors an operation reads.
 #[derive(ExtensionType)]
@@ -115,11 +115,17 @@ pub(crate) struct Inputs<B: Backend> {
     e: FloatTensor<B>,
     f: FloatTensor<B>,
     g: FloatTensor<B>,
+    h: FloatTensor<B>,
+    i: FloatTensor<B>,
+    j: FloatTensor<B>,
+    k: FloatTensor<B>,
+    l: FloatTensor<B>,
 }
 
 impl<B: Backend> Inputs<B> {
     fn into_array(self) -> [FloatTensor<B>; PLACES] {
-        [self.a, self.b, self.c, self.d, self.e, self.f, self.g]
+        let Self { a, b, c, d, e, f, g, h, i, j, k, l } = self;
+        [a, b, c, d, e, f, g, h, i, j, k, l]
     }
 }
 
@@ -235,14 +241,27 @@ pub(crate) fn input<const D: usize>(tensor: Tensor<D>) -> FloatTensor<Dispatch> 
     tensor.into_dispatch()
 }
 
-/// Runs `kernel` on one to seven inputs: its result and what it gives beside.
+/// Runs `kernel` on one to twelve inputs: its result and what it gives beside.
 pub(crate) fn run<const D: usize>(kernel: impl Kernel, inputs: Vec<FloatTensor<Dispatch>>) -> (Tensor<D>, Tensor<1>) {
     let count = inputs.len();
     assert!((1..=PLACES).contains(&count), "a kernel reads one to {PLACES} tensors");
     let filler = inputs[0].clone();
     let mut places = inputs.into_iter().chain(std::iter::repeat_n(filler, PLACES - count));
     let mut place = || places.next().unwrap_or_else(|| unreachable!("as many as places"));
-    let inputs = Inputs { a: place(), b: place(), c: place(), d: place(), e: place(), f: place(), g: place() };
+    let inputs = Inputs {
+        a: place(),
+        b: place(),
+        c: place(),
+        d: place(),
+        e: place(),
+        f: place(),
+        g: place(),
+        h: place(),
+        i: place(),
+        j: place(),
+        k: place(),
+        l: place(),
+    };
     let (y, beside) = <Dispatch as KernelOps>::kernel(inputs, count, Arc::new(kernel));
     (Tensor::from_dispatch(y), Tensor::from_dispatch(beside))
 }

@@ -17,6 +17,7 @@ mod mask;
 mod pointer;
 mod policy_loss;
 mod residual_norm;
+mod set_block;
 mod switch;
 
 pub use attention::{AttentionOptions, MASKED, attention, attention_composed, attention_weights};
@@ -31,4 +32,5 @@ pub use policy_loss::{PolicyLoss, TourWeights, Tours, policy_loss, policy_loss_c
 pub use residual_norm::{
     BatchStatistics, NormArgs, NormKind, Normed, norm_composed, residual_norm, residual_norm_composed,
 };
+pub use set_block::{Affine, Residual, SetBlockArgs, SetQueries, set_block, set_block_composed, set_block_weights};
 pub use switch::{kernels_enabled, with_kernels};

@@ -1,0 +1,177 @@
+//! The multihead attention block of the Set Transformer (Lee et al. 2019, §3.1, eq. 5 to 7), on
+//! sets of any sizes.
+//!
+//! `O = residual + concat_h(softmax(scale · q_h k_hᵀ) v_h)` with `q = x Wq + bq` and so on
+//! (`· Wo + bo` before the residual where there is an output projection); with a feed-forward part
+//! the result is `O + max(O Wf + bf, 0)`.
+
+mod composed;
+
+use std::sync::Arc;
+
+use burn::config::Config;
+use burn::tensor::Tensor;
+use regard_kernels::set as kernel;
+
+use super::fused::{Array, Kernel, Output, has_kernels, input, run};
+use crate::Ragged;
+pub use composed::{set_block_composed, set_block_weights};
+
+/// What the attended values are added to.
+#[derive(Config, Copy, Debug, PartialEq, Eq)]
+pub enum Residual {
+    /// The projected queries (the authors' code).
+    Projected,
+    /// The queries (the paper), which then have the block's width.
+    Raw,
+    /// Nothing.
+    None,
+}
+
+/// A matrix `[inputs, outputs]` and its bias `[outputs]`.
+#[derive(Clone, Debug)]
+pub struct Affine {
+    /// `[inputs, outputs]`
+    pub weight: Tensor<2>,
+    /// `[outputs]`
+    pub bias: Tensor<1>,
+}
+
+/// Weights and switches of one block.
+#[derive(Clone, Debug)]
+pub struct SetBlockArgs {
+    /// `[query_width, width]`
+    pub query: Affine,
+    /// `[key_width, width]`
+    pub key: Affine,
+    /// `[key_width, width]`
+    pub value: Affine,
+    /// `[width, width]`, where there is an output projection.
+    pub out: Option<Affine>,
+    /// `[width, width]`, where there is a feed-forward part.
+    pub feed: Option<Affine>,
+    /// Heads; they divide the width.
+    pub heads: usize,
+    /// Factor of the scores.
+    pub scale: f32,
+    /// What the attended values are added to.
+    pub residual: Residual,
+}
+
+/// Who asks.
+#[derive(Clone, Debug)]
+pub enum SetQueries {
+    /// Each set has its own rows.
+    Own(Ragged),
+    /// All sets have the same rows `[queries, query_width]`: inducing points, or seeds.
+    Shared(Tensor<2>),
+}
+
+/// The block on `queries` and `keys`, as many sets of each: a result for every query, in sets. A set
+/// without keys attends to nothing.
+///
+/// # Panics
+/// If the shapes do not fit together.
+pub fn set_block(queries: SetQueries, keys: Ragged, args: SetBlockArgs) -> Ragged {
+    let sets = keys.count();
+    let (rows, offsets) = match &queries {
+        SetQueries::Own(own) => {
+            assert_eq!(own.count(), sets, "set block: sets of queries and of keys");
+            (own.rows.clone(), own.offsets().clone())
+        }
+        SetQueries::Shared(rows) => {
+            let each = rows.dims()[0];
+            (rows.clone(), (0..=sets).map(|set| set * each).collect())
+        }
+    };
+    if !has_kernels(&rows.device()) || sets == 0 || offsets.last() == Some(&0) {
+        return set_block_composed(queries, keys, args);
+    }
+    let fused = Fused {
+        queries: matches!(queries, SetQueries::Own(_)).then(|| offsets.clone()),
+        keys: keys.offsets().clone(),
+        heads: args.heads,
+        scale: args.scale,
+        residual: args.residual,
+        out: args.out.is_some(),
+        feed: args.feed.is_some(),
+    };
+    let affine = [Some(args.query), Some(args.key), Some(args.value), args.out, args.feed];
+    let affine = affine.into_iter().flatten().flat_map(|Affine { weight, bias }| [input(weight), input(bias)]);
+    let inputs = [input(rows), input(keys.rows)].into_iter().chain(affine).collect();
+    Ragged::new(run(fused, inputs).0, offsets)
+}
+
+/// The kernel: query rows, key rows, and matrix and bias of query, key, value, and of output and
+/// feed-forward where there are such.
+#[derive(Debug)]
+struct Fused {
+    /// Offsets of own queries; none for shared ones.
+    queries: Option<Arc<[usize]>>,
+    keys: Arc<[usize]>,
+    heads: usize,
+    scale: f32,
+    residual: Residual,
+    out: bool,
+    feed: bool,
+}
+
+/// A call of the kernel.
+struct Call<'a> {
+    layer: kernel::Layer,
+    weights: kernel::Weights<'a>,
+    queries: kernel::Queries<'a>,
+    keys: kernel::Sets<'a>,
+}
+
+impl Fused {
+    fn call<'a>(&'a self, inputs: &[Array<'a>]) -> Call<'a> {
+        let linear = |at: usize| kernel::Linear { weight: inputs[at].data, bias: inputs[at + 1].data };
+        let layer = kernel::Layer {
+            query_width: inputs[0].shape[1],
+            key_width: inputs[1].shape[1],
+            width: inputs[2].shape[1],
+            heads: self.heads,
+            scale: self.scale,
+            residual: match self.residual {
+                Residual::Projected => kernel::Residual::Projected,
+                Residual::Raw => kernel::Residual::Raw,
+                Residual::None => kernel::Residual::None,
+            },
+        };
+        let weights = kernel::Weights {
+            query: linear(2),
+            key: linear(4),
+            value: linear(6),
+            out: self.out.then(|| linear(8)),
+            feed: self.feed.then(|| linear(8 + 2 * usize::from(self.out))),
+        };
+        let queries = match &self.queries {
+            Some(offsets) => kernel::Queries::Own(kernel::Sets { rows: inputs[0].data, offsets }),
+            None => kernel::Queries::Shared(inputs[0].data),
+        };
+        Call { layer, weights, queries, keys: kernel::Sets { rows: inputs[1].data, offsets: &self.keys } }
+    }
+}
+
+impl Kernel for Fused {
+    type Saved = kernel::Saved;
+
+    fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved> {
+        let Call { layer, weights, queries, keys } = self.call(inputs);
+        let (y, saved) = kernel::forward(&layer, &weights, queries, keys, save);
+        let rows = y.len() / layer.width;
+        Output { y, shape: vec![rows, layer.width], beside: vec![], saved }
+    }
+
+    fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], wanted: &[bool]) -> Vec<Vec<f32>> {
+        let Call { layer, weights, queries, keys } = self.call(inputs);
+        let asked = kernel::Wanted { queries: wanted[0], keys: wanted[1] };
+        let found = kernel::backward(&layer, &weights, queries, keys, saved, grad, asked);
+        let linear = [Some(found.query), Some(found.key), Some(found.value), found.out, found.feed];
+        let linear = linear.into_iter().flatten().flat_map(|gradients| [gradients.weight, gradients.bias]);
+        let absent =
+            |gradient: Option<Vec<f32>>, at: usize| gradient.unwrap_or_else(|| vec![0.0; inputs[at].data.len()]);
+        [absent(found.queries, 0), absent(found.keys, 1)].into_iter().chain(linear).collect()
+    }
+}

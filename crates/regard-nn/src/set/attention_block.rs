@@ -1,0 +1,252 @@
+//! The multihead attention block, MAB (Lee et al. 2019, §3.1, eq. 6 and 7), with every variant that
+//! goes by its name.
+//!
+//! | switch | the paper | the authors' code |
+//! |---|---|---|
+//! | `scale` | 1/√width | 1/√width |
+//! | `residual` | the queries | the projected queries |
+//! | `output_projection` | yes | no |
+//! | `feed_forward` | any network | one layer |
+//! | `norm` | after each half | off |
+
+use burn::config::Config;
+use burn::module::{Module, Param};
+use burn::nn::{Linear, LinearConfig};
+use burn::tensor::{Device, Tensor, activation};
+
+use super::{RaggedNorm, RaggedNormConfig, RaggedNormKind};
+use crate::Ragged;
+use crate::ops::{Affine, Residual, SetBlockArgs, SetQueries, set_block, set_block_weights};
+
+/// What the dot products are divided by.
+#[derive(Config, Copy, Debug, PartialEq, Eq)]
+pub enum ScoreScale {
+    /// √width: the paper and the authors' code.
+    FullWidth,
+    /// √(width / heads): most other code.
+    HeadWidth,
+}
+
+/// Normalisation of a block.
+#[derive(Config, Copy, Debug, PartialEq, Eq)]
+pub enum BlockNorm {
+    /// None.
+    None,
+    /// Layer norm after each of the two sums.
+    Post,
+    /// Layer norm before attention and before the feed-forward part, with a clean way past both.
+    Pre,
+    /// As `Pre`, with SetNorm (Zhang et al. 2022).
+    SetNorm,
+}
+
+/// Where a block's queries come from, which tells what is normalised before it.
+#[derive(Config, Copy, Debug, PartialEq, Eq)]
+pub enum QuerySource {
+    /// Another set than the keys.
+    Other,
+    /// The keys themselves.
+    Keys,
+    /// Learnt rows, which are not normalised.
+    Learnt,
+}
+
+/// Sizes and switches of a [`SetAttentionBlock`].
+#[derive(Config, Debug)]
+pub struct SetAttentionBlockConfig {
+    /// Width of the queries.
+    pub query_width: usize,
+    /// Width of the keys.
+    pub key_width: usize,
+    /// Width inside the block and of its result.
+    pub width: usize,
+    /// Heads; they divide the width.
+    pub heads: usize,
+    /// What the dot products are divided by. Default: full width.
+    #[config(default = "ScoreScale::FullWidth")]
+    pub scale: ScoreScale,
+    /// What the attended values are added to. Default: the projected queries. The queries
+    /// themselves must have the block's width; where they have not, their projection stands for them.
+    #[config(default = "Residual::Projected")]
+    pub residual: Residual,
+    /// Whether the heads are mixed before the residual. Default: false.
+    #[config(default = false)]
+    pub output_projection: bool,
+    /// Layers `ReLU(Linear)` of the feed-forward part. Default: 1.
+    #[config(default = 1)]
+    pub feed_forward: usize,
+    /// Normalisation. Default: none.
+    #[config(default = "BlockNorm::None")]
+    pub norm: BlockNorm,
+    /// Where the queries come from. Default: another set.
+    #[config(default = "QuerySource::Other")]
+    pub queries: QuerySource,
+}
+
+/// Attention of queries to the items of a set, and a feed-forward part.
+#[derive(Module, Debug)]
+pub struct SetAttentionBlock {
+    /// `[query_width, width]`
+    pub query: Linear,
+    /// `[key_width, width]`
+    pub key: Linear,
+    /// `[key_width, width]`
+    pub value: Linear,
+    /// `[width, width]`, where the heads are mixed.
+    pub out: Option<Linear>,
+    /// `[width, width]` each.
+    pub feed: Vec<Linear>,
+    /// Norm of the queries before the attention, or of the first sum.
+    pub first_norm: Option<RaggedNorm>,
+    /// Norm of the keys before the attention, where they are not the queries.
+    pub key_norm: Option<RaggedNorm>,
+    /// Norm before the feed-forward part, or of the second sum.
+    pub second_norm: Option<RaggedNorm>,
+    /// Number of heads.
+    pub heads: usize,
+    /// Factor of the scores.
+    pub scale: f32,
+    #[module(skip)]
+    residual: Residual,
+    #[module(skip)]
+    norm: BlockNorm,
+}
+
+impl SetAttentionBlockConfig {
+    /// Fresh weights, uniform in ±1/√inputs.
+    ///
+    /// # Panics
+    /// If the heads do not divide the width.
+    pub fn init(&self, device: &Device) -> SetAttentionBlock {
+        let (width, heads) = (self.width, self.heads);
+        assert!(heads > 0 && width.is_multiple_of(heads), "set attention block: {heads} heads in {width}");
+        let linear = |inputs: usize| LinearConfig::new(inputs, width).init(device);
+        let kind = if self.norm == BlockNorm::SetNorm { RaggedNormKind::Set } else { RaggedNormKind::Layer };
+        let norm = |width: usize| Some(RaggedNormConfig::new(kind, width).init(device));
+        let before = matches!(self.norm, BlockNorm::Pre | BlockNorm::SetNorm);
+        let raw = self.residual == Residual::Raw && self.query_width == width;
+        SetAttentionBlock {
+            query: linear(self.query_width),
+            key: linear(self.key_width),
+            value: linear(self.key_width),
+            out: self.output_projection.then(|| linear(width)),
+            feed: (0..self.feed_forward).map(|_| linear(width)).collect(),
+            first_norm: match self.norm {
+                BlockNorm::None => None,
+                BlockNorm::Post => norm(width),
+                _ if self.queries == QuerySource::Learnt => None,
+                _ => norm(self.query_width),
+            },
+            key_norm: if before && self.queries != QuerySource::Keys { norm(self.key_width) } else { None },
+            second_norm: if self.norm == BlockNorm::None { None } else { norm(width) },
+            heads,
+            scale: match self.scale {
+                ScoreScale::FullWidth => 1.0 / (width as f32).sqrt(),
+                ScoreScale::HeadWidth => 1.0 / ((width / heads) as f32).sqrt(),
+            },
+            residual: if raw { Residual::Raw } else { Residual::Projected },
+            norm: self.norm,
+        }
+    }
+}
+
+impl SetAttentionBlock {
+    /// The result for every query, in sets.
+    pub fn forward(&self, queries: SetQueries, keys: Ragged) -> Ragged {
+        if self.norm == BlockNorm::None && self.feed.len() == 1 {
+            return set_block(queries, keys, self.args(self.residual, true));
+        }
+        let (sum, _) = self.attend(queries, keys, false);
+        self.feed_forward(sum)
+    }
+
+    /// The result of a set on itself.
+    pub fn forward_to_itself(&self, x: Ragged) -> Ragged {
+        self.forward(SetQueries::Own(x.clone()), x)
+    }
+
+    /// The result, and the weights of the attention `[sets, heads, longest queries, longest keys]`.
+    pub fn forward_with_weights(&self, queries: SetQueries, keys: Ragged) -> (Ragged, Tensor<4>) {
+        let (sum, weights) = self.attend(queries, keys, true);
+        let weights = weights.unwrap_or_else(|| unreachable!("weights were asked for"));
+        (self.feed_forward(sum), weights)
+    }
+
+    /// The first sum, normed where that comes after it.
+    fn attend(&self, queries: SetQueries, keys: Ragged, weights: bool) -> (Ragged, Option<Tensor<4>>) {
+        let before = matches!(self.norm, BlockNorm::Pre | BlockNorm::SetNorm);
+        let clean = before && self.residual == Residual::Raw;
+        let args = self.args(if clean { Residual::None } else { self.residual }, false);
+        let (asked, seen) = if before { self.normed(queries.clone(), keys) } else { (queries.clone(), keys) };
+        let (mut sum, weights) = match weights {
+            true => {
+                let (sum, weights) = set_block_weights(asked, seen, args);
+                (sum, Some(weights))
+            }
+            false => (set_block(asked, seen, args), None),
+        };
+        if clean {
+            sum = sum.with_rows(sum.rows.clone() + rows_of(queries, sum.count()));
+        }
+        match &self.first_norm {
+            Some(norm) if !before => (norm.forward(sum), weights),
+            _ => (sum, weights),
+        }
+    }
+
+    fn normed(&self, queries: SetQueries, keys: Ragged) -> (SetQueries, Ragged) {
+        let own = match (queries, &self.first_norm) {
+            (SetQueries::Own(rows), Some(norm)) => SetQueries::Own(norm.forward(rows)),
+            (queries, _) => queries,
+        };
+        let keys = match (&self.key_norm, &own) {
+            (Some(norm), _) => norm.forward(keys),
+            // Queries and keys are the same rows.
+            (None, SetQueries::Own(rows)) => rows.clone(),
+            (None, SetQueries::Shared(_)) => keys,
+        };
+        (own, keys)
+    }
+
+    fn feed_forward(&self, sum: Ragged) -> Ragged {
+        if self.feed.is_empty() || sum.rows.dims()[0] == 0 {
+            return sum;
+        }
+        let post = self.norm == BlockNorm::Post;
+        let norm = |x: Ragged, when: bool| match &self.second_norm {
+            Some(norm) if when => norm.forward(x),
+            _ => x,
+        };
+        let begin = norm(sum.clone(), !post).rows;
+        let fed = self.feed.iter().fold(begin, |x, linear| activation::relu(linear.forward(x)));
+        norm(sum.with_rows(sum.rows.clone() + fed), post)
+    }
+
+    fn args(&self, residual: Residual, feed: bool) -> SetBlockArgs {
+        SetBlockArgs {
+            query: affine(&self.query),
+            key: affine(&self.key),
+            value: affine(&self.value),
+            out: self.out.as_ref().map(affine),
+            feed: self.feed.first().filter(|_| feed).map(affine),
+            heads: self.heads,
+            scale: self.scale,
+            residual,
+        }
+    }
+}
+
+/// The queries of `sets` sets one after another.
+fn rows_of(queries: SetQueries, sets: usize) -> Tensor<2> {
+    match queries {
+        SetQueries::Own(own) => own.rows,
+        SetQueries::Shared(rows) => rows.repeat_dim(0, sets),
+    }
+}
+
+fn affine(linear: &Linear) -> Affine {
+    let weight = linear.weight.val();
+    let zeros = || Tensor::zeros([weight.dims()[1]], &weight.device());
+    let bias = linear.bias.as_ref().map_or_else(zeros, Param::val);
+    Affine { weight, bias }
+}

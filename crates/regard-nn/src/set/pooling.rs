@@ -1,0 +1,139 @@
+//! From the items of a set to a fixed number of rows.
+
+use std::sync::Arc;
+
+use burn::module::{Initializer, Module, Param};
+use burn::tensor::{Device, Tensor, activation};
+
+use super::induced_block::learnt_rows;
+use super::{QuerySource, SetAttentionBlock, SetAttentionBlockConfig};
+use crate::Ragged;
+use crate::ops::{MASKED, Mask, SetQueries};
+
+/// Sizes of an [`AttentionPooling`].
+#[derive(Clone, Debug)]
+pub struct AttentionPoolingConfig {
+    /// Sizes and switches of the block.
+    pub block: SetAttentionBlockConfig,
+    /// Number of seeds: rows of the result.
+    pub seeds: usize,
+}
+
+/// Pooling by multihead attention, PMA (Lee et al. 2019, §3.2, eq. 11): learnt seeds ask, the items
+/// answer.
+#[derive(Module, Debug)]
+pub struct AttentionPooling {
+    /// `[seeds, width]`
+    pub seeds: Param<Tensor<2>>,
+    /// From the items to the seeds.
+    pub mab: SetAttentionBlock,
+}
+
+impl AttentionPoolingConfig {
+    /// `seeds` rows out of items of `width` numbers.
+    pub fn new(width: usize, heads: usize, seeds: usize) -> Self {
+        Self { block: SetAttentionBlockConfig::new(width, width, width, heads), seeds }
+    }
+
+    /// Fresh weights.
+    ///
+    /// # Panics
+    /// As [`SetAttentionBlockConfig::init`], and without a seed.
+    pub fn init(&self, device: &Device) -> AttentionPooling {
+        AttentionPooling {
+            seeds: learnt_rows(self.seeds, self.block.width, device),
+            mab: self.block.clone().with_queries(QuerySource::Learnt).init(device),
+        }
+    }
+}
+
+impl AttentionPooling {
+    /// As many rows for every set as there are seeds.
+    pub fn forward(&self, x: Ragged) -> Ragged {
+        self.mab.forward(SetQueries::Shared(self.seeds.val()), x)
+    }
+
+    /// The result, and how much each seed looks at each item in each head,
+    /// `[sets, heads, seeds, longest set]`.
+    pub fn forward_with_weights(&self, x: Ragged) -> (Ragged, Tensor<4>) {
+        self.mab.forward_with_weights(SetQueries::Shared(self.seeds.val()), x)
+    }
+}
+
+/// How Deep Sets (Zaheer et al. 2017) pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// The mean.
+    Mean,
+    /// The sum.
+    Sum,
+    /// The largest of each channel.
+    Max,
+}
+
+/// One row for every set, `[sets, width]`; zeros for an empty one.
+pub fn reduce(x: &Ragged, by: Reduction) -> Tensor<2> {
+    match by {
+        Reduction::Mean => x.means(),
+        Reduction::Sum => x.sums(),
+        Reduction::Max => largest(x),
+    }
+}
+
+fn largest(x: &Ragged) -> Tensor<2> {
+    let ([_, width], sets, longest, device) = (x.rows.dims(), x.count(), x.longest(), x.rows.device());
+    if longest == 0 {
+        return Tensor::zeros([sets, width], &device);
+    }
+    let padded = x.to_padded();
+    let Some(barred) = lengths(x).barred([sets, 1, longest], &device) else { return padded.max_dim(1).squeeze_dim(1) };
+    let barred = barred.swap_dims(1, 2).expand([sets, longest, width]);
+    let largest = padded.mask_fill(barred, MASKED).max_dim(1).reshape([sets, width]);
+    let empty = largest.clone().lower_elem(MASKED / 2.0);
+    largest.mask_fill(empty, 0.0)
+}
+
+fn lengths(x: &Ragged) -> Mask {
+    Mask::Lengths(Arc::new(x.lengths().map(|length| length as u32).collect()))
+}
+
+/// Sizes of a [`DotPooling`].
+#[derive(Clone, Copy, Debug)]
+pub struct DotPoolingConfig {
+    /// Width of the items.
+    pub width: usize,
+}
+
+/// A mean weighted by the softmax of dot products with one learnt row: attention without projections.
+#[derive(Module, Debug)]
+pub struct DotPooling {
+    /// `[width]`
+    pub query: Param<Tensor<1>>,
+}
+
+impl DotPoolingConfig {
+    /// A fresh row, uniform in ±1/√width.
+    pub fn init(&self, device: &Device) -> DotPooling {
+        let bound = 1.0 / (self.width.max(1) as f64).sqrt();
+        DotPooling { query: Initializer::Uniform { min: -bound, max: bound }.init([self.width], device) }
+    }
+}
+
+impl DotPooling {
+    /// One row for every set, `[sets, width]`, and the weight of every item `[sets, longest]`; zeros
+    /// for an empty set.
+    pub fn forward(&self, x: &Ragged) -> (Tensor<2>, Tensor<2>) {
+        let ([_, width], sets, longest, device) = (x.rows.dims(), x.count(), x.longest(), x.rows.device());
+        if longest == 0 {
+            return (Tensor::zeros([sets, width], &device), Tensor::zeros([sets, 0], &device));
+        }
+        let padded = x.to_padded();
+        let query = self.query.val().mul_scalar(1.0 / (width as f32).sqrt()).reshape([1, 1, width]);
+        let scores = (padded.clone() * query).sum_dim(2).swap_dims(1, 2);
+        let weights = match lengths(x).barred([sets, 1, longest], &device) {
+            Some(barred) => activation::softmax(scores.mask_fill(barred.clone(), MASKED), 2).mask_fill(barred, 0.0),
+            None => activation::softmax(scores, 2),
+        };
+        (weights.clone().matmul(padded).reshape([sets, width]), weights.reshape([sets, longest]))
+    }
+}
