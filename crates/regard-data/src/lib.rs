@@ -19,9 +19,12 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod fault;
 pub mod file;
+mod npz;
 pub mod random;
 pub mod routes;
 pub mod stats;
+mod table;
 
 pub use error::{Error, Result};
