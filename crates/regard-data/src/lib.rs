@@ -25,6 +25,7 @@ pub mod metrics;
 mod npz;
 pub mod random;
 pub mod routes;
+pub mod sets;
 pub mod stats;
 mod table;
 

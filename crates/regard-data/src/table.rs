@@ -50,3 +50,12 @@ pub(crate) fn broken<T>(
         Error::parse(path, line, error.to_string())
     })
 }
+
+/// A field as CSV wants it: in quotes where it holds a separator, a quote or a line break.
+pub(crate) fn quoted(field: &str) -> String {
+    if field.contains([',', ';', '\t', '"', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_owned()
+    }
+}

@@ -15,6 +15,45 @@ impl Draws {
         Self { random: Pcg64::seed_from_u64(seed) }
     }
 
+    /// The draws of one batch of a stream: a generator of its own for each seed and batch, so that any
+    /// batch can be drawn without those before it.
+    ///
+    /// State and increment of the generator are 32 bytes of SplitMix64 (G. Steele, D. Lea, C. Flood,
+    /// "Fast splittable pseudorandom number generators", 2014) from both numbers; generators that only
+    /// differed by a small step of the increment would be correlated.
+    pub(crate) fn of_batch(seed: u64, batch: u64) -> Self {
+        let mut state = mixed(seed ^ mixed(batch));
+        let mut bytes = [0; 32];
+        for part in bytes.chunks_exact_mut(8) {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            part.copy_from_slice(&mixed(state).to_le_bytes());
+        }
+        Self { random: Pcg64::from_seed(bytes) }
+    }
+
+    /// 64 random bits.
+    pub(crate) fn bits(&mut self) -> u64 {
+        self.random.next_u64()
+    }
+
+    /// Puts values into a random order, all orders alike.
+    pub(crate) fn shuffle<T>(&mut self, values: &mut [T]) {
+        for end in (1..values.len()).rev() {
+            values.swap(end, self.index(end + 1));
+        }
+    }
+
+    /// A place in `0..bound`, uneven by less than `bound` / 2^64; 0 when there is none.
+    pub(crate) fn index(&mut self, bound: usize) -> usize {
+        let wide = u128::from(self.random.next_u64()) * bound as u128;
+        (wide >> 64) as usize
+    }
+
+    /// A number in [low, high).
+    pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.unit()
+    }
+
     /// A point of the unit square; both coordinates are below 1.
     pub(crate) fn point(&mut self) -> [f32; 2] {
         let mut coordinate = || (self.random.next_u64() >> 40) as f32 / (1u32 << 24) as f32;
@@ -44,6 +83,13 @@ impl Draws {
             }
         }
     }
+}
+
+/// The output function of SplitMix64.
+fn mixed(bits: u64) -> u64 {
+    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
 }
 
 #[cfg(test)]
