@@ -22,6 +22,7 @@
 mod bags;
 pub mod formats;
 mod labels;
+pub mod mixture;
 mod names;
 pub mod split;
 mod standardise;
