@@ -21,6 +21,7 @@
 
 mod bags;
 pub mod formats;
+pub mod generate;
 mod labels;
 pub mod mixture;
 mod names;
