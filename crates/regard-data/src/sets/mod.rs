@@ -20,6 +20,7 @@
 //! ```
 
 mod bags;
+pub mod baseline;
 pub mod formats;
 pub mod generate;
 mod labels;
