@@ -105,6 +105,17 @@ fn of_field(field: &str) -> String {
     if field.is_empty() { String::new() } else { format!("field `{field}`: ") }
 }
 
+/// Text of a file as it can stand in a one-line message: cut, without control characters.
+pub(crate) fn shown(token: &str) -> String {
+    const LONGEST: usize = 40;
+    let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let mut text: String = token.chars().take(LONGEST).map(clean).collect();
+    if token.chars().nth(LONGEST).is_some() {
+        text.push_str("...");
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,5 +141,11 @@ mod tests {
         let error = Error::io(Path::new("none.tsp"), std::io::ErrorKind::NotFound.into());
         assert!(error.to_string().starts_with("none.tsp: "));
         assert!(error.hint().is_some());
+    }
+
+    #[test]
+    fn long_or_binary_tokens_are_tamed_in_messages() {
+        assert_eq!(shown("a\u{7}b"), "a\u{fffd}b");
+        assert!(shown(&"x".repeat(100)).ends_with("x..."));
     }
 }

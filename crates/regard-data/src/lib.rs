@@ -19,9 +19,14 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod fault;
 pub mod file;
+pub mod metrics;
+mod npz;
 pub mod random;
 pub mod routes;
+pub mod sets;
 pub mod stats;
+mod table;
 
 pub use error::{Error, Result};

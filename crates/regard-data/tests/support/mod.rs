@@ -64,6 +64,13 @@ impl Case {
         all.iter().map(|t| t["name"].as_str().unwrap()).collect()
     }
 
+    /// The largest difference allowed from a tensor.
+    pub(crate) fn tolerance(&self, tensor: &str) -> f64 {
+        let all = self.value["tensors"].as_array().unwrap();
+        let found = all.iter().find(|t| t["name"] == tensor).unwrap_or_else(|| panic!("{}: no {tensor}", self.name()));
+        found["tol_abs"].as_f64().unwrap_or_else(|| panic!("{}: {tensor} has no tolerance", self.name()))
+    }
+
     /// The little-endian bytes of a tensor, in pieces of `N`.
     pub(crate) fn read<const N: usize>(&self, tensor: &str) -> Vec<[u8; N]> {
         let file = self.value["files"][0]["path"].as_str().unwrap();

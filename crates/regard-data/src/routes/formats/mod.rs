@@ -18,6 +18,7 @@ mod suite;
 use std::path::Path;
 
 use crate::Result;
+use crate::error::shown;
 use crate::file::read_text;
 use crate::routes::tsp::Tsp;
 
@@ -57,17 +58,6 @@ fn number(token: &str) -> Option<f64> {
     token.parse().ok().filter(|v| super::tsp::is_coordinate(*v))
 }
 
-/// Text of a file as it can stand in a one-line message: cut, without control characters.
-fn shown(token: &str) -> String {
-    const LONGEST: usize = 40;
-    let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    let mut text: String = token.chars().take(LONGEST).map(clean).collect();
-    if token.chars().nth(LONGEST).is_some() {
-        text.push_str("...");
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,11 +93,5 @@ mod tests {
         for bad in ["", "nan", "inf", "1e999", "1e101", "1,5", "0x10"] {
             assert_eq!(number(bad), None, "{bad}");
         }
-    }
-
-    #[test]
-    fn long_or_binary_tokens_are_tamed_in_messages() {
-        assert_eq!(shown("a\u{7}b"), "a\u{fffd}b");
-        assert!(shown(&"x".repeat(100)).ends_with("x..."));
     }
 }

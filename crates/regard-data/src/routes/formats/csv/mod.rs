@@ -21,6 +21,7 @@ use crate::file::write_atomic;
 use crate::routes::instance::Instance;
 use crate::routes::metric::Metric;
 use crate::routes::tsp::Tsp;
+use crate::table::quoted;
 use crate::{Error, Result};
 
 pub use self::instance::parse_instance;
@@ -149,15 +150,6 @@ fn table(sites: &Tsp, options: &[(&str, String)], columns: &[(&str, &[f64])]) ->
     }
     text.push('\n');
     Ok(text)
-}
-
-/// A field as CSV wants it: in quotes where it holds a separator, a quote or a line break.
-fn quoted(field: &str) -> String {
-    if field.contains([',', ';', '\t', '"', '\n', '\r']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    } else {
-        field.to_owned()
-    }
 }
 
 #[cfg(test)]

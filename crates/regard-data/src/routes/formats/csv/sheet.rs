@@ -8,6 +8,7 @@ use csv::{ReaderBuilder, StringRecord, Trim};
 use super::super::{shown, stem};
 use super::columns::{Columns, Row};
 use crate::routes::tsp::Tsp;
+use crate::table::{broken, delimiter, line_of, split_comments};
 use crate::{Error, Result};
 
 /// A text cut into comments, header and rows.
@@ -65,46 +66,4 @@ impl<'t> Sheet<'t> {
         }
         Ok(Tsp::new(stem(self.path), columns.metric(), points)?.with_ids(ids)?.with_comment(comment))
     }
-}
-
-/// The comments above the header, how many lines stand there, and the rest.
-fn split_comments(text: &str) -> (Vec<(usize, &str)>, usize, &str) {
-    let (mut comments, mut skipped, mut rest) = (Vec::new(), 0, text);
-    while let Some(line) = rest.split_inclusive('\n').next() {
-        match line.trim().strip_prefix('#') {
-            Some(words) => comments.push((skipped + 1, words.trim())),
-            None if line.trim().is_empty() => {}
-            None => break,
-        }
-        skipped += 1;
-        rest = &rest[line.len()..];
-    }
-    comments.retain(|(_, words)| !words.is_empty());
-    (comments, skipped, rest)
-}
-
-/// Comma, semicolon or tab, whichever the first line has most of.
-fn delimiter(table: &str) -> u8 {
-    let header = table.lines().next().unwrap_or("").as_bytes();
-    let count = |d: u8| header.iter().filter(|b| **b == d).count();
-    [b';', b'\t'].into_iter().fold(b',', |best, d| if count(d) > count(best) { d } else { best })
-}
-
-/// The line of `table` on which a record starts. The reader gives the end of the record before
-/// it, which lies above any empty lines and, in files of DOS, before the last line feed.
-fn line_of(record: &StringRecord, table: &str) -> usize {
-    let Some(position) = record.position() else {
-        return 0;
-    };
-    let before = table.as_bytes().get(position.byte() as usize..).unwrap_or_default();
-    let breaks = before.iter().take_while(|b| matches!(b, b'\r' | b'\n'));
-    position.line() as usize + breaks.filter(|b| **b == b'\n').count()
-}
-
-fn broken<T>(result: std::result::Result<T, impl std::borrow::Borrow<csv::Error>>, path: &Path) -> Result<T> {
-    result.map_err(|error| {
-        let error = error.borrow();
-        let line = error.position().map_or(0, |p| p.line() as usize);
-        Error::parse(path, line, error.to_string())
-    })
 }

@@ -1,6 +1,6 @@
 //! Reading the bytes of a pickle, checked against the end of the file.
 
-use super::fault::Fault;
+use crate::fault::Fault;
 
 /// A position in a pickle.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! Opcodes that stand for a number or a string.
 
 use super::cursor::Cursor;
-use super::fault::Fault;
 use super::value::{Heap, Value};
+use crate::fault::Fault;
 use crate::routes::formats::shown;
 
 /// The value of a literal opcode, found at byte `start`.

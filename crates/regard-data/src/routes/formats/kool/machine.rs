@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 
 use super::cursor::Cursor;
-use super::fault::Fault;
 use super::literal;
 use super::value::{Heap, Value};
+use crate::fault::Fault;
 use crate::routes::formats::shown;
 
 /// Runs the pickle that the bytes are.

@@ -6,7 +6,6 @@
 //! stochastic_prize)`. Its successors write the same as arrays, see [`super::npz`].
 
 mod cursor;
-pub(super) mod fault;
 pub(super) mod instance;
 mod literal;
 mod machine;
@@ -17,7 +16,7 @@ mod value;
 
 use std::path::Path;
 
-use self::fault::Fault;
+use crate::fault::Fault;
 use crate::routes::drawn::{DrawnCvrp, DrawnOrienteering, DrawnPrizeCollecting};
 use crate::{Error, Result};
 

@@ -1,9 +1,9 @@
 //! Which problem the values of a pickle are instances of, and the instances.
 
 use super::KoolSet;
-use super::fault::Fault;
 use super::instance;
 use super::value::{Heap, Value};
+use crate::fault::Fault;
 use crate::routes::drawn::DrawnPrizeCollecting;
 
 /// Numbers that may be read for each byte of the file. A list can stand in many places at the cost

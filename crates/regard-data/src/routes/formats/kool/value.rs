@@ -1,6 +1,6 @@
 //! What a pickle of instances is made of.
 
-use super::fault::Fault;
+use crate::fault::Fault;
 
 /// One value on the machine's stack.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -8,15 +8,12 @@
 //! | `prize`, `max_length` | `[instances, customers]`, `[instances]` | orienteering |
 //! | `penalty`, `deterministic_prize`, `stochastic_prize` | `[instances, customers]` | prize collecting |
 //!
-//! Numbers are `float32`, `float64`, `int32` or `int64`. Numbers of instances may have a last
+//! Numbers are `float32`, `float64`, `int32`, `int64` or `uint8`. Numbers of instances may have a last
 //! dimension of 1, and a single one serves all. `vehicle_capacity` stands for a missing `capacity`;
 //! demands that are shares of the capacity are multiplied by it. Without `stochastic_prize` the
 //! deterministic prizes are the real ones. Values of customers may have the depot's 0 in front
 //! where `locs` has the depot.
 
-mod archive;
-mod array;
-mod header;
 mod set;
 #[cfg(test)]
 mod tests;
@@ -24,12 +21,12 @@ mod tests;
 use std::path::Path;
 
 use super::kool::KoolSet;
-use crate::{Error, Result};
+use crate::{Error, Result, npz};
 
 /// Whether the bytes begin as those of an archive do.
 #[must_use]
 pub fn looks_like(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"PK")
+    npz::looks_like(bytes)
 }
 
 /// Reads a set from an archive of arrays.
@@ -51,6 +48,6 @@ pub fn read(path: impl AsRef<Path>) -> Result<KoolSet> {
 /// [`Error::Parse`] naming the array or the instance, e.g.
 /// ``vrp.npz: field `demand`: has the shape (100, 21), expected (100, 20)``.
 pub fn parse(bytes: &[u8], path: &Path) -> Result<KoolSet> {
-    let read = || set::assemble(archive::arrays(bytes)?);
+    let read = || set::assemble(npz::arrays(bytes)?);
     read().map_err(|fault| fault.in_file(path))
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::super::kool::fault::Fault;
 use super::super::kool::{KoolSet, instance};
-use super::super::shown;
-use super::array::{Array, tuple};
+use crate::error::shown;
+use crate::fault::Fault;
+use crate::npz::{Array, tuple};
 
 /// All arrays that mean something.
 const KNOWN: [&str; 11] = [

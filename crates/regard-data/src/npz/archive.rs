@@ -6,9 +6,9 @@ use std::io::{Cursor, Read};
 use zip::ZipArchive;
 use zip::read::ZipFile;
 
-use super::super::kool::fault::Fault;
-use super::super::shown;
 use super::array::Array;
+use crate::error::shown;
+use crate::fault::Fault;
 
 /// How far an archive may grow when it is unpacked: random numbers hardly shrink, and constant
 /// columns are a small part of a set.
@@ -17,7 +17,7 @@ const UNPACKED_PER_BYTE: u64 = 64;
 const UNPACKED_ALWAYS: u64 = 1 << 20;
 
 /// All arrays by name.
-pub(super) fn arrays(bytes: &[u8]) -> Result<BTreeMap<String, Array>, Fault> {
+pub(crate) fn arrays(bytes: &[u8]) -> Result<BTreeMap<String, Array>, Fault> {
     let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| damaged(&error))?;
     let mut left = (bytes.len() as u64).saturating_mul(UNPACKED_PER_BYTE).saturating_add(UNPACKED_ALWAYS);
     let mut all = BTreeMap::new();
@@ -29,7 +29,8 @@ pub(super) fn arrays(bytes: &[u8]) -> Result<BTreeMap<String, Array>, Fault> {
         };
         let size = member.size();
         left = left.checked_sub(size).ok_or_else(|| {
-            Fault::whole("unpacks to more than 64 times its size, which no set of random instances does")
+            Fault::whole("unpacks to more than 64 times its size, which no measured or random numbers do")
+                .hint("save with `numpy.savez`, which does not compress")
                 .within(shown(name))
         })?;
         let content = unpacked(member, size).map_err(|reason| Fault::whole(reason).within(shown(name)))?;

@@ -3,8 +3,8 @@
 //!
 //! It is always written by numpy in this form; no other Python expression is understood.
 
-use super::super::kool::fault::Fault;
-use super::super::shown;
+use crate::error::shown;
+use crate::fault::Fault;
 
 /// The most dimensions that are read.
 const MOST_DIMENSIONS: usize = 8;
@@ -16,6 +16,7 @@ pub(super) enum Kind {
     Float64,
     Int32,
     Int64,
+    UInt8,
 }
 
 impl Kind {
@@ -24,6 +25,7 @@ impl Kind {
         match self {
             Self::Float32 | Self::Int32 => 4,
             Self::Float64 | Self::Int64 => 8,
+            Self::UInt8 => 1,
         }
     }
 
@@ -33,10 +35,12 @@ impl Kind {
             "<f8" => Ok(Self::Float64),
             "<i4" => Ok(Self::Int32),
             "<i8" => Ok(Self::Int64),
+            "|u1" => Ok(Self::UInt8),
             "|O" => Err(Fault::whole("holds Python objects, expected numbers")
                 .hint("they are pickled and could call functions; convert the array with `.astype(np.float32)`")),
             other => {
-                let reason = format!("has numbers of type `{}`, expected `<f4`, `<f8`, `<i4` or `<i8`", shown(other));
+                let reason =
+                    format!("has numbers of type `{}`, expected `<f4`, `<f8`, `<i4`, `<i8` or `|u1`", shown(other));
                 Err(Fault::whole(reason).hint("convert the array with `.astype(np.float32)`"))
             }
         }

@@ -1,18 +1,18 @@
 //! One numpy array (`.npy`).
 
-use super::super::kool::fault::Fault;
 use super::header::{self, Header, Kind};
+use crate::fault::Fault;
 
 /// An array of numbers in C order.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Array {
-    pub(super) shape: Vec<usize>,
-    pub(super) values: Vec<f64>,
+pub(crate) struct Array {
+    pub(crate) shape: Vec<usize>,
+    pub(crate) values: Vec<f64>,
 }
 
 impl Array {
     /// Reads the bytes of a `.npy` file, format versions 1 to 3.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, Fault> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Fault> {
         let (Header { kind, shape }, data) = header::split(bytes)?;
         let stated = shape.iter().try_fold(kind.width(), |all, length| all.checked_mul(*length));
         if stated != Some(data.len()) {
@@ -25,6 +25,7 @@ impl Array {
             Kind::Float64 => numbers(data, f64::from_le_bytes),
             Kind::Int32 => numbers(data, |b| i32::from_le_bytes(b).into()),
             Kind::Int64 => numbers(data, |b| i64::from_le_bytes(b) as f64),
+            Kind::UInt8 => numbers(data, |[b]| b.into()),
         };
         Ok(Self { shape, values })
     }
@@ -35,7 +36,7 @@ fn numbers<const N: usize>(data: &[u8], number: impl Fn([u8; N]) -> f64) -> Vec<
 }
 
 /// A shape as Python writes it.
-pub(super) fn tuple(shape: &[usize]) -> String {
+pub(crate) fn tuple(shape: &[usize]) -> String {
     match shape {
         [one] => format!("({one},)"),
         _ => format!("({})", shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),

@@ -1,0 +1,46 @@
+//! How well predictions fit: of numbers, of classes, of rankings, of clusters. All in `f64`.
+//!
+//! Mean and spread over repeats are those of [`crate::stats::Summary`].
+
+mod classes;
+mod clusters;
+mod ranking;
+
+pub use self::classes::{accuracy, average_precision, balanced_accuracy, roc_auc};
+pub use self::clusters::adjusted_rand_index;
+pub use self::ranking::{mean_ndcg, ndcg};
+
+/// Mean absolute error; NaN when there are no values.
+///
+/// # Panics
+/// If the lengths differ.
+///
+/// ```
+/// assert_eq!(regard_data::metrics::mean_absolute_error(&[1.0, 2.0], &[2.0, 4.0]), 1.5);
+/// ```
+#[must_use]
+pub fn mean_absolute_error(predicted: &[f64], truth: &[f64]) -> f64 {
+    assert_eq!(predicted.len(), truth.len(), "one prediction for each value");
+    predicted.iter().zip(truth).map(|(p, t)| (p - t).abs()).sum::<f64>() / truth.len() as f64
+}
+
+/// Root of the mean squared error; NaN when there are no values.
+///
+/// # Panics
+/// If the lengths differ.
+#[must_use]
+pub fn root_mean_squared_error(predicted: &[f64], truth: &[f64]) -> f64 {
+    assert_eq!(predicted.len(), truth.len(), "one prediction for each value");
+    (predicted.iter().zip(truth).map(|(p, t)| (p - t).powi(2)).sum::<f64>() / truth.len() as f64).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_numbers() {
+        assert_eq!(root_mean_squared_error(&[1.0, 2.0], &[4.0, 6.0]), 12.5f64.sqrt());
+        assert!(mean_absolute_error(&[], &[]).is_nan());
+    }
+}

@@ -1,0 +1,35 @@
+//! Sets of vectors: bags of rows read from files or generated, and what learning from them needs
+//! besides a network.
+//!
+//! [`Bags`] hold the rows; [`formats`] reads and writes them; [`Standardiser`] and [`split`] prepare
+//! training; [`generate`] draws the sets of the published experiments; [`mixture`] is the mathematics
+//! of Gaussian mixtures; [`baseline`] answers without a network. How well answers fit is measured by
+//! [`crate::metrics`].
+//!
+//! ```
+//! use regard_data::sets::formats::{ReadOptions, csv};
+//! use regard_data::sets::{Standardiser, split};
+//!
+//! let text = "1,a,5\n0,b,3\n1,a,7\n0,c,1\n1,d,6\n";
+//! let mut bags = csv::parse(text, "mil.csv".as_ref(), &ReadOptions::default())?;
+//! let classes = bags.labels().map(|labels| labels.classes()).expect("label is the first column");
+//! let folds = split::stratified_folds(&classes.of, 2, 7)?;
+//! let training = split::others(bags.len(), &folds[0]);
+//! Standardiser::learn(&bags, &training)?.apply(&mut bags)?;
+//! # Ok::<(), regard_data::Error>(())
+//! ```
+
+mod bags;
+pub mod baseline;
+pub mod formats;
+pub mod generate;
+mod labels;
+pub mod mixture;
+mod names;
+pub mod split;
+mod standardise;
+
+pub use self::bags::Bags;
+pub use self::labels::{Classes, Labels};
+pub use self::names::FeatureNames;
+pub use self::standardise::Standardiser;

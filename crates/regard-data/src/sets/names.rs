@@ -1,0 +1,144 @@
+//! What the features of a row are called, and how two lists of names are brought into one order.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::error::shown;
+
+/// The features of a row: their names, or only how many there are (files without a header).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FeatureNames {
+    /// Distinct names, in the order of the columns.
+    Named(Vec<String>),
+    /// So many features without names.
+    Count(usize),
+}
+
+impl FeatureNames {
+    /// How many features there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Named(names) => names.len(),
+            Self::Count(count) => *count,
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The name of a feature, or its number from 1 where it has none.
+    #[must_use]
+    pub fn name(&self, at: usize) -> String {
+        match self {
+            Self::Named(names) if at < names.len() => names[at].clone(),
+            _ => (at + 1).to_string(),
+        }
+    }
+
+    /// For each feature of `wanted`, where it stands here; `None` when the order is the same already.
+    pub(super) fn places_of(&self, wanted: &Self) -> Result<Option<Vec<usize>>, Misfit> {
+        let (Self::Named(here), Self::Named(wanted)) = (self, wanted) else {
+            return if self.len() == wanted.len() {
+                Ok(None)
+            } else {
+                Err(Misfit::Count { here: self.len(), wanted: wanted.len() })
+            };
+        };
+        if here == wanted {
+            return Ok(None);
+        }
+        let known: HashMap<&str, usize> = here.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
+        let place =
+            |name: &String| known.get(name.as_str()).copied().ok_or_else(|| Misfit::missing(name, here, wanted));
+        let places: Vec<usize> = wanted.iter().map(place).collect::<Result<_, _>>()?;
+        let expected: HashSet<&String> = wanted.iter().collect();
+        match here.iter().find(|name| !expected.contains(name)) {
+            Some(name) => Err(Misfit::Unseen { name: name.clone() }),
+            None => Ok(Some(places)),
+        }
+    }
+}
+
+/// Why features are not those of training.
+#[derive(Debug)]
+pub(super) enum Misfit {
+    Missing { name: String, nearest: Option<String> },
+    Unseen { name: String },
+    Count { here: usize, wanted: usize },
+}
+
+impl Misfit {
+    fn missing(name: &str, here: &[String], wanted: &[String]) -> Self {
+        // A column that has a place already is not the misspelt one.
+        let free: Vec<&String> = here.iter().filter(|n| !wanted.contains(n)).collect();
+        Self::Missing { name: name.to_owned(), nearest: nearest(name, free.iter().map(|n| n.as_str())) }
+    }
+
+    pub(super) fn reason(&self) -> String {
+        match self {
+            Self::Missing { name, .. } => format!("the column `{}` of training is missing", shown(name)),
+            Self::Unseen { name } => format!("the column `{}` was not there in training", shown(name)),
+            Self::Count { here, wanted } => format!("has {here} features, expected {wanted} as in training"),
+        }
+    }
+
+    pub(super) fn hint(&self) -> String {
+        match self {
+            Self::Missing { nearest: Some(near), .. } => format!("did you mean the column `{}`?", shown(near)),
+            Self::Missing { .. } => "columns may stand in any order, but all of them are needed".into(),
+            Self::Unseen { .. } => "remove the column, or list the features to read".into(),
+            Self::Count { .. } => "without names, features are taken in the order of training".into(),
+        }
+    }
+}
+
+/// The most similar of some names, if one is similar at all.
+pub(super) fn nearest<'n>(name: &str, among: impl Iterator<Item = &'n str>) -> Option<String> {
+    let wanted = name.to_lowercase();
+    let scored = among.map(|candidate| (strsim::damerau_levenshtein(&wanted, &candidate.to_lowercase()), candidate));
+    let (distance, best) = scored.min_by_key(|(distance, _)| *distance)?;
+    let letters = wanted.chars().count();
+    // A third of the letters may differ, but not all of them; beyond that a hint only misleads.
+    (distance * 3 <= letters.max(3) && distance < letters).then(|| best.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(names: &[&str]) -> FeatureNames {
+        FeatureNames::Named(names.iter().map(|n| (*n).to_owned()).collect())
+    }
+
+    #[test]
+    fn the_same_names_in_another_order_are_found() {
+        let (here, wanted) = (named(&["b", "c", "a"]), named(&["a", "b", "c"]));
+        assert_eq!(here.places_of(&wanted).unwrap(), Some(vec![2, 0, 1]));
+        assert_eq!(here.places_of(&here).unwrap(), None);
+        assert_eq!(here.places_of(&FeatureNames::Count(3)).unwrap(), None);
+    }
+
+    #[test]
+    fn other_names_are_told_apart() {
+        let wanted = named(&["age", "weight"]);
+        let misfit = named(&["age", "wieght"]).places_of(&wanted).unwrap_err();
+        assert_eq!(misfit.reason(), "the column `weight` of training is missing");
+        assert_eq!(misfit.hint(), "did you mean the column `wieght`?");
+        let misfit = named(&["age", "weight", "eye"]).places_of(&wanted).unwrap_err();
+        assert_eq!(misfit.reason(), "the column `eye` was not there in training");
+        let misfit = FeatureNames::Count(3).places_of(&wanted).unwrap_err();
+        assert_eq!(misfit.reason(), "has 3 features, expected 2 as in training");
+    }
+
+    #[test]
+    fn names_far_from_all_have_no_nearest() {
+        assert_eq!(nearest("target", ["targt", "x"].into_iter()).as_deref(), Some("targt"));
+        assert_eq!(nearest("Target", ["TARGET"].into_iter()).as_deref(), Some("TARGET"));
+        assert_eq!(nearest("target", ["x", "feature"].into_iter()), None);
+        assert_eq!(nearest("target", [].into_iter()), None);
+        assert_eq!(nearest("y", ["a", "b"].into_iter()), None);
+    }
+}
