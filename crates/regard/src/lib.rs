@@ -1,6 +1,7 @@
 //! Attention models on structured data: train, evaluate, run and explain them.
 //!
 //! - [`routes`]: neural construction of tours, improvement by local search, evaluation;
+//! - [`sets`]: networks on sets of any size: bags of rows, clouds of points;
 //! - [`store`]: models on disk and importers;
 //! - [`explain`]: what a model computes, number by number.
 //!
@@ -11,6 +12,7 @@ mod error;
 pub mod experiment;
 pub mod explain;
 pub mod routes;
+pub mod sets;
 pub mod store;
 pub mod train;
 

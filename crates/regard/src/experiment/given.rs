@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use crate::{Error, Result};
 
 /// Values as they were written, with the places they were written at.
-pub(super) struct Given {
+pub(crate) struct Given {
     /// Sections of keys, as they were written: names may be unknown.
     pub(super) sections: Table,
     /// Places of `section` and `section.key`.
@@ -27,7 +27,7 @@ enum Place {
 
 impl Given {
     /// Reads the text of a file; `path` is for errors.
-    pub(super) fn parse(text: &str, path: &Path) -> Result<Self> {
+    pub(crate) fn parse(text: &str, path: &Path) -> Result<Self> {
         let fault = |error: toml::de::Error| Error::Parse {
             path: path.to_owned(),
             line: error.span().map_or(0, |span| line_of(text, span.start)),
@@ -49,7 +49,7 @@ impl Given {
     }
 
     /// Overrules one value by an assignment `section.key=value`.
-    pub(super) fn set(&mut self, assignment: &str) -> Result<()> {
+    pub(crate) fn set(&mut self, assignment: &str) -> Result<()> {
         let refuse = |reason: &str| {
             let reason = format!("{reason}; expected section.key=value, such as train.rate=0.0005");
             Err(Error::config(format!("--set {assignment}"), reason))
@@ -77,8 +77,13 @@ impl Given {
     }
 
     /// The value of a key, if one was written.
-    pub(super) fn get(&self, section: &str, key: &str) -> Option<&Value> {
+    pub(crate) fn get(&self, section: &str, key: &str) -> Option<&Value> {
         self.sections.get(section)?.as_table()?.get(key)
+    }
+
+    /// Takes out a key that is no setting of its section.
+    pub(crate) fn take(&mut self, section: &str, key: &str) -> Option<Value> {
+        self.sections.get_mut(section)?.as_table_mut()?.remove(key)
     }
 
     /// Every value with its section and key.
@@ -90,7 +95,7 @@ impl Given {
     }
 
     /// Adds to the error of a setting where the setting was written.
-    pub(super) fn locate(&self, error: Error, path: &Path) -> Error {
+    pub(crate) fn locate(&self, error: Error, path: &Path) -> Error {
         let Error::Config { key, reason } = error else {
             return error.in_file(path);
         };

@@ -32,7 +32,44 @@ pub use train::{BaselineKind, FirstNode, Loss, TrainSettings};
 
 use crate::store::AttentionModelConfig;
 use crate::{Error, Result};
-use given::Given;
+pub(crate) use given::Given;
+pub(crate) use resolve::{Sections, named_preset};
+
+/// The families of experiments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// Routing problems.
+    Routes,
+    /// Sets.
+    Sets,
+}
+
+/// The family that an experiment says it is of (`task.family`), that of routes where it says nothing.
+///
+/// # Errors
+/// [`Error::Parse`] for text that is not TOML, [`Error::Config`] for a family that there is not.
+pub fn family(text: &str, path: &Path) -> Result<Family> {
+    let given = Given::parse(text, path)?;
+    match given.get("task", "family").map(|family| family.as_str().unwrap_or_default()) {
+        None | Some("routes") => Ok(Family::Routes),
+        Some("sets") => Ok(Family::Sets),
+        Some(other) => {
+            let near = crate::store::nearest::suggestion(other, ["routes", "sets"]);
+            let reason = format!("`{other}` is no family{near}; families: `routes`, `sets`");
+            Err(given.locate(Error::config("task.family", reason), path))
+        }
+    }
+}
+
+/// Reads sections of settings, overruled by `sets`; the family they are of is no setting.
+pub(crate) fn sections<E: Sections>(text: &str, path: &Path, sets: &[String]) -> Result<E> {
+    let mut given = Given::parse(text, path)?;
+    for assignment in sets {
+        given.set(assignment)?;
+    }
+    given.take("task", "family");
+    resolve::resolve(&given).map_err(|error| given.locate(error, path))
+}
 
 /// A complete experiment, with every default filled in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -78,11 +115,7 @@ impl Experiment {
     /// a key that is unknown (with the nearest known one), and for a value of another type or out
     /// of range; `path` and the line are named unless the value came from `sets`.
     pub fn parse(text: &str, path: &Path, sets: &[String]) -> Result<Self> {
-        let mut given = Given::parse(text, path)?;
-        for assignment in sets {
-            given.set(assignment)?;
-        }
-        resolve::resolve(&given).map_err(|error| given.locate(error, path))
+        sections(text, path, sets)
     }
 
     /// The experiment as TOML with every key written out; [`Self::parse`] reads it back unchanged.

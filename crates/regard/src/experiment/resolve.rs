@@ -1,5 +1,7 @@
 //! From what is written to a complete experiment.
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 use super::given::Given;
@@ -10,25 +12,42 @@ use crate::store::config::PRESETS;
 use crate::store::nearest::{list, suggestion};
 use crate::{Error, Result};
 
+/// Settings in sections, every one with a default.
+pub(crate) trait Sections: Serialize + DeserializeOwned + Sized {
+    /// The presets, and the defaults that follow from what is written.
+    fn base(given: &Given) -> Result<Self>;
+    /// Checks every setting, and that they fit together.
+    fn validate(&self) -> Result<()>;
+}
+
 /// Fills in the defaults and validates; errors do not know the file yet.
-pub(super) fn resolve(given: &Given) -> Result<Experiment> {
-    let base = base(given)?;
+pub(super) fn resolve<E: Sections>(given: &Given) -> Result<E> {
+    let base = E::base(given)?;
     let template = Table::try_from(&base).map_err(|error| Error::config("experiment", error.to_string()))?;
     check_names(given, &template)?;
     let mut merged = template.clone();
     for (section, key, value) in given.values() {
-        if let Some(reason) = mistake(&template, section, key, value) {
+        if let Some(reason) = mistake::<E>(&template, section, key, value) {
             return Err(Error::config(format!("{section}.{key}"), reason));
         }
         put(&mut merged, section, key, value);
     }
-    let experiment: Experiment =
+    let experiment: E =
         merged.try_into().map_err(|error: toml::de::Error| Error::config("experiment", error.message()))?;
     experiment.validate()?;
     Ok(experiment)
 }
 
-/// The presets, and the defaults that follow from what is written.
+impl Sections for Experiment {
+    fn base(given: &Given) -> Result<Self> {
+        base(given)
+    }
+
+    fn validate(&self) -> Result<()> {
+        Experiment::validate(self)
+    }
+}
+
 fn base(given: &Given) -> Result<Experiment> {
     let of_train = preset(given, "train")?;
     let of_model = preset(given, "model")?.or(of_train).unwrap_or(PRESETS[0]);
@@ -49,11 +68,16 @@ fn base(given: &Given) -> Result<Experiment> {
 
 /// The preset that a section names.
 fn preset<'a>(given: &'a Given, section: &str) -> Result<Option<&'a str>> {
+    named_preset(given, section, &PRESETS)
+}
+
+/// The preset that a section names, one of `known`.
+pub(crate) fn named_preset<'a>(given: &'a Given, section: &str, known: &[&'static str]) -> Result<Option<&'a str>> {
     match given.get(section, "preset") {
         None => Ok(None),
         Some(Value::String(name)) => Ok(Some(name)),
         Some(other) => {
-            let reason = format!("is {other}; expected one of {}", list(PRESETS));
+            let reason = format!("is {other}; expected one of {}", list(known.iter().copied()));
             Err(Error::config(format!("{section}.preset"), reason))
         }
     }
@@ -97,12 +121,12 @@ fn put(sections: &mut Table, section: &str, key: &str, value: &Value) {
 }
 
 /// What is wrong with the type of a value: what was found and what was expected.
-fn mistake(template: &Table, section: &str, key: &str, value: &Value) -> Option<String> {
+fn mistake<E: DeserializeOwned>(template: &Table, section: &str, key: &str, value: &Value) -> Option<String> {
     // One setting at a time, so that an error belongs to its key.
     let refusal = |value: &Value| {
         let mut one = template.clone();
         put(&mut one, section, key, value);
-        one.try_into::<Experiment>().err().map(|error| error.message().trim().to_owned())
+        one.try_into::<E>().err().map(|error| error.message().trim().to_owned())
     };
     let mut message = refusal(value)?;
     if message.ends_with("expected string only") {

@@ -2,49 +2,33 @@
 
 use std::fmt::Write;
 
-use super::config::AttentionModelConfig;
 use super::manifest::{Manifest, Provenance};
+use super::network::{CardText, NetworkConfig};
 
 /// The card, in Markdown.
-pub(super) fn card(name: &str, config: &AttentionModelConfig, manifest: Option<&Manifest>) -> String {
-    let mut text = format!("# {name}\n\n");
-    text += &what_it_is(config, manifest);
-    text += &sizes(config);
+pub(super) fn card<C: NetworkConfig>(name: &str, config: &C, manifest: Option<&Manifest>) -> String {
+    let about = config.card();
+    let mut text = format!("# {name}\n\n{}\n", about.what);
+    if let Some(description) = manifest.and_then(|manifest| manifest.description.as_ref()) {
+        text += &format!("\n{description}\n");
+    }
+    text += &sizes(config, &about);
     if let Some(manifest) = manifest {
         text += &origin(manifest);
         text += &numbers(manifest);
         text += &licence(manifest);
     }
-    text += &format!("\n## Use\n\n```sh\nregard solve FILE.tsp --model {name}\nregard model show {name}\n```\n");
+    let usage = about.usage.iter().chain(&["regard model show {name}"]);
+    let usage: String = usage.map(|line| line.replace("{name}", name) + "\n").collect();
+    text += &format!("\n## Use\n\n```sh\n{usage}```\n");
     text
 }
 
-fn what_it_is(config: &AttentionModelConfig, manifest: Option<&Manifest>) -> String {
-    let mut text = format!(
-        "An Attention Model (Kool, van Hoof, Welling 2019) for `{}`: a network that builds a tour \
-         node by node.\n",
-        config.problem
-    );
-    if let Some(description) = manifest.and_then(|manifest| manifest.description.as_ref()) {
-        text += &format!("\n{description}\n");
-    }
-    text
-}
-
-fn sizes(config: &AttentionModelConfig) -> String {
-    let rows = [
-        ("kind", config.kind.clone()),
-        ("preset", config.preset.clone().unwrap_or_else(|| "none".into())),
-        ("problem", config.problem.clone()),
-        ("width", config.width.to_string()),
-        ("heads", config.heads.to_string()),
-        ("encoder layers", config.layers.to_string()),
-        ("feed-forward width", config.feed_forward.to_string()),
-        ("normalisation", config.norm.name().into()),
-        ("pointer clip", config.clip.to_string()),
-        ("parameters", thousands(config.parameters())),
-    ];
-    rows.iter().fold("\n| setting | value |\n|---|---|\n".to_owned(), |mut text, (name, value)| {
+fn sizes<C: NetworkConfig>(config: &C, about: &CardText) -> String {
+    let first = [("kind", config.kind().to_owned()), ("preset", about.preset.clone().unwrap_or_else(|| "none".into()))];
+    let last = [("parameters", thousands(config.trainable()))];
+    let rows = first.into_iter().chain(about.rows.iter().cloned()).chain(last);
+    rows.fold("\n| setting | value |\n|---|---|\n".to_owned(), |mut text, (name, value)| {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "| {name} | {value} |");
         text
@@ -119,6 +103,7 @@ fn thousands(number: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::AttentionModelConfig;
 
     #[test]
     fn the_card_says_what_the_model_is_and_how_to_use_it() {

@@ -6,9 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::nearest::{list, suggestion};
+use super::network::{CardText, NetworkConfig, from_object};
 use super::{file, layout};
 use crate::routes::registry::{self, Outline};
 use crate::{Error, Result};
+use layout::Slot;
 
 /// The only kind of model so far.
 pub const KIND: &str = "attention-model";
@@ -137,38 +139,7 @@ impl AttentionModelConfig {
     /// [`Error::Config`] for another kind or format, and for a setting that is unknown (with the
     /// nearest known one), missing, of another type or out of range.
     pub fn from_json(value: &Value) -> Result<Self> {
-        let Value::Object(given) = value else {
-            return Err(Error::config("config", "expected a JSON object `{ … }`"));
-        };
-        let kind = given.get("kind").and_then(Value::as_str);
-        if kind != Some(KIND) {
-            let found = kind.map_or("is missing".to_owned(), |kind| format!("is `{kind}`"));
-            return Err(Error::config("kind", format!("{found}; this version reads `{KIND}`")));
-        }
-        if given.get("format") != Some(&FORMAT.into()) {
-            let found = given.get("format").map_or("is missing".to_owned(), |format| format!("is {format}"));
-            return Err(Error::config("format", format!("{found}; this version reads format {FORMAT}")));
-        }
-        let text = |error: serde_json::Error| Error::config("config", error.to_string());
-        let template = serde_json::to_value(Self::kool_2019()).map_err(text)?;
-        let Value::Object(template) = template else {
-            return Err(Error::config("config", "is not an object"));
-        };
-        let keys = || template.keys().map(String::as_str);
-        for (key, value) in given {
-            if !template.contains_key(key) {
-                let reason = format!("is not a setting{}; settings: {}", suggestion(key, keys()), list(keys()));
-                return Err(Error::config(key, reason));
-            }
-            // One setting at a time, so that an error of type belongs to its key.
-            let mut one = template.clone();
-            one.insert(key.clone(), value.clone());
-            Self::deserialize(Value::Object(one)).map_err(|error| Error::config(key, error.to_string()))?;
-        }
-        if let Some(key) = keys().find(|&key| key != "preset" && !given.contains_key(key)) {
-            return Err(Error::config(key, "is missing"));
-        }
-        let config = Self::deserialize(value).map_err(text)?;
+        let config = from_object(value, &Self::kool_2019(), KIND)?;
         config.validate()?;
         Ok(config)
     }
@@ -219,6 +190,45 @@ impl AttentionModelConfig {
     /// Number of trainable parameters (running statistics are not counted).
     pub fn parameters(&self) -> usize {
         layout::of(self).iter().filter(|tensor| tensor.trainable).map(|tensor| tensor.elements()).sum()
+    }
+}
+
+impl NetworkConfig for AttentionModelConfig {
+    fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    fn from_json(value: &Value) -> Result<Self> {
+        Self::from_json(value)
+    }
+
+    fn validate(&self) -> Result<()> {
+        self.validate()
+    }
+
+    fn slots(&self) -> Vec<Slot> {
+        layout::of(self)
+    }
+
+    fn card(&self) -> CardText {
+        let rows = [
+            ("problem", self.problem.clone()),
+            ("width", self.width.to_string()),
+            ("heads", self.heads.to_string()),
+            ("encoder layers", self.layers.to_string()),
+            ("feed-forward width", self.feed_forward.to_string()),
+            ("normalisation", self.norm.name().into()),
+            ("pointer clip", self.clip.to_string()),
+        ];
+        CardText {
+            what: format!(
+                "An Attention Model (Kool, van Hoof, Welling 2019) for `{}`: a network that builds a tour node by node.",
+                self.problem
+            ),
+            preset: self.preset.clone(),
+            rows: rows.to_vec(),
+            usage: vec!["regard solve FILE.tsp --model {name}"],
+        }
     }
 }
 

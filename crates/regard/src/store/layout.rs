@@ -2,6 +2,7 @@
 
 use super::array::Weights;
 use super::config::{AttentionModelConfig, Norm};
+use super::network::NetworkConfig;
 use crate::{Error, Result};
 
 /// A tensor that a network needs.
@@ -78,8 +79,8 @@ pub fn of(config: &AttentionModelConfig) -> Vec<Slot> {
 ///
 /// # Errors
 /// [`Error::Weights`] with every tensor that is missing, not expected, or of another shape.
-pub fn check(config: &AttentionModelConfig, weights: &Weights) -> Result<()> {
-    let slots = of(config);
+pub fn check<C: NetworkConfig>(config: &C, weights: &Weights) -> Result<()> {
+    let slots = config.slots();
     let (mut missing, mut wrong) = (vec![], vec![]);
     for Slot { name, shape, .. } in &slots {
         match weights.get(name) {

@@ -16,9 +16,11 @@ pub mod legacy_torch;
 pub mod manifest;
 pub mod model_dir;
 pub(crate) mod nearest;
+pub mod network;
 pub mod safetensors;
 
 pub use array::{Array, Weights};
 pub use config::{AttentionModelConfig, Norm};
 pub use manifest::{Manifest, Provenance};
-pub use model_dir::ModelDir;
+pub use model_dir::{ModelDir, NetworkDir, kind_of};
+pub use network::NetworkConfig;

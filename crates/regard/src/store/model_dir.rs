@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::array::Weights;
 use super::config::AttentionModelConfig;
 use super::manifest::Manifest;
+use super::network::NetworkConfig;
 use super::{card, file, layout, safetensors};
 use crate::{Error, Result};
 
@@ -23,13 +24,30 @@ const FOLDER: &str = "a model is a folder; import weights with `regard model imp
 
 /// The folder of a model, with its settings read and checked.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ModelDir {
+pub struct NetworkDir<C> {
     path: PathBuf,
-    config: AttentionModelConfig,
+    config: C,
     manifest: Option<Manifest>,
 }
 
+/// The folder of an Attention Model.
+pub type ModelDir = NetworkDir<AttentionModelConfig>;
+
 impl ModelDir {
+    /// Checks that the model is one for `problem`.
+    ///
+    /// # Errors
+    /// [`Error::Config`] naming both problems.
+    pub fn require_problem(&self, problem: &str) -> Result<()> {
+        if self.config.problem == problem {
+            return Ok(());
+        }
+        let reason = format!("the model solves `{}`; needed is one for `{problem}`", self.config.problem);
+        Err(Error::config("problem", reason).in_file(&self.path))
+    }
+}
+
+impl<C: NetworkConfig> NetworkDir<C> {
     /// Opens a model: reads `config.json`, and `manifest.json` where there is one.
     ///
     /// # Errors
@@ -49,7 +67,7 @@ impl ModelDir {
                     .with_hint(format!("a model is a folder with `{CONFIG}` and `{WEIGHTS}`")));
             }
         }
-        let config = AttentionModelConfig::read(&path.join(CONFIG))?;
+        let config = read_config(&path.join(CONFIG))?;
         let manifest = path.join(MANIFEST);
         let manifest = if manifest.is_file() { Some(Manifest::read(&manifest)?) } else { None };
         Ok(Self { path, config, manifest })
@@ -67,25 +85,13 @@ impl ModelDir {
     }
 
     /// Settings of the network.
-    pub fn config(&self) -> &AttentionModelConfig {
+    pub fn config(&self) -> &C {
         &self.config
     }
 
     /// How the model was made, where the folder says so.
     pub fn manifest(&self) -> Option<&Manifest> {
         self.manifest.as_ref()
-    }
-
-    /// Checks that the model is one for `problem`.
-    ///
-    /// # Errors
-    /// [`Error::Config`] naming both problems.
-    pub fn require_problem(&self, problem: &str) -> Result<()> {
-        if self.config.problem == problem {
-            return Ok(());
-        }
-        let reason = format!("the model solves `{}`; needed is one for `{problem}`", self.config.problem);
-        Err(Error::config("problem", reason).in_file(&self.path))
     }
 
     /// Reads the weights, and checks that they are those of the network.
@@ -107,12 +113,7 @@ impl ModelDir {
     /// # Errors
     /// [`Error::Config`], [`Error::Weights`] for a model that could not be loaded again;
     /// [`Error::Unsupported`] when `path` exists and is not a model's folder; [`Error::Io`].
-    pub fn save(
-        path: impl Into<PathBuf>,
-        config: &AttentionModelConfig,
-        weights: &Weights,
-        manifest: &Manifest,
-    ) -> Result<Self> {
+    pub fn save(path: impl Into<PathBuf>, config: &C, weights: &Weights, manifest: &Manifest) -> Result<Self> {
         let path = path.into();
         let replaced = replaces(&path)?;
         Self::put(path, config, weights, manifest, replaced)
@@ -122,23 +123,12 @@ impl ModelDir {
     ///
     /// # Errors
     /// As there.
-    pub(crate) fn save_into(
-        path: &Path,
-        config: &AttentionModelConfig,
-        weights: &Weights,
-        manifest: &Manifest,
-    ) -> Result<Self> {
+    pub(crate) fn save_into(path: &Path, config: &C, weights: &Weights, manifest: &Manifest) -> Result<Self> {
         fs::create_dir_all(path).map_err(|error| Error::io(path, error))?;
         Self::put(path.to_owned(), config, weights, manifest, true)
     }
 
-    fn put(
-        path: PathBuf,
-        config: &AttentionModelConfig,
-        weights: &Weights,
-        manifest: &Manifest,
-        into_existing: bool,
-    ) -> Result<Self> {
+    fn put(path: PathBuf, config: &C, weights: &Weights, manifest: &Manifest, into_existing: bool) -> Result<Self> {
         config.validate()?;
         layout::check(config, weights)?;
         if let Some(parent) = path.parent() {
@@ -160,7 +150,7 @@ impl ModelDir {
     }
 
     fn write_to(&self, folder: &Path, weights: &Weights) -> Result<()> {
-        let metadata = BTreeMap::from([("kind".to_owned(), self.config.kind.clone())]);
+        let metadata = BTreeMap::from([("kind".to_owned(), self.config.kind().to_owned())]);
         safetensors::write(&folder.join(WEIGHTS), weights, &metadata)?;
         write_json(&folder.join(CONFIG), &self.config)?;
         write_json(&folder.join(MANIFEST), &self.manifest)?;
@@ -168,6 +158,25 @@ impl ModelDir {
         write_atomic(folder.join(CARD), |out| out.write_all(card.as_bytes()))?;
         Ok(())
     }
+}
+
+fn read_config<C: NetworkConfig>(path: &Path) -> Result<C> {
+    let text = file::read_text(path)?;
+    let value = serde_json::from_str(&text).map_err(|error| file::json_error(path, &text, &error))?;
+    C::from_json(&value).map_err(|error| error.in_file(path))
+}
+
+/// The kind of the model in a folder, as its `config.json` says.
+///
+/// # Errors
+/// [`Error::Io`], [`Error::Parse`]; [`Error::Config`] when nothing is said.
+pub fn kind_of(folder: &Path) -> Result<String> {
+    let path = folder.join(CONFIG);
+    let text = file::read_text(&path)?;
+    let value: serde_json::Value =
+        serde_json::from_str(&text).map_err(|error| file::json_error(&path, &text, &error))?;
+    let kind = value.get("kind").and_then(serde_json::Value::as_str);
+    kind.map(str::to_owned).ok_or_else(|| Error::config("kind", "is missing").in_file(&path))
 }
 
 /// Whether `path` is the folder of a model that would be replaced; an empty folder is like none.

@@ -22,7 +22,7 @@ pub(crate) use average::RunningAverage;
 pub(crate) use checkpoint::Checkpoint;
 pub use measures::{Measure, Measures};
 pub(crate) use optimizer::Optimizer;
-pub(crate) use parameters::{collect, numbered, restore};
+pub(crate) use parameters::{collect, gradients, numbered, restore, shapes};
 pub use run::{Checked, Trained, Training};
 pub(crate) use run::{Learning, Schedule, Settings, train_with};
 pub(crate) use run_folder::{RunFolder, Written};

@@ -1,7 +1,7 @@
 //! A module's numbers by their paths, out and in again.
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param, ParamId};
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{Gradients, Tensor, TensorData};
 
 use crate::store::{Array, Weights};
 use crate::{Error, Result};
@@ -11,6 +11,43 @@ pub(crate) fn collect<M: Module>(module: &M) -> Weights {
     let mut collector = Collector { path: vec![], found: Weights::new() };
     module.visit(&mut collector);
     collector.found
+}
+
+/// The gradient of every parameter that has one, by its path.
+pub(crate) fn gradients<M: Module>(module: &M, gradients: &Gradients) -> Weights {
+    let mut collector = GradientCollector { gradients, path: vec![], found: Weights::new() };
+    module.visit(&mut collector);
+    collector.found
+}
+
+struct GradientCollector<'a> {
+    gradients: &'a Gradients,
+    path: Vec<String>,
+    found: Weights,
+}
+
+impl ModuleVisitor for GradientCollector<'_> {
+    fn enter_module(&mut self, name: &str, _: &str) {
+        self.path.push(name.to_owned());
+    }
+
+    fn exit_module(&mut self, _: &str, _: &str) {
+        self.path.pop();
+    }
+
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let Some(gradient) = param.val().grad(self.gradients) else { return };
+        let data = gradient.into_data();
+        let array = Array { shape: data.shape().to_vec(), data: data.iter::<f32>().collect() };
+        self.found.insert(self.path.join("."), array);
+    }
+}
+
+/// The shape of every parameter of a module, by its path; nothing is drawn for that.
+pub(crate) fn shapes<M: Module>(module: &M) -> Vec<(String, Vec<usize>)> {
+    let mut shapes = Shapes { path: vec![], found: vec![] };
+    module.visit(&mut shapes);
+    shapes.found
 }
 
 /// The module with all its numbers from `weights`, which [`collect`] gave.
@@ -54,6 +91,25 @@ impl ModuleVisitor for Collector {
         let data = numbers.unwrap_or_else(|error| unreachable!("floats convert to f32: {error:?}"));
         let array = Array { shape, data };
         self.found.insert(self.path.join("."), array);
+    }
+}
+
+struct Shapes {
+    path: Vec<String>,
+    found: Vec<(String, Vec<usize>)>,
+}
+
+impl ModuleVisitor for Shapes {
+    fn enter_module(&mut self, name: &str, _: &str) {
+        self.path.push(name.to_owned());
+    }
+
+    fn exit_module(&mut self, _: &str, _: &str) {
+        self.path.pop();
+    }
+
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        self.found.push((self.path.join("."), param.lazy_shape().to_vec()));
     }
 }
 

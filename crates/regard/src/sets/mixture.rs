@@ -1,0 +1,73 @@
+//! Mixtures of normal distributions as a network tells them (Lee et al. 2019, §5.3; `mvn_diag.py` and
+//! `mixture_of_mvns.py` of the authors).
+
+use burn::tensor::{Tensor, TensorData, activation};
+use regard_data::sets::mixture::Mixture;
+use regard_nn::Ragged;
+
+use super::model::Decoding;
+use crate::Result;
+
+/// Added to the weights of components before their logarithm, as the authors do.
+const WEIGHT_FLOOR: f32 = 1e-10;
+
+/// Log-likelihood of every point under its set's mixture `[sets, components, 1 + axes + deviations]`:
+/// logit, mean, deviation before softplus; `[points]`.
+pub(super) fn log_likelihood(answers: Tensor<3>, points: &Ragged, decoding: Decoding) -> Tensor<1> {
+    let [sets, components, columns] = answers.dims();
+    let [count, axes] = points.rows.dims();
+    let flat = |rows: Tensor<3>, columns: usize| rows.reshape([sets, components * columns]);
+    // Component by component, so that nothing is larger than points by components.
+    let log_weights = activation::softmax(answers.clone().narrow(2, 0, 1).reshape([sets, components]), 1);
+    let log_weights = log_weights.add_scalar(WEIGHT_FLOOR).log();
+    let means = answers.clone().narrow(2, 1, axes);
+    let deviations = activation::softplus(answers.narrow(2, 1 + axes, columns - 1 - axes), 1.0);
+    let wide = match decoding {
+        Decoding::DiagonalMixture => deviations,
+        _ => deviations.expand([sets, components, axes]),
+    };
+    let spread = |rows: Tensor<3>| points.spread(flat(rows, axes)).reshape([count, components, axes]);
+    let (mean, deviation) = (spread(means), spread(wide));
+    let x = points.rows.clone().reshape([count, 1, axes]);
+    let normed = (x - mean) / deviation.clone();
+    let half_log_tau = 0.5 * std::f32::consts::TAU.ln();
+    let log_density = (normed.square().mul_scalar(-0.5) - deviation.log()).sub_scalar(half_log_tau);
+    let joint = log_density.sum_dim(2).reshape([count, components]) + points.spread(log_weights);
+    let most = joint.clone().detach().max_dim(1);
+    let sum = (joint - most.clone()).exp().sum_dim(1).log() + most;
+    sum.reshape([count])
+}
+
+/// The mixtures that answers `[sets, components, columns]` tell, for points of `axes` numbers.
+///
+/// # Errors
+/// What [`Mixture::new`] says of numbers that are none.
+pub fn mixtures(answers: Tensor<3>, axes: usize) -> Result<Vec<Mixture>> {
+    let [_, components, columns] = answers.dims();
+    let numbers: Vec<f64> = answers.into_data().iter::<f64>().collect();
+    let of_set = |rows: &[f64]| {
+        let logits: Vec<f64> = rows.chunks(columns).map(|row| row[0]).collect();
+        let most = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let weights: Vec<f64> = logits.iter().map(|logit| (logit - most).exp()).collect();
+        let sum: f64 = weights.iter().sum();
+        let weights = weights.into_iter().map(|weight| weight / sum).collect();
+        let means = rows.chunks(columns).flat_map(|row| row[1..=axes].to_vec()).collect();
+        let softplus = |x: f64| x.max(0.0) + (-x.abs()).exp().ln_1p();
+        let deviation = |row: &[f64], axis: usize| softplus(row[(1 + axes + axis).min(columns - 1)]);
+        let deviations =
+            rows.chunks(columns).flat_map(|row| (0..axes).map(|axis| deviation(row, axis)).collect::<Vec<_>>());
+        Ok(Mixture::new(weights, means, deviations.collect())?)
+    };
+    numbers.chunks(components * columns).map(of_set).collect()
+}
+
+/// Points as numbers `[points, axes]`.
+pub(super) fn numbers(points: &Ragged) -> Vec<f32> {
+    points.rows.to_data().iter::<f32>().collect()
+}
+
+/// Sets of points from numbers.
+pub(super) fn sets_of(features: Vec<f32>, width: usize, offsets: Vec<usize>, device: &burn::tensor::Device) -> Ragged {
+    let rows = features.len() / width.max(1);
+    Ragged::new(Tensor::from_data(TensorData::new(features, [rows, width]), device), offsets)
+}

@@ -1,0 +1,278 @@
+//! Settings of a network on sets, as they stand in `config.json`.
+
+use burn::tensor::Device;
+use regard_nn::set::{BlockNorm, ScoreScale};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{SetTransformer, names};
+use crate::sets::task::TaskKind;
+use crate::store::layout::Slot;
+use crate::store::network::{CardText, NetworkConfig, from_object};
+use crate::train::shapes;
+use crate::{Error, Result};
+
+/// The kind of these networks.
+pub const KIND: &str = "set-transformer";
+
+macro_rules! words {
+    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident),+ $(,)? }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum $name {
+            $($(#[$doc])* $variant),+
+        }
+    };
+}
+
+words! {
+    /// What the items pass first.
+    EncoderKind {
+        /// A network for every item by itself (rFF).
+        Rows,
+        /// Set attention blocks.
+        Sab,
+        /// Induced set attention blocks.
+        Isab,
+    }
+}
+
+words! {
+    /// How a set becomes a few rows.
+    PoolingKind {
+        /// Multihead attention of seeds (PMA).
+        Attention,
+        /// The mean of the items.
+        Mean,
+        /// Their sum.
+        Sum,
+        /// The largest of every channel.
+        Max,
+        /// A mean weighted by dot products with one learnt row.
+        Dot,
+        /// Not at all: every item gets an answer.
+        None,
+    }
+}
+
+words! {
+    /// What dot products are divided by.
+    ScaleName {
+        /// √width.
+        FullWidth,
+        /// √(width of a head).
+        HeadWidth,
+    }
+}
+
+words! {
+    /// What the attended values are added to.
+    ResidualName {
+        /// The projected queries.
+        Projected,
+        /// The queries.
+        Raw,
+    }
+}
+
+words! {
+    /// Normalisation of a block.
+    NormName {
+        /// None.
+        None,
+        /// Layer norm after each sum.
+        Post,
+        /// Layer norm before each half.
+        Pre,
+        /// SetNorm before each half.
+        SetNorm,
+    }
+}
+
+words! {
+    /// How an answer is to be read.
+    Decoding {
+        /// As it is, scaled back.
+        Number,
+        /// A score for every class.
+        Classes,
+        /// The rate of a Poisson distribution, before softplus.
+        Rate,
+        /// Components of a mixture: logit, mean, deviation for all axes before softplus.
+        IsotropicMixture,
+        /// Components of a mixture: logit, mean, deviation of every axis before softplus.
+        DiagonalMixture,
+    }
+}
+
+/// What was learnt of the training data beside weights.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataPreparation {
+    /// Names of the features in their order; empty where a file has none.
+    pub features: Vec<String>,
+    /// Mean of every feature; empty for features that are taken as they are.
+    pub mean: Vec<f64>,
+    /// Standard deviation of every feature.
+    pub deviation: Vec<f64>,
+    /// Names of the classes.
+    pub classes: Vec<String>,
+    /// Mean of the target.
+    pub target_mean: f64,
+    /// Standard deviation of the target; 0 for one that is taken as it is.
+    pub target_deviation: f64,
+}
+
+/// Everything needed to rebuild a network on sets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetTransformerConfig {
+    /// [`KIND`].
+    pub kind: String,
+    /// Version of these settings.
+    pub format: u32,
+    /// The preset the settings started from; settings written out overrule it.
+    #[serde(default)]
+    pub preset: Option<String>,
+    /// What is asked of a set.
+    pub task: TaskKind,
+    /// Numbers of an item.
+    pub inputs: usize,
+    /// Numbers of a row of the answer.
+    pub outputs: usize,
+    /// How an answer is to be read.
+    pub decoding: Decoding,
+    /// What the items pass first.
+    pub encoder: EncoderKind,
+    /// Layers of the encoder.
+    pub layers: usize,
+    /// Whether items pass one linear map to the width before the first block.
+    pub embed: bool,
+    /// Width of all blocks; a multiple of `heads`.
+    pub width: usize,
+    /// Attention heads.
+    pub heads: usize,
+    /// Inducing points of an `isab` encoder.
+    pub inducing: usize,
+    /// How a set becomes a few rows.
+    pub pooling: PoolingKind,
+    /// Whether items pass `ReLU(Linear)` before attention pools them (the paper's equation 11).
+    pub pooling_feed_forward: bool,
+    /// Rows of the answer of a set: seeds of the pooling.
+    pub seeds: usize,
+    /// Blocks among the seeds after attention pooling, else layers `ReLU(Linear)` on the one row.
+    pub decoder: usize,
+    /// What dot products are divided by.
+    pub scale: ScaleName,
+    /// What the attended values are added to.
+    pub residual: ResidualName,
+    /// Whether heads are mixed before the residual.
+    pub output_projection: bool,
+    /// Layers `ReLU(Linear)` of a block's feed-forward part.
+    pub feed_forward: usize,
+    /// Normalisation of the blocks.
+    pub norm: NormName,
+    /// Share of numbers dropped in training, before the pooling and before the last layer.
+    pub dropout: f64,
+    /// What was learnt of the training data.
+    #[serde(default, skip_serializing_if = "DataPreparation::is_empty")]
+    pub data: DataPreparation,
+}
+
+impl DataPreparation {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl From<ScaleName> for ScoreScale {
+    fn from(name: ScaleName) -> Self {
+        match name {
+            ScaleName::FullWidth => Self::FullWidth,
+            ScaleName::HeadWidth => Self::HeadWidth,
+        }
+    }
+}
+
+impl From<NormName> for BlockNorm {
+    fn from(name: NormName) -> Self {
+        match name {
+            NormName::None => Self::None,
+            NormName::Post => Self::Post,
+            NormName::Pre => Self::Pre,
+            NormName::SetNorm => Self::SetNorm,
+        }
+    }
+}
+
+impl NetworkConfig for SetTransformerConfig {
+    fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    fn from_json(value: &Value) -> Result<Self> {
+        // A template with every key.
+        let data = DataPreparation { target_mean: 1.0, ..DataPreparation::default() };
+        let config: Self = from_object(value, &Self { data, ..Self::set_transformer_2019() }, KIND)?;
+        config.validate()?;
+        Ok(config)
+    }
+
+    fn validate(&self) -> Result<()> {
+        let whole = |key: &str, value: usize, least: usize, most: usize| match (least..=most).contains(&value) {
+            true => Ok(()),
+            false => Err(Error::config(key, format!("is {value}; expected {least} to {most}"))),
+        };
+        whole("inputs", self.inputs, 1, 1_000_000)?;
+        whole("outputs", self.outputs, 1, 1_000_000)?;
+        whole("layers", self.layers, 0, 64)?;
+        whole("width", self.width, 1, 8192)?;
+        whole("heads", self.heads, 1, self.width)?;
+        whole("inducing", self.inducing, 1, 65_536)?;
+        whole("seeds", self.seeds, 1, 65_536)?;
+        whole("decoder", self.decoder, 0, 64)?;
+        whole("feed_forward", self.feed_forward, 0, 16)?;
+        if !self.width.is_multiple_of(self.heads) {
+            let reason = format!("{} heads do not divide width {}", self.heads, self.width);
+            return Err(Error::config("heads", reason));
+        }
+        if self.layers == 0 && !self.embed && self.inputs != self.width {
+            let reason = "is 0 without `embed`; expected a layer that brings items to the width";
+            return Err(Error::config("layers", reason));
+        }
+        if !(0.0..1.0).contains(&self.dropout) {
+            return Err(Error::config("dropout", format!("is {}; expected 0 to below 1", self.dropout)));
+        }
+        Ok(())
+    }
+
+    fn slots(&self) -> Vec<Slot> {
+        // The network itself knows best, and has no numbers yet. Settings that make none are refused
+        // where they are validated.
+        SetTransformer::new(self, &Device::flex())
+            .map(|network| names::slots(self, shapes(&network)))
+            .unwrap_or_default()
+    }
+
+    fn card(&self) -> CardText {
+        let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
+        let word = |value: &dyn Fn() -> Result<Value, serde_json::Error>| value().map(word).unwrap_or_default();
+        let rows = vec![
+            ("task", word(&|| serde_json::to_value(self.task))),
+            ("numbers of an item", self.inputs.to_string()),
+            ("encoder", format!("{} x {}", self.layers, word(&|| serde_json::to_value(self.encoder)))),
+            ("width", self.width.to_string()),
+            ("heads", self.heads.to_string()),
+            ("pooling", word(&|| serde_json::to_value(self.pooling))),
+            ("normalisation", word(&|| serde_json::to_value(self.norm))),
+        ];
+        CardText {
+            what: "A network on sets (Set Transformer, Lee et al. 2019): items in any order and number, one answer."
+                .into(),
+            preset: self.preset.clone(),
+            rows,
+            usage: vec!["regard predict --model {name} FILE.csv", "regard eval --model {name}"],
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The Set Transformer (Lee et al. 2019) and Deep Sets (Zaheer et al. 2017): one network, whose
+//! encoder, pooling and decoder are settings.
+
+mod config;
+mod names;
+mod parts;
+mod presets;
+
+use burn::module::Module;
+use burn::nn::{Linear, LinearConfig};
+use burn::tensor::{Device, Gradients, Tensor};
+use rand_pcg::Pcg64Mcg;
+use regard_nn::Ragged;
+
+use crate::Result;
+use crate::store::{NetworkConfig, Weights, layout};
+use crate::train::{collect, gradients, restore};
+pub use config::{
+    DataPreparation, Decoding, EncoderKind, NormName, PoolingKind, ResidualName, ScaleName, SetTransformerConfig,
+};
+use parts::{Decoder, Encoder, Pooling, dropped};
+
+/// A network on sets.
+#[derive(Module, Debug)]
+pub struct SetTransformer {
+    encoder: Encoder,
+    pooling: Option<Pooling>,
+    decoder: Option<Decoder>,
+    head: Linear,
+    /// Rows of the result of a set; 0 where every item has one.
+    rows: usize,
+    outputs: usize,
+    dropout: f64,
+}
+
+/// What a network says of a batch.
+#[derive(Clone, Debug)]
+pub enum Answers {
+    /// `[sets, rows, outputs]`.
+    Sets(Tensor<3>),
+    /// One row of `outputs` numbers for every item.
+    Items(Ragged),
+}
+
+impl SetTransformer {
+    /// A network with fresh weights.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) for settings that do not hold together.
+    pub fn new(config: &SetTransformerConfig, device: &Device) -> Result<Self> {
+        config.validate()?;
+        let pooled = config.pooling != PoolingKind::None;
+        let columns = match config.pooling {
+            PoolingKind::Attention | PoolingKind::None => config.outputs,
+            // One row for the set, cut into rows of the result.
+            _ => config.outputs * config.seeds,
+        };
+        Ok(Self {
+            encoder: Encoder::new(config, device),
+            pooling: pooled.then(|| Pooling::new(config, device)),
+            decoder: pooled.then(|| Decoder::new(config, device)),
+            head: LinearConfig::new(config.width, columns).init(device),
+            rows: if pooled { config.seeds } else { 0 },
+            outputs: config.outputs,
+            dropout: config.dropout,
+        })
+    }
+
+    /// A network with the weights of a model's file.
+    ///
+    /// # Errors
+    /// [`Error::Weights`](crate::Error::Weights) for weights that are not this network's.
+    pub fn from_weights(config: &SetTransformerConfig, weights: &Weights, device: &Device) -> Result<Self> {
+        layout::check(config, weights)?;
+        restore(Self::new(config, device)?, &names::to_ours(config, weights))
+    }
+
+    /// The weights under the names of the authors' code where it has them.
+    pub fn to_weights(&self, config: &SetTransformerConfig) -> Weights {
+        names::to_original(config, collect(self))
+    }
+
+    /// The gradients of the weights that have one, under the names of [`Self::to_weights`].
+    pub fn gradients(&self, config: &SetTransformerConfig, found: &Gradients) -> Weights {
+        names::to_original(config, gradients(self, found))
+    }
+
+    /// What the network says of each set, or of each item.
+    pub fn forward(&self, sets: Ragged) -> Answers {
+        self.answer(sets, None)
+    }
+
+    /// As [`Self::forward`], with numbers dropped at random from `noise` (Srivastava et al. 2014).
+    pub fn forward_with_dropout(&self, sets: Ragged, noise: &mut Pcg64Mcg) -> Answers {
+        self.answer(sets, Some(noise))
+    }
+
+    /// Answers of the sets, and how much the pooling looks at each item, `[rows]`: the mean over
+    /// seeds and heads, which adds up to 1 in every set. `None` where nothing is pooled by weights.
+    pub fn forward_with_importance(&self, sets: Ragged) -> (Answers, Option<Vec<f32>>) {
+        let encoded = self.encoder.forward(sets);
+        let Some(pooling) = &self.pooling else { return (self.items(encoded), None) };
+        let lengths: Vec<usize> = encoded.lengths().collect();
+        let (pooled, weights) = pooling.forward_with_weights(encoded);
+        let importance = weights.map(|weights| {
+            let [_, longest] = weights.dims();
+            let weights: Vec<f32> = weights.into_data().iter::<f32>().collect();
+            let of_set = |(set, &length): (usize, &usize)| weights[set * longest..][..length].to_vec();
+            lengths.iter().enumerate().flat_map(of_set).collect()
+        });
+        (self.read(pooled, &mut None), importance)
+    }
+
+    fn answer(&self, sets: Ragged, mut noise: Option<&mut Pcg64Mcg>) -> Answers {
+        let encoded = self.encoder.forward(sets);
+        let rows = dropped(encoded.rows.clone(), self.dropout, &mut noise);
+        let encoded = encoded.with_rows(rows);
+        match &self.pooling {
+            Some(pooling) => self.read(pooling.forward(encoded), &mut noise),
+            None => self.items(encoded),
+        }
+    }
+
+    fn read(&self, pooled: Ragged, noise: &mut Option<&mut Pcg64Mcg>) -> Answers {
+        let sets = pooled.count();
+        let decoded = match &self.decoder {
+            Some(decoder) => decoder.forward(pooled),
+            None => pooled,
+        };
+        let rows = dropped(decoded.rows, self.dropout, noise);
+        let shape = [sets, self.rows, self.outputs];
+        Answers::Sets(if sets == 0 {
+            Tensor::zeros(shape, &rows.device())
+        } else {
+            self.head.forward(rows).reshape(shape)
+        })
+    }
+
+    fn items(&self, encoded: Ragged) -> Answers {
+        let rows = encoded.rows.clone();
+        let shape = [rows.dims()[0], self.outputs];
+        let rows = if shape[0] == 0 { Tensor::zeros(shape, &rows.device()) } else { self.head.forward(rows) };
+        Answers::Items(encoded.with_rows(rows))
+    }
+}

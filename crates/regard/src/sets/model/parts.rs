@@ -1,0 +1,202 @@
+//! Encoder, pooling and decoder, as settings say.
+
+use burn::module::Module;
+use burn::nn::{Linear, LinearConfig};
+use burn::tensor::{Device, Tensor, TensorData, activation};
+use rand::RngExt;
+use rand_pcg::Pcg64Mcg;
+use regard_nn::Ragged;
+use regard_nn::ops::Residual;
+use regard_nn::set::{
+    AttentionPooling, AttentionPoolingConfig, DotPooling, DotPoolingConfig, InducedSetBlock, InducedSetBlockConfig,
+    Reduction, SelfSetBlock, SelfSetBlockConfig, SetAttentionBlockConfig, reduce,
+};
+
+use super::config::{EncoderKind, PoolingKind, SetTransformerConfig};
+
+/// Items in the light of their sets.
+#[derive(Module, Debug)]
+pub(super) struct Encoder {
+    /// From the items to the width, where the blocks want it.
+    pub(super) embed: Option<Linear>,
+    pub(super) sab: Vec<SelfSetBlock>,
+    pub(super) isab: Vec<InducedSetBlock>,
+    /// Row by row, ReLU between.
+    pub(super) rows: Vec<Linear>,
+}
+
+fn block(config: &SetTransformerConfig, inputs: usize) -> SetAttentionBlockConfig {
+    SetAttentionBlockConfig::new(inputs, inputs, config.width, config.heads)
+        .with_scale(config.scale.into())
+        .with_residual(config.residual.into())
+        .with_output_projection(config.output_projection)
+        .with_feed_forward(config.feed_forward)
+        .with_norm(config.norm.into())
+}
+
+impl Encoder {
+    pub(super) fn new(config: &SetTransformerConfig, device: &Device) -> Self {
+        let inputs = if config.embed { config.width } else { config.inputs };
+        let width = |layer: usize| if layer == 0 { inputs } else { config.width };
+        let layers = |kind: EncoderKind| 0..if config.encoder == kind { config.layers } else { 0 };
+        Self {
+            embed: config.embed.then(|| LinearConfig::new(config.inputs, config.width).init(device)),
+            sab: layers(EncoderKind::Sab)
+                .map(|layer| SelfSetBlockConfig(block(config, width(layer))).init(device))
+                .collect(),
+            isab: layers(EncoderKind::Isab)
+                .map(|layer| {
+                    let block = block(config, width(layer));
+                    InducedSetBlockConfig { block, points: config.inducing }.init(device)
+                })
+                .collect(),
+            rows: layers(EncoderKind::Rows)
+                .map(|layer| LinearConfig::new(width(layer), config.width).init(device))
+                .collect(),
+        }
+    }
+
+    pub(super) fn forward(&self, sets: Ragged) -> Ragged {
+        if sets.rows.dims()[0] == 0 {
+            return self.of_nothing(sets);
+        }
+        let sets = match &self.embed {
+            Some(embed) => sets.with_rows(embed.forward(sets.rows.clone())),
+            None => sets,
+        };
+        let sets = self.sab.iter().fold(sets, |x, block| block.forward(x));
+        let sets = self.isab.iter().fold(sets, |x, block| block.forward(x));
+        sets.with_rows(row_by_row(&self.rows, sets.rows.clone(), false))
+    }
+
+    /// Sets that are all empty; not every tensor operation knows what to do with them.
+    fn of_nothing(&self, sets: Ragged) -> Ragged {
+        let blocks =
+            self.sab.iter().map(|block| &block.mab.query).chain(self.isab.iter().map(|block| &block.mab1.query));
+        let last = blocks.chain(&self.embed).chain(&self.rows).last();
+        let width = last.map_or(sets.rows.dims()[1], |linear| linear.weight.dims()[1]);
+        sets.with_rows(Tensor::zeros([0, width], &sets.rows.device()))
+    }
+}
+
+/// Linear maps with ReLU between, and after the last one too where asked.
+fn row_by_row(layers: &[Linear], x: Tensor<2>, last: bool) -> Tensor<2> {
+    layers.iter().enumerate().fold(x, |x, (layer, linear)| {
+        let y = linear.forward(x);
+        if last || layer + 1 < layers.len() { activation::relu(y) } else { y }
+    })
+}
+
+/// From items to a few rows.
+#[derive(Module, Debug)]
+pub(super) struct Pooling {
+    /// Before attention, `ReLU(Linear)`, where asked.
+    pub(super) before: Option<Linear>,
+    pub(super) pma: Option<AttentionPooling>,
+    pub(super) dot: Option<DotPooling>,
+    #[module(skip)]
+    kind: PoolingKind,
+}
+
+impl Pooling {
+    pub(super) fn new(config: &SetTransformerConfig, device: &Device) -> Self {
+        let (width, kind) = (config.width, config.pooling);
+        let attention = kind == PoolingKind::Attention;
+        let pma = || AttentionPoolingConfig { block: block(config, width), seeds: config.seeds }.init(device);
+        Self {
+            before: (attention && config.pooling_feed_forward).then(|| LinearConfig::new(width, width).init(device)),
+            pma: attention.then(pma),
+            dot: (kind == PoolingKind::Dot).then(|| DotPoolingConfig { width }.init(device)),
+            kind,
+        }
+    }
+
+    pub(super) fn forward(&self, x: Ragged) -> Ragged {
+        match (&self.pma, &self.dot) {
+            (Some(pma), _) => pma.forward(self.prepared(x)),
+            (None, Some(dot)) => one_row(dot.forward(&x).0),
+            (None, None) => one_row(reduce(&x, self.reduction())),
+        }
+    }
+
+    /// The result, and the weight of every item `[sets, longest]`, where there are weights.
+    pub(super) fn forward_with_weights(&self, x: Ragged) -> (Ragged, Option<Tensor<2>>) {
+        match (&self.pma, &self.dot) {
+            (Some(pma), _) => {
+                let (rows, weights) = pma.forward_with_weights(self.prepared(x));
+                let [sets, _, _, longest] = weights.dims();
+                (rows, Some(weights.mean_dim(1).mean_dim(2).reshape([sets, longest])))
+            }
+            (None, Some(dot)) => {
+                let (rows, weights) = dot.forward(&x);
+                (one_row(rows), Some(weights))
+            }
+            (None, None) => (one_row(reduce(&x, self.reduction())), None),
+        }
+    }
+
+    fn prepared(&self, x: Ragged) -> Ragged {
+        match &self.before {
+            Some(linear) if x.rows.dims()[0] > 0 => x.with_rows(activation::relu(linear.forward(x.rows.clone()))),
+            _ => x,
+        }
+    }
+
+    fn reduction(&self) -> Reduction {
+        match self.kind {
+            PoolingKind::Sum => Reduction::Sum,
+            PoolingKind::Max => Reduction::Max,
+            _ => Reduction::Mean,
+        }
+    }
+}
+
+fn one_row(of_sets: Tensor<2>) -> Ragged {
+    Ragged::uniform(of_sets.unsqueeze_dim(1))
+}
+
+/// From the pooled rows to the last ones: blocks among the seeds, or layers on the one row.
+#[derive(Module, Debug)]
+pub(super) struct Decoder {
+    pub(super) sab: Vec<SelfSetBlock>,
+    pub(super) rows: Vec<Linear>,
+}
+
+impl Decoder {
+    pub(super) fn new(config: &SetTransformerConfig, device: &Device) -> Self {
+        let (attention, width) = (config.pooling == PoolingKind::Attention, config.width);
+        let count = |wanted: bool| 0..if wanted { config.decoder } else { 0 };
+        Self {
+            sab: count(attention).map(|_| SelfSetBlockConfig(block(config, width)).init(device)).collect(),
+            rows: count(!attention).map(|_| LinearConfig::new(width, width).init(device)).collect(),
+        }
+    }
+
+    pub(super) fn forward(&self, x: Ragged) -> Ragged {
+        if x.rows.dims()[0] == 0 {
+            return x;
+        }
+        let x = self.sab.iter().fold(x, |x, block| block.forward(x));
+        x.with_rows(row_by_row(&self.rows, x.rows.clone(), true))
+    }
+}
+
+/// `x` with a share of its numbers dropped and the others scaled up, where there is noise.
+pub(super) fn dropped(x: Tensor<2>, share: f64, noise: &mut Option<&mut Pcg64Mcg>) -> Tensor<2> {
+    let Some(noise) = noise.as_deref_mut().filter(|_| share > 0.0) else { return x };
+    let shape = x.dims();
+    let kept = (1.0 / (1.0 - share)) as f32;
+    let factor = |_| if noise.random::<f64>() < share { 0.0 } else { kept };
+    let mask: Vec<f32> = (0..shape.iter().product()).map(factor).collect();
+    let device = x.device();
+    x * Tensor::from_data(TensorData::new(mask, shape), &device)
+}
+
+impl From<super::config::ResidualName> for Residual {
+    fn from(name: super::config::ResidualName) -> Self {
+        match name {
+            super::config::ResidualName::Projected => Self::Projected,
+            super::config::ResidualName::Raw => Self::Raw,
+        }
+    }
+}

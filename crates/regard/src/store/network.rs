@@ -1,0 +1,85 @@
+//! What the settings of every network have in common.
+
+use std::fmt::Debug;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::config::FORMAT;
+use super::layout::Slot;
+use super::nearest::{list, suggestion};
+use crate::{Error, Result};
+
+/// Settings from which a network is rebuilt; the content of `config.json`.
+pub trait NetworkConfig: Serialize + Clone + PartialEq + Debug + Sized {
+    /// The kind of network, the key `kind`.
+    fn kind(&self) -> &str;
+    /// The validated settings of a JSON object.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for what is unknown, missing, of another type or out of range.
+    fn from_json(value: &Value) -> Result<Self>;
+    /// Checks every setting, and that they fit together.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the setting and what was expected.
+    fn validate(&self) -> Result<()>;
+    /// Every tensor of the network.
+    fn slots(&self) -> Vec<Slot>;
+    /// What the model's card says of it.
+    fn card(&self) -> CardText;
+
+    /// Number of trainable parameters (running statistics are not counted).
+    fn trainable(&self) -> usize {
+        self.slots().iter().filter(|slot| slot.trainable).map(Slot::elements).sum()
+    }
+}
+
+/// Parts of a model's card.
+#[derive(Clone, Debug)]
+pub struct CardText {
+    /// What the network is, in a sentence.
+    pub what: String,
+    /// The preset it started from.
+    pub preset: Option<String>,
+    /// Settings worth telling.
+    pub rows: Vec<(&'static str, String)>,
+    /// Commands that use it; `{name}` stands for the model.
+    pub usage: Vec<&'static str>,
+}
+
+/// Settings of a JSON object that has the keys of `template`; `preset` and `data` may be left out.
+pub(crate) fn from_object<T: Serialize + DeserializeOwned>(value: &Value, template: &T, known: &str) -> Result<T> {
+    let Value::Object(given) = value else {
+        return Err(Error::config("config", "expected a JSON object `{ … }`"));
+    };
+    let kind = given.get("kind").and_then(Value::as_str);
+    if kind != Some(known) {
+        let found = kind.map_or("is missing".to_owned(), |kind| format!("is `{kind}`"));
+        return Err(Error::config("kind", format!("{found}; expected `{known}`")));
+    }
+    if given.get("format") != Some(&FORMAT.into()) {
+        let found = given.get("format").map_or("is missing".to_owned(), |format| format!("is {format}"));
+        return Err(Error::config("format", format!("{found}; this version reads format {FORMAT}")));
+    }
+    let text = |error: serde_json::Error| Error::config("config", error.to_string());
+    let Value::Object(template) = serde_json::to_value(template).map_err(text)? else {
+        return Err(Error::config("config", "is not an object"));
+    };
+    let keys = || template.keys().map(String::as_str);
+    for (key, value) in given {
+        if !template.contains_key(key) {
+            let reason = format!("is not a setting{}; settings: {}", suggestion(key, keys()), list(keys()));
+            return Err(Error::config(key, reason));
+        }
+        // One setting at a time, so that an error of type belongs to its key.
+        let mut one = template.clone();
+        one.insert(key.clone(), value.clone());
+        T::deserialize(Value::Object(one)).map_err(|error| Error::config(key, error.to_string()))?;
+    }
+    if let Some(key) = keys().find(|&key| !["preset", "data"].contains(&key) && !given.contains_key(key)) {
+        return Err(Error::config(key, "is missing"));
+    }
+    T::deserialize(value).map_err(text)
+}

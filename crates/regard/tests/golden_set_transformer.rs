@@ -1,0 +1,152 @@
+//! The Set Transformer on mixtures of normal distributions against the authors' code: answers, loss,
+//! every gradient, a step of Adam; and the sizes of the published networks.
+
+use burn::optim::{AdamConfig, GradientsParams};
+use burn::tensor::{Device, Tensor};
+use regard::data::sets::mixture::{Covariance, Em, LogWeights, Mixture};
+use regard::sets::mixture::mixtures;
+use regard::sets::model::{Decoding, EncoderKind, NormName, PoolingKind};
+use regard::sets::task::{Batch, NumberLoss, Targets, TaskKind, loss};
+use regard::sets::{Answers, SetTransformer, SetTransformerConfig};
+use regard::store::{Array, NetworkConfig, Weights};
+use regard_nn::Ragged;
+use regard_nn::ops::with_kernels;
+use regard_testing::{Case, Checks, Golden};
+
+/// Gradients below this are noise to the optimiser (see the tolerances of the golden data).
+const NOISE: f64 = 1e-5;
+
+#[test]
+fn golden_set_transformers_with_kernels() {
+    with_kernels(true, || check_all("kernels"));
+}
+
+#[test]
+fn golden_set_transformers_composed() {
+    with_kernels(false, || check_all("composed"));
+}
+
+#[test]
+fn the_published_networks_have_their_sizes() {
+    let clustering = SetTransformerConfig::set_transformer_2019();
+    assert_eq!(clustering.trainable(), 423_172);
+    let largest = SetTransformerConfig {
+        task: TaskKind::Regression,
+        inputs: 1,
+        outputs: 1,
+        decoding: Decoding::Number,
+        encoder: EncoderKind::Sab,
+        width: 64,
+        seeds: 1,
+        decoder: 0,
+        ..clustering.clone()
+    };
+    assert_eq!(largest.trainable(), 37_953);
+    assert_eq!(SetTransformerConfig::deep_sets_2017().trainable(), 101_520);
+    assert_eq!(SetTransformerConfig { pooling: PoolingKind::Mean, ..clustering }.seeds, 4);
+}
+
+fn check_all(label: &str) {
+    let golden = Golden::open();
+    let mut nets = 0;
+    for name in golden.names("set_transformer/") {
+        let case = golden.case(&name).expect("named by the manifest");
+        if case.config.get("dim_hidden").is_some() {
+            check(&case, label);
+            nets += 1;
+        }
+    }
+    assert!(nets > 0, "a case of a network");
+}
+
+fn config(case: &Case) -> SetTransformerConfig {
+    SetTransformerConfig {
+        inputs: case.size("dim_input"),
+        outputs: case.size("dim_output"),
+        width: case.size("dim_hidden"),
+        heads: case.size("num_heads"),
+        inducing: case.size("num_inds"),
+        seeds: case.size("num_outputs"),
+        norm: if case.config["ln"].as_bool() == Some(true) { NormName::Post } else { NormName::None },
+        ..SetTransformerConfig::set_transformer_2019()
+    }
+}
+
+fn weights(case: &Case) -> Weights {
+    let array = |(name, values): (&str, &regard_testing::Values)| {
+        let data = values.data.iter().map(|&value| value as f32).collect();
+        (name.to_owned(), Array { shape: values.shape.clone(), data })
+    };
+    case.with_prefix("weight.").into_iter().map(array).collect()
+}
+
+fn check(case: &Case, label: &str) {
+    let (device, config) = (Device::flex().autodiff(), config(case));
+    assert_eq!(config.trainable(), case.size("parameters"));
+    let model = SetTransformer::from_weights(&config, &weights(case), &device).unwrap();
+    let mut checks = Checks::new(case, label);
+    let x: Tensor<3> = case.get("input.X").tensor(&device).require_grad();
+    let batch = Batch { sets: Ragged::uniform(x.clone()), targets: Targets::Points };
+    let answers = model.forward(batch.sets.clone());
+    let Answers::Sets(raw) = answers.clone() else { panic!("an answer for each set") };
+    checks.tensor("output.raw", &raw);
+    let loss = loss(answers, &batch, config.decoding, NumberLoss::Absolute);
+    checks.tensor("output.loss", &loss);
+    check_mixtures(&mut checks, case, raw);
+
+    let gradients = loss.backward();
+    checks.tensor("grad.input.X", &x.grad(&gradients).expect("a gradient"));
+    let by_name = model.gradients(&config, &gradients);
+    for (name, _) in case.with_prefix("grad.weight.") {
+        match by_name.get(name) {
+            Some(array) => {
+                let values: Vec<f64> = array.data.iter().map(|&v| f64::from(v)).collect();
+                checks.values(&format!("grad.weight.{name}"), &array.shape, &values);
+            }
+            None => checks.holds(&format!("no gradient of {name}"), false),
+        }
+    }
+    let rate = case.number("lr");
+    let gradients = GradientsParams::from_grads(gradients, &model);
+    let model = AdamConfig::new().with_epsilon(1e-8).init().step(rate, model, gradients);
+    check_step(&mut checks, case, &model.to_weights(&config), rate);
+    checks.finish();
+}
+
+/// The mixtures that the answers tell, and what one step of EM makes of them.
+fn check_mixtures(checks: &mut Checks<'_>, case: &Case, raw: Tensor<3>) {
+    let x = case.get("input.X");
+    let [sets, points, axes] = [x.shape[0], x.shape[1], x.shape[2]];
+    let found = mixtures(raw, axes).unwrap();
+    let components = found[0].components();
+    let all = |of: fn(&Mixture) -> &[f64]| found.iter().flat_map(of).copied().collect::<Vec<f64>>();
+    checks.values("output.pi", &[sets, components], &all(Mixture::weights));
+    checks.values("output.mu", &[sets, components, axes], &all(Mixture::means));
+    let em = Em { covariance: Covariance::Diagonal, log_weights: LogWeights::Repository, ..Em::default() };
+    let mut sum = 0.0;
+    for (set, mixture) in found.iter().enumerate() {
+        let items = &x.data[set * points * axes..][..points * axes];
+        sum += em.step(mixture, items).mean_log_likelihood(items, LogWeights::Repository) / sets as f64;
+    }
+    checks.scalar("output.em1_ll", sum);
+}
+
+/// Parameters after the step: tight where the gradient is more than noise, within two steps where
+/// it is not.
+fn check_step(checks: &mut Checks<'_>, case: &Case, weights: &Weights, rate: f64) {
+    for (name, _) in case.with_prefix("after_step.weight.") {
+        let gradient = &case.get(&format!("grad.weight.{name}")).data;
+        let array = &weights[name];
+        let values: Vec<f64> = array.data.iter().map(|&v| f64::from(v)).collect();
+        let name = format!("after_step.weight.{name}");
+        let tight = case.info(&name).tolerance_where_grad.expect("a tolerance");
+        checks.within(
+            &name,
+            &array.shape,
+            &values,
+            |index| {
+                if gradient[index].abs() > NOISE { tight } else { 2.0 * rate }
+            },
+        );
+    }
+}
