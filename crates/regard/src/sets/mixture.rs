@@ -45,25 +45,21 @@ pub(super) fn log_likelihood(answers: Tensor<3>, points: &Ragged, decoding: Deco
 pub fn mixtures(answers: Tensor<3>, axes: usize) -> Result<Vec<Mixture>> {
     let [_, components, columns] = answers.dims();
     let numbers: Vec<f64> = answers.into_data().iter::<f64>().collect();
-    let of_set = |rows: &[f64]| {
-        let logits: Vec<f64> = rows.chunks(columns).map(|row| row[0]).collect();
-        let most = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let weights: Vec<f64> = logits.iter().map(|logit| (logit - most).exp()).collect();
-        let sum: f64 = weights.iter().sum();
-        let weights = weights.into_iter().map(|weight| weight / sum).collect();
-        let means = rows.chunks(columns).flat_map(|row| row[1..=axes].to_vec()).collect();
-        let softplus = |x: f64| x.max(0.0) + (-x.abs()).exp().ln_1p();
-        let deviation = |row: &[f64], axis: usize| softplus(row[(1 + axes + axis).min(columns - 1)]);
-        let deviations =
-            rows.chunks(columns).flat_map(|row| (0..axes).map(|axis| deviation(row, axis)).collect::<Vec<_>>());
-        Ok(Mixture::new(weights, means, deviations.collect())?)
-    };
-    numbers.chunks(components * columns).map(of_set).collect()
+    numbers.chunks(components * columns).map(|rows| mixture_of(rows, columns, axes)).collect()
 }
 
-/// Points as numbers `[points, axes]`.
-pub(super) fn numbers(points: &Ragged) -> Vec<f32> {
-    points.rows.to_data().iter::<f32>().collect()
+/// The mixture that one set's answer `[components, columns]` tells.
+pub(super) fn mixture_of(rows: &[f64], columns: usize, axes: usize) -> Result<Mixture> {
+    let logits: Vec<f64> = rows.chunks(columns).map(|row| row[0]).collect();
+    let most = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let weights: Vec<f64> = logits.iter().map(|logit| (logit - most).exp()).collect();
+    let sum: f64 = weights.iter().sum();
+    let weights = weights.into_iter().map(|weight| weight / sum).collect();
+    let means = rows.chunks(columns).flat_map(|row| row[1..=axes].to_vec()).collect();
+    let softplus = |x: f64| x.max(0.0) + (-x.abs()).exp().ln_1p();
+    let of_axis = |row: &[f64], axis: usize| softplus(row[(1 + axes + axis).min(columns - 1)]);
+    let of_row = |row: &[f64]| (0..axes).map(|axis| of_axis(row, axis)).collect::<Vec<_>>();
+    Ok(Mixture::new(weights, means, rows.chunks(columns).flat_map(of_row).collect())?)
 }
 
 /// Sets of points from numbers.

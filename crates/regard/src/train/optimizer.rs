@@ -1,7 +1,7 @@
 //! Adam with clipping by the common norm, and its state as bytes.
 
 use burn::module::Module;
-use burn::optim::{AdamConfig, GradientsParams, ModuleOptimizer, OptimizerRecord};
+use burn::optim::{AdamConfig, AdamWConfig, GradientsParams, ModuleOptimizer, OptimizerRecord};
 use burn::tensor::{Bytes, Gradients};
 use regard_nn::{clip_gradient_norm, gradient_norm};
 
@@ -17,6 +17,16 @@ impl Optimizer {
     /// Gradients are scaled to a norm of at most `clip_norm` before a step; 0 leaves them alone.
     pub(crate) fn new(clip_norm: f64) -> Self {
         Self { adam: AdamConfig::new().with_epsilon(1e-8).init(), clip_norm }
+    }
+
+    /// As [`Self::new`], and every step first shrinks the weights by `decay` times the learning rate
+    /// (Loshchilov & Hutter 2019).
+    pub(crate) fn with_weight_decay(clip_norm: f64, decay: f64) -> Self {
+        if decay == 0.0 {
+            return Self::new(clip_norm);
+        }
+        let config = AdamWConfig::new().with_epsilon(1e-8).with_weight_decay(decay as f32);
+        Self { adam: config.init(), clip_norm }
     }
 
     /// The module after a step, and the norm the gradients had.

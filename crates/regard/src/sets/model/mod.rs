@@ -19,6 +19,7 @@ pub use config::{
     DataPreparation, Decoding, EncoderKind, NormName, PoolingKind, ResidualName, ScaleName, SetTransformerConfig,
 };
 use parts::{Decoder, Encoder, Pooling, dropped};
+pub use presets::PRESETS;
 
 /// A network on sets.
 #[derive(Module, Debug)]

@@ -1,0 +1,129 @@
+//! Networks measured on sets they have not seen: folds of a file, several times.
+
+use burn::tensor::Device;
+use rayon::prelude::*;
+use regard_data::sets::Bags;
+use regard_data::sets::split::{folds, others, seed_of_repeat, stratified_folds};
+use regard_data::stats::mean;
+
+use super::examples::Examples;
+use super::experiment::SetExperiment;
+use super::measure::{answers, measure_told};
+use super::source::{Prepared, Source, prepared};
+use super::task::TaskKind;
+use super::train::SetLearner;
+use crate::Result;
+use crate::train::{Measure, Measures};
+
+/// What [`cross_validate`] found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CrossValidated {
+    /// Means over the repeats, each measured on all sets, of which every one was held out once.
+    pub mean: Measures,
+    /// Deviations over the repeats.
+    pub deviation: Measures,
+    /// Every repeat by itself.
+    pub repeats: Vec<Measures>,
+    /// Seeds of the repeats.
+    pub seeds: Vec<u64>,
+    /// The measure of a prediction that looks at no item: the most frequent class, or the mean.
+    pub constant: Option<f64>,
+}
+
+/// Cuts `bags` into `k` folds, of each class alike, trains on all others and measures on each; all
+/// that `repeats` times. `done` hears of every fold.
+///
+/// # Errors
+/// [`Error::Config`](crate::Error::Config) for data that cannot be asked, or more folds than sets.
+pub fn cross_validate(
+    experiment: &SetExperiment,
+    bags: &Bags,
+    (k, repeats): (usize, usize),
+    device: &Device,
+    done: &(dyn Fn() + Sync),
+) -> Result<CrossValidated> {
+    let seeds: Vec<u64> = (0..repeats).map(|repeat| seed_of_repeat(experiment.train.seed, repeat)).collect();
+    let classes = match (experiment.task.kind, bags.labels()) {
+        (TaskKind::Classification, Some(labels)) => Some(labels.classes()),
+        _ => None,
+    };
+    let mut tasks = Vec::new();
+    for &seed in &seeds {
+        let parts = match &classes {
+            Some(classes) => stratified_folds(&classes.of, k, seed)?,
+            None => folds(bags.len(), k, seed)?,
+        };
+        tasks.extend(parts.into_iter().map(|part| (seed, part)));
+    }
+    // Folds are independent, and each is too small for several threads.
+    let told: Vec<(Vec<usize>, Vec<f64>)> = tasks
+        .into_par_iter()
+        .map(|(seed, part)| {
+            let found = held_out(experiment, bags, &part, seed, device)?;
+            done();
+            Ok((part, found))
+        })
+        .collect::<Result<_>>()?;
+    let all = prepared(experiment, bags, &(0..bags.len()).collect::<Vec<_>>())?;
+    let measured: Vec<Measures> =
+        told.chunks(k).map(|folds| of_repeat(experiment, &all, folds)).collect::<Result<_>>()?;
+    let over = |of: fn(&[f64]) -> f64| {
+        let values = |name: &'static str| measured.iter().filter_map(|repeat| repeat.get(name)).collect::<Vec<_>>();
+        let names = measured.first().map_or(&[][..], |first| &first.0);
+        Measures(names.iter().map(|measure| Measure::Last(measure.name(), of(&values(measure.name())))).collect())
+    };
+    let constant = classes.map(|classes| {
+        let of = |class: usize| classes.of.iter().filter(|&&found| found == class).count();
+        (0..classes.names.len()).map(of).max().unwrap_or(0) as f64 / bags.len().max(1) as f64
+    });
+    Ok(CrossValidated { mean: over(mean), deviation: over(deviation), repeats: measured, seeds, constant })
+}
+
+fn deviation(values: &[f64]) -> f64 {
+    let middle = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - middle).powi(2)).sum();
+    (squares / (values.len().max(2) - 1) as f64).sqrt()
+}
+
+/// Answers for the sets of a fold, in the target's own measure, from networks that have not seen them.
+fn held_out(experiment: &SetExperiment, bags: &Bags, part: &[usize], seed: u64, device: &Device) -> Result<Vec<f64>> {
+    let training = others(bags.len(), part);
+    let Prepared { examples, config } = prepared(experiment, bags, &training)?;
+    let (learnt, test) = (examples.select(&training), examples.select(part));
+    let mut sum: Vec<f64> = Vec::new();
+    for member in 0..experiment.eval.ensemble {
+        let mut of_member = experiment.clone();
+        of_member.train.seed = seed_of_repeat(seed, member);
+        let source =
+            Source::Kept { training: learnt.clone(), held_out: Examples { offsets: vec![0], ..test.select(&[]) } };
+        let mut learner = SetLearner::with_source(&of_member, source, config.clone(), device)?;
+        while learner.steps() < experiment.steps() {
+            learner.learn()?;
+        }
+        let told = answers(&learner.evaluated()?, &test, false, device).numbers;
+        if sum.is_empty() {
+            sum = vec![0.0; told.len()];
+        }
+        sum.iter_mut().zip(told).for_each(|(sum, value)| *sum += value / experiment.eval.ensemble as f64);
+    }
+    // Scaled as the whole file is, not as this fold's training sets were.
+    if experiment.task.kind == TaskKind::Regression {
+        let (mean, deviation) = (config.data.target_mean, config.data.target_deviation);
+        let by = if deviation > 0.0 { deviation } else { 1.0 };
+        sum.iter_mut().for_each(|value| *value = *value * by + mean);
+    }
+    Ok(sum)
+}
+
+/// Measures of a repeat, the answers of all its folds together.
+fn of_repeat(experiment: &SetExperiment, all: &Prepared, folds: &[(Vec<usize>, Vec<f64>)]) -> Result<Measures> {
+    let order: Vec<usize> = folds.iter().flat_map(|(part, _)| part.clone()).collect();
+    let mut told: Vec<f64> = folds.iter().flat_map(|(_, told)| told.clone()).collect();
+    if experiment.task.kind == TaskKind::Regression {
+        let (mean, deviation) = (all.config.data.target_mean, all.config.data.target_deviation);
+        let by = if deviation > 0.0 { deviation } else { 1.0 };
+        told.iter_mut().for_each(|value| *value = (*value - mean) / by);
+    }
+    let examples = all.examples.select(&order);
+    Ok(measure_told(&all.config, &told, &examples, experiment.train.loss)?.measures)
+}

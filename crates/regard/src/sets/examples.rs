@@ -1,0 +1,77 @@
+//! Sets with what is right about them, as a network takes them.
+
+use regard_data::sets::generate::Truth;
+use regard_nn::Ragged;
+
+use super::mixture::sets_of;
+use super::task::{Batch, Targets};
+use burn::tensor::Device;
+
+/// Sets as numbers, with what is right and, where there is one, the truth they were drawn from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Examples {
+    /// Numbers of an item.
+    pub width: usize,
+    /// `[items, width]`.
+    pub features: Vec<f32>,
+    /// `[sets + 1]`.
+    pub offsets: Vec<usize>,
+    /// What is right.
+    pub targets: Targets,
+    /// The mixtures of clustered points.
+    pub truth: Vec<Truth>,
+}
+
+impl Examples {
+    /// Number of sets.
+    pub fn len(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The items of a set, `[items, width]`.
+    pub fn set(&self, at: usize) -> &[f32] {
+        &self.features[self.offsets[at] * self.width..self.offsets[at + 1] * self.width]
+    }
+
+    /// Sets `from..to`.
+    pub fn part(&self, from: usize, to: usize) -> Self {
+        self.select(&(from..to).collect::<Vec<_>>())
+    }
+
+    /// Some of the sets, in this order.
+    pub fn select(&self, chosen: &[usize]) -> Self {
+        let mut offsets = vec![0];
+        let mut features = Vec::new();
+        for &set in chosen {
+            features.extend_from_slice(self.set(set));
+            offsets.push(features.len() / self.width.max(1));
+        }
+        let rows = |all: &[f32]| {
+            chosen.iter().flat_map(|&set| all[self.offsets[set]..self.offsets[set + 1]].to_vec()).collect()
+        };
+        let targets = match &self.targets {
+            Targets::Numbers(numbers) => {
+                let each = numbers.len() / self.len().max(1);
+                let of = |&set: &usize| numbers[set * each..(set + 1) * each].to_vec();
+                Targets::Numbers(chosen.iter().flat_map(of).collect())
+            }
+            Targets::Classes(classes) => Targets::Classes(chosen.iter().map(|&set| classes[set]).collect()),
+            Targets::Relevance(all) => Targets::Relevance(rows(all)),
+            Targets::Odd(odd) => Targets::Odd(chosen.iter().map(|&set| odd[set]).collect()),
+            Targets::Points => Targets::Points,
+        };
+        let truth = chosen.iter().filter_map(|&set| self.truth.get(set).cloned()).collect();
+        Self { width: self.width, features, offsets, targets, truth }
+    }
+
+    /// The sets on `device`, with what is right.
+    pub fn batch(self, device: &Device) -> Batch {
+        let sets: Ragged = sets_of(self.features, self.width, self.offsets, device);
+        Batch { sets, targets: self.targets }
+    }
+}

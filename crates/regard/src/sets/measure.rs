@@ -1,0 +1,184 @@
+//! How good a network's answers are.
+
+use burn::tensor::Device;
+use regard_data::metrics::{accuracy, mean_absolute_error, mean_ndcg, roc_auc, root_mean_squared_error};
+use regard_data::sets::mixture::{Covariance, Em, LogWeights};
+
+use super::examples::Examples;
+use super::model::{Answers, Decoding, SetTransformer, SetTransformerConfig};
+use super::task::{NumberLoss, Targets, TaskKind};
+use crate::Result;
+use crate::train::{Checked, Measure, Measures};
+
+/// Items that go through a network together; bounds memory.
+const ITEMS_AT_ONCE: usize = 1 << 17;
+
+/// Answers as numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    /// `[sets, rows, outputs]`, or `[items, outputs]` where every item has an answer.
+    pub numbers: Vec<f64>,
+    /// How much the pooling looked at every item, `[items]`.
+    pub importance: Option<Vec<f64>>,
+}
+
+/// What a network says of sets, chunk by chunk.
+pub fn answers(model: &SetTransformer, examples: &Examples, importance: bool, device: &Device) -> Told {
+    let mut told = Told { numbers: Vec::new(), importance: importance.then(Vec::new) };
+    let mut from = 0;
+    while from < examples.len() {
+        let room = |to: usize| examples.offsets[to] - examples.offsets[from] <= ITEMS_AT_ONCE;
+        let to = (from + 1..=examples.len()).take_while(|&to| to == from + 1 || room(to)).last().unwrap_or(from + 1);
+        let sets = examples.part(from, to).batch(device).sets;
+        let answers = match &mut told.importance {
+            Some(all) => {
+                let (answers, found) = model.forward_with_importance(sets);
+                match found {
+                    Some(found) => all.extend(found.into_iter().map(f64::from)),
+                    None => told.importance = None,
+                }
+                answers
+            }
+            None => model.forward(sets),
+        };
+        match answers {
+            Answers::Sets(rows) => told.numbers.extend(rows.into_data().iter::<f64>()),
+            Answers::Items(items) => told.numbers.extend(items.rows.into_data().iter::<f64>()),
+        }
+        from = to;
+    }
+    told
+}
+
+/// Probabilities `[sets, classes]` of a classifier's answers.
+pub fn probabilities(numbers: &[f64], classes: usize) -> Vec<f64> {
+    let of_set = |scores: &[f64]| {
+        let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let parts: Vec<f64> = scores.iter().map(|score| (score - most).exp()).collect();
+        let sum: f64 = parts.iter().sum();
+        parts.into_iter().map(move |part| part / sum).collect::<Vec<_>>()
+    };
+    numbers.chunks(classes.max(1)).flat_map(of_set).collect()
+}
+
+/// Numbers of a regression in the target's own measure, or the most likely counts.
+pub fn in_own_measure(config: &SetTransformerConfig, numbers: &[f64]) -> Vec<f64> {
+    let softplus = |x: f64| x.max(0.0) + (-x.abs()).exp().ln_1p();
+    let (mean, deviation) = (config.data.target_mean, config.data.target_deviation);
+    let by = if deviation > 0.0 { deviation } else { 1.0 };
+    match config.decoding {
+        // The mode of a Poisson distribution is the whole part of its rate.
+        Decoding::Rate => numbers.iter().map(|&row| softplus(row).floor()).collect(),
+        _ => numbers.iter().map(|&number| number * by + mean).collect(),
+    }
+}
+
+/// A network on sets with what is right.
+///
+/// # Errors
+/// Answers that are no numbers.
+pub fn measure(
+    model: &SetTransformer,
+    config: &SetTransformerConfig,
+    examples: &Examples,
+    loss: NumberLoss,
+    device: &Device,
+) -> Result<Checked> {
+    let told = answers(model, examples, false, device).numbers;
+    measure_told(config, &told, examples, loss)
+}
+
+/// As [`measure`], for answers that are known.
+///
+/// # Errors
+/// As there.
+pub fn measure_told(
+    config: &SetTransformerConfig,
+    told: &[f64],
+    examples: &Examples,
+    loss: NumberLoss,
+) -> Result<Checked> {
+    let checked = |cost: f64, measures: Vec<(&'static str, f64)>| {
+        let measures = Measures(measures.into_iter().map(|(name, value)| Measure::Last(name, value)).collect());
+        Ok(Checked { cost, measures, ..Checked::default() })
+    };
+    match &examples.targets {
+        Targets::Numbers(targets) => {
+            let truth: Vec<f64> = targets.iter().map(|&target| f64::from(target)).collect();
+            let (found, truth) = (
+                in_own_measure(config, told),
+                match config.decoding {
+                    Decoding::Rate => truth,
+                    _ => in_own_measure(config, &truth),
+                },
+            );
+            let (mae, rmse) = (mean_absolute_error(&found, &truth), root_mean_squared_error(&found, &truth));
+            let exact = found.iter().zip(&truth).filter(|(a, b)| a == b).count() as f64 / found.len().max(1) as f64;
+            let cost = if loss == NumberLoss::Absolute { mae } else { rmse };
+            match config.task {
+                TaskKind::Counting => checked(mae, vec![("accuracy", exact), ("mae", mae), ("rmse", rmse)]),
+                _ => checked(cost, vec![("mae", mae), ("rmse", rmse)]),
+            }
+        }
+        Targets::Classes(classes) => {
+            let count = config.outputs;
+            let shares = probabilities(told, count);
+            let best =
+                |row: &[f64]| (0..count).fold(0, |best, class| if row[class] > row[best] { class } else { best });
+            let found: Vec<usize> = shares.chunks(count).map(best).collect();
+            let right = shares.chunks(count).zip(classes).map(|(row, &class)| -row[class].max(1e-12).ln());
+            let entropy = regard_data::stats::mean(&right.collect::<Vec<_>>());
+            let mut all = vec![("accuracy", accuracy(&found, classes))];
+            if count == 2 {
+                let scores: Vec<f64> = shares.chunks(2).map(|row| row[1]).collect();
+                let positive: Vec<bool> = classes.iter().map(|&class| class == 1).collect();
+                all.extend(roc_auc(&scores, &positive).map(|auc| ("auc", auc)));
+            }
+            checked(entropy, all)
+        }
+        Targets::Relevance(relevance) => {
+            let labels: Vec<f64> = relevance.iter().map(|&grade| f64::from(grade)).collect();
+            let at = |k: usize| mean_ndcg(told, &labels, &examples.offsets, k);
+            checked(-at(5), vec![("ndcg1", at(1)), ("ndcg3", at(3)), ("ndcg5", at(5))])
+        }
+        Targets::Odd(odd) => {
+            let sets = examples.offsets.windows(2).map(|pair| &told[pair[0]..pair[1]]);
+            let best = |scores: &[f64]| {
+                (0..scores.len()).fold(0, |best, item| if scores[item] > scores[best] { item } else { best })
+            };
+            let found: Vec<usize> = sets.map(best).collect();
+            let right = accuracy(&found, odd);
+            let mut positive = vec![false; told.len()];
+            odd.iter().zip(&examples.offsets).for_each(|(item, from)| positive[from + item] = true);
+            let auc = roc_auc(told, &positive).map(|auc| ("auc", auc));
+            checked(1.0 - right, std::iter::once(("accuracy", right)).chain(auc).collect())
+        }
+        Targets::Points => clustering(config, told, examples).map(|all| checked(-all[0].1, all))?,
+    }
+}
+
+/// Mean log-likelihood of a point as the network tells the mixtures, after one step of EM, and by the
+/// mixtures the points were drawn from.
+fn clustering(config: &SetTransformerConfig, told: &[f64], examples: &Examples) -> Result<Vec<(&'static str, f64)>> {
+    let (components, columns, axes) = (config.seeds, config.outputs, examples.width);
+    let em = Em { covariance: Covariance::Diagonal, log_weights: LogWeights::Repository, ..Em::default() };
+    let mut sums = [0.0; 3];
+    let mut sets = 0;
+    for (set, rows) in told.chunks(components * columns).enumerate() {
+        let points = examples.set(set);
+        if points.is_empty() {
+            continue;
+        }
+        let found = super::mixture::mixture_of(rows, columns, axes)?;
+        sets += 1;
+        sums[0] += found.mean_log_likelihood(points, LogWeights::Repository);
+        sums[1] += em.step(&found, points).mean_log_likelihood(points, LogWeights::Repository);
+        if let Some(truth) = examples.truth.get(set) {
+            sums[2] += truth.mixture.mean_log_likelihood(points, LogWeights::Repository);
+        }
+    }
+    let means = sums.map(|sum| sum / f64::from(sets.max(1)));
+    let mut all = vec![("ll0", means[0]), ("ll1", means[1])];
+    all.extend((!examples.truth.is_empty()).then_some(("oracle", means[2])));
+    Ok(all)
+}

@@ -1,0 +1,131 @@
+//! What a network says of the sets of a file.
+
+use std::path::Path;
+
+use burn::tensor::Device;
+use regard_data::sets::formats::predictions::Predicted;
+use regard_data::sets::{Bags, FeatureNames};
+
+use super::experiment::{SetData, SetExperiment};
+use super::measure::{Told, answers, in_own_measure, measure_told, probabilities};
+use super::model::{SetTransformer, SetTransformerConfig};
+use super::source::{read_bags, targets_of};
+use super::task::TaskKind;
+use crate::store::NetworkDir;
+use crate::train::Checked;
+use crate::{Error, Result};
+
+/// A model on sets, ready to be asked.
+#[derive(Debug)]
+pub struct SetModel {
+    /// The network's settings.
+    pub config: SetTransformerConfig,
+    /// The network, in evaluation.
+    pub network: SetTransformer,
+    /// The experiment it comes from, where its folder says so.
+    pub experiment: Option<SetExperiment>,
+    device: Device,
+}
+
+/// Predictions for the sets of a file.
+#[derive(Debug)]
+pub struct SetPredictions {
+    /// A prediction for every set; none where items are scored.
+    pub of_sets: Option<Predicted>,
+    /// A score for every item, or its importance.
+    pub of_items: Option<Vec<f64>>,
+    /// Sets without items, whose answer is that of nothing.
+    pub empty: usize,
+}
+
+impl SetModel {
+    /// Opens the folder of a model.
+    ///
+    /// # Errors
+    /// As [`NetworkDir::open`] and [`NetworkDir::weights`].
+    pub fn open(folder: &Path, device: &Device) -> Result<Self> {
+        let found = NetworkDir::<SetTransformerConfig>::open(folder)?;
+        let network = SetTransformer::from_weights(found.config(), &found.weights()?, device)?;
+        let experiment = found.manifest().and_then(|manifest| manifest.experiment.clone());
+        let experiment = experiment.and_then(|value| serde_json::from_value(value).ok());
+        Ok(Self { config: found.config().clone(), network, experiment, device: device.clone() })
+    }
+
+    /// Reads sets of a file with the columns the model was trained on, in its order.
+    ///
+    /// # Errors
+    /// What the reader says; columns that differ from those of training.
+    pub fn read(&self, path: &Path, data: &SetData) -> Result<Bags> {
+        let bags = read_bags(path, data, self.config.task)?;
+        let names = match self.config.data.features.as_slice() {
+            [] => FeatureNames::Count(self.config.inputs),
+            names => FeatureNames::Named(names.to_vec()),
+        };
+        Ok(bags.align(&names)?)
+    }
+
+    /// What the model says of sets; with `importance` also how much it looked at every item.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when importance is asked of a model that does not weigh items.
+    pub fn predict(&self, bags: &Bags, importance: bool) -> Result<SetPredictions> {
+        let examples = super::source::features_of(&self.config, bags)?;
+        let Told { numbers, importance: weights } = answers(&self.network, &examples, importance, &self.device);
+        if importance && weights.is_none() && !self.config.task.of_items() {
+            let reason = "asks for importances, but this model's pooling weighs no items";
+            return Err(Error::config("--importance", reason));
+        }
+        let of_sets = match self.config.task {
+            TaskKind::Ranking | TaskKind::Anomaly => None,
+            TaskKind::Classification => Some(Predicted::Classes {
+                names: self.config.data.classes.clone(),
+                probabilities: probabilities(&numbers, self.config.outputs),
+            }),
+            TaskKind::Regression | TaskKind::Counting if self.config.outputs == 1 => {
+                Some(Predicted::Numbers(in_own_measure(&self.config, &numbers)))
+            }
+            other => {
+                let reason = format!(
+                    "is a model for {} of {} outputs, which is not written to a table",
+                    other.name(),
+                    self.config.outputs
+                );
+                return Err(Error::config("--model", reason));
+            }
+        };
+        let of_items = if self.config.task.of_items() { Some(numbers) } else { weights };
+        let empty = (0..bags.len()).filter(|&bag| bags.size(bag) == 0).count();
+        Ok(SetPredictions { of_sets, of_items, empty })
+    }
+
+    /// The model measured on the sets of a file, which say what is right.
+    ///
+    /// # Errors
+    /// A file without what is asked for.
+    pub fn measure(&self, bags: &Bags) -> Result<Checked> {
+        let mut examples = super::source::features_of(&self.config, bags)?;
+        examples.targets = targets_of(&self.config, bags)?;
+        let told = answers(&self.network, &examples, false, &self.device).numbers;
+        let loss = self.experiment.as_ref().map_or(super::task::NumberLoss::Absolute, |found| found.train.loss);
+        measure_told(&self.config, &told, &examples, loss)
+    }
+
+    /// The model measured on the generated sets of its experiment.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a model whose folder says nothing of its experiment, or that was trained on a
+    /// file.
+    pub fn measure_generated(&self, sets: Option<usize>) -> Result<Checked> {
+        let Some(mut experiment) = self.experiment.clone() else {
+            return Err(Error::config("--data", "is needed: the model's folder does not say what it was trained on"));
+        };
+        if experiment.data.source == super::experiment::SourceKind::File {
+            return Err(Error::config("--data", "is needed: the model was trained on a file"));
+        }
+        experiment.eval.sets = sets.unwrap_or(experiment.eval.sets);
+        let (source, _) = super::source::Source::of(&experiment)?;
+        let examples = source.measured(&experiment);
+        let told = answers(&self.network, &examples, false, &self.device).numbers;
+        measure_told(&self.config, &told, &examples, experiment.train.loss)
+    }
+}

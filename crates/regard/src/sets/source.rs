@@ -1,0 +1,103 @@
+//! Where the sets of an experiment come from.
+
+mod files;
+mod generated;
+
+use std::path::Path;
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_pcg::Pcg64Mcg;
+use regard_data::sets::Bags;
+use regard_data::sets::split::holdout;
+
+use super::examples::Examples;
+use super::experiment::{SetExperiment, SourceKind};
+use super::model::SetTransformerConfig;
+use crate::Result;
+use crate::train::{Stream, derived};
+pub use files::{Prepared, prepared, read_bags};
+pub(crate) use files::{features as features_of, targets as targets_of};
+pub(crate) use generated::Generator;
+
+/// A source of sets.
+#[derive(Debug)]
+pub enum Source {
+    /// Drawn anew for every step.
+    #[allow(private_interfaces)]
+    Generated(Generator),
+    /// Sets of a file: those to train on, and those held out.
+    Kept {
+        /// To train on.
+        training: Examples,
+        /// Held out.
+        held_out: Examples,
+    },
+}
+
+impl Source {
+    /// The source of an experiment, and the network's settings with what follows from the data.
+    ///
+    /// # Errors
+    /// What reading a file gives, and [`Error::Config`](crate::Error::Config) for data that cannot be
+    /// asked what the experiment asks.
+    pub fn of(experiment: &SetExperiment) -> Result<(Self, SetTransformerConfig)> {
+        if experiment.data.source == SourceKind::File {
+            let bags = read_bags(Path::new(&experiment.data.path), &experiment.data, experiment.task.kind)?;
+            return Self::of_bags(experiment, &bags);
+        }
+        let generator = Generator::of(experiment)?;
+        let config = generator.fill(&experiment.model);
+        Ok((Self::Generated(generator), config))
+    }
+
+    /// The sets of a file, a share of them held out.
+    fn of_bags(experiment: &SetExperiment, bags: &Bags) -> Result<(Self, SetTransformerConfig)> {
+        let (count, share) = (bags.len(), experiment.data.held_out);
+        let (training, held_out) = if share > 0.0 {
+            let split = holdout(&files::strata(bags, experiment.task.kind), share, experiment.train.seed)?;
+            (split.training, split.held_out)
+        } else {
+            ((0..count).collect(), Vec::new())
+        };
+        let Prepared { examples, config } = prepared(experiment, bags, &training)?;
+        Ok((Self::Kept { training: examples.select(&training), held_out: examples.select(&held_out) }, config))
+    }
+
+    /// The sets of a step.
+    pub fn step(&self, seed: u64, step: u64, batch: usize) -> Examples {
+        match self {
+            Self::Generated(generator) => generator.draw(derived(seed, Stream::Instances, 0), step, batch),
+            Self::Kept { training, .. } => training.select(&turn(training.len(), seed, step, batch)),
+        }
+    }
+
+    /// The sets on which a network is measured; of a file without any held out those it learns from.
+    pub fn measured(&self, experiment: &SetExperiment) -> Examples {
+        match self {
+            Self::Generated(generator) => generator.test(experiment),
+            Self::Kept { training, held_out } if held_out.is_empty() => training.clone(),
+            Self::Kept { held_out, .. } => held_out.clone(),
+        }
+    }
+}
+
+/// The sets of step `step`: all are shuffled, gone through and shuffled again.
+fn turn(count: usize, seed: u64, step: u64, batch: usize) -> Vec<usize> {
+    let shuffled = |round: u64| {
+        let mut order: Vec<usize> = (0..count).collect();
+        order.shuffle(&mut Pcg64Mcg::seed_from_u64(derived(seed, Stream::Instances, round)));
+        order
+    };
+    let first = step * batch as u64;
+    let (mut round, mut order) = (first / count as u64, Vec::new());
+    let mut chosen = Vec::with_capacity(batch);
+    for at in first..first + batch as u64 {
+        if order.is_empty() || at / count as u64 != round {
+            round = at / count as u64;
+            order = shuffled(round);
+        }
+        chosen.push(order[(at % count as u64) as usize]);
+    }
+    chosen
+}

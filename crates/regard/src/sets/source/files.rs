@@ -1,0 +1,139 @@
+//! Sets of a file, made ready for a network.
+
+use std::path::Path;
+
+use regard_data::sets::formats::{self, ReadOptions};
+use regard_data::sets::{Bags, FeatureNames, Labels, Standardiser};
+
+use crate::sets::examples::Examples;
+use crate::sets::experiment::{SetData, SetExperiment};
+use crate::sets::model::{DataPreparation, Decoding, SetTransformerConfig};
+use crate::sets::task::{Targets, TaskKind};
+use crate::{Error, Result};
+
+/// Sets as the network takes them, and its settings with what was learnt of the data.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// All sets of the file.
+    pub examples: Examples,
+    /// The network's settings.
+    pub config: SetTransformerConfig,
+}
+
+/// Reads the sets of a file.
+///
+/// # Errors
+/// What the reader says, with file, line and column.
+pub fn read_bags(path: &Path, data: &SetData, kind: TaskKind) -> Result<Bags> {
+    let named = |column: &str| (!column.is_empty()).then(|| column.to_owned());
+    let options = ReadOptions {
+        group_by: named(&data.group_by),
+        target: named(&data.target),
+        row_target: named(&data.item_target),
+        features: (!data.features.is_empty()).then(|| data.features.clone()),
+        target_optional: kind.of_items(),
+        ..ReadOptions::default()
+    };
+    Ok(formats::read(path, &options)?)
+}
+
+/// Classes of the sets for a split that keeps their shares; all the same where there are none.
+pub(super) fn strata(bags: &Bags, kind: TaskKind) -> Vec<usize> {
+    match (kind, bags.labels()) {
+        (TaskKind::Classification, Some(labels)) => labels.classes().of,
+        _ => vec![0; bags.len()],
+    }
+}
+
+/// The sets of a file with everything that is learnt of data learnt on those at `training`.
+///
+/// # Errors
+/// [`Error::Config`] for a file that does not say what is asked for.
+pub fn prepared(experiment: &SetExperiment, bags: &Bags, training: &[usize]) -> Result<Prepared> {
+    let kind = experiment.task.kind;
+    let mut data = DataPreparation { features: names(bags), ..DataPreparation::default() };
+    if experiment.data.standardise {
+        let standardiser = Standardiser::learn(bags, training)?;
+        (data.mean, data.deviation) = (standardiser.mean().to_vec(), standardiser.deviation().to_vec());
+    }
+    let mut outputs = 1;
+    match kind {
+        TaskKind::Classification => {
+            data.classes = labels(bags)?.classes().names;
+            outputs = data.classes.len();
+        }
+        TaskKind::Regression => {
+            let numbers: Vec<f64> = training
+                .iter()
+                .map(|&bag| labels(bags)?.numbers().map(|all| all[bag]).map_err(Error::from))
+                .collect::<Result<_>>()?;
+            let mean = regard_data::stats::mean(&numbers);
+            let square =
+                numbers.iter().map(|number| (number - mean).powi(2)).sum::<f64>() / numbers.len().max(1) as f64;
+            (data.target_mean, data.target_deviation) = (mean, square.sqrt());
+        }
+        TaskKind::Clustering => {
+            outputs = match experiment.model.decoding {
+                Decoding::DiagonalMixture => 2 * bags.width() + 1,
+                _ => bags.width() + 2,
+            };
+        }
+        TaskKind::Anomaly => {
+            let reason = "is `anomaly`, which generated sets are for (`data.source = \"odd-digit\"`)";
+            return Err(Error::config("task.kind", reason));
+        }
+        TaskKind::Counting | TaskKind::Ranking => {}
+    }
+    let config = SetTransformerConfig { inputs: bags.width(), outputs, data, ..experiment.model.clone() };
+    let targets = targets(&config, bags)?;
+    Ok(Prepared { examples: Examples { targets, ..features(&config, bags)? }, config })
+}
+
+/// The sets of a file as a network takes them, without what is right.
+pub(crate) fn features(config: &SetTransformerConfig, bags: &Bags) -> Result<Examples> {
+    let mut bags = bags.clone();
+    if !config.data.mean.is_empty() {
+        Standardiser::from_arrays(config.data.mean.clone(), config.data.deviation.clone())?.apply(&mut bags)?;
+    }
+    let (features, offsets) = (bags.features().to_vec(), bags.offsets().to_vec());
+    Ok(Examples { width: bags.width(), features, offsets, targets: Targets::Points, truth: vec![] })
+}
+
+/// What is right about the sets of a file, by a network's measure.
+pub(crate) fn targets(config: &SetTransformerConfig, bags: &Bags) -> Result<Targets> {
+    let singles = |numbers: &[f64]| numbers.iter().map(|&number| number as f32).collect::<Vec<f32>>();
+    Ok(match config.task {
+        TaskKind::Classification => Targets::Classes(labels(bags)?.classes_among(&config.data.classes)?.of),
+        TaskKind::Regression => {
+            let DataPreparation { target_mean: mean, target_deviation: deviation, .. } = config.data;
+            let by = if deviation > 0.0 { deviation } else { 1.0 };
+            Targets::Numbers(labels(bags)?.numbers()?.iter().map(|number| ((number - mean) / by) as f32).collect())
+        }
+        TaskKind::Counting => {
+            let numbers = labels(bags)?.numbers()?;
+            if let Some(wrong) = numbers.iter().find(|number| **number < 0.0 || number.fract() != 0.0) {
+                let reason = format!("has {wrong}; expected counts, whole numbers from 0");
+                return Err(Error::config("data.target", reason));
+            }
+            Targets::Numbers(singles(numbers))
+        }
+        TaskKind::Ranking => match bags.row_labels() {
+            Some(labels) => Targets::Relevance(singles(labels.numbers()?)),
+            None => return Err(Error::config("data.item_target", "names no column; expected that of the relevance")),
+        },
+        TaskKind::Clustering => Targets::Points,
+        TaskKind::Anomaly => return Err(Error::config("task.kind", "is `anomaly`, which files do not tell")),
+    })
+}
+
+fn labels(bags: &Bags) -> Result<&Labels> {
+    let missing = || Error::config("data.target", "names no column, and the file has no labels of its own");
+    bags.labels().ok_or_else(missing)
+}
+
+fn names(bags: &Bags) -> Vec<String> {
+    match bags.names() {
+        FeatureNames::Count(_) => Vec::new(),
+        _ => (0..bags.width()).map(|at| bags.names().name(at)).collect(),
+    }
+}

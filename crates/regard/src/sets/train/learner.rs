@@ -1,0 +1,231 @@
+//! One learner: a network on sets, its optimiser, and the step that moves them.
+
+use std::path::Path;
+
+use burn::module::Module;
+use burn::tensor::Device;
+use rand::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+use serde::{Deserialize, Serialize};
+
+use crate::sets::examples::Examples;
+use crate::sets::experiment::{RateSchedule, SetExperiment};
+use crate::sets::measure::measure;
+use crate::sets::model::{SetTransformer, SetTransformerConfig};
+use crate::sets::source::Source;
+use crate::sets::task::loss;
+use crate::store::{Manifest, NetworkConfig, NetworkDir};
+use crate::train::{
+    Checked, Checkpoint, Learning, Measure, Measures, Optimizer, RunningAverage, Stream, collect, derived, drawn,
+    numbered, restore,
+};
+use crate::{Error, Result};
+
+/// A network that learns from sets.
+pub struct SetLearner {
+    experiment: SetExperiment,
+    config: SetTransformerConfig,
+    device: Device,
+    source: Source,
+    measured: Examples,
+    model: SetTransformer,
+    optimizer: Optimizer,
+    average: Option<RunningAverage>,
+    step: u64,
+}
+
+/// The numbers of a learner that are no weights.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Counters {
+    step: u64,
+}
+
+impl SetLearner {
+    /// A learner at its first step, on `device` or, with gradients, on what is under it.
+    ///
+    /// # Errors
+    /// What reading the data gives; [`Error::Config`] for settings that do not hold together.
+    pub fn new(experiment: &SetExperiment, device: &Device) -> Result<Self> {
+        let (source, config) = Source::of(experiment)?;
+        Self::with_source(experiment, source, config, device)
+    }
+
+    /// A learner on sets that are known.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for settings that do not hold together.
+    pub fn with_source(
+        experiment: &SetExperiment,
+        source: Source,
+        config: SetTransformerConfig,
+        device: &Device,
+    ) -> Result<Self> {
+        config.validate()?;
+        let train = &experiment.train;
+        let device = device.clone().autodiff();
+        // Drawn on the CPU whatever the device: generators differ, and a seed shall mean one network.
+        let cpu = Device::flex().autodiff();
+        let seed = derived(train.seed, Stream::Weights, 0);
+        let fresh = drawn(&cpu, seed, || SetTransformer::new(&config, &cpu).map(|model| collect(&model)))?;
+        let model = numbered(restore(SetTransformer::new(&config, &device)?, &fresh)?);
+        Ok(Self {
+            average: (train.average > 0.0).then(|| RunningAverage::new(train.average, collect(&model))),
+            optimizer: Optimizer::with_weight_decay(train.clip_norm, train.weight_decay),
+            measured: source.measured(experiment),
+            experiment: experiment.clone(),
+            config,
+            device,
+            source,
+            model,
+            step: 0,
+        })
+    }
+
+    /// The network's settings, with what was learnt of the data.
+    pub fn config(&self) -> &SetTransformerConfig {
+        &self.config
+    }
+
+    /// Steps done.
+    pub fn steps(&self) -> u64 {
+        self.step
+    }
+
+    /// The network that is measured and saved: the running average where there is one, in evaluation.
+    ///
+    /// # Errors
+    /// None that a learner of this crate can cause.
+    pub fn evaluated(&self) -> Result<SetTransformer> {
+        match &self.average {
+            Some(average) => restore(self.model.valid(), &average.weights),
+            None => Ok(self.model.valid()),
+        }
+    }
+
+    fn rate(&self) -> f64 {
+        let train = &self.experiment.train;
+        let share = self.step as f64 / self.experiment.steps().max(1) as f64;
+        let rise = match train.warm_steps {
+            0 => 1.0,
+            steps => ((self.step + 1) as f64 / steps as f64).min(1.0),
+        };
+        let fall = match train.schedule {
+            RateSchedule::Constant => 1.0,
+            RateSchedule::Step => {
+                if share < train.drop_at {
+                    1.0
+                } else {
+                    0.1
+                }
+            }
+            RateSchedule::Cosine => 0.5 * (1.0 + (std::f64::consts::PI * share.min(1.0)).cos()),
+        };
+        train.rate * rise * fall
+    }
+
+    /// One step of the optimiser on the next sets: loss, norm of the gradient and rate.
+    ///
+    /// # Errors
+    /// [`Error::Diverged`] for a loss or a gradient that is not finite; the learner is then as it was
+    /// before the step.
+    pub fn learn(&mut self) -> Result<Measures> {
+        let train = &self.experiment.train;
+        let examples = self.source.step(train.seed, self.step, train.batch);
+        let batch = examples.batch(&self.device);
+        let mut noise = Pcg64Mcg::seed_from_u64(derived(train.seed, Stream::Sampling, self.step));
+        let answers = self.model.forward_with_dropout(batch.sets.clone(), &mut noise);
+        let loss = loss(answers, &batch, self.config.decoding, train.loss);
+        let value = f64::from(loss.clone().into_scalar::<f32>());
+        let diverged = |reason: String| Error::Diverged { step: self.step, reason };
+        if !value.is_finite() {
+            return Err(diverged(format!("the loss is {value}")));
+        }
+        let rate = self.rate();
+        let (model, norm) = self.optimizer.step(rate, self.model.clone(), loss.backward());
+        if !norm.is_finite() {
+            return Err(diverged(format!("the norm of the gradient is {norm}")));
+        }
+        self.model = model;
+        if let Some(average) = &mut self.average {
+            average.update(self.step, &collect(&self.model));
+        }
+        self.step += 1;
+        Ok(Measures(vec![Measure::Mean("loss", value), Measure::Mean("grad_norm", norm), Measure::Last("rate", rate)]))
+    }
+
+    fn check(&self) -> Result<Checked> {
+        measure(
+            &self.evaluated()?,
+            &self.config,
+            &self.measured,
+            self.experiment.train.loss,
+            &self.device.clone().inner(),
+        )
+    }
+}
+
+impl Learning for SetLearner {
+    type Experiment = SetExperiment;
+    type State = Counters;
+
+    fn begin(experiment: &SetExperiment, device: &Device) -> Result<Self> {
+        Self::new(experiment, device)
+    }
+
+    fn restored(mut self, mut checkpoint: Checkpoint, counters: Counters) -> Result<Self> {
+        self.model = restore(self.model, checkpoint.weights("model")?)?;
+        self.optimizer = self.optimizer.restored(checkpoint.record("model")?)?;
+        if let Some(average) = &mut self.average {
+            average.weights = checkpoint.weights("average")?.clone();
+        }
+        self.step = counters.step;
+        Ok(self)
+    }
+
+    fn parameters(&self) -> usize {
+        self.config.trainable()
+    }
+
+    fn steps(&self) -> u64 {
+        self.step
+    }
+
+    fn step(&mut self) -> Result<Measures> {
+        self.learn()
+    }
+
+    fn finish_epoch(&mut self) -> Result<Checked> {
+        self.check()
+    }
+
+    fn valid_cost(&self) -> Result<f64> {
+        self.check().map(|checked| checked.cost)
+    }
+
+    /// Losses of small data sets rise when a network learns them by heart.
+    fn may_diverge(&self) -> bool {
+        false
+    }
+
+    fn checkpoint(&self) -> Result<Checkpoint> {
+        let mut weights = std::collections::BTreeMap::from([("model".to_owned(), collect(&self.model))]);
+        if let Some(average) = &self.average {
+            weights.insert("average".into(), average.weights.clone());
+        }
+        let records = std::collections::BTreeMap::from([("model".to_owned(), self.optimizer.to_bytes()?)]);
+        Ok(Checkpoint { step: self.step, state: serde_json::Value::Null, weights, records })
+    }
+
+    fn state(&self) -> Counters {
+        Counters { step: self.step }
+    }
+
+    fn save_model(&self, folder: &Path, mut manifest: Manifest) -> Result<()> {
+        for measure in self.check()?.measures.0 {
+            manifest.metrics.insert(measure.name().to_owned(), measure.value());
+        }
+        let weights = self.evaluated()?.to_weights(&self.config);
+        NetworkDir::save_into(folder, &self.config, &weights, &manifest)?;
+        Ok(())
+    }
+}
