@@ -177,10 +177,18 @@ pub(crate) fn transpose(keys: &[f32], ld: usize, rows: usize, width: usize, padd
     for j0 in (0..padded).step_by(BLOCK) {
         let present = rows.saturating_sub(j0).min(BLOCK);
         let wide = BLOCK.min(padded - j0);
+        if present < BLOCK {
+            out[..width * padded].chunks_exact_mut(padded).for_each(|to| to[j0..][..wide].fill(0.0));
+            for j in j0..j0 + present {
+                let to = out[j..].iter_mut().step_by(padded);
+                keys[j * ld..][..width].iter().zip(to).for_each(|(x, to)| *to = *x);
+            }
+            continue;
+        }
         for d in 0..width {
-            let to = &mut out[d * padded + j0..][..wide];
+            let to = &mut out[d * padded + j0..][..BLOCK];
             for (j, to) in to.iter_mut().enumerate() {
-                *to = if j < present { keys[(j0 + j) * ld + d] } else { 0.0 };
+                *to = keys[(j0 + j) * ld + d];
             }
         }
     }

@@ -61,14 +61,6 @@ pub(crate) struct BiasReluResidual<'a> {
     pub(crate) ldx: usize,
 }
 
-/// `C = x` where `A·B + bias > 0`, else 0: the backward of a ReLU whose result was not kept.
-#[derive(Clone, Copy)]
-pub(crate) struct BiasGate<'a> {
-    pub(crate) bias: &'a [f32],
-    pub(crate) x: &'a [f32],
-    pub(crate) ldx: usize,
-}
-
 /// `C = A·B + x · scale + shift`, scale and shift per column: residual and folded batch norm.
 #[derive(Clone, Copy)]
 pub(crate) struct Residual<'a> {
@@ -175,24 +167,6 @@ impl<S: Simd> Epilogue<S> for BiasReluResidual<'_> {
             let value = BiasRelu(self.bias).apply(simd, cell, sum, old, edge);
             AddResidual { x: self.x, ldx: self.ldx }.apply(simd, cell, value, old, edge)
         }
-    }
-}
-
-impl<S: Simd> Epilogue<S> for BiasGate<'_> {
-    #[inline(always)]
-    fn check(&self, m: usize, n: usize) {
-        assert!(self.bias.len() >= n, "bias too short");
-        check_matrix(self.x, self.ldx, m, n);
-    }
-    #[inline(always)]
-    unsafe fn apply<G: Edge<S>>(&self, simd: S, cell: Cell, sum: S::f32s, old: *const f32, edge: G) -> S::f32s {
-        // SAFETY: bias and `x` were checked to cover the result.
-        let (value, x) = unsafe {
-            let value = Bias(self.bias).apply(simd, cell, sum, old, edge);
-            (value, edge.load(simd, self.x.as_ptr().add(cell.row * self.ldx + cell.column)))
-        };
-        let zero = simd.splat_f32s(0.0);
-        simd.select_f32s(simd.less_than_f32s(zero, value), x, zero)
     }
 }
 

@@ -10,8 +10,7 @@ mod panels;
 mod tile;
 
 pub(crate) use epilogue::{
-    Accumulate, AddResidual, Bias, BiasGate, BiasRelu, BiasReluResidual, BiasResidual, Epilogue, ReluGate, Residual,
-    Store,
+    Accumulate, AddResidual, Bias, BiasRelu, BiasReluResidual, BiasResidual, Epilogue, ReluGate, Residual, Store,
 };
 pub(crate) use panels::{Panels, panel_width};
 

@@ -14,6 +14,7 @@
 //! through it. The key bias adds one number to all scores of a query, which no softmax can see:
 //! it changes no result and its gradient is zero.
 
+mod gates;
 mod keys;
 mod own;
 mod plan;

@@ -24,6 +24,11 @@ pub(super) struct Task {
     pub(super) pieces: Vec<Piece>,
 }
 
+/// Blocks of `rows` rows.
+pub(super) fn blocks(rows: usize) -> usize {
+    rows.div_ceil(BLOCK)
+}
+
 impl Task {
     /// The rows of the task, [`BLOCK`] at a time.
     pub(super) fn blocks(&self) -> impl Iterator<Item = Range<usize>> + use<> {
@@ -91,7 +96,7 @@ impl Plan {
 }
 
 /// Cuts `all` into consecutive parts of the given sizes.
-pub(super) fn parts(mut all: &mut [f32], sizes: impl IntoIterator<Item = usize>) -> Vec<&mut [f32]> {
+pub(super) fn parts<T>(mut all: &mut [T], sizes: impl IntoIterator<Item = usize>) -> Vec<&mut [T]> {
     let cut = |size| {
         let (part, rest) = std::mem::take(&mut all).split_at_mut(size);
         all = rest;

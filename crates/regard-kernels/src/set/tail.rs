@@ -2,13 +2,16 @@
 
 use pulp::Simd;
 
-use super::{Sums, Weights};
+use super::{
+    Sums, Weights,
+    gates::{keep_gates, through_gates},
+};
 use crate::{
     buffer::Workspace,
     gemm::{
-        Accumulate, AddResidual, Bias, BiasGate, BiasReluResidual, BiasResidual, Lhs, Panels, Rhs, Size, Store, gemm,
+        Accumulate, AddResidual, Bias, BiasRelu, BiasReluResidual, BiasResidual, Lhs, Panels, Rhs, Size, Store, gemm,
     },
-    vector::column_sums,
+    vector::{add_assign, column_sums},
 };
 
 struct Dense<'a> {
@@ -66,13 +69,19 @@ impl<'a> Tail<'a> {
         }
     }
 
-    /// `out = o + max(o·Wf + bf, 0)`.
+    /// `out = o + max(o·Wf + bf, 0)`; `gates`, unless empty, receives which units are open.
     #[inline(always)]
-    pub(super) fn feed<S: Simd>(&self, simd: S, o: &[f32], out: &mut [f32]) {
+    pub(super) fn feed<S: Simd>(&self, simd: S, o: &[f32], out: &mut [f32], gates: &mut [u32]) {
         let Some(Dense { panels, bias, .. }) = &self.feed else { return };
         let d = self.width;
         let size = Size { m: o.len() / d, n: d, k: d };
-        gemm(simd, size, Lhs::rows(o, d), panels.rhs(), out, d, BiasReluResidual { bias, x: o, ldx: d });
+        if gates.is_empty() {
+            let residual = BiasReluResidual { bias, x: o, ldx: d };
+            return gemm(simd, size, Lhs::rows(o, d), panels.rhs(), out, d, residual);
+        }
+        gemm(simd, size, Lhs::rows(o, d), panels.rhs(), out, d, BiasRelu(bias));
+        keep_gates(simd, out, gates);
+        add_assign(simd, o, out);
     }
 
     /// Gradient of `o` from that of the result; sums of the feed-forward part go to `sums[at + 2..]`.
@@ -80,18 +89,17 @@ impl<'a> Tail<'a> {
     pub(super) fn feed_backward<S: Simd, const N: usize>(
         &self,
         simd: S,
-        (o, grad): (&[f32], &[f32]),
+        (o, gates, grad): (&[f32], &[u32], &[f32]),
         into: &mut [f32],
         sums: &mut Sums<N>,
         at: usize,
     ) {
-        let Some(Dense { panels, bias, back: Some(back) }) = &self.feed else { return };
+        let Some(Dense { back: Some(back), .. }) = &self.feed else { return };
         let d = self.width;
         let rows = grad.len() / d;
         let size = Size { m: rows, n: d, k: d };
         let mut gated = Workspace::lease(rows * d);
-        // Which units were open is found again: a product costs no more than keeping them.
-        gemm(simd, size, Lhs::rows(o, d), panels.rhs(), &mut gated, d, BiasGate { bias, x: grad, ldx: d });
+        through_gates(simd, grad, gates, &mut gated);
         column_sums(simd, &gated, d, rows, &mut sums.0[at + 3]);
         let weight = Size { m: d, n: d, k: rows };
         gemm(simd, weight, Lhs::transposed(o, d), Rhs::rows::<S>(&gated, d), &mut sums.0[at + 2], d, Accumulate);

@@ -9,8 +9,9 @@ use crate::{
     gemm::{Accumulate, AddResidual, Lhs, Panels, Rhs, Size, Store, gemm},
     set::{
         Gradients, Layer, LinearGradients, Residual, Sets, Sums, Wanted, Weights,
+        gates::gate_words,
         keys::keys_backward,
-        plan::{BLOCK, Plan, Task, parts},
+        plan::{BLOCK, Plan, Task, blocks, parts},
         tail::{TAIL_SUMS, Tail},
     },
     simd,
@@ -31,6 +32,8 @@ struct Shared<'a> {
 struct Run<'a> {
     shared: &'a Shared<'a>,
     task: &'a Task,
+    /// Open units of the task's rows.
+    gates: &'a [u32],
     /// Gradient of the queries, empty where it is not asked for.
     dx: &'a mut [f32],
     /// Gradients of keys and values of the task's pieces, one after the other.
@@ -57,7 +60,7 @@ impl WithSimd for Run<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Sums<SUMS> {
-        let Self { shared, task, dx, mut dkv } = self;
+        let Self { shared, task, gates, dx, mut dkv } = self;
         let Shared { layer, tail, saved, grad, .. } = shared;
         let (d, wide) = (layer.width, layer.query_width);
         let mut sums = Sums::zeros(shared.sizes());
@@ -69,7 +72,8 @@ impl WithSimd for Run<'_> {
             let mut o_grad = &grad[span.clone()];
             if tail.feeds() {
                 let into = &mut o_scratch[..size];
-                tail.feed_backward(simd, (&saved.o[span.clone()], o_grad), into, &mut sums, 0);
+                let gates = &gates[(block.start - task.rows.start) / BLOCK * gate_words(BLOCK * d)..];
+                tail.feed_backward(simd, (&saved.o[span.clone()], gates, o_grad), into, &mut sums, 0);
                 o_grad = into;
             }
             let mut attended_grad = o_grad;
@@ -162,8 +166,17 @@ pub(in crate::set) fn backward(
     let dx_width = if wanted.queries { wide } else { 0 };
     let dx_parts = parts(&mut dx, plan.tasks.iter().map(|task| task.rows.len() * dx_width));
     let tasks = plan.tasks.par_iter().zip(dx_parts).zip(parts(&mut pieces, found));
-    let sums: Vec<Sums<SUMS>> =
-        tasks.map(|((task, dx), dkv)| simd::run(Run { shared: &shared, task, dx, dkv })).collect();
+    let mut first = 0;
+    let gates = plan.tasks.iter().map(|task| {
+        let size = if saved.gates.is_empty() { 0 } else { blocks(task.rows.len()) * gate_words(BLOCK * d) };
+        first += size;
+        &saved.gates[first - size..first]
+    });
+    let gates: Vec<&[u32]> = gates.collect();
+    let sums: Vec<Sums<SUMS>> = tasks
+        .zip(gates)
+        .map(|(((task, dx), dkv), gates)| simd::run(Run { shared: &shared, task, gates, dx, dkv }))
+        .collect();
     let [wo, bo, wf, bf, wq, bq] = Sums::total(&sums, shared.sizes());
     drop(sums);
     let dkv = merge(layer, keys, &plan, pieces);

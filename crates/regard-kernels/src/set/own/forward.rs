@@ -9,8 +9,9 @@ use crate::{
     gemm::{Bias, Lhs, Panels, Size, gemm},
     set::{
         Layer, Sets, Weights,
+        gates::gate_words,
         keys::KeyProjection,
-        plan::{BLOCK, Plan, Task, parts},
+        plan::{BLOCK, Plan, Task, blocks, parts},
         tail::Tail,
     },
     simd,
@@ -31,6 +32,7 @@ struct Kept<'a> {
     q: &'a mut [f32],
     attended: &'a mut [f32],
     o: &'a mut [f32],
+    gates: &'a mut [u32],
     stats: &'a mut [f32],
 }
 
@@ -92,7 +94,9 @@ impl WithSimd for Run<'_> {
                 tail.project(simd, attended, residual, o.as_deref_mut().unwrap_or(&mut *out));
             }
             if let Some(o) = o {
-                tail.feed(simd, o, out);
+                let words = gate_words(BLOCK * d);
+                let gates = kept.gates.get_mut((block.start - task.rows.start) / BLOCK * words..);
+                tail.feed(simd, o, out, gates.unwrap_or_default());
             }
         }
     }
@@ -114,15 +118,20 @@ pub(in crate::set) fn forward(
     let kept = |keep: bool, width: usize| if keep { width } else { 0 };
     let widths = [kept(save, d), kept(projects, d), kept(feeds, d), kept(save, 2 * heads)];
     let [mut q, mut attended, mut o, mut stats] = widths.map(|width| Workspace::lease(rows * width));
+    let plan = Plan::of(queries.offsets);
+    let gate_parts = |task: &Task| blocks(task.rows.len()) * kept(feeds, gate_words(BLOCK * d));
+    let mut gates = vec![0; plan.tasks.iter().map(gate_parts).sum()];
     let mut out = vec![0.0; rows * d];
     let shared = Shared { layer, tail, query, query_bias: weights.query.bias, x: queries.rows, keys, kv: &kv };
-    let plan = Plan::of(queries.offsets);
-    let cut = |all, width: usize| parts(all, plan.tasks.iter().map(|task| task.rows.len() * width));
+    let sizes = |width: usize| plan.tasks.iter().map(move |task| task.rows.len() * width);
+    let cut = |all, width: usize| parts(all, sizes(width));
     let kept = cut(&mut q, widths[0]).into_iter().zip(cut(&mut attended, widths[1]));
     let kept = kept.zip(cut(&mut o, widths[2])).zip(cut(&mut stats, widths[3]));
-    let kept: Vec<Kept<'_>> = kept.map(|(((q, attended), o), stats)| Kept { q, attended, o, stats }).collect();
+    let kept = kept.zip(parts(&mut gates, plan.tasks.iter().map(gate_parts)));
+    let kept: Vec<Kept<'_>> =
+        kept.map(|((((q, attended), o), stats), gates)| Kept { q, attended, o, gates, stats }).collect();
     let tasks = plan.tasks.par_iter().zip(cut(&mut out, d)).zip(kept);
     tasks.for_each(|((task, out), kept)| simd::run(Run { shared: &shared, task, out, kept }));
     drop(shared);
-    (out, save.then_some(Saved { kv, q, attended, o, stats }))
+    (out, save.then_some(Saved { kv, q, attended, o, gates, stats }))
 }

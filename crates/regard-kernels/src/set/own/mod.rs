@@ -24,6 +24,8 @@ pub(super) struct Saved {
     attended: Workspace,
     /// `[query rows, width]`: before the feed-forward part, where there is one, else empty.
     o: Workspace,
+    /// Open units of the feed-forward part, `[blocks of all tasks, gate words]`, else empty.
+    gates: Vec<u32>,
     /// `[query rows, heads, 2]`: largest score, inverse sum of exponentials.
     stats: Workspace,
 }

@@ -23,7 +23,7 @@ pub(super) struct Shared<'a> {
     pub(super) of_sets: &'a [Range<usize>],
 }
 
-/// One group of sets; `attended` and `o` are empty where they are not kept.
+/// One group of sets; `attended`, `o` and `gates` are empty where they are not kept.
 pub(super) struct Finish<'a> {
     pub(super) shared: &'a Shared<'a>,
     pub(super) first: usize,
@@ -31,6 +31,7 @@ pub(super) struct Finish<'a> {
     pub(super) stats: &'a mut [f32],
     pub(super) attended: &'a mut [f32],
     pub(super) o: &'a mut [f32],
+    pub(super) gates: &'a mut [u32],
     pub(super) out: &'a mut [f32],
 }
 
@@ -39,7 +40,7 @@ impl WithSimd for Finish<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { shared, first, pooled, stats, attended, o, out } = self;
+        let Self { shared, first, pooled, stats, attended, o, gates, out } = self;
         let Shared { form, tail, residual, .. } = shared;
         let row = form.queries * form.layer.width;
         let count = out.len() / row;
@@ -63,7 +64,7 @@ impl WithSimd for Finish<'_> {
             residual.iter().for_each(|residual| add_assign(simd, residual, rows));
         }
         if tail.feeds() {
-            tail.feed(simd, kept, out);
+            tail.feed(simd, kept, out, gates);
         }
     }
 }

@@ -90,7 +90,8 @@ impl WithSimd for Finish<'_> {
         let (attended_scratch, by_head) = rest.split_at_mut(size);
         let mut o_grad = &grad[span.clone()];
         if tail.feeds() {
-            tail.feed_backward(simd, (&saved.o[span.clone()], o_grad), o_scratch, &mut sums, 0);
+            let gates = &saved.gates[first / form.group() * form.gate_words()..];
+            tail.feed_backward(simd, (&saved.o[span.clone()], gates, o_grad), o_scratch, &mut sums, 0);
             o_grad = o_scratch;
         }
         let mut attended_grad = o_grad;

@@ -48,6 +48,8 @@ pub(in crate::set) fn forward(
     let mut pooled = Workspace::lease(sets * form.pooled());
     let mut stats = Workspace::lease(sets * 2 * form.padded());
     let (mut attended, mut o) = (Workspace::lease(sets * attended_row), Workspace::lease(sets * o_row));
+    let words = if save && tail.feeds() { form.gate_words() } else { 0 };
+    let mut gates = vec![0; sets.div_ceil(group) * words];
     let mut out = vec![0.0; sets * row];
     let residual = asked.residual(layer, queries);
     let shared = Shared { form, weights, tail, residual, slots: &slots, of_sets: &plan.slots };
@@ -59,9 +61,10 @@ pub(in crate::set) fn forward(
         .zip(cut(&mut stats, 2 * form.padded()))
         .zip(cut(&mut attended, attended_row))
         .zip(cut(&mut o, o_row))
+        .zip(parts(&mut gates, groups.iter().map(|_| words)))
         .enumerate()
-        .for_each(|(g, ((((out, pooled), stats), attended), o))| {
-            simd::run(Finish { shared: &shared, first: g * group, pooled, stats, attended, o, out });
+        .for_each(|(g, (((((out, pooled), stats), attended), o), gates))| {
+            simd::run(Finish { shared: &shared, first: g * group, pooled, stats, attended, o, gates, out });
         });
-    (out, save.then_some(Saved { pooled, stats, attended, o }))
+    (out, save.then_some(Saved { pooled, stats, attended, o, gates }))
 }

@@ -50,7 +50,7 @@ pub(super) fn scores<S: Simd>(
     out: &mut [f32],
 ) {
     let Gathers { queries, feature, .. } = form.gathers();
-    let size = Size { m: rows, n: queries, k: feature };
+    let size = Size { m: rows, n: form.score_columns(), k: feature };
     for (h, fold) in folds.iter().enumerate() {
         let left = Lhs::rows(&keys.keys[h * feature..], keys.ld);
         gemm(simd, size, left, fold.rhs(), &mut out[h * queries..], form.padded(), Store);
@@ -104,7 +104,7 @@ impl WithSimd for Gather<'_> {
             slot.fill(0.0);
             slot[..padded].fill(BARRED);
         }
-        // Columns of padding are never written by a product: zeros keep them finite.
+        // Several gathers leave columns of padding unwritten: zeros keep them finite.
         let mut found = Workspace::zeros(BLOCK * padded);
         let mut scratch = Workspace::lease(if form.folded { 0 } else { BLOCK * 2 * form.layer.width });
         let first = task.pieces[0].slot;

@@ -64,7 +64,7 @@ impl Shared<'_> {
     ) {
         let padded = self.form.padded();
         let Gathers { heads, queries, feature } = self.form.gathers();
-        let size = Size { m: piece.rows.len(), n: queries, k: feature };
+        let size = Size { m: piece.rows.len(), n: self.form.score_columns(), k: feature };
         for h in 0..heads {
             let left = Lhs::rows(&features.0[h * feature..], features.1);
             let right = Rhs::rows::<S>(&turned[h * feature * padded..], padded);
@@ -134,7 +134,7 @@ impl WithSimd for Scatter<'_> {
         let Gathers { heads, feature, .. } = form.gathers();
         let mut sums = Sums::zeros(shared.sizes());
         let mut turned = Workspace::lease(heads * feature * padded);
-        // Columns of padding are never written by a product: zeros keep them finite.
+        // Several gathers leave columns of padding unwritten: zeros keep them finite.
         let mut found = Workspace::zeros(2 * BLOCK * padded);
         let (weights, deltas) = found.split_at_mut(BLOCK * padded);
         let mut scratch: [Workspace; 2] =

@@ -17,7 +17,7 @@ mod keys_backward;
 
 use pulp::{Simd, WithSimd};
 
-use super::{Layer, Residual, Sets, Weights, plan::BLOCK};
+use super::{Layer, Residual, Sets, Weights, gates::gate_words, plan::BLOCK};
 use crate::{
     buffer::Workspace,
     gemm::{Accumulate, Bias, Epilogue, Lhs, Panels, Rhs, Size, Store, gemm},
@@ -37,6 +37,8 @@ pub(super) struct Saved {
     attended: Workspace,
     /// `[sets · queries, width]`: before the feed-forward part, where there is one, else empty.
     o: Workspace,
+    /// Open units of the feed-forward part, `[groups, gate words]`, else empty.
+    gates: Vec<u32>,
 }
 
 /// Queries of one softmax product: `heads` times `queries` columns of scores over features of
@@ -85,9 +87,21 @@ impl Form {
         }
     }
 
+    /// Columns of scores that a gather writes: a single one writes those of padding too, as zeros,
+    /// and has whole registers only.
+    fn score_columns(&self) -> usize {
+        let Gathers { heads, queries, .. } = self.gathers();
+        if heads == 1 { self.padded() } else { queries }
+    }
+
     /// Floats of the pooled features of a set.
     fn pooled(&self) -> usize {
         self.columns() * self.gathers().feature
+    }
+
+    /// Words of the gates of a group.
+    fn gate_words(&self) -> usize {
+        gate_words(self.group() * self.queries * self.layer.width)
     }
 
     /// Sets finished together.
@@ -127,7 +141,10 @@ impl Asked {
             folds.copy_from_slice(&turned);
         }
         let each = || folds.chunks_exact(feature * queries);
-        let scores = each().map(|fold| Panels::of(fold, feature, queries)).collect();
+        let columns = form.score_columns();
+        let pack =
+            |fold: &[f32]| Panels::pack(feature, columns, |p, j| if j < queries { fold[p * queries + j] } else { 0.0 });
+        let scores = each().map(pack).collect();
         let transposed = |fold| Panels::of_transposed(fold, queries, feature);
         let back = if backward { each().map(transposed).collect() } else { Vec::new() };
         Self { q, scores, back }
