@@ -5,13 +5,17 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args};
 use regard::routes::decode::Decode;
 use regard::routes::evaluate::EvaluateOptions;
+use regard::sets::SetExperiment;
+use regard::sets::model::KIND as SET_TRANSFORMER;
+use regard::store::kind_of;
 
-use super::NetworkArgs;
+use super::{AnyExperiment, NetworkArgs};
+use crate::failure::Failure;
 
 /// Arguments of `regard eval`.
 #[derive(Debug, Args)]
 #[command(
-    group = ArgGroup::new("source").required(true),
+    group = ArgGroup::new("source"),
     after_help = "\
 The paper's test sets are made on the spot: numpy's generator, seed 1234, 10,000 instances in the
 unit square. Instance files are scaled into it; costs are in each file's own metric.
@@ -19,9 +23,23 @@ unit square. Instance files are scaled into it; costs are in each file's own met
 Examples:
   regard eval --model models/kool-tsp-100 --paper-set tsp100 --limit 500 --json
   regard eval --model models/kool-op-dist-20 --paper-set op_dist20
-  regard eval --data instances/*.tsp --decode multistart --augment 8"
+  regard eval --data instances/*.tsp --decode multistart --augment 8
+  regard eval --model models/regard-clustering
+  regard eval sets/mil --set data.path=musk1.csv --folds 10 --repeats 5"
 )]
 pub(crate) struct EvalArgs {
+    /// An experiment on a file of sets, to be measured by cross-validation
+    #[arg(value_name = "EXPERIMENT", conflicts_with_all = ["model", "paper_set", "data"])]
+    experiment: Option<String>,
+    /// Overrule a setting of the experiment
+    #[arg(long, value_name = "KEY=VALUE", requires = "experiment")]
+    set: Vec<String>,
+    /// Folds of the cross-validation
+    #[arg(long, value_name = "K", default_value_t = 10, value_parser = super::at_least_one, requires = "experiment")]
+    folds: usize,
+    /// Times the folds are cut anew
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::at_least_one, requires = "experiment")]
+    repeats: usize,
     #[command(flatten)]
     network: NetworkArgs,
     /// Test set of Kool et al. 2019: tsp20, cvrp50, sdvrp20, op_dist50 (op_const, op_unif),
@@ -63,7 +81,48 @@ pub(crate) struct EvalJob {
     pub(crate) options: EvaluateOptions,
 }
 
+/// What `regard eval` is about.
+#[derive(Debug)]
+pub(crate) enum Evaluated {
+    /// A routing model.
+    Routes(EvalJob),
+    /// A model on sets, by its folder; on a file, or on the sets of its experiment.
+    SetModel { model: PathBuf, file: Option<PathBuf>, limit: Option<usize> },
+    /// An experiment on sets, by folds and repeats.
+    SetExperiment { experiment: Box<SetExperiment>, folds: usize, repeats: usize },
+}
+
 impl EvalArgs {
+    /// What is evaluated; `given` is the seed of the command line, `seed` the one that counts.
+    pub(crate) fn about(self, given: Option<u64>, seed: u64) -> anyhow::Result<Evaluated> {
+        if let Some(name) = &self.experiment {
+            let mut sets = self.set.clone();
+            sets.extend(given.map(|seed| format!("train.seed={seed}")));
+            return match AnyExperiment::load(name, &sets)? {
+                AnyExperiment::Sets(experiment) => {
+                    let (folds, repeats) = (self.folds, self.repeats);
+                    Ok(Evaluated::SetExperiment { experiment, folds, repeats })
+                }
+                AnyExperiment::Routes(_) => {
+                    Err(Failure::new(format!("{name}: instances of routes are drawn, not cut into folds"))
+                        .hint("train it, then: regard eval --model DIR --paper-set tsp20")
+                        .into())
+                }
+            };
+        }
+        let on_sets = |model: &PathBuf| kind_of(model).is_ok_and(|kind| kind == SET_TRANSFORMER);
+        if let Some(model) = self.network.model.clone().filter(on_sets) {
+            let file = self.data.into_iter().next();
+            return Ok(Evaluated::SetModel { model, file, limit: self.limit });
+        }
+        if self.paper_set.is_none() && self.data.is_empty() {
+            return Err(Failure::new("nothing to evaluate on")
+                .hint("name a test set with --paper-set, or files with --data")
+                .into());
+        }
+        Ok(Evaluated::Routes(self.check(seed)))
+    }
+
     /// Checks what can be checked without opening a file.
     pub(crate) fn check(self, seed: u64) -> EvalJob {
         let options = EvaluateOptions {

@@ -10,6 +10,7 @@ mod explain;
 mod model;
 mod network;
 mod plot;
+mod predict;
 mod solve;
 mod train;
 
@@ -17,19 +18,20 @@ pub(crate) use bench::{BenchCommand, BenchLibJob, BenchPaperArgs};
 pub(crate) use data::{
     CheckArgs, DataCommand, Generate, GenerateJob, InstanceFormat, ProblemName, ShowArgs, VerifyArgs,
 };
-pub(crate) use eval::{EvalArgs, EvalJob, Source};
+pub(crate) use eval::{EvalArgs, EvalJob, Evaluated, Source};
 pub(crate) use explain::{AttentionArgs, ExplainCommand};
 pub(crate) use model::{ImportCommand, KoolArgs, ModelCommand, ModelShowArgs};
 use network::NetworkArgs;
 pub(crate) use plot::{PlotArgs, PlotJob};
+pub(crate) use predict::PredictArgs;
 pub(crate) use solve::{SolveArgs, SolveJob, SolveTask};
-pub(crate) use train::{TrainArgs, TrainJob};
+pub(crate) use train::{AnyExperiment, TrainArgs, TrainJob};
 
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
-/// Attention on structured data: routes from a neural policy, in one program.
+/// Attention on structured data: routes from a neural policy, answers about sets, in one program.
 #[derive(Debug, Parser)]
 #[command(
     name = "regard",
@@ -82,8 +84,10 @@ pub(crate) enum Command {
     Solve(SolveArgs),
     /// Train a model
     Train(TrainArgs),
-    /// Measure a model on many instances
+    /// Measure a model on many instances, or an experiment by cross-validation
     Eval(EvalArgs),
+    /// Ask a model about the sets of a file
+    Predict(PredictArgs),
     /// Measure on known instances: a folder of files, or the table of the paper
     #[command(subcommand)]
     Bench(BenchCommand),

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use regard::experiment::Experiment;
+use regard::experiment::{Experiment, Family, family};
+use regard::sets::SetExperiment;
 
 use crate::failure::Failure;
 
@@ -18,6 +19,7 @@ a training cleanly.
 Examples:
   regard train routes/tsp20 --out runs/tsp20 --time 2h
   regard train routes/tsp20 --set train.rate=1e-4 --set data.nodes=30 --out runs/tsp30
+  regard train sets/bags --set data.path=sales.csv --set data.group_by=customer --set data.target=spent
   regard train --out runs/tsp20 --resume")]
 pub(crate) struct TrainArgs {
     /// Experiment: a file, or the name of one built in; with --resume it may be left out
@@ -46,12 +48,30 @@ pub(crate) struct TrainArgs {
     pub(crate) list: bool,
 }
 
+/// An experiment of any family.
+#[derive(Debug)]
+pub(crate) enum AnyExperiment {
+    Routes(Box<Experiment>),
+    Sets(Box<SetExperiment>),
+}
+
+impl AnyExperiment {
+    /// The experiment found under a name or in a file, overruled by assignments.
+    pub(crate) fn load(name_or_path: &str, sets: &[String]) -> regard::Result<Self> {
+        let (text, path) = Experiment::find(name_or_path)?;
+        Ok(match family(&text, &path)? {
+            Family::Routes => Self::Routes(Box::new(Experiment::parse(&text, &path, sets)?)),
+            Family::Sets => Self::Sets(Box::new(SetExperiment::parse(&text, &path, sets)?)),
+        })
+    }
+}
+
 /// A checked `regard train`.
 #[derive(Debug)]
 pub(crate) struct TrainJob {
     /// Name for people.
     pub(crate) name: String,
-    pub(crate) experiment: Experiment,
+    pub(crate) experiment: AnyExperiment,
     pub(crate) out: PathBuf,
     pub(crate) resume: bool,
     pub(crate) steps: Option<u64>,
@@ -75,7 +95,7 @@ impl TrainArgs {
         };
         Ok(TrainJob {
             name: self.experiment.unwrap_or_else(|| stem(&out.display().to_string())),
-            experiment: Experiment::load(&source, &sets)?,
+            experiment: AnyExperiment::load(&source, &sets)?,
             out,
             resume: self.resume,
             steps: self.steps.map(|steps| steps as u64),
@@ -111,9 +131,12 @@ mod tests {
     #[test]
     fn settings_and_seed_of_the_command_line_overrule() {
         let job = args(Some("routes/tsp20.toml")).check(Some(77)).unwrap();
-        assert_eq!((job.experiment.train.epochs, job.experiment.train.seed, job.steps), (7, 77, Some(3)));
+        let AnyExperiment::Routes(experiment) = job.experiment else { panic!("an experiment on routes") };
+        assert_eq!((experiment.train.epochs, experiment.train.seed, job.steps), (7, 77, Some(3)));
         assert_eq!(job.out, PathBuf::from("runs/tsp20"));
-        assert_eq!(args(Some("routes/tsp20")).check(None).unwrap().experiment.train.seed, 1234);
+        let job = args(Some("sets/max")).check(None).unwrap();
+        let AnyExperiment::Sets(experiment) = job.experiment else { panic!("an experiment on sets") };
+        assert_eq!((experiment.train.epochs, experiment.train.seed), (7, 1234));
     }
 
     #[test]

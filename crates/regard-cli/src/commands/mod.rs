@@ -8,10 +8,11 @@ mod eval;
 mod explain;
 mod model;
 mod plot;
+mod sets;
 mod solve;
 mod train;
 
-use crate::args::{BenchCommand, Cli, Command, DataCommand, ExplainCommand, ImportCommand, ModelCommand};
+use crate::args::{BenchCommand, Cli, Command, DataCommand, Evaluated, ExplainCommand, ImportCommand, ModelCommand};
 use crate::device;
 use crate::report::Printer;
 
@@ -38,7 +39,16 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Solve(args) => solve::run(&args.check(seed)?, &device, printer),
         Command::Train(args) if args.list => train::list(printer),
         Command::Train(args) => train::run(args.check(cli.global.seed)?, &device, printer),
-        Command::Eval(args) => eval::run(args.check(seed), &device, printer),
+        Command::Eval(args) => match args.about(cli.global.seed, seed)? {
+            Evaluated::Routes(job) => eval::run(job, &device, printer),
+            Evaluated::SetModel { model, file, limit } => {
+                sets::measure(&model, file.as_deref(), limit, &device, printer)
+            }
+            Evaluated::SetExperiment { experiment, folds, repeats } => {
+                sets::cross_validate(&experiment, (folds, repeats), &device, printer)
+            }
+        },
+        Command::Predict(args) => sets::predict(&args, &device, printer),
         Command::Bench(BenchCommand::Lib(args)) => bench::library(args.check(seed)?, &device, printer),
         Command::Bench(BenchCommand::Paper(args)) => bench::paper(&args, seed, &device, printer),
         Command::Plot(args) => plot::run(&args.check()?, printer),

@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use regard::Device;
-use regard::experiment::{Experiment, built_in, description};
-use regard::routes::train::{Trained, Training, train};
-use regard::train::{Checked, Ended, Event, Limits, Measure, Measures};
+use regard::experiment::{built_in, description};
+use regard::routes::train::{Training, train};
+use regard::sets::train as sets;
+use regard::train::{Checked, Ended, Event, Limits, Measure, Measures, Trained};
 use serde::Serialize;
 
 use super::Outcome;
-use crate::args::TrainJob;
+use crate::args::{AnyExperiment, TrainJob};
 use crate::failure::Failure;
 use crate::report::tensorboard::EventFile;
 use crate::report::train::{Started, Step, TrainProgress, Valid};
@@ -47,19 +48,26 @@ struct TrainResult<'a> {
 
 /// Trains.
 pub(super) fn run(job: TrainJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    let name = job.name.clone();
-    let training = Training {
-        experiment: job.experiment,
-        out: job.out,
-        resume: job.resume,
-        limits: Limits { steps: job.steps, time: job.time, interrupt: interrupt()? },
-        command: command(),
+    let board = job.tensorboard.then(|| job.out.join("tensorboard"));
+    let (out, resume) = (job.out.clone(), job.resume);
+    let limits = Limits { steps: job.steps, time: job.time, interrupt: interrupt()? };
+    let [batch, log_steps] = match &job.experiment {
+        AnyExperiment::Routes(experiment) => [experiment.train.batch, experiment.train.log_steps],
+        AnyExperiment::Sets(experiment) => [experiment.train.batch, experiment.train.log_steps],
     };
-    let board = job.tensorboard.then(|| training.out.join("tensorboard"));
-    let mut watch = Watch::new(printer, &name, device, &training.experiment, board);
-    let trained = train(&training, device, &mut |event: &Event| watch.see(event))?;
+    let mut watch = Watch::new(printer, &job.name, device, [batch, log_steps], board);
+    let mut see = |event: &Event| watch.see(event);
+    let trained = match job.experiment {
+        AnyExperiment::Routes(experiment) => {
+            train(&Training { experiment: *experiment, out, resume, limits, command: command() }, device, &mut see)?
+        }
+        AnyExperiment::Sets(experiment) => {
+            let training = sets::Training { experiment: *experiment, out, resume, limits, command: command() };
+            sets::train(&training, device, &mut see)?
+        }
+    };
     drop(watch);
-    let out = training.out.display().to_string();
+    let out = job.out.display().to_string();
     if printer.json() {
         printer.object(&TrainResult { out, trained: &trained })?;
     } else {
@@ -132,15 +140,15 @@ impl<'a> Watch<'a> {
         printer: &'a Printer,
         name: &'a str,
         device: &Device,
-        experiment: &Experiment,
+        [batch, log_steps]: [usize; 2],
         events: Option<PathBuf>,
     ) -> Self {
         Self {
             printer,
             name,
             device: crate::device::name(device),
-            batch: experiment.train.batch,
-            log_steps: experiment.train.log_steps as u64,
+            batch,
+            log_steps: log_steps as u64,
             events,
             board: None,
             begun: Instant::now(),

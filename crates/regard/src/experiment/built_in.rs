@@ -30,6 +30,16 @@ static BUILT_IN: &[(&str, &str)] = &experiments![
     "routes/op20.toml",
     "routes/pctsp20.toml",
     "routes/spctsp20.toml",
+    "sets/clustering.toml",
+    "sets/clustering-2019.toml",
+    "sets/max.toml",
+    "sets/mil.toml",
+    "sets/bags.toml",
+    "sets/ranking.toml",
+    "sets/variance.toml",
+    "sets/digit-sum.toml",
+    "sets/odd-digit.toml",
+    "sets/shapes.toml",
 ];
 
 /// Name and text of the experiments that come with the crate, for example `routes/tsp20.toml`.

@@ -51,12 +51,13 @@ impl SetModel {
         Ok(Self { config: found.config().clone(), network, experiment, device: device.clone() })
     }
 
-    /// Reads sets of a file with the columns the model was trained on, in its order.
+    /// Reads sets of a file with the columns the model was trained on, in its order; `labelled` where the
+    /// file has to say what is right.
     ///
     /// # Errors
     /// What the reader says; columns that differ from those of training.
-    pub fn read(&self, path: &Path, data: &SetData) -> Result<Bags> {
-        let bags = read_bags(path, data, self.config.task)?;
+    pub fn read(&self, path: &Path, data: &SetData, labelled: bool) -> Result<Bags> {
+        let bags = read_bags(path, data, self.config.task, labelled)?;
         let names = match self.config.data.features.as_slice() {
             [] => FeatureNames::Count(self.config.inputs),
             names => FeatureNames::Named(names.to_vec()),

@@ -43,7 +43,7 @@ impl Source {
     /// asked what the experiment asks.
     pub fn of(experiment: &SetExperiment) -> Result<(Self, SetTransformerConfig)> {
         if experiment.data.source == SourceKind::File {
-            let bags = read_bags(Path::new(&experiment.data.path), &experiment.data, experiment.task.kind)?;
+            let bags = read_bags(Path::new(&experiment.data.path), &experiment.data, experiment.task.kind, true)?;
             return Self::of_bags(experiment, &bags);
         }
         let generator = Generator::of(experiment)?;

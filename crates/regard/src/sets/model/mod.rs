@@ -16,7 +16,7 @@ use crate::Result;
 use crate::store::{NetworkConfig, Weights, layout};
 use crate::train::{collect, gradients, restore};
 pub use config::{
-    DataPreparation, Decoding, EncoderKind, NormName, PoolingKind, ResidualName, ScaleName, SetTransformerConfig,
+    DataPreparation, Decoding, EncoderKind, KIND, NormName, PoolingKind, ResidualName, ScaleName, SetTransformerConfig,
 };
 use parts::{Decoder, Encoder, Pooling, dropped};
 pub use presets::PRESETS;

@@ -20,18 +20,18 @@ pub struct Prepared {
     pub config: SetTransformerConfig,
 }
 
-/// Reads the sets of a file.
+/// Reads the sets of a file; what is asked for need not be in it unless `labelled`.
 ///
 /// # Errors
 /// What the reader says, with file, line and column.
-pub fn read_bags(path: &Path, data: &SetData, kind: TaskKind) -> Result<Bags> {
+pub fn read_bags(path: &Path, data: &SetData, kind: TaskKind, labelled: bool) -> Result<Bags> {
     let named = |column: &str| (!column.is_empty()).then(|| column.to_owned());
     let options = ReadOptions {
         group_by: named(&data.group_by),
         target: named(&data.target),
         row_target: named(&data.item_target),
         features: (!data.features.is_empty()).then(|| data.features.clone()),
-        target_optional: kind.of_items(),
+        target_optional: !labelled || kind.of_items() || kind == TaskKind::Clustering,
         ..ReadOptions::default()
     };
     Ok(formats::read(path, &options)?)

@@ -1,0 +1,138 @@
+//! `regard eval` and `regard predict` for models on sets.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use regard::Device;
+use regard::data::sets::formats::predictions::Predictions;
+use regard::sets::SetExperiment;
+use regard::sets::cross_validation::{CrossValidated, cross_validate as validate};
+use regard::sets::experiment::SetData;
+use regard::sets::predict::SetModel;
+use regard::sets::source::read_bags;
+use regard::train::Measures;
+use serde_json::{Map, Value, json};
+
+use super::Outcome;
+use crate::args::PredictArgs;
+use crate::failure::Failure;
+use crate::report::progress::Progress;
+use crate::report::{Align, Printer, Table};
+
+/// Measures a model, on a file or on the sets of its experiment.
+pub(super) fn measure(
+    folder: &Path,
+    file: Option<&Path>,
+    limit: Option<usize>,
+    device: &Device,
+    printer: &mut Printer,
+) -> anyhow::Result<Outcome> {
+    let model = SetModel::open(folder, device)?;
+    let (checked, on) = match file {
+        Some(file) => (model.measure(&model.read(file, &columns(&model, None), true)?)?, file.display().to_string()),
+        None => (model.measure_generated(limit)?, "sets of its experiment".to_owned()),
+    };
+    if printer.json() {
+        let mut object = numbers(&checked.measures);
+        object.insert("model".into(), json!(folder.display().to_string()));
+        object.insert("data".into(), json!(on));
+        printer.object(&object)?;
+    } else {
+        printer.result(&format!("{} on {on}\n{}", folder.display(), table(&checked.measures, None)))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// Measures an experiment by cross-validation.
+pub(super) fn cross_validate(
+    experiment: &SetExperiment,
+    (folds, repeats): (usize, usize),
+    device: &Device,
+    printer: &mut Printer,
+) -> anyhow::Result<Outcome> {
+    let path = Path::new(&experiment.data.path);
+    if experiment.data.path.is_empty() {
+        return Err(Failure::new("the experiment draws its sets and has no file to cut into folds")
+            .hint("name a file: --set data.path=FILE.csv; or train it and evaluate the model")
+            .into());
+    }
+    let bags = read_bags(path, &experiment.data, experiment.task.kind, true)?;
+    let progress = Progress::new(printer, folds * repeats, "folds");
+    let count = AtomicUsize::new(0);
+    let done = || progress.set(count.fetch_add(1, Ordering::Relaxed) + 1);
+    let found = validate(experiment, &bags, (folds, repeats), device, &done)?;
+    drop(progress);
+    if printer.json() {
+        printer.object(&validated(&found, path, bags.len(), folds))?;
+    } else {
+        let head = format!("{}: {} sets, {folds} folds, {repeats} x", path.display(), bags.len());
+        let constant = found.constant.map(|share| format!("most frequent class  {share:.4}\n")).unwrap_or_default();
+        printer.result(&format!("{head}\n{}{constant}", table(&found.mean, Some(&found.deviation))))?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn validated(found: &CrossValidated, path: &Path, sets: usize, folds: usize) -> Map<String, Value> {
+    let mut object = numbers(&found.mean);
+    object.insert("deviation".into(), Value::Object(numbers(&found.deviation)));
+    object.insert("repeats".into(), found.repeats.iter().map(|repeat| Value::Object(numbers(repeat))).collect());
+    object.insert("seeds".into(), json!(found.seeds));
+    object.insert("folds".into(), json!(folds));
+    object.insert("sets".into(), json!(sets));
+    object.insert("data".into(), json!(path.display().to_string()));
+    object.extend(found.constant.map(|share| ("majority".to_owned(), json!(share))));
+    object
+}
+
+/// Asks a model about the sets of a file.
+pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
+    let model = SetModel::open(&args.model, device)?;
+    let bags = model.read(&args.file, &columns(&model, args.group_by.clone()), false)?;
+    let told = model.predict(&bags, args.importance)?;
+    if told.empty > 0 {
+        let sets = if told.empty == 1 { "1 set is".to_owned() } else { format!("{} sets are", told.empty) };
+        printer.note(&format!("warning: {sets} empty and gets the answer for nothing"));
+    }
+    let mut predictions = Predictions::new(&bags, told.of_sets).map_err(regard::Error::from)?;
+    let name = if model.config.task.of_items() { "score" } else { "importance" };
+    let has_rows = told.of_items.is_some();
+    if let Some(rows) = told.of_items {
+        predictions = predictions.with_rows(name, rows).map_err(regard::Error::from)?;
+    }
+    if let Some(file) = args.rows.as_deref().filter(|_| has_rows) {
+        predictions.write_rows_csv(file).map_err(regard::Error::from)?;
+        printer.note(&format!("written {}", file.display()));
+    }
+    if printer.json() {
+        printer.object(&predictions.json())?;
+    } else {
+        let only_rows = model.config.task.of_items();
+        printer.result(&if only_rows { predictions.rows_csv() } else { predictions.csv() })?;
+        if args.importance && args.rows.is_none() && !only_rows {
+            printer.result(&predictions.rows_csv())?;
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+/// The columns of a file for a model: those of its training.
+fn columns(model: &SetModel, group_by: Option<String>) -> SetData {
+    let mut data = model.experiment.as_ref().map(|experiment| experiment.data.clone()).unwrap_or_default();
+    data.group_by = group_by.unwrap_or(data.group_by);
+    data.features.clone_from(&model.config.data.features);
+    data
+}
+
+fn numbers(measures: &Measures) -> Map<String, Value> {
+    measures.0.iter().map(|measure| (measure.name().to_owned(), json!(measure.value()))).collect()
+}
+
+/// Measures by name, with their deviations where there are any.
+fn table(measures: &Measures, deviation: Option<&Measures>) -> String {
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
+    for measure in &measures.0 {
+        let spread = deviation.and_then(|all| all.get(measure.name())).map(|value| format!("± {value:.4}"));
+        table.row([measure.name().to_owned(), format!("{:.4}", measure.value()), spread.unwrap_or_default()]);
+    }
+    table.render(0, 2)
+}
