@@ -1,5 +1,5 @@
-//! Laws of the pass over recorded tours: log-likelihoods are those of the rollout that made them,
-//! gradients are the slopes of the log-likelihoods, and moving nodes are what moved tables give.
+//! Laws of the pass over tours that a rollout recorded: log-likelihoods are those of the rollout, whether nodes
+//! move or stay, and gradients are the slopes of the log-likelihoods.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -49,14 +49,20 @@ struct Shuttle {
     visited: Vec<bool>,
     walk: Vec<u32>,
     load: usize,
-    seen: Vec<(Vec<bool>, f32)>,
-    moving: Vec<f32>,
+    seen: Vec<Seen>,
+}
+
+/// What a step saw: open nodes, the scalar, the nodes' numbers.
+#[derive(Clone)]
+struct Seen {
+    open: Vec<bool>,
+    scalar: f32,
+    numbers: Vec<f32>,
 }
 
 impl Shuttle {
     fn new(nodes: usize) -> Self {
-        let moving = (0..nodes).map(|node| node as f32 / nodes as f32).collect();
-        Self { visited: vec![false; nodes], walk: vec![], load: 0, seen: vec![], moving }
+        Self { visited: vec![false; nodes], walk: vec![], load: 0, seen: vec![] }
     }
 }
 
@@ -85,15 +91,19 @@ impl State for Shuttle {
     }
 
     fn dynamic(&self, out: &mut [f32]) {
-        out.copy_from_slice(&self.moving);
+        for (node, (out, visited)) in out.iter_mut().zip(&self.visited).enumerate() {
+            *out = if *visited { -0.5 } else { (node + self.walk.len()) as f32 / self.visited.len() as f32 };
+        }
     }
 
     fn step(&mut self, node: usize) {
-        let (mut open, mut scalars) = (vec![false; self.visited.len()], [0.0]);
+        let (mut open, mut scalars, mut numbers) =
+            (vec![false; self.visited.len()], [0.0], vec![0.0; self.visited.len()]);
         self.allowed(&mut open);
         self.scalars(&mut scalars);
+        self.dynamic(&mut numbers);
         assert!(open[node], "a barred node was chosen");
-        self.seen.push((open, scalars[0]));
+        self.seen.push(Seen { open, scalar: scalars[0], numbers });
         self.walk.push(node as u32);
         self.visited[node] = node != 0;
         self.load = if node == 0 { 0 } else { self.load + 1 };
@@ -106,54 +116,60 @@ struct Recorded {
     order: Vec<u32>,
     open: Vec<u64>,
     scalars: Vec<f32>,
+    dynamic: Vec<f32>,
 }
 
 impl Recorded {
-    fn of(outcomes: &[Vec<Outcome<Shuttle>>], nodes: usize) -> Self {
+    fn of(outcomes: &[Vec<Outcome<Shuttle>>], nodes: usize, moving: bool) -> Self {
         let states = || outcomes.iter().flatten().map(|outcome| &outcome.state);
         let steps = states().map(|state| state.walk.len()).max().unwrap();
-        let mut all = Self { steps, lengths: vec![], order: vec![], open: vec![], scalars: vec![] };
+        let mut all = Self { steps, lengths: vec![], order: vec![], open: vec![], scalars: vec![], dynamic: vec![] };
         for state in states() {
             all.lengths.push(state.walk.len() as u32);
             for step in 0..steps {
                 all.order.push(state.walk.get(step).copied().unwrap_or(0));
                 let mut bits = vec![0; words(nodes)];
-                if let Some((open, scalar)) = state.seen.get(step) {
+                let seen = state.seen.get(step);
+                if let Some(Seen { open, .. }) = seen {
                     (0..nodes).filter(|&node| open[node]).for_each(|node| bits[node / 64] |= 1 << (node % 64));
-                    all.scalars.push(*scalar);
-                } else {
-                    all.scalars.push(0.0);
                 }
                 all.open.extend(bits);
+                all.scalars.push(seen.map_or(0.0, |seen| seen.scalar));
+                if moving {
+                    all.dynamic.extend(seen.map_or(vec![0.0; nodes], |seen| seen.numbers.clone()));
+                }
             }
         }
         all
     }
 
     fn tours(&self, batch: usize, trajectories: usize, nodes: usize) -> Tours<'_> {
-        let sight = Sight::Recorded { lengths: &self.lengths, open: &self.open, scalars: &self.scalars };
+        let Self { lengths, open, scalars, dynamic, .. } = self;
+        let sight = Sight::Recorded { lengths, open, scalars, dynamic };
         Tours { batch, trajectories, nodes, steps: self.steps, forced: 0, order: &self.order, sight }
     }
 }
 
-fn sampled(inputs: &Inputs, batch: usize, trajectories: usize, nodes: usize) -> Vec<Vec<Outcome<Shuttle>>> {
-    let starts = vec![vec![Shuttle::new(nodes); trajectories]; batch];
+fn sampled(decoder: &Decoder<'_>, inputs: &Inputs, [batch, per, nodes]: [usize; 3]) -> Vec<Vec<Outcome<Shuttle>>> {
+    let starts = vec![vec![Shuttle::new(nodes); per]; batch];
     let pick = Pick::Sample { temperature: 1.0, top_p: 1.0, seed: 5 };
-    rollout(&Prepared::new(&inputs.decoder(false)), nodes, &inputs.parts[0], starts, pick)
+    rollout(&Prepared::new(decoder), nodes, &inputs.parts[0], starts, pick)
 }
 
 #[test]
 fn the_log_likelihoods_are_those_of_the_rollout() {
     // 70 nodes take two words of bits; 1, 3 and 9 trajectories go one by one and side by side.
-    for (batch, trajectories, nodes) in [(3, 1, 7), (2, 3, 70), (5, 9, 11)] {
+    let sizes = [[3, 1, 7], [2, 3, 70], [5, 9, 11]];
+    for (sizes, moving) in sizes.into_iter().flat_map(|sizes| [(sizes, false), (sizes, true)]) {
+        let [batch, trajectories, nodes] = sizes;
         let inputs = Inputs::new(batch, nodes, 32, 4, 3);
-        let outcomes = sampled(&inputs, batch, trajectories, nodes);
-        let recorded = Recorded::of(&outcomes, nodes);
-        let values =
-            log_likelihood(&inputs.decoder(false), &recorded.tours(batch, trajectories, nodes), &inputs.parts[0]);
+        let decoder = inputs.decoder(moving);
+        let outcomes = sampled(&decoder, &inputs, sizes);
+        let recorded = Recorded::of(&outcomes, nodes, moving);
+        let values = log_likelihood(&decoder, &recorded.tours(batch, trajectories, nodes), &inputs.parts[0]);
         for (value, outcome) in values.iter().zip(outcomes.iter().flatten()) {
             let expected = outcome.log_probability;
-            assert!((value - expected).abs() < 1e-4 * expected.abs().max(1.0), "{value} {expected}");
+            assert!((value - expected).abs() < 1e-4 * expected.abs().max(1.0), "{sizes:?}: {value} {expected}");
         }
     }
 }
@@ -162,7 +178,7 @@ fn the_log_likelihoods_are_those_of_the_rollout() {
 fn the_gradients_are_the_slopes() {
     let (batch, trajectories, nodes) = (2, 3, 9);
     let inputs = Inputs::new(batch, nodes, 16, 2, 8);
-    let recorded = Recorded::of(&sampled(&inputs, batch, trajectories, nodes), nodes);
+    let recorded = Recorded::of(&sampled(&inputs.decoder(false), &inputs, [batch, trajectories, nodes]), nodes, false);
     let coefficient: Vec<f32> = (0..batch * trajectories).map(|k| k as f32 / 3.0 - 1.0).collect();
     let tours = recorded.tours(batch, trajectories, nodes);
     let (_, found) = policy_gradient(&inputs.decoder(false), &tours, &inputs.parts[0], &coefficient);
@@ -184,7 +200,7 @@ fn the_gradients_are_the_slopes() {
         found.out.clone(),
     ];
     assert_eq!(found.step.len(), square + width, "the scalar's row is among the step's");
-    assert!(found.placeholder.is_empty());
+    assert!(found.placeholder.is_empty() && found.dynamic.is_empty());
     for (index, gradient) in gradients.iter().enumerate() {
         let largest = gradient.iter().fold(0f32, |max, x| max.max(x.abs()));
         assert!(largest > 0.0, "part {index} has no gradient");
@@ -197,69 +213,4 @@ fn the_gradients_are_the_slopes() {
             assert!(error < 2e-2 * f64::from(largest).max(0.05), "part {index} at {at}: {slope} {}", gradient[at]);
         }
     }
-}
-
-/// A node's dynamic number moves its keys and values along the given directions: the same as
-/// embeddings with one more channel that only those projections read.
-#[test]
-fn moving_nodes_are_what_moved_tables_give() {
-    let (batch, nodes, width, heads) = (2, 13, 32, 4);
-    let inputs = Inputs::new(batch, nodes, width, heads, 21);
-    for trajectories in [1, 9] {
-        let starts = vec![vec![Shuttle::new(nodes); trajectories]; batch];
-        let pick = Pick::Sample { temperature: 1.0, top_p: 1.0, seed: 5 };
-        let moved = rollout(&Prepared::new(&inputs.decoder(true)), nodes, &inputs.parts[0], starts, pick);
-        for (b, outcomes) in moved.iter().enumerate() {
-            for outcome in outcomes {
-                let expected: f64 =
-                    (0..outcome.state.walk.len()).map(|step| definition(&inputs, b, outcome, step)).sum();
-                let found = f64::from(outcome.log_probability);
-                assert!((found - expected).abs() < 1e-4 * expected.abs(), "{found} {expected}");
-            }
-        }
-    }
-}
-
-/// Log-probability of one step by its definition, in double precision.
-fn definition(inputs: &Inputs, b: usize, outcome: &Outcome<Shuttle>, step: usize) -> f64 {
-    let (d, heads, state) = (inputs.width, inputs.heads, &outcome.state);
-    let nodes = state.visited.len();
-    let [h, key, value, logit, fixed, step_weight, out, dynamic] = &inputs.parts;
-    let row = |node: usize| -> Vec<f64> { h[(b * nodes + node) * d..][..d].iter().map(|x| f64::from(*x)).collect() };
-    let times = |x: &[f64], weight: &[f32]| -> Vec<f64> {
-        (0..d).map(|j| x.iter().enumerate().map(|(i, x)| x * f64::from(weight[i * d + j])).sum()).collect()
-    };
-    let table = |weight: &[f32], part: usize, node: usize| -> Vec<f64> {
-        let moved = dynamic[part * d..][..d].iter().map(|w| f64::from(*w) * f64::from(state.moving[node]));
-        times(&row(node), weight).into_iter().zip(moved).map(|(x, m)| x + m).collect()
-    };
-    let mean: Vec<f64> = (0..d).map(|c| (0..nodes).map(|i| row(i)[c]).sum::<f64>() / nodes as f64).collect();
-    let last = if step == 0 { 0 } else { state.walk[step - 1] as usize };
-    let (open, scalar) = &state.seen[step];
-    let context = [row(last), vec![f64::from(*scalar)]].concat();
-    let query: Vec<f64> = times(&mean, fixed).iter().zip(times(&context, step_weight)).map(|(a, b)| a + b).collect();
-    let width = d / heads;
-    let mut glimpse = vec![0.0; d];
-    for head in 0..heads {
-        let at = head * width..(head + 1) * width;
-        let score = |node: usize| -> f64 {
-            let k = table(key, 0, node);
-            at.clone().map(|c| query[c] * k[c]).sum::<f64>() / (width as f64).sqrt()
-        };
-        let weights: Vec<f64> = (0..nodes).map(|node| if open[node] { score(node).exp() } else { 0.0 }).collect();
-        let total: f64 = weights.iter().sum();
-        for (node, weight) in weights.iter().enumerate() {
-            let v = table(value, 1, node);
-            at.clone().for_each(|c| glimpse[c] += weight / total * v[c]);
-        }
-    }
-    let glimpse = times(&glimpse, out);
-    let logits: Vec<f64> = (0..nodes)
-        .map(|node| {
-            let product: f64 = table(logit, 2, node).iter().zip(&glimpse).map(|(l, g)| l * g).sum();
-            10.0 * (product / (d as f64).sqrt()).tanh()
-        })
-        .collect();
-    let total: f64 = (0..nodes).filter(|&node| open[node]).map(|node| logits[node].exp()).sum();
-    logits[state.walk[step] as usize] - total.ln()
 }

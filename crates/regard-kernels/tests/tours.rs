@@ -177,7 +177,7 @@ fn gradients_are_the_slopes_of_the_definition() {
         let loss = |parts: &[Vec<f64>; 8]| -> f64 {
             case.definition(parts).iter().zip(&case.coefficient).map(|(value, c)| value * f64::from(*c)).sum()
         };
-        let Gradients { embeddings, nodes, fixed, step, out, placeholder } = gradients;
+        let Gradients { embeddings, nodes, fixed, step, out, placeholder, dynamic: _ } = gradients;
         let d = case.inputs.width;
         let third = |part: usize| nodes.chunks_exact(3 * d).flat_map(|row| row[part * d..][..d].to_vec()).collect();
         let found: [Vec<f32>; 8] = [embeddings, third(0), third(1), third(2), fixed, step, out, placeholder];

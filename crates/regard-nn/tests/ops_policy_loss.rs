@@ -6,6 +6,7 @@ use agreement::{Leaves, agree, same};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use regard_nn::State;
 use regard_nn::ops::{TourWeights, Tours, policy_loss, policy_loss_composed};
 use regard_testing::values_of;
 
@@ -22,8 +23,12 @@ fn random_tours(shape: [usize; 3], forced: usize, seed: u64) -> (Tours, Vec<f32>
 }
 
 fn weights(x: &Leaves, heads: usize, clip: f32) -> TourWeights {
+    TourWeights { placeholder: Some(x.get(5)), ..without_start(x, heads, clip) }
+}
+
+fn without_start(x: &Leaves, heads: usize, clip: f32) -> TourWeights {
     let (nodes, fixed, step, out) = (x.get(1), x.get(2), x.get(3), x.get(4));
-    TourWeights { nodes, fixed, step, out, placeholder: Some(x.get(5)), dynamic: None, heads, clip }
+    TourWeights { nodes, fixed, step, out, placeholder: None, dynamic: None, heads, clip }
 }
 
 fn shapes([batch, nodes, width]: [usize; 3]) -> [Vec<usize>; 6] {
@@ -52,6 +57,104 @@ fn policy_loss_in_random_shapes() {
             found.loss.reshape([1, 1, 1])
         });
     }
+}
+
+/// Deliveries in parts: a visit takes away half of what a node has, and a node is done below a quarter.
+#[derive(Clone)]
+struct Halving {
+    left: Vec<f32>,
+    walk: Vec<u32>,
+}
+
+impl State for Halving {
+    fn done(&self) -> bool {
+        self.left.iter().all(|&left| left < 0.25)
+    }
+
+    fn allowed(&self, open: &mut [bool]) {
+        open.iter_mut().zip(&self.left).for_each(|(open, &left)| *open = left >= 0.25);
+        open[0] |= !self.walk.is_empty();
+    }
+
+    fn first(&self) -> Option<usize> {
+        None
+    }
+
+    fn last(&self) -> Option<usize> {
+        Some(self.walk.last().map_or(0, |&node| node as usize))
+    }
+
+    fn scalars(&self, out: &mut [f32]) {
+        out[0] = self.walk.len() as f32 / 10.0;
+    }
+
+    fn dynamic(&self, out: &mut [f32]) {
+        out.copy_from_slice(&self.left);
+    }
+
+    fn step(&mut self, node: usize) {
+        self.left[node] /= 2.0;
+        self.walk.push(node as u32);
+    }
+}
+
+fn moving_tours([batch, trajectories, nodes]: [usize; 3], forced: usize, seed: u64) -> (Tours, Vec<f32>) {
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let mut open = vec![false; nodes];
+    let (mut starts, mut walks) = (vec![], vec![]);
+    for _ in 0..batch {
+        let left = (0..nodes).map(|_| 0.3 + random.random::<f32>()).collect();
+        let start = Halving { left, walk: vec![] };
+        let walk = |_| {
+            let mut state = start.clone();
+            while !state.done() {
+                state.allowed(&mut open);
+                let nodes: Vec<usize> = (0..nodes).filter(|&node| open[node]).collect();
+                state.step(nodes[random.random_range(0..nodes.len())]);
+            }
+            state.walk
+        };
+        walks.push((0..trajectories).map(walk).collect());
+        starts.push(start);
+    }
+    let coefficient = (0..batch * trajectories).map(|_| random.random::<f32>() - 0.5).collect();
+    (Tours::walked(&starts, &walks, [nodes, 1, forced], true), coefficient)
+}
+
+/// Weights of nodes that move: no placeholder, one number in the context.
+fn moving_weights(x: &Leaves, heads: usize, clip: f32) -> TourWeights {
+    TourWeights { dynamic: Some(x.get(5)), ..without_start(x, heads, clip) }
+}
+
+fn moving_shapes([batch, nodes, width]: [usize; 3]) -> [Vec<usize>; 6] {
+    let [embeddings, tables, square, _, out, _] = shapes([batch, nodes, width]);
+    [embeddings, tables, square, vec![width + 1, width], out, vec![1, 3 * width]]
+}
+
+#[test]
+fn policy_loss_of_moving_nodes() {
+    for (seed, (batch, trajectories, nodes, heads, head, forced)) in
+        [(1, 1, 1, 1, 3, 0), (3, 1, 9, 2, 4, 0), (2, 5, 5, 3, 2, 1), (4, 1, 33, 2, 8, 0), (2, 3, 66, 2, 16, 0)]
+            .into_iter()
+            .enumerate()
+    {
+        let (tours, coefficient) = moving_tours([batch, trajectories, nodes], forced, seed as u64);
+        let shapes = moving_shapes([batch, nodes, heads * head]);
+        let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
+        agree(&shapes, |x| {
+            let found = policy_loss(x.get(0), moving_weights(x, heads, 10.0), &tours, coefficient.clone());
+            found.loss.reshape([1, 1, 1])
+        });
+    }
+}
+
+#[test]
+#[should_panic(expected = "tours without numbers")]
+fn weights_that_move_nodes_of_tours_that_stay() {
+    let shapes = moving_shapes([2, 7, 8]);
+    let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
+    let ((tours, coefficient), x) = (random_tours([2, 3, 7], 0, 3), Leaves::new(&shapes));
+    policy_loss(x.get(0), moving_weights(&x, 2, 10.0), &tours, coefficient);
 }
 
 #[test]

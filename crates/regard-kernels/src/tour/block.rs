@@ -26,13 +26,15 @@ pub(super) struct Sums {
     pub(super) start: Workspace,
     /// `[scalars, width]`.
     pub(super) scalars: Workspace,
+    /// `[3·width]`, zeros where nodes stay.
+    pub(super) dynamic: Workspace,
 }
 
 impl Sums {
     /// Those of a pass without gradients.
     pub(super) fn none() -> Self {
         let none = || Workspace::lease(0);
-        Self { tables: none(), fixed: none(), first: none(), start: none(), scalars: none() }
+        Self { tables: none(), fixed: none(), first: none(), start: none(), scalars: none(), dynamic: none() }
     }
 
     pub(super) fn zeros(decoder: &Decoder<'_>) -> Self {
@@ -44,6 +46,7 @@ impl Sums {
             first: Workspace::zeros(if decoder.uses_first { square } else { 0 }),
             start: Workspace::zeros(width),
             scalars: Workspace::zeros(decoder.scalars * width),
+            dynamic: Workspace::zeros(3 * width),
         }
     }
 }
@@ -105,7 +108,7 @@ impl Block<'_> {
         let (mut d_tables, mut d_fixed) = (grads(count * n * wide), grads(count * d));
         let mut d_first = grads(heads_of_tours * d);
         let padded = n.next_multiple_of(S::F32_LANES);
-        let mut scratch = Scratch::new::<S>(n, d, folded.heads);
+        let mut scratch = Scratch::new::<S>(n, folded);
         let mut columns = Workspace::lease(3 * d * padded);
         for b in 0..count {
             let own = &tables[b * n * wide..][..n * wide];
@@ -134,6 +137,7 @@ impl Block<'_> {
                     first: if d_first.is_empty() { &mut [] } else { &mut d_first[b * per * d..][..per * d] },
                     start: &mut sums.start,
                     scalars: &mut sums.scalars,
+                    dynamic: &mut sums.dynamic,
                 })
             } else {
                 None

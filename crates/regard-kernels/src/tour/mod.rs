@@ -4,7 +4,7 @@
 //! context and mask are known too, and the decoder (Kool et al. 2019, section 3.2) is a masked
 //! attention of `[steps]` queries over `[nodes]` keys. Where every node is visited once, the nodes
 //! a step may see follow from the positions in the tour, and no mask is ever stored; of other
-//! problems it is recorded what each step saw, one bit a node.
+//! problems it is recorded what each step saw, one bit a node, and how far each node has moved where nodes do.
 //!
 //! REINFORCE knows the coefficient of each tour before the pass, and its loss is linear in the
 //! log-probabilities. So values and gradients come from one walk over the instances, with a
@@ -56,6 +56,8 @@ pub enum Sight<'a> {
         open: &'a [u64],
         /// `[batch, trajectories, steps, scalars]`.
         scalars: &'a [f32],
+        /// What moves each node, `[batch, trajectories, steps, nodes]`; empty where nodes stay.
+        dynamic: &'a [f32],
     },
 }
 
@@ -86,6 +88,8 @@ pub struct Gradients {
     pub out: Vec<f32>,
     /// Of the placeholder, `[2·width]`; empty without one.
     pub placeholder: Vec<f32>,
+    /// Of the directions in which nodes move, `[3·width]`; empty where they stay.
+    pub dynamic: Vec<f32>,
 }
 
 /// Instances are cut into so many groups at most, each with accumulators of its own, whatever the number
@@ -152,21 +156,24 @@ fn pass(
 fn check(decoder: &Decoder<'_>, tours: &Tours<'_>, embeddings: &[f32]) {
     let (width, nodes) = (decoder.width, tours.nodes);
     let (count, steps) = (tours.batch * tours.trajectories, tours.steps);
-    assert!(decoder.dynamic.is_none(), "nodes that change from step to step are not for this pass");
     let context = if decoder.uses_first { 2 } else { 1 } * width + decoder.scalars;
     assert_eq!(decoder.step.len(), context * width, "step context is [context, width]");
     assert_eq!(embeddings.len(), tours.batch * nodes * width, "embeddings are [batch, nodes, width]");
     assert_eq!(tours.order.len(), count * steps, "tours are [batch, trajectories, steps]");
-    if let Sight::Recorded { lengths, open, scalars } = tours.sight {
+    if let Sight::Recorded { lengths, open, scalars, dynamic } = tours.sight {
         assert!(!decoder.uses_first, "the context is the last node and scalars");
         assert_eq!(lengths.len(), count, "one length a tour");
         assert_eq!(open.len(), count * steps * words(nodes), "one bit a node and step");
         assert_eq!(scalars.len(), count * steps * decoder.scalars, "the decoder's scalars at every step");
+        let moved = if decoder.dynamic.is_some() { count * steps * nodes } else { 0 };
+        assert_eq!(dynamic.len(), moved, "one number a node and step where the decoder moves nodes by it");
+        assert!(decoder.dynamic.is_none_or(|rows| rows.len() == 3 * width), "dynamic directions are [3 · width]");
         assert!(lengths.iter().all(|&length| length as usize <= steps), "lengths are at most {steps}");
         assert!(tours.order.iter().all(|&node| (node as usize) < nodes), "nodes are below {nodes}");
         return;
     }
     assert!(decoder.uses_first && decoder.scalars == 0, "the context is first and last node");
+    assert!(decoder.dynamic.is_none(), "nodes move in recorded tours");
     assert_eq!(steps, nodes, "tours visit every node");
     let mut seen = vec![usize::MAX; nodes];
     for (index, tour) in tours.order.chunks_exact(nodes.max(1)).enumerate() {
@@ -210,14 +217,15 @@ impl WithSimd for Group<'_> {
 fn total(groups: Vec<Sums>, decoder: &Decoder<'_>) -> Sums {
     const PIECE: usize = 4096;
     let mut sums = Sums::zeros(decoder);
-    let Sums { tables, fixed, first, start, scalars } = &mut sums;
+    let Sums { tables, fixed, first, start, scalars, dynamic } = &mut sums;
     type Part = fn(&Sums) -> &[f32];
-    let parts: [(&mut [f32], Part); 5] = [
+    let parts: [(&mut [f32], Part); 6] = [
         (tables, |s| &s.tables),
         (fixed, |s| &s.fixed),
         (first, |s| &s.first),
         (start, |s| &s.start),
         (scalars, |s| &s.scalars),
+        (dynamic, |s| &s.dynamic),
     ];
     for (sum, part) in parts {
         sum.par_chunks_mut(PIECE).enumerate().for_each(|(piece, sum)| {

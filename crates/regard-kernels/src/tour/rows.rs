@@ -3,19 +3,24 @@
 //! With `q` the query of a step, `K`, `V`, `L` the tables of the nodes: weights `P = softmax(q·Kᵀ)`
 //! per head over the nodes not yet visited, glimpse `g = P·V`, logits `u = clip·tanh(g·Lᵀ)`,
 //! `log p = log_softmax(u)` at the node chosen. Scales and the glimpse's output projection are in
-//! the tables.
+//! the tables. Where nodes move, the tables of every row are its own, see [`Moved`].
 
 mod backward;
+mod moved;
+mod scratch;
 mod sight;
 
 use pulp::Simd;
+
+use moved::Moved;
+pub(super) use scratch::Scratch;
+use scratch::Step;
 
 use super::{
     Sight, Tours,
     weights::{Folded, TABLES},
 };
 use crate::{
-    buffer::Workspace,
     gemm::{Lhs, Rhs, Size, Store, gemm},
     pointer::logits,
     vector::{BARRED, add_assign, axpy, exp, exponentials, maximum, scale, split, split_mut},
@@ -44,61 +49,7 @@ pub(super) struct Cotangents<'a> {
     pub(super) first: &'a mut [f32],
     pub(super) start: &'a mut [f32],
     pub(super) scalars: &'a mut [f32],
-}
-
-/// Floats of all heads' weights of a block: half of a second-level cache is left to the tables.
-const WEIGHTS: usize = 1 << 15;
-
-/// Memory of one block of steps.
-pub(super) struct Scratch {
-    /// Steps of a block.
-    block: usize,
-    /// `[block, width]` each.
-    query: Workspace,
-    query_grad: Workspace,
-    glimpse: Workspace,
-    glimpse_grad: Workspace,
-    /// `[heads, block, padded]`.
-    weights: Workspace,
-    /// `[block, padded]`.
-    logits: Workspace,
-    /// Rows that tell which nodes are open, see [`Step::now`]: `[rows, padded]`.
-    positions: Vec<f32>,
-    steps: Vec<Step>,
-}
-
-/// One row of a block: a step of a tour.
-#[derive(Clone, Copy)]
-struct Step {
-    /// The tour.
-    trajectory: usize,
-    /// Number of the step.
-    step: usize,
-    /// Row of the positions; nodes are open whose position is not below `now`.
-    sight: usize,
-    now: f32,
-    /// Places of the chosen and of the last node among the table's rows.
-    chosen: usize,
-    last: Option<usize>,
-}
-
-impl Scratch {
-    pub(super) fn new<S: Simd>(nodes: usize, width: usize, heads: usize) -> Self {
-        let padded = nodes.next_multiple_of(S::F32_LANES);
-        let block = (WEIGHTS / (heads * padded) / 12 * 12).clamp(12, 96);
-        let rows = || Workspace::lease(block * width);
-        Self {
-            block,
-            query: rows(),
-            query_grad: rows(),
-            glimpse: rows(),
-            glimpse_grad: rows(),
-            weights: Workspace::lease(heads * block * padded),
-            logits: Workspace::lease(block * padded),
-            positions: Vec::new(),
-            steps: Vec::with_capacity(block),
-        }
-    }
+    pub(super) dynamic: &'a mut [f32],
 }
 
 /// All steps of the tours of one instance.
@@ -184,11 +135,15 @@ impl Rows<'_> {
         let (table, d, padded) = (self.table, self.table.folded.width, self.table.padded);
         let (heads, rows) = (table.folded.heads, scratch.steps.len());
         let (head, wide) = (d / heads, TABLES * d);
+        let moved = Moved::new(&scratch.numbers, rows, padded);
+        let (key, value) = (&table.folded.dynamic[..d], &table.folded.dynamic[d..2 * d]);
         for h in 0..heads {
             let weights = &mut scratch.weights[h * scratch.block * padded..][..rows * padded];
             let keys = Rhs::rows::<S>(&table.columns[h * head * padded + low..], padded);
             let size = Size { m: rows, n: padded - low, k: head };
-            gemm(simd, size, Lhs::rows(&scratch.query[h * head..], d), keys, &mut weights[low..], padded, Store);
+            let queries = &scratch.query[h * head..];
+            gemm(simd, size, Lhs::rows(queries, d), keys, &mut weights[low..], padded, Store);
+            moved.products(simd, queries, d, &key[h * head..][..head], weights);
             for (step, row) in scratch.steps.iter().zip(weights.chunks_exact_mut(padded)) {
                 let row = &mut row[low..];
                 bar(simd, step, &scratch.positions[step.sight * padded + low..], row);
@@ -198,8 +153,9 @@ impl Rows<'_> {
             }
             let values = Rhs::rows::<S>(&table.rows[low * wide + d + h * head..], wide);
             let size = Size { m: rows, n: head, k: table.nodes - low };
-            let weights = Lhs::rows(&weights[low..], padded);
-            gemm(simd, size, weights, values, &mut scratch.glimpse[h * head..], d, Store);
+            let glimpses = &mut scratch.glimpse[h * head..];
+            gemm(simd, size, Lhs::rows(&weights[low..], padded), values, glimpses, d, Store);
+            moved.sums(simd, weights, &value[h * head..][..head], glimpses, d);
         }
     }
 
@@ -211,6 +167,8 @@ impl Rows<'_> {
         let keys = Rhs::rows::<S>(&table.columns[2 * d * padded + low..], padded);
         let size = Size { m: scratch.steps.len(), n: padded - low, k: d };
         gemm(simd, size, Lhs::rows(&scratch.glimpse, d), keys, &mut scratch.logits[low..], padded, Store);
+        let moved = Moved::new(&scratch.numbers, scratch.steps.len(), padded);
+        moved.products(simd, &scratch.glimpse, d, &table.folded.dynamic[2 * d..], &mut scratch.logits);
         for (step, row) in scratch.steps.iter().zip(scratch.logits.chunks_exact_mut(padded)) {
             let row = &mut row[low..];
             bar(simd, step, &scratch.positions[step.sight * padded + low..], row);

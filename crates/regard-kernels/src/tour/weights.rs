@@ -29,6 +29,11 @@ pub(super) struct Folded {
     pub(super) scalar_rows: Vec<f32>,
     /// Query share of the placeholder.
     pub(super) start: Vec<f32>,
+    /// Whether nodes move from step to step.
+    pub(super) moves: bool,
+    /// The directions in which they do, of keys, values and logit keys as they are in the tables: `[3·width]`,
+    /// zeros where they stay.
+    pub(super) dynamic: Vec<f32>,
 }
 
 fn head_scale(decoder: &Decoder<'_>) -> f32 {
@@ -53,6 +58,12 @@ impl Folded {
         for (x, row) in decoder.placeholder.unwrap_or(&[]).iter().zip(decoder.step.chunks_exact(d)) {
             start.iter_mut().zip(row).for_each(|(sum, w)| *sum += x * w);
         }
+        let mut dynamic = vec![0.0; 3 * d];
+        if let Some(rows) = decoder.dynamic {
+            dynamic[..2 * d].copy_from_slice(&rows[..2 * d]);
+            dynamic[..d].iter_mut().for_each(|x| *x *= scale);
+            dynamic[2 * d..].copy_from_slice(&folded_logit_keys(&rows[2 * d..], decoder.out, d));
+        }
         Self {
             width: d,
             heads: decoder.heads,
@@ -66,6 +77,8 @@ impl Folded {
             scalars: decoder.scalars,
             scalar_rows: scalar_rows.to_vec(),
             start,
+            moves: decoder.dynamic.is_some(),
+            dynamic,
         }
     }
 }
@@ -76,7 +89,7 @@ pub(super) fn unfold(decoder: &Decoder<'_>, embeddings: Vec<f32>, sums: Sums) ->
     let (scale, root) = (head_scale(decoder), 1.0 / (d as f32).sqrt());
     let mut nodes = vec![0.0; d * 3 * d];
     let mut step = sums.first.to_vec();
-    let mut folded = Vec::with_capacity(d * d);
+    let mut folded = Vec::with_capacity((d + 1) * d);
     for (row, nodes) in sums.tables.chunks_exact(TABLES * d).zip(nodes.chunks_exact_mut(3 * d)) {
         nodes[..d].iter_mut().zip(row).for_each(|(x, g)| *x = g * scale);
         nodes[d..2 * d].copy_from_slice(&row[d..2 * d]);
@@ -84,12 +97,26 @@ pub(super) fn unfold(decoder: &Decoder<'_>, embeddings: Vec<f32>, sums: Sums) ->
         step.extend_from_slice(&row[3 * d..]);
     }
     step.extend_from_slice(&sums.scalars);
-    // folded = root · logit_key · outᵀ
-    let (mut logit, mut out) = (vec![0.0; d * d], vec![0.0; d * d]);
-    simd::run(Product { d, a: Lhs::rows(&folded, d), b: decoder.out, c: &mut logit });
-    simd::run(Product { d, a: Lhs::transposed(&folded, d), b: decoder.logit_key, c: &mut out });
+    let mut keys = decoder.logit_key.to_vec();
+    let mut dynamic = vec![0.0; decoder.dynamic.map_or(0, <[f32]>::len)];
+    if let Some(rows) = decoder.dynamic {
+        dynamic.copy_from_slice(&sums.dynamic);
+        dynamic[..d].iter_mut().for_each(|x| *x *= scale);
+        // The logit keys' direction is folded as one more of their rows.
+        folded.extend(sums.dynamic[2 * d..].iter().map(|g| g * root));
+        keys.extend_from_slice(&rows[2 * d..]);
+    }
+    // folded = root · keys · outᵀ
+    let rows = keys.len() / d;
+    let (mut logit, mut out) = (vec![0.0; rows * d], vec![0.0; d * d]);
+    let size = |m, k| Size { m, n: d, k };
+    simd::run(Product { size: size(rows, d), a: Lhs::rows(&folded, d), b: decoder.out, c: &mut logit });
+    simd::run(Product { size: size(d, rows), a: Lhs::transposed(&folded, d), b: &keys, c: &mut out });
     for (nodes, logit) in nodes.chunks_exact_mut(3 * d).zip(logit.chunks_exact(d)) {
         nodes[2 * d..].copy_from_slice(logit);
+    }
+    if let Some(direction) = dynamic.get_mut(2 * d..) {
+        direction.copy_from_slice(&logit[d * d..]);
     }
     // start = placeholder · step
     let mut placeholder = vec![0.0; decoder.placeholder.map_or(0, <[f32]>::len)];
@@ -98,11 +125,12 @@ pub(super) fn unfold(decoder: &Decoder<'_>, embeddings: Vec<f32>, sums: Sums) ->
         let x = decoder.placeholder.map_or(0.0, |placeholder| placeholder[i]);
         step[i * d..][..d].iter_mut().zip(sums.start.iter()).for_each(|(sum, g)| *sum += x * g);
     }
-    Gradients { embeddings, nodes, fixed: sums.fixed.to_vec(), step, out, placeholder }
+    Gradients { embeddings, nodes, fixed: sums.fixed.to_vec(), step, out, placeholder, dynamic }
 }
 
+/// `c = a · b`, rows of `b` and `c` as long as the product is wide.
 struct Product<'a> {
-    d: usize,
+    size: Size,
     a: Lhs<'a>,
     b: &'a [f32],
     c: &'a mut [f32],
@@ -113,7 +141,7 @@ impl WithSimd for Product<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let d = self.d;
-        gemm(simd, Size { m: d, n: d, k: d }, self.a, Rhs::rows::<S>(self.b, d), self.c, d, Store);
+        let n = self.size.n;
+        gemm(simd, self.size, self.a, Rhs::rows::<S>(self.b, n), self.c, n, Store);
     }
 }

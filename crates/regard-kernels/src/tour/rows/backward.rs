@@ -2,7 +2,7 @@
 
 use pulp::Simd;
 
-use super::{Cotangents, Rows, Scratch};
+use super::{Cotangents, Moved, Rows, Scratch};
 use crate::{
     gemm::{Accumulate, Lhs, Rhs, Size, Store, gemm},
     tour::weights::TABLES,
@@ -28,6 +28,9 @@ impl Rows<'_> {
         let size = Size { m: open, n: d, k: rows };
         let to = &mut into.rows[low * wide + 2 * d..];
         gemm(simd, size, Lhs::transposed(grads, padded), glimpses, to, wide, Accumulate);
+        let moved = Moved::new(&scratch.numbers, rows, padded);
+        moved.sums(simd, grads, &table.folded.dynamic[2 * d..], &mut scratch.glimpse_grad, d);
+        moved.gradient(simd, grads, &scratch.glimpse, d, &mut into.dynamic[2 * d..]);
     }
 
     #[inline(always)]
@@ -41,17 +44,22 @@ impl Rows<'_> {
         let (table, d, padded) = (self.table, self.table.folded.width, self.table.padded);
         let (heads, rows) = (table.folded.heads, scratch.steps.len());
         let (head, wide, open) = (d / heads, TABLES * d, table.nodes - low);
+        let moved = Moved::new(&scratch.numbers, rows, padded);
+        let (key, value) = (&table.folded.dynamic[..d], &table.folded.dynamic[d..2 * d]);
         for h in 0..heads {
+            let own = h * head..(h + 1) * head;
             let weights = &scratch.weights[h * scratch.block * padded..][..rows * padded];
             let deltas = &mut scratch.logits[..rows * padded];
             let values = Rhs::rows::<S>(&table.columns[(d + h * head) * padded + low..], padded);
             let size = Size { m: rows, n: padded - low, k: head };
             let grads = &scratch.glimpse_grad[h * head..];
             gemm(simd, size, Lhs::rows(grads, d), values, &mut deltas[low..], padded, Store);
+            moved.products(simd, grads, d, &value[own.clone()], deltas);
             let to = &mut into.rows[low * wide + d + h * head..];
             let size = Size { m: open, n: head, k: rows };
             let left = Lhs::transposed(&weights[low..], padded);
             gemm(simd, size, left, Rhs::rows::<S>(grads, d), to, wide, Accumulate);
+            moved.gradient(simd, weights, grads, d, &mut into.dynamic[d..2 * d][own.clone()]);
             for (weights, deltas) in weights.chunks_exact(padded).zip(deltas.chunks_exact_mut(padded)) {
                 softmax_gradients(simd, &weights[low..], &mut deltas[low..]);
             }
@@ -62,6 +70,8 @@ impl Rows<'_> {
             let size = Size { m: rows, n: head, k: open };
             let to = &mut scratch.query_grad[h * head..];
             gemm(simd, size, Lhs::rows(&deltas[low..], padded), keys, to, d, Store);
+            moved.sums(simd, deltas, &key[own.clone()], to, d);
+            moved.gradient(simd, deltas, &scratch.query[h * head..], d, &mut into.dynamic[own]);
         }
     }
 

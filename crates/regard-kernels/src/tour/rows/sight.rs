@@ -7,12 +7,14 @@ impl<'a> Tours<'a> {
     /// The tours of instance `b` alone.
     pub(in crate::tour) fn of_instance(&self, b: usize, scalars: usize) -> Self {
         let (per, cells) = (self.trajectories, self.trajectories * self.steps);
+        let numbers_of = |all: &'a [f32], count: usize| &all[b * cells * count..][..cells * count];
         let sight = match self.sight {
             Sight::Unvisited => Sight::Unvisited,
-            Sight::Recorded { lengths, open, scalars: numbers } => Sight::Recorded {
+            Sight::Recorded { lengths, open, scalars: context, dynamic } => Sight::Recorded {
                 lengths: &lengths[b * per..][..per],
                 open: &open[b * cells * words(self.nodes)..][..cells * words(self.nodes)],
-                scalars: &numbers[b * cells * scalars..][..cells * scalars],
+                scalars: numbers_of(context, scalars),
+                dynamic: numbers_of(dynamic, if dynamic.is_empty() { 0 } else { self.nodes }),
             },
         };
         Self { batch: 1, order: &self.order[b * cells..][..cells], sight, ..*self }
@@ -33,7 +35,7 @@ impl Rows<'_> {
     pub(super) fn see(&self, scratch: &mut Scratch, trajectory: usize, step: usize) -> Option<Step> {
         let at = trajectory * self.tours.steps + step;
         let place = |before: usize| if self.ordered { step - before } else { self.tours.order[at - before] as usize };
-        let Sight::Recorded { open, .. } = self.tours.sight else {
+        let Sight::Recorded { open, dynamic, .. } = self.tours.sight else {
             let last = (step > 0).then(|| place(1));
             return Some(Step { trajectory, step, sight: trajectory, now: step as f32, chosen: place(0), last });
         };
@@ -48,6 +50,10 @@ impl Rows<'_> {
         let row = &mut scratch.positions[sight * padded..][..self.table.nodes];
         for (node, position) in row.iter_mut().enumerate() {
             *position = if bits[node / 64] >> (node % 64) & 1 == 1 { 1.0 } else { -1.0 };
+        }
+        if !dynamic.is_empty() {
+            let numbers = &dynamic[at * self.table.nodes..][..self.table.nodes];
+            scratch.numbers[sight * padded..][..self.table.nodes].copy_from_slice(numbers);
         }
         let last = Some(if step > 0 { place(1) } else { 0 });
         Some(Step { trajectory, step, sight, now: 0.0, chosen: place(0), last })

@@ -12,7 +12,7 @@ pub fn policy_loss_composed(
     tours: &Tours,
     coefficient: Vec<f32>,
 ) -> PolicyLoss {
-    check(&embeddings, tours, &coefficient);
+    check(&embeddings, &weights, tours, &coefficient);
     let (device, [batch, trajectories, _], steps) = (embeddings.device(), tours.shape(), tours.steps());
     let count = coefficient.len();
     let coefficient: Tensor<1> = Tensor::from_data(TensorData::new(coefficient, [count]), &device);

@@ -53,36 +53,44 @@ pub struct PolicyLoss {
 ///
 /// On the CPU one pass gives values and gradients: the coefficients do not depend on the weights,
 /// so the loss is linear in the log-likelihoods and nothing has to be kept for the way back but
-/// the gradients themselves. Nodes that change from step to step are composed on every device.
+/// the gradients themselves.
 ///
 /// # Panics
 /// If the shapes do not fit together.
 pub fn policy_loss(embeddings: Tensor<3>, weights: TourWeights, tours: &Tours, coefficient: Vec<f32>) -> PolicyLoss {
-    check(&embeddings, tours, &coefficient);
-    if !has_kernels(&embeddings.device()) || tours.is_empty() || weights.dynamic.is_some() {
+    check(&embeddings, &weights, tours, &coefficient);
+    if !has_kernels(&embeddings.device()) || tours.is_empty() {
         return policy_loss_composed(embeddings, weights, tours, coefficient);
     }
-    let TourWeights { nodes, fixed, step, out, placeholder, dynamic: _, heads, clip } = weights;
-    let fused = Fused { tours: tours.clone(), coefficient, heads, clip };
+    let TourWeights { nodes, fixed, step, out, placeholder, dynamic, heads, clip } = weights;
+    let (starts, moves) = (placeholder.is_some(), dynamic.is_some());
+    let fused = Fused { tours: tours.clone(), coefficient, heads, clip, starts, moves };
     let inputs = [input(embeddings), input(nodes), input(fixed), input(step), input(out)];
-    let inputs = inputs.into_iter().chain(placeholder.map(input)).collect();
+    let inputs = inputs.into_iter().chain(placeholder.map(input)).chain(dynamic.map(input)).collect();
     let (loss, log_likelihood) = run(fused, inputs);
     PolicyLoss { loss, log_likelihood }
 }
 
-fn check(embeddings: &Tensor<3>, tours: &Tours, coefficient: &[f32]) {
+fn check(embeddings: &Tensor<3>, weights: &TourWeights, tours: &Tours, coefficient: &[f32]) {
     let ([batch, nodes, _], [tour_batch, trajectories, tour_nodes]) = (embeddings.dims(), tours.shape());
     assert_eq!((batch, nodes), (tour_batch, tour_nodes), "policy loss: batch and nodes of embeddings and tours");
     assert_eq!(coefficient.len(), batch * trajectories, "policy loss: one coefficient for each tour");
+    let moved = batch * trajectories * tours.steps() * nodes;
+    let numbers = weights.dynamic.is_none() || tours.dynamic().len() == moved;
+    assert!(numbers, "policy loss: weights that move nodes, and tours without numbers to move them by");
 }
 
-/// The kernel: embeddings, nodes, fixed, step, out, placeholder where there is one.
+/// The kernel: embeddings, nodes, fixed, step, out, then placeholder and directions where there are any.
 #[derive(Debug)]
 struct Fused {
     tours: Tours,
     coefficient: Vec<f32>,
     heads: usize,
     clip: f32,
+    /// Whether there is a placeholder.
+    starts: bool,
+    /// Whether there are directions in which nodes move.
+    moves: bool,
 }
 
 impl Fused {
@@ -92,6 +100,8 @@ impl Fused {
             let rows = inputs[1].data.chunks_exact(3 * width);
             rows.flat_map(|row| &row[index * width..(index + 1) * width]).copied().collect()
         };
+        let mut rest = inputs[5..].iter().map(|input| input.data);
+        let placeholder = if self.starts { rest.next() } else { None };
         body(&Decoder {
             width,
             heads: self.heads,
@@ -102,10 +112,10 @@ impl Fused {
             fixed: inputs[2].data,
             step: inputs[3].data,
             out: inputs[4].data,
-            placeholder: inputs.get(5).map(|placeholder| placeholder.data),
-            uses_first: inputs.len() > 5,
+            placeholder,
+            uses_first: self.starts,
             scalars: self.tours.scalars(),
-            dynamic: None,
+            dynamic: if self.moves { rest.next() } else { None },
         })
     }
 }
@@ -115,7 +125,7 @@ impl Kernel for Fused {
     type Saved = Mutex<Option<kernel::Gradients>>;
 
     fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved> {
-        let (tours, embeddings) = (self.tours.view(), inputs[0].data);
+        let (tours, embeddings) = (self.tours.view(self.moves), inputs[0].data);
         let (values, saved) = self.with_decoder(inputs, |decoder| {
             if !save {
                 return (kernel::log_likelihood(decoder, &tours, embeddings), None);
@@ -131,9 +141,9 @@ impl Kernel for Fused {
     fn backward(&self, _: &[Array<'_>], saved: &Self::Saved, grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
         let gradients = saved.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
         let Some(gradients) = gradients else { unreachable!("a graph is walked backward once") };
-        let kernel::Gradients { embeddings, nodes, fixed, step, out, placeholder } = gradients;
+        let kernel::Gradients { embeddings, nodes, fixed, step, out, placeholder, dynamic } = gradients;
         let mut all = vec![embeddings, nodes, fixed, step, out];
-        all.extend((!placeholder.is_empty()).then_some(placeholder));
+        all.extend([placeholder, dynamic].into_iter().filter(|gradient| !gradient.is_empty()));
         if grad[0] != 1.0 {
             all.iter_mut().flatten().for_each(|value| *value *= grad[0]);
         }

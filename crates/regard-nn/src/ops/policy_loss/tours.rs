@@ -158,13 +158,15 @@ impl Tours {
         if ended { node == 0 } else { record.open[row + node / 64] >> (node % 64) & 1 == 1 }
     }
 
-    pub(super) fn view(&self) -> kernel::Tours<'_> {
+    /// As the kernel reads them, with the numbers of the nodes where the decoder `moves` nodes by them.
+    pub(super) fn view(&self, moves: bool) -> kernel::Tours<'_> {
         let [batch, trajectories, nodes] = self.shape;
         let sight = match &self.record {
             None => kernel::Sight::Unvisited,
             Some(record) => {
-                let Record { lengths, open, scalars, .. } = &**record;
-                kernel::Sight::Recorded { lengths, open, scalars }
+                let Record { lengths, open, scalars, dynamic, .. } = &**record;
+                let dynamic = if moves { dynamic } else { &[][..] };
+                kernel::Sight::Recorded { lengths, open, scalars, dynamic }
             }
         };
         kernel::Tours { batch, trajectories, nodes, steps: self.steps, forced: self.forced, order: &self.order, sight }
