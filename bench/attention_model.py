@@ -1,4 +1,4 @@
-"""The Attention Model for the travelling salesman problem (Kool et al. 2019) in PyTorch, as a timing worker.
+"""The Attention Model (Kool et al. 2019) in PyTorch, as a timing worker.
 
 This is the other side of the comparison in `compare.py`: the same network, the same batch, two threads, written in two
 styles (`torch_network.py`); the driver keeps the faster one of each cell.
@@ -7,12 +7,13 @@ The worker reads one JSON object a line and answers with one:
 
     {"cell": "encoder", "n": 20, "style": "heads", "seconds": 0.5}   ->   {"ms": [83.1, 82.9, ...]}
 
-Cells: `encoder` and `rollout` (evaluation mode); `train-encoder`, `reinforce` and `reinforce-forced`
-(`torch_training.py`).
+Cells (`torch_cells.py`): `encoder`, `rollout`, `cvrp` and `sampling` in evaluation mode; `train-encoder`, `reinforce`
+and `pomo`, the last two with the ending `-forced` too. For `cvrp` the environment names the folder of weights and
+instances that both sides read, `BENCH_VEHICLES`.
 The first iteration of every request is not timed, unless it is a slow one: after a pause the caches hold another
 process's data.
 
-    python bench/attention_model.py --memory 100 --style sdpa
+    python bench/attention_model.py --memory reinforce 100 --style sdpa
 
 does one `reinforce` step in this process and prints its resident size before the step and at its peak.
 """
@@ -27,42 +28,11 @@ from pathlib import Path
 
 import torch
 
-from torch_network import BATCH, STYLES, WIDTH, AttentionModel, greedy
-from torch_training import Trainer
+from torch_cells import Cells
+from torch_network import BATCH, STYLES
 
-CELLS = ("encoder", "rollout", "train-encoder", "reinforce", "reinforce-forced")
 # Seconds from which an iteration is too long for the state of the caches to matter.
 SLOW = 2.0
-
-
-class Cells:
-    """Models and inputs, made when first asked for."""
-
-    def __init__(self):
-        self.models, self.trainers, self.points, self.cotangents = {}, {}, {}, {}
-
-    def run(self, cell, n, style):
-        """A function that does one iteration of a cell."""
-        if cell not in CELLS or style not in STYLES:
-            raise ValueError(f"unknown cell {cell!r} or style {style!r}, expected one of {CELLS} and {STYLES}")
-        points = made(self.points, n, lambda: torch.rand(BATCH, n, 2))
-        if cell in ("encoder", "rollout"):
-            model = made(self.models, style, lambda: AttentionModel(style).eval())
-            runs = {"encoder": lambda: model.encode(points), "rollout": lambda: model.rollout(points, greedy)}
-            return torch.inference_mode()(runs[cell])
-        trainer = made(self.trainers, (cell, style), lambda: Trainer(style))
-        if cell == "train-encoder":
-            cotangent = made(self.cotangents, n, lambda: torch.randn(BATCH, n, WIDTH))
-            return lambda: trainer.encoder(points, cotangent)
-        step = trainer.reinforce if cell == "reinforce" else trainer.reinforce_forced
-        return lambda: step(points)
-
-
-def made(values, key, make):
-    """The value of a key, made when it is missing."""
-    if key not in values:
-        values[key] = make()
-    return values[key]
 
 
 def timings(run, seconds):
@@ -83,9 +53,9 @@ def timed(run):
     return time.perf_counter() - before
 
 
-def memory(n, style):
-    """Resident MiB before the first training step of this process, and at most until its end."""
-    run = Cells().run("reinforce", n, style)
+def memory(cell, n, style):
+    """Resident MiB before the first iteration of a cell in this process, and at most until its end."""
+    run = Cells().run(cell, n, style)
     before = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
     run()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
@@ -115,7 +85,7 @@ def serve():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--memory", type=int, metavar="N", help="one training step on N nodes, for its memory")
+    parser.add_argument("--memory", nargs=2, metavar=("CELL", "N"), help="one iteration on N nodes, for its memory")
     parser.add_argument("--style", choices=STYLES, default="sdpa", help="with --memory")
     options = parser.parse_args()
     torch.set_num_threads(int(os.environ.get("BENCH_THREADS", "2")))
@@ -123,7 +93,8 @@ def main():
     if options.memory is None:
         serve()
     else:
-        print(json.dumps(memory(options.memory, options.style)))
+        cell, n = options.memory
+        print(json.dumps(memory(cell, int(n), options.style)))
 
 
 if __name__ == "__main__":

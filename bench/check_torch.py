@@ -3,14 +3,17 @@
 
     PYTHON_WITH_TORCH bench/check_torch.py
 
-For tours that were sampled step by step, the one-pass form gives the same log-likelihoods and the same gradient; the
-two styles of writing give the same embeddings and likelihoods for the same weights; one training step of each kind runs.
+For tours that were sampled step by step, the one-pass form gives the same log-likelihoods and the same gradient, for
+one tour of each instance and for many; the two styles of writing give the same embeddings and likelihoods for the same
+weights; one training step of each kind runs.
 """
 
 import torch
 
-from torch_network import HEADS, STYLES, WIDTH, AttentionModel, greedy, sampled
-from torch_training import Trainer
+import torch_weights
+from torch_network import STYLES, WIDTH, AttentionModel, InstanceNorm, greedy, sampled
+from torch_training import PomoTrainer, Trainer
+from torch_trajectories import RepeatedModel, TrajectoryModel, tour_lengths
 
 INSTANCES, SIZES = 16, (2, 5, 20)
 
@@ -22,7 +25,10 @@ def main():
         points = torch.rand(INSTANCES, n, 2)
         for style in STYLES:
             check_likelihood(style, points)
+            if n > 2:
+                check_trajectories(style, points)
             check_steps(style, points)
+            check_best(style, points)
         check_styles(points)
     print("ok")
 
@@ -34,15 +40,44 @@ def check_likelihood(style, points):
     stepwise, tour = model.decode(nodes, sampled)
     once = model.log_likelihood(nodes, tour)
     assert torch.equal(tour.sort(dim=1).values, torch.arange(points.shape[1]).expand_as(tour)), "not a tour"
-    close(once, stepwise, f"log-likelihood, {style}, n = {points.shape[1]}")
-    weight = torch.randn(INSTANCES)
+    same_gradients(model, stepwise, once, f"{style}, n = {points.shape[1]}")
+
+
+def check_trajectories(style, points):
+    """The same with a tour from every node, all of them given their first nodes."""
+    n = points.shape[1]
+    model = TrajectoryModel(style, 2, InstanceNorm).train()
+    nodes = model.encode(points)
+    stepwise, tours = model.decode(nodes, n, given=True)
+    assert torch.equal(tours.sort(dim=2).values, torch.arange(n).expand_as(tours)), "not tours"
+    assert torch.equal(tours[:, :, 0], torch.arange(n).expand(INSTANCES, n)), "other first nodes than those given"
+    same_gradients(model, stepwise, model.log_likelihood(nodes, tours), f"trajectories, {style}, n = {n}")
+
+
+def same_gradients(model, stepwise, once, name):
+    """Two forms of the same log-likelihoods are equal, and so are their gradients."""
+    close(once, stepwise, f"log-likelihood, {name}")
+    weight = torch.randn_like(once)
     names, parameters = zip(*model.named_parameters())
-    gradients = [
-        torch.autograd.grad((weight * value).sum(), parameters, retain_graph=True) for value in (stepwise, once)
-    ]
+    # Tours that are given their first nodes do not use the placeholder.
+    kept = {"retain_graph": True, "allow_unused": True, "materialize_grads": True}
+    gradients = [torch.autograd.grad((weight * value).sum(), parameters, **kept) for value in (stepwise, once)]
     scale = torch.cat([gradient.flatten() for gradient in gradients[0]]).norm() / 1e2
-    for name, expected, found in zip(names, *gradients):
-        close(found / scale, expected / scale, f"gradient of {name}, {style}, n = {points.shape[1]}")
+    for parameter, expected, found in zip(names, *gradients):
+        close(found / scale, expected / scale, f"gradient of {parameter}, {name}")
+
+
+def check_best(style, points):
+    """The best of many sampled tours is a tour, of the length given, and about as long in one form as in the other."""
+    found, repeated, shared = [], RepeatedModel(style).eval(), TrajectoryModel(style).eval()
+    shared.load_state_dict(repeated.state_dict())
+    with torch.inference_mode():
+        for model in (repeated, shared):
+            length, tour = model.best(points[:1])
+            assert torch.equal(tour.sort(dim=1).values, torch.arange(points.shape[1])[None]), "not a tour"
+            close(tour_lengths(points[:1], tour[:, None]).squeeze(1), length, f"length of the best tour, {style}")
+            found.append(length.item())
+    assert max(found) < 1.25 * min(found), f"{style}: the best tours of both forms are {found} long"
 
 
 def check_styles(points):
@@ -51,10 +86,8 @@ def check_styles(points):
     weights = heads.state_dict()
     for layer in range(len(heads.layers)):
         prefix = f"layers.{layer}.attention."
-        query, key, value, out = (weights.pop(prefix + name) for name in ("query", "key", "value", "out"))
-        columns = [part.permute(0, 2, 1).reshape(WIDTH, WIDTH) for part in (query, key, value)]
-        weights[prefix + "project.weight"] = torch.cat(columns)
-        weights[prefix + "out.weight"] = out.reshape(HEADS * (WIDTH // HEADS), WIDTH).T
+        per_head = [weights.pop(prefix + name) for name in ("query", "key", "value", "out")]
+        weights |= {prefix + name: value for name, value in torch_weights.attention(per_head, "sdpa").items()}
     sdpa.load_state_dict(weights)
     with torch.inference_mode():
         close(sdpa.encode(points), heads.encode(points), "embeddings of both styles")
@@ -69,17 +102,22 @@ def check_steps(style, points):
         "train-encoder": lambda trainer: trainer.encoder(points, torch.randn(*points.shape[:2], WIDTH)),
         "reinforce": lambda trainer: trainer.reinforce(points),
         "reinforce-forced": lambda trainer: trainer.reinforce_forced(points),
+        "pomo": lambda trainer: trainer.step(points),
+        "pomo-forced": lambda trainer: trainer.step_forced(points),
     }
     for cell, step in steps.items():
-        trainer = Trainer(style)
+        trainer = PomoTrainer(style) if cell.startswith("pomo") else Trainer(style)
         before = {name: value.clone() for name, value in trainer.model.state_dict().items()}
         step(trainer)
         for name, value in trainer.model.state_dict().items():
             assert value.isfinite().all(), f"{cell}, {style}: {name} is not finite"
-            trained = cell != "train-encoder" or name.startswith(("embed", "layers"))
+            trained = name.startswith(("embed", "layers")) or cell != "train-encoder"
+            # Given first nodes leave the placeholder without a gradient.
+            trained = trained and not (cell.startswith("pomo") and name == "placeholder")
             if points.shape[1] > 5:
                 assert trained != torch.equal(value, before[name]), f"{cell}, {style}: {name}, trained: {trained}"
-        for name, value in trainer.baseline.state_dict().items():
+        frozen = {} if cell.startswith("pomo") else trainer.baseline.state_dict()
+        for name, value in frozen.items():
             assert torch.equal(value, before[name]), f"{cell}, {style}: {name} of the baseline changed"
 
 

@@ -6,8 +6,23 @@
 All workers are started first and asked in turn, many short rounds, so that a change of the machine's speed meets all of
 them alike; a worker that is not asked is stopped by a signal. Every cell is warmed up until the heap is warm. Times are
 medians over all rounds, with quartiles. PyTorch is measured in two styles of writing, and the faster one counts.
-Training cells are measured without the workers that are limited to AVX2; with `reinforce` comes PyTorch's teacher-forced
-form. At the end the memory of one REINFORCE step is measured, each in a process of its own.
+Training cells are measured without the workers that are limited to AVX2. With `reinforce` and `pomo` comes PyTorch's
+teacher-forced form, with `sampling` the form in which all samples share the instance's tables.
+
+The cells, of the TSP unless they say otherwise:
+
+    encoder        512 instances, evaluation mode
+    rollout        the same with greedy tours
+    cvrp           greedy vehicle routing, 512 instances of 50 or 100 customers; a pass over 10,000 would be 20 such
+                   batches one after the other, and take PyTorch minutes in every round
+    sampling       the best of 1280 tours sampled for one instance of 100 nodes, which both sides encode once; PyTorch
+                   repeats it, as published
+    train-encoder  the encoder's training step
+    reinforce      a training step of REINFORCE as published, with the greedy rollout as baseline
+    pomo           a training step of POMO as published: 64 instances of 50 nodes, a tour from each of them, six layers
+
+At the end the memory of one REINFORCE step of both sides is measured, each in a process of its own, and with `cvrp` that
+of our process that decodes 10,000 instances.
 
 Nothing else should run meanwhile: the share of processor time that others took is measured, printed and saved.
 The result is tables here, or with --json one object with the ratios, and a JSON file in bench/results/, from which
@@ -21,11 +36,11 @@ import json
 import os
 import re
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import machine
 import records
 import speed
 import tables
@@ -43,8 +58,8 @@ def main():
         "format": 1,
         "kind": "speed",
         "date": datetime.date.today().isoformat(),
-        "commit": commit(),
-        "machine": machine(),
+        "commit": machine.commit(workers.BENCH),
+        "machine": machine.description(),
         "threads": options.threads,
         "rounds": options.rounds,
         "foreign_load": 0.0,
@@ -53,7 +68,7 @@ def main():
         "memory": [],
     }
     with tempfile.TemporaryDirectory() as folder:
-        started = workers.start(options.workers, options.python, options.threads, folder)
+        started = workers.start(options.workers, options.cells, options.python, options.threads, folder)
         hellos = {name: worker.hello for name, worker in started.items()}
         run["workers"] = hellos
         run["batch"] = next((hello["batch"] for hello in hellos.values() if "batch" in hello), 512)
@@ -62,8 +77,9 @@ def main():
         finally:
             for worker in started.values():
                 worker.close()
-        if "reinforce" in options.cells and options.memory:
-            run["memory"].append(memory(started, options.memory))
+        for cell in ("reinforce", "cvrp"):
+            if cell in options.cells and options.memory:
+                run["memory"].append(memory(started, cell, options.memory))
     report(run, options.json)
     if not options.dry_run:
         records.save(options.out / file_name(run, options.cells), run)
@@ -80,7 +96,7 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.4, help="of one worker in one round")
     parser.add_argument("--warm", type=float, default=2.0, help="seconds of warm-up of each worker and style")
-    parser.add_argument("--memory", type=int, default=100, help="nodes of the step for memory; 0 leaves it out")
+    parser.add_argument("--memory", type=int, default=100, help="nodes when memory is measured; 0 leaves it out")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--out", type=Path, default=workers.BENCH / "results")
     parser.add_argument("--dry-run", action="store_true", help="print only")
@@ -95,14 +111,14 @@ def arguments():
 
 def measure(started, options, run):
     """Fills `run`: the peak before and after, and every cell between."""
-    before = busy(), sum(worker.seconds_used() for worker in started.values())
+    before = machine.busy(), sum(worker.seconds_used() for worker in started.values())
     peaks(started, options, run)
     for cell in options.cells:
-        for n in options.sizes:
+        for n in speed.sizes(cell, options.sizes):
             print(f"{cell} n = {n}", file=sys.stderr)
             run["cells"].append({"cell": cell, "n": n, "times": times(started, options, cell, n)})
     peaks(started, options, run)
-    all_used = busy() - before[0]
+    all_used = machine.busy() - before[0]
     ours = sum(worker.seconds_used() for worker in started.values()) - before[1]
     run["foreign_load"] = round(max(0.0, 1.0 - ours / max(all_used, 1e-9)), 3)
 
@@ -150,20 +166,20 @@ def variants(started, cell, n):
         if cell in speed.TRAINING and worker.name.endswith("-avx2"):
             continue
         forms = [("", cell)]
-        if cell == "reinforce" and worker.name in speed.RIVALS:
-            forms.append((speed.TEACHER, "reinforce-forced"))
+        if cell in speed.FORMS and worker.name in speed.RIVALS:
+            forms.append(speed.FORMS[cell])
         for ending, asked in forms:
             for style in worker.styles:
                 ask = functools.partial(worker.ask, cell=asked, n=n, style=style or "")
                 yield (worker.name + ending, style), ask
 
 
-def memory(started, n):
-    """Resident sizes around one REINFORCE step of both sides; None for one that could not be measured."""
-    found = {"cell": "reinforce", "n": n}
-    for name in ("regard", "torch"):
+def memory(started, cell, n):
+    """Resident sizes around a REINFORCE step of both sides, or around our decoding; None for one not measured."""
+    found = {"cell": cell, "n": n, "regard": None, "torch": None}
+    for name in ("regard", "torch") if cell == "reinforce" else ("regard",):
         try:
-            found[name] = started[name].memory(n) if name in started else None
+            found[name] = started[name].memory(cell, n) if name in started else None
         except RuntimeError as missing:
             print(f"left out: {missing}", file=sys.stderr)
             found[name] = None
@@ -175,36 +191,6 @@ def summary(values):
     quarters = statistics.quantiles(values, n=4) if len(values) > 1 else values * 3
     low, median, high = (round(value, 2) for value in quarters)
     return {"median": median, "low": low, "high": high, "samples": len(values)}
-
-
-def busy():
-    """Processor seconds used by everybody since the start of the machine, stolen time included."""
-    fields = [int(field) for field in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
-    user, nice, system, _idle, _wait, irq, soft, steal = fields
-    return (user + nice + system + irq + soft + steal) / os.sysconf("SC_CLK_TCK")
-
-
-def machine():
-    """What the machine is."""
-    text = Path("/proc/cpuinfo").read_text()
-    field = lambda name: (re.findall(rf"^{name}\s*: (.*)$", text, re.MULTILINE) or ["unknown"])[0]
-    memory = int(re.findall(r"MemTotal:\s+(\d+)", Path("/proc/meminfo").read_text())[0])
-    return {
-        "cpu": field("model name"),
-        "family": field("cpu family"),
-        "model": field("model"),
-        "cores": os.cpu_count(),
-        "memory_gib": round(memory / 2**20),
-    }
-
-
-def commit():
-    """The commit that was measured; with `+` when files differ from it."""
-    git = lambda *words: subprocess.run(["git", *words], cwd=workers.BENCH, capture_output=True, text=True)
-    head = git("rev-parse", "--short", "HEAD")
-    if head.returncode != 0:
-        return None
-    return head.stdout.strip() + ("+" if git("status", "--porcelain").stdout.strip() else "")
 
 
 def report(run, as_json):

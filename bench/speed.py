@@ -4,11 +4,22 @@
 """
 
 WIDTH, LAYERS, HIDDEN = 128, 3, 512
-INFERENCE = ("encoder", "rollout")
-TRAINING = ("train-encoder", "reinforce")
-# PyTorch as installed, and with its AVX-512 path forced; with the ending, its teacher-forced REINFORCE step.
+INFERENCE = ("encoder", "rollout", "cvrp", "sampling")
+TRAINING = ("train-encoder", "reinforce", "pomo")
+# Nodes of the cells that have sizes of their own; of `cvrp` customers.
+SIZES = {"cvrp": (50, 100), "sampling": (100,), "pomo": (50,)}
+# Tours of the one instance of `sampling`; instances of a step of `pomo`, with a tour from every node; layers of `pomo`.
+SAMPLES, POMO_BATCH, POMO_LAYERS = 1280, 64, 6
+# PyTorch as installed, and with its AVX-512 path forced; with an ending, not the published form but one with our
+# algorithm: the teacher-forced training step, and samples that share an instance's tables.
 RIVALS = ("torch", "torch-forced")
-TEACHER = "-teacher"
+TEACHER, SHARED = "-teacher", "-shared"
+# Ending and request of the cells that have such a form.
+FORMS = {
+    "sampling": (SHARED, "sampling-shared"),
+    "reinforce": (TEACHER, "reinforce-forced"),
+    "pomo": (TEACHER, "pomo-forced"),
+}
 
 # Ratios to be reached against PyTorch: as installed, and with its AVX-512 path forced.
 TARGETS = {
@@ -18,12 +29,16 @@ TARGETS = {
     ("rollout", 20): (3.8, 2.4),
     ("rollout", 50): (4.2, 2.6),
     ("rollout", 100): (4.5, 2.8),
+    ("cvrp", 50): (6.0, 3.5),
+    ("cvrp", 100): (6.0, 3.5),
+    ("sampling", 100): (10.0, 6.0),
     ("train-encoder", 20): (3.2, 1.7),
     ("train-encoder", 50): (3.6, 2.1),
     ("train-encoder", 100): (3.5, 2.2),
     ("reinforce", 20): (3.5, 2.3),
     ("reinforce", 50): (5.0, 3.0),
     ("reinforce", 100): (6.0, 4.4),
+    ("pomo", 50): (4.0, 2.5),
 }
 # Share of the measured peak that has to be reached.
 PEAK_TARGETS = {("encoder", 50): 0.80, ("reinforce", 50): 0.60}
@@ -31,6 +46,8 @@ PEAK_TARGETS = {("encoder", 50): 0.80, ("reinforce", 50): 0.60}
 AVX2_TARGET = 1.5
 # Memory of a training step, as a share of PyTorch's; at most.
 MEMORY_TARGET = 1 / 3
+# Memory of a process that decodes 10,000 instances of `cvrp` greedily, in MiB; less than this.
+DECODING_LIMIT = 1024
 
 
 def gflop(cell, n, batch):
@@ -49,17 +66,34 @@ def gflop(cell, n, batch):
     Reinforce: the rollout of the baseline; three times the encoder; the sampled tours, which are tables and steps as in
     a rollout; and their likelihood in one pass with its gradient, three times the tables and the triangular half of
     scores, values and logits.
+
+    Sampling: the encoder and the tables of one instance, and the steps of all samples.
+
+    Pomo: as reinforce without the baseline, with six layers, 64 instances, and the steps of n tours of each; the tables
+    are counted once for all of them.
+
+    Cvrp: as rollout with the depot as one more node, and as many steps as nodes. That is the least there can be; how
+    often routes return to the depot depends on the weights.
     """
-    d, f = WIDTH, HIDDEN
-    encoder = 2 * 2 * d + LAYERS * (4 * 2 * d * d + 2 * 2 * n * d + 2 * 2 * d * f)
+    d, f, n = WIDTH, HIDDEN, n + (cell == "cvrp")
+    layer = 4 * 2 * d * d + 2 * 2 * n * d + 2 * 2 * d * f
+    encoder, pomo_encoder = (2 * 2 * d + layers * layer for layers in (LAYERS, POMO_LAYERS))
     tables, steps = 6 * 2 * d * d, 3 * 2 * n * d
-    node = {
-        "encoder": encoder,
-        "rollout": encoder + tables + steps,
-        "train-encoder": 3 * encoder,
-        "reinforce": (encoder + tables + steps) + 3 * encoder + (tables + steps) + 3 * (tables + steps / 2),
+    count, node = {
+        "encoder": (batch, encoder),
+        "rollout": (batch, encoder + tables + steps),
+        "cvrp": (batch, encoder + tables + steps),
+        "sampling": (1, encoder + tables + SAMPLES * steps),
+        "train-encoder": (batch, 3 * encoder),
+        "reinforce": (batch, encoder + tables + steps + 3 * encoder + tables + steps + 3 * (tables + steps / 2)),
+        "pomo": (POMO_BATCH, 3 * pomo_encoder + tables + n * steps + 3 * (tables + n * steps / 2)),
     }[cell]
-    return batch * n * node / 1e9
+    return count * n * node / 1e9
+
+
+def sizes(cell, asked):
+    """The sizes of those asked for in which a cell is measured."""
+    return [n for n in asked if n in SIZES.get(cell, asked)]
 
 
 def cells(run, names):
@@ -106,9 +140,18 @@ def step_mib(found):
 
 def memory_ratio(one):
     """Memory of our training step as a share of PyTorch's; None when one was not measured."""
-    if one["regard"] is None or one["torch"] is None:
+    if one["cell"] == "cvrp" or one["regard"] is None or one["torch"] is None:
         return None
     return step_mib(one["regard"]) / step_mib(one["torch"])
+
+
+def memory_numbers(one):
+    """What is compared with a target: a share of PyTorch's memory, or for `cvrp` the peak in MiB."""
+    names = {"cell": one["cell"], "n": one["n"]}
+    if one["cell"] == "cvrp":
+        peak_mib = one["regard"] and one["regard"]["peak_mib"]
+        return names | {"peak_mib": peak_mib, "target_mib": DECODING_LIMIT}
+    return names | {"ratio": rounded(memory_ratio(one)), "target": rounded(MEMORY_TARGET)}
 
 
 def ratios(run):
@@ -128,15 +171,14 @@ def ratios(run):
             "ratio_avx2": ratio(cell, "torch-avx2", "regard-avx2"),
             "ratio_stock_teacher": ratio(cell, "torch" + TEACHER, "regard"),
             "ratio_forced_teacher": ratio(cell, "torch-forced" + TEACHER, "regard"),
+            "ratio_stock_shared": ratio(cell, "torch" + SHARED, "regard"),
+            "ratio_forced_shared": ratio(cell, "torch-forced" + SHARED, "regard"),
             "gflops": rate,
             "share_of_peak": part,
             "target_share": PEAK_TARGETS.get((cell["cell"], cell["n"])),
         }
         found.append({name: rounded(value) for name, value in one.items()})
-    memory = [
-        {"cell": one["cell"], "n": one["n"], "ratio": rounded(memory_ratio(one)), "target": rounded(MEMORY_TARGET)}
-        for one in run.get("memory", [])
-    ]
+    memory = [memory_numbers(one) for one in run.get("memory", [])]
     return {"cells": found, "memory": memory, "peak": run["peak"], "foreign_load": run["foreign_load"]}
 
 

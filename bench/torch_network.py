@@ -1,4 +1,4 @@
-"""The Attention Model for the travelling salesman problem (Kool et al. 2019) in PyTorch.
+"""The Attention Model for the travelling salesman problem (Kool et al. 2019) in PyTorch, one tour of each instance.
 
 It is written the two ways in which such models are usually written:
 
@@ -51,29 +51,45 @@ class SdpaAttention(nn.Module):
         return self.out(heads.transpose(1, 2).reshape(batch, n, WIDTH))
 
 
-class EncoderLayer(nn.Module):
-    """Attention and feed-forward, each with a skip connection and batch normalisation."""
+class BatchNorm(nn.BatchNorm1d):
+    """Normalisation over batch and nodes, per channel (Kool et al. 2019)."""
 
-    def __init__(self, style):
+    def forward(self, x):
+        return super().forward(x.view(-1, WIDTH)).view(x.shape)
+
+
+class InstanceNorm(nn.InstanceNorm1d):
+    """Normalisation over the nodes of an instance, per channel (POMO, Kwon et al. 2020)."""
+
+    def __init__(self, width):
+        super().__init__(width, affine=True, track_running_stats=False)
+
+    def forward(self, x):
+        return super().forward(x.transpose(1, 2)).transpose(1, 2)
+
+
+class EncoderLayer(nn.Module):
+    """Attention and feed-forward, each with a skip connection and a normalisation."""
+
+    def __init__(self, style, norm):
         super().__init__()
         self.attention = HeadsAttention() if style == "heads" else SdpaAttention()
         self.expand, self.reduce = nn.Linear(WIDTH, HIDDEN), nn.Linear(HIDDEN, WIDTH)
-        self.first_norm, self.second_norm = nn.BatchNorm1d(WIDTH), nn.BatchNorm1d(WIDTH)
+        self.first_norm, self.second_norm = norm(WIDTH), norm(WIDTH)
 
     def forward(self, x):
-        shape = x.shape
-        x = self.first_norm((x + self.attention(x)).view(-1, WIDTH))
-        return self.second_norm(x + self.reduce(F.relu(self.expand(x)))).view(shape)
+        x = self.first_norm(x + self.attention(x))
+        return self.second_norm(x + self.reduce(F.relu(self.expand(x))))
 
 
 class AttentionModel(nn.Module):
     """Encoder and decoder; `style` is `heads` or `sdpa`."""
 
-    def __init__(self, style):
+    def __init__(self, style, layers=LAYERS, norm=BatchNorm):
         super().__init__()
         self.style = style
         self.embed = nn.Linear(2, WIDTH)
-        self.layers = nn.ModuleList(EncoderLayer(style) for _ in range(LAYERS))
+        self.layers = nn.ModuleList(EncoderLayer(style, norm) for _ in range(layers))
         self.tables = nn.Linear(WIDTH, 3 * WIDTH, bias=False)
         self.fixed = nn.Linear(WIDTH, WIDTH, bias=False)
         self.step = nn.Linear(2 * WIDTH, WIDTH, bias=False)
@@ -82,7 +98,10 @@ class AttentionModel(nn.Module):
 
     def encode(self, points):
         """Node embeddings `[batch, n, width]` of points `[batch, n, 2]`."""
-        x = self.embed(points)
+        return self.mix(self.embed(points))
+
+    def mix(self, x):
+        """The layers of the encoder."""
         for layer in self.layers:
             x = layer(x)
         return x
@@ -98,24 +117,31 @@ class AttentionModel(nn.Module):
             heads = torch.matmul(torch.softmax(scores, dim=-1), value)
         return self.out(heads.view(-1, WIDTH))
 
+    def decoder_tables(self, nodes):
+        """What all steps share: the graph's part of the query, keys, values, and keys of the logits."""
+        key, value, logit_key = self.tables(nodes).chunk(3, dim=-1)
+        key, value = (split_heads(table).contiguous() for table in (key, value))
+        return self.fixed(nodes.mean(dim=1)), key, value, logit_key.contiguous()
+
+    def log_probabilities(self, query, tables, barred):
+        """Log-probabilities `[batch, n]` of a step; `query` is without the graph's part."""
+        fixed, key, value, logit_key = tables
+        glimpse = self.glimpse(fixed + query, key, value, barred)
+        logits = torch.bmm(logit_key, glimpse[:, :, None]).squeeze(2) / math.sqrt(WIDTH)
+        return torch.log_softmax((CLIP * torch.tanh(logits)).masked_fill(barred, -math.inf), dim=-1)
+
     def decode(self, nodes, choose):
         """Tours from node embeddings, one step after the other: log-likelihoods, and nodes in order.
 
         `choose` gives for the log-probabilities `[batch, n]` of a step those of the nodes chosen, and the nodes.
         """
         batch, n, _ = nodes.shape
-        fixed = self.fixed(nodes.mean(dim=1))
-        key, value, logit_key = self.tables(nodes).chunk(3, dim=-1)
-        key, value = (split_heads(table).contiguous() for table in (key, value))
-        logit_key = logit_key.contiguous()
+        tables = self.decoder_tables(nodes)
         visited = torch.zeros(batch, n, dtype=torch.bool)
         context = self.placeholder.expand(batch, 2 * WIDTH)
         first, tour, log_likelihood = None, [], 0.0
         for _ in range(n):
-            glimpse = self.glimpse(fixed + self.step(context), key, value, visited)
-            logits = torch.bmm(logit_key, glimpse[:, :, None]).squeeze(2) / math.sqrt(WIDTH)
-            logits = (CLIP * torch.tanh(logits)).masked_fill(visited, -math.inf)
-            log_p, node = choose(torch.log_softmax(logits, dim=-1))
+            log_p, node = choose(self.log_probabilities(self.step(context), tables, visited))
             log_likelihood = log_likelihood + log_p
             visited = visited.scatter(1, node[:, None], True)
             tour.append(node)
@@ -162,8 +188,8 @@ def greedy(log_p):
 
 def sampled(log_p):
     """Chooses a node at random."""
-    node = log_p.exp().multinomial(1)
-    return log_p.gather(1, node).squeeze(1), node.squeeze(1)
+    node = log_p.exp().flatten(0, -2).multinomial(1).view(*log_p.shape[:-1], 1)
+    return log_p.gather(-1, node).squeeze(-1), node.squeeze(-1)
 
 
 def lengths(points, tour):

@@ -41,17 +41,17 @@ class Worker:
             raise RuntimeError(f"{self.name}: {answer['error']}")
         return answer
 
-    def memory(self, n):
-        """Resident sizes around one training step in a process of its own, of the style that takes least."""
+    def memory(self, cell, n):
+        """Resident sizes around one iteration of a cell in a process of its own, of the style that takes least."""
         found = []
         for style in self.styles:
-            command = [*self.command, "--memory", str(n), *(["--style", style] if style else [])]
+            command = [*self.command, "--memory", cell, str(n), *(["--style", style] if style else [])]
             done = subprocess.run(
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=self.environment
             )
             answer = json.loads((done.stdout.splitlines() or ["{}"])[-1])
             if done.returncode != 0 or not {"before_mib", "peak_mib"} <= answer.keys():
-                raise RuntimeError(f"{self.name}: no sizes from --memory {n} (exit code {done.returncode})")
+                raise RuntimeError(f"{self.name}: no sizes from --memory {cell} {n} (exit code {done.returncode})")
             sizes = {name: answer[name] for name in ("before_mib", "peak_mib")}
             found.append(sizes | ({"style": style} if style else {}))
         return min(found, key=lambda sizes: sizes["peak_mib"] - sizes["before_mib"])
@@ -99,17 +99,25 @@ def build_override(folder):
     return library
 
 
-def start(names, python, threads, folder):
-    """Starts the workers named; `folder` is for temporary files."""
-    ours = build_regard() if any(name.startswith("regard") for name in names) else None
+def write_vehicles(ours, folder):
+    """Has our worker write what both sides of the `cvrp` cell read; the environment for their workers."""
+    subprocess.run([ours, "--vehicles", folder], check=True)
+    return {"BENCH_VEHICLES": str(folder)}
+
+
+def start(names, cells, python, threads, folder):
+    """Starts the workers named for the cells; `folder` is for temporary files."""
+    needs_ours = "cvrp" in cells or any(name.startswith("regard") for name in names)
+    ours = build_regard() if needs_ours else None
+    shared = write_vehicles(ours, folder) if "cvrp" in cells else {}
     torch = [python, str(BENCH / "attention_model.py")]
     makers = {
-        "regard": lambda: Worker("regard", [ours], threads),
-        "regard-avx2": lambda: Worker("regard-avx2", [ours], threads, {"REGARD_SIMD": "avx2"}),
-        "torch": lambda: Worker("torch", torch, threads, styles=STYLES),
+        "regard": lambda: Worker("regard", [ours], threads, shared),
+        "regard-avx2": lambda: Worker("regard-avx2", [ours], threads, shared | {"REGARD_SIMD": "avx2"}),
+        "torch": lambda: Worker("torch", torch, threads, shared, STYLES),
         "torch-forced": lambda: Worker(
-            "torch-forced", torch, threads, {"LD_PRELOAD": str(build_override(folder))}, STYLES
+            "torch-forced", torch, threads, shared | {"LD_PRELOAD": str(build_override(folder))}, STYLES
         ),
-        "torch-avx2": lambda: Worker("torch-avx2", torch, threads, TORCH_AVX2, STYLES),
+        "torch-avx2": lambda: Worker("torch-avx2", torch, threads, shared | TORCH_AVX2, STYLES),
     }
     return {name: makers[name]() for name in names}

@@ -7,18 +7,22 @@
 //! {"cell": "peak", "threads": 2, "simd": "avx512", "seconds": 0.5}   ->   {"gflops": 485.2}
 //! ```
 //!
-//! With `--memory N` it makes one REINFORCE step with instances of N nodes and prints what it took.
+//! With `--memory CELL N` it does the work of a cell once, `reinforce` or `cvrp` with instances of N nodes, and prints
+//! what that took. With `--vehicles FOLDER` it writes what both sides of the `cvrp` cell read.
 //!
 //! The first iteration of every request is not timed: after a pause the caches hold another process's data.
 
 mod allocator;
+mod memory;
 mod model;
 mod peak;
 mod protocol;
 mod timing;
 mod training;
+mod vehicles;
 
 use std::io::{self, BufRead, Write};
+use std::path::Path;
 
 use model::Model;
 use protocol::{Answer, Hello, Request};
@@ -28,20 +32,28 @@ fn main() -> io::Result<()> {
     let threads = std::env::var("BENCH_THREADS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(io::Error::other)?;
     let mut output = io::stdout().lock();
-    if let [_, flag, nodes] = &std::env::args().collect::<Vec<_>>()[..]
-        && flag == "--memory"
-    {
-        let nodes = nodes.parse().map_err(io::Error::other)?;
-        return write_line(&mut output, &training::memory(nodes).map_err(io::Error::other)?);
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => serve(threads, &mut output),
+        ["--memory", cell, nodes] => {
+            let nodes = nodes.parse().map_err(io::Error::other)?;
+            write_line(&mut output, &memory::measure(cell, nodes).map_err(io::Error::other)?)
+        }
+        ["--vehicles", folder] => vehicles::write(Path::new(folder)).map_err(io::Error::other),
+        _ => Err(io::Error::other("expected no arguments, --memory CELL N or --vehicles FOLDER")),
     }
+}
+
+/// Answers requests until the input ends.
+fn serve(threads: usize, output: &mut impl Write) -> io::Result<()> {
     let model = Model::new().map_err(io::Error::other)?;
-    write_line(&mut output, &Hello::new(threads, model::BATCH))?;
+    write_line(output, &Hello::new(threads, model::BATCH))?;
     for line in io::stdin().lock().lines() {
         let answer = match serde_json::from_str(&line?) {
             Ok(request) => answer(&model, &request),
             Err(error) => Answer::Error(error.to_string()),
         };
-        write_line(&mut output, &answer)?;
+        write_line(output, &answer)?;
     }
     Ok(())
 }
@@ -50,7 +62,8 @@ fn main() -> io::Result<()> {
 fn answer(model: &Model, request: &Request) -> Answer {
     match request.cell.as_str() {
         "peak" => peak::answer(request),
-        "train-encoder" | "reinforce" => training::answer(request),
+        "train-encoder" | "reinforce" | "pomo" => training::answer(request),
+        "cvrp" => vehicles::answer(request),
         _ => model.answer(request),
     }
 }

@@ -13,6 +13,8 @@ use crate::timing::timings;
 
 /// Instances in a batch, as in `attention_model.py`.
 pub(crate) const BATCH: usize = 512;
+/// Solutions of the one instance of the `sampling` cell, as in `torch_trajectories.py`.
+const SAMPLES: usize = 1280;
 /// Seed of the points.
 pub(crate) const SEED: u64 = 1;
 
@@ -30,13 +32,14 @@ impl Model {
         Ok(Self { model, device })
     }
 
-    /// Runs an `encoder` or `rollout` cell.
+    /// Runs an `encoder`, `rollout` or `sampling` cell.
     pub(crate) fn answer(&self, request: &Request) -> Answer {
         let points = generate::uniform(SEED, BATCH, request.n);
         let period = Duration::from_secs_f64(request.seconds);
         let times = match request.cell.as_str() {
             "encoder" => Ok(self.encoder(&points, period)),
-            "rollout" => self.rollout(&points, period),
+            "rollout" => self.decode(&points, Decode::Greedy, period),
+            "sampling" => self.decode(&points[..1], Decode::Sample(SAMPLES), period),
             other => return Answer::unknown(other),
         };
         match times {
@@ -53,9 +56,9 @@ impl Model {
         timings(period, || drop(self.model.encode(points.clone())))
     }
 
-    /// Encoder and greedy tours with their costs.
-    fn rollout(&self, points: &[Vec<[f32; 2]>], period: Duration) -> regard::Result<Vec<f64>> {
-        let options = DecodeOptions { decode: Decode::Greedy, augment: 1, temperature: 1.0, seed: SEED };
+    /// Encoder, and the best tours that a way of decoding finds, with their costs.
+    fn decode(&self, points: &[Vec<[f32; 2]>], decode: Decode, period: Duration) -> regard::Result<Vec<f64>> {
+        let options = DecodeOptions { decode, seed: SEED, ..DecodeOptions::default() };
         let cost = |instance: usize, tour: &[usize]| length(&points[instance], tour);
         self.model.decode(points, &cost, &options)?;
         Ok(timings(period, || drop(self.model.decode(points, &cost, &options))))

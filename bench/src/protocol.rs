@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// What can be timed.
+const CELLS: &str = "encoder, rollout, cvrp, sampling, train-encoder, reinforce, pomo or peak";
+
 /// The first line the worker writes.
 #[derive(Serialize)]
 pub(crate) struct Hello {
@@ -30,9 +33,9 @@ impl Hello {
 /// One cell to be timed.
 #[derive(Deserialize)]
 pub(crate) struct Request {
-    /// `encoder`, `rollout`, `train-encoder`, `reinforce` or `peak`.
+    /// One of [`CELLS`].
     pub(crate) cell: String,
-    /// Nodes of each instance; not of a `peak` cell.
+    /// Nodes of each instance, of `cvrp` customers; not of a `peak` cell.
     #[serde(default)]
     pub(crate) n: usize,
     /// How long iterations are repeated; at least one is timed.
@@ -68,6 +71,6 @@ pub(crate) enum Answer {
 impl Answer {
     /// The answer to a cell this worker does not have.
     pub(crate) fn unknown(cell: &str) -> Self {
-        Answer::Error(format!("unknown cell `{cell}`, expected encoder, rollout, train-encoder, reinforce or peak"))
+        Answer::Error(format!("unknown cell `{cell}`, expected {CELLS}"))
     }
 }

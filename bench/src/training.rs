@@ -1,4 +1,5 @@
-//! The training cells: the encoder with tape and optimiser, and a whole step of REINFORCE.
+//! The training cells: the encoder with tape and optimiser, and whole steps of REINFORCE, with the greedy rollout as
+//! baseline and as POMO does it.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,8 +13,8 @@ use regard::routes::train::Learner;
 use regard::routes::tsp::TravellingSalesman;
 use regard::store::AttentionModelConfig;
 use regard_data::routes::generate;
-use serde::Serialize;
 
+use crate::memory::{Memory, peak_resident_mib};
 use crate::model::{BATCH, SEED};
 use crate::protocol::{Answer, Request};
 use crate::timing::timings;
@@ -22,12 +23,13 @@ use crate::timing::timings;
 const RATE: f64 = 1e-4;
 const CLIP: f64 = 1.0;
 
-/// Runs a `train-encoder` or `reinforce` cell.
+/// Runs a `train-encoder`, `reinforce` or `pomo` cell.
 pub(crate) fn answer(request: &Request) -> Answer {
     let period = Duration::from_secs_f64(request.seconds);
     let times = match request.cell.as_str() {
         "train-encoder" => encoder(request.n, period),
-        "reinforce" => reinforce(request.n, period),
+        "reinforce" => reinforce(request.n).and_then(|learner| steps(learner, period)),
+        "pomo" => pomo(request.n).and_then(|learner| steps(learner, period)),
         other => return Answer::unknown(other),
     };
     match times {
@@ -55,40 +57,34 @@ fn encoder(nodes: usize, period: Duration) -> regard::Result<Vec<f64>> {
 
 /// The learner of the preset `kool-2019`, past its warm-up: greedy baseline, samples, loss,
 /// backward, clipping, Adam.
-fn learner(nodes: usize) -> regard::Result<Learner<TravellingSalesman>> {
+fn reinforce(nodes: usize) -> regard::Result<Learner<TravellingSalesman>> {
     // The set on which baselines are compared is no part of a step.
-    let sets = ["train.preset=kool-2019", "train.warm_up_epochs=0", "train.baseline_instances=2"];
-    let mut sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-    sets.extend([format!("data.nodes={nodes}"), format!("train.batch={BATCH}")]);
-    Learner::<TravellingSalesman>::new(&Experiment::parse("", Path::new("reinforce"), &sets)?, &Device::flex())
+    learner(&["preset=kool-2019", "warm_up_epochs=0", "baseline_instances=2", &format!("batch={BATCH}")], nodes)
 }
 
-fn reinforce(nodes: usize, period: Duration) -> regard::Result<Vec<f64>> {
-    let mut learner = learner(nodes)?;
+/// The learner of the preset `pomo-2020`: six layers, a tour from every node of 64 instances, the mean of an instance's
+/// tours as baseline, loss, backward, Adam.
+fn pomo(nodes: usize) -> regard::Result<Learner<TravellingSalesman>> {
+    learner(&["preset=pomo-2020"], nodes)
+}
+
+/// A learner with settings of the section `[train]`.
+fn learner(train: &[&str], nodes: usize) -> regard::Result<Learner<TravellingSalesman>> {
+    let mut sets: Vec<String> = train.iter().map(|set| format!("train.{set}")).collect();
+    sets.push(format!("data.nodes={nodes}"));
+    Learner::<TravellingSalesman>::new(&Experiment::parse("", Path::new("bench"), &sets)?, &Device::flex())
+}
+
+fn steps(mut learner: Learner<TravellingSalesman>, period: Duration) -> regard::Result<Vec<f64>> {
     let mut failed = None;
     let times = timings(period, || failed = learner.step().err().or(failed.take()));
     failed.map_or(Ok(times), Err)
 }
 
-/// Resident memory before the first step, and the most there was.
-#[derive(Serialize)]
-pub(crate) struct Memory {
-    before_mib: f64,
-    peak_mib: f64,
-}
-
-/// One step with instances of `nodes` nodes.
+/// One step of REINFORCE with instances of `nodes` nodes.
 pub(crate) fn memory(nodes: usize) -> regard::Result<Memory> {
-    let mut learner = learner(nodes)?;
+    let mut learner = reinforce(nodes)?;
     let before_mib = peak_resident_mib();
     learner.step()?;
     Ok(Memory { before_mib, peak_mib: peak_resident_mib() })
-}
-
-/// The largest resident size of this process so far; 0 where the system does not say.
-fn peak_resident_mib() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse::<f64>().ok());
-    kib.unwrap_or(0.0) / 1024.0
 }

@@ -1,0 +1,66 @@
+"""What the PyTorch worker times: one iteration of each cell, with its model and input."""
+
+import torch
+
+import torch_weights
+from torch_network import BATCH, STYLES, WIDTH, AttentionModel, greedy
+from torch_training import POMO_BATCH, PomoTrainer, Trainer
+from torch_trajectories import RepeatedModel, TrajectoryModel
+from torch_vehicles import VehicleModel
+
+EVALUATION = ("encoder", "rollout", "cvrp", "sampling", "sampling-shared")
+TRAINING = ("train-encoder", "reinforce", "reinforce-forced", "pomo", "pomo-forced")
+
+
+class Cells:
+    """Models and inputs, made when first asked for."""
+
+    def __init__(self):
+        self.kept = {}
+
+    def run(self, cell, n, style):
+        """A function that does one iteration of a cell."""
+        known = EVALUATION + TRAINING
+        if cell not in known or style not in STYLES:
+            raise ValueError(f"unknown cell {cell!r} or style {style!r}, expected one of {known} and {STYLES}")
+        if cell in EVALUATION:
+            return torch.inference_mode()(self.evaluation(cell, n, style))
+        return self.training(cell, n, style)
+
+    def evaluation(self, cell, n, style):
+        """An iteration in evaluation mode."""
+        if cell == "cvrp":
+            model = self.made(("vehicles", style), lambda: VehicleModel(style).eval())
+            instances = self.made(("vehicles", n), lambda: torch_weights.read(f"cvrp-{n}"))
+            return lambda: model.rollout(instances["points"], instances["demands"])
+        if cell.startswith("sampling"):
+            maker = RepeatedModel if cell == "sampling" else TrajectoryModel
+            model = self.made((cell, style), lambda: maker(style).eval())
+            points = self.points(1, n)
+            return lambda: model.best(points)
+        model = self.made(("tours", style), lambda: AttentionModel(style).eval())
+        points = self.points(BATCH, n)
+        return (lambda: model.encode(points)) if cell == "encoder" else (lambda: model.rollout(points, greedy))
+
+    def training(self, cell, n, style):
+        """A training step."""
+        if cell.startswith("pomo"):
+            trainer, points = self.made((cell, style), lambda: PomoTrainer(style)), self.points(POMO_BATCH, n)
+            step = trainer.step if cell == "pomo" else trainer.step_forced
+            return lambda: step(points)
+        trainer, points = self.made((cell, style), lambda: Trainer(style)), self.points(BATCH, n)
+        if cell == "train-encoder":
+            cotangent = self.made(("cotangent", n), lambda: torch.randn(BATCH, n, WIDTH))
+            return lambda: trainer.encoder(points, cotangent)
+        step = trainer.reinforce if cell == "reinforce" else trainer.reinforce_forced
+        return lambda: step(points)
+
+    def points(self, batch, n):
+        """Instances `[batch, n, 2]`."""
+        return self.made(("points", batch, n), lambda: torch.rand(batch, n, 2))
+
+    def made(self, key, make):
+        """The value of a key, made when it is missing."""
+        if key not in self.kept:
+            self.kept[key] = make()
+        return self.kept[key]
