@@ -35,11 +35,14 @@ fn check_all(label: &str) {
 }
 
 enum Block {
-    Mab(SetAttentionBlock),
-    Sab(SelfSetBlock),
-    Isab(InducedSetBlock),
-    Pma(AttentionPooling),
+    Mab(Box<SetAttentionBlock>),
+    Sab(Box<SelfSetBlock>),
+    Isab(Box<InducedSetBlock>),
+    Pma(Box<AttentionPooling>),
 }
+
+/// Blocks with the prefix of their names, and learnt rows with their names.
+type Parts<'a> = (Vec<(&'static str, &'a SetAttentionBlock)>, Vec<(&'static str, &'a Param<Tensor<2>>)>);
 
 impl Block {
     /// The block that the configuration of the case describes, with its weights.
@@ -52,7 +55,7 @@ impl Block {
             let config = SetAttentionBlockConfig::new(size("dim_Q"), size("dim_K"), size("dim_V"), heads);
             let mut mab = config.with_norm(norm).init(device);
             fill(&mut mab, case, "weight.", device);
-            Self::Mab(mab)
+            Self::Mab(Box::new(mab))
         } else if has("num_inds") {
             let mut config = InducedSetBlockConfig::new(size("dim_in"), size("dim_out"), heads, size("num_inds"));
             config.block.norm = norm;
@@ -60,20 +63,20 @@ impl Block {
             isab.points = rows(case, "weight.I", device);
             fill(&mut isab.mab0, case, "weight.mab0.", device);
             fill(&mut isab.mab1, case, "weight.mab1.", device);
-            Self::Isab(isab)
+            Self::Isab(Box::new(isab))
         } else if has("num_seeds") {
             let mut config = AttentionPoolingConfig::new(size("dim"), heads, size("num_seeds"));
             config.block.norm = norm;
             let mut pma = config.init(device);
             pma.seeds = rows(case, "weight.S", device);
             fill(&mut pma.mab, case, "weight.mab.", device);
-            Self::Pma(pma)
+            Self::Pma(Box::new(pma))
         } else {
             let mut config = SelfSetBlockConfig::new(size("dim_in"), size("dim_out"), heads);
             config.0.norm = norm;
             let mut sab = config.init(device);
             fill(&mut sab.mab, case, "weight.mab.", device);
-            Self::Sab(sab)
+            Self::Sab(Box::new(sab))
         }
     }
 
@@ -88,10 +91,9 @@ impl Block {
         y.to_padded()
     }
 
-    /// Blocks with the prefix of their names, and learnt rows with their names.
-    fn parts(&self) -> (Vec<(&'static str, &SetAttentionBlock)>, Vec<(&'static str, &Param<Tensor<2>>)>) {
+    fn parts(&self) -> Parts<'_> {
         match self {
-            Self::Mab(mab) => (vec![("", mab)], vec![]),
+            Self::Mab(mab) => (vec![("", &**mab)], vec![]),
             Self::Sab(sab) => (vec![("mab.", &sab.mab)], vec![]),
             Self::Isab(isab) => (vec![("mab0.", &isab.mab0), ("mab1.", &isab.mab1)], vec![("I", &isab.points)]),
             Self::Pma(pma) => (vec![("mab.", &pma.mab)], vec![("S", &pma.seeds)]),

@@ -6,7 +6,7 @@ use regard_nn::ops::{Residual, with_kernels};
 use regard_nn::set::{
     AttentionPooling, AttentionPoolingConfig, BlockNorm, DotPoolingConfig, InducedSetBlock, InducedSetBlockConfig,
     RaggedNormConfig, RaggedNormKind, Reduction, ScoreScale, SelfSetBlock, SelfSetBlockConfig, SetAttentionBlockConfig,
-    reduce,
+    reduce, reduction_weights,
 };
 use regard_testing::{block_suite, close, input, values_of};
 
@@ -166,6 +166,16 @@ fn pooled_values_by_hand() {
     assert_eq!(values(Reduction::Mean), [2.0, -3.0, 0.0, 0.0, 5.0, 6.0]);
     assert_eq!(values(Reduction::Sum), [4.0, -6.0, 0.0, 0.0, 5.0, 6.0]);
     assert_eq!(values(Reduction::Max), [3.0, -2.0, 0.0, 0.0, 5.0, 6.0]);
+}
+
+#[test]
+fn the_largest_items_count_by_channels() {
+    let device = Device::flex();
+    let rows = Tensor::<2>::from_floats([[1.0, 5.0], [3.0, 4.0], [3.0, 6.0], [7.0, 7.0]], &device);
+    let sets = Ragged::new(rows, vec![0, 3, 3, 4]);
+    assert_eq!(values_of(&reduction_weights(&sets, Reduction::Max)), [0.0, 0.5, 0.5, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
+    let third = 1.0 / 3.0;
+    assert_eq!(values_of(&reduction_weights(&sets, Reduction::Mean))[..4], [third, third, third, 0.0]);
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn weights(case: &Case) -> Weights {
         let data = values.data.iter().map(|&value| value as f32).collect();
         (name.to_owned(), Array { shape: values.shape.clone(), data })
     };
-    case.with_prefix("weight.").into_iter().map(array).collect()
+    case.with_prefix("weight.").map(array).collect()
 }
 
 fn check(case: &Case, label: &str) {

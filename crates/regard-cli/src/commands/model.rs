@@ -1,6 +1,8 @@
 //! `regard model`.
 
-use regard::store::{Manifest, ModelDir, import};
+use regard::sets::SetTransformerConfig;
+use regard::sets::model::KIND as SET_TRANSFORMER;
+use regard::store::{Manifest, ModelDir, NetworkDir, import, kind_of};
 
 use super::Outcome;
 use crate::args::{KoolArgs, ModelShowArgs};
@@ -33,7 +35,19 @@ pub(super) fn import_kool(args: &KoolArgs, printer: &mut Printer) -> anyhow::Res
 
 /// Describes a model folder.
 pub(super) fn show(args: ModelShowArgs, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    let found = models::open(models::locate(args.model)?)?;
+    let place = models::locate(args.model)?;
+    if let models::Place::Folder(folder) = &place
+        && kind_of(folder).is_ok_and(|kind| kind == SET_TRANSFORMER)
+    {
+        let found = NetworkDir::<SetTransformerConfig>::open(folder)?;
+        if printer.json() {
+            printer.object(&model::network_json(&found))?;
+        } else {
+            printer.result(&model::network_plain(&found))?;
+        }
+        return Ok(Outcome::Done);
+    }
+    let found = models::open(place)?;
     if printer.json() {
         printer.object(&model::json(&found))?;
     } else {

@@ -1,6 +1,6 @@
 //! What a model is, as text and as JSON.
 
-use regard::store::{Manifest, Provenance, Weights};
+use regard::store::{Manifest, NetworkConfig, NetworkDir, Provenance, Weights};
 use serde::Serialize;
 
 use super::{Align, Table, number};
@@ -56,6 +56,34 @@ pub(crate) fn json(model: &Model) -> ModelResult<'_> {
         tensors: model.weights.iter().map(|(name, array)| TensorResult { name, shape: &array.shape }).collect(),
         manifest: model.info.manifest.as_ref(),
     }
+}
+
+/// The description of a network that is no Attention Model.
+pub(crate) fn network_json<C: NetworkConfig>(found: &NetworkDir<C>) -> serde_json::Value {
+    serde_json::json!({
+        "name": found.name(),
+        "place": found.path().display().to_string(),
+        "kind": found.config().kind(),
+        "parameters": found.config().trainable(),
+        "config": found.config(),
+        "manifest": found.manifest(),
+    })
+}
+
+/// The same as text.
+pub(crate) fn network_plain<C: NetworkConfig>(found: &NetworkDir<C>) -> String {
+    let about = found.config().card();
+    let mut table = Table::new(&[Align::Left, Align::Left]);
+    table.row(["kind".to_owned(), found.config().kind().to_owned()]);
+    table.row(["preset".to_owned(), about.preset.unwrap_or_else(|| "none".to_owned())]);
+    for (name, value) in about.rows {
+        table.row([name.to_owned(), value]);
+    }
+    table.row(["parameters".to_owned(), number::count(found.config().trainable())]);
+    for (name, value) in found.manifest().iter().flat_map(|manifest| &manifest.metrics) {
+        table.row([name.clone(), format!("{value}")]);
+    }
+    format!("{}  {}\n{}", found.name(), about.what, table.render(0, 2))
 }
 
 /// The description as text; with every tensor when `verbose`.

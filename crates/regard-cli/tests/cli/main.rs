@@ -10,5 +10,6 @@ mod help;
 mod model;
 mod problems;
 mod program;
+mod sets;
 mod solve;
 mod train;

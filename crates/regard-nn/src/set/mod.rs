@@ -10,5 +10,7 @@ mod self_block;
 pub use attention_block::{BlockNorm, QuerySource, ScoreScale, SetAttentionBlock, SetAttentionBlockConfig};
 pub use induced_block::{InducedSetBlock, InducedSetBlockConfig};
 pub use norm::{RaggedNorm, RaggedNormConfig, RaggedNormKind};
-pub use pooling::{AttentionPooling, AttentionPoolingConfig, DotPooling, DotPoolingConfig, Reduction, reduce};
+pub use pooling::{
+    AttentionPooling, AttentionPoolingConfig, DotPooling, DotPoolingConfig, Reduction, reduce, reduction_weights,
+};
 pub use self_block::{SelfSetBlock, SelfSetBlockConfig};

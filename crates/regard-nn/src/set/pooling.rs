@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use burn::module::{Initializer, Module, Param};
-use burn::tensor::{Device, Tensor, activation};
+use burn::tensor::{Device, Tensor, TensorData, activation};
 
 use super::induced_block::learnt_rows;
 use super::{QuerySource, SetAttentionBlock, SetAttentionBlockConfig};
@@ -95,6 +95,28 @@ fn largest(x: &Ragged) -> Tensor<2> {
 
 fn lengths(x: &Ragged) -> Mask {
     Mask::Lengths(Arc::new(x.lengths().map(|length| length as u32).collect()))
+}
+
+/// How much each item counts in [`reduce`], `[sets, longest]`, which adds up to 1 in a set that is not
+/// empty: of the largest the share of channels in which an item is it (the first of equals), else the
+/// same for all.
+pub fn reduction_weights(x: &Ragged, by: Reduction) -> Tensor<2> {
+    let ([_, width], sets, longest, device) = (x.rows.dims(), x.count(), x.longest(), x.rows.device());
+    let mut weights = vec![0.0; sets * longest];
+    let rows: Vec<f32> = if by == Reduction::Max { x.rows.to_data().iter::<f32>().collect() } else { Vec::new() };
+    for (set, pair) in x.offsets().windows(2).enumerate() {
+        let (from, to, weights) = (pair[0], pair[1], &mut weights[set * longest..(set + 1) * longest]);
+        if by != Reduction::Max {
+            weights[..to - from].fill(1.0 / (to - from).max(1) as f32);
+            continue;
+        }
+        for channel in (0..width).filter(|_| to > from) {
+            let at = |row: usize| rows[row * width + channel];
+            let best = (from..to).fold(from, |best, row| if at(row) > at(best) { row } else { best });
+            weights[best - from] += 1.0 / width as f32;
+        }
+    }
+    Tensor::from_data(TensorData::new(weights, [sets, longest]), &device)
 }
 
 /// Sizes of a [`DotPooling`].

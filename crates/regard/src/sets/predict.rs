@@ -73,7 +73,7 @@ impl SetModel {
         let examples = super::source::features_of(&self.config, bags)?;
         let Told { numbers, importance: weights } = answers(&self.network, &examples, importance, &self.device);
         if importance && weights.is_none() && !self.config.task.of_items() {
-            let reason = "asks for importances, but this model's pooling weighs no items";
+            let reason = "asks for importances, but this model pools nothing";
             return Err(Error::config("--importance", reason));
         }
         let of_sets = match self.config.task {

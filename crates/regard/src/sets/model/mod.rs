@@ -96,20 +96,19 @@ impl SetTransformer {
         self.answer(sets, Some(noise))
     }
 
-    /// Answers of the sets, and how much the pooling looks at each item, `[rows]`: the mean over
-    /// seeds and heads, which adds up to 1 in every set. `None` where nothing is pooled by weights.
+    /// Answers of the sets, and how much each item counts in the pooling, `[rows]`, which adds up to 1
+    /// in every set: the mean over seeds and heads, or the share of channels in which an item is the
+    /// largest. `None` where nothing is pooled.
     pub fn forward_with_importance(&self, sets: Ragged) -> (Answers, Option<Vec<f32>>) {
         let encoded = self.encoder.forward(sets);
         let Some(pooling) = &self.pooling else { return (self.items(encoded), None) };
         let lengths: Vec<usize> = encoded.lengths().collect();
         let (pooled, weights) = pooling.forward_with_weights(encoded);
-        let importance = weights.map(|weights| {
-            let [_, longest] = weights.dims();
-            let weights: Vec<f32> = weights.into_data().iter::<f32>().collect();
-            let of_set = |(set, &length): (usize, &usize)| weights[set * longest..][..length].to_vec();
-            lengths.iter().enumerate().flat_map(of_set).collect()
-        });
-        (self.read(pooled, &mut None), importance)
+        let [_, longest] = weights.dims();
+        let weights: Vec<f32> = weights.into_data().iter::<f32>().collect();
+        let of_set = |(set, &length): (usize, &usize)| weights[set * longest..][..length].to_vec();
+        let importance = lengths.iter().enumerate().flat_map(of_set).collect();
+        (self.read(pooled, &mut None), Some(importance))
     }
 
     fn answer(&self, sets: Ragged, mut noise: Option<&mut Pcg64Mcg>) -> Answers {

@@ -9,7 +9,7 @@ use regard_nn::Ragged;
 use regard_nn::ops::Residual;
 use regard_nn::set::{
     AttentionPooling, AttentionPoolingConfig, DotPooling, DotPoolingConfig, InducedSetBlock, InducedSetBlockConfig,
-    Reduction, SelfSetBlock, SelfSetBlockConfig, SetAttentionBlockConfig, reduce,
+    Reduction, SelfSetBlock, SelfSetBlockConfig, SetAttentionBlockConfig, reduce, reduction_weights,
 };
 
 use super::config::{EncoderKind, PoolingKind, SetTransformerConfig};
@@ -119,19 +119,22 @@ impl Pooling {
         }
     }
 
-    /// The result, and the weight of every item `[sets, longest]`, where there are weights.
-    pub(super) fn forward_with_weights(&self, x: Ragged) -> (Ragged, Option<Tensor<2>>) {
+    /// The result, and the weight of every item `[sets, longest]`.
+    pub(super) fn forward_with_weights(&self, x: Ragged) -> (Ragged, Tensor<2>) {
         match (&self.pma, &self.dot) {
             (Some(pma), _) => {
                 let (rows, weights) = pma.forward_with_weights(self.prepared(x));
                 let [sets, _, _, longest] = weights.dims();
-                (rows, Some(weights.mean_dim(1).mean_dim(2).reshape([sets, longest])))
+                (rows, weights.mean_dim(1).mean_dim(2).reshape([sets, longest]))
             }
             (None, Some(dot)) => {
                 let (rows, weights) = dot.forward(&x);
-                (one_row(rows), Some(weights))
+                (one_row(rows), weights)
             }
-            (None, None) => (one_row(reduce(&x, self.reduction())), None),
+            (None, None) => {
+                let by = self.reduction();
+                (one_row(reduce(&x, by)), reduction_weights(&x, by))
+            }
         }
     }
 

@@ -1,0 +1,134 @@
+//! `regard train`, `eval` and `predict` on sets.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use crate::program::regard;
+
+/// Customers with some rows each; one of a first customer's is high, none of a second's.
+fn customers(count: usize) -> String {
+    let mut text = "customer,amount,age,left\n".to_owned();
+    for customer in 0..count {
+        for row in 0..1 + customer % 3 {
+            let amount = if customer % 2 == 0 && row == 0 { 9.0 } else { 0.5 * row as f64 };
+            let left = if customer % 2 == 0 { "yes" } else { "no" };
+            writeln!(text, "c{customer},{amount},{},{left}", (customer + row) % 4).unwrap();
+        }
+    }
+    text
+}
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("customers.csv"), customers(24)).unwrap();
+    folder
+}
+
+/// The settings of a small network on the customers.
+const SMALL: [&str; 16] = [
+    "--set",
+    "data.path=customers.csv",
+    "--set",
+    "data.group_by=customer",
+    "--set",
+    "data.target=left",
+    "--set",
+    "model.width=16",
+    "--set",
+    "model.dropout=0",
+    "--set",
+    "train.epochs=20",
+    "--set",
+    "train.epoch_steps=10",
+    "--set",
+    "train.rate=0.005",
+];
+
+fn with(first: &[&'static str], last: &[&'static str]) -> Vec<&'static str> {
+    [first, &SMALL, last].concat()
+}
+
+#[test]
+fn a_model_of_groups_is_trained_measured_and_asked() {
+    let folder = folder();
+    let train = with(&["train", "sets/mil"], &["--set", "model.pooling=attention", "--out", "run", "--json"]);
+    let trained = regard(folder.path(), &train).done().json();
+    assert_eq!((trained["steps"].as_u64(), trained["ended"].as_str()), (Some(200), Some("complete")));
+    let measured = ["eval", "--model", "run", "--data", "customers.csv", "--json"];
+    let measured = regard(folder.path(), &measured).done().json();
+    assert!(measured["accuracy"].as_f64().unwrap() > 0.9, "{measured}");
+
+    fs::write(folder.path().join("new.csv"), "age,amount,customer\n1,0,n\n3,9,n\n2,0.5,m\n").unwrap();
+    let asked = ["predict", "--model", "run", "new.csv", "--importance", "--json"];
+    let told = regard(folder.path(), &asked).done().json();
+    assert_eq!((told[0]["id"].as_str(), told[0]["prediction"].as_str()), (Some("n"), Some("yes")));
+    let importance = |row: usize| told[0]["importance"][row].as_f64().unwrap();
+    assert!(importance(1) > importance(0) && (importance(0) + importance(1) - 1.0).abs() < 1e-5, "{told}");
+    assert_eq!((told[1]["prediction"].as_str(), told[1]["rows"].as_u64()), (Some("no"), Some(1)));
+    let plain =
+        regard(folder.path(), &["predict", "--model", "run", "new.csv", "--rows", "rows.csv", "--importance"]).done();
+    assert!(plain.out.starts_with("id,rows,"), "{plain:?}");
+    assert!(plain.out.contains("n,2,yes") && plain.out.contains("m,1,no"), "{plain:?}");
+    assert!(fs::read_to_string(folder.path().join("rows.csv")).unwrap().starts_with("id,row,importance\n"));
+    let shown = regard(folder.path(), &["model", "show", "run", "--json"]);
+    assert_eq!((shown.json()["kind"].as_str(), shown.code), (Some("set-transformer"), Some(0)));
+}
+
+#[test]
+fn an_experiment_is_cut_into_folds() {
+    let folder = folder();
+    let arguments = with(&["eval", "sets/mil"], &["--folds", "4", "--repeats", "2", "--json"]);
+    let json = regard(folder.path(), &arguments).done().json();
+    assert!(json["accuracy"].as_f64().unwrap() > 0.8, "{json}");
+    assert_eq!(
+        (json["sets"].as_u64(), json["folds"].as_u64(), json["majority"].as_f64()),
+        (Some(24), Some(4), Some(0.5))
+    );
+    assert_eq!(json["repeats"].as_array().unwrap().len(), 2);
+    assert_eq!(regard(folder.path(), &arguments).done().json(), json, "a seed gives the same numbers");
+}
+
+#[test]
+fn generated_sets_need_no_file() {
+    let folder = folder();
+    let train = [
+        "train",
+        "sets/clustering",
+        "--out",
+        "run",
+        "--steps",
+        "2",
+        "--set",
+        "model.width=16",
+        "--set",
+        "eval.sets=4",
+        "--json",
+    ];
+    regard(folder.path(), &train).done();
+    let json = regard(folder.path(), &["eval", "--model", "run", "--json"]).done().json();
+    for name in ["ll0", "ll1", "oracle"] {
+        assert!(json[name].as_f64().is_some_and(f64::is_finite), "{name}: {json}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_named() {
+    let folder = folder();
+    let refused = |text: &str, expected: &[&str]| {
+        fs::write(folder.path().join("customers.csv"), text).unwrap();
+        let said = regard(folder.path(), &with(&["eval", "sets/mil"], &["--folds", "2"]));
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(expected.iter().all(|part| said.err.contains(part)), "{expected:?}: {said:?}");
+    };
+    refused("customers,amount,left\n1,2,no\n", &["customers.csv:1", "customer", "customers"]);
+    refused("customer,amount,left\na,x,no\nb,1,yes\n", &["customers.csv:2", "amount", "x"]);
+    refused("customer,amount,left\na,nan,no\nb,1,yes\n", &["customers.csv:2", "amount"]);
+    refused("customer,amount,left\na,1,no\na,2,yes\n", &["customers.csv:3", "left"]);
+    refused("customer,amount,left\n", &["customers.csv"]);
+    refused("customer,amount,left\na,1,no\n", &["2 folds"]);
+    let missing = regard(folder.path(), &["eval", "sets/max"]);
+    assert_eq!(missing.code, Some(2));
+    assert!(missing.err.contains("has no file to cut"), "{missing:?}");
+    let routes = regard(folder.path(), &["eval", "routes/tsp20"]);
+    assert!(routes.code == Some(2) && routes.err.contains("drawn, not cut"), "{routes:?}");
+}
