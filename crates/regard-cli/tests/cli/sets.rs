@@ -69,7 +69,8 @@ fn a_model_of_groups_is_trained_measured_and_asked() {
         regard(folder.path(), &["predict", "--model", "run", "new.csv", "--rows", "rows.csv", "--importance"]).done();
     assert!(plain.out.starts_with("id,rows,"), "{plain:?}");
     assert!(plain.out.contains("n,2,yes") && plain.out.contains("m,1,no"), "{plain:?}");
-    assert!(fs::read_to_string(folder.path().join("rows.csv")).unwrap().starts_with("id,row,importance\n"));
+    let rows = fs::read_to_string(folder.path().join("rows.csv")).unwrap();
+    assert_eq!(rows.lines().next(), Some("id,row,line,importance"));
     let shown = regard(folder.path(), &["model", "show", "run", "--json"]);
     assert_eq!((shown.json()["kind"].as_str(), shown.code), (Some("set-transformer"), Some(0)));
 }
