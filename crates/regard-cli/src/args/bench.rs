@@ -11,7 +11,7 @@ use regard::routes::solve::{Finish, SolveOptions};
 pub(crate) enum BenchCommand {
     /// Solve every instance of a folder and tell the gaps to its best_known.csv
     Lib(BenchLibArgs),
-    /// Print the table of Kool et al. 2019 with our numbers beside it
+    /// Print a table of a paper with our numbers beside it
     Paper(BenchPaperArgs),
 }
 
@@ -74,14 +74,18 @@ impl BenchLibArgs {
 /// Arguments of `regard bench paper`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Models are those built into the binary and every folder in --models; each is measured on the test
-sets of its problem, of the size it was trained for where that is known and no sizes are asked for.
+kool: models are those built into the binary and every folder in --models; each is measured on the
+test sets of its problem, of the size it was trained for where that is known and no sizes are asked
+for. set-transformer: every row is trained in a folder of its own in --out, which takes hours; what is
+there already is gone on with.
 
-Example:
-  regard bench paper --table kool --models models --limit 1000")]
+Examples:
+  regard bench paper --table kool --models models --limit 1000
+  regard bench paper --table set-transformer --out runs/set-transformer --rows max")]
 pub(crate) struct BenchPaperArgs {
-    /// The table: kool (Table 1 of Kool et al. 2019)
-    #[arg(long, value_name = "NAME", default_value = "kool", value_parser = ["kool"])]
+    /// The table: kool (Table 1 of Kool et al. 2019) or set-transformer (§5.1 and §5.3 of Lee et al.
+    /// 2019)
+    #[arg(long, value_name = "NAME", default_value = "kool", value_parser = ["kool", "set-transformer"])]
     pub(crate) table: String,
     /// Folder of model folders
     #[arg(long, value_name = "DIR")]
@@ -95,4 +99,13 @@ pub(crate) struct BenchPaperArgs {
     /// Leave out the rows of sampling
     #[arg(long)]
     pub(crate) greedy_only: bool,
+    /// set-transformer: folder of the runs
+    #[arg(long, value_name = "DIR", default_value = "runs/set-transformer")]
+    pub(crate) out: PathBuf,
+    /// set-transformer: only rows whose name contains this, for example max or clustering
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub(crate) rows: String,
+    /// set-transformer: end each training after so many steps
+    #[arg(long, value_name = "N", value_parser = super::at_least_one)]
+    pub(crate) steps: Option<usize>,
 }

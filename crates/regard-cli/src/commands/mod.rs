@@ -50,6 +50,9 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         },
         Command::Predict(args) => sets::predict(&args, &device, printer),
         Command::Bench(BenchCommand::Lib(args)) => bench::library(args.check(seed)?, &device, printer),
+        Command::Bench(BenchCommand::Paper(args)) if args.table == "set-transformer" => {
+            bench::set_transformer(&args, &device, printer)
+        }
         Command::Bench(BenchCommand::Paper(args)) => bench::paper(&args, seed, &device, printer),
         Command::Plot(args) => plot::run(&args.check()?, printer),
         Command::Explain(ExplainCommand::Attention(args)) => explain::attention(&args, &device, printer),

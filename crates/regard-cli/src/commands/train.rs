@@ -80,7 +80,7 @@ pub(super) fn run(job: TrainJob, device: &Device, printer: &mut Printer) -> anyh
 }
 
 /// True after the first Ctrl-C; the second one ends the process at once.
-fn interrupt() -> anyhow::Result<Arc<AtomicBool>> {
+pub(super) fn interrupt() -> anyhow::Result<Arc<AtomicBool>> {
     let asked = Arc::new(AtomicBool::new(false));
     let seen = asked.clone();
     let handler = move || {

@@ -1,6 +1,7 @@
 //! `regard bench`.
 
 mod paper;
+mod set_transformer;
 
 use std::path::{Path, PathBuf};
 
@@ -10,6 +11,7 @@ use regard::data::routes::formats::{self, Instance};
 use regard::routes::solve::solve_instance;
 
 pub(super) use self::paper::paper;
+pub(super) use self::set_transformer::set_transformer;
 use super::Outcome;
 use crate::args::BenchLibJob;
 use crate::failure::Failure;
