@@ -4,6 +4,8 @@
     python bench/collect.py eval  --regard BIN --model DIR --set tsp20 [--limit N] [-- more arguments of regard eval]
     python bench/collect.py solve --regard BIN [--model DIR] FILE... [-- more arguments of regard solve]
     python bench/collect.py lib   --regard BIN [--model DIR] --collection NAME FOLDER... [-- more arguments of bench lib]
+    python bench/collect.py table --regard BIN --runs FOLDER [-- more arguments of bench paper, such as --rows max]
+    python bench/collect.py folds --regard BIN --name NAME FILE [-- more arguments of regard eval sets/mil]
     python bench/collect.py train DIR [--name NAME] [--commit C] [--machine M] [--threads N]
 
 Each call writes one JSON file to results/ (`--out`): `eval-<model>-<set>-<decode>.json`, `solve-<collection>.json` or
@@ -38,6 +40,10 @@ def main():
         name = solve(options, extra, record)
     elif options.verb == "lib":
         name = library(options, extra, record)
+    elif options.verb == "table":
+        name = table(options, extra, record)
+    elif options.verb == "folds":
+        name = folds(options, extra, record)
     else:
         name = train(options, record)
     records.save(options.out / f"{slug(name)}.json", record)
@@ -68,6 +74,12 @@ def arguments(words):
     lib_ = verbs.add_parser("lib", parents=[shared])
     lib_.add_argument("--collection", required=True, help="name of the collection")
     lib_.add_argument("folders", nargs="+")
+    table_ = verbs.add_parser("table", parents=[shared])
+    table_.add_argument("--runs", required=True, help="folder of the runs")
+    folds_ = verbs.add_parser("folds", parents=[shared])
+    folds_.add_argument("--name", required=True, help="of the data")
+    folds_.add_argument("--experiment", default="sets/mil")
+    folds_.add_argument("file")
     train_ = verbs.add_parser("train", parents=[out])
     train_.add_argument("folder", type=Path, help="the run: manifest.json, metrics.jsonl, timings.jsonl")
     train_.add_argument("--name", help="of the record; else the folder's")
@@ -118,6 +130,25 @@ def library(options, extra, record):
     results.sort(key=lambda one: (one["n"], one["instance"]))
     record |= {"kind": "solve", "command": "regard bench lib", "collection": options.collection, "instances": results}
     return f"solve-{options.collection}"
+
+
+def table(options, extra, record):
+    """Trains or goes on with the rows of the Set Transformer's table; gives the record's name."""
+    command = [options.regard, "bench", "paper", "--table", "set-transformer", "--out", options.runs, "--json"]
+    (rows,) = run([*command, "--no-progress", *extra])
+    path = options.out / "table-set-transformer.json"
+    known = {row["name"]: row for row in (json.loads(path.read_text())["rows"] if path.exists() else [])}
+    record["rows"] = list((known | {row["name"]: row for row in rows}).values())
+    return "table-set-transformer"
+
+
+def folds(options, extra, record):
+    """Cross-validates an experiment on a file of sets; gives the record's name."""
+    command = [options.regard, "eval", options.experiment, "--set", f"data.path={options.file}", "--json", *extra]
+    (output,) = run([*command, "--no-progress"])
+    output["data"] = options.name
+    record |= {"experiment": options.experiment, "result": output}
+    return f"folds-{options.experiment}-{options.name}"
 
 
 def train(options, record):

@@ -15,6 +15,7 @@ from pathlib import Path
 import curves
 import published
 import records
+import set_results
 import speed
 import tables
 
@@ -47,7 +48,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--check", action="store_true", help="say whether the page is up to date")
     check = parser.parse_args().check
-    sections = [INTRODUCTION, *speeds(), *memories(), *evaluations(), *curves.sections(ROOT / "results"), *solutions()]
+    sections = [INTRODUCTION, *speeds(), *memories(), *evaluations(), *curves.sections(ROOT / "results")]
+    sections += [*solutions(), *set_results.sections(ROOT / "results")]
     text = "\n".join(sections)
     page = ROOT / "RESULTS.md"
     if check:
