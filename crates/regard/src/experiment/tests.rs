@@ -108,7 +108,8 @@ fn a_written_experiment_reads_back() {
         "train.baseline=critic",
         "data.nodes=[3,4]",
     ]);
-    let built_in = built_in().iter().map(|(_, text)| parse(text));
+    let routes = built_in().iter().filter(|(name, _)| name.starts_with("routes/"));
+    let built_in = routes.map(|(_, text)| parse(text));
     for experiment in built_in.chain([odd]) {
         let experiment = experiment.unwrap();
         let text = experiment.to_toml().unwrap();
