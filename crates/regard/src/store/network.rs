@@ -57,7 +57,7 @@ pub(crate) fn from_object<T: Serialize + DeserializeOwned>(value: &Value, templa
     let kind = given.get("kind").and_then(Value::as_str);
     if kind != Some(known) {
         let found = kind.map_or("is missing".to_owned(), |kind| format!("is `{kind}`"));
-        return Err(Error::config("kind", format!("{found}; expected `{known}`")));
+        return Err(Error::config("kind", format!("{found}; this version reads `{known}`")));
     }
     if given.get("format") != Some(&FORMAT.into()) {
         let found = given.get("format").map_or("is missing".to_owned(), |format| format!("is {format}"));
