@@ -78,8 +78,8 @@ pub(crate) fn train_with<L: Learning>(
     });
     let begun = Instant::now();
     let between = Duration::from_secs_f64(60.0 * schedule.checkpoint_minutes);
-    let mut saved = Instant::now();
-    let mut last_valid = None;
+    let (mut saved, mut saved_step) = (Instant::now(), None);
+    let mut last_checked = None;
     let ended = loop {
         let step = run.learner.steps();
         if step >= total {
@@ -91,26 +91,32 @@ pub(crate) fn train_with<L: Learning>(
         run.step(observer)?;
         let epoch_done = run.learner.steps().is_multiple_of(schedule.steps_per_epoch);
         if epoch_done {
-            last_valid = Some((run.learner.steps(), run.finish_epoch(observer)?));
+            last_checked = Some((run.learner.steps(), run.finish_epoch(observer)?));
         }
         if epoch_done || saved.elapsed() >= between {
             run.save(observer)?;
-            saved = Instant::now();
+            (saved, saved_step) = (Instant::now(), Some(run.learner.steps()));
         }
     };
     let steps = run.learner.steps();
-    let valid_cost = match last_valid {
-        Some((step, cost)) if step == steps => cost,
-        _ => run.learner.valid_cost()?,
+    if saved_step != Some(steps) {
+        run.save(observer)?;
+    }
+    let checked = match last_checked {
+        // The model stands in the folder since the end of the epoch.
+        Some((step, checked)) if step == steps => checked,
+        _ => {
+            let checked = run.learner.check()?;
+            run.save_model(&checked)?;
+            checked
+        }
     };
-    run.save(observer)?;
-    run.save_model(valid_cost)?;
     Ok(Trained {
         steps,
         instances: steps * schedule.batch,
         seconds: run.folder.seconds(),
         ended,
-        valid_cost,
+        valid_cost: checked.cost,
         parameters: run.learner.parameters(),
     })
 }
@@ -171,7 +177,7 @@ impl<'a, L: Learning> Run<'a, L> {
     }
 
     /// What the learner does between epochs, and what it then measures.
-    fn finish_epoch(&mut self, observer: &mut dyn Observer) -> Result<f64> {
+    fn finish_epoch(&mut self, observer: &mut dyn Observer) -> Result<Checked> {
         let checked = self.learner.finish_epoch()?;
         let cost = checked.cost;
         let [step, epoch, instances] = self.position();
@@ -182,11 +188,11 @@ impl<'a, L: Learning> Run<'a, L> {
             return Err(self.broken(Error::Diverged { step, reason }));
         }
         self.window.best = Some(best.min(cost));
-        let valid = Valid { step, epoch: epoch + 1, instances, checked };
+        let valid = Valid { step, epoch: epoch + 1, instances, checked: checked.clone() };
         self.folder.valid(&valid)?;
         observer.event(&Event::Valid(valid));
-        self.save_model(cost)?;
-        Ok(cost)
+        self.save_model(&checked)?;
+        Ok(checked)
     }
 
     fn save(&mut self, observer: &mut dyn Observer) -> Result<()> {
@@ -206,7 +212,7 @@ impl<'a, L: Learning> Run<'a, L> {
     }
 
     /// Writes the network that is measured, with its manifest.
-    fn save_model(&self, valid_cost: f64) -> Result<()> {
+    fn save_model(&self, checked: &Checked) -> Result<()> {
         let experiment = &self.training.experiment;
         let mut manifest = Manifest::now(self.training.command.clone());
         manifest.experiment = Some(serde_json::to_value(experiment).map_err(|error| Error::state("manifest", error))?);
@@ -215,7 +221,8 @@ impl<'a, L: Learning> Run<'a, L> {
         let [steps, _, instances] = self.position();
         manifest.metrics.insert("steps".into(), steps as f64);
         manifest.metrics.insert("instances".into(), instances as f64);
-        manifest.metrics.insert("valid_cost".into(), valid_cost);
+        manifest.metrics.insert("valid_cost".into(), checked.cost);
+        manifest.metrics.extend(checked.measures.0.iter().map(|measure| (measure.name().to_owned(), measure.value())));
         self.learner.save_model(self.folder.path(), manifest)
     }
 }

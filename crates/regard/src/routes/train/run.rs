@@ -103,15 +103,14 @@ impl<P: Problem> Learning for Course<P> {
     fn finish_epoch(&mut self) -> Result<Checked> {
         let challenge = self.learner.challenge()?;
         Ok(Checked {
-            cost: self.valid_cost()?,
-            measures: Measures::default(),
             baseline_updated: challenge.map(|challenge| challenge.updated),
             p_value: challenge.and_then(|challenge| challenge.p_value),
+            ..self.check()?
         })
     }
 
-    fn valid_cost(&self) -> Result<f64> {
-        self.validation.cost(&self.learner.evaluated()?)
+    fn check(&self) -> Result<Checked> {
+        Ok(Checked { cost: self.validation.cost(&self.learner.evaluated()?)?, ..Checked::default() })
     }
 
     fn may_diverge(&self) -> bool {

@@ -1,6 +1,7 @@
 //! One learner: a network on sets, its optimiser, and the step that moves them.
 
 use std::path::Path;
+use std::sync::OnceLock;
 
 use burn::module::Module;
 use burn::tensor::Device;
@@ -27,7 +28,8 @@ pub struct SetLearner {
     config: SetTransformerConfig,
     device: Device,
     source: Source,
-    measured: Examples,
+    /// Drawn or taken when it is first asked for: folds of a cross-validation never do.
+    measured: OnceLock<Examples>,
     model: SetTransformer,
     optimizer: Optimizer,
     average: Option<RunningAverage>,
@@ -71,7 +73,7 @@ impl SetLearner {
         Ok(Self {
             average: (train.average > 0.0).then(|| RunningAverage::new(train.average, collect(&model))),
             optimizer: Optimizer::with_weight_decay(train.clip_norm, train.weight_decay),
-            measured: source.measured(experiment),
+            measured: OnceLock::new(),
             experiment: experiment.clone(),
             config,
             device,
@@ -152,16 +154,6 @@ impl SetLearner {
         self.step += 1;
         Ok(Measures(vec![Measure::Mean("loss", value), Measure::Mean("grad_norm", norm), Measure::Last("rate", rate)]))
     }
-
-    fn check(&self) -> Result<Checked> {
-        measure(
-            &self.evaluated()?,
-            &self.config,
-            &self.measured,
-            self.experiment.train.loss,
-            &self.device.clone().inner(),
-        )
-    }
 }
 
 impl Learning for SetLearner {
@@ -198,8 +190,10 @@ impl Learning for SetLearner {
         self.check()
     }
 
-    fn valid_cost(&self) -> Result<f64> {
-        self.check().map(|checked| checked.cost)
+    fn check(&self) -> Result<Checked> {
+        let measured = self.measured.get_or_init(|| self.source.measured(&self.experiment));
+        let device = self.device.clone().inner();
+        measure(&self.evaluated()?, &self.config, measured, self.experiment.train.loss, &device)
     }
 
     /// Losses of small data sets rise when a network learns them by heart.
@@ -220,10 +214,7 @@ impl Learning for SetLearner {
         Counters { step: self.step }
     }
 
-    fn save_model(&self, folder: &Path, mut manifest: Manifest) -> Result<()> {
-        for measure in self.check()?.measures.0 {
-            manifest.metrics.insert(measure.name().to_owned(), measure.value());
-        }
+    fn save_model(&self, folder: &Path, manifest: Manifest) -> Result<()> {
         let weights = self.evaluated()?.to_weights(&self.config);
         NetworkDir::save_into(folder, &self.config, &weights, &manifest)?;
         Ok(())

@@ -70,7 +70,7 @@ pub(crate) trait Learning: Sized {
     /// What has to be done between two epochs, and the network on the validation set.
     fn finish_epoch(&mut self) -> Result<Checked>;
     /// The network on the validation set.
-    fn valid_cost(&self) -> Result<f64>;
+    fn check(&self) -> Result<Checked>;
     /// Whether a validation cost far above the best one means that the network fell apart.
     fn may_diverge(&self) -> bool;
     /// Networks and optimisers.
