@@ -20,11 +20,6 @@ use crate::report::Printer;
 use crate::report::bench::{Library, Solved};
 use crate::report::progress::Progress;
 
-/// Endings of instance files.
-const ENDINGS: [&str; 4] = ["tsp", "vrp", "oplib", "csv"];
-/// Tables beside the instances, which are no instances.
-const TABLES: [&str; 2] = ["best_known.csv", "ea4op.csv"];
-
 /// Solves every instance of a folder and tells the gaps.
 pub(super) fn library(job: BenchLibJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let instances = instances(&job)?;
@@ -80,11 +75,9 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
     for entry in entries {
         let path = entry.with_context(|| folder.display().to_string())?.path();
-        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if path.is_dir() {
             collect(&path, files)?;
-        } else if ENDINGS.contains(&ending.as_str()) && !TABLES.contains(&name) {
+        } else if formats::is_instance_file(&path) {
             files.push(path);
         }
     }

@@ -25,6 +25,9 @@ use crate::routes::tsp::Tsp;
 pub use self::any::{read_instance, read_instance_with};
 pub use crate::routes::instance::Instance;
 
+/// Endings of instance files.
+pub const ENDINGS: [&str; 4] = ["tsp", "vrp", "oplib", "csv"];
+
 /// Reads a TSP instance with its best-known cost, if one is found ([`best_known`]); for the other
 /// problems see [`read_instance`].
 ///
@@ -46,6 +49,14 @@ pub fn read(path: impl AsRef<Path>) -> Result<Tsp> {
     };
     let best = best_known::find(path, &instance)?;
     Ok(instance.with_best_known(best))
+}
+
+/// Whether a file in a folder of instances is one, by its name: it ends as they do, and is none of the
+/// tables of best-known costs that lie beside them.
+pub fn is_instance_file(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let table = [best_known::TABLE, best_known::OPLIB_TABLE].iter().any(|name| path.ends_with(name));
+    !table && ENDINGS.iter().any(|ending| extension.eq_ignore_ascii_case(ending))
 }
 
 /// The name of a file without folder and extension; the name of an instance that has none.
@@ -77,6 +88,15 @@ mod tests {
         assert_eq!(read_as("a.txt", TSPLIB).unwrap().metric_name(), "EUC_2D");
         assert_eq!(read_as("a.csv", "x,y\n1,2\n").unwrap().metric_name(), "euclidean");
         assert_eq!(read_as("a", "x,y\n1,2\n").unwrap().metric_name(), "euclidean");
+    }
+
+    #[test]
+    fn tables_beside_instances_are_none() {
+        for (name, is) in
+            [("a.TSP", true), ("lib/b.csv", true), ("lib/best_known.csv", false), ("c.sol", false), ("d", false)]
+        {
+            assert_eq!(is_instance_file(Path::new(name)), is, "{name}");
+        }
     }
 
     #[test]

@@ -5,16 +5,11 @@ use std::path::{Path, PathBuf};
 use rand::seq::index;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use regard_data::routes::formats::read_instance;
+use regard_data::routes::formats::{is_instance_file, read_instance};
 
 use crate::experiment::Experiment;
 use crate::routes::problem::{Drawing, Problem};
 use crate::{Error, Result};
-
-/// Extensions of the files of a folder that are read.
-const EXTENSIONS: [&str; 4] = ["tsp", "vrp", "oplib", "csv"];
-/// Tables that lie beside instances and are none.
-const TABLES: [&str; 2] = ["best_known.csv", "ea4op.csv"];
 
 /// A source of random instances.
 #[derive(Clone, Debug)]
@@ -94,9 +89,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
-        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("").to_ascii_lowercase();
-        let table = path.file_name().is_some_and(|name| TABLES.iter().any(|table| name == *table));
-        if EXTENSIONS.contains(&extension.as_str()) && !table && path.is_file() {
+        if is_instance_file(&path) && path.is_file() {
             files.push(path);
         }
     }
