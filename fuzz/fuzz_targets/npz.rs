@@ -1,33 +1,20 @@
 //! Any bytes, as an archive or as arrays in one, are a set of instances or refused.
 #![no_main]
 
-use std::io::{Cursor, Write};
+mod archive;
+
 use std::path::Path;
 
+use archive::archive;
 use libfuzzer_sys::fuzz_target;
 use regard_data::routes::formats::npz;
-use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, ZipWriter};
+
+const NAMES: [&str; 8] =
+    ["locs", "depot", "demand", "capacity", "prize", "max_length", "penalty", "deterministic_prize"];
 
 fuzz_target!(|input: (&[u8], Vec<(u8, &[u8])>)| {
     let (bytes, arrays) = input;
     let path = Path::new("fuzz.npz");
     let _ = npz::parse(bytes, path);
-    let _ = npz::parse(&archive(&arrays), path);
+    let _ = npz::parse(&archive(&NAMES, &arrays), path);
 });
-
-/// Checksums keep the fuzzer from the arrays of an archive, so it is given one that is right.
-fn archive(arrays: &[(u8, &[u8])]) -> Vec<u8> {
-    const NAMES: [&str; 8] =
-        ["locs", "depot", "demand", "capacity", "prize", "max_length", "penalty", "deterministic_prize"];
-    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-    for (which, content) in arrays {
-        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
-        let name = NAMES[usize::from(*which) % NAMES.len()];
-        // The same name twice is refused by the writer; the first one stands.
-        if zip.start_file(format!("{name}.npy"), options).is_ok() {
-            zip.write_all(content).expect("writes to memory");
-        }
-    }
-    zip.finish().expect("writes to memory").into_inner()
-}

@@ -4,6 +4,9 @@ use burn::tensor::Tensor;
 
 use crate::Case;
 
+/// Gradients below this are noise to the optimiser.
+const NOISE: f64 = 1e-5;
+
 /// The comparisons of one case.
 #[derive(Debug)]
 pub struct Checks<'a> {
@@ -68,6 +71,25 @@ impl<'a> Checks<'a> {
         }
         if ratio > self.worst.0 {
             self.worst = (ratio, name.to_owned());
+        }
+    }
+
+    /// Compares the parameters after a step of Adam, `of` being one's shape and values by name: tight
+    /// where the gradient, scaled by `clip`, is more than noise, within two steps of `rate` where it is
+    /// not (see the tolerances of the golden data).
+    ///
+    /// # Panics
+    /// If the manifest names no tolerance.
+    pub fn step_of_adam<'w>(&mut self, rate: f64, clip: f64, of: impl Fn(&str) -> (&'w [usize], &'w [f32])) {
+        let case = self.case;
+        for (name, _) in case.with_prefix("after_step.weight.") {
+            let gradient = &case.get(&format!("grad.weight.{name}")).data;
+            let (shape, values) = of(name);
+            let values: Vec<f64> = values.iter().map(|&value| f64::from(value)).collect();
+            let name = format!("after_step.weight.{name}");
+            let tight = case.info(&name).tolerance_where_grad.expect("a tolerance");
+            let tolerance = |at: usize| if (gradient[at] * clip).abs() > NOISE { tight } else { 2.0 * rate };
+            self.within(&name, shape, &values, tolerance);
         }
     }
 
