@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
+use crate::ops::Mask;
+
 /// The rows of several sets, one set after the other.
 ///
 /// Nothing here is padding, so whatever is computed row by row or set by set counts real items
@@ -110,6 +112,11 @@ impl Ragged {
         self.lengths().max().unwrap_or(0)
     }
 
+    /// What is no padding in [`Self::to_padded`].
+    pub fn mask(&self) -> Mask {
+        Mask::Lengths(Arc::new(self.lengths().map(|length| length as u32).collect()))
+    }
+
     /// The set of every row, `[rows]`.
     pub fn owners(&self) -> Tensor<1, Int> {
         let owner = |(set, length)| std::iter::repeat_n(set, length);
@@ -119,12 +126,8 @@ impl Ragged {
     /// Sums over the items of each set, `[sets, width]`; 0 for an empty one.
     pub fn sums(&self) -> Tensor<2> {
         let ([rows, width], count) = (self.rows.dims(), self.count());
-        let longest = self.longest();
         if rows == 0 {
             return Tensor::zeros([count, width], &self.rows.device());
-        }
-        if rows == count * longest {
-            return self.rows.clone().reshape([count, longest, width]).sum_dim(1).reshape([count, width]);
         }
         self.to_padded().sum_dim(1).reshape([count, width])
     }

@@ -1,14 +1,12 @@
 //! From the items of a set to a fixed number of rows.
 
-use std::sync::Arc;
-
 use burn::module::{Initializer, Module, Param};
-use burn::tensor::{Device, Tensor, TensorData, activation};
+use burn::tensor::{Device, Tensor, TensorData};
 
 use super::induced_block::learnt_rows;
 use super::{QuerySource, SetAttentionBlock, SetAttentionBlockConfig};
 use crate::Ragged;
-use crate::ops::{MASKED, Mask, SetQueries};
+use crate::ops::{AttentionOptions, MASKED, SetQueries, attention_weights};
 
 /// Sizes of an [`AttentionPooling`].
 #[derive(Clone, Debug)]
@@ -86,15 +84,13 @@ fn largest(x: &Ragged) -> Tensor<2> {
         return Tensor::zeros([sets, width], &device);
     }
     let padded = x.to_padded();
-    let Some(barred) = lengths(x).barred([sets, 1, longest], &device) else { return padded.max_dim(1).squeeze_dim(1) };
-    let barred = barred.swap_dims(1, 2).expand([sets, longest, width]);
-    let largest = padded.mask_fill(barred, MASKED).max_dim(1).reshape([sets, width]);
+    let padded = match x.mask().barred([sets, 1, longest], &device) {
+        Some(barred) => padded.mask_fill(barred.swap_dims(1, 2).expand([sets, longest, width]), MASKED),
+        None => padded,
+    };
+    let largest = padded.max_dim(1).reshape([sets, width]);
     let empty = largest.clone().lower_elem(MASKED / 2.0);
     largest.mask_fill(empty, 0.0)
-}
-
-fn lengths(x: &Ragged) -> Mask {
-    Mask::Lengths(Arc::new(x.lengths().map(|length| length as u32).collect()))
 }
 
 /// How much each item counts in [`reduce`], `[sets, longest]`, which adds up to 1 in a set that is not
@@ -150,12 +146,9 @@ impl DotPooling {
             return (Tensor::zeros([sets, width], &device), Tensor::zeros([sets, 0], &device));
         }
         let padded = x.to_padded();
-        let query = self.query.val().mul_scalar(1.0 / (width as f32).sqrt()).reshape([1, 1, width]);
-        let scores = (padded.clone() * query).sum_dim(2).swap_dims(1, 2);
-        let weights = match lengths(x).barred([sets, 1, longest], &device) {
-            Some(barred) => activation::softmax(scores.mask_fill(barred.clone(), MASKED), 2).mask_fill(barred, 0.0),
-            None => activation::softmax(scores, 2),
-        };
-        (weights.clone().matmul(padded).reshape([sets, width]), weights.reshape([sets, longest]))
+        let query = self.query.val().reshape([1, 1, width]).expand([sets, 1, width]);
+        let options = AttentionOptions::new(1, width).with_mask(x.mask());
+        let (pooled, weights) = attention_weights(query, padded.clone(), padded, None, &options);
+        (pooled.reshape([sets, width]), weights.reshape([sets, longest]))
     }
 }

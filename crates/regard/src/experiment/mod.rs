@@ -34,6 +34,7 @@ use crate::store::AttentionModelConfig;
 use crate::{Error, Result};
 pub(crate) use given::Given;
 pub(crate) use resolve::{Sections, named_preset};
+pub(crate) use validate::under;
 
 /// The families of experiments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

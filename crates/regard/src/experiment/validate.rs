@@ -136,7 +136,7 @@ fn seed(key: &str, value: u64) -> Result<()> {
 }
 
 /// The error of a setting with its section in front of the key.
-pub(super) fn under(section: &str, error: Error) -> Error {
+pub(crate) fn under(section: &str, error: Error) -> Error {
     match error {
         Error::Config { key, reason } => Error::config(format!("{section}.{key}"), reason),
         other => other,

@@ -3,13 +3,13 @@
 use burn::tensor::Device;
 use rayon::prelude::*;
 use regard_data::sets::Bags;
-use regard_data::sets::split::{folds, others, seed_of_repeat, stratified_folds};
-use regard_data::stats::mean;
+use regard_data::sets::baseline::majority_class;
+use regard_data::sets::split::{others, seed_of_repeat, stratified_folds};
+use regard_data::stats::{mean, standard_deviation};
 
-use super::examples::Examples;
 use super::experiment::SetExperiment;
 use super::measure::{answers, measure_told};
-use super::source::{Prepared, Source, prepared};
+use super::source::{Prepared, Source, prepared, strata};
 use super::task::TaskKind;
 use super::train::SetLearner;
 use crate::Result;
@@ -49,10 +49,7 @@ pub fn cross_validate(
     };
     let mut tasks = Vec::new();
     for &seed in &seeds {
-        let parts = match &classes {
-            Some(classes) => stratified_folds(&classes.of, k, seed)?,
-            None => folds(bags.len(), k, seed)?,
-        };
+        let parts = stratified_folds(&strata(bags, experiment.task.kind), k, seed)?;
         tasks.extend(parts.into_iter().map(|part| (seed, part)));
     }
     // Folds are independent, and each is too small for several threads.
@@ -73,16 +70,10 @@ pub fn cross_validate(
         Measures(names.iter().map(|measure| Measure::Last(measure.name(), of(&values(measure.name())))).collect())
     };
     let constant = classes.map(|classes| {
-        let of = |class: usize| classes.of.iter().filter(|&&found| found == class).count();
-        (0..classes.names.len()).map(of).max().unwrap_or(0) as f64 / bags.len().max(1) as f64
+        let most = majority_class(&classes, &(0..bags.len()).collect::<Vec<_>>());
+        classes.of.iter().filter(|&&class| class == most).count() as f64 / bags.len().max(1) as f64
     });
-    Ok(CrossValidated { mean: over(mean), deviation: over(deviation), repeats: measured, seeds, constant })
-}
-
-fn deviation(values: &[f64]) -> f64 {
-    let middle = mean(values);
-    let squares: f64 = values.iter().map(|value| (value - middle).powi(2)).sum();
-    (squares / (values.len().max(2) - 1) as f64).sqrt()
+    Ok(CrossValidated { mean: over(mean), deviation: over(standard_deviation), repeats: measured, seeds, constant })
 }
 
 /// Answers for the sets of a fold, in the target's own measure, from networks that have not seen them.
@@ -94,8 +85,7 @@ fn held_out(experiment: &SetExperiment, bags: &Bags, part: &[usize], seed: u64, 
     for member in 0..experiment.eval.ensemble {
         let mut of_member = experiment.clone();
         of_member.train.seed = seed_of_repeat(seed, member);
-        let source =
-            Source::Kept { training: learnt.clone(), held_out: Examples { offsets: vec![0], ..test.select(&[]) } };
+        let source = Source::Kept { training: learnt.clone(), held_out: test.select(&[]) };
         let mut learner = SetLearner::with_source(&of_member, source, config.clone(), device)?;
         while learner.steps() < experiment.steps() {
             learner.learn()?;
@@ -108,9 +98,7 @@ fn held_out(experiment: &SetExperiment, bags: &Bags, part: &[usize], seed: u64, 
     }
     // Scaled as the whole file is, not as this fold's training sets were.
     if experiment.task.kind == TaskKind::Regression {
-        let (mean, deviation) = (config.data.target_mean, config.data.target_deviation);
-        let by = if deviation > 0.0 { deviation } else { 1.0 };
-        sum.iter_mut().for_each(|value| *value = *value * by + mean);
+        sum.iter_mut().for_each(|value| *value = config.data.unscaled(*value));
     }
     Ok(sum)
 }
@@ -120,9 +108,7 @@ fn of_repeat(experiment: &SetExperiment, all: &Prepared, folds: &[(Vec<usize>, V
     let order: Vec<usize> = folds.iter().flat_map(|(part, _)| part.clone()).collect();
     let mut told: Vec<f64> = folds.iter().flat_map(|(_, told)| told.clone()).collect();
     if experiment.task.kind == TaskKind::Regression {
-        let (mean, deviation) = (all.config.data.target_mean, all.config.data.target_deviation);
-        let by = if deviation > 0.0 { deviation } else { 1.0 };
-        told.iter_mut().for_each(|value| *value = (*value - mean) / by);
+        told.iter_mut().for_each(|value| *value = all.config.data.scaled(*value));
     }
     let examples = all.examples.select(&order);
     Ok(measure_told(&all.config, &told, &examples, experiment.train.loss)?.measures)

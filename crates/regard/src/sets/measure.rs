@@ -5,6 +5,7 @@ use regard_data::metrics::{accuracy, mean_absolute_error, mean_ndcg, roc_auc, ro
 use regard_data::sets::mixture::{Covariance, Em, LogWeights};
 
 use super::examples::Examples;
+use super::mixture::softplus;
 use super::model::{Answers, Decoding, SetTransformer, SetTransformerConfig};
 use super::task::{NumberLoss, Targets, TaskKind};
 use crate::Result;
@@ -63,13 +64,10 @@ pub fn probabilities(numbers: &[f64], classes: usize) -> Vec<f64> {
 
 /// Numbers of a regression in the target's own measure, or the most likely counts.
 pub fn in_own_measure(config: &SetTransformerConfig, numbers: &[f64]) -> Vec<f64> {
-    let softplus = |x: f64| x.max(0.0) + (-x.abs()).exp().ln_1p();
-    let (mean, deviation) = (config.data.target_mean, config.data.target_deviation);
-    let by = if deviation > 0.0 { deviation } else { 1.0 };
     match config.decoding {
         // The mode of a Poisson distribution is the whole part of its rate.
         Decoding::Rate => numbers.iter().map(|&row| softplus(row).floor()).collect(),
-        _ => numbers.iter().map(|&number| number * by + mean).collect(),
+        _ => numbers.iter().map(|&number| config.data.unscaled(number)).collect(),
     }
 }
 
@@ -123,9 +121,7 @@ pub fn measure_told(
         Targets::Classes(classes) => {
             let count = config.outputs;
             let shares = probabilities(told, count);
-            let best =
-                |row: &[f64]| (0..count).fold(0, |best, class| if row[class] > row[best] { class } else { best });
-            let found: Vec<usize> = shares.chunks(count).map(best).collect();
+            let found: Vec<usize> = shares.chunks(count).map(largest).collect();
             let right = shares.chunks(count).zip(classes).map(|(row, &class)| -row[class].max(1e-12).ln());
             let entropy = regard_data::stats::mean(&right.collect::<Vec<_>>());
             let mut all = vec![("accuracy", accuracy(&found, classes))];
@@ -143,10 +139,7 @@ pub fn measure_told(
         }
         Targets::Odd(odd) => {
             let sets = examples.offsets.windows(2).map(|pair| &told[pair[0]..pair[1]]);
-            let best = |scores: &[f64]| {
-                (0..scores.len()).fold(0, |best, item| if scores[item] > scores[best] { item } else { best })
-            };
-            let found: Vec<usize> = sets.map(best).collect();
+            let found: Vec<usize> = sets.map(largest).collect();
             let right = accuracy(&found, odd);
             let mut positive = vec![false; told.len()];
             odd.iter().zip(&examples.offsets).for_each(|(item, from)| positive[from + item] = true);
@@ -155,6 +148,11 @@ pub fn measure_told(
         }
         Targets::Points => clustering(config, told, examples).map(|all| checked(-all[0].1, all))?,
     }
+}
+
+/// Where the largest number stands, the first of equal ones.
+pub(super) fn largest(scores: &[f64]) -> usize {
+    (0..scores.len()).fold(0, |best, at| if scores[at] > scores[best] { at } else { best })
 }
 
 /// Mean log-likelihood of a point as the network tells the mixtures, after one step of EM, and by the

@@ -56,10 +56,14 @@ pub(super) fn mixture_of(rows: &[f64], columns: usize, axes: usize) -> Result<Mi
     let sum: f64 = weights.iter().sum();
     let weights = weights.into_iter().map(|weight| weight / sum).collect();
     let means = rows.chunks(columns).flat_map(|row| row[1..=axes].to_vec()).collect();
-    let softplus = |x: f64| x.max(0.0) + (-x.abs()).exp().ln_1p();
     let of_axis = |row: &[f64], axis: usize| softplus(row[(1 + axes + axis).min(columns - 1)]);
     let of_row = |row: &[f64]| (0..axes).map(|axis| of_axis(row, axis)).collect::<Vec<_>>();
     Ok(Mixture::new(weights, means, rows.chunks(columns).flat_map(of_row).collect())?)
+}
+
+/// `ln(1 + eˣ)`, also where `eˣ` is more than a number holds.
+pub(super) fn softplus(x: f64) -> f64 {
+    x.max(0.0) + (-x.abs()).exp().ln_1p()
 }
 
 /// Sets of points from numbers.

@@ -17,7 +17,7 @@ use super::model::SetTransformerConfig;
 use crate::Result;
 use crate::train::{Stream, derived};
 pub use files::{Prepared, prepared, read_bags};
-pub(crate) use files::{features as features_of, targets as targets_of};
+pub(crate) use files::{features as features_of, strata, targets as targets_of};
 pub(crate) use generated::Generator;
 
 /// A source of sets.
@@ -55,7 +55,7 @@ impl Source {
     fn of_bags(experiment: &SetExperiment, bags: &Bags) -> Result<(Self, SetTransformerConfig)> {
         let (count, share) = (bags.len(), experiment.data.held_out);
         let (training, held_out) = if share > 0.0 {
-            let split = holdout(&files::strata(bags, experiment.task.kind), share, experiment.train.seed)?;
+            let split = holdout(&strata(bags, experiment.task.kind), share, experiment.train.seed)?;
             (split.training, split.held_out)
         } else {
             ((0..count).collect(), Vec::new())

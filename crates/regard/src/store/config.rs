@@ -128,9 +128,7 @@ impl AttentionModelConfig {
     /// [`Error::Io`], [`Error::Parse`] for text that is not JSON, and what [`Self::from_json`]
     /// says.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = file::read_text(path)?;
-        let value = serde_json::from_str(&text).map_err(|error| file::json_error(path, &text, &error))?;
-        Self::from_json(&value).map_err(|error| error.in_file(path))
+        Self::from_json(&file::read_json(path)?).map_err(|error| error.in_file(path))
     }
 
     /// The validated settings of a JSON object.
@@ -189,7 +187,7 @@ impl AttentionModelConfig {
 
     /// Number of trainable parameters (running statistics are not counted).
     pub fn parameters(&self) -> usize {
-        layout::of(self).iter().filter(|tensor| tensor.trainable).map(|tensor| tensor.elements()).sum()
+        self.trainable()
     }
 }
 

@@ -49,6 +49,12 @@ pub(crate) fn json_error(path: &Path, text: &str, error: &serde_json::Error) -> 
     Error::Parse { path: path.to_owned(), line: error.line(), field: String::new(), reason }
 }
 
+/// The value in a JSON file.
+pub(crate) fn read_json(path: &Path) -> Result<serde_json::Value> {
+    let text = read_text(path)?;
+    serde_json::from_str(&text).map_err(|error| json_error(path, &text, &error))
+}
+
 /// A name beside `path` for what is not finished: `name.PROCESS.partial`.
 pub(crate) fn partial_name(path: &Path) -> Result<PathBuf> {
     let Some(name) = path.file_name() else {

@@ -161,9 +161,7 @@ impl<C: NetworkConfig> NetworkDir<C> {
 }
 
 fn read_config<C: NetworkConfig>(path: &Path) -> Result<C> {
-    let text = file::read_text(path)?;
-    let value = serde_json::from_str(&text).map_err(|error| file::json_error(path, &text, &error))?;
-    C::from_json(&value).map_err(|error| error.in_file(path))
+    C::from_json(&file::read_json(path)?).map_err(|error| error.in_file(path))
 }
 
 /// The kind of the model in a folder, as its `config.json` says.
@@ -172,9 +170,7 @@ fn read_config<C: NetworkConfig>(path: &Path) -> Result<C> {
 /// [`Error::Io`], [`Error::Parse`]; [`Error::Config`] when nothing is said.
 pub fn kind_of(folder: &Path) -> Result<String> {
     let path = folder.join(CONFIG);
-    let text = file::read_text(&path)?;
-    let value: serde_json::Value =
-        serde_json::from_str(&text).map_err(|error| file::json_error(&path, &text, &error))?;
+    let value = file::read_json(&path)?;
     let kind = value.get("kind").and_then(serde_json::Value::as_str);
     kind.map(str::to_owned).ok_or_else(|| Error::config("kind", "is missing").in_file(&path))
 }

@@ -8,39 +8,18 @@ use crate::{Error, Result};
 
 /// Every parameter and running statistic of a module, by its path.
 pub(crate) fn collect<M: Module>(module: &M) -> Weights {
-    let mut collector = Collector { path: vec![], found: Weights::new() };
-    module.visit(&mut collector);
-    collector.found
+    read(module, None)
 }
 
 /// The gradient of every parameter that has one, by its path.
 pub(crate) fn gradients<M: Module>(module: &M, gradients: &Gradients) -> Weights {
-    let mut collector = GradientCollector { gradients, path: vec![], found: Weights::new() };
+    read(module, Some(gradients))
+}
+
+fn read<M: Module>(module: &M, gradients: Option<&Gradients>) -> Weights {
+    let mut collector = Collector { gradients, path: vec![], found: Weights::new() };
     module.visit(&mut collector);
     collector.found
-}
-
-struct GradientCollector<'a> {
-    gradients: &'a Gradients,
-    path: Vec<String>,
-    found: Weights,
-}
-
-impl ModuleVisitor for GradientCollector<'_> {
-    fn enter_module(&mut self, name: &str, _: &str) {
-        self.path.push(name.to_owned());
-    }
-
-    fn exit_module(&mut self, _: &str, _: &str) {
-        self.path.pop();
-    }
-
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let Some(gradient) = param.val().grad(self.gradients) else { return };
-        let data = gradient.into_data();
-        let array = Array { shape: data.shape().to_vec(), data: data.iter::<f32>().collect() };
-        self.found.insert(self.path.join("."), array);
-    }
 }
 
 /// The shape of every parameter of a module, by its path; nothing is drawn for that.
@@ -70,12 +49,14 @@ pub(crate) fn numbered<M: Module>(module: M) -> M {
     module.map(&mut Numbering { next: 1 })
 }
 
-struct Collector {
+struct Collector<'a> {
+    /// Whose values are read; none for those of the parameters.
+    gradients: Option<&'a Gradients>,
     path: Vec<String>,
     found: Weights,
 }
 
-impl ModuleVisitor for Collector {
+impl ModuleVisitor for Collector<'_> {
     fn enter_module(&mut self, name: &str, _: &str) {
         self.path.push(name.to_owned());
     }
@@ -85,7 +66,12 @@ impl ModuleVisitor for Collector {
     }
 
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let data = param.val().into_data();
+        let value = match self.gradients {
+            None => Some(param.val()),
+            Some(gradients) => param.val().grad(gradients),
+        };
+        let Some(value) = value else { return };
+        let data = value.into_data();
         let shape = data.shape().to_vec();
         let numbers = data.try_into_vec_as::<f32>();
         let data = numbers.unwrap_or_else(|error| unreachable!("floats convert to f32: {error:?}"));

@@ -1,12 +1,10 @@
 //! The block in ordinary tensor operations: padded sets, and a mask for what is no item.
 
-use std::sync::Arc;
-
 use burn::tensor::{Tensor, activation};
 
 use super::{Affine, Residual, SetBlockArgs, SetQueries};
 use crate::Ragged;
-use crate::ops::{AttentionOptions, Mask, attention_weights};
+use crate::ops::{AttentionOptions, attention_weights};
 
 /// [`set_block`](super::set_block) in ordinary tensor operations.
 pub fn set_block_composed(queries: SetQueries, keys: Ragged, args: SetBlockArgs) -> Ragged {
@@ -31,7 +29,7 @@ fn block(queries: SetQueries, keys: Ragged, args: SetBlockArgs) -> (Ragged, Tens
     let projected = queries.with_rows(affine(queries.rows.clone(), args.query));
     let options = AttentionOptions {
         scale: args.scale,
-        mask: Mask::Lengths(Arc::new(keys.lengths().map(|length| length as u32).collect())),
+        mask: keys.mask(),
         ..AttentionOptions::new(args.heads, width / args.heads.max(1))
     };
     let padded = |linear: Affine| keys.with_rows(affine(keys.rows.clone(), linear)).to_padded();

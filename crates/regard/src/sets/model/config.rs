@@ -1,6 +1,7 @@
 //! Settings of a network on sets, as they stand in `config.json`.
 
 use burn::tensor::Device;
+use regard_nn::ops::Residual;
 use regard_nn::set::{BlockNorm, ScoreScale};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -183,6 +184,30 @@ pub struct SetTransformerConfig {
 impl DataPreparation {
     fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// What a target's distance from the mean is divided by.
+    fn target_unit(&self) -> f64 {
+        if self.target_deviation > 0.0 { self.target_deviation } else { 1.0 }
+    }
+
+    /// A target as the network learns it.
+    pub(crate) fn scaled(&self, target: f64) -> f64 {
+        (target - self.target_mean) / self.target_unit()
+    }
+
+    /// A network's number in the target's own measure.
+    pub(crate) fn unscaled(&self, number: f64) -> f64 {
+        number * self.target_unit() + self.target_mean
+    }
+}
+
+impl From<ResidualName> for Residual {
+    fn from(name: ResidualName) -> Self {
+        match name {
+            ResidualName::Projected => Self::Projected,
+            ResidualName::Raw => Self::Raw,
+        }
     }
 }
 

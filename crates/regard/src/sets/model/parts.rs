@@ -6,7 +6,6 @@ use burn::tensor::{Device, Tensor, TensorData, activation};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use regard_nn::Ragged;
-use regard_nn::ops::Residual;
 use regard_nn::set::{
     AttentionPooling, AttentionPoolingConfig, DotPooling, DotPoolingConfig, InducedSetBlock, InducedSetBlockConfig,
     Reduction, SelfSetBlock, SelfSetBlockConfig, SetAttentionBlockConfig, reduce, reduction_weights,
@@ -193,13 +192,4 @@ pub(super) fn dropped(x: Tensor<2>, share: f64, noise: &mut Option<&mut Pcg64Mcg
     let mask: Vec<f32> = (0..shape.iter().product()).map(factor).collect();
     let device = x.device();
     x * Tensor::from_data(TensorData::new(mask, shape), &device)
-}
-
-impl From<super::config::ResidualName> for Residual {
-    fn from(name: super::config::ResidualName) -> Self {
-        match name {
-            super::config::ResidualName::Projected => Self::Projected,
-            super::config::ResidualName::Raw => Self::Raw,
-        }
-    }
 }

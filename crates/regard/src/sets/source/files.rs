@@ -38,7 +38,7 @@ pub fn read_bags(path: &Path, data: &SetData, kind: TaskKind, labelled: bool) ->
 }
 
 /// Classes of the sets for a split that keeps their shares; all the same where there are none.
-pub(super) fn strata(bags: &Bags, kind: TaskKind) -> Vec<usize> {
+pub(crate) fn strata(bags: &Bags, kind: TaskKind) -> Vec<usize> {
     match (kind, bags.labels()) {
         (TaskKind::Classification, Some(labels)) => labels.classes().of,
         _ => vec![0; bags.len()],
@@ -105,9 +105,8 @@ pub(crate) fn targets(config: &SetTransformerConfig, bags: &Bags) -> Result<Targ
     Ok(match config.task {
         TaskKind::Classification => Targets::Classes(labels(bags)?.classes_among(&config.data.classes)?.of),
         TaskKind::Regression => {
-            let DataPreparation { target_mean: mean, target_deviation: deviation, .. } = config.data;
-            let by = if deviation > 0.0 { deviation } else { 1.0 };
-            Targets::Numbers(labels(bags)?.numbers()?.iter().map(|number| ((number - mean) / by) as f32).collect())
+            let scaled = |&number: &f64| config.data.scaled(number) as f32;
+            Targets::Numbers(labels(bags)?.numbers()?.iter().map(scaled).collect())
         }
         TaskKind::Counting => {
             let numbers = labels(bags)?.numbers()?;

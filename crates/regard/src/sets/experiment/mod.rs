@@ -1,0 +1,130 @@
+//! Experiments on sets: what is asked, where the sets come from, the network, its training.
+
+mod settings;
+mod validate;
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use toml::Value;
+
+use super::model::{Decoding, PRESETS, PoolingKind, SetTransformerConfig};
+use super::task::TaskKind;
+use crate::experiment::{Experiment, Given, Sections, named_preset, sections, under};
+use crate::train::{Schedule, Settings};
+use crate::{Error, Result};
+pub use settings::{RateSchedule, SetData, SetEval, SetTask, SetTraining, SourceKind};
+
+/// A complete experiment on sets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetExperiment {
+    /// What is asked.
+    pub task: SetTask,
+    /// Where the sets come from.
+    pub data: SetData,
+    /// The network; sizes that follow from the data are filled in when it is known.
+    pub model: SetTransformerConfig,
+    /// How it is trained.
+    pub train: SetTraining,
+    /// How it is measured.
+    pub eval: SetEval,
+}
+
+impl SetExperiment {
+    /// The experiment that `text` describes, overruled by `sets`, assignments `section.key=value`.
+    ///
+    /// # Errors
+    /// As [`Experiment::parse`].
+    pub fn parse(text: &str, path: &Path, sets: &[String]) -> Result<Self> {
+        sections(text, path, sets)
+    }
+
+    /// The experiment found under a name or in a file, overruled by `sets`.
+    ///
+    /// # Errors
+    /// As [`Experiment::load`].
+    pub fn load(name_or_path: &str, sets: &[String]) -> Result<Self> {
+        let (text, path) = Experiment::find(name_or_path)?;
+        Self::parse(&text, &path, sets)
+    }
+
+    /// Steps of the whole training.
+    pub fn steps(&self) -> u64 {
+        (self.train.epoch_steps * self.train.epochs) as u64
+    }
+}
+
+impl Sections for SetExperiment {
+    fn base(given: &Given) -> Result<Self> {
+        let preset = named_preset(given, "model", &PRESETS)?.unwrap_or(PRESETS[0]);
+        let mut model = SetTransformerConfig::preset(preset).map_err(|error| under("model", error))?;
+        let kind = given.get("task", "kind").map(|kind| kind.clone().try_into());
+        let kind = match kind {
+            Some(Ok(kind)) => kind,
+            _ => TaskKind::Regression,
+        };
+        (model.task, model.decoding, model.seeds) = (kind, decoding(kind), 1);
+        if kind == TaskKind::Clustering {
+            model.seeds = 4;
+        }
+        if kind.of_items() {
+            model.pooling = PoolingKind::None;
+        }
+        let source = if given.get("data", "path").is_some() { SourceKind::File } else { SourceKind::Max };
+        Ok(Self {
+            task: SetTask { kind },
+            data: SetData { source, ..SetData::default() },
+            model,
+            train: SetTraining::default(),
+            eval: SetEval::default(),
+        })
+    }
+
+    fn validate(&self) -> Result<()> {
+        validate::validate(self)
+    }
+}
+
+/// How answers of a task are usually read.
+fn decoding(kind: TaskKind) -> Decoding {
+    match kind {
+        TaskKind::Classification => Decoding::Classes,
+        TaskKind::Counting => Decoding::Rate,
+        TaskKind::Clustering => Decoding::IsotropicMixture,
+        TaskKind::Regression | TaskKind::Ranking | TaskKind::Anomaly => Decoding::Number,
+    }
+}
+
+impl Settings for SetExperiment {
+    fn parse(text: &str, path: &Path) -> Result<Self> {
+        Self::parse(text, path, &[])
+    }
+
+    fn to_toml(&self) -> Result<String> {
+        Sections::validate(self)?;
+        let failed = |error: toml::ser::Error| Error::config("experiment", error.to_string());
+        let mut table = toml::Table::try_from(self).map_err(failed)?;
+        if let Some(Value::Table(task)) = table.get_mut("task") {
+            task.insert("family".into(), Value::String("sets".into()));
+        }
+        toml::to_string(&table).map_err(failed)
+    }
+
+    fn schedule(&self) -> Schedule {
+        Schedule {
+            steps_per_epoch: self.train.epoch_steps as u64,
+            epochs: self.train.epochs as u64,
+            batch: self.train.batch as u64,
+            log_steps: self.train.log_steps as u64,
+            checkpoint_minutes: self.train.checkpoint_minutes,
+            seed: self.train.seed,
+        }
+    }
+
+    fn continuing(&self, before: &Self) -> Self {
+        let mut settings = self.clone();
+        settings.train.checkpoint_minutes = before.train.checkpoint_minutes;
+        settings
+    }
+}
