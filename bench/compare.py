@@ -21,8 +21,14 @@ The cells, of the TSP unless they say otherwise:
     reinforce      a training step of REINFORCE as published, with the greedy rollout as baseline
     pomo           a training step of POMO as published: 64 instances of 50 nodes, a tour from each of them, six layers
 
+and of the Set Transformer:
+
+    isab           an induced set attention block, 10 sets of 1,000, 10,000 and 100,000 items, 32 inducing points, width
+                   128; evaluation mode
+    train-isab     forward and backward of the same, 10 sets of 1,000 items
+
 At the end the memory of one REINFORCE step of both sides is measured, each in a process of its own, and with `cvrp` that
-of our process that decodes 10,000 instances.
+of our process that decodes 10,000 instances; with `isab` that of our network on one set of 1,000,000 points.
 
 Nothing else should run meanwhile: the share of processor time that others took is measured, printed and saved.
 The result is tables here, or with --json one object with the ratios, and a JSON file in bench/results/, from which
@@ -77,9 +83,9 @@ def main():
         finally:
             for worker in started.values():
                 worker.close()
-        for cell in ("reinforce", "cvrp"):
+        for cell, n in (("reinforce", options.memory), ("cvrp", options.memory), ("isab", speed.MANY_POINTS)):
             if cell in options.cells and options.memory:
-                run["memory"].append(memory(started, cell, options.memory))
+                run["memory"].append(memory(started, cell, n))
     report(run, options.json)
     if not options.dry_run:
         records.save(options.out / file_name(run, options.cells), run)
@@ -91,7 +97,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--python", default=os.environ.get("BENCH_PYTHON", sys.executable), help="Python with torch")
     parser.add_argument("--cells", type=words, default=CELLS, help=f"some of {','.join(CELLS)}")
-    parser.add_argument("--sizes", type=numbers, default=[20, 50, 100])
+    parser.add_argument("--sizes", type=numbers, default=speed.ALL_SIZES)
     parser.add_argument("--workers", type=words, default=NAMES, help=f"some of {','.join(NAMES)}")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.4, help="of one worker in one round")
@@ -175,7 +181,7 @@ def variants(started, cell, n):
 
 
 def memory(started, cell, n):
-    """Resident sizes around a REINFORCE step of both sides, or around our decoding; None for one not measured."""
+    """Resident sizes around a REINFORCE step of both sides, or around our inference; None for one not measured."""
     found = {"cell": cell, "n": n, "regard": None, "torch": None}
     for name in ("regard", "torch") if cell == "reinforce" else ("regard",):
         try:

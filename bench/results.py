@@ -39,8 +39,19 @@ the same instances. How many steps that takes depends on the weights; operations
 instance's tables for the samples, as the published code does; `sampling-shared` is PyTorch with our algorithm, which takes \
 the steps of all samples as one product with the tables: its ratios say what the engine gives.
 """,
+    "isab": """`isab` is one induced set attention block (Lee et al. 2019) of width 128 with 32 inducing points on 10 sets \
+of n items; PyTorch in the authors' form and with its own attention. Its cost grows with the number of items, not with \
+their square: nanoseconds an item {growth}.
+""",
     "pomo": """`pomo` is one step of POMO as its published code does it, 64 instances with a tour from each of their nodes, \
 their mean as the baseline, and an encoder of six layers. """,
+}
+
+# What is measured of a whole process.
+MEMORY_WORDS = {
+    "cvrp": "`cvrp` is the whole of our process, which decodes 10,000 instances greedily, against its limit.\n",
+    "isab": "`isab` is the whole of our process, which takes one set of n points through two induced blocks and a pooling, "
+    "against its limit.\n",
 }
 
 
@@ -66,6 +77,8 @@ def speeds():
         if speed.cells(run, speed.INFERENCE):
             yield tables.markdown(*tables.main_table(run)) + "\n"
             yield from (CELL_WORDS[cell] for cell in ("cvrp", "sampling") if speed.cells(run, [cell]))
+            if speed.cells(run, ["isab"]):
+                yield CELL_WORDS["isab"].format(growth=growth(run))
             yield (
                 "Rates and the comparison without AVX-512 (both sides limited to AVX2); operations are counted by the "
                 "formula in `bench/speed.py`:\n"
@@ -77,9 +90,14 @@ def speeds():
             yield tables.markdown(*tables.training_table(run)) + "\n"
         if run.get("memory"):
             yield "Memory of one step above what the process held before it (before to peak), PyTorch's better style:\n"
-            if any(one["cell"] == "cvrp" for one in run["memory"]):
-                yield "`cvrp` is the whole of our process, which decodes 10,000 instances greedily, against its limit.\n"
+            yield from (words for cell, words in MEMORY_WORDS.items() if any(one["cell"] == cell for one in run["memory"]))
             yield tables.markdown(*tables.memory_table(run)) + "\n"
+
+
+def growth(run):
+    """Our time for an item of `isab`, size by size: `420 at n = 1,000, …`."""
+    found = [(cell["n"], cell["times"]["regard"]["median"]) for cell in speed.cells(run, ["isab"]) if "regard" in cell["times"]]
+    return ", ".join(f"{ms * 1e6 / (speed.SETS * n):.0f} at n = {n:,}" for n, ms in found)
 
 
 def speed_words(run, machine, torch, name):

@@ -4,10 +4,20 @@
 """
 
 WIDTH, LAYERS, HIDDEN = 128, 3, 512
-INFERENCE = ("encoder", "rollout", "cvrp", "sampling")
-TRAINING = ("train-encoder", "reinforce", "pomo")
-# Nodes of the cells that have sizes of their own; of `cvrp` customers.
-SIZES = {"cvrp": (50, 100), "sampling": (100,), "pomo": (50,)}
+INFERENCE = ("encoder", "rollout", "cvrp", "sampling", "isab")
+TRAINING = ("train-encoder", "reinforce", "pomo", "train-isab")
+NODES = (20, 50, 100)
+# Nodes of the cells that have sizes of their own; of `cvrp` customers, of `isab` items.
+SIZES = {
+    "cvrp": (50, 100),
+    "sampling": (100,),
+    "pomo": (50,),
+    "isab": (1_000, 10_000, 100_000),
+    "train-isab": (1_000,),
+}
+ALL_SIZES = sorted({*NODES, *(n for all in SIZES.values() for n in all)})
+# Sets of a batch of `isab`, its inducing points; points of the set of which the memory is measured.
+SETS, INDUCING, MANY_POINTS = 10, 32, 1_000_000
 # Tours of the one instance of `sampling`; instances of a step of `pomo`, with a tour from every node; layers of `pomo`.
 SAMPLES, POMO_BATCH, POMO_LAYERS = 1280, 64, 6
 # PyTorch as installed, and with its AVX-512 path forced; with an ending, not the published form but one with our
@@ -39,6 +49,8 @@ TARGETS = {
     ("reinforce", 50): (5.0, 3.0),
     ("reinforce", 100): (6.0, 4.4),
     ("pomo", 50): (4.0, 2.5),
+    ("isab", 1_000): (4.0, 2.2),
+    ("train-isab", 1_000): (3.0, 1.8),
 }
 # Share of the measured peak that has to be reached.
 PEAK_TARGETS = {("encoder", 50): 0.80, ("reinforce", 50): 0.60}
@@ -46,8 +58,9 @@ PEAK_TARGETS = {("encoder", 50): 0.80, ("reinforce", 50): 0.60}
 AVX2_TARGET = 1.5
 # Memory of a training step, as a share of PyTorch's; at most.
 MEMORY_TARGET = 1 / 3
-# Memory of a process that decodes 10,000 instances of `cvrp` greedily, in MiB; less than this.
-DECODING_LIMIT = 1024
+# Memory of a process, in MiB, less than this: of one that decodes 10,000 instances of `cvrp` greedily, and of one that
+# takes a set of 1,000,000 points through two induced blocks and a pooling.
+LIMITS = {"cvrp": 1024, "isab": 2048}
 
 
 def gflop(cell, n, batch):
@@ -74,7 +87,13 @@ def gflop(cell, n, batch):
 
     Cvrp: as rollout with the depot as one more node, and as many steps as nodes. That is the least there can be; how
     often routes return to the depot depends on the weights.
+
+    Isab: for each item four products with the width, 4·2·d², and scores and values with the inducing points twice,
+    2·2·2·m·d; for each inducing point four products with the width. Train-isab: three times that.
     """
+    if cell in ("isab", "train-isab"):
+        items, points = n * (4 * 2 * WIDTH**2 + 8 * INDUCING * WIDTH), INDUCING * 4 * 2 * WIDTH**2
+        return SETS * (items + points) * (1 if cell == "isab" else 3) / 1e9
     d, f, n = WIDTH, HIDDEN, n + (cell == "cvrp")
     layer = 4 * 2 * d * d + 2 * 2 * n * d + 2 * 2 * d * f
     encoder, pomo_encoder = (2 * 2 * d + layers * layer for layers in (LAYERS, POMO_LAYERS))
@@ -93,7 +112,7 @@ def gflop(cell, n, batch):
 
 def sizes(cell, asked):
     """The sizes of those asked for in which a cell is measured."""
-    return [n for n in asked if n in SIZES.get(cell, asked)]
+    return [n for n in asked if n in SIZES.get(cell, NODES)]
 
 
 def cells(run, names):
@@ -140,17 +159,17 @@ def step_mib(found):
 
 def memory_ratio(one):
     """Memory of our training step as a share of PyTorch's; None when one was not measured."""
-    if one["cell"] == "cvrp" or one["regard"] is None or one["torch"] is None:
+    if one["cell"] in LIMITS or one["regard"] is None or one["torch"] is None:
         return None
     return step_mib(one["regard"]) / step_mib(one["torch"])
 
 
 def memory_numbers(one):
-    """What is compared with a target: a share of PyTorch's memory, or for `cvrp` the peak in MiB."""
+    """What is compared with a target: a share of PyTorch's memory, or the peak in MiB."""
     names = {"cell": one["cell"], "n": one["n"]}
-    if one["cell"] == "cvrp":
+    if one["cell"] in LIMITS:
         peak_mib = one["regard"] and one["regard"]["peak_mib"]
-        return names | {"peak_mib": peak_mib, "target_mib": DECODING_LIMIT}
+        return names | {"peak_mib": peak_mib, "target_mib": LIMITS[one["cell"]]}
     return names | {"ratio": rounded(memory_ratio(one)), "target": rounded(MEMORY_TARGET)}
 
 

@@ -55,7 +55,7 @@ def rate_table(run):
 
 
 def memory_table(run):
-    """Memory of one training step, what it takes above what the process held before it; and that of greedy decoding."""
+    """Memory of one training step, what it takes above what the process held before it; and that of inference."""
     head = ["step", "n", "regard", "PyTorch", "regard / PyTorch"]
     rows = [
         [one["cell"], str(one["n"]), mebibytes(one["regard"]), mebibytes(one["torch"]), memory_verdict(one)]
@@ -65,11 +65,11 @@ def memory_table(run):
 
 
 def memory_verdict(one):
-    """`0.30 of 0.33, reached`, or for decoding `301 MiB of 1024 MiB, reached`."""
-    if one["cell"] == "cvrp":
+    """`0.30 of 0.33, reached`, or for inference `301 MiB of 1024 MiB, reached`."""
+    if one["cell"] in speed.LIMITS:
         if one["regard"] is None:
             return "-"
-        peak, limit = one["regard"]["peak_mib"], speed.DECODING_LIMIT
+        peak, limit = one["regard"]["peak_mib"], speed.LIMITS[one["cell"]]
         return f"{peak:.0f} MiB of {limit} MiB, {'reached' if peak < limit else 'missed'}"
     share = speed.memory_ratio(one)
     if share is None:

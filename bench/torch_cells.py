@@ -2,14 +2,15 @@
 
 import torch
 
+import torch_sets
 import torch_weights
 from torch_network import BATCH, STYLES, WIDTH, AttentionModel, greedy
 from torch_training import POMO_BATCH, PomoTrainer, Trainer
 from torch_trajectories import RepeatedModel, TrajectoryModel
 from torch_vehicles import VehicleModel
 
-EVALUATION = ("encoder", "rollout", "cvrp", "sampling", "sampling-shared")
-TRAINING = ("train-encoder", "reinforce", "reinforce-forced", "pomo", "pomo-forced")
+EVALUATION = ("encoder", "rollout", "cvrp", "sampling", "sampling-shared", "isab")
+TRAINING = ("train-encoder", "reinforce", "reinforce-forced", "pomo", "pomo-forced", "train-isab")
 
 
 class Cells:
@@ -29,6 +30,8 @@ class Cells:
 
     def evaluation(self, cell, n, style):
         """An iteration in evaluation mode."""
+        if cell == "isab":
+            return torch_sets.evaluation(self.made(("isab", style), lambda: torch_sets.InducedBlock(style)), n)
         if cell == "cvrp":
             model = self.made(("vehicles", style), lambda: VehicleModel(style).eval())
             instances = self.made(("vehicles", n), lambda: torch_weights.read(f"cvrp-{n}"))
@@ -44,6 +47,8 @@ class Cells:
 
     def training(self, cell, n, style):
         """A training step."""
+        if cell == "train-isab":
+            return torch_sets.training(self.made(("isab", style), lambda: torch_sets.InducedBlock(style)), n)
         if cell.startswith("pomo"):
             trainer, points = self.made((cell, style), lambda: PomoTrainer(style)), self.points(POMO_BATCH, n)
             step = trainer.step if cell == "pomo" else trainer.step_forced

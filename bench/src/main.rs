@@ -7,8 +7,8 @@
 //! {"cell": "peak", "threads": 2, "simd": "avx512", "seconds": 0.5}   ->   {"gflops": 485.2}
 //! ```
 //!
-//! With `--memory CELL N` it does the work of a cell once, `reinforce` or `cvrp` with instances of N nodes, and prints
-//! what that took. With `--vehicles FOLDER` it writes what both sides of the `cvrp` cell read.
+//! With `--memory CELL N` it does the work of a cell once, `reinforce` or `cvrp` with instances of N nodes or `isab` with
+//! a set of N points, and prints what that took. With `--vehicles FOLDER` it writes what both sides of the `cvrp` cell read.
 //!
 //! The first iteration of every request is not timed: after a pause the caches hold another process's data.
 
@@ -17,6 +17,7 @@ mod memory;
 mod model;
 mod peak;
 mod protocol;
+mod sets;
 mod timing;
 mod training;
 mod vehicles;
@@ -64,6 +65,7 @@ fn answer(model: &Model, request: &Request) -> Answer {
         "peak" => peak::answer(request),
         "train-encoder" | "reinforce" | "pomo" => training::answer(request),
         "cvrp" => vehicles::answer(request),
+        "isab" | "train-isab" => sets::answer(request),
         _ => model.answer(request),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{training, vehicles};
+use crate::{sets, training, vehicles};
 
 /// Resident memory before the work, and the most there was.
 #[derive(Serialize)]
@@ -11,12 +11,13 @@ pub(crate) struct Memory {
     pub(crate) peak_mib: f64,
 }
 
-/// Does the work of a cell once with instances of `nodes` nodes.
+/// Does the work of a cell once with instances of `nodes` nodes, or a set of so many points.
 pub(crate) fn measure(cell: &str, nodes: usize) -> Result<Memory, String> {
     let measured = match cell {
         "reinforce" => training::memory(nodes),
         "cvrp" => vehicles::memory(nodes),
-        other => return Err(format!("no memory of `{other}` is measured, expected reinforce or cvrp")),
+        "isab" => sets::memory(nodes),
+        other => return Err(format!("no memory of `{other}` is measured, expected reinforce, cvrp or isab")),
     };
     measured.map_err(|error| error.to_string())
 }

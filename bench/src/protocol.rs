@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// What can be timed.
-const CELLS: &str = "encoder, rollout, cvrp, sampling, train-encoder, reinforce, pomo or peak";
+const CELLS: &str = "encoder, rollout, cvrp, sampling, isab, train-encoder, reinforce, pomo, train-isab or peak";
 
 /// The first line the worker writes.
 #[derive(Serialize)]
@@ -35,7 +35,7 @@ impl Hello {
 pub(crate) struct Request {
     /// One of [`CELLS`].
     pub(crate) cell: String,
-    /// Nodes of each instance, of `cvrp` customers; not of a `peak` cell.
+    /// Nodes of each instance, of `cvrp` customers, items of each set; not of a `peak` cell.
     #[serde(default)]
     pub(crate) n: usize,
     /// How long iterations are repeated; at least one is timed.
