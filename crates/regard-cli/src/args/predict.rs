@@ -8,11 +8,13 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The file has the columns the model was trained on, in any order, and the column that says which rows
-belong together. CSV goes to standard output; --json prints one object.
+belong together. CSV goes to standard output; --json prints one list. A model that finds clusters
+tells the mixture of every set, and with --rows the cluster of every row.
 
 Examples:
   regard predict --model runs/customers customers.csv
-  regard predict --model runs/customers customers.csv --importance --json")]
+  regard predict --model runs/customers customers.csv --importance --json
+  regard predict --model runs/clustering points.csv --rescale --refine 20 --plot clusters.svg")]
 pub(crate) struct PredictArgs {
     /// File of sets: CSV, JSON lines, npz or libsvm rows
     #[arg(value_name = "FILE")]
@@ -29,4 +31,16 @@ pub(crate) struct PredictArgs {
     /// Write the answers about rows to a CSV file of their own
     #[arg(long, value_name = "FILE")]
     pub(crate) rows: Option<PathBuf>,
+    /// Draw a set: its clusters, or how much the model looked at every row
+    #[arg(long, value_name = "F.svg|F.png")]
+    pub(crate) plot: Option<PathBuf>,
+    /// The set to draw [default: the first]
+    #[arg(long, value_name = "ID", requires = "plot")]
+    pub(crate) set: Option<String>,
+    /// Better clusters by at most so many steps of expectation maximisation
+    #[arg(long, value_name = "STEPS", default_value_t = 0)]
+    pub(crate) refine: usize,
+    /// Bring points to the scale that a model that finds clusters was trained on, set by set
+    #[arg(long)]
+    pub(crate) rescale: bool,
 }

@@ -10,6 +10,7 @@ pub(crate) mod number;
 pub(crate) mod plain;
 pub(crate) mod plot;
 pub(crate) mod progress;
+pub(crate) mod sets_plot;
 mod table;
 pub(crate) mod tensorboard;
 pub(crate) mod train;

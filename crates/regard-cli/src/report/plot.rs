@@ -23,9 +23,9 @@ const LARGEST: [f64; 2] = [1120.0, 760.0];
 /// The picture is at least this wide, so that its title has room.
 const NARROWEST: f64 = 520.0;
 /// Space around the tour.
-const MARGIN: f64 = 56.0;
+pub(super) const MARGIN: f64 = 56.0;
 /// Height of the title.
-const HEADING: f64 = 84.0;
+pub(super) const HEADING: f64 = 84.0;
 
 const PAPER: &str = "#fbfaf7";
 pub(super) const INK: Color = Color::Rgb(0x22, 0x2b, 0x33);
@@ -34,7 +34,7 @@ pub(super) const LINE: Color = Color::Rgb(0x2b, 0x6c, 0x8f);
 const NODE: Color = Color::Rgb(0x1d, 0x44, 0x5c);
 const LEFT_OUT: Color = Color::Rgb(0xb4, 0xba, 0xc0);
 /// Lines of routes, one after another; a single tour has the first.
-const ROUTES: [Color; 8] = [
+pub(super) const ROUTES: [Color; 8] = [
     LINE,
     Color::Rgb(0xc9, 0x76, 0x2c),
     Color::Rgb(0x4f, 0x8a, 0x4b),
@@ -48,7 +48,7 @@ pub(super) const START: Color = Color::Rgb(0xd9, 0x58, 0x2b);
 pub(super) const WHITE: Color = Color::Rgb(0xff, 0xff, 0xff);
 
 /// A point of the picture.
-type Point = (f64, f64);
+pub(super) type Point = (f64, f64);
 
 /// Draws a solution; the ending of `path`, `.svg` or `.png`, says how.
 ///
@@ -106,16 +106,16 @@ pub(super) fn sheet(width: f64, height: f64) -> Scene {
 }
 
 /// How places become points: moved and scaled alike in both directions, north upwards.
-struct Frame {
-    width: f64,
-    height: f64,
+pub(super) struct Frame {
+    pub(super) width: f64,
+    pub(super) height: f64,
     low: [f64; 2],
     scale: f64,
     corner: Point,
 }
 
 impl Frame {
-    fn around(places: &[[f64; 2]]) -> Self {
+    pub(super) fn around(places: &[[f64; 2]]) -> Self {
         let end =
             |axis: usize, pick: fn(f64, f64) -> f64| places.iter().map(|place| place[axis]).reduce(pick).unwrap_or(0.0);
         let low = [end(0, f64::min), end(1, f64::min)];
@@ -130,7 +130,7 @@ impl Frame {
         Self { width, height, low, scale, corner: ((width - drawn[0]) / 2.0, top + drawn[1]) }
     }
 
-    fn point(&self, place: [f64; 2]) -> Point {
+    pub(super) fn point(&self, place: [f64; 2]) -> Point {
         let right = (place[0] - self.low[0]) * self.scale;
         let up = (place[1] - self.low[1]) * self.scale;
         (self.corner.0 + right, self.corner.1 - up)
@@ -204,7 +204,7 @@ fn add_nodes(scene: &mut Scene, points: &[Point], visited: &[bool], start: Optio
     }
 }
 
-fn add_circle(scene: &mut Scene, (cx, cy): Point, r: f64, fill: Color, rim: f64) {
+pub(super) fn add_circle(scene: &mut Scene, (cx, cy): Point, r: f64, fill: Color, rim: f64) {
     let stroke = (rim > 0.3).then_some(WHITE);
     let stroke_width = stroke.is_some().then_some(rim);
     scene.add(Primitive::Circle { cx, cy, r, fill, fill_opacity: None, stroke, stroke_width });

@@ -14,6 +14,7 @@ fn help_of_every_command() {
         ("train", vec!["train", "--help"]),
         ("plot", vec!["plot", "--help"]),
         ("eval", vec!["eval", "--help"]),
+        ("predict", vec!["predict", "--help"]),
         ("explain", vec!["explain", "attention", "--help"]),
         ("model_import", vec!["model", "import", "kool", "--help"]),
         ("model_show", vec!["model", "show", "--help"]),

@@ -113,6 +113,53 @@ fn generated_sets_need_no_file() {
 }
 
 #[test]
+fn clusters_are_written_and_drawn() {
+    let folder = folder();
+    let train = ["train", "sets/clustering", "--out", "run", "--steps", "2", "--set", "eval.sets=4"];
+    regard(folder.path(), &train).done();
+    let corner = |at: usize| format!("{},{}", 1000 + 40 * (at % 2), 500 + 40 * (at / 2));
+    let points: String = (0..40).map(|row| format!("a,{}.{row}\n", corner(row % 4))).collect();
+    fs::write(folder.path().join("points.csv"), format!("set,x,y\n{points}b,1.5,2.5\n")).unwrap();
+    let asked = |more: &[&str]| {
+        let all = [&["predict", "--model", "run", "points.csv", "--group-by", "set"], more].concat();
+        regard(folder.path(), &all)
+    };
+    let plain = asked(&["--rescale", "--refine", "50", "--rows", "rows.csv", "--plot", "a.svg"]).done();
+    assert!(plain.out.starts_with("id,component,weight,mean(x),mean(y),deviation(x),deviation(y)\na,1,"), "{plain:?}");
+    assert_eq!(plain.out.lines().count(), 1 + 4 + 4);
+    let rows = fs::read_to_string(folder.path().join("rows.csv")).unwrap();
+    assert!(rows.starts_with("id,row,line,component\na,1,2,") && rows.lines().count() == 42, "{rows}");
+    assert!(fs::read_to_string(folder.path().join("a.svg")).unwrap().contains("40 points"));
+
+    let json = asked(&["--rescale", "--refine", "50", "--json"]).done().json();
+    let mean = json[0]["components"][0]["mean"][0].as_f64().unwrap();
+    assert!((990.0..1060.0).contains(&mean), "{json}");
+    let weight = |at: usize| json[0]["components"][at]["weight"].as_f64().unwrap();
+    assert!(((0..4).map(weight).sum::<f64>() - 1.0).abs() < 1e-6, "{json}");
+    for (more, expected) in [
+        (&["--plot", "b.svg", "--set", "c"][..], "no such set"),
+        (&["--plot", "b.pdf"], ".svg or .png"),
+        (&["--importance"], "--rows FILE"),
+    ] {
+        let said = asked(more);
+        assert!(said.code == Some(2) && said.err.contains(expected), "{said:?}");
+    }
+}
+
+#[test]
+fn importances_are_drawn() {
+    let folder = folder();
+    let train = with(&["train", "sets/mil"], &["--set", "model.pooling=attention", "--out", "run", "--steps", "2"]);
+    regard(folder.path(), &train).done();
+    let draw = ["predict", "--model", "run", "customers.csv", "--plot", "c2.png", "--set", "c2"];
+    let said = regard(folder.path(), &draw).done();
+    assert!(said.out.starts_with("id,rows,prediction") && !said.out.contains("importance"), "{said:?}");
+    assert!(fs::read(folder.path().join("c2.png")).unwrap().starts_with(b"\x89PNG"));
+    let wrong = regard(folder.path(), &["predict", "--model", "run", "customers.csv", "--rescale"]);
+    assert!(wrong.code == Some(2) && wrong.err.contains("classification"), "{wrong:?}");
+}
+
+#[test]
 fn what_is_wrong_with_a_file_is_named() {
     let folder = folder();
     let refused = |text: &str, expected: &[&str]| {

@@ -1,10 +1,11 @@
 //! `regard eval` and `regard predict` for models on sets.
 
+mod predict;
+
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use regard::Device;
-use regard::data::sets::formats::predictions::Predictions;
 use regard::sets::SetExperiment;
 use regard::sets::cross_validation::{CrossValidated, cross_validate as validate};
 use regard::sets::experiment::SetData;
@@ -14,10 +15,10 @@ use regard::train::Measures;
 use serde_json::{Map, Value, json};
 
 use super::Outcome;
-use crate::args::PredictArgs;
 use crate::failure::Failure;
 use crate::report::progress::Progress;
 use crate::report::{Align, Printer, Table};
+pub(super) use predict::predict;
 
 /// Measures a model, on a file or on the sets of its experiment.
 pub(super) fn measure(
@@ -82,37 +83,6 @@ fn validated(found: &CrossValidated, path: &Path, sets: usize, folds: usize) -> 
     object.insert("data".into(), json!(path.display().to_string()));
     object.extend(found.constant.map(|share| ("majority".to_owned(), json!(share))));
     object
-}
-
-/// Asks a model about the sets of a file.
-pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    let model = SetModel::open(&args.model, device)?;
-    let bags = model.read(&args.file, &columns(&model, args.group_by.clone()), false)?;
-    let told = model.predict(&bags, args.importance)?;
-    if told.empty > 0 {
-        let sets = if told.empty == 1 { "1 set is".to_owned() } else { format!("{} sets are", told.empty) };
-        printer.note(&format!("warning: {sets} empty and gets the answer for nothing"));
-    }
-    let mut predictions = Predictions::new(&bags, told.of_sets).map_err(regard::Error::from)?;
-    let name = if model.config.task.of_items() { "score" } else { "importance" };
-    let has_rows = told.of_items.is_some();
-    if let Some(rows) = told.of_items {
-        predictions = predictions.with_rows(name, rows).map_err(regard::Error::from)?;
-    }
-    if let Some(file) = args.rows.as_deref().filter(|_| has_rows) {
-        predictions.write_rows_csv(file).map_err(regard::Error::from)?;
-        printer.note(&format!("written {}", file.display()));
-    }
-    if printer.json() {
-        printer.object(&predictions.json())?;
-    } else {
-        let only_rows = model.config.task.of_items();
-        printer.result(&if only_rows { predictions.rows_csv() } else { predictions.csv() })?;
-        if args.importance && args.rows.is_none() && !only_rows {
-            printer.result(&predictions.rows_csv())?;
-        }
-    }
-    Ok(Outcome::Done)
 }
 
 /// The columns of a file for a model: those of its training.

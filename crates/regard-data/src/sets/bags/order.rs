@@ -38,7 +38,7 @@ impl Bags {
     /// The same bags with the features in the order of `training`.
     ///
     /// Names must be the same set. Where one side has no names, the number of features must agree
-    /// and they are taken in the order they have.
+    /// and they are taken in the order they have, under the names of these bags.
     ///
     /// # Errors
     /// [`Error::Parse`] naming the column that is missing or was not there in training, with the file
@@ -56,7 +56,10 @@ impl Bags {
                 old.iter_mut().zip(&places).for_each(|(value, &from)| *value = row[from]);
             }
         }
-        self.names = training.clone();
+        // Names of its own are worth keeping where training had none.
+        if matches!(training, FeatureNames::Named(_)) {
+            self.names = training.clone();
+        }
         Ok(self)
     }
 }

@@ -4,6 +4,7 @@ pub mod csv;
 mod gathered;
 pub mod jsonl;
 pub mod libsvm;
+pub mod mixtures;
 pub mod npz;
 mod options;
 pub mod predictions;

@@ -81,7 +81,8 @@ impl<'b> Predictions<'b> {
         Ok(self)
     }
 
-    /// One line for each bag: `id,rows,prediction`, and for classes the probability of each.
+    /// One line for each bag: `id,rows,prediction`, and for classes the probability of each, to the sixth
+    /// decimal.
     #[must_use]
     pub fn csv(&self) -> String {
         let mut text = String::from("id,rows");
@@ -102,7 +103,7 @@ impl<'b> Predictions<'b> {
                 Some(Predicted::Classes { names, probabilities }) => {
                     let of_bag = &probabilities[bag * names.len()..(bag + 1) * names.len()];
                     let _ = write!(text, ",{}", quoted(&names[likeliest(of_bag)]));
-                    of_bag.iter().for_each(|p| text.push_str(&format!(",{p}")));
+                    of_bag.iter().for_each(|p| text.push_str(&format!(",{}", (p * 1e6).round() / 1e6)));
                 }
             }
             text.push('\n');
@@ -114,23 +115,10 @@ impl<'b> Predictions<'b> {
     /// where it has one, and its value. Empty without values of rows.
     #[must_use]
     pub fn rows_csv(&self) -> String {
-        let Some((name, values)) = &self.rows else {
-            return String::new();
-        };
-        let lines = self.bags.line(0).is_some();
-        let mut text = format!("id,row{},{}\n", if lines { ",line" } else { "" }, quoted(name));
-        for bag in 0..self.bags.len() {
-            let start = self.bags.offsets()[bag];
-            let of_bag = &values[start..self.bags.offsets()[bag + 1]];
-            for (row, value) in (start..).zip(of_bag) {
-                let _ = write!(text, "{},{}", quoted(&self.bags.ids()[bag]), row - start + 1);
-                if let Some(line) = self.bags.line(row) {
-                    let _ = write!(text, ",{line}");
-                }
-                let _ = writeln!(text, ",{value}");
-            }
+        match &self.rows {
+            Some((name, values)) => rows_csv(self.bags, name, |row| values[row].to_string()),
+            None => String::new(),
         }
-        text
     }
 
     /// A list with an object for each bag: `id`, `rows`, `prediction`, `probabilities` by class, and
@@ -186,6 +174,23 @@ impl<'b> Predictions<'b> {
         let json = self.json();
         write_atomic(path, |w| writeln!(w, "{json}"))
     }
+}
+
+/// One line for each row of bags, with what `cell` says of it under `name`.
+pub(super) fn rows_csv(bags: &Bags, name: &str, cell: impl Fn(usize) -> String) -> String {
+    let lines = bags.line(0).is_some();
+    let mut text = format!("id,row{},{}\n", if lines { ",line" } else { "" }, quoted(name));
+    for bag in 0..bags.len() {
+        let start = bags.offsets()[bag];
+        for row in start..bags.offsets()[bag + 1] {
+            let _ = write!(text, "{},{}", quoted(&bags.ids()[bag]), row - start + 1);
+            if let Some(line) = bags.line(row) {
+                let _ = write!(text, ",{line}");
+            }
+            let _ = writeln!(text, ",{}", cell(row));
+        }
+    }
+    text
 }
 
 /// The first class of the highest probability.

@@ -84,6 +84,18 @@ impl Mixture {
         Self::new(weights, means, all)
     }
 
+    /// The mixture of the points `factor · x + offset`, when this is that of the points `x`; a factor and
+    /// an offset for each dimension.
+    ///
+    /// # Errors
+    /// Those of [`Mixture::new`], for factors not above 0 or offsets that are no numbers.
+    pub fn moved(&self, factor: &[f64], offset: &[f64]) -> Result<Self> {
+        let by_axis = || factor.iter().zip(offset).cycle();
+        let means = self.means.iter().zip(by_axis()).map(|(mean, (factor, offset))| mean * factor + offset).collect();
+        let deviations = self.deviations.iter().zip(by_axis()).map(|(deviation, (factor, _))| deviation * factor);
+        Self::new(self.weights.clone(), means, deviations.collect())
+    }
+
     /// How many components there are.
     #[must_use]
     pub fn components(&self) -> usize {

@@ -1,19 +1,22 @@
 //! What a network says of the sets of a file.
 
+mod mixtures;
+
 use std::path::Path;
 
 use burn::tensor::Device;
 use regard_data::sets::formats::predictions::Predicted;
 use regard_data::sets::{Bags, FeatureNames};
 
-use super::experiment::{SetData, SetExperiment};
-use super::measure::{Told, answers, in_own_measure, measure_told, probabilities};
-use super::model::{SetTransformer, SetTransformerConfig};
-use super::source::{read_bags, targets_of};
-use super::task::TaskKind;
+use crate::sets::experiment::{SetData, SetExperiment, SourceKind};
+use crate::sets::measure::{Told, answers, in_own_measure, measure_told, probabilities};
+use crate::sets::model::{SetTransformer, SetTransformerConfig};
+use crate::sets::source::{Source, features_of, read_bags, targets_of};
+use crate::sets::task::{NumberLoss, TaskKind};
 use crate::store::NetworkDir;
 use crate::train::Checked;
 use crate::{Error, Result};
+pub use mixtures::MixtureOptions;
 
 /// A model on sets, ready to be asked.
 #[derive(Debug)]
@@ -34,8 +37,6 @@ pub struct SetPredictions {
     pub of_sets: Option<Predicted>,
     /// A score for every item, or its importance.
     pub of_items: Option<Vec<f64>>,
-    /// Sets without items, whose answer is that of nothing.
-    pub empty: usize,
 }
 
 impl SetModel {
@@ -70,7 +71,7 @@ impl SetModel {
     /// # Errors
     /// [`Error::Config`] when importance is asked of a model that does not weigh items.
     pub fn predict(&self, bags: &Bags, importance: bool) -> Result<SetPredictions> {
-        let examples = super::source::features_of(&self.config, bags)?;
+        let examples = features_of(&self.config, bags)?;
         let Told { numbers, importance: weights } = answers(&self.network, &examples, importance, &self.device);
         if importance && weights.is_none() && !self.config.task.of_items() {
             let reason = "asks for importances, but this model pools nothing";
@@ -95,8 +96,7 @@ impl SetModel {
             }
         };
         let of_items = if self.config.task.of_items() { Some(numbers) } else { weights };
-        let empty = (0..bags.len()).filter(|&bag| bags.size(bag) == 0).count();
-        Ok(SetPredictions { of_sets, of_items, empty })
+        Ok(SetPredictions { of_sets, of_items })
     }
 
     /// The model measured on the sets of a file, which say what is right.
@@ -104,10 +104,10 @@ impl SetModel {
     /// # Errors
     /// A file without what is asked for.
     pub fn measure(&self, bags: &Bags) -> Result<Checked> {
-        let mut examples = super::source::features_of(&self.config, bags)?;
+        let mut examples = features_of(&self.config, bags)?;
         examples.targets = targets_of(&self.config, bags)?;
         let told = answers(&self.network, &examples, false, &self.device).numbers;
-        let loss = self.experiment.as_ref().map_or(super::task::NumberLoss::Absolute, |found| found.train.loss);
+        let loss = self.experiment.as_ref().map_or(NumberLoss::Absolute, |found| found.train.loss);
         measure_told(&self.config, &told, &examples, loss)
     }
 
@@ -120,11 +120,11 @@ impl SetModel {
         let Some(mut experiment) = self.experiment.clone() else {
             return Err(Error::config("--data", "is needed: the model's folder does not say what it was trained on"));
         };
-        if experiment.data.source == super::experiment::SourceKind::File {
+        if experiment.data.source == SourceKind::File {
             return Err(Error::config("--data", "is needed: the model was trained on a file"));
         }
         experiment.eval.sets = sets.unwrap_or(experiment.eval.sets);
-        let (source, _) = super::source::Source::of(&experiment)?;
+        let (source, _) = Source::of(&experiment)?;
         let examples = source.measured(&experiment);
         let told = answers(&self.network, &examples, false, &self.device).numbers;
         measure_told(&self.config, &told, &examples, experiment.train.loss)

@@ -1,0 +1,122 @@
+//! `regard predict`.
+
+use regard::Device;
+use regard::data::sets::Bags;
+use regard::data::sets::formats::mixtures::Mixtures;
+use regard::data::sets::formats::predictions::{Predicted, Predictions};
+use regard::sets::experiment::SetData;
+use regard::sets::predict::{MixtureOptions, SetModel, SetPredictions};
+use regard::sets::task::TaskKind;
+
+use super::columns;
+use crate::args::PredictArgs;
+use crate::commands::Outcome;
+use crate::failure::Failure;
+use crate::report::{Printer, sets_plot};
+
+/// Asks a model about the sets of a file.
+pub(crate) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
+    let model = SetModel::open(&args.model, device)?;
+    let bags = model.read(&args.file, &asked_columns(args, &model), false)?;
+    let empty = (0..bags.len()).filter(|&bag| bags.size(bag) == 0).count();
+    if empty > 0 {
+        let sets = if empty == 1 { "1 set is".to_owned() } else { format!("{empty} sets are") };
+        printer.note(&format!("warning: {sets} empty and gets the answer for nothing"));
+    }
+    let text = match model.config.task {
+        TaskKind::Clustering => mixtures(args, &model, &bags, printer)?,
+        _ => answers(args, &model, &bags, printer)?,
+    };
+    printer.result(&text)?;
+    Ok(Outcome::Done)
+}
+
+fn asked_columns(args: &PredictArgs, model: &SetModel) -> SetData {
+    columns(model, args.group_by.clone())
+}
+
+/// What is written of a model that answers for sets or rows.
+fn answers(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer) -> anyhow::Result<String> {
+    let only_rows = model.config.task.of_items();
+    if args.refine > 0 || args.rescale {
+        return Err(Failure::new("--refine and --rescale are for models that find clusters")
+            .hint(format!("`{}` is one for {}", args.model.display(), model.config.task.name()))
+            .into());
+    }
+    let told = model.predict(bags, args.importance || args.plot.is_some())?;
+    if let Some(file) = &args.plot {
+        let bag = chosen(args, bags)?;
+        let all = told.of_items.as_deref().unwrap_or_default();
+        let weights = &all[bags.offsets()[bag]..bags.offsets()[bag + 1]];
+        sets_plot::importances(file, bags, bag, weights, &answer(&told, bag))?;
+        printer.note(&format!("written {}", file.display()));
+    }
+    let mut predictions = Predictions::new(bags, told.of_sets).map_err(regard::Error::from)?;
+    if let Some(rows) = told.of_items.filter(|_| args.importance || only_rows) {
+        let name = if only_rows { "score" } else { "importance" };
+        predictions = predictions.with_rows(name, rows).map_err(regard::Error::from)?;
+        if let Some(file) = &args.rows {
+            predictions.write_rows_csv(file).map_err(regard::Error::from)?;
+            printer.note(&format!("written {}", file.display()));
+        }
+    }
+    if printer.json() {
+        return Ok(predictions.json().to_string());
+    }
+    let rows = if only_rows || args.importance && args.rows.is_none() { predictions.rows_csv() } else { String::new() };
+    Ok(if only_rows { rows } else { predictions.csv() + &rows })
+}
+
+/// What the model says of a set, for a picture.
+fn answer(told: &SetPredictions, bag: usize) -> String {
+    match &told.of_sets {
+        None => "scores".to_owned(),
+        Some(Predicted::Numbers(numbers)) => format!("prediction {:.4}", numbers[bag]),
+        Some(Predicted::Classes { names, probabilities }) => {
+            let of_bag = &probabilities[bag * names.len()..(bag + 1) * names.len()];
+            let best = (0..of_bag.len()).fold(0, |best, at| if of_bag[at] > of_bag[best] { at } else { best });
+            format!("{} with {:.1} %", names[best], 100.0 * of_bag[best])
+        }
+    }
+}
+
+/// What is written of a model that finds clusters.
+fn mixtures(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer) -> anyhow::Result<String> {
+    if args.importance {
+        return Err(Failure::new("--importance: a model that finds clusters does not weigh rows")
+            .hint("--rows FILE writes the cluster of every row")
+            .into());
+    }
+    let options = MixtureOptions { refine: args.refine, rescale: args.rescale };
+    let found = Mixtures::new(bags, model.mixtures(bags, options)?).map_err(regard::Error::from)?;
+    if let Some(file) = &args.rows {
+        found.write_rows_csv(file).map_err(regard::Error::from)?;
+        printer.note(&format!("written {}", file.display()));
+    }
+    if let Some(file) = &args.plot {
+        let bag = chosen(args, bags)?;
+        let Some(mixture) = found.of(bag) else {
+            return Err(Failure::new(format!("--plot: the set `{}` is empty", bags.ids()[bag])).into());
+        };
+        if bags.width() < 2 {
+            return Err(Failure::new("--plot: points of one number lie in no plane").into());
+        }
+        sets_plot::clusters(file, bags, bag, mixture, found.components(bag))?;
+        printer.note(&format!("written {}", file.display()));
+    }
+    Ok(if printer.json() { found.json().to_string() } else { found.csv() })
+}
+
+/// The set that is drawn: the one that is named, else the first.
+fn chosen(args: &PredictArgs, bags: &Bags) -> anyhow::Result<usize> {
+    if bags.is_empty() {
+        return Err(Failure::new(format!("{}: there is no set to draw", args.file.display())).into());
+    }
+    let Some(id) = &args.set else { return Ok(0) };
+    bags.ids().iter().position(|known| known == id).ok_or_else(|| {
+        let some: Vec<&str> = bags.ids().iter().take(5).map(String::as_str).collect();
+        Failure::new(format!("--set {id}: {} has no such set", args.file.display()))
+            .hint(format!("its sets begin with {}", some.join(", ")))
+            .into()
+    })
+}
