@@ -23,6 +23,8 @@ mod fault;
 pub mod file;
 pub mod metrics;
 mod npz;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 pub mod random;
 pub mod routes;
 pub mod sets;

@@ -18,7 +18,8 @@ use crate::{Error, Result};
 
 /// Reads bags from a file of any format.
 ///
-/// A name ending in `.npz` is read as [`npz`], in `.jsonl` or `.ndjson` as [`jsonl`], in `.csv` or
+/// A name ending in `.npz` is read as [`npz`], in `.parquet` (with the feature of that name) as the
+/// [`csv`] it would be, in `.jsonl` or `.ndjson` as [`jsonl`], in `.csv` or
 /// `.tsv` as [`csv`], in `.svm` or `.libsvm` as [`libsvm`]; of any other name the content decides.
 /// For libsvm, the sizes of the queries are looked for in a file of the same name with `.query` after
 /// it.
@@ -32,6 +33,9 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Bags> {
     if extension.as_deref() == Some("npz") {
         return npz::read(path);
     }
+    if extension.as_deref() == Some("parquet") {
+        return from_parquet(path, options);
+    }
     let text = read_text(path)?;
     match extension.as_deref() {
         Some("jsonl" | "ndjson") => jsonl::parse(&text, path),
@@ -42,6 +46,18 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Bags> {
         _ if crate::npz::looks_like(text.as_bytes()) => npz::read(path),
         _ => csv::parse(&text, path, options),
     }
+}
+
+#[cfg(feature = "parquet")]
+fn from_parquet(path: &Path, options: &ReadOptions) -> Result<Bags> {
+    let commas = ReadOptions { delimiter: Some(b','), ..options.clone() };
+    csv::parse(&crate::parquet::as_csv(path)?, path, &commas)
+}
+
+#[cfg(not(feature = "parquet"))]
+fn from_parquet(path: &Path, _: &ReadOptions) -> Result<Bags> {
+    let error = Error::parse(path, 0, "is a Parquet file, which this build does not read");
+    Err(error.with_hint("build with `--features parquet`, or write the table as CSV"))
 }
 
 fn with_queries(text: &str, path: &Path, options: &ReadOptions) -> Result<Bags> {

@@ -1,0 +1,131 @@
+//! Tables in Parquet files, as the text that the readers of CSV take.
+
+use std::any::Any;
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::{Field, Row};
+
+use crate::error::shown;
+use crate::table::quoted;
+use crate::{Error, Result};
+
+/// The table of a Parquet file as CSV with a header. Row `n` of the table is line `n + 1` of the text,
+/// the line that errors of the reader name; what is null is empty.
+///
+/// # Errors
+/// [`Error::Io`] when the file cannot be read, and [`Error::Parse`] when it is no Parquet file, is
+/// damaged, or has columns of lists or structures.
+pub fn as_csv(path: impl AsRef<Path>) -> Result<String> {
+    let path = path.as_ref();
+    let file = File::open(path).map_err(|source| Error::io(path, source))?;
+    // The library takes some damaged files for impossible and panics.
+    let read = catch_unwind(AssertUnwindSafe(|| table(file, path)));
+    read.unwrap_or_else(|reason| Err(Error::parse(path, 0, format!("cannot be read: {}", said(reason.as_ref())))))
+}
+
+fn table(file: File, path: &Path) -> Result<String> {
+    let broken = |error: parquet::errors::ParquetError| Error::parse(path, 0, format!("is no table: {error}"));
+    let reader = SerializedFileReader::new(file).map_err(broken)?;
+    let fields = reader.metadata().file_metadata().schema().get_fields();
+    if let Some(nested) = fields.iter().find(|field| !field.is_primitive()) {
+        let reason = "holds lists or structures, expected single values";
+        return Err(Error::parse(path, 1, reason).in_field(nested.name()));
+    }
+    let names: Vec<String> = fields.iter().map(|field| quoted(field.name())).collect();
+    let mut text = names.join(",") + "\n";
+    for (at, row) in reader.get_row_iter(None).map_err(broken)?.enumerate() {
+        let row = row.map_err(|error| Error::parse(path, at + 2, format!("cannot be read: {error}")))?;
+        text.push_str(&line(&row));
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+fn line(row: &Row) -> String {
+    row.get_column_iter().map(|(_, field)| cell(field)).collect::<Vec<_>>().join(",")
+}
+
+fn cell(field: &Field) -> String {
+    match field {
+        Field::Null => String::new(),
+        // The library's own text loses digits of neither, but writes words in quotes and whole numbers with
+        // a decimal, which would not be the same name in a CSV file.
+        Field::Float(value) => value.to_string(),
+        Field::Double(value) => value.to_string(),
+        Field::Str(text) => quoted(text),
+        Field::Bytes(bytes) => quoted(&String::from_utf8_lossy(bytes.data())),
+        other => other.to_string(),
+    }
+}
+
+fn said(reason: &(dyn Any + Send)) -> String {
+    let text = reason.downcast_ref::<String>().map(String::as_str).or(reason.downcast_ref::<&str>().copied());
+    shown(text.unwrap_or("the file is damaged"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+    use parquet::file::properties::WriterProperties;
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+
+    use super::*;
+    use crate::sets::formats::{ReadOptions, read};
+
+    fn write(path: &Path, amounts: [f64; 3]) {
+        let schema = "message t { required binary who (UTF8); required int64 left; optional double amount; }";
+        let schema = Arc::new(parse_message_type(schema).unwrap());
+        let file = File::create(path).unwrap();
+        let mut writer = SerializedFileWriter::new(file, schema, Arc::new(WriterProperties::default())).unwrap();
+        let mut rows = writer.next_row_group().unwrap();
+        let mut column = rows.next_column().unwrap().unwrap();
+        let names = ["a,b", "c", "a,b"].map(ByteArray::from);
+        column.typed::<ByteArrayType>().write_batch(&names, None, None).unwrap();
+        column.close().unwrap();
+        let mut column = rows.next_column().unwrap().unwrap();
+        column.typed::<Int64Type>().write_batch(&[1, 0, 1], None, None).unwrap();
+        column.close().unwrap();
+        let mut column = rows.next_column().unwrap().unwrap();
+        column.typed::<DoubleType>().write_batch(&amounts, Some(&[1, 1, 1]), None).unwrap();
+        column.close().unwrap();
+        rows.close().unwrap();
+        writer.close().unwrap();
+    }
+
+    #[test]
+    fn a_table_is_read_as_its_csv_would_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("visits.parquet");
+        write(&path, [0.1, 2.0, -1e-7]);
+        assert_eq!(as_csv(&path).unwrap(), "who,left,amount\n\"a,b\",1,0.1\nc,0,2\n\"a,b\",1,-0.0000001\n");
+        let options =
+            ReadOptions { group_by: Some("who".into()), target: Some("left".into()), ..ReadOptions::default() };
+        let bags = read(&path, &options).unwrap();
+        assert_eq!((bags.ids(), bags.bag(0)), (&["a,b".to_owned(), "c".to_owned()][..], &[0.1, -1e-7][..]));
+        write(&path, [0.1, f64::NAN, 1.0]);
+        let error = read(&path, &options).unwrap_err().to_string();
+        assert!(error.contains("visits.parquet:3") && error.contains("amount"), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_table_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.parquet");
+        write(&path, [1.0, 2.0, 3.0]);
+        let whole = std::fs::read(&path).unwrap();
+        assert!(matches!(as_csv(folder.path().join("none.parquet")), Err(Error::Io { .. })));
+        let mut damaged = whole.clone();
+        damaged[6..40].fill(0xff);
+        for bytes in [&b""[..], b"who,left\na,1\n", &whole[..whole.len() / 2], &damaged] {
+            std::fs::write(&path, bytes).unwrap();
+            let error = as_csv(&path).unwrap_err().to_string();
+            assert!(error.contains("a.parquet"), "{error}");
+        }
+    }
+}
