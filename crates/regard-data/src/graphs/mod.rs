@@ -2,13 +2,15 @@
 //! a network.
 //!
 //! [`Graphs`] hold nodes, directed edges by target and what is to be predicted; [`Batch`] is the disjoint
-//! union of some of them. [`formats`] reads and writes them, [`molecules`] makes them of SMILES.
+//! union of some of them. [`formats`] reads and writes them, [`molecules`] makes them of SMILES,
+//! [`generate`] draws those of the published experiments.
 //! How well answers fit is measured by [`crate::metrics`].
 
 mod batch;
 mod data_set;
 mod features;
 pub mod formats;
+pub mod generate;
 mod graph;
 pub mod molecules;
 mod part;
