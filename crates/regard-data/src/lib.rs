@@ -21,6 +21,7 @@
 mod error;
 mod fault;
 pub mod file;
+pub mod graphs;
 pub mod metrics;
 mod npz;
 #[cfg(feature = "parquet")]

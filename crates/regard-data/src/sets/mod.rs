@@ -25,7 +25,7 @@ pub mod formats;
 pub mod generate;
 mod labels;
 pub mod mixture;
-mod names;
+pub(crate) mod names;
 pub mod split;
 mod standardise;
 

@@ -96,7 +96,7 @@ impl Misfit {
 }
 
 /// The most similar of some names, if one is similar at all.
-pub(super) fn nearest<'n>(name: &str, among: impl Iterator<Item = &'n str>) -> Option<String> {
+pub(crate) fn nearest<'n>(name: &str, among: impl Iterator<Item = &'n str>) -> Option<String> {
     let wanted = name.to_lowercase();
     let scored = among.map(|candidate| (strsim::damerau_levenshtein(&wanted, &candidate.to_lowercase()), candidate));
     let (distance, best) = scored.min_by_key(|(distance, _)| *distance)?;

@@ -156,7 +156,7 @@ fn same_label(a: &str, b: &str) -> bool {
 /// A feature as text, in single precision.
 ///
 /// The error is what was found and expected, and a hint.
-pub(super) fn feature(text: &str) -> Result<f32, (String, Option<&'static str>)> {
+pub(crate) fn feature(text: &str) -> Result<f32, (String, Option<&'static str>)> {
     if text.is_empty() {
         return Err(("is empty, expected a number".into(), Some("fill the gap, or leave the row or the column out")));
     }

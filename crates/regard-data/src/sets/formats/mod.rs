@@ -1,7 +1,7 @@
 //! Files of bags, and of what is predicted for them.
 
 pub mod csv;
-mod gathered;
+pub(crate) mod gathered;
 pub mod jsonl;
 pub mod libsvm;
 pub mod mixtures;

@@ -13,13 +13,13 @@ use crate::{Error, Result};
 
 /// A column by its place in a row and its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Column {
-    pub(super) at: usize,
-    pub(super) name: String,
+pub(crate) struct Column {
+    pub(crate) at: usize,
+    pub(crate) name: String,
 }
 
 impl Column {
-    pub(super) fn new(at: usize, name: &str) -> Self {
+    pub(crate) fn new(at: usize, name: &str) -> Self {
         Self { at, name: name.to_owned() }
     }
 }

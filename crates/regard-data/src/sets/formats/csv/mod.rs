@@ -12,8 +12,8 @@
 //! Fields are separated by commas, semicolons or tabs. Lines starting with `#` above the first row
 //! are comments.
 
-mod columns;
-mod sheet;
+pub(crate) mod columns;
+pub(crate) mod sheet;
 #[cfg(test)]
 mod tests;
 

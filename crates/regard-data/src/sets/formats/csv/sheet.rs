@@ -10,8 +10,8 @@ use crate::table::{broken, delimiter, line_of, split_comments};
 use crate::{Error, Result};
 
 /// A table as text. Its rows are read anew each time, so that memory holds only what is kept.
-pub(super) struct Sheet<'t> {
-    pub(super) path: &'t Path,
+pub(crate) struct Sheet<'t> {
+    pub(crate) path: &'t Path,
     table: &'t str,
     /// Lines above the table.
     above: usize,
@@ -19,7 +19,7 @@ pub(super) struct Sheet<'t> {
 }
 
 impl<'t> Sheet<'t> {
-    pub(super) fn of(text: &'t str, path: &'t Path, separator: Option<u8>) -> Self {
+    pub(crate) fn of(text: &'t str, path: &'t Path, separator: Option<u8>) -> Self {
         let (_, above, table) = split_comments(text);
         Self { path, table, above, delimiter: separator.unwrap_or_else(|| delimiter(table)) }
     }
@@ -31,7 +31,7 @@ impl<'t> Sheet<'t> {
     }
 
     /// The first row that has any value, with its line.
-    pub(super) fn first(&self) -> Result<Option<(usize, StringRecord)>> {
+    pub(crate) fn first(&self) -> Result<Option<(usize, StringRecord)>> {
         let mut found = None;
         self.visit(|row| {
             found = Some((row.line, row.record.clone()));
@@ -41,7 +41,7 @@ impl<'t> Sheet<'t> {
     }
 
     /// Visits all rows that have any value, or all but the first of them.
-    pub(super) fn each(&self, below_header: bool, mut visit: impl FnMut(Row<'_>) -> Result<()>) -> Result<()> {
+    pub(crate) fn each(&self, below_header: bool, mut visit: impl FnMut(Row<'_>) -> Result<()>) -> Result<()> {
         let mut skip = below_header;
         self.visit(|row| {
             if !std::mem::take(&mut skip) {
@@ -70,7 +70,7 @@ impl<'t> Sheet<'t> {
 
 /// Whether fields are label, bag and features rather than names: numbers from the third on, and not
 /// the numbers of columns, which some programs write as a header.
-pub(super) fn is_data(fields: &StringRecord) -> bool {
+pub(crate) fn is_data(fields: &StringRecord) -> bool {
     let numbers: Vec<Option<f64>> = fields.iter().map(|field| field.parse().ok()).collect();
     let [label, bag, features @ ..] = &numbers[..] else {
         return false;
@@ -84,15 +84,15 @@ pub(super) fn is_data(fields: &StringRecord) -> bool {
 }
 
 /// One row with its place in the file.
-pub(super) struct Row<'r> {
+pub(crate) struct Row<'r> {
     path: &'r Path,
-    pub(super) line: usize,
+    pub(crate) line: usize,
     record: &'r StringRecord,
 }
 
 impl Row<'_> {
     /// Refuses a row that is longer or shorter than the first one.
-    pub(super) fn has_fields(&self, expected: usize, whose: &str) -> Result<()> {
+    pub(crate) fn has_fields(&self, expected: usize, whose: &str) -> Result<()> {
         let found = self.record.len();
         if found == expected {
             return Ok(());
@@ -102,12 +102,12 @@ impl Row<'_> {
     }
 
     /// A field as text.
-    pub(super) fn get(&self, column: &Column) -> &str {
+    pub(crate) fn get(&self, column: &Column) -> &str {
         self.record.get(column.at).unwrap_or("")
     }
 
     /// A field as text, which may not be empty.
-    pub(super) fn filled(&self, column: &Column, what: &str) -> Result<&str> {
+    pub(crate) fn filled(&self, column: &Column, what: &str) -> Result<&str> {
         match self.get(column) {
             "" => Err(self.error(&column.name, format!("is empty, expected {what}"))),
             text => Ok(text),
@@ -115,7 +115,7 @@ impl Row<'_> {
     }
 
     /// A feature in the column of that name.
-    pub(super) fn feature(&self, at: usize, name: &str) -> Result<f32> {
+    pub(crate) fn feature(&self, at: usize, name: &str) -> Result<f32> {
         feature(self.record.get(at).unwrap_or("")).map_err(|(reason, hint)| {
             let error = self.error(name, reason);
             match hint {
@@ -126,7 +126,7 @@ impl Row<'_> {
     }
 
     /// A feature in a column that has no name, which errors count from 1.
-    pub(super) fn feature_in_column(&self, at: usize) -> Result<f32> {
+    pub(crate) fn feature_in_column(&self, at: usize) -> Result<f32> {
         match feature(self.record.get(at).unwrap_or("")) {
             Ok(value) => Ok(value),
             Err(_) => self.feature(at, &format!("column {}", at + 1)),
@@ -134,11 +134,11 @@ impl Row<'_> {
     }
 
     /// All fields.
-    pub(super) fn fields(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn fields(&self) -> impl Iterator<Item = &str> {
         self.record.iter()
     }
 
-    fn error(&self, field: &str, reason: impl Into<String>) -> Error {
+    pub(crate) fn error(&self, field: &str, reason: impl Into<String>) -> Error {
         Error::parse(self.path, self.line, reason).in_field(field)
     }
 }

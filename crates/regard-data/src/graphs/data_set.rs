@@ -1,0 +1,200 @@
+//! Many graphs in a few arrays.
+
+mod access;
+mod census;
+mod check;
+mod collected;
+mod select;
+
+use std::path::PathBuf;
+
+pub use self::census::Census;
+pub(super) use self::collected::Collected;
+use super::features::{Features, Kinds, check_kinds};
+use super::graph::Graph;
+use super::part::Parts;
+use super::targets::{Level, Targets};
+use crate::error::shown;
+use crate::{Error, Result};
+
+/// Graphs of any size, with directed edges in compressed rows by target.
+///
+/// Nodes of all graphs stand one after the other; those of graph `g` are
+/// `node_offsets[g]..node_offsets[g + 1]`. Node `v` (of all nodes) receives the edges
+/// `in_offsets[v]..in_offsets[v + 1]`, in rising order of their sources and, where several edges join
+/// the same nodes, in the order they were given in. Sources are numbered within their graph.
+///
+/// What is not a simple undirected graph is kept as it is: an isolated node receives no edge, a self
+/// loop is one edge from a node to itself, several edges between the same nodes are several edges.
+/// [`Graphs::census`] counts them. All numbers are finite.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Graphs {
+    ids: Vec<String>,
+    node_offsets: Vec<usize>,
+    in_offsets: Vec<usize>,
+    sources: Vec<u32>,
+    node_features: Features,
+    edge_features: Features,
+    node_ids: Option<Vec<String>>,
+    targets: Option<Targets>,
+    parts: Option<Parts>,
+    origin: Origin,
+}
+
+/// Where graphs were read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Origin {
+    /// The file; empty for graphs that were made.
+    pub(super) path: PathBuf,
+    /// The line of each graph; empty where they have none.
+    pub(super) lines: Vec<usize>,
+    /// What a node is called in errors.
+    pub(super) node: &'static str,
+    /// Repeated edges of undirected files that were taken once.
+    pub(super) merged: usize,
+    /// Rows that were left out because they are wrong.
+    pub(super) skipped: Vec<Skipped>,
+}
+
+/// A row that was left out because it is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// Its line.
+    pub line: usize,
+    /// What is wrong with it, with the field it is about.
+    pub reason: String,
+}
+
+impl Graphs {
+    /// Graphs whose nodes and edges carry what `nodes` and `edges` say.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] naming the graph and what does not fit: arrays that are too long or too short,
+    /// an edge to a node that is not there, a type without a name, a number that is not finite.
+    pub fn new(nodes: Kinds, edges: Kinds, graphs: Vec<Graph>) -> Result<Self> {
+        let mut all = Collected::default();
+        for (at, graph) in graphs.into_iter().enumerate() {
+            let place = format!("graph {}", at + 1);
+            all.push(graph, &nodes, &edges).map_err(|reason| Error::invalid(place, reason))?;
+        }
+        all.finish(nodes, edges, Origin::default())
+    }
+
+    /// The same graphs with what is to be predicted.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when there are not as many answers as graphs, or nodes.
+    pub fn with_targets(mut self, targets: Targets) -> Result<Self> {
+        check::same_count("targets", targets.rows(), self.places_of(targets.level()))?;
+        self.targets = Some(targets);
+        Ok(self)
+    }
+
+    /// The same graphs with their split.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when there are not as many parts as graphs, or nodes.
+    pub fn with_parts(mut self, parts: Parts) -> Result<Self> {
+        check::same_count("parts", parts.of.len(), self.places_of(parts.level))?;
+        self.parts = Some(parts);
+        Ok(self)
+    }
+
+    /// The same graphs with names of the nodes, `[nodes]`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when there are not as many names as nodes.
+    pub fn with_node_ids(mut self, ids: Vec<String>) -> Result<Self> {
+        check::same_count("names of nodes", ids.len(), self.nodes())?;
+        self.node_ids = Some(ids);
+        Ok(self)
+    }
+
+    /// The same graphs, the types of whose nodes are called by other names, one for each.
+    ///
+    /// A file of numbers can be given the names of atoms so that a network trained on it reads molecules.
+    /// More names than types are allowed: those types do not occur.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when there are fewer names than types, or two are alike.
+    pub fn with_node_type_names(mut self, names: Vec<String>) -> Result<Self> {
+        rename(&mut self.node_features, names, "nodes")?;
+        Ok(self)
+    }
+
+    /// As [`Graphs::with_node_type_names`], of the edges.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when there are fewer names than types, or two are alike.
+    pub fn with_edge_type_names(mut self, names: Vec<String>) -> Result<Self> {
+        rename(&mut self.edge_features, names, "edges")?;
+        Ok(self)
+    }
+
+    /// The same graphs with types and columns in the order of training. A type that was not there in
+    /// training becomes the type `other` of training where one is given.
+    ///
+    /// # Errors
+    /// [`Error::Parse`] with file, line and node for a type that was not there, and
+    /// [`Error::Invalid`] for graphs that were not read from a file; also when columns differ.
+    pub fn align(mut self, nodes: &Kinds, edges: &Kinds, other: Option<&str>) -> Result<Self> {
+        for (features, kinds, what) in [(&self.node_features, nodes, "nodes"), (&self.edge_features, edges, "edges")] {
+            check::same_columns(&features.kinds.columns, &kinds.columns, what)?;
+        }
+        if let Err(unseen) = self.node_features.align(&nodes.types, other) {
+            let place = unseen.at.map(|node| {
+                let graph = self.graph_of(node);
+                (graph, format!("{} {}", self.node_word(), node - self.node_offsets[graph] + 1))
+            });
+            return Err(self.unseen(place, &unseen.name, "nodes"));
+        }
+        if let Err(unseen) = self.edge_features.align(&edges.types, other) {
+            let place = unseen.at.map(|edge| {
+                let target = self.in_offsets.partition_point(|start| *start <= edge) - 1;
+                let graph = self.graph_of(target);
+                let within = target - self.node_offsets[graph] + 1;
+                let source = self.sources[edge] as usize + 1;
+                (graph, format!("the edge from {} {source} to {within}", self.node_word()))
+            });
+            return Err(self.unseen(place, &unseen.name, "edges"));
+        }
+        Ok(self)
+    }
+
+    fn unseen(&self, place: Option<(usize, String)>, name: &str, what: &str) -> Error {
+        let Some((graph, place)) = place else {
+            return Error::invalid(what, "have types here or in training, but not in both");
+        };
+        let reason = format!("{place} is of the type `{}`, which was not there in training", shown(name));
+        let hint = "leave it out, or train with a type `other` for what is rare";
+        match self.origin.lines.get(graph) {
+            Some(line) => Error::parse(&self.origin.path, *line, reason).with_hint(hint),
+            None => Error::invalid(format!("graph `{}`", shown(&self.ids[graph])), reason),
+        }
+    }
+
+    fn node_word(&self) -> &'static str {
+        if self.origin.node.is_empty() { "node" } else { self.origin.node }
+    }
+
+    fn places_of(&self, level: Level) -> usize {
+        match level {
+            Level::Graph => self.len(),
+            Level::Node => self.nodes(),
+        }
+    }
+}
+
+fn rename(features: &mut Features, names: Vec<String>, what: &str) -> Result<()> {
+    if names.len() < features.kinds.types.len() {
+        let reason = format!("have {} types, found {} names", features.kinds.types.len(), names.len());
+        return Err(Error::invalid(what, reason));
+    }
+    let kinds = Kinds { types: names, columns: features.kinds.columns.clone() };
+    check_kinds(&kinds, what)?;
+    features.kinds = kinds;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! What graphs consist of.
+
+use std::ops::Range;
+use std::path::Path;
+
+use super::{Graphs, Skipped};
+use crate::error::shown;
+use crate::graphs::{Features, Level, Parts, Targets, Values};
+use crate::{Error, Result};
+
+impl Graphs {
+    /// How many graphs there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there are no graphs.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// How many nodes all graphs have together.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.in_offsets.len() - 1
+    }
+
+    /// How many directed edges all graphs have together.
+    #[must_use]
+    pub fn edges(&self) -> usize {
+        self.sources.len()
+    }
+
+    /// Names of the graphs, `[graphs]`.
+    #[must_use]
+    pub fn ids(&self) -> &[String] {
+        &self.ids
+    }
+
+    /// Where graphs begin and end among the nodes, `[graphs + 1]`.
+    #[must_use]
+    pub fn node_offsets(&self) -> &[usize] {
+        &self.node_offsets
+    }
+
+    /// Where the edges into each node begin and end, `[nodes + 1]`.
+    #[must_use]
+    pub fn in_offsets(&self) -> &[usize] {
+        &self.in_offsets
+    }
+
+    /// The node within its graph that each edge comes from, `[edges]`.
+    #[must_use]
+    pub fn sources(&self) -> &[u32] {
+        &self.sources
+    }
+
+    /// The nodes of a graph among all nodes.
+    ///
+    /// # Panics
+    /// If there is no such graph.
+    #[must_use]
+    pub fn nodes_of(&self, graph: usize) -> Range<usize> {
+        self.node_offsets[graph]..self.node_offsets[graph + 1]
+    }
+
+    /// The edges of a graph among all edges.
+    ///
+    /// # Panics
+    /// If there is no such graph.
+    #[must_use]
+    pub fn edges_of(&self, graph: usize) -> Range<usize> {
+        self.in_offsets[self.node_offsets[graph]]..self.in_offsets[self.node_offsets[graph + 1]]
+    }
+
+    /// Where the edges into node `v` come from, nodes counted within the graph, in rising order.
+    ///
+    /// # Panics
+    /// If there is no such node.
+    #[must_use]
+    pub fn sources_of(&self, node: usize) -> &[u32] {
+        &self.sources[self.in_offsets[node]..self.in_offsets[node + 1]]
+    }
+
+    /// How many edges end in a node of all nodes.
+    ///
+    /// # Panics
+    /// If there is no such node.
+    #[must_use]
+    pub fn in_degree(&self, node: usize) -> usize {
+        self.in_offsets[node + 1] - self.in_offsets[node]
+    }
+
+    /// The graph that a node of all nodes belongs to.
+    ///
+    /// # Panics
+    /// If there is no such node.
+    #[must_use]
+    pub fn graph_of(&self, node: usize) -> usize {
+        assert!(node < self.nodes(), "node {node} of {}", self.nodes());
+        self.node_offsets.partition_point(|start| *start <= node) - 1
+    }
+
+    /// What nodes carry, in the order of the nodes.
+    #[must_use]
+    pub fn node_features(&self) -> &Features {
+        &self.node_features
+    }
+
+    /// What edges carry, in the order of [`Graphs::sources`].
+    #[must_use]
+    pub fn edge_features(&self) -> &Features {
+        &self.edge_features
+    }
+
+    /// Names of the nodes, `[nodes]`, where their file names them.
+    #[must_use]
+    pub fn node_ids(&self) -> Option<&[String]> {
+        self.node_ids.as_deref()
+    }
+
+    /// What a node is called: its name, or its number within its graph from 0.
+    ///
+    /// # Panics
+    /// If there is no such node.
+    #[must_use]
+    pub fn node_name(&self, node: usize) -> String {
+        match &self.node_ids {
+            Some(ids) => ids[node].clone(),
+            None => (node - self.node_offsets[self.graph_of(node)]).to_string(),
+        }
+    }
+
+    /// What is to be predicted.
+    #[must_use]
+    pub fn targets(&self) -> Option<&Targets> {
+        self.targets.as_ref()
+    }
+
+    /// What is to be predicted as numbers, `[rows, tasks]`.
+    ///
+    /// # Errors
+    /// [`Error::Parse`] with the line and the task of the first answer that is a word, where lines are
+    /// known, [`Error::Invalid`] otherwise and when there are no answers.
+    pub fn target_numbers(&self) -> Result<&[Option<f64>]> {
+        let Some(targets) = &self.targets else {
+            return Err(Error::invalid("targets", "are missing, expected numbers to learn"));
+        };
+        let (Values::Words(words), Level::Graph) = (targets.values(), targets.level()) else {
+            return targets.as_numbers();
+        };
+        let tasks = targets.tasks().len();
+        let wrong = words.iter().position(|word| word.as_ref().is_some_and(|word| word.parse::<f64>().is_err()));
+        match wrong.and_then(|at| Some((at, self.line(at / tasks)?, words[at].as_ref()?))) {
+            Some((at, line, word)) => {
+                let reason = format!("found `{}`, expected a number", shown(word));
+                Err(Error::parse(self.path(), line, reason).in_field(&targets.tasks()[at % tasks]))
+            }
+            None => targets.as_numbers(),
+        }
+    }
+
+    /// The split that came with the data.
+    #[must_use]
+    pub fn parts(&self) -> Option<&Parts> {
+        self.parts.as_ref()
+    }
+
+    /// The file that the graphs were read from; empty for graphs that were made.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.origin.path
+    }
+
+    /// The line of its file that a graph stands on, if it came from a text file.
+    #[must_use]
+    pub fn line(&self, graph: usize) -> Option<usize> {
+        self.origin.lines.get(graph).copied()
+    }
+
+    /// Rows of the file that were left out because they are wrong, where that was asked for.
+    #[must_use]
+    pub fn skipped(&self) -> &[Skipped] {
+        &self.origin.skipped
+    }
+}

@@ -1,0 +1,102 @@
+//! Other graphs, or the same with other edges.
+
+use super::{Graphs, Origin};
+use crate::graphs::features::{Features, Kinds};
+use crate::graphs::{Level, Parts};
+use crate::sets::FeatureNames;
+
+impl Graphs {
+    /// The graphs at these places, in this order, with all that belongs to them; a graph may be taken
+    /// more than once.
+    ///
+    /// # Panics
+    /// If there is no such graph.
+    #[must_use]
+    pub fn select(&self, graphs: &[usize]) -> Self {
+        let nodes: Vec<usize> = graphs.iter().flat_map(|&graph| self.nodes_of(graph)).collect();
+        let places = |level| match level {
+            Level::Graph => graphs,
+            Level::Node => &nodes[..],
+        };
+        let parts = |parts: &Parts| Parts {
+            level: parts.level,
+            of: places(parts.level).iter().map(|&at| parts.of[at]).collect(),
+        };
+        let mut all = self.gathered(graphs);
+        all.node_ids = self.node_ids.as_ref().map(|ids| nodes.iter().map(|&node| ids[node].clone()).collect());
+        all.targets = self.targets.as_ref().map(|targets| targets.select(places(targets.level())));
+        all.parts = self.parts.as_ref().map(parts);
+        all
+    }
+
+    /// Nodes, edges and names of some graphs.
+    fn gathered(&self, graphs: &[usize]) -> Self {
+        let (mut node_offsets, mut in_offsets) = (vec![0], vec![0]);
+        let (mut nodes, mut edges) = (empty_like(&self.node_features), empty_like(&self.edge_features));
+        let mut sources = Vec::new();
+        for &graph in graphs {
+            let (of_nodes, of_edges) = (self.nodes_of(graph), self.edges_of(graph));
+            let start = sources.len();
+            in_offsets.extend(of_nodes.clone().map(|node| start + self.in_offsets[node + 1] - of_edges.start));
+            sources.extend_from_slice(&self.sources[of_edges.clone()]);
+            node_offsets.push(in_offsets.len() - 1);
+            extend(&mut nodes, &self.node_features, of_nodes);
+            extend(&mut edges, &self.edge_features, of_edges);
+        }
+        let lines = match self.origin.lines.is_empty() {
+            true => Vec::new(),
+            false => graphs.iter().map(|&graph| self.origin.lines[graph]).collect(),
+        };
+        Self {
+            ids: graphs.iter().map(|&graph| self.ids[graph].clone()).collect(),
+            node_offsets,
+            in_offsets,
+            sources,
+            node_features: nodes,
+            edge_features: edges,
+            node_ids: None,
+            targets: None,
+            parts: None,
+            origin: Origin { lines, ..self.origin.clone() },
+        }
+    }
+
+    /// The same nodes, every two of a graph joined in both directions and no node with itself; all edges
+    /// are of the one type `0`, as the `full_graph` of the Graph Transformer's code. Positions belong to
+    /// the graph before: compute them first.
+    #[must_use]
+    pub fn complete(&self) -> Self {
+        let mut all = self.clone();
+        all.in_offsets.truncate(1);
+        all.sources.clear();
+        for graph in 0..self.len() {
+            let nodes = self.nodes_of(graph).len() as u32;
+            for target in 0..nodes {
+                all.sources.extend((0..nodes).filter(|source| *source != target));
+                all.in_offsets.push(all.sources.len());
+            }
+        }
+        all.edge_features = Features { kinds: Kinds::counted(1), types: vec![0; all.sources.len()], dense: Vec::new() };
+        all
+    }
+
+    /// The same graphs without what edges carry.
+    #[must_use]
+    pub fn without_edge_features(mut self) -> Self {
+        let kinds = Kinds { types: Vec::new(), columns: FeatureNames::Count(0) };
+        self.edge_features = Features { kinds, types: Vec::new(), dense: Vec::new() };
+        self
+    }
+}
+
+fn empty_like(features: &Features) -> Features {
+    Features { kinds: features.kinds.clone(), types: Vec::new(), dense: Vec::new() }
+}
+
+fn extend(to: &mut Features, from: &Features, rows: std::ops::Range<usize>) {
+    if !from.types.is_empty() {
+        to.types.extend_from_slice(&from.types[rows.clone()]);
+    }
+    let width = from.width();
+    to.dense.extend_from_slice(&from.dense[rows.start * width..rows.end * width]);
+}

@@ -1,0 +1,254 @@
+//! A table of nodes and a table of edges.
+//!
+//! The nodes' table names each node in its first column, or in `id`; `graph` says which graph it belongs
+//! to, all to one where there is no such column; `type` is its type. The edges' table has `source` and
+//! `target` (otherwise its first two columns), `graph` where names of nodes occur in several graphs, and
+//! `type`. Every other column in which the first row has a number is a number of the nodes, or edges.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::edges::Listed;
+use super::header::{Table, target};
+use super::options::ReadOptions;
+use super::smiles_csv::part_of;
+use crate::error::shown;
+use crate::graphs::data_set::{Collected, Origin};
+use crate::graphs::features::{Kinds, Vocabulary};
+use crate::graphs::{Graph, Graphs, Level, Parts, Targets};
+use crate::sets::FeatureNames;
+use crate::sets::formats::csv::columns::Column;
+use crate::{Error, Result};
+
+/// Reads graphs from the texts of both tables; paths name them in errors. Targets are columns of the
+/// nodes.
+///
+/// # Errors
+/// [`Error::Parse`] naming file, line and field, e.g. ``edges.csv:3: field `target`: no node `x9` ``.
+///
+/// ```
+/// use regard_data::graphs::formats::{ReadOptions, edge_list};
+///
+/// let nodes = "id,type,age,left\nann,a,30,0\nbob,b,41,1\n";
+/// let edges = "source,target,calls\nann,bob,3\n";
+/// let options = ReadOptions { targets: vec!["left".into()], ..Default::default() };
+/// let graphs = edge_list::parse(nodes, "nodes.csv".as_ref(), edges, "edges.csv".as_ref(), &options)?;
+/// assert_eq!((graphs.nodes(), graphs.edges(), graphs.edge_features().dense()), (2, 2, &[3.0, 3.0][..]));
+/// # Ok::<(), regard_data::Error>(())
+/// ```
+pub fn parse(nodes: &str, nodes_path: &Path, edges: &str, edges_path: &Path, options: &ReadOptions) -> Result<Graphs> {
+    let table = Table::of(nodes, nodes_path, options.delimiter, "nodes")?;
+    let mut read = Nodes::of(&table, options)?;
+    let edge_table = Table::of(edges, edges_path, options.delimiter, "edges")?;
+    let (kinds_of_edges, merged) = read.edges(&edge_table, options)?;
+    let kinds = Kinds { types: Vec::new(), columns: read.columns.names() };
+    let mut all = Collected::default();
+    let mut types = Vec::new();
+    for graph in std::mem::take(&mut read.graphs) {
+        types.extend_from_slice(&graph.node_types);
+        let id = graph.id.clone();
+        let push = all.push(graph, &kinds, &kinds_of_edges);
+        push.map_err(|reason| Error::parse(nodes_path, 0, format!("graph `{}` {reason}", shown(&id))))?;
+    }
+    let names = std::mem::take(&mut read.types).into_sorted(&mut types);
+    all.node_types = if read.columns.kind.is_some() { types } else { Vec::new() };
+    let origin = Origin { path: nodes_path.to_path_buf(), node: "node", merged, ..Origin::default() };
+    let graphs = all.finish(Kinds { types: names, ..kinds }, kinds_of_edges, origin)?;
+    read.finish(graphs)
+}
+
+/// Which columns say what.
+struct Columns {
+    graph: Option<Column>,
+    kind: Option<Column>,
+    numbers: Vec<Column>,
+}
+
+impl Columns {
+    /// Columns beside those that are `taken`.
+    fn of(table: &Table<'_>, taken: &[&Column]) -> Result<Self> {
+        let (graph, kind) = (table.find("graph"), table.find("type"));
+        let free = |column: &Column| {
+            let own = [graph.as_ref(), kind.as_ref()].into_iter().flatten();
+            own.chain(taken.iter().copied()).all(|other| other.at != column.at)
+        };
+        let mut numbers: Vec<Column> = table.columns().into_iter().filter(free).collect();
+        let mut first = true;
+        table.rows(|row| {
+            if std::mem::take(&mut first) {
+                numbers.retain(|column| row.get(column).parse::<f64>().is_ok());
+            }
+            Ok(())
+        })?;
+        Ok(Self { graph, kind, numbers })
+    }
+
+    fn names(&self) -> FeatureNames {
+        FeatureNames::Named(self.numbers.iter().map(|column| column.name.clone()).collect())
+    }
+}
+
+/// The nodes' table as it has been read.
+struct Nodes {
+    columns: Columns,
+    graphs: Vec<Graph>,
+    graph_places: HashMap<String, usize>,
+    types: Vocabulary,
+    ids: Vec<Vec<String>>,
+    /// By name, and by graph where edges say it: graph, node and line.
+    places: HashMap<(String, String), (usize, u32, usize)>,
+    tasks: Vec<String>,
+    texts: Vec<Vec<Option<String>>>,
+    parts: Option<Vec<Vec<crate::graphs::Part>>>,
+}
+
+impl Nodes {
+    fn of(table: &Table<'_>, options: &ReadOptions) -> Result<Self> {
+        let id = match &options.id {
+            Some(name) => Some(table.column(name)?),
+            None => table.find("id").or_else(|| table.columns().into_iter().next()),
+        };
+        let Some(id) = id else {
+            return Err(table.error("names no column, expected the name of a node"));
+        };
+        let targets = table.targets(&options.targets, options.targets_optional)?;
+        let split = table.asked(options.split.as_ref())?;
+        let taken: Vec<&Column> = std::iter::once(&id).chain(&targets).chain(&split).collect();
+        let mut read = Self {
+            columns: Columns::of(table, &taken)?,
+            graphs: Vec::new(),
+            graph_places: HashMap::new(),
+            types: Vocabulary::default(),
+            ids: Vec::new(),
+            places: HashMap::new(),
+            tasks: targets.iter().map(|column| column.name.clone()).collect(),
+            texts: Vec::new(),
+            parts: split.as_ref().map(|_| Vec::new()),
+        };
+        table.rows(|row| {
+            let name = row.filled(&id, "the name of a node")?.to_owned();
+            let group = read.columns.graph.as_ref().map_or("", |column| row.get(column)).to_owned();
+            let graph = read.graph(&group);
+            let node = read.graphs[graph].nodes as u32;
+            if let Some((.., line)) = read.places.insert((group, name.clone()), (graph, node, row.line)) {
+                let reason = format!("`{}` occurs a second time, first on line {line}", shown(&name));
+                return Err(row.error(&id.name, reason));
+            }
+            read.graphs[graph].nodes += 1;
+            read.ids[graph].push(name);
+            if let Some(kind) = &read.columns.kind {
+                let code = read.types.code(row.filled(kind, "the type of a node")?);
+                read.graphs[graph].node_types.push(code.ok_or_else(|| row.error(&kind.name, "is one type too many"))?);
+            }
+            for column in &read.columns.numbers {
+                read.graphs[graph].node_dense.push(row.feature(column.at, &column.name)?);
+            }
+            read.texts[graph].extend(targets.iter().map(|column| target(row.get(column))));
+            if let (Some(parts), Some(split)) = (&mut read.parts, &split) {
+                parts.resize(read.graphs.len(), Vec::new());
+                parts[graph].push(part_of(table.path, row.line, &split.name, row.get(split))?);
+            }
+            Ok(())
+        })?;
+        match read.graphs.is_empty() {
+            true => Err(Error::parse(table.path, 0, "has no rows below its header, expected at least one")),
+            false => Ok(read),
+        }
+    }
+
+    fn graph(&mut self, group: &str) -> usize {
+        if let Some(graph) = self.graph_places.get(group) {
+            return *graph;
+        }
+        let id = if group.is_empty() { "1" } else { group };
+        self.graphs.push(Graph::new(id, 0));
+        self.ids.push(Vec::new());
+        self.texts.push(Vec::new());
+        self.graph_places.insert(group.to_owned(), self.graphs.len() - 1);
+        self.graphs.len() - 1
+    }
+
+    fn edges(&mut self, table: &Table<'_>, options: &ReadOptions) -> Result<(Kinds, usize)> {
+        let all = table.columns();
+        let end = |name: &str, at: usize| table.find(name).or_else(|| all.get(at).cloned());
+        let (Some(source), Some(to)) = (end("source", 0), end("target", 1)) else {
+            return Err(table.error("has fewer than two columns, expected `source` and `target`"));
+        };
+        let columns = Columns::of(table, &[&source, &to])?;
+        let by_name = self.by_name(columns.graph.is_some());
+        let mut types = Vocabulary::default();
+        let mut listed: Vec<Listed> = self.graphs.iter().map(|_| Listed::new(options.directed)).collect();
+        table.rows(|row| {
+            let group = columns.graph.as_ref().map_or("", |column| row.get(column));
+            let find = |column: &Column| {
+                let name = row.filled(column, "the name of a node")?;
+                let known = match &by_name {
+                    Some(by_name) => by_name.get(name).copied(),
+                    None => self.places.get(&(group.to_owned(), name.to_owned())).map(|place| Some((place.0, place.1))),
+                };
+                match known {
+                    Some(Some(place)) => Ok(place),
+                    Some(None) => {
+                        let error = row.error(&column.name, format!("`{}` is a node of several graphs", shown(name)));
+                        Err(error.with_hint("say which in a column `graph`"))
+                    }
+                    None => Err(row.error(&column.name, format!("there is no node `{}`", shown(name)))),
+                }
+            };
+            let ((graph, a), (other, b)) = (find(&source)?, find(&to)?);
+            if graph != other {
+                return Err(row.error(&to.name, "is a node of another graph than the source"));
+            }
+            let kind = match &columns.kind {
+                None => 0,
+                Some(kind) => {
+                    let code = types.code(row.filled(kind, "the type of an edge")?);
+                    code.ok_or_else(|| row.error(&kind.name, "is one type too many"))?
+                }
+            };
+            let dense: Vec<f32> =
+                columns.numbers.iter().map(|column| row.feature(column.at, &column.name)).collect::<Result<_>>()?;
+            let added = listed[graph].add(&mut self.graphs[graph], [a, b], kind, &dense);
+            added.map_err(|reason| row.error("", format!("the edge {reason}")))
+        })?;
+        let merged = listed.iter().map(|one| one.merged).sum();
+        let names = if columns.kind.is_some() { self.sort_edge_types(types) } else { Vec::new() };
+        Ok((Kinds { types: names, columns: columns.names() }, merged))
+    }
+
+    /// Nodes by name alone, `None` for a name that several graphs have; nothing where edges say the graph.
+    fn by_name(&self, edges_say_graph: bool) -> Option<HashMap<String, Option<(usize, u32)>>> {
+        if edges_say_graph {
+            return None;
+        }
+        let mut all: HashMap<String, Option<(usize, u32)>> = HashMap::new();
+        for ((_, name), (graph, node, _)) in &self.places {
+            all.entry(name.clone()).and_modify(|known| *known = None).or_insert(Some((*graph, *node)));
+        }
+        Some(all)
+    }
+
+    fn sort_edge_types(&mut self, types: Vocabulary) -> Vec<String> {
+        let mut all: Vec<u32> = self.graphs.iter().flat_map(|graph| graph.edge_types.iter().copied()).collect();
+        let names = types.into_sorted(&mut all);
+        let mut sorted = all.into_iter();
+        for kind in self.graphs.iter_mut().flat_map(|graph| graph.edge_types.iter_mut()) {
+            *kind = sorted.next().unwrap_or(0);
+        }
+        names
+    }
+
+    fn finish(self, mut graphs: Graphs) -> Result<Graphs> {
+        graphs = graphs.with_node_ids(self.ids.concat())?;
+        if !self.tasks.is_empty() {
+            graphs = graphs.with_targets(Targets::of_texts(Level::Node, self.tasks, self.texts.concat()))?;
+        }
+        match self.parts {
+            Some(parts) => graphs.with_parts(Parts { level: Level::Node, of: parts.concat() }),
+            None => Ok(graphs),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+//! Edges of files that list them: both ways or one way.
+
+use std::collections::HashMap;
+
+use crate::graphs::Graph;
+
+/// Puts listed edges into a graph.
+#[derive(Debug, Default)]
+pub(super) struct Listed {
+    directed: bool,
+    /// Where the first edge between two nodes stands, the smaller first.
+    seen: HashMap<[u32; 2], usize>,
+    /// Edges that were there already.
+    pub(super) merged: usize,
+}
+
+impl Listed {
+    pub(super) fn new(directed: bool) -> Self {
+        Self { directed, ..Self::default() }
+    }
+
+    /// Begins another graph.
+    pub(super) fn next_graph(&mut self) {
+        self.seen.clear();
+    }
+
+    /// Adds an edge; in undirected files both ways, and only the first of several between two nodes.
+    ///
+    /// The error says that a repeated edge carries something else than the first.
+    pub(super) fn add(&mut self, graph: &mut Graph, [a, b]: [u32; 2], kind: u32, dense: &[f32]) -> Result<(), String> {
+        if self.directed {
+            graph.add(a, b, kind);
+            graph.edge_dense.extend_from_slice(dense);
+            return Ok(());
+        }
+        let key = [a.min(b), a.max(b)];
+        if let Some(first) = self.seen.get(&key) {
+            let width = dense.len();
+            if graph.edge_types[*first] != kind || graph.edge_dense[first * width..(first + 1) * width] != *dense {
+                return Err("is given a second time with other values".into());
+            }
+            self.merged += 1;
+            return Ok(());
+        }
+        self.seen.insert(key, graph.edges.len());
+        graph.join(a, b, kind);
+        graph.edge_dense.extend_from_slice(dense);
+        if a != b {
+            graph.edge_dense.extend_from_slice(dense);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,69 @@
+//! Files of graphs, and of what is predicted for them.
+
+pub mod attention;
+pub mod cora;
+pub mod edge_list;
+mod edges;
+mod header;
+pub mod jsonl;
+mod lines;
+mod options;
+pub mod predictions;
+pub mod smiles_csv;
+pub mod tu;
+pub mod tu_folder;
+
+use std::path::{Path, PathBuf};
+
+pub use self::options::ReadOptions;
+use super::Graphs;
+use crate::file::read_text;
+use crate::{Error, Result};
+
+/// Reads graphs from a file of any format.
+///
+/// A folder is read as [`tu_folder`]. Where a column of SMILES is named, a file is read as [`smiles_csv`];
+/// a name ending in `.jsonl` or `.ndjson` as [`jsonl`], in `.csv` or `.tsv` as the nodes of an
+/// [`edge_list`]; of any other name the content decides, which may also be [`tu`] or [`cora`]. Edges
+/// beside nodes are looked for in a file of the same name with `edges` for `nodes`.
+///
+/// # Errors
+/// [`Error::Io`] when a file cannot be read, and [`Error::Parse`] with file, line and expectation when
+/// it is malformed.
+pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Graphs> {
+    let path = path.as_ref();
+    if path.is_dir() {
+        return tu_folder::read(path);
+    }
+    let text = read_text(path)?;
+    let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
+    match extension.as_deref() {
+        _ if options.smiles.is_some() => smiles_csv::parse(&text, path, options),
+        Some("jsonl" | "ndjson") => jsonl::parse(&text, path, options),
+        Some("csv" | "tsv") => with_edges(&text, path, options),
+        _ if jsonl::looks_like(&text) => jsonl::parse(&text, path, options),
+        _ if cora::looks_like(&text) => {
+            let edges = edges_beside(path, options)?;
+            cora::parse(&text, path, &read_text(&edges)?, &edges)
+        }
+        _ if tu::looks_like(&text) => tu::parse(&text, path, options),
+        _ => with_edges(&text, path, options),
+    }
+}
+
+fn with_edges(text: &str, path: &Path, options: &ReadOptions) -> Result<Graphs> {
+    let edges = edges_beside(path, options)?;
+    edge_list::parse(text, path, &read_text(&edges)?, &edges, options)
+}
+
+/// The file of edges: the one that is named, or the same name with `edges` for `nodes`.
+fn edges_beside(path: &Path, options: &ReadOptions) -> Result<PathBuf> {
+    if let Some(edges) = &options.edges {
+        return Ok(edges.clone());
+    }
+    let name = path.file_name().and_then(|name| name.to_str()).filter(|name| name.contains("nodes"));
+    name.map(|name| path.with_file_name(name.replacen("nodes", "edges", 1))).ok_or_else(|| {
+        let error = Error::parse(path, 0, "is a table without a column of SMILES, and no file of edges is known");
+        error.with_hint("name the column of SMILES, or the file of edges; nodes.csv finds edges.csv by itself")
+    })
+}

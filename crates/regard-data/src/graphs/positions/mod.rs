@@ -1,0 +1,203 @@
+//! Where a node is in its graph: numbers, or an index, that a network is told beside what nodes carry.
+//!
+//! [`Encoding::Laplacian`] takes eigenvectors of `L = I - D^-1/2 A D^-1/2`, as the Graph Transformer does
+//! (V. Dwivedi and X. Bresson, "A generalization of transformer networks to graphs", 2021, section 3.1),
+//! [`Encoding::WeisfeilerLehman`] the index of its code, [`Encoding::RandomWalk`] the chances to be back
+//! after 1, 2, ... steps (V. Dwivedi et al., "Graph neural networks with learnable structural and
+//! positional representations", 2022). Graphs are taken one by one, so that the same graph has the same
+//! positions in every data set.
+//!
+//! # What is defined where the published code is not
+//!
+//! - `A` counts the edges between two nodes; where the directions differ, the larger count goes both
+//!   ways, and [`Positions::symmetrised`] counts such graphs. `D` are its row sums, at least 1: an isolated
+//!   node is an eigenvector of its own with the value 1, as in the published code.
+//! - A graph with fewer eigenvectors than are asked for has zeros behind them; [`Positions::filled`] says
+//!   how many columns are real.
+//! - Eigenvectors are those of the connected components, each zero on all others, in the order of their
+//!   values; equal values stand in the order of the components' first nodes. The code skips the first
+//!   vector only, so that further components leave null vectors ([`Nulls::SkipFirst`]);
+//!   [`Nulls::SkipAll`] skips one for each component that has edges.
+//! - Vectors of one value span a space in which any basis is as good: the one taken has, vector by
+//!   vector, the largest possible value at one node (the first where several are as good), and is positive
+//!   there. That fixes the sign of single vectors too. Rounding decides between nodes that differ by less
+//!   than 1e-9, symmetric ones in most cases, of which the first is taken.
+
+mod cache;
+mod canonical;
+mod components;
+mod dense;
+mod laplacian;
+mod partial;
+mod walk;
+mod weisfeiler;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+
+use super::data_set::Graphs;
+
+/// How nodes are told where they are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Encoding {
+    /// Not at all.
+    #[default]
+    None,
+    /// Eigenvectors of the normalised Laplacian with the smallest values.
+    Laplacian {
+        /// How many.
+        k: usize,
+        /// Which are skipped at the beginning.
+        nulls: Nulls,
+    },
+    /// The index of the Weisfeiler-Lehman colouring as the published code computes it: from 1, the rank of
+    /// the node's degree among the degrees of its graph, ordered by the MD5 sum of `1_1_..._1` with a 1 for
+    /// the node and each neighbour. The code drops its second round.
+    WeisfeilerLehman,
+    /// The chance that a random walk is back after 1, 2, ... steps.
+    RandomWalk {
+        /// How many.
+        steps: usize,
+    },
+}
+
+/// Which eigenvectors of the value 0 are left out; they only say which component a node belongs to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Nulls {
+    /// The first, as the published code does.
+    #[default]
+    SkipFirst,
+    /// All of them.
+    SkipAll,
+}
+
+/// Positions of all nodes of a data set.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Positions {
+    width: usize,
+    values: Vec<f32>,
+    indices: Vec<u32>,
+    filled: Vec<u32>,
+    symmetrised: usize,
+    unconverged: usize,
+}
+
+/// Positions of the nodes of one graph.
+#[derive(Debug, Default)]
+struct OfGraph {
+    values: Vec<f32>,
+    indices: Vec<u32>,
+    filled: usize,
+    symmetrised: bool,
+    unconverged: bool,
+}
+
+impl Positions {
+    /// Computes positions of all graphs in parallel; `progress` is called with the number of graphs that
+    /// are done, and of all. The result does not depend on the number of threads.
+    #[must_use]
+    pub fn compute(graphs: &Graphs, encoding: &Encoding, progress: &(dyn Fn(usize, usize) + Sync)) -> Self {
+        let done = AtomicUsize::new(0);
+        let one = |graph: usize| {
+            let of = encoding.of_graph(graphs, graph);
+            progress(done.fetch_add(1, Ordering::Relaxed) + 1, graphs.len());
+            of
+        };
+        let all: Vec<OfGraph> = (0..graphs.len()).into_par_iter().map(one).collect();
+        let mut positions = Self { width: encoding.width(), ..Self::default() };
+        for of in all {
+            positions.values.extend(of.values);
+            positions.indices.extend(of.indices);
+            positions.filled.push(of.filled as u32);
+            positions.symmetrised += usize::from(of.symmetrised);
+            positions.unconverged += usize::from(of.unconverged);
+        }
+        positions
+    }
+
+    /// How many numbers tell where a node is; 0 for an index and for none.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The numbers, `[nodes, width]` row-major.
+    #[must_use]
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// The index of each node, from 1; empty where there are none.
+    #[must_use]
+    pub fn indices(&self) -> &[u32] {
+        &self.indices
+    }
+
+    /// How many columns of each graph are real, `[graphs]`; the others are 0.
+    #[must_use]
+    pub fn filled(&self) -> &[u32] {
+        &self.filled
+    }
+
+    /// How many graphs had edges of one direction, which were taken both ways.
+    #[must_use]
+    pub fn symmetrised(&self) -> usize {
+        self.symmetrised
+    }
+
+    /// How many large graphs have eigenvectors that are only near (residual above 1e-6), because
+    /// values lie too close for the number of steps.
+    #[must_use]
+    pub fn unconverged(&self) -> usize {
+        self.unconverged
+    }
+
+    /// The numbers of the nodes of some graphs, in the order of [`Graphs::batch`].
+    ///
+    /// # Panics
+    /// If these are not positions of `graphs`, or there is no such graph.
+    #[must_use]
+    pub fn of(&self, graphs: &Graphs, chosen: &[usize]) -> Vec<f32> {
+        assert_eq!(self.filled.len(), graphs.len(), "positions of these graphs");
+        let rows = |graph: &usize| {
+            let nodes = graphs.nodes_of(*graph);
+            &self.values[nodes.start * self.width..nodes.end * self.width]
+        };
+        chosen.iter().flat_map(rows).copied().collect()
+    }
+
+    /// The indices of the nodes of some graphs, in the order of [`Graphs::batch`].
+    ///
+    /// # Panics
+    /// If these are not positions of `graphs`, or there is no such graph.
+    #[must_use]
+    pub fn indices_of(&self, graphs: &Graphs, chosen: &[usize]) -> Vec<u32> {
+        assert_eq!(self.indices.len(), graphs.nodes(), "indices of these graphs");
+        chosen.iter().flat_map(|graph| &self.indices[graphs.nodes_of(*graph)]).copied().collect()
+    }
+}
+
+impl Encoding {
+    /// How many numbers each node gets.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        match self {
+            Self::None | Self::WeisfeilerLehman => 0,
+            Self::Laplacian { k, .. } => *k,
+            Self::RandomWalk { steps } => *steps,
+        }
+    }
+
+    fn of_graph(&self, graphs: &Graphs, graph: usize) -> OfGraph {
+        match self {
+            Self::None => OfGraph::default(),
+            Self::WeisfeilerLehman => OfGraph { indices: weisfeiler::indices(graphs, graph), ..OfGraph::default() },
+            Self::Laplacian { k, nulls } => laplacian::positions(graphs, graph, *k, *nulls),
+            Self::RandomWalk { steps } => walk::positions(graphs, graph, *steps),
+        }
+    }
+}
