@@ -46,12 +46,14 @@ impl Buffer {
 
 impl Deref for Buffer {
     type Target = [f32];
+    #[inline]
     fn deref(&self) -> &[f32] {
         &bytemuck::cast_slice(&self.lines)[..self.len]
     }
 }
 
 impl DerefMut for Buffer {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [f32] {
         &mut bytemuck::cast_slice_mut(&mut self.lines)[..self.len]
     }
@@ -101,12 +103,14 @@ impl Drop for Workspace {
 
 impl Deref for Workspace {
     type Target = [f32];
+    #[inline]
     fn deref(&self) -> &[f32] {
         self.0.as_deref().unwrap_or(&[])
     }
 }
 
 impl DerefMut for Workspace {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [f32] {
         self.0.as_deref_mut().unwrap_or(&mut [])
     }
@@ -116,4 +120,14 @@ impl std::fmt::Debug for Workspace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Workspace({} floats)", self.len())
     }
+}
+
+/// Cuts `all` into consecutive parts of the given sizes.
+pub(crate) fn parts<T>(mut all: &mut [T], sizes: impl IntoIterator<Item = usize>) -> Vec<&mut [T]> {
+    let cut = |size| {
+        let (part, rest) = std::mem::take(&mut all).split_at_mut(size);
+        all = rest;
+        part
+    };
+    sizes.into_iter().map(cut).collect()
 }

@@ -1,6 +1,6 @@
 //! CPU kernels of `regard`, on plain slices: matrix products, attention, pointer, norms,
-//! feed-forward, the two encoder sub-layers and the set block (forward and backward), and the
-//! routing rollout.
+//! feed-forward, the two encoder sub-layers, the set block and attention along edges (forward and
+//! backward), and the routing rollout.
 //!
 //! Nothing here knows a tensor library. Every kernel is generic over the SIMD width through
 //! [`pulp`]; the widest instruction set of the machine is chosen once at run time ([`simd`]).
@@ -14,6 +14,7 @@ pub mod attention;
 pub mod buffer;
 pub mod feed_forward;
 mod gemm;
+pub mod graph;
 pub mod norm;
 pub mod peak;
 pub mod pointer;

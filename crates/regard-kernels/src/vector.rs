@@ -8,6 +8,19 @@ use crate::simd;
 /// Score of a barred key; every score at or below counts as barred.
 pub(crate) const BARRED: f32 = -1e30;
 
+/// `|x|`. Built of arithmetic, as `pulp`'s own is a function that is not always inlined and then
+/// passes registers through memory.
+#[inline(always)]
+pub(crate) fn abs<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+    simd.max_f32s(x, negated(simd, x))
+}
+
+/// `−x`, and 0 of 0; for the reason of [`abs`].
+#[inline(always)]
+pub(crate) fn negated<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+    simd.sub_f32s(simd.splat_f32s(0.0), x)
+}
+
 /// `exp(x)`, relative error below 3e-7; below −86 the result is about 1e-37, not 0.
 ///
 /// Splits `x·log2(e)` into an integer, added to the exponent bits, and a rest in [−½, ½] for a
@@ -44,15 +57,15 @@ pub(crate) fn tanh<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
 #[inline(always)]
 pub(crate) fn erf<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
     let one = simd.splat_f32s(1.0);
-    let magnitude = simd.abs_f32s(x);
+    let magnitude = abs(simd, x);
     let t = simd.div_f32s(one, simd.mul_add_f32s(simd.splat_f32s(0.327_591_1), magnitude, one));
     let mut p = simd.splat_f32s(1.061_405_4);
     for c in [-1.453_152_1, 1.421_413_8, -0.284_496_72, 0.254_829_6] {
         p = simd.mul_add_f32s(p, t, simd.splat_f32s(c));
     }
-    let tail = simd.mul_f32s(simd.mul_f32s(p, t), exp(simd, simd.neg_f32s(simd.mul_f32s(x, x))));
+    let tail = simd.mul_f32s(simd.mul_f32s(p, t), exp(simd, negated(simd, simd.mul_f32s(x, x))));
     let positive = simd.sub_f32s(one, tail);
-    simd.select_f32s(simd.less_than_f32s(x, simd.splat_f32s(0.0)), simd.neg_f32s(positive), positive)
+    simd.select_f32s(simd.less_than_f32s(x, simd.splat_f32s(0.0)), negated(simd, positive), positive)
 }
 
 /// Splits a slice into whole registers and the rest.

@@ -10,7 +10,7 @@ use super::rows::Instance;
 use crate::{
     buffer::Workspace,
     gemm::{Accumulate, Lhs, Rhs, Size, Store, gemm},
-    vector::{BARRED, exp, split_mut, transpose},
+    vector::{BARRED, abs, exp, split_mut, transpose},
 };
 
 /// Where the gradients of one instance go; key and value gradients are added to.
@@ -135,7 +135,7 @@ fn score_gradients<S: Simd>(simd: S, clamp: Option<f32>, lse: f32, weights: &mut
     let limit = simd.splat_f32s(clamp.unwrap_or(f32::INFINITY));
     for (score, delta) in weights.iter_mut().zip(deltas) {
         let weight = simd.mul_f32s(unit, weight(simd, *score, lse));
-        let free = simd.less_than_f32s(simd.abs_f32s(*score), limit);
+        let free = simd.less_than_f32s(abs(simd, *score), limit);
         let moved = simd.mul_f32s(weight, simd.sub_f32s(*delta, mean));
         *delta = simd.select_f32s(free, moved, zero);
         *score = weight;

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+pub(super) use crate::buffer::parts;
+
 /// Rows worked on at a time: a block with what is made of it stays in the second-level cache.
 pub(super) const BLOCK: usize = 120;
 /// Tasks a large batch is cut into, about; each has sums of its own, added in order at the end.
@@ -93,16 +95,6 @@ impl Plan {
     pub(super) fn pieces(&self) -> usize {
         self.slots.last().map_or(0, |slots| slots.end)
     }
-}
-
-/// Cuts `all` into consecutive parts of the given sizes.
-pub(super) fn parts<T>(mut all: &mut [T], sizes: impl IntoIterator<Item = usize>) -> Vec<&mut [T]> {
-    let cut = |size| {
-        let (part, rest) = std::mem::take(&mut all).split_at_mut(size);
-        all = rest;
-        part
-    };
-    sizes.into_iter().map(cut).collect()
 }
 
 #[cfg(test)]

@@ -1,0 +1,240 @@
+//! Gradients of what belongs to targets and edges; with closed tasks, of everything.
+
+use std::ops::Range;
+
+use pulp::{Simd, WithSimd};
+
+use super::{
+    gradient::{Chunk, KeyValueSums, Stream, score_gradients, weighted_sums},
+    lanes::Blocked,
+    layer::Nodes,
+    rows::{Rows, registers_mut, scaled},
+    scores::{CHUNK, EdgeScratch, Normaliser, View},
+};
+use crate::{buffer::Workspace, vector::split};
+
+/// Where the gradients of a task go.
+pub(super) struct Cotangents<'a> {
+    /// Rows of the task's nodes.
+    pub(super) nodes: Nodes<&'a mut [f32]>,
+    /// `[edges of the task, width]`.
+    pub(super) edge: Option<&'a mut [f32]>,
+    /// `[edges of the task, heads]`.
+    pub(super) bias: Option<&'a mut [f32]>,
+    /// Gradient of the score and weight of each edge, `[edges of the task, 2 · head row]`, for the
+    /// pass over sources; where it is absent the task is closed and keys and values are done here.
+    pub(super) kept: Option<&'a mut [f32]>,
+}
+
+/// Gradients of the nodes `targets` and the edges that end there.
+pub(super) struct AttendBackward<'a> {
+    pub(super) view: &'a View<'a>,
+    /// Where the edges of each node begin.
+    pub(super) offsets: &'a [usize],
+    pub(super) targets: Range<usize>,
+    /// Gradient of the result, in the layout of the kernels.
+    pub(super) grad: Rows<'a>,
+    /// Gradient of the products of every channel, `[edges, width]`.
+    pub(super) edge_grad: Option<&'a [f32]>,
+    pub(super) into: Cotangents<'a>,
+}
+
+/// Scratch of a task.
+struct Scratch {
+    query: Workspace,
+    query_grad: Workspace,
+    /// `[CHUNK, head row]` each: exponentials, then weights; gradients of weights, then of scores.
+    weights: Workspace,
+    deltas: Workspace,
+    /// One value for each head: inverse of the normaliser, mean gradient of the weights.
+    inverse: Workspace,
+    mean: Workspace,
+    normaliser: Normaliser,
+    edges: EdgeScratch,
+    /// `[CHUNK, row]` each, where the caller's rows are laid out otherwise: factors, gradient of
+    /// the products, gradient of the factors.
+    laid: [Workspace; 3],
+    /// `[nodes of the task, 2 · row]`, in a closed task.
+    key_values: Workspace,
+}
+
+impl Scratch {
+    fn of(run: &AttendBackward<'_>) -> Self {
+        let lanes = run.view.lanes;
+        let laid = if run.view.edge.is_some() && !lanes.native() { CHUNK * lanes.row() } else { 0 };
+        let nodes = if run.into.kept.is_some() { 0 } else { run.targets.len() };
+        Self {
+            query: Workspace::lease(lanes.row()),
+            query_grad: Workspace::lease(lanes.row()),
+            weights: Workspace::lease(CHUNK * lanes.head_row()),
+            deltas: Workspace::lease(CHUNK * lanes.head_row()),
+            inverse: Workspace::lease(lanes.head_row()),
+            mean: Workspace::lease(lanes.head_row()),
+            normaliser: Normaliser::of(lanes),
+            edges: EdgeScratch::of(run.view),
+            laid: std::array::from_fn(|_| Workspace::lease(laid)),
+            key_values: Workspace::zeros(nodes * 2 * lanes.row()),
+        }
+    }
+}
+
+impl WithSimd for AttendBackward<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        self.view.lanes.dispatch(simd, self);
+    }
+}
+
+impl<S: Simd> Blocked<S> for AttendBackward<'_> {
+    #[inline(always)]
+    fn run<const B: usize, const ONE: bool>(mut self, simd: S) {
+        let mut scratch = Scratch::of(&self);
+        let lanes = self.view.lanes;
+        for target in self.targets.clone() {
+            let local = target - self.targets.start;
+            let edges = self.offsets[target]..self.offsets[target + 1];
+            if edges.is_empty() {
+                self.into.nodes.row(0, local, lanes.width()).fill(0.0);
+                continue;
+            }
+            let (view, factor) = (self.view, self.view.layer.scale);
+            let query = registers_mut::<S>(&mut scratch.query);
+            scaled(simd, view.query.registers::<S>(target), factor, query);
+            self.normalise::<S, B, ONE>(simd, target, edges.clone(), &mut scratch);
+            for first in edges.clone().step_by(CHUNK) {
+                let chunk = first..(first + CHUNK).min(edges.end);
+                if edges.len() > CHUNK {
+                    // The largest score is known by now, so these are the final exponentials.
+                    self.exponentials::<S, B, ONE>(simd, target, chunk.clone(), false, &mut scratch);
+                }
+                self.spread::<S, B, ONE>(simd, target, chunk, first == edges.start, &mut scratch);
+            }
+            lanes.finish(simd, factor, &mut scratch.query_grad, self.into.nodes.row(0, local, lanes.width()));
+        }
+        // The scaled queries brought the factor of the scores into the sums.
+        for (local, both) in scratch.key_values.chunks_exact_mut(2 * lanes.row()).enumerate() {
+            let (key, value) = both.split_at_mut(lanes.row());
+            lanes.finish(simd, 1.0, key, self.into.nodes.row(1, local, lanes.width()));
+            lanes.finish(simd, 1.0, value, self.into.nodes.row(2, local, lanes.width()));
+        }
+    }
+}
+
+impl AttendBackward<'_> {
+    /// Exponentials of the scores of `chunk` and the gradients of its weights.
+    #[inline(always)]
+    fn exponentials<S: Simd, const B: usize, const ONE: bool>(
+        &self,
+        simd: S,
+        target: usize,
+        chunk: Range<usize>,
+        begins: bool,
+        scratch: &mut Scratch,
+    ) {
+        let Self { view, grad, .. } = self;
+        let Scratch { query, weights, deltas, normaliser, edges, .. } = scratch;
+        let size = chunk.len() * view.lanes.head_row();
+        let (weights, deltas) = (&mut weights[..size], &mut deltas[..size]);
+        view.scores::<S, B, ONE>(simd, split::<S>(query).0, chunk.clone(), edges, None, weights);
+        let grad = grad.registers::<S>(target);
+        let rows = registers_mut::<S>(deltas).chunks_exact_mut(view.lanes.phases::<ONE>());
+        for (source, delta) in view.sources[chunk.clone()].iter().zip(rows) {
+            view.lanes.products::<S, B, ONE>(simd, grad, view.value.registers::<S>(*source as usize), delta);
+        }
+        view.drop_out(chunk.start, deltas);
+        normaliser.exponentials::<S, ONE, true>(simd, view.layer.softmax, begins, registers_mut::<S>(weights));
+    }
+
+    /// The normaliser and the mean gradient of the weights of a target; exponentials and gradients
+    /// of its last chunk stay behind.
+    #[inline(always)]
+    fn normalise<S: Simd, const B: usize, const ONE: bool>(
+        &self,
+        simd: S,
+        target: usize,
+        edges: Range<usize>,
+        scratch: &mut Scratch,
+    ) {
+        for first in edges.clone().step_by(CHUNK) {
+            let chunk = first..(first + CHUNK).min(edges.end);
+            let size = chunk.len() * self.view.lanes.head_row();
+            let begins = first == edges.start;
+            self.exponentials::<S, B, ONE>(simd, target, chunk, begins, scratch);
+            let both = (split::<S>(&scratch.weights[..size]).0, split::<S>(&scratch.deltas[..size]).0);
+            let rescale = (!begins).then(|| scratch.normaliser.rescale::<S, ONE>());
+            weighted_sums::<S, ONE>(simd, both, rescale, registers_mut::<S>(&mut scratch.mean));
+        }
+        let inverse = registers_mut::<S>(&mut scratch.inverse);
+        scratch.normaliser.invert::<S, ONE>(simd, self.view.layer.softmax, inverse);
+        for (mean, inverse) in registers_mut::<S>(&mut scratch.mean).iter_mut().zip(inverse) {
+            *mean = simd.mul_f32s(*mean, *inverse);
+        }
+    }
+
+    /// Gradients of everything the edges of `chunk` touch, from their exponentials.
+    #[inline(always)]
+    fn spread<S: Simd, const B: usize, const ONE: bool>(
+        &mut self,
+        simd: S,
+        target: usize,
+        chunk: Range<usize>,
+        begins: bool,
+        scratch: &mut Scratch,
+    ) {
+        let Self { view, offsets, targets, grad, edge_grad, into } = self;
+        let View { lanes, .. } = **view;
+        let Scratch { query, query_grad, weights, deltas, inverse, mean, laid, key_values, .. } = scratch;
+        let size = chunk.len() * lanes.head_row();
+        let (weights, deltas) = (&mut weights[..size], &mut deltas[..size]);
+        let heads = (split::<S>(inverse).0, split::<S>(mean).0);
+        let (score, delta) = (registers_mut::<S>(weights), registers_mut::<S>(deltas));
+        score_gradients::<S, ONE>(simd, lanes.phases, heads, score, delta);
+        view.drop_out(chunk.start, weights);
+        let local = chunk.start - offsets[targets.start]..chunk.end - offsets[targets.start];
+        if let Some(bias) = &mut into.bias {
+            lanes.heads_of(deltas, &mut bias[local.start * lanes.heads..local.end * lanes.heads]);
+        }
+        if let Some(kept) = &mut into.kept {
+            keep(lanes.head_row(), deltas, weights, &mut kept[2 * local.start * lanes.head_row()..]);
+        }
+        let mut key_values = KeyValueSums { sums: key_values, first: targets.start };
+        let key_values = into.kept.is_none().then_some(&mut key_values);
+        let edges = Chunk::<S> {
+            lanes,
+            query: split::<S>(query).0,
+            grad: grad.registers::<S>(target),
+            key: view.key,
+            sources: &view.sources[chunk.clone()],
+            deltas: split::<S>(deltas).0,
+            weights: split::<S>(weights).0,
+            begins,
+        };
+        let query_grad = registers_mut::<S>(query_grad);
+        let [factors, products, factor_grad] = laid;
+        let (Some(factors), Some(edge)) = (view.laid_edges(simd, chunk.clone(), factors), &mut into.edge) else {
+            return edges.plain::<B, ONE>(simd, query_grad, key_values);
+        };
+        let edge = &mut edge[local.start * lanes.width()..local.end * lanes.width()];
+        let grad = edge_grad
+            .map(|grad| lanes.laid(simd, &grad[chunk.start * lanes.width()..chunk.end * lanes.width()], products));
+        if lanes.native() {
+            let mut stream = Stream { factors, grad, into: edge };
+            return edges.streamed::<B, ONE>(simd, &mut stream, query_grad, key_values);
+        }
+        let factor_grad = &mut factor_grad[..chunk.len() * lanes.row()];
+        let mut stream = Stream { factors, grad, into: factor_grad };
+        edges.streamed::<B, ONE>(simd, &mut stream, query_grad, key_values);
+        lanes.restore(simd, factor_grad, edge);
+    }
+}
+
+/// Keeps scores' gradients and weights of some edges side by side.
+#[inline(always)]
+fn keep(head_row: usize, deltas: &[f32], weights: &[f32], kept: &mut [f32]) {
+    let both = deltas.chunks_exact(head_row).zip(weights.chunks_exact(head_row));
+    for ((delta, weight), kept) in both.zip(kept.chunks_exact_mut(2 * head_row)) {
+        kept[..head_row].copy_from_slice(delta);
+        kept[head_row..].copy_from_slice(weight);
+    }
+}

@@ -1,0 +1,120 @@
+//! Attention of some targets.
+
+use std::ops::Range;
+
+use pulp::{Simd, WithSimd};
+
+use super::{
+    lanes::{Blocked, Lanes, part, part_mut},
+    layer::Softmax,
+    rows::{Rows, registers_mut, scaled},
+    scores::{CHUNK, EdgeScratch, Normaliser, View},
+};
+use crate::{buffer::Workspace, vector::split};
+
+/// Attention of the nodes `targets` to where their edges come from.
+pub(super) struct Attend<'a> {
+    pub(super) view: &'a View<'a>,
+    /// Where the edges of each node begin.
+    pub(super) offsets: &'a [usize],
+    pub(super) targets: Range<usize>,
+    /// `[targets, width]`.
+    pub(super) out: &'a mut [f32],
+    /// Products of every channel, `[edges of the targets, width]`.
+    pub(super) edge_out: Option<&'a mut [f32]>,
+}
+
+impl WithSimd for Attend<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        self.view.lanes.dispatch(simd, self);
+    }
+}
+
+impl<S: Simd> Blocked<S> for Attend<'_> {
+    #[inline(always)]
+    fn run<const B: usize, const ONE: bool>(self, simd: S) {
+        let Self { view, offsets, targets, out, mut edge_out } = self;
+        let View { layer, lanes, .. } = *view;
+        let (row, width, native) = (lanes.row(), lanes.width(), lanes.native());
+        let mut scratch = [row, row, lanes.head_row(), CHUNK * lanes.head_row()].map(Workspace::lease);
+        let [q, sums, inverse, scores] = scratch.each_mut().map(|scratch| &mut scratch[..]);
+        let mut products = Workspace::lease(if edge_out.is_some() && !native { CHUNK * row } else { 0 });
+        let mut edge_scratch = EdgeScratch::of(view);
+        let mut normaliser = Normaliser::of(lanes);
+        let first_edge = offsets[targets.start];
+        for (target, out) in targets.zip(out.chunks_exact_mut(width)) {
+            let edges = offsets[target]..offsets[target + 1];
+            if edges.is_empty() {
+                out.fill(isolated(layer.softmax));
+                continue;
+            }
+            scaled(simd, view.query.registers::<S>(target), layer.scale, registers_mut::<S>(q));
+            let q = split::<S>(q).0;
+            for first in edges.clone().step_by(CHUNK) {
+                let chunk = first..(first + CHUNK).min(edges.end);
+                let scores = &mut scores[..chunk.len() * lanes.head_row()];
+                let place = (first - first_edge) * width..(chunk.end - first_edge) * width;
+                match edge_out.as_deref_mut().map(|all| &mut all[place]) {
+                    Some(asked) if !native => {
+                        let kept = &mut products[..chunk.len() * row];
+                        view.scores::<S, B, ONE>(simd, q, chunk.clone(), &mut edge_scratch, Some(kept), scores);
+                        lanes.restore(simd, &products[..chunk.len() * row], asked);
+                    }
+                    kept => view.scores::<S, B, ONE>(simd, q, chunk.clone(), &mut edge_scratch, kept, scores),
+                }
+                let begins = first == edges.start;
+                normaliser.exponentials::<S, ONE, false>(simd, layer.softmax, begins, registers_mut::<S>(scores));
+                view.drop_out(first, scores);
+                let before = (!begins).then(|| normaliser.rescale::<S, ONE>());
+                let (weights, sums) = (split::<S>(scores).0, registers_mut::<S>(sums));
+                accumulate::<S, B, ONE>(simd, lanes, weights, view.value, &view.sources[chunk], before, sums);
+            }
+            normaliser.invert::<S, ONE>(simd, layer.softmax, registers_mut::<S>(inverse));
+            let inverse = &split::<S>(inverse).0[..lanes.phases::<ONE>()];
+            for (r, sum) in registers_mut::<S>(sums).iter_mut().enumerate() {
+                *sum = simd.mul_f32s(*sum, inverse[lanes.phase::<ONE>(r)]);
+            }
+            lanes.finish(simd, 1.0, sums, out);
+        }
+    }
+}
+
+/// `sums = before · sums + Σ_j weights_j · values_j`; nothing is before the first edges.
+#[inline(always)]
+fn accumulate<S: Simd, const B: usize, const ONE: bool>(
+    simd: S,
+    lanes: &Lanes,
+    weights: &[S::f32s],
+    values: Rows<'_>,
+    sources: &[u32],
+    before: Option<&[S::f32s]>,
+    sums: &mut [S::f32s],
+) {
+    for block in 0..sums.len() / B {
+        let sums = part_mut::<_, B>(sums, block);
+        let phase = |j: usize| lanes.phase::<ONE>(block * B + j);
+        let mut sum = [simd.splat_f32s(0.0); B];
+        if let Some(before) = before {
+            for j in 0..B {
+                sum[j] = simd.mul_f32s(sums[j], before[phase(j)]);
+            }
+        }
+        for (source, weight) in sources.iter().zip(weights.chunks_exact(lanes.phases::<ONE>())) {
+            let value = part::<_, B>(values.registers::<S>(*source as usize), block);
+            for j in 0..B {
+                sum[j] = simd.mul_add_f32s(weight[phase(j)], value[j], sum[j]);
+            }
+        }
+        *sums = sum;
+    }
+}
+
+/// Result of a node without edges.
+pub(super) fn isolated(softmax: Softmax) -> f32 {
+    match softmax {
+        Softmax::Clamped { isolated, .. } => isolated,
+        Softmax::Stable => 0.0,
+    }
+}

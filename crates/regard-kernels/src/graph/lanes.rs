@@ -1,0 +1,198 @@
+//! The layout the kernels compute in, and sums over the channels of heads.
+//!
+//! A row is a sequence of registers in which channel `c` of head `h` stands at
+//! `c · padded heads + h`. Padded heads are a power of two, so either a register holds whole
+//! channels of all heads, and lane `l` belongs to head `l mod padded heads` in every register, or
+//! it holds a part of the heads, and register `r` the part `r mod phases`. Padding is zero and
+//! stays zero. A value for each head is kept in `phases` registers whose lanes repeat it, ready to
+//! multiply a row.
+//!
+//! Loops over a row's registers work on blocks of `B`; `ONE` says that there is one phase. Both
+//! are constants so that a block stays in registers: with 16 lanes a row of 80 floats is one
+//! block of five.
+
+use pulp::Simd;
+
+use super::layer::{HeadLayout, Layer};
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lanes {
+    pub(super) heads: usize,
+    /// Heads, rounded up to a power of two.
+    pub(super) padded: usize,
+    pub(super) head_width: usize,
+    /// Registers of a row.
+    pub(super) registers: usize,
+    /// Registers of one value for each head.
+    pub(super) phases: usize,
+    /// Floats of a register.
+    pub(super) lanes: usize,
+    /// Whether the caller's rows interleave heads.
+    pub(super) interleaved: bool,
+}
+
+impl Lanes {
+    pub(super) fn of(layer: &Layer, lanes: usize) -> Self {
+        let (heads, head_width) = (layer.heads, layer.width / layer.heads);
+        let padded = heads.next_power_of_two();
+        Self {
+            heads,
+            padded,
+            head_width,
+            registers: (padded * head_width).div_ceil(lanes),
+            phases: (padded / lanes).max(1),
+            lanes,
+            interleaved: layer.layout == HeadLayout::Interleaved || heads == 1 || head_width == 1,
+        }
+    }
+
+    /// Floats of a row.
+    pub(super) fn row(&self) -> usize {
+        self.registers * self.lanes
+    }
+
+    /// Floats of a caller's row.
+    pub(super) fn width(&self) -> usize {
+        self.heads * self.head_width
+    }
+
+    /// Floats of one value for each head.
+    pub(super) fn head_row(&self) -> usize {
+        self.phases * self.lanes
+    }
+
+    /// Whether the caller's rows are laid out as the kernels compute.
+    pub(super) fn native(&self) -> bool {
+        self.interleaved && self.row() == self.width()
+    }
+
+    /// Runs `job` with the constants that suit the row.
+    #[inline(always)]
+    pub(super) fn dispatch<S: Simd>(&self, simd: S, job: impl Blocked<S>) {
+        // Narrow registers hold a part of the usual eight heads: one way suffices for them.
+        if const { S::F32_LANES < 8 } || self.phases > 1 {
+            return if self.registers.is_multiple_of(4) {
+                job.run::<4, false>(simd)
+            } else {
+                job.run::<1, false>(simd)
+            };
+        }
+        match self.registers {
+            registers if registers.is_multiple_of(5) => job.run::<5, true>(simd),
+            registers if registers.is_multiple_of(4) => job.run::<4, true>(simd),
+            _ => job.run::<1, true>(simd),
+        }
+    }
+
+    /// [`Lanes::phases`], known to the compiler where there is one.
+    #[inline(always)]
+    pub(super) fn phases<const ONE: bool>(&self) -> usize {
+        if ONE { 1 } else { self.phases }
+    }
+
+    /// Which register of a head's value belongs to register `r` of a row.
+    #[inline(always)]
+    pub(super) fn phase<const ONE: bool>(&self, r: usize) -> usize {
+        if ONE { 0 } else { r & (self.phases - 1) }
+    }
+
+    /// Sum of the lanes of each head, in all lanes of that head.
+    #[inline(always)]
+    pub(super) fn fold<S: Simd>(&self, simd: S, x: S::f32s) -> S::f32s {
+        let mut x = x;
+        let mut step = S::F32_LANES / 2;
+        while step >= self.padded {
+            x = simd.add_f32s(x, simd.rotate_right_f32s(x, step));
+            step /= 2;
+        }
+        x
+    }
+
+    #[inline(always)]
+    fn fold_all<S: Simd>(&self, simd: S, x: &mut [S::f32s]) {
+        for x in x {
+            *x = self.fold(simd, *x);
+        }
+    }
+
+    /// `Σ_c x·y` of each head.
+    #[inline(always)]
+    pub(super) fn products<S: Simd, const B: usize, const ONE: bool>(
+        &self,
+        simd: S,
+        x: &[S::f32s],
+        y: &[S::f32s],
+        out: &mut [S::f32s],
+    ) {
+        let zero = simd.splat_f32s(0.0);
+        if ONE {
+            let mut sum = zero;
+            let y = &y[..x.len()];
+            for block in 0..x.len() / B {
+                let (x, y) = (part::<_, B>(x, block), part::<_, B>(y, block));
+                for j in 0..B {
+                    sum = simd.mul_add_f32s(x[j], y[j], sum);
+                }
+            }
+            out[0] = self.fold(simd, sum);
+            return;
+        }
+        out.fill(zero);
+        for (x, y) in x.chunks_exact(self.phases).zip(y.chunks_exact(self.phases)) {
+            for ((x, y), out) in x.iter().zip(y).zip(&mut *out) {
+                *out = simd.mul_add_f32s(*x, *y, *out);
+            }
+        }
+        self.fold_all(simd, out);
+    }
+
+    /// `kept = x·y·factor` per channel, and its sum over the channels of each head.
+    #[inline(always)]
+    pub(super) fn modulated<S: Simd, const B: usize, const ONE: bool>(
+        &self,
+        simd: S,
+        [x, y, factor]: [&[S::f32s]; 3],
+        kept: &mut [S::f32s],
+        out: &mut [S::f32s],
+    ) {
+        let zero = simd.splat_f32s(0.0);
+        let mut sum = zero;
+        for block in 0..x.len() / B {
+            let (x, y, factor) = (part::<_, B>(x, block), part::<_, B>(y, block), part::<_, B>(factor, block));
+            let kept = part_mut::<_, B>(kept, block);
+            for j in 0..B {
+                let product = simd.mul_f32s(simd.mul_f32s(x[j], y[j]), factor[j]);
+                kept[j] = product;
+                sum = simd.add_f32s(sum, product);
+            }
+        }
+        if ONE {
+            out[0] = self.fold(simd, sum);
+            return;
+        }
+        out.fill(zero);
+        for kept in kept.chunks_exact(self.phases) {
+            for (kept, out) in kept.iter().zip(&mut *out) {
+                *out = simd.add_f32s(*out, *kept);
+            }
+        }
+        self.fold_all(simd, out);
+    }
+}
+
+/// Block `block` of a row.
+#[inline(always)]
+pub(super) fn part<T, const B: usize>(row: &[T], block: usize) -> &[T; B] {
+    row[block * B..].first_chunk().unwrap_or_else(|| unreachable!("blocks divide a row"))
+}
+
+/// As [`part`], for writing.
+#[inline(always)]
+pub(super) fn part_mut<T, const B: usize>(row: &mut [T], block: usize) -> &mut [T; B] {
+    row[block * B..].first_chunk_mut().unwrap_or_else(|| unreachable!("blocks divide a row"))
+}
+
+/// Work whose loops want their constants.
+pub(super) trait Blocked<S: Simd> {
+    fn run<const B: usize, const ONE: bool>(self, simd: S);
+}

@@ -1,0 +1,189 @@
+//! Sizes, switches and inputs of edge attention.
+
+use std::ops::Range;
+
+use super::EdgeList;
+use crate::buffer::parts;
+
+/// Where the channels of a head stand inside a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeadLayout {
+    /// Channel `c` of head `h` at `h · head width + c`, as a projection of the papers writes it.
+    /// Rows are rearranged on the way in and out.
+    Blocks,
+    /// Channel `c` of head `h` at `c · heads + h`, as a projection with rearranged columns writes
+    /// it. This is what the kernel computes in: sums over a head's channels are sums of whole
+    /// registers, and a row of weights multiplies a row of values as it is.
+    Interleaved,
+}
+
+/// How scores become weights.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Softmax {
+    /// `exp(clamp(score, −limit, limit)) / (Σ exp + epsilon)`, what the published layers do. A
+    /// score beyond the limit has no gradient.
+    Clamped {
+        /// Largest score.
+        limit: f32,
+        /// Added to the sum of exponentials.
+        epsilon: f32,
+        /// Result of a node that receives no edge: 0, or NaN where the published code has 0/0.
+        isolated: f32,
+    },
+    /// The usual softmax, with the largest score subtracted. A node that receives no edge has the
+    /// result 0.
+    Stable,
+}
+
+impl Softmax {
+    /// Of the published layer without edge stream (`graph_transformer_layer.py`).
+    pub const PUBLISHED: Self = Self::Clamped { limit: 5.0, epsilon: 0.0, isolated: f32::NAN };
+    /// Of the published layer with edge stream (`graph_transformer_edge_layer.py`).
+    pub const PUBLISHED_WITH_EDGES: Self = Self::Clamped { limit: 5.0, epsilon: 1e-6, isolated: 0.0 };
+}
+
+/// Weights left out at random while training; the others are scaled up.
+///
+/// Whether a weight stays is a function of seed, edge and head, so that the backward pass finds
+/// it again and nothing is stored.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dropout {
+    /// Part left out, in `[0, 1)`.
+    pub rate: f32,
+    /// Another one for every step and layer.
+    pub seed: u64,
+}
+
+/// Sizes and switches.
+#[derive(Clone, Copy, Debug)]
+pub struct Layer {
+    /// Width of a row, a multiple of `heads`.
+    pub width: usize,
+    /// Heads.
+    pub heads: usize,
+    /// Order of the channels in all rows.
+    pub layout: HeadLayout,
+    /// Factor of the scores, 1/√(width/heads) in the paper.
+    pub scale: f32,
+    /// How scores become weights.
+    pub softmax: Softmax,
+    /// Dropout of weights, in training.
+    pub dropout: Option<Dropout>,
+}
+
+/// Queries, keys and values of all nodes, or their gradients.
+#[derive(Clone, Copy, Debug)]
+pub enum Nodes<T> {
+    /// `[nodes, 3 · width]`: query, key and value of a node one after the other.
+    Packed(T),
+    /// Each `[nodes, width]`.
+    Separate {
+        /// Queries.
+        query: T,
+        /// Keys.
+        key: T,
+        /// Values.
+        value: T,
+    },
+}
+
+impl Nodes<&mut [f32]> {
+    /// The rows of each of consecutive ranges of all nodes.
+    pub(super) fn split(&mut self, width: usize, ranges: &[Range<usize>]) -> Vec<Nodes<&mut [f32]>> {
+        let sizes = |width: usize| ranges.iter().map(move |range| range.len() * width);
+        match self {
+            Self::Packed(all) => parts(all, sizes(3 * width)).into_iter().map(Nodes::Packed).collect(),
+            Self::Separate { query, key, value } => {
+                let rest = parts(key, sizes(width)).into_iter().zip(parts(value, sizes(width)));
+                let all = parts(query, sizes(width)).into_iter().zip(rest);
+                all.map(|(query, (key, value))| Nodes::Separate { query, key, value }).collect()
+            }
+        }
+    }
+
+    /// Query (0), key (1) or value (2) of a node.
+    #[inline(always)]
+    pub(super) fn row(&mut self, which: usize, node: usize, width: usize) -> &mut [f32] {
+        match self {
+            Self::Packed(all) => &mut all[(3 * node + which) * width..][..width],
+            Self::Separate { query, key, value } => {
+                let all = [query, key, value].into_iter().nth(which);
+                all.map_or(&mut [], |all| &mut all[node * width..][..width])
+            }
+        }
+    }
+}
+
+/// What attention is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs<'a> {
+    /// Queries, keys and values.
+    pub nodes: Nodes<&'a [f32]>,
+    /// Factor of every channel's product, `[edges, width]`: the edge stream.
+    pub edge: Option<&'a [f32]>,
+    /// Added to the scores, `[edges, heads]`.
+    pub bias: Option<&'a [f32]>,
+}
+
+/// Gradients of the inputs, each in the shape of what it belongs to.
+#[derive(Clone, Debug)]
+pub struct Gradients<T> {
+    /// Of queries, keys and values.
+    pub nodes: Nodes<T>,
+    /// Of the edge stream, where there is one.
+    pub edge: Option<T>,
+    /// Of the bias, where there is one.
+    pub bias: Option<T>,
+}
+
+impl Gradients<Vec<f32>> {
+    /// The same, to write into.
+    pub fn as_mut(&mut self) -> Gradients<&mut [f32]> {
+        let nodes = match &mut self.nodes {
+            Nodes::Packed(all) => Nodes::Packed(&mut all[..]),
+            Nodes::Separate { query, key, value } => {
+                Nodes::Separate { query: &mut query[..], key: &mut key[..], value: &mut value[..] }
+            }
+        };
+        Gradients { nodes, edge: self.edge.as_deref_mut(), bias: self.bias.as_deref_mut() }
+    }
+}
+
+impl Layer {
+    pub(super) fn check(&self, graph: &EdgeList, inputs: &Inputs<'_>) {
+        let Self { width, heads, .. } = *self;
+        assert!(heads > 0 && width > 0 && width.is_multiple_of(heads), "heads divide a positive width");
+        let dropout = self.dropout.is_none_or(|dropout| (0.0..1.0).contains(&dropout.rate));
+        assert!(dropout, "a part below one is left out");
+        match inputs.nodes {
+            Nodes::Packed(all) => assert_eq!(all.len(), 3 * graph.nodes() * width, "packed nodes"),
+            Nodes::Separate { query, key, value } => {
+                let sizes = [query.len(), key.len(), value.len()];
+                assert_eq!(sizes, [graph.nodes() * width; 3], "queries, keys, values");
+            }
+        }
+        assert!(inputs.edge.is_none_or(|edge| edge.len() == graph.edges() * width), "edge factors");
+        assert!(inputs.bias.is_none_or(|bias| bias.len() == graph.edges() * heads), "bias");
+    }
+
+    pub(super) fn check_backward(
+        &self,
+        graph: &EdgeList,
+        inputs: &Inputs<'_>,
+        grad: &[f32],
+        edge_grad: Option<&[f32]>,
+        into: &Gradients<&mut [f32]>,
+    ) {
+        let len = |part: Option<&[f32]>| part.map(<[f32]>::len);
+        assert_eq!(grad.len(), graph.nodes() * self.width, "gradient of the result");
+        let products = edge_grad.is_none() || len(edge_grad) == len(inputs.edge);
+        assert!(products, "gradient of the edge stream's result");
+        assert_eq!(len(into.edge.as_deref()), len(inputs.edge), "gradient of the edge stream");
+        assert_eq!(len(into.bias.as_deref()), len(inputs.bias), "gradient of the bias");
+        let sizes = match &into.nodes {
+            Nodes::Packed(all) => [all.len() / 3; 3],
+            Nodes::Separate { query, key, value } => [query.len(), key.len(), value.len()],
+        };
+        assert_eq!(sizes, [grad.len(); 3], "gradients of queries, keys, values");
+    }
+}

@@ -1,0 +1,165 @@
+//! Attention along the edges of graphs: the operation of the Graph Transformer (Dwivedi &
+//! Bresson 2021, "A Generalization of Transformer Networks to Graphs", equations 3-5 and 9-12,
+//! as the authors' code has them), forward and backward.
+//!
+//! Node `i` looks at the nodes `j` it receives an edge from. Per head, with `⊙` channel by
+//! channel and `Σ` over the channels of the head:
+//!
+//! `s_ij = scale · k_j ⊙ q_i ⊙ e_ij` (`e = 1` without edge stream),
+//! `w_ij = softmax_j(Σ s_ij + bias_ij)`, `out_i = Σ_j w_ij · v_j`.
+//!
+//! `s` is also the edge stream's new content. Nothing of the size of the edges is made besides
+//! what is asked for: the backward pass makes scores and weights again from its inputs, a few
+//! edges of one target at a time, and keeps nothing of the forward pass.
+
+mod backward;
+mod dropout;
+mod edges;
+mod forward;
+mod gradient;
+mod lanes;
+mod layer;
+mod layout;
+mod prepared;
+mod rows;
+mod scores;
+mod sources;
+mod weights;
+
+use rayon::prelude::*;
+
+use crate::{
+    buffer::{Workspace, parts},
+    simd,
+};
+use prepared::Prepared;
+use rows::{Laid, Rows, optional_parts};
+
+pub use edges::EdgeList;
+pub use layer::{Dropout, Gradients, HeadLayout, Inputs, Layer, Nodes, Softmax};
+pub use weights::edge_attention_weights;
+
+/// Attention of every node, `[nodes, width]`, and with `products` the new edge stream
+/// `s [edges, width]`.
+///
+/// # Panics
+/// If a slice does not have the size its shape asks for, or `products` is asked for without an
+/// edge stream.
+pub fn edge_attention(
+    layer: &Layer,
+    graph: &EdgeList,
+    inputs: &Inputs<'_>,
+    products: bool,
+) -> (Vec<f32>, Option<Vec<f32>>) {
+    let mut out = vec![0.0; graph.nodes() * layer.width];
+    let mut edge_out = products.then(|| vec![0.0; graph.edges() * layer.width]);
+    edge_attention_into(layer, graph, inputs, &mut out, edge_out.as_deref_mut());
+    (out, edge_out)
+}
+
+/// As [`edge_attention`], into memory of the caller; what was there does not matter.
+///
+/// # Panics
+/// As [`edge_attention`].
+pub fn edge_attention_into(
+    layer: &Layer,
+    graph: &EdgeList,
+    inputs: &Inputs<'_>,
+    out: &mut [f32],
+    edge_out: Option<&mut [f32]>,
+) {
+    layer.check(graph, inputs);
+    assert_eq!(out.len(), graph.nodes() * layer.width, "result");
+    let products = edge_out.as_deref().map(<[f32]>::len);
+    assert!(products.is_none_or(|len| inputs.edge.is_some_and(|edge| edge.len() == len)), "edge stream's result");
+    let prepared = Prepared::of(layer, graph, inputs);
+    let view = prepared.view(layer, graph, inputs);
+    let tasks = graph.tasks();
+    let outs = parts(out, tasks.iter().map(|task| task.len() * layer.width));
+    let edges = tasks.iter().map(|task| graph.edges_of(task).len() * layer.width);
+    let edge_outs = optional_parts(edge_out, edges);
+    let offsets = graph.offsets();
+    tasks.into_par_iter().zip(outs).zip(edge_outs).for_each(|((targets, out), edge_out)| {
+        simd::run(forward::Attend { view: &view, offsets, targets, out, edge_out });
+    });
+}
+
+/// Gradients of [`edge_attention`] for `grad [nodes, width]`, the gradient of its result, and
+/// `edge_grad [edges, width]`, that of the new edge stream. Nodes' gradients have the form of the
+/// inputs; edge stream and bias receive theirs where there are such inputs.
+///
+/// A node without edges has a query gradient of 0, whatever its result.
+///
+/// # Panics
+/// If a slice does not have the size its shape asks for.
+pub fn edge_attention_backward(
+    layer: &Layer,
+    graph: &EdgeList,
+    inputs: &Inputs<'_>,
+    grad: &[f32],
+    edge_grad: Option<&[f32]>,
+) -> Gradients<Vec<f32>> {
+    let zeros = |len: usize| vec![0.0; len];
+    let nodes = graph.nodes() * layer.width;
+    let mut gradients = Gradients {
+        nodes: match inputs.nodes {
+            Nodes::Packed(_) => Nodes::Packed(zeros(3 * nodes)),
+            Nodes::Separate { .. } => Nodes::Separate { query: zeros(nodes), key: zeros(nodes), value: zeros(nodes) },
+        },
+        edge: inputs.edge.map(|edge| zeros(edge.len())),
+        bias: inputs.bias.map(|bias| zeros(bias.len())),
+    };
+    edge_attention_backward_into(layer, graph, inputs, grad, edge_grad, gradients.as_mut());
+    gradients
+}
+
+/// As [`edge_attention_backward`], into memory of the caller; what was there does not matter.
+///
+/// With closed tasks a target adds to the keys and values of its task while its edges are in
+/// cache. In a large graph a first pass over targets keeps two numbers for each edge and head, and
+/// a second one over sources collects.
+///
+/// # Panics
+/// As [`edge_attention_backward`], or if a gradient is missing or has another size.
+pub fn edge_attention_backward_into(
+    layer: &Layer,
+    graph: &EdgeList,
+    inputs: &Inputs<'_>,
+    grad: &[f32],
+    edge_grad: Option<&[f32]>,
+    mut into: Gradients<&mut [f32]>,
+) {
+    layer.check(graph, inputs);
+    layer.check_backward(graph, inputs, grad, edge_grad, &into);
+    let prepared = Prepared::of(layer, graph, inputs);
+    let view = prepared.view(layer, graph, inputs);
+    let width = layer.width;
+    let grad = Laid::of(view.lanes, Rows { data: grad, width, ld: width }, graph.nodes());
+    let grad = grad.rows();
+    let closed = graph.closed_tasks();
+    let tasks = closed.map_or_else(|| graph.tasks(), <[_]>::to_vec);
+    let per_edge = 2 * view.lanes.head_row();
+    let mut kept = closed.is_none().then(|| Workspace::lease(graph.edges() * per_edge));
+    let edges = |width: usize| tasks.iter().map(move |task| graph.edges_of(task).len() * width);
+    let runs = into.nodes.split(width, &tasks).into_iter();
+    let runs = runs.zip(optional_parts(into.edge, edges(width))).zip(optional_parts(into.bias, edges(layer.heads)));
+    let runs = runs.zip(optional_parts(kept.as_deref_mut(), edges(per_edge))).zip(&tasks);
+    let runs: Vec<_> = runs
+        .map(|((((nodes, edge), bias), kept), targets)| backward::AttendBackward {
+            view: &view,
+            offsets: graph.offsets(),
+            targets: targets.clone(),
+            grad,
+            edge_grad,
+            into: backward::Cotangents { nodes, edge, bias, kept },
+        })
+        .collect();
+    runs.into_par_iter().for_each(simd::run);
+    let Some(kept) = &kept else { return };
+    let tasks = graph.tasks_by_source();
+    let by_source = graph.by_source();
+    let runs = into.nodes.split(width, &tasks).into_par_iter().zip(tasks);
+    runs.for_each(|(into, nodes)| {
+        simd::run(sources::Collect { view: &view, by_source, nodes, grad, edge_grad, kept, into });
+    });
+}

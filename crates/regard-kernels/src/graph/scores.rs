@@ -1,0 +1,245 @@
+//! Scores of some edges of one target, and the weights they become.
+//!
+//! Edges are taken [`CHUNK`] at a time, so that scratch does not grow with a node's degree. A
+//! stable softmax then follows the largest score so far and rescales what it has.
+
+use std::ops::Range;
+
+use pulp::Simd;
+
+use super::{
+    lanes::Lanes,
+    layer::{Layer, Softmax},
+    rows::{Rows, registers_mut},
+};
+use crate::{
+    buffer::Workspace,
+    vector::{BARRED, exp, negated, split},
+};
+
+/// Edges of a target worked on at a time: their scores stay in the first-level cache.
+pub(super) const CHUNK: usize = 64;
+
+/// Everything attention reads: nodes in the layout of the kernels, edges in the caller's.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    pub(super) layer: &'a Layer,
+    pub(super) lanes: &'a Lanes,
+    pub(super) query: Rows<'a>,
+    pub(super) key: Rows<'a>,
+    pub(super) value: Rows<'a>,
+    pub(super) sources: &'a [u32],
+    /// `[edges, width]`.
+    pub(super) edge: Option<&'a [f32]>,
+    /// `[edges, heads]`.
+    pub(super) bias: Option<&'a [f32]>,
+}
+
+/// Scratch for what a chunk reads and makes of the edge stream.
+pub(super) struct EdgeScratch {
+    /// Factors in the layout of the kernels, where the caller's is another.
+    laid: Workspace,
+    /// Products nobody asked for.
+    spare: Workspace,
+}
+
+impl EdgeScratch {
+    pub(super) fn of(view: &View<'_>) -> Self {
+        let needed = |there: bool| if there { view.lanes.row() } else { 0 };
+        let laid = needed(view.edge.is_some() && !view.lanes.native());
+        Self { laid: Workspace::lease(CHUNK * laid), spare: Workspace::lease(needed(view.edge.is_some())) }
+    }
+}
+
+impl<'a> View<'a> {
+    /// Scores of `edges` of the target with the scaled query `q`. `kept` receives the products of
+    /// every channel, in the layout of the kernels.
+    #[inline(always)]
+    pub(super) fn scores<S: Simd, const B: usize, const ONE: bool>(
+        &self,
+        simd: S,
+        q: &[S::f32s],
+        edges: Range<usize>,
+        scratch: &mut EdgeScratch,
+        kept: Option<&mut [f32]>,
+        scores: &mut [f32],
+    ) {
+        let lanes = self.lanes;
+        let (first, sources) = (edges.start, &self.sources[edges.clone()]);
+        let out = registers_mut::<S>(scores).chunks_exact_mut(lanes.phases::<ONE>());
+        let rows = sources.iter().map(|source| self.key.registers::<S>(*source as usize)).zip(out);
+        let EdgeScratch { laid, spare } = scratch;
+        match self.laid_edges(simd, edges, laid) {
+            None => {
+                for (k, out) in rows {
+                    lanes.products::<S, B, ONE>(simd, q, k, out);
+                }
+            }
+            Some(factors) => {
+                // Products nobody asks for go where they stay in cache.
+                let (kept, step) = kept.map_or((&mut spare[..], 0), |kept| (kept, lanes.row()));
+                for (i, (k, out)) in rows.enumerate() {
+                    let factors = split::<S>(&factors[i * lanes.row()..][..lanes.row()]).0;
+                    let kept = registers_mut::<S>(&mut kept[i * step..][..lanes.row()]);
+                    lanes.modulated::<S, B, ONE>(simd, [q, k, factors], kept, out);
+                }
+            }
+        }
+        self.add_bias(first, scores);
+    }
+
+    /// Factors of `edges` in the layout of the kernels, rearranged into `laid` where they must be.
+    #[inline(always)]
+    pub(super) fn laid_edges<'s, S: Simd>(&self, simd: S, edges: Range<usize>, laid: &'s mut [f32]) -> Option<&'s [f32]>
+    where
+        'a: 's,
+    {
+        let width = self.lanes.width();
+        let rows = &self.edge?[edges.start * width..edges.end * width];
+        Some(self.lanes.laid(simd, rows, laid))
+    }
+
+    #[inline(always)]
+    fn add_bias(&self, first: usize, scores: &mut [f32]) {
+        let Some(bias) = self.bias else { return };
+        let Lanes { heads, padded, .. } = *self.lanes;
+        let rows = scores.chunks_exact_mut(self.lanes.head_row());
+        for (row, bias) in rows.zip(bias[first * heads..].chunks_exact(heads)) {
+            for group in row.chunks_exact_mut(padded) {
+                group.iter_mut().zip(bias).for_each(|(score, bias)| *score += bias);
+            }
+        }
+    }
+
+    /// Multiplies one value for each edge, from `first` on, and head with its dropout factor.
+    #[inline(always)]
+    pub(super) fn drop_out(&self, first: usize, values: &mut [f32]) {
+        let Some(dropout) = self.layer.dropout else { return };
+        let Lanes { padded, .. } = *self.lanes;
+        for (i, row) in values.chunks_exact_mut(self.lanes.head_row()).enumerate() {
+            for group in row.chunks_exact_mut(padded) {
+                for (h, value) in group.iter_mut().enumerate() {
+                    *value *= dropout.factor(first + i, h);
+                }
+            }
+        }
+    }
+}
+
+/// Normaliser of one target, one value for each head, as far as its edges were seen.
+pub(super) struct Normaliser {
+    /// `[3, head row]`: largest score, sum of exponentials, what the sums before the last chunk
+    /// have to be multiplied with.
+    values: Workspace,
+    phases: usize,
+}
+
+impl Normaliser {
+    pub(super) fn of(lanes: &Lanes) -> Self {
+        Self { values: Workspace::lease(3 * lanes.head_row()), phases: lanes.phases }
+    }
+
+    /// Turns scores into exponentials and counts them, from the beginning with `first`. With
+    /// `GATED`, those of scores beyond the clamp, which have no gradient, come out negative.
+    #[inline(always)]
+    pub(super) fn exponentials<S: Simd, const ONE: bool, const GATED: bool>(
+        &mut self,
+        simd: S,
+        softmax: Softmax,
+        first: bool,
+        scores: &mut [S::f32s],
+    ) {
+        let phases = if ONE { 1 } else { self.phases };
+        let registers = &mut registers_mut::<S>(&mut self.values)[..3 * phases];
+        for phase in 0..phases {
+            let [max, sum, rescale] = [phase, phases + phase, 2 * phases + phase];
+            if first {
+                registers[max] = simd.splat_f32s(BARRED);
+                registers[sum] = simd.splat_f32s(0.0);
+            }
+            let scores = &mut scores[phase..];
+            match softmax {
+                Softmax::Clamped { limit, .. } => {
+                    let seen = clamped::<S, GATED>(simd, limit, scores, phases);
+                    registers[sum] = simd.add_f32s(registers[sum], seen);
+                    registers[rescale] = simd.splat_f32s(1.0);
+                }
+                Softmax::Stable => {
+                    let before = registers[max];
+                    let largest = largest(simd, before, scores, phases);
+                    let seen = shifted(simd, largest, scores, phases);
+                    registers[max] = largest;
+                    if first {
+                        registers[sum] = seen;
+                        continue;
+                    }
+                    let factor = exp(simd, simd.sub_f32s(before, largest));
+                    registers[sum] = simd.mul_add_f32s(registers[sum], factor, seen);
+                    registers[rescale] = factor;
+                }
+            }
+        }
+    }
+
+    /// What sums before the last chunk have to be multiplied with; not defined for the first one.
+    #[inline(always)]
+    pub(super) fn rescale<S: Simd, const ONE: bool>(&self) -> &[S::f32s] {
+        let phases = if ONE { 1 } else { self.phases };
+        &split::<S>(&self.values).0[2 * phases..3 * phases]
+    }
+
+    /// `out = 1 / (sum + epsilon)` of each head.
+    #[inline(always)]
+    pub(super) fn invert<S: Simd, const ONE: bool>(&self, simd: S, softmax: Softmax, out: &mut [S::f32s]) {
+        let phases = if ONE { 1 } else { self.phases };
+        let epsilon = match softmax {
+            Softmax::Clamped { epsilon, .. } => simd.splat_f32s(epsilon),
+            Softmax::Stable => simd.splat_f32s(0.0),
+        };
+        let sums = &split::<S>(&self.values).0[phases..2 * phases];
+        for (out, sum) in out.iter_mut().zip(sums) {
+            *out = simd.div_f32s(simd.splat_f32s(1.0), simd.add_f32s(*sum, epsilon));
+        }
+    }
+}
+
+/// Exponentials of every `stride`-th score, cut to the limit, and their sum.
+#[inline(always)]
+fn clamped<S: Simd, const GATED: bool>(simd: S, limit: f32, scores: &mut [S::f32s], stride: usize) -> S::f32s {
+    let (low, high) = (simd.splat_f32s(-limit), simd.splat_f32s(limit));
+    let mut sum = simd.splat_f32s(0.0);
+    for score in scores.chunks_mut(stride) {
+        let score = &mut score[0];
+        let within = simd.min_f32s(simd.max_f32s(*score, low), high);
+        let weight = exp(simd, within);
+        sum = simd.add_f32s(sum, weight);
+        if GATED {
+            let open = simd.equal_f32s(within, *score);
+            *score = simd.select_f32s(open, weight, negated(simd, weight));
+        } else {
+            *score = weight;
+        }
+    }
+    sum
+}
+
+/// The largest of `max` and every `stride`-th score.
+#[inline(always)]
+fn largest<S: Simd>(simd: S, max: S::f32s, scores: &[S::f32s], stride: usize) -> S::f32s {
+    let mut max = max;
+    for score in scores.chunks(stride) {
+        max = simd.max_f32s(max, score[0]);
+    }
+    max
+}
+
+/// Exponentials of every `stride`-th score with `max` subtracted, and their sum.
+#[inline(always)]
+fn shifted<S: Simd>(simd: S, max: S::f32s, scores: &mut [S::f32s], stride: usize) -> S::f32s {
+    let mut sum = simd.splat_f32s(0.0);
+    for score in scores.chunks_mut(stride) {
+        score[0] = exp(simd, simd.sub_f32s(score[0], max));
+        sum = simd.add_f32s(sum, score[0]);
+    }
+    sum
+}

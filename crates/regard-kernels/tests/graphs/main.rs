@@ -1,0 +1,192 @@
+//! Edge attention agrees with its definition in double precision, forward and backward; `laws` has
+//! what holds without one.
+
+mod definition;
+mod laws;
+
+use definition::{Case, Given, definition, layer, list, random, random_pairs};
+use proptest::prelude::*;
+use regard_kernels::graph::{
+    Dropout, EdgeList, Gradients, HeadLayout, Layer, Nodes, Softmax, edge_attention, edge_attention_backward,
+    edge_attention_weights,
+};
+
+const LAYOUTS: [HeadLayout; 2] = [HeadLayout::Blocks, HeadLayout::Interleaved];
+const SOFTMAXES: [Softmax; 3] =
+    [Softmax::Stable, Softmax::PUBLISHED_WITH_EDGES, Softmax::Clamped { limit: 2.0, epsilon: 0.5, isolated: 0.0 }];
+
+pub(crate) fn close(found: &[f32], expected: &[f64], what: &str) {
+    assert_eq!(found.len(), expected.len(), "{what}");
+    let scale = expected.iter().fold(1.0f64, |max, x| max.max(x.abs()));
+    for (i, (found, expected)) in found.iter().zip(expected).enumerate() {
+        assert!((f64::from(*found) - expected).abs() < 3e-6 * scale, "{what} at {i}: {found} and not {expected}");
+    }
+}
+
+/// All inputs there may be.
+pub(crate) fn given() -> impl Iterator<Item = Given> {
+    (0..8).map(|bits| Given { packed: bits & 1 > 0, edge: bits & 2 > 0, bias: bits & 4 > 0 })
+}
+
+/// The gradients of query, key, value, edge factors and bias.
+pub(crate) fn gradients(case: &Case, grad: &[f32], edge_grad: Option<&[f32]>) -> [Vec<f32>; 5] {
+    let Gradients { nodes, edge, bias } =
+        edge_attention_backward(&case.layer, &case.graph, &case.inputs(), grad, edge_grad);
+    assert!(edge.is_some() == case.given.edge && bias.is_some() == case.given.bias);
+    let [query, key, value] = match nodes {
+        Nodes::Separate { query, key, value } => [query, key, value],
+        Nodes::Packed(all) => {
+            let rows = |which: usize| all.chunks_exact(case.layer.width).skip(which).step_by(3).flatten();
+            [0, 1, 2].map(|which| rows(which).copied().collect())
+        }
+    };
+    [query, key, value, edge.unwrap_or_default(), bias.unwrap_or_default()]
+}
+
+/// Change of `Σ result · grad + Σ products · edge_grad` along a direction in one tensor.
+fn slope(case: &Case, (grad, edge_grad): (&[f32], &[f32]), tensor: usize, direction: &[f64]) -> f64 {
+    const STEP: f64 = 1e-6;
+    let at = |step: f64| -> f64 {
+        let mut tensors = case.wide();
+        tensors[tensor].iter_mut().zip(direction).for_each(|(x, direction)| *x += step * direction);
+        let found = definition(case, &tensors);
+        let dot = |x: &[f64], y: &[f32]| x.iter().zip(y).map(|(x, y)| x * f64::from(*y)).sum::<f64>();
+        dot(&found.out, grad) + dot(&found.products, edge_grad)
+    };
+    (at(STEP) - at(-STEP)) / (2.0 * STEP)
+}
+
+/// Values, weights and gradients against the definition: along each axis of small tensors, and
+/// along directions of signs.
+fn check(case: &Case, axes: bool) {
+    let expected = definition(case, &case.wide());
+    let (out, products) = edge_attention(&case.layer, &case.graph, &case.inputs(), case.given.edge);
+    close(&out, &expected.out, &format!("{case:?}"));
+    close(&products.unwrap_or_default(), &expected.products, &format!("products of {case:?}"));
+    let (light, none) = edge_attention(&case.layer, &case.graph, &case.inputs(), false);
+    assert!(none.is_none() && light == out, "products do not matter: {case:?}");
+    let weights = edge_attention_weights(&case.layer, &case.graph, &case.inputs());
+    close(&weights, &expected.weights, &format!("weights of {case:?}"));
+    let (grad, edge_grad) = (random(out.len(), 99), random(expected.products.len(), 98));
+    let nothing = vec![0.0; edge_grad.len()];
+    for edge_grad in [&edge_grad, &nothing] {
+        let asked = (case.given.edge && edge_grad != &nothing).then_some(&edge_grad[..]);
+        let found = gradients(case, &grad, asked);
+        for (tensor, found) in found.iter().enumerate() {
+            assert_eq!(found.len(), case.tensors[tensor].len(), "{tensor}");
+            let norm = found.iter().map(|x| f64::from(x * x)).sum::<f64>().sqrt();
+            let compare = |direction: &[f64], what: &str| {
+                let expected = slope(case, (&grad, edge_grad), tensor, direction);
+                let found: f64 = found.iter().zip(direction).map(|(x, direction)| f64::from(*x) * direction).sum();
+                let far = (found - expected).abs();
+                assert!(far < 1e-5 * (1.0 + norm), "{what} of {tensor}: {found} and not {expected}: {case:?}");
+            };
+            for seed in 0..2 {
+                let signs: Vec<f64> = random(found.len(), 200 + seed).iter().map(|x| f64::from(x.signum())).collect();
+                compare(&signs, "signs");
+            }
+            for axis in 0..if axes { found.len() } else { 0 } {
+                let mut direction = vec![0.0; found.len()];
+                direction[axis] = 1.0;
+                compare(&direction, &format!("axis {axis}"));
+            }
+        }
+    }
+}
+
+/// Seven nodes with a loop, a double edge, a node that only sends, one that only receives, and one
+/// alone.
+fn small() -> EdgeList {
+    list(7, &[(0, 0), (1, 0), (3, 0), (3, 0), (0, 1), (1, 1), (0, 2), (3, 2), (4, 5), (5, 4)])
+}
+
+#[test]
+fn every_switch_is_its_definition() {
+    for (layout, softmax) in LAYOUTS.into_iter().flat_map(|layout| SOFTMAXES.map(|softmax| (layout, softmax))) {
+        for given in given() {
+            let plain = layer(6, 2, layout, softmax);
+            check(&Case::new(plain, given, small(), 4.0), true);
+            let dropout = Some(Dropout { rate: 0.3, seed: 5 });
+            check(&Case::new(Layer { dropout, ..plain }, given, small(), 4.0), false);
+        }
+    }
+}
+
+#[test]
+fn widths_and_heads_of_every_kind_are_their_definition() {
+    let sizes = [(1, 1), (5, 1), (3, 3), (8, 2), (9, 3), (12, 4), (30, 6), (24, 12), (64, 8), (80, 8), (72, 8), (7, 7)];
+    let sizes = sizes.into_iter().chain([(16, 16), (48, 16), (64, 32), (96, 24), (40, 20), (128, 8), (160, 16)]);
+    for (width, heads) in sizes {
+        let graph = || list(9, &random_pairs(9, 30, 3));
+        for layout in LAYOUTS {
+            let layer = layer(width, heads, layout, Softmax::PUBLISHED_WITH_EDGES);
+            for edge in [false, true] {
+                check(&Case::new(layer, Given { packed: edge, edge, bias: true }, graph(), 3.0), false);
+            }
+        }
+    }
+}
+
+#[test]
+fn degrees_beyond_a_chunk_are_their_definition() {
+    // 1000 edges for one node, and one node with 700 more.
+    let mut pairs: Vec<_> = (0..1000).map(|i| (i % 23, 4)).collect();
+    pairs.extend((0..700).map(|i| (7, i % 40)));
+    for softmax in SOFTMAXES {
+        for layout in LAYOUTS {
+            for given in given() {
+                let plain = layer(16, 4, layout, softmax);
+                let mut case = Case::new(plain, given, list(40, &pairs), 6.0);
+                // Scores that grow along the edges move the largest one from chunk to chunk.
+                for (i, bias) in case.tensors[4].iter_mut().enumerate() {
+                    *bias += i as f32 / 300.0;
+                }
+                check(&case, false);
+            }
+        }
+    }
+}
+
+/// Many small graphs, closed each, or one large graph whose sources collect their gradients.
+pub(crate) fn batches() -> [EdgeList; 3] {
+    let graphs = (0..120).flat_map(|graph| {
+        random_pairs(23, 50, graph as u64).into_iter().map(move |(s, t)| (23 * graph + s, 23 * graph + t))
+    });
+    let dense = (0..20).flat_map(|graph| {
+        random_pairs(50, 800, graph as u64).into_iter().map(move |(s, t)| (50 * graph + s, 50 * graph + t))
+    });
+    let graphs: Vec<_> = graphs.collect();
+    let dense: Vec<_> = dense.collect();
+    [list(23 * 120, &graphs), list(1000, &dense), list(1500, &random_pairs(1500, 9000, 4))]
+}
+
+#[test]
+fn batches_and_large_graphs_are_their_definition() {
+    for graph in batches() {
+        let all = Given { packed: true, edge: true, bias: true };
+        let softmax = Softmax::PUBLISHED_WITH_EDGES;
+        let case = Case::new(layer(16, 8, HeadLayout::Interleaved, softmax), all, graph, 4.0);
+        check(&case, false);
+        let Case { graph, .. } = case;
+        let none = Given { packed: false, edge: false, bias: false };
+        check(&Case::new(layer(12, 3, HeadLayout::Blocks, Softmax::Stable), none, graph, 4.0), false);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn random_graphs_are_their_definition(
+        (nodes, edges) in (1usize..50, 0usize..300),
+        (heads, head) in (1usize..10, 1usize..12),
+        bits in 0u8..32,
+        seed in 0u64..1000,
+    ) {
+        let given = Given { packed: bits & 1 > 0, edge: bits & 2 > 0, bias: bits & 4 > 0 };
+        let softmax = if bits & 8 > 0 { Softmax::Stable } else { Softmax::PUBLISHED_WITH_EDGES };
+        let layout = LAYOUTS[usize::from(bits >> 4)];
+        let graph = list(nodes, &random_pairs(nodes, edges, seed));
+        check(&Case::new(layer(heads * head, heads, layout, softmax), given, graph, 3.0), false);
+    }
+}
