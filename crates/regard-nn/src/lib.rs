@@ -4,6 +4,7 @@
 //! `[batch, length, width]` with the heads side by side in the width; linear weights are
 //! `[inputs, outputs]`.
 
+pub mod graph;
 pub mod ops;
 
 mod encoder;

@@ -10,6 +10,7 @@
 
 mod attention;
 mod attention_sublayer;
+mod edge_attention;
 mod feed_forward;
 mod feed_forward_sublayer;
 mod fused;
@@ -22,6 +23,10 @@ mod switch;
 
 pub use attention::{AttentionOptions, MASKED, attention, attention_composed, attention_weights};
 pub use attention_sublayer::{AttentionWeights, attention_sublayer, attention_sublayer_composed};
+pub use edge_attention::{
+    EdgeAttentionArgs, EdgeAttentionOptions, EdgeDropout, EdgeList, EdgeSoftmax, edge_attention,
+    edge_attention_composed, edge_attention_weights,
+};
 pub use feed_forward::{Activation, feed_forward, feed_forward_composed};
 pub use feed_forward_sublayer::{feed_forward_sublayer, feed_forward_sublayer_composed};
 pub(crate) use fused::has_kernels;

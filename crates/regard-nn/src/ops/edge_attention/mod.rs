@@ -1,0 +1,161 @@
+//! Attention along the edges of graphs (Dwivedi & Bresson 2021, equations 3-5 and 9-12, as the
+//! authors' code has them).
+//!
+//! Node `i` looks at the nodes `j` it receives an edge from. Channel by channel and summed over
+//! the channels of a head,
+//! `s_ij = scale · k_j ⊙ q_i ⊙ e_ij`, `w_ij = softmax_j(Σ s_ij + bias_ij)`, `out_i = Σ_j w_ij v_j`;
+//! `e = 1` without edge stream, and `s` is that stream's new content.
+
+mod composed;
+
+use std::sync::Arc;
+
+use burn::tensor::{Tensor, TensorData};
+use regard_kernels::graph as kernel;
+
+use super::fused::{Array, Kernel, Output, has_kernels, input, run};
+pub use composed::edge_attention_composed;
+pub use regard_kernels::graph::{Dropout as EdgeDropout, EdgeList, Softmax as EdgeSoftmax};
+
+/// How edges are attended along.
+#[derive(Clone, Debug)]
+pub struct EdgeAttentionOptions {
+    /// Heads, side by side in the width; they divide it.
+    pub heads: usize,
+    /// Factor of the scores, `1 / √(width of a head)` in the paper.
+    pub scale: f32,
+    /// How scores become weights.
+    pub softmax: EdgeSoftmax,
+    /// Weights left out at random, in training.
+    pub dropout: Option<EdgeDropout>,
+}
+
+impl EdgeAttentionOptions {
+    /// Scale `1 / √(width of a head)`, no dropout.
+    pub fn new(width: usize, heads: usize, softmax: EdgeSoftmax) -> Self {
+        let scale = 1.0 / ((width / heads.max(1)) as f32).sqrt();
+        Self { heads, scale, softmax, dropout: None }
+    }
+}
+
+/// What the nodes of a batch of graphs ask, are asked for and tell, and what stands on their edges.
+#[derive(Clone, Debug)]
+pub struct EdgeAttentionArgs {
+    /// `[nodes, width]`
+    pub query: Tensor<2>,
+    /// `[nodes, width]`
+    pub key: Tensor<2>,
+    /// `[nodes, width]`
+    pub value: Tensor<2>,
+    /// The edge stream, `[edges, width]`, in the order of the edge list.
+    pub edge: Option<Tensor<2>>,
+    /// Added to the scores, `[edges, heads]`.
+    pub bias: Option<Tensor<2>>,
+}
+
+/// Attention of every node `[nodes, width]`, and the new edge stream `[edges, width]` where there is
+/// one.
+///
+/// # Panics
+/// If the shapes do not fit together.
+pub fn edge_attention(
+    args: EdgeAttentionArgs,
+    graph: &Arc<EdgeList>,
+    options: &EdgeAttentionOptions,
+) -> (Tensor<2>, Option<Tensor<2>>) {
+    let [nodes, width] = args.query.dims();
+    assert_eq!(nodes, graph.nodes(), "edge attention: nodes");
+    if !has_kernels(&args.query.device()) || graph.edges() == 0 || width == 0 {
+        return edge_attention_composed(args, graph, options);
+    }
+    let fused =
+        Fused { graph: graph.clone(), options: options.clone(), edge: args.edge.is_some(), bias: args.bias.is_some() };
+    let optional = [args.edge.map(input), args.bias.map(input)];
+    let inputs =
+        [input(args.query), input(args.key), input(args.value)].into_iter().chain(optional.into_iter().flatten());
+    let y = run::<2>(fused.clone(), inputs.collect()).0;
+    // Results with gradients come from a kernel as one tensor.
+    match fused.edge {
+        true => (y.clone().narrow(0, 0, nodes), Some(y.narrow(0, nodes, graph.edges()))),
+        false => (y, None),
+    }
+}
+
+/// How much each target looks along each edge in each head, `[edges, heads]`; without gradient.
+///
+/// # Panics
+/// If the shapes do not fit together.
+pub fn edge_attention_weights(args: EdgeAttentionArgs, graph: &EdgeList, options: &EdgeAttentionOptions) -> Tensor<2> {
+    let device = args.query.device();
+    let width = args.query.dims()[1];
+    let numbers = |tensor: Tensor<2>| tensor.into_data().iter::<f32>().collect::<Vec<f32>>();
+    let [query, key, value] = [args.query, args.key, args.value].map(numbers);
+    let (edge, bias) = (args.edge.map(numbers), args.bias.map(numbers));
+    let inputs = kernel::Inputs {
+        nodes: kernel::Nodes::Separate { query: &query, key: &key, value: &value },
+        edge: edge.as_deref(),
+        bias: bias.as_deref(),
+    };
+    let weights = kernel::edge_attention_weights(&options.layer(width), graph, &inputs);
+    Tensor::from_data(TensorData::new(weights, [graph.edges(), options.heads]), &device)
+}
+
+impl EdgeAttentionOptions {
+    fn layer(&self, width: usize) -> kernel::Layer {
+        kernel::Layer {
+            width,
+            heads: self.heads,
+            layout: kernel::HeadLayout::Blocks,
+            scale: self.scale,
+            softmax: self.softmax,
+            dropout: self.dropout,
+        }
+    }
+}
+
+/// The kernel: query, key, value, and edge stream and bias where there are such. Its result are the
+/// nodes' rows and, below them, the edges'.
+#[derive(Clone, Debug)]
+struct Fused {
+    graph: Arc<EdgeList>,
+    options: EdgeAttentionOptions,
+    edge: bool,
+    bias: bool,
+}
+
+impl Fused {
+    fn inputs<'a>(&self, inputs: &[Array<'a>]) -> kernel::Inputs<'a> {
+        let at = |place: usize| inputs[place].data;
+        kernel::Inputs {
+            nodes: kernel::Nodes::Separate { query: at(0), key: at(1), value: at(2) },
+            edge: self.edge.then(|| at(3)),
+            bias: self.bias.then(|| at(3 + usize::from(self.edge))),
+        }
+    }
+}
+
+impl Kernel for Fused {
+    type Saved = ();
+
+    fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<()> {
+        let (width, nodes) = (inputs[0].shape[1], self.graph.nodes());
+        let rows = nodes + if self.edge { self.graph.edges() } else { 0 };
+        let mut y = vec![0.0; rows * width];
+        let (out, products) = y.split_at_mut(nodes * width);
+        let products = self.edge.then_some(products);
+        kernel::edge_attention_into(&self.options.layer(width), &self.graph, &self.inputs(inputs), out, products);
+        Output { y, shape: vec![rows, width], beside: vec![], saved: save.then_some(()) }
+    }
+
+    fn backward(&self, inputs: &[Array<'_>], (): &(), grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
+        let (width, nodes) = (inputs[0].shape[1], self.graph.nodes());
+        let (grad, products) = grad.split_at(nodes * width);
+        let products = self.edge.then_some(products);
+        let inputs = self.inputs(inputs);
+        let found = kernel::edge_attention_backward(&self.options.layer(width), &self.graph, &inputs, grad, products);
+        let kernel::Nodes::Separate { query, key, value } = found.nodes else {
+            unreachable!("gradients have the form of the inputs")
+        };
+        [Some(query), Some(key), Some(value), found.edge, found.bias].into_iter().flatten().collect()
+    }
+}

@@ -1,0 +1,127 @@
+//! Attention along edges: kernels and composed bodies agree, and the laws hold.
+
+mod agreement;
+
+use std::sync::Arc;
+
+use agreement::{Leaves, agree};
+use burn::tensor::{Device, Tensor};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use regard_nn::ops::{
+    EdgeAttentionArgs, EdgeAttentionOptions, EdgeDropout, EdgeList, EdgeSoftmax, edge_attention,
+    edge_attention_composed, edge_attention_weights,
+};
+use regard_testing::{input, values_of};
+
+/// Random edges among `nodes`, some of which receive none; loops and repeated edges too.
+fn random_edges(nodes: usize, most: usize, seed: u64) -> Arc<EdgeList> {
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let mut offsets = vec![0];
+    let mut sources = vec![];
+    for _ in 0..nodes {
+        let count = random.random_range(0..=most);
+        sources.extend((0..count).map(|_| random.random_range(0..nodes) as u32));
+        offsets.push(sources.len());
+    }
+    Arc::new(EdgeList::new(offsets, sources))
+}
+
+fn args(leaves: &Leaves, edge: bool, bias: bool) -> EdgeAttentionArgs {
+    let mut at = 2;
+    let mut next = |there: bool| {
+        there.then(|| {
+            at += 1;
+            leaves.get::<2>(at)
+        })
+    };
+    let (edge, bias) = (next(edge), next(bias));
+    EdgeAttentionArgs { query: leaves.get(0), key: leaves.get(1), value: leaves.get(2), edge, bias }
+}
+
+#[test]
+fn kernels_and_composed_bodies_agree() {
+    for (case, (nodes, most, heads, head)) in
+        [(2, 4, 2, 3), (5, 3, 2, 4), (9, 12, 4, 10), (40, 5, 8, 8), (6, 90, 3, 5), (12, 4, 1, 7)]
+            .into_iter()
+            .enumerate()
+    {
+        let graph = random_edges(nodes, most, case as u64);
+        for softmax in [
+            EdgeSoftmax::Stable,
+            EdgeSoftmax::PUBLISHED_WITH_EDGES,
+            EdgeSoftmax::Clamped { limit: 0.7, epsilon: 0.0, isolated: 0.0 },
+        ] {
+            for (edge, bias) in [(false, false), (true, false), (false, true), (true, true)] {
+                let width = heads * head;
+                let mut shapes: Vec<&[usize]> = vec![];
+                let (of_nodes, of_edges, of_bias) = ([nodes, width], [graph.edges(), width], [graph.edges(), heads]);
+                shapes.extend([&of_nodes[..]; 3]);
+                if edge {
+                    shapes.push(&of_edges);
+                }
+                if bias {
+                    shapes.push(&of_bias);
+                }
+                for dropout in [None, Some(EdgeDropout { rate: 0.3, seed: 5 })] {
+                    let options = EdgeAttentionOptions { dropout, ..EdgeAttentionOptions::new(width, heads, softmax) };
+                    agree(&shapes, |leaves| {
+                        let (nodes, edges) = edge_attention(args(leaves, edge, bias), &graph, &options);
+                        let rows = match edges.filter(|edges| edges.dims()[0] > 0) {
+                            Some(edges) => Tensor::cat(vec![nodes, edges], 0),
+                            None => nodes,
+                        };
+                        rows.unsqueeze_dim(0)
+                    });
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn without_edges_there_is_nothing_to_see() {
+    let (device, graph) = (Device::flex(), Arc::new(EdgeList::new(vec![0, 0, 0], vec![])));
+    let rows = |count: usize| -> Tensor<2> { input([count, 4], 1, &device) };
+    let args = EdgeAttentionArgs { query: rows(2), key: rows(2), value: rows(2), edge: Some(rows(0)), bias: None };
+    for (softmax, expected) in [(EdgeSoftmax::Stable, 0.0), (EdgeSoftmax::PUBLISHED_WITH_EDGES, 0.0)] {
+        let (nodes, edges) = edge_attention(args.clone(), &graph, &EdgeAttentionOptions::new(4, 2, softmax));
+        assert!(values_of(&nodes).iter().all(|&x| x == expected));
+        assert_eq!(edges.map(|edges| edges.dims()), Some([0, 4]));
+    }
+    let (nodes, _) = edge_attention(args, &graph, &EdgeAttentionOptions::new(4, 2, EdgeSoftmax::PUBLISHED));
+    assert!(values_of(&nodes).iter().all(|x| x.is_nan()));
+}
+
+#[test]
+fn weights_add_up_to_one_where_there_are_edges() {
+    let (device, graph) = (Device::flex(), random_edges(20, 6, 3));
+    let tensor = |rows: usize, seed: u64| -> Tensor<2> { input([rows, 12], seed, &device) };
+    let args = EdgeAttentionArgs {
+        query: tensor(20, 1),
+        key: tensor(20, 2),
+        value: tensor(20, 3),
+        edge: Some(tensor(graph.edges(), 4)),
+        bias: None,
+    };
+    let options = EdgeAttentionOptions::new(12, 3, EdgeSoftmax::Stable);
+    let weights = values_of(&edge_attention_weights(args.clone(), &graph, &options));
+    for pair in graph.offsets().windows(2).filter(|pair| pair[0] < pair[1]) {
+        for head in 0..3 {
+            let sum: f32 = (pair[0]..pair[1]).map(|edge| weights[edge * 3 + head]).sum();
+            assert!((sum - 1.0).abs() < 1e-5, "{sum}");
+        }
+    }
+    // The attention is the weighted mean of the values.
+    let (out, _) = edge_attention_composed(args.clone(), &graph, &options);
+    let (out, value) = (values_of(&out), values_of(&args.value));
+    for node in 0..20 {
+        for channel in 0..12 {
+            let edges = graph.offsets()[node]..graph.offsets()[node + 1];
+            let sum: f32 = edges
+                .map(|edge| weights[edge * 3 + channel / 4] * value[graph.sources()[edge] as usize * 12 + channel])
+                .sum();
+            assert!((out[node * 12 + channel] - sum).abs() < 1e-4);
+        }
+    }
+}
