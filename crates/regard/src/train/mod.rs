@@ -6,6 +6,7 @@
 
 mod average;
 mod checkpoint;
+mod dropout;
 mod measures;
 mod metrics;
 mod optimizer;
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) use average::RunningAverage;
 pub(crate) use checkpoint::Checkpoint;
+pub(crate) use dropout::dropped;
 pub use measures::{Measure, Measures};
 pub(crate) use optimizer::Optimizer;
 pub(crate) use parameters::{collect, gradients, numbered, restore, shapes};

@@ -82,7 +82,7 @@ pub(crate) fn train_with<L: Learning>(
     let mut last_checked = None;
     let ended = loop {
         let step = run.learner.steps();
-        if step >= total {
+        if step >= total || run.learner.done() {
             break Ended::Complete;
         }
         if let Some(ended) = training.limits.reached(begun, step) {
@@ -149,7 +149,9 @@ impl<'a, L: Learning> Run<'a, L> {
             (window, written) = (state.window, state.written);
         }
         let folder = RunFolder::open(out, &experiment.to_toml()?, written)?;
-        Ok(Self { training, schedule: experiment.schedule(), learner, window, folder })
+        let mut schedule = experiment.schedule();
+        schedule.steps_per_epoch = learner.steps_per_epoch().unwrap_or(schedule.steps_per_epoch);
+        Ok(Self { training, schedule, learner, window, folder })
     }
 
     fn step(&mut self, observer: &mut dyn Observer) -> Result<()> {

@@ -10,6 +10,7 @@ use super::{SetTransformer, names};
 use crate::sets::task::TaskKind;
 use crate::store::layout::Slot;
 use crate::store::network::{CardText, NetworkConfig, from_object};
+use crate::store::renamed;
 use crate::train::shapes;
 use crate::{Error, Result};
 
@@ -276,7 +277,7 @@ impl NetworkConfig for SetTransformerConfig {
         // The network itself knows best, and has no numbers yet. Settings that make none are refused
         // where they are validated.
         SetTransformer::new(self, &Device::flex())
-            .map(|network| names::slots(self, shapes(&network)))
+            .map(|network| renamed::slots(names::table(self), shapes(&network)))
             .unwrap_or_default()
     }
 

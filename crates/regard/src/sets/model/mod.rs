@@ -13,12 +13,12 @@ use rand_pcg::Pcg64Mcg;
 use regard_nn::Ragged;
 
 use crate::Result;
-use crate::store::{NetworkConfig, Weights, layout};
-use crate::train::{collect, gradients, restore};
+use crate::store::{NetworkConfig, Weights, layout, renamed};
+use crate::train::{collect, dropped, gradients, restore};
 pub use config::{
     DataPreparation, Decoding, EncoderKind, KIND, NormName, PoolingKind, ResidualName, ScaleName, SetTransformerConfig,
 };
-use parts::{Decoder, Encoder, Pooling, dropped};
+use parts::{Decoder, Encoder, Pooling};
 pub use presets::PRESETS;
 
 /// A network on sets.
@@ -73,17 +73,17 @@ impl SetTransformer {
     /// [`Error::Weights`](crate::Error::Weights) for weights that are not this network's.
     pub fn from_weights(config: &SetTransformerConfig, weights: &Weights, device: &Device) -> Result<Self> {
         layout::check(config, weights)?;
-        restore(Self::new(config, device)?, &names::to_ours(config, weights))
+        restore(Self::new(config, device)?, &renamed::to_ours(names::table(config), weights))
     }
 
     /// The weights under the names of the authors' code where it has them.
     pub fn to_weights(&self, config: &SetTransformerConfig) -> Weights {
-        names::to_original(config, collect(self))
+        renamed::to_theirs(names::table(config), collect(self))
     }
 
     /// The gradients of the weights that have one, under the names of [`Self::to_weights`].
     pub fn gradients(&self, config: &SetTransformerConfig, found: &Gradients) -> Weights {
-        names::to_original(config, gradients(self, found))
+        renamed::to_theirs(names::table(config), gradients(self, found))
     }
 
     /// What the network says of each set, or of each item.
@@ -113,11 +113,18 @@ impl SetTransformer {
 
     fn answer(&self, sets: Ragged, mut noise: Option<&mut Pcg64Mcg>) -> Answers {
         let encoded = self.encoder.forward(sets);
-        let rows = dropped(encoded.rows.clone(), self.dropout, &mut noise);
+        let rows = self.noisy(encoded.rows.clone(), &mut noise);
         let encoded = encoded.with_rows(rows);
         match &self.pooling {
             Some(pooling) => self.read(pooling.forward(encoded), &mut noise),
             None => self.items(encoded),
+        }
+    }
+
+    fn noisy(&self, rows: Tensor<2>, noise: &mut Option<&mut Pcg64Mcg>) -> Tensor<2> {
+        match noise {
+            Some(noise) => dropped(rows, self.dropout, noise),
+            None => rows,
         }
     }
 
@@ -127,7 +134,7 @@ impl SetTransformer {
             Some(decoder) => decoder.forward(pooled),
             None => pooled,
         };
-        let rows = dropped(decoded.rows, self.dropout, noise);
+        let rows = self.noisy(decoded.rows, noise);
         let shape = [sets, self.rows, self.outputs];
         Answers::Sets(if sets == 0 {
             Tensor::zeros(shape, &rows.device())

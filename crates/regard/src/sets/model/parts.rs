@@ -2,9 +2,7 @@
 
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
-use burn::tensor::{Device, Tensor, TensorData, activation};
-use rand::RngExt;
-use rand_pcg::Pcg64Mcg;
+use burn::tensor::{Device, Tensor, activation};
 use regard_nn::Ragged;
 use regard_nn::set::{
     AttentionPooling, AttentionPoolingConfig, DotPooling, DotPoolingConfig, InducedSetBlock, InducedSetBlockConfig,
@@ -181,15 +179,4 @@ impl Decoder {
         let x = self.sab.iter().fold(x, |x, block| block.forward(x));
         x.with_rows(row_by_row(&self.rows, x.rows.clone(), true))
     }
-}
-
-/// `x` with a share of its numbers dropped and the others scaled up, where there is noise.
-pub(super) fn dropped(x: Tensor<2>, share: f64, noise: &mut Option<&mut Pcg64Mcg>) -> Tensor<2> {
-    let Some(noise) = noise.as_deref_mut().filter(|_| share > 0.0) else { return x };
-    let shape = x.dims();
-    let kept = (1.0 / (1.0 - share)) as f32;
-    let factor = |_| if noise.random::<f64>() < share { 0.0 } else { kept };
-    let mask: Vec<f32> = (0..shape.iter().product()).map(factor).collect();
-    let device = x.device();
-    x * Tensor::from_data(TensorData::new(mask, shape), &device)
 }

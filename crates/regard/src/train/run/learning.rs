@@ -65,6 +65,14 @@ pub(crate) trait Learning: Sized {
     fn parameters(&self) -> usize;
     /// Steps done.
     fn steps(&self) -> u64;
+    /// Steps of an epoch, where the data says it and not the settings.
+    fn steps_per_epoch(&self) -> Option<u64> {
+        None
+    }
+    /// Whether nothing is left to learn before all epochs are done.
+    fn done(&self) -> bool {
+        false
+    }
     /// One step, and what it measured.
     fn step(&mut self) -> Result<Measures>;
     /// What has to be done between two epochs, and the network on the validation set.

@@ -1,0 +1,18 @@
+//! Numbers left out at random (Srivastava et al. 2014).
+
+use burn::tensor::{Tensor, TensorData};
+use rand::RngExt;
+use rand_pcg::Pcg64Mcg;
+
+/// `x` with a share of its numbers dropped and the others scaled up.
+pub(crate) fn dropped(x: Tensor<2>, share: f64, noise: &mut Pcg64Mcg) -> Tensor<2> {
+    if share == 0.0 {
+        return x;
+    }
+    let shape = x.dims();
+    let kept = (1.0 / (1.0 - share)) as f32;
+    let factor = |_| if noise.random::<f64>() < share { 0.0 } else { kept };
+    let mask: Vec<f32> = (0..shape.iter().product()).map(factor).collect();
+    let device = x.device();
+    x * Tensor::from_data(TensorData::new(mask, shape), &device)
+}
