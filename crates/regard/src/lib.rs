@@ -2,6 +2,7 @@
 //!
 //! - [`routes`]: neural construction of tours, improvement by local search, evaluation;
 //! - [`sets`]: networks on sets of any size: bags of rows, clouds of points;
+//! - [`graphs`]: networks on graphs: molecules, networks of any kind;
 //! - [`store`]: models on disk and importers;
 //! - [`explain`]: what a model computes, number by number.
 //!
@@ -11,6 +12,7 @@
 mod error;
 pub mod experiment;
 pub mod explain;
+pub mod graphs;
 pub mod routes;
 pub mod sets;
 pub mod store;

@@ -40,6 +40,14 @@ static BUILT_IN: &[(&str, &str)] = &experiments![
     "sets/digit-sum.toml",
     "sets/odd-digit.toml",
     "sets/shapes.toml",
+    "graphs/zinc.toml",
+    "graphs/zinc-2021.toml",
+    "graphs/cluster-2021.toml",
+    "graphs/pattern-2021.toml",
+    "graphs/molecules.toml",
+    "graphs/tu.toml",
+    "graphs/cora.toml",
+    "graphs/csl.toml",
 ];
 
 /// Name and text of the experiments that come with the crate, for example `routes/tsp20.toml`.

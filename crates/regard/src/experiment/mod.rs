@@ -43,6 +43,8 @@ pub enum Family {
     Routes,
     /// Sets.
     Sets,
+    /// Graphs.
+    Graphs,
 }
 
 /// The family that an experiment says it is of (`task.family`), that of routes where it says nothing.
@@ -54,9 +56,10 @@ pub fn family(text: &str, path: &Path) -> Result<Family> {
     match given.get("task", "family").map(|family| family.as_str().unwrap_or_default()) {
         None | Some("routes") => Ok(Family::Routes),
         Some("sets") => Ok(Family::Sets),
+        Some("graphs") => Ok(Family::Graphs),
         Some(other) => {
-            let near = crate::store::nearest::suggestion(other, ["routes", "sets"]);
-            let reason = format!("`{other}` is no family{near}; families: `routes`, `sets`");
+            let near = crate::store::nearest::suggestion(other, ["routes", "sets", "graphs"]);
+            let reason = format!("`{other}` is no family{near}; families: `routes`, `sets`, `graphs`");
             Err(given.locate(Error::config("task.family", reason), path))
         }
     }

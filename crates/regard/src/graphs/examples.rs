@@ -1,0 +1,159 @@
+//! Graphs with what is right about them, as a network takes them.
+
+use std::sync::Arc;
+
+use rand::RngExt;
+use rand_pcg::Pcg64Mcg;
+use regard_data::graphs::positions::Positions;
+use regard_data::graphs::{Batch, Graphs};
+use regard_nn::ops::EdgeList;
+
+use super::input::{GraphInput, Places};
+use super::model::{GraphTransformerConfig, PositionKind};
+use super::task::{LevelName, Targets};
+
+/// Graphs, where their nodes are, and what is right.
+#[derive(Debug)]
+pub struct Examples {
+    /// The graphs.
+    pub graphs: Graphs,
+    /// Where their nodes are.
+    pub positions: Positions,
+    /// What is right of all graphs, or of all nodes; none where that is to be told.
+    pub targets: Option<Targets>,
+}
+
+/// Some of the graphs, or of their nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Portion {
+    /// Graphs.
+    pub graphs: Vec<usize>,
+    /// Which of all nodes count; all of these graphs where it is not said.
+    pub nodes: Option<Arc<[bool]>>,
+}
+
+/// Which eigenvectors are turned over in training, for their sign means nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SignFlips {
+    /// None.
+    None,
+    /// The same in all graphs of a batch (the authors' code).
+    Batch,
+    /// Those of every graph by themselves.
+    Graph,
+}
+
+impl Examples {
+    /// Some graphs as a network takes them; `signs` turns eigenvectors over.
+    pub fn input(
+        &self,
+        config: &GraphTransformerConfig,
+        graphs: &[usize],
+        signs: Option<(SignFlips, &mut Pcg64Mcg)>,
+    ) -> GraphInput {
+        let batch = self.graphs.batch(graphs);
+        let places = self.places(config, graphs, &batch, signs);
+        let edges = EdgeList::new(batch.in_offsets, batch.sources);
+        let ones = config.edge_stream && config.edge_types == 0 && config.edge_numbers == 0;
+        GraphInput {
+            edge_numbers: if ones { vec![1.0; edges.edges()] } else { batch.edge_dense },
+            edges: Arc::new(edges),
+            offsets: batch.node_offsets.into(),
+            node_types: batch.node_types,
+            node_numbers: batch.node_dense,
+            edge_types: batch.edge_types,
+            places,
+        }
+    }
+
+    fn places(
+        &self,
+        config: &GraphTransformerConfig,
+        graphs: &[usize],
+        batch: &Batch,
+        signs: Option<(SignFlips, &mut Pcg64Mcg)>,
+    ) -> Places {
+        let size = config.position_size;
+        match config.positions {
+            PositionKind::None => Places::None,
+            PositionKind::RandomWalk => Places::Numbers(self.positions.of(&self.graphs, graphs)),
+            PositionKind::WeisfeilerLehman => {
+                // Ranks beyond those the table has count as the last one.
+                let last = size.saturating_sub(1) as u32;
+                let found = self.positions.indices_of(&self.graphs, graphs);
+                Places::Indices(found.into_iter().map(|index| index.min(last)).collect())
+            }
+            PositionKind::Laplacian | PositionKind::LaplacianSafe => {
+                let mut values = self.positions.of(&self.graphs, graphs);
+                if let Some((flips, random)) = signs {
+                    turn(&mut values, size, &batch.node_offsets, flips, random);
+                }
+                Places::Numbers(values)
+            }
+        }
+    }
+
+    /// What is right of some graphs, or of their nodes; what is of another portion is unknown.
+    ///
+    /// # Panics
+    /// If nothing is known of what is right.
+    pub fn targets(&self, level: LevelName, portion: &Portion, graphs: &[usize]) -> Targets {
+        let rows: Vec<usize> = match level {
+            LevelName::Graph => graphs.to_vec(),
+            LevelName::Node => graphs.iter().flat_map(|&graph| self.graphs.nodes_of(graph)).collect(),
+        };
+        let counts = |row: usize| level == LevelName::Graph || portion.nodes.as_ref().is_none_or(|nodes| nodes[row]);
+        match self.targets.as_ref().unwrap_or_else(|| panic!("examples to learn from say what is right")) {
+            Targets::Classes(all) => {
+                Targets::Classes(rows.iter().map(|&row| all[row].filter(|_| counts(row))).collect())
+            }
+            Targets::Numbers(all) => {
+                let count = if level == LevelName::Graph { self.graphs.len() } else { self.graphs.nodes() };
+                let each = all.len() / count.max(1);
+                let of_row =
+                    |&row: &usize| all[row * each..(row + 1) * each].iter().map(move |x| x.filter(|_| counts(row)));
+                Targets::Numbers(rows.iter().flat_map(of_row).collect())
+            }
+        }
+    }
+}
+
+/// Turns columns of `[nodes, size]` over at random.
+fn turn(values: &mut [f32], size: usize, offsets: &[usize], flips: SignFlips, random: &mut Pcg64Mcg) {
+    let mut signs = || (0..size).map(|_| if random.random::<bool>() { 1.0 } else { -1.0 }).collect::<Vec<f32>>();
+    let times = |rows: &mut [f32], signs: &[f32]| {
+        rows.chunks_exact_mut(size).for_each(|row| row.iter_mut().zip(signs).for_each(|(x, sign)| *x *= sign));
+    };
+    match flips {
+        SignFlips::None => {}
+        SignFlips::Batch => times(values, &signs()),
+        SignFlips::Graph => {
+            offsets.windows(2).for_each(|pair| times(&mut values[pair[0] * size..pair[1] * size], &signs()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+
+    use super::*;
+
+    #[test]
+    fn signs_change_by_column_and_graph_alone() {
+        let offsets: Vec<usize> = (0..=20).map(|graph| 3 * graph).collect();
+        let turned = |flips| {
+            let mut values = vec![2.0f32; 60 * 4];
+            turn(&mut values, 4, &offsets, flips, &mut Pcg64Mcg::seed_from_u64(1));
+            assert!(values.iter().all(|x| x.abs() == 2.0));
+            values
+        };
+        assert!(turned(SignFlips::None).iter().all(|&x| x == 2.0));
+        let batch = turned(SignFlips::Batch);
+        assert!(batch.chunks(4).all(|row| row == &batch[..4]));
+        let graph = turned(SignFlips::Graph);
+        assert!(graph.chunks(12).all(|rows| rows.chunks(4).all(|row| row == &rows[..4])));
+        assert!(graph.chunks(12).any(|rows| rows != &graph[..12]));
+    }
+}

@@ -1,0 +1,107 @@
+//! Experiments on graphs: what is asked, where the graphs come from, the network, its training.
+
+mod settings;
+mod validate;
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use toml::Value;
+
+use super::model::{GraphTransformerConfig, PRESETS};
+use super::task::{GraphTask, LevelName};
+use crate::experiment::{Experiment, Given, Sections, named_preset, sections, under};
+use crate::train::{Schedule, Settings};
+use crate::{Error, Result};
+pub use settings::{AtomRule, GraphData, GraphEval, GraphTaskSettings, GraphTraining, Keep, RateSchedule, SourceKind};
+
+/// A complete experiment on graphs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GraphExperiment {
+    /// What is asked.
+    pub task: GraphTaskSettings,
+    /// Where the graphs come from.
+    pub data: GraphData,
+    /// The network; sizes that follow from the data are filled in when it is known.
+    pub model: GraphTransformerConfig,
+    /// How it is trained.
+    pub train: GraphTraining,
+    /// How it is measured.
+    pub eval: GraphEval,
+}
+
+impl GraphExperiment {
+    /// The experiment that `text` describes, overruled by `sets`, assignments `section.key=value`.
+    ///
+    /// # Errors
+    /// As [`Experiment::parse`].
+    pub fn parse(text: &str, path: &Path, sets: &[String]) -> Result<Self> {
+        sections(text, path, sets)
+    }
+
+    /// The experiment found under a name or in a file, overruled by `sets`.
+    ///
+    /// # Errors
+    /// As [`Experiment::load`].
+    pub fn load(name_or_path: &str, sets: &[String]) -> Result<Self> {
+        let (text, path) = Experiment::find(name_or_path)?;
+        Self::parse(&text, &path, sets)
+    }
+}
+
+impl Sections for GraphExperiment {
+    fn base(given: &Given) -> Result<Self> {
+        let preset = named_preset(given, "model", &PRESETS)?.unwrap_or(PRESETS[0]);
+        let mut model = GraphTransformerConfig::preset(preset).map_err(|error| under("model", error))?;
+        let read = |key: &str| given.get("task", key).cloned();
+        let kind = read("kind").and_then(|kind| kind.try_into().ok()).unwrap_or(GraphTask::Regression);
+        let level = read("level").and_then(|level| level.try_into().ok()).unwrap_or(LevelName::Graph);
+        (model.task, model.level) = (kind, level);
+        Ok(Self {
+            task: GraphTaskSettings { kind, level },
+            data: GraphData::default(),
+            model,
+            train: GraphTraining::default(),
+            eval: GraphEval::default(),
+        })
+    }
+
+    fn validate(&self) -> Result<()> {
+        validate::validate(self)
+    }
+}
+
+impl Settings for GraphExperiment {
+    fn parse(text: &str, path: &Path) -> Result<Self> {
+        Self::parse(text, path, &[])
+    }
+
+    fn to_toml(&self) -> Result<String> {
+        Sections::validate(self)?;
+        let failed = |error: toml::ser::Error| Error::config("experiment", error.to_string());
+        let mut table = toml::Table::try_from(self).map_err(failed)?;
+        if let Some(Value::Table(task)) = table.get_mut("task") {
+            task.insert("family".into(), Value::String("graphs".into()));
+        }
+        toml::to_string(&table).map_err(failed)
+    }
+
+    fn schedule(&self) -> Schedule {
+        Schedule {
+            // The learner says so when it knows the data.
+            steps_per_epoch: 1,
+            epochs: self.train.epochs as u64,
+            batch: self.train.batch as u64,
+            log_steps: self.train.log_steps as u64,
+            checkpoint_minutes: self.train.checkpoint_minutes,
+            seed: self.train.seed,
+        }
+    }
+
+    fn continuing(&self, before: &Self) -> Self {
+        let mut settings = self.clone();
+        settings.train.checkpoint_minutes = before.train.checkpoint_minutes;
+        settings
+    }
+}

@@ -1,0 +1,204 @@
+//! Sections of an experiment on graphs, with what stands in them when nothing is said.
+
+use serde::{Deserialize, Serialize};
+
+use crate::graphs::examples::SignFlips;
+use crate::graphs::task::{GraphLoss, GraphTask, LevelName};
+
+/// Section `[task]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GraphTaskSettings {
+    /// What is asked.
+    pub kind: GraphTask,
+    /// Of what it is asked.
+    pub level: LevelName,
+}
+
+/// Where graphs come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SourceKind {
+    /// A file: [`GraphData::path`].
+    File,
+    /// Which nodes belong to a pattern (PATTERN, Dwivedi et al. 2020).
+    Pattern,
+    /// Which nodes belong together (CLUSTER, Dwivedi et al. 2020).
+    Cluster,
+    /// Circles with skipping links, to be told apart (CSL, Murphy et al. 2019).
+    Csl,
+}
+
+/// What atoms and bonds of molecules are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AtomRule {
+    /// As the ZINC benchmark does: element, charge and hydrogens in brackets; bonds by their order.
+    Zinc,
+    /// Element, and numbers for charge, hydrogens, neighbours, aromaticity, rings and handedness; bonds with
+    /// an aromatic kind, and whether they are in a ring.
+    Described,
+}
+
+/// Section `[data]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GraphData {
+    /// Where graphs come from.
+    pub source: SourceKind,
+    /// The file: a table with a column of SMILES, a table of nodes beside one of edges, JSON lines, TU's
+    /// text or folder, Cora's.
+    pub path: String,
+    /// Column of SMILES; empty for files of nodes and edges.
+    pub smiles: String,
+    /// What atoms and bonds of molecules are called.
+    pub rule: AtomRule,
+    /// Columns of what is asked for.
+    pub targets: Vec<String>,
+    /// Column of names; rows are numbered without one.
+    pub id: String,
+    /// Column that says `train`, `val` or `test`.
+    pub split: String,
+    /// File of edges beside one of nodes; empty looks for the same name with `edges` for `nodes`.
+    pub edges: String,
+    /// Whether lists of edges have one direction.
+    pub directed: bool,
+    /// Whether molecules that cannot be read are left out.
+    pub skip_bad: bool,
+    /// Whether every node has an edge to every other instead of those the data has.
+    pub complete: bool,
+    /// Whether numbers asked for are brought to mean 0 and deviation 1, learnt on the training rows.
+    pub standardise: bool,
+    /// Share of graphs that are kept to choose by, where the data has no split of its own.
+    pub held_out: f64,
+    /// Share of graphs that are kept to test with, where the data has no split of its own.
+    pub tested: f64,
+    /// Seed of that split, and of generated graphs.
+    pub seed: u64,
+}
+
+/// How the learning rate goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RateSchedule {
+    /// Always the same.
+    Constant,
+    /// Times [`GraphTraining::fall`] when the validation loss has not fallen for more than
+    /// [`GraphTraining::patience`] epochs; training ends when it is below [`GraphTraining::least_rate`].
+    Plateau,
+    /// Half a cosine down to 0.
+    Cosine,
+}
+
+/// Which network a run leaves behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Keep {
+    /// That of the last epoch, as the authors report it.
+    Last,
+    /// That with the lowest validation loss.
+    Best,
+}
+
+/// Section `[train]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GraphTraining {
+    /// Graphs of a step.
+    pub batch: usize,
+    /// Epochs, at most.
+    pub epochs: usize,
+    /// Learning rate of Adam.
+    pub rate: f64,
+    /// How the learning rate goes.
+    pub schedule: RateSchedule,
+    /// What a plateau multiplies the rate by.
+    pub fall: f64,
+    /// Epochs without a lower validation loss that a plateau lets pass.
+    pub patience: usize,
+    /// Training on plateaus ends when the rate is below this.
+    pub least_rate: f64,
+    /// Epochs over which the rate rises.
+    pub warm_epochs: f64,
+    /// Weight decay, apart from the gradient (Loshchilov & Hutter 2019).
+    pub weight_decay: f64,
+    /// Largest norm of the gradient; 0 for no limit.
+    pub clip_norm: f64,
+    /// Decay of the running average of the weights that is measured and saved; 0 for none.
+    pub average: f64,
+    /// How far a number is off.
+    pub loss: GraphLoss,
+    /// Whether rows of rare classes count more.
+    pub class_weights: bool,
+    /// Which eigenvectors are turned over.
+    pub flips: SignFlips,
+    /// Which network a run leaves behind.
+    pub keep: Keep,
+    /// Seed of everything random in training.
+    pub seed: u64,
+    /// Steps between two lines of metrics.
+    pub log_steps: usize,
+    /// A checkpoint is written at least so often, in minutes.
+    pub checkpoint_minutes: f64,
+}
+
+/// Section `[eval]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GraphEval {
+    /// Graphs that are measured together; the authors' numbers are means of the batches' own.
+    pub batch: usize,
+}
+
+impl Default for GraphData {
+    fn default() -> Self {
+        Self {
+            source: SourceKind::File,
+            path: String::new(),
+            smiles: String::new(),
+            rule: AtomRule::Zinc,
+            targets: Vec::new(),
+            id: String::new(),
+            split: String::new(),
+            edges: String::new(),
+            directed: false,
+            skip_bad: false,
+            complete: false,
+            standardise: false,
+            held_out: 0.1,
+            tested: 0.1,
+            seed: 41,
+        }
+    }
+}
+
+impl Default for GraphTraining {
+    fn default() -> Self {
+        Self {
+            batch: 64,
+            epochs: 100,
+            rate: 1e-3,
+            schedule: RateSchedule::Cosine,
+            fall: 0.5,
+            patience: 15,
+            least_rate: 1e-6,
+            warm_epochs: 0.0,
+            weight_decay: 0.0,
+            clip_norm: 0.0,
+            average: 0.0,
+            loss: GraphLoss::Absolute,
+            class_weights: false,
+            flips: SignFlips::Graph,
+            keep: Keep::Best,
+            seed: 41,
+            log_steps: 20,
+            checkpoint_minutes: 5.0,
+        }
+    }
+}
+
+impl Default for GraphEval {
+    fn default() -> Self {
+        Self { batch: 128 }
+    }
+}

@@ -1,0 +1,70 @@
+//! What settings of an experiment on graphs have to be.
+
+use super::{GraphExperiment, SourceKind};
+use crate::experiment::under;
+use crate::graphs::task::{GraphTask, LevelName};
+use crate::store::NetworkConfig;
+use crate::{Error, Result};
+
+/// Checks every setting, and that they fit together.
+///
+/// # Errors
+/// [`Error::Config`] with the setting and what was expected.
+pub(super) fn validate(experiment: &GraphExperiment) -> Result<()> {
+    let GraphExperiment { task, data, model, train, eval } = experiment;
+    let refuse = |key: &str, reason: String| Err(Error::config(key, reason));
+    if (model.task, model.level) != (task.kind, task.level) {
+        let reason = "is another task than that of `[task]`; say it there".to_owned();
+        return refuse(if model.task == task.kind { "model.level" } else { "model.task" }, reason);
+    }
+    if data.source == SourceKind::File && data.path.is_empty() {
+        return refuse("data.path", "is empty; expected a file of graphs, since `data.source` is `file`".into());
+    }
+    let asked = match data.source {
+        SourceKind::File => None,
+        SourceKind::Pattern | SourceKind::Cluster => Some((GraphTask::Classification, LevelName::Node)),
+        SourceKind::Csl => Some((GraphTask::Classification, LevelName::Graph)),
+    };
+    if asked.is_some_and(|asked| asked != (task.kind, task.level)) {
+        return refuse(
+            "data.source",
+            "draws graphs for another task; its classes are those of nodes (`pattern`, `cluster`) or graphs (`csl`)"
+                .into(),
+        );
+    }
+    let whole = [
+        ("train.batch", train.batch),
+        ("train.epochs", train.epochs),
+        ("train.log_steps", train.log_steps),
+        ("eval.batch", eval.batch),
+    ];
+    if let Some((key, _)) = whole.iter().find(|(_, value)| *value == 0) {
+        return refuse(key, "is 0; expected at least 1".into());
+    }
+    let above = [("train.rate", train.rate), ("train.checkpoint_minutes", train.checkpoint_minutes)];
+    if let Some((key, value)) = above.iter().find(|(_, value)| !(value.is_finite() && *value > 0.0)) {
+        return refuse(key, format!("is {value}; expected a number above 0"));
+    }
+    let shares = [
+        ("train.average", train.average),
+        ("train.fall", train.fall),
+        ("data.held_out", data.held_out),
+        ("data.tested", data.tested),
+    ];
+    if let Some((key, value)) = shares.iter().find(|(_, value)| !(0.0..1.0).contains(value)) {
+        return refuse(key, format!("is {value}; expected 0 to below 1"));
+    }
+    if data.held_out + data.tested >= 1.0 {
+        return refuse("data.held_out", "and `data.tested` leave nothing to learn from".into());
+    }
+    let least = [
+        ("train.weight_decay", train.weight_decay),
+        ("train.clip_norm", train.clip_norm),
+        ("train.warm_epochs", train.warm_epochs),
+        ("train.least_rate", train.least_rate),
+    ];
+    if let Some((key, value)) = least.iter().find(|(_, value)| !(value.is_finite() && *value >= 0.0)) {
+        return refuse(key, format!("is {value}; expected 0 or more"));
+    }
+    model.validate().map_err(|error| under("model", error))
+}

@@ -1,0 +1,240 @@
+//! Settings of a network on graphs, as they stand in `config.json`.
+
+use burn::tensor::Device;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{GraphTransformer, names};
+use crate::graphs::task::{GraphTask, LevelName};
+use crate::store::layout::Slot;
+use crate::store::network::{CardText, NetworkConfig, from_object};
+use crate::store::renamed;
+use crate::train::shapes;
+use crate::{Error, Result};
+
+/// The kind of these networks.
+pub const KIND: &str = "graph-transformer";
+
+/// How a node knows where it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PositionKind {
+    /// Not at all.
+    None,
+    /// Eigenvectors of the graph's Laplacian as the authors' code takes them: all but the first.
+    Laplacian,
+    /// The same without those of eigenvalue 0, of which every component has one.
+    LaplacianSafe,
+    /// The authors' Weisfeiler-Lehman index, a rank of the degree.
+    WeisfeilerLehman,
+    /// Probabilities that a random walk is back after 1, 2, … steps (Dwivedi et al. 2022).
+    RandomWalk,
+}
+
+/// How the nodes of a graph become one row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Readout {
+    /// Their mean.
+    Mean,
+    /// Their sum.
+    Sum,
+    /// The largest of every channel.
+    Max,
+    /// Attention of one learnt row.
+    Attention,
+}
+
+/// What was learnt of the training data beside weights.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GraphPreparation {
+    /// Names of the types of nodes; empty where they are counted only.
+    pub node_types: Vec<String>,
+    /// Names of the types of edges.
+    pub edge_types: Vec<String>,
+    /// Names of the numbers of a node; empty where they have none.
+    pub node_columns: Vec<String>,
+    /// Names of the numbers of an edge.
+    pub edge_columns: Vec<String>,
+    /// Names of what is asked for.
+    pub tasks: Vec<String>,
+    /// Names of the classes.
+    pub classes: Vec<String>,
+    /// Mean of each target; empty for targets that are taken as they are.
+    pub target_mean: Vec<f64>,
+    /// Standard deviation of each target.
+    pub target_deviation: Vec<f64>,
+}
+
+/// Everything needed to rebuild a network on graphs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GraphTransformerConfig {
+    /// [`KIND`].
+    pub kind: String,
+    /// Version of these settings.
+    pub format: u32,
+    /// The preset the settings started from; settings written out overrule it.
+    #[serde(default)]
+    pub preset: Option<String>,
+    /// What is asked.
+    pub task: GraphTask,
+    /// Of what it is asked.
+    pub level: LevelName,
+    /// Types of nodes; 0 where nodes have none.
+    pub node_types: usize,
+    /// Numbers of a node.
+    pub node_numbers: usize,
+    /// Types of edges; 0 where edges have none.
+    pub edge_types: usize,
+    /// Numbers of an edge.
+    pub edge_numbers: usize,
+    /// Numbers of the answer: targets, or classes.
+    pub outputs: usize,
+    /// Whether edges carry rows of their own.
+    pub edge_stream: bool,
+    /// How a node knows where it is.
+    pub positions: PositionKind,
+    /// Eigenvectors, steps of the walk, or largest index.
+    pub position_size: usize,
+    /// Layers.
+    pub layers: usize,
+    /// Width of a node's and of an edge's row; a multiple of `heads`.
+    pub width: usize,
+    /// Attention heads.
+    pub heads: usize,
+    /// Whether a layer norm follows each sum.
+    pub layer_norm: bool,
+    /// Whether a batch norm follows each sum.
+    pub batch_norm: bool,
+    /// Whether the input of each half of a layer is added to its result.
+    pub residual: bool,
+    /// Whether the projections before the attention have biases.
+    pub bias: bool,
+    /// Whether scores become weights by the usual softmax, not by that of the authors' code.
+    pub stable: bool,
+    /// How the nodes of a graph become one row.
+    pub readout: Readout,
+    /// Share of numbers dropped in training, of the nodes' first rows.
+    pub input_dropout: f64,
+    /// Share of numbers dropped in training, inside the layers.
+    pub dropout: f64,
+    /// Share of attention weights dropped in training.
+    pub attention_dropout: f64,
+    /// What was learnt of the training data.
+    #[serde(default, skip_serializing_if = "GraphPreparation::is_empty")]
+    pub data: GraphPreparation,
+}
+
+impl GraphPreparation {
+    /// What a target's distance from the mean is divided by, and the mean.
+    fn scale(&self, task: usize) -> (f64, f64) {
+        let deviation = self.target_deviation.get(task).copied().filter(|&by| by > 0.0);
+        (deviation.unwrap_or(1.0), self.target_mean.get(task).copied().unwrap_or(0.0))
+    }
+
+    /// A target as the network learns it.
+    pub(crate) fn scaled(&self, task: usize, target: f64) -> f64 {
+        let (unit, mean) = self.scale(task);
+        (target - mean) / unit
+    }
+
+    /// A network's number in the target's own measure.
+    pub(crate) fn unscaled(&self, task: usize, number: f64) -> f64 {
+        let (unit, mean) = self.scale(task);
+        number * unit + mean
+    }
+
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl GraphTransformerConfig {
+    /// Whether edges have rows that begin as the same learnt row: an edge stream without anything said of
+    /// the edges.
+    pub(super) fn edges_of_one_kind(&self) -> bool {
+        self.edge_stream && self.edge_types == 0 && self.edge_numbers == 0
+    }
+}
+
+impl NetworkConfig for GraphTransformerConfig {
+    fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    fn from_json(value: &Value) -> Result<Self> {
+        // A template with every key.
+        let data = GraphPreparation { tasks: vec![String::new()], ..GraphPreparation::default() };
+        let config: Self = from_object(value, &Self { data, ..Self::graph_transformer_2021() }, KIND)?;
+        config.validate()?;
+        Ok(config)
+    }
+
+    fn validate(&self) -> Result<()> {
+        let whole = |key: &str, value: usize, least: usize, most: usize| match (least..=most).contains(&value) {
+            true => Ok(()),
+            false => Err(Error::config(key, format!("is {value}; expected {least} to {most}"))),
+        };
+        whole("node_types", self.node_types, 0, 1_000_000)?;
+        whole("node_numbers", self.node_numbers, 0, 1_000_000)?;
+        whole("edge_types", self.edge_types, 0, 1_000_000)?;
+        whole("edge_numbers", self.edge_numbers, 0, 1_000_000)?;
+        whole("outputs", self.outputs, 1, 1_000_000)?;
+        whole("position_size", self.position_size, 1, 4096)?;
+        whole("layers", self.layers, 1, 64)?;
+        // The answer is read by layers of half and a quarter of the width.
+        whole("width", self.width, 4, 8192)?;
+        whole("heads", self.heads, 1, self.width)?;
+        if !self.width.is_multiple_of(self.heads) {
+            return Err(Error::config("heads", format!("{} heads do not divide width {}", self.heads, self.width)));
+        }
+        if self.node_types + self.node_numbers == 0 && self.positions == PositionKind::None {
+            let reason = "is `none`, and nodes have neither types nor numbers: all would be alike";
+            return Err(Error::config("positions", reason));
+        }
+        let shares = [
+            ("input_dropout", self.input_dropout),
+            ("dropout", self.dropout),
+            ("attention_dropout", self.attention_dropout),
+        ];
+        if let Some((key, value)) = shares.iter().find(|(_, value)| !(0.0..1.0).contains(value)) {
+            return Err(Error::config(*key, format!("is {value}; expected 0 to below 1")));
+        }
+        Ok(())
+    }
+
+    fn slots(&self) -> Vec<Slot> {
+        // As for sets: the network itself knows best.
+        GraphTransformer::new(self, &Device::flex())
+            .map(|network| renamed::slots(names::table(self), shapes(&network)))
+            .unwrap_or_default()
+    }
+
+    fn card(&self) -> CardText {
+        let word = |value: Result<Value, serde_json::Error>| match value {
+            Ok(Value::String(word)) => word,
+            _ => String::new(),
+        };
+        let rows = vec![
+            (
+                "task",
+                format!("{} of {}", word(serde_json::to_value(self.task)), word(serde_json::to_value(self.level))),
+            ),
+            ("layers", self.layers.to_string()),
+            ("width", self.width.to_string()),
+            ("heads", self.heads.to_string()),
+            ("edge stream", if self.edge_stream { "yes" } else { "no" }.into()),
+            ("positions", format!("{} {}", self.position_size, word(serde_json::to_value(self.positions)))),
+            ("read-out", word(serde_json::to_value(self.readout))),
+        ];
+        CardText {
+            what: "A network on graphs (Graph Transformer, Dwivedi & Bresson 2021): nodes attend to their neighbours."
+                .into(),
+            preset: self.preset.clone(),
+            rows,
+            usage: vec!["regard predict --model {name} FILE.csv", "regard eval --model {name} --data FILE.csv"],
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What a network says of the graphs of a file.
+
+use std::path::Path;
+
+use burn::tensor::{Device, Tensor};
+use regard_data::graphs::formats::predictions::Predicted;
+use regard_data::graphs::{Graphs, Kinds};
+use regard_data::sets::FeatureNames;
+
+use super::examples::{Examples, Portion};
+use super::experiment::{GraphData, GraphExperiment};
+use super::measure::{in_own_measure, measure};
+use super::model::{GraphTransformer, GraphTransformerConfig};
+use super::source::{Source, examples, read_graphs};
+use super::task::{GraphLoss, GraphTask, LossOptions};
+use crate::sets::measure::probabilities;
+use crate::store::NetworkDir;
+use crate::train::Checked;
+use crate::{Error, Result};
+
+/// Graphs that go through a network together.
+const TOGETHER: usize = 128;
+
+/// A model on graphs, ready to be asked.
+#[derive(Debug)]
+pub struct GraphModel {
+    /// The network's settings.
+    pub config: GraphTransformerConfig,
+    /// The network, in evaluation.
+    pub network: GraphTransformer,
+    /// The experiment it comes from, where its folder says so.
+    pub experiment: Option<GraphExperiment>,
+    device: Device,
+}
+
+/// What was seen along edges in a layer.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// The graphs, in the order of the weights.
+    pub graphs: Vec<usize>,
+    /// The layer, from 1.
+    pub layer: usize,
+    /// `[edges of those graphs, heads]`
+    pub weights: Vec<f32>,
+}
+
+impl GraphModel {
+    /// Opens the folder of a model.
+    ///
+    /// # Errors
+    /// As [`NetworkDir::open`] and [`NetworkDir::weights`].
+    pub fn open(folder: &Path, device: &Device) -> Result<Self> {
+        let found = NetworkDir::<GraphTransformerConfig>::open(folder)?;
+        let network = GraphTransformer::from_weights(found.config(), &found.weights()?, device)?;
+        let experiment = found.manifest().and_then(|manifest| manifest.experiment.clone());
+        let experiment = experiment.and_then(|value| serde_json::from_value(value).ok());
+        Ok(Self { config: found.config().clone(), network, experiment, device: device.clone() })
+    }
+
+    /// Reads graphs of a file, with types and columns as in training; `labelled` where the file has to say
+    /// what is right.
+    ///
+    /// # Errors
+    /// What the reader says; types that training did not have.
+    pub fn read(&self, path: &Path, data: &GraphData, labelled: bool) -> Result<Graphs> {
+        let graphs = read_graphs(path, data, labelled)?;
+        let graphs = if data.complete { graphs.complete() } else { graphs };
+        let kinds = |types: &[String], columns: &[String], count: usize| Kinds {
+            types: types.to_vec(),
+            columns: match columns {
+                [] => FeatureNames::Count(count),
+                names => FeatureNames::Named(names.to_vec()),
+            },
+        };
+        let GraphTransformerConfig { data, node_numbers, edge_numbers, .. } = &self.config;
+        let nodes = kinds(&data.node_types, &data.node_columns, *node_numbers);
+        let edges = kinds(&data.edge_types, &data.edge_columns, *edge_numbers);
+        Ok(graphs.align(&nodes, &edges, None)?)
+    }
+
+    /// What the model says of every graph, or node.
+    ///
+    /// # Errors
+    /// None so far.
+    pub fn predict(&self, graphs: Graphs) -> Result<(Graphs, Predicted)> {
+        let examples = examples(&self.config, graphs, false)?;
+        let mut numbers = Vec::new();
+        for chosen in chunks(&examples) {
+            let answers = self.network.forward(&examples.input(&self.config, &chosen, None), &self.device);
+            numbers.extend(answers.into_data().iter::<f64>());
+        }
+        let tasks = self.config.data.tasks.clone();
+        let predicted = match self.config.task {
+            GraphTask::Classification => Predicted::Classes {
+                names: self.config.data.classes.clone(),
+                probabilities: probabilities(&numbers, self.config.outputs),
+            },
+            GraphTask::Labels => {
+                Predicted::Numbers { tasks, values: numbers.iter().map(|x| 1.0 / (1.0 + (-x).exp())).collect() }
+            }
+            GraphTask::Regression => Predicted::Numbers { tasks, values: in_own_measure(&self.config, &numbers) },
+        };
+        Ok((examples.graphs, predicted))
+    }
+
+    /// How much every node looks along every edge, layer by layer.
+    ///
+    /// # Errors
+    /// None so far.
+    pub fn attention(&self, graphs: Graphs) -> Result<(Graphs, Vec<Seen>)> {
+        let examples = examples(&self.config, graphs, false)?;
+        let mut seen = Vec::new();
+        for chosen in chunks(&examples) {
+            let (_, layers) =
+                self.network.forward_with_weights(&examples.input(&self.config, &chosen, None), &self.device);
+            let numbers = |weights: Tensor<2>| weights.into_data().iter::<f32>().collect();
+            seen.extend(layers.into_iter().enumerate().map(|(layer, weights)| Seen {
+                graphs: chosen.clone(),
+                layer: layer + 1,
+                weights: numbers(weights),
+            }));
+        }
+        Ok((examples.graphs, seen))
+    }
+
+    /// The model measured on the graphs of a file, which say what is right.
+    ///
+    /// # Errors
+    /// A file without what is asked for.
+    pub fn measure(&self, graphs: Graphs) -> Result<Checked> {
+        let examples = examples(&self.config, graphs, true)?;
+        let portion = Portion { graphs: (0..examples.graphs.len()).collect(), nodes: None };
+        self.measured(&examples, &portion)
+    }
+
+    /// The model measured on the test part of its experiment's data.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a model whose folder says nothing of its experiment, or whose data has no part
+    /// to test with.
+    pub fn measure_test(&self) -> Result<Checked> {
+        let Some(experiment) = &self.experiment else {
+            return Err(Error::config("--data", "is needed: the model's folder does not say what it was trained on"));
+        };
+        let (source, _) = Source::of(experiment)?;
+        if source.test.graphs.is_empty() {
+            return Err(Error::config("--data", "is needed: the model was trained on all graphs it had"));
+        }
+        self.measured(&source.examples, &source.test)
+    }
+
+    fn measured(&self, examples: &Examples, portion: &Portion) -> Result<Checked> {
+        let train = self.experiment.as_ref().map(|experiment| &experiment.train);
+        let options = LossOptions {
+            task: self.config.task,
+            number: train.map_or(GraphLoss::Absolute, |train| train.loss),
+            class_weights: train.is_some_and(|train| train.class_weights),
+        };
+        let batch = self.experiment.as_ref().map_or(TOGETHER, |experiment| experiment.eval.batch);
+        measure(&self.network, &self.config, examples, portion, (options, batch), &self.device)
+    }
+}
+
+fn chunks(examples: &Examples) -> Vec<Vec<usize>> {
+    let all: Vec<usize> = (0..examples.graphs.len()).collect();
+    all.chunks(TOGETHER).map(<[usize]>::to_vec).collect()
+}

@@ -1,0 +1,176 @@
+//! What is asked of graphs or nodes, and how wrong an answer is.
+
+use burn::tensor::{Device, Int, Tensor, TensorData, activation};
+use serde::{Deserialize, Serialize};
+
+/// What is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GraphTask {
+    /// One number, or several; some may be unknown.
+    Regression,
+    /// One of several classes.
+    Classification,
+    /// Several questions with yes or no for an answer; some may be unknown.
+    Labels,
+}
+
+/// Of what it is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LevelName {
+    /// Of each graph.
+    Graph,
+    /// Of each node.
+    Node,
+}
+
+/// How far a number is off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GraphLoss {
+    /// The absolute difference.
+    Absolute,
+    /// The squared difference.
+    Squared,
+    /// The squared difference where it is below 1, else the absolute one (Huber 1964).
+    Huber,
+}
+
+impl GraphTask {
+    /// The word in an experiment.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Regression => "regression",
+            Self::Classification => "classification",
+            Self::Labels => "labels",
+        }
+    }
+}
+
+/// What is right, row by row; what is unknown has no part in the loss.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Targets {
+    /// `[rows, outputs]`, as the network shall give them; 0 or 1 for labels.
+    Numbers(Vec<Option<f32>>),
+    /// `[rows]`
+    Classes(Vec<Option<usize>>),
+}
+
+/// How a loss is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LossOptions {
+    /// What is asked.
+    pub task: GraphTask,
+    /// How far a number is off.
+    pub number: GraphLoss,
+    /// Whether a row counts the more, the fewer of the batch are of its class: `(rows − rows of the
+    /// class) / rows`, as the authors' code for SBM graphs weighs nodes.
+    pub class_weights: bool,
+}
+
+/// The loss of answers `[rows, outputs]`, a mean over what is known; `[1]`.
+///
+/// # Panics
+/// If answers and targets do not fit together.
+pub fn loss(answers: Tensor<2>, targets: &Targets, options: LossOptions) -> Tensor<1> {
+    match targets {
+        Targets::Classes(classes) => cross_entropy(answers, classes, options.class_weights),
+        Targets::Numbers(numbers) => {
+            let (shape, device) = (answers.dims(), answers.device());
+            let known = numbers.iter().filter(|number| number.is_some()).count();
+            let array = |of: fn(&Option<f32>) -> f32| {
+                Tensor::<2>::from_data(TensorData::new(numbers.iter().map(of).collect::<Vec<f32>>(), shape), &device)
+            };
+            let (target, mask) = (array(|x| x.unwrap_or(0.0)), array(|x| f32::from(u8::from(x.is_some()))));
+            let off = match options.task {
+                // −ln of the logistic function of what is right.
+                GraphTask::Labels => activation::softplus(answers.clone(), 1.0) - answers * target,
+                _ => distance(answers - target, options.number),
+            };
+            (off * mask).sum().div_scalar(known.max(1) as f32)
+        }
+    }
+}
+
+fn distance(off: Tensor<2>, number: GraphLoss) -> Tensor<2> {
+    match number {
+        GraphLoss::Absolute => off.abs(),
+        GraphLoss::Squared => off.square(),
+        GraphLoss::Huber => {
+            // Continuous with its slope: x² / 2 within 1, |x| − 1/2 beyond.
+            let inner = off.clone().clamp(-1.0, 1.0);
+            let rest = off - inner.clone();
+            inner.square().mul_scalar(0.5) + rest.abs()
+        }
+    }
+}
+
+fn cross_entropy(answers: Tensor<2>, classes: &[Option<usize>], weighted: bool) -> Tensor<1> {
+    let device = answers.device();
+    let (rows, known): (Vec<i64>, Vec<usize>) =
+        classes.iter().enumerate().filter_map(|(row, class)| Some((row as i64, (*class)?))).unzip();
+    let count = known.len();
+    if count == 0 {
+        // Of nothing known nothing is learnt; the sum keeps the network in the graph.
+        return answers.sum().mul_scalar(0.0);
+    }
+    let answers = if count == classes.len() { answers } else { answers.select(0, whole(&rows, &device)) };
+    let log_p = activation::log_softmax(answers, 1);
+    let index: Vec<i64> = known.iter().map(|&class| class as i64).collect();
+    let off = log_p.gather(1, whole(&index, &device).reshape([count, 1])).neg();
+    if !weighted {
+        return off.mean();
+    }
+    let weights = row_weights(&known);
+    let sum: f32 = weights.iter().sum();
+    let weights = Tensor::<2>::from_data(TensorData::new(weights, [count, 1]), &device);
+    // One class alone has the weight 0.
+    (off * weights).sum().div_scalar(if sum > 0.0 { sum } else { 1.0 })
+}
+
+/// The weight of each row: the share of rows that are of another class.
+fn row_weights(classes: &[usize]) -> Vec<f32> {
+    let mut counts = vec![0usize; classes.iter().max().map_or(0, |most| most + 1)];
+    classes.iter().for_each(|&class| counts[class] += 1);
+    classes.iter().map(|&class| (classes.len() - counts[class]) as f32 / classes.len() as f32).collect()
+}
+
+fn whole(all: &[i64], device: &Device) -> Tensor<1, Int> {
+    Tensor::from_data(TensorData::new(all.to_vec(), [all.len()]), device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(rows: &[[f32; 2]], targets: &Targets, task: GraphTask, number: GraphLoss, class_weights: bool) -> f32 {
+        let flat: Vec<f32> = rows.iter().flatten().copied().collect();
+        let answers = Tensor::<2>::from_data(TensorData::new(flat, [rows.len(), 2]), &Device::flex());
+        loss(answers, targets, LossOptions { task, number, class_weights }).into_scalar::<f32>()
+    }
+
+    #[test]
+    fn what_is_unknown_has_no_part() {
+        let targets = Targets::Numbers(vec![Some(1.0), None, None, Some(-2.0)]);
+        let rows = [[3.0, 50.0], [50.0, -2.5]];
+        let of = |number| value(&rows, &targets, GraphTask::Regression, number, false);
+        assert_eq!([of(GraphLoss::Absolute), of(GraphLoss::Squared)], [1.25, 2.125]);
+        assert_eq!(of(GraphLoss::Huber), (1.5 + 0.125) / 2.0);
+        let labels = Targets::Numbers(vec![Some(1.0), None, None, Some(0.0)]);
+        let expected = ((-3.0f32).exp().ln_1p() + (-2.5f32).exp().ln_1p()) / 2.0;
+        assert!((value(&rows, &labels, GraphTask::Labels, GraphLoss::Squared, false) - expected).abs() < 1e-6);
+        let nothing = Targets::Classes(vec![None, None]);
+        assert_eq!(value(&rows, &nothing, GraphTask::Classification, GraphLoss::Squared, true), 0.0);
+    }
+
+    #[test]
+    fn rare_classes_count_more() {
+        assert_eq!(row_weights(&[0, 0, 0, 2]), [0.25, 0.25, 0.25, 0.75]);
+        let rows = [[0.0, 0.0], [0.0, 0.0], [0.0, 3.0f32.ln()]];
+        let targets = Targets::Classes(vec![Some(0), Some(0), Some(1)]);
+        let found = value(&rows, &targets, GraphTask::Classification, GraphLoss::Squared, true);
+        let expected = (2.0 * 2f32.ln() / 3.0 + 2.0 / 3.0 * (4.0f32 / 3.0).ln()) / (4.0 / 3.0);
+        assert!((found - expected).abs() < 1e-6, "{found} {expected}");
+    }
+}

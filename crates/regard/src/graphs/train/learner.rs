@@ -1,0 +1,258 @@
+//! One learner: a network on graphs, its optimiser, and the step that moves them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use burn::module::Module;
+use burn::tensor::Device;
+use rand::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+use serde::{Deserialize, Serialize};
+
+use super::rate::Plateau;
+use crate::graphs::examples::Portion;
+use crate::graphs::experiment::{GraphExperiment, Keep};
+use crate::graphs::measure::measure;
+use crate::graphs::model::{GraphTransformer, GraphTransformerConfig};
+use crate::graphs::source::Source;
+use crate::graphs::task::{LossOptions, loss};
+use crate::store::{Manifest, NetworkConfig, NetworkDir, Weights};
+use crate::train::{
+    Checked, Checkpoint, Learning, Measure, Measures, Optimizer, RunningAverage, Stream, collect, derived, drawn,
+    numbered, restore,
+};
+use crate::{Error, Result};
+
+/// A network that learns from graphs.
+pub struct GraphLearner {
+    experiment: GraphExperiment,
+    config: GraphTransformerConfig,
+    device: Device,
+    source: Source,
+    model: GraphTransformer,
+    optimizer: Optimizer,
+    average: Option<RunningAverage>,
+    /// The network with the lowest validation loss, where that is the one to keep.
+    best: Option<Weights>,
+    counters: Counters,
+}
+
+/// The numbers of a learner that are no weights.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Counters {
+    step: u64,
+    plateau: Plateau,
+    best_loss: Option<f64>,
+}
+
+impl GraphLearner {
+    /// A learner at its first step, on `device` or, with gradients, on what is under it.
+    ///
+    /// # Errors
+    /// What reading the data gives; [`Error::Config`] for settings that do not hold together.
+    pub fn new(experiment: &GraphExperiment, device: &Device) -> Result<Self> {
+        let (source, config) = Source::of(experiment)?;
+        Self::with_source(experiment, source, config, device)
+    }
+
+    /// A learner on graphs that are known.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for settings that do not hold together, or nothing to learn from.
+    pub fn with_source(
+        experiment: &GraphExperiment,
+        source: Source,
+        config: GraphTransformerConfig,
+        device: &Device,
+    ) -> Result<Self> {
+        config.validate()?;
+        if source.training.graphs.is_empty() {
+            return Err(Error::config("data.path", "holds no graph to learn from"));
+        }
+        let train = &experiment.train;
+        let device = device.clone().autodiff();
+        // Drawn on the CPU whatever the device: generators differ, and a seed shall mean one network.
+        let cpu = Device::flex().autodiff();
+        let seed = derived(train.seed, Stream::Weights, 0);
+        let fresh = drawn(&cpu, seed, || GraphTransformer::new(&config, &cpu).map(|model| collect(&model)))?;
+        let model = numbered(restore(GraphTransformer::new(&config, &device)?, &fresh)?);
+        Ok(Self {
+            average: (train.average > 0.0).then(|| RunningAverage::new(train.average, collect(&model))),
+            optimizer: Optimizer::with_weight_decay(train.clip_norm, train.weight_decay),
+            experiment: experiment.clone(),
+            config,
+            device,
+            source,
+            model,
+            best: None,
+            counters: Counters { step: 0, plateau: Plateau::default(), best_loss: None },
+        })
+    }
+
+    /// The network's settings, with what was learnt of the data.
+    pub fn config(&self) -> &GraphTransformerConfig {
+        &self.config
+    }
+
+    /// The graphs, in their portions.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The network as it stands, in evaluation: the running average where there is one.
+    fn current(&self) -> Result<GraphTransformer> {
+        match &self.average {
+            Some(average) => restore(self.model.valid(), &average.weights),
+            None => Ok(self.model.valid()),
+        }
+    }
+
+    /// The network that is kept, in evaluation.
+    ///
+    /// # Errors
+    /// None that a learner of this crate can cause.
+    pub fn evaluated(&self) -> Result<GraphTransformer> {
+        match &self.best {
+            Some(weights) => restore(self.model.valid(), weights),
+            None => self.current(),
+        }
+    }
+
+    /// A network measured on a portion.
+    ///
+    /// # Errors
+    /// As [`measure`].
+    pub fn measured(&self, model: &GraphTransformer, portion: &Portion) -> Result<Checked> {
+        let device = self.device.clone().inner();
+        let batch = self.experiment.eval.batch;
+        measure(model, &self.config, &self.source.examples, portion, (self.options(), batch), &device)
+    }
+
+    fn options(&self) -> LossOptions {
+        let train = &self.experiment.train;
+        LossOptions { task: self.config.task, number: train.loss, class_weights: train.class_weights }
+    }
+
+    /// What is measured while learning: the validation graphs, or those learnt from where there are none.
+    fn portion(&self) -> &Portion {
+        let Source { training, validation, .. } = &self.source;
+        if validation.graphs.is_empty() { training } else { validation }
+    }
+
+    /// One step of the optimiser on the next graphs: loss, norm of the gradient and rate.
+    ///
+    /// # Errors
+    /// [`Error::Diverged`] for a loss or a gradient that is not finite; the learner is then as it was
+    /// before the step.
+    pub fn learn(&mut self) -> Result<Measures> {
+        let (train, step) = (&self.experiment.train, self.counters.step);
+        let graphs = self.source.step(train.seed, step, train.batch);
+        let mut noise = Pcg64Mcg::seed_from_u64(derived(train.seed, Stream::Sampling, step));
+        let examples = &self.source.examples;
+        let input = examples.input(&self.config, &graphs, Some((train.flips, &mut noise)));
+        let targets = examples.targets(self.config.level, &self.source.training, &graphs);
+        let answers = self.model.forward_with_dropout(&input, &self.device, &mut noise);
+        let loss = loss(answers, &targets, self.options());
+        let value = f64::from(loss.clone().into_scalar::<f32>());
+        let diverged = |reason: String| Error::Diverged { step, reason };
+        if !value.is_finite() {
+            return Err(diverged(format!("the loss is {value}")));
+        }
+        let rate = self.counters.plateau.rate(train, step, self.source.steps(train.batch));
+        let (model, norm) = self.optimizer.step(rate, self.model.clone(), loss.backward());
+        if !norm.is_finite() {
+            return Err(diverged(format!("the norm of the gradient is {norm}")));
+        }
+        self.model = model;
+        if let Some(average) = &mut self.average {
+            average.update(step, &collect(&self.model));
+        }
+        self.counters.step += 1;
+        Ok(Measures(vec![Measure::Mean("loss", value), Measure::Mean("grad_norm", norm), Measure::Last("rate", rate)]))
+    }
+}
+
+impl Learning for GraphLearner {
+    type Experiment = GraphExperiment;
+    type State = Counters;
+
+    fn begin(experiment: &GraphExperiment, device: &Device) -> Result<Self> {
+        Self::new(experiment, device)
+    }
+
+    fn restored(mut self, mut checkpoint: Checkpoint, counters: Counters) -> Result<Self> {
+        self.model = restore(self.model, checkpoint.weights("model")?)?;
+        self.optimizer = self.optimizer.restored(checkpoint.record("model")?)?;
+        if let Some(average) = &mut self.average {
+            average.weights = checkpoint.weights("average")?.clone();
+        }
+        if counters.best_loss.is_some() {
+            self.best = Some(checkpoint.weights("best")?.clone());
+        }
+        self.counters = counters;
+        Ok(self)
+    }
+
+    fn parameters(&self) -> usize {
+        self.config.trainable()
+    }
+
+    fn steps(&self) -> u64 {
+        self.counters.step
+    }
+
+    fn steps_per_epoch(&self) -> Option<u64> {
+        Some(self.source.steps(self.experiment.train.batch))
+    }
+
+    fn done(&self) -> bool {
+        self.counters.plateau.ended(&self.experiment.train)
+    }
+
+    fn step(&mut self) -> Result<Measures> {
+        self.learn()
+    }
+
+    /// Measures the network, keeps it where it is the best so far, and moves the rate.
+    fn finish_epoch(&mut self) -> Result<Checked> {
+        let current = self.current()?;
+        let checked = self.measured(&current, self.portion())?;
+        if self.experiment.train.keep == Keep::Best && self.counters.best_loss.is_none_or(|best| checked.cost < best) {
+            self.best = Some(collect(&current));
+            self.counters.best_loss = Some(checked.cost);
+        }
+        self.counters.plateau.observe(checked.cost, &self.experiment.train);
+        Ok(checked)
+    }
+
+    fn check(&self) -> Result<Checked> {
+        self.measured(&self.evaluated()?, self.portion())
+    }
+
+    /// Losses of small data sets rise when a network learns them by heart.
+    fn may_diverge(&self) -> bool {
+        false
+    }
+
+    fn checkpoint(&self) -> Result<Checkpoint> {
+        let mut weights = BTreeMap::from([("model".to_owned(), collect(&self.model))]);
+        if let Some(average) = &self.average {
+            weights.insert("average".into(), average.weights.clone());
+        }
+        if let Some(best) = &self.best {
+            weights.insert("best".into(), best.clone());
+        }
+        let records = BTreeMap::from([("model".to_owned(), self.optimizer.to_bytes()?)]);
+        Ok(Checkpoint { step: self.counters.step, state: serde_json::Value::Null, weights, records })
+    }
+
+    fn state(&self) -> Counters {
+        self.counters.clone()
+    }
+
+    fn save_model(&self, folder: &Path, manifest: Manifest) -> Result<()> {
+        let weights = self.evaluated()?.to_weights(&self.config);
+        NetworkDir::save_into(folder, &self.config, &weights, &manifest)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,92 @@
+//! How the learning rate goes.
+
+use serde::{Deserialize, Serialize};
+
+use crate::graphs::experiment::{GraphTraining, RateSchedule};
+
+/// A validation loss has to be lower by this share to count as lower (PyTorch's `ReduceLROnPlateau`).
+const THRESHOLD: f64 = 1e-4;
+
+/// What the rate depends on beside the step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Plateau {
+    /// What the rate has been multiplied by so far.
+    pub(super) factor: f64,
+    best: Option<f64>,
+    /// Epochs since the best one.
+    waited: usize,
+}
+
+impl Default for Plateau {
+    fn default() -> Self {
+        Self { factor: 1.0, best: None, waited: 0 }
+    }
+}
+
+impl Plateau {
+    /// Takes in the validation loss of an epoch.
+    pub(super) fn observe(&mut self, loss: f64, train: &GraphTraining) {
+        if self.best.is_none_or(|best| loss < best * (1.0 - THRESHOLD)) {
+            (self.best, self.waited) = (Some(loss), 0);
+        } else {
+            self.waited += 1;
+        }
+        if self.waited > train.patience {
+            (self.factor, self.waited) = (self.factor * train.fall, 0);
+        }
+    }
+
+    /// Whether the rate has fallen to its end.
+    pub(super) fn ended(&self, train: &GraphTraining) -> bool {
+        train.schedule == RateSchedule::Plateau && train.rate * self.factor < train.least_rate
+    }
+
+    /// The rate of step `step`, of `steps` an epoch.
+    pub(super) fn rate(&self, train: &GraphTraining, step: u64, steps: u64) -> f64 {
+        let epochs = step as f64 / steps as f64;
+        let rise = match train.warm_epochs {
+            0.0 => 1.0,
+            warm => ((step + 1) as f64 / (warm * steps as f64)).min(1.0),
+        };
+        let fall = match train.schedule {
+            RateSchedule::Constant => 1.0,
+            RateSchedule::Plateau => self.factor,
+            RateSchedule::Cosine => {
+                0.5 * (1.0 + (std::f64::consts::PI * (epochs / train.epochs as f64).min(1.0)).cos())
+            }
+        };
+        train.rate * rise * fall
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_falls_after_patience_and_ends() {
+        let train = GraphTraining {
+            schedule: RateSchedule::Plateau,
+            rate: 1.0,
+            patience: 2,
+            least_rate: 0.3,
+            ..GraphTraining::default()
+        };
+        let mut plateau = Plateau::default();
+        let mut seen = vec![];
+        for loss in [1.0, 0.5, 0.5, 0.49999, 0.6, 0.4, 0.5, 0.5, 0.5, 0.5] {
+            plateau.observe(loss, &train);
+            seen.push((plateau.factor, plateau.ended(&train)));
+        }
+        let factors: Vec<f64> = seen.iter().map(|(factor, _)| *factor).collect();
+        assert_eq!(factors, [1.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.5, 0.25, 0.25]);
+        assert_eq!(seen.iter().position(|(_, ended)| *ended), Some(8));
+    }
+
+    #[test]
+    fn a_cosine_rises_first_and_ends_at_nothing() {
+        let train = GraphTraining { rate: 2.0, epochs: 10, warm_epochs: 0.5, ..GraphTraining::default() };
+        let rate = |step| Plateau::default().rate(&train, step, 10);
+        assert!((rate(0) - 0.4).abs() < 1e-9 && rate(4) > rate(0) && rate(99) < 0.01, "{}", rate(99));
+    }
+}
