@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
+use regard::graphs::model::KIND as GRAPH_TRANSFORMER;
 use regard::routes::decode::Decode;
 use regard::routes::evaluate::EvaluateOptions;
 use regard::sets::SetExperiment;
@@ -88,6 +89,8 @@ pub(crate) enum Evaluated {
     Routes(EvalJob),
     /// A model on sets, by its folder; on a file, or on the sets of its experiment.
     SetModel { model: PathBuf, file: Option<PathBuf>, limit: Option<usize> },
+    /// A model on graphs, by its folder; on a file, or on the test part of its experiment's data.
+    GraphModel { model: PathBuf, file: Option<PathBuf> },
     /// An experiment on sets, by folds and repeats.
     SetExperiment { experiment: Box<SetExperiment>, folds: usize, repeats: usize },
 }
@@ -103,6 +106,9 @@ impl EvalArgs {
                     let (folds, repeats) = (self.folds, self.repeats);
                     Ok(Evaluated::SetExperiment { experiment, folds, repeats })
                 }
+                AnyExperiment::Graphs(_) => Err(Failure::new(format!("{name}: graphs are not cut into folds"))
+                    .hint("train it, then: regard eval --model DIR")
+                    .into()),
                 AnyExperiment::Routes(_) => {
                     Err(Failure::new(format!("{name}: instances of routes are drawn, not cut into folds"))
                         .hint("train it, then: regard eval --model DIR --paper-set tsp20")
@@ -110,10 +116,16 @@ impl EvalArgs {
                 }
             };
         }
-        let on_sets = |model: &PathBuf| kind_of(model).is_ok_and(|kind| kind == SET_TRANSFORMER);
-        if let Some(model) = self.network.model.clone().filter(on_sets) {
-            let file = self.data.into_iter().next();
-            return Ok(Evaluated::SetModel { model, file, limit: self.limit });
+        let kind = self.network.model.as_deref().and_then(|model| kind_of(model).ok());
+        match (self.network.model.clone(), kind.as_deref()) {
+            (Some(model), Some(SET_TRANSFORMER)) => {
+                let file = self.data.into_iter().next();
+                return Ok(Evaluated::SetModel { model, file, limit: self.limit });
+            }
+            (Some(model), Some(GRAPH_TRANSFORMER)) => {
+                return Ok(Evaluated::GraphModel { model, file: self.data.into_iter().next() });
+            }
+            _ => {}
         }
         if self.paper_set.is_none() && self.data.is_empty() {
             return Err(Failure::new("nothing to evaluate on")

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use regard::experiment::{Experiment, Family, family};
+use regard::graphs::GraphExperiment;
 use regard::sets::SetExperiment;
 
 use crate::failure::Failure;
@@ -20,6 +21,7 @@ Examples:
   regard train routes/tsp20 --out runs/tsp20 --time 2h
   regard train routes/tsp20 --set train.rate=1e-4 --set data.nodes=30 --out runs/tsp30
   regard train sets/bags --set data.path=sales.csv --set data.group_by=customer --set data.target=spent
+  regard train graphs/molecules --set data.path=esol.csv --set data.targets='[\"solubility\"]'
   regard train --out runs/tsp20 --resume")]
 pub(crate) struct TrainArgs {
     /// Experiment: a file, or the name of one built in; with --resume it may be left out
@@ -53,6 +55,7 @@ pub(crate) struct TrainArgs {
 pub(crate) enum AnyExperiment {
     Routes(Box<Experiment>),
     Sets(Box<SetExperiment>),
+    Graphs(Box<GraphExperiment>),
 }
 
 impl AnyExperiment {
@@ -62,6 +65,7 @@ impl AnyExperiment {
         Ok(match family(&text, &path)? {
             Family::Routes => Self::Routes(Box::new(Experiment::parse(&text, &path, sets)?)),
             Family::Sets => Self::Sets(Box::new(SetExperiment::parse(&text, &path, sets)?)),
+            Family::Graphs => Self::Graphs(Box::new(GraphExperiment::parse(&text, &path, sets)?)),
         })
     }
 }

@@ -6,11 +6,15 @@ mod data;
 mod doctor;
 mod eval;
 mod explain;
+mod graphs;
 mod model;
 mod plot;
 mod sets;
 mod solve;
 mod train;
+
+use regard::graphs::model::KIND as GRAPH_TRANSFORMER;
+use regard::store::kind_of;
 
 use crate::args::{BenchCommand, Cli, Command, DataCommand, Evaluated, ExplainCommand, ImportCommand, ModelCommand};
 use crate::device;
@@ -44,11 +48,15 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
             Evaluated::SetModel { model, file, limit } => {
                 sets::measure(&model, file.as_deref(), limit, &device, printer)
             }
+            Evaluated::GraphModel { model, file } => graphs::measure(&model, file.as_deref(), &device, printer),
             Evaluated::SetExperiment { experiment, folds, repeats } => {
                 sets::cross_validate(&experiment, (folds, repeats), &device, printer)
             }
         },
-        Command::Predict(args) => sets::predict(&args, &device, printer),
+        Command::Predict(args) => match kind_of(&args.model).ok().as_deref() {
+            Some(GRAPH_TRANSFORMER) => graphs::predict(&args, &device, printer),
+            _ => sets::predict(&args, &device, printer),
+        },
         Command::Bench(BenchCommand::Lib(args)) => bench::library(args.check(seed)?, &device, printer),
         Command::Bench(BenchCommand::Paper(args)) if args.table == "set-transformer" => {
             bench::set_transformer(&args, &device, printer)

@@ -1,8 +1,12 @@
 //! `regard model`.
 
+use std::path::Path;
+
+use regard::graphs::GraphTransformerConfig;
+use regard::graphs::model::KIND as GRAPH_TRANSFORMER;
 use regard::sets::SetTransformerConfig;
 use regard::sets::model::KIND as SET_TRANSFORMER;
-use regard::store::{Manifest, ModelDir, NetworkDir, import, kind_of};
+use regard::store::{Manifest, ModelDir, NetworkConfig, NetworkDir, import, kind_of};
 
 use super::Outcome;
 use crate::args::{KoolArgs, ModelShowArgs};
@@ -36,22 +40,28 @@ pub(super) fn import_kool(args: &KoolArgs, printer: &mut Printer) -> anyhow::Res
 /// Describes a model folder.
 pub(super) fn show(args: ModelShowArgs, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let place = models::locate(args.model)?;
-    if let models::Place::Folder(folder) = &place
-        && kind_of(folder).is_ok_and(|kind| kind == SET_TRANSFORMER)
-    {
-        let found = NetworkDir::<SetTransformerConfig>::open(folder)?;
-        if printer.json() {
-            printer.object(&model::network_json(&found))?;
-        } else {
-            printer.result(&model::network_plain(&found))?;
+    if let models::Place::Folder(folder) = &place {
+        match kind_of(folder).ok().as_deref() {
+            Some(SET_TRANSFORMER) => return show_network::<SetTransformerConfig>(folder, printer),
+            Some(GRAPH_TRANSFORMER) => return show_network::<GraphTransformerConfig>(folder, printer),
+            _ => {}
         }
-        return Ok(Outcome::Done);
     }
     let found = models::open(place)?;
     if printer.json() {
         printer.object(&model::json(&found))?;
     } else {
         printer.result(&model::plain(&found, printer.verbose()))?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn show_network<C: NetworkConfig>(folder: &Path, printer: &mut Printer) -> anyhow::Result<Outcome> {
+    let found = NetworkDir::<C>::open(folder)?;
+    if printer.json() {
+        printer.object(&model::network_json(&found))?;
+    } else {
+        printer.result(&model::network_plain(&found))?;
     }
     Ok(Outcome::Done)
 }

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use regard::Device;
 use regard::experiment::{built_in, description};
+use regard::graphs::train as graphs;
 use regard::routes::train::{Training, train};
 use regard::sets::train as sets;
 use regard::train::{Checked, Ended, Event, Limits, Measure, Measures, Trained};
@@ -54,6 +55,7 @@ pub(super) fn run(job: TrainJob, device: &Device, printer: &mut Printer) -> anyh
     let [batch, log_steps] = match &job.experiment {
         AnyExperiment::Routes(experiment) => [experiment.train.batch, experiment.train.log_steps],
         AnyExperiment::Sets(experiment) => [experiment.train.batch, experiment.train.log_steps],
+        AnyExperiment::Graphs(experiment) => [experiment.train.batch, experiment.train.log_steps],
     };
     let mut watch = Watch::new(printer, &job.name, device, [batch, log_steps], board);
     let mut see = |event: &Event| watch.see(event);
@@ -64,6 +66,10 @@ pub(super) fn run(job: TrainJob, device: &Device, printer: &mut Printer) -> anyh
         AnyExperiment::Sets(experiment) => {
             let training = sets::Training { experiment: *experiment, out, resume, limits, command: command() };
             sets::train(&training, device, &mut see)?
+        }
+        AnyExperiment::Graphs(experiment) => {
+            let training = graphs::Training { experiment: *experiment, out, resume, limits, command: command() };
+            graphs::train(&training, device, &mut see)?
         }
     };
     drop(watch);

@@ -11,13 +11,13 @@ use regard::sets::cross_validation::{CrossValidated, cross_validate as validate}
 use regard::sets::experiment::SetData;
 use regard::sets::predict::SetModel;
 use regard::sets::source::read_bags;
-use regard::train::Measures;
 use serde_json::{Map, Value, json};
 
 use super::Outcome;
 use crate::failure::Failure;
+use crate::report::Printer;
+use crate::report::measures::{self, numbers, table};
 use crate::report::progress::Progress;
-use crate::report::{Align, Printer, Table};
 pub(super) use predict::predict;
 
 /// Measures a model, on a file or on the sets of its experiment.
@@ -33,14 +33,7 @@ pub(super) fn measure(
         Some(file) => (model.measure(&model.read(file, &columns(&model, None), true)?)?, file.display().to_string()),
         None => (model.measure_generated(limit)?, "sets of its experiment".to_owned()),
     };
-    if printer.json() {
-        let mut object = numbers(&checked.measures);
-        object.insert("model".into(), json!(folder.display().to_string()));
-        object.insert("data".into(), json!(on));
-        printer.object(&object)?;
-    } else {
-        printer.result(&format!("{} on {on}\n{}", folder.display(), table(&checked.measures, None)))?;
-    }
+    measures::write(folder, &on, &checked.measures, printer)?;
     Ok(Outcome::Done)
 }
 
@@ -91,18 +84,4 @@ fn columns(model: &SetModel, group_by: Option<String>) -> SetData {
     data.group_by = group_by.unwrap_or(data.group_by);
     data.features.clone_from(&model.config.data.features);
     data
-}
-
-fn numbers(measures: &Measures) -> Map<String, Value> {
-    measures.0.iter().map(|measure| (measure.name().to_owned(), json!(measure.value()))).collect()
-}
-
-/// Measures by name, with their deviations where there are any.
-fn table(measures: &Measures, deviation: Option<&Measures>) -> String {
-    let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
-    for measure in &measures.0 {
-        let spread = deviation.and_then(|all| all.get(measure.name())).map(|value| format!("± {value:.4}"));
-        table.row([measure.name().to_owned(), format!("{:.4}", measure.value()), spread.unwrap_or_default()]);
-    }
-    table.render(0, 2)
 }

@@ -1,0 +1,135 @@
+//! `regard eval` and `regard predict` for models on graphs.
+
+use std::path::Path;
+
+use regard::Device;
+use regard::data::graphs::formats::attention::{self, LayerWeights};
+use regard::data::graphs::formats::predictions::Predictions;
+use regard::data::graphs::{Graphs, Level};
+use regard::graphs::experiment::GraphData;
+use regard::graphs::predict::{GraphModel, Seen};
+use regard::graphs::task::LevelName;
+
+use super::Outcome;
+use crate::args::PredictArgs;
+use crate::failure::Failure;
+use crate::report::{Printer, graph_plot, measures};
+
+/// Measures a model, on a file or on the test part of its experiment's data.
+pub(super) fn measure(
+    folder: &Path,
+    file: Option<&Path>,
+    device: &Device,
+    printer: &mut Printer,
+) -> anyhow::Result<Outcome> {
+    let model = GraphModel::open(folder, device)?;
+    let (checked, on) = match file {
+        Some(file) => {
+            let data = GraphData { targets: model.config.data.tasks.clone(), ..columns(&model) };
+            (model.measure(model.read(file, &data, true)?)?, file.display().to_string())
+        }
+        None => (model.measure_test()?, "the test part of its experiment".to_owned()),
+    };
+    measures::write(folder, &on, &checked.measures, printer)?;
+    Ok(Outcome::Done)
+}
+
+/// Asks a model about the graphs of a file.
+pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
+    let of_sets = [
+        ("--group-by", args.group_by.is_some()),
+        ("--importance", args.importance),
+        ("--rescale", args.rescale),
+        ("--refine", args.refine > 0),
+    ];
+    if let Some((name, _)) = of_sets.iter().find(|(_, given)| *given) {
+        return Err(Failure::new(format!("{name} is for models on sets"))
+            .hint(format!("`{}` is one on graphs; --attention FILE tells what it looks at", args.model.display()))
+            .into());
+    }
+    let model = GraphModel::open(&args.model, device)?;
+    let mut data = columns(&model);
+    data.smiles = args.smiles.clone().unwrap_or(data.smiles);
+    data.id = args.id.clone().unwrap_or(data.id);
+    data.edges = args.edges.as_ref().map_or(data.edges, |edges| edges.display().to_string());
+    let graphs = model.read(&args.file, &data, false)?;
+    let graphs = told_along_edges(args, &model, graphs, printer)?;
+    let (graphs, predicted) = model.predict(graphs)?;
+    let level = if model.config.level == LevelName::Graph { Level::Graph } else { Level::Node };
+    let predictions = Predictions::new(&graphs, level, predicted).map_err(regard::Error::from)?;
+    printer.result(&if printer.json() { predictions.json().to_string() } else { predictions.csv() })?;
+    Ok(Outcome::Done)
+}
+
+/// Writes and draws what the model looks at, where that was asked.
+fn told_along_edges(
+    args: &PredictArgs,
+    model: &GraphModel,
+    graphs: Graphs,
+    printer: &Printer,
+) -> anyhow::Result<Graphs> {
+    if args.attention.is_none() && args.plot.is_none() {
+        return Ok(graphs);
+    }
+    let (graphs, seen) = model.attention(graphs)?;
+    let heads = model.config.heads;
+    if let Some(file) = &args.plot {
+        let graph = chosen(args, &graphs)?;
+        graph_plot::draw(file, &graphs, graph, &means(&graphs, graph, &seen, heads))?;
+        printer.note(&format!("written {}", file.display()));
+    }
+    let Some(file) = &args.attention else { return Ok(graphs) };
+    let layers: Vec<LayerWeights<'_>> = seen
+        .iter()
+        .map(|seen| LayerWeights { graphs: &seen.graphs, layer: seen.layer, heads, weights: &seen.weights })
+        .collect();
+    attention::write(file, &graphs, &layers).map_err(regard::Error::from)?;
+    printer.note(&format!("written {}", file.display()));
+    Ok(graphs)
+}
+
+/// The graph that is drawn: the one that is named, else the first.
+fn chosen(args: &PredictArgs, graphs: &Graphs) -> anyhow::Result<usize> {
+    let named = |id: &String| graphs.ids().iter().position(|known| known == id);
+    let found = match &args.set {
+        Some(id) => {
+            named(id).ok_or_else(|| Failure::new(format!("--set {id}: {} has no such graph", args.file.display())))?
+        }
+        None => 0,
+    };
+    if graphs.is_empty() {
+        return Err(Failure::new(format!("{}: there is no graph to draw", args.file.display())).into());
+    }
+    let nodes = graphs.nodes_of(found).len();
+    if nodes > graph_plot::MOST_NODES {
+        let what = format!(
+            "--plot: `{}` has {nodes} nodes; at most {} are drawn",
+            graphs.ids()[found],
+            graph_plot::MOST_NODES
+        );
+        return Err(Failure::new(what).hint("--attention FILE writes the weights as a table").into());
+    }
+    Ok(found)
+}
+
+/// How much each edge of a graph is looked along: the mean over layers and heads.
+fn means(graphs: &Graphs, graph: usize, seen: &[Seen], heads: usize) -> Vec<f64> {
+    let mut sums = vec![0.0; graphs.edges_of(graph).len()];
+    let mut layers = 0.0;
+    for seen in seen {
+        let Some(place) = seen.graphs.iter().position(|&other| other == graph) else { continue };
+        let before: usize = seen.graphs[..place].iter().map(|&other| graphs.edges_of(other).len()).sum();
+        let weights = seen.weights[before * heads..].chunks(heads);
+        sums.iter_mut().zip(weights).for_each(|(sum, weights)| *sum += f64::from(weights.iter().sum::<f32>()));
+        layers += heads as f64;
+    }
+    sums.iter_mut().for_each(|sum| *sum /= f64::max(layers, 1.0));
+    sums
+}
+
+/// The columns of a file for a model: those of its training.
+fn columns(model: &GraphModel) -> GraphData {
+    let data = model.experiment.as_ref().map(|experiment| experiment.data.clone()).unwrap_or_default();
+    // A file to be asked about has no split and is read strictly.
+    GraphData { split: String::new(), ..data }
+}

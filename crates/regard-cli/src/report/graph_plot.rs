@@ -1,0 +1,188 @@
+//! Pictures of a graph: its edges as dark as they are looked along.
+
+use std::path::Path;
+
+use kuva::render::{
+    color::Color,
+    render::{Primitive, Scene, TextAnchor},
+};
+use regard::data::graphs::Graphs;
+
+use super::number;
+use super::plot::{
+    Frame, HEADING, INK, LINE, MARGIN, Point, QUIET, WHITE, add_circle, add_text, sheet, shortened, write,
+};
+
+/// Largest graph that is drawn: beyond, nothing could be told apart.
+pub(crate) const MOST_NODES: usize = 300;
+/// Steps of the layout, after which small graphs no longer move.
+const STEPS: usize = 300;
+/// Length of an edge in points.
+const EDGE: f64 = 56.0;
+/// An atom that needs no letter.
+const CARBON: &str = "C";
+
+/// Draws a graph of at most [`MOST_NODES`] nodes. `weights` says how much each of its edges is looked along,
+/// in the order of [`Graphs::edges_of`]; of the two directions of an edge the larger one counts.
+pub(crate) fn draw(path: &Path, graphs: &Graphs, graph: usize, weights: &[f64]) -> anyhow::Result<()> {
+    write(path, || scene(graphs, graph, weights))
+}
+
+fn scene(graphs: &Graphs, graph: usize, weights: &[f64]) -> Scene {
+    let edges = edges(graphs, graph, weights);
+    let nodes = graphs.nodes_of(graph);
+    let pairs: Vec<[usize; 2]> = edges.iter().map(|edge| edge.ends).collect();
+    let places: Vec<[f64; 2]> = layout(nodes.len(), &pairs).into_iter().map(|place| place.map(|x| x * EDGE)).collect();
+    let frame = Frame::around(&places);
+    let mut scene = sheet(frame.width, frame.height);
+    let room = ((scene.width - MARGIN) / 13.0) as usize;
+    let title = shortened(&graphs.ids()[graph], room);
+    add_text(&mut scene, (MARGIN / 2.0, 40.0), &title, 22, TextAnchor::Start, true, INK);
+    let facts = format!("{} nodes  ·  {} edges  ·  darker: looked along more", number::count(nodes.len()), edges.len());
+    add_text(&mut scene, (MARGIN / 2.0, HEADING - 20.0), &facts, 14, TextAnchor::Start, false, QUIET);
+    let points: Vec<Point> = places.iter().map(|&place| frame.point(place)).collect();
+    let most = edges.iter().map(|edge| edge.weight).fold(f64::MIN_POSITIVE, f64::max);
+    for edge in &edges {
+        let share = (edge.weight / most).clamp(0.0, 1.0);
+        let points = edge.ends.map(|node| points[node]).to_vec();
+        let stroke_width = 1.5 + 6.0 * share;
+        scene.add(Primitive::PolyLine { points, stroke: shade(share), stroke_width, stroke_dasharray: None });
+    }
+    for (node, &(x, y)) in nodes.zip(&points) {
+        let name = name(graphs, node);
+        if name == CARBON {
+            add_circle(&mut scene, (x, y), 4.0, LINE, 1.0);
+            continue;
+        }
+        add_circle(&mut scene, (x, y), 11.0, WHITE, 0.0);
+        add_text(&mut scene, (x, y + 4.5), &shortened(&name, 6), 13, TextAnchor::Middle, true, INK);
+    }
+    scene
+}
+
+/// An edge, or both directions of one.
+struct Edge {
+    ends: [usize; 2],
+    weight: f64,
+}
+
+/// The edges between different nodes of a graph, numbered within it.
+fn edges(graphs: &Graphs, graph: usize, weights: &[f64]) -> Vec<Edge> {
+    let nodes = graphs.nodes_of(graph);
+    let mut found: Vec<Edge> = Vec::new();
+    let mut at = 0;
+    for (target, node) in nodes.enumerate() {
+        for &source in graphs.sources_of(node) {
+            let (source, weight) = (source as usize, weights[at]);
+            at += 1;
+            let ends = [source.min(target), source.max(target)];
+            match found.iter_mut().find(|edge| edge.ends == ends) {
+                Some(edge) => edge.weight = edge.weight.max(weight),
+                None if source != target => found.push(Edge { ends, weight }),
+                None => {}
+            }
+        }
+    }
+    found
+}
+
+/// From pale to dark.
+fn shade(share: f64) -> Color {
+    let between = |pale: f64, dark: f64| (pale + (dark - pale) * share) as u8;
+    Color::Rgb(between(210.0, 29.0), between(216.0, 68.0), between(222.0, 92.0))
+}
+
+fn name(graphs: &Graphs, node: usize) -> String {
+    let features = graphs.node_features();
+    let named = features.types().and_then(|types| features.type_names().get(types[node] as usize));
+    named.cloned().unwrap_or_else(|| graphs.node_name(node))
+}
+
+/// Places whose distances are those along the edges as far as a plane allows: stress majorisation (Gansner,
+/// Koren & North 2004) from a circle.
+fn layout(nodes: usize, edges: &[[usize; 2]]) -> Vec<[f64; 2]> {
+    let distance = distances(nodes, edges);
+    let on_circle = |node: usize| {
+        let (sin, cos) = (std::f64::consts::TAU * node as f64 / nodes.max(1) as f64).sin_cos();
+        let radius = (nodes as f64).sqrt();
+        [radius * cos, radius * sin]
+    };
+    let mut places: Vec<[f64; 2]> = (0..nodes).map(on_circle).collect();
+    for _ in 0..STEPS {
+        for node in 0..nodes {
+            let (mut sum, mut weight) = ([0.0; 2], 0.0);
+            for other in (0..nodes).filter(|&other| other != node) {
+                let wanted = distance[node * nodes + other];
+                let off = [0, 1].map(|axis| places[node][axis] - places[other][axis]);
+                let found = off[0].hypot(off[1]).max(1e-9);
+                let share = 1.0 / (wanted * wanted);
+                for axis in 0..2 {
+                    sum[axis] += share * (places[other][axis] + wanted * off[axis] / found);
+                }
+                weight += share;
+            }
+            if weight > 0.0 {
+                places[node] = sum.map(|sum| sum / weight);
+            }
+        }
+    }
+    places
+}
+
+/// Numbers of edges between all nodes, `[nodes, nodes]`; parts that hang together by nothing stand a little
+/// apart.
+fn distances(nodes: usize, edges: &[[usize; 2]]) -> Vec<f64> {
+    let mut beside = vec![vec![]; nodes];
+    for &[a, b] in edges {
+        beside[a].push(b);
+        beside[b].push(a);
+    }
+    let mut all = vec![f64::INFINITY; nodes * nodes];
+    for start in 0..nodes {
+        let row = &mut all[start * nodes..][..nodes];
+        row[start] = 0.0;
+        let mut front = std::collections::VecDeque::from([start]);
+        while let Some(node) = front.pop_front() {
+            for &next in &beside[node] {
+                if row[next].is_infinite() {
+                    row[next] = row[node] + 1.0;
+                    front.push_back(next);
+                }
+            }
+        }
+    }
+    let apart = 1.0 + (nodes as f64).sqrt();
+    all.iter_mut().filter(|distance| distance.is_infinite()).for_each(|distance| *distance = apart);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use kuva::backend::svg::SvgBackend;
+    use regard::data::graphs::{Graph, Kinds};
+
+    use super::*;
+
+    #[test]
+    fn a_ring_becomes_round_and_nothing_is_lost() {
+        let ring: Vec<[usize; 2]> = (0..6).map(|node| [node, (node + 1) % 6]).collect();
+        let places = layout(6, &ring);
+        let length = |[a, b]: [usize; 2]| (places[a][0] - places[b][0]).hypot(places[a][1] - places[b][1]);
+        assert!(ring.iter().all(|&edge| (length(edge) - length(ring[0])).abs() < 0.05), "{places:?}");
+        for (nodes, edges) in [(0, vec![]), (1, vec![]), (3, vec![[0, 1]])] {
+            assert!(layout(nodes, &edges).iter().flatten().all(|x| x.is_finite()));
+        }
+    }
+
+    #[test]
+    fn atoms_have_letters_and_both_directions_are_one_line() {
+        let mut graph = Graph::new("ethanol", 3);
+        graph.node_types = vec![0, 0, 1];
+        graph.join(0, 1, 0);
+        graph.join(1, 2, 0);
+        let graphs = Graphs::new(Kinds::types(["C", "O"]), Kinds::types(["single"]), vec![graph]).unwrap();
+        let svg = SvgBackend::new().render_scene(&scene(&graphs, 0, &[0.5, 0.9, 0.1, 1.0]));
+        assert!(svg.contains("ethanol") && svg.contains("3 nodes  ·  2 edges") && svg.contains(">O<"), "{svg}");
+        assert!(!svg.contains("NaN"), "{svg}");
+    }
+}
