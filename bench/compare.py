@@ -27,6 +27,12 @@ and of the Set Transformer:
                    128; evaluation mode
     train-isab     forward and backward of the same, 10 sets of 1,000 items
 
+and of the Graph Transformer with ten layers and batch norm, where PyTorch gathers rows for edges and scatters sums:
+
+    molecules      128 graphs of the size of ZINC's (23 nodes, 50 directed edges), width 64, with edge stream
+    blocks         32 graphs of the size of CLUSTER's (117 nodes, 4,216 directed edges), width 80, without
+    train-...      training steps of both
+
 At the end the memory of one REINFORCE step of both sides is measured, each in a process of its own, and with `cvrp` that
 of our process that decodes 10,000 instances; with `isab` that of our network on one set of 1,000,000 points.
 

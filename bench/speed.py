@@ -4,18 +4,24 @@
 """
 
 WIDTH, LAYERS, HIDDEN = 128, 3, 512
-INFERENCE = ("encoder", "rollout", "cvrp", "sampling", "isab")
-TRAINING = ("train-encoder", "reinforce", "pomo", "train-isab")
+INFERENCE = ("encoder", "rollout", "cvrp", "sampling", "isab", "molecules", "blocks")
+TRAINING = ("train-encoder", "reinforce", "pomo", "train-isab", "train-molecules", "train-blocks")
 NODES = (20, 50, 100)
-# Nodes of the cells that have sizes of their own; of `cvrp` customers, of `isab` items.
+# Nodes of the cells that have sizes of their own; of `cvrp` customers, of `isab` items, of the last ones graphs.
 SIZES = {
     "cvrp": (50, 100),
     "sampling": (100,),
     "pomo": (50,),
     "isab": (1_000, 10_000, 100_000),
     "train-isab": (1_000,),
+    "molecules": (128,),
+    "train-molecules": (128,),
+    "blocks": (32,),
+    "train-blocks": (32,),
 }
 ALL_SIZES = sorted({*NODES, *(n for all in SIZES.values() for n in all)})
+# Width, layers, nodes and directed edges of a graph, and whether edges carry rows.
+GRAPHS = {"molecules": (64, 10, 23, 50, True), "blocks": (80, 10, 117, 4_216, False)}
 # Sets of a batch of `isab`, its inducing points; points of the set of which the memory is measured.
 SETS, INDUCING, MANY_POINTS = 10, 32, 1_000_000
 # Tours of the one instance of `sampling`; instances of a step of `pomo`, with a tour from every node; layers of `pomo`.
@@ -51,6 +57,10 @@ TARGETS = {
     ("pomo", 50): (4.0, 2.5),
     ("isab", 1_000): (4.0, 2.2),
     ("train-isab", 1_000): (3.0, 1.8),
+    ("molecules", 128): (5.0, 4.0),
+    ("blocks", 32): (5.0, 4.0),
+    ("train-molecules", 128): (3.0, 2.0),
+    ("train-blocks", 32): (5.0, 4.0),
 }
 # Share of the measured peak that has to be reached.
 PEAK_TARGETS = {("encoder", 50): 0.80, ("reinforce", 50): 0.60}
@@ -90,7 +100,15 @@ def gflop(cell, n, batch):
 
     Isab: for each item four products with the width, 4·2·d², and scores and values with the inducing points twice,
     2·2·2·m·d; for each inducing point four products with the width. Train-isab: three times that.
+
+    Molecules, blocks: in each layer for each node three projections, the output projection and two feed-forward products,
+    16·d²; for each edge scores and values, 4·d, and where edges carry rows a projection, an output projection and two
+    feed-forward products, 12·d². Embeddings and read-out are left out. Training: three times that.
     """
+    if cell.removeprefix("train-") in GRAPHS:
+        d, layers, nodes, edges, stream = GRAPHS[cell.removeprefix("train-")]
+        layer = nodes * 16 * d * d + edges * (4 * d + (12 * d * d if stream else 0))
+        return n * layers * layer * (3 if cell.startswith("train-") else 1) / 1e9
     if cell in ("isab", "train-isab"):
         items, points = n * (4 * 2 * WIDTH**2 + 8 * INDUCING * WIDTH), INDUCING * 4 * 2 * WIDTH**2
         return SETS * (items + points) * (1 if cell == "isab" else 3) / 1e9

@@ -2,6 +2,7 @@
 
 import torch
 
+import torch_graphs
 import torch_sets
 import torch_weights
 from torch_network import BATCH, STYLES, WIDTH, AttentionModel, greedy
@@ -9,8 +10,8 @@ from torch_training import POMO_BATCH, PomoTrainer, Trainer
 from torch_trajectories import RepeatedModel, TrajectoryModel
 from torch_vehicles import VehicleModel
 
-EVALUATION = ("encoder", "rollout", "cvrp", "sampling", "sampling-shared", "isab")
-TRAINING = ("train-encoder", "reinforce", "reinforce-forced", "pomo", "pomo-forced", "train-isab")
+EVALUATION = ("encoder", "rollout", "cvrp", "sampling", "sampling-shared", "isab", "molecules", "blocks")
+TRAINING = ("train-encoder", "reinforce", "reinforce-forced", "pomo", "pomo-forced", "train-isab", "train-molecules", "train-blocks")
 
 
 class Cells:
@@ -30,6 +31,8 @@ class Cells:
 
     def evaluation(self, cell, n, style):
         """An iteration in evaluation mode."""
+        if cell in ("molecules", "blocks"):
+            return torch_graphs.evaluation(self.graphs(cell, style), n)
         if cell == "isab":
             return torch_sets.evaluation(self.made(("isab", style), lambda: torch_sets.InducedBlock(style)), n)
         if cell == "cvrp":
@@ -47,6 +50,8 @@ class Cells:
 
     def training(self, cell, n, style):
         """A training step."""
+        if cell in ("train-molecules", "train-blocks"):
+            return torch_graphs.training(self.graphs(cell, style), n)
         if cell == "train-isab":
             return torch_sets.training(self.made(("isab", style), lambda: torch_sets.InducedBlock(style)), n)
         if cell.startswith("pomo"):
@@ -59,6 +64,11 @@ class Cells:
             return lambda: trainer.encoder(points, cotangent)
         step = trainer.reinforce if cell == "reinforce" else trainer.reinforce_forced
         return lambda: step(points)
+
+    def graphs(self, cell, style):
+        """A network on molecules or on graphs of communities."""
+        kind = torch_graphs.MOLECULES if cell.endswith("molecules") else torch_graphs.BLOCKS
+        return self.made((cell, style), lambda: torch_graphs.GraphTransformer(kind, style))
 
     def points(self, batch, n):
         """Instances `[batch, n, 2]`."""

@@ -13,6 +13,7 @@
 //! The first iteration of every request is not timed: after a pause the caches hold another process's data.
 
 mod allocator;
+mod graphs;
 mod memory;
 mod model;
 mod peak;
@@ -66,6 +67,7 @@ fn answer(model: &Model, request: &Request) -> Answer {
         "train-encoder" | "reinforce" | "pomo" => training::answer(request),
         "cvrp" => vehicles::answer(request),
         "isab" | "train-isab" => sets::answer(request),
+        "molecules" | "blocks" | "train-molecules" | "train-blocks" => graphs::answer(request),
         _ => model.answer(request),
     }
 }

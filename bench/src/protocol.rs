@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 /// What can be timed.
-const CELLS: &str = "encoder, rollout, cvrp, sampling, isab, train-encoder, reinforce, pomo, train-isab or peak";
+const CELLS: &str = "encoder, rollout, cvrp, sampling, isab, molecules, blocks, train-encoder, reinforce, pomo, \
+                     train-isab, train-molecules, train-blocks or peak";
 
 /// The first line the worker writes.
 #[derive(Serialize)]
@@ -35,7 +36,7 @@ impl Hello {
 pub(crate) struct Request {
     /// One of [`CELLS`].
     pub(crate) cell: String,
-    /// Nodes of each instance, of `cvrp` customers, items of each set; not of a `peak` cell.
+    /// Nodes of each instance, of `cvrp` customers, items of each set, graphs of a batch; not of a `peak` cell.
     #[serde(default)]
     pub(crate) n: usize,
     /// How long iterations are repeated; at least one is timed.
