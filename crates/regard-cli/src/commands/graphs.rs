@@ -90,11 +90,13 @@ fn told_along_edges(
 
 /// The graph that is drawn: the one that is named, else the first.
 fn chosen(args: &PredictArgs, graphs: &Graphs) -> anyhow::Result<usize> {
-    let named = |id: &String| graphs.ids().iter().position(|known| known == id);
+    let unknown = |id: &String| {
+        let some: Vec<&str> = graphs.ids().iter().take(5).map(String::as_str).collect();
+        Failure::new(format!("--set {id}: {} has no such graph", args.file.display()))
+            .hint(format!("its graphs begin with {}", some.join(", ")))
+    };
     let found = match &args.set {
-        Some(id) => {
-            named(id).ok_or_else(|| Failure::new(format!("--set {id}: {} has no such graph", args.file.display())))?
-        }
+        Some(id) => graphs.ids().iter().position(|known| known == id).ok_or_else(|| unknown(id))?,
         None => 0,
     };
     if graphs.is_empty() {

@@ -17,8 +17,8 @@ use super::plot::{
 pub(crate) const MOST_NODES: usize = 300;
 /// Steps of the layout, after which small graphs no longer move.
 const STEPS: usize = 300;
-/// Length of an edge in points.
-const EDGE: f64 = 56.0;
+/// Largest length of an edge in points.
+const EDGE: f64 = 64.0;
 /// An atom that needs no letter.
 const CARBON: &str = "C";
 
@@ -32,8 +32,8 @@ fn scene(graphs: &Graphs, graph: usize, weights: &[f64]) -> Scene {
     let edges = edges(graphs, graph, weights);
     let nodes = graphs.nodes_of(graph);
     let pairs: Vec<[usize; 2]> = edges.iter().map(|edge| edge.ends).collect();
-    let places: Vec<[f64; 2]> = layout(nodes.len(), &pairs).into_iter().map(|place| place.map(|x| x * EDGE)).collect();
-    let frame = Frame::around(&places);
+    let places = layout(nodes.len(), &pairs);
+    let frame = Frame::at_most(&places, EDGE);
     let mut scene = sheet(frame.width, frame.height);
     let room = ((scene.width - MARGIN) / 13.0) as usize;
     let title = shortened(&graphs.ids()[graph], room);

@@ -115,12 +115,18 @@ pub(super) struct Frame {
 }
 
 impl Frame {
+    /// As large as there is room.
     pub(super) fn around(places: &[[f64; 2]]) -> Self {
+        Self::at_most(places, f64::INFINITY)
+    }
+
+    /// As large as there is room, but for `limit` points to a unit.
+    pub(super) fn at_most(places: &[[f64; 2]], limit: f64) -> Self {
         let end =
             |axis: usize, pick: fn(f64, f64) -> f64| places.iter().map(|place| place[axis]).reduce(pick).unwrap_or(0.0);
         let low = [end(0, f64::min), end(1, f64::min)];
         let extent = [end(0, f64::max) - low[0], end(1, f64::max) - low[1]];
-        let scale = (LARGEST[0] / extent[0]).min(LARGEST[1] / extent[1]);
+        let scale = (LARGEST[0] / extent[0]).min(LARGEST[1] / extent[1]).min(limit);
         // All places in one point: any scale will do.
         let scale = if scale.is_finite() { scale } else { 1.0 };
         let drawn = extent.map(|extent| extent * scale);

@@ -6,6 +6,7 @@ mod eval;
 mod explain;
 mod files;
 mod golden;
+mod graphs;
 mod help;
 mod model;
 mod problems;

@@ -1,0 +1,90 @@
+//! `regard train`, `eval` and `predict` on graphs.
+
+use std::fs;
+
+use crate::program::regard;
+
+const MOLECULES: &str = "\
+name,smiles,length
+a,C,1
+b,CC,2
+c,CCC,3
+d,CCO,3
+e,CCCC,4
+f,OCCO,4
+g,c1ccccc1,6
+h,CC(C)C,4
+i,CO,2
+j,CCCCC,5
+";
+
+/// The settings of a small network on the molecules.
+const SMALL: [&str; 14] = [
+    "--set",
+    "data.path=molecules.csv",
+    "--set",
+    "data.id=name",
+    "--set",
+    "data.targets=[\"length\"]",
+    "--set",
+    "model.width=16",
+    "--set",
+    "model.layers=2",
+    "--set",
+    "train.epochs=3",
+    "--set",
+    "train.batch=4",
+];
+
+fn trained() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("molecules.csv"), MOLECULES).unwrap();
+    let train = [&["train", "graphs/molecules", "--out", "run", "--json"][..], &SMALL].concat();
+    let json = regard(folder.path(), &train).done().json();
+    assert_eq!((json["steps"].as_u64(), json["ended"].as_str()), (Some(6), Some("complete")));
+    folder
+}
+
+#[test]
+fn a_model_of_molecules_is_trained_measured_and_asked() {
+    let folder = trained();
+    let measured = regard(folder.path(), &["eval", "--model", "run", "--json"]).done().json();
+    assert!(measured["mae"].as_f64().is_some_and(f64::is_finite), "{measured}");
+    let file = ["eval", "--model", "run", "--data", "molecules.csv", "--json"];
+    let on_file = regard(folder.path(), &file).done().json();
+    assert!(on_file["rmse"].as_f64().is_some_and(f64::is_finite), "{on_file}");
+
+    fs::write(folder.path().join("new.csv"), "smiles,name\nCCO,x\nCCCC,y\n").unwrap();
+    let asked = ["predict", "--model", "run", "new.csv", "--attention", "edges.csv", "--plot", "y.svg", "--set", "y"];
+    let plain = regard(folder.path(), &asked).done();
+    assert!(plain.out.starts_with("id,nodes,edges,length\nx,3,4,"), "{plain:?}");
+    let edges = fs::read_to_string(folder.path().join("edges.csv")).unwrap();
+    assert!(edges.starts_with("graph,source,target,layer,head,weight\nx,"), "{edges}");
+    // Four and six directed edges, two layers, eight heads.
+    assert_eq!(edges.lines().count(), 1 + 10 * 2 * 8);
+    assert!(fs::read_to_string(folder.path().join("y.svg")).unwrap().contains("4 nodes"));
+    let json = regard(folder.path(), &["predict", "--model", "run", "new.csv", "--json"]).done().json();
+    assert_eq!((json[0]["id"].as_str(), json.as_array().map(Vec::len)), (Some("x"), Some(2)));
+    let shown = regard(folder.path(), &["model", "show", "run", "--json"]).done().json();
+    assert_eq!(shown["kind"].as_str(), Some("graph-transformer"));
+}
+
+#[test]
+fn what_is_wrong_with_molecules_is_named() {
+    let folder = trained();
+    let refused = |text: &str, more: &[&str], expected: &[&str]| {
+        fs::write(folder.path().join("new.csv"), text).unwrap();
+        let said = regard(folder.path(), &[&["predict", "--model", "run", "new.csv"], more].concat());
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(expected.iter().all(|part| said.err.contains(part)), "{expected:?}: {said:?}");
+    };
+    refused("smiles,name\nC1CC,x\n", &[], &["new.csv:2", "smiles"]);
+    refused("smiles,name\nCBr,x\n", &[], &["new.csv:2", "Br", "not there in training"]);
+    refused("smile,name\nC,x\n", &[], &["smiles"]);
+    refused("smiles,name\nCC,x\n", &["--importance"], &["--attention"]);
+    refused("smiles,name\nCC,x\n", &["--plot", "a.svg", "--set", "z"], &["no such graph", "x"]);
+    let folds = regard(folder.path(), &["eval", "graphs/csl"]);
+    assert!(folds.code == Some(2) && folds.err.contains("folds"), "{folds:?}");
+    let family = regard(folder.path(), &["train", "graphs/zink"]);
+    assert!(family.code == Some(2) && family.err.contains("zinc"), "{family:?}");
+}
