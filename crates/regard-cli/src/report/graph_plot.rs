@@ -23,7 +23,8 @@ const EDGE: f64 = 64.0;
 const CARBON: &str = "C";
 
 /// Draws a graph of at most [`MOST_NODES`] nodes. `weights` says how much each of its edges is looked along,
-/// in the order of [`Graphs::edges_of`]; of the two directions of an edge the larger one counts.
+/// in the order of [`Graphs::edges_of`]; of the two directions of an edge their mean counts, for a
+/// node with one neighbour has nowhere else to look.
 pub(crate) fn draw(path: &Path, graphs: &Graphs, graph: usize, weights: &[f64]) -> anyhow::Result<()> {
     write(path, || scene(graphs, graph, weights))
 }
@@ -63,7 +64,9 @@ fn scene(graphs: &Graphs, graph: usize, weights: &[f64]) -> Scene {
 /// An edge, or both directions of one.
 struct Edge {
     ends: [usize; 2],
+    /// The mean over its directions.
     weight: f64,
+    directions: f64,
 }
 
 /// The edges between different nodes of a graph, numbered within it.
@@ -77,8 +80,11 @@ fn edges(graphs: &Graphs, graph: usize, weights: &[f64]) -> Vec<Edge> {
             at += 1;
             let ends = [source.min(target), source.max(target)];
             match found.iter_mut().find(|edge| edge.ends == ends) {
-                Some(edge) => edge.weight = edge.weight.max(weight),
-                None if source != target => found.push(Edge { ends, weight }),
+                Some(edge) => {
+                    edge.directions += 1.0;
+                    edge.weight += (weight - edge.weight) / edge.directions;
+                }
+                None if source != target => found.push(Edge { ends, weight, directions: 1.0 }),
                 None => {}
             }
         }
