@@ -29,6 +29,7 @@ pub mod parquet;
 pub mod random;
 pub mod routes;
 pub mod sets;
+pub mod split;
 pub mod stats;
 mod table;
 

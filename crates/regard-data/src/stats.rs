@@ -34,6 +34,12 @@ pub fn standard_error(values: &[f64]) -> f64 {
     standard_deviation(values) / (values.len() as f64).sqrt()
 }
 
+/// Where the largest value stands, the first of equal ones; 0 where there is none.
+#[must_use]
+pub fn largest(values: &[f64]) -> usize {
+    (1..values.len()).fold(0, |best, at| if values[at] > values[best] { at } else { best })
+}
+
 /// How much worse `cost` is than `reference`, as a fraction of the reference (0.05 is 5 %).
 ///
 /// `None` when the reference is 0, where no fraction exists, unless the cost is 0 too.

@@ -5,7 +5,8 @@ use regard_data::metrics::{adjusted_rand_index, average_precision, ndcg, roc_auc
 use regard_data::sets::formats::{ReadOptions, csv};
 use regard_data::sets::generate::{MaxRegression, Mixtures, Sizes};
 use regard_data::sets::mixture::{Covariance, Em, LogWeights, Mixture};
-use regard_data::sets::{Bags, FeatureNames, Labels, Standardiser, split};
+use regard_data::sets::{Bags, FeatureNames, Labels, Standardiser};
+use regard_data::split;
 
 /// Bags of 0 to 5 rows with named features, some of them constant.
 fn bags() -> impl Strategy<Value = Bags> {

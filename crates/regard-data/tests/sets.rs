@@ -5,7 +5,8 @@ mod support;
 use regard_data::metrics::mean_ndcg;
 use regard_data::sets::baseline::{Ridge, majority_class};
 use regard_data::sets::formats::{ReadOptions, read};
-use regard_data::sets::{FeatureNames, Labels, Standardiser, split};
+use regard_data::sets::{FeatureNames, Labels, Standardiser};
+use regard_data::split;
 
 /// Rows, bags, features and bags of the second class.
 const MIL: [(&str, [usize; 4]); 2] = [("musk1", [476, 92, 166, 47]), ("elephant", [1391, 200, 230, 100])];

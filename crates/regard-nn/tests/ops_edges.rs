@@ -9,7 +9,7 @@ use burn::tensor::{Device, Tensor};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use regard_nn::ops::{
-    EdgeAttentionArgs, EdgeAttentionOptions, EdgeDropout, EdgeList, EdgeSoftmax, edge_attention,
+    EdgeAttentionArgs, EdgeAttentionOptions, EdgeDropout, EdgeList, EdgeSoftmax, HeadLayout, edge_attention,
     edge_attention_composed, edge_attention_weights,
 };
 use regard_testing::{input, values_of};
@@ -36,7 +36,7 @@ fn args(leaves: &Leaves, edge: bool, bias: bool) -> EdgeAttentionArgs {
         })
     };
     let (edge, bias) = (next(edge), next(bias));
-    EdgeAttentionArgs { query: leaves.get(0), key: leaves.get(1), value: leaves.get(2), edge, bias }
+    EdgeAttentionArgs { nodes: Tensor::cat(vec![leaves.get(0), leaves.get(1), leaves.get(2)], 1), edge, bias }
 }
 
 #[test]
@@ -63,8 +63,15 @@ fn kernels_and_composed_bodies_agree() {
                 if bias {
                     shapes.push(&of_bias);
                 }
-                for dropout in [None, Some(EdgeDropout { rate: 0.3, seed: 5 })] {
-                    let options = EdgeAttentionOptions { dropout, ..EdgeAttentionOptions::new(width, heads, softmax) };
+                let dropout = Some(EdgeDropout { rate: 0.3, seed: 5 });
+                for (dropout, layout) in [
+                    (None, HeadLayout::Blocks),
+                    (None, HeadLayout::Interleaved),
+                    (dropout, HeadLayout::Blocks),
+                    (dropout, HeadLayout::Interleaved),
+                ] {
+                    let plain = EdgeAttentionOptions::new(width, heads, softmax);
+                    let options = EdgeAttentionOptions { dropout, layout, ..plain };
                     agree(&shapes, |leaves| {
                         let (nodes, edges) = edge_attention(args(leaves, edge, bias), &graph, &options);
                         let rows = match edges.filter(|edges| edges.dims()[0] > 0) {
@@ -82,8 +89,8 @@ fn kernels_and_composed_bodies_agree() {
 #[test]
 fn without_edges_there_is_nothing_to_see() {
     let (device, graph) = (Device::flex(), Arc::new(EdgeList::new(vec![0, 0, 0], vec![])));
-    let rows = |count: usize| -> Tensor<2> { input([count, 4], 1, &device) };
-    let args = EdgeAttentionArgs { query: rows(2), key: rows(2), value: rows(2), edge: Some(rows(0)), bias: None };
+    let rows = |count: usize, width: usize| -> Tensor<2> { input([count, width], 1, &device) };
+    let args = EdgeAttentionArgs { nodes: rows(2, 12), edge: Some(rows(0, 4)), bias: None };
     for (softmax, expected) in [(EdgeSoftmax::Stable, 0.0), (EdgeSoftmax::PUBLISHED_WITH_EDGES, 0.0)] {
         let (nodes, edges) = edge_attention(args.clone(), &graph, &EdgeAttentionOptions::new(4, 2, softmax));
         assert!(values_of(&nodes).iter().all(|&x| x == expected));
@@ -97,10 +104,9 @@ fn without_edges_there_is_nothing_to_see() {
 fn weights_add_up_to_one_where_there_are_edges() {
     let (device, graph) = (Device::flex(), random_edges(20, 6, 3));
     let tensor = |rows: usize, seed: u64| -> Tensor<2> { input([rows, 12], seed, &device) };
+    let value = tensor(20, 3);
     let args = EdgeAttentionArgs {
-        query: tensor(20, 1),
-        key: tensor(20, 2),
-        value: tensor(20, 3),
+        nodes: Tensor::cat(vec![tensor(20, 1), tensor(20, 2), value.clone()], 1),
         edge: Some(tensor(graph.edges(), 4)),
         bias: None,
     };
@@ -114,7 +120,7 @@ fn weights_add_up_to_one_where_there_are_edges() {
     }
     // The attention is the weighted mean of the values.
     let (out, _) = edge_attention_composed(args.clone(), &graph, &options);
-    let (out, value) = (values_of(&out), values_of(&args.value));
+    let (out, value) = (values_of(&out), values_of(&value));
     for node in 0..20 {
         for channel in 0..12 {
             let edges = graph.offsets()[node]..graph.offsets()[node + 1];

@@ -6,8 +6,8 @@ mod agreement;
 use agreement::{Leaves, agree};
 use burn::tensor::{Device, Tensor};
 use regard_nn::ops::{
-    Activation, AttentionWeights, NormArgs, NormKind, attention_sublayer, feed_forward, feed_forward_sublayer,
-    residual_norm, with_kernels,
+    Activation, AttentionWeights, NormArgs, NormKind, Projection, attention_sublayer, feed_forward,
+    feed_forward_sublayer, output_sublayer, projections, residual_norm, with_kernels,
 };
 use regard_testing::{input, values_of};
 
@@ -97,5 +97,49 @@ fn sublayers_in_odd_shapes() {
                 });
             }
         }
+    }
+}
+
+#[test]
+fn projections_in_odd_shapes() {
+    for (rows, width, heads, out) in [(1, 3, 1, 2), (5, 7, 2, 6), (300, 16, 4, 20), (250, 24, 8, 64)] {
+        for biases in [false, true] {
+            let shapes: [&[usize]; 5] = [&[rows, width], &[width, out], &[out], &[width, out], &[out]];
+            agree(&shapes, |x| {
+                let bias = |at| biases.then(|| x.get(at));
+                let second = Projection { weight: x.get(3), bias: Some(x.get(4)) };
+                let maps = vec![Projection { weight: x.get(1), bias: bias(2) }, second];
+                projections(x.get(0), maps, heads).unsqueeze_dim(1)
+            });
+        }
+    }
+}
+
+#[test]
+fn outputs_of_heads_in_odd_shapes() {
+    for (rows, width, heads, inner) in [(2, 3, 1, 2), (5, 7, 2, 6), (300, 16, 4, 20), (250, 64, 8, 64)] {
+        for (kind, running) in KINDS {
+            if kind == NormKind::Instance {
+                continue;
+            }
+            let shapes: [&[usize]; 6] = [&[rows, width], &[rows, inner], &[inner, width], &[width], &[width], &[width]];
+            agree(&shapes, |x| {
+                let map = Projection { weight: x.get(2), bias: Some(x.get(3)) };
+                output_sublayer(x.get(0), x.get(1), map, heads, norm_args(kind, x, 4, running)).y
+            });
+        }
+    }
+}
+
+#[test]
+fn large_instances_are_divided_without_a_trace() {
+    for (kind, running) in KINDS {
+        let shapes: [&[usize]; 4] = [&[2, 300, 8], &[2, 300, 8], &[8], &[8]];
+        agree(&shapes, |x| residual_norm(x.get(0), x.get(1), norm_args(kind, x, 2, running)).y);
+        let shapes: [&[usize]; 7] = [&[1, 300, 8], &[8, 20], &[20], &[20, 8], &[8], &[8], &[8]];
+        agree(&shapes, |x| {
+            let (w1, b1, w2, b2) = (x.get(1), x.get(2), x.get(3), x.get(4));
+            feed_forward_sublayer(x.get(0), w1, b1, w2, b2, Activation::Relu, norm_args(kind, x, 5, running)).y
+        });
     }
 }

@@ -9,7 +9,7 @@ use regard::data::graphs::{Graph, Graphs, Kinds};
 use regard::experiment::{Family, built_in, family};
 use regard::graphs::experiment::{AtomRule, GraphData};
 use regard::graphs::predict::GraphModel;
-use regard::graphs::source::{Source, examples};
+use regard::graphs::source::{Source, unlabelled};
 use regard::graphs::train::{Training, train};
 use regard::graphs::{GraphExperiment, GraphTransformer, GraphTransformerConfig};
 use regard::train::{Ended, Event, Limits, Trained};
@@ -183,7 +183,7 @@ fn an_answer_depends_neither_on_the_order_of_nodes_nor_on_the_batch() {
             ..GraphTransformerConfig::preset(preset).unwrap()
         };
         let network = GraphTransformer::new(&config, &device).unwrap();
-        let all = examples(&config, twins(), false).unwrap();
+        let all = unlabelled(&config, twins());
         let answers = |graphs: &[usize]| -> Vec<f32> {
             network.forward(&all.input(&config, graphs, None), &device).into_data().iter::<f32>().collect()
         };
@@ -215,7 +215,7 @@ fn lonely_nodes_and_empty_graphs_have_an_answer() {
             ..GraphTransformerConfig::regard_graph()
         };
         let network = GraphTransformer::new(&config, &device).unwrap();
-        let all = examples(&config, graphs(), false).unwrap();
+        let all = unlabelled(&config, graphs());
         for chosen in [&[0, 1, 2][..], &[0], &[1], &[]] {
             let answers = network.forward(&all.input(&config, chosen, None), &device);
             assert_eq!(answers.dims(), [chosen.len(), 1]);
@@ -235,11 +235,12 @@ fn a_model_reads_other_files_and_names_what_it_does_not_know() {
     let other = folder.path().join("other.csv");
     fs::write(&other, "n,s\nx,CCO\ny,C\n").unwrap();
     let graphs = model.read(&other, &data, false).unwrap();
-    let (graphs, seen) = model.attention(graphs).unwrap();
+    let examples = model.prepare(graphs);
+    let seen = model.attention(&examples);
     assert_eq!((seen.len(), seen[0].weights.len()), (2, 4 * 2));
     let sums: f32 = seen[0].weights.iter().sum();
     assert!((sums - 3.0 * 2.0).abs() < 1e-4, "the weights of every node that has neighbours add up to 1: {sums}");
-    let (_, Predicted::Numbers { tasks, values }) = model.predict(graphs).unwrap() else { panic!("numbers") };
+    let Predicted::Numbers { tasks, values } = model.predict(&examples) else { panic!("numbers") };
     assert_eq!((tasks, values.len()), (vec!["length".to_owned()], 2));
     fs::write(&other, "n,s\nx,CCO\ny,CBr\n").unwrap();
     let error = model.read(&other, &data, false).unwrap_err().to_string();

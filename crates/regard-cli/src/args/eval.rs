@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
+use regard::graphs::GraphExperiment;
 use regard::graphs::model::KIND as GRAPH_TRANSFORMER;
 use regard::routes::decode::Decode;
 use regard::routes::evaluate::EvaluateOptions;
@@ -11,6 +12,7 @@ use regard::sets::model::KIND as SET_TRANSFORMER;
 use regard::store::kind_of;
 
 use super::{AnyExperiment, NetworkArgs};
+use crate::commands::cross_validation::Cut;
 use crate::failure::Failure;
 
 /// Arguments of `regard eval`.
@@ -26,19 +28,24 @@ Examples:
   regard eval --model models/kool-op-dist-20 --paper-set op_dist20
   regard eval --data instances/*.tsp --decode multistart --augment 8
   regard eval --model models/regard-clustering
-  regard eval sets/mil --set data.path=musk1.csv --folds 10 --repeats 5"
+  regard eval sets/mil --set data.path=musk1.csv --folds 10 --repeats 5
+  regard eval graphs/molecules --set data.path=esol.csv --set data.target=solubility --folds 5
+  regard eval graphs/tu --set data.path=MUTAG.txt --folds-from MUTAG_10fold"
 )]
 pub(crate) struct EvalArgs {
-    /// An experiment on a file of sets, to be measured by cross-validation
+    /// An experiment on a file of sets or graphs: train on parts of it, measure on the rest
     #[arg(value_name = "EXPERIMENT", conflicts_with_all = ["model", "paper_set", "data"])]
     experiment: Option<String>,
     /// Overrule a setting of the experiment
     #[arg(long, value_name = "KEY=VALUE", requires = "experiment")]
     set: Vec<String>,
-    /// Folds of the cross-validation
-    #[arg(long, value_name = "K", default_value_t = 10, value_parser = super::at_least_one, requires = "experiment")]
-    folds: usize,
-    /// Times the folds are cut anew
+    /// Folds of the cross-validation [default: 10, or the split that the data has]
+    #[arg(long, value_name = "K", value_parser = super::at_least_one, requires = "experiment")]
+    folds: Option<usize>,
+    /// Folder of given folds: train_idx-1.txt, test_idx-1.txt and so on, graphs counted from 0
+    #[arg(long, value_name = "DIR", requires = "experiment", conflicts_with = "folds")]
+    folds_from: Option<PathBuf>,
+    /// Times all is done, the folds cut anew
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::at_least_one, requires = "experiment")]
     repeats: usize,
     #[command(flatten)]
@@ -91,8 +98,10 @@ pub(crate) enum Evaluated {
     SetModel { model: PathBuf, file: Option<PathBuf>, limit: Option<usize> },
     /// A model on graphs, by its folder; on a file, or on the test part of its experiment's data.
     GraphModel { model: PathBuf, file: Option<PathBuf> },
-    /// An experiment on sets, by folds and repeats.
-    SetExperiment { experiment: Box<SetExperiment>, folds: usize, repeats: usize },
+    /// An experiment on sets, cut into folds.
+    SetExperiment(Box<SetExperiment>, Cut),
+    /// An experiment on graphs, cut into folds or by its split.
+    GraphExperiment(Box<GraphExperiment>, Cut),
 }
 
 impl EvalArgs {
@@ -101,14 +110,10 @@ impl EvalArgs {
         if let Some(name) = &self.experiment {
             let mut sets = self.set.clone();
             sets.extend(given.map(|seed| format!("train.seed={seed}")));
+            let cut = Cut { folds: self.folds, lists: self.folds_from, repeats: self.repeats };
             return match AnyExperiment::load(name, &sets)? {
-                AnyExperiment::Sets(experiment) => {
-                    let (folds, repeats) = (self.folds, self.repeats);
-                    Ok(Evaluated::SetExperiment { experiment, folds, repeats })
-                }
-                AnyExperiment::Graphs(_) => Err(Failure::new(format!("{name}: graphs are not cut into folds"))
-                    .hint("train it, then: regard eval --model DIR")
-                    .into()),
+                AnyExperiment::Sets(experiment) => Ok(Evaluated::SetExperiment(experiment, cut)),
+                AnyExperiment::Graphs(experiment) => Ok(Evaluated::GraphExperiment(experiment, cut)),
                 AnyExperiment::Routes(_) => {
                     Err(Failure::new(format!("{name}: instances of routes are drawn, not cut into folds"))
                         .hint("train it, then: regard eval --model DIR --paper-set tsp20")

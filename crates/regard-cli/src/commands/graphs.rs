@@ -6,6 +6,7 @@ use regard::Device;
 use regard::data::graphs::formats::attention::{self, LayerWeights};
 use regard::data::graphs::formats::predictions::Predictions;
 use regard::data::graphs::{Graphs, Level};
+use regard::graphs::examples::Examples;
 use regard::graphs::experiment::GraphData;
 use regard::graphs::predict::{GraphModel, Seen};
 use regard::graphs::task::LevelName;
@@ -25,7 +26,7 @@ pub(super) fn measure(
     let model = GraphModel::open(folder, device)?;
     let (checked, on) = match file {
         Some(file) => {
-            let data = GraphData { targets: model.config.data.tasks.clone(), ..columns(&model) };
+            let data = GraphData { target: String::new(), targets: model.config.data.tasks.clone(), ..columns(&model) };
             (model.measure(model.read(file, &data, true)?)?, file.display().to_string())
         }
         None => (model.measure_test()?, "the test part of its experiment".to_owned()),
@@ -53,10 +54,10 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
     data.id = args.id.clone().unwrap_or(data.id);
     data.edges = args.edges.as_ref().map_or(data.edges, |edges| edges.display().to_string());
     let graphs = model.read(&args.file, &data, false)?;
-    let graphs = told_along_edges(args, &model, graphs, printer)?;
-    let (graphs, predicted) = model.predict(graphs)?;
+    let examples = model.prepare(graphs);
+    told_along_edges(args, &model, &examples, printer)?;
     let level = if model.config.level == LevelName::Graph { Level::Graph } else { Level::Node };
-    let predictions = Predictions::new(&graphs, level, predicted).map_err(regard::Error::from)?;
+    let predictions = Predictions::new(&examples.graphs, level, model.predict(&examples)).map_err(regard::Error::from)?;
     printer.result(&if printer.json() { predictions.json().to_string() } else { predictions.csv() })?;
     Ok(Outcome::Done)
 }
@@ -65,27 +66,27 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
 fn told_along_edges(
     args: &PredictArgs,
     model: &GraphModel,
-    graphs: Graphs,
+    examples: &Examples,
     printer: &Printer,
-) -> anyhow::Result<Graphs> {
+) -> anyhow::Result<()> {
     if args.attention.is_none() && args.plot.is_none() {
-        return Ok(graphs);
+        return Ok(());
     }
-    let (graphs, seen) = model.attention(graphs)?;
+    let (graphs, seen) = (&examples.graphs, model.attention(examples));
     let heads = model.config.heads;
     if let Some(file) = &args.plot {
-        let graph = chosen(args, &graphs)?;
-        graph_plot::draw(file, &graphs, graph, &means(&graphs, graph, &seen, heads))?;
+        let graph = chosen(args, graphs)?;
+        graph_plot::draw(file, graphs, graph, &means(graphs, graph, &seen, heads))?;
         printer.note(&format!("written {}", file.display()));
     }
-    let Some(file) = &args.attention else { return Ok(graphs) };
+    let Some(file) = &args.attention else { return Ok(()) };
     let layers: Vec<LayerWeights<'_>> = seen
         .iter()
         .map(|seen| LayerWeights { graphs: &seen.graphs, layer: seen.layer, heads, weights: &seen.weights })
         .collect();
-    attention::write(file, &graphs, &layers).map_err(regard::Error::from)?;
+    attention::write(file, graphs, &layers).map_err(regard::Error::from)?;
     printer.note(&format!("written {}", file.display()));
-    Ok(graphs)
+    Ok(())
 }
 
 /// The graph that is drawn: the one that is named, else the first.

@@ -2,6 +2,7 @@
 
 mod bench;
 mod completions;
+pub(crate) mod cross_validation;
 mod data;
 mod doctor;
 mod eval;
@@ -49,8 +50,9 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
                 sets::measure(&model, file.as_deref(), limit, &device, printer)
             }
             Evaluated::GraphModel { model, file } => graphs::measure(&model, file.as_deref(), &device, printer),
-            Evaluated::SetExperiment { experiment, folds, repeats } => {
-                sets::cross_validate(&experiment, (folds, repeats), &device, printer)
+            Evaluated::SetExperiment(experiment, cut) => cross_validation::sets(&experiment, &cut, &device, printer),
+            Evaluated::GraphExperiment(experiment, cut) => {
+                cross_validation::graphs(&experiment, &cut, &device, printer)
             }
         },
         Command::Predict(args) => match kind_of(&args.model).ok().as_deref() {

@@ -9,9 +9,7 @@ use kuva::render::{
 use regard::data::graphs::Graphs;
 
 use super::number;
-use super::plot::{
-    Frame, HEADING, INK, LINE, MARGIN, Point, QUIET, WHITE, add_circle, add_text, sheet, shortened, write,
-};
+use super::plot::{Frame, INK, LINE, Point, WHITE, add_circle, add_text, heading, sheet, shortened, write};
 
 /// Largest graph that is drawn: beyond, nothing could be told apart.
 pub(crate) const MOST_NODES: usize = 300;
@@ -36,11 +34,8 @@ fn scene(graphs: &Graphs, graph: usize, weights: &[f64]) -> Scene {
     let places = layout(nodes.len(), &pairs);
     let frame = Frame::at_most(&places, EDGE);
     let mut scene = sheet(frame.width, frame.height);
-    let room = ((scene.width - MARGIN) / 13.0) as usize;
-    let title = shortened(&graphs.ids()[graph], room);
-    add_text(&mut scene, (MARGIN / 2.0, 40.0), &title, 22, TextAnchor::Start, true, INK);
     let facts = format!("{} nodes  ·  {} edges  ·  darker: looked along more", number::count(nodes.len()), edges.len());
-    add_text(&mut scene, (MARGIN / 2.0, HEADING - 20.0), &facts, 14, TextAnchor::Start, false, QUIET);
+    heading(&mut scene, &graphs.ids()[graph], &facts);
     let points: Vec<Point> = places.iter().map(|&place| frame.point(place)).collect();
     let most = edges.iter().map(|edge| edge.weight).fold(f64::MIN_POSITIVE, f64::max);
     for edge in &edges {

@@ -175,10 +175,14 @@ fn add_heading(scene: &mut Scene, instance: &Instance, solution: &[usize]) {
             format!("gap {} to {}", number::gap(gap), number::quantity(best, sites.unit()))
         });
     }
-    let left = TextAnchor::Start;
+    heading(scene, sites.name(), &facts.join("  ·  "));
+}
+
+/// The name of what is drawn, and a line of facts under it.
+pub(super) fn heading(scene: &mut Scene, title: &str, facts: &str) {
     let room = ((scene.width - MARGIN) / 13.0) as usize;
-    add_text(scene, (MARGIN / 2.0, 40.0), &shortened(sites.name(), room), 22, left, true, INK);
-    add_text(scene, (MARGIN / 2.0, 64.0), &facts.join("  ·  "), 14, left, false, QUIET);
+    add_text(scene, (MARGIN / 2.0, 40.0), &shortened(title, room), 22, TextAnchor::Start, true, INK);
+    add_text(scene, (MARGIN / 2.0, 64.0), facts, 14, TextAnchor::Start, false, QUIET);
 }
 
 /// At most `room` characters.

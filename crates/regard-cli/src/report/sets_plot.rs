@@ -11,7 +11,7 @@ use regard::data::sets::mixture::Mixture;
 
 use super::number;
 use super::plot::{
-    Frame, HEADING, INK, LINE, MARGIN, Point, QUIET, ROUTES, add_circle, add_text, sheet, shortened, write,
+    Frame, HEADING, INK, LINE, MARGIN, Point, QUIET, ROUTES, add_circle, add_text, heading, sheet, write,
 };
 
 /// Ellipses lie so many deviations around the means: two hold 86 % of a component's points.
@@ -107,12 +107,6 @@ fn bars(bags: &Bags, bag: usize, weights: &[f64], answer: &str) -> Scene {
 
 fn bar(scene: &mut Scene, (x, y): Point, width: f64, height: f64) {
     scene.add(Primitive::Rect { x, y, width, height, fill: LINE, stroke: None, stroke_width: None, opacity: None });
-}
-
-fn heading(scene: &mut Scene, title: &str, facts: &str) {
-    let room = ((scene.width - MARGIN) / 13.0) as usize;
-    add_text(scene, (MARGIN / 2.0, 40.0), &shortened(title, room), 22, TextAnchor::Start, true, INK);
-    add_text(scene, (MARGIN / 2.0, 64.0), facts, 14, TextAnchor::Start, false, QUIET);
 }
 
 fn colour(component: usize) -> Color {

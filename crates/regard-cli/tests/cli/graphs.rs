@@ -83,8 +83,30 @@ fn what_is_wrong_with_molecules_is_named() {
     refused("smile,name\nC,x\n", &[], &["smiles"]);
     refused("smiles,name\nCC,x\n", &["--importance"], &["--attention"]);
     refused("smiles,name\nCC,x\n", &["--plot", "a.svg", "--set", "z"], &["no such graph", "x"]);
-    let folds = regard(folder.path(), &["eval", "graphs/csl"]);
-    assert!(folds.code == Some(2) && folds.err.contains("folds"), "{folds:?}");
+    let folds = regard(folder.path(), &[&["eval", "graphs/molecules", "--folds", "20"][..], &SMALL].concat());
+    assert!(folds.code == Some(2) && folds.err.contains("20 folds"), "{folds:?}");
     let family = regard(folder.path(), &["train", "graphs/zink"]);
     assert!(family.code == Some(2) && family.err.contains("zinc"), "{family:?}");
+}
+
+#[test]
+fn an_experiment_is_cut_into_folds() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("molecules.csv"), MOLECULES).unwrap();
+    let eval = |more: &[&str]| regard(folder.path(), &[&["eval", "graphs/molecules.toml"][..], &SMALL, more].concat());
+    let json = eval(&["--folds", "5", "--json"]).done().json();
+    assert!(json["rmse"].as_f64().is_some_and(|rmse| rmse >= json["mae"].as_f64().unwrap()), "{json}");
+    assert_eq!((json["graphs"].as_u64(), json["folds"].as_u64()), (Some(10), Some(5)));
+    assert_eq!((json["of_folds"].as_array().unwrap().len(), json["deviation_over"].as_str()), (5, Some("folds")));
+    let plain = eval(&["--folds", "5", "--repeats", "2"]).done();
+    assert!(plain.out.contains("10 graphs, 5 folds, 2 x (± over repeats)"), "{plain:?}");
+
+    fs::create_dir(folder.path().join("lists")).unwrap();
+    fs::write(folder.path().join("lists/train_idx-1.txt"), "0\n1\n2\n3\n4\n5\n6\n7\n").unwrap();
+    fs::write(folder.path().join("lists/test_idx-1.txt"), "8\n9\n").unwrap();
+    let json = eval(&["--folds-from", "lists", "--json"]).done().json();
+    assert_eq!((json["folds"].as_u64(), json["deviation"].as_object().unwrap().len()), (Some(1), 0));
+    fs::write(folder.path().join("lists/test_idx-1.txt"), "8\n10\n").unwrap();
+    let said = eval(&["--folds-from", "lists"]);
+    assert!(said.code == Some(2) && said.err.contains("test_idx-1.txt:2"), "{said:?}");
 }

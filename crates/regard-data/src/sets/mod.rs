@@ -1,14 +1,15 @@
 //! Sets of vectors: bags of rows read from files or generated, and what learning from them needs
 //! besides a network.
 //!
-//! [`Bags`] hold the rows; [`formats`] reads and writes them; [`Standardiser`] and [`split`] prepare
+//! [`Bags`] hold the rows; [`formats`] reads and writes them; [`Standardiser`] and [`crate::split`] prepare
 //! training; [`generate`] draws the sets of the published experiments; [`mixture`] is the mathematics
 //! of Gaussian mixtures; [`baseline`] answers without a network. How well answers fit is measured by
 //! [`crate::metrics`].
 //!
 //! ```
+//! use regard_data::sets::Standardiser;
 //! use regard_data::sets::formats::{ReadOptions, csv};
-//! use regard_data::sets::{Standardiser, split};
+//! use regard_data::split;
 //!
 //! let text = "1,a,5\n0,b,3\n1,a,7\n0,c,1\n1,d,6\n";
 //! let mut bags = csv::parse(text, "mil.csv".as_ref(), &ReadOptions::default())?;
@@ -26,7 +27,6 @@ pub mod generate;
 mod labels;
 pub mod mixture;
 pub(crate) mod names;
-pub mod split;
 mod standardise;
 
 pub use self::bags::Bags;

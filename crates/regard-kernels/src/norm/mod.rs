@@ -90,6 +90,15 @@ const BLOCK_ROWS: usize = 120;
 const GROUPS: usize = 16;
 
 impl Rows {
+    /// The same rows, each an instance of its own where a large instance would be a block beyond the
+    /// cache and `kind` does not look at whole instances.
+    pub(crate) fn divided(self, kind: Option<NormKind>) -> Self {
+        if self.nodes <= BLOCK_ROWS || kind == Some(NormKind::Instance) {
+            return self;
+        }
+        Self { batch: self.batch * self.nodes, nodes: 1, width: self.width }
+    }
+
     /// Instances of a block.
     pub(crate) fn instances(&self) -> usize {
         (BLOCK_ROWS / self.nodes.max(1)).clamp(1, self.batch.max(1))

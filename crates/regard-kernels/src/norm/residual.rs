@@ -65,6 +65,7 @@ pub fn residual_norm(
     x: &[f32],
     y: &[f32],
 ) -> (Vec<f32>, ResidualNormSaved, Option<BatchStatistics>) {
+    let rows = &rows.divided(Some(norm.kind));
     let size = (rows.block() * rows.width).max(1);
     let slots = 2 * rows.slots(norm.kind);
     let mut pre = Workspace::lease(x.len());
@@ -164,6 +165,7 @@ pub fn residual_norm_backward(
     saved: &ResidualNormSaved,
     grad: &[f32],
 ) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
+    let rows = &rows.divided(Some(norm.kind));
     let means = batch_means(rows, &saved.moments, &saved.pre, grad);
     let mut out = vec![0.0; grad.len()];
     let size = (rows.group() * rows.block() * rows.width).max(1);

@@ -187,8 +187,9 @@ pub fn feed_forward(
     save: bool,
 ) -> (Vec<f32>, Option<FeedForwardSaved>, Option<BatchStatistics>) {
     assert_eq!(x.len(), rows.rows() * rows.width, "input and its sizes");
-    let (width, hidden) = (rows.width, weights.b1.len());
     let norm = tail.norm();
+    let rows = &rows.divided(norm.map(|norm| norm.kind));
+    let (width, hidden) = (rows.width, weights.b1.len());
     let folded = norm.filter(|_| !save).and_then(Norm::folded).map(|(scale, mut shift)| {
         for ((shift, scale), bias) in shift.iter_mut().zip(&scale).zip(weights.b2) {
             *shift += scale * bias;

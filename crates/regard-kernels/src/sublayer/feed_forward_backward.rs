@@ -168,6 +168,7 @@ pub fn feed_forward_backward(
     saved: &FeedForwardSaved,
     grad: &[f32],
 ) -> FeedForwardGradients {
+    let rows = &rows.divided(tail.norm().map(|norm| norm.kind));
     let (width, hidden) = (rows.width, weights.b1.len());
     let means = match (tail.norm(), &saved.norm) {
         (Some(_), Some((pre, moments))) => Some(batch_means(rows, moments, pre, grad)),

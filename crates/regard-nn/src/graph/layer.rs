@@ -10,7 +10,8 @@ use burn::tensor::{Device, Tensor};
 
 use super::{Drop, Stream, StreamConfig};
 use crate::ops::{
-    EdgeAttentionArgs, EdgeAttentionOptions, EdgeDropout, EdgeList, EdgeSoftmax, edge_attention, edge_attention_weights,
+    EdgeAttentionArgs, EdgeAttentionOptions, EdgeDropout, EdgeList, EdgeSoftmax, HeadLayout, Projection,
+    edge_attention, edge_attention_weights, projections,
 };
 
 /// Sizes and switches of a [`GraphLayer`].
@@ -138,24 +139,23 @@ impl GraphLayer {
         let (nodes, edges) = edge_attention(self.args(&rows, bias), graph, &self.options(weights));
         let edges = match (&self.edge_stream, rows.edges, edges) {
             (Some(stream), Some(before), Some(products)) => {
-                Some(stream.forward(before, products, drop.as_mut().map(|drop| &mut **drop as &mut Drop<'_>)))
+                let drop = drop.as_mut().map(|drop| &mut **drop as &mut Drop<'_>);
+                Some(stream.forward(before, products, self.heads, drop))
             }
             (_, edges, _) => edges,
         };
-        GraphRows { nodes: self.node_stream.forward(rows.nodes, nodes, drop), edges }
+        GraphRows { nodes: self.node_stream.forward(rows.nodes, nodes, self.heads, drop), edges }
     }
 
     fn args(&self, rows: &GraphRows, bias: Option<Tensor<2>>) -> EdgeAttentionArgs {
-        let of_edge = |linear: &Linear| {
+        let of_nodes = [&self.query, &self.key, &self.value].map(Projection::of);
+        let of_edges = |linear: &Linear| {
             let edges = rows.edges.clone().unwrap_or_else(|| panic!("graph layer: edges have rows"));
-            // A matrix product of no row is not defined everywhere.
-            if edges.dims()[0] == 0 { edges } else { linear.forward(edges) }
+            projections(edges, vec![Projection::of(linear)], self.heads)
         };
         EdgeAttentionArgs {
-            query: self.query.forward(rows.nodes.clone()),
-            key: self.key.forward(rows.nodes.clone()),
-            value: self.value.forward(rows.nodes.clone()),
-            edge: self.edge.as_ref().map(of_edge),
+            nodes: projections(rows.nodes.clone(), of_nodes.into(), self.heads),
+            edge: self.edge.as_ref().map(of_edges),
             bias,
         }
     }
@@ -167,6 +167,7 @@ impl GraphLayer {
             (false, true) => EdgeSoftmax::PUBLISHED_WITH_EDGES,
             (false, false) => EdgeSoftmax::PUBLISHED,
         };
-        EdgeAttentionOptions { dropout, ..EdgeAttentionOptions::new(width, self.heads, softmax) }
+        let options = EdgeAttentionOptions::new(width, self.heads, softmax);
+        EdgeAttentionOptions { dropout, layout: HeadLayout::Interleaved, ..options }
     }
 }

@@ -6,7 +6,7 @@ use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor, activation};
 
-use crate::ops::{NormKind, residual_norm};
+use crate::ops::{NormKind, Projection, output, output_sublayer, residual_norm};
 use crate::{FeedForward, FeedForwardConfig, Normalization, NormalizationConfig};
 
 /// Sizes and switches of a [`Stream`].
@@ -78,7 +78,7 @@ impl Norms {
         }
     }
 
-    /// The norms of rows `[1, rows, width]`.
+    /// The norms of rows `[rows, 1, width]`.
     fn forward(&self, x: Tensor<3>) -> Tensor<3> {
         [&self.layer, &self.batch].into_iter().flatten().fold(x, |x, norm| norm.forward(x))
     }
@@ -88,17 +88,30 @@ impl Norms {
 pub type Drop<'a> = dyn FnMut(Tensor<2>) -> Tensor<2> + 'a;
 
 impl Stream {
-    /// The new rows `[rows, width]`: `before` entered the layer, `attended` came out of its attention.
-    pub fn forward(&self, before: Tensor<2>, attended: Tensor<2>, mut drop: Option<&mut Drop<'_>>) -> Tensor<2> {
+    /// The new rows `[rows, width]`: `before` entered the layer, `attended` came out of its attention with
+    /// its heads interleaved.
+    pub fn forward(
+        &self,
+        before: Tensor<2>,
+        attended: Tensor<2>,
+        heads: usize,
+        mut drop: Option<&mut Drop<'_>>,
+    ) -> Tensor<2> {
         if before.dims()[0] == 0 {
             return before;
         }
-        let attended = dropped(attended, &mut drop);
-        let middle = self.normed(&self.first, before, self.out.forward(attended));
-        let (whole, norm) = (middle.clone().unsqueeze_dim::<3>(0), self.second.only());
+        let (attended, map) = (dropped(attended, &mut drop), Projection::of(&self.out));
+        let middle = match self.first.only().filter(|_| self.residual) {
+            Some(norm) => {
+                let args = norm.args(&before.device());
+                norm.observe(output_sublayer(before, attended, map, heads, args)).squeeze_dim(1)
+            }
+            None => self.normed(&self.first, before, output(attended, map, heads)),
+        };
+        let (whole, norm) = (middle.clone().unsqueeze_dim::<3>(1), self.second.only());
         if let (None, true, Some(norm)) = (&drop, self.residual, norm) {
             let args = norm.args(&whole.device());
-            return norm.observe(self.feed.residual(whole, args)).squeeze_dim(0);
+            return norm.observe(self.feed.residual(whole, args)).squeeze_dim(1);
         }
         let inner = dropped(activation::relu(self.feed.inner.forward(middle.clone())), &mut drop);
         self.normed(&self.second, middle, self.feed.outer.forward(inner))
@@ -106,7 +119,8 @@ impl Stream {
 
     /// Residual and norms of a half.
     fn normed(&self, norms: &Norms, before: Tensor<2>, after: Tensor<2>) -> Tensor<2> {
-        let (x, y) = (before.unsqueeze_dim::<3>(0), after.unsqueeze_dim::<3>(0));
+        // Every row by itself: no norm here looks at the rows of a graph.
+        let (x, y) = (before.unsqueeze_dim::<3>(1), after.unsqueeze_dim::<3>(1));
         let normed = match (self.residual, norms.only()) {
             (true, Some(norm)) => {
                 let args = norm.args(&x.device());
@@ -115,7 +129,7 @@ impl Stream {
             (true, None) => norms.forward(x + y),
             (false, _) => norms.forward(y),
         };
-        normed.squeeze_dim(0)
+        normed.squeeze_dim(1)
     }
 }
 

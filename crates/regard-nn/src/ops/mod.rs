@@ -17,6 +17,7 @@ mod fused;
 mod mask;
 mod pointer;
 mod policy_loss;
+mod projections;
 mod residual_norm;
 mod set_block;
 mod switch;
@@ -24,7 +25,7 @@ mod switch;
 pub use attention::{AttentionOptions, MASKED, attention, attention_composed, attention_weights};
 pub use attention_sublayer::{AttentionWeights, attention_sublayer, attention_sublayer_composed};
 pub use edge_attention::{
-    EdgeAttentionArgs, EdgeAttentionOptions, EdgeDropout, EdgeList, EdgeSoftmax, edge_attention,
+    EdgeAttentionArgs, EdgeAttentionOptions, EdgeDropout, EdgeList, EdgeSoftmax, HeadLayout, edge_attention,
     edge_attention_composed, edge_attention_weights,
 };
 pub use feed_forward::{Activation, feed_forward, feed_forward_composed};
@@ -34,6 +35,9 @@ pub use mask::{DenseMask, Mask};
 pub use pointer::{pointer, pointer_chosen, pointer_chosen_composed, pointer_composed};
 pub(crate) use policy_loss::moved;
 pub use policy_loss::{PolicyLoss, TourWeights, Tours, policy_loss, policy_loss_composed};
+pub use projections::{
+    Projection, output, output_sublayer, output_sublayer_composed, projections, projections_composed,
+};
 pub use residual_norm::{
     BatchStatistics, NormArgs, NormKind, Normed, norm_composed, residual_norm, residual_norm_composed,
 };

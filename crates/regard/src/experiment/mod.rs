@@ -75,6 +75,23 @@ pub(crate) fn sections<E: Sections>(text: &str, path: &Path, sets: &[String]) ->
     resolve::resolve(&given).map_err(|error| given.locate(error, path))
 }
 
+/// The settings found under a name or in a file, overruled by `sets`.
+pub(crate) fn load<E: Sections>(name_or_path: &str, sets: &[String]) -> Result<E> {
+    let (text, path) = Experiment::find(name_or_path)?;
+    sections(&text, &path, sets)
+}
+
+/// Settings as TOML with every key written out, and the family they are of.
+pub(crate) fn written<E: Sections>(experiment: &E, family: &str) -> Result<String> {
+    experiment.validate()?;
+    let failed = |error: toml::ser::Error| Error::config("experiment", error.to_string());
+    let mut table = toml::Table::try_from(experiment).map_err(failed)?;
+    if let Some(toml::Value::Table(task)) = table.get_mut("task") {
+        task.insert("family".into(), toml::Value::String(family.into()));
+    }
+    toml::to_string(&table).map_err(failed)
+}
+
 /// A complete experiment, with every default filled in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -107,8 +124,7 @@ impl Experiment {
     /// # Errors
     /// Those of [`Self::find`] and [`Self::parse`].
     pub fn load(name_or_path: &str, sets: &[String]) -> Result<Self> {
-        let (text, path) = Self::find(name_or_path)?;
-        Self::parse(&text, &path, sets)
+        load(name_or_path, sets)
     }
 
     /// The experiment that `text` describes, overruled by `sets`, assignments of the form

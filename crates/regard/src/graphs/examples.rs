@@ -16,9 +16,9 @@ use super::task::{LevelName, Targets};
 #[derive(Debug)]
 pub struct Examples {
     /// The graphs.
-    pub graphs: Graphs,
+    pub graphs: Arc<Graphs>,
     /// Where their nodes are.
-    pub positions: Positions,
+    pub positions: Arc<Positions>,
     /// What is right of all graphs, or of all nodes; none where that is to be told.
     pub targets: Option<Targets>,
 }
@@ -55,9 +55,8 @@ impl Examples {
         let batch = self.graphs.batch(graphs);
         let places = self.places(config, graphs, &batch, signs);
         let edges = EdgeList::new(batch.in_offsets, batch.sources);
-        let ones = config.edge_stream && config.edge_types == 0 && config.edge_numbers == 0;
         GraphInput {
-            edge_numbers: if ones { vec![1.0; edges.edges()] } else { batch.edge_dense },
+            edge_numbers: if config.edges_of_one_kind() { vec![1.0; edges.edges()] } else { batch.edge_dense },
             edges: Arc::new(edges),
             offsets: batch.node_offsets.into(),
             node_types: batch.node_types,

@@ -4,7 +4,7 @@ use burn::tensor::Device;
 use regard_data::metrics::{
     accuracy, accuracy_sbm, balanced_accuracy, mean_absolute_error, roc_auc, root_mean_squared_error,
 };
-use regard_data::stats::mean;
+use regard_data::stats::{largest, mean};
 
 use super::examples::{Examples, Portion};
 use super::model::{GraphTransformer, GraphTransformerConfig};
@@ -13,12 +13,14 @@ use crate::Result;
 use crate::train::{Checked, Measure, Measures};
 
 /// What a network says of a portion, batch by batch, and how wrong that is.
-struct Told {
+#[derive(Default)]
+pub(super) struct Told {
     /// `[rows, outputs]`
-    numbers: Vec<f64>,
-    /// The loss of each batch, and its rows.
-    losses: Vec<(f64, usize)>,
-    targets: Vec<Targets>,
+    pub(super) numbers: Vec<f64>,
+    /// The loss of each batch.
+    pub(super) losses: Vec<f64>,
+    /// What is right, batch by batch.
+    pub(super) targets: Vec<Targets>,
 }
 
 /// A network on a portion with what is right, `batch` graphs at a time. The cost is the loss: the mean over
@@ -35,17 +37,21 @@ pub fn measure(
     device: &Device,
 ) -> Result<Checked> {
     let told = tell(model, config, examples, portion, (options, batch), device);
-    let losses: Vec<f64> = told.losses.iter().map(|(loss, _)| *loss).collect();
-    let measures = match config.task {
-        GraphTask::Regression => regression(config, &told),
-        GraphTask::Classification => classification(config, &told),
-        GraphTask::Labels => labels(config, &told),
-    };
-    let measures = Measures(measures.into_iter().map(|(name, value)| Measure::Last(name, value)).collect());
-    Ok(Checked { cost: mean(&losses), measures, ..Checked::default() })
+    Ok(Checked { cost: mean(&told.losses), measures: measures(config, &told), ..Checked::default() })
 }
 
-fn tell(
+/// What answers are worth.
+pub(super) fn measures(config: &GraphTransformerConfig, told: &Told) -> Measures {
+    let measures = match config.task {
+        GraphTask::Regression => regression(config, told),
+        GraphTask::Classification => classification(config, told),
+        GraphTask::Labels => labels(config, told),
+    };
+    Measures(measures.into_iter().map(|(name, value)| Measure::Last(name, value)).collect())
+}
+
+/// What a network says of a portion, `batch` graphs at a time.
+pub(super) fn tell(
     model: &GraphTransformer,
     config: &GraphTransformerConfig,
     examples: &Examples,
@@ -53,13 +59,12 @@ fn tell(
     (options, batch): (LossOptions, usize),
     device: &Device,
 ) -> Told {
-    let mut told = Told { numbers: vec![], losses: vec![], targets: vec![] };
+    let mut told = Told::default();
     for graphs in portion.graphs.chunks(batch.max(1)) {
         let targets = examples.targets(config.level, portion, graphs);
         let answers = model.forward(&examples.input(config, graphs, None), device);
-        let rows = answers.dims()[0];
         let found = loss(answers.clone(), &targets, options);
-        told.losses.push((f64::from(found.into_scalar::<f32>()), rows));
+        told.losses.push(f64::from(found.into_scalar::<f32>()));
         told.numbers.extend(answers.into_data().iter::<f64>());
         told.targets.push(targets);
     }
@@ -112,7 +117,7 @@ fn classification(config: &GraphTransformerConfig, told: &Told) -> Vec<(&'static
         for class in classes {
             if let Some(class) = class {
                 let answers = &told.numbers[row * outputs..(row + 1) * outputs];
-                found.push((0..outputs).fold(0, |best, at| if answers[at] > answers[best] { at } else { best }));
+                found.push(largest(answers));
                 truth.push(*class);
                 scores.push(if outputs == 2 { answers[1] - answers[0] } else { 0.0 });
             }

@@ -11,7 +11,7 @@ use super::examples::{Examples, Portion};
 use super::experiment::{GraphData, GraphExperiment};
 use super::measure::{in_own_measure, measure};
 use super::model::{GraphTransformer, GraphTransformerConfig};
-use super::source::{Source, examples, read_graphs};
+use super::source::{Source, labelled, read_graphs, unlabelled};
 use super::task::{GraphLoss, GraphTask, LossOptions};
 use crate::sets::measure::probabilities;
 use crate::store::NetworkDir;
@@ -78,19 +78,20 @@ impl GraphModel {
         Ok(graphs.align(&nodes, &edges, None)?)
     }
 
+    /// Graphs as the model takes them, to be asked about.
+    pub fn prepare(&self, graphs: Graphs) -> Examples {
+        unlabelled(&self.config, graphs)
+    }
+
     /// What the model says of every graph, or node.
-    ///
-    /// # Errors
-    /// None so far.
-    pub fn predict(&self, graphs: Graphs) -> Result<(Graphs, Predicted)> {
-        let examples = examples(&self.config, graphs, false)?;
+    pub fn predict(&self, examples: &Examples) -> Predicted {
         let mut numbers = Vec::new();
-        for chosen in chunks(&examples) {
+        for chosen in chunks(examples) {
             let answers = self.network.forward(&examples.input(&self.config, &chosen, None), &self.device);
             numbers.extend(answers.into_data().iter::<f64>());
         }
         let tasks = self.config.data.tasks.clone();
-        let predicted = match self.config.task {
+        match self.config.task {
             GraphTask::Classification => Predicted::Classes {
                 names: self.config.data.classes.clone(),
                 probabilities: probabilities(&numbers, self.config.outputs),
@@ -99,18 +100,13 @@ impl GraphModel {
                 Predicted::Numbers { tasks, values: numbers.iter().map(|x| 1.0 / (1.0 + (-x).exp())).collect() }
             }
             GraphTask::Regression => Predicted::Numbers { tasks, values: in_own_measure(&self.config, &numbers) },
-        };
-        Ok((examples.graphs, predicted))
+        }
     }
 
     /// How much every node looks along every edge, layer by layer.
-    ///
-    /// # Errors
-    /// None so far.
-    pub fn attention(&self, graphs: Graphs) -> Result<(Graphs, Vec<Seen>)> {
-        let examples = examples(&self.config, graphs, false)?;
+    pub fn attention(&self, examples: &Examples) -> Vec<Seen> {
         let mut seen = Vec::new();
-        for chosen in chunks(&examples) {
+        for chosen in chunks(examples) {
             let (_, layers) =
                 self.network.forward_with_weights(&examples.input(&self.config, &chosen, None), &self.device);
             let numbers = |weights: Tensor<2>| weights.into_data().iter::<f32>().collect();
@@ -120,7 +116,7 @@ impl GraphModel {
                 weights: numbers(weights),
             }));
         }
-        Ok((examples.graphs, seen))
+        seen
     }
 
     /// The model measured on the graphs of a file, which say what is right.
@@ -128,7 +124,7 @@ impl GraphModel {
     /// # Errors
     /// A file without what is asked for.
     pub fn measure(&self, graphs: Graphs) -> Result<Checked> {
-        let examples = examples(&self.config, graphs, true)?;
+        let examples = labelled(&self.config, graphs)?;
         let portion = Portion { graphs: (0..examples.graphs.len()).collect(), nodes: None };
         self.measured(&examples, &portion)
     }

@@ -1,6 +1,9 @@
 //! Where the graphs of an experiment come from, and what of them is learnt from, chosen by and tested
 //! with.
 
+mod portions;
+mod prepared;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,16 +14,15 @@ use regard_data::graphs::formats::{self, ReadOptions};
 use regard_data::graphs::generate::{PatternSizes, cluster, csl, pattern};
 use regard_data::graphs::molecules::Rule;
 use regard_data::graphs::positions::{Encoding, Nulls, Positions};
-use regard_data::graphs::{Graphs, Level, Part};
-use regard_data::sets::FeatureNames;
-use regard_data::sets::split::holdout;
+use regard_data::graphs::Graphs;
 
 use super::examples::{Examples, Portion};
 use super::experiment::{AtomRule, GraphData, GraphExperiment, SourceKind};
-use super::model::{GraphPreparation, GraphTransformerConfig, PositionKind};
-use super::task::{GraphTask, LevelName, Targets};
+use super::model::{GraphTransformerConfig, PositionKind};
+use super::task::GraphTask;
 use crate::train::{Stream, derived};
-use crate::{Error, Result};
+use crate::Result;
+pub(crate) use portions::{Portions, fold, folds};
 
 /// The graphs of an experiment, in three portions.
 #[derive(Debug)]
@@ -39,7 +41,7 @@ impl Source {
     /// The source of an experiment, and the network's settings with what follows from the data.
     ///
     /// # Errors
-    /// What reading a file gives, and [`Error::Config`] for data that cannot be asked what the experiment
+    /// What reading a file gives, and [`Error::Config`](crate::Error::Config) for data that cannot be asked what the experiment
     /// asks.
     pub fn of(experiment: &GraphExperiment) -> Result<(Self, GraphTransformerConfig)> {
         let graphs = graphs_of(experiment)?;
@@ -51,11 +53,9 @@ impl Source {
     /// # Errors
     /// As there.
     pub fn of_graphs(experiment: &GraphExperiment, graphs: Graphs) -> Result<(Self, GraphTransformerConfig)> {
-        let graphs = if experiment.data.complete { graphs.complete() } else { graphs };
-        let [training, validation, test] = portions(experiment, &graphs)?;
-        let config = prepared(experiment, &graphs, &training)?;
-        let examples = examples(&config, graphs, true)?;
-        Ok((Self { examples, training, validation, test }, config))
+        let placed = Placed::of_graphs(experiment, graphs);
+        let portions = placed.portions(experiment)?;
+        placed.source(experiment, portions)
     }
 
     /// The graphs of step `step` of `steps` in an epoch: all are shuffled before every epoch, and the last
@@ -71,6 +71,48 @@ impl Source {
     /// Steps of an epoch.
     pub(crate) fn steps(&self, batch: usize) -> u64 {
         self.training.graphs.len().div_ceil(batch.max(1)).max(1) as u64
+    }
+}
+
+/// The graphs of an experiment and where their nodes are, whatever is learnt from and tested with.
+#[derive(Clone, Debug)]
+pub(crate) struct Placed {
+    pub(crate) graphs: Arc<Graphs>,
+    pub(crate) positions: Arc<Positions>,
+}
+
+impl Placed {
+    /// Reads or draws the graphs of an experiment.
+    pub(crate) fn of(experiment: &GraphExperiment) -> Result<Self> {
+        Ok(Self::of_graphs(experiment, graphs_of(experiment)?))
+    }
+
+    fn of_graphs(experiment: &GraphExperiment, graphs: Graphs) -> Self {
+        let graphs = if experiment.data.complete { graphs.complete() } else { graphs };
+        let positions = Positions::compute(&graphs, &encoding(&experiment.model), &|_, _| ());
+        Self { graphs: Arc::new(graphs), positions: Arc::new(positions) }
+    }
+
+    /// What is asked of these graphs.
+    pub(crate) fn task(&self, experiment: &GraphExperiment) -> GraphTask {
+        prepared::task(experiment, &self.graphs)
+    }
+
+    /// The portions that the data has, or the experiment says.
+    pub(crate) fn portions(&self, experiment: &GraphExperiment) -> Result<Portions> {
+        portions::portions(experiment, &self.graphs, self.task(experiment))
+    }
+
+    /// The graphs in given portions, and the network's settings with what follows from the first.
+    pub(crate) fn source(
+        &self,
+        experiment: &GraphExperiment,
+        [training, validation, test]: Portions,
+    ) -> Result<(Source, GraphTransformerConfig)> {
+        let config = prepared::prepared(experiment, &self.graphs, &training)?;
+        let targets = Some(prepared::targets(&config, &self.graphs)?);
+        let Self { graphs, positions } = self.clone();
+        Ok((Source { examples: Examples { graphs, positions, targets }, training, validation, test }, config))
     }
 }
 
@@ -97,7 +139,7 @@ pub fn read_graphs(path: &Path, data: &GraphData, labelled: bool) -> Result<Grap
             AtomRule::Zinc => Rule::Zinc,
             AtomRule::Described => Rule::Described,
         },
-        targets: data.targets.clone(),
+        targets: data.asked(),
         targets_optional: !labelled,
         id: named(&data.id),
         split: named(&data.split),
@@ -109,14 +151,19 @@ pub fn read_graphs(path: &Path, data: &GraphData, labelled: bool) -> Result<Grap
     Ok(formats::read(path, &options)?)
 }
 
-/// Graphs with positions and, where `labelled`, with what is right by the network's measure.
+/// Graphs with positions, to be asked about.
+pub fn unlabelled(config: &GraphTransformerConfig, graphs: Graphs) -> Examples {
+    let positions = Positions::compute(&graphs, &encoding(config), &|_, _| ());
+    Examples { graphs: Arc::new(graphs), positions: Arc::new(positions), targets: None }
+}
+
+/// Graphs with positions and with what is right by the network's measure.
 ///
 /// # Errors
-/// [`Error::Config`] for graphs that do not say what is right.
-pub fn examples(config: &GraphTransformerConfig, graphs: Graphs, labelled: bool) -> Result<Examples> {
-    let positions = Positions::compute(&graphs, &encoding(config), &|_, _| ());
-    let targets = if labelled { Some(targets(config, &graphs)?) } else { None };
-    Ok(Examples { graphs, positions, targets })
+/// [`Error::Config`](crate::Error::Config) for graphs that do not say what is right.
+pub fn labelled(config: &GraphTransformerConfig, graphs: Graphs) -> Result<Examples> {
+    let targets = Some(prepared::targets(config, &graphs)?);
+    Ok(Examples { targets, ..unlabelled(config, graphs) })
 }
 
 /// What is computed of the graphs for a network.
@@ -129,129 +176,4 @@ pub fn encoding(config: &GraphTransformerConfig) -> Encoding {
         PositionKind::WeisfeilerLehman => Encoding::WeisfeilerLehman,
         PositionKind::RandomWalk => Encoding::RandomWalk { steps: size },
     }
-}
-
-/// Training, validation and test: as the data says, else at random and, where classes are asked for, of
-/// each class alike.
-fn portions(experiment: &GraphExperiment, graphs: &Graphs) -> Result<[Portion; 3]> {
-    let all: Vec<usize> = (0..graphs.len()).collect();
-    if let Some(parts) = graphs.parts() {
-        let places = [Part::Training, Part::Validation, Part::Test].map(|part| parts.places(part));
-        return Ok(match parts.level {
-            Level::Graph => places.map(|graphs| Portion { graphs, nodes: None }),
-            Level::Node => places.map(|nodes| {
-                let mut counts = vec![false; graphs.nodes()];
-                nodes.iter().for_each(|&node| counts[node] = true);
-                Portion { graphs: all.clone(), nodes: Some(Arc::from(counts)) }
-            }),
-        });
-    }
-    let GraphData { held_out, tested, seed, .. } = experiment.data;
-    let classes = match (experiment.task.kind, experiment.task.level, graphs.targets()) {
-        (GraphTask::Classification, LevelName::Graph, Some(targets)) => {
-            targets.classes(0)?.of.into_iter().map(|class| class.unwrap_or(0)).collect()
-        }
-        _ => vec![0; graphs.len()],
-    };
-    let cut = |of: &[usize], share: f64, seed: u64| -> Result<[Vec<usize>; 2]> {
-        if share == 0.0 {
-            return Ok([of.to_vec(), vec![]]);
-        }
-        let found = holdout(&of.iter().map(|&graph| classes[graph]).collect::<Vec<_>>(), share, seed)?;
-        Ok([found.training, found.held_out].map(|places| places.into_iter().map(|place| of[place]).collect()))
-    };
-    let [rest, test] = cut(&all, tested, seed)?;
-    let [training, validation] = cut(&rest, (held_out / (1.0 - tested)).min(1.0), seed.wrapping_add(1))?;
-    Ok([training, validation, test].map(|graphs| Portion { graphs, nodes: None }))
-}
-
-/// The network's settings with what the data says.
-fn prepared(experiment: &GraphExperiment, graphs: &Graphs, training: &Portion) -> Result<GraphTransformerConfig> {
-    let (nodes, edges) = (graphs.node_features(), graphs.edge_features());
-    let mut config = GraphTransformerConfig {
-        node_types: nodes.type_names().len(),
-        node_numbers: nodes.width(),
-        edge_types: edges.type_names().len(),
-        edge_numbers: edges.width(),
-        ..experiment.model.clone()
-    };
-    let missing = || Error::config("data.targets", "names no column, and the file does not say what is right");
-    let targets = graphs.targets().ok_or_else(missing)?;
-    let level = if targets.level() == Level::Graph { LevelName::Graph } else { LevelName::Node };
-    if level != config.level {
-        let reason = format!("is not what the data answers: its targets are those of {}s", word(level));
-        return Err(Error::config("task.level", reason));
-    }
-    config.data = GraphPreparation {
-        node_types: nodes.type_names().to_vec(),
-        edge_types: edges.type_names().to_vec(),
-        node_columns: columns(&nodes.kinds().columns),
-        edge_columns: columns(&edges.kinds().columns),
-        tasks: targets.tasks().to_vec(),
-        ..GraphPreparation::default()
-    };
-    match config.task {
-        GraphTask::Classification => {
-            if targets.tasks().len() != 1 {
-                let reason = format!("names {} columns; expected the one of the class", targets.tasks().len());
-                return Err(Error::config("data.targets", reason));
-            }
-            config.data.classes = targets.classes(0)?.names;
-            config.outputs = config.data.classes.len().max(1);
-        }
-        GraphTask::Regression | GraphTask::Labels => config.outputs = targets.tasks().len(),
-    }
-    if config.task == GraphTask::Regression && experiment.data.standardise {
-        (config.data.target_mean, config.data.target_deviation) = scales(graphs, training, config.outputs)?;
-    }
-    Ok(config)
-}
-
-/// Names of columns that have any.
-fn columns(names: &FeatureNames) -> Vec<String> {
-    match names {
-        FeatureNames::Named(names) => names.clone(),
-        FeatureNames::Count(_) => vec![],
-    }
-}
-
-fn word(level: LevelName) -> &'static str {
-    if level == LevelName::Graph { "graph" } else { "node" }
-}
-
-/// Mean and deviation of each target over the training rows.
-fn scales(graphs: &Graphs, training: &Portion, outputs: usize) -> Result<(Vec<f64>, Vec<f64>)> {
-    let numbers = graphs.target_numbers()?;
-    let rows: Vec<usize> = match graphs.targets().map(|targets| targets.level()) {
-        Some(Level::Node) => {
-            let of = training.graphs.iter().flat_map(|&graph| graphs.nodes_of(graph));
-            of.filter(|&node| training.nodes.as_ref().is_none_or(|counts| counts[node])).collect()
-        }
-        _ => training.graphs.clone(),
-    };
-    let of_task = |task: usize| {
-        let known: Vec<f64> = rows.iter().filter_map(|row| numbers[row * outputs + task]).collect();
-        let count = known.len().max(1) as f64;
-        let mean = known.iter().sum::<f64>() / count;
-        (mean, (known.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count).sqrt())
-    };
-    Ok((0..outputs).map(of_task).unzip())
-}
-
-/// What is right about graphs, by a network's measure.
-fn targets(config: &GraphTransformerConfig, graphs: &Graphs) -> Result<Targets> {
-    let missing = || Error::config("data.targets", "names no column, and the file does not say what is right");
-    let found = graphs.targets().ok_or_else(missing)?;
-    if config.task == GraphTask::Classification {
-        return Ok(Targets::Classes(found.classes_among(0, &config.data.classes)?.of));
-    }
-    let numbers = graphs.target_numbers()?;
-    if config.task == GraphTask::Labels
-        && let Some(wrong) = numbers.iter().flatten().find(|number| **number != 0.0 && **number != 1.0)
-    {
-        return Err(Error::config("data.targets", format!("hold {wrong}; expected 0, 1 or nothing")));
-    }
-    let scaled =
-        |(at, number): (usize, &Option<f64>)| number.map(|x| config.data.scaled(at % config.outputs, x) as f32);
-    Ok(Targets::Numbers(numbers.iter().enumerate().map(scaled).collect()))
 }

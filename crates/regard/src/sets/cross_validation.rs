@@ -4,8 +4,7 @@ use burn::tensor::Device;
 use rayon::prelude::*;
 use regard_data::sets::Bags;
 use regard_data::sets::baseline::majority_class;
-use regard_data::sets::split::{others, seed_of_repeat, stratified_folds};
-use regard_data::stats::{mean, standard_deviation};
+use regard_data::split::{others, seed_of_repeat, stratified_folds};
 
 use super::experiment::SetExperiment;
 use super::measure::{answers, measure_told};
@@ -13,22 +12,7 @@ use super::source::{Prepared, Source, prepared, strata};
 use super::task::TaskKind;
 use super::train::SetLearner;
 use crate::Result;
-use crate::train::{Measure, Measures};
-
-/// What [`cross_validate`] found.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CrossValidated {
-    /// Means over the repeats, each measured on all sets, of which every one was held out once.
-    pub mean: Measures,
-    /// Deviations over the repeats.
-    pub deviation: Measures,
-    /// Every repeat by itself.
-    pub repeats: Vec<Measures>,
-    /// Seeds of the repeats.
-    pub seeds: Vec<u64>,
-    /// The measure of a prediction that looks at no item: the most frequent class, or the mean.
-    pub constant: Option<f64>,
-}
+use crate::train::{CrossValidated, Measures};
 
 /// Cuts `bags` into `k` folds, of each class alike, trains on all others and measures on each; all
 /// that `repeats` times. `done` hears of every fold.
@@ -64,16 +48,13 @@ pub fn cross_validate(
     let all = prepared(experiment, bags, &(0..bags.len()).collect::<Vec<_>>())?;
     let measured: Vec<Measures> =
         told.chunks(k).map(|folds| of_repeat(experiment, &all, folds)).collect::<Result<_>>()?;
-    let over = |of: fn(&[f64]) -> f64| {
-        let values = |name: &'static str| measured.iter().filter_map(|repeat| repeat.get(name)).collect::<Vec<_>>();
-        let names = measured.first().map_or(&[][..], |first| &first.0);
-        Measures(names.iter().map(|measure| Measure::Last(measure.name(), of(&values(measure.name())))).collect())
-    };
+    let of_folds: Vec<Measures> =
+        told.iter().map(|fold| of_repeat(experiment, &all, std::slice::from_ref(fold))).collect::<Result<_>>()?;
     let constant = classes.map(|classes| {
         let most = majority_class(&classes, &(0..bags.len()).collect::<Vec<_>>());
         classes.of.iter().filter(|&&class| class == most).count() as f64 / bags.len().max(1) as f64
     });
-    Ok(CrossValidated { mean: over(mean), deviation: over(standard_deviation), repeats: measured, seeds, constant })
+    Ok(CrossValidated::new(measured, of_folds, seeds, constant))
 }
 
 /// Answers for the sets of a fold, in the target's own measure, from networks that have not seen them.

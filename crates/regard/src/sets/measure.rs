@@ -3,6 +3,7 @@
 use burn::tensor::Device;
 use regard_data::metrics::{accuracy, mean_absolute_error, mean_ndcg, roc_auc, root_mean_squared_error};
 use regard_data::sets::mixture::{Covariance, Em, LogWeights};
+use regard_data::stats::largest;
 
 use super::examples::Examples;
 use super::mixture::softplus;
@@ -148,11 +149,6 @@ pub fn measure_told(
         }
         Targets::Points => clustering(config, told, examples).map(|all| checked(-all[0].1, all))?,
     }
-}
-
-/// Where the largest number stands, the first of equal ones.
-pub(super) fn largest(scores: &[f64]) -> usize {
-    (0..scores.len()).fold(0, |best, at| if scores[at] > scores[best] { at } else { best })
 }
 
 /// Mean log-likelihood of a point as the network tells the mixtures, after one step of EM, and by the

@@ -9,7 +9,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 use regard_data::sets::Bags;
-use regard_data::sets::split::holdout;
+use regard_data::split::holdout;
 
 use super::examples::Examples;
 use super::experiment::{SetExperiment, SourceKind};

@@ -13,6 +13,22 @@ pub(crate) struct Renamed {
     pub(crate) form: Form,
 }
 
+/// Names that are put together one after another.
+#[derive(Debug, Default)]
+pub(crate) struct Table(pub(crate) Vec<Renamed>);
+
+impl Table {
+    pub(crate) fn add(&mut self, ours: String, theirs: String, form: Form) {
+        self.0.push(Renamed { ours, theirs, form });
+    }
+
+    /// Weight and bias of a linear map.
+    pub(crate) fn linear(&mut self, ours: &str, theirs: &str) {
+        self.add(format!("{ours}.weight"), format!("{theirs}.weight"), Form::Transposed);
+        self.add(format!("{ours}.bias"), format!("{theirs}.bias"), Form::Same);
+    }
+}
+
 /// How an array lies in files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {

@@ -6,6 +6,7 @@
 
 mod average;
 mod checkpoint;
+mod cross_validated;
 mod dropout;
 mod measures;
 mod metrics;
@@ -21,6 +22,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) use average::RunningAverage;
 pub(crate) use checkpoint::Checkpoint;
+pub use cross_validated::CrossValidated;
 pub(crate) use dropout::dropped;
 pub use measures::{Measure, Measures};
 pub(crate) use optimizer::Optimizer;

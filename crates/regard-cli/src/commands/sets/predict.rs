@@ -4,6 +4,7 @@ use regard::Device;
 use regard::data::sets::Bags;
 use regard::data::sets::formats::mixtures::Mixtures;
 use regard::data::sets::formats::predictions::{Predicted, Predictions};
+use regard::data::stats::largest;
 use regard::sets::experiment::SetData;
 use regard::sets::predict::{MixtureOptions, SetModel, SetPredictions};
 use regard::sets::task::TaskKind;
@@ -74,7 +75,7 @@ fn answer(told: &SetPredictions, bag: usize) -> String {
         Some(Predicted::Numbers(numbers)) => format!("prediction {:.4}", numbers[bag]),
         Some(Predicted::Classes { names, probabilities }) => {
             let of_bag = &probabilities[bag * names.len()..(bag + 1) * names.len()];
-            let best = (0..of_bag.len()).fold(0, |best, at| if of_bag[at] > of_bag[best] { at } else { best });
+            let best = largest(of_bag);
             format!("{} with {:.1} %", names[best], 100.0 * of_bag[best])
         }
     }

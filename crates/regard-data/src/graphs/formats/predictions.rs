@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::file::write_atomic;
 use crate::graphs::{Graphs, Level};
+use crate::stats::largest;
 use crate::table::quoted;
 use crate::{Error, Result};
 
@@ -111,7 +112,7 @@ impl<'g> Predictions<'g> {
             Predicted::Numbers { tasks, values } => &values[row * tasks.len()..(row + 1) * tasks.len()],
             Predicted::Classes { names, probabilities } => {
                 let of_row = &probabilities[row * names.len()..(row + 1) * names.len()];
-                text.push_str(&format!(",{}", quoted(&names[likeliest(of_row)])));
+                text.push_str(&format!(",{}", quoted(&names[largest(of_row)])));
                 of_row
             }
         };
@@ -159,7 +160,7 @@ impl<'g> Predictions<'g> {
             }
             Predicted::Classes { names, probabilities } => {
                 let of_row = &probabilities[row * names.len()..(row + 1) * names.len()];
-                object.insert("prediction".into(), json!(names[likeliest(of_row)]));
+                object.insert("prediction".into(), json!(names[largest(of_row)]));
                 let by_name = names.iter().zip(of_row).map(|(name, p)| (name.clone(), json!(p)));
                 object.insert("probabilities".into(), Value::Object(by_name.collect()));
             }
@@ -182,11 +183,6 @@ impl<'g> Predictions<'g> {
         let json = self.json();
         write_atomic(path, |w| writeln!(w, "{json}"))
     }
-}
-
-/// The first class of the highest probability.
-fn likeliest(probabilities: &[f64]) -> usize {
-    (1..probabilities.len()).fold(0, |best, at| if probabilities[at] > probabilities[best] { at } else { best })
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::file::write_atomic;
 use crate::sets::Bags;
+use crate::stats::largest;
 use crate::table::quoted;
 use crate::{Error, Result};
 
@@ -102,7 +103,7 @@ impl<'b> Predictions<'b> {
                 Some(Predicted::Numbers(numbers)) => text.push_str(&format!(",{}", numbers[bag])),
                 Some(Predicted::Classes { names, probabilities }) => {
                     let of_bag = &probabilities[bag * names.len()..(bag + 1) * names.len()];
-                    let _ = write!(text, ",{}", quoted(&names[likeliest(of_bag)]));
+                    let _ = write!(text, ",{}", quoted(&names[largest(of_bag)]));
                     of_bag.iter().for_each(|p| text.push_str(&format!(",{}", (p * 1e6).round() / 1e6)));
                 }
             }
@@ -136,7 +137,7 @@ impl<'b> Predictions<'b> {
                 }
                 Some(Predicted::Classes { names, probabilities }) => {
                     let of_bag = &probabilities[bag * names.len()..(bag + 1) * names.len()];
-                    object.insert("prediction".into(), json!(names[likeliest(of_bag)]));
+                    object.insert("prediction".into(), json!(names[largest(of_bag)]));
                     let by_name = names.iter().zip(of_bag).map(|(name, p)| (name.clone(), json!(p)));
                     object.insert("probabilities".into(), Value::Object(by_name.collect()));
                 }
@@ -191,11 +192,6 @@ pub(super) fn rows_csv(bags: &Bags, name: &str, cell: impl Fn(usize) -> String) 
         }
     }
     text
-}
-
-/// The first class of the highest probability.
-fn likeliest(probabilities: &[f64]) -> usize {
-    (1..probabilities.len()).fold(0, |best, at| if probabilities[at] > probabilities[best] { at } else { best })
 }
 
 #[cfg(test)]

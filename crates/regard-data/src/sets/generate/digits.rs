@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::fault::Fault;
 use crate::npz::{Array, arrays, tuple};
-use crate::sets::split::holdout;
+use crate::split::holdout;
 use crate::{Error, Result};
 
 /// Images of digits with what they show.

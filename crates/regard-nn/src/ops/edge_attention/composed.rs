@@ -3,7 +3,7 @@
 
 use burn::tensor::{Device, IndexingUpdateOp, Int, Tensor, TensorData};
 
-use super::{EdgeAttentionArgs, EdgeAttentionOptions, EdgeList, EdgeSoftmax};
+use super::{EdgeAttentionArgs, EdgeAttentionOptions, EdgeList, EdgeSoftmax, HeadLayout};
 
 /// [`edge_attention`](super::edge_attention) in ordinary tensor operations.
 ///
@@ -14,22 +14,26 @@ pub fn edge_attention_composed(
     graph: &EdgeList,
     options: &EdgeAttentionOptions,
 ) -> (Tensor<2>, Option<Tensor<2>>) {
-    let ([nodes, width], heads, edges) = (args.query.dims(), options.heads, graph.edges());
+    let (nodes, width, heads, edges) = (args.nodes.dims()[0], args.width(), options.heads, graph.edges());
     assert!(heads > 0 && width.is_multiple_of(heads), "edge attention: {heads} heads in {width}");
-    let device = args.query.device();
+    let device = args.nodes.device();
     if edges == 0 {
         let nothing = Tensor::full([nodes, width], f64::from(isolated(options.softmax)), &device);
         return (nothing, args.edge);
     }
     let (sources, targets) = ends(graph, &device);
-    let products = args.key.select(0, sources.clone()) * args.query.select(0, targets.clone());
+    let [query, key, value] = [0, 1, 2].map(|part| args.nodes.clone().narrow(1, part * width, width));
+    let products = key.select(0, sources.clone()) * query.select(0, targets.clone());
     let products = products.mul_scalar(options.scale);
     let products = match &args.edge {
         Some(edge) => products * edge.clone(),
         None => products,
     };
     let head = width / heads;
-    let mut scores = products.clone().reshape([edges, heads, head]).sum_dim(2).reshape([edges, heads]);
+    let mut scores = match options.layout {
+        HeadLayout::Blocks => products.clone().reshape([edges, heads, head]).sum_dim(2).reshape([edges, heads]),
+        HeadLayout::Interleaved => products.clone().reshape([edges, head, heads]).sum_dim(1).reshape([edges, heads]),
+    };
     if let Some(bias) = args.bias {
         scores = scores + bias;
     }
@@ -50,9 +54,13 @@ pub fn edge_attention_composed(
     };
     let spread = |rows: Tensor<2>| {
         let [count, _] = rows.dims();
-        rows.reshape([count, heads, 1]).expand([count, heads, head]).reshape([count, width])
+        match options.layout {
+            HeadLayout::Blocks => rows.reshape([count, heads, 1]).expand([count, heads, head]),
+            HeadLayout::Interleaved => rows.reshape([count, 1, heads]).expand([count, head, heads]),
+        }
+        .reshape([count, width])
     };
-    let weighted = summed(spread(kept) * args.value.select(0, sources), width);
+    let weighted = summed(spread(kept) * value.select(0, sources), width);
     let attended = weighted / spread(sums.add_scalar(epsilon));
     let edge = args.edge.map(|_| products);
     (alone(attended, graph, isolated(options.softmax)), edge)

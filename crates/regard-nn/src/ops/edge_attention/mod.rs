@@ -15,13 +15,15 @@ use regard_kernels::graph as kernel;
 
 use super::fused::{Array, Kernel, Output, has_kernels, input, run};
 pub use composed::edge_attention_composed;
-pub use regard_kernels::graph::{Dropout as EdgeDropout, EdgeList, Softmax as EdgeSoftmax};
+pub use regard_kernels::graph::{Dropout as EdgeDropout, EdgeList, HeadLayout, Softmax as EdgeSoftmax};
 
 /// How edges are attended along.
 #[derive(Clone, Debug)]
 pub struct EdgeAttentionOptions {
-    /// Heads, side by side in the width; they divide it.
+    /// Heads; they divide the width.
     pub heads: usize,
+    /// Where the channels of a head stand in all rows. Interleaved ones are what the kernels compute in.
+    pub layout: HeadLayout,
     /// Factor of the scores, `1 / √(width of a head)` in the paper.
     pub scale: f32,
     /// How scores become weights.
@@ -31,22 +33,18 @@ pub struct EdgeAttentionOptions {
 }
 
 impl EdgeAttentionOptions {
-    /// Scale `1 / √(width of a head)`, no dropout.
+    /// Heads side by side, scale `1 / √(width of a head)`, no dropout.
     pub fn new(width: usize, heads: usize, softmax: EdgeSoftmax) -> Self {
         let scale = 1.0 / ((width / heads.max(1)) as f32).sqrt();
-        Self { heads, scale, softmax, dropout: None }
+        Self { heads, layout: HeadLayout::Blocks, scale, softmax, dropout: None }
     }
 }
 
 /// What the nodes of a batch of graphs ask, are asked for and tell, and what stands on their edges.
 #[derive(Clone, Debug)]
 pub struct EdgeAttentionArgs {
-    /// `[nodes, width]`
-    pub query: Tensor<2>,
-    /// `[nodes, width]`
-    pub key: Tensor<2>,
-    /// `[nodes, width]`
-    pub value: Tensor<2>,
+    /// Query, key and value side by side, `[nodes, 3 · width]`.
+    pub nodes: Tensor<2>,
     /// The edge stream, `[edges, width]`, in the order of the edge list.
     pub edge: Option<Tensor<2>>,
     /// Added to the scores, `[edges, heads]`.
@@ -63,16 +61,15 @@ pub fn edge_attention(
     graph: &Arc<EdgeList>,
     options: &EdgeAttentionOptions,
 ) -> (Tensor<2>, Option<Tensor<2>>) {
-    let [nodes, width] = args.query.dims();
+    let (nodes, width) = (args.nodes.dims()[0], args.width());
     assert_eq!(nodes, graph.nodes(), "edge attention: nodes");
-    if !has_kernels(&args.query.device()) || graph.edges() == 0 || width == 0 {
+    if !has_kernels(&args.nodes.device()) || graph.edges() == 0 || width == 0 {
         return edge_attention_composed(args, graph, options);
     }
     let fused =
         Fused { graph: graph.clone(), options: options.clone(), edge: args.edge.is_some(), bias: args.bias.is_some() };
     let optional = [args.edge.map(input), args.bias.map(input)];
-    let inputs =
-        [input(args.query), input(args.key), input(args.value)].into_iter().chain(optional.into_iter().flatten());
+    let inputs = [input(args.nodes)].into_iter().chain(optional.into_iter().flatten());
     let y = run::<2>(fused.clone(), inputs.collect()).0;
     // Results with gradients come from a kernel as one tensor.
     match fused.edge {
@@ -86,13 +83,12 @@ pub fn edge_attention(
 /// # Panics
 /// If the shapes do not fit together.
 pub fn edge_attention_weights(args: EdgeAttentionArgs, graph: &EdgeList, options: &EdgeAttentionOptions) -> Tensor<2> {
-    let device = args.query.device();
-    let width = args.query.dims()[1];
+    let (device, width) = (args.nodes.device(), args.width());
     let numbers = |tensor: Tensor<2>| tensor.into_data().iter::<f32>().collect::<Vec<f32>>();
-    let [query, key, value] = [args.query, args.key, args.value].map(numbers);
+    let nodes = numbers(args.nodes);
     let (edge, bias) = (args.edge.map(numbers), args.bias.map(numbers));
     let inputs = kernel::Inputs {
-        nodes: kernel::Nodes::Separate { query: &query, key: &key, value: &value },
+        nodes: kernel::Nodes::Packed(&nodes),
         edge: edge.as_deref(),
         bias: bias.as_deref(),
     };
@@ -100,12 +96,19 @@ pub fn edge_attention_weights(args: EdgeAttentionArgs, graph: &EdgeList, options
     Tensor::from_data(TensorData::new(weights, [graph.edges(), options.heads]), &device)
 }
 
+impl EdgeAttentionArgs {
+    /// Width of a query.
+    fn width(&self) -> usize {
+        self.nodes.dims()[1] / 3
+    }
+}
+
 impl EdgeAttentionOptions {
     fn layer(&self, width: usize) -> kernel::Layer {
         kernel::Layer {
             width,
             heads: self.heads,
-            layout: kernel::HeadLayout::Blocks,
+            layout: self.layout,
             scale: self.scale,
             softmax: self.softmax,
             dropout: self.dropout,
@@ -113,7 +116,7 @@ impl EdgeAttentionOptions {
     }
 }
 
-/// The kernel: query, key, value, and edge stream and bias where there are such. Its result are the
+/// The kernel: the nodes' rows, and edge stream and bias where there are such. Its result are the
 /// nodes' rows and, below them, the edges'.
 #[derive(Clone, Debug)]
 struct Fused {
@@ -127,9 +130,9 @@ impl Fused {
     fn inputs<'a>(&self, inputs: &[Array<'a>]) -> kernel::Inputs<'a> {
         let at = |place: usize| inputs[place].data;
         kernel::Inputs {
-            nodes: kernel::Nodes::Separate { query: at(0), key: at(1), value: at(2) },
-            edge: self.edge.then(|| at(3)),
-            bias: self.bias.then(|| at(3 + usize::from(self.edge))),
+            nodes: kernel::Nodes::Packed(at(0)),
+            edge: self.edge.then(|| at(1)),
+            bias: self.bias.then(|| at(1 + usize::from(self.edge))),
         }
     }
 }
@@ -138,7 +141,7 @@ impl Kernel for Fused {
     type Saved = ();
 
     fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<()> {
-        let (width, nodes) = (inputs[0].shape[1], self.graph.nodes());
+        let (width, nodes) = (inputs[0].shape[1] / 3, self.graph.nodes());
         let rows = nodes + if self.edge { self.graph.edges() } else { 0 };
         let mut y = vec![0.0; rows * width];
         let (out, products) = y.split_at_mut(nodes * width);
@@ -148,14 +151,14 @@ impl Kernel for Fused {
     }
 
     fn backward(&self, inputs: &[Array<'_>], (): &(), grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
-        let (width, nodes) = (inputs[0].shape[1], self.graph.nodes());
+        let (width, nodes) = (inputs[0].shape[1] / 3, self.graph.nodes());
         let (grad, products) = grad.split_at(nodes * width);
         let products = self.edge.then_some(products);
         let inputs = self.inputs(inputs);
         let found = kernel::edge_attention_backward(&self.options.layer(width), &self.graph, &inputs, grad, products);
-        let kernel::Nodes::Separate { query, key, value } = found.nodes else {
+        let kernel::Nodes::Packed(nodes) = found.nodes else {
             unreachable!("gradients have the form of the inputs")
         };
-        [Some(query), Some(key), Some(value), found.edge, found.bias].into_iter().flatten().collect()
+        [Some(nodes), found.edge, found.bias].into_iter().flatten().collect()
     }
 }

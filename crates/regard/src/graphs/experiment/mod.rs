@@ -6,14 +6,13 @@ mod validate;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use toml::Value;
 
 use super::model::{GraphTransformerConfig, PRESETS};
-use super::task::{GraphTask, LevelName};
-use crate::experiment::{Experiment, Given, Sections, named_preset, sections, under};
+use super::task::LevelName;
+use crate::Result;
+use crate::experiment::{Given, Sections, load, named_preset, sections, under, written};
 use crate::train::{Schedule, Settings};
-use crate::{Error, Result};
-pub use settings::{AtomRule, GraphData, GraphEval, GraphTaskSettings, GraphTraining, Keep, RateSchedule, SourceKind};
+pub use settings::{Asked, AtomRule, GraphData, GraphEval, GraphTaskSettings, GraphTraining, Keep, RateSchedule, SourceKind};
 
 /// A complete experiment on graphs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,7 +34,7 @@ impl GraphExperiment {
     /// The experiment that `text` describes, overruled by `sets`, assignments `section.key=value`.
     ///
     /// # Errors
-    /// As [`Experiment::parse`].
+    /// As [`Experiment::parse`](crate::experiment::Experiment::parse).
     pub fn parse(text: &str, path: &Path, sets: &[String]) -> Result<Self> {
         sections(text, path, sets)
     }
@@ -43,10 +42,9 @@ impl GraphExperiment {
     /// The experiment found under a name or in a file, overruled by `sets`.
     ///
     /// # Errors
-    /// As [`Experiment::load`].
+    /// As [`Experiment::load`](crate::experiment::Experiment::load).
     pub fn load(name_or_path: &str, sets: &[String]) -> Result<Self> {
-        let (text, path) = Experiment::find(name_or_path)?;
-        Self::parse(&text, &path, sets)
+        load(name_or_path, sets)
     }
 }
 
@@ -55,9 +53,9 @@ impl Sections for GraphExperiment {
         let preset = named_preset(given, "model", &PRESETS)?.unwrap_or(PRESETS[0]);
         let mut model = GraphTransformerConfig::preset(preset).map_err(|error| under("model", error))?;
         let read = |key: &str| given.get("task", key).cloned();
-        let kind = read("kind").and_then(|kind| kind.try_into().ok()).unwrap_or(GraphTask::Regression);
+        let kind = read("kind").and_then(|kind| kind.try_into().ok()).unwrap_or(Asked::Regression);
         let level = read("level").and_then(|level| level.try_into().ok()).unwrap_or(LevelName::Graph);
-        (model.task, model.level) = (kind, level);
+        (model.task, model.level) = (kind.said().unwrap_or(model.task), level);
         Ok(Self {
             task: GraphTaskSettings { kind, level },
             data: GraphData::default(),
@@ -78,13 +76,7 @@ impl Settings for GraphExperiment {
     }
 
     fn to_toml(&self) -> Result<String> {
-        Sections::validate(self)?;
-        let failed = |error: toml::ser::Error| Error::config("experiment", error.to_string());
-        let mut table = toml::Table::try_from(self).map_err(failed)?;
-        if let Some(Value::Table(task)) = table.get_mut("task") {
-            task.insert("family".into(), Value::String("graphs".into()));
-        }
-        toml::to_string(&table).map_err(failed)
+        written(self, "graphs")
     }
 
     fn schedule(&self) -> Schedule {

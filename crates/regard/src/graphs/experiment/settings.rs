@@ -5,12 +5,39 @@ use serde::{Deserialize, Serialize};
 use crate::graphs::examples::SignFlips;
 use crate::graphs::task::{GraphLoss, GraphTask, LevelName};
 
+/// What is asked, or where that is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Asked {
+    /// As the data has it: classes where answers are words, or 0 and 1 alone (yes or no for several
+    /// columns), else numbers.
+    Data,
+    /// [`GraphTask::Regression`]
+    Regression,
+    /// [`GraphTask::Classification`]
+    Classification,
+    /// [`GraphTask::Labels`]
+    Labels,
+}
+
+impl Asked {
+    /// What is asked, where it does not depend on the data.
+    pub fn said(self) -> Option<GraphTask> {
+        match self {
+            Self::Data => None,
+            Self::Regression => Some(GraphTask::Regression),
+            Self::Classification => Some(GraphTask::Classification),
+            Self::Labels => Some(GraphTask::Labels),
+        }
+    }
+}
+
 /// Section `[task]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GraphTaskSettings {
     /// What is asked.
-    pub kind: GraphTask,
+    pub kind: Asked,
     /// Of what it is asked.
     pub level: LevelName,
 }
@@ -53,7 +80,9 @@ pub struct GraphData {
     pub smiles: String,
     /// What atoms and bonds of molecules are called.
     pub rule: AtomRule,
-    /// Columns of what is asked for.
+    /// Column of what is asked for.
+    pub target: String,
+    /// Columns of what is asked for, where they are several.
     pub targets: Vec<String>,
     /// Column of names; rows are numbered without one.
     pub id: String,
@@ -75,6 +104,13 @@ pub struct GraphData {
     pub tested: f64,
     /// Seed of that split, and of generated graphs.
     pub seed: u64,
+}
+
+impl GraphData {
+    /// Columns of what is asked for.
+    pub fn asked(&self) -> Vec<String> {
+        if self.target.is_empty() { self.targets.clone() } else { vec![self.target.clone()] }
+    }
 }
 
 /// How the learning rate goes.
@@ -148,6 +184,8 @@ pub struct GraphTraining {
 pub struct GraphEval {
     /// Graphs that are measured together; the authors' numbers are means of the batches' own.
     pub batch: usize,
+    /// Networks, from seeds of their own, whose answers are averaged in cross-validation.
+    pub ensemble: usize,
 }
 
 impl Default for GraphData {
@@ -157,6 +195,7 @@ impl Default for GraphData {
             path: String::new(),
             smiles: String::new(),
             rule: AtomRule::Zinc,
+            target: String::new(),
             targets: Vec::new(),
             id: String::new(),
             split: String::new(),
@@ -199,6 +238,6 @@ impl Default for GraphTraining {
 
 impl Default for GraphEval {
     fn default() -> Self {
-        Self { batch: 128 }
+        Self { batch: 128, ensemble: 1 }
     }
 }

@@ -13,9 +13,13 @@ use crate::{Error, Result};
 pub(super) fn validate(experiment: &GraphExperiment) -> Result<()> {
     let GraphExperiment { task, data, model, train, eval } = experiment;
     let refuse = |key: &str, reason: String| Err(Error::config(key, reason));
-    if (model.task, model.level) != (task.kind, task.level) {
+    let said = task.kind.said();
+    if said.is_some_and(|said| said != model.task) || model.level != task.level {
         let reason = "is another task than that of `[task]`; say it there".to_owned();
-        return refuse(if model.task == task.kind { "model.level" } else { "model.task" }, reason);
+        return refuse(if model.level == task.level { "model.task" } else { "model.level" }, reason);
+    }
+    if !data.target.is_empty() && !data.targets.is_empty() {
+        return refuse("data.target", "and `data.targets` both name columns; give one of them".into());
     }
     if data.source == SourceKind::File && data.path.is_empty() {
         return refuse("data.path", "is empty; expected a file of graphs, since `data.source` is `file`".into());
@@ -25,7 +29,7 @@ pub(super) fn validate(experiment: &GraphExperiment) -> Result<()> {
         SourceKind::Pattern | SourceKind::Cluster => Some((GraphTask::Classification, LevelName::Node)),
         SourceKind::Csl => Some((GraphTask::Classification, LevelName::Graph)),
     };
-    if asked.is_some_and(|asked| asked != (task.kind, task.level)) {
+    if asked.is_some_and(|(kind, level)| said.is_some_and(|said| said != kind) || level != task.level) {
         return refuse(
             "data.source",
             "draws graphs for another task; its classes are those of nodes (`pattern`, `cluster`) or graphs (`csl`)"
@@ -37,6 +41,7 @@ pub(super) fn validate(experiment: &GraphExperiment) -> Result<()> {
         ("train.epochs", train.epochs),
         ("train.log_steps", train.log_steps),
         ("eval.batch", eval.batch),
+        ("eval.ensemble", eval.ensemble),
     ];
     if let Some((key, _)) = whole.iter().find(|(_, value)| *value == 0) {
         return refuse(key, "is 0; expected at least 1".into());

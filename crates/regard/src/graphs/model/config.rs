@@ -154,7 +154,7 @@ impl GraphPreparation {
 impl GraphTransformerConfig {
     /// Whether edges have rows that begin as the same learnt row: an edge stream without anything said of
     /// the edges.
-    pub(super) fn edges_of_one_kind(&self) -> bool {
+    pub(crate) fn edges_of_one_kind(&self) -> bool {
         self.edge_stream && self.edge_types == 0 && self.edge_numbers == 0
     }
 }

@@ -3,14 +3,14 @@
 //! and names in their manner for what it does not have.
 
 use super::config::{GraphTransformerConfig, PositionKind};
-use crate::store::renamed::{Form, Renamed};
+use crate::store::renamed::{Form, Renamed, Table};
 
 /// Layers of the network that reads the answer, `MLPReadout`.
 pub(super) const HEAD: usize = 3;
 
 /// Every array a network of these settings may have, ours and theirs.
 pub(super) fn table(config: &GraphTransformerConfig) -> Vec<Renamed> {
-    let mut names = Table(Vec::new());
+    let mut names = Table::default();
     names.add("node_types.weight".into(), "embedding_h.weight".into(), Form::Same);
     names.linear("node_numbers", if config.node_types == 0 { "embedding_h" } else { "embedding_h_numbers" });
     names.add("edge_types.weight".into(), "embedding_e.weight".into(), Form::Same);
@@ -35,18 +35,7 @@ pub(super) fn table(config: &GraphTransformerConfig) -> Vec<Renamed> {
     names.0
 }
 
-struct Table(Vec<Renamed>);
-
 impl Table {
-    fn add(&mut self, ours: String, theirs: String, form: Form) {
-        self.0.push(Renamed { ours, theirs, form });
-    }
-
-    fn linear(&mut self, ours: &str, theirs: &str) {
-        self.add(format!("{ours}.weight"), format!("{theirs}.weight"), Form::Transposed);
-        self.add(format!("{ours}.bias"), format!("{theirs}.bias"), Form::Same);
-    }
-
     fn layer(&mut self, place: &str, edges: bool) {
         for (part, name) in [("query", "Q"), ("key", "K"), ("value", "V"), ("edge", "proj_e")] {
             self.linear(&format!("{place}.{part}"), &format!("{place}.attention.{name}"));

@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use super::rate::Plateau;
 use crate::graphs::examples::Portion;
-use crate::graphs::experiment::{GraphExperiment, Keep};
-use crate::graphs::measure::measure;
+use crate::graphs::experiment::{GraphExperiment, Keep, RateSchedule};
+use crate::graphs::measure::{in_own_measure, measure, tell};
 use crate::graphs::model::{GraphTransformer, GraphTransformerConfig};
 use crate::graphs::source::Source;
-use crate::graphs::task::{LossOptions, loss};
+use crate::graphs::task::{GraphTask, LossOptions, loss};
 use crate::store::{Manifest, NetworkConfig, NetworkDir, Weights};
 use crate::train::{
     Checked, Checkpoint, Learning, Measure, Measures, Optimizer, RunningAverage, Stream, collect, derived, drawn,
@@ -128,6 +128,20 @@ impl GraphLearner {
         measure(model, &self.config, &self.source.examples, portion, (self.options(), batch), &device)
     }
 
+    /// What the network that is kept says of a portion, `[rows, outputs]`; numbers in their own measure.
+    ///
+    /// # Errors
+    /// None that a learner of this crate can cause.
+    pub(crate) fn told(&self, portion: &Portion) -> Result<Vec<f64>> {
+        let device = self.device.clone().inner();
+        let options = (self.options(), self.experiment.eval.batch);
+        let told = tell(&self.evaluated()?, &self.config, &self.source.examples, portion, options, &device);
+        Ok(match self.config.task {
+            GraphTask::Regression => in_own_measure(&self.config, &told.numbers),
+            GraphTask::Classification | GraphTask::Labels => told.numbers,
+        })
+    }
+
     fn options(&self) -> LossOptions {
         let train = &self.experiment.train;
         LossOptions { task: self.config.task, number: train.loss, class_weights: train.class_weights }
@@ -137,6 +151,24 @@ impl GraphLearner {
     fn portion(&self) -> &Portion {
         let Source { training, validation, .. } = &self.source;
         if validation.graphs.is_empty() { training } else { validation }
+    }
+
+    /// Learns until all epochs are done, or the rate has fallen to its end.
+    ///
+    /// # Errors
+    /// As [`Self::learn`].
+    pub fn learn_all(&mut self) -> Result<()> {
+        let train = &self.experiment.train;
+        let watched = !self.source.validation.graphs.is_empty() || train.schedule == RateSchedule::Plateau;
+        let (steps, epochs) = (self.source.steps(train.batch), train.epochs as u64);
+        while self.counters.step < steps * epochs && !self.done() {
+            self.learn()?;
+            // Without graphs to choose by, the last network is the one to keep.
+            if watched && self.counters.step.is_multiple_of(steps) {
+                self.finish_epoch()?;
+            }
+        }
+        Ok(())
     }
 
     /// One step of the optimiser on the next graphs: loss, norm of the gradient and rate.

@@ -6,13 +6,12 @@ mod validate;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use toml::Value;
 
 use super::model::{Decoding, PRESETS, PoolingKind, SetTransformerConfig};
 use super::task::TaskKind;
-use crate::experiment::{Experiment, Given, Sections, named_preset, sections, under};
+use crate::Result;
+use crate::experiment::{Given, Sections, load, named_preset, sections, under, written};
 use crate::train::{Schedule, Settings};
-use crate::{Error, Result};
 pub use settings::{RateSchedule, SetData, SetEval, SetTask, SetTraining, SourceKind};
 
 /// A complete experiment on sets.
@@ -35,7 +34,7 @@ impl SetExperiment {
     /// The experiment that `text` describes, overruled by `sets`, assignments `section.key=value`.
     ///
     /// # Errors
-    /// As [`Experiment::parse`].
+    /// As [`Experiment::parse`](crate::experiment::Experiment::parse).
     pub fn parse(text: &str, path: &Path, sets: &[String]) -> Result<Self> {
         sections(text, path, sets)
     }
@@ -43,10 +42,9 @@ impl SetExperiment {
     /// The experiment found under a name or in a file, overruled by `sets`.
     ///
     /// # Errors
-    /// As [`Experiment::load`].
+    /// As [`Experiment::load`](crate::experiment::Experiment::load).
     pub fn load(name_or_path: &str, sets: &[String]) -> Result<Self> {
-        let (text, path) = Experiment::find(name_or_path)?;
-        Self::parse(&text, &path, sets)
+        load(name_or_path, sets)
     }
 
     /// Steps of the whole training.
@@ -102,13 +100,7 @@ impl Settings for SetExperiment {
     }
 
     fn to_toml(&self) -> Result<String> {
-        Sections::validate(self)?;
-        let failed = |error: toml::ser::Error| Error::config("experiment", error.to_string());
-        let mut table = toml::Table::try_from(self).map_err(failed)?;
-        if let Some(Value::Table(task)) = table.get_mut("task") {
-            task.insert("family".into(), Value::String("sets".into()));
-        }
-        toml::to_string(&table).map_err(failed)
+        written(self, "sets")
     }
 
     fn schedule(&self) -> Schedule {

@@ -2,11 +2,11 @@
 //! and names in their manner for what it does not have.
 
 use super::config::{PoolingKind, SetTransformerConfig};
-use crate::store::renamed::{Form, Renamed};
+use crate::store::renamed::{Form, Renamed, Table};
 
 /// Every array a network of these settings may have, ours and theirs.
 pub(super) fn table(config: &SetTransformerConfig) -> Vec<Renamed> {
-    let mut names = Table(Vec::new());
+    let mut names = Table::default();
     names.linear("encoder.embed", "embed");
     for layer in 0..config.layers {
         names.block(config, &format!("encoder.sab.{layer}.mab"), &format!("enc.{layer}.mab"));
@@ -33,18 +33,7 @@ pub(super) fn table(config: &SetTransformerConfig) -> Vec<Renamed> {
     names.0
 }
 
-struct Table(Vec<Renamed>);
-
 impl Table {
-    fn add(&mut self, ours: String, theirs: String, form: Form) {
-        self.0.push(Renamed { ours, theirs, form });
-    }
-
-    fn linear(&mut self, ours: &str, theirs: &str) {
-        self.add(format!("{ours}.weight"), format!("{theirs}.weight"), Form::Transposed);
-        self.add(format!("{ours}.bias"), format!("{theirs}.bias"), Form::Same);
-    }
-
     fn block(&mut self, config: &SetTransformerConfig, ours: &str, theirs: &str) {
         for (part, name) in [("query", "fc_q"), ("key", "fc_k"), ("value", "fc_v"), ("out", "fc_w")] {
             self.linear(&format!("{ours}.{part}"), &format!("{theirs}.{name}"));

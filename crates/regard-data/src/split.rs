@@ -1,18 +1,18 @@
-//! Which bags to train on and which to test with.
+//! Which examples, sets or graphs, to train on and which to test with.
 //!
-//! A split is decided by its arguments alone: the same seed gives the same bags on every machine.
+//! A split is decided by its arguments alone: the same seed gives the same parts on every machine.
 
 use crate::random::draws::Draws;
 use crate::{Error, Result};
 
-/// Cuts `count` bags into `k` parts at random; sizes differ by at most 1. Each part is the test set of
+/// Cuts `count` examples into `k` parts at random; sizes differ by at most 1. Each part is the test set of
 /// one fold, in rising order; [`others`] are its training set.
 ///
 /// # Errors
 /// [`Error::Invalid`] when `k` is below 2 or above `count`.
 ///
 /// ```
-/// use regard_data::sets::split::{folds, others};
+/// use regard_data::split::{folds, others};
 ///
 /// let three = folds(7, 3, 42)?;
 /// assert_eq!(three.iter().map(Vec::len).collect::<Vec<_>>(), [3, 2, 2]);
@@ -23,37 +23,37 @@ pub fn folds(count: usize, k: usize, seed: u64) -> Result<Vec<Vec<usize>>> {
     stratified_folds(&vec![0; count], k, seed)
 }
 
-/// Cuts bags of these classes into `k` parts at random, so that the parts' sizes differ by at most 1,
+/// Cuts examples of these classes into `k` parts at random, so that the parts' sizes differ by at most 1,
 /// and so do their counts of any class.
 ///
 /// # Errors
-/// [`Error::Invalid`] when `k` is below 2 or above the number of bags.
+/// [`Error::Invalid`] when `k` is below 2 or above the number of examples.
 pub fn stratified_folds(classes: &[usize], k: usize, seed: u64) -> Result<Vec<Vec<usize>>> {
     let count = classes.len();
     if k < 2 || k > count {
         let reason = match count {
-            0 | 1 => format!("{count} bags cannot be cut, expected at least 2"),
-            _ => format!("expected 2 to {count}, the number of bags"),
+            0 | 1 => format!("{count} examples cannot be cut, expected at least 2"),
+            _ => format!("expected 2 to {count}, the number of examples"),
         };
         return Err(Error::invalid(format!("{k} folds"), reason));
     }
     let mut parts = vec![Vec::new(); k];
     // Dealing goes on where the class before it ended: that evens out both counts.
-    for (at, bag) in by_class(classes, seed).into_iter().flatten().enumerate() {
-        parts[at % k].push(bag);
+    for (place, example) in by_class(classes, seed).into_iter().flatten().enumerate() {
+        parts[place % k].push(example);
     }
     parts.iter_mut().for_each(|part| part.sort_unstable());
     Ok(parts)
 }
 
-/// The bags of `0..count` that are not in `part`, in rising order.
+/// The examples of `0..count` that are not in `part`, in rising order.
 #[must_use]
 pub fn others(count: usize, part: &[usize]) -> Vec<usize> {
     let mut kept = vec![true; count];
-    for bag in part.iter().filter(|bag| **bag < count) {
-        kept[*bag] = false;
+    for at in part.iter().filter(|at| **at < count) {
+        kept[*at] = false;
     }
-    (0..count).filter(|bag| kept[*bag]).collect()
+    (0..count).filter(|at| kept[*at]).collect()
 }
 
 /// The seed of a repeat: the given one for the first, others for those after it.
@@ -62,7 +62,7 @@ pub fn seed_of_repeat(seed: u64, repeat: usize) -> u64 {
     if repeat == 0 { seed } else { Draws::of_batch(seed, repeat as u64).bits() }
 }
 
-/// Bags to train on, and bags held out.
+/// Examples to train on, and those held out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holdout {
     /// In rising order.
@@ -71,20 +71,20 @@ pub struct Holdout {
     pub held_out: Vec<usize>,
 }
 
-/// Holds out a share of the bags, of each class as nearly as whole numbers allow: in all `count *
+/// Holds out a share of the examples, of each class as nearly as whole numbers allow: in all `count *
 /// fraction`, rounded, and at least one on either side.
 ///
-/// For bags without classes, give the same class for all.
+/// For examples without classes, give the same class for all.
 ///
 /// # Errors
-/// [`Error::Invalid`] when the fraction is not between 0 and 1, or there are fewer than two bags.
+/// [`Error::Invalid`] when the fraction is not between 0 and 1, or there are fewer than two examples.
 pub fn holdout(classes: &[usize], fraction: f64, seed: u64) -> Result<Holdout> {
     let count = classes.len();
     if !(fraction > 0.0 && fraction < 1.0) {
         return Err(Error::invalid(format!("fraction {fraction}"), "expected a number between 0 and 1"));
     }
     if count < 2 {
-        return Err(Error::invalid(format!("{count} bags"), "cannot be split, expected at least 2"));
+        return Err(Error::invalid(format!("{count} examples"), "cannot be split, expected at least 2"));
     }
     let wanted = ((count as f64 * fraction).round() as usize).clamp(1, count - 1);
     let groups = by_class(classes, seed);
@@ -103,16 +103,16 @@ pub fn holdout(classes: &[usize], fraction: f64, seed: u64) -> Result<Holdout> {
     Ok(Holdout { training: others(count, &held_out), held_out })
 }
 
-/// The bags of each class, shuffled.
+/// The examples of each class, shuffled.
 fn by_class(classes: &[usize], seed: u64) -> Vec<Vec<usize>> {
     let mut distinct: Vec<usize> = classes.to_vec();
     distinct.sort_unstable();
     distinct.dedup();
     let mut draws = Draws::new(seed);
     let group = |class: &usize| {
-        let mut bags: Vec<usize> = (0..classes.len()).filter(|bag| classes[*bag] == *class).collect();
-        draws.shuffle(&mut bags);
-        bags
+        let mut examples: Vec<usize> = (0..classes.len()).filter(|&at| classes[at] == *class).collect();
+        draws.shuffle(&mut examples);
+        examples
     };
     distinct.iter().map(group).collect()
 }
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bags_never_change() {
+    fn the_parts_never_change() {
         assert_eq!(folds(7, 3, 42).unwrap(), [vec![1, 2, 5], vec![0, 3], vec![4, 6]]);
         assert_eq!(holdout(&[0; 7], 0.3, 42).unwrap().held_out, [0, 5]);
         assert_eq!(seed_of_repeat(9, 1), 11_300_447_933_694_540_522);
@@ -134,13 +134,13 @@ mod tests {
     #[test]
     fn what_cannot_be_cut_is_refused() {
         let said = |count, k| folds(count, k, 1).unwrap_err().to_string();
-        assert_eq!(said(7, 10), "10 folds: expected 2 to 7, the number of bags");
-        assert_eq!(said(7, 1), "1 folds: expected 2 to 7, the number of bags");
-        assert_eq!(said(1, 2), "2 folds: 1 bags cannot be cut, expected at least 2");
+        assert_eq!(said(7, 10), "10 folds: expected 2 to 7, the number of examples");
+        assert_eq!(said(7, 1), "1 folds: expected 2 to 7, the number of examples");
+        assert_eq!(said(1, 2), "2 folds: 1 examples cannot be cut, expected at least 2");
         let said = |count, fraction| holdout(&vec![0; count], fraction, 1).unwrap_err().to_string();
         assert_eq!(said(5, 1.0), "fraction 1: expected a number between 0 and 1");
         assert_eq!(said(5, f64::NAN), "fraction NaN: expected a number between 0 and 1");
-        assert_eq!(said(1, 0.5), "1 bags: cannot be split, expected at least 2");
+        assert_eq!(said(1, 0.5), "1 examples: cannot be split, expected at least 2");
     }
 
     #[test]

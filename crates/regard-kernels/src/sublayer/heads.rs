@@ -1,0 +1,53 @@
+//! Linear maps to and from rows of interleaved heads.
+
+use crate::gemm::Panels;
+
+/// A linear map `x · weight + bias`, the weight row-major `[in, out]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Linear<'a> {
+    /// `[in, out]`.
+    pub weight: &'a [f32],
+    /// `[out]`.
+    pub bias: Option<&'a [f32]>,
+}
+
+/// Rows of heads whose channels are interleaved: channel `c` of head `h` stands at `c · count + h`, in
+/// the papers' weights at `h · (width / count) + c`.
+#[derive(Clone, Copy, Debug)]
+pub struct Heads {
+    /// Heads; they divide the width.
+    pub count: usize,
+    /// Channels of all heads.
+    pub width: usize,
+}
+
+impl Heads {
+    /// Where the channels of an interleaved row stand in the papers' weights.
+    pub(super) fn places(&self) -> Vec<usize> {
+        let channels = self.width / self.count.max(1);
+        (0..self.width).map(|j| (j % self.count) * channels + j / self.count).collect()
+    }
+
+    /// Maps `[width of a row, width]` side by side, columns interleaved.
+    pub(super) fn side_by_side(&self, maps: &[Linear<'_>], inputs: usize) -> Panels {
+        let (places, width) = (self.places(), self.width);
+        Panels::pack(inputs, maps.len() * width, |p, j| maps[j / width].weight[p * width + places[j % width]])
+    }
+
+    /// The transpose of [`Self::side_by_side`].
+    pub(super) fn side_by_side_transposed(&self, maps: &[Linear<'_>], inputs: usize) -> Panels {
+        let (places, width) = (self.places(), self.width);
+        Panels::pack(maps.len() * width, inputs, |j, p| maps[j / width].weight[p * width + places[j % width]])
+    }
+
+    /// Biases side by side, interleaved; `None` where no map has one.
+    pub(super) fn biases(&self, maps: &[Linear<'_>]) -> Option<Vec<f32>> {
+        let places = self.places();
+        maps.iter().any(|map| map.bias.is_some()).then(|| {
+            let of_map = |map: &Linear<'_>| -> Vec<f32> {
+                places.iter().map(|&place| map.bias.map_or(0.0, |bias| bias[place])).collect()
+            };
+            maps.iter().flat_map(of_map).collect()
+        })
+    }
+}

@@ -1,0 +1,141 @@
+//! Rows times several weights side by side, forward and backward: queries, keys and values of nodes,
+//! factors of edges.
+
+use pulp::{Simd, WithSimd};
+use rayon::prelude::*;
+
+use super::{
+    group::{Accumulators, total},
+    heads::{Heads, Linear},
+};
+use crate::{
+    gemm::{Accumulate, Bias, Lhs, Panels, Rhs, Size, Store, gemm},
+    norm::Rows,
+    simd,
+    vector::column_sums,
+};
+
+/// Gradients of [`projections`].
+#[derive(Debug)]
+pub struct ProjectionGradients {
+    /// `[rows, width]`.
+    pub x: Vec<f32>,
+    /// Of each weight, in its own order.
+    pub weights: Vec<Vec<f32>>,
+    /// Of each bias, in its own order, whether there is one or not.
+    pub biases: Vec<Vec<f32>>,
+}
+
+struct Block<'a> {
+    panels: &'a Panels,
+    bias: Option<&'a [f32]>,
+    width: usize,
+    columns: usize,
+    x: &'a [f32],
+    out: &'a mut [f32],
+}
+
+impl WithSimd for Block<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { panels, bias, width, columns, x, out } = self;
+        let size = Size { m: x.len() / width, n: columns, k: width };
+        let (left, right) = (Lhs::rows(x, width), panels.rhs());
+        match bias {
+            Some(bias) => gemm(simd, size, left, right, out, columns, Bias(bias)),
+            None => gemm(simd, size, left, right, out, columns, Store),
+        }
+    }
+}
+
+/// `x [rows, width]` times `maps`, each `[width, heads.width]`: `[rows, maps · heads.width]`, the heads
+/// of each interleaved.
+///
+/// # Panics
+/// If sizes do not fit together.
+pub fn projections(heads: &Heads, maps: &[Linear<'_>], width: usize, x: &[f32]) -> Vec<f32> {
+    let columns = maps.len() * heads.width;
+    let rows = rows_of(heads, maps, width, x);
+    let (panels, bias) = (heads.side_by_side(maps, width), heads.biases(maps));
+    let mut out = vec![0.0; rows.batch * columns];
+    let runs = out.par_chunks_mut((rows.block() * columns).max(1)).zip(x.par_chunks((rows.block() * width).max(1)));
+    runs.for_each(|(out, x)| {
+        simd::run(Block { panels: &panels, bias: bias.as_deref(), width, columns, x, out });
+    });
+    out
+}
+
+fn rows_of(heads: &Heads, maps: &[Linear<'_>], width: usize, x: &[f32]) -> Rows {
+    assert!(width > 0 && heads.count > 0 && heads.width.is_multiple_of(heads.count), "projections: sizes");
+    assert!(x.len().is_multiple_of(width), "projections: whole rows");
+    assert!(maps.iter().all(|map| map.weight.len() == width * heads.width), "projections: weights");
+    assert!(maps.iter().all(|map| map.bias.is_none_or(|bias| bias.len() == heads.width)), "projections: biases");
+    Rows { batch: x.len() / width, nodes: 1, width }
+}
+
+struct Group<'a> {
+    rows: &'a Rows,
+    columns: usize,
+    transposed: &'a Panels,
+    x: &'a [f32],
+    grad: &'a [f32],
+    out: &'a mut [f32],
+}
+
+impl WithSimd for Group<'_> {
+    type Output = Accumulators<2>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Accumulators<2> {
+        let Self { rows, columns, transposed, x, grad, out } = self;
+        let (width, block) = (rows.width, rows.block());
+        let mut sums = Accumulators::zeros([width * columns, columns], 0);
+        let inputs = x.chunks(block * width).zip(grad.chunks(block * columns));
+        for ((x, grad), out) in inputs.zip(out.chunks_mut(block * width)) {
+            let count = x.len() / width;
+            column_sums(simd, grad, columns, count, &mut sums.weights[1]);
+            let size = Size { m: width, n: columns, k: count };
+            let (left, right) = (Lhs::transposed(x, width), Rhs::rows::<S>(grad, columns));
+            gemm(simd, size, left, right, &mut sums.weights[0], columns, Accumulate);
+            let size = Size { m: count, n: width, k: columns };
+            gemm(simd, size, Lhs::rows(grad, columns), transposed.rhs(), out, width, Store);
+        }
+        sums
+    }
+}
+
+/// Gradients of [`projections`] for `grad [rows, maps · heads.width]`, that of its result.
+///
+/// # Panics
+/// If sizes do not fit together.
+pub fn projections_backward(
+    heads: &Heads,
+    maps: &[Linear<'_>],
+    width: usize,
+    x: &[f32],
+    grad: &[f32],
+) -> ProjectionGradients {
+    let columns = maps.len() * heads.width;
+    let rows = rows_of(heads, maps, width, x);
+    assert_eq!(grad.len(), rows.batch * columns, "projections: gradient of the result");
+    let transposed = heads.side_by_side_transposed(maps, width);
+    let mut dx = vec![0.0; x.len()];
+    let group = (rows.group() * rows.block()).max(1);
+    let runs = dx.par_chunks_mut(group * width).zip(x.par_chunks(group * width)).zip(grad.par_chunks(group * columns));
+    let groups: Vec<Accumulators<2>> = runs
+        .map(|((out, x), grad)| simd::run(Group { rows: &rows, columns, transposed: &transposed, x, grad, out }))
+        .collect();
+    let ([weights, biases], _) = total(groups, [width * columns, columns]);
+    let places = heads.places();
+    let apart = |all: &[f32], inputs: usize| -> Vec<Vec<f32>> {
+        let mut parts = vec![vec![0.0; inputs * heads.width]; maps.len()];
+        for (p, row) in all.chunks_exact(columns.max(1)).enumerate() {
+            for (part, row) in parts.iter_mut().zip(row.chunks_exact(heads.width)) {
+                places.iter().zip(row).for_each(|(&place, value)| part[p * heads.width + place] = *value);
+            }
+        }
+        parts
+    };
+    ProjectionGradients { x: dx, weights: apart(&weights, width), biases: apart(&biases, 1) }
+}

@@ -1,0 +1,180 @@
+//! Linear maps around an attention along edges: queries, keys and values side by side before it, a
+//! projection with residual and norm after it (Dwivedi & Bresson 2021, eq. 3-7 and 9-15).
+//!
+//! Between the two, heads are interleaved: channel `c` of head `h` stands at `c · heads + h`
+//! ([`HeadLayout::Interleaved`](super::HeadLayout)). Weights keep the papers' order.
+
+use burn::module::Param;
+use burn::nn::Linear;
+use burn::tensor::{Device, Int, Tensor, TensorData};
+use regard_kernels::sublayer as kernel;
+
+use super::fused::{Array, Kernel, Output, has_kernels, input, run};
+use super::residual_norm::{FusedNorm, beside, normed};
+use super::{NormArgs, Normed, residual_norm_composed};
+
+/// Weight `[in, out]` and bias `[out]` of a linear map.
+#[derive(Clone, Debug)]
+pub struct Projection {
+    /// `[in, out]`
+    pub weight: Tensor<2>,
+    /// `[out]`
+    pub bias: Option<Tensor<1>>,
+}
+
+impl Projection {
+    /// The weights of a module.
+    pub fn of(linear: &Linear) -> Self {
+        Self { weight: linear.weight.val(), bias: linear.bias.as_ref().map(Param::val) }
+    }
+}
+
+/// `x [rows, width]` times several maps of heads, side by side and the heads of each interleaved:
+/// `[rows, maps · out]`.
+///
+/// # Panics
+/// If the shapes do not fit together, or no map or more than five are given.
+pub fn projections(x: Tensor<2>, maps: Vec<Projection>, heads: usize) -> Tensor<2> {
+    if !has_kernels(&x.device()) || x.dims().contains(&0) {
+        return projections_composed(x, maps, heads);
+    }
+    let biases = maps.iter().map(|map| map.bias.is_some()).collect();
+    let inputs = maps.into_iter().flat_map(|map| {
+        let bias = map.bias.map(input);
+        [Some(input(map.weight)), bias].into_iter().flatten()
+    });
+    let inputs = [input(x)].into_iter().chain(inputs).collect();
+    run(Fused { heads, biases }, inputs).0
+}
+
+/// [`projections`] in ordinary tensor operations.
+///
+/// # Panics
+/// As there.
+pub fn projections_composed(x: Tensor<2>, maps: Vec<Projection>, heads: usize) -> Tensor<2> {
+    let of_map = |Projection { weight, bias }: Projection| {
+        let [inputs, outputs] = weight.dims();
+        let places = places(outputs, heads, &x.device());
+        // A matrix product of no row is not defined everywhere.
+        let y = match x.dims()[0] {
+            0 => Tensor::zeros([0, outputs], &x.device()),
+            _ => x.clone().matmul(weight.select(1, places.clone())),
+        };
+        assert_eq!(inputs, x.dims()[1], "projections: width of the rows");
+        bias.map(|bias| bias.select(0, places)).into_iter().fold(y, |y, bias| y + bias.unsqueeze())
+    };
+    Tensor::cat(maps.into_iter().map(of_map).collect(), 1)
+}
+
+/// Where the channels of an interleaved row stand in the papers' weights.
+fn places(width: usize, heads: usize, device: &Device) -> Tensor<1, Int> {
+    assert!(heads > 0 && width.is_multiple_of(heads), "projections: {heads} heads in {width}");
+    let places: Vec<i64> = (0..width).map(|j| ((j % heads) * (width / heads) + j / heads) as i64).collect();
+    Tensor::from_data(TensorData::new(places, [width]), device)
+}
+
+/// The kernel: `x`, then weight and, where there is one, bias of every map.
+#[derive(Debug)]
+struct Fused {
+    heads: usize,
+    biases: Vec<bool>,
+}
+
+impl Fused {
+    fn maps<'a>(&self, inputs: &[Array<'a>]) -> Vec<kernel::Linear<'a>> {
+        let mut rest = inputs[1..].iter();
+        let mut next = || rest.next().map_or(&[][..], |array| array.data);
+        self.biases.iter().map(|&bias| kernel::Linear { weight: next(), bias: bias.then(&mut next) }).collect()
+    }
+
+    fn heads(&self, inputs: &[Array<'_>]) -> kernel::Heads {
+        kernel::Heads { count: self.heads, width: inputs[1].shape[1] }
+    }
+}
+
+impl Kernel for Fused {
+    type Saved = ();
+
+    fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<()> {
+        let (heads, maps, x) = (self.heads(inputs), self.maps(inputs), &inputs[0]);
+        let y = kernel::projections(&heads, &maps, x.shape[1], x.data);
+        let shape = vec![x.shape[0], maps.len() * heads.width];
+        Output { y, shape, beside: vec![], saved: save.then_some(()) }
+    }
+
+    fn backward(&self, inputs: &[Array<'_>], (): &(), grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
+        let (heads, maps, x) = (self.heads(inputs), self.maps(inputs), &inputs[0]);
+        let found = kernel::projections_backward(&heads, &maps, x.shape[1], x.data, grad);
+        let of_maps = found.weights.into_iter().zip(found.biases).zip(&self.biases);
+        let of_maps = of_maps.flat_map(|((weight, bias), &has)| [Some(weight), has.then_some(bias)]);
+        [Some(found.x)].into_iter().chain(of_maps).flatten().collect()
+    }
+}
+
+/// `norm(x + y · weight + bias)` of `x [rows, width]` and the interleaved heads `y [rows, in]`.
+///
+/// # Panics
+/// If the shapes do not fit together.
+pub fn output_sublayer(x: Tensor<2>, y: Tensor<2>, map: Projection, heads: usize, norm: NormArgs) -> Normed {
+    if !has_kernels(&x.device()) || x.dims().contains(&0) {
+        return output_sublayer_composed(x, y, map, heads, norm);
+    }
+    let [rows, width] = x.dims();
+    let (norm, [gamma, beta]) = FusedNorm::new(norm);
+    let bias = map.bias.unwrap_or_else(|| Tensor::zeros([width], &x.device()));
+    let inputs = vec![input(x), input(y), input(map.weight), input(bias), gamma, beta];
+    normed(&norm.clone(), rows, run(FusedOutput { heads, norm }, inputs))
+}
+
+/// [`output_sublayer`] in ordinary tensor operations.
+///
+/// # Panics
+/// As there.
+pub fn output_sublayer_composed(x: Tensor<2>, y: Tensor<2>, map: Projection, heads: usize, norm: NormArgs) -> Normed {
+    residual_norm_composed(x.unsqueeze_dim(1), output(y, map, heads).unsqueeze_dim(1), norm)
+}
+
+/// `y · weight + bias` of interleaved heads `y [rows, in]`.
+///
+/// # Panics
+/// If the shapes do not fit together.
+pub fn output(y: Tensor<2>, map: Projection, heads: usize) -> Tensor<2> {
+    let places = places(map.weight.dims()[0], heads, &y.device());
+    let out = y.matmul(map.weight.select(0, places));
+    map.bias.into_iter().fold(out, |out, bias| out + bias.unsqueeze())
+}
+
+/// The kernel: `x`, `y`, weight, bias, gamma, beta.
+#[derive(Debug)]
+struct FusedOutput {
+    heads: usize,
+    norm: FusedNorm,
+}
+
+impl FusedOutput {
+    fn heads(&self, inputs: &[Array<'_>]) -> kernel::Heads {
+        kernel::Heads { count: self.heads, width: inputs[1].shape[1] }
+    }
+}
+
+fn map<'a>(inputs: &[Array<'a>]) -> kernel::Linear<'a> {
+    kernel::Linear { weight: inputs[2].data, bias: Some(inputs[3].data) }
+}
+
+impl Kernel for FusedOutput {
+    type Saved = kernel::OutputSaved;
+
+    fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved> {
+        let norm = self.norm.view(inputs[4].data, inputs[5].data);
+        let (x, y) = (&inputs[0], inputs[1].data);
+        let (out, saved, statistics) = kernel::output(&self.heads(inputs), &map(inputs), &norm, x.data, y, save);
+        Output { y: out, shape: vec![x.shape[0], 1, x.shape[1]], beside: beside(statistics), saved }
+    }
+
+    fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
+        let norm = self.norm.view(inputs[4].data, inputs[5].data);
+        let found = kernel::output_backward(&self.heads(inputs), &map(inputs), &norm, inputs[1].data, saved, grad);
+        let kernel::OutputGradients { x, y, weight, bias, gamma, beta } = found;
+        vec![x, y, weight, bias, gamma, beta]
+    }
+}

@@ -1,0 +1,124 @@
+//! A network's settings and targets, as far as they follow from the data.
+
+use regard_data::graphs::{Graphs, Level, Values};
+use regard_data::sets::FeatureNames;
+
+use crate::graphs::examples::Portion;
+use crate::graphs::experiment::{Asked, GraphExperiment};
+use crate::graphs::model::{GraphPreparation, GraphTransformerConfig};
+use crate::graphs::task::{GraphTask, LevelName, Targets};
+use crate::{Error, Result};
+
+/// What is asked: as the experiment says, or as the data has it.
+pub(super) fn task(experiment: &GraphExperiment, graphs: &Graphs) -> GraphTask {
+    match experiment.task.kind {
+        Asked::Regression => GraphTask::Regression,
+        Asked::Classification => GraphTask::Classification,
+        Asked::Labels => GraphTask::Labels,
+        Asked::Data => match graphs.targets() {
+            Some(targets) if only_classes(targets.values()) && targets.tasks().len() > 1 => GraphTask::Labels,
+            Some(targets) if only_classes(targets.values()) => GraphTask::Classification,
+            _ => GraphTask::Regression,
+        },
+    }
+}
+
+/// Whether answers are words, or 0 and 1 alone.
+fn only_classes(values: &Values) -> bool {
+    match values {
+        Values::Words(_) => true,
+        Values::Numbers(numbers) => numbers.iter().flatten().all(|&number| number == 0.0 || number == 1.0),
+    }
+}
+
+/// The network's settings with what the data says.
+pub(super) fn prepared(experiment: &GraphExperiment, graphs: &Graphs, training: &Portion) -> Result<GraphTransformerConfig> {
+    let (nodes, edges) = (graphs.node_features(), graphs.edge_features());
+    let mut config = GraphTransformerConfig {
+        node_types: nodes.type_names().len(),
+        node_numbers: nodes.width(),
+        edge_types: edges.type_names().len(),
+        edge_numbers: edges.width(),
+        task: task(experiment, graphs),
+        ..experiment.model.clone()
+    };
+    let missing = || Error::config("data.targets", "names no column, and the file does not say what is right");
+    let targets = graphs.targets().ok_or_else(missing)?;
+    let level = if targets.level() == Level::Graph { LevelName::Graph } else { LevelName::Node };
+    if level != config.level {
+        let reason = format!("is not what the data answers: its targets are those of {}s", word(level));
+        return Err(Error::config("task.level", reason));
+    }
+    config.data = GraphPreparation {
+        node_types: nodes.type_names().to_vec(),
+        edge_types: edges.type_names().to_vec(),
+        node_columns: columns(&nodes.kinds().columns),
+        edge_columns: columns(&edges.kinds().columns),
+        tasks: targets.tasks().to_vec(),
+        ..GraphPreparation::default()
+    };
+    match config.task {
+        GraphTask::Classification => {
+            if targets.tasks().len() != 1 {
+                let reason = format!("names {} columns; expected the one of the class", targets.tasks().len());
+                return Err(Error::config("data.targets", reason));
+            }
+            config.data.classes = targets.classes(0)?.names;
+            config.outputs = config.data.classes.len().max(1);
+        }
+        GraphTask::Regression | GraphTask::Labels => config.outputs = targets.tasks().len(),
+    }
+    if config.task == GraphTask::Regression && experiment.data.standardise {
+        (config.data.target_mean, config.data.target_deviation) = scales(graphs, training, config.outputs)?;
+    }
+    Ok(config)
+}
+
+/// Names of columns that have any.
+fn columns(names: &FeatureNames) -> Vec<String> {
+    match names {
+        FeatureNames::Named(names) => names.clone(),
+        FeatureNames::Count(_) => vec![],
+    }
+}
+
+fn word(level: LevelName) -> &'static str {
+    if level == LevelName::Graph { "graph" } else { "node" }
+}
+
+/// Mean and deviation of each target over the training rows.
+fn scales(graphs: &Graphs, training: &Portion, outputs: usize) -> Result<(Vec<f64>, Vec<f64>)> {
+    let numbers = graphs.target_numbers()?;
+    let rows: Vec<usize> = match graphs.targets().map(|targets| targets.level()) {
+        Some(Level::Node) => {
+            let of = training.graphs.iter().flat_map(|&graph| graphs.nodes_of(graph));
+            of.filter(|&node| training.nodes.as_ref().is_none_or(|counts| counts[node])).collect()
+        }
+        _ => training.graphs.clone(),
+    };
+    let of_task = |task: usize| {
+        let known: Vec<f64> = rows.iter().filter_map(|row| numbers[row * outputs + task]).collect();
+        let count = known.len().max(1) as f64;
+        let mean = known.iter().sum::<f64>() / count;
+        (mean, (known.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count).sqrt())
+    };
+    Ok((0..outputs).map(of_task).unzip())
+}
+
+/// What is right about graphs, by a network's measure.
+pub(super) fn targets(config: &GraphTransformerConfig, graphs: &Graphs) -> Result<Targets> {
+    let missing = || Error::config("data.targets", "names no column, and the file does not say what is right");
+    let found = graphs.targets().ok_or_else(missing)?;
+    if config.task == GraphTask::Classification {
+        return Ok(Targets::Classes(found.classes_among(0, &config.data.classes)?.of));
+    }
+    let numbers = graphs.target_numbers()?;
+    if config.task == GraphTask::Labels
+        && let Some(wrong) = numbers.iter().flatten().find(|number| **number != 0.0 && **number != 1.0)
+    {
+        return Err(Error::config("data.targets", format!("hold {wrong}; expected 0, 1 or nothing")));
+    }
+    let scaled =
+        |(at, number): (usize, &Option<f64>)| number.map(|x| config.data.scaled(at % config.outputs, x) as f32);
+    Ok(Targets::Numbers(numbers.iter().enumerate().map(scaled).collect()))
+}
