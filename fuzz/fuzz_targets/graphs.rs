@@ -31,7 +31,7 @@ fn check(read: Result<Graphs>) {
     let all: Vec<usize> = (0..graphs.len()).collect();
     assert_eq!(graphs.select(&all), graphs);
     let batch = graphs.batch(&all);
-    assert_eq!(batch.by_source().edges.len(), graphs.edges());
+    assert_eq!(batch.edges(), graphs.edges());
     let _ = graphs.census();
     assert!(graphs.node_features().dense().iter().all(|v| v.is_finite()));
 }

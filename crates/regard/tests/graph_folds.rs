@@ -100,7 +100,8 @@ fn nodes_of_a_single_graph_are_cut() {
     let path = folder.path().join("nodes.csv");
     fs::write(&path, format!("id,x,kind\n{nodes}")).unwrap();
     fs::write(folder.path().join("edges.csv"), format!("source,target\n{edges}")).unwrap();
-    let more = ["data.smiles=\"\"", "data.id=id", "data.target=kind", "task.level=node", "train.epochs=40", "train.rate=0.02"];
+    let more =
+        ["data.smiles=\"\"", "data.id=id", "data.target=kind", "task.level=node", "train.epochs=40", "train.rate=0.02"];
     let found = validated(&experiment(&path, &more), &HeldOut::Folds(4), 1);
     assert!(number(&found, "accuracy") > 0.9, "{:?}", found.mean);
     assert_eq!((found.folds.len(), found.constant), (4, Some(0.5)));

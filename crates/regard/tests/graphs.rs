@@ -234,8 +234,7 @@ fn a_model_reads_other_files_and_names_what_it_does_not_know() {
     let data = GraphData { smiles: "s".into(), id: "n".into(), rule: AtomRule::Described, ..GraphData::default() };
     let other = folder.path().join("other.csv");
     fs::write(&other, "n,s\nx,CCO\ny,C\n").unwrap();
-    let graphs = model.read(&other, &data, false).unwrap();
-    let examples = model.prepare(graphs);
+    let examples = model.read(&other, &data, false).unwrap();
     let seen = model.attention(&examples);
     assert_eq!((seen.len(), seen[0].weights.len()), (2, 4 * 2));
     let sums: f32 = seen[0].weights.iter().sum();
@@ -245,6 +244,23 @@ fn a_model_reads_other_files_and_names_what_it_does_not_know() {
     fs::write(&other, "n,s\nx,CCO\ny,CBr\n").unwrap();
     let error = model.read(&other, &data, false).unwrap_err().to_string();
     assert!(error.contains("other.csv:3") && error.contains("Br"), "{error}");
+}
+
+#[test]
+fn positions_tell_of_the_edges_the_data_has_and_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = molecules(folder.path(), 12);
+    let cache = format!("data.cache={}", folder.path().join("kept").display());
+    let positions = |more: &[&str]| {
+        let more = [&["data.target=length", "model.positions=laplacian"], more].concat();
+        Source::of(&on_molecules(&path, &more)).unwrap().0.examples
+    };
+    let (sparse, complete) = (positions(&[]), positions(&["data.complete=true", &cache]));
+    assert!(complete.graphs.edges() > sparse.graphs.edges());
+    assert_eq!(sparse.positions.values(), complete.positions.values());
+    assert_eq!(fs::read_dir(folder.path().join("kept")).unwrap().count(), 1);
+    assert_eq!(positions(&[&cache]).positions.values(), sparse.positions.values());
+    assert_eq!(fs::read_dir(folder.path().join("kept")).unwrap().count(), 1);
 }
 
 #[test]

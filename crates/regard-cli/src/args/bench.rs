@@ -83,9 +83,10 @@ Examples:
   regard bench paper --table kool --models models --limit 1000
   regard bench paper --table set-transformer --out runs/set-transformer --rows max")]
 pub(crate) struct BenchPaperArgs {
-    /// The table: kool (Table 1 of Kool et al. 2019) or set-transformer (§5.1 and §5.3 of Lee et al.
-    /// 2019)
-    #[arg(long, value_name = "NAME", default_value = "kool", value_parser = ["kool", "set-transformer"])]
+    /// The table: kool (Table 1 of Kool et al. 2019), set-transformer (§5.1 and §5.3 of Lee et al. 2019)
+    /// or graph-transformer (Table 1 of Dwivedi & Bresson 2021)
+    #[arg(long, value_name = "NAME", default_value = "kool",
+        value_parser = ["kool", "set-transformer", "graph-transformer"])]
     pub(crate) table: String,
     /// Folder of model folders
     #[arg(long, value_name = "DIR")]
@@ -99,13 +100,19 @@ pub(crate) struct BenchPaperArgs {
     /// Leave out the rows of sampling
     #[arg(long)]
     pub(crate) greedy_only: bool,
-    /// set-transformer: folder of the runs
-    #[arg(long, value_name = "DIR", default_value = "runs/set-transformer")]
-    pub(crate) out: PathBuf,
-    /// set-transformer: only rows whose name contains this, for example max or clustering
+    /// Trained tables: folder of the runs [default: runs/TABLE]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Trained tables: only rows whose name contains this, for example max or clustering
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub(crate) rows: String,
-    /// set-transformer: end each training after so many steps
+    /// Trained tables: end each training after so many steps
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     pub(crate) steps: Option<usize>,
+    /// Trained tables: end each training after so much time, for example 2h
+    #[arg(long, value_name = "TIME", value_parser = super::duration)]
+    pub(crate) time: Option<Duration>,
+    /// Trained tables: overrule a setting of the rows' experiments, for example data.path=zinc12k.csv
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
 }

@@ -39,6 +39,9 @@ pub(crate) struct EvalArgs {
     /// Overrule a setting of the experiment
     #[arg(long, value_name = "KEY=VALUE", requires = "experiment")]
     set: Vec<String>,
+    /// Leave out molecules that cannot be read, and tell which: data.skip_bad=true
+    #[arg(long, requires = "experiment")]
+    skip_bad: bool,
     /// Folds of the cross-validation [default: 10, or the split that the data has]
     #[arg(long, value_name = "K", value_parser = super::at_least_one, requires = "experiment")]
     folds: Option<usize>,
@@ -109,6 +112,7 @@ impl EvalArgs {
     pub(crate) fn about(self, given: Option<u64>, seed: u64) -> anyhow::Result<Evaluated> {
         if let Some(name) = &self.experiment {
             let mut sets = self.set.clone();
+            sets.extend(self.skip_bad.then(|| "data.skip_bad=true".to_owned()));
             sets.extend(given.map(|seed| format!("train.seed={seed}")));
             let cut = Cut { folds: self.folds, lists: self.folds_from, repeats: self.repeats };
             return match AnyExperiment::load(name, &sets)? {

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::failure::Failure;
+
 /// Arguments of `regard predict`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -36,6 +38,9 @@ pub(crate) struct PredictArgs {
     /// Column of SMILES, of a model on graphs [default: as in training]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) smiles: Option<String>,
+    /// Leave out molecules that cannot be read, and tell which
+    #[arg(long)]
+    pub(crate) skip_bad: bool,
     /// Column of names, of a model on graphs [default: as in training]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) id: Option<String>,
@@ -58,4 +63,53 @@ pub(crate) struct PredictArgs {
     /// Bring points to the scale that a model that finds clusters was trained on, set by set
     #[arg(long)]
     pub(crate) rescale: bool,
+}
+
+impl PredictArgs {
+    /// Refuses what models on graphs have no use for.
+    pub(crate) fn check_for_graphs(&self) -> anyhow::Result<()> {
+        let of_sets = [
+            ("--group-by", self.group_by.is_some()),
+            ("--importance", self.importance),
+            ("--rows", self.rows.is_some()),
+            ("--rescale", self.rescale),
+            ("--refine", self.refine > 0),
+        ];
+        self.refuse(&of_sets, "sets", "is one on graphs; --attention FILE tells what it looks at")
+    }
+
+    /// Refuses what models on sets have no use for.
+    pub(crate) fn check_for_sets(&self) -> anyhow::Result<()> {
+        let of_graphs = [
+            ("--smiles", self.smiles.is_some()),
+            ("--skip-bad", self.skip_bad),
+            ("--id", self.id.is_some()),
+            ("--edges", self.edges.is_some()),
+            ("--attention", self.attention.is_some()),
+        ];
+        self.refuse(&of_graphs, "graphs", "is one on sets; --importance tells what it looks at")
+    }
+
+    fn refuse(&self, given: &[(&str, bool)], family: &str, hint: &str) -> anyhow::Result<()> {
+        match given.iter().find(|(_, given)| *given) {
+            Some((name, _)) => Err(Failure::new(format!("{name} is for models on {family}"))
+                .hint(format!("`{}` {hint}", self.model.display()))
+                .into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Which of the examples `ids` is drawn: the one that is named, else the first. `what` is a word for one.
+    pub(crate) fn drawn(&self, ids: &[String], what: &str) -> anyhow::Result<usize> {
+        if ids.is_empty() {
+            return Err(Failure::new(format!("{}: there is no {what} to draw", self.file.display())).into());
+        }
+        let Some(id) = &self.set else { return Ok(0) };
+        ids.iter().position(|known| known == id).ok_or_else(|| {
+            let some: Vec<&str> = ids.iter().take(5).map(String::as_str).collect();
+            Failure::new(format!("--set {id}: {} has no such {what}", self.file.display()))
+                .hint(format!("its {what}s begin with {}", some.join(", ")))
+                .into()
+        })
+    }
 }

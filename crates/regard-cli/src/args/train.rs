@@ -33,6 +33,9 @@ pub(crate) struct TrainArgs {
     /// Overrule a setting of the experiment
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// Leave out molecules that cannot be read, and tell which: data.skip_bad=true
+    #[arg(long)]
+    skip_bad: bool,
     /// Go on with the run in the folder
     #[arg(long)]
     resume: bool,
@@ -87,6 +90,7 @@ impl TrainArgs {
     /// Reads the experiment; `seed` is that of the command line, if one was given.
     pub(crate) fn check(self, seed: Option<u64>) -> anyhow::Result<TrainJob> {
         let mut sets = self.set;
+        sets.extend(self.skip_bad.then(|| "data.skip_bad=true".to_owned()));
         sets.extend(seed.map(|seed| format!("train.seed={seed}")));
         let out = match (&self.out, &self.experiment) {
             (Some(out), _) => out.clone(),
@@ -124,6 +128,7 @@ mod tests {
             experiment,
             out: None,
             set,
+            skip_bad: false,
             resume: false,
             steps: Some(3),
             time: None,

@@ -77,10 +77,9 @@ pub(super) fn graphs(
     printer: &mut Printer,
 ) -> anyhow::Result<Outcome> {
     let validation = CrossValidation::new(experiment)?;
+    validation.remarks().iter().for_each(|remark| printer.note(remark));
     let held_out = match (&cut.lists, cut.folds) {
-        (Some(folder), _) => {
-            HeldOut::Lists(read_folds(folder, validation.graphs()).map_err(regard::Error::from)?)
-        }
+        (Some(folder), _) => HeldOut::Lists(read_folds(folder, validation.graphs()).map_err(regard::Error::from)?),
         (None, Some(folds)) => HeldOut::Folds(folds),
         (None, None) if validation.has_split() => HeldOut::Split,
         (None, None) => HeldOut::Folds(FOLDS),
@@ -90,9 +89,7 @@ pub(super) fn graphs(
         HeldOut::Folds(folds) => *folds,
         HeldOut::Split => 1,
     };
-    let found = counted(folds * cut.repeats, printer, |done| {
-        validation.run(&held_out, cut.repeats, device, done)
-    })?;
+    let found = counted(folds * cut.repeats, printer, |done| validation.run(&held_out, cut.repeats, device, done))?;
     let data = if experiment.data.path.is_empty() { "graphs of the experiment" } else { &experiment.data.path };
     write(&found, &About { data, examples: "graphs", count: validation.graphs(), folds }, printer)
 }

@@ -9,6 +9,7 @@ use regard::data::graphs::{Graphs, Level};
 use regard::graphs::examples::Examples;
 use regard::graphs::experiment::GraphData;
 use regard::graphs::predict::{GraphModel, Seen};
+use regard::graphs::remarks::remarks;
 use regard::graphs::task::LevelName;
 
 use super::Outcome;
@@ -27,7 +28,7 @@ pub(super) fn measure(
     let (checked, on) = match file {
         Some(file) => {
             let data = GraphData { target: String::new(), targets: model.config.data.tasks.clone(), ..columns(&model) };
-            (model.measure(model.read(file, &data, true)?)?, file.display().to_string())
+            (model.measure(&model.read(file, &data, true)?)?, file.display().to_string())
         }
         None => (model.measure_test()?, "the test part of its experiment".to_owned()),
     };
@@ -37,27 +38,19 @@ pub(super) fn measure(
 
 /// Asks a model about the graphs of a file.
 pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    let of_sets = [
-        ("--group-by", args.group_by.is_some()),
-        ("--importance", args.importance),
-        ("--rescale", args.rescale),
-        ("--refine", args.refine > 0),
-    ];
-    if let Some((name, _)) = of_sets.iter().find(|(_, given)| *given) {
-        return Err(Failure::new(format!("{name} is for models on sets"))
-            .hint(format!("`{}` is one on graphs; --attention FILE tells what it looks at", args.model.display()))
-            .into());
-    }
+    args.check_for_graphs()?;
     let model = GraphModel::open(&args.model, device)?;
     let mut data = columns(&model);
     data.smiles = args.smiles.clone().unwrap_or(data.smiles);
     data.id = args.id.clone().unwrap_or(data.id);
     data.edges = args.edges.as_ref().map_or(data.edges, |edges| edges.display().to_string());
-    let graphs = model.read(&args.file, &data, false)?;
-    let examples = model.prepare(graphs);
+    data.skip_bad = args.skip_bad;
+    let examples = model.read(&args.file, &data, false)?;
+    remarks(&examples).iter().for_each(|remark| printer.note(remark));
     told_along_edges(args, &model, &examples, printer)?;
     let level = if model.config.level == LevelName::Graph { Level::Graph } else { Level::Node };
-    let predictions = Predictions::new(&examples.graphs, level, model.predict(&examples)).map_err(regard::Error::from)?;
+    let predictions =
+        Predictions::new(&examples.graphs, level, model.predict(&examples)).map_err(regard::Error::from)?;
     printer.result(&if printer.json() { predictions.json().to_string() } else { predictions.csv() })?;
     Ok(Outcome::Done)
 }
@@ -89,20 +82,9 @@ fn told_along_edges(
     Ok(())
 }
 
-/// The graph that is drawn: the one that is named, else the first.
+/// The graph that is drawn.
 fn chosen(args: &PredictArgs, graphs: &Graphs) -> anyhow::Result<usize> {
-    let unknown = |id: &String| {
-        let some: Vec<&str> = graphs.ids().iter().take(5).map(String::as_str).collect();
-        Failure::new(format!("--set {id}: {} has no such graph", args.file.display()))
-            .hint(format!("its graphs begin with {}", some.join(", ")))
-    };
-    let found = match &args.set {
-        Some(id) => graphs.ids().iter().position(|known| known == id).ok_or_else(|| unknown(id))?,
-        None => 0,
-    };
-    if graphs.is_empty() {
-        return Err(Failure::new(format!("{}: there is no graph to draw", args.file.display())).into());
-    }
+    let found = args.drawn(graphs.ids(), "graph")?;
     let nodes = graphs.nodes_of(found).len();
     if nodes > graph_plot::MOST_NODES {
         let what = format!(

@@ -60,10 +60,10 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
             _ => sets::predict(&args, &device, printer),
         },
         Command::Bench(BenchCommand::Lib(args)) => bench::library(args.check(seed)?, &device, printer),
-        Command::Bench(BenchCommand::Paper(args)) if args.table == "set-transformer" => {
-            bench::set_transformer(&args, &device, printer)
+        Command::Bench(BenchCommand::Paper(args)) if args.table == "kool" => {
+            bench::paper(&args, seed, &device, printer)
         }
-        Command::Bench(BenchCommand::Paper(args)) => bench::paper(&args, seed, &device, printer),
+        Command::Bench(BenchCommand::Paper(args)) => bench::trained(&args, &device, printer),
         Command::Plot(args) => plot::run(&args.check()?, printer),
         Command::Explain(ExplainCommand::Attention(args)) => explain::attention(&args, &device, printer),
         Command::Model(ModelCommand::Import(ImportCommand::Kool(args))) => model::import_kool(&args, printer),

@@ -206,6 +206,7 @@ impl<'a> Watch<'a> {
                     },
                 ));
             }
+            Event::Remark(remark) => self.printer.note(remark),
             Event::Step(step) => {
                 let seconds = self.begun.elapsed().as_secs_f64();
                 let instances = (step.step - self.first_step) as f64 * self.batch as f64;

@@ -81,7 +81,12 @@ fn what_is_wrong_with_molecules_is_named() {
     refused("smiles,name\nC1CC,x\n", &[], &["new.csv:2", "smiles"]);
     refused("smiles,name\nCBr,x\n", &[], &["new.csv:2", "Br", "not there in training"]);
     refused("smile,name\nC,x\n", &[], &["smiles"]);
+    fs::write(folder.path().join("new.csv"), "smiles,name\nC1CC,x\nCCO,y\n").unwrap();
+    let said = regard(folder.path(), &["predict", "--model", "run", "new.csv", "--skip-bad"]).done();
+    assert!(said.out.contains("\ny,3,4,") && !said.out.contains("\nx,"), "{said:?}");
+    assert!(said.err.contains("left out 1 row: line 2: "), "{said:?}");
     refused("smiles,name\nCC,x\n", &["--importance"], &["--attention"]);
+    refused("smiles,name\nCC,x\n", &["--rows", "rows.csv"], &["--rows is for models on sets"]);
     refused("smiles,name\nCC,x\n", &["--plot", "a.svg", "--set", "z"], &["no such graph", "x"]);
     let folds = regard(folder.path(), &[&["eval", "graphs/molecules", "--folds", "20"][..], &SMALL].concat());
     assert!(folds.code == Some(2) && folds.err.contains("20 folds"), "{folds:?}");

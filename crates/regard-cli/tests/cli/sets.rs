@@ -155,6 +155,8 @@ fn importances_are_drawn() {
     let said = regard(folder.path(), &draw).done();
     assert!(said.out.starts_with("id,rows,prediction") && !said.out.contains("importance"), "{said:?}");
     assert!(fs::read(folder.path().join("c2.png")).unwrap().starts_with(b"\x89PNG"));
+    let wrong = regard(folder.path(), &["predict", "--model", "run", "customers.csv", "--attention", "edges.csv"]);
+    assert!(wrong.code == Some(2) && wrong.err.contains("--attention is for models on graphs"), "{wrong:?}");
     let wrong = regard(folder.path(), &["predict", "--model", "run", "customers.csv", "--rescale"]);
     assert!(wrong.code == Some(2) && wrong.err.contains("classification"), "{wrong:?}");
 }

@@ -1,14 +1,12 @@
 //! Some graphs as one: their disjoint union.
 
-use std::sync::OnceLock;
-
 use super::data_set::Graphs;
 
 /// Graphs side by side, their nodes numbered through.
 ///
 /// Edges stand in compressed rows by target: node `v` receives the edges
-/// `in_offsets[v]..in_offsets[v + 1]`, edge `e` comes from node `sources[e]` and ends in node
-/// `targets[e]`. What edges carry follows that order.
+/// `in_offsets[v]..in_offsets[v + 1]`, edge `e` comes from node `sources[e]`. What edges carry follows
+/// that order.
 #[derive(Debug, Clone)]
 pub struct Batch {
     /// The graphs of the data set that it consists of.
@@ -19,8 +17,6 @@ pub struct Batch {
     pub in_offsets: Vec<usize>,
     /// `[edges]`.
     pub sources: Vec<u32>,
-    /// `[edges]`.
-    pub targets: Vec<u32>,
     /// `[nodes]`, or empty where nodes have no types.
     pub node_types: Vec<u32>,
     /// `[nodes, width]`.
@@ -29,17 +25,6 @@ pub struct Batch {
     pub edge_types: Vec<u32>,
     /// `[edges, width]`.
     pub edge_dense: Vec<f32>,
-    by_source: OnceLock<BySource>,
-}
-
-/// The same edges by source: node `s` sends the edges `edges[offsets[s]..offsets[s + 1]]`, in rising
-/// order of their numbers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BySource {
-    /// `[nodes + 1]`.
-    pub offsets: Vec<usize>,
-    /// `[edges]`.
-    pub edges: Vec<u32>,
 }
 
 impl Graphs {
@@ -50,7 +35,7 @@ impl Graphs {
     #[must_use]
     pub fn batch(&self, graphs: &[usize]) -> Batch {
         let (mut node_offsets, mut in_offsets) = (vec![0], vec![0]);
-        let (mut sources, mut targets) = (Vec::new(), Vec::new());
+        let mut sources = Vec::new();
         let (mut node_types, mut edge_types) = (Vec::new(), Vec::new());
         let (mut node_dense, mut edge_dense) = (Vec::new(), Vec::new());
         let (nodes, edges) = (self.node_features(), self.edge_features());
@@ -59,7 +44,6 @@ impl Graphs {
             let base = u32::try_from(in_offsets.len() - 1).expect("fewer than 2^32 nodes");
             for node in of_nodes.clone() {
                 sources.extend(self.sources_of(node).iter().map(|source| base + source));
-                targets.resize(sources.len(), (in_offsets.len() - 1) as u32);
                 in_offsets.push(sources.len());
             }
             assert!(u32::try_from(sources.len()).is_ok(), "fewer than 2^32 edges");
@@ -76,12 +60,10 @@ impl Graphs {
             node_offsets,
             in_offsets,
             sources,
-            targets,
             node_types,
             node_dense,
             edge_types,
             edge_dense,
-            by_source: OnceLock::new(),
         }
     }
 }
@@ -110,39 +92,6 @@ impl Batch {
     pub fn edges(&self) -> usize {
         self.sources.len()
     }
-
-    /// How many edges end in each node, `[nodes]`.
-    #[must_use]
-    pub fn in_degrees(&self) -> Vec<u32> {
-        self.in_offsets.windows(2).map(|pair| (pair[1] - pair[0]) as u32).collect()
-    }
-
-    /// The place in the batch of the graph each node belongs to, `[nodes]`.
-    #[must_use]
-    pub fn graph_of_nodes(&self) -> Vec<u32> {
-        let of =
-            |graph: usize| std::iter::repeat_n(graph as u32, self.node_offsets[graph + 1] - self.node_offsets[graph]);
-        (0..self.len()).flat_map(of).collect()
-    }
-
-    /// The edges by source, computed when first asked for.
-    #[must_use]
-    pub fn by_source(&self) -> &BySource {
-        self.by_source.get_or_init(|| {
-            let mut offsets = vec![0; self.nodes() + 1];
-            self.sources.iter().for_each(|source| offsets[*source as usize + 1] += 1);
-            for node in 0..self.nodes() {
-                offsets[node + 1] += offsets[node];
-            }
-            let mut next = offsets.clone();
-            let mut edges = vec![0; self.edges()];
-            for (edge, source) in self.sources.iter().enumerate() {
-                edges[next[*source as usize]] = edge as u32;
-                next[*source as usize] += 1;
-            }
-            BySource { offsets, edges }
-        })
-    }
 }
 
 #[cfg(test)]
@@ -161,13 +110,7 @@ mod tests {
         assert_eq!(batch.node_offsets, [0, 3, 4, 7]);
         assert_eq!(batch.in_offsets, [0, 1, 3, 4, 4, 5, 7, 8]);
         assert_eq!(batch.sources, [1, 0, 2, 1, 5, 4, 6, 5]);
-        assert_eq!(batch.targets, [0, 1, 1, 2, 4, 5, 5, 6]);
         assert_eq!(batch.edge_types, [0, 0, 1, 1, 0, 0, 1, 1]);
-        assert_eq!(batch.in_degrees(), [1, 2, 1, 0, 1, 2, 1]);
-        assert_eq!(batch.graph_of_nodes(), [0, 0, 0, 1, 2, 2, 2]);
-        let reverse = batch.by_source();
-        assert_eq!(reverse.offsets, [0, 1, 3, 4, 4, 5, 7, 8]);
-        assert_eq!(reverse.edges, [1, 0, 3, 2, 5, 4, 7, 6]);
         assert!(graphs.batch(&[]).is_empty());
     }
 }

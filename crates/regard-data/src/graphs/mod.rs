@@ -30,7 +30,7 @@ mod part;
 pub mod positions;
 mod targets;
 
-pub use self::batch::{Batch, BySource};
+pub use self::batch::Batch;
 pub use self::data_set::{Census, Graphs, Skipped};
 pub use self::features::{Features, Kinds, MOST_TYPES};
 pub use self::graph::Graph;

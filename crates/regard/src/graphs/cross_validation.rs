@@ -6,9 +6,11 @@ use regard_data::graphs::Level;
 use regard_data::graphs::formats::tu::Fold;
 use regard_data::split::seed_of_repeat;
 
+use super::examples::Examples;
 use super::experiment::GraphExperiment;
 use super::measure::{Told, measures};
 use super::model::GraphTransformerConfig;
+use super::remarks::remarks;
 use super::source::{Placed, Portions, Source, fold, folds};
 use super::task::Targets;
 use super::train::GraphLearner;
@@ -46,6 +48,12 @@ impl CrossValidation {
     /// How many graphs there are.
     pub fn graphs(&self) -> usize {
         self.placed.graphs.len()
+    }
+
+    /// What is unusual about them.
+    pub fn remarks(&self) -> Vec<String> {
+        let Placed { graphs, positions } = self.placed.clone();
+        remarks(&Examples { graphs, positions, targets: None })
     }
 
     /// Whether the data says itself what is to be tested with.
@@ -108,13 +116,7 @@ impl CrossValidation {
     }
 
     /// Answers for what a fold holds out, numbers in their own measure, and what is right.
-    fn held_out(
-        &self,
-        truth: &Truth,
-        portions: Portions,
-        seed: u64,
-        device: &Device,
-    ) -> Result<(Vec<f64>, Targets)> {
+    fn held_out(&self, truth: &Truth, portions: Portions, seed: u64, device: &Device) -> Result<(Vec<f64>, Targets)> {
         let Self { experiment, placed } = self;
         let members = experiment.eval.ensemble;
         let mut sum: Vec<f64> = Vec::new();

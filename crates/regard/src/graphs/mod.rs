@@ -8,6 +8,7 @@ pub mod input;
 pub mod measure;
 pub mod model;
 pub mod predict;
+pub mod remarks;
 pub mod source;
 pub mod task;
 pub mod train;

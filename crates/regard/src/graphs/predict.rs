@@ -1,6 +1,7 @@
 //! What a network says of the graphs of a file.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use burn::tensor::{Device, Tensor};
 use regard_data::graphs::formats::predictions::Predicted;
@@ -11,7 +12,7 @@ use super::examples::{Examples, Portion};
 use super::experiment::{GraphData, GraphExperiment};
 use super::measure::{in_own_measure, measure};
 use super::model::{GraphTransformer, GraphTransformerConfig};
-use super::source::{Source, labelled, read_graphs, unlabelled};
+use super::source::{Source, read_graphs, targets, unlabelled};
 use super::task::{GraphLoss, GraphTask, LossOptions};
 use crate::sets::measure::probabilities;
 use crate::store::NetworkDir;
@@ -61,10 +62,17 @@ impl GraphModel {
     /// what is right.
     ///
     /// # Errors
-    /// What the reader says; types that training did not have.
-    pub fn read(&self, path: &Path, data: &GraphData, labelled: bool) -> Result<Graphs> {
-        let graphs = read_graphs(path, data, labelled)?;
-        let graphs = if data.complete { graphs.complete() } else { graphs };
+    /// What the reader says; types that training did not have; a file that does not say what is right.
+    pub fn read(&self, path: &Path, data: &GraphData, labelled: bool) -> Result<Examples> {
+        let Examples { graphs, positions, .. } = unlabelled(&self.config, read_graphs(path, data, labelled)?);
+        // Positions tell of the edges the data has.
+        let graphs = self.aligned(if data.complete { graphs.complete() } else { Arc::unwrap_or_clone(graphs) })?;
+        let targets = if labelled { Some(targets(&self.config, &graphs)?) } else { None };
+        Ok(Examples { graphs: Arc::new(graphs), positions, targets })
+    }
+
+    /// Graphs with types and columns as in training.
+    fn aligned(&self, graphs: Graphs) -> Result<Graphs> {
         let kinds = |types: &[String], columns: &[String], count: usize| Kinds {
             types: types.to_vec(),
             columns: match columns {
@@ -76,11 +84,6 @@ impl GraphModel {
         let nodes = kinds(&data.node_types, &data.node_columns, *node_numbers);
         let edges = kinds(&data.edge_types, &data.edge_columns, *edge_numbers);
         Ok(graphs.align(&nodes, &edges, None)?)
-    }
-
-    /// Graphs as the model takes them, to be asked about.
-    pub fn prepare(&self, graphs: Graphs) -> Examples {
-        unlabelled(&self.config, graphs)
     }
 
     /// What the model says of every graph, or node.
@@ -119,14 +122,13 @@ impl GraphModel {
         seen
     }
 
-    /// The model measured on the graphs of a file, which say what is right.
+    /// The model measured on examples that say what is right.
     ///
     /// # Errors
-    /// A file without what is asked for.
-    pub fn measure(&self, graphs: Graphs) -> Result<Checked> {
-        let examples = labelled(&self.config, graphs)?;
+    /// None so far.
+    pub fn measure(&self, examples: &Examples) -> Result<Checked> {
         let portion = Portion { graphs: (0..examples.graphs.len()).collect(), nodes: None };
-        self.measured(&examples, &portion)
+        self.measured(examples, &portion)
     }
 
     /// The model measured on the test part of its experiment's data.

@@ -10,19 +10,20 @@ use std::sync::Arc;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
+use regard_data::graphs::Graphs;
 use regard_data::graphs::formats::{self, ReadOptions};
 use regard_data::graphs::generate::{PatternSizes, cluster, csl, pattern};
 use regard_data::graphs::molecules::Rule;
 use regard_data::graphs::positions::{Encoding, Nulls, Positions};
-use regard_data::graphs::Graphs;
 
 use super::examples::{Examples, Portion};
 use super::experiment::{AtomRule, GraphData, GraphExperiment, SourceKind};
 use super::model::{GraphTransformerConfig, PositionKind};
 use super::task::GraphTask;
-use crate::train::{Stream, derived};
 use crate::Result;
+use crate::train::{Stream, derived};
 pub(crate) use portions::{Portions, fold, folds};
+pub(crate) use prepared::targets;
 
 /// The graphs of an experiment, in three portions.
 #[derive(Debug)]
@@ -53,7 +54,7 @@ impl Source {
     /// # Errors
     /// As there.
     pub fn of_graphs(experiment: &GraphExperiment, graphs: Graphs) -> Result<(Self, GraphTransformerConfig)> {
-        let placed = Placed::of_graphs(experiment, graphs);
+        let placed = Placed::of_graphs(experiment, graphs)?;
         let portions = placed.portions(experiment)?;
         placed.source(experiment, portions)
     }
@@ -84,13 +85,18 @@ pub(crate) struct Placed {
 impl Placed {
     /// Reads or draws the graphs of an experiment.
     pub(crate) fn of(experiment: &GraphExperiment) -> Result<Self> {
-        Ok(Self::of_graphs(experiment, graphs_of(experiment)?))
+        Self::of_graphs(experiment, graphs_of(experiment)?)
     }
 
-    fn of_graphs(experiment: &GraphExperiment, graphs: Graphs) -> Self {
+    fn of_graphs(experiment: &GraphExperiment, graphs: Graphs) -> Result<Self> {
+        // Positions tell of the edges the data has, as in the authors' code.
+        let (encoding, cache) = (encoding(&experiment.model), &experiment.data.cache);
+        let positions = match cache.as_str() {
+            "" => Positions::compute(&graphs, &encoding, &|_, _| ()),
+            folder => Positions::cached(&graphs, &encoding, folder, &|_, _| ())?,
+        };
         let graphs = if experiment.data.complete { graphs.complete() } else { graphs };
-        let positions = Positions::compute(&graphs, &encoding(&experiment.model), &|_, _| ());
-        Self { graphs: Arc::new(graphs), positions: Arc::new(positions) }
+        Ok(Self { graphs: Arc::new(graphs), positions: Arc::new(positions) })
     }
 
     /// What is asked of these graphs.
@@ -155,15 +161,6 @@ pub fn read_graphs(path: &Path, data: &GraphData, labelled: bool) -> Result<Grap
 pub fn unlabelled(config: &GraphTransformerConfig, graphs: Graphs) -> Examples {
     let positions = Positions::compute(&graphs, &encoding(config), &|_, _| ());
     Examples { graphs: Arc::new(graphs), positions: Arc::new(positions), targets: None }
-}
-
-/// Graphs with positions and with what is right by the network's measure.
-///
-/// # Errors
-/// [`Error::Config`](crate::Error::Config) for graphs that do not say what is right.
-pub fn labelled(config: &GraphTransformerConfig, graphs: Graphs) -> Result<Examples> {
-    let targets = Some(prepared::targets(config, &graphs)?);
-    Ok(Examples { targets, ..unlabelled(config, graphs) })
 }
 
 /// What is computed of the graphs for a network.

@@ -12,9 +12,11 @@ mod measures;
 mod metrics;
 mod optimizer;
 mod parameters;
+mod rates;
 mod run;
 mod run_folder;
 mod seeds;
+mod trainee;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,10 +29,12 @@ pub(crate) use dropout::dropped;
 pub use measures::{Measure, Measures};
 pub(crate) use optimizer::Optimizer;
 pub(crate) use parameters::{collect, gradients, numbered, restore, shapes};
+pub(crate) use rates::{half_cosine, rise};
 pub use run::{Checked, Trained, Training};
 pub(crate) use run::{Learning, Schedule, Settings, train_with};
 pub(crate) use run_folder::{RunFolder, Written};
 pub(crate) use seeds::{Stream, derived, drawn};
+pub(crate) use trainee::{Trainee, fresh};
 
 /// What happens during a training, in order.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +50,8 @@ pub enum Event {
         /// Trainable numbers of the network.
         parameters: usize,
     },
+    /// Something unusual about what is learnt from, in words.
+    Remark(String),
     /// A step of the optimiser was made.
     Step(Step),
     /// The network was measured on the validation set.

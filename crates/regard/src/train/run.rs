@@ -68,6 +68,7 @@ pub(crate) fn train_with<L: Learning>(
     observer: &mut dyn Observer,
 ) -> Result<Trained> {
     let mut run = Run::<L>::open(training, device)?;
+    run.learner.remarks().into_iter().for_each(|remark| observer.event(&Event::Remark(remark)));
     let schedule = run.schedule;
     let total = schedule.steps_per_epoch * schedule.epochs;
     observer.event(&Event::Started {

@@ -1,7 +1,9 @@
 //! `regard bench`.
 
+mod graph_transformer;
 mod paper;
 mod set_transformer;
+mod trained;
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +13,7 @@ use regard::data::routes::formats::{self, Instance};
 use regard::routes::solve::solve_instance;
 
 pub(super) use self::paper::paper;
-pub(super) use self::set_transformer::set_transformer;
+pub(super) use self::trained::trained;
 use super::Outcome;
 use crate::args::BenchLibJob;
 use crate::failure::Failure;

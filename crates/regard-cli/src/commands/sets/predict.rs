@@ -17,6 +17,7 @@ use crate::report::{Printer, sets_plot};
 
 /// Asks a model about the sets of a file.
 pub(crate) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
+    args.check_for_sets()?;
     let model = SetModel::open(&args.model, device)?;
     let bags = model.read(&args.file, &asked_columns(args, &model), false)?;
     let empty = (0..bags.len()).filter(|&bag| bags.size(bag) == 0).count();
@@ -46,7 +47,7 @@ fn answers(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer)
     }
     let told = model.predict(bags, args.importance || args.plot.is_some())?;
     if let Some(file) = &args.plot {
-        let bag = chosen(args, bags)?;
+        let bag = args.drawn(bags.ids(), "set")?;
         let all = told.of_items.as_deref().unwrap_or_default();
         let weights = &all[bags.offsets()[bag]..bags.offsets()[bag + 1]];
         sets_plot::importances(file, bags, bag, weights, &answer(&told, bag))?;
@@ -95,7 +96,7 @@ fn mixtures(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer
         printer.note(&format!("written {}", file.display()));
     }
     if let Some(file) = &args.plot {
-        let bag = chosen(args, bags)?;
+        let bag = args.drawn(bags.ids(), "set")?;
         let Some(mixture) = found.of(bag) else {
             return Err(Failure::new(format!("--plot: the set `{}` is empty", bags.ids()[bag])).into());
         };
@@ -106,18 +107,4 @@ fn mixtures(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer
         printer.note(&format!("written {}", file.display()));
     }
     Ok(if printer.json() { found.json().to_string() } else { found.csv() })
-}
-
-/// The set that is drawn: the one that is named, else the first.
-fn chosen(args: &PredictArgs, bags: &Bags) -> anyhow::Result<usize> {
-    if bags.is_empty() {
-        return Err(Failure::new(format!("{}: there is no set to draw", args.file.display())).into());
-    }
-    let Some(id) = &args.set else { return Ok(0) };
-    bags.ids().iter().position(|known| known == id).ok_or_else(|| {
-        let some: Vec<&str> = bags.ids().iter().take(5).map(String::as_str).collect();
-        Failure::new(format!("--set {id}: {} has no such set", args.file.display()))
-            .hint(format!("its sets begin with {}", some.join(", ")))
-            .into()
-    })
 }

@@ -87,11 +87,7 @@ pub fn edge_attention_weights(args: EdgeAttentionArgs, graph: &EdgeList, options
     let numbers = |tensor: Tensor<2>| tensor.into_data().iter::<f32>().collect::<Vec<f32>>();
     let nodes = numbers(args.nodes);
     let (edge, bias) = (args.edge.map(numbers), args.bias.map(numbers));
-    let inputs = kernel::Inputs {
-        nodes: kernel::Nodes::Packed(&nodes),
-        edge: edge.as_deref(),
-        bias: bias.as_deref(),
-    };
+    let inputs = kernel::Inputs { nodes: kernel::Nodes::Packed(&nodes), edge: edge.as_deref(), bias: bias.as_deref() };
     let weights = kernel::edge_attention_weights(&options.layer(width), graph, &inputs);
     Tensor::from_data(TensorData::new(weights, [graph.edges(), options.heads]), &device)
 }
@@ -156,9 +152,7 @@ impl Kernel for Fused {
         let products = self.edge.then_some(products);
         let inputs = self.inputs(inputs);
         let found = kernel::edge_attention_backward(&self.options.layer(width), &self.graph, &inputs, grad, products);
-        let kernel::Nodes::Packed(nodes) = found.nodes else {
-            unreachable!("gradients have the form of the inputs")
-        };
+        let kernel::Nodes::Packed(nodes) = found.nodes else { unreachable!("gradients have the form of the inputs") };
         [Some(nodes), found.edge, found.bias].into_iter().flatten().collect()
     }
 }

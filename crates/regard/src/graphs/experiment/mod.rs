@@ -12,7 +12,9 @@ use super::task::LevelName;
 use crate::Result;
 use crate::experiment::{Given, Sections, load, named_preset, sections, under, written};
 use crate::train::{Schedule, Settings};
-pub use settings::{Asked, AtomRule, GraphData, GraphEval, GraphTaskSettings, GraphTraining, Keep, RateSchedule, SourceKind};
+pub use settings::{
+    Asked, AtomRule, GraphData, GraphEval, GraphTaskSettings, GraphTraining, Keep, RateSchedule, SourceKind,
+};
 
 /// A complete experiment on graphs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -96,6 +96,8 @@ pub struct GraphData {
     pub skip_bad: bool,
     /// Whether every node has an edge to every other instead of those the data has.
     pub complete: bool,
+    /// Folder in which positions are kept once they are computed; empty to compute them every time.
+    pub cache: String,
     /// Whether numbers asked for are brought to mean 0 and deviation 1, learnt on the training rows.
     pub standardise: bool,
     /// Share of graphs that are kept to choose by, where the data has no split of its own.
@@ -203,6 +205,7 @@ impl Default for GraphData {
             directed: false,
             skip_bad: false,
             complete: false,
+            cache: String::new(),
             standardise: false,
             held_out: 0.1,
             tested: 0.1,

@@ -32,7 +32,11 @@ fn only_classes(values: &Values) -> bool {
 }
 
 /// The network's settings with what the data says.
-pub(super) fn prepared(experiment: &GraphExperiment, graphs: &Graphs, training: &Portion) -> Result<GraphTransformerConfig> {
+pub(super) fn prepared(
+    experiment: &GraphExperiment,
+    graphs: &Graphs,
+    training: &Portion,
+) -> Result<GraphTransformerConfig> {
     let (nodes, edges) = (graphs.node_features(), graphs.edge_features());
     let mut config = GraphTransformerConfig {
         node_types: nodes.type_names().len(),
@@ -106,7 +110,7 @@ fn scales(graphs: &Graphs, training: &Portion, outputs: usize) -> Result<(Vec<f6
 }
 
 /// What is right about graphs, by a network's measure.
-pub(super) fn targets(config: &GraphTransformerConfig, graphs: &Graphs) -> Result<Targets> {
+pub(crate) fn targets(config: &GraphTransformerConfig, graphs: &Graphs) -> Result<Targets> {
     let missing = || Error::config("data.targets", "names no column, and the file does not say what is right");
     let found = graphs.targets().ok_or_else(missing)?;
     if config.task == GraphTask::Classification {

@@ -1,6 +1,5 @@
 //! One learner: a network on graphs, its optimiser, and the step that moves them.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use burn::module::Module;
@@ -14,12 +13,12 @@ use crate::graphs::examples::Portion;
 use crate::graphs::experiment::{GraphExperiment, Keep, RateSchedule};
 use crate::graphs::measure::{in_own_measure, measure, tell};
 use crate::graphs::model::{GraphTransformer, GraphTransformerConfig};
+use crate::graphs::remarks::remarks;
 use crate::graphs::source::Source;
 use crate::graphs::task::{GraphTask, LossOptions, loss};
 use crate::store::{Manifest, NetworkConfig, NetworkDir, Weights};
 use crate::train::{
-    Checked, Checkpoint, Learning, Measure, Measures, Optimizer, RunningAverage, Stream, collect, derived, drawn,
-    numbered, restore,
+    Checked, Checkpoint, Learning, Measure, Measures, Optimizer, Stream, Trainee, collect, derived, fresh, restore,
 };
 use crate::{Error, Result};
 
@@ -29,9 +28,7 @@ pub struct GraphLearner {
     config: GraphTransformerConfig,
     device: Device,
     source: Source,
-    model: GraphTransformer,
-    optimizer: Optimizer,
-    average: Option<RunningAverage>,
+    trainee: Trainee<GraphTransformer>,
     /// The network with the lowest validation loss, where that is the one to keep.
     best: Option<Weights>,
     counters: Counters,
@@ -71,19 +68,15 @@ impl GraphLearner {
         }
         let train = &experiment.train;
         let device = device.clone().autodiff();
-        // Drawn on the CPU whatever the device: generators differ, and a seed shall mean one network.
-        let cpu = Device::flex().autodiff();
         let seed = derived(train.seed, Stream::Weights, 0);
-        let fresh = drawn(&cpu, seed, || GraphTransformer::new(&config, &cpu).map(|model| collect(&model)))?;
-        let model = numbered(restore(GraphTransformer::new(&config, &device)?, &fresh)?);
+        let model = fresh(seed, &device, |device| GraphTransformer::new(&config, device))?;
+        let optimizer = Optimizer::with_weight_decay(train.clip_norm, train.weight_decay);
         Ok(Self {
-            average: (train.average > 0.0).then(|| RunningAverage::new(train.average, collect(&model))),
-            optimizer: Optimizer::with_weight_decay(train.clip_norm, train.weight_decay),
+            trainee: Trainee::new(model, optimizer, train.average),
             experiment: experiment.clone(),
             config,
             device,
             source,
-            model,
             best: None,
             counters: Counters { step: 0, plateau: Plateau::default(), best_loss: None },
         })
@@ -99,22 +92,14 @@ impl GraphLearner {
         &self.source
     }
 
-    /// The network as it stands, in evaluation: the running average where there is one.
-    fn current(&self) -> Result<GraphTransformer> {
-        match &self.average {
-            Some(average) => restore(self.model.valid(), &average.weights),
-            None => Ok(self.model.valid()),
-        }
-    }
-
     /// The network that is kept, in evaluation.
     ///
     /// # Errors
     /// None that a learner of this crate can cause.
     pub fn evaluated(&self) -> Result<GraphTransformer> {
         match &self.best {
-            Some(weights) => restore(self.model.valid(), weights),
-            None => self.current(),
+            Some(weights) => restore(self.trainee.model.valid(), weights),
+            None => self.trainee.evaluated(),
         }
     }
 
@@ -183,22 +168,10 @@ impl GraphLearner {
         let examples = &self.source.examples;
         let input = examples.input(&self.config, &graphs, Some((train.flips, &mut noise)));
         let targets = examples.targets(self.config.level, &self.source.training, &graphs);
-        let answers = self.model.forward_with_dropout(&input, &self.device, &mut noise);
+        let answers = self.trainee.model.forward_with_dropout(&input, &self.device, &mut noise);
         let loss = loss(answers, &targets, self.options());
-        let value = f64::from(loss.clone().into_scalar::<f32>());
-        let diverged = |reason: String| Error::Diverged { step, reason };
-        if !value.is_finite() {
-            return Err(diverged(format!("the loss is {value}")));
-        }
         let rate = self.counters.plateau.rate(train, step, self.source.steps(train.batch));
-        let (model, norm) = self.optimizer.step(rate, self.model.clone(), loss.backward());
-        if !norm.is_finite() {
-            return Err(diverged(format!("the norm of the gradient is {norm}")));
-        }
-        self.model = model;
-        if let Some(average) = &mut self.average {
-            average.update(step, &collect(&self.model));
-        }
+        let (value, norm) = self.trainee.learn(step, rate, loss)?;
         self.counters.step += 1;
         Ok(Measures(vec![Measure::Mean("loss", value), Measure::Mean("grad_norm", norm), Measure::Last("rate", rate)]))
     }
@@ -213,11 +186,7 @@ impl Learning for GraphLearner {
     }
 
     fn restored(mut self, mut checkpoint: Checkpoint, counters: Counters) -> Result<Self> {
-        self.model = restore(self.model, checkpoint.weights("model")?)?;
-        self.optimizer = self.optimizer.restored(checkpoint.record("model")?)?;
-        if let Some(average) = &mut self.average {
-            average.weights = checkpoint.weights("average")?.clone();
-        }
+        self.trainee = self.trainee.restored(&mut checkpoint)?;
         if counters.best_loss.is_some() {
             self.best = Some(checkpoint.weights("best")?.clone());
         }
@@ -237,6 +206,10 @@ impl Learning for GraphLearner {
         Some(self.source.steps(self.experiment.train.batch))
     }
 
+    fn remarks(&self) -> Vec<String> {
+        remarks(&self.source.examples)
+    }
+
     fn done(&self) -> bool {
         self.counters.plateau.ended(&self.experiment.train)
     }
@@ -247,7 +220,7 @@ impl Learning for GraphLearner {
 
     /// Measures the network, keeps it where it is the best so far, and moves the rate.
     fn finish_epoch(&mut self) -> Result<Checked> {
-        let current = self.current()?;
+        let current = self.trainee.evaluated()?;
         let checked = self.measured(&current, self.portion())?;
         if self.experiment.train.keep == Keep::Best && self.counters.best_loss.is_none_or(|best| checked.cost < best) {
             self.best = Some(collect(&current));
@@ -267,15 +240,9 @@ impl Learning for GraphLearner {
     }
 
     fn checkpoint(&self) -> Result<Checkpoint> {
-        let mut weights = BTreeMap::from([("model".to_owned(), collect(&self.model))]);
-        if let Some(average) = &self.average {
-            weights.insert("average".into(), average.weights.clone());
-        }
-        if let Some(best) = &self.best {
-            weights.insert("best".into(), best.clone());
-        }
-        let records = BTreeMap::from([("model".to_owned(), self.optimizer.to_bytes()?)]);
-        Ok(Checkpoint { step: self.counters.step, state: serde_json::Value::Null, weights, records })
+        let mut checkpoint = self.trainee.checkpoint(self.counters.step)?;
+        checkpoint.weights.extend(self.best.clone().map(|best| ("best".to_owned(), best)));
+        Ok(checkpoint)
     }
 
     fn state(&self) -> Counters {

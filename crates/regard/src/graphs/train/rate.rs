@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::graphs::experiment::{GraphTraining, RateSchedule};
+use crate::train::{half_cosine, rise};
 
 /// A validation loss has to be lower by this share to count as lower (PyTorch's `ReduceLROnPlateau`).
 const THRESHOLD: f64 = 1e-4;
@@ -44,18 +45,12 @@ impl Plateau {
     /// The rate of step `step`, of `steps` an epoch.
     pub(super) fn rate(&self, train: &GraphTraining, step: u64, steps: u64) -> f64 {
         let epochs = step as f64 / steps as f64;
-        let rise = match train.warm_epochs {
-            0.0 => 1.0,
-            warm => ((step + 1) as f64 / (warm * steps as f64)).min(1.0),
-        };
         let fall = match train.schedule {
             RateSchedule::Constant => 1.0,
             RateSchedule::Plateau => self.factor,
-            RateSchedule::Cosine => {
-                0.5 * (1.0 + (std::f64::consts::PI * (epochs / train.epochs as f64).min(1.0)).cos())
-            }
+            RateSchedule::Cosine => half_cosine(epochs / train.epochs as f64),
         };
-        train.rate * rise * fall
+        train.rate * rise(step, train.warm_epochs * steps as f64) * fall
     }
 }
 

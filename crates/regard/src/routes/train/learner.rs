@@ -18,7 +18,7 @@ use crate::experiment::{BaselineKind, Experiment, Loss};
 use crate::routes::decode::features;
 use crate::routes::model::AttentionModel;
 use crate::routes::problem::Problem;
-use crate::train::{Optimizer, RunningAverage, Stream, collect, derived, drawn, numbered, restore};
+use crate::train::{Optimizer, Stream, Trainee, derived, fresh, numbered, rise};
 use crate::{Error, Result};
 pub(super) use state::Counters;
 use state::inherited;
@@ -48,9 +48,7 @@ pub struct Learner<P> {
     experiment: Experiment,
     source: Arc<Source<P>>,
     device: Device,
-    model: AttentionModel,
-    optimizer: Optimizer,
-    average: Option<RunningAverage>,
+    trainee: Trainee<AttentionModel>,
     exponential: Exponential,
     frozen: Option<Frozen<P>>,
     critic: Option<(Critic, Optimizer)>,
@@ -70,34 +68,30 @@ impl<P: Problem> Learner<P> {
         }
         let (train, device) = (&experiment.train, device.clone().autodiff());
         let seed = |stream| derived(train.seed, stream, 0);
-        // Drawn on the CPU whatever the device: generators differ, and a seed shall mean one network.
-        let cpu = Device::flex().autodiff();
-        let weights = match train.from.as_str() {
-            "" => drawn(&cpu, seed(Stream::Weights), || AttentionModel::new(&experiment.model, &cpu))?.to_weights(),
-            folder => inherited(folder, &experiment.model)?,
+        let model = match train.from.as_str() {
+            "" => fresh(seed(Stream::Weights), &device, |device| AttentionModel::new(&experiment.model, device))?,
+            folder => AttentionModel::from_weights(&experiment.model, &inherited(folder, &experiment.model)?, &device)?,
         };
-        let model = numbered(AttentionModel::from_weights(&experiment.model, &weights, &device)?);
+        let trainee = Trainee::new(model, Optimizer::new(train.clip_norm), train.average);
         let source = Arc::new(Source::of(experiment)?);
         let frozen = match train.baseline {
-            BaselineKind::Rollout => Some(Frozen::new(model.valid(), Set::of(experiment, &source), 0)?),
+            BaselineKind::Rollout => Some(Frozen::new(trainee.model.valid(), Set::of(experiment, &source), 0)?),
             _ => None,
         };
         let critic = match train.baseline {
             BaselineKind::Critic => {
-                let fresh = drawn(&cpu, seed(Stream::Critic), || collect(&Critic::new(&experiment.model, &cpu)));
-                let critic = restore(Critic::new(&experiment.model, &device), &fresh)?;
+                let new = |device: &Device| Ok(Critic::new(&experiment.model, device));
+                let critic = fresh(seed(Stream::Critic), &device, new)?;
                 Some((numbered(critic), Optimizer::new(train.clip_norm)))
             }
             _ => None,
         };
         Ok(Self {
-            average: (train.average > 0.0).then(|| RunningAverage::new(train.average, collect(&model))),
-            optimizer: Optimizer::new(train.clip_norm),
             exponential: Exponential::new(train.beta, None),
             experiment: experiment.clone(),
             source,
             device,
-            model,
+            trainee,
             frozen,
             critic,
             step: 0,
@@ -115,10 +109,7 @@ impl<P: Problem> Learner<P> {
     /// # Errors
     /// None that a learner of this crate can cause.
     pub fn evaluated(&self) -> Result<AttentionModel> {
-        match &self.average {
-            Some(average) => restore(self.model.valid(), &average.weights),
-            None => Ok(self.model.valid()),
-        }
+        self.trainee.evaluated()
     }
 
     /// Where its instances come from.
@@ -133,7 +124,7 @@ impl<P: Problem> Learner<P> {
 
     /// Lets the network as it is challenge the frozen one, where there is one.
     pub(super) fn challenge(&mut self) -> Result<Option<Challenge>> {
-        let policy = self.model.valid();
+        let policy = self.trainee.model.valid();
         let alpha = self.experiment.train.alpha;
         self.frozen.as_mut().map(|frozen| frozen.challenge(&policy, alpha)).transpose()
     }
@@ -145,11 +136,8 @@ impl<P: Problem> Learner<P> {
     /// Learning rates fall by a factor an epoch, after a linear rise.
     fn rate(&self, full: f64) -> f64 {
         let train = &self.experiment.train;
-        let rise = match train.warm_steps {
-            0 => 1.0,
-            steps => ((self.step + 1) as f64 / steps as f64).min(1.0),
-        };
-        full * rise * train.rate_decay.powi(self.epoch().min(i32::MAX as u64) as i32)
+        full * rise(self.step, train.warm_steps as f64)
+            * train.rate_decay.powi(self.epoch().min(i32::MAX as u64) as i32)
     }
 
     /// This step's instances.
@@ -177,30 +165,20 @@ impl<P: Problem> Learner<P> {
             _ => 1,
         };
         let points = features(&problems, &self.device);
-        let embeddings = self.model.encode(points.clone());
+        let model = self.trainee.model.clone();
+        let embeddings = model.encode(points.clone());
         let seed = derived(train.seed, Stream::Sampling, self.step);
-        let sampled = sample(&self.model.valid(), embeddings.clone().inner(), &problems, tours, train.first_node, seed);
+        let sampled = sample(&model.valid(), embeddings.clone().inner(), &problems, tours, train.first_node, seed);
         let Some(sampled) = sampled else {
             return Err(self.diverged("a sampled tour's probability is no number".into()));
         };
         let baseline = self.baseline(&sampled, &problems, points)?;
         let count = sampled.costs.len() as f64;
         let coefficient = self.coefficients(&sampled, &baseline);
-        let policy = self.model.rollout().policy_loss(embeddings, &sampled.tours, coefficient);
+        let policy = model.rollout().policy_loss(embeddings, &sampled.tours, coefficient);
         let log_likelihood = policy.log_likelihood.into_data().iter::<f64>().sum::<f64>() / count;
-        let loss = f64::from(policy.loss.clone().into_scalar::<f32>());
-        if !loss.is_finite() {
-            return Err(self.diverged(format!("the loss is {loss}")));
-        }
         let rate = self.rate(train.rate);
-        let (model, gradient_norm) = self.optimizer.step(rate, self.model.clone(), policy.loss.backward());
-        if !gradient_norm.is_finite() {
-            return Err(self.diverged(format!("the norm of the gradient is {gradient_norm}")));
-        }
-        self.model = model;
-        if let Some(average) = &mut self.average {
-            average.update(self.step, &collect(&self.model));
-        }
+        let (loss, gradient_norm) = self.trainee.learn(self.step, rate, policy.loss)?;
         self.step += 1;
         let mean = regard_data::stats::mean;
         let (cost, baseline) = (mean(&sampled.costs), mean(&baseline));

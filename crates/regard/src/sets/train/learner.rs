@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use burn::module::Module;
 use burn::tensor::Device;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
 
+use crate::Result;
 use crate::sets::examples::Examples;
 use crate::sets::experiment::{RateSchedule, SetExperiment};
 use crate::sets::measure::measure;
@@ -17,10 +17,8 @@ use crate::sets::source::Source;
 use crate::sets::task::loss;
 use crate::store::{Manifest, NetworkConfig, NetworkDir};
 use crate::train::{
-    Checked, Checkpoint, Learning, Measure, Measures, Optimizer, RunningAverage, Stream, collect, derived, drawn,
-    numbered, restore,
+    Checked, Checkpoint, Learning, Measure, Measures, Optimizer, Stream, Trainee, derived, fresh, half_cosine, rise,
 };
-use crate::{Error, Result};
 
 /// A network that learns from sets.
 pub struct SetLearner {
@@ -30,9 +28,7 @@ pub struct SetLearner {
     source: Source,
     /// Drawn or taken when it is first asked for: folds of a cross-validation never do.
     measured: OnceLock<Examples>,
-    model: SetTransformer,
-    optimizer: Optimizer,
-    average: Option<RunningAverage>,
+    trainee: Trainee<SetTransformer>,
     step: u64,
 }
 
@@ -46,7 +42,7 @@ impl SetLearner {
     /// A learner at its first step, on `device` or, with gradients, on what is under it.
     ///
     /// # Errors
-    /// What reading the data gives; [`Error::Config`] for settings that do not hold together.
+    /// What reading the data gives; [`Error::Config`](crate::Error::Config) for settings that do not hold together.
     pub fn new(experiment: &SetExperiment, device: &Device) -> Result<Self> {
         let (source, config) = Source::of(experiment)?;
         Self::with_source(experiment, source, config, device)
@@ -55,7 +51,7 @@ impl SetLearner {
     /// A learner on sets that are known.
     ///
     /// # Errors
-    /// [`Error::Config`] for settings that do not hold together.
+    /// [`Error::Config`](crate::Error::Config) for settings that do not hold together.
     pub fn with_source(
         experiment: &SetExperiment,
         source: Source,
@@ -65,20 +61,16 @@ impl SetLearner {
         config.validate()?;
         let train = &experiment.train;
         let device = device.clone().autodiff();
-        // Drawn on the CPU whatever the device: generators differ, and a seed shall mean one network.
-        let cpu = Device::flex().autodiff();
         let seed = derived(train.seed, Stream::Weights, 0);
-        let fresh = drawn(&cpu, seed, || SetTransformer::new(&config, &cpu).map(|model| collect(&model)))?;
-        let model = numbered(restore(SetTransformer::new(&config, &device)?, &fresh)?);
+        let model = fresh(seed, &device, |device| SetTransformer::new(&config, device))?;
+        let optimizer = Optimizer::with_weight_decay(train.clip_norm, train.weight_decay);
         Ok(Self {
-            average: (train.average > 0.0).then(|| RunningAverage::new(train.average, collect(&model))),
-            optimizer: Optimizer::with_weight_decay(train.clip_norm, train.weight_decay),
+            trainee: Trainee::new(model, optimizer, train.average),
             measured: OnceLock::new(),
             experiment: experiment.clone(),
             config,
             device,
             source,
-            model,
             step: 0,
         })
     }
@@ -98,19 +90,12 @@ impl SetLearner {
     /// # Errors
     /// None that a learner of this crate can cause.
     pub fn evaluated(&self) -> Result<SetTransformer> {
-        match &self.average {
-            Some(average) => restore(self.model.valid(), &average.weights),
-            None => Ok(self.model.valid()),
-        }
+        self.trainee.evaluated()
     }
 
     fn rate(&self) -> f64 {
         let train = &self.experiment.train;
         let share = self.step as f64 / self.experiment.steps().max(1) as f64;
-        let rise = match train.warm_steps {
-            0 => 1.0,
-            steps => ((self.step + 1) as f64 / steps as f64).min(1.0),
-        };
         let fall = match train.schedule {
             RateSchedule::Constant => 1.0,
             RateSchedule::Step => {
@@ -120,37 +105,25 @@ impl SetLearner {
                     0.1
                 }
             }
-            RateSchedule::Cosine => 0.5 * (1.0 + (std::f64::consts::PI * share.min(1.0)).cos()),
+            RateSchedule::Cosine => half_cosine(share),
         };
-        train.rate * rise * fall
+        train.rate * rise(self.step, train.warm_steps as f64) * fall
     }
 
     /// One step of the optimiser on the next sets: loss, norm of the gradient and rate.
     ///
     /// # Errors
-    /// [`Error::Diverged`] for a loss or a gradient that is not finite; the learner is then as it was
+    /// [`Error::Diverged`](crate::Error::Diverged) for a loss or a gradient that is not finite; the learner is then as it was
     /// before the step.
     pub fn learn(&mut self) -> Result<Measures> {
         let train = &self.experiment.train;
         let examples = self.source.step(train.seed, self.step, train.batch);
         let batch = examples.batch(&self.device);
         let mut noise = Pcg64Mcg::seed_from_u64(derived(train.seed, Stream::Sampling, self.step));
-        let answers = self.model.forward_with_dropout(batch.sets.clone(), &mut noise);
+        let answers = self.trainee.model.forward_with_dropout(batch.sets.clone(), &mut noise);
         let loss = loss(answers, &batch, self.config.decoding, train.loss);
-        let value = f64::from(loss.clone().into_scalar::<f32>());
-        let diverged = |reason: String| Error::Diverged { step: self.step, reason };
-        if !value.is_finite() {
-            return Err(diverged(format!("the loss is {value}")));
-        }
         let rate = self.rate();
-        let (model, norm) = self.optimizer.step(rate, self.model.clone(), loss.backward());
-        if !norm.is_finite() {
-            return Err(diverged(format!("the norm of the gradient is {norm}")));
-        }
-        self.model = model;
-        if let Some(average) = &mut self.average {
-            average.update(self.step, &collect(&self.model));
-        }
+        let (value, norm) = self.trainee.learn(self.step, rate, loss)?;
         self.step += 1;
         Ok(Measures(vec![Measure::Mean("loss", value), Measure::Mean("grad_norm", norm), Measure::Last("rate", rate)]))
     }
@@ -165,11 +138,7 @@ impl Learning for SetLearner {
     }
 
     fn restored(mut self, mut checkpoint: Checkpoint, counters: Counters) -> Result<Self> {
-        self.model = restore(self.model, checkpoint.weights("model")?)?;
-        self.optimizer = self.optimizer.restored(checkpoint.record("model")?)?;
-        if let Some(average) = &mut self.average {
-            average.weights = checkpoint.weights("average")?.clone();
-        }
+        self.trainee = self.trainee.restored(&mut checkpoint)?;
         self.step = counters.step;
         Ok(self)
     }
@@ -202,12 +171,7 @@ impl Learning for SetLearner {
     }
 
     fn checkpoint(&self) -> Result<Checkpoint> {
-        let mut weights = std::collections::BTreeMap::from([("model".to_owned(), collect(&self.model))]);
-        if let Some(average) = &self.average {
-            weights.insert("average".into(), average.weights.clone());
-        }
-        let records = std::collections::BTreeMap::from([("model".to_owned(), self.optimizer.to_bytes()?)]);
-        Ok(Checkpoint { step: self.step, state: serde_json::Value::Null, weights, records })
+        self.trainee.checkpoint(self.step)
     }
 
     fn state(&self) -> Counters {

@@ -69,6 +69,10 @@ pub(crate) trait Learning: Sized {
     fn steps_per_epoch(&self) -> Option<u64> {
         None
     }
+    /// What is unusual about what it learns from.
+    fn remarks(&self) -> Vec<String> {
+        vec![]
+    }
     /// Whether nothing is left to learn before all epochs are done.
     fn done(&self) -> bool {
         false

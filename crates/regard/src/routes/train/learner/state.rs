@@ -1,7 +1,5 @@
 //! A learner's state, out and in again.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::Learner;
@@ -22,19 +20,15 @@ pub(in crate::routes::train) struct Counters {
 impl<P: Problem> Learner<P> {
     /// Networks and optimisers.
     pub(in crate::routes::train) fn checkpoint(&self) -> Result<Checkpoint> {
-        let mut weights = BTreeMap::from([("model".to_owned(), collect(&self.model))]);
-        let mut records = BTreeMap::from([("model".to_owned(), self.optimizer.to_bytes()?)]);
-        if let Some(average) = &self.average {
-            weights.insert("average".into(), average.weights.clone());
-        }
+        let mut checkpoint = self.trainee.checkpoint(self.step)?;
         if let Some(frozen) = &self.frozen {
-            weights.insert("baseline".into(), collect(&frozen.policy));
+            checkpoint.weights.insert("baseline".into(), collect(&frozen.policy));
         }
         if let Some((critic, optimizer)) = &self.critic {
-            weights.insert("critic".into(), collect(critic));
-            records.insert("critic".into(), optimizer.to_bytes()?);
+            checkpoint.weights.insert("critic".into(), collect(critic));
+            checkpoint.records.insert("critic".into(), optimizer.to_bytes()?);
         }
-        Ok(Checkpoint { step: self.step, state: serde_json::Value::Null, weights, records })
+        Ok(checkpoint)
     }
 
     /// The numbers that belong to [`Self::checkpoint`].
@@ -48,11 +42,7 @@ impl<P: Problem> Learner<P> {
 
     /// Takes on the state that [`Self::checkpoint`] gave.
     pub(in crate::routes::train) fn restored(mut self, mut checkpoint: Checkpoint, counters: Counters) -> Result<Self> {
-        self.model = restore(self.model, checkpoint.weights("model")?)?;
-        self.optimizer = self.optimizer.restored(checkpoint.record("model")?)?;
-        if let Some(average) = &mut self.average {
-            average.weights = checkpoint.weights("average")?.clone();
-        }
+        self.trainee = self.trainee.restored(&mut checkpoint)?;
         if let Some(frozen) = self.frozen.take() {
             let policy = restore(frozen.policy, checkpoint.weights("baseline")?)?;
             self.frozen = Some(Frozen::new(

@@ -1,0 +1,171 @@
+//! Rows of a paper's table that are trained and measured here, one after another.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+use regard::Device;
+use regard::train::{Event, Limits, Measures, Trained};
+use serde::Serialize;
+
+use super::{graph_transformer, set_transformer};
+use crate::args::BenchPaperArgs;
+use crate::commands::Outcome;
+use crate::commands::train::interrupt;
+use crate::failure::Failure;
+use crate::report::progress::Progress;
+use crate::report::{Align, Printer, Table};
+
+/// A row of the paper: its name, the experiment it is like, what differs, and the paper's numbers.
+pub(super) struct Planned {
+    pub(super) name: &'static str,
+    pub(super) experiment: &'static str,
+    sets: &'static [&'static str],
+    measures: [&'static str; 2],
+    paper: [Option<f64>; 2],
+}
+
+pub(super) const fn row(
+    name: &'static str,
+    experiment: &'static str,
+    sets: &'static [&'static str],
+    measures: [&'static str; 2],
+    paper: [Option<f64>; 2],
+) -> Planned {
+    Planned { name, experiment, sets, measures, paper }
+}
+
+/// How a row is trained.
+#[derive(Clone)]
+pub(super) struct Run<'a> {
+    /// Settings that differ from the experiment's.
+    pub(super) sets: Vec<String>,
+    pub(super) folder: PathBuf,
+    pub(super) resume: bool,
+    pub(super) limits: Limits,
+    pub(super) command: String,
+    printer: &'a Printer,
+}
+
+impl<'a> Run<'a> {
+    /// Shows how far a training is, of `steps` steps; 0 where the training says it itself.
+    pub(super) fn observer(&self, steps: u64) -> impl FnMut(&Event) + use<'a> {
+        let printer = self.printer;
+        let mut progress = (steps > 0).then(|| Progress::new(printer, steps as usize, "steps"));
+        move |event: &Event| match event {
+            Event::Started { steps, .. } if progress.is_none() => {
+                progress = Some(Progress::new(printer, *steps as usize, "steps"));
+            }
+            Event::Step(step) => {
+                if let Some(progress) = &progress {
+                    progress.set(step.step as usize);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What a row's training ended with.
+pub(super) struct Told {
+    pub(super) measures: Measures,
+    pub(super) trained: Trained,
+}
+
+/// A row as it was measured.
+#[derive(Debug, Serialize)]
+struct Measured {
+    name: &'static str,
+    measures: [&'static str; 2],
+    ours: [Option<f64>; 2],
+    paper: [Option<f64>; 2],
+    /// Mean log-likelihood under the mixtures the points were drawn from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oracle: Option<f64>,
+    steps: u64,
+    seconds: f64,
+}
+
+/// Trains and measures the rows of a paper's table, and prints it.
+pub(in crate::commands) fn trained(
+    args: &BenchPaperArgs,
+    device: &Device,
+    printer: &mut Printer,
+) -> anyhow::Result<Outcome> {
+    let of_graphs = args.table == "graph-transformer";
+    let rows: &[Planned] = if of_graphs { &graph_transformer::ROWS } else { &set_transformer::ROWS };
+    let planned: Vec<&Planned> = rows.iter().filter(|row| row.name.contains(&args.rows)).collect();
+    if planned.is_empty() {
+        let names = rows.iter().map(|row| row.name).collect::<Vec<_>>().join(", ");
+        return Err(Failure::new(format!("no row is called `{}`", args.rows)).hint(format!("rows: {names}")).into());
+    }
+    let interrupt = interrupt()?;
+    let out = args.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&args.table));
+    let mut measured = Vec::new();
+    for row in planned {
+        let folder = out.join(row.name.replace([':', '+', ' ', '\''], "-").replace("---", "-").replace("--", "-"));
+        let run = Run {
+            sets: row.sets.iter().map(|set| (*set).to_owned()).chain(args.set.clone()).collect(),
+            resume: folder.join("experiment.toml").is_file(),
+            folder,
+            limits: Limits {
+                steps: args.steps.map(|steps| steps as u64),
+                time: args.time,
+                interrupt: interrupt.clone(),
+            },
+            command: format!("regard bench paper --table {}, row {}", args.table, row.name),
+            printer,
+        };
+        printer.note(row.name);
+        let told = if of_graphs {
+            graph_transformer::measure(row, run, device)?
+        } else {
+            set_transformer::measure(row, run, device)?
+        };
+        measured.push(Measured::of(row, &told));
+        if interrupt.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    if printer.json() {
+        printer.object(&measured)?;
+    } else {
+        printer.result(&table(&measured))?;
+    }
+    Ok(Outcome::Done)
+}
+
+impl Measured {
+    fn of(row: &Planned, Told { measures, trained }: &Told) -> Self {
+        Self {
+            name: row.name,
+            measures: row.measures,
+            ours: row.measures.map(|name| measures.get(name)),
+            paper: row.paper,
+            oracle: measures.get("oracle"),
+            steps: trained.steps,
+            seconds: trained.seconds,
+        }
+    }
+}
+
+fn table(rows: &[Measured]) -> String {
+    let mut table =
+        Table::new(&[Align::Left, Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right]);
+    table.row(["row", "measure", "ours", "paper", "oracle", "steps", "minutes"].map(str::to_owned));
+    let number = |value: Option<f64>| value.map(|value| format!("{value:.4}")).unwrap_or_default();
+    for row in rows {
+        for (at, measure) in row.measures.iter().enumerate() {
+            let first = |text: String| if at == 0 { text } else { String::new() };
+            table.row([
+                first(row.name.to_owned()),
+                (*measure).to_owned(),
+                number(row.ours[at]),
+                number(row.paper[at]),
+                number(row.oracle),
+                first(row.steps.to_string()),
+                first(format!("{:.0}", row.seconds / 60.0)),
+            ]);
+        }
+    }
+    table.render(0, 2)
+}

@@ -1,0 +1,97 @@
+//! What every training moves: a network, its optimiser, and the running average of its weights.
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor};
+
+use super::{Checkpoint, Optimizer, RunningAverage, collect, drawn, numbered, restore};
+use crate::{Error, Result};
+
+/// Its name in checkpoints.
+const MODEL: &str = "model";
+const AVERAGE: &str = "average";
+
+/// A network that learns.
+pub(crate) struct Trainee<M> {
+    pub(crate) model: M,
+    optimizer: Optimizer,
+    average: Option<RunningAverage>,
+}
+
+/// A network on `device` whose weights `seed` decides.
+///
+/// # Errors
+/// What `new` refuses.
+pub(crate) fn fresh<M: Module>(seed: u64, device: &Device, new: impl Fn(&Device) -> Result<M>) -> Result<M> {
+    // Drawn on the CPU whatever the device: generators differ, and a seed shall mean one network.
+    let cpu = Device::flex().autodiff();
+    let weights = drawn(&cpu, seed, || new(&cpu).map(|model| collect(&model)))?;
+    restore(new(device)?, &weights)
+}
+
+impl<M: Module> Trainee<M> {
+    /// A network before its first step; the average has this decay, and 0 is none.
+    pub(crate) fn new(model: M, optimizer: Optimizer, decay: f64) -> Self {
+        let model = numbered(model);
+        let average = (decay > 0.0).then(|| RunningAverage::new(decay, collect(&model)));
+        Self { model, optimizer, average }
+    }
+
+    /// The network that is measured and saved, in evaluation: the running average where there is one.
+    ///
+    /// # Errors
+    /// None that a network of this crate can cause.
+    pub(crate) fn evaluated(&self) -> Result<M> {
+        match &self.average {
+            Some(average) => restore(self.model.valid(), &average.weights),
+            None => Ok(self.model.valid()),
+        }
+    }
+
+    /// Step `step` down the gradient of `loss`, a single number: its value, and the norm of the gradient.
+    ///
+    /// # Errors
+    /// [`Error::Diverged`] for a loss or a gradient that is not finite; the network is then as it was.
+    pub(crate) fn learn(&mut self, step: u64, rate: f64, loss: Tensor<1>) -> Result<(f64, f64)> {
+        let value = f64::from(loss.clone().into_scalar::<f32>());
+        let diverged = |reason: String| Error::Diverged { step, reason };
+        if !value.is_finite() {
+            return Err(diverged(format!("the loss is {value}")));
+        }
+        let (model, norm) = self.optimizer.step(rate, self.model.clone(), loss.backward());
+        if !norm.is_finite() {
+            return Err(diverged(format!("the norm of the gradient is {norm}")));
+        }
+        self.model = model;
+        if let Some(average) = &mut self.average {
+            average.update(step, &collect(&self.model));
+        }
+        Ok((value, norm))
+    }
+
+    /// Its state, for a checkpoint after `step` steps.
+    ///
+    /// # Errors
+    /// What the optimiser's state gives.
+    pub(crate) fn checkpoint(&self, step: u64) -> Result<Checkpoint> {
+        let mut checkpoint = Checkpoint { step, ..Checkpoint::default() };
+        checkpoint.weights.insert(MODEL.into(), collect(&self.model));
+        if let Some(average) = &self.average {
+            checkpoint.weights.insert(AVERAGE.into(), average.weights.clone());
+        }
+        checkpoint.records.insert(MODEL.into(), self.optimizer.to_bytes()?);
+        Ok(checkpoint)
+    }
+
+    /// Takes on the state of a checkpoint.
+    ///
+    /// # Errors
+    /// [`Error::State`] for a checkpoint that lacks it, [`Error::Weights`] for one of another network.
+    pub(crate) fn restored(mut self, checkpoint: &mut Checkpoint) -> Result<Self> {
+        if let Some(average) = &mut self.average {
+            average.weights = checkpoint.weights(AVERAGE)?.clone();
+        }
+        let model = restore(self.model, checkpoint.weights(MODEL)?)?;
+        let optimizer = self.optimizer.restored(checkpoint.record(MODEL)?)?;
+        Ok(Self { model, optimizer, ..self })
+    }
+}
