@@ -4,8 +4,8 @@
     python bench/collect.py eval  --regard BIN --model DIR --set tsp20 [--limit N] [-- more arguments of regard eval]
     python bench/collect.py solve --regard BIN [--model DIR] FILE... [-- more arguments of regard solve]
     python bench/collect.py lib   --regard BIN [--model DIR] --collection NAME FOLDER... [-- more arguments of bench lib]
-    python bench/collect.py table --regard BIN --runs FOLDER [-- more arguments of bench paper, such as --rows max]
-    python bench/collect.py folds --regard BIN --name NAME FILE [-- more arguments of regard eval sets/mil]
+    python bench/collect.py table --regard BIN --runs FOLDER [--table set-transformer] [-- more arguments of bench paper, such as --rows max]
+    python bench/collect.py folds --regard BIN --name NAME FILE [--experiment sets/mil] [-- more arguments of regard eval]
     python bench/collect.py train DIR [--name NAME] [--commit C] [--machine M] [--threads N]
 
 Each call writes one JSON file to results/ (`--out`): `eval-<model>-<set>-<decode>.json`, `solve-<collection>.json` or
@@ -33,7 +33,7 @@ RESULT_FIELDS = ("instance", "n", "cost", "best_known", "gap", "metric", "unit",
 def main():
     words, extra = split(sys.argv[1:])
     options = arguments(words)
-    record = {"format": 1, "kind": options.verb, "date": datetime.date.today().isoformat(), "arguments": extra}
+    record = {"format": 1, "kind": options.verb, "date": datetime.date.today().isoformat(), "arguments": [bare(word) for word in extra]}
     if options.verb == "eval":
         name = evaluate(options, extra, record)
     elif options.verb == "solve":
@@ -53,6 +53,12 @@ def split(words):
     """Arguments before and after `--`."""
     at = words.index("--") if "--" in words else len(words)
     return words[:at], words[at + 1 :]
+
+
+def bare(word):
+    """An argument without the folders of this machine."""
+    name, equals, value = word.rpartition("=")
+    return f"{name}{equals}{Path(value).name if os.sep in value and Path(value).exists() else value}"
 
 
 def arguments(words):
@@ -76,6 +82,7 @@ def arguments(words):
     lib_.add_argument("folders", nargs="+")
     table_ = verbs.add_parser("table", parents=[shared])
     table_.add_argument("--runs", required=True, help="folder of the runs")
+    table_.add_argument("--table", default="set-transformer", help="or graph-transformer")
     folds_ = verbs.add_parser("folds", parents=[shared])
     folds_.add_argument("--name", required=True, help="of the data")
     folds_.add_argument("--experiment", default="sets/mil")
@@ -133,17 +140,17 @@ def library(options, extra, record):
 
 
 def table(options, extra, record):
-    """Trains or goes on with the rows of the Set Transformer's table; gives the record's name."""
-    command = [options.regard, "bench", "paper", "--table", "set-transformer", "--out", options.runs, "--json"]
+    """Trains or goes on with the rows of a paper's table; gives the record's name."""
+    command = [options.regard, "bench", "paper", "--table", options.table, "--out", options.runs, "--json"]
     (rows,) = run([*command, "--no-progress", *extra])
-    path = options.out / "table-set-transformer.json"
+    path = options.out / f"table-{options.table}.json"
     known = {row["name"]: row for row in (json.loads(path.read_text())["rows"] if path.exists() else [])}
-    record["rows"] = list((known | {row["name"]: row for row in rows}).values())
-    return "table-set-transformer"
+    record |= {"table": options.table, "rows": list((known | {row["name"]: row for row in rows}).values())}
+    return f"table-{options.table}"
 
 
 def folds(options, extra, record):
-    """Cross-validates an experiment on a file of sets; gives the record's name."""
+    """Cross-validates an experiment on a file of sets or graphs; gives the record's name."""
     command = [options.regard, "eval", options.experiment, "--set", f"data.path={options.file}", "--json", *extra]
     (output,) = run([*command, "--no-progress"])
     output["data"] = options.name

@@ -13,9 +13,9 @@ import sys
 from pathlib import Path
 
 import curves
+import family_results
 import published
 import records
-import set_results
 import speed
 import tables
 
@@ -64,7 +64,7 @@ def main():
     parser.add_argument("--check", action="store_true", help="say whether the page is up to date")
     check = parser.parse_args().check
     sections = [INTRODUCTION, *speeds(), *memories(), *evaluations(), *curves.sections(ROOT / "results")]
-    sections += [*solutions(), *set_results.sections(ROOT / "results")]
+    sections += [*solutions(), *family_results.sections(ROOT / "results")]
     text = "\n".join(sections)
     page = ROOT / "RESULTS.md"
     if check:

@@ -1,0 +1,90 @@
+"""The sections of RESULTS.md on sets and graphs: the papers' tables, and cross-validations."""
+
+import records
+import tables
+
+PAPERS = {
+    "set-transformer": (
+        "## Sets: the table of the Set Transformer\n",
+        "`regard bench paper --table set-transformer`: max regression (§5.1 of Lee et al. 2019) and amortised clustering "
+        "(§5.3), trained anew with the authors' network and generators and measured on 1,000 sets of our own seed. The "
+        "learning rate falls to a tenth for the last steps. `oracle` is the likelihood under the mixtures the points were "
+        "drawn from.\n",
+    ),
+    "graph-transformer": (
+        "## Graphs: the table of the Graph Transformer\n",
+        "`regard bench paper --table graph-transformer`: Table 1 of Dwivedi & Bresson 2021, graphs with their own edges, "
+        "trained anew. ZINC's test and validation molecules are the benchmark's, the training molecules another draw of the "
+        "same set; CLUSTER and PATTERN are drawn by their recipes. The first measure of a row is the authors' own, a mean of "
+        "the batches' means.\n",
+    ),
+}
+MEASURES = ("accuracy", "auc", "mae", "rmse", "ndcg5")
+TRAINED = "`regard eval EXPERIMENT --folds …`: every {one} was held out once in every repeat"
+FOLDS = {
+    "sets": ("## Sets: cross-validation\n", TRAINED.format(one="set")),
+    "graphs": (
+        "## Graphs: cross-validation\n",
+        TRAINED.format(one="graph") + ", or the test part of the data's own split was; given folds are those of `--folds-from`",
+    ),
+}
+
+
+def sections(folder):
+    """The sections there is something to say in."""
+    yield from papers(folder)
+    yield from folds(folder)
+
+
+def papers(folder):
+    """The papers' tables, ours beside theirs."""
+    for _, record in records.read(folder, "table"):
+        yield from PAPERS[record.get("table", "set-transformer")]
+        oracle = any(row.get("oracle") is not None for row in record["rows"])
+        rows = []
+        for row in record["rows"]:
+            for at, measure in enumerate(row["measures"]):
+                ours, theirs = row["ours"][at], row["paper"][at]
+                if at and theirs is None and measure == "rmse":
+                    continue
+                first = [row["name"]] if not at else [""]
+                last = [f"{row['steps']:,}", f"{row['seconds'] / 60:.1f}"] if not at else ["", ""]
+                best = [number(row.get("oracle"))] if oracle else []
+                rows.append([*first, measure, number(ours), number(theirs), *best, *last])
+        head = ["row", "measure", "ours", "paper", *(["oracle"] if oracle else []), "steps", "minutes"]
+        yield tables.markdown(head, rows) + "\n"
+
+
+def folds(folder):
+    """Cross-validations of experiments on files of sets and graphs."""
+    found = [record for _, record in records.read(folder, "folds")]
+    for examples, (title, words) in FOLDS.items():
+        of_family = [record for record in found if examples in record["result"]]
+        if of_family:
+            yield title
+            yield (
+                f"{words}. The deviation is that of the repeats, of the folds where there is one repeat. \"Majority\" is the "
+                "share of the most frequent class.\n"
+            )
+            head = ["data", "experiment", examples, "folds x repeats", "measured", "majority"]
+            yield tables.markdown(head, [row(record, examples) for record in of_family]) + "\n"
+
+
+def row(record, examples):
+    """One cross-validation."""
+    result = record["result"]
+    told = ", ".join(measured(result, name) for name in MEASURES if name in result)
+    cut = f"{result['folds']} x {len(result['repeats'])}" if result["folds"] > 1 else f"own split x {len(result['repeats'])}"
+    count = f"{result[examples]:,}"
+    return [result["data"], f"`{record['experiment']}`", count, cut, told, number(result.get("majority"))]
+
+
+def measured(result, name):
+    """A measure with its deviation, where there is one."""
+    spread = result["deviation"].get(name)
+    return f"{name} {result[name]:.3f}" + (f" ± {spread:.3f}" if spread else "")
+
+
+def number(value):
+    """Four decimals, or a dash."""
+    return "-" if value is None else f"{value:.4f}"
