@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rand::RngExt;
+use rand_pcg::Pcg64Mcg;
 use regard_nn::ops::EdgeList;
 
 /// Where nodes are.
@@ -32,4 +34,40 @@ pub struct GraphInput {
     pub edge_numbers: Vec<f32>,
     /// Where nodes are.
     pub places: Places,
+}
+
+impl GraphInput {
+    /// Sets a share of the nodes' numbers to 0 at random and scales the others up.
+    pub(crate) fn leave_out(&mut self, share: f64, random: &mut Pcg64Mcg) {
+        if share > 0.0 {
+            let factor = (1.0 / (1.0 - share)) as f32;
+            self.node_numbers.iter_mut().for_each(|x| *x *= if random.random_bool(share) { 0.0 } else { factor });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+
+    use super::*;
+
+    #[test]
+    fn a_share_is_left_out_and_the_mean_stays() {
+        let mut input = GraphInput {
+            edges: Arc::new(EdgeList::new(vec![0], vec![])),
+            offsets: Arc::from([0]),
+            node_types: vec![],
+            node_numbers: vec![2.0; 10_000],
+            edge_types: vec![],
+            edge_numbers: vec![],
+            places: Places::None,
+        };
+        input.leave_out(0.0, &mut Pcg64Mcg::seed_from_u64(1));
+        assert!(input.node_numbers.iter().all(|&x| x == 2.0));
+        input.leave_out(0.75, &mut Pcg64Mcg::seed_from_u64(1));
+        assert!(input.node_numbers.iter().all(|&x| x == 0.0 || x == 8.0));
+        let mean = input.node_numbers.iter().sum::<f32>() / 10_000.0;
+        assert!((mean - 2.0).abs() < 0.1, "{mean}");
+    }
 }

@@ -164,6 +164,8 @@ pub struct GraphTraining {
     pub clip_norm: f64,
     /// Decay of the running average of the weights that is measured and saved; 0 for none.
     pub average: f64,
+    /// Share of the numbers nodes carry that a step leaves out, before anything is learnt of them.
+    pub feature_dropout: f64,
     /// How far a number is off.
     pub loss: GraphLoss,
     /// Whether rows of rare classes count more.
@@ -228,6 +230,7 @@ impl Default for GraphTraining {
             weight_decay: 0.0,
             clip_norm: 0.0,
             average: 0.0,
+            feature_dropout: 0.0,
             loss: GraphLoss::Absolute,
             class_weights: false,
             flips: SignFlips::Graph,

@@ -52,6 +52,7 @@ pub(super) fn validate(experiment: &GraphExperiment) -> Result<()> {
     }
     let shares = [
         ("train.average", train.average),
+        ("train.feature_dropout", train.feature_dropout),
         ("train.fall", train.fall),
         ("data.held_out", data.held_out),
         ("data.tested", data.tested),

@@ -166,7 +166,8 @@ impl GraphLearner {
         let graphs = self.source.step(train.seed, step, train.batch);
         let mut noise = Pcg64Mcg::seed_from_u64(derived(train.seed, Stream::Sampling, step));
         let examples = &self.source.examples;
-        let input = examples.input(&self.config, &graphs, Some((train.flips, &mut noise)));
+        let mut input = examples.input(&self.config, &graphs, Some((train.flips, &mut noise)));
+        input.leave_out(train.feature_dropout, &mut noise);
         let targets = examples.targets(self.config.level, &self.source.training, &graphs);
         let answers = self.trainee.model.forward_with_dropout(&input, &self.device, &mut noise);
         let loss = loss(answers, &targets, self.options());
