@@ -154,8 +154,10 @@ def folds(options, extra, record):
     command = [options.regard, "eval", options.experiment, "--set", f"data.path={options.file}", "--json", *extra]
     (output,) = run([*command, "--no-progress"])
     output["data"] = options.name
-    record |= {"experiment": options.experiment, "result": output}
-    return f"folds-{options.experiment}-{options.name}"
+    # A file of an experiment has the name it would have built in.
+    experiment = "/".join(Path(options.experiment).with_suffix("").parts[-2:])
+    record |= {"experiment": experiment, "result": output}
+    return f"folds-{experiment}-{options.name}"
 
 
 def train(options, record):
