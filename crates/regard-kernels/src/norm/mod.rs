@@ -49,6 +49,14 @@ impl Norm<'_> {
         self.kind == NormKind::Batch && self.running.is_none()
     }
 
+    /// [`Self::folded`] of a sum that `bias` is part of.
+    pub(crate) fn folded_with(&self, bias: Option<&[f32]>) -> Option<(Vec<f32>, Vec<f32>)> {
+        let (scale, mut shift) = self.folded()?;
+        let bias = bias.into_iter().flatten();
+        shift.iter_mut().zip(&scale).zip(bias).for_each(|((shift, scale), bias)| *shift += scale * bias);
+        Some((scale, shift))
+    }
+
     /// Factor and shift per column that [`NormKind::Batch`] with running statistics comes down to.
     pub(crate) fn folded(&self) -> Option<(Vec<f32>, Vec<f32>)> {
         let (mean, variance) = self.running.filter(|_| self.kind == NormKind::Batch)?;

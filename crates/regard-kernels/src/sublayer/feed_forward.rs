@@ -190,12 +190,7 @@ pub fn feed_forward(
     let norm = tail.norm();
     let rows = &rows.divided(norm.map(|norm| norm.kind));
     let (width, hidden) = (rows.width, weights.b1.len());
-    let folded = norm.filter(|_| !save).and_then(Norm::folded).map(|(scale, mut shift)| {
-        for ((shift, scale), bias) in shift.iter_mut().zip(&scale).zip(weights.b2) {
-            *shift += scale * bias;
-        }
-        (scale, shift)
-    });
+    let folded = norm.filter(|_| !save).and_then(|norm| norm.folded_with(Some(weights.b2)));
     let first = Panels::of(weights.w1, width, hidden);
     let second = match &folded {
         Some((scale, _)) => Panels::pack(hidden, width, |p, j| weights.w2[p * width + j] * scale[j]),

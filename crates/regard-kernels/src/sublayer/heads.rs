@@ -23,8 +23,12 @@ pub struct Heads {
 
 impl Heads {
     /// Where the channels of an interleaved row stand in the papers' weights.
-    pub(super) fn places(&self) -> Vec<usize> {
-        let channels = self.width / self.count.max(1);
+    ///
+    /// # Panics
+    /// If the heads do not divide the width.
+    pub fn places(&self) -> Vec<usize> {
+        assert!(self.count > 0 && self.width.is_multiple_of(self.count), "{} heads in {}", self.count, self.width);
+        let channels = self.width / self.count;
         (0..self.width).map(|j| (j % self.count) * channels + j / self.count).collect()
     }
 

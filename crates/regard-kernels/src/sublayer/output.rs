@@ -118,11 +118,7 @@ pub fn output(
 ) -> (Vec<f32>, Option<OutputSaved>, Option<BatchStatistics>) {
     let rows = rows_of(heads, map, norm, x, y);
     let (places, width) = (heads.places(), rows.width);
-    let folded = if save { None } else { norm.folded() }.map(|(scale, mut shift)| {
-        let bias = map.bias.into_iter().flatten();
-        shift.iter_mut().zip(&scale).zip(bias).for_each(|((shift, scale), bias)| *shift += scale * bias);
-        (scale, shift)
-    });
+    let folded = if save { None } else { norm.folded_with(map.bias) };
     let panels = match &folded {
         Some((scale, _)) => Panels::pack(heads.width, width, |p, j| map.weight[places[p] * width + j] * scale[j]),
         None => Panels::pack(heads.width, width, |p, j| map.weight[places[p] * width + j]),

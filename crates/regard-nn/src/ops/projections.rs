@@ -68,8 +68,8 @@ pub fn projections_composed(x: Tensor<2>, maps: Vec<Projection>, heads: usize) -
 
 /// Where the channels of an interleaved row stand in the papers' weights.
 fn places(width: usize, heads: usize, device: &Device) -> Tensor<1, Int> {
-    assert!(heads > 0 && width.is_multiple_of(heads), "projections: {heads} heads in {width}");
-    let places: Vec<i64> = (0..width).map(|j| ((j % heads) * (width / heads) + j / heads) as i64).collect();
+    let places = kernel::Heads { count: heads, width }.places();
+    let places: Vec<i64> = places.into_iter().map(|place| place as i64).collect();
     Tensor::from_data(TensorData::new(places, [width]), device)
 }
 
@@ -86,24 +86,25 @@ impl Fused {
         let mut next = || rest.next().map_or(&[][..], |array| array.data);
         self.biases.iter().map(|&bias| kernel::Linear { weight: next(), bias: bias.then(&mut next) }).collect()
     }
+}
 
-    fn heads(&self, inputs: &[Array<'_>]) -> kernel::Heads {
-        kernel::Heads { count: self.heads, width: inputs[1].shape[1] }
-    }
+/// The heads of a kernel whose second input has their width: a weight `[in, out]`, or rows of them.
+fn interleaved(count: usize, inputs: &[Array<'_>]) -> kernel::Heads {
+    kernel::Heads { count, width: inputs[1].shape[1] }
 }
 
 impl Kernel for Fused {
     type Saved = ();
 
     fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<()> {
-        let (heads, maps, x) = (self.heads(inputs), self.maps(inputs), &inputs[0]);
+        let (heads, maps, x) = (interleaved(self.heads, inputs), self.maps(inputs), &inputs[0]);
         let y = kernel::projections(&heads, &maps, x.shape[1], x.data);
         let shape = vec![x.shape[0], maps.len() * heads.width];
         Output { y, shape, beside: vec![], saved: save.then_some(()) }
     }
 
     fn backward(&self, inputs: &[Array<'_>], (): &(), grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
-        let (heads, maps, x) = (self.heads(inputs), self.maps(inputs), &inputs[0]);
+        let (heads, maps, x) = (interleaved(self.heads, inputs), self.maps(inputs), &inputs[0]);
         let found = kernel::projections_backward(&heads, &maps, x.shape[1], x.data, grad);
         let of_maps = found.weights.into_iter().zip(found.biases).zip(&self.biases);
         let of_maps = of_maps.flat_map(|((weight, bias), &has)| [Some(weight), has.then_some(bias)]);
@@ -151,12 +152,6 @@ struct FusedOutput {
     norm: FusedNorm,
 }
 
-impl FusedOutput {
-    fn heads(&self, inputs: &[Array<'_>]) -> kernel::Heads {
-        kernel::Heads { count: self.heads, width: inputs[1].shape[1] }
-    }
-}
-
 fn map<'a>(inputs: &[Array<'a>]) -> kernel::Linear<'a> {
     kernel::Linear { weight: inputs[2].data, bias: Some(inputs[3].data) }
 }
@@ -166,14 +161,15 @@ impl Kernel for FusedOutput {
 
     fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved> {
         let norm = self.norm.view(inputs[4].data, inputs[5].data);
-        let (x, y) = (&inputs[0], inputs[1].data);
-        let (out, saved, statistics) = kernel::output(&self.heads(inputs), &map(inputs), &norm, x.data, y, save);
+        let (heads, x, y) = (interleaved(self.heads, inputs), &inputs[0], inputs[1].data);
+        let (out, saved, statistics) = kernel::output(&heads, &map(inputs), &norm, x.data, y, save);
         Output { y: out, shape: vec![x.shape[0], 1, x.shape[1]], beside: beside(statistics), saved }
     }
 
     fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
         let norm = self.norm.view(inputs[4].data, inputs[5].data);
-        let found = kernel::output_backward(&self.heads(inputs), &map(inputs), &norm, inputs[1].data, saved, grad);
+        let (heads, y) = (interleaved(self.heads, inputs), inputs[1].data);
+        let found = kernel::output_backward(&heads, &map(inputs), &norm, y, saved, grad);
         let kernel::OutputGradients { x, y, weight, bias, gamma, beta } = found;
         vec![x, y, weight, bias, gamma, beta]
     }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use regard_nn::ops::EdgeList;
+
+use crate::train::factor;
 
 /// Where nodes are.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,8 +41,7 @@ impl GraphInput {
     /// Sets a share of the nodes' numbers to 0 at random and scales the others up.
     pub(crate) fn leave_out(&mut self, share: f64, random: &mut Pcg64Mcg) {
         if share > 0.0 {
-            let factor = (1.0 / (1.0 - share)) as f32;
-            self.node_numbers.iter_mut().for_each(|x| *x *= if random.random_bool(share) { 0.0 } else { factor });
+            self.node_numbers.iter_mut().for_each(|x| *x *= factor(share, random));
         }
     }
 }

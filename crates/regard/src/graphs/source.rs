@@ -42,8 +42,8 @@ impl Source {
     /// The source of an experiment, and the network's settings with what follows from the data.
     ///
     /// # Errors
-    /// What reading a file gives, and [`Error::Config`](crate::Error::Config) for data that cannot be asked what the experiment
-    /// asks.
+    /// What reading a file gives, and [`Error::Config`](crate::Error::Config) for data that cannot be asked
+    /// what the experiment asks.
     pub fn of(experiment: &GraphExperiment) -> Result<(Self, GraphTransformerConfig)> {
         let graphs = graphs_of(experiment)?;
         Self::of_graphs(experiment, graphs)

@@ -10,9 +10,12 @@ pub(crate) fn dropped(x: Tensor<2>, share: f64, noise: &mut Pcg64Mcg) -> Tensor<
         return x;
     }
     let shape = x.dims();
-    let kept = (1.0 / (1.0 - share)) as f32;
-    let factor = |_| if noise.random::<f64>() < share { 0.0 } else { kept };
-    let mask: Vec<f32> = (0..shape.iter().product()).map(factor).collect();
+    let mask: Vec<f32> = (0..shape.iter().product()).map(|_| factor(share, noise)).collect();
     let device = x.device();
     x * Tensor::from_data(TensorData::new(mask, shape), &device)
+}
+
+/// What one number is multiplied by: 0 for a share of them, and what makes up for that for the others.
+pub(crate) fn factor(share: f64, noise: &mut Pcg64Mcg) -> f32 {
+    if noise.random::<f64>() < share { 0.0 } else { (1.0 / (1.0 - share)) as f32 }
 }

@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 pub(crate) use average::RunningAverage;
 pub(crate) use checkpoint::Checkpoint;
 pub use cross_validated::CrossValidated;
-pub(crate) use dropout::dropped;
+pub(crate) use dropout::{dropped, factor};
 pub use measures::{Measure, Measures};
 pub(crate) use optimizer::Optimizer;
 pub(crate) use parameters::{collect, gradients, numbered, restore, shapes};

@@ -180,6 +180,12 @@ impl Graphs {
         self.origin.lines.get(graph).copied()
     }
 
+    /// Repeated edges of an undirected file that were taken once.
+    #[must_use]
+    pub fn merged(&self) -> usize {
+        self.origin.merged
+    }
+
     /// Rows of the file that were left out because they are wrong, where that was asked for.
     #[must_use]
     pub fn skipped(&self) -> &[Skipped] {

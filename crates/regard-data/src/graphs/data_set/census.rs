@@ -25,7 +25,7 @@ impl Graphs {
     /// Counts empty graphs, isolated nodes, self loops, repeated edges and edges without a reverse.
     #[must_use]
     pub fn census(&self) -> Census {
-        let mut census = Census { merged: self.origin.merged, ..Census::default() };
+        let mut census = Census { merged: self.merged(), ..Census::default() };
         for graph in 0..self.len() {
             let nodes = self.nodes_of(graph);
             census.empty += usize::from(nodes.is_empty());

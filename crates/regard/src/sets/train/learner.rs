@@ -113,8 +113,8 @@ impl SetLearner {
     /// One step of the optimiser on the next sets: loss, norm of the gradient and rate.
     ///
     /// # Errors
-    /// [`Error::Diverged`](crate::Error::Diverged) for a loss or a gradient that is not finite; the learner is then as it was
-    /// before the step.
+    /// [`Error::Diverged`](crate::Error::Diverged) for a loss or a gradient that is not finite; the learner
+    /// is then as it was before the step.
     pub fn learn(&mut self) -> Result<Measures> {
         let train = &self.experiment.train;
         let examples = self.source.step(train.seed, self.step, train.batch);
