@@ -38,6 +38,8 @@ pub(crate) enum Form {
     Transposed,
     /// Ours `[rows, width]`, theirs `[1, rows, width]`.
     LeadingOne,
+    /// Ours `[in, out]`, theirs the weight `[out, in, 1]` of a convolution over single places.
+    Convolution,
 }
 
 impl Form {
@@ -45,6 +47,7 @@ impl Form {
         match (self, ours) {
             (Self::Transposed, &[inputs, outputs]) => vec![outputs, inputs],
             (Self::LeadingOne, &[rows, width]) => vec![1, rows, width],
+            (Self::Convolution, &[inputs, outputs]) => vec![outputs, inputs, 1],
             _ => ours.to_vec(),
         }
     }
@@ -53,6 +56,9 @@ impl Form {
         match (self, array.shape.as_slice()) {
             (Self::Transposed, &[_, _]) => transposed(&array),
             (Self::LeadingOne, &[rows, width]) => Array { shape: vec![1, rows, width], data: array.data },
+            (Self::Convolution, &[inputs, outputs]) => {
+                Array { shape: vec![outputs, inputs, 1], data: transposed(&array).data }
+            }
             _ => array,
         }
     }
@@ -61,6 +67,9 @@ impl Form {
         match (self, array.shape.as_slice()) {
             (Self::Transposed, &[_, _]) => transposed(array),
             (Self::LeadingOne, &[1, rows, width]) => Array { shape: vec![rows, width], data: array.data.clone() },
+            (Self::Convolution, &[outputs, inputs, 1]) => {
+                transposed(&Array { shape: vec![outputs, inputs], data: array.data.clone() })
+            }
             _ => array.clone(),
         }
     }
@@ -108,16 +117,21 @@ mod tests {
     #[test]
     fn names_and_layouts_go_there_and_back() {
         let entry = |ours: &str, form| Renamed { ours: ours.into(), theirs: format!("their.{ours}"), form };
-        let table = || vec![entry("a", Form::Transposed), entry("b", Form::LeadingOne), entry("running_c", Form::Same)];
+        let table = || {
+            let of = [("a", Form::Transposed), ("b", Form::LeadingOne), ("d", Form::Convolution), ("running_c", Form::Same)];
+            of.into_iter().map(|(ours, form)| entry(ours, form)).collect::<Vec<_>>()
+        };
         let array = |shape: &[usize]| Array { shape: shape.to_vec(), data: (0..6).map(|x| x as f32).collect() };
         let ours = Weights::from([
             ("a".to_owned(), array(&[2, 3])),
             ("b".to_owned(), array(&[3, 2])),
+            ("d".to_owned(), array(&[2, 3])),
             ("running_c".to_owned(), array(&[6])),
         ]);
         let theirs = to_theirs(table(), ours.clone());
         assert_eq!(theirs["their.a"].data, [0.0, 3.0, 1.0, 4.0, 2.0, 5.0]);
         assert_eq!(theirs["their.b"].shape, [1, 3, 2]);
+        assert_eq!((theirs["their.d"].shape.as_slice(), theirs["their.d"].data[1]), ([3, 2, 1].as_slice(), 3.0));
         assert_eq!(to_ours(table(), &theirs), ours);
         let shapes = ours.iter().map(|(path, array)| (path.clone(), array.shape.clone())).collect();
         for slot in slots(table(), shapes) {

@@ -1,0 +1,68 @@
+//! A series cut into patches (Nie et al. 2023, §3.1).
+
+use burn::config::Config;
+use burn::tensor::{Int, Tensor, TensorData};
+
+/// How a window is cut.
+#[derive(Config, Copy, Debug, PartialEq, Eq)]
+pub struct Patching {
+    /// Values of a patch.
+    pub patch: usize,
+    /// Values from the start of one patch to the start of the next.
+    pub stride: usize,
+    /// Whether the last value is repeated `stride` times first, so that one more patch fits. Default: true.
+    #[config(default = true)]
+    pub padded: bool,
+}
+
+impl Patching {
+    /// Patches of a window of `length` values; 0 for a window that holds none.
+    pub fn count(&self, length: usize) -> usize {
+        let length = if self.padded { length + self.stride } else { length };
+        if length < self.patch { 0 } else { (length - self.patch) / self.stride + 1 }
+    }
+
+    /// The patches `[rows, count, patch]` of `[rows, length]`.
+    ///
+    /// # Panics
+    /// If the window holds no patch.
+    pub fn cut(&self, x: Tensor<2>) -> Tensor<3> {
+        let [rows, length] = x.dims();
+        let count = self.count(length);
+        assert!(count > 0, "patches of {} in a window of {length}", self.patch);
+        let device = x.device();
+        let places = self.places(length).into_iter().map(|place| place as i64).collect::<Vec<_>>();
+        let places = Tensor::<1, Int>::from_data(TensorData::new(places, [count * self.patch]), &device);
+        x.select(1, places).reshape([rows, count, self.patch])
+    }
+
+    /// Which value of a window of `length` stands where in its patches.
+    pub fn places(&self, length: usize) -> Vec<usize> {
+        let Self { patch, stride, .. } = *self;
+        let last = length.saturating_sub(1);
+        (0..self.count(length)).flat_map(|at| (0..patch).map(move |step| (at * stride + step).min(last))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use burn::tensor::Device;
+
+    #[test]
+    fn published_windows_have_the_published_number_of_patches() {
+        let patching = Patching::new(16, 8);
+        assert_eq!([96, 336, 512].map(|length| patching.count(length)), [12, 42, 64]);
+        assert_eq!(Patching::new(12, 12).with_padded(false).count(512), 42);
+        assert_eq!([Patching::new(16, 8).with_padded(false).count(15), patching.count(7), patching.count(8)], [0, 0, 1]);
+    }
+
+    #[test]
+    fn the_last_value_is_repeated() {
+        let x = Tensor::<2>::from_floats([[1.0, 2.0, 3.0, 4.0, 5.0]], &Device::flex());
+        let patches = Patching::new(3, 2).cut(x);
+        assert_eq!(patches.dims(), [1, 3, 3]);
+        let found: Vec<f32> = patches.into_data().iter::<f32>().collect();
+        assert_eq!(found, [1.0, 2.0, 3.0, 3.0, 4.0, 5.0, 5.0, 5.0, 5.0]);
+    }
+}

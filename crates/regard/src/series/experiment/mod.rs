@@ -1,0 +1,102 @@
+//! Experiments on time series: what is asked, where the series come from, the network, its training.
+
+mod settings;
+mod validate;
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::model::{PRESETS, PatchTstConfig};
+use super::task::SeriesTask;
+use crate::Result;
+use crate::experiment::{Given, Sections, load, named_preset, sections, under, written};
+use crate::train::{Schedule, Settings};
+pub use settings::{
+    KeepSeries, Moving, SeriesData, SeriesEval, SeriesLayout, SeriesLoss, SeriesSplit, SeriesTaskSettings,
+    SeriesTraining,
+};
+
+/// A complete experiment on time series.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeriesExperiment {
+    /// What is asked.
+    pub task: SeriesTaskSettings,
+    /// Where the series come from.
+    pub data: SeriesData,
+    /// The network; what follows from the data is filled in when it is known.
+    pub model: PatchTstConfig,
+    /// How it is trained.
+    pub train: SeriesTraining,
+    /// How it is measured.
+    pub eval: SeriesEval,
+}
+
+impl SeriesExperiment {
+    /// The experiment that `text` describes, overruled by `sets`, assignments `section.key=value`.
+    ///
+    /// # Errors
+    /// As [`Experiment::parse`](crate::experiment::Experiment::parse).
+    pub fn parse(text: &str, path: &Path, sets: &[String]) -> Result<Self> {
+        sections(text, path, sets)
+    }
+
+    /// The experiment found under a name or in a file, overruled by `sets`.
+    ///
+    /// # Errors
+    /// As [`Experiment::load`](crate::experiment::Experiment::load).
+    pub fn load(name_or_path: &str, sets: &[String]) -> Result<Self> {
+        load(name_or_path, sets)
+    }
+}
+
+impl Sections for SeriesExperiment {
+    fn base(given: &Given) -> Result<Self> {
+        let preset = named_preset(given, "model", &PRESETS)?.unwrap_or(PRESETS[0]);
+        let mut model = PatchTstConfig::preset(preset).map_err(|error| under("model", error))?;
+        let read = |key: &str| given.get("task", key).cloned();
+        let kind = read("kind").and_then(|kind| kind.try_into().ok()).unwrap_or(SeriesTask::Forecast);
+        let horizon = read("horizon").and_then(|horizon| horizon.try_into().ok()).unwrap_or(model.horizon);
+        (model.task, model.horizon) = (kind, horizon);
+        Ok(Self {
+            task: SeriesTaskSettings { kind, horizon },
+            data: SeriesData::default(),
+            model,
+            train: SeriesTraining::preset(preset),
+            eval: SeriesEval::default(),
+        })
+    }
+
+    fn validate(&self) -> Result<()> {
+        validate::validate(self)
+    }
+}
+
+impl Settings for SeriesExperiment {
+    fn parse(text: &str, path: &Path) -> Result<Self> {
+        Self::parse(text, path, &[])
+    }
+
+    fn to_toml(&self) -> Result<String> {
+        written(self, "series")
+    }
+
+    fn schedule(&self) -> Schedule {
+        Schedule {
+            // The learner says so when it knows the data.
+            steps_per_epoch: 1,
+            epochs: self.train.epochs as u64,
+            batch: self.train.batch as u64,
+            log_steps: self.train.log_steps as u64,
+            checkpoint_minutes: self.train.checkpoint_minutes,
+            seed: self.train.seed,
+        }
+    }
+
+    fn continuing(&self, before: &Self) -> Self {
+        let mut settings = self.clone();
+        settings.train.checkpoint_minutes = before.train.checkpoint_minutes;
+        settings
+    }
+}

@@ -1,0 +1,188 @@
+//! The network on one kind of series: norm, patches, layers, read-out.
+
+use burn::module::{Initializer, Module, Param};
+use burn::nn::{Linear, LinearConfig};
+use burn::tensor::{Device, Tensor};
+use regard_nn::ops::{Carried, Dropout, NormKind, dropped};
+use regard_nn::series::{
+    InstanceNorm, InstanceNormConfig, PatchDropout, PatchLayer, PatchLayerConfig, Patching, WindowStatistics,
+    sine_positions, standardised_sine_positions,
+};
+use regard_nn::{Normalization, NormalizationConfig};
+
+use super::config::{FinalNorm, LayerNorm, PatchTstConfig, Positions, WindowNorm};
+use super::input::{Drop, SeriesInput};
+use super::readout::Readout;
+use crate::series::task::SeriesTask;
+
+/// Seeds between those of one layer and of the next.
+const OF_LAYER: u64 = 16;
+
+#[derive(Module, Debug)]
+pub(super) struct Backbone {
+    window_norm: Option<InstanceNorm>,
+    /// `[patch, width]`
+    embedding: Linear,
+    /// `[patches, width]`, where it is learnt.
+    positions: Option<Param<Tensor<2>>>,
+    /// `[patch · covariates, width]`
+    covariate_patches: Option<Linear>,
+    /// `[statics, width]`
+    statics: Option<Linear>,
+    layers: Vec<PatchLayer>,
+    final_norm: Option<Normalization>,
+    readout: Readout,
+    #[module(skip)]
+    patching: Patching,
+    #[module(skip)]
+    fixed: Positions,
+    /// Patches are hidden after the norm.
+    hides: bool,
+    dropout: f64,
+    dropout_twice: bool,
+    attention_dropout: f64,
+}
+
+/// Rows of patches, and what undoes the norm of their windows.
+pub(super) struct Encoded {
+    /// `[batch · channels, patches, width]`
+    pub(super) rows: Tensor<3>,
+    pub(super) statistics: Option<WindowStatistics>,
+}
+
+impl Backbone {
+    /// Fresh weights; `config` holds together.
+    pub(super) fn new(config: &PatchTstConfig, device: &Device) -> Self {
+        let width = config.width;
+        let norm = match config.norm {
+            LayerNorm::Batch => NormKind::Batch,
+            LayerNorm::Layer => NormKind::Layer,
+        };
+        let layer = PatchLayerConfig::new(width, config.heads, config.hidden)
+            .with_norm(norm)
+            .with_norm_first(config.norm_first)
+            .with_residual_scores(config.residual_scores);
+        let final_norm = match config.final_norm {
+            FinalNorm::None => None,
+            FinalNorm::Batch => Some(NormKind::Batch),
+            FinalNorm::Layer => Some(NormKind::Layer),
+        };
+        let linear = |inputs: usize| (inputs > 0).then(|| LinearConfig::new(inputs, width).init(device));
+        let learnt = || Initializer::Uniform { min: -0.02, max: 0.02 }.init([config.patches(), width], device);
+        let window = InstanceNormConfig::new()
+            .with_subtract_last(config.window_norm == WindowNorm::Last)
+            .with_affine_channels(if config.affine { config.channels } else { 0 });
+        Self {
+            window_norm: (config.window_norm != WindowNorm::None).then(|| window.init(device)),
+            embedding: LinearConfig::new(config.patch, width).with_bias(config.embedding_bias).init(device),
+            positions: (config.positions == Positions::Learned).then(learnt),
+            covariate_patches: linear(config.patch * config.covariates),
+            statics: linear(config.statics),
+            layers: (0..config.layers).map(|_| layer.init(device)).collect(),
+            final_norm: final_norm.map(|kind| NormalizationConfig::new(kind, width).init(device)),
+            readout: Readout::new(config, device),
+            patching: config.patching(),
+            fixed: config.positions,
+            hides: config.task == SeriesTask::Pretraining,
+            dropout: config.dropout,
+            dropout_twice: config.dropout_twice,
+            attention_dropout: config.attention_dropout,
+        }
+    }
+
+    pub(super) fn forward(&self, input: SeriesInput, drop: Option<Drop>) -> Tensor<3> {
+        let [batch, channels, _] = input.values.dims();
+        let Encoded { rows, statistics } = self.encode(&input, drop);
+        let answers = self.readout.read(rows, [batch, channels], &input, drop.map(|drop| drop.at(1)));
+        match (&self.window_norm, statistics) {
+            (Some(norm), Some(statistics)) if self.readout.of_values() => norm.denormalize(answers, &statistics),
+            _ => answers,
+        }
+    }
+
+    pub(super) fn encode(&self, input: &SeriesInput, drop: Option<Drop>) -> Encoded {
+        let [batch, channels, length] = input.values.dims();
+        let rows = batch * channels;
+        // Hidden patches are zeros for the network, but the window they are cut from is known.
+        let observed = input.observed.as_ref().filter(|_| !self.hides);
+        let (values, statistics) = match &self.window_norm {
+            None => (input.values.clone(), None),
+            Some(norm) => {
+                let (values, statistics) = norm.normalize(input.values.clone(), observed);
+                (values, Some(statistics))
+            }
+        };
+        let values = match (&input.observed, self.hides) {
+            (Some(observed), true) => values * observed.clone(),
+            _ => values,
+        };
+        let patches = self.patching.cut(values.reshape([rows, length]));
+        let embedded = self.embedding.forward(patches);
+        let placed = match self.places(embedded.dims(), &embedded.device()) {
+            Some(places) => embedded + places.unsqueeze(),
+            None => embedded,
+        };
+        let known = self.known(placed, input);
+        let first = dropped(known, drop.filter(|_| self.dropout > 0.0).map(|drop| self.dropped(drop.at(0))));
+        let encoded = self.layers(first, drop);
+        let rows = match &self.final_norm {
+            Some(norm) => norm.forward(encoded),
+            None => encoded,
+        };
+        Encoded { rows, statistics }
+    }
+
+    fn layers(&self, first: Tensor<3>, drop: Option<Drop>) -> Tensor<3> {
+        let mut carried = Carried::default();
+        let mut x = first;
+        for (at, layer) in self.layers.iter().enumerate() {
+            let drop = drop.map(|drop| self.of_layer(drop.at((at as u64 + 1) * OF_LAYER)));
+            (x, carried) = layer.forward(x, carried, drop);
+        }
+        x
+    }
+
+    fn places(&self, [_, patches, width]: [usize; 3], device: &Device) -> Option<Tensor<2>> {
+        match (&self.positions, self.fixed) {
+            (Some(learnt), _) => Some(learnt.val()),
+            (None, Positions::Sine) => Some(sine_positions(patches, width, device)),
+            (None, Positions::StandardisedSine) => Some(standardised_sine_positions(patches, width, device)),
+            (None, _) => None,
+        }
+    }
+
+    /// Rows with what is known beside the series.
+    fn known(&self, mut rows: Tensor<3>, input: &SeriesInput) -> Tensor<3> {
+        let [count, patches, width] = rows.dims();
+        if let (Some(linear), Some(covariates)) = (&self.covariate_patches, &input.covariates) {
+            let [_, _, _, kinds] = covariates.dims();
+            let length = input.values.dims()[2];
+            let seen = covariates.clone().narrow(2, 0, length).swap_dims(2, 3).reshape([count * kinds, length]);
+            let cut = self.patching.cut(seen).reshape([count, kinds, patches, self.patching.patch]);
+            let cut = cut.swap_dims(1, 2).reshape([count, patches, kinds * self.patching.patch]);
+            rows = rows + linear.forward(cut);
+        }
+        if let (Some(linear), Some(statics)) = (&self.statics, &input.statics) {
+            let [batch, channels, kinds] = statics.dims();
+            let all = linear.forward(statics.clone().reshape([batch * channels, kinds]));
+            rows = rows + all.reshape([count, 1, width]);
+        }
+        rows
+    }
+
+    fn dropped(&self, seed: u64) -> Dropout {
+        Dropout { rate: self.dropout as f32, seed }
+    }
+
+    fn of_layer(&self, seed: u64) -> PatchDropout {
+        let rate = self.dropout;
+        let attention = if self.dropout_twice { 1.0 - (1.0 - rate).powi(2) } else { rate };
+        PatchDropout {
+            weights: self.attention_dropout as f32,
+            attention: attention as f32,
+            hidden: rate as f32,
+            feed: rate as f32,
+            seed,
+        }
+    }
+}

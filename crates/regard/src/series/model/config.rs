@@ -1,0 +1,271 @@
+//! Settings of a network on time series, as they stand in `config.json`.
+
+use burn::tensor::Device;
+use regard_nn::series::Patching;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::preparation::SeriesPreparation;
+use super::{PatchTst, names};
+use crate::series::task::SeriesTask;
+use crate::store::layout::Slot;
+use crate::store::network::{CardText, NetworkConfig, from_object};
+use crate::store::renamed;
+use crate::train::shapes;
+use crate::{Error, Result};
+
+/// The kind of these networks.
+pub const KIND: &str = "patchtst";
+
+/// What the norms of a layer run over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LayerNorm {
+    /// Every channel over all patches of the batch.
+    Batch,
+    /// Every patch over its channels.
+    Layer,
+}
+
+/// The norm after the last layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FinalNorm {
+    /// There is none.
+    None,
+    /// Every channel over all patches of the batch.
+    Batch,
+    /// Every patch over its channels.
+    Layer,
+}
+
+/// How a patch knows where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Positions {
+    /// A learnt row for each place.
+    Learned,
+    /// Sines and cosines.
+    Sine,
+    /// Sines and cosines without their mean, divided by ten times their deviation, as the `sincos` of the
+    /// authors is.
+    StandardisedSine,
+    /// Not at all.
+    None,
+}
+
+/// What a window is moved and scaled by before it is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowNorm {
+    /// By nothing.
+    None,
+    /// By its mean and deviation.
+    Mean,
+    /// By its last value and deviation.
+    Last,
+}
+
+/// Everything needed to rebuild a network on time series.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PatchTstConfig {
+    /// [`KIND`].
+    pub kind: String,
+    /// Version of these settings.
+    pub format: u32,
+    /// The preset the settings started from; settings written out overrule it.
+    #[serde(default)]
+    pub preset: Option<String>,
+    /// What is asked.
+    pub task: SeriesTask,
+    /// Values that are looked at.
+    pub look_back: usize,
+    /// Values that are told; the look-back itself where it is filled in or rebuilt.
+    pub horizon: usize,
+    /// Channels of the data, where the network has something of its own for each; else 0.
+    pub channels: usize,
+    /// Classes, where series are classified; else 0.
+    pub classes: usize,
+    /// Values of a patch.
+    pub patch: usize,
+    /// Values from the start of one patch to the start of the next.
+    pub stride: usize,
+    /// Whether the last value is repeated `stride` times, so that one more patch fits.
+    pub padded: bool,
+    /// Layers.
+    pub layers: usize,
+    /// Width of a patch's row; a multiple of `heads`.
+    pub width: usize,
+    /// Attention heads.
+    pub heads: usize,
+    /// Width inside the feed-forward part.
+    pub hidden: usize,
+    /// Norms of a layer.
+    pub norm: LayerNorm,
+    /// Whether norms stand before each half of a layer.
+    pub norm_first: bool,
+    /// Norm after the last layer.
+    pub final_norm: FinalNorm,
+    /// Whether scores of earlier layers are added to those of later ones.
+    pub residual_scores: bool,
+    /// How a patch knows where it stands.
+    pub positions: Positions,
+    /// Whether the map from patches to rows has a bias.
+    pub embedding_bias: bool,
+    /// What a window is moved and scaled by.
+    pub window_norm: WindowNorm,
+    /// Whether each channel has a learnt scale and shift of its own after that.
+    pub affine: bool,
+    /// Whether each channel has a read-out of its own.
+    pub individual: bool,
+    /// Values of the moving average that is told apart from the rest by a network of its own; odd, and 0 for
+    /// none.
+    pub decomposition: usize,
+    /// Share of numbers dropped in training, of the patches' first rows and in the layers.
+    pub dropout: f64,
+    /// Whether what attention adds is dropped twice in a row, as in the authors' code.
+    pub dropout_twice: bool,
+    /// Share of attention weights dropped in training.
+    pub attention_dropout: f64,
+    /// Share of numbers dropped in training, at the read-out.
+    pub head_dropout: f64,
+    /// Levels that are told of each value, rising and with 0.5 among them; none for a single number.
+    pub quantiles: Vec<f64>,
+    /// Numbers that are known of the future beside the series.
+    pub covariates: usize,
+    /// Numbers that are known of each series as a whole.
+    pub statics: usize,
+    /// What was learnt of the training data.
+    #[serde(default, skip_serializing_if = "SeriesPreparation::is_empty")]
+    pub data: SeriesPreparation,
+}
+
+impl PatchTstConfig {
+    /// How windows are cut.
+    pub fn patching(&self) -> Patching {
+        Patching { patch: self.patch, stride: self.stride, padded: self.padded }
+    }
+
+    /// Patches of a window.
+    pub fn patches(&self) -> usize {
+        self.patching().count(self.look_back)
+    }
+
+    /// Numbers told of each value.
+    pub fn levels(&self) -> usize {
+        self.quantiles.len().max(1)
+    }
+
+    /// Values told of each channel.
+    pub fn told(&self) -> usize {
+        match self.task {
+            SeriesTask::Forecast => self.horizon,
+            SeriesTask::Imputation | SeriesTask::Anomaly => self.look_back,
+            SeriesTask::Pretraining => self.patches() * self.patch,
+            SeriesTask::Classification => 0,
+        }
+    }
+
+    fn sizes(&self) -> Result<()> {
+        let whole = |key: &str, value: usize, least: usize, most: usize| match (least..=most).contains(&value) {
+            true => Ok(()),
+            false => Err(Error::config(key, format!("is {value}; expected {least} to {most}"))),
+        };
+        whole("look_back", self.look_back, 1, 1_000_000)?;
+        whole("horizon", self.horizon, 1, 1_000_000)?;
+        whole("patch", self.patch, 1, self.look_back + if self.padded { self.stride } else { 0 })?;
+        whole("stride", self.stride, 1, self.look_back)?;
+        whole("layers", self.layers, 1, 64)?;
+        whole("width", self.width, 1, 8192)?;
+        whole("heads", self.heads, 1, self.width)?;
+        whole("hidden", self.hidden, 1, 65_536)?;
+        whole("channels", self.channels, 0, 1_000_000)?;
+        whole("covariates", self.covariates, 0, 10_000)?;
+        whole("statics", self.statics, 0, 10_000)
+    }
+
+    fn switches(&self) -> Result<()> {
+        let Self { heads, width, .. } = self;
+        if !width.is_multiple_of(*heads) {
+            return Err(Error::config("heads", format!("{heads} heads do not divide width {width}")));
+        }
+        if self.decomposition > 0 && self.decomposition.is_multiple_of(2) {
+            let reason = format!("is {}; expected an odd number of values, or 0", self.decomposition);
+            return Err(Error::config("decomposition", reason));
+        }
+        if self.task == SeriesTask::Classification && self.classes < 2 {
+            return Err(Error::config("classes", format!("is {}; expected 2 or more", self.classes)));
+        }
+        if self.affine && self.window_norm == WindowNorm::None {
+            return Err(Error::config("affine", "is set, but `window_norm` is `none`"));
+        }
+        let rising = self.quantiles.windows(2).all(|pair| pair[0] < pair[1]);
+        let inside = self.quantiles.iter().all(|&level| level > 0.0 && level < 1.0);
+        if !self.quantiles.is_empty() && !(rising && inside && self.quantiles.contains(&0.5)) {
+            let reason = format!("are {:?}; expected rising levels between 0 and 1 with 0.5 among them", self.quantiles);
+            return Err(Error::config("quantiles", reason));
+        }
+        if !self.quantiles.is_empty() && self.task != SeriesTask::Forecast {
+            return Err(Error::config("quantiles", "are for forecasts only"));
+        }
+        Ok(())
+    }
+}
+
+impl NetworkConfig for PatchTstConfig {
+    fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    fn from_json(value: &Value) -> Result<Self> {
+        // A template with every key.
+        let template = Self { data: SeriesPreparation::template(), ..Self::patchtst_official() };
+        let config: Self = from_object(value, &template, KIND)?;
+        config.validate()?;
+        Ok(config)
+    }
+
+    fn validate(&self) -> Result<()> {
+        self.sizes()?;
+        self.switches()?;
+        let shares = [
+            ("dropout", self.dropout),
+            ("attention_dropout", self.attention_dropout),
+            ("head_dropout", self.head_dropout),
+        ];
+        match shares.iter().find(|(_, value)| !(0.0..1.0).contains(value)) {
+            Some((key, value)) => Err(Error::config(*key, format!("is {value}; expected 0 to below 1"))),
+            None => Ok(()),
+        }
+    }
+
+    fn slots(&self) -> Vec<Slot> {
+        // As for sets: the network itself knows best.
+        let own = PatchTst::new(self, &Device::flex())
+            .map(|network| renamed::slots(names::table(self), shapes(&network)))
+            .unwrap_or_default();
+        let constants = names::constants(self).into_iter();
+        let constants = constants.map(|(name, array)| Slot { name, shape: array.shape, trainable: false });
+        own.into_iter().chain(constants).collect()
+    }
+
+    fn card(&self) -> CardText {
+        let rows = vec![
+            ("task", self.task.to_string()),
+            ("look-back", self.look_back.to_string()),
+            ("horizon", self.horizon.to_string()),
+            ("patches", format!("{} of {} values, {} apart", self.patches(), self.patch, self.stride)),
+            ("layers", self.layers.to_string()),
+            ("width", self.width.to_string()),
+            ("heads", self.heads.to_string()),
+        ];
+        CardText {
+            what: "A network on time series (PatchTST, Nie et al. 2023): patches of each series attend to each other."
+                .into(),
+            preset: self.preset.clone(),
+            rows,
+            usage: vec!["regard forecast --model {name} FILE.csv", "regard eval --model {name}"],
+        }
+    }
+}

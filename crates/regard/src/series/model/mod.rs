@@ -1,0 +1,102 @@
+//! PatchTST (Nie et al. 2023): each channel of a window is normalised, cut into patches that attend to each
+//! other, and read out; in the forms of three published codes, with switches between them.
+
+mod backbone;
+mod config;
+mod input;
+mod names;
+mod preparation;
+mod presets;
+mod readout;
+
+use burn::module::Module;
+use burn::tensor::{Device, Gradients, Tensor};
+use regard_nn::series::decompose;
+
+use self::backbone::Backbone;
+use crate::Result;
+use crate::store::{NetworkConfig, Weights, layout, renamed};
+use crate::train::{collect, gradients, restore};
+pub use config::{FinalNorm, KIND, LayerNorm, PatchTstConfig, Positions, WindowNorm};
+pub use input::{Drop, SeriesInput};
+pub use preparation::SeriesPreparation;
+pub use presets::PRESETS;
+
+/// A network on time series.
+#[derive(Module, Debug)]
+pub struct PatchTst {
+    /// One, or one for the trend and one for the rest.
+    backbones: Vec<Backbone>,
+    decomposition: usize,
+}
+
+impl PatchTst {
+    /// A network with fresh weights.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) for settings that do not hold together.
+    pub fn new(config: &PatchTstConfig, device: &Device) -> Result<Self> {
+        config.validate()?;
+        let count = if config.decomposition > 0 { 2 } else { 1 };
+        let backbones = (0..count).map(|_| Backbone::new(config, device)).collect();
+        Ok(Self { backbones, decomposition: config.decomposition })
+    }
+
+    /// A network with the weights of a model's file.
+    ///
+    /// # Errors
+    /// [`Error::Weights`](crate::Error::Weights) for weights that are not this network's.
+    pub fn from_weights(config: &PatchTstConfig, weights: &Weights, device: &Device) -> Result<Self> {
+        layout::check(config, weights)?;
+        restore(Self::new(config, device)?, &renamed::to_ours(names::table(config), weights))
+    }
+
+    /// The weights under the names of the published code.
+    pub fn to_weights(&self, config: &PatchTstConfig) -> Weights {
+        let mut weights = renamed::to_theirs(names::table(config), collect(self));
+        weights.extend(names::constants(config));
+        weights
+    }
+
+    /// The gradients of all parameters that have one, under the names of [`Self::to_weights`].
+    pub fn gradients(&self, config: &PatchTstConfig, found: &Gradients) -> Weights {
+        renamed::to_theirs(names::table(config), gradients(self, found))
+    }
+
+    /// Answers: `[batch, channels, horizon · levels]` of a forecast, `[batch, channels, look-back]` of windows
+    /// that are filled in or rebuilt, `[batch, channels, patches · patch]` of hidden patches, or
+    /// `[batch, 1, classes]`. Levels of one value stand side by side.
+    pub fn forward(&self, input: SeriesInput) -> Tensor<3> {
+        self.answer(input, None)
+    }
+
+    /// As [`Self::forward`], with numbers and weights left out at random.
+    pub fn forward_with_dropout(&self, input: SeriesInput, drop: Drop) -> Tensor<3> {
+        self.answer(input, Some(drop))
+    }
+
+    /// What the encoder makes of windows, `[batch · channels, patches, width]`; of what is left beside the
+    /// trend, where trends have a network of their own.
+    pub fn encode(&self, input: SeriesInput) -> Tensor<3> {
+        let mut parts = self.parts(input);
+        let (backbone, input) = parts.remove(parts.len() - 1);
+        backbone.encode(&input, None).rows
+    }
+
+    fn answer(&self, input: SeriesInput, drop: Option<Drop>) -> Tensor<3> {
+        let parts = self.parts(input).into_iter().enumerate();
+        let answers = parts.map(|(at, (backbone, input))| {
+            backbone.forward(input, drop.map(|drop| drop.of_part(at)))
+        });
+        answers.reduce(|a, b| a + b).unwrap_or_else(|| unreachable!("one network or two"))
+    }
+
+    fn parts(&self, input: SeriesInput) -> Vec<(&Backbone, SeriesInput)> {
+        if self.decomposition == 0 {
+            return vec![(&self.backbones[0], input)];
+        }
+        let (trend, rest) = decompose(input.values.clone(), self.decomposition);
+        let with = |values: Tensor<3>| SeriesInput { values, ..input.clone() };
+        self.backbones.iter().zip([with(trend), with(rest)]).collect()
+    }
+}

@@ -1,0 +1,81 @@
+//! What a network on time series learnt of its data beside weights.
+
+use serde::{Deserialize, Serialize};
+
+/// What was learnt of the training data.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeriesPreparation {
+    /// Names of the series.
+    pub names: Vec<String>,
+    /// Mean of each series over its training rows.
+    pub mean: Vec<f64>,
+    /// Population deviation of each series over its training rows; 1 for a constant one.
+    pub deviation: Vec<f64>,
+    /// Time from one value to the next, such as `1 hour`.
+    pub frequency: String,
+    /// Values after which the series repeats itself, roughly.
+    pub season: usize,
+    /// Names of what is known of the future.
+    pub covariates: Vec<String>,
+    /// Mean of each covariate.
+    pub covariate_mean: Vec<f64>,
+    /// Deviation of each covariate.
+    pub covariate_deviation: Vec<f64>,
+    /// Names of what is known of each series as a whole.
+    pub statics: Vec<String>,
+    /// Mean of each of them.
+    pub static_mean: Vec<f64>,
+    /// Deviation of each of them.
+    pub static_deviation: Vec<f64>,
+    /// Names of the classes.
+    pub classes: Vec<String>,
+    /// Levels for which `interval_widths` stand, in percent.
+    pub interval_levels: Vec<f64>,
+    /// Half widths of the intervals that held that share of the validation values, `[levels][horizon]`, in
+    /// deviations of the series (split conformal prediction, Vovk et al. 2005).
+    pub interval_widths: Vec<Vec<f32>>,
+}
+
+impl SeriesPreparation {
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// One of each, so that every key is known.
+    pub(crate) fn template() -> Self {
+        Self { frequency: String::from("1 hour"), season: 1, ..Self::default() }
+    }
+
+    /// Half width of the interval that holds `level` percent of the values `step` steps ahead, in deviations
+    /// of the series; between two known levels on the straight line.
+    pub fn interval_width(&self, level: f64, step: usize) -> Option<f64> {
+        let width = |at: usize| self.interval_widths.get(at)?.get(step).map(|&width| f64::from(width));
+        let after = self.interval_levels.iter().position(|&known| known >= level)?;
+        let (upper, high) = (self.interval_levels[after], width(after)?);
+        if after == 0 || upper == level {
+            return if upper == level { Some(high) } else { Some(high * level / upper) };
+        }
+        let (lower, low) = (self.interval_levels[after - 1], width(after - 1)?);
+        Some(low + (high - low) * (level - lower) / (upper - lower))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_between_known_levels_are_on_the_line() {
+        let data = SeriesPreparation {
+            interval_levels: vec![50.0, 90.0],
+            interval_widths: vec![vec![1.0, 2.0], vec![3.0, 6.0]],
+            ..SeriesPreparation::default()
+        };
+        assert_eq!(data.interval_width(90.0, 1), Some(6.0));
+        assert_eq!(data.interval_width(70.0, 0), Some(2.0));
+        assert_eq!(data.interval_width(25.0, 0), Some(0.5));
+        assert_eq!(data.interval_width(95.0, 0), None);
+        assert_eq!(data.interval_width(50.0, 2), None);
+    }
+}

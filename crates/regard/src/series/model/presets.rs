@@ -1,0 +1,117 @@
+//! Named settings of networks on time series.
+
+use super::config::{FinalNorm, KIND, LayerNorm, PatchTstConfig, Positions, WindowNorm};
+use super::preparation::SeriesPreparation;
+use crate::series::task::SeriesTask;
+use crate::store::config::FORMAT;
+use crate::store::nearest::{list, suggestion};
+use crate::{Error, Result};
+
+/// Every preset, ours first.
+pub const PRESETS: [&str; 4] = ["regard-series", "patchtst-official", "patchtst-tslib", "patchtst-tfb"];
+
+impl PatchTstConfig {
+    /// The authors' code (yuqinie98/PatchTST) with the sizes of its ETTh scripts: batch norm in the layers,
+    /// scores added up over the layers, learnt positions.
+    pub fn patchtst_official() -> Self {
+        Self {
+            kind: KIND.into(),
+            format: FORMAT,
+            preset: Some("patchtst-official".into()),
+            task: SeriesTask::Forecast,
+            look_back: 336,
+            horizon: 96,
+            channels: 0,
+            classes: 0,
+            patch: 16,
+            stride: 8,
+            padded: true,
+            layers: 3,
+            width: 16,
+            heads: 4,
+            hidden: 128,
+            norm: LayerNorm::Batch,
+            norm_first: false,
+            final_norm: FinalNorm::None,
+            residual_scores: true,
+            positions: Positions::Learned,
+            embedding_bias: true,
+            window_norm: WindowNorm::Mean,
+            affine: false,
+            individual: false,
+            decomposition: 0,
+            dropout: 0.3,
+            dropout_twice: true,
+            attention_dropout: 0.0,
+            head_dropout: 0.0,
+            quantiles: vec![],
+            covariates: 0,
+            statics: 0,
+            data: SeriesPreparation::default(),
+        }
+    }
+
+    /// TSLib (thuml/Time-Series-Library) with the sizes of its script for ETTh1 and horizon 96: layer norm in
+    /// the layers, a batch norm after them, sines for positions.
+    pub fn patchtst_tslib() -> Self {
+        Self {
+            preset: Some("patchtst-tslib".into()),
+            look_back: 96,
+            layers: 1,
+            width: 512,
+            heads: 2,
+            hidden: 2048,
+            norm: LayerNorm::Layer,
+            final_norm: FinalNorm::Batch,
+            residual_scores: false,
+            positions: Positions::Sine,
+            embedding_bias: false,
+            dropout: 0.1,
+            dropout_twice: false,
+            attention_dropout: 0.1,
+            head_dropout: 0.1,
+            ..Self::patchtst_official()
+        }
+    }
+
+    /// TFB (decisionintelligence/TFB) with the sizes of its script for ETTh1 and horizon 192: as TSLib, with a
+    /// layer norm after the layers.
+    pub fn patchtst_tfb() -> Self {
+        Self {
+            preset: Some("patchtst-tfb".into()),
+            look_back: 512,
+            layers: 2,
+            width: 128,
+            heads: 8,
+            hidden: 512,
+            final_norm: FinalNorm::Layer,
+            ..Self::patchtst_tslib()
+        }
+    }
+
+    /// Ours: the authors' network for longer windows, with norms of each patch by itself, before each half.
+    pub fn regard_series() -> Self {
+        Self {
+            preset: Some("regard-series".into()),
+            look_back: 512,
+            ..Self::patchtst_official()
+        }
+    }
+
+    /// A preset by its name.
+    ///
+    /// # Errors
+    /// [`Error::Config`] naming the nearest preset.
+    pub fn preset(name: &str) -> Result<Self> {
+        match name {
+            "regard-series" => Ok(Self::regard_series()),
+            "patchtst-official" => Ok(Self::patchtst_official()),
+            "patchtst-tslib" => Ok(Self::patchtst_tslib()),
+            "patchtst-tfb" => Ok(Self::patchtst_tfb()),
+            _ => {
+                let near = suggestion(name, PRESETS);
+                Err(Error::config("preset", format!("`{name}` is not a preset{near}; presets: {}", list(PRESETS))))
+            }
+        }
+    }
+}

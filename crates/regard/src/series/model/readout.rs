@@ -1,0 +1,144 @@
+//! How rows of patches become an answer.
+
+use burn::module::Module;
+use burn::nn::{Linear, LinearConfig};
+use burn::tensor::{Device, Tensor, activation};
+use regard_nn::ops::{Dropout, dropped};
+
+use super::config::PatchTstConfig;
+use super::input::SeriesInput;
+use crate::series::task::SeriesTask;
+
+/// Width inside the part that reads what is known of the future.
+const KNOWN_WIDTH: usize = 32;
+
+#[derive(Module, Debug)]
+pub(super) struct Readout {
+    /// One, or one for each channel.
+    head: Vec<Linear>,
+    /// What a step's covariates add to its value.
+    covariate_steps: Vec<Linear>,
+    #[module(skip)]
+    task: SeriesTask,
+    #[module(skip)]
+    quantiles: Vec<f64>,
+    horizon: usize,
+    dropout: f64,
+}
+
+impl Readout {
+    pub(super) fn new(config: &PatchTstConfig, device: &Device) -> Self {
+        let rows = config.width * config.patches();
+        let linear = |inputs: usize, outputs: usize| LinearConfig::new(inputs, outputs).init(device);
+        let head = match config.task {
+            SeriesTask::Classification => vec![linear(rows * config.channels.max(1), config.classes)],
+            SeriesTask::Pretraining => vec![linear(config.width, config.patch)],
+            _ => {
+                let heads = if config.individual { config.channels } else { 1 };
+                (0..heads).map(|_| linear(rows, config.told() * config.levels())).collect()
+            }
+        };
+        let steps = match (config.covariates, config.task) {
+            (0, _) => vec![],
+            (kinds, SeriesTask::Forecast) => vec![linear(kinds, KNOWN_WIDTH), linear(KNOWN_WIDTH, 1)],
+            _ => vec![],
+        };
+        Self {
+            head,
+            covariate_steps: steps,
+            task: config.task,
+            quantiles: config.quantiles.clone(),
+            horizon: config.horizon,
+            dropout: config.head_dropout,
+        }
+    }
+
+    /// Whether answers are values of the series.
+    pub(super) fn of_values(&self) -> bool {
+        matches!(self.task, SeriesTask::Forecast | SeriesTask::Imputation | SeriesTask::Anomaly)
+    }
+
+    /// Answers for rows `[batch · channels, patches, width]`.
+    pub(super) fn read(
+        &self,
+        rows: Tensor<3>,
+        [batch, channels]: [usize; 2],
+        input: &SeriesInput,
+        seed: Option<u64>,
+    ) -> Tensor<3> {
+        let [_, patches, width] = rows.dims();
+        let drop = seed.filter(|_| self.dropout > 0.0).map(|seed| Dropout { rate: self.dropout as f32, seed });
+        match self.task {
+            SeriesTask::Pretraining => {
+                let told = self.head[0].forward(dropped(rows, drop));
+                told.reshape([batch, channels, -1])
+            }
+            SeriesTask::Classification => {
+                let rows = rows.swap_dims(1, 2).reshape([batch, 1, channels * width * patches]);
+                self.head[0].forward(dropped(rows, drop))
+            }
+            _ => {
+                // As the published codes flatten rows: all patches of one channel of the width, then the next.
+                let rows = rows.swap_dims(1, 2).reshape([batch, channels, width * patches]);
+                let told = dropped(self.of_channels(rows), drop);
+                self.levels(self.with_future(told, input))
+            }
+        }
+    }
+
+    fn of_channels(&self, rows: Tensor<3>) -> Tensor<3> {
+        if let [head] = self.head.as_slice() {
+            return head.forward(rows);
+        }
+        let channels = self.head.iter().enumerate();
+        let told = channels.map(|(channel, head)| head.forward(rows.clone().narrow(1, channel, 1)));
+        Tensor::cat(told.collect(), 1)
+    }
+
+    /// What is told, and what the covariates of each step add to all its levels.
+    fn with_future(&self, told: Tensor<3>, input: &SeriesInput) -> Tensor<3> {
+        let ([inner, outer], Some(covariates)) = (self.covariate_steps.as_slice(), &input.covariates) else {
+            return told;
+        };
+        let [batch, channels, length, kinds] = covariates.dims();
+        let (steps, levels) = (self.horizon, self.quantiles.len().max(1));
+        let future = covariates.clone().narrow(2, length - steps, steps);
+        let future = future.reshape([batch * channels * steps, kinds]);
+        let added = outer.forward(activation::gelu(inner.forward(future)));
+        let added = added.reshape([batch, channels, steps, 1]).repeat_dim(3, levels);
+        // Only the first number of a step is a value; the others are distances from it.
+        let first = Tensor::<1>::from_floats(
+            (0..levels).map(|level| f32::from(level == 0)).collect::<Vec<_>>().as_slice(),
+            &added.device(),
+        );
+        told + (added * first.unsqueeze()).reshape([batch, channels, steps * levels])
+    }
+
+    /// Levels that cannot cross: the first number of a step is the median, the others are distances outward.
+    fn levels(&self, told: Tensor<3>) -> Tensor<3> {
+        let count = self.quantiles.len();
+        if count < 2 {
+            return told;
+        }
+        let [batch, channels, _] = told.dims();
+        let numbers = told.reshape([batch * channels, self.horizon, count]);
+        let median = numbers.clone().narrow(2, 0, 1);
+        let middle = self.quantiles.iter().position(|&level| level == 0.5).unwrap_or(0);
+        let distance = |at: usize| activation::softplus(numbers.clone().narrow(2, at, 1), 1.0);
+        let mut below = vec![];
+        let mut value = median.clone();
+        for at in 0..middle {
+            value = value - distance(1 + at);
+            below.push(value.clone());
+        }
+        below.reverse();
+        let mut levels = below;
+        levels.push(median.clone());
+        let mut value = median;
+        for at in middle + 1..count {
+            value = value + distance(at);
+            levels.push(value.clone());
+        }
+        Tensor::cat(levels, 2).reshape([batch, channels, self.horizon * count])
+    }
+}
