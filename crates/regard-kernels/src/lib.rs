@@ -12,6 +12,7 @@
 
 pub mod attention;
 pub mod buffer;
+pub mod dropout;
 pub mod feed_forward;
 mod gemm;
 pub mod graph;

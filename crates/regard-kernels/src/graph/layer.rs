@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::EdgeList;
-use crate::buffer::parts;
+use crate::{buffer::parts, dropout::Dropout};
 
 /// Where the channels of a head stand inside a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,18 +40,6 @@ impl Softmax {
     pub const PUBLISHED: Self = Self::Clamped { limit: 5.0, epsilon: 0.0, isolated: f32::NAN };
     /// Of the published layer with edge stream (`graph_transformer_edge_layer.py`).
     pub const PUBLISHED_WITH_EDGES: Self = Self::Clamped { limit: 5.0, epsilon: 1e-6, isolated: 0.0 };
-}
-
-/// Weights left out at random while training; the others are scaled up.
-///
-/// Whether a weight stays is a function of seed, edge and head, so that the backward pass finds
-/// it again and nothing is stored.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Dropout {
-    /// Part left out, in `[0, 1)`.
-    pub rate: f32,
-    /// Another one for every step and layer.
-    pub seed: u64,
 }
 
 /// Sizes and switches.

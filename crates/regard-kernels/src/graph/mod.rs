@@ -13,7 +13,6 @@
 //! edges of one target at a time, and keeps nothing of the forward pass.
 
 mod backward;
-mod dropout;
 mod edges;
 mod forward;
 mod gradient;
@@ -36,7 +35,7 @@ use prepared::Prepared;
 use rows::{Laid, Rows, optional_parts};
 
 pub use edges::EdgeList;
-pub use layer::{Dropout, Gradients, HeadLayout, Inputs, Layer, Nodes, Softmax};
+pub use layer::{Gradients, HeadLayout, Inputs, Layer, Nodes, Softmax};
 pub use weights::edge_attention_weights;
 
 /// Attention of every node, `[nodes, width]`, and with `products` the new edge stream

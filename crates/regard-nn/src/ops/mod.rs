@@ -10,6 +10,7 @@
 
 mod attention;
 mod attention_sublayer;
+mod dropout;
 mod edge_attention;
 mod feed_forward;
 mod feed_forward_sublayer;
@@ -19,11 +20,14 @@ mod pointer;
 mod policy_loss;
 mod projections;
 mod residual_norm;
+mod sequence_attention;
+mod sequence_feed_forward;
 mod set_block;
 mod switch;
 
 pub use attention::{AttentionOptions, MASKED, attention, attention_composed, attention_weights};
 pub use attention_sublayer::{AttentionWeights, attention_sublayer, attention_sublayer_composed};
+pub use dropout::Dropout;
 pub use edge_attention::{
     EdgeAttentionArgs, EdgeAttentionOptions, EdgeDropout, EdgeList, EdgeSoftmax, HeadLayout, edge_attention,
     edge_attention_composed, edge_attention_weights,
@@ -40,6 +44,12 @@ pub use projections::{
 };
 pub use residual_norm::{
     BatchStatistics, NormArgs, NormKind, Normed, norm_composed, residual_norm, residual_norm_composed,
+};
+pub use sequence_attention::{
+    Carried, SequenceAttentionOptions, SequenceProjections, sequence_attention, sequence_attention_composed,
+};
+pub use sequence_feed_forward::{
+    FeedForwardMaps, SequenceFeedForwardOptions, sequence_feed_forward, sequence_feed_forward_composed,
 };
 pub use set_block::{Affine, Residual, SetBlockArgs, SetQueries, set_block, set_block_composed, set_block_weights};
 pub use switch::{kernels_enabled, with_kernels};

@@ -15,7 +15,8 @@ use regard_kernels::graph as kernel;
 
 use super::fused::{Array, Kernel, Output, has_kernels, input, run};
 pub use composed::edge_attention_composed;
-pub use regard_kernels::graph::{Dropout as EdgeDropout, EdgeList, HeadLayout, Softmax as EdgeSoftmax};
+pub use regard_kernels::dropout::Dropout as EdgeDropout;
+pub use regard_kernels::graph::{EdgeList, HeadLayout, Softmax as EdgeSoftmax};
 
 /// How edges are attended along.
 #[derive(Clone, Debug)]

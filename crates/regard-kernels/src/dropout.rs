@@ -1,0 +1,132 @@
+//! Which numbers dropout leaves out (Srivastava et al. 2014), as a function of the seed and the place.
+//!
+//! Nothing is drawn in an order and nothing is stored: the backward pass, and another implementation,
+//! finds the same places again.
+
+/// Numbers left out at random while training; the others are scaled up.
+///
+/// Whether a number stays is a function of seed, row and column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dropout {
+    /// Part left out, in `[0, 1)`.
+    pub rate: f32,
+    /// Another one for every step and place in the network.
+    pub seed: u64,
+}
+
+/// Distance of the numbers that the columns of a row are drawn from.
+const COLUMN: u32 = 0x9e37_79b9;
+
+/// Mixes all bits of `x` (the finaliser of MurmurHash3, Appleby).
+#[inline(always)]
+fn mix(x: u32) -> u32 {
+    let x = (x ^ (x >> 16)).wrapping_mul(0x85eb_ca6b);
+    let x = (x ^ (x >> 13)).wrapping_mul(0xc2b2_ae35);
+    x ^ (x >> 16)
+}
+
+impl Dropout {
+    /// What the number at a row and column is multiplied with: 0 where it is left out, else
+    /// 1/(1 − rate).
+    #[inline(always)]
+    pub fn factor(&self, row: usize, column: usize) -> f32 {
+        self.draws().factor(self.row(row), column)
+    }
+
+    /// [`Self::factor`] of every place of an array `[rows, columns]`.
+    pub fn factors(&self, rows: usize, columns: usize) -> Vec<f32> {
+        (0..rows).flat_map(|row| (0..columns).map(move |column| self.factor(row, column))).collect()
+    }
+
+    /// What all draws share.
+    #[inline(always)]
+    pub(crate) fn draws(&self) -> Draws {
+        // 24 bits, evenly in [0, 1), are compared with the rate: as integers, which is exact.
+        let threshold = (self.rate * 16_777_216.0).ceil() as u32;
+        Draws { seed: (self.seed >> 32) as u32, threshold: threshold << 8, kept: 1.0 / (1.0 - self.rate) }
+    }
+
+    /// What the draws of a row start from.
+    #[inline(always)]
+    pub(crate) fn row(&self, row: usize) -> u32 {
+        mix((row as u32) ^ (self.seed as u32))
+    }
+}
+
+/// A [`Dropout`] ready to draw. The loops over slices below are plain so that the compiler turns them
+/// into the instruction set they are inlined into; `pulp` has no product of integers.
+#[derive(Clone, Copy)]
+pub(crate) struct Draws {
+    seed: u32,
+    threshold: u32,
+    kept: f32,
+}
+
+impl Draws {
+    #[inline(always)]
+    fn factor(&self, row: u32, column: usize) -> f32 {
+        self.of(row, (column as u32).wrapping_mul(COLUMN))
+    }
+
+    #[inline(always)]
+    fn of(&self, row: u32, column: u32) -> f32 {
+        let bits = mix(row.wrapping_add(column) ^ self.seed);
+        if bits < self.threshold { 0.0 } else { self.kept }
+    }
+
+    /// The factors of a row's columns from `first` on.
+    #[inline(always)]
+    pub(crate) fn along_row(&self, row: u32, first: usize, factors: &mut [f32]) {
+        let first = (first as u32).wrapping_mul(COLUMN).wrapping_add(row);
+        for (factor, column) in factors.iter_mut().zip(0u32..) {
+            *factor = self.of(first, column.wrapping_mul(COLUMN));
+        }
+    }
+
+    /// The factors of a column in several rows.
+    #[inline(always)]
+    pub(crate) fn along_column(&self, rows: &[u32], column: usize, factors: &mut [f32]) {
+        let column = (column as u32).wrapping_mul(COLUMN);
+        for (factor, row) in factors.iter_mut().zip(rows) {
+            *factor = self.of(*row, column);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_is_left_out_and_the_mean_is_kept() {
+        for (rate, seed) in [(0.0, 1), (0.1, 2), (0.5, 1 << 40), (0.9, 77)] {
+            let dropout = Dropout { rate, seed };
+            let all = (0..40_000).flat_map(|row| (0..8).map(move |column| dropout.factor(row, column)));
+            let mean = all.map(f64::from).sum::<f64>() / 320_000.0;
+            assert!((mean - 1.0).abs() < 0.02, "{rate}: {mean}");
+        }
+    }
+
+    #[test]
+    fn columns_rows_and_seeds_differ() {
+        let draw = |seed, row, column| Dropout { rate: 0.5, seed }.factor(row, column) > 0.0;
+        let row = |f: &dyn Fn(usize) -> bool| (0..256).map(f).collect::<Vec<_>>();
+        let plain = row(&|i| draw(3, i, 0));
+        for other in [row(&|i| draw(3, i, 1)), row(&|i| draw(4, i, 0)), row(&|i| draw(3 + (1 << 32), i, 0))] {
+            let same = plain.iter().zip(&other).filter(|(x, y)| x == y).count();
+            assert!((90..166).contains(&same), "{same} of 256");
+        }
+    }
+
+    #[test]
+    fn runs_of_factors_are_the_factors() {
+        let dropout = Dropout { rate: 0.3, seed: 9 << 31 };
+        let (draws, rows) = (dropout.draws(), [3, 4, 700].map(|row| dropout.row(row)));
+        let (mut along_row, mut along_column) = ([0.0; 50], [0.0; 3]);
+        draws.along_row(rows[1], 7, &mut along_row);
+        draws.along_column(&rows, 11, &mut along_column);
+        assert!(along_row.iter().enumerate().all(|(i, &factor)| factor == dropout.factor(4, 7 + i)));
+        assert_eq!(along_column, [3, 4, 700].map(|row| dropout.factor(row, 11)));
+        assert_eq!(dropout.factors(5, 9)[4 * 9 + 8], dropout.factor(4, 8));
+    }
+}
