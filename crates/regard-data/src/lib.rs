@@ -28,6 +28,7 @@ mod npz;
 pub mod parquet;
 pub mod random;
 pub mod routes;
+pub mod series;
 pub mod sets;
 pub mod split;
 pub mod stats;

@@ -1,0 +1,294 @@
+//! How a stamp is written.
+
+use jiff::civil::{Date, DateTime};
+use jiff::fmt::strtime::BrokenDownTime;
+
+use super::grid::{tick_of, time_of};
+use super::{Frequency, Unit};
+
+/// A way to write a stamp, with which every stamp of a file is written back as it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// Of `strftime`, and what follows it: `Z`, or an offset from universal time in seconds as it was
+    /// written.
+    Pattern { pattern: String, suffix: String, offset: i64 },
+    /// A year, this text, and the number of a quarter.
+    Quarter(String),
+    /// A whole number.
+    Integer,
+}
+
+/// Which number stands first in a date of three numbers that may be read in two ways.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum First {
+    Day,
+    Month,
+    Neither,
+}
+
+/// Dates, with what stands first.
+const DATES: [(&str, First); 24] = [
+    ("%Y-%m-%d", First::Neither),
+    ("%Y/%m/%d", First::Neither),
+    ("%Y.%m.%d", First::Neither),
+    ("%Y-%-m-%-d", First::Neither),
+    ("%Y/%-m/%-d", First::Neither),
+    ("%Y%m%d", First::Neither),
+    ("%d.%m.%Y", First::Neither),
+    ("%-d.%-m.%Y", First::Neither),
+    ("%d/%m/%Y", First::Day),
+    ("%m/%d/%Y", First::Month),
+    ("%-d/%-m/%Y", First::Day),
+    ("%-m/%-d/%Y", First::Month),
+    ("%d-%m-%Y", First::Day),
+    ("%m-%d-%Y", First::Month),
+    ("%-d-%-m-%Y", First::Day),
+    ("%-m-%-d-%Y", First::Month),
+    ("%d %b %Y", First::Neither),
+    ("%-d %b %Y", First::Neither),
+    ("%d-%b-%Y", First::Neither),
+    ("%-d-%b-%Y", First::Neither),
+    ("%b %d %Y", First::Neither),
+    ("%b %-d %Y", First::Neither),
+    ("%b %-d, %Y", First::Neither),
+    ("%B %-d, %Y", First::Neither),
+];
+
+/// Times after a date.
+const TIMES: [&str; 13] = [
+    "",
+    "%H:%M:%S",
+    "%H:%M",
+    "%-H:%M:%S",
+    "%-H:%M",
+    "%H:%M:%S%.3f",
+    "%H:%M:%S%.6f",
+    "%H:%M:%S%.9f",
+    "%H:%M:%S%.1f",
+    "%I:%M:%S %p",
+    "%-I:%M:%S %p",
+    "%I:%M %p",
+    "%-I:%M %p",
+];
+
+/// Months and years. Digits alone come before whole numbers, which they are as well.
+const MONTHS: [&str; 12] =
+    ["%Y-%m", "%Y/%m", "%Y.%m", "%Y-%-m", "%m/%Y", "%m-%Y", "%YM%m", "%b %Y", "%b-%Y", "%B %Y", "%Y%m", "%Y"];
+
+impl Layout {
+    /// Every layout in which `text` could be written, with its tick; the preferred ones first.
+    pub(crate) fn of(text: &str) -> Vec<(Self, First, i64)> {
+        let (body, suffix, offset) = split_offset(text);
+        let mut found = Vec::new();
+        let mut pattern = |pattern: String, first: First| {
+            let layout = Self::Pattern { pattern, suffix: suffix.to_owned(), offset };
+            if let Some(tick) = layout.tick(text) {
+                found.push((layout, first, tick));
+            }
+        };
+        if body.bytes().any(|b| b.is_ascii_digit()) {
+            for (date, first) in DATES {
+                for time in TIMES {
+                    match time {
+                        "" => pattern(date.to_owned(), first),
+                        _ => ["T", " "].iter().for_each(|between| pattern(format!("{date}{between}{time}"), first)),
+                    }
+                }
+            }
+            MONTHS.iter().for_each(|month| pattern((*month).to_owned(), First::Neither));
+        }
+        for between in ["Q", "-Q", " Q", "q"] {
+            let layout = Self::Quarter(between.to_owned());
+            found.extend(layout.tick(text).map(|tick| (layout, First::Neither, tick)));
+        }
+        found.extend(Self::Integer.tick(text).map(|tick| (Self::Integer, First::Neither, tick)));
+        found
+    }
+
+    /// The layout of `strftime`'s pattern.
+    pub(crate) fn of_pattern(pattern: &str) -> Self {
+        Self::Pattern { pattern: pattern.to_owned(), suffix: String::new(), offset: 0 }
+    }
+
+    /// The tick of a text; `None` where it is not written so.
+    pub(crate) fn tick(&self, text: &str) -> Option<i64> {
+        match self {
+            Self::Integer => {
+                let number: i64 = text.parse().ok()?;
+                (number.to_string() == text && number.unsigned_abs() < 1 << 53).then_some(number)
+            }
+            Self::Quarter(between) => {
+                let (year, quarter) = text.split_once(between.as_str())?;
+                let month = quarter.parse::<i8>().ok().filter(|q| (1..=4).contains(q))? * 3 - 2;
+                let tick = tick_of(Date::new(year.parse().ok()?, month, 1).ok()?.at(0, 0, 0, 0));
+                (self.write(tick).as_deref() == Some(text)).then_some(tick)
+            }
+            Self::Pattern { pattern, suffix, offset } => {
+                let (body, own_suffix, own_offset) = split_offset(text);
+                // Clocks with an offset and clocks without one cannot be compared.
+                (own_suffix.is_empty() == suffix.is_empty()).then_some(())?;
+                let local = parse(pattern, body)?;
+                (write_pattern(pattern, local).as_deref() == Some(body)).then_some(())?;
+                local.checked_add((offset - own_offset) * 1000)
+            }
+        }
+    }
+
+    /// The frequency of stamps that say no more than a month, a quarter or a year, or that count.
+    pub(crate) fn coarsest(&self) -> Option<Frequency> {
+        let unit = match self {
+            Self::Integer => Unit::Step,
+            Self::Quarter(_) => Unit::Quarter,
+            Self::Pattern { pattern, .. } if pattern == "%Y" => Unit::Year,
+            Self::Pattern { pattern, .. } if MONTHS.contains(&pattern.as_str()) => Unit::Month,
+            Self::Pattern { .. } => return None,
+        };
+        Some(Frequency::every(unit, 1))
+    }
+
+    /// The text of a tick; `None` beyond the calendar.
+    pub(crate) fn write(&self, tick: i64) -> Option<String> {
+        match self {
+            Self::Integer => Some(tick.to_string()),
+            Self::Quarter(between) => {
+                let day = time_of(tick)?.date();
+                Some(format!("{:04}{between}{}", day.year(), (day.month() - 1) / 3 + 1))
+            }
+            Self::Pattern { pattern, suffix, .. } => Some(write_pattern(pattern, tick)? + suffix),
+        }
+    }
+}
+
+/// The tick of a text in a pattern. Digits without separators are dates only in the years that records
+/// are of: other numbers just look like one.
+fn parse(pattern: &str, text: &str) -> Option<i64> {
+    let parsed = BrokenDownTime::parse(pattern, text).ok()?;
+    let year = parsed.year()?;
+    if text.bytes().all(|b| b.is_ascii_digit()) && !(1500..=2200).contains(&year) {
+        return None;
+    }
+    let date = Date::new(year, parsed.month().unwrap_or(1), parsed.day().unwrap_or(1)).ok()?;
+    let has_time = ["%H", "%-H", "%I", "%-I"].iter().any(|hour| pattern.contains(hour));
+    let time = if has_time { parsed.to_time().ok()? } else { jiff::civil::Time::midnight() };
+    Some(tick_of(DateTime::from_parts(date, time)))
+}
+
+fn write_pattern(pattern: &str, tick: i64) -> Option<String> {
+    jiff::fmt::strtime::format(pattern, time_of(tick)?).ok()
+}
+
+/// A stamp without the offset from universal time at its end, the offset as it is written and in
+/// seconds. Only after a time of day: `2020-01-05` ends in no offset.
+fn split_offset(text: &str) -> (&str, &str, i64) {
+    for universal in ["Z", " UTC", " Z"] {
+        if let Some(body) = text.strip_suffix(universal) {
+            return (body, universal, 0);
+        }
+    }
+    let sign = text.find(':').and_then(|colon| text[colon..].rfind(['+', '-']).map(|at| colon + at));
+    let Some((at, seconds)) = sign.and_then(|at| Some((at, seconds_of(&text[at..])?))) else {
+        return (text, "", 0);
+    };
+    let body = text[..at].trim_end();
+    (body, &text[body.len()..], seconds)
+}
+
+/// `+01:00`, `+0100` or `+01` in seconds.
+fn seconds_of(offset: &str) -> Option<i64> {
+    let digits: String = offset[1..].chars().filter(|c| *c != ':').collect();
+    let well_formed = matches!(digits.len(), 2 | 4) && digits.bytes().all(|b| b.is_ascii_digit());
+    let number: i64 = digits.parse().ok().filter(|_| well_formed)?;
+    let (hours, minutes) = if digits.len() == 2 { (number, 0) } else { (number / 100, number % 100) };
+    let seconds = hours * 3600 + minutes * 60;
+    (hours < 24 && minutes < 60).then_some(if offset.starts_with('-') { -seconds } else { seconds })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The preferred layout's pattern, its tick, and in how many ways the numbers may be read.
+    fn read(text: &str) -> Option<(String, i64, usize)> {
+        let all = Layout::of(text);
+        let mut ticks: Vec<i64> =
+            all.iter().filter(|(layout, ..)| *layout != Layout::Integer).map(|found| found.2).collect();
+        ticks.dedup();
+        let (layout, _, tick) = all.into_iter().next()?;
+        assert_eq!(layout.write(tick).as_deref(), Some(text));
+        let pattern = match layout {
+            Layout::Pattern { pattern, suffix, .. } => pattern + &suffix,
+            Layout::Quarter(between) => format!("Y{between}q"),
+            Layout::Integer => "integer".into(),
+        };
+        Some((pattern, tick, ticks.len()))
+    }
+
+    #[test]
+    fn stamps_are_written_back_as_they_were() {
+        for (text, pattern, time) in [
+            ("1949-01", "%Y-%m", "1949-01-01T00:00:00"),
+            ("2016-07-01 00:00:00", "%Y-%m-%d %H:%M:%S", "2016-07-01T00:00:00"),
+            ("2020-01-05T10:00:00Z", "%Y-%m-%dT%H:%M:%SZ", "2020-01-05T10:00:00"),
+            ("2020-01-05 10:00:00 +00:00", "%Y-%m-%d %H:%M:%S +00:00", "2020-01-05T10:00:00"),
+            ("2020-01-05 10:30-0500", "%Y-%m-%d %H:%M-0500", "2020-01-05T10:30:00"),
+            ("2020/01/05", "%Y/%m/%d", "2020-01-05T00:00:00"),
+            ("13.1.2020", "%-d.%-m.%Y", "2020-01-13T00:00:00"),
+            ("1/15/2020 9:05", "%-m/%-d/%Y %-H:%M", "2020-01-15T09:05:00"),
+            ("1/15/2020 9:05 PM", "%-m/%-d/%Y %-I:%M %p", "2020-01-15T21:05:00"),
+            ("2020-01-05 10:00:00.250", "%Y-%m-%d %H:%M:%S%.3f", "2020-01-05T10:00:00.25"),
+            ("20200105", "%Y%m%d", "2020-01-05T00:00:00"),
+            ("202001", "%Y%m", "2020-01-01T00:00:00"),
+            ("1990", "%Y", "1990-01-01T00:00:00"),
+            ("1990Q3", "YQq", "1990-07-01T00:00:00"),
+            ("1990-Q3", "Y-Qq", "1990-07-01T00:00:00"),
+            ("1990M11", "%YM%m", "1990-11-01T00:00:00"),
+            ("Jan 1962", "%b %Y", "1962-01-01T00:00:00"),
+            ("05-Mar-2001", "%d-%b-%Y", "2001-03-05T00:00:00"),
+        ] {
+            let (found, tick, ways) = read(text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(
+                (found.as_str(), time_of(tick).unwrap().to_string().as_str(), ways),
+                (pattern, time, 1),
+                "{text}"
+            );
+        }
+        for number in ["0", "17", "1400", "99999999", "20201301", "-3"] {
+            assert_eq!(read(number).map(|found| found.0).as_deref(), Some("integer"), "{number}");
+        }
+    }
+
+    #[test]
+    fn days_and_months_that_may_be_swapped_are_told_apart() {
+        assert_eq!(read("1/5/2020").unwrap().2, 2);
+        assert_eq!(read("01-05-2020").unwrap().2, 2);
+        assert_eq!(read("5/5/2020").unwrap().2, 1);
+    }
+
+    #[test]
+    fn offsets_are_taken_to_that_of_the_first() {
+        let (layout, ..) = Layout::of("2020-03-29T00:00:00+01:00").remove(0);
+        let summer = layout.tick("2020-03-29T03:00:00+02:00").unwrap();
+        assert_eq!(layout.write(summer).as_deref(), Some("2020-03-29T02:00:00+01:00"));
+        assert_eq!(layout.tick("2020-03-29T03:00:00"), None);
+    }
+
+    #[test]
+    fn what_is_no_stamp_has_no_layout() {
+        for text in [
+            "",
+            "a",
+            "2020-13-01",
+            "2020-02-30",
+            "1.5",
+            "NaN",
+            "Z",
+            "99999999999999999999",
+            "2020-01-01 25:00",
+            "é:+1",
+            "01",
+            "+5",
+        ] {
+            assert_eq!(Layout::of(text), [], "{text}");
+        }
+    }
+}

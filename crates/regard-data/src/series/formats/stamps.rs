@@ -1,0 +1,153 @@
+//! The column of stamps.
+
+use super::header::{Column, Header};
+use super::options::ReadOptions;
+use super::rows::{Row, Rows};
+use crate::Result;
+use crate::error::shown;
+use crate::series::clock::{First, Layout};
+
+/// Names that a column of stamps has.
+const NAMES: [&str; 20] = [
+    "date",
+    "ds",
+    "timestamp",
+    "datetime",
+    "date_time",
+    "time",
+    "month",
+    "year",
+    "quarter",
+    "week",
+    "day",
+    "hour",
+    "period",
+    "index",
+    "step",
+    "t",
+    "observation_date",
+    "time_stamp",
+    "item_date",
+    "unnamed: 0",
+];
+
+/// The stamps of all rows, in each layout that all rows so far can have.
+pub(super) struct Stamps {
+    pub(super) column: Option<Column>,
+    layouts: Vec<(Layout, First, Vec<i64>)>,
+    /// The first stamp, as an example of what is expected.
+    example: String,
+    rows: usize,
+}
+
+impl Stamps {
+    /// Stamps in this column; without one, rows are counted.
+    pub(super) fn of(column: Option<Column>, options: &ReadOptions) -> Self {
+        let pattern = options.date_pattern.as_deref().filter(|_| column.is_some());
+        let layouts = pattern.map(|pattern| (Layout::of_pattern(pattern), First::Neither, Vec::new()));
+        Self {
+            column,
+            layouts: layouts.into_iter().collect(),
+            example: pattern.unwrap_or_default().to_owned(),
+            rows: 0,
+        }
+    }
+
+    /// The column of stamps that is asked for or can be seen from header and first row: one that is called
+    /// so, or the first of the rest whose value is a date. Whole numbers are stamps only under such a name,
+    /// or in a first column without a name.
+    pub(super) fn find(header: &Header<'_>, rows: &mut Rows<'_>, options: &ReadOptions) -> Result<Option<Column>> {
+        if options.without_dates {
+            return Ok(None);
+        }
+        if let Some(name) = &options.date {
+            return header.find(name).map(Some);
+        }
+        let path = rows.path;
+        let Some(row) = rows.next()? else {
+            return Err(crate::Error::parse(path, 0, "has no rows below its header, expected at least one"));
+        };
+        let layouts: Vec<bool> = (0..header.len()).map(|at| !Layout::of(&row.text(at)).is_empty()).collect();
+        let is_date = |at: &usize| Layout::of(&row.text(*at)).iter().any(|found| !row_is_number(found, &row, *at));
+        let known = header.find_known(&NAMES).filter(|column| layouts[column.at] || options.date_pattern.is_some());
+        let index = (header.names[0].is_empty() && layouts[0]).then(|| header.column(0));
+        let found = known.or_else(|| (0..header.len()).find(is_date).map(|at| header.column(at))).or(index);
+        rows.unread();
+        Ok(found)
+    }
+
+    /// Whether a text could be the next stamp.
+    pub(super) fn may_be(&self, text: &str) -> bool {
+        match (&self.column, self.layouts.is_empty()) {
+            (None, _) => text.parse::<f64>().is_ok(),
+            (_, true) => !Layout::of(text).is_empty(),
+            _ => self.layouts.iter().any(|(layout, ..)| layout.tick(text).is_some()),
+        }
+    }
+
+    /// Reads the stamp of the next row.
+    pub(super) fn push(&mut self, row: Row<'_>) -> Result<()> {
+        let Some(column) = &self.column else {
+            self.rows += 1;
+            return Ok(());
+        };
+        let text = row.text(column.at);
+        if self.layouts.is_empty() {
+            let found = Layout::of(&text).into_iter();
+            self.layouts = found.map(|(layout, first, tick)| (layout, first, vec![tick])).collect();
+            self.example = text.clone().into_owned();
+        } else {
+            let next: Vec<Option<i64>> = self.layouts.iter().map(|(layout, ..)| layout.tick(&text)).collect();
+            if next.iter().any(Option::is_some) {
+                let mut next = next.into_iter();
+                self.layouts.retain_mut(|(_, _, ticks)| match next.next().flatten() {
+                    Some(tick) => {
+                        ticks.push(tick);
+                        true
+                    }
+                    None => false,
+                });
+            } else {
+                self.layouts.clear();
+            }
+        }
+        if self.layouts.is_empty() {
+            return Err(self.no_stamp(&row, &column.name, &text));
+        }
+        self.rows += 1;
+        Ok(())
+    }
+
+    fn no_stamp(&self, row: &Row<'_>, name: &str, text: &str) -> crate::Error {
+        let example = if self.rows == 0 && self.example == text { "2020-01-31 12:00:00" } else { &self.example };
+        let found = if text.is_empty() { "is empty".into() } else { format!("found `{}`", shown(text)) };
+        let error = row.error(name, format!("{found}, expected a date like `{}`", shown(example)));
+        error.with_hint("dates of a file are all written in one way; give the pattern if it is not known")
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// The layout and the tick of each row.
+    pub(super) fn finish(self, header: &Header<'_>) -> Result<(Layout, Vec<i64>)> {
+        let mut found = self.layouts.into_iter();
+        let Some((layout, first, ticks)) = found.next() else {
+            return Ok((Layout::Integer, (0..self.rows as i64).collect()));
+        };
+        let swapped =
+            |other: &(Layout, First, Vec<i64>)| other.1 != first && other.1 != First::Neither && other.2 != ticks;
+        if first != First::Neither && found.any(|other| swapped(&other)) {
+            let name = self.column.map_or(String::new(), |column| column.name);
+            let reason = "has dates whose day and month may be swapped in every row";
+            let error = header.error(reason).in_field(name);
+            return Err(error.with_hint("give their pattern, `%d/%m/%Y` or `%m/%d/%Y`"));
+        }
+        Ok((layout, ticks))
+    }
+}
+
+/// Whether a layout only counts, or takes plain digits for a date: any column of whole numbers may hold such.
+fn row_is_number(found: &(Layout, First, i64), row: &Row<'_>, at: usize) -> bool {
+    found.0 == Layout::Integer || row.text(at).bytes().all(|b| b.is_ascii_digit())
+}

@@ -1,0 +1,191 @@
+//! Rows on the steps of a clock.
+
+use std::path::Path;
+
+use super::header::Header;
+use super::options::{Duplicates, ReadOptions};
+use super::stamps::Stamps;
+use crate::error::shown;
+use crate::series::clock::{Clock, Frequency, Layout, Unit, infer};
+use crate::{Error, Result};
+
+/// Where the rows of each series lie on a clock.
+pub(super) struct Timeline {
+    pub(super) clock: Clock,
+    pub(super) series: Vec<Track>,
+    pub(super) gaps: usize,
+    pub(super) out_of_order: usize,
+    pub(super) duplicates: usize,
+}
+
+/// Where the rows of one series lie.
+pub(super) struct Track {
+    pub(super) start: usize,
+    /// Steps from the first to the last row.
+    pub(super) len: usize,
+    /// Rows in order of time; those of one step in the order of the file.
+    rows: Vec<u32>,
+    /// The step of each of `rows` after the first.
+    steps: Vec<u32>,
+    /// Whether rows are the steps themselves, all of the file's.
+    identity: bool,
+}
+
+/// What is needed to place rows and to say what is wrong with them.
+pub(super) struct Placing<'a> {
+    pub(super) path: &'a Path,
+    pub(super) header: &'a Header<'a>,
+    pub(super) options: &'a ReadOptions,
+    /// The line of each row.
+    pub(super) lines: &'a [u32],
+    /// Names of the series; empty for a wide table, where all share their rows.
+    pub(super) names: &'a [String],
+    /// Numbers that a row holds, by which the cost of a gap is known.
+    pub(super) width: usize,
+}
+
+impl Placing<'_> {
+    /// Places the rows of each series, given in the order of the file.
+    pub(super) fn place(&self, stamps: Stamps, mut series: Vec<Vec<u32>>) -> Result<Timeline> {
+        let column = stamps.column.as_ref().map_or(String::new(), |column| column.name.clone());
+        let (layout, ticks) = stamps.finish(self.header)?;
+        let (mut out_of_order, mut duplicates) = (0, 0);
+        let mut distinct: Vec<Vec<i64>> = Vec::with_capacity(series.len());
+        for (at, rows) in series.iter_mut().enumerate() {
+            out_of_order += sort(rows, &ticks);
+            let mut seen: Vec<i64> = rows.iter().map(|row| ticks[*row as usize]).collect();
+            seen.dedup();
+            duplicates += rows.len() - seen.len();
+            if seen.len() < rows.len() && self.options.duplicates == Duplicates::Error {
+                return Err(self.duplicate(rows, &ticks, at, &column, &layout));
+            }
+            distinct.push(seen);
+        }
+        let frequency = self.frequency(&distinct, &layout)?;
+        let first = distinct.iter().filter_map(|ticks| ticks.first()).min().copied().unwrap_or(0);
+        let clock = Clock::of_parts(first, frequency, layout);
+        let (mut gaps, mut steps) = (0, 0);
+        let mut tracks = Vec::with_capacity(series.len());
+        for (rows, distinct) in series.into_iter().zip(&distinct) {
+            let track = self.track(rows, &ticks, &clock, &column, &mut steps)?;
+            gaps += track.len - distinct.len();
+            tracks.push(track);
+        }
+        Ok(Timeline { clock, series: tracks, gaps, out_of_order, duplicates })
+    }
+
+    /// Places the rows of one series, which are in order of time. `steps` counts those of all series.
+    fn track(&self, rows: Vec<u32>, ticks: &[i64], clock: &Clock, column: &str, steps: &mut usize) -> Result<Track> {
+        let at = |row: u32| {
+            let step = clock.step_of(ticks[row as usize]).and_then(|step| usize::try_from(step).ok());
+            step.ok_or_else(|| self.off_the_grid(clock, column, row, ticks[row as usize]))
+        };
+        let start = rows.first().map_or(Ok(0), |row| at(*row))?;
+        let len = rows.last().map_or(Ok(0), |row| at(*row))? - start + 1;
+        *steps = steps.saturating_add(len);
+        self.fits(*steps, clock)?;
+        let steps: Vec<u32> = rows.iter().map(|row| Ok((at(*row)? - start) as u32)).collect::<Result<_>>()?;
+        let identity = rows.len() == ticks.len()
+            && (0..).zip(rows.iter().zip(&steps)).all(|(at, (row, step))| *row == at && *step == at);
+        Ok(Track { start, len, rows, steps, identity })
+    }
+
+    fn frequency(&self, distinct: &[Vec<i64>], layout: &Layout) -> Result<Frequency> {
+        let dates = *layout != Layout::Integer;
+        if let Some(given) = self.options.frequency {
+            if dates == (given.unit() != Unit::Step) {
+                return Ok(given);
+            }
+            let (stamps, wanted) = if dates { ("dates", "a frequency of dates") } else { ("whole numbers", "`step`") };
+            return Err(self.header.error(format!("has {stamps} as stamps, expected {wanted} instead of `{given}`")));
+        }
+        let found = infer::frequency(distinct.iter().map(Vec::as_slice), dates).or_else(|| layout.coarsest());
+        found.ok_or_else(|| {
+            let error =
+                Error::parse(self.path, 0, "has no two stamps of one series, from which a frequency would follow");
+            error.with_hint("give the frequency")
+        })
+    }
+
+    /// Gaps may be large, but not so large that one wrong date fills the memory.
+    fn fits(&self, steps: usize, clock: &Clock) -> Result<()> {
+        const MOST_PER_ROW: usize = 50;
+        const ALWAYS: usize = 1_000_000;
+        let most = self.lines.len().saturating_mul(MOST_PER_ROW).max(ALWAYS / self.width.max(1));
+        if steps <= most {
+            return Ok(());
+        }
+        let reason = format!("has {} rows for {steps} steps of a {}", self.lines.len(), clock.frequency());
+        let error = Error::parse(self.path, 0, format!("{reason}, expected at most {most} with gaps filled"));
+        Err(error.with_hint("a date may be wrong, or the frequency: give it if it is a coarser one"))
+    }
+
+    fn line(&self, row: u32) -> usize {
+        self.lines[row as usize] as usize
+    }
+
+    fn duplicate(&self, rows: &[u32], ticks: &[i64], series: usize, column: &str, layout: &Layout) -> Error {
+        let pair = rows.windows(2).find(|pair| ticks[pair[0] as usize] == ticks[pair[1] as usize]);
+        let (before, row) = pair.map_or((0, 0), |pair| (pair[0], pair[1]));
+        let stamp = layout.write(ticks[row as usize]).unwrap_or_default();
+        let whose = self.names.get(series).map_or(String::new(), |name| format!(" of series `{}`", shown(name)));
+        let reason = format!("stamp `{}`{whose} stands on line {} already", shown(&stamp), self.line(before));
+        let error = Error::parse(self.path, self.line(row), reason).in_field(column);
+        error.with_hint("say whether the mean or the last row of a stamp is taken")
+    }
+
+    fn off_the_grid(&self, clock: &Clock, column: &str, row: u32, tick: i64) -> Error {
+        let every = clock.frequency();
+        let expected =
+            clock.around(tick).map_or(format!("one every {every}"), |(a, b)| format!("`{a}` or `{b}`, every {every}"));
+        let reason = format!("is off the grid of the other stamps, expected {expected}");
+        let error = Error::parse(self.path, self.line(row), reason).in_field(column);
+        error.with_hint("the most common distance of stamps is taken for their frequency; give it if it is another one")
+    }
+}
+
+impl Track {
+    /// The values of rows on the steps from `start` on, NaN where no row is.
+    pub(super) fn values(&self, of_rows: Vec<f32>, duplicates: Duplicates) -> Vec<f32> {
+        if self.identity {
+            return of_rows;
+        }
+        let mut values = vec![f32::NAN; self.len];
+        let places: Vec<(u32, u32)> = self.steps.iter().copied().zip(self.rows.iter().copied()).collect();
+        for same in places.chunk_by(|a, b| a.0 == b.0) {
+            let found = same.iter().map(|(_, row)| of_rows[*row as usize]);
+            values[same[0].0 as usize] = match duplicates {
+                Duplicates::Mean => mean(found),
+                Duplicates::Error | Duplicates::Last => found.last().unwrap_or(f32::NAN),
+            };
+        }
+        values
+    }
+
+    /// The lines of a series' rows are those of these.
+    pub(super) fn rows(&self) -> &[u32] {
+        &self.rows
+    }
+}
+
+/// Brings rows into the order of time, those of one stamp in the order of the file. How many stood behind a
+/// later one.
+fn sort(rows: &mut [u32], ticks: &[i64]) -> usize {
+    let (mut latest, mut behind) = (i64::MIN, 0);
+    for row in rows.iter() {
+        let tick = ticks[*row as usize];
+        behind += usize::from(tick < latest);
+        latest = latest.max(tick);
+    }
+    if behind > 0 {
+        rows.sort_by_key(|row| ticks[*row as usize]);
+    }
+    behind
+}
+
+/// The mean of what is not missing.
+fn mean(values: impl Iterator<Item = f32>) -> f32 {
+    let (sum, count) =
+        values.filter(|v| !v.is_nan()).fold((0.0, 0u32), |(sum, count), v| (sum + f64::from(v), count + 1));
+    if count == 0 { f32::NAN } else { (sum / f64::from(count)) as f32 }
+}

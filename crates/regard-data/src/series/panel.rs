@@ -1,0 +1,313 @@
+//! Series that share a clock.
+
+use std::sync::Arc;
+
+use super::Clock;
+use crate::error::shown;
+use crate::sets::Labels;
+use crate::{Error, Result};
+
+/// One series of a [`Panel`].
+#[derive(Debug, Clone)]
+pub struct Series {
+    name: String,
+    start: usize,
+    values: Vec<f32>,
+    covariates: Vec<Arc<[f32]>>,
+    statics: Vec<f32>,
+}
+
+impl Series {
+    /// A series of these values, NaN where one is missing, whose first has the stamp of this step.
+    #[must_use]
+    pub fn new(name: impl Into<String>, start: usize, values: Vec<f32>) -> Self {
+        Self { name: name.into(), start, values, covariates: Vec::new(), statics: Vec::new() }
+    }
+
+    /// The same with covariates that are known in the future, one array for each, which begin with the
+    /// first value and may be longer than the values. Series may share arrays.
+    #[must_use]
+    pub fn with_covariates(mut self, covariates: Vec<Arc<[f32]>>) -> Self {
+        self.covariates = covariates;
+        self
+    }
+
+    /// The same with features that never change.
+    #[must_use]
+    pub fn with_statics(mut self, statics: Vec<f32>) -> Self {
+        self.statics = statics;
+        self
+    }
+
+    /// The name of its column, or its id.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The step of its first value.
+    #[must_use]
+    pub fn start(&self) -> usize {
+        self.start
+    }
+
+    /// Values from its first to its last, NaN where one is missing.
+    #[must_use]
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// How many values it has, missing ones too.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// How many values are missing.
+    #[must_use]
+    pub fn missing(&self) -> usize {
+        self.values.iter().filter(|value| value.is_nan()).count()
+    }
+
+    /// Covariates in the order of [`Panel::covariates`], from the first value on.
+    #[must_use]
+    pub fn covariates(&self) -> &[Arc<[f32]>] {
+        &self.covariates
+    }
+
+    /// Features in the order of [`Panel::statics`].
+    #[must_use]
+    pub fn statics(&self) -> &[f32] {
+        &self.statics
+    }
+}
+
+/// Series on one clock: the columns of a wide file, or the ids of a long one.
+///
+/// ```
+/// use regard_data::series::{Clock, Panel, Series};
+///
+/// let clock = Clock::new("2020-01-30", "day".parse()?)?;
+/// let series = vec![Series::new("a", 0, vec![1.0, f32::NAN, 3.0]), Series::new("b", 1, vec![4.0])];
+/// let panel = Panel::new(clock, series)?;
+/// assert_eq!((panel.steps(), panel.is_aligned(), panel.stamp(1, 0)?), (3, false, "2020-01-31".into()));
+/// # Ok::<(), regard_data::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Panel {
+    clock: Clock,
+    series: Vec<Series>,
+    covariates: Vec<String>,
+    statics: Vec<String>,
+    labels: Option<Labels>,
+}
+
+impl Panel {
+    /// Series without covariates and features.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] as [`Panel::with_names`] has them.
+    pub fn new(clock: Clock, series: Vec<Series>) -> Result<Self> {
+        Self::with_names(clock, series, Vec::new(), Vec::new())
+    }
+
+    /// Series with the names of their covariates and static features.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when there are no series, names occur twice, a value is infinite, or a series has
+    /// other numbers of covariates or features, or covariates that end before its values.
+    pub fn with_names(
+        clock: Clock,
+        series: Vec<Series>,
+        covariates: Vec<String>,
+        statics: Vec<String>,
+    ) -> Result<Self> {
+        if series.is_empty() {
+            return Err(Error::invalid("panel", "has no series, expected at least one"));
+        }
+        distinct("series", series.iter().map(Series::name))?;
+        distinct("covariate", covariates.iter().map(String::as_str))?;
+        distinct("static feature", statics.iter().map(String::as_str))?;
+        for one in &series {
+            let wrong = |reason: String| Err(Error::invalid(format!("series `{}`", shown(&one.name)), reason));
+            if one.covariates.len() != covariates.len() || one.statics.len() != statics.len() {
+                return wrong(format!(
+                    "has {} covariates and {} static features, expected {} and {}",
+                    one.covariates.len(),
+                    one.statics.len(),
+                    covariates.len(),
+                    statics.len()
+                ));
+            }
+            let short = one.covariates.iter().position(|values| values.len() < one.values.len());
+            if let Some(at) = short {
+                let (has, wants) = (one.covariates[at].len(), one.values.len());
+                return wrong(format!("has {has} values of `{}`, expected at least {wants}", shown(&covariates[at])));
+            }
+            if one.values.iter().any(|value| value.is_infinite()) {
+                return wrong("has a value that is infinite".into());
+            }
+        }
+        Ok(Self { clock, series, covariates, statics, labels: None })
+    }
+
+    /// The same with a label for each series.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when there are not as many labels as series.
+    pub fn with_labels(mut self, labels: Option<Labels>) -> Result<Self> {
+        if let Some(labels) = &labels
+            && labels.len() != self.len()
+        {
+            let reason = format!("are {}, expected one for each of {} series", labels.len(), self.len());
+            return Err(Error::invalid("labels", reason));
+        }
+        self.labels = labels;
+        Ok(self)
+    }
+
+    /// The stamps.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// All series, in the order of the file.
+    #[must_use]
+    pub fn series(&self) -> &[Series] {
+        &self.series
+    }
+
+    /// How many series there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.series.len()
+    }
+
+    /// Whether there are none, which is never so.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.series.is_empty()
+    }
+
+    /// The values of a series, to be changed in place.
+    pub(super) fn values_mut(&mut self, series: usize) -> &mut [f32] {
+        &mut self.series[series].values
+    }
+
+    /// The names of the series.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.series.iter().map(Series::name)
+    }
+
+    /// The names of what is known in the future.
+    #[must_use]
+    pub fn covariates(&self) -> &[String] {
+        &self.covariates
+    }
+
+    /// The names of what never changes.
+    #[must_use]
+    pub fn statics(&self) -> &[String] {
+        &self.statics
+    }
+
+    /// A label for each series, where the file has them.
+    #[must_use]
+    pub fn labels(&self) -> Option<&Labels> {
+        self.labels.as_ref()
+    }
+
+    /// How many steps the clock goes on until the last value of any series.
+    #[must_use]
+    pub fn steps(&self) -> usize {
+        self.series.iter().map(|one| one.start + one.len()).max().unwrap_or(0)
+    }
+
+    /// Whether all series begin together and are equally long, as those of a wide file are.
+    #[must_use]
+    pub fn is_aligned(&self) -> bool {
+        self.series.iter().all(|one| one.start == self.series[0].start && one.len() == self.series[0].len())
+    }
+
+    /// The stamp of a value of a series, or of one after its last.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] beyond the calendar.
+    ///
+    /// # Panics
+    /// If there is no such series.
+    pub fn stamp(&self, series: usize, at: usize) -> Result<String> {
+        self.clock.stamp(self.series[series].start + at)
+    }
+
+    /// The panel with the series of these names, in this order: those a model was trained on.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] naming the first that is missing, with the name most like it.
+    pub fn select(&self, names: &[String]) -> Result<Self> {
+        let find = |name: &String| {
+            self.names().position(|known| known == name).ok_or_else(|| {
+                let near = crate::sets::names::nearest(name, self.names());
+                let near = near.map_or(String::new(), |near| format!("; there is `{}`", shown(&near)));
+                Error::invalid(format!("series `{}`", shown(name)), format!("is not in the file{near}"))
+            })
+        };
+        let places: Vec<usize> = names.iter().map(find).collect::<Result<_>>()?;
+        let series = places.iter().map(|at| self.series[*at].clone()).collect();
+        let labels = self.labels.as_ref().map(|labels| labels.select(&places));
+        Self::with_names(self.clock.clone(), series, self.covariates.clone(), self.statics.clone())?.with_labels(labels)
+    }
+}
+
+fn distinct<'n>(what: &str, names: impl Iterator<Item = &'n str>) -> Result<()> {
+    let mut seen = std::collections::HashSet::new();
+    for name in names {
+        if !seen.insert(name) {
+            return Err(Error::invalid(format!("{what} `{}`", shown(name)), "occurs twice"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(result: Result<Panel>) -> String {
+        result.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let one = || Series::new("a", 0, vec![1.0, 2.0]);
+        let named = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let clock = Clock::steps;
+        assert_eq!(said(Panel::new(clock(), vec![])), "panel: has no series, expected at least one");
+        assert_eq!(said(Panel::new(clock(), vec![one(), one()])), "series `a`: occurs twice");
+        let infinite = Series::new("a", 0, vec![f32::INFINITY]);
+        assert_eq!(said(Panel::new(clock(), vec![infinite])), "series `a`: has a value that is infinite");
+        assert_eq!(
+            said(Panel::with_names(clock(), vec![one()], named(&["x"]), vec![])),
+            "series `a`: has 0 covariates and 0 static features, expected 1 and 0"
+        );
+        let short = one().with_covariates(vec![vec![1.0].into()]);
+        assert_eq!(
+            said(Panel::with_names(clock(), vec![short], named(&["x"]), vec![])),
+            "series `a`: has 1 values of `x`, expected at least 2"
+        );
+        let panel = Panel::new(clock(), vec![one()]).unwrap();
+        assert_eq!(
+            said(panel.clone().with_labels(Some(Labels::Numbers(vec![])))),
+            "labels: are 0, expected one for each of 1 series"
+        );
+        assert_eq!(said(panel.select(&named(&["A"]))), "series `A`: is not in the file; there is `a`");
+        assert_eq!(panel.select(&named(&["a"])).unwrap().names().collect::<Vec<_>>(), ["a"]);
+    }
+}
