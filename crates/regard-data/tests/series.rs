@@ -17,7 +17,7 @@ fn every_file_is_read() {
         ("AirPassengers.csv", [1, 144, 0, 12], "month", "1961-01"),
         ("ETTh1.csv", [7, 17420, 0, 24], "hour", "2018-06-26 20:00:00"),
         ("ETTh2.csv", [7, 17420, 0, 24], "hour", "2018-06-26 20:00:00"),
-        ("australian_tourism.csv", [89, 36, 0, 1], "step", "36"),
+        ("australian_tourism.csv", [96, 36, 0, 1], "step", "36"),
         ("monthly-milk-incomplete.csv", [1, 168, 12, 12], "month", "1976-01"),
         ("national_illness.csv", [7, 966, 0, 52], "week", "2020-07-07 00:00:00"),
     ] {

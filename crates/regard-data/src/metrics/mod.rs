@@ -1,10 +1,11 @@
-//! How well predictions fit: of numbers, of classes, of rankings, of clusters. All in `f64`.
+//! How well predictions fit: of numbers, of classes, of rankings, of clusters, of forecasts. All in `f64`.
 //!
 //! Mean and spread over repeats are those of [`crate::stats::Summary`].
 
 mod blocks;
 mod classes;
 mod clusters;
+pub mod forecast;
 mod ranking;
 
 pub use self::blocks::accuracy_sbm;

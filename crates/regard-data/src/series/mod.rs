@@ -2,7 +2,7 @@
 //!
 //! A [`Panel`] holds the values; [`formats`] reads and writes them; [`Split`], [`Scaler`] and [`Windows`] prepare
 //! training; [`baseline`] forecasts without a model. How well forecasts fit is measured by
-//! [`crate::metrics`].
+//! [`crate::metrics::forecast`].
 //!
 //! ```
 //! use regard_data::series::formats::{ReadOptions, parse};

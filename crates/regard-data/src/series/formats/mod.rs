@@ -1,6 +1,9 @@
 //! Files of series, and of what is forecast for them.
 
+mod constant;
+pub mod forecasts;
 mod header;
+mod long;
 mod options;
 mod report;
 mod rows;
@@ -75,7 +78,11 @@ pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Read> {
 fn table(source: Box<dyn BufRead + '_>, path: &Path, options: &ReadOptions) -> Result<Read> {
     let mut rows = Rows::of(source, path, options.delimiter)?;
     let header = Header::of(&mut rows)?;
-    wide::read(rows, &header, options)
+    match options.layout {
+        TableLayout::Long | TableLayout::Tfb => long::read(rows, &header, options),
+        TableLayout::Auto if long::looks_like(&header, options) => long::read(rows, &header, options),
+        TableLayout::Auto | TableLayout::Wide => wide::read(rows, &header, options),
+    }
 }
 
 #[cfg(feature = "parquet")]

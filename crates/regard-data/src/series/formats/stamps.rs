@@ -37,7 +37,6 @@ pub(super) struct Stamps {
     layouts: Vec<(Layout, First, Vec<i64>)>,
     /// The first stamp, as an example of what is expected.
     example: String,
-    rows: usize,
 }
 
 impl Stamps {
@@ -45,12 +44,7 @@ impl Stamps {
     pub(super) fn of(column: Option<Column>, options: &ReadOptions) -> Self {
         let pattern = options.date_pattern.as_deref().filter(|_| column.is_some());
         let layouts = pattern.map(|pattern| (Layout::of_pattern(pattern), First::Neither, Vec::new()));
-        Self {
-            column,
-            layouts: layouts.into_iter().collect(),
-            example: pattern.unwrap_or_default().to_owned(),
-            rows: 0,
-        }
+        Self { column, layouts: layouts.into_iter().collect(), example: pattern.unwrap_or_default().to_owned() }
     }
 
     /// The column of stamps that is asked for or can be seen from header and first row: one that is called
@@ -67,11 +61,24 @@ impl Stamps {
         let Some(row) = rows.next()? else {
             return Err(crate::Error::parse(path, 0, "has no rows below its header, expected at least one"));
         };
-        let layouts: Vec<bool> = (0..header.len()).map(|at| !Layout::of(&row.text(at)).is_empty()).collect();
-        let is_date = |at: &usize| Layout::of(&row.text(*at)).iter().any(|found| !row_is_number(found, &row, *at));
-        let known = header.find_known(&NAMES).filter(|column| layouts[column.at] || options.date_pattern.is_some());
-        let index = (header.names[0].is_empty() && layouts[0]).then(|| header.column(0));
-        let found = known.or_else(|| (0..header.len()).find(is_date).map(|at| header.column(at))).or(index);
+        let holds = |date: bool| {
+            let layouts = (0..header.len()).map(|at| Layout::of(&row.text(at)));
+            let wanted = |found: &[(Layout, First, i64)]| match date {
+                true => found.iter().any(|one| one.0 != Layout::Integer),
+                false => !found.is_empty(),
+            };
+            layouts.map(|found| wanted(&found)).collect::<Vec<bool>>()
+        };
+        // A column of whole numbers may hold what looks like dates without separators.
+        let (dates, stamps) = (holds(true), holds(false));
+        let digits = |at: usize| row.text(at).bytes().all(|b| b.is_ascii_digit());
+        let date = |column: &Column| dates[column.at] && !digits(column.at);
+        let all = || (0..header.len()).map(|at| header.column(at));
+        let known = || NAMES.iter().filter_map(|name| header.find_known(&[name]));
+        let pattern = options.date_pattern.is_some();
+        let found = known().find(|column| pattern || date(column));
+        let found = found.or_else(|| all().find(date)).or_else(|| known().find(|column| stamps[column.at]));
+        let found = found.or_else(|| all().next().filter(|first| first.name.is_empty() && stamps[0]));
         rows.unread();
         Ok(found)
     }
@@ -85,10 +92,13 @@ impl Stamps {
         }
     }
 
-    /// Reads the stamp of the next row.
-    pub(super) fn push(&mut self, row: Row<'_>) -> Result<()> {
+    /// Reads the stamp of the next row, the one after `counted` others where rows are counted.
+    pub(super) fn push(&mut self, row: Row<'_>, counted: usize) -> Result<()> {
         let Some(column) = &self.column else {
-            self.rows += 1;
+            match self.layouts.first_mut() {
+                Some((_, _, ticks)) => ticks.push(counted as i64),
+                None => self.layouts.push((Layout::Integer, First::Neither, vec![counted as i64])),
+            }
             return Ok(());
         };
         let text = row.text(column.at);
@@ -114,26 +124,21 @@ impl Stamps {
         if self.layouts.is_empty() {
             return Err(self.no_stamp(&row, &column.name, &text));
         }
-        self.rows += 1;
         Ok(())
     }
 
     fn no_stamp(&self, row: &Row<'_>, name: &str, text: &str) -> crate::Error {
-        let example = if self.rows == 0 && self.example == text { "2020-01-31 12:00:00" } else { &self.example };
+        let example = if self.example == text { "2020-01-31 12:00:00" } else { &self.example };
         let found = if text.is_empty() { "is empty".into() } else { format!("found `{}`", shown(text)) };
         let error = row.error(name, format!("{found}, expected a date like `{}`", shown(example)));
         error.with_hint("dates of a file are all written in one way; give the pattern if it is not known")
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.rows
     }
 
     /// The layout and the tick of each row.
     pub(super) fn finish(self, header: &Header<'_>) -> Result<(Layout, Vec<i64>)> {
         let mut found = self.layouts.into_iter();
         let Some((layout, first, ticks)) = found.next() else {
-            return Ok((Layout::Integer, (0..self.rows as i64).collect()));
+            return Ok((Layout::Integer, Vec::new()));
         };
         let swapped =
             |other: &(Layout, First, Vec<i64>)| other.1 != first && other.1 != First::Neither && other.2 != ticks;
@@ -145,9 +150,4 @@ impl Stamps {
         }
         Ok((layout, ticks))
     }
-}
-
-/// Whether a layout only counts, or takes plain digits for a date: any column of whole numbers may hold such.
-fn row_is_number(found: &(Layout, First, i64), row: &Row<'_>, at: usize) -> bool {
-    found.0 == Layout::Integer || row.text(at).bytes().all(|b| b.is_ascii_digit())
 }

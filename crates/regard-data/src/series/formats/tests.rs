@@ -1,3 +1,5 @@
+mod malformed;
+
 use super::*;
 
 fn said(text: &str, options: &ReadOptions) -> String {
@@ -48,4 +50,99 @@ fn separators_line_ends_and_quotes_change_nothing() {
         assert_eq!(values(&read(&other), 1), expected, "{other:?}");
         assert_eq!(read(&other).report.span.1, "2020-01-02");
     }
+}
+
+#[test]
+fn long_tables_have_series_of_their_own() {
+    let text = "unique_id,ds,y,price,size,kind\nb,2020-01-02,5,1,9,shop\na,2020-01-01,1,2,8,web\na,2020-01-03,3,3,8,web\n\
+                b,2020-01-01,4,4,9,shop\na,2020-01-04,,5,8,web\n";
+    let options = ReadOptions {
+        covariates: vec!["price".into()],
+        statics: vec!["size".into()],
+        label: Some("kind".into()),
+        ..ReadOptions::default()
+    };
+    let Read { panel, report } = parse(text, Path::new("a.csv"), &options).unwrap();
+    assert_eq!(panel.names().collect::<Vec<_>>(), ["b", "a"]);
+    let (b, a) = (&panel.series()[0], &panel.series()[1]);
+    assert_eq!((b.start(), b.values(), &b.covariates()[0][..]), (0, &[4.0, 5.0][..], &[4.0, 1.0][..]));
+    assert_eq!((a.len(), a.values()[1].is_nan(), a.covariates()[0][3], a.statics()), (3, true, 5.0, &[8.0][..]));
+    assert_eq!(panel.labels().unwrap().classes().names, ["shop", "web"]);
+    assert_eq!((report.gaps, report.out_of_order, report.future, report.rows), (1, 1, 1, 5));
+    assert_eq!((panel.covariates(), panel.statics()), (&["price".to_owned()][..], &["size".to_owned()][..]));
+    let plain = read(text);
+    assert_eq!(
+        (plain.panel.series()[1].len(), plain.report.skipped),
+        (4, vec!["price".into(), "size".into(), "kind".into()])
+    );
+    let unlabelled = ReadOptions { label: Some("class".into()), label_optional: true, ..ReadOptions::default() };
+    assert_eq!(parse(text, Path::new("a.csv"), &unlabelled).unwrap().panel.labels(), None);
+}
+
+#[test]
+fn tables_of_tfb_and_tables_without_dates_are_long_too() {
+    let tfb = read("date,data,cols\n2020-01-01,1,x\n2020-01-02,2,x\n2020-01-01,3,y\n2020-01-02,4,y\n");
+    assert_eq!((tfb.panel.names().collect::<Vec<_>>(), values(&tfb, 1)), (vec!["x", "y"], vec![3.0, 4.0]));
+    assert!(tfb.panel.is_aligned());
+    let counted = read("unique_id,y\na,1\nb,5\na,2\na,3\nb,6\n");
+    assert_eq!((values(&counted, 0), values(&counted, 1)), (vec![1.0, 2.0, 3.0], vec![5.0, 6.0]));
+    assert_eq!((counted.report.date, counted.report.out_of_order), (None, 0));
+}
+
+#[test]
+fn covariates_of_wide_tables_go_on_into_the_future() {
+    let text = "date,a,b,holiday\n2020-01-01,1,4,0\n2020-01-02,2,,1\n2020-01-03,,,0\n2020-01-04,,,1\n";
+    let options = ReadOptions { covariates: vec!["holiday".into()], ..ReadOptions::default() };
+    let Read { panel, report } = parse(text, Path::new("a.csv"), &options).unwrap();
+    assert_eq!((panel.steps(), report.future, panel.series()[0].covariates()[0].len()), (2, 2, 4));
+    assert_eq!(report.missing, [("a".into(), 0), ("b".into(), 1)]);
+}
+
+#[test]
+fn duplicates_are_merged_when_asked_for() {
+    let text = "date,a,b\n2020-01-01,1,5\n2020-01-02,2,6\n2020-01-02,4,\n2020-01-03,5,7\n";
+    let merged = |duplicates| {
+        let options = ReadOptions { duplicates, ..ReadOptions::default() };
+        let read = parse(text, Path::new("a.csv"), &options).unwrap();
+        assert_eq!((read.report.duplicates, read.panel.steps()), (1, 3));
+        [values(&read, 0)[1], values(&read, 1)[1]]
+    };
+    assert_eq!(merged(Duplicates::Mean), [3.0, 6.0]);
+    let [last, missing] = merged(Duplicates::Last);
+    assert!(last == 4.0 && missing.is_nan());
+}
+
+#[test]
+fn columns_of_dates_are_found() {
+    for (text, date, frequency) in [
+        ("a,when\n1,2020-01-01\n2,2020-01-02\n", Some("when"), "day"),
+        ("year,a\n1990,1\n1991,2\n", Some("year"), "year"),
+        (",a\n0,1\n1,2\n", Some(""), "step"),
+        ("t,a\n10,1\n20,2\n", Some("t"), "10 steps"),
+        (",date,a\n0,2020-01-01,1\n1,2020-02-01,2\n", Some("date"), "month"),
+        ("hour,stamp,a\n0,2020-01-01 00:00,1\n1,2020-01-01 01:00,2\n", Some("stamp"), "hour"),
+        ("a,b\n1990,1\n1991,2\n", None, "step"),
+        ("ds,a\n13/1/2020,1\n2/2/2020,1\n", Some("ds"), "20 days"),
+        ("date,a\n1990Q1,1\n", Some("date"), "quarter"),
+    ] {
+        let found = read(text).report;
+        assert_eq!((found.date.as_deref(), found.frequency.to_string().as_str()), (date, frequency), "{text}");
+    }
+    let steps = ReadOptions { without_dates: true, columns: Some(vec!["a".into()]), ..ReadOptions::default() };
+    let found = parse("date,a\nx,1\ny,2\n", Path::new("a.csv"), &steps).unwrap().report;
+    assert_eq!((found.date, found.skipped), (None, vec!["date".into()]));
+    let pattern = ReadOptions { date_pattern: Some("%m/%d/%Y".into()), ..ReadOptions::default() };
+    let found = parse("date,a\n01/02/2020,1\n01/03/2020,2\n", Path::new("a.csv"), &pattern).unwrap();
+    assert_eq!(found.panel.stamp(0, 2).unwrap(), "01/04/2020");
+}
+
+#[test]
+fn text_below_a_table_is_no_row() {
+    let text = "Month,milk\n1962-01,589\n1962-02,561\nMonthly milk production: pounds per cow,\nJan 62 - Feb 62\n";
+    let found = read(text).report;
+    assert_eq!(
+        (found.rows, found.footer.as_deref()),
+        (2, Some("Monthly milk production: pounds per cow Jan 62 - Feb 62"))
+    );
+    assert!(found.to_string().contains("below the table: Monthly milk"), "{found}");
 }

@@ -1,5 +1,6 @@
 //! Rows on the steps of a clock.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use super::header::Header;
@@ -146,9 +147,9 @@ impl Placing<'_> {
 
 impl Track {
     /// The values of rows on the steps from `start` on, NaN where no row is.
-    pub(super) fn values(&self, of_rows: Vec<f32>, duplicates: Duplicates) -> Vec<f32> {
+    pub(super) fn values(&self, of_rows: Cow<'_, [f32]>, duplicates: Duplicates) -> Vec<f32> {
         if self.identity {
-            return of_rows;
+            return of_rows.into_owned();
         }
         let mut values = vec![f32::NAN; self.len];
         let places: Vec<(u32, u32)> = self.steps.iter().copied().zip(self.rows.iter().copied()).collect();
@@ -160,11 +161,6 @@ impl Track {
             };
         }
         values
-    }
-
-    /// The lines of a series' rows are those of these.
-    pub(super) fn rows(&self) -> &[u32] {
-        &self.rows
     }
 }
 

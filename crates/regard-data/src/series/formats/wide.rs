@@ -45,7 +45,7 @@ pub(super) fn read<'p>(mut rows: Rows<'p>, header: &Header<'p>, options: &ReadOp
     let placing = Placing { path: rows.path, header, options, lines: &table.lines, names: &[], width };
     let timeline = placing.place(table.stamps, vec![all])?;
     let track = &timeline.series[0];
-    let mut placed = wanted.into_iter().map(|values| track.values(values, options.duplicates));
+    let mut placed = wanted.into_iter().map(|values| track.values(values.into(), options.duplicates));
     let mut values: Vec<Vec<f32>> = placed.by_ref().take(columns.series.len()).collect();
     let covariates: Vec<Arc<[f32]>> = placed.map(Arc::from).collect();
     for (column, values) in columns.series.iter().zip(&values) {
@@ -127,7 +127,7 @@ impl Table {
             }
             footer.ends_before(row, "a row of values")?;
             row.has_fields(header.len())?;
-            stamps.push(row)?;
+            stamps.push(row, lines.len())?;
             for (values, column) in values.iter_mut().zip(&all) {
                 values.push(row.number(column.at, &column.name)?);
             }

@@ -1,0 +1,269 @@
+//! What is forecast for series, as CSV and JSON.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::error::shown;
+use crate::file::write_atomic;
+use crate::series::Clock;
+use crate::table::quoted;
+use crate::{Error, Result};
+
+/// The forecast of one series.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Forecast {
+    /// The name of the series.
+    pub name: String,
+    /// The step of the first value, counted from the clock's first stamp.
+    pub start: usize,
+    /// A value for each step of the horizon, in the units of the file.
+    pub values: Vec<f32>,
+    /// Intervals around them; the same levels for all series.
+    pub intervals: Vec<Interval>,
+}
+
+/// An interval in which the truth should lie so often.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Interval {
+    /// How often, in per cent.
+    pub level: f64,
+    /// The lower end for each step.
+    pub low: Vec<f32>,
+    /// The upper end for each step.
+    pub high: Vec<f32>,
+}
+
+/// One step of a forecast, as it stands in JSON.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ForecastRow {
+    /// The name of the series.
+    pub unique_id: String,
+    /// The stamp, written as those of the file.
+    pub ds: String,
+    /// The value; `null` in JSON where it is not finite.
+    pub forecast: f32,
+    /// Intervals, in the order given.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<IntervalRow>,
+}
+
+/// One step of an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct IntervalRow {
+    /// How often the truth should lie in it, in per cent.
+    pub level: f64,
+    /// Its lower end.
+    pub low: f32,
+    /// Its upper end.
+    pub high: f32,
+}
+
+/// Forecasts of series on one clock, ready to be written.
+///
+/// ```
+/// use regard_data::series::Clock;
+/// use regard_data::series::formats::forecasts::{Forecast, Forecasts, Interval};
+///
+/// let clock = Clock::new("2020-11", "month".parse()?)?;
+/// let interval = Interval { level: 80.0, low: vec![1.0, 1.5], high: vec![3.0, 4.5] };
+/// let forecast = Forecast { name: "a".into(), start: 1, values: vec![2.0, 3.0], intervals: vec![interval] };
+/// let forecasts = Forecasts::new(&clock, vec![forecast])?;
+/// assert_eq!(forecasts.csv(), "unique_id,ds,forecast,lo-80,hi-80\na,2020-12,2,1,3\na,2021-01,3,1.5,4.5\n");
+/// assert_eq!(forecasts.wide_csv("date"), "date,a,a-lo-80,a-hi-80\n2020-12,2,1,3\n2021-01,3,1.5,4.5\n");
+/// # Ok::<(), regard_data::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Forecasts {
+    forecasts: Vec<Forecast>,
+    /// The stamps of all steps that are forecast.
+    stamps: BTreeMap<usize, String>,
+}
+
+impl Forecasts {
+    /// Forecasts whose steps are those of this clock.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when lengths differ within a forecast, levels between them, or stamps lie beyond the
+    /// calendar.
+    pub fn new(clock: &Clock, forecasts: Vec<Forecast>) -> Result<Self> {
+        let mut stamps = BTreeMap::new();
+        let levels = |one: &Forecast| one.intervals.iter().map(|interval| interval.level).collect::<Vec<f64>>();
+        for one in &forecasts {
+            let wrong = |reason: &str| Err(Error::invalid(format!("forecast of `{}`", shown(&one.name)), reason));
+            let horizon = one.values.len();
+            if one.intervals.iter().any(|interval| interval.low.len() != horizon || interval.high.len() != horizon) {
+                return wrong("has intervals of another length than its values");
+            }
+            if levels(one) != levels(&forecasts[0]) {
+                return wrong("has other levels of intervals than the first");
+            }
+            for step in one.start..one.start + horizon {
+                if let std::collections::btree_map::Entry::Vacant(free) = stamps.entry(step) {
+                    free.insert(clock.stamp(step)?);
+                }
+            }
+        }
+        Ok(Self { forecasts, stamps })
+    }
+
+    /// All steps of all series, series after series.
+    #[must_use]
+    pub fn rows(&self) -> Vec<ForecastRow> {
+        let of_series = |one: &Forecast| {
+            let row = |at: usize| ForecastRow {
+                unique_id: one.name.clone(),
+                ds: self.stamps[&(one.start + at)].clone(),
+                forecast: one.values[at],
+                intervals: one.intervals.iter().map(|i| i.row(at)).collect(),
+            };
+            (0..one.values.len()).map(row).collect::<Vec<_>>()
+        };
+        self.forecasts.iter().flat_map(of_series).collect()
+    }
+
+    /// One line for each step of each series: `unique_id,ds,forecast`, and the ends of intervals `lo-80,hi-80`.
+    #[must_use]
+    pub fn csv(&self) -> String {
+        let mut text = String::from("unique_id,ds,forecast");
+        for interval in self.forecasts.first().map_or(&[][..], |first| &first.intervals) {
+            let _ = write!(text, ",lo-{0},hi-{0}", interval.level);
+        }
+        text.push('\n');
+        for row in self.rows() {
+            let _ = write!(text, "{},{},{}", quoted(&row.unique_id), quoted(&row.ds), cell(row.forecast));
+            for interval in &row.intervals {
+                let _ = write!(text, ",{},{}", cell(interval.low), cell(interval.high));
+            }
+            text.push('\n');
+        }
+        text
+    }
+
+    /// One line for each stamp, with the columns of each series beside each other: its name, and the ends of
+    /// intervals `name-lo-80,name-hi-80`. `date` is the name of the first column. Where a series is not forecast,
+    /// its fields are empty.
+    #[must_use]
+    pub fn wide_csv(&self, date: &str) -> String {
+        let mut text = quoted(date);
+        for one in &self.forecasts {
+            text.push_str(&format!(",{}", quoted(&one.name)));
+            for interval in &one.intervals {
+                for end in ["lo", "hi"] {
+                    text.push_str(&format!(",{}", quoted(&format!("{}-{end}-{}", one.name, interval.level))));
+                }
+            }
+        }
+        text.push('\n');
+        for (step, stamp) in &self.stamps {
+            text.push_str(&quoted(stamp));
+            for one in &self.forecasts {
+                let at = step.checked_sub(one.start).filter(|at| *at < one.values.len());
+                let of = |values: &[f32]| at.map_or(String::new(), |at| cell(values[at]));
+                let _ = write!(text, ",{}", of(&one.values));
+                for interval in &one.intervals {
+                    let _ = write!(text, ",{},{}", of(&interval.low), of(&interval.high));
+                }
+            }
+            text.push('\n');
+        }
+        text
+    }
+
+    /// Writes [`Forecasts::csv`], under a temporary name first.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the file cannot be written.
+    pub fn write_csv(&self, path: impl AsRef<Path>) -> Result<()> {
+        write_atomic(path, |w| w.write_all(self.csv().as_bytes()))
+    }
+
+    /// Writes [`Forecasts::wide_csv`], under a temporary name first.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the file cannot be written.
+    pub fn write_wide_csv(&self, path: impl AsRef<Path>, date: &str) -> Result<()> {
+        write_atomic(path, |w| w.write_all(self.wide_csv(date).as_bytes()))
+    }
+
+    /// Writes the list of [`Forecasts::rows`] as JSON, under a temporary name first.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the file cannot be written.
+    pub fn write_json(&self, path: impl AsRef<Path>) -> Result<()> {
+        let rows = self.rows();
+        write_atomic(path, |w| {
+            serde_json::to_writer(&mut *w, &rows)?;
+            writeln!(w)
+        })
+    }
+}
+
+impl Interval {
+    fn row(&self, at: usize) -> IntervalRow {
+        IntervalRow { level: self.level, low: self.low[at], high: self.high[at] }
+    }
+}
+
+/// A number, or nothing where there is none.
+fn cell(value: f32) -> String {
+    if value.is_finite() { value.to_string() } else { String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::series::formats::{ReadOptions, parse};
+
+    fn one(name: &str, start: usize, values: &[f32]) -> Forecast {
+        Forecast { name: name.into(), start, values: values.to_vec(), intervals: Vec::new() }
+    }
+
+    #[test]
+    fn forecasts_are_read_back_as_series() {
+        let clock = Clock::new("2020-01-05T10:00:00Z", "15 minutes".parse().unwrap()).unwrap();
+        let forecasts = vec![one("a,b", 4, &[1.5, 0.1]), one("c", 5, &[-2.0, f32::NAN, 3.0])];
+        let forecasts = Forecasts::new(&clock, forecasts).unwrap();
+        assert_eq!(
+            forecasts.wide_csv("when"),
+            "when,\"a,b\",c\n2020-01-05T11:00:00Z,1.5,\n2020-01-05T11:15:00Z,0.1,-2\n2020-01-05T11:30:00Z,,\n\
+             2020-01-05T11:45:00Z,,3\n"
+        );
+        let options = ReadOptions { target: Some("forecast".into()), ..ReadOptions::default() };
+        let panel = parse(&forecasts.csv(), "f.csv".as_ref(), &options).unwrap().panel;
+        assert_eq!(panel.names().collect::<Vec<_>>(), ["a,b", "c"]);
+        assert_eq!((panel.series()[1].start(), panel.series()[0].values()), (1, &[1.5, 0.1][..]));
+        assert_eq!(panel.stamp(1, 2).unwrap(), "2020-01-05T11:45:00Z");
+    }
+
+    #[test]
+    fn json_has_a_row_for_each_step() {
+        let mut forecast = one("a", 0, &[1.0, f32::NAN]);
+        let plain = Forecasts::new(&Clock::steps(), vec![forecast.clone()]).unwrap();
+        let json = serde_json::to_string(&plain.rows()).unwrap();
+        assert_eq!(json, r#"[{"unique_id":"a","ds":"0","forecast":1.0},{"unique_id":"a","ds":"1","forecast":null}]"#);
+        forecast.intervals = vec![Interval { level: 97.5, low: vec![0.0, 0.5], high: vec![2.0, 3.0] }];
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        Forecasts::new(&Clock::steps(), vec![forecast]).unwrap().write_json(&path).unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+        assert_eq!(json[1]["intervals"][0], serde_json::json!({"level": 97.5, "low": 0.5, "high": 3.0}));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let said = |forecasts| Forecasts::new(&Clock::new("9999-12-31", "day".parse().unwrap()).unwrap(), forecasts);
+        let said = |forecasts| said(forecasts).unwrap_err().to_string();
+        let mut short = one("a", 0, &[1.0]);
+        short.intervals = vec![Interval { level: 80.0, low: vec![], high: vec![1.0] }];
+        assert_eq!(said(vec![short.clone()]), "forecast of `a`: has intervals of another length than its values");
+        short.intervals[0].low = vec![0.0];
+        assert_eq!(
+            said(vec![short, one("b", 0, &[1.0])]),
+            "forecast of `b`: has other levels of intervals than the first"
+        );
+        assert_eq!(said(vec![one("a", 1, &[1.0])]), "step 1: lies beyond the calendar, with day each");
+    }
+}

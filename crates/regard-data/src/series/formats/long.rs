@@ -1,0 +1,230 @@
+//! Tables with a row for each value.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::constant::Constant;
+use super::header::{Column, Footer, Header};
+use super::options::{ReadOptions, TableLayout};
+use super::report::ReadReport;
+use super::rows::{Row, Rows};
+use super::stamps::Stamps;
+use super::timeline::{Placing, Timeline, Track};
+use super::{Read, report_of};
+use crate::error::shown;
+use crate::series::{Panel, Series};
+use crate::{Error, Result};
+
+/// Names that a column of ids has.
+const IDS: [&str; 4] = ["unique_id", "item_id", "series_id", "ts_id"];
+/// Names that a column of values has.
+const TARGETS: [&str; 4] = ["y", "target", "value", "data"];
+
+/// The columns of a long table.
+struct Columns {
+    id: Column,
+    target: Column,
+    label: Option<Column>,
+    statics: Vec<Column>,
+    covariates: Vec<Column>,
+    skipped: Vec<String>,
+}
+
+/// Whether a table is long by its header, or by what is asked of it.
+pub(super) fn looks_like(header: &Header<'_>, options: &ReadOptions) -> bool {
+    options.id.is_some() || header.find_known(&IDS).is_some() || is_tfb(header)
+}
+
+/// `date`, `data` and `cols`, the layout of TFB (Qiu et al. 2024).
+fn is_tfb(header: &Header<'_>) -> bool {
+    ["date", "data", "cols"].iter().all(|name| header.names.iter().any(|column| column == name))
+}
+
+/// Reads the rows below a header.
+pub(super) fn read<'p>(mut rows: Rows<'p>, header: &Header<'p>, options: &ReadOptions) -> Result<Read> {
+    if options.columns.is_some() {
+        let reason = "is read as a long table, in which columns are no series";
+        return Err(header.error(reason).with_hint("name the column of values as `target`, or read a wide table"));
+    }
+    let date = Stamps::find(header, &mut rows, options)?.filter(|column| !column.name.is_empty());
+    let columns = Columns::of(header, date.as_ref(), options)?;
+    let date_name = date.as_ref().map(|column| column.name.clone());
+    let (mut table, stamps) = Table::read(&mut rows, header, &columns, Stamps::of(date, options), options)?;
+    let placing = Placing {
+        path: rows.path,
+        header,
+        options,
+        lines: &table.lines,
+        names: &table.names,
+        width: 1 + columns.covariates.len(),
+    };
+    let timeline = placing.place(stamps, std::mem::take(&mut table.rows))?;
+    let mut future = 0;
+    let series = (0..table.names.len()).map(|at| {
+        let series = table.series(at, &timeline, options)?;
+        future += timeline.series[at].len - series.len();
+        match series.is_empty() || series.missing() == series.len() {
+            true => Err(table.no_value(&rows, at, &columns.target)),
+            false => Ok(series),
+        }
+    });
+    let series = series.collect::<Result<_>>()?;
+    let names = |columns: &[Column]| columns.iter().map(|column| column.name.clone()).collect();
+    let panel = Panel::with_names(timeline.clock.clone(), series, names(&columns.covariates), names(&columns.statics))?;
+    let labels = table.labels.labels(rows.path, columns.label.as_ref(), options.label_optional)?;
+    let report = ReadReport {
+        rows: table.lines.len(),
+        date: date_name,
+        future,
+        skipped: columns.skipped,
+        footer: table.footer,
+        ..report_of(&panel, &timeline)?
+    };
+    Ok(Read { panel: panel.with_labels(labels)?, report })
+}
+
+impl Columns {
+    fn of(header: &Header<'_>, date: Option<&Column>, options: &ReadOptions) -> Result<Self> {
+        let mut taken: Vec<Column> = date.cloned().into_iter().collect();
+        let tfb = options.layout == TableLayout::Tfb || is_tfb(header);
+        let known = |asked: &Option<String>, of_tfb: &str, names: &[&str], what: &str| match asked {
+            Some(name) => header.find(name),
+            None if tfb => header.find(of_tfb),
+            None => header.find_known(names).ok_or_else(|| {
+                let error = header.error(format!("has no column of {what}, expected one of `{}`", names.join("`, `")));
+                error.with_hint(format!("name it (the columns are {})", header.all()))
+            }),
+        };
+        let id = known(&options.id, "cols", &IDS, "ids")?;
+        header.take(&id, &mut taken)?;
+        let target = known(&options.target, "data", &TARGETS, "values")?;
+        header.take(&target, &mut taken)?;
+        let label = match &options.label {
+            Some(name) if options.label_optional && !header.names.contains(name) => None,
+            Some(name) => Some(header.find(name)?),
+            None => None,
+        };
+        label.iter().try_for_each(|label| header.take(label, &mut taken))?;
+        let statics = header.find_all(&options.statics, &mut taken)?;
+        let covariates = header.find_all(&options.covariates, &mut taken)?;
+        let all = (0..header.len()).map(|at| header.column(at));
+        let skipped = all.filter(|column| !taken.contains(column)).map(|column| header.called(column.at)).collect();
+        Ok(Self { id, target, label, statics, covariates, skipped })
+    }
+}
+
+/// What is kept of the rows.
+struct Table {
+    /// Names of the series, in the order in which they first occur.
+    names: Vec<String>,
+    /// The rows of each series.
+    rows: Vec<Vec<u32>>,
+    /// The line of each row.
+    lines: Vec<u32>,
+    values: Vec<f32>,
+    /// A value for each row of each covariate.
+    covariates: Vec<Vec<f32>>,
+    statics: Vec<Constant<f32>>,
+    labels: Constant<String>,
+    footer: Option<String>,
+}
+
+impl Table {
+    fn read(
+        rows: &mut Rows<'_>,
+        header: &Header<'_>,
+        columns: &Columns,
+        mut stamps: Stamps,
+        options: &ReadOptions,
+    ) -> Result<(Self, Stamps)> {
+        let mut table = Self {
+            names: Vec::new(),
+            rows: Vec::new(),
+            lines: Vec::new(),
+            values: Vec::new(),
+            covariates: vec![Vec::new(); columns.covariates.len()],
+            statics: columns.statics.iter().map(|_| Constant::default()).collect(),
+            labels: Constant::default(),
+            footer: None,
+        };
+        let (mut places, mut footer) = (std::collections::HashMap::new(), Footer::default());
+        while let Some(row) = rows.next()? {
+            if row.len() == 1 && footer.takes(row, |_| false) {
+                continue;
+            }
+            footer.ends_before(row, "a row of values")?;
+            row.has_fields(header.len())?;
+            let series = table.series_of(row, &columns.id, &mut places)?;
+            stamps.push(row, table.rows[series].len())?;
+            table.rows[series].push(table.lines.len() as u32);
+            table.push(row, series, columns, options)?;
+        }
+        if table.lines.is_empty() {
+            return Err(Error::parse(rows.path, 0, "has no rows below its header, expected at least one"));
+        }
+        table.footer = footer.text();
+        Ok((table, stamps))
+    }
+
+    /// The number of a row's series. Rows of one series usually follow each other.
+    fn series_of(
+        &mut self,
+        row: Row<'_>,
+        id: &Column,
+        places: &mut std::collections::HashMap<String, usize>,
+    ) -> Result<usize> {
+        let name = row.text(id.at);
+        if name.is_empty() {
+            return Err(row.error(&id.name, "is empty, expected the id of a series"));
+        }
+        if let Some(known) = places.get(name.as_ref()) {
+            return Ok(*known);
+        }
+        places.insert(name.clone().into_owned(), self.names.len());
+        self.names.push(name.into_owned());
+        self.rows.push(Vec::new());
+        Ok(self.names.len() - 1)
+    }
+
+    /// Keeps what a row says besides id and stamp.
+    fn push(&mut self, row: Row<'_>, series: usize, columns: &Columns, options: &ReadOptions) -> Result<()> {
+        self.values.push(row.number(columns.target.at, &columns.target.name)?);
+        for (values, column) in self.covariates.iter_mut().zip(&columns.covariates) {
+            values.push(row.number(column.at, &column.name)?);
+        }
+        for (of, column) in self.statics.iter_mut().zip(&columns.statics) {
+            let value = row.number(column.at, &column.name)?;
+            if value.is_nan() {
+                return Err(row.error(&column.name, "is missing, expected the number of its series"));
+            }
+            of.note(series, value, row, &column.name, "number")?;
+        }
+        if let Some(column) = &columns.label {
+            let label = row.text(column.at);
+            if label.is_empty() && !options.label_optional {
+                return Err(row.error(&column.name, "is empty, expected the label of the series"));
+            }
+            self.labels.note(series, label.into_owned(), row, &column.name, "label")?;
+        }
+        self.lines.push(row.line as u32);
+        Ok(())
+    }
+
+    /// A series; with covariates it ends with the last value that is there.
+    fn series(&self, at: usize, timeline: &Timeline, options: &ReadOptions) -> Result<Series> {
+        let track: &Track = &timeline.series[at];
+        let of = |values: &[f32]| track.values(Cow::Borrowed(values), options.duplicates);
+        let mut values = of(&self.values);
+        let covariates: Vec<Arc<[f32]>> = self.covariates.iter().map(|all| of(all).into()).collect();
+        if !covariates.is_empty() {
+            values.truncate(values.iter().rposition(|value| !value.is_nan()).map_or(0, |last| last + 1));
+        }
+        let statics = self.statics.iter().map(|all| all.get(at)).collect();
+        Ok(Series::new(&self.names[at], track.start, values).with_covariates(covariates).with_statics(statics))
+    }
+
+    fn no_value(&self, rows: &Rows<'_>, at: usize, target: &Column) -> Error {
+        let reason = format!("series `{}` has no value in any row, expected at least one", shown(&self.names[at]));
+        Error::parse(rows.path, 0, reason).in_field(shown(&target.name))
+    }
+}

@@ -1,0 +1,261 @@
+//! Files that are refused, with what is said of them.
+
+use super::*;
+
+fn wide() -> ReadOptions {
+    ReadOptions::default()
+}
+
+fn check(table: &[(&str, ReadOptions, &str)]) {
+    for (text, options, expected) in table {
+        assert_eq!(said(text, options), *expected, "{text:?}");
+    }
+}
+
+#[test]
+fn files_that_are_no_table() {
+    check(&[
+        ("", wide(), "a.csv: is empty, expected a header and rows of values"),
+        ("# nothing\n\n", wide(), "a.csv: is empty, expected a header and rows of values"),
+        ("date,a\n", wide(), "a.csv: has no rows below its header, expected at least one"),
+        ("\u{0}\u{1}PNG", wide(), "a.csv:1: is no text, expected a table of comma-separated values"),
+        (
+            "date\n2020-01-01\n",
+            wide(),
+            "a.csv:1: has no column for a series, expected at least one besides the dates | the columns are `date`",
+        ),
+        ("date,a,a\n", wide(), "a.csv:1: column `a` occurs twice, as number 2 and 3"),
+        (
+            "2020-01-01,1.5,2.5\n2020-01-02,1,2\n",
+            wide(),
+            "a.csv:1: is a row of numbers, expected a header that names the columns",
+        ),
+        ("date,a\n\"2020-01-01,1\n", wide(), "a.csv:2: has a quote that is never closed"),
+        (
+            "date,a,b\n2020-01-01,1\n",
+            wide(),
+            "a.csv:2: has 2 fields, the header has 3 | put text that contains the separator in double quotes",
+        ),
+    ]);
+}
+
+#[test]
+fn fields_that_are_no_number() {
+    let missing = "missing values are empty, NaN, NA, null, none, `?` or `-`; name the columns to read if this is none of numbers";
+    check(&[
+        (
+            "date,a,b\n2020-01-01,1,2\n\n2020-01-02,1,x2\n",
+            wide(),
+            &format!("a.csv:4: field `b`: found `x2`, expected a number | {missing}"),
+        ),
+        (
+            "date;a\n2020-01-01;0,5\n",
+            wide(),
+            "a.csv:2: field `a`: found `0,5`, expected a number | write the decimal point as `.`",
+        ),
+        (
+            "date,a\n2020-01-01,-inf\n",
+            wide(),
+            "a.csv:2: field `a`: found `-inf`, expected a finite number | leave the field empty where a value is missing",
+        ),
+        ("date,a\n2020-01-01,1e39\n", wide(), "a.csv:2: field `a`: found `1e39`, expected a number below 3.4e38"),
+        (
+            "date,a,b\n2020-01-01,NaN,1\n2020-01-02,?,1\n",
+            wide(),
+            "a.csv: field `a`: has no value in any row, expected at least one | leave the column out: name those to read",
+        ),
+    ]);
+}
+
+#[test]
+fn stamps_that_do_not_fit() {
+    let one_way = "dates of a file are all written in one way; give the pattern if it is not known";
+    let finer = "the most common distance of stamps is taken for their frequency; give it if it is another one";
+    let give = |frequency: &str| ReadOptions { frequency: Some(frequency.parse().unwrap()), ..wide() };
+    check(&[
+        (
+            "date,a\n2020-01-01,1\n2020-02-30,2\n2020-01-02,1\n",
+            wide(),
+            &format!("a.csv:3: field `date`: found `2020-02-30`, expected a date like `2020-01-01` | {one_way}"),
+        ),
+        (
+            "date,a\n2020-01-01,1\n01/02/2020,2\n",
+            wide(),
+            &format!("a.csv:3: field `date`: found `01/02/2020`, expected a date like `2020-01-01` | {one_way}"),
+        ),
+        (
+            "date,a\n2020-01-01,1\n,2\n",
+            wide(),
+            &format!("a.csv:3: field `date`: is empty, expected a date like `2020-01-01` | {one_way}"),
+        ),
+        (
+            "date,a\n2020-01-01,1\n2020-01-02,2\n2020-01-03,1\n2020-01-03,2\n",
+            wide(),
+            "a.csv:5: field `date`: stamp `2020-01-03` stands on line 4 already | say whether the mean or the last row of a stamp is taken",
+        ),
+        (
+            "date,a\n2020-01-01 00:00,1\n2020-01-01 01:00,2\n2020-01-01 02:00,1\n2020-01-01 03:10,2\n",
+            wide(),
+            &format!(
+                "a.csv:5: field `date`: is off the grid of the other stamps, expected `2020-01-01 03:00` or `2020-01-01 04:00`, every hour | {finer}"
+            ),
+        ),
+        (
+            "date,a\n1/2/2020,1\n1/3/2020,2\n",
+            wide(),
+            "a.csv:1: field `date`: has dates whose day and month may be swapped in every row | give their pattern, `%d/%m/%Y` or `%m/%d/%Y`",
+        ),
+        (
+            "date,a\n2020-01-01,1\n",
+            wide(),
+            "a.csv: has no two stamps of one series, from which a frequency would follow | give the frequency",
+        ),
+        (
+            "date,a\n2020-01-01,1\n",
+            give("step"),
+            "a.csv:1: has dates as stamps, expected a frequency of dates instead of `step`",
+        ),
+        ("t,a\n0,1\n", give("day"), "a.csv:1: has whole numbers as stamps, expected `step` instead of `day`"),
+        (
+            "date,a\n2020-01-01 00:00:00,1\n2020-01-01 00:00:01,1\n9020-01-01 00:00:00,1\n",
+            wide(),
+            "a.csv: has 3 rows for 220897670401 steps of a second, expected at most 1000000 with gaps filled | \
+             a date may be wrong, or the frequency: give it if it is a coarser one",
+        ),
+        (
+            "date,a\n2020-01-01,1\nnot a date,\n2020-01-02,1\n",
+            wide(),
+            "a.csv:3: found `not a date` above the rows from line 4 on, expected a row of values",
+        ),
+        (
+            "day,a\n2020-01-01,1\n",
+            ReadOptions { date: Some("date".into()), ..wide() },
+            "a.csv:1: has no column `date` | the columns are `day`, `a`",
+        ),
+    ]);
+}
+
+#[test]
+fn options_that_do_not_fit() {
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let text = "date,load,heat\n2020-01-01,1,2\n2020-01-02,1,2\n";
+    check(&[
+        (
+            text,
+            ReadOptions { columns: Some(names(&["laod"])), ..wide() },
+            "a.csv:1: has no column `laod` | did you mean the column `load`?",
+        ),
+        (
+            text,
+            ReadOptions { columns: Some(names(&["heat"])), covariates: names(&["heat"]), ..wide() },
+            "a.csv:1: column `heat` is asked for in two roles",
+        ),
+        (
+            text,
+            ReadOptions { label: Some("heat".into()), ..wide() },
+            "a.csv:1: is read as a wide table, which has no label: each of its columns is a series | \
+             name the columns of series as `columns`, or read a long table",
+        ),
+        (
+            text,
+            ReadOptions { layout: TableLayout::Long, ..wide() },
+            "a.csv:1: has no column of ids, expected one of `unique_id`, `item_id`, `series_id`, `ts_id` | \
+             name it (the columns are `date`, `load`, `heat`)",
+        ),
+        (
+            text,
+            ReadOptions { layout: TableLayout::Tfb, ..wide() },
+            "a.csv:1: has no column `cols` | the columns are `date`, `load`, `heat`",
+        ),
+    ]);
+}
+
+#[test]
+fn long_tables() {
+    let labelled = || ReadOptions { label: Some("k".into()), statics: vec!["s".into()], ..wide() };
+    let same = "a series has one label, the same in all its rows";
+    check(&[
+        (
+            "unique_id,ds,y\n,2020-01-01,1\n",
+            wide(),
+            "a.csv:2: field `unique_id`: is empty, expected the id of a series",
+        ),
+        (
+            "unique_id,ds,y\na,2020-01-01,1\nb,2020-01-01,1\nb,2020-01-01,1\n",
+            wide(),
+            "a.csv:4: field `ds`: stamp `2020-01-01` of series `b` stands on line 3 already | say whether the mean or the last row of a stamp is taken",
+        ),
+        (
+            "unique_id,ds,y\na,2020-01-01,1\nb,2020-01-02,\na,2020-01-02,\n",
+            wide(),
+            "a.csv: field `y`: series `b` has no value in any row, expected at least one",
+        ),
+        (
+            "unique_id,ds,y,k,s\na,2020-01-01,1,p,1\na,2020-01-02,1,q,1\n",
+            labelled(),
+            &format!("a.csv:3: field `k`: found the label `q`, the series has `p` on line 2 | {same}"),
+        ),
+        (
+            "unique_id,ds,y,k,s\na,2020-01-01,1,,1\n",
+            labelled(),
+            "a.csv:2: field `k`: is empty, expected the label of the series",
+        ),
+        (
+            "unique_id,ds,y,k,s\na,2020-01-01,1,p,\n",
+            labelled(),
+            "a.csv:2: field `s`: is missing, expected the number of its series",
+        ),
+        (
+            "unique_id,ds,y,k,s\na,2020-01-01,1,p,1\na,2020-01-02,1,p,2\n",
+            labelled(),
+            "a.csv:3: field `s`: found the number `2`, the series has `1` on line 2 | a series has one number, the same in all its rows",
+        ),
+        (
+            "unique_id,ds,y,k,s\na,2020-01,1,,1\nb,2020-01,1,p,1\n",
+            ReadOptions { label_optional: true, ..labelled() },
+            "a.csv:2: field `k`: is empty, expected the label of the series",
+        ),
+        (
+            "unique_id,ds,y\na,2020-01,1\n",
+            ReadOptions { columns: Some(vec!["y".into()]), ..wide() },
+            "a.csv:1: is read as a long table, in which columns are no series | name the column of values as `target`, or read a wide table",
+        ),
+    ]);
+}
+
+#[test]
+fn cut_and_damaged_texts_never_panic() {
+    let long = ReadOptions { label: Some("k".into()), label_optional: true, covariates: vec!["x".into()], ..wide() };
+    for text in [
+        "# c\ndate,a,\"b\"\n2020-01-01 10:00:00+01:00,1,2\n2020-01-01 12:00:00+01:00,-4,5e1\nend\n",
+        "unique_id,ds,y,x,k\na,2020Q1,1,2,u\na,2020Q3,3,4,u\nb,2020Q1,1,,v\n",
+        "cols,date,data\na,5,1\na,7,2\nb,5,3\n",
+    ] {
+        for (at, old) in text.char_indices() {
+            let after = &text[at + old.len_utf8()..];
+            for new in ["", "-", "9", ",", ";", "\n", "\"", "\u{fc}", "\0", "\r"] {
+                let damaged = format!("{}{new}{after}", &text[..at]);
+                for options in [wide(), long.clone(), ReadOptions { duplicates: Duplicates::Mean, ..wide() }] {
+                    let _ = parse(&damaged, Path::new("a"), &options);
+                    let _ = parse(&text[..at], Path::new("a"), &options);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn compressed_files_and_broken_ones() {
+    use std::io::Write;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.csv.gz");
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(b"date,a\n2020-01-01,1\n2020-01-02,2\n").unwrap();
+    let bytes = encoder.finish().unwrap();
+    std::fs::write(&path, &bytes).unwrap();
+    assert_eq!(crate::series::formats::read(&path, &wide()).unwrap().panel.steps(), 2);
+    std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    let error = crate::series::formats::read(&path, &wide()).unwrap_err().to_string();
+    assert!(error.contains("a.csv.gz"), "{error}");
+    assert!(crate::series::formats::read(folder.path(), &wide()).is_err());
+}
