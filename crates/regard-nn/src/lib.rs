@@ -16,6 +16,7 @@ mod normalization;
 mod pointer_decoder;
 mod ragged;
 mod rollout;
+pub mod series;
 pub mod set;
 
 pub use encoder::{Encoder, EncoderConfig};

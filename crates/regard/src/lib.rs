@@ -14,6 +14,7 @@ pub mod experiment;
 pub mod explain;
 pub mod graphs;
 pub mod routes;
+pub mod series;
 pub mod sets;
 pub mod store;
 pub mod train;

@@ -27,7 +27,7 @@ mod switch;
 
 pub use attention::{AttentionOptions, MASKED, attention, attention_composed, attention_weights};
 pub use attention_sublayer::{AttentionWeights, attention_sublayer, attention_sublayer_composed};
-pub use dropout::Dropout;
+pub use dropout::{Dropout, dropped};
 pub use edge_attention::{
     EdgeAttentionArgs, EdgeAttentionOptions, EdgeDropout, EdgeList, EdgeSoftmax, HeadLayout, edge_attention,
     edge_attention_composed, edge_attention_weights,

@@ -32,7 +32,8 @@ pub struct InstanceNorm {
     pub eps: f64,
 }
 
-/// What windows were moved and scaled by, `[batch, channels, 1]`; no gradient flows through it.
+/// What windows were moved and scaled by, `[batch, channels, 1]`; no gradient flows through mean and
+/// deviation.
 #[derive(Clone, Debug)]
 pub struct WindowStatistics {
     /// Mean, or last value.
@@ -59,7 +60,7 @@ impl InstanceNorm {
     /// `x [batch, channels, time]` normalised; `observed`, of the same shape, is 1 where `x` counts and 0
     /// where it is missing. What is missing becomes 0.
     pub fn normalize(&self, x: Tensor<3>, observed: Option<&Tensor<3>>) -> (Tensor<3>, WindowStatistics) {
-        let statistics = self.statistics(x.clone().detach(), observed);
+        let statistics = self.statistics(x.clone(), observed);
         let scaled = (x - statistics.center.clone()) / statistics.deviation.clone();
         let scaled = match &self.affine() {
             Some((weight, bias)) => scaled * weight.clone() + bias.clone(),
@@ -89,13 +90,16 @@ impl InstanceNorm {
 
     fn statistics(&self, x: Tensor<3>, observed: Option<&Tensor<3>>) -> WindowStatistics {
         let length = x.dims()[2];
+        // The last value carries its gradient in the authors' code; mean and deviation do not.
+        let last = x.clone().narrow(2, length - 1, 1);
+        let x = x.detach();
         let mean_of = |values: Tensor<3>| match observed {
             None => values.mean_dim(2),
             Some(observed) => (values * observed.clone()).sum_dim(2) / observed.clone().sum_dim(2).clamp_min(1.0),
         };
         let mean = mean_of(x.clone());
         let variance = mean_of((x.clone() - mean.clone()).square());
-        let center = if self.subtract_last { x.narrow(2, length - 1, 1) } else { mean };
+        let center = if self.subtract_last { last } else { mean };
         WindowStatistics { center, deviation: variance.add_scalar(self.eps).sqrt() }
     }
 }

@@ -1,7 +1,17 @@
 //! Time series: patches of a window that attend to each other, and what comes next (PatchTST, Nie et al.
 //! 2023).
 
+pub mod asked;
+pub mod batch;
+pub mod experiment;
+mod loss;
+pub mod measure;
 pub mod model;
+pub mod scaled;
+pub mod source;
 pub mod task;
+pub mod train;
 
+pub use experiment::SeriesExperiment;
+pub use loss::{distance, pinball};
 pub use model::{PatchTst, PatchTstConfig};

@@ -11,22 +11,40 @@ use crate::{Error, Result};
 pub(crate) struct Optimizer {
     adam: ModuleOptimizer,
     clip_norm: f64,
+    decay: f64,
+    /// The first beta.
+    beta: f64,
+}
+
+/// The first beta where nothing else is said.
+const BETA: f64 = 0.9;
+
+fn adam(beta: f64, decay: f64) -> ModuleOptimizer {
+    let beta = beta as f32;
+    match decay > 0.0 {
+        false => AdamConfig::new().with_beta_1(beta).with_epsilon(1e-8).init(),
+        true => AdamWConfig::new().with_beta_1(beta).with_epsilon(1e-8).with_weight_decay(decay as f32).init(),
+    }
 }
 
 impl Optimizer {
     /// Gradients are scaled to a norm of at most `clip_norm` before a step; 0 leaves them alone.
     pub(crate) fn new(clip_norm: f64) -> Self {
-        Self { adam: AdamConfig::new().with_epsilon(1e-8).init(), clip_norm }
+        Self::with_weight_decay(clip_norm, 0.0)
     }
 
     /// As [`Self::new`], and every step first shrinks the weights by `decay` times the learning rate
     /// (Loshchilov & Hutter 2019).
     pub(crate) fn with_weight_decay(clip_norm: f64, decay: f64) -> Self {
-        if decay == 0.0 {
-            return Self::new(clip_norm);
+        Self { adam: adam(BETA, decay), clip_norm, decay, beta: BETA }
+    }
+
+    /// Takes another first beta; moments stay as they are.
+    pub(crate) fn set_beta(&mut self, beta: f64) {
+        if beta != self.beta {
+            self.adam = adam(beta, self.decay).load_record(self.adam.to_record());
+            self.beta = beta;
         }
-        let config = AdamWConfig::new().with_epsilon(1e-8).with_weight_decay(decay as f32);
-        Self { adam: config.init(), clip_norm }
     }
 
     /// The module after a step, and the norm the gradients had.

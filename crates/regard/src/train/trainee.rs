@@ -47,6 +47,11 @@ impl<M: Module> Trainee<M> {
         }
     }
 
+    /// Takes another first beta of Adam for the steps to come.
+    pub(crate) fn set_beta(&mut self, beta: f64) {
+        self.optimizer.set_beta(beta);
+    }
+
     /// Step `step` down the gradient of `loss`, a single number: its value, and the norm of the gradient.
     ///
     /// # Errors

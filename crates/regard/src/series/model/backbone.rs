@@ -100,6 +100,18 @@ impl Backbone {
         }
     }
 
+    /// The patches of normalised windows, all values seen.
+    pub(super) fn patches(&self, input: &SeriesInput) -> Tensor<3> {
+        let [batch, channels, length] = input.values.dims();
+        let values = match &self.window_norm {
+            None => input.values.clone(),
+            Some(norm) => norm.normalize(input.values.clone(), input.observed.as_ref()).0,
+        };
+        let patches = self.patching.cut(values.reshape([batch * channels, length]));
+        let [_, count, patch] = patches.dims();
+        patches.reshape([batch, channels, count * patch])
+    }
+
     pub(super) fn encode(&self, input: &SeriesInput, drop: Option<Drop>) -> Encoded {
         let [batch, channels, length] = input.values.dims();
         let rows = batch * channels;

@@ -9,7 +9,7 @@ mod preparation;
 mod presets;
 mod readout;
 
-use burn::module::Module;
+use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Gradients, Tensor};
 use regard_nn::series::decompose;
 
@@ -83,6 +83,17 @@ impl PatchTst {
         backbone.encode(&input, None).rows
     }
 
+    /// The patches of normalised windows, `[batch, channels, patches · patch]`: what is right where patches
+    /// were hidden.
+    pub fn patches(&self, input: &SeriesInput) -> Tensor<3> {
+        self.backbones[0].patches(input)
+    }
+
+    /// The network with only the read-out, or all numbers, open to learning.
+    pub(crate) fn with_moving(self, head_only: bool) -> Self {
+        self.map(&mut Moving { head_only, in_head: 0 })
+    }
+
     fn answer(&self, input: SeriesInput, drop: Option<Drop>) -> Tensor<3> {
         let parts = self.parts(input).into_iter().enumerate();
         let answers = parts.map(|(at, (backbone, input))| {
@@ -98,5 +109,29 @@ impl PatchTst {
         let (trend, rest) = decompose(input.values.clone(), self.decomposition);
         let with = |values: Tensor<3>| SeriesInput { values, ..input.clone() };
         self.backbones.iter().zip([with(trend), with(rest)]).collect()
+    }
+}
+
+/// Opens numbers to learning, or closes them.
+struct Moving {
+    head_only: bool,
+    /// How deep in the read-out.
+    in_head: usize,
+}
+
+impl ModuleMapper for Moving {
+    fn enter_module(&mut self, name: &str, _: &str) {
+        if self.in_head > 0 || name == "readout" {
+            self.in_head += 1;
+        }
+    }
+
+    fn exit_module(&mut self, _: &str, _: &str) {
+        self.in_head = self.in_head.saturating_sub(1);
+    }
+
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let moves = !self.head_only || self.in_head > 0;
+        param.map(|tensor| tensor.set_require_grad(moves))
     }
 }

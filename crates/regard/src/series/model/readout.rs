@@ -71,7 +71,8 @@ impl Readout {
         match self.task {
             SeriesTask::Pretraining => {
                 let told = self.head[0].forward(dropped(rows, drop));
-                told.reshape([batch, channels, -1])
+                let told_width = told.dims()[2];
+                told.reshape([batch, channels, patches * told_width])
             }
             SeriesTask::Classification => {
                 let rows = rows.swap_dims(1, 2).reshape([batch, 1, channels * width * patches]);

@@ -1,0 +1,196 @@
+//! How good a network's answers are, beside answers that need no network.
+
+use burn::tensor::Device;
+use rand::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+use regard_data::metrics::forecast::{BatchMeans, ErrorMeans, ForecastErrors, mase_scale};
+use regard_data::series::{Windows, baseline};
+use serde::Serialize;
+
+use super::asked::Asked;
+use super::batch::Batch;
+use super::experiment::SeriesLoss;
+use super::model::{PatchTst, PatchTstConfig};
+use super::source::Source;
+use crate::train::{Checked, Measure, Measures, Stream, derived};
+
+/// What windows are measured with.
+#[derive(Clone, Copy, Debug)]
+pub struct Measuring {
+    /// Samples that go through the network together.
+    pub batch: usize,
+    /// How far off a number is.
+    pub loss: SeriesLoss,
+    /// Share of values that is hidden where they are to be told.
+    pub hidden: f64,
+    /// Decides which.
+    pub seed: u64,
+}
+
+/// Errors of forecasts, at the network's scale and in the series' own units.
+#[derive(Clone, Debug)]
+pub struct Errors {
+    /// At the network's scale.
+    pub scaled: ForecastErrors,
+    /// In the series' own units.
+    pub own: ForecastErrors,
+    /// As the authors' code measures: windows that do not fill a last batch are left out.
+    pub paper: BatchMeans,
+}
+
+/// Errors without what they are summed up from.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Errs {
+    /// Mean squared error at the network's scale.
+    pub mse: f64,
+    /// Mean absolute error at the network's scale.
+    pub mae: f64,
+    /// Mean squared error in the series' own units.
+    pub mse_own: f64,
+    /// Mean absolute error in the series' own units.
+    pub mae_own: f64,
+    /// Mean absolute scaled error: in units of the seasonal naive forecast's error one step ahead.
+    pub mase: f64,
+    /// Symmetric mean absolute percentage error, in the series' own units.
+    pub smape: f64,
+}
+
+impl Errors {
+    /// None yet; the published numbers are of batches of `batch` windows.
+    pub fn new(series: usize, horizon: usize, batch: usize) -> Self {
+        let none = ForecastErrors::new(series, horizon);
+        Self { scaled: none.clone(), own: none, paper: BatchMeans::new(batch.max(1), true) }
+    }
+
+    /// Adds the forecasts `[rows, horizon]` of a batch, at the network's scale.
+    pub fn add_batch(&mut self, source: &Source, batch: &Batch, forecasts: &[f32]) {
+        let [samples, channels] = batch.shape;
+        let (horizon, size) = (batch.horizon, channels * batch.horizon);
+        let all = vec![true; size];
+        for row in 0..batch.rows() {
+            self.add(source, batch, row, &forecasts[row * horizon..(row + 1) * horizon]);
+        }
+        for sample in 0..samples {
+            let of = sample * size..(sample + 1) * size;
+            let counted = if batch.counted.is_empty() { &all } else { &batch.counted[of.clone()] };
+            self.paper.add(&forecasts[of.clone()], &batch.targets[of], counted);
+        }
+    }
+
+    /// Adds the forecast of one row of a batch, at the network's scale.
+    fn add(&mut self, source: &Source, batch: &Batch, row: usize, forecast: &[f32]) {
+        let (series, horizon) = (batch.series[row], batch.horizon);
+        let truth = &batch.targets[row * horizon..(row + 1) * horizon];
+        let all = vec![true; horizon];
+        let counted = if batch.counted.is_empty() { &all } else { &batch.counted[row * horizon..(row + 1) * horizon] };
+        self.scaled.add(series, forecast, truth, counted);
+        let (mut told, mut right) = (forecast.to_vec(), truth.to_vec());
+        source.scaler.unscale(series, &mut told);
+        source.scaler.unscale(series, &mut right);
+        self.own.add(series, &told, &right, counted);
+    }
+
+    /// The numbers.
+    pub fn errs(&self, source: &Source) -> Errs {
+        let (scaled, own): (ErrorMeans, ErrorMeans) = (self.scaled.total(), self.own.total());
+        Errs {
+            mse: scaled.mse,
+            mae: scaled.mae,
+            mse_own: own.mse,
+            mae_own: own.mae,
+            mase: self.scaled.mase(&scales(source)),
+            smape: own.smape,
+        }
+    }
+}
+
+/// What the errors of each series are scaled by, at the network's scale.
+pub fn scales(source: &Source) -> Vec<f64> {
+    let series = source.panel.series().iter().zip(&source.parts);
+    series.map(|(one, parts)| mase_scale(&one.values()[parts.training.clone()], source.season)).collect()
+}
+
+/// Forecasts that need no network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plain {
+    /// The last value.
+    Naive,
+    /// The value a season before.
+    SeasonalNaive,
+    /// The mean of the window.
+    Mean,
+}
+
+impl Plain {
+    /// The forecast of a window.
+    pub fn tell(self, window: &[f32], season: usize, horizon: &mut [f32]) {
+        match self {
+            Self::Naive => baseline::naive(window, horizon),
+            Self::SeasonalNaive => baseline::seasonal_naive(window, season, horizon),
+            Self::Mean => baseline::mean(window, horizon),
+        }
+    }
+}
+
+/// Errors of forecasts that need no network, on the same windows.
+pub fn plain(source: &Source, windows: &Windows, how: Plain) -> Errs {
+    let (mut errors, samples) = (None, source.samples(windows));
+    let all: Vec<usize> = (0..samples).collect();
+    for chosen in all.chunks(256) {
+        let batch = Batch::gather(source, windows, chosen);
+        let errors = errors.get_or_insert_with(|| Errors::new(source.panel.len(), batch.horizon, 1));
+        let mut forecasts = vec![0.0; batch.rows() * batch.horizon];
+        let windows = batch.inputs.chunks_exact(batch.look_back);
+        for (window, forecast) in windows.zip(forecasts.chunks_exact_mut(batch.horizon)) {
+            how.tell(window, source.season, forecast);
+        }
+        errors.add_batch(source, &batch, &forecasts);
+    }
+    errors.unwrap_or_else(|| Errors::new(source.panel.len(), 1, 1)).errs(source)
+}
+
+/// Sees forecasts: the batch, and its rows' values `[rows, horizon · levels]` at the network's scale.
+pub type Watcher<'a> = &'a mut dyn FnMut(&Batch, &[f32]);
+
+/// The loss of a network on windows, batch by batch; each batch and its answers are shown to `watch`.
+pub fn told(
+    network: &PatchTst,
+    config: &PatchTstConfig,
+    (source, windows): (&Source, &Windows),
+    measuring: Measuring,
+    device: &Device,
+    watch: Watcher<'_>,
+) -> f64 {
+    let all: Vec<usize> = (0..source.samples(windows)).collect();
+    let (mut sum, mut count) = (0.0, 0.0);
+    for (at, chosen) in all.chunks(measuring.batch.max(1)).enumerate() {
+        let batch = Batch::gather(source, windows, chosen);
+        let mut noise = Pcg64Mcg::seed_from_u64(derived(measuring.seed, Stream::Sampling, at as u64));
+        let asked = Asked::of(&batch, network, config, (measuring.hidden, &mut noise), device);
+        let answers = network.forward(asked.input.clone());
+        let loss = f64::from(asked.loss(answers.clone(), config, measuring.loss).into_scalar::<f32>());
+        sum += loss * chosen.len() as f64;
+        count += chosen.len() as f64;
+        let numbers: Vec<f32> = answers.into_data().iter::<f32>().collect();
+        watch(&batch, &numbers);
+    }
+    sum / count
+}
+
+/// The median of each value of forecasts with several levels.
+pub fn medians<'a>(config: &PatchTstConfig, numbers: &'a [f32]) -> std::borrow::Cow<'a, [f32]> {
+    match config.quantiles.iter().position(|&level| level == 0.5) {
+        Some(middle) => numbers.iter().skip(middle).step_by(config.levels()).copied().collect(),
+        None => numbers.into(),
+    }
+}
+
+/// A network's loss as what a training watches, with errors of a forecast beside it.
+pub fn checked(cost: f64, errs: Option<Errs>) -> Checked {
+    let measures = errs.map_or_else(Vec::new, |errs| {
+        [("mse", errs.mse), ("mae", errs.mae), ("mase", errs.mase)]
+            .map(|(name, value)| Measure::Last(name, value))
+            .to_vec()
+    });
+    Checked { cost, measures: Measures(measures), ..Checked::default() }
+}

@@ -1,0 +1,176 @@
+//! Where series of an experiment come from, and which of their windows are learnt from.
+
+use std::path::Path;
+
+use regard_data::series::formats::{Read, ReadOptions, ReadReport, TableLayout, read};
+use regard_data::series::{Panel, Part, Parts, Scaler, Split, Windows};
+
+use super::experiment::{SeriesData, SeriesExperiment, SeriesLayout, SeriesSplit};
+use super::model::{PatchTstConfig, SeriesPreparation};
+use super::scaled::{Known, scaled_known};
+use super::task::SeriesTask;
+use crate::{Error, Result};
+
+/// The series of an experiment, brought to the network's scale, and their windows.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The series, at the network's scale.
+    pub panel: Panel,
+    /// What belongs to which part, series by series.
+    pub parts: Vec<Parts>,
+    /// What brings values to the network's scale and back.
+    pub scaler: Scaler,
+    /// Windows to learn from.
+    pub training: Windows,
+    /// Windows to choose by, where there are any.
+    pub validation: Option<Windows>,
+    /// Windows to measure with, where there are any.
+    pub test: Option<Windows>,
+    /// Whether a sample is all series at one place, and not one series.
+    pub together: bool,
+    /// Values after which series repeat themselves.
+    pub season: usize,
+    /// What was found in the file.
+    pub report: ReadReport,
+}
+
+/// How a file is read.
+pub fn read_options(data: &SeriesData) -> ReadOptions {
+    let given = |name: &String| (!name.is_empty()).then(|| name.clone());
+    let long = data.layout == SeriesLayout::Long || !data.id.is_empty();
+    ReadOptions {
+        layout: match data.layout {
+            SeriesLayout::Auto => TableLayout::Auto,
+            SeriesLayout::Wide => TableLayout::Wide,
+            SeriesLayout::Long => TableLayout::Long,
+        },
+        date: given(&data.date),
+        columns: (!data.columns.is_empty() && !long).then(|| data.columns.clone()),
+        id: given(&data.id),
+        target: data.columns.first().filter(|_| long).cloned(),
+        covariates: data.covariates.clone(),
+        statics: data.statics.clone(),
+        label: given(&data.label),
+        ..ReadOptions::default()
+    }
+}
+
+/// Reads the file of an experiment, or of another with the same columns.
+///
+/// # Errors
+/// What the reader says.
+pub fn read_panel(path: &Path, data: &SeriesData) -> Result<Read> {
+    Ok(read(path, &read_options(data))?)
+}
+
+impl Source {
+    /// The series of an experiment, and the network's settings with what was learnt of them.
+    ///
+    /// # Errors
+    /// What the reader says; [`Error::Config`] for settings the series do not allow; series too short for a
+    /// window.
+    pub fn of(experiment: &SeriesExperiment) -> Result<(Self, PatchTstConfig)> {
+        let read = read_panel(Path::new(&experiment.data.path), &experiment.data)?;
+        Self::with_panel(experiment, read)
+    }
+
+    /// As [`Self::of`], of series that are known.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn with_panel(experiment: &SeriesExperiment, read: Read) -> Result<(Self, PatchTstConfig)> {
+        let Read { mut panel, report } = read;
+        let (data, model) = (&experiment.data, &experiment.model);
+        let parts = split(data)?.parts(&panel)?;
+        let scaler = match data.standardise {
+            true => Scaler::fit(&panel, &parts)?,
+            false => unscaled(&panel)?,
+        };
+        scaler.apply(&mut panel)?;
+        let known = Known::learn(&panel, &parts);
+        let panel = scaled_known(panel, &known)?;
+        let horizon = if model.task == SeriesTask::Forecast { model.horizon } else { 1 };
+        let windows = |part: Part| Windows::new(&panel, &parts, part, model.look_back, horizon);
+        let some = |part: Part, share: f64| match windows(part) {
+            Ok(windows) => Ok(Some(windows)),
+            // A part that nobody asked for has no windows.
+            Err(_) if share == 0.0 && data.split == SeriesSplit::Fractions => Ok(None),
+            Err(error) => Err(error),
+        };
+        let (training, validation) = (windows(Part::Training)?, some(Part::Validation, data.held_out)?);
+        let test = some(Part::Test, data.tested)?;
+        let all = [Some(&training), validation.as_ref(), test.as_ref()];
+        let together = all.iter().flatten().all(|windows| windows.starts().is_some());
+        let season = if data.season > 0 { data.season } else { panel.clock().season() };
+        let source = Self { panel, parts, scaler, training, validation, test, together, season, report };
+        let config = source.config(model, &known)?;
+        Ok((source, config))
+    }
+
+    /// Samples of windows: places with all series, or windows of single ones.
+    pub fn samples(&self, windows: &Windows) -> usize {
+        match windows.starts() {
+            Some(starts) if self.together => starts,
+            _ => windows.len(),
+        }
+    }
+
+    /// Windows of a part; none where it has none.
+    pub fn windows(&self, part: Part) -> Option<&Windows> {
+        match part {
+            Part::Training => Some(&self.training),
+            Part::Validation => self.validation.as_ref(),
+            Part::Test => self.test.as_ref(),
+        }
+    }
+
+    /// The network's settings with what was learnt of the series.
+    fn config(&self, model: &PatchTstConfig, known: &Known) -> Result<PatchTstConfig> {
+        let own = model.affine || model.individual || model.task == SeriesTask::Classification;
+        if own && !self.together {
+            let reason = "asks for something of its own for each series, but they have different rows";
+            return Err(Error::config(if model.affine { "model.affine" } else { "model.individual" }, reason));
+        }
+        let names = |all: &[String]| all.to_vec();
+        let config = PatchTstConfig {
+            channels: if own { self.panel.len() } else { 0 },
+            covariates: self.panel.covariates().len(),
+            statics: self.panel.statics().len(),
+            data: SeriesPreparation {
+                names: names(self.scaler.names()),
+                mean: self.scaler.mean().to_vec(),
+                deviation: self.scaler.deviation().to_vec(),
+                frequency: self.panel.clock().frequency().to_string(),
+                season: self.season,
+                covariates: names(self.panel.covariates()),
+                covariate_mean: known.covariates.0.clone(),
+                covariate_deviation: known.covariates.1.clone(),
+                statics: names(self.panel.statics()),
+                static_mean: known.statics.0.clone(),
+                static_deviation: known.statics.1.clone(),
+                ..SeriesPreparation::default()
+            },
+            ..model.clone()
+        };
+        Ok(config)
+    }
+}
+
+fn split(data: &SeriesData) -> Result<Split> {
+    Ok(match data.split {
+        SeriesSplit::Etth => Split::EttHourly,
+        SeriesSplit::Ettm => Split::EttMinutes,
+        SeriesSplit::Fractions => {
+            // A share given as 0.1 is not what 1 - 0.7 - 0.2 is.
+            let training = ((1.0 - data.held_out - data.tested) * 1e9).round() / 1e9;
+            Split::Fractions { training, test: data.tested }
+        }
+        SeriesSplit::Dates => Split::Dates { validation: data.valid_from.clone(), test: data.test_from.clone() },
+    })
+}
+
+fn unscaled(panel: &Panel) -> Result<Scaler> {
+    let names: Vec<String> = panel.names().map(str::to_owned).collect();
+    let count = names.len();
+    Ok(Scaler::from_arrays(names, vec![0.0; count], vec![1.0; count])?)
+}
