@@ -7,6 +7,7 @@ use regard::graphs::GraphExperiment;
 use regard::graphs::model::KIND as GRAPH_TRANSFORMER;
 use regard::routes::decode::Decode;
 use regard::routes::evaluate::EvaluateOptions;
+use regard::series::model::KIND as PATCHTST;
 use regard::sets::SetExperiment;
 use regard::sets::model::KIND as SET_TRANSFORMER;
 use regard::store::kind_of;
@@ -101,6 +102,8 @@ pub(crate) enum Evaluated {
     SetModel { model: PathBuf, file: Option<PathBuf>, limit: Option<usize> },
     /// A model on graphs, by its folder; on a file, or on the test part of its experiment's data.
     GraphModel { model: PathBuf, file: Option<PathBuf> },
+    /// A model on time series, by its folder; on a file, or on the test part of its experiment's data.
+    SeriesModel { model: PathBuf, file: Option<PathBuf> },
     /// An experiment on sets, cut into folds.
     SetExperiment(Box<SetExperiment>, Cut),
     /// An experiment on graphs, cut into folds or by its split.
@@ -118,6 +121,11 @@ impl EvalArgs {
             return match AnyExperiment::load(name, &sets)? {
                 AnyExperiment::Sets(experiment) => Ok(Evaluated::SetExperiment(experiment, cut)),
                 AnyExperiment::Graphs(experiment) => Ok(Evaluated::GraphExperiment(experiment, cut)),
+                AnyExperiment::Series(_) => {
+                    Err(Failure::new(format!("{name}: windows of one series overlap, so they are not cut into folds"))
+                        .hint("train it, then: regard eval --model DIR")
+                        .into())
+                }
                 AnyExperiment::Routes(_) => {
                     Err(Failure::new(format!("{name}: instances of routes are drawn, not cut into folds"))
                         .hint("train it, then: regard eval --model DIR --paper-set tsp20")
@@ -133,6 +141,9 @@ impl EvalArgs {
             }
             (Some(model), Some(GRAPH_TRANSFORMER)) => {
                 return Ok(Evaluated::GraphModel { model, file: self.data.into_iter().next() });
+            }
+            (Some(model), Some(PATCHTST)) => {
+                return Ok(Evaluated::SeriesModel { model, file: self.data.into_iter().next() });
             }
             _ => {}
         }

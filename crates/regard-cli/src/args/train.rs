@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use regard::experiment::{Experiment, Family, family};
 use regard::graphs::GraphExperiment;
+use regard::series::SeriesExperiment;
 use regard::sets::SetExperiment;
 
 use crate::failure::Failure;
@@ -59,6 +60,7 @@ pub(crate) enum AnyExperiment {
     Routes(Box<Experiment>),
     Sets(Box<SetExperiment>),
     Graphs(Box<GraphExperiment>),
+    Series(Box<SeriesExperiment>),
 }
 
 impl AnyExperiment {
@@ -69,6 +71,7 @@ impl AnyExperiment {
             Family::Routes => Self::Routes(Box::new(Experiment::parse(&text, &path, sets)?)),
             Family::Sets => Self::Sets(Box::new(SetExperiment::parse(&text, &path, sets)?)),
             Family::Graphs => Self::Graphs(Box::new(GraphExperiment::parse(&text, &path, sets)?)),
+            Family::Series => Self::Series(Box::new(SeriesExperiment::parse(&text, &path, sets)?)),
         })
     }
 }

@@ -10,6 +10,7 @@ mod explain;
 mod graphs;
 mod model;
 mod plot;
+mod series;
 mod sets;
 mod solve;
 mod train;
@@ -50,6 +51,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
                 sets::measure(&model, file.as_deref(), limit, &device, printer)
             }
             Evaluated::GraphModel { model, file } => graphs::measure(&model, file.as_deref(), &device, printer),
+            Evaluated::SeriesModel { model, file } => series::measure(&model, file.as_deref(), &device, printer),
             Evaluated::SetExperiment(experiment, cut) => cross_validation::sets(&experiment, &cut, &device, printer),
             Evaluated::GraphExperiment(experiment, cut) => {
                 cross_validation::graphs(&experiment, &cut, &device, printer)

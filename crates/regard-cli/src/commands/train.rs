@@ -10,6 +10,7 @@ use regard::Device;
 use regard::experiment::{built_in, description};
 use regard::graphs::train as graphs;
 use regard::routes::train::{Training, train};
+use regard::series::train as series;
 use regard::sets::train as sets;
 use regard::train::{Checked, Ended, Event, Limits, Measure, Measures, Trained};
 use serde::Serialize;
@@ -56,6 +57,7 @@ pub(super) fn run(job: TrainJob, device: &Device, printer: &mut Printer) -> anyh
         AnyExperiment::Routes(experiment) => [experiment.train.batch, experiment.train.log_steps],
         AnyExperiment::Sets(experiment) => [experiment.train.batch, experiment.train.log_steps],
         AnyExperiment::Graphs(experiment) => [experiment.train.batch, experiment.train.log_steps],
+        AnyExperiment::Series(experiment) => [experiment.train.batch, experiment.train.log_steps],
     };
     let mut watch = Watch::new(printer, &job.name, device, [batch, log_steps], board);
     let mut see = |event: &Event| watch.see(event);
@@ -70,6 +72,10 @@ pub(super) fn run(job: TrainJob, device: &Device, printer: &mut Printer) -> anyh
         AnyExperiment::Graphs(experiment) => {
             let training = graphs::Training { experiment: *experiment, out, resume, limits, command: command() };
             graphs::train(&training, device, &mut see)?
+        }
+        AnyExperiment::Series(experiment) => {
+            let training = series::Training { experiment: *experiment, out, resume, limits, command: command() };
+            series::train(&training, device, &mut see)?
         }
     };
     drop(watch);

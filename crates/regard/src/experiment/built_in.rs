@@ -48,6 +48,13 @@ static BUILT_IN: &[(&str, &str)] = &experiments![
     "graphs/tu.toml",
     "graphs/cora.toml",
     "graphs/csl.toml",
+    "series/forecast.toml",
+    "series/etth1.toml",
+    "series/etth2.toml",
+    "series/etth1-tfb.toml",
+    "series/etth2-tfb.toml",
+    "series/etth1-ours.toml",
+    "series/etth2-ours.toml",
 ];
 
 /// Name and text of the experiments that come with the crate, for example `routes/tsp20.toml`.

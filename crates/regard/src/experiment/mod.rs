@@ -45,6 +45,8 @@ pub enum Family {
     Sets,
     /// Graphs.
     Graphs,
+    /// Time series.
+    Series,
 }
 
 /// The family that an experiment says it is of (`task.family`), that of routes where it says nothing.
@@ -57,9 +59,10 @@ pub fn family(text: &str, path: &Path) -> Result<Family> {
         None | Some("routes") => Ok(Family::Routes),
         Some("sets") => Ok(Family::Sets),
         Some("graphs") => Ok(Family::Graphs),
+        Some("series") => Ok(Family::Series),
         Some(other) => {
-            let near = crate::store::nearest::suggestion(other, ["routes", "sets", "graphs"]);
-            let reason = format!("`{other}` is no family{near}; families: `routes`, `sets`, `graphs`");
+            let near = crate::store::nearest::suggestion(other, ["routes", "sets", "graphs", "series"]);
+            let reason = format!("`{other}` is no family{near}; families: `routes`, `sets`, `graphs`, `series`");
             Err(given.locate(Error::config("task.family", reason), path))
         }
     }

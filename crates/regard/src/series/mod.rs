@@ -3,10 +3,12 @@
 
 pub mod asked;
 pub mod batch;
+pub mod evaluate;
 pub mod experiment;
 mod loss;
 pub mod measure;
 pub mod model;
+pub mod predict;
 pub mod scaled;
 pub mod source;
 pub mod task;

@@ -71,20 +71,25 @@ impl Source {
     /// window.
     pub fn of(experiment: &SeriesExperiment) -> Result<(Self, PatchTstConfig)> {
         let read = read_panel(Path::new(&experiment.data.path), &experiment.data)?;
-        Self::with_panel(experiment, read)
+        Self::with_panel(experiment, read, None)
     }
 
-    /// As [`Self::of`], of series that are known.
+    /// As [`Self::of`], of series that are known, at a given scale or that of their training rows.
     ///
     /// # Errors
     /// As there.
-    pub fn with_panel(experiment: &SeriesExperiment, read: Read) -> Result<(Self, PatchTstConfig)> {
+    pub fn with_panel(
+        experiment: &SeriesExperiment,
+        read: Read,
+        scaler: Option<Scaler>,
+    ) -> Result<(Self, PatchTstConfig)> {
         let Read { mut panel, report } = read;
         let (data, model) = (&experiment.data, &experiment.model);
         let parts = split(data)?.parts(&panel)?;
-        let scaler = match data.standardise {
-            true => Scaler::fit(&panel, &parts)?,
-            false => unscaled(&panel)?,
+        let scaler = match scaler {
+            Some(scaler) => scaler,
+            None if data.standardise => Scaler::fit(&panel, &parts)?,
+            None => unscaled(&panel)?,
         };
         scaler.apply(&mut panel)?;
         let known = Known::learn(&panel, &parts);

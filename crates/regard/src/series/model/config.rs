@@ -157,6 +157,19 @@ impl PatchTstConfig {
         self.quantiles.len().max(1)
     }
 
+    /// Intervals between two told levels: what they hold in percent, and the places of their ends.
+    pub fn quantile_intervals(&self) -> Vec<(f64, usize, usize)> {
+        let levels = &self.quantiles;
+        let pair = |low: usize| {
+            let high = levels.iter().position(|level| (level + levels[low] - 1.0).abs() < 1e-9)?;
+            let share = (levels[high] - levels[low]) * 100.0;
+            (high > low).then(|| ((share * 1e6).round() / 1e6, low, high))
+        };
+        let mut all: Vec<_> = (0..levels.len()).filter_map(pair).collect();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        all
+    }
+
     /// Values told of each channel.
     pub fn told(&self) -> usize {
         match self.task {

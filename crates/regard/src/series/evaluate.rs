@@ -1,0 +1,162 @@
+//! A network measured on windows it has not seen, honestly and as published, beside forecasts that need no
+//! network.
+
+use burn::tensor::Device;
+use regard_data::metrics::forecast::ErrorMeans;
+use regard_data::series::{Part, Windows};
+use serde::Serialize;
+
+use super::batch::Batch;
+use super::measure::{Errors, Errs, Measuring, Plain, medians, plain, told};
+use super::model::{PatchTst, PatchTstConfig};
+use super::source::Source;
+use super::task::SeriesTask;
+use crate::{Error, Result};
+
+/// What was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct SeriesEvaluation {
+    /// Errors over all windows, each counting the same.
+    #[serde(flatten)]
+    pub errs: Errs,
+    /// Mean squared error as the authors' code has it: without the windows that do not fill a last batch.
+    pub paper_mse: f64,
+    /// Mean absolute error in the same way.
+    pub paper_mae: f64,
+    /// Windows that are left out there.
+    pub paper_dropped: usize,
+    /// The last value, again and again.
+    pub naive: Errs,
+    /// The value a season before.
+    pub seasonal_naive: Errs,
+    /// The mean of the look-back.
+    pub mean: Errs,
+    /// Windows, counting all series at one place as one where they have the same rows.
+    pub windows: usize,
+    /// Values of a season.
+    pub season: usize,
+    /// Step by step, at the network's scale.
+    pub by_step: Vec<ErrorMeans>,
+    /// Series by series, at the network's scale.
+    pub by_series: Vec<OfSeries>,
+    /// What intervals held of the truth, where the network tells them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<Held>,
+}
+
+/// Errors of one series.
+#[derive(Clone, Debug, Serialize)]
+pub struct OfSeries {
+    /// Its name.
+    pub name: String,
+    /// Its errors, at the network's scale.
+    #[serde(flatten)]
+    pub errors: ErrorMeans,
+}
+
+/// What an interval held.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Held {
+    /// What it should hold, in percent.
+    pub level: f64,
+    /// What it held, in percent.
+    pub coverage: f64,
+    /// Its mean width, in deviations of the series.
+    pub width: f64,
+}
+
+/// A network on the windows of a part; the published numbers are of batches of `paper_batch`.
+///
+/// # Errors
+/// [`Error::Config`] for a part without windows, or a network that does not forecast.
+pub fn evaluate(
+    network: &PatchTst,
+    config: &PatchTstConfig,
+    (source, part): (&Source, Part),
+    (measuring, paper_batch): (Measuring, usize),
+    device: &Device,
+) -> Result<SeriesEvaluation> {
+    if config.task != SeriesTask::Forecast {
+        return Err(Error::config("task.kind", format!("is {}; only forecasts are measured so", config.task)));
+    }
+    let Some(windows) = source.windows(part) else {
+        return Err(Error::config("data.tested", "leaves no rows to measure with"));
+    };
+    let mut errors = Errors::new(source.panel.len(), config.horizon, paper_batch);
+    let mut held = Intervals::new(config);
+    let mut watch = |batch: &Batch, numbers: &[f32]| {
+        let forecasts = medians(config, numbers);
+        held.add(config, batch, &forecasts, numbers);
+        errors.add_batch(source, batch, &forecasts);
+    };
+    told(network, config, (source, windows), measuring, device, &mut watch);
+    Ok(summary(source, windows, &errors, held.held()))
+}
+
+fn summary(source: &Source, windows: &Windows, errors: &Errors, intervals: Vec<Held>) -> SeriesEvaluation {
+    let of_series = |(name, errors): (&str, ErrorMeans)| OfSeries { name: name.to_owned(), errors };
+    SeriesEvaluation {
+        errs: errors.errs(source),
+        paper_mse: errors.paper.mse(),
+        paper_mae: errors.paper.mae(),
+        paper_dropped: errors.paper.dropped(),
+        naive: plain(source, windows, Plain::Naive),
+        seasonal_naive: plain(source, windows, Plain::SeasonalNaive),
+        mean: plain(source, windows, Plain::Mean),
+        windows: source.samples(windows),
+        season: source.season,
+        by_step: errors.scaled.by_step(),
+        by_series: source.panel.names().zip(errors.scaled.by_series()).map(of_series).collect(),
+        intervals,
+    }
+}
+
+/// What intervals hold while windows go by.
+struct Intervals {
+    /// Level, values inside, sum of widths, values.
+    all: Vec<(f64, u64, f64, u64)>,
+}
+
+impl Intervals {
+    fn new(config: &PatchTstConfig) -> Self {
+        let levels = match config.quantiles.is_empty() {
+            true => config.data.interval_levels.clone(),
+            false => config.quantile_intervals().into_iter().map(|(level, ..)| level).collect(),
+        };
+        Self { all: levels.into_iter().map(|level| (level, 0, 0.0, 0)).collect() }
+    }
+
+    fn add(&mut self, config: &PatchTstConfig, batch: &Batch, forecasts: &[f32], numbers: &[f32]) {
+        let pairs = config.quantile_intervals();
+        for (at, (_, inside, widths, count)) in self.all.iter_mut().enumerate() {
+            for (place, (truth, middle)) in batch.targets.iter().zip(forecasts).enumerate() {
+                if !batch.counted.get(place).copied().unwrap_or(true) {
+                    continue;
+                }
+                let step = place % batch.horizon;
+                let (low, high) = match pairs.get(at) {
+                    Some((_, low, high)) => {
+                        let of = place * config.levels();
+                        (f64::from(numbers[of + low]), f64::from(numbers[of + high]))
+                    }
+                    None => {
+                        let width = f64::from(config.data.interval_widths[at][step]);
+                        (f64::from(*middle) - width, f64::from(*middle) + width)
+                    }
+                };
+                *inside += u64::from((low..=high).contains(&f64::from(*truth)));
+                *widths += high - low;
+                *count += 1;
+            }
+        }
+    }
+
+    fn held(&self) -> Vec<Held> {
+        let held = |&(level, inside, widths, count): &(f64, u64, f64, u64)| Held {
+            level,
+            coverage: 100.0 * inside as f64 / count.max(1) as f64,
+            width: widths / count.max(1) as f64,
+        };
+        self.all.iter().map(held).collect()
+    }
+}

@@ -1,0 +1,229 @@
+//! What a network says of series beyond the end of their file.
+
+use std::path::Path;
+
+use burn::tensor::Device;
+use regard_data::series::formats::forecasts::{Forecast, Forecasts, Interval};
+use regard_data::series::formats::{Read, ReadReport};
+use regard_data::series::{Clock, Panel, Part, Scaler, Window};
+
+use super::batch::Batch;
+use super::evaluate::{SeriesEvaluation, evaluate};
+use super::experiment::{SeriesData, SeriesExperiment};
+use super::measure::{Measuring, medians};
+use super::model::{PatchTst, PatchTstConfig};
+use super::scaled::{Known, scaled_known};
+use super::source::{Source, read_panel};
+use super::task::SeriesTask;
+use crate::store::NetworkDir;
+use crate::{Error, Result};
+
+/// Series that go through a network together.
+const TOGETHER: usize = 256;
+
+/// A model on time series, ready to be asked.
+#[derive(Debug)]
+pub struct SeriesModel {
+    /// The network's settings.
+    pub config: PatchTstConfig,
+    /// The network, in evaluation.
+    pub network: PatchTst,
+    /// The experiment it comes from, where its folder says so.
+    pub experiment: Option<SeriesExperiment>,
+    device: Device,
+}
+
+/// Series of a file, at the scale of a model.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// The series the model knows, in its order.
+    pub panel: Panel,
+    /// What was found in the file.
+    pub report: ReadReport,
+    /// Series of the file that the model does not know.
+    pub unknown: Vec<String>,
+}
+
+impl SeriesModel {
+    /// Opens the folder of a model.
+    ///
+    /// # Errors
+    /// As [`NetworkDir::open`] and [`NetworkDir::weights`].
+    pub fn open(folder: &Path, device: &Device) -> Result<Self> {
+        let found = NetworkDir::<PatchTstConfig>::open(folder)?;
+        let network = PatchTst::from_weights(found.config(), &found.weights()?, device)?;
+        let experiment = found.manifest().and_then(|manifest| manifest.experiment.clone());
+        let experiment = experiment.and_then(|value| serde_json::from_value(value).ok());
+        Ok(Self::new(found.config().clone(), network, experiment, device))
+    }
+
+    /// A model of a network that was just trained.
+    pub fn new(
+        config: PatchTstConfig,
+        network: PatchTst,
+        experiment: Option<SeriesExperiment>,
+        device: &Device,
+    ) -> Self {
+        Self { config, network, experiment, device: device.clone() }
+    }
+
+    /// Reads the series of a file.
+    ///
+    /// # Errors
+    /// What the reader says; series that are missing; other distances of time stamps than in training.
+    pub fn read(&self, path: &Path, data: &SeriesData) -> Result<Series> {
+        let Read { panel, report } = read_panel(path, data)?;
+        let frequency = panel.clock().frequency().to_string();
+        if frequency != self.config.data.frequency {
+            let reason = format!("is one value every {frequency}; the model learnt of one every {}", self.config.data.frequency);
+            return Err(Error::config("the file", reason).in_file(path));
+        }
+        let known = &self.config.data.names;
+        let unknown = panel.names().filter(|name| !known.iter().any(|known| known == name)).map(str::to_owned);
+        let unknown = unknown.collect();
+        let mut panel = panel.select(known).map_err(|error| Error::from(error).in_file(path))?;
+        self.scaler()?.apply(&mut panel)?;
+        Ok(Series { panel: scaled_known(panel, &self.known())?, report, unknown })
+    }
+
+    /// The columns of a file for the model: those of its training.
+    pub fn columns(&self) -> SeriesData {
+        self.experiment.as_ref().map(|experiment| experiment.data.clone()).unwrap_or_default()
+    }
+
+    /// The forecast of every series, `horizon` values after its last, with intervals of these levels in
+    /// percent.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a horizon beyond the model's, or a level it does not know; series shorter than
+    /// the look-back.
+    pub fn forecast(&self, panel: &Panel, horizon: usize, levels: &[f64]) -> Result<Forecasts> {
+        self.check(horizon, levels)?;
+        let look_back = self.config.look_back;
+        let windows: Result<Vec<Window>> = (0..panel.len())
+            .map(|series| Ok(Window::last(panel, series, look_back, self.config.horizon)?))
+            .collect();
+        let all = self.of_windows(panel, &windows?, horizon, levels)?;
+        Ok(Forecasts::new(&clock(panel), all)?)
+    }
+
+    /// The forecasts after windows of a panel.
+    fn of_windows(&self, panel: &Panel, windows: &[Window], horizon: usize, levels: &[f64]) -> Result<Vec<Forecast>> {
+        let scaler = self.scaler()?;
+        let channels = self.config.channels.max(1);
+        let mut all = Vec::with_capacity(windows.len());
+        for chosen in windows.chunks((TOGETHER / channels).max(1) * channels) {
+            let batch = Batch::of_windows(panel, chosen, channels, false);
+            let answers = self.network.forward(batch.input(&self.device));
+            let numbers: Vec<f32> = answers.into_data().iter::<f32>().collect();
+            let middle = medians(&self.config, &numbers);
+            for (row, window) in chosen.iter().enumerate() {
+                let own = |mut values: Vec<f32>| {
+                    scaler.unscale(window.series, &mut values);
+                    values
+                };
+                let values = middle[row * self.config.horizon..][..horizon].to_vec();
+                let intervals = levels.iter().map(|&level| {
+                    let [low, high] = self.interval(level, &values, &numbers, row);
+                    Interval { level, low: own(low), high: own(high) }
+                });
+                let intervals = intervals.collect();
+                let one = &panel.series()[window.series];
+                all.push(Forecast {
+                    name: one.name().to_owned(),
+                    start: one.start() + window.target(),
+                    values: own(values),
+                    intervals,
+                });
+            }
+        }
+        Ok(all)
+    }
+
+    /// The model on the test part of its experiment's data.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a model whose folder says nothing of its experiment; what reading the data gives.
+    pub fn measure_test(&self) -> Result<SeriesEvaluation> {
+        let Some(experiment) = &self.experiment else {
+            return Err(Error::config("--data", "is needed: the model's folder does not say what it was trained on"));
+        };
+        self.measure(experiment)
+    }
+
+    /// The model on the test part of an experiment's data.
+    ///
+    /// # Errors
+    /// What reading the data gives.
+    pub fn measure(&self, experiment: &SeriesExperiment) -> Result<SeriesEvaluation> {
+        let mut read = read_panel(Path::new(&experiment.data.path), &experiment.data)?;
+        read.panel = read.panel.select(&self.config.data.names)?;
+        // The scale is the model's, also on a file that would give another.
+        let (source, _) = Source::with_panel(experiment, read, Some(self.scaler()?))?;
+        let train = &experiment.train;
+        let measuring =
+            Measuring { batch: experiment.eval.batch, loss: train.loss, hidden: train.hidden, seed: train.seed };
+        let batches = (measuring, train.batch);
+        evaluate(&self.network, &self.config, (&source, Part::Test), batches, &self.device)
+    }
+
+    /// Refuses what the network cannot tell.
+    fn check(&self, horizon: usize, levels: &[f64]) -> Result<()> {
+        if self.config.task != SeriesTask::Forecast {
+            let reason = format!("was trained for {}, not to forecast", self.config.task);
+            return Err(Error::config("--model", reason));
+        }
+        if horizon == 0 || horizon > self.config.horizon {
+            let reason = format!("is {horizon}; the model tells 1 to {} values", self.config.horizon);
+            return Err(Error::config("--horizon", reason)
+                .with_hint("train one with `--set task.horizon=…`, or leave --model out to train one on the spot"));
+        }
+        let pairs = self.config.quantile_intervals();
+        let known = |level: f64| {
+            let told = pairs.iter().any(|(known, ..)| (known - level).abs() < 1e-9);
+            told || self.config.data.interval_width(level, 0).is_some()
+        };
+        match levels.iter().find(|&&level| !(level > 0.0 && level < 100.0 && known(level))) {
+            None => Ok(()),
+            Some(level) => {
+                let most = self.config.data.interval_levels.last().copied();
+                let reason = match most {
+                    Some(most) => format!("has {level}; expected percents above 0 and up to {most}"),
+                    None => format!("has {level}, and the model knows no intervals: it had no validation rows"),
+                };
+                Err(Error::config("--levels", reason))
+            }
+        }
+    }
+
+    /// The ends of an interval, at the network's scale.
+    fn interval(&self, level: f64, values: &[f32], numbers: &[f32], row: usize) -> [Vec<f32>; 2] {
+        let pair = self.config.quantile_intervals().into_iter().find(|(known, ..)| (known - level).abs() < 1e-9);
+        if let Some((_, low, high)) = pair {
+            let of = |place: usize| {
+                let first = row * self.config.horizon * self.config.levels();
+                (0..values.len()).map(|step| numbers[first + step * self.config.levels() + place]).collect()
+            };
+            return [of(low), of(high)];
+        }
+        let width = |step: usize| self.config.data.interval_width(level, step).unwrap_or(f64::NAN) as f32;
+        [-1.0, 1.0].map(|sign| values.iter().enumerate().map(|(step, &value)| value + sign * width(step)).collect())
+    }
+
+    fn scaler(&self) -> Result<Scaler> {
+        let data = &self.config.data;
+        Ok(Scaler::from_arrays(data.names.clone(), data.mean.clone(), data.deviation.clone())?)
+    }
+
+    fn known(&self) -> Known {
+        let data = &self.config.data;
+        Known {
+            covariates: (data.covariate_mean.clone(), data.covariate_deviation.clone()),
+            statics: (data.static_mean.clone(), data.static_deviation.clone()),
+        }
+    }
+}
+
+fn clock(panel: &Panel) -> Clock {
+    panel.clock().clone()
+}
