@@ -6,7 +6,8 @@ use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 
-use crate::ops::{Activation, NormKind, attention_sublayer, residual_norm};
+use crate::graph::Drop;
+use crate::ops::{Activation, NormKind, attention_sublayer};
 use crate::{
     AttentionInput, FeedForward, FeedForwardConfig, MultiHeadAttention, MultiHeadAttentionConfig, Normalization,
     NormalizationConfig, ProjectionInit,
@@ -70,16 +71,33 @@ impl EncoderLayer {
     /// New embeddings of `x [batch, nodes, width]`, in the same shape.
     pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
         let device = x.device();
-        let args = self.attention_norm.args(&device);
-        let normed = match self.attention.weights() {
-            Some(weights) => attention_sublayer(x, weights, self.attention.heads, args),
+        let x = match self.attention.weights() {
+            Some(weights) => {
+                let args = self.attention_norm.args(&device);
+                self.attention_norm.observe(attention_sublayer(x, weights, self.attention.heads, args))
+            }
             None => {
                 let y = self.attention.forward(AttentionInput::to_itself(x.clone()));
-                residual_norm(x, y, args)
+                self.attention_norm.residual(x, y)
             }
         };
-        let x = self.attention_norm.observe(normed);
         let normed = self.feed_forward.residual(x, self.feed_forward_norm.args(&device));
         self.feed_forward_norm.observe(normed)
     }
+
+    /// As [`Self::forward`], with numbers left out by `drop` of what attention and network give, before
+    /// the residuals.
+    pub fn forward_with_dropout(&self, x: Tensor<3>, drop: &mut Drop<'_>) -> Tensor<3> {
+        let y = self.attention.forward(AttentionInput::to_itself(x.clone()));
+        let x = self.attention_norm.residual(x, dropped(y, drop));
+        let y = self.feed_forward.forward(x.clone());
+        self.feed_forward_norm.residual(x, dropped(y, drop))
+    }
+}
+
+/// `x [batch, nodes, width]` with numbers left out, row by row.
+pub(crate) fn dropped(x: Tensor<3>, drop: &mut Drop<'_>) -> Tensor<3> {
+    let shape = x.dims();
+    let [batch, nodes, width] = shape;
+    drop(x.reshape([batch * nodes, width])).reshape(shape)
 }

@@ -193,7 +193,7 @@ impl MultiHeadAttention {
         })
     }
 
-    fn project(&self, input: AttentionInput) -> Projected {
+    pub(crate) fn project(&self, input: AttentionInput) -> Projected {
         let options = AttentionOptions::new(self.heads, self.key_width).with_mask(input.mask);
         let mut query = project(&self.query, input.query);
         let (key, value) = (project(&self.key, input.key), project(&self.value, input.value));
@@ -212,12 +212,12 @@ impl MultiHeadAttention {
 }
 
 /// The arguments of the attention itself.
-struct Projected {
-    query: Tensor<3>,
-    key: Tensor<3>,
-    value: Tensor<3>,
-    bias: Option<Tensor<4>>,
-    options: AttentionOptions,
+pub(crate) struct Projected {
+    pub(crate) query: Tensor<3>,
+    pub(crate) key: Tensor<3>,
+    pub(crate) value: Tensor<3>,
+    pub(crate) bias: Option<Tensor<4>>,
+    pub(crate) options: AttentionOptions,
 }
 
 /// A linear map of rows; an empty batch stays empty, which matrix products do not promise.

@@ -7,7 +7,7 @@ use burn::config::Config;
 use burn::module::{Initializer, Module, Param, RunningState};
 use burn::tensor::{Device, Tensor};
 
-use crate::ops::{BatchStatistics, NormArgs, NormKind, Normed, norm_composed};
+use crate::ops::{BatchStatistics, NormArgs, NormKind, Normed, norm_composed, residual_norm};
 
 /// Sizes and constants of a [`Normalization`].
 #[derive(Config, Debug)]
@@ -70,6 +70,12 @@ impl Normalization {
     pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
         let args = self.args(&x.device());
         self.observe(norm_composed(x, args))
+    }
+
+    /// `norm(x + y)` of `[batch, nodes, width]`.
+    pub fn residual(&self, x: Tensor<3>, y: Tensor<3>) -> Tensor<3> {
+        let args = self.args(&x.device());
+        self.observe(residual_norm(x, y, args))
     }
 
     /// The arguments of an operation that ends in this normalisation, for inputs on `device`.

@@ -41,10 +41,16 @@ pub struct TensorInfo {
 impl Golden {
     /// The shared cases, or the few committed with the project when those are absent.
     pub fn open() -> Self {
-        Self::read(&shared()).unwrap_or_else(|| {
-            let committed = workspace().join("golden/cases");
-            Self::read(&committed).unwrap_or_else(|| panic!("no manifest in {committed:?}"))
-        })
+        Self::read(&shared()).unwrap_or_else(Self::open_committed)
+    }
+
+    /// The cases committed with the project, for families that the shared ones lack.
+    ///
+    /// # Panics
+    /// If their manifest is missing.
+    pub fn open_committed() -> Self {
+        let committed = workspace().join("golden/cases");
+        Self::read(&committed).unwrap_or_else(|| panic!("no manifest in {committed:?}"))
     }
 
     /// The shared cases; `None`, and a line that says so, when they are absent.

@@ -25,6 +25,7 @@ mod sequence_feed_forward;
 mod set_block;
 mod switch;
 
+pub(crate) use attention::split_heads;
 pub use attention::{AttentionOptions, MASKED, attention, attention_composed, attention_weights};
 pub use attention_sublayer::{AttentionWeights, attention_sublayer, attention_sublayer_composed};
 pub use dropout::{Dropout, dropped};
