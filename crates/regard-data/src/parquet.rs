@@ -5,8 +5,10 @@ use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use parquet::basic::{LogicalType, TimeUnit};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
+use parquet::schema::types::BasicTypeInfo;
 
 use crate::error::shown;
 use crate::table::quoted;
@@ -35,20 +37,27 @@ fn table(file: File, path: &Path) -> Result<String> {
         return Err(Error::parse(path, 1, reason).in_field(nested.name()));
     }
     let names: Vec<String> = fields.iter().map(|field| quoted(field.name())).collect();
+    let nanoseconds: Vec<bool> = fields.iter().map(|field| counts_nanoseconds(field.get_basic_info())).collect();
     let mut text = names.join(",") + "\n";
     for (at, row) in reader.get_row_iter(None).map_err(broken)?.enumerate() {
         let row = row.map_err(|error| Error::parse(path, at + 2, format!("cannot be read: {error}")))?;
-        text.push_str(&line(&row));
+        text.push_str(&line(&row, &nanoseconds));
         text.push('\n');
     }
     Ok(text)
 }
 
-fn line(row: &Row) -> String {
-    row.get_column_iter().map(|(_, field)| cell(field)).collect::<Vec<_>>().join(",")
+/// Whether a column of whole numbers holds times, which the library knows as such only when they are coarser.
+fn counts_nanoseconds(column: &BasicTypeInfo) -> bool {
+    matches!(column.logical_type_ref(), Some(LogicalType::Timestamp(time)) if time.unit == TimeUnit::NANOS)
 }
 
-fn cell(field: &Field) -> String {
+fn line(row: &Row, nanoseconds: &[bool]) -> String {
+    let cells = row.get_column_iter().zip(nanoseconds);
+    cells.map(|((_, field), nanoseconds)| cell(field, *nanoseconds)).collect::<Vec<_>>().join(",")
+}
+
+fn cell(field: &Field, nanoseconds: bool) -> String {
     match field {
         Field::Null => String::new(),
         // The library's own text loses digits of neither, but writes words in quotes and whole numbers with
@@ -57,8 +66,18 @@ fn cell(field: &Field) -> String {
         Field::Double(value) => value.to_string(),
         Field::Str(text) => quoted(text),
         Field::Bytes(bytes) => quoted(&String::from_utf8_lossy(bytes.data())),
+        // Its text of a time ends in an offset, also where the file has none.
+        Field::TimestampMillis(value) => time(i128::from(*value) * 1_000_000),
+        Field::TimestampMicros(value) => time(i128::from(*value) * 1000),
+        Field::Long(value) if nanoseconds => time(i128::from(*value)),
         other => other.to_string(),
     }
+}
+
+/// A time in nanoseconds since 1970, with a fraction of a second only where there is one.
+fn time(nanoseconds: i128) -> String {
+    let time = jiff::Timestamp::from_nanosecond(nanoseconds).map(|time| time.strftime("%Y-%m-%d %H:%M:%S%.f"));
+    time.map_or_else(|_| nanoseconds.to_string(), |time| time.to_string())
 }
 
 fn said(reason: &(dyn Any + Send)) -> String {
@@ -127,5 +146,30 @@ mod tests {
             let error = as_csv(&path).unwrap_err().to_string();
             assert!(error.contains("a.parquet"), "{error}");
         }
+    }
+    #[test]
+    fn times_are_written_as_dates_and_read_as_series() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("load.parquet");
+        let schema = "message t { required int64 ds (TIMESTAMP(MILLIS,false)); \
+                      required int64 fine (TIMESTAMP(NANOS,false)); required int64 y; }";
+        let schema = Arc::new(parse_message_type(schema).unwrap());
+        let mut writer =
+            SerializedFileWriter::new(File::create(&path).unwrap(), schema, Arc::new(WriterProperties::default()))
+                .unwrap();
+        let mut rows = writer.next_row_group().unwrap();
+        for column in [[0, 3_600_000, 7_200_000], [0, 250_000_000, 1], [5, 6, 7]] {
+            let mut writer = rows.next_column().unwrap().unwrap();
+            writer.typed::<Int64Type>().write_batch(&column, None, None).unwrap();
+            writer.close().unwrap();
+        }
+        rows.close().unwrap();
+        writer.close().unwrap();
+        let text = as_csv(&path).unwrap();
+        assert_eq!(text.lines().nth(2), Some("1970-01-01 01:00:00,1970-01-01 00:00:00.25,6"));
+        let options = crate::series::formats::ReadOptions { columns: Some(vec!["y".into()]), ..Default::default() };
+        let found = crate::series::formats::read(&path, &options).unwrap();
+        assert_eq!(found.panel.series()[0].values(), [5.0, 6.0, 7.0]);
+        assert_eq!((found.panel.stamp(0, 3).unwrap(), found.report.season), ("1970-01-01 03:00:00".into(), 24));
     }
 }

@@ -27,13 +27,12 @@ pub(crate) enum First {
 }
 
 /// Dates, with what stands first.
-const DATES: [(&str, First); 24] = [
+const DATES: [(&str, First); 23] = [
     ("%Y-%m-%d", First::Neither),
     ("%Y/%m/%d", First::Neither),
     ("%Y.%m.%d", First::Neither),
     ("%Y-%-m-%-d", First::Neither),
     ("%Y/%-m/%-d", First::Neither),
-    ("%Y%m%d", First::Neither),
     ("%d.%m.%Y", First::Neither),
     ("%-d.%-m.%Y", First::Neither),
     ("%d/%m/%Y", First::Day),
@@ -55,8 +54,7 @@ const DATES: [(&str, First); 24] = [
 ];
 
 /// Times after a date.
-const TIMES: [&str; 13] = [
-    "",
+const TIMES: [&str; 12] = [
     "%H:%M:%S",
     "%H:%M",
     "%-H:%M:%S",
@@ -71,9 +69,13 @@ const TIMES: [&str; 13] = [
     "%-I:%M %p",
 ];
 
-/// Months and years. Digits alone come before whole numbers, which they are as well.
-const MONTHS: [&str; 12] =
-    ["%Y-%m", "%Y/%m", "%Y.%m", "%Y-%-m", "%m/%Y", "%m-%Y", "%YM%m", "%b %Y", "%b-%Y", "%B %Y", "%Y%m", "%Y"];
+/// Months. A year and a month with a point between them are a number.
+const MONTHS: [&str; 9] = ["%Y-%m", "%Y/%m", "%Y-%-m", "%m/%Y", "%m-%Y", "%YM%m", "%b %Y", "%b-%Y", "%B %Y"];
+
+/// What is a whole number as well, and preferred to it.
+const DIGITS: [&str; 3] = ["%Y%m%d", "%Y%m", YEAR];
+
+const YEAR: &str = "%Y";
 
 impl Layout {
     /// Every layout in which `text` could be written, with its tick; the preferred ones first.
@@ -86,16 +88,21 @@ impl Layout {
                 found.push((layout, first, tick));
             }
         };
-        if body.bytes().any(|b| b.is_ascii_digit()) {
-            for (date, first) in DATES {
-                for time in TIMES {
-                    match time {
-                        "" => pattern(date.to_owned(), first),
-                        _ => ["T", " "].iter().for_each(|between| pattern(format!("{date}{between}{time}"), first)),
-                    }
+        // Most fields of a table are numbers, which are told apart before all patterns are tried.
+        let number = text.parse::<f64>().is_ok();
+        match body.find(':') {
+            Some(colon) => {
+                let between = body[..colon].rfind(['T', ' ']).unwrap_or(colon);
+                let separator = &body[between..=between];
+                for (date, first) in DATES.iter().filter(|(date, _)| parse(date, &body[..between]).is_some()) {
+                    TIMES.iter().for_each(|time| pattern(format!("{date}{separator}{time}"), *first));
                 }
             }
-            MONTHS.iter().for_each(|month| pattern((*month).to_owned(), First::Neither));
+            None if number => DIGITS.iter().for_each(|digits| pattern((*digits).to_owned(), First::Neither)),
+            None => {
+                DATES.iter().for_each(|(date, first)| pattern((*date).to_owned(), *first));
+                MONTHS.iter().for_each(|month| pattern((*month).to_owned(), First::Neither));
+            }
         }
         for between in ["Q", "-Q", " Q", "q"] {
             let layout = Self::Quarter(between.to_owned());
@@ -139,8 +146,8 @@ impl Layout {
         let unit = match self {
             Self::Integer => Unit::Step,
             Self::Quarter(_) => Unit::Quarter,
-            Self::Pattern { pattern, .. } if pattern == "%Y" => Unit::Year,
-            Self::Pattern { pattern, .. } if MONTHS.contains(&pattern.as_str()) => Unit::Month,
+            Self::Pattern { pattern, .. } if pattern == YEAR => Unit::Year,
+            Self::Pattern { pattern, .. } if pattern == "%Y%m" || MONTHS.contains(&pattern.as_str()) => Unit::Month,
             Self::Pattern { .. } => return None,
         };
         Some(Frequency::every(unit, 1))

@@ -61,24 +61,18 @@ impl Stamps {
         let Some(row) = rows.next()? else {
             return Err(crate::Error::parse(path, 0, "has no rows below its header, expected at least one"));
         };
-        let holds = |date: bool| {
-            let layouts = (0..header.len()).map(|at| Layout::of(&row.text(at)));
-            let wanted = |found: &[(Layout, First, i64)]| match date {
-                true => found.iter().any(|one| one.0 != Layout::Integer),
-                false => !found.is_empty(),
-            };
-            layouts.map(|found| wanted(&found)).collect::<Vec<bool>>()
-        };
+        let layouts: Vec<_> = (0..header.len()).map(|at| Layout::of(&row.text(at))).collect();
         // A column of whole numbers may hold what looks like dates without separators.
-        let (dates, stamps) = (holds(true), holds(false));
         let digits = |at: usize| row.text(at).bytes().all(|b| b.is_ascii_digit());
-        let date = |column: &Column| dates[column.at] && !digits(column.at);
+        let date =
+            |column: &Column| layouts[column.at].iter().any(|found| found.0 != Layout::Integer) && !digits(column.at);
         let all = || (0..header.len()).map(|at| header.column(at));
         let known = || NAMES.iter().filter_map(|name| header.find_known(&[name]));
         let pattern = options.date_pattern.is_some();
         let found = known().find(|column| pattern || date(column));
-        let found = found.or_else(|| all().find(date)).or_else(|| known().find(|column| stamps[column.at]));
-        let found = found.or_else(|| all().next().filter(|first| first.name.is_empty() && stamps[0]));
+        let found =
+            found.or_else(|| all().find(date)).or_else(|| known().find(|column| !layouts[column.at].is_empty()));
+        let found = found.or_else(|| all().next().filter(|first| first.name.is_empty() && !layouts[0].is_empty()));
         rows.unread();
         Ok(found)
     }

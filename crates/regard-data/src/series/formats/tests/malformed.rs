@@ -119,7 +119,7 @@ fn stamps_that_do_not_fit() {
         (
             "date,a\n2020-01-01 00:00:00,1\n2020-01-01 00:00:01,1\n9020-01-01 00:00:00,1\n",
             wide(),
-            "a.csv: has 3 rows for 220897670401 steps of a second, expected at most 1000000 with gaps filled | \
+            "a.csv: has 3 rows for 220898620801 steps of a second, expected at most 1000000 with gaps filled | \
              a date may be wrong, or the frequency: give it if it is a coarser one",
         ),
         (
@@ -232,12 +232,14 @@ fn cut_and_damaged_texts_never_panic() {
         "cols,date,data\na,5,1\na,7,2\nb,5,3\n",
     ] {
         for (at, old) in text.char_indices() {
+            for options in [wide(), long.clone()] {
+                let _ = parse(&text[..at], Path::new("a"), &options);
+            }
             let after = &text[at + old.len_utf8()..];
             for new in ["", "-", "9", ",", ";", "\n", "\"", "\u{fc}", "\0", "\r"] {
                 let damaged = format!("{}{new}{after}", &text[..at]);
                 for options in [wide(), long.clone(), ReadOptions { duplicates: Duplicates::Mean, ..wide() }] {
                     let _ = parse(&damaged, Path::new("a"), &options);
-                    let _ = parse(&text[..at], Path::new("a"), &options);
                 }
             }
         }
