@@ -2,6 +2,7 @@
 
 mod support;
 
+use regard_data::metrics::forecast::{BatchMeans, ForecastErrors, mase_scale};
 use regard_data::series::formats::{Read, ReadOptions, read};
 use regard_data::series::{Part, Scaler, Split, Windows, baseline};
 
@@ -18,7 +19,7 @@ fn every_file_is_read() {
         ("ETTh1.csv", [7, 17420, 0, 24], "hour", "2018-06-26 20:00:00"),
         ("ETTh2.csv", [7, 17420, 0, 24], "hour", "2018-06-26 20:00:00"),
         ("australian_tourism.csv", [96, 36, 0, 1], "step", "36"),
-        ("monthly-milk-incomplete.csv", [1, 168, 12, 12], "month", "1976-01"),
+        ("monthly-milk-incomplete.csv", [1, 168, 13, 12], "month", "1976-01"),
         ("national_illness.csv", [7, 966, 0, 52], "week", "2020-07-07 00:00:00"),
     ] {
         let Some(Read { panel, report }) = shared(name) else {
@@ -44,26 +45,28 @@ fn the_scaler_has_the_numbers_of_the_original() {
     }
 }
 
-/// Mean squared and mean absolute error of a forecast over all test windows of look-back 336 and horizon 96.
-fn errors(name: &str, forecast: impl Fn(&[f32], &mut [f32])) -> Option<[f64; 2]> {
+/// Errors of a forecast over all test windows of look-back 336 and horizon 96, and as batches of 128 with the
+/// last one dropped.
+fn errors(name: &str, forecast: impl Fn(&[f32], &mut [f32])) -> Option<(ForecastErrors, BatchMeans)> {
     let mut panel = shared(name)?.panel;
     let parts = Split::EttHourly.parts(&panel).unwrap();
     Scaler::fit(&panel, &parts).unwrap().apply(&mut panel).unwrap();
     let windows = Windows::new(&panel, &parts, Part::Test, 336, 96).unwrap();
-    let (mut inputs, mut targets, mut observed) = (vec![0.0; 336], vec![0.0; 96], vec![true; 336]);
-    let mut answer = vec![0.0; 96];
-    let mut sums = [0.0; 2];
-    for window in windows.iter() {
-        window.copy_look_back(&panel, &mut inputs, &mut observed);
-        window.copy_horizon(&panel, &mut targets, &mut observed[..96]);
-        forecast(&inputs, &mut answer);
-        for (a, b) in answer.iter().zip(&targets) {
-            let error = f64::from(a - b);
-            sums[0] += error * error;
-            sums[1] += error.abs();
+    let (mut inputs, mut targets, mut observed) = (vec![0.0; 336], vec![0.0; 7 * 96], vec![true; 7 * 96]);
+    let mut answers = vec![0.0; 7 * 96];
+    let (mut errors, mut batches) = (ForecastErrors::new(7, 96), BatchMeans::new(128, true));
+    for start in 0..windows.starts().unwrap() {
+        for series in 0..7 {
+            let of = series * 96..(series + 1) * 96;
+            let window = windows.window(series, start);
+            window.copy_look_back(&panel, &mut inputs, &mut observed[..336]);
+            window.copy_horizon(&panel, &mut targets[of.clone()], &mut observed[of.clone()]);
+            forecast(&inputs, &mut answers[of.clone()]);
+            errors.add(series, &answers[of.clone()], &targets[of.clone()], &observed[of]);
         }
+        batches.add(&answers, &targets, &observed);
     }
-    Some(sums.map(|sum| sum / (windows.len() * 96) as f64))
+    Some((errors, batches))
 }
 
 #[test]
@@ -78,9 +81,33 @@ fn baselines_have_the_known_errors() {
         ("ETTh2.csv", seasonal, [0.391, 0.380]),
         ("ETTh2.csv", baseline::mean, [0.385, 0.419]),
     ] {
-        let Some(found) = errors(name, forecast) else {
+        let Some((errors, batches)) = errors(name, forecast) else {
             return;
         };
+        let total = errors.total();
+        let found = [total.mse, total.mae];
         assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 6e-4), "{name}: {found:?}, not {expected:?}");
+        assert_eq!((total.count, batches.dropped()), (2785 * 7 * 96, 97));
+        // The dropped windows are a small part, but not nothing.
+        assert!((batches.mse() - total.mse).abs() < 0.1 && batches.mse() != total.mse);
     }
+}
+
+#[test]
+fn the_last_year_of_passengers_is_forecast_by_the_year_before() {
+    let Some(Read { panel, .. }) = shared("AirPassengers.csv") else {
+        return;
+    };
+    let parts = Split::Last { validation: 0, test: 12 }.parts(&panel).unwrap();
+    let window = Windows::new(&panel, &parts, Part::Test, 24, 12).unwrap().get(0);
+    let (mut inputs, mut targets, mut answer) = ([0.0; 24], [0.0; 12], [0.0; 12]);
+    window.copy_look_back(&panel, &mut inputs, &mut [true; 24]);
+    window.copy_horizon(&panel, &mut targets, &mut [true; 12]);
+    baseline::seasonal_naive(&inputs, panel.clock().season(), &mut answer);
+    let mut errors = ForecastErrors::new(1, 12);
+    errors.add(0, &answer, &targets, &[true; 12]);
+    assert_eq!((answer[0], targets[0], targets[11]), (360.0, 417.0, 432.0));
+    assert!((errors.total().mae - 47.833_333).abs() < 1e-5, "{}", errors.total().mae);
+    let scale = mase_scale(&panel.series()[0].values()[parts[0].training.clone()], 12);
+    assert!((errors.mase(&[scale]) - 47.833_333 / scale).abs() < 1e-6 && (scale - 30.3).abs() < 2.0, "{scale}");
 }

@@ -154,10 +154,10 @@ impl Track {
         let mut values = vec![f32::NAN; self.len];
         let places: Vec<(u32, u32)> = self.steps.iter().copied().zip(self.rows.iter().copied()).collect();
         for same in places.chunk_by(|a, b| a.0 == b.0) {
-            let found = same.iter().map(|(_, row)| of_rows[*row as usize]);
+            let mut found = same.iter().map(|(_, row)| of_rows[*row as usize]);
             values[same[0].0 as usize] = match duplicates {
                 Duplicates::Mean => mean(found),
-                Duplicates::Error | Duplicates::Last => found.last().unwrap_or(f32::NAN),
+                Duplicates::Error | Duplicates::Last => found.next_back().unwrap_or(f32::NAN),
             };
         }
         values

@@ -22,19 +22,7 @@ struct Columns {
 
 /// Reads the rows below a header.
 pub(super) fn read<'p>(mut rows: Rows<'p>, header: &Header<'p>, options: &ReadOptions) -> Result<Read> {
-    for (what, asked) in [
-        ("id", options.id.is_some()),
-        ("target", options.target.is_some()),
-        ("label", options.label.is_some()),
-        ("static features", !options.statics.is_empty()),
-    ] {
-        if asked {
-            let reason = format!("is read as a wide table, which has no {what}: each of its columns is a series");
-            return Err(header
-                .error(reason)
-                .with_hint("name the columns of series as `columns`, or read a long table"));
-        }
-    }
+    refuse_roles(header, options)?;
     let date = Stamps::find(header, &mut rows, options)?;
     let columns = Columns::of(header, date.as_ref(), options)?;
     let mut table = Table::read(&mut rows, header, &columns, Stamps::of(date, options))?;
@@ -78,6 +66,24 @@ pub(super) fn read<'p>(mut rows: Rows<'p>, header: &Header<'p>, options: &ReadOp
         ..report_of(&panel, &timeline)?
     };
     Ok(Read { panel, report })
+}
+
+/// Refuses options of long tables.
+fn refuse_roles(header: &Header<'_>, options: &ReadOptions) -> Result<()> {
+    for (what, asked) in [
+        ("id", options.id.is_some()),
+        ("target", options.target.is_some()),
+        ("label", options.label.is_some()),
+        ("static features", !options.statics.is_empty()),
+    ] {
+        if asked {
+            let reason = format!("is read as a wide table, which has no {what}: each of its columns is a series");
+            return Err(header
+                .error(reason)
+                .with_hint("name the columns of series as `columns`, or read a long table"));
+        }
+    }
+    Ok(())
 }
 
 impl Columns {
