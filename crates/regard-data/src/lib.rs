@@ -1,6 +1,9 @@
 //! Data for attention on structured data: problem instances, file formats, exact costs,
 //! independent checkers, generators and statistics.
 //!
+//! Instances and data come in four families: [`routes`], [`sets`] of vectors, [`graphs`] and time
+//! [`series`].
+//!
 //! Nothing here knows a tensor, so the crate builds quickly and serves programs that have no
 //! network in them. Distances and costs are `f64` throughout.
 //!

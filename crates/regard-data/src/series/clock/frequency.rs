@@ -76,10 +76,15 @@ impl Frequency {
     /// Every `count` units.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when `count` is below 1, above 10^12, or not 1 for business days.
+    /// [`Error::Invalid`] when `count` is below 1, not 1 for business days, or beyond any calendar.
     pub fn new(unit: Unit, count: i64) -> Result<Self> {
-        const MOST: i64 = 1_000_000_000_000;
-        let most = if unit == Unit::BusinessDay { 1 } else { MOST };
+        // So many that milliseconds of all of them can be counted.
+        let most = match unit {
+            Unit::BusinessDay => 1,
+            Unit::Millisecond | Unit::Step => 1 << 53,
+            Unit::Second | Unit::Minute | Unit::Hour => 1_000_000_000_000,
+            _ => 1_000_000_000,
+        };
         if !(1..=most).contains(&count) {
             let reason = format!("counts {count} of {}, expected 1 to {most}", name(unit));
             return Err(Error::invalid("frequency", reason));

@@ -166,12 +166,12 @@ impl Layout {
     }
 }
 
-/// The tick of a text in a pattern. Digits without separators are dates only in the years that records
-/// are of: other numbers just look like one.
+/// The tick of a text in a pattern. Numbers are dates only in the years that records are of: others just
+/// look like one, `-619405` like May of the year -6194.
 fn parse(pattern: &str, text: &str) -> Option<i64> {
     let parsed = BrokenDownTime::parse(pattern, text).ok()?;
     let year = parsed.year()?;
-    if text.bytes().all(|b| b.is_ascii_digit()) && !(1500..=2200).contains(&year) {
+    if text.parse::<f64>().is_ok() && !(1500..=2200).contains(&year) {
         return None;
     }
     let date = Date::new(year, parsed.month().unwrap_or(1), parsed.day().unwrap_or(1)).ok()?;

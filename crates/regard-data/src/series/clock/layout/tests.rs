@@ -41,7 +41,7 @@ fn stamps_are_written_back_as_they_were() {
         let (found, tick, ways) = read(text).unwrap_or_else(|| panic!("{text}"));
         assert_eq!((found.as_str(), time_of(tick).unwrap().to_string().as_str(), ways), (pattern, time, 1), "{text}");
     }
-    for number in ["0", "17", "1400", "99999999", "20201301", "-3"] {
+    for number in ["0", "17", "1400", "99999999", "20201301", "-3", "-619405"] {
         assert_eq!(read(number).map(|found| found.0).as_deref(), Some("integer"), "{number}");
     }
 }
