@@ -7,6 +7,7 @@ mod bench;
 mod data;
 mod eval;
 mod explain;
+mod forecast;
 mod model;
 mod network;
 mod plot;
@@ -20,6 +21,7 @@ pub(crate) use data::{
 };
 pub(crate) use eval::{EvalArgs, EvalJob, Evaluated, Source};
 pub(crate) use explain::{AttentionArgs, ExplainCommand};
+pub(crate) use forecast::ForecastArgs;
 pub(crate) use model::{ImportCommand, KoolArgs, ModelCommand, ModelShowArgs};
 use network::NetworkArgs;
 pub(crate) use plot::{PlotArgs, PlotJob};
@@ -88,6 +90,8 @@ pub(crate) enum Command {
     Eval(EvalArgs),
     /// Ask a model about the sets of a file
     Predict(PredictArgs),
+    /// Tell what comes after the end of a file of time series
+    Forecast(ForecastArgs),
     /// Measure on known instances: a folder of files, or the table of the paper
     #[command(subcommand)]
     Bench(BenchCommand),

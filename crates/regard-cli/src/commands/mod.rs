@@ -7,6 +7,7 @@ mod data;
 mod doctor;
 mod eval;
 mod explain;
+mod forecast;
 mod graphs;
 mod model;
 mod plot;
@@ -61,6 +62,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
             Some(GRAPH_TRANSFORMER) => graphs::predict(&args, &device, printer),
             _ => sets::predict(&args, &device, printer),
         },
+        Command::Forecast(args) => forecast::run(&args, seed, &device, printer),
         Command::Bench(BenchCommand::Lib(args)) => bench::library(args.check(seed)?, &device, printer),
         Command::Bench(BenchCommand::Paper(args)) if args.table == "kool" => {
             bench::paper(&args, seed, &device, printer)

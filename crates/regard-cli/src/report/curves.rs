@@ -1,7 +1,7 @@
 //! The learning curves of a training run, as SVG or PNG: one panel above the other over the
 //! instances seen.
 
-mod axis;
+pub(super) mod axis;
 mod line;
 mod metrics;
 mod panel;

@@ -11,6 +11,7 @@ pub mod model;
 pub mod predict;
 pub mod scaled;
 pub mod source;
+pub mod spot;
 pub mod task;
 pub mod train;
 

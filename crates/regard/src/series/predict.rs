@@ -91,6 +91,20 @@ impl SeriesModel {
         self.experiment.as_ref().map(|experiment| experiment.data.clone()).unwrap_or_default()
     }
 
+    /// Series at the network's scale, in their own units.
+    ///
+    /// # Errors
+    /// None for series of [`Self::read`].
+    pub fn in_own_units(&self, panel: &Panel) -> Result<Panel> {
+        let scaler = self.scaler()?;
+        let series = panel.series().iter().enumerate().map(|(at, one)| {
+            let mut values = one.values().to_vec();
+            scaler.unscale(at, &mut values);
+            regard_data::series::Series::new(one.name(), one.start(), values)
+        });
+        Ok(Panel::new(panel.clock().clone(), series.collect())?)
+    }
+
     /// The forecast of every series, `horizon` values after its last, with intervals of these levels in
     /// percent.
     ///
@@ -107,8 +121,16 @@ impl SeriesModel {
         Ok(Forecasts::new(&clock(panel), all)?)
     }
 
-    /// The forecasts after windows of a panel.
-    fn of_windows(&self, panel: &Panel, windows: &[Window], horizon: usize, levels: &[f64]) -> Result<Vec<Forecast>> {
+    /// The forecasts after windows of a panel whose values no network has scaled, in its units.
+    pub(super) fn told(&self, panel: &Panel, windows: &[Window]) -> Result<Vec<Forecast>> {
+        let mut panel = panel.clone();
+        self.scaler()?.apply(&mut panel)?;
+        let panel = scaled_known(panel, &self.known())?;
+        self.of_windows(&panel, windows, self.config.horizon, &[])
+    }
+
+    /// The forecasts after windows of a panel at the network's scale, in the units of its series.
+    pub(super) fn of_windows(&self, panel: &Panel, windows: &[Window], horizon: usize, levels: &[f64]) -> Result<Vec<Forecast>> {
         let scaler = self.scaler()?;
         let channels = self.config.channels.max(1);
         let mut all = Vec::with_capacity(windows.len());

@@ -96,14 +96,12 @@ impl Source {
         let panel = scaled_known(panel, &known)?;
         let horizon = if model.task == SeriesTask::Forecast { model.horizon } else { 1 };
         let windows = |part: Part| Windows::new(&panel, &parts, part, model.look_back, horizon);
-        let some = |part: Part, share: f64| match windows(part) {
-            Ok(windows) => Ok(Some(windows)),
-            // A part that nobody asked for has no windows.
-            Err(_) if share == 0.0 && data.split == SeriesSplit::Fractions => Ok(None),
-            Err(error) => Err(error),
+        // A part that nobody asked for has no windows.
+        let some = |part: Part| match parts.iter().all(|parts| parts.of(part).is_empty()) {
+            true => Ok(None),
+            false => windows(part).map(Some),
         };
-        let (training, validation) = (windows(Part::Training)?, some(Part::Validation, data.held_out)?);
-        let test = some(Part::Test, data.tested)?;
+        let (training, validation, test) = (windows(Part::Training)?, some(Part::Validation)?, some(Part::Test)?);
         let all = [Some(&training), validation.as_ref(), test.as_ref()];
         let together = all.iter().flatten().all(|windows| windows.starts().is_some());
         let season = if data.season > 0 { data.season } else { panel.clock().season() };
@@ -170,6 +168,7 @@ fn split(data: &SeriesData) -> Result<Split> {
             let training = ((1.0 - data.held_out - data.tested) * 1e9).round() / 1e9;
             Split::Fractions { training, test: data.tested }
         }
+        SeriesSplit::Rows => Split::Last { validation: data.valid_rows, test: data.test_rows },
         SeriesSplit::Dates => Split::Dates { validation: data.valid_from.clone(), test: data.test_from.clone() },
     })
 }

@@ -4,28 +4,28 @@ use crate::report::number;
 
 /// A range of values and the places of its ends in the picture.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Axis {
-    pub(super) low: f64,
-    pub(super) high: f64,
+pub(in crate::report) struct Axis {
+    pub(in crate::report) low: f64,
+    pub(in crate::report) high: f64,
     /// Where `low` lies.
-    pub(super) from: f64,
+    pub(in crate::report) from: f64,
     /// Where `high` lies.
-    pub(super) to: f64,
+    pub(in crate::report) to: f64,
 }
 
 impl Axis {
     /// Where a value lies.
-    pub(super) fn place(&self, value: f64) -> f64 {
+    pub(in crate::report) fn place(&self, value: f64) -> f64 {
         self.from + (value - self.low) / (self.high - self.low) * (self.to - self.from)
     }
 
     /// Whether a value lies on the axis.
-    pub(super) fn holds(&self, value: f64) -> bool {
+    pub(in crate::report) fn holds(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
 
     /// About `count` round values with their names; a value is named in multiples of `unit`.
-    pub(super) fn ticks(&self, count: usize, unit: f64) -> Vec<(f64, String)> {
+    pub(in crate::report) fn ticks(&self, count: usize, unit: f64) -> Vec<(f64, String)> {
         let (low, high) = (self.low / unit, self.high / unit);
         let step = round_step((high - low) / count.max(1) as f64);
         if !(step.is_finite() && step > 0.0) {
@@ -68,7 +68,7 @@ fn name(value: f64, step: f64, high: f64) -> String {
 /// press the others together. `share` of the values must stay inside.
 ///
 /// Returns the ends, with room around them, and the largest value when it is left out.
-pub(super) fn range(values: impl Iterator<Item = f64>, floor: Option<f64>, share: f64) -> (f64, f64, Option<f64>) {
+pub(in crate::report) fn range(values: impl Iterator<Item = f64>, floor: Option<f64>, share: f64) -> (f64, f64, Option<f64>) {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     let (Some(&lowest), Some(&highest)) = (values.first(), values.last()) else {

@@ -39,6 +39,8 @@ pub enum SeriesSplit {
     Ettm,
     /// From the dates `data.valid_from` and `data.test_from`.
     Dates,
+    /// So many rows at the end of each series: `data.valid_rows` and `data.test_rows`.
+    Rows,
 }
 
 /// Section `[data]`.
@@ -67,6 +69,10 @@ pub struct SeriesData {
     pub held_out: f64,
     /// Share of the rows that measure.
     pub tested: f64,
+    /// Rows that choose.
+    pub valid_rows: usize,
+    /// Rows that measure.
+    pub test_rows: usize,
     /// The first date that chooses.
     pub valid_from: String,
     /// The first date that measures.
@@ -184,6 +190,8 @@ impl Default for SeriesData {
             split: SeriesSplit::Fractions,
             held_out: 0.1,
             tested: 0.2,
+            valid_rows: 0,
+            test_rows: 0,
             valid_from: String::new(),
             test_from: String::new(),
             standardise: true,

@@ -1,0 +1,102 @@
+//! `regard forecast`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use regard::series::experiment::{SeriesData, SeriesLayout};
+
+use crate::failure::Failure;
+
+/// Arguments of `regard forecast`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without --model small networks are trained on the spot. They are measured first on the last rows of
+the file, which they have not seen, beside forecasts that need no network.
+CSV goes to standard output in the units of the file, its time stamps go on past its end; --json
+prints the same with the measurement.
+
+Examples:
+  regard forecast passengers.csv --horizon 24 --plot passengers.svg
+  regard forecast sales.csv --id shop --date day --target sold --horizon 14 --levels 80,95
+  regard forecast --model runs/etth1 ETTh1.csv --horizon 96 --json")]
+pub(crate) struct ForecastArgs {
+    /// Time series: CSV with a column for each, or with a row for each value; packed with gzip or not
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Values to tell after the last [default: all the model tells]
+    #[arg(long, value_name = "H", value_parser = super::at_least_one)]
+    pub(crate) horizon: Option<usize>,
+    /// Model folder [default: train on the spot]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) model: Option<PathBuf>,
+    /// Intervals that should hold so many percent, for example 80,95
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
+    pub(crate) levels: Vec<f64>,
+    /// Time to train on the spot
+    #[arg(long, value_name = "TIME", default_value = "40s", value_parser = super::duration, conflicts_with = "model")]
+    pub(crate) time: Duration,
+    /// Write the forecast to a file: .csv, or .json
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write a column for each series
+    #[arg(long)]
+    pub(crate) wide: bool,
+    /// Draw a series with its forecast
+    #[arg(long, value_name = "F.svg|F.png")]
+    pub(crate) plot: Option<PathBuf>,
+    /// The series to draw [default: the first]
+    #[arg(long, value_name = "NAME", requires = "plot")]
+    pub(crate) series: Option<String>,
+    /// Column of time stamps [default: found]
+    #[arg(long, value_name = "COLUMN")]
+    date: Option<String>,
+    /// Column of names, where a row is one value [default: found]
+    #[arg(long, value_name = "COLUMN")]
+    id: Option<String>,
+    /// Columns of values [default: all]; one, where a row is one value
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    target: Vec<String>,
+    /// Columns that are known of the future
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    covariates: Vec<String>,
+}
+
+impl ForecastArgs {
+    /// How the file is read; what is not said is as in `data`.
+    pub(crate) fn columns(&self, data: SeriesData) -> SeriesData {
+        let layout = if self.id.is_some() { SeriesLayout::Long } else { data.layout };
+        let given = |list: &[String], before: Vec<String>| if list.is_empty() { before } else { list.to_vec() };
+        SeriesData {
+            layout,
+            date: self.date.clone().unwrap_or(data.date),
+            id: self.id.clone().unwrap_or(data.id),
+            columns: given(&self.target, data.columns),
+            covariates: given(&self.covariates, data.covariates),
+            ..data
+        }
+    }
+
+    /// Refuses what cannot be carried out.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        if self.model.is_none() && self.horizon.is_none() {
+            return Err(Failure::new("--horizon is needed to train on the spot")
+                .hint("for example --horizon 24, for the next 24 values")
+                .into());
+        }
+        let ends = |path: &PathBuf, endings: &[&str]| {
+            let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
+            endings.contains(&ending.as_str())
+        };
+        for (name, path, endings) in
+            [("--out", &self.out, ["csv", "json"]), ("--plot", &self.plot, ["svg", "png"])]
+        {
+            if let Some(path) = path.as_ref().filter(|path| !ends(path, &endings)) {
+                let [a, b] = endings;
+                let what = format!("{name} {}: expected a name that ends in .{a} or .{b}", path.display());
+                return Err(Failure::new(what).into());
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,174 @@
+//! `regard forecast`.
+
+use std::path::Path;
+
+use regard::Device;
+use regard::data::series::Panel;
+use regard::data::series::formats::forecasts::{ForecastRow, Forecasts};
+use regard::data::series::formats::{Read, ReadReport};
+use regard::series::experiment::SeriesData;
+use regard::series::predict::SeriesModel;
+use regard::series::source::read_panel;
+use regard::series::spot::{Backtest, Spot, SpotOptions, forecast};
+use serde::Serialize;
+
+use super::Outcome;
+use crate::args::ForecastArgs;
+use crate::failure::Failure;
+use crate::report::{Printer, number, series_plot, sparkline};
+
+/// The result for programs.
+#[derive(Serialize)]
+struct Told<'a> {
+    file: String,
+    model: Option<String>,
+    horizon: usize,
+    frequency: String,
+    season: usize,
+    look_back: usize,
+    forecast: Vec<ForecastRow>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backtest: Option<&'a Backtest>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logarithms: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cut_short: Option<bool>,
+}
+
+/// What is told of the series of a file, and what is needed to show it.
+struct Found {
+    forecasts: Forecasts,
+    /// The series in the units of the file.
+    panel: Panel,
+    look_back: usize,
+    spot: Option<Spot>,
+}
+
+/// Tells what comes after the last values of a file.
+pub(super) fn run(
+    args: &ForecastArgs,
+    seed: u64,
+    device: &Device,
+    printer: &mut Printer,
+) -> anyhow::Result<Outcome> {
+    args.check()?;
+    let found = match &args.model {
+        Some(folder) => by_model(args, folder, device, printer)?,
+        None => on_the_spot(args, seed, device, printer)?,
+    };
+    show(args, &found, printer)?;
+    let Found { forecasts, panel, look_back, spot } = &found;
+    if let Some(path) = &args.out {
+        let json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
+        let written = match (json, args.wide) {
+            (true, _) => forecasts.write_json(path),
+            (false, true) => forecasts.write_wide_csv(path, &date(args)),
+            (false, false) => forecasts.write_csv(path),
+        };
+        written.map_err(regard::Error::from)?;
+        printer.note(&format!("written {}", path.display()));
+    }
+    if printer.json() {
+        printer.object(&Told {
+            file: args.file.display().to_string(),
+            model: args.model.as_ref().map(|folder| folder.display().to_string()),
+            horizon: forecasts.rows().len() / panel.len().max(1),
+            frequency: panel.clock().frequency().to_string(),
+            season: panel.clock().season(),
+            look_back: *look_back,
+            forecast: forecasts.rows(),
+            backtest: spot.as_ref().map(|spot| &spot.backtest),
+            logarithms: spot.as_ref().map(|spot| spot.logarithms),
+            cut_short: spot.as_ref().map(|spot| spot.cut_short),
+        })?;
+    } else if args.out.is_none() {
+        let text = if args.wide { forecasts.wide_csv(&date(args)) } else { forecasts.csv() };
+        printer.result(text.trim_end())?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// The name of the column of time stamps in what is written.
+fn date(args: &ForecastArgs) -> String {
+    match args.columns(SeriesData::default()).date {
+        name if name.is_empty() => "date".to_owned(),
+        name => name,
+    }
+}
+
+fn by_model(args: &ForecastArgs, folder: &Path, device: &Device, printer: &Printer) -> anyhow::Result<Found> {
+    let model = SeriesModel::open(folder, device)?;
+    let columns = args.columns(model.columns());
+    let series = model.read(&args.file, &columns)?;
+    remarks(&series.report, printer);
+    if !series.unknown.is_empty() {
+        let names: Vec<&str> = series.unknown.iter().take(5).map(String::as_str).collect();
+        let more = if series.unknown.len() > 5 { ", …" } else { "" };
+        printer.note(&format!("not told, since the model does not know them: {}{more}", names.join(", ")));
+    }
+    let horizon = args.horizon.unwrap_or(model.config.horizon);
+    let forecasts = model.forecast(&series.panel, horizon, &args.levels)?;
+    let panel = model.in_own_units(&series.panel)?;
+    Ok(Found { forecasts, panel, look_back: model.config.look_back, spot: None })
+}
+
+fn on_the_spot(args: &ForecastArgs, seed: u64, device: &Device, printer: &Printer) -> anyhow::Result<Found> {
+    let read: Read = read_panel(&args.file, &args.columns(SeriesData::default()))?;
+    remarks(&read.report, printer);
+    let Some(horizon) = args.horizon else {
+        return Err(Failure::new("--horizon is needed to train on the spot").into());
+    };
+    let options = SpotOptions { horizon, levels: args.levels.clone(), budget: args.time, seed };
+    let spot = forecast(&read, &options, device).map_err(|error| error.in_file(&args.file))?;
+    Ok(Found { forecasts: spot.forecasts.clone(), panel: read.panel, look_back: spot.config.look_back, spot: Some(spot) })
+}
+
+fn remarks(report: &ReadReport, printer: &Printer) {
+    report.to_string().lines().for_each(|line| printer.note(line));
+}
+
+/// Shows a picture, in the terminal and in a file, and what the forecast is worth.
+fn show(args: &ForecastArgs, found: &Found, printer: &Printer) -> anyhow::Result<()> {
+    let rows = found.forecasts.rows();
+    let names: Vec<&str> = found.panel.names().collect();
+    let at = match &args.series {
+        None => 0,
+        Some(name) => names.iter().position(|known| known == name).ok_or_else(|| {
+            Failure::new(format!("--series {name}: there is no such series"))
+                .hint(format!("there are {}", names.iter().take(5).copied().collect::<Vec<_>>().join(", ")))
+        })?,
+    };
+    for (series, name) in names.iter().enumerate().take(if args.series.is_some() { 0 } else { 4 }) {
+        let told: Vec<f32> = rows.iter().filter(|row| row.unique_id == *name).map(|row| row.forecast).collect();
+        printer.note(&sparkline::line(name, found.panel.series()[series].values(), &told));
+    }
+    if names.len() > 4 {
+        printer.note(&format!("and {} more series", number::count(names.len() - 4)));
+    }
+    if let Some(spot) = &found.spot {
+        printer.note(&worth(spot));
+    }
+    if let Some(path) = &args.plot {
+        let told: Vec<&ForecastRow> = rows.iter().filter(|row| row.unique_id == names[at]).collect();
+        series_plot::draw(path, &found.panel, at, &told)?;
+        printer.note(&format!("written {}", path.display()));
+    }
+    Ok(())
+}
+
+/// What networks trained on the spot are worth.
+fn worth(spot: &Spot) -> String {
+    let Backtest { rows, mase, seasonal_naive_mase, naive_mase, .. } = &spot.backtest;
+    let better = 100.0 * (1.0 - mase / seasonal_naive_mase);
+    let verdict = match better {
+        better if better >= 0.0 => format!("{better:.0} % below the seasonal naive forecast"),
+        _ => format!("{:.0} % ABOVE the seasonal naive forecast: prefer that one", -better),
+    };
+    let learnt = if spot.logarithms { " of logarithms" } else { "" };
+    let cut = if spot.cut_short { "; the time was up before training was done" } else { "" };
+    format!(
+        "on the last {rows} rows, not seen: MASE {mase:.3}, {verdict} ({seasonal_naive_mase:.3}; naive {naive_mase:.3})\n\
+         {} networks{learnt}, {} values back{cut}",
+        spot.networks, spot.config.look_back
+    )
+}

@@ -1,0 +1,153 @@
+//! How good forecasts were on rows that no network had seen.
+
+use std::collections::BTreeMap;
+
+use regard_data::metrics::forecast::mase_scale;
+use regard_data::series::Window;
+use regard_data::series::formats::Read;
+use serde::Serialize;
+
+use super::averaged;
+use super::plan::Plan;
+use super::transform::Transform;
+use crate::series::measure::Plain;
+use crate::series::predict::SeriesModel;
+use crate::{Error, Result};
+
+/// Errors on the last rows of a file, in the units of the seasonal naive forecast's error one step ahead.
+#[derive(Clone, Debug, Serialize)]
+pub struct Backtest {
+    /// Rows at the end that were not seen.
+    pub rows: usize,
+    /// Mean absolute scaled error of the networks.
+    pub mase: f64,
+    /// That of the value a season before.
+    pub seasonal_naive_mase: f64,
+    /// That of the last value.
+    pub naive_mase: f64,
+    /// That of the mean of the look-back.
+    pub mean_mase: f64,
+    /// Mean absolute error of the networks, in the units of the file.
+    pub mae: f64,
+    /// That of the value a season before.
+    pub seasonal_naive_mae: f64,
+}
+
+/// Networks on the rows before the last `after` of each series; `read` holds what they learn of values.
+pub(super) fn measured(
+    models: &[&SeriesModel],
+    read: &Read,
+    plan: &Plan,
+    after: usize,
+    transform: Transform,
+) -> Result<Backtest> {
+    let panel = &read.panel;
+    let windows: Vec<Window> = (0..panel.len()).map(|series| window(plan, panel.series()[series].len(), series, after)).collect();
+    let told = averaged(models, panel, &windows)?;
+    let back = |values: &[f32]| -> Vec<f32> { values.iter().map(|&value| transform.back(value)).collect() };
+    let mut sums = [[0.0; 2]; 4];
+    let mut counted = 0.0;
+    for (window, told) in windows.iter().zip(&told) {
+        let values = back(panel.series()[window.series].values());
+        let (seen, truth) = values.split_at(window.target());
+        let truth = &truth[..plan.horizon];
+        let scale = mase_scale(seen, plan.season);
+        let (mut inputs, mut observed) = (vec![0.0; plan.look_back], vec![true; plan.look_back]);
+        window.copy_look_back(panel, &mut inputs, &mut observed);
+        let inputs = back(&inputs);
+        let plain = |how: Plain| {
+            let mut forecast = vec![0.0; plan.horizon];
+            how.tell(&inputs, plan.season, &mut forecast);
+            forecast
+        };
+        let all = [back(&told.values), plain(Plain::SeasonalNaive), plain(Plain::Naive), plain(Plain::Mean)];
+        let offs = all.map(|forecast| off(&forecast, truth));
+        if offs.iter().any(|off| off.is_nan()) {
+            continue;
+        }
+        sums.iter_mut().zip(offs).for_each(|(sum, off)| {
+            sum[0] += off / scale;
+            sum[1] += off;
+        });
+        counted += 1.0;
+    }
+    if counted == 0.0 {
+        return Err(Error::config("the file", "has no value in its last rows to measure with"));
+    }
+    let [network, seasonal, naive, mean] = sums.map(|sum| sum.map(|sum| sum / counted));
+    Ok(Backtest {
+        rows: plan.horizon,
+        mase: network[0],
+        seasonal_naive_mase: seasonal[0],
+        naive_mase: naive[0],
+        mean_mase: mean[0],
+        mae: network[1],
+        seasonal_naive_mae: seasonal[1],
+    })
+}
+
+fn window(plan: &Plan, length: usize, series: usize, after: usize) -> Window {
+    let target = length - after - plan.horizon;
+    Window { series, start: target - plan.look_back, look_back: plan.look_back, horizon: plan.horizon }
+}
+
+/// Mean distance where the truth is known; not a number where it is nowhere.
+fn off(forecast: &[f32], truth: &[f32]) -> f64 {
+    let known = forecast.iter().zip(truth).filter(|(_, truth)| !truth.is_nan());
+    let (sum, count) = known.fold((0.0, 0.0), |(sum, count), (a, b)| (sum + f64::from((a - b).abs()), count + 1.0));
+    sum / count
+}
+
+/// Half widths of intervals of one level, series by series.
+pub(super) struct Widths {
+    pub(super) level: f64,
+    /// `[horizon]` by the series' name.
+    of: BTreeMap<String, Vec<f32>>,
+}
+
+impl Widths {
+    /// Those of a series.
+    pub(super) fn of(&self, name: &str) -> impl Iterator<Item = f32> {
+        self.of.get(name).into_iter().flatten().copied()
+    }
+}
+
+/// Half widths that held each level's share of what a network was off by, over windows with targets in the
+/// rows it had not seen: the last two horizons. Steps that follow each other lend each other what they saw.
+pub(super) fn widths(model: &SeriesModel, read: &Read, plan: &Plan, levels: &[f64]) -> Result<Vec<Widths>> {
+    if let Some(level) = levels.iter().find(|&&level| !(level > 0.0 && level <= 99.0)) {
+        return Err(Error::config("--levels", format!("has {level}; expected percents above 0 and up to 99")));
+    }
+    let panel = &read.panel;
+    let mut scaled = vec![vec![]; plan.horizon];
+    let data = &model.config.data;
+    for (series, one) in panel.series().iter().enumerate() {
+        let windows: Vec<Window> = (0..=plan.horizon).map(|after| window(plan, one.len(), series, after)).collect();
+        for (window, told) in windows.iter().zip(model.told(panel, &windows)?) {
+            let truth = &one.values()[window.target()..];
+            for (step, (told, truth)) in told.values.iter().zip(truth).enumerate() {
+                if !truth.is_nan() {
+                    scaled[step].push((told - truth).abs() / data.deviation[series] as f32);
+                }
+            }
+        }
+    }
+    let near = |step: usize| -> Vec<f32> {
+        let mut all: Vec<f32> =
+            scaled[step.saturating_sub(2)..(step + 3).min(plan.horizon)].iter().flatten().copied().collect();
+        all.sort_by(f32::total_cmp);
+        all
+    };
+    let near: Vec<Vec<f32>> = (0..plan.horizon).map(near).collect();
+    let width = |level: f64, step: &Vec<f32>| match step.len() {
+        0 => f32::NAN,
+        count => step[(((count + 1) as f64 * level / 100.0).ceil() as usize).clamp(1, count) - 1],
+    };
+    let of_level = |&level: &f64| {
+        let common: Vec<f32> = near.iter().map(|step| width(level, step)).collect();
+        let own = |series: usize| common.iter().map(|width| width * data.deviation[series] as f32).collect();
+        let of = data.names.iter().enumerate().map(|(series, name)| (name.clone(), own(series))).collect();
+        Widths { level, of }
+    };
+    Ok(levels.iter().map(of_level).collect())
+}

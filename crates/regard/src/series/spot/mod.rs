@@ -1,0 +1,160 @@
+//! Forecasts of a file without a model: small networks are trained on the spot, and measured first on the
+//! rows at its end beside forecasts that need no network.
+
+mod backtest;
+mod plan;
+mod transform;
+
+use std::time::{Duration, Instant};
+
+use burn::tensor::Device;
+use regard_data::series::formats::Read;
+use regard_data::series::formats::forecasts::{Forecast, Forecasts, Interval};
+use regard_data::series::{Panel, Window};
+
+use self::backtest::{measured, widths};
+pub use self::backtest::Backtest;
+use self::plan::Plan;
+use self::transform::Transform;
+use super::model::PatchTstConfig;
+use super::predict::SeriesModel;
+use super::source::Source;
+use super::train::SeriesLearner;
+use crate::Result;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct SpotOptions {
+    /// Values after the last of each series.
+    pub horizon: usize,
+    /// Intervals, in percent.
+    pub levels: Vec<f64>,
+    /// Training ends when it is used up.
+    pub budget: Duration,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
+/// Forecasts, and what they are worth.
+#[derive(Clone, Debug)]
+pub struct Spot {
+    /// The forecasts.
+    pub forecasts: Forecasts,
+    /// How good such networks were on the last rows of the file, which they had not seen.
+    pub backtest: Backtest,
+    /// Settings of the networks.
+    pub config: PatchTstConfig,
+    /// Whether the networks learn logarithms.
+    pub logarithms: bool,
+    /// Networks whose forecasts are averaged.
+    pub networks: usize,
+    /// Whether the budget ended a training early.
+    pub cut_short: bool,
+}
+
+/// Networks whose forecasts are averaged.
+const ENSEMBLE: u64 = 3;
+
+/// Trains on the series of a file, measures, and forecasts.
+///
+/// # Errors
+/// [`Error::Config`](crate::Error::Config) for series too short to learn from, with the number of rows that
+/// are needed; a level beyond 99.
+pub fn forecast(read: &Read, options: &SpotOptions, device: &Device) -> Result<Spot> {
+    let plan = Plan::of(&read.panel, options)?;
+    let clock = Clockwork { begun: Instant::now(), budget: options.budget };
+    let seed = options.seed;
+    // Which numbers are learnt is chosen on rows before those that measure.
+    let mut tried = vec![];
+    for transform in Transform::fitting(&read.panel) {
+        let read = transform.of_read(read)?;
+        let network = trained(&read, &plan, [plan.horizon, plan.horizon], seed, (&clock, 0.1), device)?;
+        let off = measured(&[&network], &read, &plan, plan.horizon, transform)?;
+        tried.push((off.mase, transform, network, read));
+    }
+    tried.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (_, transform, chooser, read) = tried.swap_remove(0);
+    let several = |rows: [usize; 2], part: f64| -> Result<Vec<SeriesModel>> {
+        let of = |at: u64| trained(&read, &plan, rows, seed.wrapping_add(at), (&clock, part), device);
+        (0..ENSEMBLE).map(of).collect()
+    };
+    let before = several([0, plan.horizon], 0.5)?;
+    let backtest = measured(&before.iter().collect::<Vec<_>>(), &read, &plan, 0, transform)?;
+    let widths = widths(&chooser, &read, &plan, &options.levels)?;
+    let last = several([0, 0], 1.0)?;
+    let windows: Result<Vec<Window>> = (0..read.panel.len())
+        .map(|series| Ok(Window::last(&read.panel, series, plan.look_back, plan.horizon)?))
+        .collect();
+    let all = averaged(&last.iter().collect::<Vec<_>>(), &read.panel, &windows?)?;
+    let told = all.into_iter().map(|forecast| within(forecast, &widths, transform)).collect();
+    Ok(Spot {
+        forecasts: Forecasts::new(read.panel.clock(), told)?,
+        backtest,
+        config: last[0].config.clone(),
+        logarithms: transform == Transform::Logarithm,
+        networks: last.len(),
+        cut_short: clock.spent(1.0),
+    })
+}
+
+/// The time that is left.
+struct Clockwork {
+    begun: Instant,
+    budget: Duration,
+}
+
+impl Clockwork {
+    /// Whether a part of the budget is used up.
+    fn spent(&self, part: f64) -> bool {
+        self.begun.elapsed().as_secs_f64() >= self.budget.as_secs_f64() * part
+    }
+}
+
+/// A network that has seen all rows but so many at the end that choose, and that measure.
+fn trained(
+    read: &Read,
+    plan: &Plan,
+    rows: [usize; 2],
+    seed: u64,
+    (clock, part): (&Clockwork, f64),
+    device: &Device,
+) -> Result<SeriesModel> {
+    let experiment = plan.experiment(rows, seed);
+    let (source, config) = Source::with_panel(&experiment, read.clone(), None)?;
+    let mut learner = SeriesLearner::with_source(&experiment, source, config, device)?;
+    // A first step is always made, so that there is a network whatever the budget.
+    learner.learn_all(|step| step == 0 || !clock.spent(part))?;
+    Ok(SeriesModel::new(learner.config(), learner.evaluated()?, Some(experiment), device))
+}
+
+/// The mean of several networks' forecasts, in the units of `panel`, whose values no network has scaled.
+fn averaged(models: &[&SeriesModel], panel: &Panel, windows: &[Window]) -> Result<Vec<Forecast>> {
+    let mut sum: Vec<Forecast> = vec![];
+    for model in models {
+        let told = model.told(panel, windows)?;
+        if sum.is_empty() {
+            sum = told;
+            continue;
+        }
+        for (sum, told) in sum.iter_mut().zip(told) {
+            sum.values.iter_mut().zip(told.values).for_each(|(sum, value)| *sum += value);
+        }
+    }
+    let count = models.len().max(1) as f32;
+    sum.iter_mut().for_each(|one| one.values.iter_mut().for_each(|value| *value /= count));
+    Ok(sum)
+}
+
+/// A forecast with intervals, in the units of the file.
+fn within(forecast: Forecast, widths: &[backtest::Widths], transform: Transform) -> Forecast {
+    let interval = |widths: &backtest::Widths| {
+        let end = |sign: f32| {
+            let ends = forecast.values.iter().zip(widths.of(&forecast.name));
+            ends.map(|(value, width)| transform.back(value + sign * width)).collect()
+        };
+        Interval { level: widths.level, low: end(-1.0), high: end(1.0) }
+    };
+    let intervals = widths.iter().map(interval).collect();
+    let values = forecast.values.iter().map(|&value| transform.back(value)).collect();
+    Forecast { intervals, values, ..forecast }
+}
