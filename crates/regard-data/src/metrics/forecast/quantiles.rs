@@ -6,9 +6,9 @@
 /// ```
 /// use regard_data::metrics::forecast::Pinball;
 ///
-/// let mut loss = Pinball::new(&[0.5, 0.9]);
+/// let mut loss = Pinball::new(&[0.5, 0.75]);
 /// loss.add(&[1.0, 3.0], &[2.0], &[true]);
-/// assert_eq!(loss.by_level(), [0.5, 0.1 * 1.0]);
+/// assert_eq!(loss.by_level(), [0.5, 0.25]);
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pinball {
@@ -34,8 +34,7 @@ impl Pinball {
         for (at, (level, sum)) in self.levels.iter().zip(&mut self.sums).enumerate() {
             for step in (0..horizon).filter(|step| observed[*step]) {
                 let above = f64::from(truth[step]) - f64::from(forecasts[at * horizon + step]);
-                // One less the level would not be exact.
-                *sum += if above > 0.0 { level * above } else { level * above - above };
+                *sum += if above > 0.0 { level * above } else { (level - 1.0) * above };
             }
         }
         self.count += observed.iter().filter(|observed| **observed).count() as u64;

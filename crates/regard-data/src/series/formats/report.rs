@@ -13,7 +13,7 @@ pub struct ReadReport {
     pub rows: usize,
     /// The column of stamps; `None` where there is none and steps are counted from 0.
     pub date: Option<String>,
-    /// The distance of stamps, and whether it was given rather than found.
+    /// The distance of stamps, given or found.
     pub frequency: Frequency,
     /// Steps of a season that data of this frequency usually has.
     pub season: usize,

@@ -170,7 +170,7 @@ impl<'r> Row<'r> {
         self.fields[begin..*end].trim_ascii()
     }
 
-    /// A field as text; what is not UTF-8 is empty where numbers are read and replaced where names are.
+    /// A field as text, with U+FFFD for what is not UTF-8.
     pub(super) fn text(&self, at: usize) -> std::borrow::Cow<'r, str> {
         String::from_utf8_lossy(self.bytes(at))
     }
