@@ -62,14 +62,14 @@ proptest! {
         let clock = Clock::new(first, frequency.parse().unwrap()).unwrap();
         let rows: Vec<String> = (0..values.len()).map(|step| clock.stamp(step).unwrap()).collect();
         // Rows in which nothing is known are left out, except some: both are gaps.
-        let kept = |step: &usize| *step < values.len() && (*step % 5 == 0 || values[*step].iter().any(Option::is_some));
+        let kept = |step: &usize| *step < values.len() && (step.is_multiple_of(5) || values[*step].iter().any(Option::is_some));
         let order: Vec<usize> = order.into_iter().chain(44..values.len()).filter(kept).collect();
         let (mut wide, mut long) = (String::from("date,a,b\n"), String::from("ds,unique_id,y\n"));
         for step in &order {
             let [a, b] = values[*step];
             writeln!(wide, "{},{},{}", rows[*step], cell(a), cell(b)).unwrap();
             for (name, value) in [("a", a), ("b", b)] {
-                if *step % 5 == 0 || value.is_some() {
+                if step.is_multiple_of(5) || value.is_some() {
                     writeln!(long, "{},{name},{}", rows[*step], cell(value)).unwrap();
                 }
             }
