@@ -3,6 +3,10 @@
 //! Nothing is drawn in an order and nothing is stored: the backward pass, and another implementation,
 //! finds the same places again.
 
+use pulp::Simd;
+
+use crate::{buffer::Workspace, vector::add_assign};
+
 /// Numbers left out at random while training; the others are scaled up.
 ///
 /// Whether a number stays is a function of seed, row and column.
@@ -63,6 +67,11 @@ pub(crate) struct Draws {
 }
 
 impl Draws {
+    /// What numbers that stay are multiplied with.
+    pub(crate) fn kept(&self) -> f32 {
+        self.kept
+    }
+
     #[inline(always)]
     fn factor(&self, row: u32, column: usize) -> f32 {
         self.of(row, (column as u32).wrapping_mul(COLUMN))
@@ -90,6 +99,30 @@ impl Draws {
         for (factor, row) in factors.iter_mut().zip(rows) {
             *factor = self.of(*row, column);
         }
+    }
+}
+
+/// Every row of `y [rows, width]` times its factors, plus the row of `x` where there is one; the first
+/// is row `first` of the array the dropout runs over.
+#[inline(always)]
+pub(crate) fn add_dropped<S: Simd>(
+    simd: S,
+    dropout: Option<Dropout>,
+    first: usize,
+    x: Option<&[f32]>,
+    width: usize,
+    y: &mut [f32],
+) {
+    if let Some(dropout) = dropout {
+        let draws = dropout.draws();
+        let mut factors = Workspace::lease(width);
+        for (i, y) in y.chunks_exact_mut(width).enumerate() {
+            draws.along_row(dropout.row(first + i), 0, &mut factors);
+            y.iter_mut().zip(factors.iter()).for_each(|(y, factor)| *y *= factor);
+        }
+    }
+    if let Some(x) = x {
+        add_assign(simd, x, y);
     }
 }
 

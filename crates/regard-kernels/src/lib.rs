@@ -1,6 +1,6 @@
 //! CPU kernels of `regard`, on plain slices: matrix products, attention, pointer, norms,
-//! feed-forward, the two encoder sub-layers, the set block and attention along edges (forward and
-//! backward), and the routing rollout.
+//! feed-forward, the two encoder sub-layers, the set block, attention along edges and
+//! over many short sequences (forward and backward), and the routing rollout.
 //!
 //! Nothing here knows a tensor library. Every kernel is generic over the SIMD width through
 //! [`pulp`]; the widest instruction set of the machine is chosen once at run time ([`simd`]).
@@ -20,6 +20,7 @@ pub mod norm;
 pub mod peak;
 pub mod pointer;
 pub mod rollout;
+pub mod sequence;
 pub mod set;
 pub mod simd;
 pub mod sublayer;

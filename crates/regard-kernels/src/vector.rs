@@ -182,6 +182,17 @@ pub(crate) fn column_sums<S: Simd>(simd: S, x: &[f32], ld: usize, rows: usize, s
     }
 }
 
+/// Adds the sum of the first `columns` numbers of every row of `x` (`ld` floats from row to row) to
+/// `sums`.
+#[inline(always)]
+pub(crate) fn row_sums<S: Simd>(simd: S, x: &[f32], ld: usize, columns: usize, sums: &mut [f32]) {
+    for (row, sum) in x.chunks(ld).zip(sums) {
+        let (whole, rest) = split::<S>(&row[..columns]);
+        let total = whole.iter().fold(simd.splat_f32s(0.0), |total, x| simd.add_f32s(total, *x));
+        *sum += simd.reduce_sum_f32s(total) + rest.iter().sum::<f32>();
+    }
+}
+
 /// Copies `keys` (`rows` rows of `width` floats, `ld` apart) transposed into `out`
 /// (`[width, padded]`); columns from `rows` to `padded` become zero.
 #[inline(always)]

@@ -7,7 +7,7 @@ use regard_kernels::attention::{self, Mask};
 use regard_kernels::norm::{Norm, NormKind, Rows, residual_norm, residual_norm_backward};
 use regard_kernels::pointer;
 use regard_kernels::sublayer::{
-    self, Activation, AttentionLayer, AttentionWeights, FeedForwardWeights, Tail, attention_backward,
+    self, Activation, AttentionLayer, AttentionWeights, Dropouts, FeedForwardWeights, Tail, attention_backward,
     feed_forward_backward,
 };
 
@@ -127,7 +127,7 @@ fn step(rows: Rows, kind: NormKind, activation: Activation) -> Vec<u32> {
     let weights = AttentionWeights { query: &w[0], key: &w[1], value: &w[2], out: &w[3] };
     let (y, saved, statistics) = sublayer::attention(&layer, &weights, &norm, &x, true);
     let first = attention_backward(&layer, &weights, &norm, &x, &saved.expect("asked for"), &y);
-    let feed = FeedForwardWeights { w1: &w1, b1: &b1, w2: &w2, b2: &b2, activation };
+    let feed = FeedForwardWeights { w1: &w1, b1: &b1, w2: &w2, b2: &b2, activation, dropouts: Dropouts::default() };
     let tail = Tail::ResidualNorm(norm);
     let (z, saved, _) = sublayer::feed_forward(&rows, &feed, &tail, &y, true);
     let second = feed_forward_backward(&rows, &feed, &tail, &y, &saved.expect("asked for"), &z);
@@ -160,7 +160,8 @@ fn inference_is_training_without_memory() {
     for activation in [Activation::Relu, Activation::Gelu] {
         let rows = Rows { batch: 5, nodes: 9, width: 32 };
         let (w1, b1, w2, b2) = (random(32 * 200, 1), random(200, 2), random(200 * 32, 3), random(32, 4));
-        let weights = FeedForwardWeights { w1: &w1, b1: &b1, w2: &w2, b2: &b2, activation };
+        let weights =
+            FeedForwardWeights { w1: &w1, b1: &b1, w2: &w2, b2: &b2, activation, dropouts: Dropouts::default() };
         let (gamma, beta, mean) = (random(32, 5), random(32, 6), random(32, 7));
         let variance: Vec<f32> = random(32, 8).iter().map(|x| x.abs() + 0.1).collect();
         let x = random(5 * 9 * 32, 9);

@@ -34,6 +34,14 @@ pub(crate) struct Accumulate;
 #[derive(Clone, Copy)]
 pub(crate) struct Bias<'a>(pub(crate) &'a [f32]);
 
+/// `C = A·B + bias`, one bias a row.
+#[derive(Clone, Copy)]
+pub(crate) struct RowBias<'a>(pub(crate) &'a [f32]);
+
+/// `C = A·B · scale`, one factor a column.
+#[derive(Clone, Copy)]
+pub(crate) struct ScaleColumns<'a>(pub(crate) &'a [f32]);
+
 /// `C = max(A·B + bias, 0)`.
 #[derive(Clone, Copy)]
 pub(crate) struct BiasRelu<'a>(pub(crate) &'a [f32]);
@@ -109,6 +117,30 @@ impl<S: Simd> Epilogue<S> for Bias<'_> {
     unsafe fn apply<G: Edge<S>>(&self, simd: S, cell: Cell, sum: S::f32s, _: *const f32, edge: G) -> S::f32s {
         // SAFETY: the bias was checked to cover the columns.
         simd.add_f32s(sum, unsafe { edge.load(simd, self.0.as_ptr().add(cell.column)) })
+    }
+}
+
+impl<S: Simd> Epilogue<S> for RowBias<'_> {
+    #[inline(always)]
+    fn check(&self, m: usize, _: usize) {
+        assert!(self.0.len() >= m, "bias too short");
+    }
+    #[inline(always)]
+    unsafe fn apply<G: Edge<S>>(&self, simd: S, cell: Cell, sum: S::f32s, _: *const f32, _: G) -> S::f32s {
+        // SAFETY: the bias was checked to cover the rows.
+        simd.add_f32s(sum, simd.splat_f32s(unsafe { *self.0.as_ptr().add(cell.row) }))
+    }
+}
+
+impl<S: Simd> Epilogue<S> for ScaleColumns<'_> {
+    #[inline(always)]
+    fn check(&self, _: usize, n: usize) {
+        assert!(self.0.len() >= n, "factors too short");
+    }
+    #[inline(always)]
+    unsafe fn apply<G: Edge<S>>(&self, simd: S, cell: Cell, sum: S::f32s, _: *const f32, edge: G) -> S::f32s {
+        // SAFETY: the factors were checked to cover the columns.
+        simd.mul_f32s(sum, unsafe { edge.load(simd, self.0.as_ptr().add(cell.column)) })
     }
 }
 

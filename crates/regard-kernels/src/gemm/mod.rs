@@ -10,7 +10,8 @@ mod panels;
 mod tile;
 
 pub(crate) use epilogue::{
-    Accumulate, AddResidual, Bias, BiasRelu, BiasReluResidual, BiasResidual, Epilogue, ReluGate, Residual, Store,
+    Accumulate, AddResidual, Bias, BiasRelu, BiasReluResidual, BiasResidual, Epilogue, ReluGate, Residual, RowBias,
+    ScaleColumns, Store,
 };
 pub(crate) use panels::{Panels, panel_width};
 

@@ -2,7 +2,10 @@
 
 use pulp::Simd;
 
-use super::{Moments, Norm, NormKind, Rows};
+use super::{
+    Moments, Norm, NormKind, Rows,
+    row::{normalise_row, row_backward, row_moments},
+};
 use crate::vector::{split, split_mut};
 
 /// Mean and sum of squared deviations of every column of `x`, in two passes.
@@ -68,10 +71,7 @@ pub(crate) fn block_moments<S: Simd>(simd: S, norm: &Norm<'_>, rows: &Rows, x: &
         }
         NormKind::Layer => {
             for (x, (mean, rstd)) in x.chunks_exact(width).zip(first.iter_mut().zip(second)) {
-                let ones = x.iter().sum::<f32>();
-                *mean = ones / width as f32;
-                let squares: f32 = x.iter().map(|x| (x - *mean) * (x - *mean)).sum();
-                *rstd = 1.0 / (squares / width as f32 + norm.eps).sqrt();
+                (*mean, *rstd) = row_moments(simd, x, norm.eps);
             }
         }
     }
@@ -99,10 +99,7 @@ pub(crate) fn normalise_block<S: Simd>(
         }
         NormKind::Layer => {
             for (i, (x, out)) in x.chunks_exact(width).zip(out.chunks_exact_mut(width)).enumerate() {
-                let (mean, rstd) = (moments.0[i], moments.1[i]);
-                for (j, out) in out.iter_mut().enumerate() {
-                    *out = ((x[j] - mean) * rstd).mul_add(norm.gamma[j], norm.beta[j]);
-                }
+                normalise_row(simd, norm, (moments.0[i], moments.1[i]), x, out);
             }
         }
     }
@@ -239,34 +236,8 @@ pub(crate) fn backward_block<S: Simd>(
         NormKind::Layer => {
             let parts = x.chunks_exact(width).zip(grad.chunks_exact(width)).zip(out.chunks_exact_mut(width));
             for (i, ((x, grad), out)) in parts.enumerate() {
-                layer_row_backward(norm.gamma, mean[i], rstd[i], x, grad, out, sums);
+                row_backward(simd, norm.gamma, (mean[i], rstd[i]), (x, grad), out, sums);
             }
         }
-    }
-}
-
-#[inline(always)]
-fn layer_row_backward(
-    gamma: &[f32],
-    mean: f32,
-    rstd: f32,
-    x: &[f32],
-    grad: &[f32],
-    out: &mut [f32],
-    sums: &mut NormSums,
-) {
-    let width = gamma.len();
-    let (mut plain, mut weighted) = (0.0, 0.0);
-    for j in 0..width {
-        let normal = (x[j] - mean) * rstd;
-        sums.plain[j] += grad[j];
-        sums.weighted[j] += grad[j] * normal;
-        plain += grad[j] * gamma[j];
-        weighted += grad[j] * gamma[j] * normal;
-    }
-    let (plain, weighted) = (plain / width as f32, weighted / width as f32);
-    for j in 0..width {
-        let normal = (x[j] - mean) * rstd;
-        out[j] = rstd * (grad[j] * gamma[j] - plain - normal * weighted);
     }
 }

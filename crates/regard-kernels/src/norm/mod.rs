@@ -9,6 +9,7 @@
 mod block;
 mod columns;
 mod residual;
+mod row;
 
 pub(crate) use block::{BlockNorm, NormSums, backward_block, block_moments, normalise_block};
 pub(crate) use columns::{batch_columns, gradient_columns};

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use super::Activation;
 use crate::{
     buffer::Workspace,
+    dropout::{Dropout, add_dropped},
     gemm::{Accumulate, Bias, BiasRelu, BiasResidual, Epilogue, Lhs, Panels, Residual, Size, gemm},
     norm::{BatchStatistics, Moments, Norm, Rows, block_moments, normalise, normalise_block, settle},
     simd,
@@ -25,6 +26,17 @@ pub struct FeedForwardWeights<'a> {
     pub b2: &'a [f32],
     /// Between the two.
     pub activation: Activation,
+    /// Numbers left out, in training.
+    pub dropouts: Dropouts,
+}
+
+/// What is left out of a feed-forward network; rows are those of its input.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Dropouts {
+    /// Of the hidden layer.
+    pub hidden: Option<Dropout>,
+    /// Of the result, before the residual.
+    pub result: Option<Dropout>,
 }
 
 /// What follows the second product.
@@ -37,7 +49,7 @@ pub enum Tail<'a> {
 }
 
 impl<'a> Tail<'a> {
-    pub(super) fn norm(&self) -> Option<&Norm<'a>> {
+    pub(crate) fn norm(&self) -> Option<&Norm<'a>> {
         match self {
             Self::Plain => None,
             Self::ResidualNorm(norm) => Some(norm),
@@ -48,7 +60,7 @@ impl<'a> Tail<'a> {
 /// What the backward pass needs.
 #[derive(Debug)]
 pub struct FeedForwardSaved {
-    /// `[rows, hidden]`: after ReLU, or before GELU.
+    /// `[rows, hidden]`: after ReLU, or before GELU; empty where it is made again.
     pub(super) hidden: Workspace,
     /// `[rows, width]` before the norm and its moments, where there is one.
     pub(super) norm: Option<(Workspace, Moments)>,
@@ -56,6 +68,19 @@ pub struct FeedForwardSaved {
 
 /// Columns of the hidden layer worked on at a time: its block stays in the second-level cache.
 pub(super) const CHUNK: usize = 128;
+
+/// Widest rows whose hidden layer is made again for the backward pass.
+const NARROW: usize = 32;
+
+/// Rows of a chunk of the hidden layer, from row `first` and column `chunk` on, times their factors.
+#[inline(always)]
+pub(super) fn drop_rows(dropout: &Dropout, (first, chunk): (usize, usize), wide: usize, ld: usize, x: &mut [f32]) {
+    let (draws, mut factors) = (dropout.draws(), [0.0; CHUNK]);
+    for (i, row) in x.chunks_mut(ld).enumerate() {
+        draws.along_row(dropout.row(first + i), chunk, &mut factors);
+        row.iter_mut().zip(&factors[..wide]).for_each(|(x, factor)| *x *= factor);
+    }
+}
 
 /// `x · Φ(x)`.
 #[inline(always)]
@@ -93,6 +118,8 @@ pub(super) struct Shared<'a> {
 
 struct Block<'a> {
     shared: &'a Shared<'a>,
+    /// First row of the block.
+    first: usize,
     x: &'a [f32],
     /// The whole hidden block where it is kept, else one chunk of scratch.
     hidden: &'a mut [f32],
@@ -109,13 +136,13 @@ impl Shared<'_> {
     fn products<S: Simd, E: Epilogue<S>>(
         &self,
         simd: S,
-        x: &[f32],
-        hidden: &mut [f32],
-        keep: bool,
+        (first, x): (usize, &[f32]),
+        (hidden, keep): (&mut [f32], bool),
         out: &mut [f32],
         epilogue: E,
     ) {
         let (width, rows) = (self.rows.width, x.len() / self.rows.width);
+        let dropout = self.weights.dropouts.hidden.as_ref();
         let ld = if keep { self.hidden } else { CHUNK };
         let mut active = Workspace::lease(if self.weights.activation == Activation::Gelu { rows * CHUNK } else { 0 });
         for chunk in (0..self.hidden).step_by(CHUNK) {
@@ -123,16 +150,22 @@ impl Shared<'_> {
             let into = if keep { &mut hidden[chunk..] } else { &mut hidden[..] };
             let size = Size { m: rows, n: wide, k: width };
             let bias = &self.weights.b1[chunk..chunk + wide];
-            let (left, first) = (Lhs::rows(x, width), self.first.slice(0, chunk));
+            let (left, map) = (Lhs::rows(x, width), self.first.slice(0, chunk));
             let after = match self.weights.activation {
                 Activation::Relu => {
-                    gemm(simd, size, left, first, into, ld, BiasRelu(bias));
+                    gemm(simd, size, left, map, into, ld, BiasRelu(bias));
+                    if let Some(dropout) = dropout {
+                        drop_rows(dropout, (first, chunk), wide, ld, &mut into[..(rows - 1) * ld + wide]);
+                    }
                     Lhs::rows(into, ld)
                 }
                 Activation::Gelu => {
-                    gemm(simd, size, left, first, into, ld, Bias(bias));
+                    gemm(simd, size, left, map, into, ld, Bias(bias));
                     for (r, to) in active.chunks_exact_mut(CHUNK).enumerate() {
                         gelu_block(simd, &into[r * ld..][..wide], &mut to[..wide]);
+                    }
+                    if let Some(dropout) = dropout {
+                        drop_rows(dropout, (first, chunk), wide, CHUNK, &mut active);
                     }
                     Lhs::rows(&active, CHUNK)
                 }
@@ -155,20 +188,28 @@ impl WithSimd for Block<'_> {
     fn with_simd<S: Simd>(mut self, simd: S) {
         let shared = self.shared;
         let (width, weights) = (shared.rows.width, shared.weights);
+        let (rows, hidden) = ((self.first, self.x), (self.hidden, self.keep));
+        let dropout = weights.dropouts.result;
         let Some(norm) = shared.norm else {
             if let Some(out) = self.out {
-                shared.products(simd, self.x, self.hidden, self.keep, out, Bias(weights.b2));
+                shared.products(simd, rows, hidden, out, Bias(weights.b2));
+                add_dropped(simd, dropout, self.first, None, width, out);
             }
             return;
         };
         if let (Some((scale, shift)), Some(out)) = (shared.folded, self.out.as_deref_mut()) {
             let epilogue = Residual { scale, shift, x: self.x, ldx: width };
-            return shared.products(simd, self.x, self.hidden, self.keep, out, epilogue);
+            return shared.products(simd, rows, hidden, out, epilogue);
         }
         let mut own = Workspace::lease(if self.pre.is_some() { 0 } else { self.x.len() });
         let pre = self.pre.unwrap_or(&mut own);
-        let epilogue = BiasResidual { bias: weights.b2, x: self.x, ldx: width };
-        shared.products(simd, self.x, self.hidden, self.keep, pre, epilogue);
+        if dropout.is_some() {
+            shared.products(simd, rows, hidden, pre, Bias(weights.b2));
+            add_dropped(simd, dropout, self.first, Some(self.x), width, pre);
+        } else {
+            let epilogue = BiasResidual { bias: weights.b2, x: self.x, ldx: width };
+            shared.products(simd, rows, hidden, pre, epilogue);
+        }
         block_moments(simd, norm, &shared.rows, pre, self.moments);
         if let Some(out) = self.out {
             let moments = self.moments.split_at(shared.rows.slots(norm.kind));
@@ -190,7 +231,8 @@ pub fn feed_forward(
     let norm = tail.norm();
     let rows = &rows.divided(norm.map(|norm| norm.kind));
     let (width, hidden) = (rows.width, weights.b1.len());
-    let folded = norm.filter(|_| !save).and_then(|norm| norm.folded_with(Some(weights.b2)));
+    let folded = norm.filter(|_| !save && weights.dropouts.result.is_none());
+    let folded = folded.and_then(|norm| norm.folded_with(Some(weights.b2)));
     let first = Panels::of(weights.w1, width, hidden);
     let second = match &folded {
         Some((scale, _)) => Panels::pack(hidden, width, |p, j| weights.w2[p * width + j] * scale[j]),
@@ -208,20 +250,29 @@ pub fn feed_forward(
 }
 
 impl Shared<'_> {
+    /// Whether the hidden layer is kept for the backward pass. Of narrow rows it is made again: that costs
+    /// less than to write it and read it.
+    fn keeps(&self) -> bool {
+        self.rows.width > NARROW
+    }
+
     /// One phase: everything of a block at once.
     fn infer(&self, x: &[f32], keep: bool, out: &mut [f32]) -> Workspace {
         let rows = &self.rows;
         let size = (rows.block() * rows.width).max(1);
         let slots = self.norm.map_or(0, |norm| 2 * rows.slots(norm.kind));
         let stride = rows.block() * self.hidden;
+        let keep = keep && self.keeps();
         let mut all = Workspace::lease(if keep { rows.rows() * self.hidden } else { 0 });
         let mut kept: Vec<&mut [f32]> = all.chunks_mut(stride.max(1)).collect();
         kept.resize_with(rows.blocks(), Default::default);
-        out.par_chunks_mut(size).zip(x.par_chunks(size)).zip(kept.par_iter_mut()).for_each(|((out, x), kept)| {
+        let parts = out.par_chunks_mut(size).zip(x.par_chunks(size)).zip(kept.par_iter_mut()).enumerate();
+        parts.for_each(|(index, ((out, x), kept))| {
+            let first = index * rows.block();
             let mut moments = Workspace::lease(slots);
             let mut scratch = Workspace::lease(if keep { 0 } else { x.len() / rows.width * CHUNK });
             let hidden = if keep { &mut **kept } else { &mut scratch[..] };
-            simd::run(Block { shared: self, x, hidden, keep, pre: None, moments: &mut moments, out: Some(out) });
+            simd::run(Block { shared: self, first, x, hidden, keep, pre: None, moments: &mut moments, out: Some(out) });
         });
         drop(kept);
         all
@@ -234,17 +285,25 @@ impl Shared<'_> {
             return (FeedForwardSaved { hidden: self.infer(x, keep, out), norm: None }, None);
         };
         let (size, slots) = ((rows.block() * rows.width).max(1), 2 * rows.slots(norm.kind));
-        let stride = rows.block() * if keep { self.hidden } else { CHUNK };
-        let mut hidden = Workspace::lease(rows.blocks() * stride);
+        let keep = keep && self.keeps();
+        let stride = rows.block() * self.hidden;
+        let mut hidden = Workspace::lease(if keep { rows.rows() * self.hidden } else { 0 });
         let mut pre = Workspace::lease(x.len());
         let mut blocks = Workspace::lease(rows.blocks() * slots);
+        let mut kept: Vec<&mut [f32]> = hidden.chunks_mut(stride.max(1)).collect();
+        kept.resize_with(rows.blocks(), Default::default);
         x.par_chunks(size)
-            .zip(hidden.par_chunks_mut(stride.max(1)))
+            .zip(kept.par_iter_mut())
             .zip(pre.par_chunks_mut(size))
             .zip(blocks.par_chunks_mut(slots.max(1)))
-            .for_each(|(((x, hidden), pre), moments)| {
-                simd::run(Block { shared: self, x, hidden, keep, pre: Some(pre), moments, out: None });
+            .enumerate()
+            .for_each(|(index, (((x, kept), pre), moments))| {
+                let first = index * rows.block();
+                let mut scratch = Workspace::lease(if keep { 0 } else { x.len() / rows.width * CHUNK });
+                let hidden = if keep { &mut **kept } else { &mut scratch[..] };
+                simd::run(Block { shared: self, first, x, hidden, keep, pre: Some(pre), moments, out: None });
             });
+        drop(kept);
         let (moments, statistics) = settle(norm, rows, blocks);
         normalise(norm, rows, &moments, &pre, out);
         (FeedForwardSaved { hidden, norm: Some((pre, moments)) }, statistics)

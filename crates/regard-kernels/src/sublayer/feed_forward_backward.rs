@@ -5,15 +5,16 @@ use rayon::prelude::*;
 
 use super::{
     Activation,
-    feed_forward::{CHUNK, FeedForwardSaved, FeedForwardWeights, Tail, gelu_block},
+    feed_forward::{CHUNK, Dropouts, FeedForwardSaved, FeedForwardWeights, Tail, drop_rows},
     group::{Accumulators, total},
 };
 use crate::{
     buffer::Workspace,
-    gemm::{Accumulate, AddResidual, Lhs, Panels, ReluGate, Rhs, Size, Store, gemm},
+    dropout::add_dropped,
+    gemm::{Accumulate, AddResidual, Bias, BiasRelu, Lhs, Panels, ReluGate, Rhs, Size, Store, gemm},
     norm::{BatchMeans, BlockNorm, Norm, Rows, backward_block, batch_means, merge_sums},
     simd,
-    vector::column_sums,
+    vector::{abs, column_sums, exp, negated, scale, split, split_mut},
 };
 
 /// Gradients, each in the shape of what it belongs to.
@@ -37,11 +38,15 @@ struct Shared<'a> {
     rows: &'a Rows,
     hidden: usize,
     activation: Activation,
+    dropouts: Dropouts,
     saved: &'a FeedForwardSaved,
     norm: Option<(&'a Norm<'a>, &'a BatchMeans)>,
     /// Transposed weights `[hidden, width]` and `[width, hidden]`.
     first: &'a Panels,
     second: &'a Panels,
+    /// The first map itself, where the hidden layer was not kept.
+    forward: &'a Panels,
+    b1: &'a [f32],
     x: &'a [f32],
     grad: &'a [f32],
 }
@@ -88,35 +93,29 @@ impl Shared<'_> {
             }
             _ => pre_grad.copy_from_slice(&self.grad[span.clone()]),
         }
-        column_sums(simd, &pre_grad, width, count, &mut sums.weights[3]);
+        let result = self.dropouts.result;
+        let mut own = Workspace::lease(if result.is_some() { pre_grad.len() } else { 0 });
+        let branch: &[f32] = match result {
+            None => &pre_grad,
+            Some(_) => {
+                own.copy_from_slice(&pre_grad);
+                add_dropped(simd, result, first, None, width, &mut own);
+                &own
+            }
+        };
+        column_sums(simd, branch, width, count, &mut sums.weights[3]);
         let x = &self.x[span];
         let mut hidden_grad = Workspace::lease(count * CHUNK);
+        let mut before = Workspace::lease(if self.saved.hidden.is_empty() { count * CHUNK } else { 0 });
         let mut active = Workspace::lease(if self.activation == Activation::Gelu { count * CHUNK } else { 0 });
         for chunk in (0..self.hidden).step_by(CHUNK) {
             let wide = CHUNK.min(self.hidden - chunk);
-            let hidden = &self.saved.hidden[first * self.hidden + chunk..];
-            let size = Size { m: count, n: wide, k: width };
-            let (left, second) = (Lhs::rows(&pre_grad, width), self.second.slice(0, chunk));
-            let after = match self.activation {
-                Activation::Relu => {
-                    let gate = ReluGate { gate: hidden, ld: self.hidden };
-                    gemm(simd, size, left, second, &mut hidden_grad, CHUNK, gate);
-                    Lhs::transposed(hidden, self.hidden)
-                }
-                Activation::Gelu => {
-                    gemm(simd, size, left, second, &mut hidden_grad, CHUNK, Store);
-                    for r in 0..count {
-                        let before = &hidden[r * self.hidden..][..wide];
-                        gelu_block(simd, before, &mut active[r * CHUNK..][..wide]);
-                        gelu_gradient(before, &mut hidden_grad[r * CHUNK..][..wide]);
-                    }
-                    Lhs::transposed(&active, CHUNK)
-                }
-            };
+            let hidden = self.hidden(simd, (first, x), chunk, &mut before);
+            let after = self.activation(simd, (first, branch), chunk, hidden, (&mut hidden_grad, &mut active));
             column_sums(simd, &hidden_grad, CHUNK, count, &mut sums.weights[1][chunk..chunk + wide]);
             let size = Size { m: wide, n: width, k: count };
             let into = &mut sums.weights[2][chunk * width..];
-            gemm(simd, size, after, Rhs::rows::<S>(&pre_grad, width), into, width, Accumulate);
+            gemm(simd, size, after, Rhs::rows::<S>(branch, width), into, width, Accumulate);
             let size = Size { m: width, n: wide, k: count };
             let into = &mut sums.weights[0][chunk..];
             gemm(
@@ -137,26 +136,112 @@ impl Shared<'_> {
             }
         }
     }
-}
+    /// The hidden layer from column `chunk` on, after ReLU or before GELU, and the floats from row to row;
+    /// made again in `own` where it was not kept.
+    #[inline(always)]
+    fn hidden<'b, S: Simd>(
+        &'b self,
+        simd: S,
+        (first, x): (usize, &[f32]),
+        chunk: usize,
+        own: &'b mut [f32],
+    ) -> (&'b [f32], usize) {
+        if !self.saved.hidden.is_empty() {
+            return (&self.saved.hidden[first * self.hidden + chunk..], self.hidden);
+        }
+        let (width, wide) = (self.rows.width, CHUNK.min(self.hidden - chunk));
+        let size = Size { m: x.len() / width, n: wide, k: width };
+        let (left, right, bias) = (Lhs::rows(x, width), self.forward.slice(0, chunk), &self.b1[chunk..chunk + wide]);
+        match self.activation {
+            Activation::Relu => {
+                gemm(simd, size, left, right, own, CHUNK, BiasRelu(bias));
+                if let Some(dropout) = &self.dropouts.hidden {
+                    drop_rows(dropout, (first, chunk), wide, CHUNK, own);
+                }
+            }
+            Activation::Gelu => gemm(simd, size, left, right, own, CHUNK, Bias(bias)),
+        }
+        (own, CHUNK)
+    }
 
-/// `grad *= gelu'(x) = Φ(x) + x·φ(x)`.
-fn gelu_gradient(x: &[f32], grad: &mut [f32]) {
-    const INV_SQRT_TAU: f32 = 0.398_942_3;
-    for (x, grad) in x.iter().zip(grad) {
-        let density = INV_SQRT_TAU * (-0.5 * x * x).exp();
-        // Φ(x) from GELU's own value, x·Φ(x), would divide by zero at 0: taken from erf instead.
-        *grad *= normal_distribution(*x) + x * density;
+    /// The gradient of [`Self::hidden`] into `grad`, from that of the second product; what the second
+    /// product was taken of, in `active` if not in `hidden`.
+    #[inline(always)]
+    fn activation<'b, S: Simd>(
+        &self,
+        simd: S,
+        (first, branch): (usize, &[f32]),
+        chunk: usize,
+        (hidden, ld): (&'b [f32], usize),
+        (grad, active): (&mut [f32], &'b mut [f32]),
+    ) -> Lhs<'b> {
+        let (width, wide) = (self.rows.width, CHUNK.min(self.hidden - chunk));
+        let size = Size { m: branch.len() / width, n: wide, k: width };
+        let (left, second) = (Lhs::rows(branch, width), self.second.slice(0, chunk));
+        let dropout = &self.dropouts.hidden;
+        if self.activation == Activation::Relu {
+            gemm(simd, size, left, second, grad, CHUNK, ReluGate { gate: hidden, ld });
+            if let Some(dropout) = dropout {
+                // What was left out is no more than 0, so that the gate bars it already.
+                scale(simd, dropout.draws().kept(), grad);
+            }
+            return Lhs::transposed(hidden, ld);
+        }
+        gemm(simd, size, left, second, grad, CHUNK, Store);
+        let mut factors = [1.0; CHUNK];
+        let rows = hidden.chunks(ld).zip(active.chunks_exact_mut(CHUNK)).zip(grad.chunks_exact_mut(CHUNK));
+        for (r, ((before, active), grad)) in rows.take(size.m).enumerate() {
+            if let Some(dropout) = dropout {
+                dropout.draws().along_row(dropout.row(first + r), chunk, &mut factors);
+            }
+            gelu_gradients(simd, &before[..wide], &factors[..wide], &mut active[..wide], &mut grad[..wide]);
+        }
+        Lhs::transposed(active, CHUNK)
     }
 }
 
-/// Φ(x), absolute error below 1e-7 (Abramowitz & Stegun 7.1.26).
-fn normal_distribution(x: f32) -> f32 {
-    let z = f64::from(x).abs() * std::f64::consts::FRAC_1_SQRT_2;
-    let t = 1.0 / (1.0 + 0.327_591_1 * z);
-    let polynomial = [-1.453_152_027, 1.421_413_741, -0.284_496_736, 0.254_829_592];
-    let tail = polynomial.iter().fold(1.061_405_429, |p, c| p * t + c) * t * (-z * z).exp();
-    let upper = 0.5 * tail;
-    (if x < 0.0 { upper } else { 1.0 - upper }) as f32
+/// `active = gelu(x) · factor` and `grad *= gelu'(x) · factor` with `gelu'(x) = Φ(x) + x·φ(x)`.
+#[inline(always)]
+fn gelu_gradients<S: Simd>(simd: S, x: &[f32], factors: &[f32], active: &mut [f32], grad: &mut [f32]) {
+    let (x, x_rest) = split::<S>(x);
+    let (factors, factors_rest) = split::<S>(factors);
+    let (active, active_rest) = split_mut::<S>(active);
+    let (grad, grad_rest) = split_mut::<S>(grad);
+    for (((x, factor), active), grad) in x.iter().zip(factors).zip(active).zip(grad) {
+        (*active, *grad) = gelu_and_slope(simd, *x, *factor, *grad);
+    }
+    if !x_rest.is_empty() {
+        let [x, factor, before] = [x_rest, factors_rest, grad_rest].map(|rest| simd.partial_load_f32s(rest));
+        let (value, slope) = gelu_and_slope(simd, x, factor, before);
+        simd.partial_store_f32s(active_rest, value);
+        simd.partial_store_f32s(grad_rest, slope);
+    }
+}
+
+/// `gelu(x) · factor` and `grad · gelu'(x) · factor`. No closure: one that is called twice is a function
+/// without the caller's instruction set.
+#[inline(always)]
+fn gelu_and_slope<S: Simd>(simd: S, x: S::f32s, factor: S::f32s, grad: S::f32s) -> (S::f32s, S::f32s) {
+    let (phi, density) = normal_distribution(simd, x);
+    let slope = simd.mul_add_f32s(x, density, phi);
+    (simd.mul_f32s(simd.mul_f32s(x, phi), factor), simd.mul_f32s(simd.mul_f32s(grad, slope), factor))
+}
+
+/// Φ(x), absolute error below 5e-7 (Abramowitz & Stegun 7.1.26), and φ(x), whose exponential is the same.
+#[inline(always)]
+fn normal_distribution<S: Simd>(simd: S, x: S::f32s) -> (S::f32s, S::f32s) {
+    let (one, half) = (simd.splat_f32s(1.0), simd.splat_f32s(0.5));
+    let z = simd.mul_f32s(abs(simd, x), simd.splat_f32s(std::f32::consts::FRAC_1_SQRT_2));
+    let t = simd.div_f32s(one, simd.mul_add_f32s(simd.splat_f32s(0.327_591_1), z, one));
+    let mut p = simd.splat_f32s(1.061_405_4);
+    for c in [-1.453_152_1, 1.421_413_8, -0.284_496_72, 0.254_829_6] {
+        p = simd.mul_add_f32s(p, t, simd.splat_f32s(c));
+    }
+    let e = exp(simd, negated(simd, simd.mul_f32s(z, z)));
+    let tail = simd.mul_f32s(simd.mul_f32s(p, t), simd.mul_f32s(e, half));
+    let below = simd.less_than_f32s(x, simd.splat_f32s(0.0));
+    let phi = simd.select_f32s(below, tail, simd.sub_f32s(one, tail));
+    (phi, simd.mul_f32s(e, simd.splat_f32s(0.398_942_3)))
 }
 
 /// Gradients of [`super::feed_forward`] for `grad`, the gradient of its result.
@@ -176,9 +261,24 @@ pub fn feed_forward_backward(
     };
     let first = Panels::of_transposed(weights.w1, hidden, width);
     let second = Panels::of_transposed(weights.w2, width, hidden);
-    let activation = weights.activation;
+    let again = if saved.hidden.is_empty() { hidden } else { 0 };
+    let forward = Panels::of(weights.w1, width, again);
+    let (activation, dropouts) = (weights.activation, weights.dropouts);
     let norm = tail.norm().zip(means.as_ref());
-    let shared = Shared { rows, hidden, activation, saved, norm, first: &first, second: &second, x, grad };
+    let shared = Shared {
+        rows,
+        hidden,
+        activation,
+        dropouts,
+        saved,
+        norm,
+        first: &first,
+        second: &second,
+        forward: &forward,
+        b1: weights.b1,
+        x,
+        grad,
+    };
     let mut dx = vec![0.0; x.len()];
     let groups: Vec<Accumulators<4>> = dx
         .par_chunks_mut((rows.group() * rows.block() * width).max(1))

@@ -3,19 +3,19 @@
 use crate::{buffer::Workspace, norm::NormSums, vector::sum_in_order};
 
 /// One group's share of the gradients of the weights.
-pub(super) struct Accumulators<const N: usize> {
-    pub(super) weights: [Workspace; N],
-    pub(super) norm: NormSums,
+pub(crate) struct Accumulators<const N: usize> {
+    pub(crate) weights: [Workspace; N],
+    pub(crate) norm: NormSums,
 }
 
 impl<const N: usize> Accumulators<N> {
-    pub(super) fn zeros(sizes: [usize; N], width: usize) -> Self {
+    pub(crate) fn zeros(sizes: [usize; N], width: usize) -> Self {
         Self { weights: sizes.map(Workspace::zeros), norm: NormSums::zeros(width) }
     }
 }
 
 /// Sums the groups in order.
-pub(super) fn total<const N: usize>(groups: Vec<Accumulators<N>>, sizes: [usize; N]) -> ([Vec<f32>; N], Vec<NormSums>) {
+pub(crate) fn total<const N: usize>(groups: Vec<Accumulators<N>>, sizes: [usize; N]) -> ([Vec<f32>; N], Vec<NormSums>) {
     let mut index = 0;
     let sums = sizes.map(|size| {
         let mut sum = vec![0.0; size];

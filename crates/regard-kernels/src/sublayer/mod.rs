@@ -18,8 +18,9 @@ mod projections;
 
 pub use attention::{AttentionLayer, AttentionSaved, AttentionWeights, attention};
 pub use attention_backward::{AttentionGradients, attention_backward};
-pub use feed_forward::{FeedForwardSaved, FeedForwardWeights, Tail, feed_forward};
+pub use feed_forward::{Dropouts, FeedForwardSaved, FeedForwardWeights, Tail, feed_forward};
 pub use feed_forward_backward::{FeedForwardGradients, feed_forward_backward};
+pub(crate) use group::{Accumulators, total};
 pub use heads::{Heads, Linear};
 pub use output::{OutputGradients, OutputSaved, output, output_backward};
 pub use projections::{ProjectionGradients, projections, projections_backward};

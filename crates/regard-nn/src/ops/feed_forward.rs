@@ -76,7 +76,7 @@ pub(super) fn weights<'a>(inputs: &[Array<'a>], act: Activation) -> kernel::Feed
         Activation::Relu => kernel::Activation::Relu,
         Activation::Gelu => kernel::Activation::Gelu,
     };
-    kernel::FeedForwardWeights { w1, b1, w2, b2, activation }
+    kernel::FeedForwardWeights { w1, b1, w2, b2, activation, dropouts: kernel::Dropouts::default() }
 }
 
 /// The kernel: `x`, w1, b1, w2, b2.

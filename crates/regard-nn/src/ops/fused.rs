@@ -103,7 +103,7 @@ fn with_arrays<T>(tensors: &[FlexTensor], body: impl FnOnce(&[Array<'_>]) -> T) 
 }
 
 /// Inputs a kernel may have; unused places repeat the first input and are never read.
-const PLACES: usize = 12;
+pub(super) const PLACES: usize = 16;
 
 /// The tensors an operation reads.
 #[derive(ExtensionType)]
@@ -120,12 +120,16 @@ pub(crate) struct Inputs<B: Backend> {
     j: FloatTensor<B>,
     k: FloatTensor<B>,
     l: FloatTensor<B>,
+    m: FloatTensor<B>,
+    n: FloatTensor<B>,
+    o: FloatTensor<B>,
+    p: FloatTensor<B>,
 }
 
 impl<B: Backend> Inputs<B> {
     fn into_array(self) -> [FloatTensor<B>; PLACES] {
-        let Self { a, b, c, d, e, f, g, h, i, j, k, l } = self;
-        [a, b, c, d, e, f, g, h, i, j, k, l]
+        let Self { a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p } = self;
+        [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]
     }
 }
 
@@ -241,7 +245,7 @@ pub(crate) fn input<const D: usize>(tensor: Tensor<D>) -> FloatTensor<Dispatch> 
     tensor.into_dispatch()
 }
 
-/// Runs `kernel` on one to twelve inputs: its result and what it gives beside.
+/// Runs `kernel` on one to sixteen inputs: its result and what it gives beside.
 pub(crate) fn run<const D: usize>(kernel: impl Kernel, inputs: Vec<FloatTensor<Dispatch>>) -> (Tensor<D>, Tensor<1>) {
     let count = inputs.len();
     assert!((1..=PLACES).contains(&count), "a kernel reads one to {PLACES} tensors");
@@ -261,6 +265,10 @@ pub(crate) fn run<const D: usize>(kernel: impl Kernel, inputs: Vec<FloatTensor<D
         j: place(),
         k: place(),
         l: place(),
+        m: place(),
+        n: place(),
+        o: place(),
+        p: place(),
     };
     let (y, beside) = <Dispatch as KernelOps>::kernel(inputs, count, Arc::new(kernel));
     (Tensor::from_dispatch(y), Tensor::from_dispatch(beside))

@@ -67,6 +67,18 @@ impl Leaves {
         self.0[index].clone().reshape(shape)
     }
 
+    /// All leaves, flat.
+    pub(crate) fn all(&self) -> &[Tensor<1>] {
+        &self.0
+    }
+
+    /// Adds to one element of a leaf.
+    pub(crate) fn shift(&mut self, index: usize, element: usize, by: f32) {
+        let mut values = values_of(&self.0[index]);
+        values[element] += by;
+        self.0[index] = Tensor::from_floats(values.as_slice(), &Self::device()).require_grad();
+    }
+
     /// The shape of a leaf.
     pub(crate) fn shape(&self, index: usize) -> &[usize] {
         &self.1[index]

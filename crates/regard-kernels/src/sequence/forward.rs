@@ -1,0 +1,220 @@
+//! Forward pass: blocks of sequences, then the norm where it needs the whole batch.
+
+use pulp::{Simd, WithSimd};
+use rayon::prelude::*;
+
+use super::{Layer, Maps, Saved, Tail, heads::QUERIES};
+use crate::{
+    buffer::Workspace,
+    dropout::add_dropped,
+    gemm::{Bias, BiasResidual, Lhs, Panels, Residual, Rhs, RowBias, Size, gemm},
+    norm::{BatchStatistics, Norm, NormKind, block_moments, normalise, normalise_block, settle},
+    simd,
+    vector::transpose,
+};
+
+/// What all blocks share.
+struct Shared<'a> {
+    layer: &'a Layer,
+    maps: &'a Maps<'a>,
+    /// Maps of patches, one output channel a row, and their biases.
+    channels: Vec<f32>,
+    biases: Vec<f32>,
+    output: Panels,
+    output_bias: Vec<f32>,
+    norm: Option<&'a Norm<'a>>,
+    /// Folded batch norm: factor and shift per column, the bias among it.
+    folded: Option<(Vec<f32>, Vec<f32>)>,
+    x: &'a [f32],
+}
+
+/// One block; empty slices are leased for the time of the block.
+struct Block<'a> {
+    shared: &'a Shared<'a>,
+    index: usize,
+    projected: &'a mut [f32],
+    attended: &'a mut [f32],
+    softmax: &'a mut [f32],
+    to: Destination<'a>,
+}
+
+/// Where the result of a block goes.
+struct Destination<'a> {
+    /// Before the norm, where it is kept or the norm is taken later.
+    pre: Option<&'a mut [f32]>,
+    moments: &'a mut [f32],
+    out: Option<&'a mut [f32]>,
+}
+
+/// `kept`, or `own` leased where nothing is kept.
+fn kept_or_leased<'a>(kept: &'a mut [f32], own: &'a mut Workspace, len: usize) -> &'a mut [f32] {
+    if !kept.is_empty() {
+        return kept;
+    }
+    *own = Workspace::lease(len);
+    own
+}
+
+impl WithSimd for Block<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Shared { layer, maps, channels, biases, x, .. } = self.shared;
+        let (rows, ld) = (&layer.rows, layer.ld());
+        let first = self.index * rows.block();
+        let count = rows.block().min(rows.rows() - first);
+        let x = &x[first * rows.width..][..count * rows.width];
+        let mut own: [Workspace; 3] = std::array::from_fn(|_| Workspace::lease(0));
+        let [own_projected, own_attended, own_softmax] = &mut own;
+        let projected = kept_or_leased(self.projected, own_projected, biases.len() * ld);
+        let attended = kept_or_leased(self.attended, own_attended, layer.values() * ld);
+        let softmax = kept_or_leased(self.softmax, own_softmax, count * layer.heads * 2);
+
+        let mut across = Workspace::lease(rows.width * ld);
+        transpose(x, rows.width, count, rows.width, ld, &mut across);
+        let size = Size { m: biases.len(), n: count, k: rows.width };
+        let (left, right) = (Lhs::rows(channels, rows.width), Rhs::rows::<S>(&across, ld));
+        gemm(simd, size, left, right, projected, ld, RowBias(biases));
+
+        let given = layer.gather(maps, first, count);
+        let channels = layer.channels(maps, projected, &given);
+        // Lanes beyond the last query are computed too, so that they must hold numbers.
+        let mut scratch = Workspace::zeros(rows.nodes * QUERIES);
+        let parts = softmax.chunks_exact_mut((2 * rows.nodes).max(1));
+        for (i, softmax) in parts.take(count / rows.nodes * layer.heads).enumerate() {
+            let (s, h) = (i / layer.heads, i % layer.heads);
+            let head = layer.head(&channels, s, first / rows.nodes + s, h);
+            let out = &mut attended[h * layer.value_width * ld + s * rows.nodes..];
+            head.attend(simd, out, softmax, &mut scratch);
+        }
+        self.shared.finish(simd, (first, x), attended, self.to);
+    }
+}
+
+impl Shared<'_> {
+    /// Output map, dropout, residual and norm of the block that starts with row `first`.
+    #[inline(always)]
+    fn finish<S: Simd>(&self, simd: S, (first, x): (usize, &[f32]), attended: &[f32], to: Destination<'_>) {
+        let Destination { pre, moments, out } = to;
+        let (layer, width) = (self.layer, self.layer.rows.width);
+        let size = Size { m: x.len() / width, n: width, k: layer.values() };
+        let (left, right) = (Lhs::transposed(attended, layer.ld()), self.output.rhs());
+        let (bias, dropout) = (&self.output_bias[..], layer.residual_dropout);
+        let Some(norm) = self.norm else {
+            if let Some(out) = out {
+                gemm(simd, size, left, right, out, width, Bias(bias));
+                add_dropped(simd, dropout, first, None, width, out);
+            }
+            return;
+        };
+        if let Some((scale, shift)) = &self.folded {
+            if let Some(out) = out {
+                gemm(simd, size, left, right, out, width, Residual { scale, shift, x, ldx: width });
+            }
+            return;
+        }
+        let mut own = Workspace::lease(if pre.is_some() { 0 } else { x.len() });
+        let pre = pre.unwrap_or(&mut own);
+        match dropout {
+            None => gemm(simd, size, left, right, pre, width, BiasResidual { bias, x, ldx: width }),
+            Some(_) => {
+                gemm(simd, size, left, right, pre, width, Bias(bias));
+                add_dropped(simd, dropout, first, Some(x), width, pre);
+            }
+        }
+        block_moments(simd, norm, &layer.rows, pre, moments);
+        if let Some(out) = out {
+            let moments = moments.split_at(layer.rows.slots(norm.kind));
+            normalise_block(simd, norm, &layer.rows, moments, pre, out);
+        }
+    }
+}
+
+/// Self-attention of `x [sequences, patches, width]` followed by `tail`; statistics of the batch where
+/// the norm took them. With `save`, also what [`super::sequence_attention_backward`] needs.
+///
+/// # Panics
+/// If sizes do not fit together.
+pub fn sequence_attention(
+    layer: &Layer,
+    maps: &Maps<'_>,
+    tail: &Tail<'_>,
+    x: &[f32],
+    save: bool,
+) -> (Vec<f32>, Option<Saved>, Option<BatchStatistics>) {
+    maps.check(layer, x);
+    let (norm, width, values) = (tail.norm(), layer.rows.width, layer.values());
+    // A folded norm scales the product before dropout could reach it.
+    let folded = norm.filter(|_| !save && layer.residual_dropout.is_none());
+    let folded = folded.and_then(|norm| norm.folded_with(maps.out.bias));
+    let weight = maps.out.weight;
+    let output = match &folded {
+        Some((scale, _)) => Panels::pack(values, width, |p, j| weight[p * width + j] * scale[j]),
+        None => Panels::of(weight, values, width),
+    };
+    let shared = Shared {
+        layer,
+        maps,
+        channels: maps.channels(layer),
+        biases: maps.channel_biases(layer),
+        output,
+        output_bias: maps.out.bias.map_or_else(|| vec![0.0; width], <[f32]>::to_vec),
+        norm,
+        folded,
+        x,
+    };
+    shared.run(save)
+}
+
+/// Cuts what is kept of all blocks; empty slices where nothing is.
+fn cut(all: &mut [f32], stride: usize, blocks: usize) -> Vec<&mut [f32]> {
+    let mut cut: Vec<&mut [f32]> = all.chunks_mut(stride.max(1)).collect();
+    cut.resize_with(blocks, Default::default);
+    cut
+}
+
+impl Shared<'_> {
+    fn run(&self, save: bool) -> (Vec<f32>, Option<Saved>, Option<BatchStatistics>) {
+        let (layer, rows) = (self.layer, &self.layer.rows);
+        let (blocks, size) = (rows.blocks(), (rows.block() * rows.width).max(1));
+        let later = self.norm.is_some_and(|norm| norm.needs_batch() || (save && norm.kind == NormKind::Batch));
+        let slots = self.norm.map_or(0, |norm| 2 * rows.slots(norm.kind));
+        let strides = [
+            self.biases.len() * layer.ld(),
+            layer.values() * layer.ld(),
+            rows.instances() * layer.heads * 2 * rows.nodes,
+        ];
+        let mut kept = strides.map(|stride| Workspace::lease(if save { blocks * stride } else { 0 }));
+        let keep_pre = later || (save && self.norm.is_some());
+        let mut pre = Workspace::lease(if keep_pre { self.x.len() } else { 0 });
+        let mut moments = Workspace::lease(blocks * slots);
+        let mut out = vec![0.0; self.x.len()];
+        {
+            let [projected, attended, softmax] = &mut kept;
+            let pre = cut(&mut pre, size, blocks).into_par_iter();
+            let outs = cut(&mut out, size, blocks).into_par_iter();
+            let parts = cut(projected, strides[0], blocks).into_par_iter();
+            let parts = parts.zip(cut(attended, strides[1], blocks)).zip(cut(softmax, strides[2], blocks));
+            let parts = parts.zip(pre).zip(cut(&mut moments, slots, blocks)).zip(outs).enumerate();
+            parts.for_each(|(index, (((((projected, attended), softmax), pre), moments), out))| {
+                let pre = keep_pre.then_some(pre);
+                let to = Destination { pre, moments, out: (!later).then_some(out) };
+                simd::run(Block { shared: self, index, projected, attended, softmax, to });
+            });
+        }
+        let [projected, attended, softmax] = kept;
+        let Some(norm) = self.norm else {
+            return (out, save.then_some(Saved { projected, attended, softmax, norm: None }), None);
+        };
+        if !keep_pre {
+            return (out, None, None);
+        }
+        let (moments, statistics) = settle(norm, rows, moments);
+        if later {
+            normalise(norm, rows, &moments, &pre, &mut out);
+        }
+        let norm = Some((pre, moments));
+        (out, save.then_some(Saved { projected, attended, softmax, norm }), statistics)
+    }
+}

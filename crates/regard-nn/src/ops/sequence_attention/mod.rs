@@ -1,0 +1,224 @@
+//! The attention half of an encoder layer over many short sequences, as PatchTST stacks it (Nie et al.
+//! 2023, §3.1; scores carried from layer to layer: He et al. 2021, RealFormer, §3).
+//!
+//! `norm(x + drop(MHA(x)))`, or `x + drop(MHA(norm(x)))` with the norm first, where
+//! `MHA(x) = concat_h(drop(softmax(S_h)) v_h) W_out + b_out` and `S_h = scale · q_h k_hᵀ`, plus the `S_h`
+//! of earlier layers where scores are carried.
+//!
+//! Carried scores are never made: a sum of products is one product of rows side by side,
+//! `S = [q₁|q₂|…] · [k₁|k₂|…]ᵀ`. So [`Carried`] holds queries and keys, which are smaller than scores by
+//! about `patches / (2 · head width)`, and gradients flow back through them.
+
+mod composed;
+
+use burn::tensor::Tensor;
+use regard_kernels::sequence as kernel;
+
+use super::dropout::active;
+use super::fused::{Array, Kernel, Output, PLACES, has_kernels, input, run};
+use super::residual_norm::{FusedNorm, beside, normed, rows};
+use super::{Dropout, NormArgs, Normed, Projection, projections, residual_norm};
+pub use composed::sequence_attention_composed;
+pub(super) use composed::{linear, normed as normed_composed};
+
+/// The four maps of a multi-head self-attention.
+#[derive(Clone, Debug)]
+pub struct SequenceProjections {
+    /// `[width, heads * key_width]`
+    pub query: Projection,
+    /// `[width, heads * key_width]`
+    pub key: Projection,
+    /// `[width, heads * value_width]`
+    pub value: Projection,
+    /// `[heads * value_width, width]`
+    pub out: Projection,
+}
+
+/// Sizes and switches of [`sequence_attention`].
+#[derive(Clone, Debug)]
+pub struct SequenceAttentionOptions {
+    /// Heads; they divide the widths of queries, keys and values.
+    pub heads: usize,
+    /// Factor of this layer's scores, `1 / √(width of a head)` in the paper.
+    pub scale: f32,
+    /// Attention weights left out, by rows `(sequence · heads + head) · patches + query` and columns `key`.
+    pub weights_dropout: Option<Dropout>,
+    /// Numbers left out before the residual, by rows `sequence · patches + patch`.
+    pub residual_dropout: Option<Dropout>,
+    /// Whether the norm stands before the attention instead of behind the residual.
+    pub norm_first: bool,
+}
+
+impl SequenceAttentionOptions {
+    /// Scale `1 / √(width / heads)`, no dropout, the norm behind the residual.
+    pub fn new(width: usize, heads: usize) -> Self {
+        let scale = 1.0 / ((width / heads.max(1)) as f32).sqrt();
+        Self { heads, scale, weights_dropout: None, residual_dropout: None, norm_first: false }
+    }
+}
+
+/// Scaled queries and keys of earlier layers, whose scores are added to those of a layer.
+///
+/// The default is none: what the first layer of a stack is given.
+#[derive(Clone, Debug, Default)]
+pub struct Carried(Vec<Tensor<3>>);
+
+impl Carried {
+    /// Number of layers before.
+    pub fn layers(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// One attention sub-layer of `x [sequences, patches, width]`, each patch looking at all patches of its
+/// sequence.
+///
+/// With `carried`, scores of all layers before are added, and the queries and keys of this layer are
+/// handed on. Without, nothing is carried. `norm: None` leaves the norm out.
+///
+/// # Panics
+/// If the shapes do not fit together, or a dropout's rate is not in `[0, 1)`.
+pub fn sequence_attention(
+    x: Tensor<3>,
+    projections: SequenceProjections,
+    carried: Option<Carried>,
+    norm: Option<NormArgs>,
+    options: &SequenceAttentionOptions,
+) -> (Normed, Option<Carried>) {
+    let carries = carried.as_ref().map_or(0, |carried| carried.layers() + 1);
+    // More layers than a kernel has places for stay composed.
+    if !has_kernels(&x.device()) || x.dims().contains(&0) || carries + 7 > PLACES {
+        return sequence_attention_composed(x, projections, carried, norm, options);
+    }
+    if options.norm_first || norm.is_none() {
+        // The residual goes around the norm: a sum of its own.
+        let Normed { y: tokens, statistics } = normed_before(x.clone(), norm);
+        let (attended, carried) = attend(tokens, projections, carried, None, options);
+        return (Normed { y: x + attended.y, statistics }, carried);
+    }
+    attend(x, projections, carried, norm, options)
+}
+
+/// `norm(x)`, or `x` where there is none.
+pub(super) fn normed_before(x: Tensor<3>, norm: Option<NormArgs>) -> Normed {
+    match norm {
+        Some(norm) => residual_norm(x.clone(), x.zeros_like(), norm),
+        None => Normed { y: x, statistics: None },
+    }
+}
+
+/// The kernel, followed by residual and norm where there is a norm.
+fn attend(
+    x: Tensor<3>,
+    maps: SequenceProjections,
+    carried: Option<Carried>,
+    norm: Option<NormArgs>,
+    options: &SequenceAttentionOptions,
+) -> (Normed, Option<Carried>) {
+    let [sequences, patches, width] = x.dims();
+    let SequenceProjections { query, key, value, out } = maps;
+    let wide = [query.weight.dims()[1], value.weight.dims()[1]];
+    let fits = options.heads > 0 && wide.iter().all(|wide| wide % options.heads == 0);
+    assert!(fits, "sequence attention: {} heads must divide the widths {wide:?}", options.heads);
+    let mut inputs = vec![input(x.clone())];
+    let carried = carried.map(|Carried(mut layers)| {
+        let query = Projection {
+            weight: query.weight.clone().mul_scalar(options.scale),
+            bias: query.bias.clone().map(|bias| bias.mul_scalar(options.scale)),
+        };
+        let own = projections(x.reshape([sequences * patches, width]), vec![query, key.clone()], 1);
+        layers.push(own.reshape([sequences, patches, 2 * wide[0]]));
+        Carried(layers)
+    });
+    let given = carried.as_ref().map_or(0, Carried::layers);
+    inputs.extend(carried.iter().flat_map(|carried| carried.0.iter().cloned().map(input)));
+    let maps = if given > 0 { vec![value, out] } else { vec![query, key, value, out] };
+    let biases = maps.iter().map(|map| map.bias.is_some()).collect();
+    let of_map = |map: Projection| [Some(input(map.weight)), map.bias.map(input)].into_iter().flatten();
+    inputs.extend(maps.into_iter().flat_map(of_map));
+    let norm = norm.map(FusedNorm::new).map(|(norm, [gamma, beta])| {
+        inputs.extend([gamma, beta]);
+        norm
+    });
+    let options = SequenceAttentionOptions {
+        weights_dropout: active(options.weights_dropout),
+        residual_dropout: active(options.residual_dropout),
+        ..options.clone()
+    };
+    let fused = Fused { options, wide, given, biases, norm: norm.clone() };
+    let result = run(fused, inputs);
+    let result = match norm {
+        Some(norm) => normed(&norm, sequences * patches, result),
+        None => Normed { y: result.0, statistics: None },
+    };
+    (result, carried)
+}
+
+/// The kernel: `x`, given queries and keys, weight and, where there is one, bias of every map, gamma and
+/// beta where there is a norm.
+#[derive(Debug)]
+struct Fused {
+    options: SequenceAttentionOptions,
+    /// Widths of all queries and all values.
+    wide: [usize; 2],
+    /// Layers whose queries and keys are given.
+    given: usize,
+    /// Which maps have a bias.
+    biases: Vec<bool>,
+    norm: Option<FusedNorm>,
+}
+
+impl Fused {
+    fn layer(&self, x: &Array<'_>) -> kernel::Layer {
+        let SequenceAttentionOptions { heads, weights_dropout, residual_dropout, .. } = self.options;
+        let [key_width, value_width] = self.wide.map(|wide| wide / heads);
+        kernel::Layer { rows: rows(x), heads, key_width, value_width, weights_dropout, residual_dropout }
+    }
+
+    /// Calls `body` with sizes, maps and what follows them.
+    fn with<T>(
+        &self,
+        inputs: &[Array<'_>],
+        body: impl FnOnce(&kernel::Layer, &kernel::Maps<'_>, &kernel::Tail<'_>) -> T,
+    ) -> T {
+        let (given, rest) = inputs[1..].split_at(self.given);
+        let given: Vec<&[f32]> = given.iter().map(|array| array.data).collect();
+        let mut rest = rest.iter().map(|array| array.data);
+        let mut next = || rest.next().unwrap_or_default();
+        let maps = self.biases.iter().map(|&bias| kernel::Linear { weight: next(), bias: bias.then(&mut next) });
+        let maps: Vec<kernel::Linear<'_>> = maps.collect();
+        let (scores, value, out) = match maps[..] {
+            [query, key, value, out] => {
+                (kernel::Scores::Projected { query, key, scale: self.options.scale }, value, out)
+            }
+            [value, out] => (kernel::Scores::Given(&given), value, out),
+            _ => unreachable!("queries and keys are projected or given"),
+        };
+        let tail = match &self.norm {
+            Some(norm) => kernel::Tail::ResidualNorm(norm.view(next(), next())),
+            None => kernel::Tail::Plain,
+        };
+        body(&self.layer(&inputs[0]), &kernel::Maps { scores, value, out }, &tail)
+    }
+}
+
+impl Kernel for Fused {
+    type Saved = kernel::Saved;
+
+    fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved> {
+        let x = &inputs[0];
+        let (y, saved, statistics) =
+            self.with(inputs, |layer, maps, tail| kernel::sequence_attention(layer, maps, tail, x.data, save));
+        Output { y, shape: x.shape.to_vec(), beside: beside(statistics), saved }
+    }
+
+    fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
+        let kernel::Gradients { x, projected, given, value, out, norm } = self.with(inputs, |layer, maps, tail| {
+            kernel::sequence_attention_backward(layer, maps, tail, inputs[0].data, saved, grad)
+        });
+        let maps = projected.into_iter().flatten().chain([value, out]).zip(&self.biases);
+        let maps = maps.flat_map(|(map, &bias)| [Some(map.weight), bias.then_some(map.bias)]).flatten();
+        let norm = norm.into_iter().flat_map(|(gamma, beta)| [gamma, beta]);
+        [x].into_iter().chain(given).chain(maps).chain(norm).collect()
+    }
+}
