@@ -4,67 +4,41 @@ use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::{
-    Layer, Maps, Saved, Scores, Tail,
+    Layer, Maps, Saved, Scores,
     heads_backward::{Cotangents, Given},
 };
 use crate::{
     buffer::Workspace,
     dropout::add_dropped,
     gemm::{Accumulate, AddResidual, Lhs, Panels, Rhs, Size, Store, gemm},
-    norm::{BatchMeans, BlockNorm, Norm, backward_block, batch_means, merge_sums},
+    norm::{BatchMeans, BlockNorm, Norm, backward_block},
     simd,
-    sublayer::{Accumulators, total},
+    sublayer::Accumulators,
     vector::{column_sums, row_sums, transpose},
 };
 
-/// Gradients of a map; that of the bias is there whether the map has one or not.
-#[derive(Debug, Default)]
-pub struct LinearGradients {
-    /// `[in, out]`.
-    pub weight: Vec<f32>,
-    /// `[out]`.
-    pub bias: Vec<f32>,
-}
-
-/// Gradients of [`super::sequence_attention`], each in the shape of what it belongs to.
-#[derive(Debug)]
-pub struct Gradients {
-    /// Of the input.
-    pub x: Vec<f32>,
-    /// Of the query and key maps, where there are such.
-    pub projected: Option<[LinearGradients; 2]>,
-    /// Of given queries and keys.
-    pub given: Vec<Vec<f32>>,
-    /// Of the value map.
-    pub value: LinearGradients,
-    /// Of the output map.
-    pub out: LinearGradients,
-    /// Of the norm's factor and shift, where there is a norm.
-    pub norm: Option<(Vec<f32>, Vec<f32>)>,
-}
-
-struct Shared<'a> {
-    layer: &'a Layer,
-    maps: &'a Maps<'a>,
-    norm: Option<(&'a Norm<'a>, &'a BatchMeans)>,
-    saved: &'a Saved,
+pub(super) struct Shared<'a> {
+    pub(super) layer: &'a Layer,
+    pub(super) maps: &'a Maps<'a>,
+    pub(super) norm: Option<(&'a Norm<'a>, &'a BatchMeans)>,
+    pub(super) saved: &'a Saved,
     /// Query map, transposed `[keys, width]` and times its factor; empty where queries are given.
-    query: Panels,
+    pub(super) query: Panels,
     /// The other maps of patches, transposed likewise.
-    others: Panels,
+    pub(super) others: Panels,
     /// Rows of the accumulator of the other maps.
-    other_rows: usize,
-    x: &'a [f32],
-    grad: &'a [f32],
+    pub(super) other_rows: usize,
+    pub(super) x: &'a [f32],
+    pub(super) grad: &'a [f32],
 }
 
 /// Which accumulator is whose.
-const QUERY: usize = 0;
-const QUERY_BIAS: usize = 1;
-const OTHERS: usize = 2;
-const OTHERS_BIAS: usize = 3;
-const OUT: usize = 4;
-const OUT_BIAS: usize = 5;
+pub(super) const QUERY: usize = 0;
+pub(super) const QUERY_BIAS: usize = 1;
+pub(super) const OTHERS: usize = 2;
+pub(super) const OTHERS_BIAS: usize = 3;
+pub(super) const OUT: usize = 4;
+pub(super) const OUT_BIAS: usize = 5;
 
 struct Group<'a> {
     shared: &'a Shared<'a>,
@@ -92,7 +66,7 @@ impl WithSimd for Group<'_> {
 }
 
 impl Shared<'_> {
-    fn sizes(&self) -> [usize; 6] {
+    pub(super) fn sizes(&self) -> [usize; 6] {
         let (layer, width) = (self.layer, self.layer.rows.width);
         let query = if matches!(self.maps.scores, Scores::Given(_)) { 0 } else { layer.keys() };
         let others = self.other_rows;
@@ -242,67 +216,8 @@ impl Shared<'_> {
     }
 }
 
-/// Gradients of [`super::sequence_attention`] for `grad`, the gradient of its result.
-///
-/// # Panics
-/// If sizes do not fit together.
-pub fn sequence_attention_backward(
-    layer: &Layer,
-    maps: &Maps<'_>,
-    tail: &Tail<'_>,
-    x: &[f32],
-    saved: &Saved,
-    grad: &[f32],
-) -> Gradients {
-    maps.check(layer, x);
-    let (rows, width) = (&layer.rows, layer.rows.width);
-    let means = match (tail.norm(), &saved.norm) {
-        (Some(_), Some((pre, moments))) => Some(batch_means(rows, moments, pre, grad)),
-        _ => None,
-    };
-    let (channels, all) = (maps.channels(layer), maps.projected(layer));
-    let queries = if matches!(maps.scores, Scores::Given(_)) { 0 } else { layer.keys() };
-    let shared = Shared {
-        layer,
-        maps,
-        norm: tail.norm().zip(means.as_ref()),
-        saved,
-        query: maps.panels(&channels, 0, queries, width),
-        others: maps.panels(&channels, queries, all, width),
-        other_rows: all - queries,
-        x,
-        grad,
-    };
-    let (x, given, groups) = shared.run();
-    let (mut weights, norms) = total(groups, shared.sizes());
-    let norm = means.map(|means| merge_sums(means, &norms));
-    let mut take = |index: usize| std::mem::take(&mut weights[index]);
-    let query = LinearGradients { weight: take(QUERY), bias: take(QUERY_BIAS) };
-    let out = LinearGradients { weight: take(OUT), bias: take(OUT_BIAS) };
-    let (others, biases) = (take(OTHERS), take(OTHERS_BIAS));
-    let part = |from: usize, to: usize| LinearGradients {
-        weight: (0..(to - from) * width)
-            .map(|at| others[(from + at % (to - from)) * width + at / (to - from)])
-            .collect(),
-        bias: biases[from..to].to_vec(),
-    };
-    let values = all - queries - layer.values();
-    let projected = match maps.scores {
-        Scores::Projected { scale, .. } => Some([query.times(scale), part(0, values)]),
-        Scores::Given(_) => None,
-    };
-    Gradients { x, projected, given, value: part(values, all - queries), out, norm }
-}
-
-impl LinearGradients {
-    fn times(self, factor: f32) -> Self {
-        let times = |x: Vec<f32>| x.into_iter().map(|x| x * factor).collect();
-        Self { weight: times(self.weight), bias: times(self.bias) }
-    }
-}
-
 impl Shared<'_> {
-    fn run(&self) -> (Vec<f32>, Vec<Vec<f32>>, Vec<Accumulators<6>>) {
+    pub(super) fn run(&self) -> (Vec<f32>, Vec<Vec<f32>>, Vec<Accumulators<6>>) {
         let (rows, wide) = (&self.layer.rows, 2 * self.layer.keys());
         let layers = if let Scores::Given(layers) = self.maps.scores { layers.len() } else { 0 };
         let mut dx = vec![0.0; self.x.len()];

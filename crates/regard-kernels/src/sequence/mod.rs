@@ -14,12 +14,13 @@
 mod backward;
 mod block;
 mod forward;
+mod gradients;
 mod heads;
 mod heads_backward;
 mod maps;
 
-pub use backward::{Gradients, LinearGradients, sequence_attention_backward};
 pub use forward::sequence_attention;
+pub use gradients::{Gradients, LinearGradients, sequence_attention_backward};
 pub use maps::{Maps, Scores};
 
 pub use crate::sublayer::{Linear, Tail};

@@ -3,59 +3,18 @@
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::Activation;
+use super::{
+    Activation,
+    feed_forward_weights::{FeedForwardWeights, Tail},
+    gelu::gelu_block,
+};
 use crate::{
     buffer::Workspace,
     dropout::{Dropout, add_dropped},
     gemm::{Accumulate, Bias, BiasRelu, BiasResidual, Epilogue, Lhs, Panels, Residual, Size, gemm},
     norm::{BatchStatistics, Moments, Norm, Rows, block_moments, normalise, normalise_block, settle},
     simd,
-    vector::{erf, split_mut},
 };
-
-/// Weights of `activation(x·w1 + b1)·w2 + b2`, row-major `[in, out]`.
-#[derive(Clone, Copy, Debug)]
-pub struct FeedForwardWeights<'a> {
-    /// `[width, hidden]`.
-    pub w1: &'a [f32],
-    /// `[hidden]`.
-    pub b1: &'a [f32],
-    /// `[hidden, width]`.
-    pub w2: &'a [f32],
-    /// `[width]`.
-    pub b2: &'a [f32],
-    /// Between the two.
-    pub activation: Activation,
-    /// Numbers left out, in training.
-    pub dropouts: Dropouts,
-}
-
-/// What is left out of a feed-forward network; rows are those of its input.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Dropouts {
-    /// Of the hidden layer.
-    pub hidden: Option<Dropout>,
-    /// Of the result, before the residual.
-    pub result: Option<Dropout>,
-}
-
-/// What follows the second product.
-#[derive(Clone, Copy, Debug)]
-pub enum Tail<'a> {
-    /// Nothing.
-    Plain,
-    /// The residual and a norm.
-    ResidualNorm(Norm<'a>),
-}
-
-impl<'a> Tail<'a> {
-    pub(crate) fn norm(&self) -> Option<&Norm<'a>> {
-        match self {
-            Self::Plain => None,
-            Self::ResidualNorm(norm) => Some(norm),
-        }
-    }
-}
 
 /// What the backward pass needs.
 #[derive(Debug)]
@@ -79,30 +38,6 @@ pub(super) fn drop_rows(dropout: &Dropout, (first, chunk): (usize, usize), wide:
     for (i, row) in x.chunks_mut(ld).enumerate() {
         draws.along_row(dropout.row(first + i), chunk, &mut factors);
         row.iter_mut().zip(&factors[..wide]).for_each(|(x, factor)| *x *= factor);
-    }
-}
-
-/// `x · Φ(x)`.
-#[inline(always)]
-pub(super) fn gelu<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
-    let phi = erf(simd, simd.mul_f32s(x, simd.splat_f32s(std::f32::consts::FRAC_1_SQRT_2)));
-    let half = simd.mul_f32s(x, simd.splat_f32s(0.5));
-    simd.mul_add_f32s(half, phi, half)
-}
-
-/// Applies GELU to a block padded to whole registers.
-#[inline(always)]
-pub(super) fn gelu_block<S: Simd>(simd: S, from: &[f32], to: &mut [f32]) {
-    to.copy_from_slice(from);
-    let (whole, rest) = split_mut::<S>(to);
-    for x in whole {
-        *x = gelu(simd, *x);
-    }
-    for x in rest {
-        let mut lane = [0.0];
-        let register = gelu(simd, simd.splat_f32s(*x));
-        lane.copy_from_slice(&pulp::bytemuck::cast_slice::<S::f32s, f32>(std::slice::from_ref(&register))[..1]);
-        *x = lane[0];
     }
 }
 
