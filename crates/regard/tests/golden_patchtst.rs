@@ -5,7 +5,7 @@ use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::{Device, Tensor};
 use regard::nn::ops::with_kernels;
 use regard::nn::series::{InstanceNormConfig, sine_positions, standardised_sine_positions};
-use regard::series::model::{PatchTst, PatchTstConfig, Positions, PRESETS, SeriesInput, WindowNorm};
+use regard::series::model::{PatchTst, PRESETS, PatchTstConfig, Placement, Positions, SeriesInput, WindowNorm};
 use regard::series::train::{Place, Rates, SeriesSchedule};
 use regard::store::{Array, NetworkConfig, Weights};
 use regard_testing::{Case, Checks, Golden};
@@ -77,7 +77,7 @@ fn config(case: &Case) -> PatchTstConfig {
         individual: set("individual").unwrap_or(preset.individual),
         window_norm: if set("subtract_last") == Some(true) { WindowNorm::Last } else { preset.window_norm },
         decomposition: if decomposed { case.size("kernel_size") } else { 0 },
-        norm_first: set("pre_norm").unwrap_or(preset.norm_first),
+        norm_place: if set("pre_norm") == Some(true) { Placement::Before } else { preset.norm_place },
         residual_scores: set("res_attention").unwrap_or(preset.residual_scores),
         positions: if sincos { Positions::StandardisedSine } else { preset.positions },
         dropout: case.number("dropout"),

@@ -8,6 +8,6 @@ mod positions;
 
 pub use decomposition::decompose;
 pub use instance_norm::{InstanceNorm, InstanceNormConfig, WindowStatistics};
-pub use patch_layer::{PatchDropout, PatchLayer, PatchLayerConfig};
+pub use patch_layer::{NormPlace, PatchDropout, PatchLayer, PatchLayerConfig};
 pub use patching::Patching;
 pub use positions::{sine_positions, standardised_sine_positions};

@@ -7,7 +7,7 @@ use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
 
 use crate::ops::{
-    Activation, Carried, Dropout, FeedForwardMaps, NormKind, Projection, SequenceAttentionOptions,
+    Activation, Carried, Dropout, FeedForwardMaps, NormArgs, NormKind, Projection, SequenceAttentionOptions,
     SequenceFeedForwardOptions, SequenceProjections, sequence_attention, sequence_feed_forward,
 };
 use crate::{FeedForward, FeedForwardConfig, Normalization, NormalizationConfig};
@@ -24,13 +24,25 @@ pub struct PatchLayerConfig {
     /// What a norm's mean and variance run over. Default: batch, every channel over all patches.
     #[config(default = "NormKind::Batch")]
     pub norm: NormKind,
-    /// Whether norms stand before each half in place of after it. Default: false.
-    #[config(default = false)]
-    pub norm_first: bool,
+    /// Where norms stand. Default: behind each sum.
+    #[config(default = "NormPlace::Behind")]
+    pub norm_place: NormPlace,
     /// Whether the scores of earlier layers are added to those of this one (He et al. 2021, RealFormer).
     /// Default: true.
     #[config(default = true)]
     pub residual_scores: bool,
+}
+
+/// Where the norm of a half of a layer stands.
+#[derive(Config, Copy, Debug, PartialEq, Eq)]
+pub enum NormPlace {
+    /// Behind the sum: `norm(x + f(x))`.
+    Behind,
+    /// Before the half, which adds to what is normed: `y + f(y)` with `y = norm(x)`, as the authors' code has
+    /// its `pre_norm`.
+    Before,
+    /// In the branch alone: `x + f(norm(x))` (Xiong et al. 2020).
+    Inside,
 }
 
 /// Attention among patches, and a feed-forward part.
@@ -52,8 +64,9 @@ pub struct PatchLayer {
     pub feed_norm: Normalization,
     /// Number of heads.
     pub heads: usize,
-    /// Whether norms stand before each half.
-    pub norm_first: bool,
+    /// Where norms stand.
+    #[module(skip)]
+    pub norm_place: NormPlace,
     /// Whether the scores of earlier layers are added.
     pub residual_scores: bool,
 }
@@ -92,7 +105,7 @@ impl PatchLayerConfig {
             feed: FeedForwardConfig::new(width, self.hidden).with_activation(Activation::Gelu).init(device),
             feed_norm: norm(),
             heads,
-            norm_first: self.norm_first,
+            norm_place: self.norm_place,
             residual_scores: self.residual_scores,
         }
     }
@@ -102,7 +115,6 @@ impl PatchLayer {
     /// The new rows of `x [sequences, patches, width]`, and what carries scores on to the next layer; the
     /// first layer is given nothing.
     pub fn forward(&self, x: Tensor<3>, carried: Carried, drop: Option<PatchDropout>) -> (Tensor<3>, Carried) {
-        let device = x.device();
         let dropout = |rate: fn(&PatchDropout) -> f32, place: u64| {
             let drop = drop.filter(|drop| rate(drop) > 0.0)?;
             Some(Dropout { rate: rate(&drop), seed: drop.seed.wrapping_add(place) })
@@ -112,24 +124,36 @@ impl PatchLayer {
             scale: 1.0 / ((self.query.weight.dims()[1] / self.heads) as f32).sqrt(),
             weights_dropout: dropout(|drop| drop.weights, 0),
             residual_dropout: dropout(|drop| drop.attention, 1),
-            norm_first: self.norm_first,
+            norm_first: self.norm_place == NormPlace::Inside,
         };
         let carried = self.residual_scores.then_some(carried);
-        let norm = Some(self.attention_norm.args(&device));
+        let (x, norm) = self.placed(x, &self.attention_norm);
         let (normed, carried) = sequence_attention(x, self.projections(), carried, norm, &options);
         let x = self.attention_norm.observe(normed);
         let options = SequenceFeedForwardOptions {
             hidden_dropout: dropout(|drop| drop.hidden, 2),
             residual_dropout: dropout(|drop| drop.feed, 3),
-            norm_first: self.norm_first,
+            norm_first: self.norm_place == NormPlace::Inside,
         };
         let maps = FeedForwardMaps {
             first: Projection::of(&self.feed.inner),
             second: Projection::of(&self.feed.outer),
             activation: self.feed.activation,
         };
-        let normed = sequence_feed_forward(x, maps, Some(self.feed_norm.args(&device)), &options);
+        let (x, norm) = self.placed(x, &self.feed_norm);
+        let normed = sequence_feed_forward(x, maps, norm, &options);
         (self.feed_norm.observe(normed), carried.unwrap_or_default())
+    }
+
+    /// What a half begins with, and the norm that is left to it.
+    fn placed(&self, x: Tensor<3>, norm: &Normalization) -> (Tensor<3>, Option<NormArgs>) {
+        match self.norm_place {
+            NormPlace::Before => (norm.forward(x), None),
+            NormPlace::Behind | NormPlace::Inside => {
+                let args = norm.args(&x.device());
+                (x, Some(args))
+            }
+        }
     }
 
     fn projections(&self) -> SequenceProjections {

@@ -5,12 +5,12 @@ use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
 use regard_nn::ops::{Carried, Dropout, NormKind, dropped};
 use regard_nn::series::{
-    InstanceNorm, InstanceNormConfig, PatchDropout, PatchLayer, PatchLayerConfig, Patching, WindowStatistics,
+    InstanceNorm, InstanceNormConfig, NormPlace, PatchDropout, PatchLayer, PatchLayerConfig, Patching, WindowStatistics,
     sine_positions, standardised_sine_positions,
 };
 use regard_nn::{Normalization, NormalizationConfig};
 
-use super::config::{FinalNorm, LayerNorm, PatchTstConfig, Positions, WindowNorm};
+use super::config::{FinalNorm, LayerNorm, PatchTstConfig, Placement, Positions, WindowNorm};
 use super::input::{Drop, SeriesInput};
 use super::readout::Readout;
 use crate::series::task::SeriesTask;
@@ -58,9 +58,14 @@ impl Backbone {
             LayerNorm::Batch => NormKind::Batch,
             LayerNorm::Layer => NormKind::Layer,
         };
+        let place = match config.norm_place {
+            Placement::Behind => NormPlace::Behind,
+            Placement::Before => NormPlace::Before,
+            Placement::Inside => NormPlace::Inside,
+        };
         let layer = PatchLayerConfig::new(width, config.heads, config.hidden)
             .with_norm(norm)
-            .with_norm_first(config.norm_first)
+            .with_norm_place(place)
             .with_residual_scores(config.residual_scores);
         let final_norm = match config.final_norm {
             FinalNorm::None => None,

@@ -27,6 +27,18 @@ pub enum LayerNorm {
     Layer,
 }
 
+/// Where the norms of a layer stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// Behind each sum.
+    Behind,
+    /// Before each half, which adds to what is normed: `pre_norm` of the authors' code.
+    Before,
+    /// In the branch that is added alone (Xiong et al. 2020).
+    Inside,
+}
+
 /// The norm after the last layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -103,8 +115,8 @@ pub struct PatchTstConfig {
     pub hidden: usize,
     /// Norms of a layer.
     pub norm: LayerNorm,
-    /// Whether norms stand before each half of a layer.
-    pub norm_first: bool,
+    /// Where norms of a layer stand.
+    pub norm_place: Placement,
     /// Norm after the last layer.
     pub final_norm: FinalNorm,
     /// Whether scores of earlier layers are added to those of later ones.

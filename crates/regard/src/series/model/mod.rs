@@ -17,7 +17,7 @@ use self::backbone::Backbone;
 use crate::Result;
 use crate::store::{NetworkConfig, Weights, layout, renamed};
 use crate::train::{collect, gradients, restore};
-pub use config::{FinalNorm, KIND, LayerNorm, PatchTstConfig, Positions, WindowNorm};
+pub use config::{FinalNorm, KIND, LayerNorm, PatchTstConfig, Placement, Positions, WindowNorm};
 pub use input::{Drop, SeriesInput};
 pub use preparation::SeriesPreparation;
 pub use presets::PRESETS;

@@ -1,6 +1,6 @@
 //! Named settings of networks on time series.
 
-use super::config::{FinalNorm, KIND, LayerNorm, PatchTstConfig, Positions, WindowNorm};
+use super::config::{FinalNorm, KIND, LayerNorm, PatchTstConfig, Placement, Positions, WindowNorm};
 use super::preparation::SeriesPreparation;
 use crate::series::task::SeriesTask;
 use crate::store::config::FORMAT;
@@ -31,7 +31,7 @@ impl PatchTstConfig {
             heads: 4,
             hidden: 128,
             norm: LayerNorm::Batch,
-            norm_first: false,
+            norm_place: Placement::Behind,
             final_norm: FinalNorm::None,
             residual_scores: true,
             positions: Positions::Learned,
@@ -89,7 +89,7 @@ impl PatchTstConfig {
         }
     }
 
-    /// Ours: the authors' network for longer windows, with norms of each patch by itself, before each half.
+    /// Ours: the authors' network for longer windows, and a training of its own.
     pub fn regard_series() -> Self {
         Self {
             preset: Some("regard-series".into()),
