@@ -5,7 +5,7 @@ use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::{Device, Tensor};
 use regard::nn::ops::with_kernels;
 use regard::nn::series::{InstanceNormConfig, sine_positions, standardised_sine_positions};
-use regard::series::model::{PatchTst, PRESETS, PatchTstConfig, Placement, Positions, SeriesInput, WindowNorm};
+use regard::series::model::{PRESETS, PatchTst, PatchTstConfig, Placement, Positions, SeriesInput, WindowNorm};
 use regard::series::train::{Place, Rates, SeriesSchedule};
 use regard::store::{Array, NetworkConfig, Weights};
 use regard_testing::{Case, Checks, Golden};
@@ -31,7 +31,8 @@ fn the_published_networks_have_their_sizes() {
     assert_eq!(of(16, 4, 128, 336, 720), 501_680);
     assert_eq!(of(16, 4, 128, 512, 96), 115_872);
     assert_eq!(of(128, 16, 256, 336, 96), 921_184);
-    let ili = PatchTstConfig { look_back: 104, horizon: 24, patch: 24, stride: 2, ..PatchTstConfig::patchtst_official() };
+    let ili =
+        PatchTstConfig { look_back: 104, horizon: 24, patch: 24, stride: 2, ..PatchTstConfig::patchtst_official() };
     assert_eq!(ili.trainable(), 33_400);
     assert_eq!(PatchTstConfig::patchtst_tslib().trainable(), 3_751_520);
 }

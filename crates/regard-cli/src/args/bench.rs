@@ -83,10 +83,10 @@ Examples:
   regard bench paper --table kool --models models --limit 1000
   regard bench paper --table set-transformer --out runs/set-transformer --rows max")]
 pub(crate) struct BenchPaperArgs {
-    /// The table: kool (Table 1 of Kool et al. 2019), set-transformer (§5.1 and §5.3 of Lee et al. 2019)
-    /// or graph-transformer (Table 1 of Dwivedi & Bresson 2021)
+    /// The table: kool (Table 1 of Kool et al. 2019), set-transformer (§5.1 and §5.3 of Lee et al. 2019),
+    /// graph-transformer (Table 1 of Dwivedi & Bresson 2021) or patchtst (Table 3 of Nie et al. 2023)
     #[arg(long, value_name = "NAME", default_value = "kool",
-        value_parser = ["kool", "set-transformer", "graph-transformer"])]
+        value_parser = ["kool", "set-transformer", "graph-transformer", "patchtst"])]
     pub(crate) table: String,
     /// Folder of model folders
     #[arg(long, value_name = "DIR")]
@@ -112,6 +112,9 @@ pub(crate) struct BenchPaperArgs {
     /// Trained tables: end each training after so much time, for example 2h
     #[arg(long, value_name = "TIME", value_parser = super::duration)]
     pub(crate) time: Option<Duration>,
+    /// Trained tables: folder of the data files, for example of ETTh1.csv
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
     /// Trained tables: overrule a setting of the rows' experiments, for example data.path=zinc12k.csv
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,

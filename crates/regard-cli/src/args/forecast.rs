@@ -88,9 +88,7 @@ impl ForecastArgs {
             let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
             endings.contains(&ending.as_str())
         };
-        for (name, path, endings) in
-            [("--out", &self.out, ["csv", "json"]), ("--plot", &self.plot, ["svg", "png"])]
-        {
+        for (name, path, endings) in [("--out", &self.out, ["csv", "json"]), ("--plot", &self.plot, ["svg", "png"])] {
             if let Some(path) = path.as_ref().filter(|path| !ends(path, &endings)) {
                 let [a, b] = endings;
                 let what = format!("{name} {}: expected a name that ends in .{a} or .{b}", path.display());

@@ -45,12 +45,7 @@ struct Found {
 }
 
 /// Tells what comes after the last values of a file.
-pub(super) fn run(
-    args: &ForecastArgs,
-    seed: u64,
-    device: &Device,
-    printer: &mut Printer,
-) -> anyhow::Result<Outcome> {
+pub(super) fn run(args: &ForecastArgs, seed: u64, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     args.check()?;
     let found = match &args.model {
         Some(folder) => by_model(args, folder, device, printer)?,
@@ -120,7 +115,12 @@ fn on_the_spot(args: &ForecastArgs, seed: u64, device: &Device, printer: &Printe
     };
     let options = SpotOptions { horizon, levels: args.levels.clone(), budget: args.time, seed };
     let spot = forecast(&read, &options, device).map_err(|error| error.in_file(&args.file))?;
-    Ok(Found { forecasts: spot.forecasts.clone(), panel: read.panel, look_back: spot.config.look_back, spot: Some(spot) })
+    Ok(Found {
+        forecasts: spot.forecasts.clone(),
+        panel: read.panel,
+        look_back: spot.config.look_back,
+        spot: Some(spot),
+    })
 }
 
 fn remarks(report: &ReadReport, printer: &Printer) {

@@ -42,10 +42,11 @@ fn scene(panel: &Panel, series: usize, told: &[&ForecastRow]) -> Scene {
     let steps = shown + told.len();
     let (width, height) = SIZE;
     let mut scene = sheet(width, height);
-    let levels: Vec<String> = told.first().map_or(vec![], |row| {
-        row.intervals.iter().map(|interval| format!("{} %", interval.level)).collect()
-    });
-    let within = if levels.is_empty() { String::new() } else { format!("  ·  shaded: {} intervals", levels.join(" and ")) };
+    let levels: Vec<String> = told
+        .first()
+        .map_or(vec![], |row| row.intervals.iter().map(|interval| format!("{} %", interval.level)).collect());
+    let within =
+        if levels.is_empty() { String::new() } else { format!("  ·  shaded: {} intervals", levels.join(" and ")) };
     heading(&mut scene, one.name(), &format!("the next {} values{within}", told.len()));
     let ends = told.iter().flat_map(|row| row.intervals.iter().flat_map(|interval| [interval.low, interval.high]));
     let all = seen.iter().copied().chain(told.iter().map(|row| row.forecast)).chain(ends);
@@ -63,10 +64,20 @@ fn scene(panel: &Panel, series: usize, told: &[&ForecastRow]) -> Scene {
         let lower = told.iter().enumerate().rev().map(|(step, row)| place(shown + step, end(row, false)));
         let outline: Vec<(f64, f64)> = joint.into_iter().chain(upper).chain(lower).collect();
         if outline.iter().all(|(_, y)| y.is_finite()) {
-            let d = outline.iter().enumerate().map(|(i, (x, y))| format!("{}{x:.2},{y:.2}", if i == 0 { "M" } else { "L" }));
+            let d = outline
+                .iter()
+                .enumerate()
+                .map(|(i, (x, y))| format!("{}{x:.2},{y:.2}", if i == 0 { "M" } else { "L" }));
             let d = d.collect::<Vec<_>>().join(" ") + " Z";
             let stroke = shade.clone();
-            let path = PathData { d, fill: Some(stroke.clone()), stroke, stroke_width: 0.5, opacity: None, stroke_dasharray: None };
+            let path = PathData {
+                d,
+                fill: Some(stroke.clone()),
+                stroke,
+                stroke_width: 0.5,
+                opacity: None,
+                stroke_dasharray: None,
+            };
             scene.add(Primitive::Path(Box::new(path)));
         }
     }

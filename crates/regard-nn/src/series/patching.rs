@@ -54,7 +54,10 @@ mod tests {
         let patching = Patching::new(16, 8);
         assert_eq!([96, 336, 512].map(|length| patching.count(length)), [12, 42, 64]);
         assert_eq!(Patching::new(12, 12).with_padded(false).count(512), 42);
-        assert_eq!([Patching::new(16, 8).with_padded(false).count(15), patching.count(7), patching.count(8)], [0, 0, 1]);
+        assert_eq!(
+            [Patching::new(16, 8).with_padded(false).count(15), patching.count(7), patching.count(8)],
+            [0, 0, 1]
+        );
     }
 
     #[test]

@@ -75,7 +75,8 @@ impl SeriesModel {
         let Read { panel, report } = read_panel(path, data)?;
         let frequency = panel.clock().frequency().to_string();
         if frequency != self.config.data.frequency {
-            let reason = format!("is one value every {frequency}; the model learnt of one every {}", self.config.data.frequency);
+            let reason =
+                format!("is one value every {frequency}; the model learnt of one every {}", self.config.data.frequency);
             return Err(Error::config("the file", reason).in_file(path));
         }
         let known = &self.config.data.names;
@@ -114,9 +115,8 @@ impl SeriesModel {
     pub fn forecast(&self, panel: &Panel, horizon: usize, levels: &[f64]) -> Result<Forecasts> {
         self.check(horizon, levels)?;
         let look_back = self.config.look_back;
-        let windows: Result<Vec<Window>> = (0..panel.len())
-            .map(|series| Ok(Window::last(panel, series, look_back, self.config.horizon)?))
-            .collect();
+        let windows: Result<Vec<Window>> =
+            (0..panel.len()).map(|series| Ok(Window::last(panel, series, look_back, self.config.horizon)?)).collect();
         let all = self.of_windows(panel, &windows?, horizon, levels)?;
         Ok(Forecasts::new(&clock(panel), all)?)
     }
@@ -130,7 +130,13 @@ impl SeriesModel {
     }
 
     /// The forecasts after windows of a panel at the network's scale, in the units of its series.
-    pub(super) fn of_windows(&self, panel: &Panel, windows: &[Window], horizon: usize, levels: &[f64]) -> Result<Vec<Forecast>> {
+    pub(super) fn of_windows(
+        &self,
+        panel: &Panel,
+        windows: &[Window],
+        horizon: usize,
+        levels: &[f64],
+    ) -> Result<Vec<Forecast>> {
         let scaler = self.scaler()?;
         let channels = self.config.channels.max(1);
         let mut all = Vec::with_capacity(windows.len());

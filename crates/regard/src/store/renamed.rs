@@ -118,7 +118,8 @@ mod tests {
     fn names_and_layouts_go_there_and_back() {
         let entry = |ours: &str, form| Renamed { ours: ours.into(), theirs: format!("their.{ours}"), form };
         let table = || {
-            let of = [("a", Form::Transposed), ("b", Form::LeadingOne), ("d", Form::Convolution), ("running_c", Form::Same)];
+            let of =
+                [("a", Form::Transposed), ("b", Form::LeadingOne), ("d", Form::Convolution), ("running_c", Form::Same)];
             of.into_iter().map(|(ours, form)| entry(ours, form)).collect::<Vec<_>>()
         };
         let array = |shape: &[usize]| Array { shape: shape.to_vec(), data: (0..6).map(|x| x as f32).collect() };

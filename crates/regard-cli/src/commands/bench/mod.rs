@@ -2,6 +2,7 @@
 
 mod graph_transformer;
 mod paper;
+mod patchtst;
 mod set_transformer;
 mod trained;
 

@@ -7,7 +7,7 @@ use regard::Device;
 use regard::train::{Event, Limits, Measures, Trained};
 use serde::Serialize;
 
-use super::{graph_transformer, set_transformer};
+use super::{graph_transformer, patchtst, set_transformer};
 use crate::args::BenchPaperArgs;
 use crate::commands::Outcome;
 use crate::commands::train::interrupt;
@@ -20,16 +20,16 @@ pub(super) struct Planned {
     pub(super) name: &'static str,
     pub(super) experiment: &'static str,
     sets: &'static [&'static str],
-    measures: [&'static str; 2],
-    paper: [Option<f64>; 2],
+    measures: &'static [&'static str],
+    paper: &'static [Option<f64>],
 }
 
 pub(super) const fn row(
     name: &'static str,
     experiment: &'static str,
     sets: &'static [&'static str],
-    measures: [&'static str; 2],
-    paper: [Option<f64>; 2],
+    measures: &'static [&'static str],
+    paper: &'static [Option<f64>],
 ) -> Planned {
     Planned { name, experiment, sets, measures, paper }
 }
@@ -39,6 +39,8 @@ pub(super) const fn row(
 pub(super) struct Run<'a> {
     /// Settings that differ from the experiment's.
     pub(super) sets: Vec<String>,
+    /// Where files of data are that an experiment names.
+    pub(super) data: Option<PathBuf>,
     pub(super) folder: PathBuf,
     pub(super) resume: bool,
     pub(super) limits: Limits,
@@ -71,13 +73,16 @@ pub(super) struct Told {
     pub(super) trained: Trained,
 }
 
+/// Trains and measures a row.
+type Measure = fn(&Planned, Run<'_>, &Device) -> anyhow::Result<Told>;
+
 /// A row as it was measured.
 #[derive(Debug, Serialize)]
 struct Measured {
     name: &'static str,
-    measures: [&'static str; 2],
-    ours: [Option<f64>; 2],
-    paper: [Option<f64>; 2],
+    measures: &'static [&'static str],
+    ours: Vec<Option<f64>>,
+    paper: &'static [Option<f64>],
     /// Mean log-likelihood under the mixtures the points were drawn from.
     #[serde(skip_serializing_if = "Option::is_none")]
     oracle: Option<f64>,
@@ -91,8 +96,11 @@ pub(in crate::commands) fn trained(
     device: &Device,
     printer: &mut Printer,
 ) -> anyhow::Result<Outcome> {
-    let of_graphs = args.table == "graph-transformer";
-    let rows: &[Planned] = if of_graphs { &graph_transformer::ROWS } else { &set_transformer::ROWS };
+    let (rows, measure): (&[Planned], Measure) = match args.table.as_str() {
+        "graph-transformer" => (&graph_transformer::ROWS, graph_transformer::measure),
+        "patchtst" => (&patchtst::ROWS, patchtst::measure),
+        _ => (&set_transformer::ROWS, set_transformer::measure),
+    };
     let planned: Vec<&Planned> = rows.iter().filter(|row| row.name.contains(&args.rows)).collect();
     if planned.is_empty() {
         let names = rows.iter().map(|row| row.name).collect::<Vec<_>>().join(", ");
@@ -105,6 +113,7 @@ pub(in crate::commands) fn trained(
         let folder = out.join(row.name.replace([':', '+', ' ', '\''], "-").replace("---", "-").replace("--", "-"));
         let run = Run {
             sets: row.sets.iter().map(|set| (*set).to_owned()).chain(args.set.clone()).collect(),
+            data: args.data.clone(),
             resume: folder.join("experiment.toml").is_file(),
             folder,
             limits: Limits {
@@ -116,12 +125,7 @@ pub(in crate::commands) fn trained(
             printer,
         };
         printer.note(row.name);
-        let told = if of_graphs {
-            graph_transformer::measure(row, run, device)?
-        } else {
-            set_transformer::measure(row, run, device)?
-        };
-        measured.push(Measured::of(row, &told));
+        measured.push(Measured::of(row, &measure(row, run, device)?));
         if interrupt.load(Ordering::Relaxed) {
             break;
         }
@@ -139,7 +143,7 @@ impl Measured {
         Self {
             name: row.name,
             measures: row.measures,
-            ours: row.measures.map(|name| measures.get(name)),
+            ours: row.measures.iter().map(|name| measures.get(name)).collect(),
             paper: row.paper,
             oracle: measures.get("oracle"),
             steps: trained.steps,
@@ -160,7 +164,7 @@ fn table(rows: &[Measured]) -> String {
                 first(row.name.to_owned()),
                 (*measure).to_owned(),
                 number(row.ours[at]),
-                number(row.paper[at]),
+                number(row.paper.get(at).copied().flatten()),
                 number(row.oracle),
                 first(row.steps.to_string()),
                 first(format!("{:.0}", row.seconds / 60.0)),

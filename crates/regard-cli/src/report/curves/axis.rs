@@ -68,7 +68,11 @@ fn name(value: f64, step: f64, high: f64) -> String {
 /// press the others together. `share` of the values must stay inside.
 ///
 /// Returns the ends, with room around them, and the largest value when it is left out.
-pub(in crate::report) fn range(values: impl Iterator<Item = f64>, floor: Option<f64>, share: f64) -> (f64, f64, Option<f64>) {
+pub(in crate::report) fn range(
+    values: impl Iterator<Item = f64>,
+    floor: Option<f64>,
+    share: f64,
+) -> (f64, f64, Option<f64>) {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     let (Some(&lowest), Some(&highest)) = (values.first(), values.last()) else {

@@ -57,8 +57,11 @@ pub(super) fn validate(experiment: &SeriesExperiment) -> Result<()> {
     if data.held_out + data.tested >= 1.0 {
         return refuse("data.held_out", "and `data.tested` leave nothing to learn from".into());
     }
-    let least =
-        [("train.weight_decay", train.weight_decay), ("train.clip_norm", train.clip_norm), ("train.warm_epochs", train.warm_epochs)];
+    let least = [
+        ("train.weight_decay", train.weight_decay),
+        ("train.clip_norm", train.clip_norm),
+        ("train.warm_epochs", train.warm_epochs),
+    ];
     if let Some((key, value)) = least.iter().find(|(_, value)| !(value.is_finite() && *value >= 0.0)) {
         return refuse(key, format!("is {value}; expected 0 or more"));
     }

@@ -5,8 +5,8 @@ use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
 use regard_nn::ops::{Carried, Dropout, NormKind, dropped};
 use regard_nn::series::{
-    InstanceNorm, InstanceNormConfig, NormPlace, PatchDropout, PatchLayer, PatchLayerConfig, Patching, WindowStatistics,
-    sine_positions, standardised_sine_positions,
+    InstanceNorm, InstanceNormConfig, NormPlace, PatchDropout, PatchLayer, PatchLayerConfig, Patching,
+    WindowStatistics, sine_positions, standardised_sine_positions,
 };
 use regard_nn::{Normalization, NormalizationConfig};
 

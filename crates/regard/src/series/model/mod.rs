@@ -96,9 +96,7 @@ impl PatchTst {
 
     fn answer(&self, input: SeriesInput, drop: Option<Drop>) -> Tensor<3> {
         let parts = self.parts(input).into_iter().enumerate();
-        let answers = parts.map(|(at, (backbone, input))| {
-            backbone.forward(input, drop.map(|drop| drop.of_part(at)))
-        });
+        let answers = parts.map(|(at, (backbone, input))| backbone.forward(input, drop.map(|drop| drop.of_part(at))));
         answers.reduce(|a, b| a + b).unwrap_or_else(|| unreachable!("one network or two"))
     }
 

@@ -110,7 +110,9 @@ fn tslib(table: &mut Table, config: &PatchTstConfig, ours: &str, place: &str) {
 
 fn head(table: &mut Table, config: &PatchTstConfig, ours: &str, place: &str) {
     match (config.task, config.individual) {
-        (SeriesTask::Classification, _) => table.linear(&format!("{ours}.readout.head.0"), &format!("{place}projection")),
+        (SeriesTask::Classification, _) => {
+            table.linear(&format!("{ours}.readout.head.0"), &format!("{place}projection"))
+        }
         (_, false) => table.linear(&format!("{ours}.readout.head.0"), &format!("{place}head.linear")),
         (_, true) => (0..config.channels).for_each(|channel| {
             table.linear(&format!("{ours}.readout.head.{channel}"), &format!("{place}head.linears.{channel}"));

@@ -91,11 +91,7 @@ impl PatchTstConfig {
 
     /// Ours: the authors' network for longer windows, and a training of its own.
     pub fn regard_series() -> Self {
-        Self {
-            preset: Some("regard-series".into()),
-            look_back: 512,
-            ..Self::patchtst_official()
-        }
+        Self { preset: Some("regard-series".into()), look_back: 512, ..Self::patchtst_official() }
     }
 
     /// A preset by its name.

@@ -42,7 +42,8 @@ pub(super) fn measured(
     transform: Transform,
 ) -> Result<Backtest> {
     let panel = &read.panel;
-    let windows: Vec<Window> = (0..panel.len()).map(|series| window(plan, panel.series()[series].len(), series, after)).collect();
+    let windows: Vec<Window> =
+        (0..panel.len()).map(|series| window(plan, panel.series()[series].len(), series, after)).collect();
     let told = averaged(models, panel, &windows)?;
     let back = |values: &[f32]| -> Vec<f32> { values.iter().map(|&value| transform.back(value)).collect() };
     let mut sums = [[0.0; 2]; 4];

@@ -12,8 +12,8 @@ use regard_data::series::formats::Read;
 use regard_data::series::formats::forecasts::{Forecast, Forecasts, Interval};
 use regard_data::series::{Panel, Window};
 
-use self::backtest::{measured, widths};
 pub use self::backtest::Backtest;
+use self::backtest::{measured, widths};
 use self::plan::Plan;
 use self::transform::Transform;
 use super::model::PatchTstConfig;
