@@ -2,7 +2,8 @@
 //! with the numbering of nodes and edges, and its bits do not depend on the number of threads.
 
 use proptest::prelude::*;
-use regard_kernels::graph::{Dropout, EdgeList, HeadLayout, Layer, Softmax, edge_attention, edge_attention_weights};
+use regard_kernels::dropout::Dropout;
+use regard_kernels::graph::{EdgeList, HeadLayout, Layer, Softmax, edge_attention, edge_attention_weights};
 
 use crate::{
     batches, close,

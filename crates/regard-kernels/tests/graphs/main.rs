@@ -6,8 +6,9 @@ mod laws;
 
 use definition::{Case, Given, definition, layer, list, random, random_pairs};
 use proptest::prelude::*;
+use regard_kernels::dropout::Dropout;
 use regard_kernels::graph::{
-    Dropout, EdgeList, Gradients, HeadLayout, Layer, Nodes, Softmax, edge_attention, edge_attention_backward,
+    EdgeList, Gradients, HeadLayout, Layer, Nodes, Softmax, edge_attention, edge_attention_backward,
     edge_attention_weights,
 };
 
