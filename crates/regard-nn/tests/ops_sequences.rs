@@ -110,7 +110,13 @@ impl Case {
 fn attention_in_odd_shapes() {
     let sizes =
         [(1, 1, 1, 1, 1, 1), (1, 5, 2, 3, 2, 3), (5, 1, 2, 2, 2, 4), (4, 12, 4, 4, 4, 16), (3, 42, 2, 8, 8, 16)];
-    let large = [(2, 67, 3, 5, 7, 33), (1, 130, 1, 64, 32, 20), (23, 17, 5, 1, 1, 5), (1, 300, 2, 3, 3, 6)];
+    let large = [
+        (2, 67, 3, 5, 7, 33),
+        (1, 130, 1, 64, 32, 20),
+        (23, 17, 5, 1, 1, 5),
+        (1, 300, 2, 3, 3, 6),
+        (2, 12, 16, 32, 32, 512),
+    ];
     for (sequences, patches, heads, key_width, value_width, width) in sizes.into_iter().chain(large) {
         for dropout in [false, true] {
             let sizes = Case { sequences, patches, heads, key_width, value_width, width, ..PLAIN };
@@ -173,7 +179,9 @@ fn feed_forward(x: &Leaves, norm: Option<(NormKind, bool)>, on: bool, first: boo
 
 #[test]
 fn feed_forward_in_odd_shapes() {
-    for (b, n, width, hidden) in [(1, 1, 1, 1), (3, 5, 7, 33), (6, 42, 16, 128), (2, 21, 33, 300), (1, 300, 8, 20)] {
+    for (b, n, width, hidden) in
+        [(1, 1, 1, 1), (3, 5, 7, 33), (6, 42, 16, 128), (2, 21, 33, 300), (1, 300, 8, 20), (1, 12, 512, 2048)]
+    {
         let shapes: [&[usize]; 7] =
             [&[b, n, width], &[width, hidden], &[hidden], &[hidden, width], &[width], &[width], &[width]];
         for act in [Activation::Relu, Activation::Gelu] {
@@ -181,6 +189,35 @@ fn feed_forward_in_odd_shapes() {
                 for (on, first) in [(false, false), (true, false), (true, true)] {
                     agree(&shapes, |x| feed_forward(x, norm, on, first, act));
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn inference_is_training_without_memory() {
+    for norm in NORMS {
+        for (layers, carries) in [(1, false), (3, true)] {
+            let case = Case { sequences: 4, patches: 42, layers, carries, norm, ..PLAIN };
+            let shapes = case.shapes();
+            let leaves = Leaves::new(&shapes.iter().map(Vec::as_slice).collect::<Vec<_>>());
+            let (kept, light) = (case.attention(&leaves), case.attention(&leaves.untracked()));
+            agreement::same(&values_of(&light), &values_of(&kept), "attention");
+        }
+        for (width, hidden) in [(7, 200), (40, 300)] {
+            let leaves = Leaves::new(&[
+                &[4, 42, width],
+                &[width, hidden],
+                &[hidden],
+                &[hidden, width],
+                &[width],
+                &[width],
+                &[width],
+            ]);
+            for act in [Activation::Relu, Activation::Gelu] {
+                let kept = feed_forward(&leaves, norm, false, false, act);
+                let light = feed_forward(&leaves.untracked(), norm, false, false, act);
+                agreement::same(&values_of(&light), &values_of(&kept), "feed-forward");
             }
         }
     }

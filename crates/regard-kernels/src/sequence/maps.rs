@@ -32,7 +32,7 @@ pub struct Maps<'a> {
 }
 
 impl Maps<'_> {
-    /// Numbers that a score of one head is a sum of, for each of its channels.
+    /// Layers whose scores are added up.
     pub(super) fn layers(&self) -> usize {
         match self.scores {
             Scores::Projected { .. } => 1,
@@ -64,7 +64,7 @@ impl Maps<'_> {
             }
             Scores::Given(layers) => {
                 assert!(!layers.is_empty(), "sequence attention: queries and keys are given");
-                let whole = layers.iter().all(|layer_| layer_.len() == rows * 2 * layer.keys());
+                let whole = layers.iter().all(|given| given.len() == rows * 2 * layer.keys());
                 assert!(whole, "sequence attention: queries and keys");
             }
         }
@@ -75,7 +75,7 @@ impl Maps<'_> {
         }
     }
 
-    /// The maps of patches with their factors, and where each starts in a row of all of them.
+    /// The maps of patches, each with its number of outputs and its factor.
     fn parts(&self, layer: &Layer) -> Vec<(Linear<'_>, usize, f32)> {
         let value = (self.value, layer.values(), 1.0);
         match self.scores {

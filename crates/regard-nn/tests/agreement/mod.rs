@@ -61,6 +61,11 @@ impl Leaves {
         Self(flat, shapes.iter().map(|shape| shape.to_vec()).collect())
     }
 
+    /// The same without gradients.
+    pub(crate) fn untracked(&self) -> Self {
+        Self(self.0.iter().map(|leaf| leaf.clone().detach()).collect(), self.1.clone())
+    }
+
     /// A leaf in its shape.
     pub(crate) fn get<const D: usize>(&self, index: usize) -> Tensor<D> {
         let shape: [usize; D] = self.1[index].clone().try_into().expect("axes");
