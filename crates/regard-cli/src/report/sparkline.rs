@@ -3,7 +3,7 @@
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Bars of what was seen, and of what is told, at most.
 const SEEN: usize = 48;
-const TOLD: usize = 24;
+const TOLD: usize = 32;
 
 /// A name, the end of a series, and what is told after it.
 pub(crate) fn line(name: &str, seen: &[f32], told: &[f32]) -> String {

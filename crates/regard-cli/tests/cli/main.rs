@@ -11,6 +11,7 @@ mod help;
 mod model;
 mod problems;
 mod program;
+mod series;
 mod sets;
 mod solve;
 mod train;

@@ -234,7 +234,7 @@ impl Learning for SeriesLearner {
 
     fn restored(mut self, mut checkpoint: Checkpoint, counters: Counters) -> Result<Self> {
         self.trainee = self.trainee.restored(&mut checkpoint)?;
-        if counters.best_loss.is_some() {
+        if counters.best_loss.is_some() && self.experiment.train.keep == KeepSeries::Best {
             self.best = Some(checkpoint.weights("best")?.clone());
         }
         self.counters = counters;

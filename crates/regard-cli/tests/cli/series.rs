@@ -1,0 +1,115 @@
+//! `regard train`, `eval` and `forecast` on time series.
+
+use std::f64::consts::TAU;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use crate::program::regard;
+
+/// The settings of a small network.
+const SMALL: [&str; 20] = [
+    "--set",
+    "data.path=waves.csv",
+    "--set",
+    "task.horizon=6",
+    "--set",
+    "model.look_back=24",
+    "--set",
+    "model.patch=6",
+    "--set",
+    "model.stride=3",
+    "--set",
+    "model.width=8",
+    "--set",
+    "model.heads=2",
+    "--set",
+    "model.hidden=16",
+    "--set",
+    "model.layers=1",
+    "--set",
+    "train.epochs=2",
+];
+
+/// Months of two waves.
+fn waves(folder: &Path, rows: usize) {
+    let mut text = "month,up,down\n".to_owned();
+    for month in 0..rows {
+        let wave = (TAU * month as f64 / 12.0).sin();
+        writeln!(text, "{}-{:02},{:.3},{:.3}", 1990 + month / 12, 1 + month % 12, 10.0 + wave, 5.0 - wave).unwrap();
+    }
+    fs::write(folder.join("waves.csv"), text).unwrap();
+}
+
+fn trained() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    waves(folder.path(), 240);
+    let train = [&["train", "series/forecast", "--out", "run", "--json"][..], &SMALL].concat();
+    let json = regard(folder.path(), &train).done().json();
+    assert_eq!(json["ended"].as_str(), Some("complete"));
+    folder
+}
+
+#[test]
+fn a_model_is_trained_measured_and_asked() {
+    let folder = trained();
+    let json = regard(folder.path(), &["eval", "--model", "run", "--json"]).done().json();
+    for key in ["mse", "mae", "paper_mse", "paper_mae"] {
+        assert!(json[key].as_f64().is_some_and(|value| value > 0.0 || key.starts_with("paper")), "{key}: {json}");
+    }
+    for row in ["naive", "seasonal_naive", "mean"] {
+        assert!(json[row]["mse"].as_f64().is_some_and(|value| value >= 0.0), "{row}: {json}");
+    }
+    assert_eq!(json["by_step"].as_array().map(Vec::len), Some(6));
+    let plain = regard(folder.path(), &["eval", "--model", "run"]).done().out;
+    assert!(plain.contains("seasonal naive (12)") && plain.contains("MASE"), "{plain}");
+
+    let args = ["forecast", "--model", "run", "waves.csv", "--horizon", "6", "--levels", "80,95", "--json"];
+    let json = regard(folder.path(), &args).done().json();
+    let first = &json["forecast"][0];
+    assert_eq!((first["unique_id"].as_str(), first["ds"].as_str()), (Some("up"), Some("2010-01")));
+    assert_eq!(json["forecast"].as_array().map(Vec::len), Some(12));
+    assert!(first["intervals"][1]["low"].as_f64() <= first["intervals"][0]["low"].as_f64(), "{first}");
+    let args = ["forecast", "--model", "run", "waves.csv", "--wide", "--out", "next.csv", "--plot", "next.svg"];
+    regard(folder.path(), &args).done();
+    let table = fs::read_to_string(folder.path().join("next.csv")).unwrap();
+    assert!(table.starts_with("date,up,down\n2010-01,") && table.lines().count() == 7, "{table}");
+    assert!(fs::read_to_string(folder.path().join("next.svg")).unwrap().contains("<path"));
+}
+
+#[test]
+fn a_file_is_forecast_without_a_model() {
+    let folder = tempfile::tempdir().unwrap();
+    waves(folder.path(), 120);
+    let args = ["forecast", "waves.csv", "--horizon", "6", "--time", "5s", "--levels", "90", "--json"];
+    let json = regard(folder.path(), &args).done().json();
+    assert_eq!(json["forecast"][0]["ds"].as_str(), Some("2000-01"));
+    for key in ["mase", "seasonal_naive_mase", "naive_mase"] {
+        assert!(json["backtest"][key].as_f64().is_some_and(f64::is_finite), "{key}: {json}");
+    }
+}
+
+#[test]
+fn faults_have_a_way_out() {
+    let folder = trained();
+    let fails = |args: &[&str]| {
+        let said = regard(folder.path(), args);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        said.err
+    };
+    let far = fails(&["forecast", "--model", "run", "waves.csv", "--horizon", "7"]);
+    assert!(far.contains("--horizon") && far.contains("1 to 6") && far.contains("hint"), "{far}");
+    let level = fails(&["forecast", "--model", "run", "waves.csv", "--levels", "99.9"]);
+    assert!(level.contains("99.9") && level.contains("up to 99"), "{level}");
+    let none = fails(&["forecast", "waves.csv"]);
+    assert!(none.contains("--horizon"), "{none}");
+    fs::write(folder.path().join("short.csv"), "month,up,down\n1990-01,1,2\n1990-02,1,2\n1990-03,1,2\n").unwrap();
+    let short = fails(&["forecast", "short.csv", "--horizon", "6"]);
+    assert!(short.contains("3 rows") && short.contains("at least 25"), "{short}");
+    fs::write(folder.path().join("words.csv"), "month,up\n1990-01,1\n1990-02,two\n").unwrap();
+    let words = fails(&["forecast", "words.csv", "--horizon", "6"]);
+    assert!(words.contains("words.csv:3") && words.contains("`up`"), "{words}");
+    fs::write(folder.path().join("dates.csv"), "month,up\n1990-01,1\n1990-02,2\nsoon,3\n").unwrap();
+    let dates = fails(&["forecast", "dates.csv", "--horizon", "6"]);
+    assert!(dates.contains("dates.csv:4"), "{dates}");
+}
