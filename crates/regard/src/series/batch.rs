@@ -1,6 +1,8 @@
 //! Windows gathered for a step.
 
 use burn::tensor::{Device, Tensor, TensorData};
+use rand::seq::index;
+use rand_pcg::Pcg64Mcg;
 use regard_data::series::{Panel, Window, Windows};
 
 use super::model::SeriesInput;
@@ -43,6 +45,16 @@ impl Batch {
         };
         let all: Vec<Window> = samples.iter().flat_map(window).collect();
         Self::of_windows(&source.panel, &all, channels, true)
+    }
+
+    /// Some series of each place, drawn from `noise`.
+    pub fn some(source: &Source, windows: &Windows, samples: &[usize], (count, noise): (usize, &mut Pcg64Mcg)) -> Self {
+        let all = samples.iter().flat_map(|&sample| {
+            let mut drawn = index::sample(noise, source.panel.len(), count).into_vec();
+            drawn.sort_unstable();
+            drawn.into_iter().map(|series| windows.window(series, sample)).collect::<Vec<_>>()
+        });
+        Self::of_windows(&source.panel, &all.collect::<Vec<_>>(), 1, true)
     }
 
     /// Windows of a panel, `channels` of them together; `known` where what follows them is known.

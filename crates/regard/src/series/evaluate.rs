@@ -65,7 +65,8 @@ pub struct Held {
     pub width: f64,
 }
 
-/// A network on the windows of a part; the published numbers are of batches of `paper_batch`.
+/// A network on the windows of a part; the published numbers are of full batches of `paper_batch`, or of all
+/// windows.
 ///
 /// # Errors
 /// [`Error::Config`] for a part without windows, or a network that does not forecast.
@@ -73,7 +74,7 @@ pub fn evaluate(
     network: &PatchTst,
     config: &PatchTstConfig,
     (source, part): (&Source, Part),
-    (measuring, paper_batch): (Measuring, usize),
+    (measuring, paper_batch): (Measuring, Option<usize>),
     device: &Device,
 ) -> Result<SeriesEvaluation> {
     if config.task != SeriesTask::Forecast {
@@ -82,7 +83,7 @@ pub fn evaluate(
     let Some(windows) = source.windows(part) else {
         return Err(Error::config("data.tested", "leaves no rows to measure with"));
     };
-    let mut errors = Errors::new(source.panel.len(), config.horizon, paper_batch);
+    let mut errors = Errors::new(source.panel.len(), config.horizon, paper_batch.unwrap_or(1));
     let mut held = Intervals::new(config);
     let mut watch = |batch: &Batch, numbers: &[f32]| {
         let forecasts = medians(config, numbers);

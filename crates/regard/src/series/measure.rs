@@ -14,6 +14,9 @@ use super::model::{PatchTst, PatchTstConfig};
 use super::source::Source;
 use crate::train::{Checked, Measure, Measures, Stream, derived};
 
+/// Windows of single series that are looked at together, at most.
+const ROWS: usize = 4096;
+
 /// What windows are measured with.
 #[derive(Clone, Copy, Debug)]
 pub struct Measuring {
@@ -136,7 +139,7 @@ impl Plain {
 pub fn plain(source: &Source, windows: &Windows, how: Plain) -> Errs {
     let (mut errors, samples) = (None, source.samples(windows));
     let all: Vec<usize> = (0..samples).collect();
-    for chosen in all.chunks(256) {
+    for chosen in all.chunks(together(source, usize::MAX)) {
         let batch = Batch::gather(source, windows, chosen);
         let errors = errors.get_or_insert_with(|| Errors::new(source.panel.len(), batch.horizon, 1));
         let mut forecasts = vec![0.0; batch.rows() * batch.horizon];
@@ -147,6 +150,12 @@ pub fn plain(source: &Source, windows: &Windows, how: Plain) -> Errs {
         errors.add_batch(source, &batch, &forecasts);
     }
     errors.unwrap_or_else(|| Errors::new(source.panel.len(), 1, 1)).errs(source)
+}
+
+/// Samples that are looked at together, `batch` at most.
+fn together(source: &Source, batch: usize) -> usize {
+    let channels = if source.together { source.panel.len() } else { 1 };
+    (ROWS / channels).clamp(1, batch.max(1))
 }
 
 /// Sees forecasts: the batch, and its rows' values `[rows, horizon · levels]` at the network's scale.
@@ -163,7 +172,7 @@ pub fn told(
 ) -> f64 {
     let all: Vec<usize> = (0..source.samples(windows)).collect();
     let (mut sum, mut count) = (0.0, 0.0);
-    for (at, chosen) in all.chunks(measuring.batch.max(1)).enumerate() {
+    for (at, chosen) in all.chunks(together(source, measuring.batch)).enumerate() {
         let batch = Batch::gather(source, windows, chosen);
         let mut noise = Pcg64Mcg::seed_from_u64(derived(measuring.seed, Stream::Sampling, at as u64));
         let asked = Asked::of(&batch, network, config, (measuring.hidden, &mut noise), device);

@@ -102,6 +102,7 @@ impl Source {
             false => windows(part).map(Some),
         };
         let (training, validation, test) = (windows(Part::Training)?, some(Part::Validation)?, some(Part::Test)?);
+        let validation = validation.map(|windows| thinned(windows, experiment.eval.valid_rows));
         let all = [Some(&training), validation.as_ref(), test.as_ref()];
         let together = all.iter().flatten().all(|windows| windows.starts().is_some());
         let season = if data.season > 0 { data.season } else { panel.clock().season() };
@@ -171,6 +172,12 @@ fn split(data: &SeriesData) -> Result<Split> {
         SeriesSplit::Rows => Split::Last { validation: data.valid_rows, test: data.test_rows },
         SeriesSplit::Dates => Split::Dates { validation: data.valid_from.clone(), test: data.test_from.clone() },
     })
+}
+
+/// At most so many windows, evenly spread; all where `most` is 0.
+fn thinned(windows: Windows, most: usize) -> Windows {
+    let stride = if most == 0 { 1 } else { windows.len().div_ceil(most).max(1) };
+    windows.with_stride(stride)
 }
 
 fn unscaled(panel: &Panel) -> Result<Scaler> {

@@ -64,7 +64,7 @@ impl Sections for SeriesExperiment {
             data: SeriesData::default(),
             model,
             train: SeriesTraining::preset(preset),
-            eval: SeriesEval::default(),
+            eval: SeriesEval::preset(preset),
         })
     }
 

@@ -123,6 +123,9 @@ pub struct SeriesTraining {
     pub batch: usize,
     /// Epochs, at most.
     pub epochs: usize,
+    /// Windows of single series in a step, at most, drawn from those of all series; 0 for all. Not for networks
+    /// with something of their own for each series.
+    pub rows: usize,
     /// Steps of an epoch, at most; 0 for as many as it takes to see every window.
     pub epoch_steps: usize,
     /// Learning rate of Adam.
@@ -172,6 +175,8 @@ pub struct SeriesTraining {
 pub struct SeriesEval {
     /// Windows that are measured together; the published numbers leave out those that do not fill a batch.
     pub batch: usize,
+    /// Windows of single series to choose by, at most, evenly spread; 0 for all.
+    pub valid_rows: usize,
     /// Whether intervals are learnt from the errors on the validation rows.
     pub intervals: bool,
 }
@@ -206,6 +211,7 @@ impl SeriesTraining {
         Self {
             batch: 128,
             epochs: 100,
+            rows: 0,
             epoch_steps: 0,
             rate: 1e-4,
             schedule: SeriesSchedule::Tenths,
@@ -245,6 +251,7 @@ impl SeriesTraining {
             "patchtst-tfb" => published,
             _ => Self {
                 batch: 64,
+                rows: 2048,
                 epochs: 20,
                 rate: 5e-4,
                 schedule: SeriesSchedule::Cosine,
@@ -261,8 +268,18 @@ impl SeriesTraining {
     }
 }
 
+impl SeriesEval {
+    /// The measuring that belongs to a preset of the network.
+    pub fn preset(name: &str) -> Self {
+        match name.starts_with("patchtst") {
+            true => Self::default(),
+            false => Self { valid_rows: 50_000, ..Self::default() },
+        }
+    }
+}
+
 impl Default for SeriesEval {
     fn default() -> Self {
-        Self { batch: 128, intervals: true }
+        Self { batch: 128, valid_rows: 0, intervals: true }
     }
 }

@@ -185,8 +185,13 @@ impl SeriesLearner {
         let order = shuffled(self.source.samples(windows), train.seed, step / of_epoch);
         let first = (step % of_epoch) as usize * train.batch;
         let chosen = &order[first..(first + train.batch).min(order.len())];
-        let batch = Batch::gather(&self.source, windows, chosen);
         let mut noise = Pcg64Mcg::seed_from_u64(derived(train.seed, Stream::Sampling, step));
+        let batch = match train.rows / chosen.len().max(1) {
+            series if series > 0 && series < self.source.panel.len() && self.source.together && self.config.channels == 0 => {
+                Batch::some(&self.source, windows, chosen, (series, &mut noise))
+            }
+            _ => Batch::gather(&self.source, windows, chosen),
+        };
         self.open_numbers(step, of_epoch);
         let hiding = (self.experiment.train.hidden, &mut noise);
         let asked = Asked::of(&batch, &self.trainee.model, &self.config, hiding, &self.device);
