@@ -101,7 +101,6 @@ impl Case {
     fn check(&self) {
         let shapes = self.shapes();
         let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
-        println!("{self:?}");
         agree(&shapes, |x| self.attention(x));
     }
 }
