@@ -185,8 +185,8 @@ pub fn feed_forward(
 }
 
 impl Shared<'_> {
-    /// Whether the hidden layer is kept for the backward pass. Of narrow rows it is made again: that costs
-    /// less than to write it and read it.
+    /// Whether the hidden layer is kept for the backward pass. Of narrow rows it is made again: by count of
+    /// operations and bytes that is less than to write it and read it.
     fn keeps(&self) -> bool {
         self.rows.width > NARROW
     }
