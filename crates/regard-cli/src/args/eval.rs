@@ -7,6 +7,7 @@ use regard::graphs::GraphExperiment;
 use regard::graphs::model::KIND as GRAPH_TRANSFORMER;
 use regard::routes::decode::Decode;
 use regard::routes::evaluate::EvaluateOptions;
+use regard::series::SeriesExperiment;
 use regard::series::model::KIND as PATCHTST;
 use regard::sets::SetExperiment;
 use regard::sets::model::KIND as SET_TRANSFORMER;
@@ -31,7 +32,8 @@ Examples:
   regard eval --model models/regard-clustering
   regard eval sets/mil --set data.path=musk1.csv --folds 10 --repeats 5
   regard eval graphs/molecules --set data.path=esol.csv --set data.target=solubility --folds 5
-  regard eval graphs/tu --set data.path=MUTAG.txt --folds-from MUTAG_10fold"
+  regard eval graphs/tu --set data.path=MUTAG.txt --folds-from MUTAG_10fold
+  regard eval series/forecast --set data.path=sales.csv --set task.horizon=14 --folds 8"
 )]
 pub(crate) struct EvalArgs {
     /// An experiment on a file of sets or graphs: train on parts of it, measure on the rest
@@ -43,12 +45,16 @@ pub(crate) struct EvalArgs {
     /// Leave out molecules that cannot be read, and tell which: data.skip_bad=true
     #[arg(long, requires = "experiment")]
     skip_bad: bool,
-    /// Folds of the cross-validation [default: 10, or the split that the data has]
+    /// Folds of the cross-validation [default: 10, or the split that the data has]; of time series, places
+    /// in the past from which is told what came next [default: 5]
     #[arg(long, value_name = "K", value_parser = super::at_least_one, requires = "experiment")]
     folds: Option<usize>,
     /// Folder of given folds: train_idx-1.txt, test_idx-1.txt and so on, graphs counted from 0
     #[arg(long, value_name = "DIR", requires = "experiment", conflicts_with = "folds")]
     folds_from: Option<PathBuf>,
+    /// Time series: train once, before the first fold, and not anew for each
+    #[arg(long, requires = "experiment")]
+    once: bool,
     /// Times all is done, the folds cut anew
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::at_least_one, requires = "experiment")]
     repeats: usize,
@@ -104,6 +110,8 @@ pub(crate) enum Evaluated {
     GraphModel { model: PathBuf, file: Option<PathBuf> },
     /// A model on time series, by its folder; on a file, or on the test part of its experiment's data.
     SeriesModel { model: PathBuf, file: Option<PathBuf> },
+    /// An experiment on time series, from several places in the past.
+    SeriesExperiment { experiment: Box<SeriesExperiment>, origins: usize, refit: bool },
     /// An experiment on sets, cut into folds.
     SetExperiment(Box<SetExperiment>, Cut),
     /// An experiment on graphs, cut into folds or by its split.
@@ -121,10 +129,8 @@ impl EvalArgs {
             return match AnyExperiment::load(name, &sets)? {
                 AnyExperiment::Sets(experiment) => Ok(Evaluated::SetExperiment(experiment, cut)),
                 AnyExperiment::Graphs(experiment) => Ok(Evaluated::GraphExperiment(experiment, cut)),
-                AnyExperiment::Series(_) => {
-                    Err(Failure::new(format!("{name}: windows of one series overlap, so they are not cut into folds"))
-                        .hint("train it, then: regard eval --model DIR")
-                        .into())
+                AnyExperiment::Series(experiment) => {
+                    Ok(Evaluated::SeriesExperiment { experiment, origins: self.folds.unwrap_or(5), refit: !self.once })
                 }
                 AnyExperiment::Routes(_) => {
                     Err(Failure::new(format!("{name}: instances of routes are drawn, not cut into folds"))

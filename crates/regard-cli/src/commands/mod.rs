@@ -53,6 +53,9 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
             }
             Evaluated::GraphModel { model, file } => graphs::measure(&model, file.as_deref(), &device, printer),
             Evaluated::SeriesModel { model, file } => series::measure(&model, file.as_deref(), &device, printer),
+            Evaluated::SeriesExperiment { experiment, origins, refit } => {
+                series::back_test(&experiment, origins, refit, &device, printer)
+            }
             Evaluated::SetExperiment(experiment, cut) => cross_validation::sets(&experiment, &cut, &device, printer),
             Evaluated::GraphExperiment(experiment, cut) => {
                 cross_validation::graphs(&experiment, &cut, &device, printer)

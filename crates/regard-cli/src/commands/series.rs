@@ -1,8 +1,10 @@
-//! `regard eval` for models on time series.
+//! `regard eval` for models and experiments on time series.
 
 use std::path::Path;
 
 use regard::Device;
+use regard::series::SeriesExperiment;
+use regard::series::back_test::Origin;
 use regard::series::evaluate::SeriesEvaluation;
 use regard::series::measure::Errs;
 use regard::series::predict::SeriesModel;
@@ -10,7 +12,8 @@ use serde::Serialize;
 
 use super::Outcome;
 use crate::failure::Failure;
-use crate::report::{Align, Printer, Table};
+use crate::report::progress::Progress;
+use crate::report::{Align, Printer, Table, number};
 
 /// The result for programs.
 #[derive(Serialize)]
@@ -47,6 +50,40 @@ pub(super) fn measure(
     } else {
         printer.result(&text(folder, &experiment.data.path, &model, &found))?;
     }
+    Ok(Outcome::Done)
+}
+
+/// Forecasts from several places in the past.
+pub(super) fn back_test(
+    experiment: &SeriesExperiment,
+    origins: usize,
+    refit: bool,
+    device: &Device,
+    printer: &mut Printer,
+) -> anyhow::Result<Outcome> {
+    let progress = Progress::new(printer, origins, "places in the past");
+    let mut done = 0;
+    let found = regard::series::back_test::back_test(experiment, origins, refit, device, &mut |_| {
+        done += 1;
+        progress.set(done);
+    })?;
+    drop(progress);
+    if printer.json() {
+        printer.object(&serde_json::json!({ "data": experiment.data.path, "refit": refit, "origins": found }))?;
+        return Ok(Outcome::Done);
+    }
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right]);
+    table.row(["from", "rows seen", "MASE", "seasonal naive", "naive", "mean of the look-back"].map(str::to_owned));
+    let all =
+        |origin: &Origin| [&origin.network, &origin.seasonal_naive, &origin.naive, &origin.mean].map(|errs| errs.mase);
+    for origin in &found {
+        let cells = [origin.from.clone(), number::count(origin.seen)].into_iter();
+        table.row(cells.chain(all(origin).map(cell)).collect::<Vec<_>>());
+    }
+    let mean = |at: usize| found.iter().map(|origin| all(origin)[at]).sum::<f64>() / found.len().max(1) as f64;
+    let last = [String::from("mean"), String::new()].into_iter().chain([0, 1, 2, 3].map(|at| cell(mean(at))));
+    table.row(last.collect::<Vec<_>>());
+    printer.result(&table.render(0, 2))?;
     Ok(Outcome::Done)
 }
 

@@ -78,6 +78,28 @@ fn a_model_is_trained_measured_and_asked() {
 }
 
 #[test]
+fn the_past_is_forecast_from_several_places() {
+    let folder = tempfile::tempdir().unwrap();
+    waves(folder.path(), 240);
+    let eval = |more: &[&str]| {
+        let args = [&["eval", "series/forecast", "--folds", "3"][..], &SMALL, more].concat();
+        regard(folder.path(), &args)
+    };
+    for more in [&["--json"][..], &["--json", "--once"]] {
+        let json = eval(more).done().json();
+        let origins = json["origins"].as_array().unwrap();
+        let from: Vec<_> = origins.iter().map(|origin| origin["from"].as_str().unwrap()).collect();
+        assert_eq!(from, ["2008-07", "2009-01", "2009-07"]);
+        assert!(origins.iter().all(|origin| origin["network"]["mase"].as_f64().is_some_and(f64::is_finite)), "{json}");
+    }
+    let table = eval(&[]).done().out;
+    assert!(table.contains("2009-07") && table.lines().last().unwrap().starts_with("mean"), "{table}");
+    let many = regard(folder.path(), &[&["eval", "series/forecast", "--folds", "40"][..], &SMALL].concat());
+    assert_eq!(many.code, Some(2));
+    assert!(many.err.contains("--folds") && many.err.contains("240 rows"), "{}", many.err);
+}
+
+#[test]
 fn a_file_is_forecast_without_a_model() {
     let folder = tempfile::tempdir().unwrap();
     waves(folder.path(), 120);

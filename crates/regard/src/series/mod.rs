@@ -2,6 +2,7 @@
 //! 2023).
 
 pub mod asked;
+pub mod back_test;
 pub mod batch;
 pub mod evaluate;
 pub mod experiment;

@@ -240,7 +240,8 @@ impl SeriesModel {
         [-1.0, 1.0].map(|sign| values.iter().enumerate().map(|(step, &value)| value + sign * width(step)).collect())
     }
 
-    fn scaler(&self) -> Result<Scaler> {
+    /// What brings values to the network's scale and back.
+    pub(super) fn scaler(&self) -> Result<Scaler> {
         let data = &self.config.data;
         Ok(Scaler::from_arrays(data.names.clone(), data.mean.clone(), data.deviation.clone())?)
     }

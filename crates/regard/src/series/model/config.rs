@@ -227,7 +227,8 @@ impl PatchTstConfig {
         }
         let rising = self.quantiles.windows(2).all(|pair| pair[0] < pair[1]);
         let inside = self.quantiles.iter().all(|&level| level > 0.0 && level < 1.0);
-        if !self.quantiles.is_empty() && !(rising && inside && self.quantiles.contains(&0.5)) {
+        let whole = self.quantiles.is_empty() || rising && inside && self.quantiles.contains(&0.5);
+        if !whole {
             let reason =
                 format!("are {:?}; expected rising levels between 0 and 1 with 0.5 among them", self.quantiles);
             return Err(Error::config("quantiles", reason));

@@ -187,7 +187,12 @@ impl SeriesLearner {
         let chosen = &order[first..(first + train.batch).min(order.len())];
         let mut noise = Pcg64Mcg::seed_from_u64(derived(train.seed, Stream::Sampling, step));
         let batch = match train.rows / chosen.len().max(1) {
-            series if series > 0 && series < self.source.panel.len() && self.source.together && self.config.channels == 0 => {
+            series
+                if series > 0
+                    && series < self.source.panel.len()
+                    && self.source.together
+                    && self.config.channels == 0 =>
+            {
                 Batch::some(&self.source, windows, chosen, (series, &mut noise))
             }
             _ => Batch::gather(&self.source, windows, chosen),

@@ -1,0 +1,117 @@
+//! Forecasts from several places in the past of a file, each by a network that has not seen what comes after
+//! it.
+
+use std::path::Path;
+
+use burn::tensor::Device;
+use regard_data::series::formats::Read;
+use regard_data::series::{Panel, Part, Series};
+use serde::Serialize;
+
+use super::evaluate::evaluate;
+use super::experiment::{SeriesExperiment, SeriesSplit};
+use super::measure::{Errs, Measuring};
+use super::predict::SeriesModel;
+use super::source::{Source, read_panel};
+use super::train::SeriesLearner;
+use crate::{Error, Result};
+
+/// One place in the past, and what forecasts from there were worth.
+#[derive(Clone, Debug, Serialize)]
+pub struct Origin {
+    /// The first time stamp that was told.
+    pub from: String,
+    /// Rows that had been seen.
+    pub seen: usize,
+    /// Errors of the network.
+    pub network: Errs,
+    /// Errors of the last value.
+    pub naive: Errs,
+    /// Errors of the value a season before.
+    pub seasonal_naive: Errs,
+    /// Errors of the mean of the look-back.
+    pub mean: Errs,
+}
+
+/// Forecasts of one horizon from each of `origins` places, one horizon apart, the last one horizon before the
+/// end of the file. With `refit` a network is trained for each, else one before the first.
+///
+/// # Errors
+/// What reading the data and learning gives; series too short for so many places.
+pub fn back_test(
+    experiment: &SeriesExperiment,
+    origins: usize,
+    refit: bool,
+    device: &Device,
+    seen: &mut dyn FnMut(&Origin),
+) -> Result<Vec<Origin>> {
+    let read = read_panel(Path::new(&experiment.data.path), &experiment.data)?;
+    let horizon = experiment.task.horizon;
+    let shortest = read.panel.series().iter().map(Series::len).min().unwrap_or(0);
+    let needed = origins * horizon + experiment.model.look_back + 2 * horizon;
+    if shortest < needed {
+        let reason = format!(
+            "is {origins}, and the shortest series has {shortest} rows; so many places, {horizon} rows apart, take at \
+             least {needed}"
+        );
+        return Err(Error::config("--folds", reason));
+    }
+    let mut all = vec![];
+    let mut model: Option<SeriesModel> = None;
+    for at in 0..origins {
+        let read = before(&read, (origins - 1 - at) * horizon)?;
+        let experiment = with_test(experiment, shortest, horizon);
+        let scaler = model.as_ref().map(SeriesModel::scaler).transpose()?;
+        let (source, config) = Source::with_panel(&experiment, read, scaler)?;
+        if model.is_none() || refit {
+            let mut learner = SeriesLearner::with_source(&experiment, source.clone(), config, device)?;
+            learner.learn_all(|_| true)?;
+            let network = learner.evaluated()?;
+            model = Some(SeriesModel::new(learner.config(), network, Some(experiment.clone()), device));
+        }
+        let Some(model) = &model else { continue };
+        let origin = origin(model, &source, &experiment, device)?;
+        seen(&origin);
+        all.push(origin);
+    }
+    Ok(all)
+}
+
+fn origin(model: &SeriesModel, source: &Source, experiment: &SeriesExperiment, device: &Device) -> Result<Origin> {
+    let train = &experiment.train;
+    let measuring =
+        Measuring { batch: experiment.eval.batch, loss: train.loss, hidden: train.hidden, seed: train.seed };
+    let found = evaluate(&model.network, &model.config, (source, Part::Test), (measuring, None), device)?;
+    let seen = source.parts[0].test.start;
+    Ok(Origin {
+        from: source.panel.stamp(0, seen)?,
+        seen,
+        network: found.errs,
+        naive: found.naive,
+        seasonal_naive: found.seasonal_naive,
+        mean: found.mean,
+    })
+}
+
+/// The last horizon measures, and as many rows before it choose as the experiment's share says.
+fn with_test(experiment: &SeriesExperiment, rows: usize, horizon: usize) -> SeriesExperiment {
+    let mut experiment = experiment.clone();
+    let share = (experiment.data.held_out * rows as f64) as usize;
+    experiment.data.valid_rows = if experiment.data.held_out > 0.0 { share.max(horizon) } else { 0 };
+    experiment.data.test_rows = horizon;
+    experiment.data.split = SeriesSplit::Rows;
+    experiment
+}
+
+/// A file without its last rows.
+fn before(read: &Read, rows: usize) -> Result<Read> {
+    let panel = &read.panel;
+    let cut = |one: &Series| {
+        let values = one.values()[..one.len() - rows].to_vec();
+        let known = (one.covariates().to_vec(), one.statics().to_vec());
+        Series::new(one.name(), one.start(), values).with_covariates(known.0).with_statics(known.1)
+    };
+    let names = (panel.covariates().to_vec(), panel.statics().to_vec());
+    let panel = Panel::with_names(panel.clock().clone(), panel.series().iter().map(cut).collect(), names.0, names.1)?;
+    Ok(Read { panel, report: read.report.clone() })
+}
