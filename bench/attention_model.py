@@ -7,8 +7,8 @@ The worker reads one JSON object a line and answers with one:
 
     {"cell": "encoder", "n": 20, "style": "heads", "seconds": 0.5}   ->   {"ms": [83.1, 82.9, ...]}
 
-Cells (`torch_cells.py`): `encoder`, `rollout`, `cvrp`, `sampling`, `isab`, `molecules` and `blocks` in evaluation mode;
-`train-encoder`, `reinforce`, `pomo`, `train-isab`, `train-molecules` and `train-blocks`, `reinforce` and `pomo` with the
+Cells (`torch_cells.py`): `encoder`, `rollout`, `cvrp`, `sampling`, `isab`, `molecules`, `blocks`, `etth1` and `etth1-tfb` in evaluation mode;
+`train-encoder`, `reinforce`, `pomo`, `train-isab`, `train-molecules`, `train-blocks` and those of series, `reinforce` and `pomo` with the
 ending `-forced` too. For `cvrp` the environment names the folder of weights and
 instances that both sides read, `BENCH_VEHICLES`.
 The first iteration of every request is not timed, unless it is a slow one: after a pause the caches hold another

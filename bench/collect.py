@@ -82,7 +82,7 @@ def arguments(words):
     lib_.add_argument("folders", nargs="+")
     table_ = verbs.add_parser("table", parents=[shared])
     table_.add_argument("--runs", required=True, help="folder of the runs")
-    table_.add_argument("--table", default="set-transformer", help="or graph-transformer")
+    table_.add_argument("--table", default="set-transformer", help="or graph-transformer, patchtst")
     folds_ = verbs.add_parser("folds", parents=[shared])
     folds_.add_argument("--name", required=True, help="of the data")
     folds_.add_argument("--experiment", default="sets/mil")

@@ -33,6 +33,12 @@ and of the Graph Transformer with ten layers and batch norm, where PyTorch gathe
     blocks         32 graphs of the size of CLUSTER's (117 nodes, 4,216 directed edges), width 80, without
     train-...      training steps of both
 
+and of PatchTST on windows of 7 channels:
+
+    etth1          128 windows of 336 values, 96 ahead, width 16: the authors' settings for ETTh1
+    etth1-tfb      32 windows of 512 values, 192 ahead, width 128: TFB's
+    train-...      training steps of both
+
 At the end the memory of one REINFORCE step of both sides is measured, each in a process of its own, and with `cvrp` that
 of our process that decodes 10,000 instances; with `isab` that of our network on one set of 1,000,000 points.
 

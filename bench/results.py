@@ -47,6 +47,9 @@ their square: nanoseconds an item {growth}.
 50 directed edges, width 64, edges with rows of their own) and of CLUSTER's (117 nodes, 4,216 directed edges, width 80); PyTorch \
 gathers rows for every edge and scatters sums back, by `index_add_` (`heads`) or `scatter_add_` (`sdpa`).
 """,
+    "etth1": """`etth1` and `etth1-tfb` are PatchTST on n windows of 7 channels, with its authors' settings for ETTh1 (336 \
+values, 96 ahead, width 16, batch norm, scores carried from layer to layer) and with TFB's (512 values, 192 ahead, width 128).
+""",
     "pomo": """`pomo` is one step of POMO as its published code does it, 64 instances with a tour from each of their nodes, \
 their mean as the baseline, and an encoder of six layers. """,
 }
@@ -80,7 +83,7 @@ def speeds():
         yield speed_words(run, machine, torch, name)
         if speed.cells(run, speed.INFERENCE):
             yield tables.markdown(*tables.main_table(run)) + "\n"
-            yield from (CELL_WORDS[cell] for cell in ("cvrp", "sampling", "molecules") if speed.cells(run, [cell]))
+            yield from (CELL_WORDS[cell] for cell in ("cvrp", "sampling", "molecules", "etth1") if speed.cells(run, [cell]))
             if speed.cells(run, ["isab"]):
                 yield CELL_WORDS["isab"].format(growth=growth(run))
             yield (

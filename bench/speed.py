@@ -4,8 +4,17 @@
 """
 
 WIDTH, LAYERS, HIDDEN = 128, 3, 512
-INFERENCE = ("encoder", "rollout", "cvrp", "sampling", "isab", "molecules", "blocks")
-TRAINING = ("train-encoder", "reinforce", "pomo", "train-isab", "train-molecules", "train-blocks")
+INFERENCE = ("encoder", "rollout", "cvrp", "sampling", "isab", "molecules", "blocks", "etth1", "etth1-tfb")
+TRAINING = (
+    "train-encoder",
+    "reinforce",
+    "pomo",
+    "train-isab",
+    "train-molecules",
+    "train-blocks",
+    "train-etth1",
+    "train-etth1-tfb",
+)
 NODES = (20, 50, 100)
 # Nodes of the cells that have sizes of their own; of `cvrp` customers, of `isab` items, of the last ones graphs.
 SIZES = {
@@ -18,10 +27,17 @@ SIZES = {
     "train-molecules": (128,),
     "blocks": (32,),
     "train-blocks": (32,),
+    "etth1": (128,),
+    "train-etth1": (128,),
+    "etth1-tfb": (32,),
+    "train-etth1-tfb": (32,),
 }
 ALL_SIZES = sorted({*NODES, *(n for all in SIZES.values() for n in all)})
 # Width, layers, nodes and directed edges of a graph, and whether edges carry rows.
 GRAPHS = {"molecules": (64, 10, 23, 50, True), "blocks": (80, 10, 117, 4_216, False)}
+# Patches of a window, width, layers, hidden width, values of a patch and horizon; channels of a window.
+SERIES = {"etth1": (42, 16, 3, 128, 16, 96), "etth1-tfb": (64, 128, 2, 512, 16, 192)}
+CHANNELS = 7
 # Sets of a batch of `isab`, its inducing points; points of the set of which the memory is measured.
 SETS, INDUCING, MANY_POINTS = 10, 32, 1_000_000
 # Tours of the one instance of `sampling`; instances of a step of `pomo`, with a tour from every node; layers of `pomo`.
@@ -61,6 +77,10 @@ TARGETS = {
     ("blocks", 32): (5.0, 4.0),
     ("train-molecules", 128): (3.0, 2.0),
     ("train-blocks", 32): (5.0, 4.0),
+    ("etth1", 128): (5.0, 3.5),
+    ("etth1-tfb", 32): (5.0, 3.5),
+    ("train-etth1", 128): (4.0, 3.0),
+    ("train-etth1-tfb", 32): (3.0, 2.0),
 }
 # Share of the measured peak that has to be reached.
 PEAK_TARGETS = {("encoder", 50): 0.80, ("reinforce", 50): 0.60}
@@ -104,7 +124,15 @@ def gflop(cell, n, batch):
     Molecules, blocks: in each layer for each node three projections, the output projection and two feed-forward products,
     16·d²; for each edge scores and values, 4·d, and where edges carry rows a projection, an output projection and two
     feed-forward products, 12·d². Embeddings and read-out are left out. Training: three times that.
+
+    Etth1: for each channel of each window and each patch the embedding, 2·16·d; in each layer four projections, 8·d²,
+    scores and values, 4·p·d with p patches, and two feed-forward products, 4·d·f; and the read-out, 2·d·h with horizon h.
+    Training: three times that.
     """
+    if cell.removeprefix("train-") in SERIES:
+        p, d, layers, f, patch, h = SERIES[cell.removeprefix("train-")]
+        window = p * (2 * patch * d + layers * (8 * d * d + 4 * p * d + 4 * d * f) + 2 * d * h)
+        return n * CHANNELS * window * (3 if cell.startswith("train-") else 1) / 1e9
     if cell.removeprefix("train-") in GRAPHS:
         d, layers, nodes, edges, stream = GRAPHS[cell.removeprefix("train-")]
         layer = nodes * 16 * d * d + edges * (4 * d + (12 * d * d if stream else 0))

@@ -3,6 +3,7 @@
 import torch
 
 import torch_graphs
+import torch_series
 import torch_sets
 import torch_weights
 from torch_network import BATCH, STYLES, WIDTH, AttentionModel, greedy
@@ -10,8 +11,9 @@ from torch_training import POMO_BATCH, PomoTrainer, Trainer
 from torch_trajectories import RepeatedModel, TrajectoryModel
 from torch_vehicles import VehicleModel
 
-EVALUATION = ("encoder", "rollout", "cvrp", "sampling", "sampling-shared", "isab", "molecules", "blocks")
-TRAINING = ("train-encoder", "reinforce", "reinforce-forced", "pomo", "pomo-forced", "train-isab", "train-molecules", "train-blocks")
+EVALUATION = ("encoder", "rollout", "cvrp", "sampling", "sampling-shared", "isab", "molecules", "blocks", "etth1", "etth1-tfb")
+TRAINING = ("train-encoder", "reinforce", "reinforce-forced", "pomo", "pomo-forced", "train-isab", "train-molecules")
+TRAINING += ("train-blocks", "train-etth1", "train-etth1-tfb")
 
 
 class Cells:
@@ -33,6 +35,8 @@ class Cells:
         """An iteration in evaluation mode."""
         if cell in ("molecules", "blocks"):
             return torch_graphs.evaluation(self.graphs(cell, style), n)
+        if cell.startswith("etth1"):
+            return torch_series.evaluation(*self.series(cell, style), n)
         if cell == "isab":
             return torch_sets.evaluation(self.made(("isab", style), lambda: torch_sets.InducedBlock(style)), n)
         if cell == "cvrp":
@@ -52,6 +56,8 @@ class Cells:
         """A training step."""
         if cell in ("train-molecules", "train-blocks"):
             return torch_graphs.training(self.graphs(cell, style), n)
+        if cell.startswith("train-etth1"):
+            return torch_series.training(*self.series(cell, style), n)
         if cell == "train-isab":
             return torch_sets.training(self.made(("isab", style), lambda: torch_sets.InducedBlock(style)), n)
         if cell.startswith("pomo"):
@@ -69,6 +75,11 @@ class Cells:
         """A network on molecules or on graphs of communities."""
         kind = torch_graphs.MOLECULES if cell.endswith("molecules") else torch_graphs.BLOCKS
         return self.made((cell, style), lambda: torch_graphs.GraphTransformer(kind, style))
+
+    def series(self, cell, style):
+        """The settings of a network on time series, and the network."""
+        kind = torch_series.TFB if cell.endswith("tfb") else torch_series.OFFICIAL
+        return kind, self.made((cell, style), lambda: torch_series.PatchTST(kind, style))
 
     def points(self, batch, n):
         """Instances `[batch, n, 2]`."""

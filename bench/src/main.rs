@@ -18,6 +18,7 @@ mod memory;
 mod model;
 mod peak;
 mod protocol;
+mod series;
 mod sets;
 mod timing;
 mod training;
@@ -68,6 +69,7 @@ fn answer(model: &Model, request: &Request) -> Answer {
         "cvrp" => vehicles::answer(request),
         "isab" | "train-isab" => sets::answer(request),
         "molecules" | "blocks" | "train-molecules" | "train-blocks" => graphs::answer(request),
+        "etth1" | "etth1-tfb" | "train-etth1" | "train-etth1-tfb" => series::answer(request),
         _ => model.answer(request),
     }
 }

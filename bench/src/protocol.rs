@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 /// What can be timed.
-const CELLS: &str = "encoder, rollout, cvrp, sampling, isab, molecules, blocks, train-encoder, reinforce, pomo, \
-                     train-isab, train-molecules, train-blocks or peak";
+const CELLS: &str = "encoder, rollout, cvrp, sampling, isab, molecules, blocks, etth1, etth1-tfb, train-encoder, \
+                     reinforce, pomo, train-isab, train-molecules, train-blocks, train-etth1, train-etth1-tfb or peak";
 
 /// The first line the worker writes.
 #[derive(Serialize)]
