@@ -10,9 +10,10 @@ use regard_nn::series::{
 };
 use regard_nn::{Normalization, NormalizationConfig};
 
-use super::config::{FinalNorm, LayerNorm, PatchTstConfig, Placement, Positions, WindowNorm};
+use super::config::PatchTstConfig;
 use super::input::{Drop, SeriesInput};
 use super::readout::Readout;
+use super::switches::{FinalNorm, LayerNorm, Placement, Positions, WindowNorm};
 use crate::series::task::SeriesTask;
 
 /// Seeds between those of one layer and of the next.

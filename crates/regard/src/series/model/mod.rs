@@ -8,6 +8,7 @@ mod names;
 mod preparation;
 mod presets;
 mod readout;
+mod switches;
 
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Gradients, Tensor};
@@ -17,10 +18,11 @@ use self::backbone::Backbone;
 use crate::Result;
 use crate::store::{NetworkConfig, Weights, layout, renamed};
 use crate::train::{collect, gradients, restore};
-pub use config::{FinalNorm, KIND, LayerNorm, PatchTstConfig, Placement, Positions, WindowNorm};
+pub use config::{KIND, PatchTstConfig};
 pub use input::{Drop, SeriesInput};
 pub use preparation::SeriesPreparation;
 pub use presets::PRESETS;
+pub use switches::{FinalNorm, LayerNorm, Placement, Positions, WindowNorm};
 
 /// A network on time series.
 #[derive(Module, Debug)]

@@ -5,7 +5,8 @@
 use burn::tensor::Device;
 use regard_nn::series::standardised_sine_positions;
 
-use super::config::{LayerNorm, PatchTstConfig, Positions};
+use super::config::PatchTstConfig;
+use super::switches::{FinalNorm, LayerNorm, Positions};
 use crate::series::task::SeriesTask;
 use crate::store::renamed::{Form, Renamed, Table};
 use crate::store::{Array, Weights};
@@ -102,7 +103,7 @@ fn tslib(table: &mut Table, config: &PatchTstConfig, ours: &str, place: &str) {
     }
     // TSLib wraps its batch norm between two transpositions, TFB has the layer norm itself.
     let last = match config.final_norm {
-        super::config::FinalNorm::Batch => "encoder.norm.1",
+        FinalNorm::Batch => "encoder.norm.1",
         _ => "encoder.norm",
     };
     norm(table, &format!("{ours}.final_norm"), &format!("{place}{last}"));

@@ -1,7 +1,8 @@
 //! Named settings of networks on time series.
 
-use super::config::{FinalNorm, KIND, LayerNorm, PatchTstConfig, Placement, Positions, WindowNorm};
+use super::config::{KIND, PatchTstConfig};
 use super::preparation::SeriesPreparation;
+use super::switches::{FinalNorm, LayerNorm, Placement, Positions, WindowNorm};
 use crate::series::task::SeriesTask;
 use crate::store::config::FORMAT;
 use crate::store::nearest::{list, suggestion};

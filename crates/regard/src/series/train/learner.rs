@@ -1,7 +1,5 @@
 //! One learner: a network on time series, its optimiser, and the step that moves them.
 
-use std::path::Path;
-
 use burn::module::Module;
 use burn::tensor::Device;
 use rand::{RngExt, SeedableRng};
@@ -14,38 +12,36 @@ use super::intervals::Residuals;
 use super::rate::{Place, Rates};
 use crate::series::asked::Asked;
 use crate::series::batch::Batch;
-use crate::series::experiment::{KeepSeries, Moving, SeriesExperiment};
+use crate::series::experiment::{Moving, SeriesExperiment};
 use crate::series::measure::{Errors, Measuring, checked, medians, told};
 use crate::series::model::{Drop, PatchTst, PatchTstConfig};
 use crate::series::source::Source;
 use crate::series::task::SeriesTask;
-use crate::store::{Manifest, NetworkConfig, NetworkDir, Weights};
-use crate::train::{
-    Checked, Checkpoint, Learning, Measure, Measures, Optimizer, Stream, Trainee, collect, derived, fresh, restore,
-};
+use crate::store::{NetworkConfig, Weights};
+use crate::train::{Checked, Learning, Measure, Measures, Optimizer, Stream, Trainee, derived, fresh, restore};
 use crate::{Error, Result};
 
 /// A network that learns from time series.
 pub struct SeriesLearner {
-    experiment: SeriesExperiment,
-    config: PatchTstConfig,
-    device: Device,
-    source: Source,
-    trainee: Trainee<PatchTst>,
+    pub(super) experiment: SeriesExperiment,
+    pub(super) config: PatchTstConfig,
+    pub(super) device: Device,
+    pub(super) source: Source,
+    pub(super) trainee: Trainee<PatchTst>,
     /// The network with the lowest validation loss, where that is the one to keep.
-    best: Option<Weights>,
-    counters: Counters,
+    pub(super) best: Option<Weights>,
+    pub(super) counters: Counters,
 }
 
 /// The numbers of a learner that are no weights.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Counters {
-    step: u64,
-    best_loss: Option<f64>,
+    pub(super) step: u64,
+    pub(super) best_loss: Option<f64>,
     /// Epochs since the lowest validation loss.
-    waited: usize,
+    pub(super) waited: usize,
     /// Half widths of intervals, `[levels][horizon]`, of the network that is kept.
-    widths: Vec<Vec<f32>>,
+    pub(super) widths: Vec<Vec<f32>>,
 }
 
 impl SeriesLearner {
@@ -121,7 +117,7 @@ impl SeriesLearner {
     }
 
     /// Steps of an epoch.
-    fn of_epoch(&self) -> u64 {
+    pub(super) fn of_epoch(&self) -> u64 {
         let train = &self.experiment.train;
         let samples = self.source.samples(&self.source.training);
         let all = if train.drop_last { samples / train.batch } else { samples.div_ceil(train.batch) };
@@ -139,7 +135,7 @@ impl SeriesLearner {
     }
 
     /// A network on the validation windows, and its residuals there.
-    fn measured(&self, network: &PatchTst) -> (Checked, Option<Residuals>) {
+    pub(super) fn measured(&self, network: &PatchTst) -> (Checked, Option<Residuals>) {
         let (windows, device) = (self.windows(), self.device.clone().inner());
         let (config, source) = (&self.config, &self.source);
         let forecast = config.task == SeriesTask::Forecast;
@@ -231,93 +227,5 @@ impl SeriesLearner {
             warm_epochs: train.warm_epochs,
             one_cycle_made: train.one_cycle_made,
         }
-    }
-}
-
-impl Learning for SeriesLearner {
-    type Experiment = SeriesExperiment;
-    type State = Counters;
-
-    fn begin(experiment: &SeriesExperiment, device: &Device) -> Result<Self> {
-        Self::new(experiment, device)
-    }
-
-    fn restored(mut self, mut checkpoint: Checkpoint, counters: Counters) -> Result<Self> {
-        self.trainee = self.trainee.restored(&mut checkpoint)?;
-        if counters.best_loss.is_some() && self.experiment.train.keep == KeepSeries::Best {
-            self.best = Some(checkpoint.weights("best")?.clone());
-        }
-        self.counters = counters;
-        Ok(self)
-    }
-
-    fn parameters(&self) -> usize {
-        self.config.trainable()
-    }
-
-    fn steps(&self) -> u64 {
-        self.counters.step
-    }
-
-    fn steps_per_epoch(&self) -> Option<u64> {
-        Some(self.of_epoch())
-    }
-
-    fn remarks(&self) -> Vec<String> {
-        self.source.report.to_string().lines().map(str::to_owned).collect()
-    }
-
-    fn done(&self) -> bool {
-        let patience = self.experiment.train.patience;
-        patience > 0 && self.counters.waited >= patience
-    }
-
-    fn step(&mut self) -> Result<Measures> {
-        self.learn()
-    }
-
-    /// Measures the network, and keeps it where it is the best so far.
-    fn finish_epoch(&mut self) -> Result<Checked> {
-        let current = self.trainee.evaluated()?;
-        let (checked, residuals) = self.measured(&current);
-        let better = self.counters.best_loss.is_none_or(|best| checked.cost < best);
-        self.counters.waited = if better { 0 } else { self.counters.waited + 1 };
-        let keeps_best = self.experiment.train.keep == KeepSeries::Best;
-        if better && keeps_best {
-            self.best = Some(collect(&current));
-        }
-        if better || !keeps_best {
-            self.counters.widths = residuals.map(Residuals::widths).unwrap_or_default();
-        }
-        if better {
-            self.counters.best_loss = Some(checked.cost);
-        }
-        Ok(checked)
-    }
-
-    fn check(&self) -> Result<Checked> {
-        Ok(self.measured(&self.evaluated()?).0)
-    }
-
-    /// Losses of small data sets rise when a network learns them by heart.
-    fn may_diverge(&self) -> bool {
-        false
-    }
-
-    fn checkpoint(&self) -> Result<Checkpoint> {
-        let mut checkpoint = self.trainee.checkpoint(self.counters.step)?;
-        checkpoint.weights.extend(self.best.clone().map(|best| ("best".to_owned(), best)));
-        Ok(checkpoint)
-    }
-
-    fn state(&self) -> Counters {
-        self.counters.clone()
-    }
-
-    fn save_model(&self, folder: &Path, manifest: Manifest) -> Result<()> {
-        let config = self.config();
-        let weights = self.evaluated()?.to_weights(&config);
-        NetworkDir::save_into(folder, &config, &weights, &manifest)?;
-        Ok(())
     }
 }

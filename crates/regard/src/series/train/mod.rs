@@ -3,6 +3,7 @@
 mod begin;
 mod intervals;
 mod learner;
+mod learning;
 mod rate;
 
 use burn::tensor::Device;
