@@ -11,13 +11,16 @@ use crate::failure::Failure;
 #[command(after_help = "\
 The file has the columns the model was trained on, in any order, and the column that says which rows
 belong together. CSV goes to standard output; --json prints one list. A model that finds clusters
-tells the mixture of every set, and with --rows the cluster of every row.
+tells the mixture of every set, and with --rows the cluster of every row. A model of time series fills
+what is missing, or scores how odd each value is, as it was trained; what comes next tells
+`regard forecast`.
 
 Examples:
   regard predict --model runs/customers customers.csv
   regard predict --model runs/customers customers.csv --importance --json
   regard predict --model runs/clustering points.csv --rescale --refine 20 --plot clusters.svg
-  regard predict --model runs/solubility molecules.csv --smiles smiles --attention edges.csv")]
+  regard predict --model runs/solubility molecules.csv --smiles smiles --attention edges.csv
+  regard predict --model runs/filling sensors.csv")]
 pub(crate) struct PredictArgs {
     /// File of sets (CSV, JSON lines, npz, libsvm rows) or graphs (a table of SMILES, nodes beside edges, JSON
     /// lines, TU's files)
@@ -76,6 +79,24 @@ impl PredictArgs {
             ("--refine", self.refine > 0),
         ];
         self.refuse(&of_sets, "sets", "is one on graphs; --attention FILE tells what it looks at")
+    }
+
+    /// Refuses what models on time series have no use for.
+    pub(crate) fn check_for_series(&self) -> anyhow::Result<()> {
+        let of_others = [
+            ("--group-by", self.group_by.is_some()),
+            ("--importance", self.importance),
+            ("--rows", self.rows.is_some()),
+            ("--rescale", self.rescale),
+            ("--refine", self.refine > 0),
+            ("--smiles", self.smiles.is_some()),
+            ("--skip-bad", self.skip_bad),
+            ("--id", self.id.is_some()),
+            ("--edges", self.edges.is_some()),
+            ("--attention", self.attention.is_some()),
+            ("--plot", self.plot.is_some()),
+        ];
+        self.refuse(&of_others, "sets or graphs", "is one on time series")
     }
 
     /// Refuses what models on sets have no use for.

@@ -17,6 +17,7 @@ mod solve;
 mod train;
 
 use regard::graphs::model::KIND as GRAPH_TRANSFORMER;
+use regard::series::model::KIND as PATCHTST;
 use regard::store::kind_of;
 
 use crate::args::{BenchCommand, Cli, Command, DataCommand, Evaluated, ExplainCommand, ImportCommand, ModelCommand};
@@ -63,6 +64,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         },
         Command::Predict(args) => match kind_of(&args.model).ok().as_deref() {
             Some(GRAPH_TRANSFORMER) => graphs::predict(&args, &device, printer),
+            Some(PATCHTST) => series::predict(&args, &device, printer),
             _ => sets::predict(&args, &device, printer),
         },
         Command::Forecast(args) => forecast::run(&args, seed, &device, printer),

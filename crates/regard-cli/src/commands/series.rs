@@ -1,4 +1,4 @@
-//! `regard eval` for models and experiments on time series.
+//! `regard eval` and `regard predict` for models and experiments on time series.
 
 use std::path::Path;
 
@@ -8,9 +8,11 @@ use regard::series::back_test::Origin;
 use regard::series::evaluate::SeriesEvaluation;
 use regard::series::measure::Errs;
 use regard::series::predict::SeriesModel;
+use regard::series::task::SeriesTask;
 use serde::Serialize;
 
 use super::Outcome;
+use crate::args::PredictArgs;
 use crate::failure::Failure;
 use crate::report::progress::Progress;
 use crate::report::{Align, Printer, Table, number};
@@ -49,6 +51,36 @@ pub(super) fn measure(
         printer.object(&Measured { model, data, horizon, look_back, found: &found })?;
     } else {
         printer.result(&text(folder, &experiment.data.path, &model, &found))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// Fills what is missing in a file, or scores how odd each value is.
+pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
+    args.check_for_series()?;
+    let model = SeriesModel::open(&args.model, device)?;
+    let columns = model.columns();
+    let series = model.read(&args.file, &columns)?;
+    series.report.to_string().lines().for_each(|line| printer.note(line));
+    let (found, what) = match model.config.task {
+        SeriesTask::Imputation => (model.filled(&series.panel)?, "value"),
+        SeriesTask::Anomaly => (model.anomalies(&series.panel)?, "score"),
+        task => {
+            let hint = match task {
+                SeriesTask::Forecast => "regard forecast --model DIR FILE tells what comes next",
+                _ => "train one with `--set task.kind=imputation` or `anomaly`",
+            };
+            let what = format!("{}: a model for {task} fills and scores nothing", args.model.display());
+            return Err(Failure::new(what).hint(hint).into());
+        }
+    };
+    if printer.json() {
+        let rows = found.rows().into_iter();
+        let rows = rows.map(|row| serde_json::json!({ "unique_id": row.unique_id, "ds": row.ds, what: row.forecast }));
+        printer.object(&rows.collect::<Vec<_>>())?;
+    } else {
+        let date = if columns.date.is_empty() { "date" } else { &columns.date };
+        printer.result(found.wide_csv(date).trim_end())?;
     }
     Ok(Outcome::Done)
 }

@@ -78,6 +78,36 @@ fn a_model_is_trained_measured_and_asked() {
 }
 
 #[test]
+fn gaps_are_filled_and_odd_values_stand_out() {
+    let folder = tempfile::tempdir().unwrap();
+    waves(folder.path(), 240);
+    let train = |task: &str| {
+        let task_set = format!("task.kind={task}");
+        let args = [&["train", "series/forecast", "--out", task][..], &SMALL, &["--set", &task_set]].concat();
+        regard(folder.path(), &args).done();
+    };
+    let text = fs::read_to_string(folder.path().join("waves.csv")).unwrap();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines[101] = "1998-05,,5".into();
+    lines[151] = "2002-07,40,5".into();
+    fs::write(folder.path().join("holes.csv"), lines.join("\n") + "\n").unwrap();
+    train("imputation");
+    let filled = regard(folder.path(), &["predict", "--model", "imputation", "holes.csv"]).done().out;
+    let rows: Vec<&str> = filled.lines().collect();
+    assert_eq!((rows[0], rows.len(), rows[100]), ("date,up,down", 241, lines[100].as_str()));
+    let value: f64 = rows[101].split(',').nth(1).unwrap().parse().unwrap();
+    assert!((5.0..15.0).contains(&value), "{}", rows[101]);
+    train("anomaly");
+    let json = regard(folder.path(), &["predict", "--model", "anomaly", "holes.csv", "--json"]).done().json();
+    let rows = json.as_array().unwrap();
+    let score = |row: &&serde_json::Value| row["score"].as_f64().unwrap_or(0.0);
+    let most = rows.iter().max_by(|a, b| score(a).total_cmp(&score(b))).unwrap();
+    assert_eq!((most["unique_id"].as_str(), most["ds"].as_str()), (Some("up"), Some("2002-07")));
+    let other = regard(folder.path(), &["predict", "--model", "anomaly", "holes.csv", "--importance"]);
+    assert!(other.code == Some(2) && other.err.contains("--importance"), "{other:?}");
+}
+
+#[test]
 fn the_past_is_forecast_from_several_places() {
     let folder = tempfile::tempdir().unwrap();
     waves(folder.path(), 240);

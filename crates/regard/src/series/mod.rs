@@ -10,6 +10,7 @@ mod loss;
 pub mod measure;
 pub mod model;
 pub mod predict;
+mod rebuild;
 pub mod scaled;
 pub mod source;
 pub mod spot;

@@ -142,8 +142,7 @@ impl SeriesModel {
         let mut all = Vec::with_capacity(windows.len());
         for chosen in windows.chunks((TOGETHER / channels).max(1) * channels) {
             let batch = Batch::of_windows(panel, chosen, channels, false);
-            let answers = self.network.forward(batch.input(&self.device));
-            let numbers: Vec<f32> = answers.into_data().iter::<f32>().collect();
+            let numbers = self.answers(&batch);
             let middle = medians(&self.config, &numbers);
             for (row, window) in chosen.iter().enumerate() {
                 let own = |mut values: Vec<f32>| {
@@ -195,6 +194,11 @@ impl SeriesModel {
         let official = self.config.preset.as_deref() == Some("patchtst-official");
         let batches = (measuring, official.then_some(train.batch));
         evaluate(&self.network, &self.config, (&source, Part::Test), batches, &self.device)
+    }
+
+    /// What the network makes of a batch.
+    pub(super) fn answers(&self, batch: &Batch) -> Vec<f32> {
+        self.network.forward(batch.input(&self.device)).into_data().iter::<f32>().collect()
     }
 
     /// Refuses what the network cannot tell.

@@ -50,7 +50,6 @@ pub fn read_options(data: &SeriesData) -> ReadOptions {
         target: data.columns.first().filter(|_| long).cloned(),
         covariates: data.covariates.clone(),
         statics: data.statics.clone(),
-        label: given(&data.label),
         ..ReadOptions::default()
     }
 }

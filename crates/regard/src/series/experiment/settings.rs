@@ -57,8 +57,6 @@ pub struct SeriesData {
     pub id: String,
     /// Columns of values; empty for all there are.
     pub columns: Vec<String>,
-    /// Column of what series are classified by.
-    pub label: String,
     /// Columns that are known of the future.
     pub covariates: Vec<String>,
     /// Columns that are known of each series as a whole.
@@ -189,7 +187,6 @@ impl Default for SeriesData {
             date: String::new(),
             id: String::new(),
             columns: vec![],
-            label: String::new(),
             covariates: vec![],
             statics: vec![],
             split: SeriesSplit::Fractions,

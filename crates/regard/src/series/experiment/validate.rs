@@ -20,12 +20,10 @@ pub(super) fn validate(experiment: &SeriesExperiment) -> Result<()> {
     if data.path.is_empty() {
         return refuse("data.path", "is empty; expected a file of time series".into());
     }
-    if (task.kind == SeriesTask::Classification) == data.label.is_empty() {
-        let reason = match data.label.is_empty() {
-            true => "is empty; expected the column series are classified by",
-            false => "names classes, but `task.kind` is not `classification`",
-        };
-        return refuse("data.label", reason.into());
+    if task.kind == SeriesTask::Classification {
+        let reason = "is `classification`, for which there is the network and no training yet; expected `forecast`, \
+                      `imputation`, `anomaly` or `pretraining`";
+        return refuse("task.kind", reason.into());
     }
     if data.split == SeriesSplit::Dates && (data.valid_from.is_empty() || data.test_from.is_empty()) {
         let key = if data.valid_from.is_empty() { "data.valid_from" } else { "data.test_from" };

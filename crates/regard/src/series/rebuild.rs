@@ -1,0 +1,91 @@
+//! What a network says of the values it looks at: those that are missing, and how far the others are from
+//! what it would expect.
+
+use regard_data::series::formats::forecasts::{Forecast, Forecasts};
+use regard_data::series::{Panel, Window};
+
+use super::batch::Batch;
+use super::predict::SeriesModel;
+use super::task::SeriesTask;
+use crate::{Error, Result};
+
+impl SeriesModel {
+    /// Series of [`SeriesModel::read`] with their missing values filled, in their own units; what is there
+    /// stays as it is.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a model of another task, or a series shorter than its windows.
+    pub fn filled(&self, panel: &Panel) -> Result<Forecasts> {
+        self.check_task(SeriesTask::Imputation)?;
+        let own = self.in_own_units(panel)?;
+        let scaler = self.scaler()?;
+        let all = self.rebuilt(panel)?.into_iter().enumerate().map(|(series, mut told)| {
+            scaler.unscale(series, &mut told);
+            let there = own.series()[series].values();
+            let values = told.iter().zip(there).map(|(&told, &there)| if there.is_nan() { told } else { there });
+            of_series(panel, series, values.collect())
+        });
+        Ok(Forecasts::new(panel.clock(), all.collect())?)
+    }
+
+    /// How far each value is from what the network rebuilds of its window: the square of the distance in
+    /// deviations of the series; not a number where a value is missing.
+    ///
+    /// # Errors
+    /// As [`Self::filled`].
+    pub fn anomalies(&self, panel: &Panel) -> Result<Forecasts> {
+        self.check_task(SeriesTask::Anomaly)?;
+        let all = self.rebuilt(panel)?.into_iter().enumerate().map(|(series, told)| {
+            let there = panel.series()[series].values();
+            of_series(panel, series, told.iter().zip(there).map(|(told, there)| (told - there).powi(2)).collect())
+        });
+        Ok(Forecasts::new(panel.clock(), all.collect())?)
+    }
+
+    /// What the network makes of every value, window after window, the last one up to the end; at its scale.
+    fn rebuilt(&self, panel: &Panel) -> Result<Vec<Vec<f32>>> {
+        let look_back = self.config.look_back;
+        let mut windows = vec![];
+        for (series, one) in panel.series().iter().enumerate() {
+            let Some(last) = one.len().checked_sub(look_back) else {
+                let reason =
+                    format!("`{}` has {} rows; the model looks at {look_back} together", one.name(), one.len());
+                return Err(Error::config("the file", reason));
+            };
+            let starts = (0..last).step_by(look_back).chain([last]);
+            windows.extend(starts.map(|start| Window { series, start, look_back, horizon: 0 }));
+        }
+        let channels = self.config.channels.max(1);
+        let mut all: Vec<Vec<f32>> = panel.series().iter().map(|one| vec![f32::NAN; one.len()]).collect();
+        let windows = if channels > 1 { by_place(windows, channels) } else { windows };
+        for chosen in windows.chunks((256 / channels).max(1) * channels) {
+            let batch = Batch::of_windows(panel, chosen, channels, false);
+            let numbers = self.answers(&batch);
+            for (window, told) in chosen.iter().zip(numbers.chunks_exact(look_back)) {
+                all[window.series][window.start..window.start + look_back].copy_from_slice(told);
+            }
+        }
+        Ok(all)
+    }
+
+    fn check_task(&self, task: SeriesTask) -> Result<()> {
+        match self.config.task == task {
+            true => Ok(()),
+            false => Err(Error::config("--model", format!("was trained for {}, not for {task}", self.config.task))),
+        }
+    }
+}
+
+/// All series at one place, place after place: what networks with something of their own for each series look
+/// at.
+fn by_place(mut windows: Vec<Window>, channels: usize) -> Vec<Window> {
+    let each = windows.len() / channels;
+    windows.sort_by_key(|window| (window.start, window.series));
+    windows.truncate(each * channels);
+    windows
+}
+
+fn of_series(panel: &Panel, series: usize, values: Vec<f32>) -> Forecast {
+    let one = &panel.series()[series];
+    Forecast { name: one.name().to_owned(), start: one.start(), values, intervals: vec![] }
+}
