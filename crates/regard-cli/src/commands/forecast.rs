@@ -103,8 +103,7 @@ fn by_model(args: &ForecastArgs, folder: &Path, device: &Device, printer: &Print
     }
     let horizon = args.horizon.unwrap_or(model.config.horizon);
     let forecasts = model.forecast(&series.panel, horizon, &args.levels)?;
-    let panel = model.in_own_units(&series.panel)?;
-    Ok(Found { forecasts, panel, look_back: model.config.look_back, spot: None })
+    Ok(Found { forecasts, panel: series.own, look_back: model.config.look_back, spot: None })
 }
 
 fn on_the_spot(args: &ForecastArgs, seed: u64, device: &Device, printer: &Printer) -> anyhow::Result<Found> {

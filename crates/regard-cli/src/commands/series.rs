@@ -63,8 +63,8 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
     let series = model.read(&args.file, &columns)?;
     series.report.to_string().lines().for_each(|line| printer.note(line));
     let (found, what) = match model.config.task {
-        SeriesTask::Imputation => (model.filled(&series.panel)?, "value"),
-        SeriesTask::Anomaly => (model.anomalies(&series.panel)?, "score"),
+        SeriesTask::Imputation => (model.filled(&series)?, "value"),
+        SeriesTask::Anomaly => (model.anomalies(&series)?, "score"),
         task => {
             let hint = match task {
                 SeriesTask::Forecast => "regard forecast --model DIR FILE tells what comes next",

@@ -36,8 +36,10 @@ pub struct SeriesModel {
 /// Series of a file, at the scale of a model.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// The series the model knows, in its order.
+    /// The series the model knows, in its order, at its scale.
     pub panel: Panel,
+    /// The same as they stand in the file.
+    pub own: Panel,
     /// What was found in the file.
     pub report: ReadReport,
     /// Series of the file that the model does not know.
@@ -82,28 +84,15 @@ impl SeriesModel {
         let known = &self.config.data.names;
         let unknown = panel.names().filter(|name| !known.iter().any(|known| known == name)).map(str::to_owned);
         let unknown = unknown.collect();
-        let mut panel = panel.select(known).map_err(|error| Error::from(error).in_file(path))?;
+        let own = panel.select(known).map_err(|error| Error::from(error).in_file(path))?;
+        let mut panel = own.clone();
         self.scaler()?.apply(&mut panel)?;
-        Ok(Series { panel: scaled_known(panel, &self.known())?, report, unknown })
+        Ok(Series { panel: scaled_known(panel, &self.known())?, own, report, unknown })
     }
 
     /// The columns of a file for the model: those of its training.
     pub fn columns(&self) -> SeriesData {
         self.experiment.as_ref().map(|experiment| experiment.data.clone()).unwrap_or_default()
-    }
-
-    /// Series at the network's scale, in their own units.
-    ///
-    /// # Errors
-    /// None for series of [`Self::read`].
-    pub fn in_own_units(&self, panel: &Panel) -> Result<Panel> {
-        let scaler = self.scaler()?;
-        let series = panel.series().iter().enumerate().map(|(at, one)| {
-            let mut values = one.values().to_vec();
-            scaler.unscale(at, &mut values);
-            regard_data::series::Series::new(one.name(), one.start(), values)
-        });
-        Ok(Panel::new(panel.clock().clone(), series.collect())?)
     }
 
     /// The forecast of every series, `horizon` values after its last, with intervals of these levels in

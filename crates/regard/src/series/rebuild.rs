@@ -5,7 +5,7 @@ use regard_data::series::formats::forecasts::{Forecast, Forecasts};
 use regard_data::series::{Panel, Window};
 
 use super::batch::Batch;
-use super::predict::SeriesModel;
+use super::predict::{Series, SeriesModel};
 use super::task::SeriesTask;
 use crate::{Error, Result};
 
@@ -15,9 +15,8 @@ impl SeriesModel {
     ///
     /// # Errors
     /// [`Error::Config`] for a model of another task, or a series shorter than its windows.
-    pub fn filled(&self, panel: &Panel) -> Result<Forecasts> {
+    pub fn filled(&self, Series { panel, own, .. }: &Series) -> Result<Forecasts> {
         self.check_task(SeriesTask::Imputation)?;
-        let own = self.in_own_units(panel)?;
         let scaler = self.scaler()?;
         let all = self.rebuilt(panel)?.into_iter().enumerate().map(|(series, mut told)| {
             scaler.unscale(series, &mut told);
@@ -33,7 +32,7 @@ impl SeriesModel {
     ///
     /// # Errors
     /// As [`Self::filled`].
-    pub fn anomalies(&self, panel: &Panel) -> Result<Forecasts> {
+    pub fn anomalies(&self, Series { panel, .. }: &Series) -> Result<Forecasts> {
         self.check_task(SeriesTask::Anomaly)?;
         let all = self.rebuilt(panel)?.into_iter().enumerate().map(|(series, told)| {
             let there = panel.series()[series].values();
