@@ -113,12 +113,17 @@ impl Widths {
     }
 }
 
+/// Refuses levels that no width can be told for.
+pub(super) fn known_levels(levels: &[f64]) -> Result<()> {
+    match levels.iter().find(|&&level| !(level > 0.0 && level <= 99.0)) {
+        None => Ok(()),
+        Some(level) => Err(Error::config("--levels", format!("has {level}; expected percents above 0 and up to 99"))),
+    }
+}
+
 /// Half widths that held each level's share of what a network was off by, over windows with targets in the
 /// rows it had not seen: the last two horizons. Steps that follow each other lend each other what they saw.
 pub(super) fn widths(model: &SeriesModel, read: &Read, plan: &Plan, levels: &[f64]) -> Result<Vec<Widths>> {
-    if let Some(level) = levels.iter().find(|&&level| !(level > 0.0 && level <= 99.0)) {
-        return Err(Error::config("--levels", format!("has {level}; expected percents above 0 and up to 99")));
-    }
     let panel = &read.panel;
     let mut scaled = vec![vec![]; plan.horizon];
     let data = &model.config.data;

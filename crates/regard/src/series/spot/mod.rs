@@ -13,7 +13,7 @@ use regard_data::series::formats::forecasts::{Forecast, Forecasts, Interval};
 use regard_data::series::{Panel, Window};
 
 pub use self::backtest::Backtest;
-use self::backtest::{measured, widths};
+use self::backtest::{known_levels, measured, widths};
 use self::plan::Plan;
 use self::transform::Transform;
 use super::model::PatchTstConfig;
@@ -54,6 +54,11 @@ pub struct Spot {
 
 /// Networks whose forecasts are averaged.
 const ENSEMBLE: u64 = 3;
+/// Parts of the budget at which trainings end, so that one does not eat up the next one's: that of each choice,
+/// of the networks that are measured, and of those that tell.
+const CHOICE: f64 = 0.1;
+const MEASURED: [f64; 2] = [0.2, 0.6];
+const TOLD: [f64; 2] = [0.6, 1.0];
 
 /// Trains on the series of a file, measures, and forecasts.
 ///
@@ -62,26 +67,29 @@ const ENSEMBLE: u64 = 3;
 /// are needed; a level beyond 99.
 pub fn forecast(read: &Read, options: &SpotOptions, device: &Device) -> Result<Spot> {
     let plan = Plan::of(&read.panel, options)?;
+    known_levels(&options.levels)?;
     let clock = Clockwork { begun: Instant::now(), budget: options.budget };
     let seed = options.seed;
     // Which numbers are learnt is chosen on rows before those that measure.
     let mut tried = vec![];
-    for transform in Transform::fitting(&read.panel) {
+    for (at, transform) in Transform::fitting(&read.panel).into_iter().enumerate() {
         let read = transform.of_read(read)?;
-        let network = trained(&read, &plan, [plan.horizon, plan.horizon], seed, (&clock, 0.1), device)?;
+        let part = CHOICE * (at + 1) as f64;
+        let network = trained(&read, &plan, [plan.horizon, plan.horizon], seed, (&clock, part), device)?;
         let off = measured(&[&network], &read, &plan, plan.horizon, transform)?;
         tried.push((off.mase, transform, network, read));
     }
     tried.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (_, transform, chooser, read) = tried.swap_remove(0);
-    let several = |rows: [usize; 2], part: f64| -> Result<Vec<SeriesModel>> {
-        let of = |at: u64| trained(&read, &plan, rows, seed.wrapping_add(at), (&clock, part), device);
+    let several = |rows: [usize; 2], [from, to]: [f64; 2]| -> Result<Vec<SeriesModel>> {
+        let part = |at: u64| from + (to - from) * (at + 1) as f64 / ENSEMBLE as f64;
+        let of = |at: u64| trained(&read, &plan, rows, seed.wrapping_add(at), (&clock, part(at)), device);
         (0..ENSEMBLE).map(of).collect()
     };
-    let before = several([0, plan.horizon], 0.5)?;
+    let before = several([0, plan.horizon], MEASURED)?;
     let backtest = measured(&before.iter().collect::<Vec<_>>(), &read, &plan, 0, transform)?;
     let widths = widths(&chooser, &read, &plan, &options.levels)?;
-    let last = several([0, 0], 1.0)?;
+    let last = several([0, 0], TOLD)?;
     let windows: Result<Vec<Window>> = (0..read.panel.len())
         .map(|series| Ok(Window::last(&read.panel, series, plan.look_back, plan.horizon)?))
         .collect();
