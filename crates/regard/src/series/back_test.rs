@@ -78,10 +78,8 @@ pub fn back_test(
 }
 
 fn origin(model: &SeriesModel, source: &Source, experiment: &SeriesExperiment, device: &Device) -> Result<Origin> {
-    let train = &experiment.train;
-    let measuring =
-        Measuring { batch: experiment.eval.batch, loss: train.loss, hidden: train.hidden, seed: train.seed };
-    let found = evaluate(&model.network, &model.config, (source, Part::Test), (measuring, None), device)?;
+    let found =
+        evaluate(&model.network, &model.config, (source, Part::Test), (Measuring::of(experiment), None), device)?;
     let seen = source.parts[0].test.start;
     Ok(Origin {
         from: source.panel.stamp(0, seen)?,

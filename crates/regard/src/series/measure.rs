@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::asked::Asked;
 use super::batch::Batch;
-use super::experiment::SeriesLoss;
+use super::experiment::{SeriesExperiment, SeriesLoss};
 use super::model::{PatchTst, PatchTstConfig};
 use super::source::Source;
 use crate::train::{Checked, Measure, Measures, Stream, derived};
@@ -28,6 +28,14 @@ pub struct Measuring {
     pub hidden: f64,
     /// Decides which.
     pub seed: u64,
+}
+
+impl Measuring {
+    /// As an experiment has it.
+    pub fn of(experiment: &SeriesExperiment) -> Self {
+        let SeriesExperiment { train, eval, .. } = experiment;
+        Self { batch: eval.batch, loss: train.loss, hidden: train.hidden, seed: train.seed }
+    }
 }
 
 /// Errors of forecasts, at the network's scale and in the series' own units.

@@ -5,7 +5,7 @@ use std::path::Path;
 use burn::tensor::Device;
 use regard_data::series::formats::forecasts::{Forecast, Forecasts, Interval};
 use regard_data::series::formats::{Read, ReadReport};
-use regard_data::series::{Clock, Panel, Part, Scaler, Window};
+use regard_data::series::{Panel, Part, Scaler, Window};
 
 use super::batch::Batch;
 use super::evaluate::{SeriesEvaluation, evaluate};
@@ -107,7 +107,7 @@ impl SeriesModel {
         let windows: Result<Vec<Window>> =
             (0..panel.len()).map(|series| Ok(Window::last(panel, series, look_back, self.config.horizon)?)).collect();
         let all = self.of_windows(panel, &windows?, horizon, levels)?;
-        Ok(Forecasts::new(&clock(panel), all)?)
+        Ok(Forecasts::new(panel.clock(), all)?)
     }
 
     /// The forecasts after windows of a panel whose values no network has scaled, in its units.
@@ -176,12 +176,9 @@ impl SeriesModel {
         read.panel = read.panel.select(&self.config.data.names)?;
         // The scale is the model's, also on a file that would give another.
         let (source, _) = Source::with_panel(experiment, read, Some(self.scaler()?))?;
-        let train = &experiment.train;
-        let measuring =
-            Measuring { batch: experiment.eval.batch, loss: train.loss, hidden: train.hidden, seed: train.seed };
         // Only the authors' code leaves windows of the test out.
         let official = self.config.preset.as_deref() == Some("patchtst-official");
-        let batches = (measuring, official.then_some(train.batch));
+        let batches = (Measuring::of(experiment), official.then_some(experiment.train.batch));
         evaluate(&self.network, &self.config, (&source, Part::Test), batches, &self.device)
     }
 
@@ -246,8 +243,4 @@ impl SeriesModel {
             statics: (data.static_mean.clone(), data.static_deviation.clone()),
         }
     }
-}
-
-fn clock(panel: &Panel) -> Clock {
-    panel.clock().clone()
 }

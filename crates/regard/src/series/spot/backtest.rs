@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use regard_data::metrics::forecast::mase_scale;
-use regard_data::series::Window;
 use regard_data::series::formats::Read;
+use regard_data::series::{Series, Window};
 use serde::Serialize;
 
 use super::averaged;
@@ -12,6 +12,7 @@ use super::plan::Plan;
 use super::transform::Transform;
 use crate::series::measure::Plain;
 use crate::series::predict::SeriesModel;
+use crate::series::train::half_width;
 use crate::{Error, Result};
 
 /// Errors on the last rows of a file, in the units of the seasonal naive forecast's error one step ahead.
@@ -127,14 +128,17 @@ pub(super) fn widths(model: &SeriesModel, read: &Read, plan: &Plan, levels: &[f6
     let panel = &read.panel;
     let mut scaled = vec![vec![]; plan.horizon];
     let data = &model.config.data;
-    for (series, one) in panel.series().iter().enumerate() {
-        let windows: Vec<Window> = (0..=plan.horizon).map(|after| window(plan, one.len(), series, after)).collect();
-        for (window, told) in windows.iter().zip(model.told(panel, &windows)?) {
-            let truth = &one.values()[window.target()..];
-            for (step, (told, truth)) in told.values.iter().zip(truth).enumerate() {
-                if !truth.is_nan() {
-                    scaled[step].push((told - truth).abs() / data.deviation[series] as f32);
-                }
+    let of_series = |(series, one): (usize, &Series)| {
+        let length = one.len();
+        (0..=plan.horizon).map(move |after| window(plan, length, series, after))
+    };
+    let windows: Vec<Window> = panel.series().iter().enumerate().flat_map(of_series).collect();
+    // All together, since the panel is brought to the network's scale for each call.
+    for (window, told) in windows.iter().zip(model.told(panel, &windows)?) {
+        let truth = &panel.series()[window.series].values()[window.target()..];
+        for (step, (told, truth)) in told.values.iter().zip(truth).enumerate() {
+            if !truth.is_nan() {
+                scaled[step].push((told - truth).abs() / data.deviation[window.series] as f32);
             }
         }
     }
@@ -145,12 +149,8 @@ pub(super) fn widths(model: &SeriesModel, read: &Read, plan: &Plan, levels: &[f6
         all
     };
     let near: Vec<Vec<f32>> = (0..plan.horizon).map(near).collect();
-    let width = |level: f64, step: &Vec<f32>| match step.len() {
-        0 => f32::NAN,
-        count => step[(((count + 1) as f64 * level / 100.0).ceil() as usize).clamp(1, count) - 1],
-    };
     let of_level = |&level: &f64| {
-        let common: Vec<f32> = near.iter().map(|step| width(level, step)).collect();
+        let common: Vec<f32> = near.iter().map(|step| half_width(step, level)).collect();
         let own = |series: usize| common.iter().map(|width| width * data.deviation[series] as f32).collect();
         let of = data.names.iter().enumerate().map(|(series, name)| (name.clone(), own(series))).collect();
         Widths { level, of }

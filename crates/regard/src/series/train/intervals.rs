@@ -50,11 +50,13 @@ impl Residuals {
             return vec![];
         }
         self.off.iter_mut().for_each(|step| step.sort_by(f32::total_cmp));
-        let width = |step: &Vec<f32>, level: f64| {
-            // The smallest that holds (n + 1) · level of n, as the theory of split conformal prediction asks.
-            let rank = ((step.len() + 1) as f64 * level / 100.0).ceil() as usize;
-            step[rank.clamp(1, step.len()) - 1]
-        };
-        LEVELS.iter().map(|&level| self.off.iter().map(|step| width(step, level)).collect()).collect()
+        LEVELS.iter().map(|&level| self.off.iter().map(|step| half_width(step, level)).collect()).collect()
     }
+}
+
+/// The smallest of rising distances that holds (n + 1) · level of n, as the theory of split conformal prediction
+/// asks; `level` in percent. Not a number where there is no distance.
+pub(in crate::series) fn half_width(rising: &[f32], level: f64) -> f32 {
+    let rank = ((rising.len() + 1) as f64 * level / 100.0).ceil() as usize;
+    rising.get(rank.clamp(1, rising.len().max(1)) - 1).copied().unwrap_or(f32::NAN)
 }

@@ -124,11 +124,6 @@ impl SeriesLearner {
         if train.epoch_steps > 0 { all.min(train.epoch_steps) as u64 } else { all as u64 }
     }
 
-    fn measuring(&self) -> Measuring {
-        let train = &self.experiment.train;
-        Measuring { batch: self.experiment.eval.batch, loss: train.loss, hidden: train.hidden, seed: train.seed }
-    }
-
     /// What is measured while learning: the validation windows, or those learnt from where there are none.
     fn windows(&self) -> &Windows {
         self.source.validation.as_ref().unwrap_or(&self.source.training)
@@ -151,7 +146,7 @@ impl SeriesLearner {
                 }
             }
         };
-        let cost = told(network, config, (source, windows), self.measuring(), &device, &mut watch);
+        let cost = told(network, config, (source, windows), Measuring::of(&self.experiment), &device, &mut watch);
         (checked(cost, forecast.then(|| errors.errs(source))), residuals)
     }
 

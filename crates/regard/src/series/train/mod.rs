@@ -12,6 +12,7 @@ use super::experiment::SeriesExperiment;
 use crate::Result;
 use crate::experiment::Sections;
 use crate::train::{Observer, Trained, train_with};
+pub(in crate::series) use intervals::half_width;
 pub use learner::SeriesLearner;
 pub use rate::{Place, Rates, SeriesSchedule, StepRate};
 
