@@ -1,7 +1,5 @@
 //! Which settings are allowed, each by itself and together.
 
-use std::ops::RangeInclusive;
-
 use super::train::{BaselineKind, Loss, TrainSettings};
 use super::{DataSettings, EvalSettings, Experiment, Task};
 use crate::routes::decode::Decode;
@@ -9,6 +7,7 @@ use crate::routes::registry;
 use crate::store::AttentionModelConfig;
 use crate::store::config::{FORMAT, KIND, PROBLEMS};
 use crate::store::nearest::{list, suggestion};
+use crate::store::ranges::whole;
 use crate::{Error, Result};
 
 /// The largest whole number of TOML.
@@ -118,13 +117,6 @@ fn check_eval(eval: &EvalSettings) -> Result<()> {
 
 fn refuse(key: &str, reason: String) -> Result<()> {
     Err(Error::config(key, reason))
-}
-
-fn whole(key: &str, value: usize, range: RangeInclusive<usize>) -> Result<()> {
-    if range.contains(&value) {
-        return Ok(());
-    }
-    refuse(key, format!("is {value}; expected {} to {}", range.start(), range.end()))
 }
 
 fn number(key: &str, value: f64, good: bool, expected: &str) -> Result<()> {

@@ -14,7 +14,7 @@ use super::remarks::remarks;
 use super::source::{Placed, Portions, Source, fold, folds};
 use super::task::Targets;
 use super::train::GraphLearner;
-use crate::train::{CrossValidated, Measure, Measures};
+use crate::train::{CrossValidated, Measure, Measures, most_frequent};
 use crate::{Error, Result};
 
 /// What is held out in turn.
@@ -92,7 +92,8 @@ impl CrossValidation {
             .collect::<Result<Vec<(Vec<f64>, Targets)>>>()?;
         let of_repeats: Vec<Measures> = told.chunks(count).map(|folds| truth.measures(folds)).collect();
         let of_folds: Vec<Measures> = told.chunks(1).map(|fold| truth.measures(fold)).collect();
-        let constant = most_frequent(told.iter().take(count).map(|(_, targets)| targets));
+        let classes = known_classes(told.iter().take(count).map(|(_, targets)| targets));
+        let constant = classes.map(|classes| most_frequent(&classes));
         Ok(CrossValidated::new(of_repeats, of_folds, seeds, constant))
     }
 
@@ -162,16 +163,12 @@ impl Truth {
     }
 }
 
-/// The share of the most frequent class, where there are classes.
-fn most_frequent<'a>(all: impl Iterator<Item = &'a Targets>) -> Option<f64> {
-    let mut counts: Vec<usize> = Vec::new();
+/// All classes that are known, where there are classes.
+fn known_classes<'a>(all: impl Iterator<Item = &'a Targets>) -> Option<Vec<usize>> {
+    let mut known = Vec::new();
     for targets in all {
         let Targets::Classes(classes) = targets else { return None };
-        for &class in classes.iter().flatten() {
-            counts.resize(counts.len().max(class + 1), 0);
-            counts[class] += 1;
-        }
+        known.extend(classes.iter().flatten());
     }
-    let most = counts.iter().max()?;
-    Some(*most as f64 / counts.iter().sum::<usize>() as f64)
+    Some(known)
 }

@@ -14,9 +14,8 @@ use super::measure::{in_own_measure, measure};
 use super::model::{GraphTransformer, GraphTransformerConfig};
 use super::source::{Source, read_graphs, targets, unlabelled};
 use super::task::{GraphLoss, GraphTask, LossOptions};
-use crate::sets::measure::probabilities;
 use crate::store::NetworkDir;
-use crate::train::Checked;
+use crate::train::{Checked, probabilities};
 use crate::{Error, Result};
 
 /// Graphs that go through a network together.

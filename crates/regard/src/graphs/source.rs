@@ -7,9 +7,6 @@ mod prepared;
 use std::path::Path;
 use std::sync::Arc;
 
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_pcg::Pcg64Mcg;
 use regard_data::graphs::Graphs;
 use regard_data::graphs::formats::{self, ReadOptions};
 use regard_data::graphs::generate::{PatternSizes, cluster, csl, pattern};
@@ -21,7 +18,7 @@ use super::experiment::{AtomRule, GraphData, GraphExperiment, SourceKind};
 use super::model::{GraphTransformerConfig, PositionKind};
 use super::task::GraphTask;
 use crate::Result;
-use crate::train::{Stream, derived};
+use crate::train::Shuffled;
 pub(crate) use portions::{Portions, fold, folds};
 pub(crate) use prepared::targets;
 
@@ -59,12 +56,11 @@ impl Source {
         placed.source(experiment, portions)
     }
 
-    /// The graphs of step `step` of `steps` in an epoch: all are shuffled before every epoch, and the last
-    /// batch of one is what is left.
-    pub(crate) fn step(&self, seed: u64, step: u64, batch: usize) -> Vec<usize> {
+    /// The graphs of step `step`: all are shuffled before every epoch, and the last batch of one is what is
+    /// left. `order` is what the steps before have kept.
+    pub(crate) fn step(&self, order: &mut Shuffled, seed: u64, step: u64, batch: usize) -> Vec<usize> {
         let steps = self.steps(batch);
-        let mut order = self.training.graphs.clone();
-        order.shuffle(&mut Pcg64Mcg::seed_from_u64(derived(seed, Stream::Instances, step / steps)));
+        let order = order.of(self.training.graphs.iter().copied(), seed, step / steps);
         let first = (step % steps) as usize * batch;
         order[first..(first + batch).min(order.len())].to_vec()
     }

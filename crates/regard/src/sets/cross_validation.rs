@@ -3,7 +3,6 @@
 use burn::tensor::Device;
 use rayon::prelude::*;
 use regard_data::sets::Bags;
-use regard_data::sets::baseline::majority_class;
 use regard_data::split::{others, seed_of_repeat, stratified_folds};
 
 use super::experiment::SetExperiment;
@@ -12,7 +11,7 @@ use super::source::{Prepared, Source, prepared, strata};
 use super::task::TaskKind;
 use super::train::SetLearner;
 use crate::Result;
-use crate::train::{CrossValidated, Measures};
+use crate::train::{CrossValidated, Measures, most_frequent};
 
 /// Cuts `bags` into `k` folds, of each class alike, trains on all others and measures on each; all
 /// that `repeats` times. `done` hears of every fold.
@@ -50,10 +49,7 @@ pub fn cross_validate(
         told.chunks(k).map(|folds| of_repeat(experiment, &all, folds)).collect::<Result<_>>()?;
     let of_folds: Vec<Measures> =
         told.iter().map(|fold| of_repeat(experiment, &all, std::slice::from_ref(fold))).collect::<Result<_>>()?;
-    let constant = classes.map(|classes| {
-        let most = majority_class(&classes, &(0..bags.len()).collect::<Vec<_>>());
-        classes.of.iter().filter(|&&class| class == most).count() as f64 / bags.len().max(1) as f64
-    });
+    let constant = classes.map(|classes| most_frequent(&classes.of));
     Ok(CrossValidated::new(measured, of_folds, seeds, constant))
 }
 

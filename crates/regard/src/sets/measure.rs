@@ -10,7 +10,7 @@ use super::mixture::softplus;
 use super::model::{Answers, Decoding, SetTransformer, SetTransformerConfig};
 use super::task::{NumberLoss, Targets, TaskKind};
 use crate::Result;
-use crate::train::{Checked, Measure, Measures};
+use crate::train::{Checked, Measure, Measures, checked_classes, probabilities};
 
 /// Items that go through a network together; bounds memory.
 const ITEMS_AT_ONCE: usize = 1 << 17;
@@ -50,17 +50,6 @@ pub fn answers(model: &SetTransformer, examples: &Examples, importance: bool, de
         from = to;
     }
     told
-}
-
-/// Probabilities `[sets, classes]` of a classifier's answers.
-pub fn probabilities(numbers: &[f64], classes: usize) -> Vec<f64> {
-    let of_set = |scores: &[f64]| {
-        let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let parts: Vec<f64> = scores.iter().map(|score| (score - most).exp()).collect();
-        let sum: f64 = parts.iter().sum();
-        parts.into_iter().map(move |part| part / sum).collect::<Vec<_>>()
-    };
-    numbers.chunks(classes.max(1)).flat_map(of_set).collect()
 }
 
 /// Numbers of a regression in the target's own measure, or the most likely counts.
@@ -119,20 +108,7 @@ pub fn measure_told(
                 _ => checked(cost, vec![("mae", mae), ("rmse", rmse)]),
             }
         }
-        Targets::Classes(classes) => {
-            let count = config.outputs;
-            let shares = probabilities(told, count);
-            let found: Vec<usize> = shares.chunks(count).map(largest).collect();
-            let right = shares.chunks(count).zip(classes).map(|(row, &class)| -row[class].max(1e-12).ln());
-            let entropy = regard_data::stats::mean(&right.collect::<Vec<_>>());
-            let mut all = vec![("accuracy", accuracy(&found, classes))];
-            if count == 2 {
-                let scores: Vec<f64> = shares.chunks(2).map(|row| row[1]).collect();
-                let positive: Vec<bool> = classes.iter().map(|&class| class == 1).collect();
-                all.extend(roc_auc(&scores, &positive).map(|auc| ("auc", auc)));
-            }
-            checked(entropy, all)
-        }
+        Targets::Classes(classes) => Ok(checked_classes(&probabilities(told, config.outputs), config.outputs, classes)),
         Targets::Relevance(relevance) => {
             let labels: Vec<f64> = relevance.iter().map(|&grade| f64::from(grade)).collect();
             let at = |k: usize| mean_ndcg(told, &labels, &examples.offsets, k);

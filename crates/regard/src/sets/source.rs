@@ -5,9 +5,6 @@ mod generated;
 
 use std::path::Path;
 
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_pcg::Pcg64Mcg;
 use regard_data::sets::Bags;
 use regard_data::split::holdout;
 
@@ -15,7 +12,7 @@ use super::examples::Examples;
 use super::experiment::{SetExperiment, SourceKind};
 use super::model::SetTransformerConfig;
 use crate::Result;
-use crate::train::{Stream, derived};
+use crate::train::{Shuffled, Stream, derived};
 pub use files::{Prepared, prepared, read_bags};
 pub(crate) use files::{features as features_of, strata, targets as targets_of};
 pub(crate) use generated::Generator;
@@ -64,11 +61,11 @@ impl Source {
         Ok((Self::Kept { training: examples.select(&training), held_out: examples.select(&held_out) }, config))
     }
 
-    /// The sets of a step.
-    pub fn step(&self, seed: u64, step: u64, batch: usize) -> Examples {
+    /// The sets of a step; `order` is what the steps before have kept.
+    pub(crate) fn step(&self, order: &mut Shuffled, seed: u64, step: u64, batch: usize) -> Examples {
         match self {
             Self::Generated(generator) => generator.draw(derived(seed, Stream::Instances, 0), step, batch),
-            Self::Kept { training, .. } => training.select(&turn(training.len(), seed, step, batch)),
+            Self::Kept { training, .. } => training.select(&turn(order, training.len(), seed, step, batch)),
         }
     }
 
@@ -83,21 +80,8 @@ impl Source {
 }
 
 /// The sets of step `step`: all are shuffled, gone through and shuffled again.
-fn turn(count: usize, seed: u64, step: u64, batch: usize) -> Vec<usize> {
-    let shuffled = |round: u64| {
-        let mut order: Vec<usize> = (0..count).collect();
-        order.shuffle(&mut Pcg64Mcg::seed_from_u64(derived(seed, Stream::Instances, round)));
-        order
-    };
+fn turn(order: &mut Shuffled, count: usize, seed: u64, step: u64, batch: usize) -> Vec<usize> {
     let first = step * batch as u64;
-    let (mut round, mut order) = (first / count as u64, Vec::new());
-    let mut chosen = Vec::with_capacity(batch);
-    for at in first..first + batch as u64 {
-        if order.is_empty() || at / count as u64 != round {
-            round = at / count as u64;
-            order = shuffled(round);
-        }
-        chosen.push(order[(at % count as u64) as usize]);
-    }
-    chosen
+    let chosen = |at: u64| order.of(0..count, seed, at / count as u64)[(at % count as u64) as usize];
+    (first..first + batch as u64).map(chosen).collect()
 }

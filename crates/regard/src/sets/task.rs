@@ -1,12 +1,13 @@
 //! What is asked of a set, and how wrong an answer is.
 
-use burn::tensor::{Int, Tensor, TensorData, activation};
+use burn::tensor::{Tensor, TensorData, activation};
 use regard_nn::Ragged;
 use regard_nn::ops::MASKED;
 use serde::{Deserialize, Serialize};
 
 use super::mixture;
 use super::model::{Answers, Decoding};
+use crate::train::{cross_entropy, unlikelihood};
 
 /// What is asked of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,17 +98,11 @@ pub fn loss(answers: Answers, batch: &Batch, decoding: Decoding, number: NumberL
         }
         (Answers::Sets(rows), Targets::Classes(classes)) => {
             let [sets, _, outputs] = rows.dims();
-            let log_p = activation::log_softmax(rows.reshape([sets, outputs]), 1);
-            let index = indices(classes, &log_p.device()).reshape([sets, 1]);
-            log_p.gather(1, index).mean().neg()
+            cross_entropy(rows.reshape([sets, outputs]), classes)
         }
         (Answers::Sets(rows), Targets::Points) => mixture::log_likelihood(rows, &batch.sets, decoding).mean().neg(),
         (Answers::Items(items), Targets::Relevance(relevance)) => listwise(&items, relevance),
-        (Answers::Items(items), Targets::Odd(odd)) => {
-            let log_p = within_sets(&items);
-            let index = indices(odd, &log_p.device()).reshape([odd.len(), 1]);
-            log_p.gather(1, index).mean().neg()
-        }
+        (Answers::Items(items), Targets::Odd(odd)) => unlikelihood(within_sets(&items), odd),
         _ => panic!("answers and targets of different tasks"),
     }
 }
@@ -149,10 +144,4 @@ fn within_sets(items: &Ragged) -> Tensor<2> {
     let bar = |length: usize| (0..longest).map(move |item| if item < length { 0.0 } else { MASKED });
     let bars: Vec<f32> = items.lengths().flat_map(bar).collect();
     activation::log_softmax(scores + Tensor::from_data(TensorData::new(bars, [sets, longest]), &device), 1)
-}
-
-fn indices(all: &[usize], device: &burn::tensor::Device) -> Tensor<1, Int> {
-    let all: Vec<i64> = all.iter().map(|&index| index as i64).collect();
-    let count = all.len();
-    Tensor::from_data(TensorData::new(all, [count]), device)
 }

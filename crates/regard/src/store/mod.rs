@@ -17,6 +17,7 @@ pub mod manifest;
 pub mod model_dir;
 pub(crate) mod nearest;
 pub mod network;
+pub(crate) mod ranges;
 pub(crate) mod renamed;
 pub mod safetensors;
 

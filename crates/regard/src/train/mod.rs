@@ -6,6 +6,7 @@
 
 mod average;
 mod checkpoint;
+mod classes;
 mod cross_validated;
 mod dropout;
 mod measures;
@@ -16,6 +17,7 @@ mod rates;
 mod run;
 mod run_folder;
 mod seeds;
+mod shuffled;
 mod trainee;
 
 use std::sync::Arc;
@@ -24,6 +26,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) use average::RunningAverage;
 pub(crate) use checkpoint::Checkpoint;
+pub(crate) use classes::{checked_classes, cross_entropy, most_frequent, probabilities, unlikelihood};
 pub use cross_validated::CrossValidated;
 pub(crate) use dropout::{dropped, factor};
 pub use measures::{Measure, Measures};
@@ -34,6 +37,7 @@ pub use run::{Checked, Trained, Training};
 pub(crate) use run::{Learning, Schedule, Settings, train_with};
 pub(crate) use run_folder::{RunFolder, Written};
 pub(crate) use seeds::{Stream, derived, drawn};
+pub(crate) use shuffled::Shuffled;
 pub(crate) use trainee::{Trainee, fresh};
 
 /// What happens during a training, in order.

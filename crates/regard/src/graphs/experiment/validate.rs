@@ -3,7 +3,7 @@
 use super::{GraphExperiment, SourceKind};
 use crate::experiment::under;
 use crate::graphs::task::{GraphTask, LevelName};
-use crate::store::NetworkConfig;
+use crate::store::{NetworkConfig, ranges};
 use crate::{Error, Result};
 
 /// Checks every setting, and that they fit together.
@@ -36,41 +36,29 @@ pub(super) fn validate(experiment: &GraphExperiment) -> Result<()> {
                 .into(),
         );
     }
-    let whole = [
+    ranges::at_least_one(&[
         ("train.batch", train.batch),
         ("train.epochs", train.epochs),
         ("train.log_steps", train.log_steps),
         ("eval.batch", eval.batch),
         ("eval.ensemble", eval.ensemble),
-    ];
-    if let Some((key, _)) = whole.iter().find(|(_, value)| *value == 0) {
-        return refuse(key, "is 0; expected at least 1".into());
-    }
-    let above = [("train.rate", train.rate), ("train.checkpoint_minutes", train.checkpoint_minutes)];
-    if let Some((key, value)) = above.iter().find(|(_, value)| !(value.is_finite() && *value > 0.0)) {
-        return refuse(key, format!("is {value}; expected a number above 0"));
-    }
-    let shares = [
+    ])?;
+    ranges::above_zero(&[("train.rate", train.rate), ("train.checkpoint_minutes", train.checkpoint_minutes)])?;
+    ranges::shares(&[
         ("train.average", train.average),
         ("train.feature_dropout", train.feature_dropout),
         ("train.fall", train.fall),
         ("data.held_out", data.held_out),
         ("data.tested", data.tested),
-    ];
-    if let Some((key, value)) = shares.iter().find(|(_, value)| !(0.0..1.0).contains(value)) {
-        return refuse(key, format!("is {value}; expected 0 to below 1"));
-    }
+    ])?;
     if data.held_out + data.tested >= 1.0 {
         return refuse("data.held_out", "and `data.tested` leave nothing to learn from".into());
     }
-    let least = [
+    ranges::not_negative(&[
         ("train.weight_decay", train.weight_decay),
         ("train.clip_norm", train.clip_norm),
         ("train.warm_epochs", train.warm_epochs),
         ("train.least_rate", train.least_rate),
-    ];
-    if let Some((key, value)) = least.iter().find(|(_, value)| !(value.is_finite() && *value >= 0.0)) {
-        return refuse(key, format!("is {value}; expected 0 or more"));
-    }
+    ])?;
     model.validate().map_err(|error| under("model", error))
 }

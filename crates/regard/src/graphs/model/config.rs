@@ -8,6 +8,7 @@ use super::{GraphTransformer, names};
 use crate::graphs::task::{GraphTask, LevelName};
 use crate::store::layout::Slot;
 use crate::store::network::{CardText, NetworkConfig, from_object};
+use crate::store::ranges::{shares, whole};
 use crate::store::renamed;
 use crate::train::shapes;
 use crate::{Error, Result};
@@ -173,20 +174,16 @@ impl NetworkConfig for GraphTransformerConfig {
     }
 
     fn validate(&self) -> Result<()> {
-        let whole = |key: &str, value: usize, least: usize, most: usize| match (least..=most).contains(&value) {
-            true => Ok(()),
-            false => Err(Error::config(key, format!("is {value}; expected {least} to {most}"))),
-        };
-        whole("node_types", self.node_types, 0, 1_000_000)?;
-        whole("node_numbers", self.node_numbers, 0, 1_000_000)?;
-        whole("edge_types", self.edge_types, 0, 1_000_000)?;
-        whole("edge_numbers", self.edge_numbers, 0, 1_000_000)?;
-        whole("outputs", self.outputs, 1, 1_000_000)?;
-        whole("position_size", self.position_size, 1, 4096)?;
-        whole("layers", self.layers, 1, 64)?;
+        whole("node_types", self.node_types, 0..=1_000_000)?;
+        whole("node_numbers", self.node_numbers, 0..=1_000_000)?;
+        whole("edge_types", self.edge_types, 0..=1_000_000)?;
+        whole("edge_numbers", self.edge_numbers, 0..=1_000_000)?;
+        whole("outputs", self.outputs, 1..=1_000_000)?;
+        whole("position_size", self.position_size, 1..=4096)?;
+        whole("layers", self.layers, 1..=64)?;
         // The answer is read by layers of half and a quarter of the width.
-        whole("width", self.width, 4, 8192)?;
-        whole("heads", self.heads, 1, self.width)?;
+        whole("width", self.width, 4..=8192)?;
+        whole("heads", self.heads, 1..=self.width)?;
         if !self.width.is_multiple_of(self.heads) {
             return Err(Error::config("heads", format!("{} heads do not divide width {}", self.heads, self.width)));
         }
@@ -194,15 +191,11 @@ impl NetworkConfig for GraphTransformerConfig {
             let reason = "is `none`, and nodes have neither types nor numbers: all would be alike";
             return Err(Error::config("positions", reason));
         }
-        let shares = [
+        shares(&[
             ("input_dropout", self.input_dropout),
             ("dropout", self.dropout),
             ("attention_dropout", self.attention_dropout),
-        ];
-        if let Some((key, value)) = shares.iter().find(|(_, value)| !(0.0..1.0).contains(value)) {
-            return Err(Error::config(*key, format!("is {value}; expected 0 to below 1")));
-        }
-        Ok(())
+        ])
     }
 
     fn slots(&self) -> Vec<Slot> {

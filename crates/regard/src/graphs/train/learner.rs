@@ -18,7 +18,8 @@ use crate::graphs::source::Source;
 use crate::graphs::task::{GraphTask, LossOptions, loss};
 use crate::store::{Manifest, NetworkConfig, NetworkDir, Weights};
 use crate::train::{
-    Checked, Checkpoint, Learning, Measure, Measures, Optimizer, Stream, Trainee, collect, derived, fresh, restore,
+    Checked, Checkpoint, Learning, Measure, Measures, Optimizer, Shuffled, Stream, Trainee, collect, derived, fresh,
+    restore,
 };
 use crate::{Error, Result};
 
@@ -32,6 +33,8 @@ pub struct GraphLearner {
     /// The network with the lowest validation loss, where that is the one to keep.
     best: Option<Weights>,
     counters: Counters,
+    /// The graphs of the epoch in their order.
+    order: Shuffled,
 }
 
 /// The numbers of a learner that are no weights.
@@ -79,6 +82,7 @@ impl GraphLearner {
             source,
             best: None,
             counters: Counters { step: 0, plateau: Plateau::default(), best_loss: None },
+            order: Shuffled::default(),
         })
     }
 
@@ -163,7 +167,7 @@ impl GraphLearner {
     /// before the step.
     pub fn learn(&mut self) -> Result<Measures> {
         let (train, step) = (&self.experiment.train, self.counters.step);
-        let graphs = self.source.step(train.seed, step, train.batch);
+        let graphs = self.source.step(&mut self.order, train.seed, step, train.batch);
         let mut noise = Pcg64Mcg::seed_from_u64(derived(train.seed, Stream::Sampling, step));
         let examples = &self.source.examples;
         let mut input = examples.input(&self.config, &graphs, Some((train.flips, &mut noise)));

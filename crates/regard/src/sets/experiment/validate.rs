@@ -2,7 +2,7 @@
 
 use super::{SetExperiment, SourceKind};
 use crate::experiment::under;
-use crate::store::NetworkConfig;
+use crate::store::{NetworkConfig, ranges};
 use crate::{Error, Result};
 
 /// Checks every setting, and that they fit together.
@@ -19,31 +19,19 @@ pub(super) fn validate(experiment: &SetExperiment) -> Result<()> {
     if data.source == SourceKind::File && data.path.is_empty() {
         return refuse("data.path", "is empty; expected a file of sets, since `data.source` is `file`".into());
     }
-    let whole = [
+    ranges::at_least_one(&[
         ("train.batch", train.batch),
         ("train.epoch_steps", train.epoch_steps),
         ("train.epochs", train.epochs),
         ("train.log_steps", train.log_steps),
         ("eval.sets", eval.sets),
         ("eval.ensemble", eval.ensemble),
-    ];
-    if let Some((key, _)) = whole.iter().find(|(_, value)| *value == 0) {
-        return refuse(key, "is 0; expected at least 1".into());
-    }
-    let above = [("train.rate", train.rate), ("train.checkpoint_minutes", train.checkpoint_minutes)];
-    if let Some((key, value)) = above.iter().find(|(_, value)| !(value.is_finite() && *value > 0.0)) {
-        return refuse(key, format!("is {value}; expected a number above 0"));
-    }
-    let shares = [("train.average", train.average), ("data.held_out", data.held_out)];
-    if let Some((key, value)) = shares.iter().find(|(_, value)| !(0.0..1.0).contains(value)) {
-        return refuse(key, format!("is {value}; expected 0 to below 1"));
-    }
+    ])?;
+    ranges::above_zero(&[("train.rate", train.rate), ("train.checkpoint_minutes", train.checkpoint_minutes)])?;
+    ranges::shares(&[("train.average", train.average), ("data.held_out", data.held_out)])?;
     if !(0.0..=1.0).contains(&train.drop_at) {
         return refuse("train.drop_at", format!("is {}; expected 0 to 1", train.drop_at));
     }
-    let least = [("train.weight_decay", train.weight_decay), ("train.clip_norm", train.clip_norm)];
-    if let Some((key, value)) = least.iter().find(|(_, value)| !(value.is_finite() && *value >= 0.0)) {
-        return refuse(key, format!("is {value}; expected 0 or more"));
-    }
+    ranges::not_negative(&[("train.weight_decay", train.weight_decay), ("train.clip_norm", train.clip_norm)])?;
     model.validate().map_err(|error| under("model", error))
 }

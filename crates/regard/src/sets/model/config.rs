@@ -10,6 +10,7 @@ use super::{SetTransformer, names};
 use crate::sets::task::TaskKind;
 use crate::store::layout::Slot;
 use crate::store::network::{CardText, NetworkConfig, from_object};
+use crate::store::ranges::{shares, whole};
 use crate::store::renamed;
 use crate::train::shapes;
 use crate::{Error, Result};
@@ -246,19 +247,15 @@ impl NetworkConfig for SetTransformerConfig {
     }
 
     fn validate(&self) -> Result<()> {
-        let whole = |key: &str, value: usize, least: usize, most: usize| match (least..=most).contains(&value) {
-            true => Ok(()),
-            false => Err(Error::config(key, format!("is {value}; expected {least} to {most}"))),
-        };
-        whole("inputs", self.inputs, 1, 1_000_000)?;
-        whole("outputs", self.outputs, 1, 1_000_000)?;
-        whole("layers", self.layers, 0, 64)?;
-        whole("width", self.width, 1, 8192)?;
-        whole("heads", self.heads, 1, self.width)?;
-        whole("inducing", self.inducing, 1, 65_536)?;
-        whole("seeds", self.seeds, 1, 65_536)?;
-        whole("decoder", self.decoder, 0, 64)?;
-        whole("feed_forward", self.feed_forward, 0, 16)?;
+        whole("inputs", self.inputs, 1..=1_000_000)?;
+        whole("outputs", self.outputs, 1..=1_000_000)?;
+        whole("layers", self.layers, 0..=64)?;
+        whole("width", self.width, 1..=8192)?;
+        whole("heads", self.heads, 1..=self.width)?;
+        whole("inducing", self.inducing, 1..=65_536)?;
+        whole("seeds", self.seeds, 1..=65_536)?;
+        whole("decoder", self.decoder, 0..=64)?;
+        whole("feed_forward", self.feed_forward, 0..=16)?;
         if !self.width.is_multiple_of(self.heads) {
             let reason = format!("{} heads do not divide width {}", self.heads, self.width);
             return Err(Error::config("heads", reason));
@@ -267,10 +264,7 @@ impl NetworkConfig for SetTransformerConfig {
             let reason = "is 0 without `embed`; expected a layer that brings items to the width";
             return Err(Error::config("layers", reason));
         }
-        if !(0.0..1.0).contains(&self.dropout) {
-            return Err(Error::config("dropout", format!("is {}; expected 0 to below 1", self.dropout)));
-        }
-        Ok(())
+        shares(&[("dropout", self.dropout)])
     }
 
     fn slots(&self) -> Vec<Slot> {

@@ -9,12 +9,12 @@ use regard_data::sets::formats::predictions::Predicted;
 use regard_data::sets::{Bags, FeatureNames};
 
 use crate::sets::experiment::{SetData, SetExperiment, SourceKind};
-use crate::sets::measure::{Told, answers, in_own_measure, measure_told, probabilities};
+use crate::sets::measure::{Told, answers, in_own_measure, measure_told};
 use crate::sets::model::{SetTransformer, SetTransformerConfig};
 use crate::sets::source::{Source, features_of, read_bags, targets_of};
 use crate::sets::task::{NumberLoss, TaskKind};
 use crate::store::NetworkDir;
-use crate::train::Checked;
+use crate::train::{Checked, probabilities};
 use crate::{Error, Result};
 pub use mixtures::MixtureOptions;
 

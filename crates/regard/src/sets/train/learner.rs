@@ -17,7 +17,8 @@ use crate::sets::source::Source;
 use crate::sets::task::loss;
 use crate::store::{Manifest, NetworkConfig, NetworkDir};
 use crate::train::{
-    Checked, Checkpoint, Learning, Measure, Measures, Optimizer, Stream, Trainee, derived, fresh, half_cosine, rise,
+    Checked, Checkpoint, Learning, Measure, Measures, Optimizer, Shuffled, Stream, Trainee, derived, fresh,
+    half_cosine, rise,
 };
 
 /// A network that learns from sets.
@@ -30,6 +31,8 @@ pub struct SetLearner {
     measured: OnceLock<Examples>,
     trainee: Trainee<SetTransformer>,
     step: u64,
+    /// The sets of the round in their order.
+    order: Shuffled,
 }
 
 /// The numbers of a learner that are no weights.
@@ -72,6 +75,7 @@ impl SetLearner {
             device,
             source,
             step: 0,
+            order: Shuffled::default(),
         })
     }
 
@@ -117,7 +121,7 @@ impl SetLearner {
     /// is then as it was before the step.
     pub fn learn(&mut self) -> Result<Measures> {
         let train = &self.experiment.train;
-        let examples = self.source.step(train.seed, self.step, train.batch);
+        let examples = self.source.step(&mut self.order, train.seed, self.step, train.batch);
         let batch = examples.batch(&self.device);
         let mut noise = Pcg64Mcg::seed_from_u64(derived(train.seed, Stream::Sampling, self.step));
         let answers = self.trainee.model.forward_with_dropout(batch.sets.clone(), &mut noise);
