@@ -66,7 +66,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--check", action="store_true", help="say whether the page is up to date")
     check = parser.parse_args().check
-    sections = [INTRODUCTION, *speeds(), *memories(), *evaluations(), *curves.sections(ROOT / "results")]
+    sections = [INTRODUCTION, *speeds(), *memories(), *starts(), *evaluations(), *curves.sections(ROOT / "results")]
     sections += [*solutions(), *family_results.sections(ROOT / "results")]
     text = "\n".join(sections)
     page = ROOT / "RESULTS.md"
@@ -139,6 +139,19 @@ def memories():
 def limit(record):
     """The limit of a record of memory, or nothing."""
     return "-" if record["limit_mib"] is None else f"{record['limit_mib']:.0f} MiB"
+
+
+def starts():
+    """The table of short commands, from start to end."""
+    rows = []
+    for _, record in records.read(ROOT / "results", "start"):
+        low, median, high = record["milliseconds"]
+        limit_words = "-" if record["limit_milliseconds"] is None else f"{record['limit_milliseconds']:.0f} ms"
+        rows.append([f"`{record['command']}`", f"{median:.0f} ms ({low:.0f}-{high:.0f})", limit_words])
+    if rows:
+        yield "## From start to answer\n"
+        yield "Whole runs of a command, medians with quartiles, files in the cache.\n"
+        yield tables.markdown(["command", "time", "limit"], rows) + "\n"
 
 
 def evaluations():
