@@ -9,6 +9,7 @@ use regard::routes::decode::Decode;
 use regard::routes::evaluate::EvaluateOptions;
 use regard::series::SeriesExperiment;
 use regard::series::model::KIND as PATCHTST;
+use regard::series::task::SeriesTask;
 use regard::sets::SetExperiment;
 use regard::sets::model::KIND as SET_TRANSFORMER;
 use regard::store::kind_of;
@@ -33,10 +34,11 @@ Examples:
   regard eval sets/mil --set data.path=musk1.csv --folds 10 --repeats 5
   regard eval graphs/molecules --set data.path=esol.csv --set data.target=solubility --folds 5
   regard eval graphs/tu --set data.path=MUTAG.txt --folds-from MUTAG_10fold
-  regard eval series/forecast --set data.path=sales.csv --set task.horizon=14 --folds 8"
+  regard eval series/forecast --set data.path=sales.csv --set task.horizon=14 --folds 8
+  regard eval series/classify --set data.path=heartbeats.csv --set data.label=kind --folds 5"
 )]
 pub(crate) struct EvalArgs {
-    /// An experiment on a file of sets or graphs: train on parts of it, measure on the rest
+    /// An experiment on a file of sets, graphs or series: train on parts of it, measure on the rest
     #[arg(value_name = "EXPERIMENT", conflicts_with_all = ["model", "paper_set", "data"])]
     experiment: Option<String>,
     /// Overrule a setting of the experiment
@@ -112,6 +114,8 @@ pub(crate) enum Evaluated {
     SeriesModel { model: PathBuf, file: Option<PathBuf> },
     /// An experiment on time series, from several places in the past.
     SeriesExperiment { experiment: Box<SeriesExperiment>, origins: usize, refit: bool },
+    /// An experiment on whole series and their classes, cut into folds.
+    SeriesClasses(Box<SeriesExperiment>, Cut),
     /// An experiment on sets, cut into folds.
     SetExperiment(Box<SetExperiment>, Cut),
     /// An experiment on graphs, cut into folds or by its split.
@@ -129,6 +133,9 @@ impl EvalArgs {
             return match AnyExperiment::load(name, &sets)? {
                 AnyExperiment::Sets(experiment) => Ok(Evaluated::SetExperiment(experiment, cut)),
                 AnyExperiment::Graphs(experiment) => Ok(Evaluated::GraphExperiment(experiment, cut)),
+                AnyExperiment::Series(experiment) if experiment.task.kind == SeriesTask::Classification => {
+                    Ok(Evaluated::SeriesClasses(experiment, cut))
+                }
                 AnyExperiment::Series(experiment) => {
                     Ok(Evaluated::SeriesExperiment { experiment, origins: self.folds.unwrap_or(5), refit: !self.once })
                 }

@@ -12,8 +12,8 @@ use crate::failure::Failure;
 The file has the columns the model was trained on, in any order, and the column that says which rows
 belong together. CSV goes to standard output; --json prints one list. A model that finds clusters
 tells the mixture of every set, and with --rows the cluster of every row. A model of time series fills
-what is missing, or scores how odd each value is, as it was trained; what comes next tells
-`regard forecast`.
+what is missing, scores how odd each value is or tells the class of each series, as it was trained;
+what comes next tells `regard forecast`.
 
 Examples:
   regard predict --model runs/customers customers.csv

@@ -7,6 +7,8 @@ use regard::Device;
 use regard::data::graphs::formats::tu::read_folds;
 use regard::graphs::GraphExperiment;
 use regard::graphs::cross_validation::{CrossValidation, HeldOut};
+use regard::series::SeriesExperiment;
+use regard::series::classify::{cross_validate as cross_validate_series, read_whole};
 use regard::sets::SetExperiment;
 use regard::sets::cross_validation::cross_validate;
 use regard::sets::source::read_bags;
@@ -36,7 +38,7 @@ pub(crate) struct Cut {
 /// What was cut, for whoever reads the numbers.
 struct About<'a> {
     data: &'a str,
-    /// `sets` or `graphs`.
+    /// `sets`, `graphs` or `series`.
     examples: &'a str,
     count: usize,
     folds: usize,
@@ -92,6 +94,28 @@ pub(super) fn graphs(
     let found = counted(folds * cut.repeats, printer, |done| validation.run(&held_out, cut.repeats, device, done))?;
     let data = if experiment.data.path.is_empty() { "graphs of the experiment" } else { &experiment.data.path };
     write(&found, &About { data, examples: "graphs", count: validation.graphs(), folds }, printer)
+}
+
+/// Measures an experiment on whole series.
+pub(super) fn series(
+    experiment: &SeriesExperiment,
+    cut: &Cut,
+    device: &Device,
+    printer: &mut Printer,
+) -> anyhow::Result<Outcome> {
+    if cut.lists.is_some() {
+        return Err(Failure::new("--folds-from is for graphs")
+            .hint("--folds K cuts the series of the file at random, of each class alike")
+            .into());
+    }
+    let path = Path::new(&experiment.data.path);
+    let read = read_whole(path, &experiment.data, true)?;
+    let folds = cut.folds.unwrap_or(FOLDS);
+    let found = counted(folds * cut.repeats, printer, |done| {
+        cross_validate_series(experiment, &read, (folds, cut.repeats), device, done)
+    })?;
+    let data = path.display().to_string();
+    write(&found, &About { data: &data, examples: "series", count: read.panel.len(), folds }, printer)
 }
 
 /// Shows how many folds are done.

@@ -57,6 +57,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
             Evaluated::SeriesExperiment { experiment, origins, refit } => {
                 series::back_test(&experiment, origins, refit, &device, printer)
             }
+            Evaluated::SeriesClasses(experiment, cut) => cross_validation::series(&experiment, &cut, &device, printer),
             Evaluated::SetExperiment(experiment, cut) => cross_validation::sets(&experiment, &cut, &device, printer),
             Evaluated::GraphExperiment(experiment, cut) => {
                 cross_validation::graphs(&experiment, &cut, &device, printer)

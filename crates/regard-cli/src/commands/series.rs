@@ -3,9 +3,14 @@
 use std::path::Path;
 
 use regard::Device;
+use regard::data::series::Series;
+use regard::data::sets::formats::predictions::Predictions;
+use regard::data::sets::{Bags, FeatureNames};
 use regard::series::SeriesExperiment;
 use regard::series::back_test::Origin;
+use regard::series::classify::read_whole;
 use regard::series::evaluate::SeriesEvaluation;
+use regard::series::experiment::SeriesData;
 use regard::series::measure::Errs;
 use regard::series::predict::SeriesModel;
 use regard::series::task::SeriesTask;
@@ -15,7 +20,7 @@ use super::Outcome;
 use crate::args::PredictArgs;
 use crate::failure::Failure;
 use crate::report::progress::Progress;
-use crate::report::{Align, Printer, Table, number};
+use crate::report::{Align, Printer, Table, measures, number};
 
 /// The result for programs.
 #[derive(Serialize)]
@@ -36,6 +41,11 @@ pub(super) fn measure(
     printer: &mut Printer,
 ) -> anyhow::Result<Outcome> {
     let model = SeriesModel::open(folder, device)?;
+    if model.config.task == SeriesTask::Classification {
+        let on = file.map_or("the test part of its experiment".to_owned(), |file| file.display().to_string());
+        measures::write(folder, &on, &model.measure_classes(file)?.measures, printer)?;
+        return Ok(Outcome::Done);
+    }
     let Some(mut experiment) = model.experiment.clone() else {
         return Err(Failure::new(format!("{}: does not say what it was trained on", folder.display()))
             .hint("train it with `regard train`")
@@ -55,11 +65,14 @@ pub(super) fn measure(
     Ok(Outcome::Done)
 }
 
-/// Fills what is missing in a file, or scores how odd each value is.
+/// Fills what is missing in a file, scores how odd each value is, or tells the class of each series.
 pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     args.check_for_series()?;
     let model = SeriesModel::open(&args.model, device)?;
     let columns = model.columns();
+    if model.config.task == SeriesTask::Classification {
+        return classify(args, &model, &columns, printer);
+    }
     let series = model.read(&args.file, &columns)?;
     series.report.to_string().lines().for_each(|line| printer.note(line));
     let (found, what) = match model.config.task {
@@ -68,7 +81,7 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
         task => {
             let hint = match task {
                 SeriesTask::Forecast => "regard forecast --model DIR FILE tells what comes next",
-                _ => "train one with `--set task.kind=imputation` or `anomaly`",
+                _ => "train one with `--set task.kind=imputation`, `anomaly` or `classification`",
             };
             let what = format!("{}: a model for {task} fills and scores nothing", args.model.display());
             return Err(Failure::new(what).hint(hint).into());
@@ -82,6 +95,32 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
         let date = if columns.date.is_empty() { "date" } else { &columns.date };
         printer.result(found.wide_csv(date).trim_end())?;
     }
+    Ok(Outcome::Done)
+}
+
+/// Tells the class of each series of a file.
+fn classify(
+    args: &PredictArgs,
+    model: &SeriesModel,
+    columns: &SeriesData,
+    printer: &mut Printer,
+) -> anyhow::Result<Outcome> {
+    let read = read_whole(&args.file, columns, false)?;
+    read.report.to_string().lines().for_each(|line| printer.note(line));
+    let found = model.classified(&read.panel)?;
+    // A series is a set of rows for whoever writes predictions.
+    let rows = read.panel.series().iter().map(Series::len);
+    let ends = rows.scan(0, |sum, rows| {
+        *sum += rows;
+        Some(*sum)
+    });
+    let offsets: Vec<usize> = std::iter::once(0).chain(ends).collect();
+    let values = vec![0.0; offsets.last().copied().unwrap_or(0)];
+    let bags = Bags::new(FeatureNames::Count(1), values, offsets).map_err(regard::Error::from)?;
+    let bags = bags.with_ids(read.panel.names().map(str::to_owned).collect()).map_err(regard::Error::from)?;
+    let predictions = Predictions::new(&bags, Some(found)).map_err(regard::Error::from)?;
+    let text = if printer.json() { predictions.json().to_string() } else { predictions.csv() };
+    printer.result(text.trim_end())?;
     Ok(Outcome::Done)
 }
 

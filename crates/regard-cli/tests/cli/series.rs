@@ -107,6 +107,72 @@ fn gaps_are_filled_and_odd_values_stand_out() {
     assert!(other.code == Some(2) && other.err.contains("--importance"), "{other:?}");
 }
 
+/// Series of three kinds: waves, steps and waves that are twice as fast; some are short, and one value in ten is
+/// missing.
+fn kinds(folder: &Path, name: &str, series: std::ops::Range<usize>, labelled: bool) {
+    let mut text = if labelled { "id,step,value,kind\n" } else { "id,step,value\n" }.to_owned();
+    for one in series {
+        let kind = one % 3;
+        let rows = if one % 5 == 0 { 20 } else { 40 };
+        for step in 0..rows {
+            let turn = TAU * (step + 7 * one) as f64 / if kind == 2 { 6.0 } else { 12.0 };
+            let value = if kind == 1 { turn.sin().signum() } else { turn.sin() };
+            let value = if (step + one) % 10 == 3 { String::new() } else { format!("{:.3}", 3.0 + value) };
+            let label = if labelled { [",wave", ",block", ",fast"][kind] } else { "" };
+            writeln!(text, "{one},{step},{value}{label}").unwrap();
+        }
+    }
+    fs::write(folder.join(name), text).unwrap();
+}
+
+#[test]
+fn whole_series_are_classified() {
+    let folder = tempfile::tempdir().unwrap();
+    kinds(folder.path(), "kinds.csv", 0..90, true);
+    kinds(folder.path(), "asked.csv", 90..96, false);
+    kinds(folder.path(), "more.csv", 100..130, true);
+    let of = ["--set", "data.path=kinds.csv", "--set", "data.label=kind", "--set", "model.look_back=30"];
+    let more = ["--set", "train.epochs=25", "--set", "train.rate=0.003"];
+    let small = [&of[..], &SMALL[6..18], &more].concat();
+    let train = [&["train", "series/classify", "--out", "run", "--json"][..], &small].concat();
+    assert_eq!(regard(folder.path(), &train).done().json()["ended"].as_str(), Some("complete"));
+    for file in [&[][..], &["--data", "more.csv"]] {
+        let json = regard(folder.path(), &[&["eval", "--model", "run", "--json"][..], file].concat()).done().json();
+        assert!(json["accuracy"].as_f64().is_some_and(|accuracy| accuracy > 0.8), "{json}");
+    }
+    let table = regard(folder.path(), &["predict", "--model", "run", "asked.csv"]).done().out;
+    let rows: Vec<&str> = table.lines().collect();
+    assert_eq!((rows[0], rows.len()), ("id,rows,prediction,p(block),p(fast),p(wave)", 7));
+    assert!(rows[1].starts_with("90,20,wave,") && rows[3].starts_with("92,40,fast,"), "{table}");
+    let json = regard(folder.path(), &["predict", "--model", "run", "asked.csv", "--json"]).done().json();
+    assert_eq!(json[1]["prediction"].as_str(), Some("block"));
+    let eval = [&["eval", "series/classify", "--folds", "3", "--json"][..], &small].concat();
+    let json = regard(folder.path(), &eval).done().json();
+    assert_eq!((json["series"].as_u64(), json["folds"].as_u64()), (Some(90), Some(3)));
+    assert!(json["accuracy"].as_f64().is_some_and(|accuracy| accuracy > 0.8), "{json}");
+    assert!((json["majority"].as_f64().unwrap() - 1.0 / 3.0).abs() < 1e-9);
+}
+
+#[test]
+fn series_without_classes_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    kinds(folder.path(), "asked.csv", 0..6, false);
+    kinds(folder.path(), "kinds.csv", 0..30, true);
+    let path = "data.path=kinds.csv";
+    for (sets, expected) in [
+        (vec!["data.path=asked.csv"], "`class`"),
+        (vec![path, "data.label=step"], "the series has `0` on line 2"),
+        (vec![path, "data.label=kind", "data.split=rows"], "`data.split`"),
+        (vec![path, "data.label="], "`data.label`: is empty; expected the column of the classes"),
+        (vec![path, "data.label=kind", "task.kind=forecast"], "has no meaning for forecast"),
+    ] {
+        let mut args = vec!["train", "series/classify", "--out", "run"];
+        sets.iter().for_each(|set| args.extend(["--set", set]));
+        let refused = regard(folder.path(), &args);
+        assert!(refused.code == Some(2) && refused.err.contains(expected), "{sets:?}: {}", refused.err);
+    }
+}
+
 #[test]
 fn the_past_is_forecast_from_several_places() {
     let folder = tempfile::tempdir().unwrap();

@@ -39,6 +39,12 @@ impl Series {
         self
     }
 
+    /// The same with other values; what is known beside them stays.
+    #[must_use]
+    pub fn with_values(&self, values: Vec<f32>) -> Self {
+        Self { values, ..self.clone() }
+    }
+
     /// The name of its column, or its id.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -245,6 +251,16 @@ impl Panel {
     /// If there is no such series.
     pub fn stamp(&self, series: usize, at: usize) -> Result<String> {
         self.clock.stamp(self.series[series].start + at)
+    }
+
+    /// The panel with every series changed; clock, names and labels stay.
+    ///
+    /// # Errors
+    /// As [`Panel::with_names`].
+    pub fn changed(&self, change: impl FnMut(&Series) -> Series) -> Result<Self> {
+        let series = self.series.iter().map(change).collect();
+        let names = (self.covariates.clone(), self.statics.clone());
+        Self::with_names(self.clock.clone(), series, names.0, names.1)?.with_labels(self.labels.clone())
     }
 
     /// The panel with the series of these names, in this order: those a model was trained on.

@@ -48,6 +48,7 @@ static BUILT_IN: &[(&str, &str)] = &experiments![
     "graphs/tu.toml",
     "graphs/cora.toml",
     "graphs/csl.toml",
+    "series/classify.toml",
     "series/forecast.toml",
     "series/etth1.toml",
     "series/etth2.toml",

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use regard_data::series::formats::Read;
-use regard_data::series::{Panel, Part, Series};
+use regard_data::series::{Part, Series};
 use serde::Serialize;
 
 use super::evaluate::evaluate;
@@ -64,7 +64,7 @@ pub fn back_test(
         let scaler = model.as_ref().map(SeriesModel::scaler).transpose()?;
         let (source, config) = Source::with_panel(&experiment, read, scaler)?;
         if model.is_none() || refit {
-            let mut learner = SeriesLearner::with_source(&experiment, source.clone(), config, device)?;
+            let mut learner = SeriesLearner::with_lessons(&experiment, source.clone().into(), config, device)?;
             learner.learn_all(|_| true)?;
             let network = learner.evaluated()?;
             model = Some(SeriesModel::new(learner.config(), network, Some(experiment.clone()), device));
@@ -103,13 +103,6 @@ fn with_test(experiment: &SeriesExperiment, rows: usize, horizon: usize) -> Seri
 
 /// A file without its last rows.
 fn before(read: &Read, rows: usize) -> Result<Read> {
-    let panel = &read.panel;
-    let cut = |one: &Series| {
-        let values = one.values()[..one.len() - rows].to_vec();
-        let known = (one.covariates().to_vec(), one.statics().to_vec());
-        Series::new(one.name(), one.start(), values).with_covariates(known.0).with_statics(known.1)
-    };
-    let names = (panel.covariates().to_vec(), panel.statics().to_vec());
-    let panel = Panel::with_names(panel.clock().clone(), panel.series().iter().map(cut).collect(), names.0, names.1)?;
-    Ok(Read { panel, report: read.report.clone() })
+    let cut = |one: &Series| one.with_values(one.values()[..one.len() - rows].to_vec());
+    Ok(Read { panel: read.panel.changed(cut)?, report: read.report.clone() })
 }

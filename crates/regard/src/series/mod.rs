@@ -4,6 +4,7 @@
 pub mod asked;
 pub mod back_test;
 pub mod batch;
+pub mod classify;
 pub mod evaluate;
 pub mod experiment;
 mod loss;

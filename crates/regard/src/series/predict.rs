@@ -18,8 +18,11 @@ use super::task::SeriesTask;
 use crate::store::NetworkDir;
 use crate::{Error, Result};
 
-/// Series that go through a network together.
-const TOGETHER: usize = 256;
+/// Windows that go through a network together: about 256, and all series at a place where the network has
+/// something of its own for each of `channels`.
+pub(super) fn together(channels: usize) -> usize {
+    (256 / channels).max(1) * channels
+}
 
 /// A model on time series, ready to be asked.
 #[derive(Debug)]
@@ -87,7 +90,7 @@ impl SeriesModel {
         let own = panel.select(known).map_err(|error| Error::from(error).in_file(path))?;
         let mut panel = own.clone();
         self.scaler()?.apply(&mut panel)?;
-        Ok(Series { panel: scaled_known(panel, &self.known())?, own, report, unknown })
+        Ok(Series { panel: scaled_known(panel, &Known::of(&self.config.data))?, own, report, unknown })
     }
 
     /// The columns of a file for the model: those of its training.
@@ -114,7 +117,7 @@ impl SeriesModel {
     pub(super) fn told(&self, panel: &Panel, windows: &[Window]) -> Result<Vec<Forecast>> {
         let mut panel = panel.clone();
         self.scaler()?.apply(&mut panel)?;
-        let panel = scaled_known(panel, &self.known())?;
+        let panel = scaled_known(panel, &Known::of(&self.config.data))?;
         self.of_windows(&panel, windows, self.config.horizon, &[])
     }
 
@@ -129,7 +132,7 @@ impl SeriesModel {
         let scaler = self.scaler()?;
         let channels = self.config.channels.max(1);
         let mut all = Vec::with_capacity(windows.len());
-        for chosen in windows.chunks((TOGETHER / channels).max(1) * channels) {
+        for chosen in windows.chunks(together(channels)) {
             let batch = Batch::of_windows(panel, chosen, channels, false);
             let numbers = self.answers(&batch);
             let middle = medians(&self.config, &numbers);
@@ -180,6 +183,11 @@ impl SeriesModel {
         let official = self.config.preset.as_deref() == Some("patchtst-official");
         let batches = (Measuring::of(experiment), official.then_some(experiment.train.batch));
         evaluate(&self.network, &self.config, (&source, Part::Test), batches, &self.device)
+    }
+
+    /// Where the network is.
+    pub(super) fn device(&self) -> &Device {
+        &self.device
     }
 
     /// What the network makes of a batch.
@@ -234,13 +242,5 @@ impl SeriesModel {
     pub(super) fn scaler(&self) -> Result<Scaler> {
         let data = &self.config.data;
         Ok(Scaler::from_arrays(data.names.clone(), data.mean.clone(), data.deviation.clone())?)
-    }
-
-    fn known(&self) -> Known {
-        let data = &self.config.data;
-        Known {
-            covariates: (data.covariate_mean.clone(), data.covariate_deviation.clone()),
-            statics: (data.static_mean.clone(), data.static_deviation.clone()),
-        }
     }
 }

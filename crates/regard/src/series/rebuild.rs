@@ -5,7 +5,7 @@ use regard_data::series::formats::forecasts::{Forecast, Forecasts};
 use regard_data::series::{Panel, Window};
 
 use super::batch::Batch;
-use super::predict::{Series, SeriesModel};
+use super::predict::{Series, SeriesModel, together};
 use super::task::SeriesTask;
 use crate::{Error, Result};
 
@@ -56,8 +56,11 @@ impl SeriesModel {
         }
         let channels = self.config.channels.max(1);
         let mut all: Vec<Vec<f32>> = panel.series().iter().map(|one| vec![f32::NAN; one.len()]).collect();
-        let windows = if channels > 1 { by_place(windows, channels) } else { windows };
-        for chosen in windows.chunks((256 / channels).max(1) * channels) {
+        if channels > 1 {
+            // Networks with something of their own for each series look at all of them at one place.
+            windows.sort_by_key(|window| (window.start, window.series));
+        }
+        for chosen in windows.chunks(together(channels)) {
             let batch = Batch::of_windows(panel, chosen, channels, false);
             let numbers = self.answers(&batch);
             for (window, told) in chosen.iter().zip(numbers.chunks_exact(look_back)) {
@@ -73,15 +76,6 @@ impl SeriesModel {
             false => Err(Error::config("--model", format!("was trained for {}, not for {task}", self.config.task))),
         }
     }
-}
-
-/// All series at one place, place after place: what networks with something of their own for each series look
-/// at.
-fn by_place(mut windows: Vec<Window>, channels: usize) -> Vec<Window> {
-    let each = windows.len() / channels;
-    windows.sort_by_key(|window| (window.start, window.series));
-    windows.truncate(each * channels);
-    windows
 }
 
 fn of_series(panel: &Panel, series: usize, values: Vec<f32>) -> Forecast {

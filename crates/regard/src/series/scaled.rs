@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use regard_data::series::{Panel, Parts, Series};
 
+use super::model::SeriesPreparation;
 use crate::Result;
 
 /// Means and deviations of what is known beside series.
@@ -16,6 +17,14 @@ pub struct Known {
 }
 
 impl Known {
+    /// Those a network learnt.
+    pub fn of(data: &SeriesPreparation) -> Self {
+        Self {
+            covariates: (data.covariate_mean.clone(), data.covariate_deviation.clone()),
+            statics: (data.static_mean.clone(), data.static_deviation.clone()),
+        }
+    }
+
     /// Learns them.
     pub fn learn(panel: &Panel, parts: &[Parts]) -> Self {
         let of_covariate = |at: usize| {
@@ -51,16 +60,13 @@ pub fn scaled_known(panel: Panel, known: &Known) -> Result<Panel> {
         let (means, deviations) = &known.statics;
         let statics = one.statics().iter().zip(means.iter().zip(deviations));
         let statics = statics.map(|(&value, (mean, by))| ((f64::from(value) - mean) / by) as f32).collect();
-        Series::new(one.name(), one.start(), one.values().to_vec()).with_covariates(covariates).with_statics(statics)
+        one.clone().with_covariates(covariates).with_statics(statics)
     };
-    let series = panel.series().iter().map(of_series).collect();
-    let (covariates, statics) = (panel.covariates().to_vec(), panel.statics().to_vec());
-    let labels = panel.labels().cloned();
-    Ok(Panel::with_names(panel.clock().clone(), series, covariates, statics)?.with_labels(labels)?)
+    Ok(panel.changed(of_series)?)
 }
 
 /// Mean and population deviation, 1 for numbers that are all the same; missing ones are left out.
-fn moments(values: impl Iterator<Item = f32> + Clone) -> (f64, f64) {
+pub(super) fn moments(values: impl Iterator<Item = f32> + Clone) -> (f64, f64) {
     let values = values.filter(|value| !value.is_nan()).map(f64::from);
     let count = values.clone().count().max(1) as f64;
     let mean = values.clone().sum::<f64>() / count;

@@ -48,6 +48,7 @@ pub fn read_options(data: &SeriesData) -> ReadOptions {
         columns: (!data.columns.is_empty() && !long).then(|| data.columns.clone()),
         id: given(&data.id),
         target: data.columns.first().filter(|_| long).cloned(),
+        label: given(&data.label),
         covariates: data.covariates.clone(),
         statics: data.statics.clone(),
         ..ReadOptions::default()
@@ -129,7 +130,7 @@ impl Source {
 
     /// The network's settings with what was learnt of the series.
     fn config(&self, model: &PatchTstConfig, known: &Known) -> Result<PatchTstConfig> {
-        let own = model.affine || model.individual || model.task == SeriesTask::Classification;
+        let own = model.affine || model.individual;
         if own && !self.together {
             let reason = "asks for something of its own for each series, but they have different rows";
             return Err(Error::config(if model.affine { "model.affine" } else { "model.individual" }, reason));

@@ -5,6 +5,20 @@ fn said(result: Result<Panel>) -> String {
 }
 
 #[test]
+fn changed_series_keep_what_is_known_beside_them() {
+    let one = Series::new("a", 3, vec![1.0, 2.0]).with_covariates(vec![vec![5.0, 6.0].into()]).with_statics(vec![7.0]);
+    let panel = Panel::with_names(Clock::steps(), vec![one], vec!["x".into()], vec!["y".into()]).unwrap();
+    let panel = panel.with_labels(Some(Labels::Numbers(vec![9.0]))).unwrap();
+    let other = panel.changed(|one| one.with_values(vec![-one.values()[0]])).unwrap();
+    let one = &other.series()[0];
+    assert_eq!((one.name(), one.start(), one.values()), ("a", 3, &[-1.0][..]));
+    assert_eq!((&one.covariates()[0][..], one.statics()), (&[5.0, 6.0][..], &[7.0][..]));
+    assert_eq!((other.covariates(), other.statics()), (panel.covariates(), panel.statics()));
+    assert!(other.labels().is_some());
+    assert!(panel.changed(|one| one.with_values(vec![0.0; 3])).is_err(), "the covariate ends before");
+}
+
+#[test]
 fn what_does_not_fit_is_refused() {
     let one = || Series::new("a", 0, vec![1.0, 2.0]);
     let named = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();

@@ -59,6 +59,10 @@ impl Sections for SeriesExperiment {
         let kind = read("kind").and_then(|kind| kind.try_into().ok()).unwrap_or(SeriesTask::Forecast);
         let horizon = read("horizon").and_then(|horizon| horizon.try_into().ok()).unwrap_or(model.horizon);
         (model.task, model.horizon) = (kind, horizon);
+        if kind == SeriesTask::Classification {
+            // As many as there are, once the data is known.
+            model.classes = 2;
+        }
         Ok(Self {
             task: SeriesTaskSettings { kind, horizon },
             data: SeriesData::default(),

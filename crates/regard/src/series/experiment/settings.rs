@@ -57,6 +57,8 @@ pub struct SeriesData {
     pub id: String,
     /// Columns of values; empty for all there are.
     pub columns: Vec<String>,
+    /// Column of classes in a long file, where series are classified; empty for none.
+    pub label: String,
     /// Columns that are known of the future.
     pub covariates: Vec<String>,
     /// Columns that are known of each series as a whole.
@@ -187,6 +189,7 @@ impl Default for SeriesData {
             date: String::new(),
             id: String::new(),
             columns: vec![],
+            label: String::new(),
             covariates: vec![],
             statics: vec![],
             split: SeriesSplit::Fractions,

@@ -11,6 +11,7 @@ use super::{PatchTst, names};
 use crate::series::task::SeriesTask;
 use crate::store::layout::Slot;
 use crate::store::network::{CardText, NetworkConfig, from_object};
+use crate::store::ranges::{shares, whole};
 use crate::store::renamed;
 use crate::train::shapes;
 use crate::{Error, Result};
@@ -133,21 +134,18 @@ impl PatchTstConfig {
     }
 
     fn sizes(&self) -> Result<()> {
-        let whole = |key: &str, value: usize, least: usize, most: usize| match (least..=most).contains(&value) {
-            true => Ok(()),
-            false => Err(Error::config(key, format!("is {value}; expected {least} to {most}"))),
-        };
-        whole("look_back", self.look_back, 1, 1_000_000)?;
-        whole("horizon", self.horizon, 1, 1_000_000)?;
-        whole("patch", self.patch, 1, self.look_back + if self.padded { self.stride } else { 0 })?;
-        whole("stride", self.stride, 1, self.look_back)?;
-        whole("layers", self.layers, 1, 64)?;
-        whole("width", self.width, 1, 8192)?;
-        whole("heads", self.heads, 1, self.width)?;
-        whole("hidden", self.hidden, 1, 65_536)?;
-        whole("channels", self.channels, 0, 1_000_000)?;
-        whole("covariates", self.covariates, 0, 10_000)?;
-        whole("statics", self.statics, 0, 10_000)
+        whole("look_back", self.look_back, 1..=1_000_000)?;
+        whole("horizon", self.horizon, 1..=1_000_000)?;
+        let padding = if self.padded { self.stride } else { 0 };
+        whole("patch", self.patch, 1..=self.look_back + padding)?;
+        whole("stride", self.stride, 1..=self.look_back)?;
+        whole("layers", self.layers, 1..=64)?;
+        whole("width", self.width, 1..=8192)?;
+        whole("heads", self.heads, 1..=self.width)?;
+        whole("hidden", self.hidden, 1..=65_536)?;
+        whole("channels", self.channels, 0..=1_000_000)?;
+        whole("covariates", self.covariates, 0..=10_000)?;
+        whole("statics", self.statics, 0..=10_000)
     }
 
     fn switches(&self) -> Result<()> {
@@ -196,15 +194,11 @@ impl NetworkConfig for PatchTstConfig {
     fn validate(&self) -> Result<()> {
         self.sizes()?;
         self.switches()?;
-        let shares = [
+        shares(&[
             ("dropout", self.dropout),
             ("attention_dropout", self.attention_dropout),
             ("head_dropout", self.head_dropout),
-        ];
-        match shares.iter().find(|(_, value)| !(0.0..1.0).contains(value)) {
-            Some((key, value)) => Err(Error::config(*key, format!("is {value}; expected 0 to below 1"))),
-            None => Ok(()),
-        }
+        ])
     }
 
     fn slots(&self) -> Vec<Slot> {

@@ -129,7 +129,7 @@ fn trained(
 ) -> Result<SeriesModel> {
     let experiment = plan.experiment(rows, seed);
     let (source, config) = Source::with_panel(&experiment, read.clone(), None)?;
-    let mut learner = SeriesLearner::with_source(&experiment, source, config, device)?;
+    let mut learner = SeriesLearner::with_lessons(&experiment, source.into(), config, device)?;
     // A first step is always made, so that there is a network whatever the budget.
     learner.learn_all(|step| step == 0 || !clock.spent(part))?;
     Ok(SeriesModel::new(learner.config(), learner.evaluated()?, Some(experiment), device))

@@ -41,14 +41,7 @@ impl Transform {
 
     /// A file whose values are learnt so.
     pub(super) fn of_read(self, read: &Read) -> Result<Read> {
-        let panel = &read.panel;
-        let series = panel.series().iter().map(|one| {
-            let values = one.values().iter().map(|&value| self.of(value)).collect();
-            let known = (one.covariates().to_vec(), one.statics().to_vec());
-            Series::new(one.name(), one.start(), values).with_covariates(known.0).with_statics(known.1)
-        });
-        let names = (panel.covariates().to_vec(), panel.statics().to_vec());
-        let panel = Panel::with_names(panel.clock().clone(), series.collect(), names.0, names.1)?;
-        Ok(Read { panel, report: read.report.clone() })
+        let learnt = |one: &Series| one.with_values(one.values().iter().map(|&value| self.of(value)).collect());
+        Ok(Read { panel: read.panel.changed(learnt)?, report: read.report.clone() })
     }
 }

@@ -1,22 +1,11 @@
-//! What a training begins with: an order of windows, and perhaps another network's numbers.
+//! What a training may begin with: another network's numbers.
 
 use std::path::Path;
 
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_pcg::Pcg64Mcg;
-
 use crate::series::model::{PatchTst, PatchTstConfig};
 use crate::store::{NetworkDir, Weights};
-use crate::train::{Stream, collect, derived, restore};
+use crate::train::{collect, restore};
 use crate::{Error, Result};
-
-/// The samples of an epoch in its order.
-pub(super) fn shuffled(samples: usize, seed: u64, epoch: u64) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..samples).collect();
-    order.shuffle(&mut Pcg64Mcg::seed_from_u64(derived(seed, Stream::Instances, epoch)));
-    order
-}
 
 /// A fresh network with the numbers of the model in `folder`, but for a read-out of another shape.
 ///

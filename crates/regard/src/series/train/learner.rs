@@ -2,23 +2,17 @@
 
 use burn::module::Module;
 use burn::tensor::Device;
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
-use regard_data::series::Windows;
 use serde::{Deserialize, Serialize};
 
-use super::begin::{begun_from, shuffled};
-use super::intervals::Residuals;
+use super::begin::begun_from;
+use super::lessons::Lessons;
 use super::rate::{Place, Rates};
-use crate::series::asked::Asked;
-use crate::series::batch::Batch;
 use crate::series::experiment::{Moving, SeriesExperiment};
-use crate::series::measure::{Errors, Measuring, checked, medians, told};
-use crate::series::model::{Drop, PatchTst, PatchTstConfig};
-use crate::series::source::Source;
-use crate::series::task::SeriesTask;
+use crate::series::model::{PatchTst, PatchTstConfig};
 use crate::store::{NetworkConfig, Weights};
-use crate::train::{Checked, Learning, Measure, Measures, Optimizer, Stream, Trainee, derived, fresh, restore};
+use crate::train::{Learning, Measure, Measures, Optimizer, Shuffled, Stream, Trainee, derived, fresh, restore};
 use crate::{Error, Result};
 
 /// A network that learns from time series.
@@ -26,11 +20,15 @@ pub struct SeriesLearner {
     pub(super) experiment: SeriesExperiment,
     pub(super) config: PatchTstConfig,
     pub(super) device: Device,
-    pub(super) source: Source,
+    pub(super) lessons: Lessons,
     pub(super) trainee: Trainee<PatchTst>,
     /// The network with the lowest validation loss, where that is the one to keep.
     pub(super) best: Option<Weights>,
     pub(super) counters: Counters,
+    /// The windows of the epoch in their order.
+    order: Shuffled,
+    /// Whether only the read-out moves, once that is said to the network.
+    pub(super) head_only: Option<bool>,
 }
 
 /// The numbers of a learner that are no weights.
@@ -50,17 +48,17 @@ impl SeriesLearner {
     /// # Errors
     /// What reading the data gives; [`Error::Config`] for settings that do not hold together.
     pub fn new(experiment: &SeriesExperiment, device: &Device) -> Result<Self> {
-        let (source, config) = Source::of(experiment)?;
-        Self::with_source(experiment, source, config, device)
+        let (lessons, config) = Lessons::of(experiment)?;
+        Self::with_lessons(experiment, lessons, config, device)
     }
 
-    /// A learner on series that are known.
+    /// A learner on lessons that are known.
     ///
     /// # Errors
     /// [`Error::Config`] for settings that do not hold together.
-    pub fn with_source(
+    pub fn with_lessons(
         experiment: &SeriesExperiment,
-        source: Source,
+        lessons: Lessons,
         config: PatchTstConfig,
         device: &Device,
     ) -> Result<Self> {
@@ -76,14 +74,16 @@ impl SeriesLearner {
             experiment: experiment.clone(),
             config,
             device,
-            source,
+            lessons,
             best: None,
             counters: Counters::default(),
+            order: Shuffled::default(),
+            head_only: None,
         };
         match learner.of_epoch() {
             0 => {
-                let (batch, windows) = (train.batch, learner.source.samples(&learner.source.training));
-                let reason = format!("is {batch}, and there are {windows} windows to learn from, which fill no batch");
+                let (batch, samples) = (train.batch, learner.lessons.samples());
+                let reason = format!("is {batch}, and there are {samples} windows to learn from, which fill no batch");
                 Err(Error::config("train.batch", reason))
             }
             _ => Ok(learner),
@@ -100,11 +100,6 @@ impl SeriesLearner {
         config
     }
 
-    /// The series and their windows.
-    pub fn source(&self) -> &Source {
-        &self.source
-    }
-
     /// The network that is kept, in evaluation.
     ///
     /// # Errors
@@ -119,35 +114,9 @@ impl SeriesLearner {
     /// Steps of an epoch.
     pub(super) fn of_epoch(&self) -> u64 {
         let train = &self.experiment.train;
-        let samples = self.source.samples(&self.source.training);
+        let samples = self.lessons.samples();
         let all = if train.drop_last { samples / train.batch } else { samples.div_ceil(train.batch) };
         if train.epoch_steps > 0 { all.min(train.epoch_steps) as u64 } else { all as u64 }
-    }
-
-    /// What is measured while learning: the validation windows, or those learnt from where there are none.
-    fn windows(&self) -> &Windows {
-        self.source.validation.as_ref().unwrap_or(&self.source.training)
-    }
-
-    /// A network on the validation windows, and its residuals there.
-    pub(super) fn measured(&self, network: &PatchTst) -> (Checked, Option<Residuals>) {
-        let (windows, device) = (self.windows(), self.device.clone().inner());
-        let (config, source) = (&self.config, &self.source);
-        let forecast = config.task == SeriesTask::Forecast;
-        let mut errors = Errors::new(source.panel.len(), config.horizon, self.experiment.train.batch);
-        let wanted = forecast && self.experiment.eval.intervals && source.validation.is_some();
-        let mut residuals = wanted.then(|| Residuals::new(config.horizon, windows.len()));
-        let mut watch = |batch: &Batch, numbers: &[f32]| {
-            if forecast {
-                let medians = medians(config, numbers);
-                errors.add_batch(source, batch, &medians);
-                if let Some(residuals) = &mut residuals {
-                    residuals.add(batch, &medians);
-                }
-            }
-        };
-        let cost = told(network, config, (source, windows), Measuring::of(&self.experiment), &device, &mut watch);
-        (checked(cost, forecast.then(|| errors.errs(source))), residuals)
     }
 
     /// Learns until all epochs are done or the validation loss no longer falls.
@@ -172,28 +141,13 @@ impl SeriesLearner {
     /// before the step.
     pub fn learn(&mut self) -> Result<Measures> {
         let (train, step, of_epoch) = (&self.experiment.train, self.counters.step, self.of_epoch());
-        let windows = &self.source.training;
-        let order = shuffled(self.source.samples(windows), train.seed, step / of_epoch);
+        let order = self.order.of(0..self.lessons.samples(), train.seed, step / of_epoch);
         let first = (step % of_epoch) as usize * train.batch;
-        let chosen = &order[first..(first + train.batch).min(order.len())];
-        let mut noise = Pcg64Mcg::seed_from_u64(derived(train.seed, Stream::Sampling, step));
-        let batch = match train.rows / chosen.len().max(1) {
-            series
-                if series > 0
-                    && series < self.source.panel.len()
-                    && self.source.together
-                    && self.config.channels == 0 =>
-            {
-                Batch::some(&self.source, windows, chosen, (series, &mut noise))
-            }
-            _ => Batch::gather(&self.source, windows, chosen),
-        };
+        let chosen = order[first..(first + train.batch).min(order.len())].to_vec();
         self.open_numbers(step, of_epoch);
-        let hiding = (self.experiment.train.hidden, &mut noise);
-        let asked = Asked::of(&batch, &self.trainee.model, &self.config, hiding, &self.device);
-        let drop = Drop { seed: noise.random() };
-        let answers = self.trainee.model.forward_with_dropout(asked.input.clone(), drop);
-        let loss = asked.loss(answers, &self.config, self.experiment.train.loss);
+        let mut noise = Pcg64Mcg::seed_from_u64(derived(self.experiment.train.seed, Stream::Sampling, step));
+        let (model, train) = (&self.trainee.model, &self.experiment.train);
+        let loss = self.lessons.loss(model, &self.config, train, (&chosen, &mut noise), &self.device);
         let place = Place { step, of_epoch, epochs: self.experiment.train.epochs as u64 };
         let rate = self.rates().at(place);
         self.trainee.set_beta(rate.beta);
@@ -210,7 +164,10 @@ impl SeriesLearner {
             return;
         }
         let head = train.moving == Moving::Head || step < of_epoch * train.head_epochs as u64;
-        self.trainee.model = self.trainee.model.clone().with_moving(head);
+        if self.head_only != Some(head) {
+            self.trainee.model = self.trainee.model.clone().with_moving(head);
+            self.head_only = Some(head);
+        }
     }
 
     fn rates(&self) -> Rates {

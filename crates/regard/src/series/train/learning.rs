@@ -25,6 +25,7 @@ impl Learning for SeriesLearner {
             self.best = Some(checkpoint.weights("best")?.clone());
         }
         self.counters = counters;
+        self.head_only = None;
         Ok(self)
     }
 
@@ -41,7 +42,7 @@ impl Learning for SeriesLearner {
     }
 
     fn remarks(&self) -> Vec<String> {
-        self.source.report.to_string().lines().map(str::to_owned).collect()
+        self.lessons.report().to_string().lines().map(str::to_owned).collect()
     }
 
     fn done(&self) -> bool {
@@ -56,7 +57,8 @@ impl Learning for SeriesLearner {
     /// Measures the network, and keeps it where it is the best so far.
     fn finish_epoch(&mut self) -> Result<Checked> {
         let current = self.trainee.evaluated()?;
-        let (checked, residuals) = self.measured(&current);
+        let device = self.device.clone().inner();
+        let (checked, residuals) = self.lessons.measured(&current, &self.config, &self.experiment, &device);
         let better = self.counters.best_loss.is_none_or(|best| checked.cost < best);
         self.counters.waited = if better { 0 } else { self.counters.waited + 1 };
         let keeps_best = self.experiment.train.keep == KeepSeries::Best;
@@ -73,7 +75,8 @@ impl Learning for SeriesLearner {
     }
 
     fn check(&self) -> Result<Checked> {
-        Ok(self.measured(&self.evaluated()?).0)
+        let device = self.device.clone().inner();
+        Ok(self.lessons.measured(&self.evaluated()?, &self.config, &self.experiment, &device).0)
     }
 
     /// Losses of small data sets rise when a network learns them by heart.

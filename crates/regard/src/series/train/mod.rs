@@ -4,6 +4,7 @@ mod begin;
 mod intervals;
 mod learner;
 mod learning;
+mod lessons;
 mod rate;
 
 use burn::tensor::Device;
@@ -14,6 +15,7 @@ use crate::experiment::Sections;
 use crate::train::{Observer, Trained, train_with};
 pub(in crate::series) use intervals::half_width;
 pub use learner::SeriesLearner;
+pub use lessons::Lessons;
 pub use rate::{Place, Rates, SeriesSchedule, StepRate};
 
 /// What is to be trained, and how far.
