@@ -5,14 +5,19 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use burn::tensor::{Distribution, Tensor};
 use regard::data::series::formats::ReadOptions;
 use regard::experiment::{Family, built_in, family};
 use regard::series::SeriesExperiment;
 use regard::series::experiment::SeriesData;
+use regard::series::model::SeriesInput;
 use regard::series::predict::SeriesModel;
 use regard::series::source::read_panel;
 use regard::series::spot::{SpotOptions, forecast};
+use regard::series::task::SeriesTask;
 use regard::series::train::{Training, train};
+use regard::series::{PatchTst, PatchTstConfig};
+use regard::store::NetworkConfig;
 use regard::train::{Ended, Event, Limits, Trained};
 use regard::{Device, Error};
 
@@ -141,6 +146,48 @@ fn what_is_known_of_the_future_helps() {
     let series = model.read(&short, &model.columns()).unwrap();
     let missing = model.forecast(&series.panel, 8, &[]).unwrap_err().to_string();
     assert!(missing.contains("price") && missing.contains('8'), "{missing}");
+}
+
+#[test]
+fn every_parameter_gets_a_gradient() {
+    let small = PatchTstConfig {
+        look_back: 24,
+        horizon: 5,
+        patch: 8,
+        stride: 4,
+        layers: 2,
+        width: 8,
+        heads: 2,
+        hidden: 16,
+        ..PatchTstConfig::regard_series()
+    };
+    let quantiles = vec![0.1, 0.5, 0.9];
+    for config in [
+        PatchTstConfig { shortcut: true, covariates: 2, statics: 3, quantiles, ..small.clone() },
+        PatchTstConfig { shortcut: true, decomposition: 5, individual: true, channels: 3, ..small.clone() },
+        PatchTstConfig { task: SeriesTask::Classification, classes: 4, covariates: 2, channels: 1, ..small.clone() },
+        PatchTstConfig { task: SeriesTask::Imputation, shortcut: true, ..small },
+    ] {
+        let device = Device::flex().autodiff();
+        let network = PatchTst::new(&config, &device).unwrap();
+        let channels = config.channels.max(1);
+        let drawn = |numbers: usize| Tensor::<1>::random([numbers], Distribution::Normal(0.0, 1.0), &device);
+        let length = config.look_back + config.horizon;
+        let input = SeriesInput {
+            covariates: (config.covariates > 0).then(|| {
+                drawn(4 * channels * length * config.covariates).reshape([4, channels, length, config.covariates])
+            }),
+            statics: (config.statics > 0)
+                .then(|| drawn(4 * channels * config.statics).reshape([4, channels, config.statics])),
+            ..SeriesInput::new(drawn(4 * channels * config.look_back).reshape([4, channels, config.look_back]))
+        };
+        let found = network.forward(input).square().sum().backward();
+        let found = network.gradients(&config, &found);
+        for slot in config.slots().iter().filter(|slot| slot.trainable) {
+            let array = found.get(&slot.name).unwrap_or_else(|| panic!("{:?}: none of {}", config.task, slot.name));
+            assert!(array.data.iter().any(|value| *value != 0.0), "{:?}: zero of {}", config.task, slot.name);
+        }
+    }
 }
 
 #[test]

@@ -37,9 +37,12 @@ pub struct Source {
 /// How a file is read.
 pub fn read_options(data: &SeriesData) -> ReadOptions {
     let given = |name: &String| (!name.is_empty()).then(|| name.clone());
-    let long = data.layout == SeriesLayout::Long || !data.id.is_empty();
+    let labelled = !data.label.is_empty();
+    let long = data.layout == SeriesLayout::Long || !data.id.is_empty() || labelled;
     ReadOptions {
         layout: match data.layout {
+            // The columns of a wide table are series, and say nothing of their classes.
+            SeriesLayout::Auto if labelled => TableLayout::Long,
             SeriesLayout::Auto => TableLayout::Auto,
             SeriesLayout::Wide => TableLayout::Wide,
             SeriesLayout::Long => TableLayout::Long,

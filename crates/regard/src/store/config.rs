@@ -225,7 +225,7 @@ impl NetworkConfig for AttentionModelConfig {
             ),
             preset: self.preset.clone(),
             rows: rows.to_vec(),
-            usage: vec!["regard solve FILE.tsp --model {name}"],
+            usage: vec!["regard solve FILE --model {name}"],
         }
     }
 }

@@ -32,6 +32,8 @@ pub(super) struct Backbone {
     statics: Option<Linear>,
     layers: Vec<PatchLayer>,
     final_norm: Option<Normalization>,
+    /// `[look-back, horizon]`
+    shortcut: Option<Linear>,
     readout: Readout,
     #[module(skip)]
     patching: Patching,
@@ -44,8 +46,10 @@ pub(super) struct Backbone {
     attention_dropout: f64,
 }
 
-/// Rows of patches, and what undoes the norm of their windows.
+/// Rows of patches, the windows they are of, and what undoes the norm of these.
 pub(super) struct Encoded {
+    /// `[batch, channels, look-back]`, normalised.
+    values: Tensor<3>,
     /// `[batch · channels, patches, width]`
     pub(super) rows: Tensor<3>,
     pub(super) statistics: Option<WindowStatistics>,
@@ -86,6 +90,8 @@ impl Backbone {
             statics: linear(config.statics),
             layers: (0..config.layers).map(|_| layer.init(device)).collect(),
             final_norm: final_norm.map(|kind| NormalizationConfig::new(kind, width).init(device)),
+            shortcut: (config.shortcut && config.task == SeriesTask::Forecast)
+                .then(|| LinearConfig::new(config.look_back, config.horizon).init(device)),
             readout: Readout::new(config, device),
             patching: config.patching(),
             fixed: config.positions,
@@ -98,8 +104,9 @@ impl Backbone {
 
     pub(super) fn forward(&self, input: SeriesInput, drop: Option<Drop>) -> Tensor<3> {
         let [batch, channels, _] = input.values.dims();
-        let Encoded { rows, statistics } = self.encode(&input, drop);
-        let answers = self.readout.read(rows, [batch, channels], &input, drop.map(|drop| drop.at(1)));
+        let Encoded { values, rows, statistics } = self.encode(&input, drop);
+        let straight = self.shortcut.as_ref().map(|shortcut| shortcut.forward(values));
+        let answers = self.readout.read(rows, [batch, channels], (&input, straight), drop.map(|drop| drop.at(1)));
         match (&self.window_norm, statistics) {
             (Some(norm), Some(statistics)) if self.readout.of_values() => norm.denormalize(answers, &statistics),
             _ => answers,
@@ -134,7 +141,7 @@ impl Backbone {
             (Some(observed), true) => values * observed.clone(),
             _ => values,
         };
-        let patches = self.patching.cut(values.reshape([rows, length]));
+        let patches = self.patching.cut(values.clone().reshape([rows, length]));
         let embedded = self.embedding.forward(patches);
         let placed = match self.places(embedded.dims(), &embedded.device()) {
             Some(places) => embedded + places.unsqueeze(),
@@ -147,7 +154,7 @@ impl Backbone {
             Some(norm) => norm.forward(encoded),
             None => encoded,
         };
-        Encoded { rows, statistics }
+        Encoded { values, rows, statistics }
     }
 
     fn layers(&self, first: Tensor<3>, drop: Option<Drop>) -> Tensor<3> {

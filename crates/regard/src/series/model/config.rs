@@ -75,6 +75,9 @@ pub struct PatchTstConfig {
     /// Values of the moving average that is told apart from the rest by a network of its own; odd, and 0 for
     /// none.
     pub decomposition: usize,
+    /// Whether a forecast is what a linear map of the whole normalised window says, and what the network adds to
+    /// it.
+    pub shortcut: bool,
     /// Share of numbers dropped in training, of the patches' first rows and in the layers.
     pub dropout: f64,
     /// Whether what attention adds is dropped twice in a row, as in the authors' code.

@@ -25,7 +25,9 @@ pub(super) fn table(config: &PatchTstConfig) -> Vec<Renamed> {
             LayerNorm::Layer => tslib(&mut table, config, &ours, &place),
         }
         head(&mut table, config, &ours, &place);
-        for part in ["covariate_patches", "readout.covariate_steps.0", "readout.covariate_steps.1", "statics"] {
+        for part in
+            ["covariate_patches", "readout.covariate_steps.0", "readout.covariate_steps.1", "statics", "shortcut"]
+        {
             let theirs = part.trim_start_matches("readout.");
             table.linear(&format!("{ours}.{part}"), &format!("{place}{theirs}"));
         }

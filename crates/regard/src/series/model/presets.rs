@@ -41,6 +41,7 @@ impl PatchTstConfig {
             affine: false,
             individual: false,
             decomposition: 0,
+            shortcut: false,
             dropout: 0.3,
             dropout_twice: true,
             attention_dropout: 0.0,

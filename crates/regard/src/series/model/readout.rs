@@ -58,12 +58,13 @@ impl Readout {
         matches!(self.task, SeriesTask::Forecast | SeriesTask::Imputation | SeriesTask::Anomaly)
     }
 
-    /// Answers for rows `[batch · channels, patches, width]`.
+    /// Answers for rows `[batch · channels, patches, width]`; `straight` is what a map of the window says of a
+    /// forecast, `[batch, channels, horizon]`.
     pub(super) fn read(
         &self,
         rows: Tensor<3>,
         [batch, channels]: [usize; 2],
-        input: &SeriesInput,
+        (input, straight): (&SeriesInput, Option<Tensor<3>>),
         seed: Option<u64>,
     ) -> Tensor<3> {
         let [_, patches, width] = rows.dims();
@@ -82,6 +83,7 @@ impl Readout {
                 // As the published codes flatten rows: all patches of one channel of the width, then the next.
                 let rows = rows.swap_dims(1, 2).reshape([batch, channels, width * patches]);
                 let told = dropped(self.of_channels(rows), drop);
+                let told = straight.into_iter().fold(told, |told, straight| self.add_to_values(told, straight));
                 self.levels(self.with_future(told, input))
             }
         }
@@ -102,17 +104,23 @@ impl Readout {
             return told;
         };
         let [batch, channels, length, kinds] = covariates.dims();
-        let (steps, levels) = (self.horizon, self.quantiles.len().max(1));
+        let steps = self.horizon;
         let future = covariates.clone().narrow(2, length - steps, steps);
         let future = future.reshape([batch * channels * steps, kinds]);
         let added = outer.forward(activation::gelu(inner.forward(future)));
-        let added = added.reshape([batch, channels, steps, 1]).repeat_dim(3, levels);
-        // Only the first number of a step is a value; the others are distances from it.
-        let first = Tensor::<1>::from_floats(
-            (0..levels).map(|level| f32::from(level == 0)).collect::<Vec<_>>().as_slice(),
-            &added.device(),
-        );
-        told + (added * first.unsqueeze()).reshape([batch, channels, steps * levels])
+        self.add_to_values(told, added.reshape([batch, channels, steps]))
+    }
+
+    /// Adds `[batch, channels, horizon]` to what is told of each step. Only the first number of a step is a
+    /// value; the others are distances from it.
+    fn add_to_values(&self, told: Tensor<3>, added: Tensor<3>) -> Tensor<3> {
+        let ([batch, channels, steps], levels) = (added.dims(), self.quantiles.len().max(1));
+        if levels == 1 {
+            return told + added;
+        }
+        let rest = Tensor::zeros([batch, channels, steps, levels - 1], &added.device());
+        let added = Tensor::cat(vec![added.reshape([batch, channels, steps, 1]), rest], 3);
+        told + added.reshape([batch, channels, steps * levels])
     }
 
     /// Levels that cannot cross: the first number of a step is the median, the others are distances outward.
