@@ -180,4 +180,13 @@ fn a_run_may_begin_with_another_ones_weights() {
     assert_ne!(bytes(&out)[0], bytes(&first)[0]);
     let error = run(&experiment(&[&from, "model.layers=2"]), &folder.path().join("x"), false, None).unwrap_err();
     assert!(error.to_string().contains("train.from"), "{error}");
+    let error = run(&experiment(&[&from, "task.problem=cvrp"]), &folder.path().join("x"), false, None).unwrap_err();
+    assert!(error.to_string().contains("task.problem"), "{error}");
+    // Prizes that show on arrival are seen as those that are known.
+    let known = folder.path().join("known");
+    run(&experiment(&["task.problem=pctsp"]), &known, false, Some(3)).unwrap();
+    let shown = folder.path().join("shown");
+    let from = format!("train.from={}", known.display());
+    run(&experiment(&["task.problem=spctsp", &from]), &shown, false, Some(0)).unwrap();
+    assert_eq!(bytes(&shown)[0], bytes(&known)[0], "before the first step");
 }

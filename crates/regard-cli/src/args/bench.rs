@@ -76,8 +76,8 @@ impl BenchLibArgs {
 #[command(after_help = "\
 kool: models are those built into the binary and every folder in --models; each is measured on the
 test sets of its problem, of the size it was trained for where that is known and no sizes are asked
-for. set-transformer: every row is trained in a folder of its own in --out, which takes hours; what is
-there already is gone on with.
+for: greedily, by 1280 samples, and ours from every start in 8 views. The other tables: every row is
+trained in a folder of its own in --out, which takes hours; what is there already is gone on with.
 
 Examples:
   regard bench paper --table kool --models models --limit 1000

@@ -138,21 +138,25 @@ pub(crate) struct Row {
     seconds: f64,
     #[serde(skip)]
     place: usize,
+    /// Solutions that are tried of each instance, at most.
+    #[serde(skip)]
+    trajectories: usize,
 }
 
 impl Row {
-    pub(crate) fn new(set: &PaperSet, decode: Decode, model: &str, found: &Evaluation) -> Self {
+    pub(crate) fn new(set: &PaperSet, (decode, augment): (Decode, usize), model: &str, found: &Evaluation) -> Self {
         let name = set.to_string();
         let place = KOOL.iter().position(|(known, ..)| *known == name);
-        let of_paper = place.map(|place| match decode {
-            Decode::Greedy => KOOL[place].1,
-            _ => KOOL[place].2,
+        let of_paper = place.and_then(|place| match decode {
+            Decode::Greedy => Some(KOOL[place].1),
+            Decode::Sample(_) => Some(KOOL[place].2),
+            _ => None,
         });
         let of_paper = of_paper.filter(|[objective, _]| objective.is_finite());
         let sign = if set.problem() == "op" { -1.0 } else { 1.0 };
         Self {
             set: name,
-            decode: describe(decode, 1),
+            decode: describe(decode, augment),
             paper: of_paper.map(|[objective, _]| objective),
             paper_gap: of_paper.map(|[_, gap]| gap / 100.0),
             model: model.to_owned(),
@@ -161,12 +165,17 @@ impl Row {
             instances: found.instances,
             seconds: found.seconds,
             place: place.unwrap_or(KOOL.len()),
+            trajectories: match decode {
+                Decode::Greedy => 1,
+                Decode::Sample(count) | Decode::Beam(count) | Decode::MultiStart(Some(count)) => count,
+                Decode::MultiStart(None) => usize::MAX,
+            },
         }
     }
 
     /// Where the row stands in the table.
-    pub(crate) fn order(&self) -> (usize, &str, bool, &str) {
-        (self.place, &self.set, self.decode != "greedy", &self.model)
+    pub(crate) fn order(&self) -> (usize, &str, usize, &str) {
+        (self.place, &self.set, self.trajectories, &self.model)
     }
 }
 

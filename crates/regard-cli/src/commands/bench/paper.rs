@@ -8,6 +8,8 @@ use regard::data::routes::drawn::Prizes;
 use regard::data::routes::paper::PaperSet;
 use regard::routes::decode::Decode;
 use regard::routes::evaluate::EvaluateOptions;
+use regard::store::config::KIND;
+use regard::store::kind_of;
 use serde_json::Value;
 
 use crate::args::BenchPaperArgs;
@@ -34,18 +36,19 @@ pub(in crate::commands) fn paper(
     if models.is_empty() {
         return Err(Failure::new("there is no model to measure").hint("name a folder of them with --models").into());
     }
-    let jobs: Vec<(&Model, PaperSet)> =
-        models.iter().flat_map(|model| sets(model, &args.sizes).into_iter().map(move |set| (model, set))).collect();
-    let ways: &[Decode] = if args.greedy_only { &[Decode::Greedy] } else { &[Decode::Greedy, Decode::Sample(SAMPLES)] };
-    let progress = Progress::new(printer, jobs.len() * ways.len(), "rows");
+    let jobs = |model| {
+        let ways = ways(model, args.greedy_only);
+        sets(model, &args.sizes).into_iter().flat_map(move |set| ways.iter().map(move |&way| (model, set, way)))
+    };
+    let jobs: Vec<(&Model, PaperSet, Way)> = models.iter().flat_map(jobs).collect();
+    let progress = Progress::new(printer, jobs.len(), "rows");
     let mut rows = Vec::new();
-    for (model, set) in jobs {
-        for &decode in ways {
-            let options = EvaluateOptions { decode, seed, ..EvaluateOptions::default() };
-            let found = eval::on_set(model, &set, args.limit, &options, device)?;
-            rows.push(Row::new(&set, decode, &model.info.name, &found));
-            progress.set(rows.len());
-        }
+    for (model, set, way) in jobs {
+        let (decode, augment) = way;
+        let options = EvaluateOptions { decode, augment, seed, ..EvaluateOptions::default() };
+        let found = eval::on_set(model, &set, args.limit, &options, device)?;
+        rows.push(Row::new(&set, way, &model.info.name, &found));
+        progress.set(rows.len());
     }
     drop(progress);
     rows.sort_by(|a, b| a.order().cmp(&b.order()));
@@ -58,13 +61,28 @@ pub(in crate::commands) fn paper(
     Ok(Outcome::Done)
 }
 
-/// The models built in and those of a folder.
+/// A way of decoding, and how many views of an instance it sees.
+type Way = (Decode, usize);
+
+/// The paper's ways of decoding a model, and beside them, where it is ours, the one it is trained for (POMO,
+/// Kwon et al. 2020).
+fn ways(model: &Model, greedy_only: bool) -> &'static [Way] {
+    const ALL: [Way; 3] = [(Decode::Greedy, 1), (Decode::Sample(SAMPLES), 1), (Decode::MultiStart(None), 8)];
+    let imported = model.info.manifest.as_ref().is_some_and(|manifest| manifest.provenance.is_some());
+    match (greedy_only, imported) {
+        (true, _) => &ALL[..1],
+        (false, true) => &ALL[..2],
+        (false, false) => &ALL,
+    }
+}
+
+/// The models built in and those of a folder, as far as they are for routes.
 fn models(folder: Option<&Path>) -> anyhow::Result<Vec<Model>> {
     let mut all = models::built_in_problems().map(Place::BuiltIn).map(models::open).collect::<Result<Vec<_>, _>>()?;
     let Some(folder) = folder else { return Ok(all) };
     let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
     let mut folders: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    folders.retain(|path| path.join("config.json").is_file());
+    folders.retain(|path| kind_of(path).is_ok_and(|kind| kind == KIND));
     folders.sort();
     for path in folders {
         let model = models::open(Place::Folder(path))?;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Learner;
 use crate::routes::problem::Problem;
 use crate::routes::train::baseline::{Exponential, Frozen, Set};
-use crate::store::{AttentionModelConfig, ModelDir, Weights};
+use crate::store::{AttentionModelConfig, ModelDir, Weights, layout};
 use crate::train::{Checkpoint, collect, restore};
 use crate::{Error, Result};
 
@@ -61,13 +61,16 @@ impl<P: Problem> Learner<P> {
     }
 }
 
-/// The weights of the model in `folder`, which must have the sizes of `config`.
+/// The weights of the model in `folder`, which must have the sizes of `config`; its problem may be another
+/// one that a network sees in the same numbers, as PCTSP and SPCTSP.
 pub(super) fn inherited(folder: &str, config: &AttentionModelConfig) -> Result<Weights> {
     let found = ModelDir::open(folder)?;
-    let same = AttentionModelConfig { preset: config.preset.clone(), ..found.config().clone() };
-    if same != *config {
-        let reason = "is a network of other sizes than `[model]` says";
+    let AttentionModelConfig { preset, problem, .. } = config.clone();
+    let same = AttentionModelConfig { preset, problem, ..found.config().clone() };
+    let weights = found.weights()?;
+    if same != *config || layout::check(config, &weights).is_err() {
+        let reason = "is a network of other sizes than `[model]` and `task.problem` say";
         return Err(Error::config("train.from", format!("`{folder}` {reason}")));
     }
-    found.weights()
+    Ok(weights)
 }
