@@ -85,7 +85,7 @@ fn every_built_in_experiment_on_series_is_valid() {
             count += 1;
         }
     }
-    assert_eq!(count, 7);
+    assert_eq!(count, 8);
 }
 
 #[test]
