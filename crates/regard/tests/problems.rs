@@ -57,6 +57,23 @@ macro_rules! problem_suite {
                 #![proptest_config(ProptestConfig::with_cases(48))]
 
                 #[test]
+                fn plans_are_carried_out(seed in any::<u64>(), size in 1usize..40) {
+                    let problem = drawn(seed, size);
+                    let expected = problem.expected();
+                    let plan = random_solution(expected.as_ref().unwrap_or(&problem), seed);
+                    let carried_out = problem.carried_out(&plan);
+                    prop_assert!(problem.check(&carried_out).is_ok(), "{plan:?} as {carried_out:?}");
+                    match expected {
+                        None => prop_assert_eq!(carried_out, plan),
+                        // Where all is as expected no plan gets worse.
+                        Some(expected) => {
+                            let cost = expected.cost(&expected.carried_out(&plan));
+                            prop_assert!(cost <= expected.cost(&plan) + 1e-9);
+                        }
+                    }
+                }
+
+                #[test]
                 fn a_random_policy_ends_in_a_solution(seed in any::<u64>(), size in 1usize..40) {
                     for problem in [drawn(seed, size), drawn(seed, size).in_single_precision()] {
                         let solution = random_solution(&problem, seed);

@@ -128,6 +128,22 @@ impl AttentionModel {
     ) -> Result<Vec<Decoded>> {
         let Some(nodes) = problems.first().map(P::nodes) else { return Ok(Vec::new()) };
         check(problems, nodes, options)?;
+        if (options.decode, options.augment) != (Decode::Greedy, 1)
+            && let Some(expected) = problems.iter().map(P::expected).collect::<Option<Vec<P>>>()
+        {
+            return self.carried_out(problems, &expected, cost, options);
+        }
+        self.best_of_all(problems, cost, options)
+    }
+
+    /// The best of all solutions of each of `problems`, by what `cost` says.
+    fn best_of_all<P: Problem>(
+        &self,
+        problems: &[P],
+        cost: &(dyn Fn(usize, &[usize]) -> f64 + Sync),
+        options: &DecodeOptions,
+    ) -> Result<Vec<Decoded>> {
+        let Some(nodes) = problems.first().map(P::nodes) else { return Ok(Vec::new()) };
         if nodes == 0 {
             let empty = |b| Decoded { tour: vec![], cost: cost(b, &[]), log_likelihood: 0.0 };
             return Ok((0..problems.len()).map(empty).collect());
@@ -145,6 +161,22 @@ impl AttentionModel {
             all.extend(outcomes.par_chunks(views).enumerate().map(best).collect::<Vec<_>>());
         }
         Ok(all)
+    }
+
+    /// Plans for what is expected, the best of each carried out.
+    fn carried_out<P: Problem>(
+        &self,
+        problems: &[P],
+        expected: &[P],
+        cost: &(dyn Fn(usize, &[usize]) -> f64 + Sync),
+        options: &DecodeOptions,
+    ) -> Result<Vec<Decoded>> {
+        let plans = self.best_of_all(expected, &|b, tour| expected[b].cost(tour), options)?;
+        let carried_out = |(b, plan): (usize, Decoded)| {
+            let tour = problems[b].carried_out(&plan.tour);
+            Decoded { cost: cost(b, &tour), tour, ..plan }
+        };
+        Ok(plans.into_iter().enumerate().map(carried_out).collect())
     }
 
     /// All solutions of all views: `[instances · views]` lists.

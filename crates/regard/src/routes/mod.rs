@@ -8,6 +8,7 @@ pub mod model;
 pub mod op;
 pub mod pctsp;
 pub mod problem;
+mod recourse;
 pub mod registry;
 pub mod sdvrp;
 pub mod solvable;

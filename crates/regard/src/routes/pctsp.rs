@@ -14,6 +14,7 @@ use super::improve::ImproveOptions;
 use super::problem::{
     Drawing, Precision, Problem, State, chosen, other_set, places_of, round_trip, sites, symmetry, visited,
 };
+use super::recourse::Known;
 use super::solvable::{Solvable, as_shares};
 use crate::Result;
 
@@ -191,6 +192,25 @@ impl<const STOCHASTIC: bool> Problem for PrizeCollecting<STOCHASTIC> {
             _ => return Err(other_set(Self::NAME, set)),
         };
         Ok(prize_collecting_set(n, limit)?.into_iter().map(Self::from).collect())
+    }
+
+    fn expected(&self) -> Option<Self> {
+        let values = Values { real: self.values.expected.clone(), ..(*self.values).clone() };
+        STOCHASTIC.then(|| Self { points: self.points.clone(), values: Arc::new(values) })
+    }
+
+    fn carried_out(&self, plan: &[usize]) -> Vec<usize> {
+        let known = Known { points: &self.points, penalties: &self.values.penalties };
+        let mut state = self.start();
+        let mut open = vec![false; self.nodes()];
+        let walk = known.carried_out(places_of(plan), |walk| {
+            walk.last().into_iter().for_each(|&node| state.step(node));
+            state.allowed(&mut open);
+            open.first().is_none_or(|home| *home)
+        });
+        let mut state = self.start();
+        walk.into_iter().chain([0]).for_each(|node| state.step(node));
+        Self::solution(&state)
     }
 
     fn in_single_precision(self) -> Self {

@@ -93,6 +93,16 @@ pub trait Problem: Clone + Send + Sync + Sized {
     fn improve(&self, solution: Vec<usize>, _options: &ImproveOptions) -> Result<Vec<usize>> {
         Ok(solution)
     }
+    /// The instance as it is expected to be, where what is real shows on the way only: several solutions are
+    /// compared by it, for in hindsight nobody could have chosen. `None` where all is known.
+    fn expected(&self) -> Option<Self> {
+        None
+    }
+    /// The solution that carries out a plan made for [`Self::expected`], knowing at each step only what has
+    /// shown so far.
+    fn carried_out(&self, plan: &[usize]) -> Vec<usize> {
+        plan.to_vec()
+    }
     /// The instance with its rules computed in single precision, as the original code does.
     #[must_use]
     fn in_single_precision(self) -> Self {
