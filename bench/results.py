@@ -165,7 +165,7 @@ def evaluations():
         rows.append([
             record["set"],
             str(result.get("model", "-")),
-            decoding(result),
+            decoding(result, record["arguments"]),
             str(result["instances"]),
             f"{abs(mean):.5f} ± {2 * result['std_error']:.5f}",
             "-" if printed is None else f"{printed:.2f}",
@@ -185,9 +185,11 @@ def evaluations():
         yield tables.markdown(head, rows) + "\n"
 
 
-def decoding(result):
+def decoding(result, arguments):
     """How tours were made."""
-    return result.get("decode", "greedy") + (" + improve" if result.get("improve") else "")
+    at = arguments.index("--temperature") if "--temperature" in arguments else None
+    warm = "" if at is None else f", temperature {arguments[at + 1]}"
+    return result.get("decode", "greedy") + warm + (" + improve" if result.get("improve") else "")
 
 
 def size(name):

@@ -1,5 +1,7 @@
 //! From a policy to tours: greedy, sampling, multi-start and beam search, in one or eight views.
 
+mod choice;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -7,6 +9,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use rayon::prelude::*;
 use regard_nn::{Outcome, Pick};
 
+use self::choice::{best, carried_out};
 use super::model::AttentionModel;
 use super::problem::{Problem, State};
 use super::tsp::TravellingSalesman;
@@ -116,7 +119,8 @@ impl AttentionModel {
         self.decode_problems(&problems, cost, options)
     }
 
-    /// The best solution found for each of `problems`, instances of one size; as [`Self::decode`].
+    /// The best solution found for each of `problems`, instances of one size; as [`Self::decode`]. Where what
+    /// is real shows on the way only, the best is chosen by what is expected ([`Problem::expected`]).
     ///
     /// # Errors
     /// As there.
@@ -128,22 +132,6 @@ impl AttentionModel {
     ) -> Result<Vec<Decoded>> {
         let Some(nodes) = problems.first().map(P::nodes) else { return Ok(Vec::new()) };
         check(problems, nodes, options)?;
-        if (options.decode, options.augment) != (Decode::Greedy, 1)
-            && let Some(expected) = problems.iter().map(P::expected).collect::<Option<Vec<P>>>()
-        {
-            return self.carried_out(problems, &expected, cost, options);
-        }
-        self.best_of_all(problems, cost, options)
-    }
-
-    /// The best of all solutions of each of `problems`, by what `cost` says.
-    fn best_of_all<P: Problem>(
-        &self,
-        problems: &[P],
-        cost: &(dyn Fn(usize, &[usize]) -> f64 + Sync),
-        options: &DecodeOptions,
-    ) -> Result<Vec<Decoded>> {
-        let Some(nodes) = problems.first().map(P::nodes) else { return Ok(Vec::new()) };
         if nodes == 0 {
             let empty = |b| Decoded { tour: vec![], cost: cost(b, &[]), log_likelihood: 0.0 };
             return Ok((0..problems.len()).map(empty).collect());
@@ -157,26 +145,25 @@ impl AttentionModel {
         for (chunk, problems) in problems.chunks(at_once).enumerate() {
             let first = chunk * at_once;
             let outcomes = self.outcomes(problems, nodes, options, first);
-            let best = |(b, outcomes): (usize, &[Vec<Outcome<P::State>>])| best::<P>(first + b, outcomes, cost);
-            all.extend(outcomes.par_chunks(views).enumerate().map(best).collect::<Vec<_>>());
+            let expected: Option<Vec<P>> = problems.iter().map(P::expected).collect();
+            let plans = expected.filter(|_| views * trajectories > 1).map(|expected| {
+                let outcomes = self.outcomes(&expected, nodes, options, first);
+                (expected, outcomes)
+            });
+            let decoded = |b: usize| {
+                let mine = b * views..(b + 1) * views;
+                let cost = |tour: &[usize]| cost(first + b, tour);
+                match &plans {
+                    None => best::<P>(&outcomes[mine], &cost),
+                    Some((expected, plans)) => {
+                        let pair = [&plans[mine.clone()], &outcomes[mine]];
+                        carried_out([&expected[b], &problems[b]], pair, options.decode, &cost)
+                    }
+                }
+            };
+            all.extend((0..problems.len()).into_par_iter().map(decoded).collect::<Vec<_>>());
         }
         Ok(all)
-    }
-
-    /// Plans for what is expected, the best of each carried out.
-    fn carried_out<P: Problem>(
-        &self,
-        problems: &[P],
-        expected: &[P],
-        cost: &(dyn Fn(usize, &[usize]) -> f64 + Sync),
-        options: &DecodeOptions,
-    ) -> Result<Vec<Decoded>> {
-        let plans = self.best_of_all(expected, &|b, tour| expected[b].cost(tour), options)?;
-        let carried_out = |(b, plan): (usize, Decoded)| {
-            let tour = problems[b].carried_out(&plan.tour);
-            Decoded { cost: cost(b, &tour), tour, ..plan }
-        };
-        Ok(plans.into_iter().enumerate().map(carried_out).collect())
     }
 
     /// All solutions of all views: `[instances · views]` lists.
@@ -268,23 +255,6 @@ fn check<P: Problem>(problems: &[P], nodes: usize, options: &DecodeOptions) -> R
         return Err(Error::config("top-p", reason));
     }
     Ok(())
-}
-
-/// The cheapest of all solutions of all views of instance `b`; the first of equals.
-fn best<P: Problem>(
-    b: usize,
-    views: &[Vec<Outcome<P::State>>],
-    cost: &(dyn Fn(usize, &[usize]) -> f64 + Sync),
-) -> Decoded {
-    let mut best: Option<Decoded> = None;
-    for outcome in views.iter().flatten() {
-        let tour = P::solution(&outcome.state);
-        let cost = cost(b, &tour);
-        if best.as_ref().is_none_or(|best| cost < best.cost) {
-            best = Some(Decoded { tour, cost, log_likelihood: outcome.log_probability });
-        }
-    }
-    best.unwrap_or(Decoded { tour: vec![], cost: f64::INFINITY, log_likelihood: 0.0 })
 }
 
 #[cfg(test)]

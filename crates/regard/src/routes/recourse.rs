@@ -1,8 +1,8 @@
 //! Plans carried out where what is real shows on the way only.
 //!
-//! Of several solutions the best by real prizes could be chosen in hindsight only. So plans are made and
-//! compared by what is expected, and one is carried out: its nodes are visited in their order until enough
-//! is collected, which shows on the way; if all were not enough, others follow.
+//! The nodes of a plan are visited in their order until enough is collected, which shows on the way; from
+//! there all is known, and the plan ends where nothing more is worth its way. If all were not enough, others
+//! follow.
 
 /// What is known of nodes in advance, the depot first.
 pub(super) struct Known<'a> {
