@@ -170,7 +170,8 @@ def evaluations():
             f"{abs(mean):.5f} ± {2 * result['std_error']:.5f}",
             "-" if printed is None else f"{printed:.2f}",
             "-" if gap is None else f"{gap:.2%}",
-            f"{result['instances'] / result['seconds']:,.0f}" if result["seconds"] else "-",
+            # On some of the processor's threads only, the rest was busy: no speed to tell.
+            "-" if "--threads" in record["arguments"] or not result["seconds"] else f"{result['instances'] / result['seconds']:,.0f}",
         ])
     rows.sort(key=lambda row: (size(row[0]), row))
     if rows:
