@@ -9,7 +9,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use rayon::prelude::*;
 use regard_nn::{Outcome, Pick};
 
-use self::choice::{best, carried_out};
+use self::choice::best;
 use super::model::AttentionModel;
 use super::problem::{Problem, State};
 use super::tsp::TravellingSalesman;
@@ -120,7 +120,7 @@ impl AttentionModel {
     }
 
     /// The best solution found for each of `problems`, instances of one size; as [`Self::decode`]. Where what
-    /// is real shows on the way only, the best is chosen by what is expected ([`Problem::expected`]).
+    /// is real shows on the way only, the best is chosen by what may be ([`Problem::scenarios`]).
     ///
     /// # Errors
     /// As there.
@@ -145,20 +145,14 @@ impl AttentionModel {
         for (chunk, problems) in problems.chunks(at_once).enumerate() {
             let first = chunk * at_once;
             let outcomes = self.outcomes(problems, nodes, options, first);
-            let expected: Option<Vec<P>> = problems.iter().map(P::expected).collect();
-            let plans = expected.filter(|_| views * trajectories > 1).map(|expected| {
-                let outcomes = self.outcomes(&expected, nodes, options, first);
-                (expected, outcomes)
-            });
+            let several = views * trajectories > 1;
+            let promises = several.then(|| self.promises(problems, nodes, options, first)).flatten();
             let decoded = |b: usize| {
-                let mine = b * views..(b + 1) * views;
+                let mine = &outcomes[b * views..(b + 1) * views];
                 let cost = |tour: &[usize]| cost(first + b, tour);
-                match &plans {
-                    None => best::<P>(&outcomes[mine], &cost),
-                    Some((expected, plans)) => {
-                        let pair = [&plans[mine.clone()], &outcomes[mine]];
-                        carried_out([&expected[b], &problems[b]], pair, options.decode, &cost)
-                    }
+                match &promises {
+                    None => best::<P>(mine, &cost),
+                    Some(promises) => promises[b].kept(&problems[b], mine, &cost),
                 }
             };
             all.extend((0..problems.len()).into_par_iter().map(decoded).collect::<Vec<_>>());

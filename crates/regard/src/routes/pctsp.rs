@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
 use regard_data::routes::drawn::DrawnPrizeCollecting;
 use regard_data::routes::generate;
 use regard_data::routes::instance::Instance;
@@ -194,9 +196,16 @@ impl<const STOCHASTIC: bool> Problem for PrizeCollecting<STOCHASTIC> {
         Ok(prize_collecting_set(n, limit)?.into_iter().map(Self::from).collect())
     }
 
-    fn expected(&self) -> Option<Self> {
-        let values = Values { real: self.values.expected.clone(), ..(*self.values).clone() };
-        STOCHASTIC.then(|| Self { points: self.points.clone(), values: Arc::new(values) })
+    /// A real prize is uniform between 0 and twice what is expected (Kool et al. 2019, appendix C.5).
+    fn scenarios(&self, count: usize, seed: u64) -> Option<Vec<Self>> {
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let mut scenario = |at: usize| {
+            let expected = self.values.expected.iter();
+            let real = expected.map(|&prize| if at == 0 { prize } else { 2.0 * prize * random.random::<f64>() });
+            let values = Values { real: real.collect(), ..(*self.values).clone() };
+            Self { points: self.points.clone(), values: Arc::new(values) }
+        };
+        STOCHASTIC.then(|| (0..count).map(&mut scenario).collect())
     }
 
     fn carried_out(&self, plan: &[usize]) -> Vec<usize> {

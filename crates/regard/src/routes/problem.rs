@@ -93,13 +93,14 @@ pub trait Problem: Clone + Send + Sync + Sized {
     fn improve(&self, solution: Vec<usize>, _options: &ImproveOptions) -> Result<Vec<usize>> {
         Ok(solution)
     }
-    /// The instance as it is expected to be, where what is real shows on the way only: several solutions are
-    /// compared by it, for in hindsight nobody could have chosen. `None` where all is known.
-    fn expected(&self) -> Option<Self> {
+    /// `count` instances that this one may turn out to be, where what is real shows on the way only: the one
+    /// that is expected, and others drawn from `seed`. Several solutions are compared by them, for in hindsight
+    /// nobody could have chosen. `None` where all is known.
+    fn scenarios(&self, _count: usize, _seed: u64) -> Option<Vec<Self>> {
         None
     }
-    /// The solution that carries out a plan made for [`Self::expected`], knowing at each step only what has
-    /// shown so far.
+    /// The solution that carries out a plan made for another scenario, knowing at each step only what has shown
+    /// so far.
     fn carried_out(&self, plan: &[usize]) -> Vec<usize> {
         plan.to_vec()
     }

@@ -1,9 +1,14 @@
 //! Which of several solutions is the answer.
 
+use rayon::prelude::*;
 use regard_nn::Outcome;
 
-use super::{Decode, Decoded};
+use super::{Decode, DecodeOptions, Decoded};
+use crate::routes::model::AttentionModel;
 use crate::routes::problem::Problem;
+
+/// Draws of what may be real, by which ways are compared.
+const SCENARIOS: usize = 16;
 
 /// What a solution costs.
 type Cost<'a> = &'a dyn Fn(&[usize]) -> f64;
@@ -21,22 +26,73 @@ pub(super) fn best<P: Problem>(views: Views<'_, P>, cost: Cost<'_>) -> Decoded {
 
 /// The place of the cheapest solution, counted through all views.
 fn cheapest<P: Problem>(views: Views<'_, P>, cost: Cost<'_>) -> Option<usize> {
-    let costs = views.iter().flatten().map(|outcome| cost(&P::solution(&outcome.state)));
-    costs.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)).map(|(place, _)| place)
+    smallest(views.iter().flatten().map(|outcome| cost(&P::solution(&outcome.state))))
 }
 
-/// What came of the way that promised the most: `plans` are solutions of the instance as it is expected,
-/// `real` those that began in the same views and at the same nodes and saw what showed. A beam tries and throws
-/// away, so its plan is kept to.
-pub(super) fn carried_out<P: Problem>(
-    [expected, problem]: [&P; 2],
-    [plans, real]: [Views<'_, P>; 2],
-    decode: Decode,
-    cost: Cost<'_>,
-) -> Decoded {
-    let Some(place) = cheapest::<P>(plans, &|tour| expected.cost(tour)) else { return best::<P>(&[], cost) };
-    let walked = if matches!(decode, Decode::Beam(_)) { plans } else { real };
-    let Some(outcome) = walked.iter().flatten().nth(place) else { return best::<P>(&[], cost) };
-    let tour = problem.carried_out(&P::solution(&outcome.state));
-    Decoded { cost: cost(&tour), tour, log_likelihood: outcome.log_probability }
+/// The place of the smallest number, the first of equals.
+fn smallest(numbers: impl Iterator<Item = f64>) -> Option<usize> {
+    numbers.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)).map(|(place, _)| place)
+}
+
+/// What promises the most, of an instance whose real side shows on the way only.
+pub(super) enum Promise {
+    /// To begin as the solution at this place, counted through all views, and to walk with what shows.
+    Way(usize),
+    /// To keep to a plan of this log-probability: a beam tries and throws away.
+    Plan(Vec<usize>, f32),
+}
+
+impl Promise {
+    /// What came of it; `real` are the solutions that saw what showed.
+    pub(super) fn kept<P: Problem>(&self, problem: &P, real: Views<'_, P>, cost: Cost<'_>) -> Decoded {
+        let (plan, log_likelihood) = match self {
+            Self::Plan(plan, log_likelihood) => (plan.clone(), *log_likelihood),
+            Self::Way(place) => match real.iter().flatten().nth(*place) {
+                Some(outcome) => (P::solution(&outcome.state), outcome.log_probability),
+                None => return best::<P>(&[], cost),
+            },
+        };
+        let tour = problem.carried_out(&plan);
+        Decoded { cost: cost(&tour), tour, log_likelihood }
+    }
+}
+
+impl AttentionModel {
+    /// What promises the most of each instance, by its mean cost over scenarios; `None` where all is known.
+    pub(super) fn promises<P: Problem>(
+        &self,
+        problems: &[P],
+        nodes: usize,
+        options: &DecodeOptions,
+        first: usize,
+    ) -> Option<Vec<Promise>> {
+        let beam = matches!(options.decode, Decode::Beam(_));
+        let count = if beam { 1 } else { SCENARIOS };
+        let seed = |b: usize| options.seed.wrapping_add((first + b) as u64 * SCENARIOS as u64);
+        let drawn = problems.iter().enumerate().map(|(b, problem)| problem.scenarios(count, seed(b)));
+        let scenarios: Vec<Vec<P>> = drawn.collect::<Option<_>>()?;
+        let mut sums: Vec<Vec<f64>> = vec![Vec::new(); problems.len()];
+        for scenario in 0..count {
+            let set: Vec<P> = scenarios.iter().map(|all| all[scenario].clone()).collect();
+            let outcomes = self.outcomes(&set, nodes, options, first);
+            let all = set.par_iter().zip(outcomes.par_chunks(options.augment));
+            if beam {
+                let plan = |(problem, views): (&P, Views<'_, P>)| {
+                    let Decoded { tour, log_likelihood, .. } = best::<P>(views, &|tour| problem.cost(tour));
+                    Promise::Plan(tour, log_likelihood)
+                };
+                return Some(all.map(plan).collect());
+            }
+            sums.par_iter_mut().zip(all).for_each(|(sums, (problem, views))| {
+                let cost =
+                    |outcome: &Outcome<P::State>| problem.cost(&problem.carried_out(&P::solution(&outcome.state)));
+                let costs = views.iter().flatten().map(cost);
+                match sums.is_empty() {
+                    true => sums.extend(costs),
+                    false => sums.iter_mut().zip(costs).for_each(|(sum, cost)| *sum += cost),
+                }
+            });
+        }
+        Some(sums.into_iter().map(|sums| Promise::Way(smallest(sums.into_iter()).unwrap_or(0))).collect())
+    }
 }
