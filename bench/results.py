@@ -18,6 +18,7 @@ import published
 import records
 import speed
 import tables
+from training_run import decoding
 
 ROOT = Path(__file__).resolve().parent.parent
 INTRODUCTION = """# Results
@@ -184,13 +185,6 @@ def evaluations():
         )
         head = ["set", "model", "decode", "instances", "mean cost", "paper", "gap", "instances/s"]
         yield tables.markdown(head, rows) + "\n"
-
-
-def decoding(result, arguments):
-    """How tours were made."""
-    at = arguments.index("--temperature") if "--temperature" in arguments else None
-    warm = "" if at is None else f", temperature {arguments[at + 1]}"
-    return result.get("decode", "greedy") + warm + (" + improve" if result.get("improve") else "")
 
 
 def size(name):

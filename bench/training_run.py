@@ -43,7 +43,7 @@ def evals(records):
     found = [
         {
             "set": record["set"],
-            "decode": decoding(record["result"]),
+            "decode": decoding(record["result"], record["arguments"]),
             "augment": record["result"].get("augment") or 1,
             "mean_cost": record["result"]["mean_cost"],
             "gap": record["result"].get("gap"),
@@ -53,9 +53,11 @@ def evals(records):
     return sorted(found, key=lambda one: (len(one["set"]), one["set"], one["decode"], one["augment"]))
 
 
-def decoding(result):
+def decoding(result, arguments):
     """How tours were made."""
-    return result.get("decode", "greedy") + (" + improve" if result.get("improve") else "")
+    at = arguments.index("--temperature") if "--temperature" in arguments else None
+    warm = "" if at is None else f", temperature {arguments[at + 1]}"
+    return result.get("decode", "greedy") + warm + (" + improve" if result.get("improve") else "")
 
 
 def seconds_at(timings, step):

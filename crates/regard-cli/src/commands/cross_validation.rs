@@ -35,6 +35,18 @@ pub(crate) struct Cut {
     pub(crate) repeats: usize,
 }
 
+impl Cut {
+    /// Refuses given folds, which only graphs have.
+    fn without_lists(&self, examples: &str) -> anyhow::Result<()> {
+        match self.lists {
+            None => Ok(()),
+            Some(_) => Err(Failure::new("--folds-from is for graphs")
+                .hint(format!("--folds K cuts the {examples} of the file at random, of each class alike"))
+                .into()),
+        }
+    }
+}
+
 /// What was cut, for whoever reads the numbers.
 struct About<'a> {
     data: &'a str,
@@ -57,11 +69,7 @@ pub(super) fn sets(
             .hint("name a file: --set data.path=FILE.csv; or train it and evaluate the model")
             .into());
     }
-    if cut.lists.is_some() {
-        return Err(Failure::new("--folds-from is for graphs")
-            .hint("--folds K cuts the sets of the file at random, of each class alike")
-            .into());
-    }
+    cut.without_lists("sets")?;
     let bags = read_bags(path, &experiment.data, experiment.task.kind, true)?;
     let folds = cut.folds.unwrap_or(FOLDS);
     let found = counted(folds * cut.repeats, printer, |done| {
@@ -103,11 +111,7 @@ pub(super) fn series(
     device: &Device,
     printer: &mut Printer,
 ) -> anyhow::Result<Outcome> {
-    if cut.lists.is_some() {
-        return Err(Failure::new("--folds-from is for graphs")
-            .hint("--folds K cuts the series of the file at random, of each class alike")
-            .into());
-    }
+    cut.without_lists("series")?;
     let path = Path::new(&experiment.data.path);
     let read = read_whole(path, &experiment.data, true)?;
     let folds = cut.folds.unwrap_or(FOLDS);
