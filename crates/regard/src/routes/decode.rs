@@ -144,9 +144,10 @@ impl AttentionModel {
         let mut all = Vec::with_capacity(problems.len());
         for (chunk, problems) in problems.chunks(at_once).enumerate() {
             let first = chunk * at_once;
-            let outcomes = self.outcomes(problems, nodes, options, first);
+            let embeddings = self.encode(features(&views_of(problems, options), &self.device()));
+            let outcomes = self.outcomes(embeddings.clone(), problems, nodes, options, first);
             let several = views * trajectories > 1;
-            let promises = several.then(|| self.promises(problems, nodes, options, first)).flatten();
+            let promises = several.then(|| self.promises(embeddings, problems, nodes, options, first)).flatten();
             let decoded = |b: usize| {
                 let mine = &outcomes[b * views..(b + 1) * views];
                 let cost = |tour: &[usize]| cost(first + b, tour);
@@ -160,17 +161,16 @@ impl AttentionModel {
         Ok(all)
     }
 
-    /// All solutions of all views: `[instances · views]` lists.
+    /// All solutions of all views, whose embeddings are given: `[instances · views]` lists.
     fn outcomes<P: Problem>(
         &self,
+        embeddings: Tensor<3>,
         problems: &[P],
         nodes: usize,
         options: &DecodeOptions,
         first: usize,
     ) -> Vec<Vec<Outcome<P::State>>> {
-        let views: Vec<P> =
-            problems.iter().flat_map(|problem| (0..options.augment).map(|view| problem.view(view))).collect();
-        let embeddings = self.encode(features(&views, &self.device()));
+        let views = views_of(problems, options);
         let rollout = self.rollout();
         // A chunk draws from generators of its own, as if all instances had gone at once.
         let seed = options.seed ^ (first as u64).wrapping_mul(0xD134_2543_DE82_EF95);
@@ -193,6 +193,11 @@ impl AttentionModel {
     fn device(&self) -> Device {
         self.embedding.weight.val().device()
     }
+}
+
+/// Instances in all views that are asked for, `[instances · views]`.
+fn views_of<P: Problem>(problems: &[P], options: &DecodeOptions) -> Vec<P> {
+    problems.iter().flat_map(|problem| (0..options.augment).map(|view| problem.view(view))).collect()
 }
 
 /// Features of instances of one size, `[instances, nodes, FEATURES]`.

@@ -1,5 +1,6 @@
 //! Which of several solutions is the answer.
 
+use burn::tensor::Tensor;
 use rayon::prelude::*;
 use regard_nn::Outcome;
 
@@ -59,8 +60,10 @@ impl Promise {
 
 impl AttentionModel {
     /// What promises the most of each instance, by its mean cost over scenarios; `None` where all is known.
+    /// Before the first step scenarios look like their instances, whose `embeddings` serve for all.
     pub(super) fn promises<P: Problem>(
         &self,
+        embeddings: Tensor<3>,
         problems: &[P],
         nodes: usize,
         options: &DecodeOptions,
@@ -74,7 +77,7 @@ impl AttentionModel {
         let mut sums: Vec<Vec<f64>> = vec![Vec::new(); problems.len()];
         for scenario in 0..count {
             let set: Vec<P> = scenarios.iter().map(|all| all[scenario].clone()).collect();
-            let outcomes = self.outcomes(&set, nodes, options, first);
+            let outcomes = self.outcomes(embeddings.clone(), &set, nodes, options, first);
             let all = set.par_iter().zip(outcomes.par_chunks(options.augment));
             if beam {
                 let plan = |(problem, views): (&P, Views<'_, P>)| {
