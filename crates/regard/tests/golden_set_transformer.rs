@@ -87,9 +87,9 @@ fn check(case: &Case, label: &str) {
     let answers = model.forward(batch.sets.clone());
     let Answers::Sets(raw) = answers.clone() else { panic!("an answer for each set") };
     checks.tensor("output.raw", &raw);
-    let loss = loss(answers, &batch, config.decoding, NumberLoss::Absolute);
+    let loss = loss(answers, &batch, &config, NumberLoss::Absolute);
     checks.tensor("output.loss", &loss);
-    check_mixtures(&mut checks, case, raw);
+    check_mixtures(&mut checks, case, raw, &config);
 
     let gradients = loss.backward();
     checks.tensor("grad.input.X", &x.grad(&gradients).expect("a gradient"));
@@ -112,10 +112,10 @@ fn check(case: &Case, label: &str) {
 }
 
 /// The mixtures that the answers tell, and what one step of EM makes of them.
-fn check_mixtures(checks: &mut Checks<'_>, case: &Case, raw: Tensor<3>) {
+fn check_mixtures(checks: &mut Checks<'_>, case: &Case, raw: Tensor<3>, config: &SetTransformerConfig) {
     let x = case.get("input.X");
     let [sets, points, axes] = [x.shape[0], x.shape[1], x.shape[2]];
-    let found = mixtures(raw, axes).unwrap();
+    let found = mixtures(raw, axes, config).unwrap();
     let components = found[0].components();
     let all = |of: fn(&Mixture) -> &[f64]| found.iter().flat_map(of).copied().collect::<Vec<f64>>();
     checks.values("output.pi", &[sets, components], &all(Mixture::weights));

@@ -139,7 +139,7 @@ fn clustering(config: &SetTransformerConfig, told: &[f64], examples: &Examples) 
         if points.is_empty() {
             continue;
         }
-        let found = super::mixture::mixture_of(rows, columns, axes)?;
+        let found = super::mixture::mixture_of(rows, axes, config)?;
         sets += 1;
         sums[0] += found.mean_log_likelihood(points, LogWeights::Repository);
         sums[1] += em.step(&found, points).mean_log_likelihood(points, LogWeights::Repository);

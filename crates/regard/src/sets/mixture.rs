@@ -5,7 +5,7 @@ use burn::tensor::{Tensor, TensorData, activation};
 use regard_data::sets::mixture::Mixture;
 use regard_nn::Ragged;
 
-use super::model::Decoding;
+use super::model::{Decoding, SetTransformerConfig};
 use crate::Result;
 
 /// Added to the weights of components before their logarithm, as the authors do.
@@ -13,7 +13,7 @@ const WEIGHT_FLOOR: f32 = 1e-10;
 
 /// Log-likelihood of every point under its set's mixture `[sets, components, 1 + axes + deviations]`:
 /// logit, mean, deviation before softplus; `[points]`.
-pub(super) fn log_likelihood(answers: Tensor<3>, points: &Ragged, decoding: Decoding) -> Tensor<1> {
+pub(super) fn log_likelihood(answers: Tensor<3>, points: &Ragged, config: &SetTransformerConfig) -> Tensor<1> {
     let [sets, components, columns] = answers.dims();
     let [count, axes] = points.rows.dims();
     let flat = |rows: Tensor<3>, columns: usize| rows.reshape([sets, components * columns]);
@@ -22,7 +22,11 @@ pub(super) fn log_likelihood(answers: Tensor<3>, points: &Ragged, decoding: Deco
     let log_weights = log_weights.add_scalar(WEIGHT_FLOOR).log();
     let means = answers.clone().narrow(2, 1, axes);
     let deviations = activation::softplus(answers.narrow(2, 1 + axes, columns - 1 - axes), 1.0);
-    let wide = match decoding {
+    let deviations = match config.deviation_floor {
+        0.0 => deviations,
+        floor => deviations.add_scalar(floor),
+    };
+    let wide = match config.decoding {
         Decoding::DiagonalMixture => deviations,
         _ => deviations.expand([sets, components, axes]),
     };
@@ -42,21 +46,22 @@ pub(super) fn log_likelihood(answers: Tensor<3>, points: &Ragged, decoding: Deco
 ///
 /// # Errors
 /// What [`Mixture::new`] says of numbers that are none.
-pub fn mixtures(answers: Tensor<3>, axes: usize) -> Result<Vec<Mixture>> {
+pub fn mixtures(answers: Tensor<3>, axes: usize, config: &SetTransformerConfig) -> Result<Vec<Mixture>> {
     let [_, components, columns] = answers.dims();
     let numbers: Vec<f64> = answers.into_data().iter::<f64>().collect();
-    numbers.chunks(components * columns).map(|rows| mixture_of(rows, columns, axes)).collect()
+    numbers.chunks(components * columns).map(|rows| mixture_of(rows, axes, config)).collect()
 }
 
 /// The mixture that one set's answer `[components, columns]` tells.
-pub(super) fn mixture_of(rows: &[f64], columns: usize, axes: usize) -> Result<Mixture> {
+pub(super) fn mixture_of(rows: &[f64], axes: usize, config: &SetTransformerConfig) -> Result<Mixture> {
+    let columns = config.outputs;
     let logits: Vec<f64> = rows.chunks(columns).map(|row| row[0]).collect();
     let most = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let weights: Vec<f64> = logits.iter().map(|logit| (logit - most).exp()).collect();
     let sum: f64 = weights.iter().sum();
     let weights = weights.into_iter().map(|weight| weight / sum).collect();
     let means = rows.chunks(columns).flat_map(|row| row[1..=axes].to_vec()).collect();
-    let of_axis = |row: &[f64], axis: usize| softplus(row[(1 + axes + axis).min(columns - 1)]);
+    let of_axis = |row: &[f64], axis: usize| softplus(row[(1 + axes + axis).min(columns - 1)]) + config.deviation_floor;
     let of_row = |row: &[f64]| (0..axes).map(|axis| of_axis(row, axis)).collect::<Vec<_>>();
     Ok(Mixture::new(weights, means, rows.chunks(columns).flat_map(of_row).collect())?)
 }

@@ -6,7 +6,7 @@ use regard_nn::ops::MASKED;
 use serde::{Deserialize, Serialize};
 
 use super::mixture;
-use super::model::{Answers, Decoding};
+use super::model::{Answers, Decoding, SetTransformerConfig};
 use crate::train::{cross_entropy, unlikelihood};
 
 /// What is asked of a set.
@@ -84,13 +84,13 @@ pub struct Batch {
 ///
 /// # Panics
 /// If answers and targets are of different tasks.
-pub fn loss(answers: Answers, batch: &Batch, decoding: Decoding, number: NumberLoss) -> Tensor<1> {
+pub fn loss(answers: Answers, batch: &Batch, config: &SetTransformerConfig, number: NumberLoss) -> Tensor<1> {
     match (answers, &batch.targets) {
         (Answers::Sets(rows), Targets::Numbers(numbers)) => {
             let [sets, each, outputs] = rows.dims();
             let rows = rows.reshape([sets, each * outputs]);
             let target = Tensor::from_data(TensorData::new(numbers.clone(), [sets, each * outputs]), &rows.device());
-            match (decoding, number) {
+            match (config.decoding, number) {
                 (Decoding::Rate, _) => poisson(rows, target),
                 (_, NumberLoss::Absolute) => (rows - target).abs().mean(),
                 (_, NumberLoss::Squared) => (rows - target).square().mean(),
@@ -100,7 +100,7 @@ pub fn loss(answers: Answers, batch: &Batch, decoding: Decoding, number: NumberL
             let [sets, _, outputs] = rows.dims();
             cross_entropy(rows.reshape([sets, outputs]), classes)
         }
-        (Answers::Sets(rows), Targets::Points) => mixture::log_likelihood(rows, &batch.sets, decoding).mean().neg(),
+        (Answers::Sets(rows), Targets::Points) => mixture::log_likelihood(rows, &batch.sets, config).mean().neg(),
         (Answers::Items(items), Targets::Relevance(relevance)) => listwise(&items, relevance),
         (Answers::Items(items), Targets::Odd(odd)) => unlikelihood(within_sets(&items), odd),
         _ => panic!("answers and targets of different tasks"),

@@ -83,9 +83,6 @@ struct Measured {
     measures: &'static [&'static str],
     ours: Vec<Option<f64>>,
     paper: &'static [Option<f64>],
-    /// Mean log-likelihood under the mixtures the points were drawn from.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    oracle: Option<f64>,
     steps: u64,
     seconds: f64,
 }
@@ -145,7 +142,6 @@ impl Measured {
             measures: row.measures,
             ours: row.measures.iter().map(|name| measures.get(name)).collect(),
             paper: row.paper,
-            oracle: measures.get("oracle"),
             steps: trained.steps,
             seconds: trained.seconds,
         }
@@ -153,9 +149,8 @@ impl Measured {
 }
 
 fn table(rows: &[Measured]) -> String {
-    let mut table =
-        Table::new(&[Align::Left, Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right]);
-    table.row(["row", "measure", "ours", "paper", "oracle", "steps", "minutes"].map(str::to_owned));
+    let mut table = Table::new(&[Align::Left, Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]);
+    table.row(["row", "measure", "ours", "paper", "steps", "minutes"].map(str::to_owned));
     let number = |value: Option<f64>| value.map(|value| format!("{value:.4}")).unwrap_or_default();
     for row in rows {
         for (at, measure) in row.measures.iter().enumerate() {
@@ -165,7 +160,6 @@ fn table(rows: &[Measured]) -> String {
                 (*measure).to_owned(),
                 number(row.ours[at]),
                 number(row.paper.get(at).copied().flatten()),
-                number(row.oracle),
                 first(row.steps.to_string()),
                 first(format!("{:.0}", row.seconds / 60.0)),
             ]);

@@ -10,7 +10,7 @@ use super::{SetTransformer, names};
 use crate::sets::task::TaskKind;
 use crate::store::layout::Slot;
 use crate::store::network::{CardText, NetworkConfig, from_object};
-use crate::store::ranges::{shares, whole};
+use crate::store::ranges::{not_negative, shares, whole};
 use crate::store::renamed;
 use crate::train::shapes;
 use crate::{Error, Result};
@@ -166,6 +166,10 @@ pub struct SetTransformerConfig {
     pub seeds: usize,
     /// Blocks among the seeds after attention pooling, else layers `ReLU(Linear)` on the one row.
     pub decoder: usize,
+    /// How often, after attention pooling, the seeds look at the items once more and then at each
+    /// other, as EM does, before the decoder.
+    #[serde(default)]
+    pub refinements: usize,
     /// What dot products are divided by.
     pub scale: ScaleName,
     /// What the attended values are added to.
@@ -176,6 +180,9 @@ pub struct SetTransformerConfig {
     pub feed_forward: usize,
     /// Normalisation of the blocks.
     pub norm: NormName,
+    /// Added to the deviations of mixtures, so that no component shrinks to a point.
+    #[serde(default)]
+    pub deviation_floor: f64,
     /// Share of numbers dropped in training, before the pooling and before the last layer.
     pub dropout: f64,
     /// What was learnt of the training data.
@@ -255,10 +262,16 @@ impl NetworkConfig for SetTransformerConfig {
         whole("inducing", self.inducing, 1..=65_536)?;
         whole("seeds", self.seeds, 1..=65_536)?;
         whole("decoder", self.decoder, 0..=64)?;
+        whole("refinements", self.refinements, 0..=64)?;
+        not_negative(&[("deviation_floor", self.deviation_floor)])?;
         whole("feed_forward", self.feed_forward, 0..=16)?;
         if !self.width.is_multiple_of(self.heads) {
             let reason = format!("{} heads do not divide width {}", self.heads, self.width);
             return Err(Error::config("heads", reason));
+        }
+        if self.refinements > 0 && self.pooling != PoolingKind::Attention {
+            let reason = format!("is {} without `pooling = \"attention\"`; expected 0", self.refinements);
+            return Err(Error::config("refinements", reason));
         }
         if self.layers == 0 && !self.embed && self.inputs != self.width {
             let reason = "is 0 without `embed`; expected a layer that brings items to the width";

@@ -103,12 +103,12 @@ impl SetTransformer {
         let encoded = self.encoder.forward(sets);
         let Some(pooling) = &self.pooling else { return (self.items(encoded), None) };
         let lengths: Vec<usize> = encoded.lengths().collect();
-        let (pooled, weights) = pooling.forward_with_weights(encoded);
+        let (pooled, weights) = pooling.forward_with_weights(encoded.clone());
         let [_, longest] = weights.dims();
         let weights: Vec<f32> = weights.into_data().iter::<f32>().collect();
         let of_set = |(set, &length): (usize, &usize)| weights[set * longest..][..length].to_vec();
         let importance = lengths.iter().enumerate().flat_map(of_set).collect();
-        (self.read(pooled, &mut None), Some(importance))
+        (self.read(pooled, encoded, &mut None), Some(importance))
     }
 
     fn answer(&self, sets: Ragged, mut noise: Option<&mut Pcg64Mcg>) -> Answers {
@@ -116,7 +116,7 @@ impl SetTransformer {
         let rows = self.noisy(encoded.rows.clone(), &mut noise);
         let encoded = encoded.with_rows(rows);
         match &self.pooling {
-            Some(pooling) => self.read(pooling.forward(encoded), &mut noise),
+            Some(pooling) => self.read(pooling.forward(encoded.clone()), encoded, &mut noise),
             None => self.items(encoded),
         }
     }
@@ -128,10 +128,10 @@ impl SetTransformer {
         }
     }
 
-    fn read(&self, pooled: Ragged, noise: &mut Option<&mut Pcg64Mcg>) -> Answers {
+    fn read(&self, pooled: Ragged, items: Ragged, noise: &mut Option<&mut Pcg64Mcg>) -> Answers {
         let sets = pooled.count();
         let decoded = match &self.decoder {
-            Some(decoder) => decoder.forward(pooled),
+            Some(decoder) => decoder.forward(pooled, items),
             None => pooled,
         };
         let rows = self.noisy(decoded.rows, noise);

@@ -21,6 +21,10 @@ pub(super) fn table(config: &SetTransformerConfig) -> Vec<Renamed> {
     names.add("pooling.dot.query".into(), "dot".into(), Form::Same);
     names.add("pooling.pma.seeds".into(), "dec.0.S".into(), Form::LeadingOne);
     names.block(config, "pooling.pma.mab", "dec.0.mab");
+    for step in 0..config.refinements {
+        names.block(config, &format!("decoder.refine.{step}.items"), &format!("refine.{step}.items"));
+        names.block(config, &format!("decoder.refine.{step}.seeds.mab"), &format!("refine.{step}.seeds.mab"));
+    }
     for layer in 0..config.decoder {
         names.block(config, &format!("decoder.sab.{layer}.mab"), &format!("dec.{}.mab", layer + 1));
         names.linear(&format!("decoder.rows.{layer}"), &format!("dec.{}", 2 * layer));

@@ -4,9 +4,10 @@ use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor, activation};
 use regard_nn::Ragged;
+use regard_nn::ops::SetQueries;
 use regard_nn::set::{
     AttentionPooling, AttentionPoolingConfig, DotPooling, DotPoolingConfig, InducedSetBlock, InducedSetBlockConfig,
-    Reduction, SelfSetBlock, SelfSetBlockConfig, SetAttentionBlockConfig, reduce, reduction_weights,
+    Reduction, SelfSetBlock, SelfSetBlockConfig, SetAttentionBlock, SetAttentionBlockConfig, reduce, reduction_weights,
 };
 
 use super::config::{EncoderKind, PoolingKind, SetTransformerConfig};
@@ -158,24 +159,45 @@ fn one_row(of_sets: Tensor<2>) -> Ragged {
 /// From the pooled rows to the last ones: blocks among the seeds, or layers on the one row.
 #[derive(Module, Debug)]
 pub(super) struct Decoder {
+    pub(super) refine: Vec<Refinement>,
     pub(super) sab: Vec<SelfSetBlock>,
     pub(super) rows: Vec<Linear>,
+}
+
+/// The seeds look at the items once more, each for what is left to it, and then at each other.
+#[derive(Module, Debug)]
+pub(super) struct Refinement {
+    pub(super) items: SetAttentionBlock,
+    pub(super) seeds: SelfSetBlock,
+}
+
+impl Refinement {
+    fn forward(&self, seeds: Ragged, items: Ragged) -> Ragged {
+        self.seeds.forward(self.items.forward(SetQueries::Own(seeds), items))
+    }
 }
 
 impl Decoder {
     pub(super) fn new(config: &SetTransformerConfig, device: &Device) -> Self {
         let (attention, width) = (config.pooling == PoolingKind::Attention, config.width);
         let count = |wanted: bool| 0..if wanted { config.decoder } else { 0 };
+        let refinement = |_| Refinement {
+            items: block(config, width).init(device),
+            seeds: SelfSetBlockConfig(block(config, width)).init(device),
+        };
         Self {
+            refine: (0..config.refinements).map(refinement).collect(),
             sab: count(attention).map(|_| SelfSetBlockConfig(block(config, width)).init(device)).collect(),
             rows: count(!attention).map(|_| LinearConfig::new(width, width).init(device)).collect(),
         }
     }
 
-    pub(super) fn forward(&self, x: Ragged) -> Ragged {
+    /// The last rows, from the pooled ones and the items they were pooled from.
+    pub(super) fn forward(&self, x: Ragged, items: Ragged) -> Ragged {
         if x.rows.dims()[0] == 0 {
             return x;
         }
+        let x = self.refine.iter().fold(x, |x, refinement| refinement.forward(x, items.clone()));
         let x = self.sab.iter().fold(x, |x, block| block.forward(x));
         x.with_rows(row_by_row(&self.rows, x.rows.clone(), true))
     }

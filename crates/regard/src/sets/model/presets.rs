@@ -33,11 +33,13 @@ impl SetTransformerConfig {
             pooling_feed_forward: false,
             seeds: 4,
             decoder: 2,
+            refinements: 0,
             scale: ScaleName::FullWidth,
             residual: ResidualName::Projected,
             output_projection: false,
             feed_forward: 1,
             norm: NormName::None,
+            deviation_floor: 0.0,
             dropout: 0.0,
             data: DataPreparation::default(),
         }

@@ -61,7 +61,7 @@ impl SetModel {
             Decoding::DiagonalMixture => Covariance::Diagonal,
             _ => Covariance::Isotropic,
         };
-        let mut found = mixture_of(rows, self.config.outputs, width)?;
+        let mut found = mixture_of(rows, width, &self.config)?;
         if refine > 0 {
             found = Em { covariance, ..Em::default() }.refine(&found, points, refine, RISE).mixture;
         }

@@ -117,15 +117,38 @@ impl SetModel {
     /// [`Error::Config`] for a model whose folder says nothing of its experiment, or that was trained on a
     /// file.
     pub fn measure_generated(&self, sets: Option<usize>) -> Result<Checked> {
-        let Some(mut experiment) = self.experiment.clone() else {
+        let mut experiment = self.known_experiment()?.clone();
+        experiment.eval.sets = sets.unwrap_or(experiment.eval.sets);
+        self.measure_drawn(&experiment)
+    }
+
+    /// The model measured on sets drawn another way than those it was trained on, as many as its experiment
+    /// says.
+    ///
+    /// # Errors
+    /// As [`Self::measure_generated`].
+    ///
+    /// # Panics
+    /// If those sets are not of the model's task and width.
+    pub fn measure_on(&self, source: SourceKind) -> Result<Checked> {
+        let mut experiment = self.known_experiment()?.clone();
+        experiment.data.source = source;
+        self.measure_drawn(&experiment)
+    }
+
+    fn known_experiment(&self) -> Result<&SetExperiment> {
+        let Some(experiment) = &self.experiment else {
             return Err(Error::config("--data", "is needed: the model's folder does not say what it was trained on"));
         };
         if experiment.data.source == SourceKind::File {
             return Err(Error::config("--data", "is needed: the model was trained on a file"));
         }
-        experiment.eval.sets = sets.unwrap_or(experiment.eval.sets);
-        let (source, _) = Source::of(&experiment)?;
-        let examples = source.measured(&experiment);
+        Ok(experiment)
+    }
+
+    fn measure_drawn(&self, experiment: &SetExperiment) -> Result<Checked> {
+        let (source, _) = Source::of(experiment)?;
+        let examples = source.measured(experiment);
         let told = answers(&self.network, &examples, false, &self.device).numbers;
         measure_told(&self.config, &told, &examples, experiment.train.loss)
     }

@@ -125,7 +125,7 @@ impl SetLearner {
         let batch = examples.batch(&self.device);
         let mut noise = Pcg64Mcg::seed_from_u64(derived(train.seed, Stream::Sampling, self.step));
         let answers = self.trainee.model.forward_with_dropout(batch.sets.clone(), &mut noise);
-        let loss = loss(answers, &batch, self.config.decoding, train.loss);
+        let loss = loss(answers, &batch, &self.config, train.loss);
         let rate = self.rate();
         let (value, norm) = self.trainee.learn(self.step, rate, loss)?;
         self.step += 1;
