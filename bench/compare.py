@@ -39,8 +39,9 @@ and of PatchTST on windows of 7 channels:
     etth1-tfb      32 windows of 512 values, 192 ahead, width 128: TFB's
     train-...      training steps of both
 
-At the end the memory of one REINFORCE step of both sides is measured, each in a process of its own, and with `cvrp` that
-of our process that decodes 10,000 instances; with `isab` that of our network on one set of 1,000,000 points.
+At the end the memory of one training step of both sides is measured for `reinforce`, `train-molecules` and `train-blocks`, each
+in a process of its own; with `cvrp` that of our process that decodes 10,000 instances, with `isab` that of our network on one
+set of 1,000,000 points, with `blocks` that of our network on one graph of 1,000,000 edges.
 
 Nothing else should run meanwhile: the share of processor time that others took is measured, printed and saved.
 The result is tables here, or with --json one object with the ratios, and a JSON file in bench/results/, from which
@@ -95,9 +96,10 @@ def main():
         finally:
             for worker in started.values():
                 worker.close()
-        for cell, n in (("reinforce", options.memory), ("cvrp", options.memory), ("isab", speed.MANY_POINTS)):
-            if cell in options.cells and options.memory:
-                run["memory"].append(memory(started, cell, n))
+        for cell in options.cells if options.memory else []:
+            if cell in speed.MEMORY:
+                what, n = speed.MEMORY[cell]
+                run["memory"].append(memory(started, what, n or options.memory))
     report(run, options.json)
     if not options.dry_run:
         records.save(options.out / file_name(run, options.cells), run)
@@ -193,9 +195,9 @@ def variants(started, cell, n):
 
 
 def memory(started, cell, n):
-    """Resident sizes around a REINFORCE step of both sides, or around our inference; None for one not measured."""
+    """Resident sizes around a training step of both sides, or around our inference; None for one not measured."""
     found = {"cell": cell, "n": n, "regard": None, "torch": None}
-    for name in ("regard", "torch") if cell == "reinforce" else ("regard",):
+    for name in ("regard",) if cell in speed.LIMITS else ("regard", "torch"):
         try:
             found[name] = started[name].memory(cell, n) if name in started else None
         except RuntimeError as missing:

@@ -60,6 +60,8 @@ MEMORY_WORDS = {
     "cvrp": "`cvrp` is the whole of our process, which decodes 10,000 instances greedily, against its limit.\n",
     "isab": "`isab` is the whole of our process, which takes one set of n points through two induced blocks and a pooling, "
     "against its limit.\n",
+    "edges": "`edges` is the whole of our process, which takes one graph of n edges, a ring whose nodes see 200 others each, "
+    "through the ten layers of `molecules`, where edges have rows of their own, against its limit.\n",
 }
 
 

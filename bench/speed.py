@@ -40,6 +40,8 @@ SERIES = {"etth1": (42, 16, 3, 128, 16, 96), "etth1-tfb": (64, 128, 2, 512, 16, 
 CHANNELS = 7
 # Sets of a batch of `isab`, its inducing points; points of the set of which the memory is measured.
 SETS, INDUCING, MANY_POINTS = 10, 32, 1_000_000
+# Edges of the graph of which the memory is measured.
+MANY_EDGES = 1_000_000
 # Tours of the one instance of `sampling`; instances of a step of `pomo`, with a tour from every node; layers of `pomo`.
 SAMPLES, POMO_BATCH, POMO_LAYERS = 1280, 64, 6
 # PyTorch as installed, and with its AVX-512 path forced; with an ending, not the published form but one with our
@@ -88,9 +90,19 @@ PEAK_TARGETS = {("encoder", 50): 0.80, ("reinforce", 50): 0.60}
 AVX2_TARGET = 1.5
 # Memory of a training step, as a share of PyTorch's; at most.
 MEMORY_TARGET = 1 / 3
-# Memory of a process, in MiB, less than this: of one that decodes 10,000 instances of `cvrp` greedily, and of one that
-# takes a set of 1,000,000 points through two induced blocks and a pooling.
-LIMITS = {"cvrp": 1024, "isab": 2048}
+# Memory of a process, in MiB, less than this: of one that decodes 10,000 instances of `cvrp` greedily, of one that takes a
+# set of 1,000,000 points through two induced blocks and a pooling, and of one that takes a graph of 1,000,000 edges
+# through the Graph Transformer.
+LIMITS = {"cvrp": 1024, "isab": 2048, "edges": 2048}
+# What is measured of memory when a cell is, and its size; none for the size that was asked for.
+MEMORY = {
+    "reinforce": ("reinforce", None),
+    "cvrp": ("cvrp", None),
+    "isab": ("isab", MANY_POINTS),
+    "blocks": ("edges", MANY_EDGES),
+    "train-molecules": ("train-molecules", 128),
+    "train-blocks": ("train-blocks", 32),
+}
 
 
 def gflop(cell, n, batch):

@@ -13,9 +13,13 @@ use regard::graphs::task::{GraphLoss, GraphTask, LevelName, LossOptions, Targets
 use regard::graphs::{GraphTransformer, GraphTransformerConfig};
 use regard_nn::ops::EdgeList;
 
+use crate::memory::{Memory, peak_resident_mib};
 use crate::model::SEED;
 use crate::protocol::{Answer, Request};
 use crate::timing::timings;
+
+/// Each node of the graph with many edges is joined with so many next ones.
+const REACH: usize = 100;
 
 /// What graphs are like, as in `torch_graphs.py`.
 struct Kind {
@@ -81,6 +85,20 @@ impl Kind {
         (offsets, sources)
     }
 
+    /// A training step: forward, loss, backward, Adam.
+    fn step(&self, graphs: usize) -> regard::Result<impl FnMut(&GraphInput) + use<>> {
+        let device = Device::flex().autodiff();
+        let mut model = GraphTransformer::new(&self.config, &device)?;
+        let mut optimizer = AdamConfig::new().with_epsilon(1e-8).init();
+        let targets = self.targets(graphs);
+        let options = LossOptions { task: self.config.task, number: GraphLoss::Absolute, class_weights: false };
+        Ok(move |input: &GraphInput| {
+            let gradients = loss(model.forward(input, &device), &targets, options).backward();
+            let gradients = GradientsParams::from_grads(gradients, &model);
+            model = optimizer.step(1e-4, model.clone(), gradients);
+        })
+    }
+
     fn targets(&self, graphs: usize) -> Targets {
         let mut random = Pcg64Mcg::seed_from_u64(SEED + 1);
         match self.config.task {
@@ -109,14 +127,25 @@ fn times(request: &Request) -> regard::Result<Vec<f64>> {
         let model = GraphTransformer::new(&kind.config, &device)?;
         return Ok(timings(period, || drop(model.forward(&input, &device).into_data())));
     }
-    let device = Device::flex().autodiff();
-    let mut model = GraphTransformer::new(&kind.config, &device)?;
-    let mut optimizer = AdamConfig::new().with_epsilon(1e-8).init();
-    let targets = kind.targets(request.n);
-    let options = LossOptions { task: kind.config.task, number: GraphLoss::Absolute, class_weights: false };
-    Ok(timings(period, || {
-        let gradients = loss(model.forward(&input, &device), &targets, options).backward();
-        let gradients = GradientsParams::from_grads(gradients, &model);
-        model = optimizer.step(1e-4, model.clone(), gradients);
-    }))
+    let mut step = kind.step(request.n)?;
+    Ok(timings(period, || step(&input)))
+}
+
+/// A training step of `n` graphs.
+pub(crate) fn memory_of_step(cell: &str, n: usize) -> regard::Result<Memory> {
+    let kind = Kind::of(cell);
+    let (input, mut step) = (kind.input(n), kind.step(n)?);
+    let before_mib = peak_resident_mib();
+    step(&input);
+    Ok(Memory { before_mib, peak_mib: peak_resident_mib() })
+}
+
+/// Inference on one graph of so many edges, which have rows of their own; every node is seen by 200 others.
+pub(crate) fn memory_of_edges(edges: usize) -> regard::Result<Memory> {
+    let kind = Kind { nodes: edges / (2 * REACH), reach: REACH, ..Kind::of("molecules") };
+    let (device, input) = (Device::flex(), kind.input(1));
+    let model = GraphTransformer::new(&kind.config, &device)?;
+    let before_mib = peak_resident_mib();
+    drop(model.forward(&input, &device).into_data());
+    Ok(Memory { before_mib, peak_mib: peak_resident_mib() })
 }

@@ -7,8 +7,9 @@
 //! {"cell": "peak", "threads": 2, "simd": "avx512", "seconds": 0.5}   ->   {"gflops": 485.2}
 //! ```
 //!
-//! With `--memory CELL N` it does the work of a cell once, `reinforce` or `cvrp` with instances of N nodes or `isab` with
-//! a set of N points, and prints what that took. With `--vehicles FOLDER` it writes what both sides of the `cvrp` cell read.
+//! With `--memory CELL N` it does the work of a cell once, `reinforce` or `cvrp` with instances of N nodes, `isab` with
+//! a set of N points, `edges` with a graph of N edges or `train-molecules` and `train-blocks` with N graphs, and prints
+//! what that took. With `--vehicles FOLDER` it writes what both sides of the `cvrp` cell read.
 //!
 //! The first iteration of every request is not timed: after a pause the caches hold another process's data.
 

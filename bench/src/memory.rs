@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{sets, training, vehicles};
+use crate::{graphs, sets, training, vehicles};
 
 /// Resident memory before the work, and the most there was.
 #[derive(Serialize)]
@@ -11,13 +11,19 @@ pub(crate) struct Memory {
     pub(crate) peak_mib: f64,
 }
 
-/// Does the work of a cell once with instances of `nodes` nodes, or a set of so many points.
+/// Does the work of a cell once with instances of `nodes` nodes, a set of so many points, a graph of so many edges or a
+/// batch of so many graphs.
 pub(crate) fn measure(cell: &str, nodes: usize) -> Result<Memory, String> {
     let measured = match cell {
         "reinforce" => training::memory(nodes),
         "cvrp" => vehicles::memory(nodes),
         "isab" => sets::memory(nodes),
-        other => return Err(format!("no memory of `{other}` is measured, expected reinforce, cvrp or isab")),
+        "edges" => graphs::memory_of_edges(nodes),
+        "train-molecules" | "train-blocks" => graphs::memory_of_step(cell, nodes),
+        other => {
+            let known = "reinforce, cvrp, isab, edges, train-molecules or train-blocks";
+            return Err(format!("no memory of `{other}` is measured, expected {known}"));
+        }
     };
     measured.map_err(|error| error.to_string())
 }
