@@ -10,7 +10,7 @@ use regard::graphs::cross_validation::{CrossValidation, HeldOut};
 use regard::series::SeriesExperiment;
 use regard::series::classify::{cross_validate as cross_validate_series, read_whole};
 use regard::sets::SetExperiment;
-use regard::sets::cross_validation::cross_validate;
+use regard::sets::cross_validation::{HeldOut as HeldOutSets, cross_validate};
 use regard::sets::source::read_bags;
 use regard::train::CrossValidated;
 use serde_json::{Map, Value, json};
@@ -71,12 +71,25 @@ pub(super) fn sets(
     }
     cut.without_lists("sets")?;
     let bags = read_bags(path, &experiment.data, experiment.task.kind, true)?;
-    let folds = cut.folds.unwrap_or(FOLDS);
+    let mut count = bags.len();
+    let (held_out, folds) = match (experiment.data.test.as_str(), cut.folds) {
+        ("", folds) => (HeldOutSets::Folds(folds.unwrap_or(FOLDS)), folds.unwrap_or(FOLDS)),
+        (_, Some(_)) => {
+            return Err(Failure::new("--folds cuts one file, but data.test names another to measure on")
+                .hint("leave out one of both")
+                .into());
+        }
+        (test, None) => {
+            let test = read_bags(Path::new(test), &experiment.data, experiment.task.kind, true)?;
+            count += test.len();
+            (HeldOutSets::Sets(test), 1)
+        }
+    };
     let found = counted(folds * cut.repeats, printer, |done| {
-        cross_validate(experiment, &bags, (folds, cut.repeats), device, done)
+        cross_validate(experiment, &bags, (&held_out, cut.repeats), device, done)
     })?;
     let data = path.display().to_string();
-    write(&found, &About { data: &data, examples: "sets", count: bags.len(), folds }, printer)
+    write(&found, &About { data: &data, examples: "sets", count, folds }, printer)
 }
 
 /// Measures an experiment on graphs: by given folds, by folds that are cut, or by the data's own split.

@@ -90,6 +90,18 @@ fn an_experiment_is_cut_into_folds() {
 }
 
 #[test]
+fn another_file_is_measured_on() {
+    let folder = folder();
+    fs::write(folder.path().join("other.csv"), customers(6)).unwrap();
+    let all = with(&["eval", "sets/mil"], &["--set", "data.test=other.csv", "--set", "train.epochs=1", "--json"]);
+    let json = regard(folder.path(), &all).done().json();
+    assert!(json["accuracy"].is_f64() && json["folds"] == 1, "{json}");
+    let all = with(&["eval", "sets/mil"], &["--set", "data.test=other.csv", "--folds", "3"]);
+    let said = regard(folder.path(), &all);
+    assert!(said.code == Some(2) && said.err.contains("data.test"), "{said:?}");
+}
+
+#[test]
 fn generated_sets_need_no_file() {
     let folder = folder();
     let train = [
@@ -143,6 +155,41 @@ fn clusters_are_written_and_drawn() {
     ] {
         let said = asked(more);
         assert!(said.code == Some(2) && said.err.contains(expected), "{said:?}");
+    }
+}
+
+/// Something of the repository.
+fn of_repository(path: &str) -> String {
+    format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn the_shipped_model_finds_the_quarters_of_towns() {
+    let (folder, model) = (folder(), of_repository("models/regard-clusters"));
+    let towns = of_repository("examples/towns.csv");
+    let asked = ["predict", "--model", &model, &towns, "--group-by", "town", "--rescale", "--refine", "20", "--json"];
+    let json = regard(folder.path(), &asked).done().json();
+    // As `make_towns.py` draws them.
+    for (town, (name, drawn)) in [("Aldermere", 0.54), ("Brackwater", 0.3), ("Caldbeck", 0.12)].iter().enumerate() {
+        assert_eq!(json[town]["id"], *name);
+        for quarter in json[town]["components"].as_array().unwrap() {
+            let found = quarter["deviation"][0].as_f64().unwrap();
+            assert!((0.75 * drawn..1.25 * drawn).contains(&found), "{name}: {quarter}");
+        }
+    }
+    let measured = regard(folder.path(), &["eval", "--model", &model, "--json"]).done().json();
+    assert!(measured["ll0"].as_f64() > measured["oracle"].as_f64().map(|oracle| oracle - 0.02), "{measured}");
+}
+
+#[test]
+fn the_shipped_model_tells_the_largest_number() {
+    let (folder, model) = (folder(), of_repository("models/regard-max"));
+    fs::write(folder.path().join("numbers.csv"), "set,number\na,3\na,97.5\na,41\nb,12\n").unwrap();
+    let asked = ["predict", "--model", &model, "numbers.csv", "--group-by", "set", "--json"];
+    let json = regard(folder.path(), &asked).done().json();
+    for (set, largest) in [97.5, 12.0].iter().enumerate() {
+        let found = json[set]["prediction"].as_f64().unwrap();
+        assert!((found - largest).abs() < 0.2, "{json}");
     }
 }
 

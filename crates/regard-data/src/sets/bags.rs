@@ -108,6 +108,25 @@ impl Bags {
         Ok(self)
     }
 
+    /// These bags, and behind them others with the same features; ids are counted anew, and what only one of both
+    /// has, labels of bags or of rows, is left out.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the other bags have not the same features in the same order.
+    pub fn followed_by(&self, other: &Self) -> Result<Self> {
+        if self.names != other.names {
+            return Err(Error::invalid("features", "are not those of the bags before"));
+        }
+        let moved = other.offsets.iter().skip(1).map(|offset| offset + self.rows());
+        let offsets = self.offsets.iter().copied().chain(moved).collect();
+        let mut all = Self::new(self.names.clone(), [self.features.as_slice(), &other.features].concat(), offsets)?;
+        let both =
+            |first: &Option<Labels>, second: &Option<Labels>| Some(first.as_ref()?.followed_by(second.as_ref()?));
+        all.labels = both(&self.labels, &other.labels);
+        all.row_labels = both(&self.row_labels, &other.row_labels);
+        Ok(all)
+    }
+
     pub(super) fn with_origin(mut self, origin: Origin) -> Self {
         debug_assert!(origin.lines.is_empty() || origin.lines.len() == self.rows());
         self.origin = origin;

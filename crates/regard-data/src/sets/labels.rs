@@ -72,6 +72,17 @@ impl Labels {
         }
     }
 
+    /// These labels, and others behind them.
+    pub(super) fn followed_by(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Numbers(first), Self::Numbers(second)) => Self::Numbers([first.as_slice(), second].concat()),
+            _ => {
+                let texts = |labels: &Self| (0..labels.len()).map(|at| labels.text(at)).collect::<Vec<_>>();
+                Self::Words([texts(self), texts(other)].concat())
+            }
+        }
+    }
+
     /// The labels as numbers, for regression.
     ///
     /// # Errors

@@ -51,6 +51,8 @@ pub struct SetData {
     pub source: SourceKind,
     /// The file: CSV, JSON lines, npz or libsvm rows.
     pub path: String,
+    /// A file of sets to measure on, for `regard eval`, laid out as the other; empty for folds of that one.
+    pub test: String,
     /// Column whose equal values make a set; empty for files that say it themselves.
     pub group_by: String,
     /// Column of what is asked for, the same in all rows of a set.
@@ -128,6 +130,7 @@ impl Default for SetData {
         Self {
             source: SourceKind::Max,
             path: String::new(),
+            test: String::new(),
             group_by: String::new(),
             target: String::new(),
             item_target: String::new(),
