@@ -27,7 +27,7 @@ PAPERS = {
         "table. `official` was trained for 40 of the 100 published epochs: by then the rate has fallen to a fiftieth.\n",
     ),
 }
-MEASURES = ("accuracy", "auc", "mae", "rmse", "ndcg5")
+MEASURES = ("accuracy", "auc", "mae", "rmse", "ndcg5", "linear_ndcg5")
 TRAINED = "`regard eval EXPERIMENT --folds …`: every {one} was held out once in every repeat"
 FOLDS = {
     "sets": ("## Sets: cross-validation\n", TRAINED.format(one="set")),
