@@ -4,12 +4,14 @@
 """
 
 import csv
+import math
 import random
 from pathlib import Path
 
 # Name, households, width in kilometres, deviation of a quarter as a share of it.
 TOWNS = (("Aldermere", 420, 12.0, 0.045), ("Brackwater", 250, 5.0, 0.06), ("Caldbeck", 130, 2.4, 0.05))
-QUARTERS, SEED = 4, 21
+# Quarters of a town, how far apart their middles are at least, as a share of its width, and a seed.
+QUARTERS, APART, SEED = 4, 0.2, 21
 
 
 def main():
@@ -18,7 +20,11 @@ def main():
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["town", "east_km", "north_km"])
         for town, households, width, share in TOWNS:
-            centres = [(draw.uniform(0, width), draw.uniform(0, width)) for _ in range(QUARTERS)]
+            centres = []
+            while len(centres) < QUARTERS:
+                place = draw.uniform(0, width), draw.uniform(0, width)
+                if all(math.dist(place, other) > APART * width for other in centres):
+                    centres.append(place)
             weights = [draw.uniform(0.3, 1.0) for _ in range(QUARTERS)]
             for _ in range(households):
                 place = draw.choices(centres, weights)[0]
