@@ -63,7 +63,7 @@ fn refined_seeds_know_no_order_and_no_other_set() {
 }
 
 #[test]
-fn items_are_looked_at_again() {
+fn refinements_have_weights_that_survive_the_file() {
     let (device, points) = (Device::flex(), drawn());
     let model = SetTransformer::new(&config(), &device).unwrap();
     let without = SetTransformerConfig { refinements: 0, ..config() };

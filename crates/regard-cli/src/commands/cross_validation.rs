@@ -71,24 +71,22 @@ pub(super) fn sets(
     }
     cut.without_lists("sets")?;
     let bags = read_bags(path, &experiment.data, experiment.task.kind, true)?;
-    let mut count = bags.len();
-    let (held_out, folds) = match (experiment.data.test.as_str(), cut.folds) {
-        ("", folds) => (HeldOutSets::Folds(folds.unwrap_or(FOLDS)), folds.unwrap_or(FOLDS)),
+    let test = match (experiment.data.test.as_str(), cut.folds) {
+        ("", _) => None,
         (_, Some(_)) => {
             return Err(Failure::new("--folds cuts one file, but data.test names another to measure on")
                 .hint("leave out one of both")
                 .into());
         }
-        (test, None) => {
-            let test = read_bags(Path::new(test), &experiment.data, experiment.task.kind, true)?;
-            count += test.len();
-            (HeldOutSets::Sets(test), 1)
-        }
+        (test, None) => Some(read_bags(Path::new(test), &experiment.data, experiment.task.kind, true)?),
     };
+    let folds = if test.is_some() { 1 } else { cut.folds.unwrap_or(FOLDS) };
+    let held_out = test.as_ref().map_or(HeldOutSets::Folds(folds), HeldOutSets::Sets);
     let found = counted(folds * cut.repeats, printer, |done| {
-        cross_validate(experiment, &bags, (&held_out, cut.repeats), device, done)
+        cross_validate(experiment, &bags, (held_out, cut.repeats), device, done)
     })?;
     let data = path.display().to_string();
+    let count = bags.len() + test.map_or(0, |test| test.len());
     write(&found, &About { data: &data, examples: "sets", count, folds }, printer)
 }
 

@@ -18,12 +18,12 @@ use crate::train::{CrossValidated, Measure, Measures, most_frequent};
 const RIDGE: f64 = 300.0;
 
 /// On what is measured.
-#[derive(Clone, Debug)]
-pub enum HeldOut {
+#[derive(Clone, Copy, Debug)]
+pub enum HeldOut<'a> {
     /// On so many folds of the sets, of each class alike.
     Folds(usize),
     /// On other sets.
-    Sets(Bags),
+    Sets(&'a Bags),
 }
 
 /// What was told of a fold.
@@ -43,16 +43,16 @@ struct Fold {
 pub fn cross_validate(
     experiment: &SetExperiment,
     bags: &Bags,
-    (held_out, repeats): (&HeldOut, usize),
+    (held_out, repeats): (HeldOut<'_>, usize),
     device: &Device,
     done: &(dyn Fn() + Sync),
 ) -> Result<CrossValidated> {
     let (bags, k) = match held_out {
-        HeldOut::Folds(k) => (bags.clone(), *k),
+        HeldOut::Folds(k) => (bags.clone(), k),
         HeldOut::Sets(test) => (bags.followed_by(&test.clone().align(bags.names())?)?, 1),
     };
     let cut = |seed: u64| match held_out {
-        HeldOut::Folds(k) => stratified_folds(&strata(&bags, experiment.task.kind), *k, seed),
+        HeldOut::Folds(k) => stratified_folds(&strata(&bags, experiment.task.kind), k, seed),
         HeldOut::Sets(test) => Ok(vec![(bags.len() - test.len()..bags.len()).collect()]),
     };
     let seeds: Vec<u64> = (0..repeats).map(|repeat| seed_of_repeat(experiment.train.seed, repeat)).collect();

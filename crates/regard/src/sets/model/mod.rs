@@ -5,6 +5,7 @@ mod config;
 mod names;
 mod parts;
 mod presets;
+mod switches;
 
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
@@ -15,11 +16,10 @@ use regard_nn::Ragged;
 use crate::Result;
 use crate::store::{NetworkConfig, Weights, layout, renamed};
 use crate::train::{collect, dropped, gradients, restore};
-pub use config::{
-    DataPreparation, Decoding, EncoderKind, KIND, NormName, PoolingKind, ResidualName, ScaleName, SetTransformerConfig,
-};
+pub use config::{DataPreparation, KIND, SetTransformerConfig};
 use parts::{Decoder, Encoder, Pooling};
 pub use presets::PRESETS;
+pub use switches::{Decoding, EncoderKind, NormName, PoolingKind, ResidualName, ScaleName};
 
 /// A network on sets.
 #[derive(Module, Debug)]

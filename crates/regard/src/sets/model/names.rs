@@ -1,7 +1,8 @@
 //! Names and layouts of the authors' code (`models.py`, `modules.py` of juho-lee/set_transformer),
 //! and names in their manner for what it does not have.
 
-use super::config::{PoolingKind, SetTransformerConfig};
+use super::config::SetTransformerConfig;
+use super::switches::PoolingKind;
 use crate::store::renamed::{Form, Renamed, Table};
 
 /// Every array a network of these settings may have, ours and theirs.

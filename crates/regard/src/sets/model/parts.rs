@@ -10,7 +10,8 @@ use regard_nn::set::{
     Reduction, SelfSetBlock, SelfSetBlockConfig, SetAttentionBlock, SetAttentionBlockConfig, reduce, reduction_weights,
 };
 
-use super::config::{EncoderKind, PoolingKind, SetTransformerConfig};
+use super::config::SetTransformerConfig;
+use super::switches::{EncoderKind, PoolingKind};
 
 /// Items in the light of their sets.
 #[derive(Module, Debug)]

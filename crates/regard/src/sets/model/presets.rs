@@ -1,8 +1,7 @@
 //! The networks that have names.
 
-use super::config::{
-    DataPreparation, Decoding, EncoderKind, KIND, NormName, PoolingKind, ResidualName, ScaleName, SetTransformerConfig,
-};
+use super::config::{DataPreparation, KIND, SetTransformerConfig};
+use super::switches::{Decoding, EncoderKind, NormName, PoolingKind, ResidualName, ScaleName};
 use crate::sets::task::TaskKind;
 use crate::store::config::FORMAT;
 use crate::store::nearest::{list, suggestion};

@@ -126,10 +126,7 @@ impl SetModel {
     /// says.
     ///
     /// # Errors
-    /// As [`Self::measure_generated`].
-    ///
-    /// # Panics
-    /// If those sets are not of the model's task and width.
+    /// As [`Self::measure_generated`]; [`Error::Config`] for sets of another task.
     pub fn measure_on(&self, source: SourceKind) -> Result<Checked> {
         let mut experiment = self.known_experiment()?.clone();
         experiment.data.source = source;
