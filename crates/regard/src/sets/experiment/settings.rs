@@ -1,4 +1,5 @@
-//! Sections of an experiment on sets, with what stands in them when nothing is said.
+//! Sections of an experiment on sets, with what stands in them when nothing is said. Folders of models that were
+//! written before a setting was thought of have its default too.
 
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +46,7 @@ pub enum SourceKind {
 
 /// Section `[data]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct SetData {
     /// Where sets come from.
     pub source: SourceKind,
@@ -81,7 +82,7 @@ pub enum RateSchedule {
 
 /// Section `[train]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct SetTraining {
     /// Sets of a step.
     pub batch: usize,
@@ -115,7 +116,7 @@ pub struct SetTraining {
 
 /// Section `[eval]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct SetEval {
     /// Generated sets on which a network is measured.
     pub sets: usize,
