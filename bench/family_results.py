@@ -27,7 +27,7 @@ PAPERS = {
         "measured on every window of the test part; `naive` is the last value, `seasonal_naive` the value a day before. The "
         "paper's columns of `official` are what the authors' code gave when no window was left out (logs of the authors of "
         "FITS), and for `paper_mse` what their paper has, where the last windows are left out; for `TFB` that benchmark's "
-        "table. `official` was trained for 40 of the 100 published epochs: by then the rate has fallen to a fiftieth.\n",
+        "table. `official` was trained for 40 of the 100 published epochs: by then the rate has fallen to a fiftieth. Minutes are those of one or two threads beside other work.\n",
     ),
 }
 MEASURES = ("accuracy", "auc", "mae", "rmse", "ndcg5", "linear_ndcg5")
