@@ -9,8 +9,8 @@ PAPERS = {
         "`regard bench paper --table set-transformer`: max regression (§5.1 of Lee et al. 2019) and amortised clustering "
         "(§5.3), trained anew with the authors' network and generators and measured on 1,000 sets of our own seed. The "
         "learning rate falls to a tenth for the last steps. `oracle` is the likelihood under the mixtures the points were "
-        "drawn from, `code_…` is measured on sets of the sizes of the authors' code instead of the paper's. The clusterings were "
-        "trained with seed 2, one thread each beside others, and the minutes are theirs: with seed 1234 the published network "
+        "drawn from, `code_…` is measured on sets of the sizes of the authors' code instead of the paper's. The published clusterings "
+        "were trained with seed 2, all on one thread each beside others, and the minutes are theirs: with seed 1234 the published network "
         "of 32 inducing points lost its numbers at step 16,630, since nothing keeps a component from shrinking to a point. "
         "`regard-set` looks at the points four times more and is trained for twice as many steps on the paper's sizes.\n",
     ),
@@ -27,7 +27,8 @@ PAPERS = {
         "measured on every window of the test part; `naive` is the last value, `seasonal_naive` the value a day before. The "
         "paper's columns of `official` are what the authors' code gave when no window was left out (logs of the authors of "
         "FITS), and for `paper_mse` what their paper has, where the last windows are left out; for `TFB` that benchmark's "
-        "table. `official` was trained for 40 of the 100 published epochs: by then the rate has fallen to a fiftieth. Minutes are those of one or two threads beside other work.\n",
+        "table. `official` was trained for 40 of the 100 published epochs: by then the rate has fallen to a fiftieth. "
+        "Minutes are those of one or two threads beside other work.\n",
     ),
 }
 MEASURES = ("accuracy", "auc", "mae", "rmse", "ndcg5", "linear_ndcg5")

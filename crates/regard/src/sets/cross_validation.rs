@@ -1,5 +1,7 @@
 //! Networks measured on sets they have not seen: folds of a file, or another file, several times.
 
+use std::borrow::Cow;
+
 use burn::tensor::Device;
 use rayon::prelude::*;
 use regard_data::sets::Bags;
@@ -48,8 +50,8 @@ pub fn cross_validate(
     done: &(dyn Fn() + Sync),
 ) -> Result<CrossValidated> {
     let (bags, k) = match held_out {
-        HeldOut::Folds(k) => (bags.clone(), k),
-        HeldOut::Sets(test) => (bags.followed_by(&test.clone().align(bags.names())?)?, 1),
+        HeldOut::Folds(k) => (Cow::Borrowed(bags), k),
+        HeldOut::Sets(test) => (Cow::Owned(bags.followed_by(&test.clone().align(bags.names())?)?), 1),
     };
     let cut = |seed: u64| match held_out {
         HeldOut::Folds(k) => stratified_folds(&strata(&bags, experiment.task.kind), k, seed),

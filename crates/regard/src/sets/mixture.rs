@@ -22,10 +22,7 @@ pub(super) fn log_likelihood(answers: Tensor<3>, points: &Ragged, config: &SetTr
     let log_weights = log_weights.add_scalar(WEIGHT_FLOOR).log();
     let means = answers.clone().narrow(2, 1, axes);
     let deviations = activation::softplus(answers.narrow(2, 1 + axes, columns - 1 - axes), 1.0);
-    let deviations = match config.deviation_floor {
-        0.0 => deviations,
-        floor => deviations.add_scalar(floor),
-    };
+    let deviations = deviations.add_scalar(config.deviation_floor);
     let wide = match config.decoding {
         Decoding::DiagonalMixture => deviations,
         _ => deviations.expand([sets, components, axes]),
