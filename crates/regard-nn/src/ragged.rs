@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
-use crate::ops::Mask;
+use crate::ops::{Mask, set_sums};
 
 /// The rows of several sets, one set after the other.
 ///
@@ -125,11 +125,7 @@ impl Ragged {
 
     /// Sums over the items of each set, `[sets, width]`; 0 for an empty one.
     pub fn sums(&self) -> Tensor<2> {
-        let ([rows, width], count) = (self.rows.dims(), self.count());
-        if rows == 0 {
-            return Tensor::zeros([count, width], &self.rows.device());
-        }
-        self.to_padded().sum_dim(1).reshape([count, width])
+        set_sums(self.rows.clone(), &self.offsets)
     }
 
     /// Means over the items of each set, `[sets, width]`; 0 for an empty one.

@@ -8,9 +8,10 @@ use agreement::{Leaves, agree};
 use burn::tensor::{Device, Tensor};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use regard_nn::graph::{GraphLayerConfig, GraphRows};
 use regard_nn::ops::{
     EdgeAttentionArgs, EdgeAttentionOptions, EdgeDropout, EdgeList, EdgeSoftmax, HeadLayout, edge_attention,
-    edge_attention_composed, edge_attention_weights,
+    edge_attention_composed, edge_attention_weights, set_sums,
 };
 use regard_testing::{input, values_of};
 
@@ -130,4 +131,37 @@ fn weights_add_up_to_one_where_there_are_edges() {
             assert!((out[node * 12 + channel] - sum).abs() < 1e-4);
         }
     }
+}
+
+#[test]
+fn sums_of_sets_agree() {
+    for (lengths, width) in [(&[2, 0, 5, 1][..], 3), (&[0, 0, 1], 17), (&[700, 3, 0, 90], 8)] {
+        let mut offsets = vec![0];
+        lengths.iter().for_each(|length| offsets.push(offsets[offsets.len() - 1] + length));
+        let offsets: Arc<[usize]> = offsets.into();
+        let rows = *offsets.last().unwrap();
+        agree(&[&[rows, width]], |leaves| set_sums(leaves.get(0), &offsets).unsqueeze_dim(0));
+    }
+}
+
+#[test]
+fn a_layer_with_sums_tells_how_many_edges_there_are() {
+    let device = Device::flex();
+    // Two nodes that receive one edge and three of the same kind, from nodes that are alike.
+    let graph = Arc::new(EdgeList::new(vec![0, 1, 4, 4, 4, 4], vec![2, 2, 3, 4]));
+    let alike = |rows: usize| -> Tensor<2> { input::<2>([1, 8], 7, &device).repeat_dim(0, rows) };
+    let rows = || GraphRows { nodes: alike(5), edges: Some(alike(4)) };
+    let plain = GraphLayerConfig::new(8, 2).with_edges(true).with_stable(true).with_batch_norm(false);
+    for (sums, apart) in [(false, false), (true, true)] {
+        let nodes = values_of(&plain.with_edge_sums(sums).init(&device).forward(rows(), None, &graph).nodes);
+        let difference = nodes[..8].iter().zip(&nodes[8..16]).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert_eq!(difference > 1e-3, apart, "{difference}");
+    }
+    // Kernels and composed bodies.
+    let graph = random_edges(9, 4, 2);
+    let layer = plain.with_edge_sums(true).init(&Leaves::device());
+    agree(&[&[9, 8], &[graph.edges(), 8]], |leaves| {
+        let rows = GraphRows { nodes: leaves.get(0), edges: Some(leaves.get(1)) };
+        layer.forward(rows, None, &graph).nodes.unsqueeze_dim(0)
+    });
 }

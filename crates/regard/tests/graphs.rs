@@ -8,6 +8,7 @@ use regard::data::graphs::formats::predictions::Predicted;
 use regard::data::graphs::{Graph, Graphs, Kinds};
 use regard::experiment::{Family, built_in, family};
 use regard::graphs::experiment::{AtomRule, GraphData};
+use regard::graphs::input::Places;
 use regard::graphs::predict::GraphModel;
 use regard::graphs::source::{Source, unlabelled};
 use regard::graphs::train::{Training, train};
@@ -134,6 +135,43 @@ fn bits_do_not_depend_on_threads() {
 }
 
 #[test]
+fn positions_are_standardised_by_what_is_learnt_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = molecules(folder.path(), 50);
+    for (kind, centred) in [("random-walk", true), ("laplacian-safe", false)] {
+        let positions = format!("model.positions=\"{kind}\"");
+        let more =
+            ["data.targets=[\"length\"]", "data.standardise_positions=true", &positions, "model.position_size=4"];
+        let experiment = on_molecules(&path, &more);
+        let (source, config) = Source::of(&experiment).unwrap();
+        let Places::Numbers(rows) = source.examples.input(&config, &source.training.graphs, None).places else {
+            panic!("{kind} is told by numbers");
+        };
+        for column in 0..4 {
+            let of: Vec<f32> = rows.iter().skip(column).step_by(4).copied().collect();
+            let mean = of.iter().sum::<f32>() / of.len() as f32;
+            let square = of.iter().map(|x| x * x).sum::<f32>() / of.len() as f32;
+            let still = square == 0.0;
+            assert!(still || (square - 1.0).abs() < 1e-3 && (!centred || mean.abs() < 1e-3), "{kind}: {mean} {square}");
+        }
+        // A model in its folder asks in the same measure.
+        let (out, before) = (folder.path().join(kind), folder.path().join(format!("{kind}-before")));
+        run(&experiment, &out, false, Some(2)).unwrap();
+        let kept = GraphModel::open(&out, &Device::flex()).unwrap();
+        assert_eq!(kept.config.data.position_deviation, config.data.position_deviation);
+        // Folders of models from before the setting have none.
+        let taken = on_molecules(&path, &[&more[..1], &more[2..]].concat());
+        run(&taken, &before, false, Some(2)).unwrap();
+        let settings = fs::read_to_string(before.join("config.json")).unwrap();
+        let mut settings: serde_json::Value = serde_json::from_str(&settings).unwrap();
+        let data = settings["data"].as_object_mut().unwrap();
+        assert!(data.remove("position_mean").is_some() && data.remove("position_deviation").is_some());
+        fs::write(before.join("config.json"), settings.to_string()).unwrap();
+        assert!(GraphModel::open(&before, &Device::flex()).unwrap().config.data.position_mean.is_empty());
+    }
+}
+
+#[test]
 fn a_plateau_ends_a_training() {
     let folder = tempfile::tempdir().unwrap();
     let path = molecules(folder.path(), 40);
@@ -171,8 +209,10 @@ fn twins() -> Graphs {
 #[test]
 fn an_answer_depends_neither_on_the_order_of_nodes_nor_on_the_batch() {
     let device = Device::flex();
-    for preset in regard::graphs::model::PRESETS {
+    let presets = regard::graphs::model::PRESETS;
+    for (preset, edge_sums) in presets.iter().flat_map(|preset| [(preset, false), (preset, true)]) {
         let config = GraphTransformerConfig {
+            edge_sums,
             node_types: 3,
             edge_types: 2,
             width: 16,

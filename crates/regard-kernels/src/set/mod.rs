@@ -19,10 +19,12 @@ mod keys;
 mod own;
 mod plan;
 mod shared;
+mod sums;
 mod tail;
 mod weights;
 
 use crate::buffer::Workspace;
+pub use sums::{sums, sums_backward};
 pub use weights::attention_weights;
 
 /// A matrix and a bias: `x·weight + bias`.

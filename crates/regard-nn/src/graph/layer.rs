@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use burn::config::Config;
-use burn::module::Module;
-use burn::nn::{Linear, LinearConfig};
+use burn::module::{Module, Param};
+use burn::nn::{Initializer, Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
 
 use super::{Drop, Stream, StreamConfig};
 use crate::ops::{
     EdgeAttentionArgs, EdgeAttentionOptions, EdgeDropout, EdgeList, EdgeSoftmax, HeadLayout, Projection,
-    edge_attention, edge_attention_weights, projections,
+    edge_attention, edge_attention_weights, projections, set_sums,
 };
 
 /// Sizes and switches of a [`GraphLayer`].
@@ -41,6 +41,11 @@ pub struct GraphLayerConfig {
     /// Whether the input of each half is added to its result. Default: true.
     #[config(default = true)]
     pub residual: bool,
+    /// Whether a node also takes the sum of the products of its edges, those that become their new content,
+    /// as `sign(x) ln(1 + |x|)` and each channel by a learnt factor. A mean, as attention is, does not tell how many there are; and
+    /// attention looks at edges to weigh nodes, but does not pass on what they carry. Default: false.
+    #[config(default = false)]
+    pub edge_sums: bool,
 }
 
 /// The rows of a batch of graphs.
@@ -63,6 +68,8 @@ pub struct GraphLayer {
     pub value: Linear,
     /// `[width, width]`, of the edge, where edges have rows.
     pub edge: Option<Linear>,
+    /// `[width]`: factor of each channel of the sum of the edges, where nodes take it. Heads are interleaved.
+    pub edge_sums: Option<Param<Tensor<1>>>,
     /// What follows for nodes.
     pub node_stream: Stream,
     /// What follows for edges, where they have rows.
@@ -94,6 +101,7 @@ impl GraphLayerConfig {
             key: linear(),
             value: linear(),
             edge: self.edges.then(linear),
+            edge_sums: (self.edges && self.edge_sums).then(|| Initializer::Ones.init([width], device)),
             node_stream: stream.init(device),
             edge_stream: self.edges.then(|| stream.init(device)),
             heads,
@@ -137,6 +145,7 @@ impl GraphLayer {
             return rows;
         }
         let (nodes, edges) = edge_attention(self.args(&rows, bias), graph, &self.options(weights));
+        let nodes = self.with_sums(nodes, edges.as_ref(), graph);
         let edges = match (&self.edge_stream, rows.edges, edges) {
             (Some(stream), Some(before), Some(products)) => {
                 let drop = drop.as_mut().map(|drop| &mut **drop as &mut Drop<'_>);
@@ -145,6 +154,15 @@ impl GraphLayer {
             (_, edges, _) => edges,
         };
         GraphRows { nodes: self.node_stream.forward(rows.nodes, nodes, self.heads, drop), edges }
+    }
+
+    /// Adds the sum of its edges' products to each node's attention, where nodes take it.
+    fn with_sums(&self, nodes: Tensor<2>, products: Option<&Tensor<2>>, graph: &EdgeList) -> Tensor<2> {
+        let (Some(factor), Some(products)) = (&self.edge_sums, products) else { return nodes };
+        // Products of three rows have rare large numbers; sums of them, multiplied again in every layer,
+        // would leave the range of floats.
+        let bounded = products.clone().sign() * products.clone().abs().log1p();
+        nodes + set_sums(bounded, &graph.offsets().into()) * factor.val().unsqueeze()
     }
 
     fn args(&self, rows: &GraphRows, bias: Option<Tensor<2>>) -> EdgeAttentionArgs {

@@ -23,6 +23,7 @@ mod residual_norm;
 mod sequence_attention;
 mod sequence_feed_forward;
 mod set_block;
+mod set_sums;
 mod switch;
 
 pub(crate) use attention::split_heads;
@@ -53,4 +54,5 @@ pub use sequence_feed_forward::{
     FeedForwardMaps, SequenceFeedForwardOptions, sequence_feed_forward, sequence_feed_forward_composed,
 };
 pub use set_block::{Affine, Residual, SetBlockArgs, SetQueries, set_block, set_block_composed, set_block_weights};
+pub use set_sums::{set_sums, set_sums_composed};
 pub use switch::{kernels_enabled, with_kernels};

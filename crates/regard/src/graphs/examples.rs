@@ -76,7 +76,11 @@ impl Examples {
         let size = config.position_size;
         match config.positions {
             PositionKind::None => Places::None,
-            PositionKind::RandomWalk => Places::Numbers(self.positions.of(&self.graphs, graphs)),
+            PositionKind::RandomWalk => {
+                let mut values = self.positions.of(&self.graphs, graphs);
+                config.data.scale_positions(&mut values);
+                Places::Numbers(values)
+            }
             PositionKind::WeisfeilerLehman => {
                 // Ranks beyond those the table has count as the last one.
                 let last = size.saturating_sub(1) as u32;
@@ -85,6 +89,7 @@ impl Examples {
             }
             PositionKind::Laplacian | PositionKind::LaplacianSafe => {
                 let mut values = self.positions.of(&self.graphs, graphs);
+                config.data.scale_positions(&mut values);
                 if let Some((flips, random)) = signs {
                     turn(&mut values, size, &batch.node_offsets, flips, random);
                 }

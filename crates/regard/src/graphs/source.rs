@@ -20,6 +20,7 @@ use super::task::GraphTask;
 use crate::Result;
 use crate::train::Shuffled;
 pub(crate) use portions::{Portions, fold, folds};
+use prepared::position_scales;
 pub(crate) use prepared::targets;
 
 /// The graphs of an experiment, in three portions.
@@ -111,7 +112,11 @@ impl Placed {
         experiment: &GraphExperiment,
         [training, validation, test]: Portions,
     ) -> Result<(Source, GraphTransformerConfig)> {
-        let config = prepared::prepared(experiment, &self.graphs, &training)?;
+        let mut config = prepared::prepared(experiment, &self.graphs, &training)?;
+        if experiment.data.standardise_positions {
+            let found = position_scales(&self.graphs, &self.positions, &training, config.positions);
+            (config.data.position_mean, config.data.position_deviation) = found;
+        }
         let targets = Some(prepared::targets(&config, &self.graphs)?);
         let Self { graphs, positions } = self.clone();
         Ok((Source { examples: Examples { graphs, positions, targets }, training, validation, test }, config))

@@ -78,7 +78,13 @@ pub(crate) fn from_object<T: Serialize + DeserializeOwned>(value: &Value, templa
         one.insert(key.clone(), value.clone());
         T::deserialize(Value::Object(one)).map_err(|error| Error::config(key, error.to_string()))?;
     }
-    if let Some(key) = keys().find(|&key| !["preset", "data"].contains(&key) && !given.contains_key(key)) {
+    // What has a default may be missing: files that were written before a setting was thought of lack it.
+    let needed = |key: &str| {
+        let mut without = template.clone();
+        without.remove(key);
+        T::deserialize(Value::Object(without)).is_err()
+    };
+    if let Some(key) = keys().find(|&key| !given.contains_key(key) && needed(key)) {
         return Err(Error::config(key, "is missing"));
     }
     T::deserialize(value).map_err(text)

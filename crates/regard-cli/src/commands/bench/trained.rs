@@ -98,7 +98,10 @@ pub(in crate::commands) fn trained(
         "patchtst" => (&patchtst::ROWS, patchtst::measure),
         _ => (&set_transformer::ROWS, set_transformer::measure),
     };
-    let planned: Vec<&Planned> = rows.iter().filter(|row| row.name.contains(&args.rows)).collect();
+    // The name of a row asks for it alone, also where others contain it.
+    let named: Vec<&Planned> = rows.iter().filter(|row| row.name == args.rows).collect();
+    let holding = || rows.iter().filter(|row| row.name.contains(&args.rows)).collect();
+    let planned = if named.is_empty() { holding() } else { named };
     if planned.is_empty() {
         let names = rows.iter().map(|row| row.name).collect::<Vec<_>>().join(", ");
         return Err(Failure::new(format!("no row is called `{}`", args.rows)).hint(format!("rows: {names}")).into());

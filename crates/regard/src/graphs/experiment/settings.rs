@@ -1,4 +1,5 @@
-//! Sections of an experiment on graphs, with what stands in them when nothing is said.
+//! Sections of an experiment on graphs, with what stands in them when nothing is said. Folders of models that
+//! were written before a setting was thought of have its default too.
 
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +70,7 @@ pub enum AtomRule {
 
 /// Section `[data]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct GraphData {
     /// Where graphs come from.
     pub source: SourceKind,
@@ -100,6 +101,9 @@ pub struct GraphData {
     pub cache: String,
     /// Whether numbers asked for are brought to mean 0 and deviation 1, learnt on the training rows.
     pub standardise: bool,
+    /// Whether the numbers that tell where a node is are brought to deviation 1, and those of random walks
+    /// to mean 0, learnt on the training rows.
+    pub standardise_positions: bool,
     /// Share of graphs that are kept to choose by, where the data has no split of its own.
     pub held_out: f64,
     /// Share of graphs that are kept to test with, where the data has no split of its own.
@@ -140,7 +144,7 @@ pub enum Keep {
 
 /// Section `[train]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct GraphTraining {
     /// Graphs of a step.
     pub batch: usize,
@@ -184,7 +188,7 @@ pub struct GraphTraining {
 
 /// Section `[eval]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct GraphEval {
     /// Graphs that are measured together; the authors' numbers are means of the batches' own.
     pub batch: usize,
@@ -209,6 +213,7 @@ impl Default for GraphData {
             complete: false,
             cache: String::new(),
             standardise: false,
+            standardise_positions: false,
             held_out: 0.1,
             tested: 0.1,
             seed: 41,

@@ -48,7 +48,7 @@ pub enum Readout {
 
 /// What was learnt of the training data beside weights.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct GraphPreparation {
     /// Names of the types of nodes; empty where they are counted only.
     pub node_types: Vec<String>,
@@ -66,6 +66,10 @@ pub struct GraphPreparation {
     pub target_mean: Vec<f64>,
     /// Standard deviation of each target.
     pub target_deviation: Vec<f64>,
+    /// Mean of each number that tells where a node is; empty where they are taken as they are.
+    pub position_mean: Vec<f32>,
+    /// Standard deviation of each of them.
+    pub position_deviation: Vec<f32>,
 }
 
 /// Everything needed to rebuild a network on graphs.
@@ -115,6 +119,9 @@ pub struct GraphTransformerConfig {
     pub bias: bool,
     /// Whether scores become weights by the usual softmax, not by that of the authors' code.
     pub stable: bool,
+    /// Whether a node also takes the sum of its edges' products, where edges have any.
+    #[serde(default)]
+    pub edge_sums: bool,
     /// How the nodes of a graph become one row.
     pub readout: Readout,
     /// Share of numbers dropped in training, of the nodes' first rows.
@@ -145,6 +152,15 @@ impl GraphPreparation {
     pub(crate) fn unscaled(&self, task: usize, number: f64) -> f64 {
         let (unit, mean) = self.scale(task);
         number * unit + mean
+    }
+
+    /// Brings rows of positions to the measure the network has learnt.
+    pub(crate) fn scale_positions(&self, rows: &mut [f32]) {
+        for row in rows.chunks_exact_mut(self.position_mean.len().max(1)) {
+            for (x, (mean, deviation)) in row.iter_mut().zip(self.position_mean.iter().zip(&self.position_deviation)) {
+                *x = (*x - mean) / deviation;
+            }
+        }
     }
 
     fn is_empty(&self) -> bool {

@@ -71,7 +71,8 @@ impl GraphTransformer {
             .with_bias(config.bias)
             .with_layer_norm(config.layer_norm)
             .with_batch_norm(config.batch_norm)
-            .with_residual(config.residual);
+            .with_residual(config.residual)
+            .with_edge_sums(config.edge_sums);
         let of_nodes = config.level == LevelName::Node;
         let pooled = config.readout == Readout::Attention && !of_nodes;
         let pooling = || {

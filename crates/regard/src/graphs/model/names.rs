@@ -40,6 +40,7 @@ impl Table {
         for (part, name) in [("query", "Q"), ("key", "K"), ("value", "V"), ("edge", "proj_e")] {
             self.linear(&format!("{place}.{part}"), &format!("{place}.attention.{name}"));
         }
+        self.add(format!("{place}.edge_sums"), format!("{place}.edge_sums"), Form::Same);
         // The layer without edge stream has no letter for the nodes.
         self.stream(place, "node_stream", if edges { "_h" } else { "" });
         self.stream(place, "edge_stream", "_e");

@@ -35,6 +35,7 @@ impl GraphTransformerConfig {
             residual: true,
             bias: false,
             stable: false,
+            edge_sums: false,
             readout: Readout::Mean,
             input_dropout: 0.0,
             dropout: 0.0,

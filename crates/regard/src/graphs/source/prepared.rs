@@ -1,11 +1,12 @@
 //! A network's settings and targets, as far as they follow from the data.
 
+use regard_data::graphs::positions::Positions;
 use regard_data::graphs::{Graphs, Level, Values};
 use regard_data::sets::FeatureNames;
 
 use crate::graphs::examples::Portion;
 use crate::graphs::experiment::{Asked, GraphExperiment};
-use crate::graphs::model::{GraphPreparation, GraphTransformerConfig};
+use crate::graphs::model::{GraphPreparation, GraphTransformerConfig, PositionKind};
 use crate::graphs::task::{GraphTask, LevelName, Targets};
 use crate::{Error, Result};
 
@@ -107,6 +108,26 @@ fn scales(graphs: &Graphs, training: &Portion, outputs: usize) -> Result<(Vec<f6
         (mean, (known.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count).sqrt())
     };
     Ok((0..outputs).map(of_task).unzip())
+}
+
+/// Mean and deviation of each number that tells where a node is, over the graphs that are learnt from. The sign
+/// of an eigenvector means nothing, so its mean is 0; a number that never changes has deviation 1.
+pub(super) fn position_scales(
+    graphs: &Graphs,
+    positions: &Positions,
+    training: &Portion,
+    kind: PositionKind,
+) -> (Vec<f32>, Vec<f32>) {
+    let (values, width) = (positions.of(graphs, &training.graphs), positions.width());
+    let count = (values.len() / width.max(1)).max(1) as f64;
+    let centred = kind == PositionKind::RandomWalk;
+    let of_column = |column: usize| {
+        let of = || values.iter().skip(column).step_by(width).map(|&x| f64::from(x));
+        let mean = if centred { of().sum::<f64>() / count } else { 0.0 };
+        let deviation = (of().map(|x| (x - mean).powi(2)).sum::<f64>() / count).sqrt();
+        (mean as f32, if deviation > 1e-6 { deviation as f32 } else { 1.0 })
+    };
+    (0..width).map(of_column).unzip()
 }
 
 /// What is right about graphs, by a network's measure.

@@ -1,4 +1,5 @@
-//! Sections of an experiment on time series, with what stands in them when nothing is said.
+//! Sections of an experiment on time series, with what stands in them when nothing is said. Folders of models
+//! that were written before a setting was thought of have its default too.
 
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +46,7 @@ pub enum SeriesSplit {
 
 /// Section `[data]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct SeriesData {
     /// The file: CSV, also packed with gzip, or Parquet.
     pub path: String,
@@ -117,7 +118,7 @@ pub enum Moving {
 
 /// Section `[train]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct SeriesTraining {
     /// Windows of a step; every channel of each where all channels have the same rows.
     pub batch: usize,
@@ -171,7 +172,7 @@ pub struct SeriesTraining {
 
 /// Section `[eval]`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct SeriesEval {
     /// Windows that are measured together; the published numbers leave out those that do not fill a batch.
     pub batch: usize,
@@ -205,9 +206,9 @@ impl Default for SeriesData {
     }
 }
 
-impl SeriesTraining {
+impl Default for SeriesTraining {
     /// As the authors' scripts for the ETTh files have it; the other presets differ in what they say.
-    fn official() -> Self {
+    fn default() -> Self {
         Self {
             batch: 128,
             epochs: 100,
@@ -234,7 +235,9 @@ impl SeriesTraining {
             checkpoint_minutes: 5.0,
         }
     }
+}
 
+impl SeriesTraining {
     /// The training that belongs to a preset of the network.
     pub fn preset(name: &str) -> Self {
         let published = Self {
@@ -243,10 +246,10 @@ impl SeriesTraining {
             patience: 3,
             schedule: SeriesSchedule::Halving,
             one_cycle_made: false,
-            ..Self::official()
+            ..Self::default()
         };
         match name {
-            "patchtst-official" => Self::official(),
+            "patchtst-official" => Self::default(),
             "patchtst-tslib" => Self { drop_last: false, ..published },
             "patchtst-tfb" => published,
             _ => Self {
@@ -262,7 +265,7 @@ impl SeriesTraining {
                 clip_norm: 1.0,
                 average: 0.99,
                 drop_last: false,
-                ..Self::official()
+                ..Self::default()
             },
         }
     }

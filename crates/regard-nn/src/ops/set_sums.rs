@@ -1,0 +1,61 @@
+//! Sums over the rows of sets that stand one after the other (Deep Sets, Zaheer et al. 2017).
+
+use std::sync::Arc;
+
+use burn::tensor::{Int, Tensor, TensorData};
+use regard_kernels::set as kernel;
+
+use super::fused::{Array, Kernel, Output, has_kernels, input, run};
+
+/// Sums over the rows `offsets[s]..offsets[s + 1]` of `x [rows, width]`, `[sets, width]`; 0 for an empty set.
+///
+/// # Panics
+/// If the offsets do not rise from 0 to the number of rows.
+pub fn set_sums(x: Tensor<2>, offsets: &Arc<[usize]>) -> Tensor<2> {
+    if !has_kernels(&x.device()) || x.dims().contains(&0) {
+        return set_sums_composed(x, offsets);
+    }
+    run(Fused { offsets: offsets.clone() }, vec![input(x)]).0
+}
+
+/// [`set_sums`] in ordinary tensor operations.
+///
+/// # Panics
+/// As there.
+pub fn set_sums_composed(x: Tensor<2>, offsets: &[usize]) -> Tensor<2> {
+    let ([rows, width], sets, device) = (x.dims(), offsets.len() - 1, x.device());
+    assert_eq!(offsets[sets], rows, "sums: rows");
+    let longest = offsets.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+    if rows == 0 || width == 0 {
+        return Tensor::zeros([sets, width], &device);
+    }
+    // The row behind the last one is zero.
+    let place = |pair: &[usize]| {
+        let (from, to) = (pair[0], pair[1]);
+        (0..longest).map(move |i| if from + i < to { (from + i) as i64 } else { rows as i64 })
+    };
+    let index: Vec<i64> = offsets.windows(2).flat_map(place).collect();
+    let index = Tensor::<1, Int>::from_data(TensorData::new(index, [sets * longest]), &device);
+    let all = Tensor::cat(vec![x, Tensor::zeros([1, width], &device)], 0);
+    all.select(0, index).reshape([sets, longest, width]).sum_dim(1).reshape([sets, width])
+}
+
+/// The kernel: `x`.
+#[derive(Debug)]
+struct Fused {
+    offsets: Arc<[usize]>,
+}
+
+impl Kernel for Fused {
+    type Saved = ();
+
+    fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<()> {
+        let width = inputs[0].shape[1];
+        let y = kernel::sums(&self.offsets, width, inputs[0].data);
+        Output { y, shape: vec![self.offsets.len() - 1, width], beside: vec![], saved: save.then_some(()) }
+    }
+
+    fn backward(&self, inputs: &[Array<'_>], (): &(), grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
+        vec![kernel::sums_backward(&self.offsets, inputs[0].shape[1], grad)]
+    }
+}
