@@ -8,8 +8,10 @@ use super::smiles::Written;
 /// Marks atoms and bonds of rings, and gives every aromatic bond its order.
 ///
 /// Aromatic atoms that are a bond short of their valence get one double bond each, along aromatic ring
-/// bonds: a perfect matching. Where several are possible, atoms take the first neighbour that is free in
-/// the order they are written in. The others (`[nH]`, `o`, `c(=O)`) get none.
+/// bonds: a perfect matching. Where several are possible, atoms take the first neighbour that is free, in
+/// the order of [`ranks`], so that the form depends on the molecule and not on how it is written: networks
+/// learn more from few molecules whose equal parts are drawn alike. The others (`[nH]`, `o`, `c(=O)`) get
+/// none.
 pub(super) fn localise(written: &mut Written) -> Result<(), SmilesError> {
     mark_rings(written);
     for bond in &mut written.bonds {
@@ -24,17 +26,19 @@ pub(super) fn localise(written: &mut Written) -> Result<(), SmilesError> {
         return Err(SmilesError::new(atom.at, "the atom is written as aromatic and is in no ring"));
     }
     let short = short_of_a_bond(written);
+    let places = ranks(written);
     let mut neighbours = vec![Vec::new(); written.atoms.len()];
     for (at, bond) in written.bonds.iter().enumerate().filter(|(_, bond)| bond.aromatic) {
         let (a, b) = (bond.a as usize, bond.b as usize);
         if short[a] && short[b] {
-            neighbours[a].push((b, at));
-            neighbours[b].push((a, at));
+            neighbours[places[a]].push((places[b], at));
+            neighbours[places[b]].push((places[a], at));
         }
     }
+    neighbours.iter_mut().for_each(|others| others.sort_unstable());
     let partners = matching(&neighbours);
-    for atom in 0..written.atoms.len() {
-        match partners[atom] {
+    for (atom, place) in places.into_iter().enumerate() {
+        match partners[place] {
             Some(bond) => written.bonds[bond].order = 2,
             None if short[atom] => {
                 let reason = "the aromatic ring has no Kekulé form: a double bond is missing for this atom";
@@ -44,6 +48,52 @@ pub(super) fn localise(written: &mut Written) -> Result<(), SmilesError> {
         }
     }
     Ok(())
+}
+
+/// A place for each atom, by what it is, then by what its neighbours are, their neighbours, and so on
+/// (H. Morgan, "The generation of a unique machine description for chemical structures", 1965). Atoms that
+/// differ in none of it keep the order they are written in.
+fn ranks(written: &Written) -> Vec<usize> {
+    let count = written.atoms.len();
+    let mut neighbours = vec![Vec::new(); count];
+    for bond in &written.bonds {
+        let kind = (bond.order, bond.aromatic);
+        neighbours[bond.a as usize].push((kind, bond.b as usize));
+        neighbours[bond.b as usize].push((kind, bond.a as usize));
+    }
+    let own = |at: usize| {
+        let atom = &written.atoms[at];
+        (usize::MAX - neighbours[at].len(), atom.symbol, atom.charge, atom.hydrogens, atom.aromatic)
+    };
+    let (mut of, mut classes) = classes_by((0..count).map(own).collect());
+    loop {
+        let seen = |at: usize| {
+            let mut around: Vec<_> = neighbours[at].iter().map(|&(kind, other)| (of[other], kind)).collect();
+            around.sort_unstable();
+            (of[at], around)
+        };
+        let (finer, found) = classes_by((0..count).map(seen).collect());
+        if found == classes {
+            let mut order: Vec<usize> = (0..count).collect();
+            order.sort_by_key(|&at| of[at]);
+            let mut places = vec![0; count];
+            order.into_iter().enumerate().for_each(|(place, at)| places[at] = place);
+            return places;
+        }
+        (of, classes) = (finer, found);
+    }
+}
+
+/// The class of each key, in their order, and how many there are.
+fn classes_by<K: Ord>(keys: Vec<K>) -> (Vec<usize>, usize) {
+    let mut order: Vec<usize> = (0..keys.len()).collect();
+    order.sort_by(|&a, &b| keys[a].cmp(&keys[b]));
+    let (mut of, mut next) = (vec![0; keys.len()], 0);
+    for pair in 0..order.len() {
+        next += usize::from(pair > 0 && keys[order[pair]] != keys[order[pair - 1]]);
+        of[order[pair]] = next;
+    }
+    (of, next + usize::from(!keys.is_empty()))
 }
 
 /// Aromatic atoms that need a double bond.

@@ -47,6 +47,30 @@ fn aromatic_rings_get_their_double_bonds() {
 }
 
 #[test]
+fn double_bonds_do_not_depend_on_how_a_molecule_is_written() {
+    // Bonds by what their ends are and see, so that numbers of atoms do not matter.
+    let drawn = |smiles: &str| {
+        let molecule = Molecule::parse(smiles).unwrap();
+        let degree = |atom: u32| molecule.bonds().iter().filter(|bond| bond.a == atom || bond.b == atom).count();
+        let end = |atom: u32| (molecule.atoms()[atom as usize].symbol, degree(atom));
+        let mut bonds: Vec<_> =
+            molecule.bonds().iter().map(|b| (end(b.a).min(end(b.b)), end(b.a).max(end(b.b)), b.order)).collect();
+        bonds.sort_unstable();
+        bonds
+    };
+    for (one, other) in [
+        ("Cc1cccnc1", "n1cccc(C)c1"),
+        ("Cc1cccnc1", "c1c(C)cccn1"),
+        ("Oc1cccc(F)c1Cl", "Clc1c(F)cccc1O"),
+        ("c1ccc2ncccc2c1", "n1cccc2ccccc12"),
+        ("Cc1n[nH]c(N)n1", "Nc1[nH]nc(C)n1"),
+        ("COc1ccc2nc(N)sc2c1", "Nc1sc2cc(OC)ccc2n1"),
+    ] {
+        assert_eq!(drawn(one), drawn(other), "{one} {other}");
+    }
+}
+
+#[test]
 fn hydrogens_are_folded_in() {
     let water = Molecule::parse("[H]O[H]").unwrap();
     assert_eq!((water.atoms().len(), water.atoms()[0].hydrogens), (1, 2));
