@@ -25,6 +25,7 @@ mod error;
 mod fault;
 pub mod file;
 pub mod graphs;
+pub mod least_squares;
 pub mod metrics;
 mod npz;
 #[cfg(feature = "parquet")]

@@ -10,7 +10,7 @@ use regard::data::series::formats::ReadOptions;
 use regard::experiment::{Family, built_in, family};
 use regard::series::SeriesExperiment;
 use regard::series::experiment::SeriesData;
-use regard::series::model::SeriesInput;
+use regard::series::model::{SeriesInput, Shortcut};
 use regard::series::predict::SeriesModel;
 use regard::series::source::read_panel;
 use regard::series::spot::{SpotOptions, forecast};
@@ -163,10 +163,16 @@ fn every_parameter_gets_a_gradient() {
     };
     let quantiles = vec![0.1, 0.5, 0.9];
     for config in [
-        PatchTstConfig { shortcut: true, covariates: 2, statics: 3, quantiles, ..small.clone() },
-        PatchTstConfig { shortcut: true, decomposition: 5, individual: true, channels: 3, ..small.clone() },
+        PatchTstConfig { shortcut: Shortcut::Learned, covariates: 2, statics: 3, quantiles, ..small.clone() },
+        PatchTstConfig {
+            shortcut: Shortcut::Learned,
+            decomposition: 5,
+            individual: true,
+            channels: 3,
+            ..small.clone()
+        },
         PatchTstConfig { task: SeriesTask::Classification, classes: 4, covariates: 2, channels: 1, ..small.clone() },
-        PatchTstConfig { task: SeriesTask::Imputation, shortcut: true, ..small },
+        PatchTstConfig { task: SeriesTask::Imputation, shortcut: Shortcut::Learned, ..small },
     ] {
         let device = Device::flex().autodiff();
         let network = PatchTst::new(&config, &device).unwrap();
@@ -188,6 +194,31 @@ fn every_parameter_gets_a_gradient() {
             assert!(array.data.iter().any(|value| *value != 0.0), "{:?}: zero of {}", config.task, slot.name);
         }
     }
+}
+
+#[test]
+fn a_fitted_shortcut_forecasts_before_anything_is_learnt_and_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = hours(folder.path(), 600, 0);
+    let more = ["data.columns=[\"sun\",\"shade\"]", "model.shortcut=fitted", "train.ridge=0.001", "train.average=0"];
+    let shortcut = |steps: u64, more: &[&str]| {
+        let experiment = experiment(&path, more);
+        let out = folder.path().join(format!("run{steps}"));
+        run(&experiment, &out, false, Some(steps)).unwrap();
+        let model = SeriesModel::open(&out, &Device::flex()).unwrap();
+        let found = model.measure_test().unwrap();
+        let weights = regard::series::PatchTst::to_weights(&model.network, &model.config);
+        let (_, array) = weights.into_iter().find(|(name, _)| name.contains("shortcut.weight")).unwrap();
+        (found.errs.mse / found.naive.mse, array.data)
+    };
+    // Waves are sums of what was seen; a value of the first is missing now and then.
+    let (error, first) = shortcut(1, &[&more[..], &["train.rate=1e-9"]].concat());
+    assert!(error < 0.1, "{error}");
+    let (_, later) = shortcut(40, &more);
+    assert!(first == later, "the map has moved");
+    let sets = ["model.shortcut=fitted", "model.decomposition=5"].map(str::to_owned);
+    let refused = SeriesExperiment::load("series/etth1", &sets).unwrap_err().to_string();
+    assert!(refused.contains("model.shortcut") && refused.contains("decomposition"), "{refused}");
 }
 
 #[test]

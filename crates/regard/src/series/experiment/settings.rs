@@ -146,6 +146,8 @@ pub struct SeriesTraining {
     pub loss: SeriesLoss,
     /// Largest norm of the gradient; 0 for no limit.
     pub clip_norm: f64,
+    /// Penalty of the least squares that fit a shortcut, in mean squares of a value of the window.
+    pub ridge: f64,
     /// Weight decay, apart from the gradient.
     pub weight_decay: f64,
     /// Decay of the running average of the weights that is measured and saved; 0 for none.
@@ -222,6 +224,7 @@ impl Default for SeriesTraining {
             patience: 100,
             loss: SeriesLoss::Squared,
             clip_norm: 0.0,
+            ridge: 0.05,
             weight_decay: 0.0,
             average: 0.0,
             drop_last: true,

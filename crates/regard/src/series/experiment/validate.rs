@@ -41,7 +41,11 @@ pub(super) fn validate(experiment: &SeriesExperiment) -> Result<()> {
         ("train.log_steps", train.log_steps),
         ("eval.batch", eval.batch),
     ])?;
-    ranges::above_zero(&[("train.rate", train.rate), ("train.checkpoint_minutes", train.checkpoint_minutes)])?;
+    ranges::above_zero(&[
+        ("train.rate", train.rate),
+        ("train.ridge", train.ridge),
+        ("train.checkpoint_minutes", train.checkpoint_minutes),
+    ])?;
     ranges::shares(&[
         ("train.average", train.average),
         ("train.hidden", train.hidden),

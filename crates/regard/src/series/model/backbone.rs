@@ -13,7 +13,7 @@ use regard_nn::{Normalization, NormalizationConfig};
 use super::config::PatchTstConfig;
 use super::input::{Drop, SeriesInput};
 use super::readout::Readout;
-use super::switches::{FinalNorm, LayerNorm, Placement, Positions, WindowNorm};
+use super::switches::{FinalNorm, LayerNorm, Placement, Positions, Shortcut, WindowNorm};
 use crate::series::task::SeriesTask;
 
 /// Seeds between those of one layer and of the next.
@@ -34,6 +34,8 @@ pub(super) struct Backbone {
     final_norm: Option<Normalization>,
     /// `[look-back, horizon]`
     shortcut: Option<Linear>,
+    #[module(skip)]
+    fitted: bool,
     readout: Readout,
     #[module(skip)]
     patching: Patching,
@@ -90,8 +92,9 @@ impl Backbone {
             statics: linear(config.statics),
             layers: (0..config.layers).map(|_| layer.init(device)).collect(),
             final_norm: final_norm.map(|kind| NormalizationConfig::new(kind, width).init(device)),
-            shortcut: (config.shortcut && config.task == SeriesTask::Forecast)
+            shortcut: (config.shortcut != Shortcut::None && config.task == SeriesTask::Forecast)
                 .then(|| LinearConfig::new(config.look_back, config.horizon).init(device)),
+            fitted: config.shortcut == Shortcut::Fitted,
             readout: Readout::new(config, device),
             patching: config.patching(),
             fixed: config.positions,
@@ -105,11 +108,36 @@ impl Backbone {
     pub(super) fn forward(&self, input: SeriesInput, drop: Option<Drop>) -> Tensor<3> {
         let [batch, channels, _] = input.values.dims();
         let Encoded { values, rows, statistics } = self.encode(&input, drop);
-        let straight = self.shortcut.as_ref().map(|shortcut| shortcut.forward(values));
+        let straight = self.shortcut.as_ref().map(|shortcut| self.straight(shortcut, values));
         let answers = self.readout.read(rows, [batch, channels], (&input, straight), drop.map(|drop| drop.at(1)));
         match (&self.window_norm, statistics) {
             (Some(norm), Some(statistics)) if self.readout.of_values() => norm.denormalize(answers, &statistics),
             _ => answers,
+        }
+    }
+
+    /// What the linear map of the window says.
+    fn straight(&self, shortcut: &Linear, values: Tensor<3>) -> Tensor<3> {
+        if !self.fitted {
+            return shortcut.forward(values);
+        }
+        let told = values.matmul(shortcut.weight.val().detach().unsqueeze());
+        shortcut.bias.iter().fold(told, |told, bias| told + bias.val().detach().unsqueeze())
+    }
+
+    /// What the shortcut sees of windows, and center and deviation of these.
+    pub(super) fn shortcut_sees(&self, input: &SeriesInput) -> (Tensor<3>, Tensor<3>, Tensor<3>) {
+        let values = input.values.clone();
+        match &self.window_norm {
+            Some(norm) => {
+                let (values, WindowStatistics { center, deviation }) = norm.normalize(values, input.observed.as_ref());
+                (values, center, deviation)
+            }
+            None => {
+                let [batch, channels, _] = values.dims();
+                let ones = Tensor::ones([batch, channels, 1], &values.device());
+                (values, ones.zeros_like(), ones)
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::preparation::SeriesPreparation;
-use super::switches::{FinalNorm, LayerNorm, Placement, Positions, WindowNorm};
+use super::switches::{FinalNorm, LayerNorm, Placement, Positions, Shortcut, WindowNorm};
 use super::{PatchTst, names};
 use crate::series::task::SeriesTask;
 use crate::store::layout::Slot;
@@ -77,7 +77,7 @@ pub struct PatchTstConfig {
     pub decomposition: usize,
     /// Whether a forecast is what a linear map of the whole normalised window says, and what the network adds to
     /// it.
-    pub shortcut: bool,
+    pub shortcut: Shortcut,
     /// Share of numbers dropped in training, of the patches' first rows and in the layers.
     pub dropout: f64,
     /// Whether what attention adds is dropped twice in a row, as in the authors' code.
@@ -159,6 +159,10 @@ impl PatchTstConfig {
         if self.decomposition > 0 && self.decomposition.is_multiple_of(2) {
             let reason = format!("is {}; expected an odd number of values, or 0", self.decomposition);
             return Err(Error::config("decomposition", reason));
+        }
+        if self.shortcut == Shortcut::Fitted && self.decomposition > 0 {
+            let reason = "is fitted to whole windows; with a `decomposition` expected `none` or `learned`";
+            return Err(Error::config("shortcut", reason));
         }
         if self.task == SeriesTask::Classification && self.classes < 2 {
             return Err(Error::config("classes", format!("is {}; expected 2 or more", self.classes)));

@@ -22,7 +22,7 @@ pub use config::{KIND, PatchTstConfig};
 pub use input::{Drop, SeriesInput};
 pub use preparation::SeriesPreparation;
 pub use presets::PRESETS;
-pub use switches::{FinalNorm, LayerNorm, Placement, Positions, WindowNorm};
+pub use switches::{FinalNorm, LayerNorm, Placement, Positions, Shortcut, WindowNorm};
 
 /// A network on time series.
 #[derive(Module, Debug)]
@@ -89,6 +89,12 @@ impl PatchTst {
     /// were hidden.
     pub fn patches(&self, input: &SeriesInput) -> Tensor<3> {
         self.backbones[0].patches(input)
+    }
+
+    /// What the shortcut sees of windows, `[batch, channels, look-back]`, and the center and deviation
+    /// `[batch, channels, 1]` that its answers are brought back by.
+    pub(crate) fn shortcut_sees(&self, input: &SeriesInput) -> (Tensor<3>, Tensor<3>, Tensor<3>) {
+        self.backbones[0].shortcut_sees(input)
     }
 
     /// The network with only the read-out, or all numbers, open to learning.

@@ -2,7 +2,7 @@
 
 use super::config::{KIND, PatchTstConfig};
 use super::preparation::SeriesPreparation;
-use super::switches::{FinalNorm, LayerNorm, Placement, Positions, WindowNorm};
+use super::switches::{FinalNorm, LayerNorm, Placement, Positions, Shortcut, WindowNorm};
 use crate::series::task::SeriesTask;
 use crate::store::config::FORMAT;
 use crate::store::nearest::{list, suggestion};
@@ -41,7 +41,7 @@ impl PatchTstConfig {
             affine: false,
             individual: false,
             decomposition: 0,
-            shortcut: false,
+            shortcut: Shortcut::None,
             dropout: 0.3,
             dropout_twice: true,
             attention_dropout: 0.0,

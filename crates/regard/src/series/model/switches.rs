@@ -51,6 +51,19 @@ pub enum Positions {
     None,
 }
 
+/// A linear map of the whole normalised window, to which the network adds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shortcut {
+    /// There is none.
+    None,
+    /// It is learnt with the rest.
+    Learned,
+    /// It is fitted by least squares before the training, and does not move; the network learns what it
+    /// leaves.
+    Fitted,
+}
+
 /// What a window is moved and scaled by before it is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

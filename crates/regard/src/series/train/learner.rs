@@ -67,6 +67,7 @@ impl SeriesLearner {
         let device = device.clone().autodiff();
         let seed = derived(train.seed, Stream::Weights, 0);
         let model = fresh(seed, &device, |device| PatchTst::new(&config, device))?;
+        let model = lessons.prepared(model, &config, train, &device)?;
         let model = if train.from.is_empty() { model } else { begun_from(model, &config, &train.from)? };
         let optimizer = Optimizer::with_weight_decay(train.clip_norm, train.weight_decay);
         let learner = Self {

@@ -7,6 +7,7 @@ use regard_data::series::Windows;
 use regard_data::series::formats::ReadReport;
 
 use super::intervals::Residuals;
+use super::shortcut::fitted;
 use crate::Result;
 use crate::series::asked::Asked;
 use crate::series::batch::Batch;
@@ -53,6 +54,23 @@ impl Lessons {
         match self {
             Self::Windows(source) => source.samples(&source.training),
             Self::Classes(labelled) => labelled.samples(),
+        }
+    }
+
+    /// A network as it is before the first step: with what can be fitted of it at once.
+    ///
+    /// # Errors
+    /// Of what cannot be fitted.
+    pub(super) fn prepared(
+        &self,
+        network: PatchTst,
+        config: &PatchTstConfig,
+        train: &SeriesTraining,
+        device: &Device,
+    ) -> Result<PatchTst> {
+        match self {
+            Self::Windows(source) => fitted(network, config, source, train.ridge, device),
+            Self::Classes(_) => Ok(network),
         }
     }
 

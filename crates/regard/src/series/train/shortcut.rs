@@ -1,0 +1,88 @@
+//! The linear map of a forecast's shortcut by least squares, before anything else is learnt.
+
+use burn::tensor::{Device, Tensor};
+use regard_data::least_squares::LeastSquares;
+
+use crate::Result;
+use crate::series::batch::Batch;
+use crate::series::model::{PatchTst, PatchTstConfig, Shortcut};
+use crate::series::source::Source;
+use crate::store::Weights;
+use crate::train::{collect, restore};
+
+/// Windows of single series that are looked at, at most; they are spread over all.
+const MOST: usize = 100_000;
+/// Windows that are gathered at a time.
+const BLOCK: usize = 2048;
+
+/// A network whose shortcut is the ridge regression of what follows the training windows on what is in them,
+/// and whose read-out adds nothing yet. A network with another shortcut is left as it is.
+///
+/// Errors count as the loss does, at the scale of the series: a normalised window by its deviation. Windows
+/// after which something is missing are left out.
+///
+/// # Errors
+/// [`Error::Data`](crate::Error::Data) where no window is whole.
+pub(super) fn fitted(
+    network: PatchTst,
+    config: &PatchTstConfig,
+    source: &Source,
+    penalty: f64,
+    device: &Device,
+) -> Result<PatchTst> {
+    if config.shortcut != Shortcut::Fitted {
+        return Ok(network);
+    }
+    let (look_back, horizon) = (config.look_back, config.horizon);
+    // The last input is the constant.
+    let mut equations = LeastSquares::new(look_back + 1, horizon);
+    let samples = source.samples(&source.training);
+    let channels = if source.together { source.panel.len() } else { 1 };
+    let every = (samples * channels).div_ceil(MOST).max(1);
+    let chosen: Vec<usize> = (0..samples).step_by(every).collect();
+    for samples in chosen.chunks((BLOCK / channels).max(1)) {
+        let batch = Batch::gather(source, &source.training, samples);
+        let rows = Rows::of(&network, &batch, device);
+        equations.add(&rows.seen, &rows.right);
+    }
+    let weights = equations.solve(penalty, 1)?;
+    let mut ours: Weights = collect(&network);
+    for (name, array) in &mut ours {
+        let told = weights.chunks_exact(horizon);
+        match name.rsplit_once("shortcut.") {
+            Some((_, "weight")) => array.data = told.take(look_back).flatten().map(|&x| x as f32).collect(),
+            Some((_, "bias")) => array.data = told.skip(look_back).flatten().map(|&x| x as f32).collect(),
+            _ if name.contains(".readout.head.") => array.data.fill(0.0),
+            _ => {}
+        }
+    }
+    restore(network, &ours)
+}
+
+/// Rows of the normal equations.
+struct Rows {
+    /// `[rows, look-back + 1]`
+    seen: Vec<f64>,
+    /// `[rows, horizon]`
+    right: Vec<f64>,
+}
+
+impl Rows {
+    fn of(network: &PatchTst, batch: &Batch, device: &Device) -> Self {
+        let numbers = |x: Tensor<3>| x.into_data().iter::<f32>().map(f64::from).collect::<Vec<f64>>();
+        let (values, center, deviation) = network.shortcut_sees(&batch.input(device));
+        let (values, center, deviation) = (numbers(values), numbers(center), numbers(deviation));
+        let (look_back, horizon) = (batch.look_back, batch.horizon);
+        let (mut seen, mut right) = (vec![], vec![]);
+        for row in 0..batch.rows() {
+            let targets = row * horizon..(row + 1) * horizon;
+            if !batch.counted.is_empty() && batch.counted[targets.clone()].contains(&false) {
+                continue;
+            }
+            seen.extend(values[row * look_back..(row + 1) * look_back].iter().map(|x| x * deviation[row]));
+            seen.push(deviation[row]);
+            right.extend(batch.targets[targets].iter().map(|&y| f64::from(y) - center[row]));
+        }
+        Self { seen, right }
+    }
+}
