@@ -8,6 +8,7 @@ Checkpoints stay behind; the card, the manifest and the curve come along.
 
 import argparse
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -28,10 +29,15 @@ def main():
             shutil.copyfile(options.run / name, folder / name)
     manifest = json.loads((options.run / "manifest.json").read_text())
     whole = {"created": manifest.pop("created", None), "command": manifest.pop("command", None), "description": options.text}
-    (folder / "manifest.json").write_text(json.dumps({**whole, **manifest}, indent=2, ensure_ascii=False))
-    card = (options.run / "README.md").read_text()
+    (folder / "manifest.json").write_text(bare(json.dumps({**whole, **manifest}, indent=2, ensure_ascii=False)))
+    card = bare((options.run / "README.md").read_text())
     (folder / "README.md").write_text(described(card, options.run.name, options.name, options.text))
     print(f"written {folder}")
+
+
+def bare(text):
+    """Words without the folders of the machine they were written on."""
+    return re.sub(r"(?<![\w./])/(?:[^\s\"'/]+/)+(?=[^\s\"'/])", "", text)
 
 
 def described(card, before, name, text):

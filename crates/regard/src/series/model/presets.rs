@@ -91,9 +91,10 @@ impl PatchTstConfig {
         }
     }
 
-    /// Ours: the authors' network for longer windows, and a training of its own.
+    /// Ours: a linear map of the window that is fitted at once, the authors' network for what it leaves, and a
+    /// training of its own.
     pub fn regard_series() -> Self {
-        Self { preset: Some("regard-series".into()), look_back: 512, ..Self::patchtst_official() }
+        Self { preset: Some("regard-series".into()), shortcut: Shortcut::Fitted, ..Self::patchtst_official() }
     }
 
     /// A preset by its name.

@@ -6,7 +6,7 @@ use super::SpotOptions;
 use crate::series::experiment::{
     KeepSeries, SeriesData, SeriesEval, SeriesExperiment, SeriesLoss, SeriesSplit, SeriesTaskSettings, SeriesTraining,
 };
-use crate::series::model::PatchTstConfig;
+use crate::series::model::{PatchTstConfig, Shortcut};
 use crate::series::task::SeriesTask;
 use crate::{Error, Result};
 
@@ -76,6 +76,8 @@ impl Plan {
             heads: 4,
             hidden: 64,
             dropout: 0.1,
+            // A few windows are no ground for a map of whole ones.
+            shortcut: Shortcut::None,
             ..PatchTstConfig::regard_series()
         };
         let train = SeriesTraining {

@@ -7,7 +7,8 @@ use crate::store::{NetworkDir, Weights};
 use crate::train::{collect, restore};
 use crate::{Error, Result};
 
-/// A fresh network with the numbers of the model in `folder`, but for a read-out of another shape.
+/// A fresh network with the numbers of the model in `folder`, but for a read-out of another shape and a shortcut
+/// it has not.
 ///
 /// # Errors
 /// What opening the folder gives; [`Error::Config`] for a network with other layers.
@@ -20,7 +21,7 @@ pub(super) fn begun_from(fresh: PatchTst, config: &PatchTstConfig, folder: &str)
     for (name, array) in &mut ours {
         match theirs.get(name) {
             Some(given) if given.shape == array.shape => *array = given.clone(),
-            _ if name.contains(".readout.") => {}
+            _ if name.contains(".readout.") || name.contains(".shortcut.") => {}
             _ => other.push(name.clone()),
         }
     }

@@ -7,6 +7,7 @@ use crate::Result;
 use crate::series::batch::Batch;
 use crate::series::model::{PatchTst, PatchTstConfig, Shortcut};
 use crate::series::source::Source;
+use crate::series::task::SeriesTask;
 use crate::store::Weights;
 use crate::train::{collect, restore};
 
@@ -22,7 +23,7 @@ const BLOCK: usize = 2048;
 /// after which something is missing are left out.
 ///
 /// # Errors
-/// [`Error::Data`](crate::Error::Data) where no window is whole.
+/// [`Error::Data`](crate::Error::Data) where values are not finite.
 pub(super) fn fitted(
     network: PatchTst,
     config: &PatchTstConfig,
@@ -30,7 +31,7 @@ pub(super) fn fitted(
     penalty: f64,
     device: &Device,
 ) -> Result<PatchTst> {
-    if config.shortcut != Shortcut::Fitted {
+    if config.shortcut != Shortcut::Fitted || config.task != SeriesTask::Forecast {
         return Ok(network);
     }
     let (look_back, horizon) = (config.look_back, config.horizon);
@@ -45,14 +46,16 @@ pub(super) fn fitted(
         let rows = Rows::of(&network, &batch, device);
         equations.add(&rows.seen, &rows.right);
     }
-    let weights = equations.solve(penalty, 1)?;
+    // Without one whole window the map says nothing, and the network everything.
+    let known = equations.rows() > 0;
+    let weights = if known { equations.solve(penalty, 1)? } else { vec![0.0; (look_back + 1) * horizon] };
     let mut ours: Weights = collect(&network);
     for (name, array) in &mut ours {
         let told = weights.chunks_exact(horizon);
         match name.rsplit_once("shortcut.") {
             Some((_, "weight")) => array.data = told.take(look_back).flatten().map(|&x| x as f32).collect(),
             Some((_, "bias")) => array.data = told.skip(look_back).flatten().map(|&x| x as f32).collect(),
-            _ if name.contains(".readout.head.") => array.data.fill(0.0),
+            _ if known && name.contains(".readout.head.") => array.data.fill(0.0),
             _ => {}
         }
     }
