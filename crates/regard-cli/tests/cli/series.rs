@@ -233,3 +233,29 @@ fn faults_have_a_way_out() {
     let dates = fails(&["forecast", "dates.csv", "--horizon", "6"]);
     assert!(dates.contains("dates.csv:4"), "{dates}");
 }
+
+#[test]
+fn the_shipped_model_of_a_transformer_sees_its_day_and_night() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = "date,HUFL,HULL,MUFL,MULL,LUFL,LULL,OT\n".to_owned();
+    // Fourteen days of a load that comes and goes with the day.
+    let load = |hour: usize| 7.0 + 5.0 * (TAU * hour as f64 / 24.0).sin();
+    for hour in 0..336 {
+        let (day, clock) = (1 + hour / 24, hour % 24);
+        let x = load(hour);
+        writeln!(text, "2018-05-{day:02} {clock:02}:00:00,{x},{},{x},{},3,1,15", x / 3.0, x / 9.0).unwrap();
+    }
+    fs::write(folder.path().join("load.csv"), text).unwrap();
+    let model = format!("{}/../../models/regard-etth1", env!("CARGO_MANIFEST_DIR"));
+    let args = ["forecast", "--model", &model, "load.csv", "--horizon", "96", "--levels", "80,95", "--json"];
+    let json = regard(folder.path(), &args).done().json();
+    let told = json["forecast"].as_array().unwrap();
+    assert_eq!((told.len(), told[0]["ds"].as_str()), (7 * 96, Some("2018-05-15 00:00:00")));
+    for (hour, row) in told[..96].iter().enumerate() {
+        let value = row["forecast"].as_f64().unwrap();
+        assert!((value - load(336 + hour)).abs() < 2.5, "{row} {}", load(336 + hour));
+        let bounds = |at: usize| ["low", "high"].map(|end| row["intervals"][at][end].as_f64().unwrap());
+        let ([low, high], [lowest, highest]) = (bounds(0), bounds(1));
+        assert!(lowest <= low && low < value && value < high && high <= highest, "{row}");
+    }
+}

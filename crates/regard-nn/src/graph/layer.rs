@@ -42,8 +42,9 @@ pub struct GraphLayerConfig {
     #[config(default = true)]
     pub residual: bool,
     /// Whether a node also takes the sum of the products of its edges, those that become their new content,
-    /// as `sign(x) ln(1 + |x|)` and each channel by a learnt factor. A mean, as attention is, does not tell how many there are; and
-    /// attention looks at edges to weigh nodes, but does not pass on what they carry. Default: false.
+    /// as `sign(x) ln(1 + |x|)` and each channel by a learnt factor. A mean, as attention is, does not tell
+    /// how many there are; and attention looks at edges to weigh nodes, but does not pass on what they carry.
+    /// Default: false.
     #[config(default = false)]
     pub edge_sums: bool,
 }
