@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use burn::tensor::{Int, Tensor, TensorData};
+use burn::tensor::Tensor;
 use regard_kernels::set as kernel;
 
 use super::fused::{Array, Kernel, Output, has_kernels, input, run};
+use crate::Ragged;
 
 /// Sums over the rows `offsets[s]..offsets[s + 1]` of `x [rows, width]`, `[sets, width]`; 0 for an empty set.
 ///
@@ -22,22 +23,13 @@ pub fn set_sums(x: Tensor<2>, offsets: &Arc<[usize]>) -> Tensor<2> {
 ///
 /// # Panics
 /// As there.
-pub fn set_sums_composed(x: Tensor<2>, offsets: &[usize]) -> Tensor<2> {
+pub fn set_sums_composed(x: Tensor<2>, offsets: &Arc<[usize]>) -> Tensor<2> {
     let ([rows, width], sets, device) = (x.dims(), offsets.len() - 1, x.device());
-    assert_eq!(offsets[sets], rows, "sums: rows");
-    let longest = offsets.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+    let ragged = Ragged::new(x, offsets.clone());
     if rows == 0 || width == 0 {
         return Tensor::zeros([sets, width], &device);
     }
-    // The row behind the last one is zero.
-    let place = |pair: &[usize]| {
-        let (from, to) = (pair[0], pair[1]);
-        (0..longest).map(move |i| if from + i < to { (from + i) as i64 } else { rows as i64 })
-    };
-    let index: Vec<i64> = offsets.windows(2).flat_map(place).collect();
-    let index = Tensor::<1, Int>::from_data(TensorData::new(index, [sets * longest]), &device);
-    let all = Tensor::cat(vec![x, Tensor::zeros([1, width], &device)], 0);
-    all.select(0, index).reshape([sets, longest, width]).sum_dim(1).reshape([sets, width])
+    ragged.to_padded().sum_dim(1).reshape([sets, width])
 }
 
 /// The kernel: `x`.

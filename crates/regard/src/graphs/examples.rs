@@ -76,21 +76,17 @@ impl Examples {
         let size = config.position_size;
         match config.positions {
             PositionKind::None => Places::None,
-            PositionKind::RandomWalk => {
-                let mut values = self.positions.of(&self.graphs, graphs);
-                config.data.scale_positions(&mut values);
-                Places::Numbers(values)
-            }
             PositionKind::WeisfeilerLehman => {
                 // Ranks beyond those the table has count as the last one.
                 let last = size.saturating_sub(1) as u32;
                 let found = self.positions.indices_of(&self.graphs, graphs);
                 Places::Indices(found.into_iter().map(|index| index.min(last)).collect())
             }
-            PositionKind::Laplacian | PositionKind::LaplacianSafe => {
+            PositionKind::RandomWalk | PositionKind::Laplacian | PositionKind::LaplacianSafe => {
                 let mut values = self.positions.of(&self.graphs, graphs);
                 config.data.scale_positions(&mut values);
-                if let Some((flips, random)) = signs {
+                // Probabilities have no sign to turn over.
+                if let Some((flips, random)) = signs.filter(|_| config.positions != PositionKind::RandomWalk) {
                     turn(&mut values, size, &batch.node_offsets, flips, random);
                 }
                 Places::Numbers(values)
