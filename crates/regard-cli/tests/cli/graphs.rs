@@ -95,6 +95,26 @@ fn what_is_wrong_with_molecules_is_named() {
 }
 
 #[test]
+fn what_training_did_not_have_is_left_out_or_counts_as_rare() {
+    let folder = trained();
+    fs::write(folder.path().join("new.csv"), "smiles,name\nCBr,x\nCCO,y\nC1,z\n").unwrap();
+    let ask = |more: &[&str]| regard(folder.path(), &[&["predict", "new.csv"], more].concat());
+    let strict = ask(&["--model", "run", "--skip-bad"]).done();
+    assert!(strict.out.lines().count() == 2 && strict.out.contains("\ny,3,4,"), "{strict:?}");
+    assert!(strict.err.contains("left out 2 rows: line 2: atom 2 is of the type `Br`"), "{strict:?}");
+    assert!(strict.err.contains("line 4: "), "{strict:?}");
+
+    // Four oxygens among more carbons: one type, which stands for bromine too.
+    let train = ["train", "graphs/molecules", "--set", "data.rare_below=6", "--out", "rare"];
+    regard(folder.path(), &[&train[..], &SMALL].concat()).done();
+    let kept = ask(&["--model", "rare", "--skip-bad"]).done();
+    assert!(kept.out.lines().count() == 3 && kept.out.contains("\nx,2,2,"), "{kept:?}");
+    assert!(kept.err.contains("2 nodes of types that were rare in training or not there"), "{kept:?}");
+    let eval = ["eval", "graphs/molecules", "--set", "data.rare_below=6", "--folds", "2", "--json"];
+    assert!(regard(folder.path(), &[&eval[..], &SMALL].concat()).done().json()["rmse"].as_f64().is_some());
+}
+
+#[test]
 fn an_experiment_is_cut_into_folds() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("molecules.csv"), MOLECULES).unwrap();

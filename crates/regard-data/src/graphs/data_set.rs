@@ -4,6 +4,7 @@ mod access;
 mod census;
 mod check;
 mod collected;
+mod rare;
 mod select;
 
 use std::path::PathBuf;
@@ -54,6 +55,8 @@ pub(super) struct Origin {
     pub(super) merged: usize,
     /// Rows that were left out because they are wrong.
     pub(super) skipped: Vec<Skipped>,
+    /// Nodes whose type was rare in training or not there, which have the one type for those.
+    pub(super) taken_as_rare: usize,
 }
 
 /// A row that was left out because it is wrong.
@@ -141,6 +144,7 @@ impl Graphs {
         for (features, kinds, what) in [(&self.node_features, nodes, "nodes"), (&self.edge_features, edges, "edges")] {
             check::same_columns(&features.kinds.columns, &kinds.columns, what)?;
         }
+        self.origin.taken_as_rare = self.unseen_nodes(&nodes.types).count();
         if let Err(unseen) = self.node_features.align(&nodes.types, other) {
             let place = unseen.at.map(|node| {
                 let graph = self.graph_of(node);
@@ -165,12 +169,20 @@ impl Graphs {
         let Some((graph, place)) = place else {
             return Error::invalid(what, "have types here or in training, but not in both");
         };
-        let reason = format!("{place} is of the type `{}`, which was not there in training", shown(name));
-        let hint = "leave it out, or train with a type `other` for what is rare";
+        let reason = unseen_type(&place, name);
+        let hint = "leave it out (`skip_bad`), or train with one type for what is rare (`rare_below`)";
         match self.origin.lines.get(graph) {
             Some(line) => Error::parse(&self.origin.path, *line, reason).with_hint(hint),
             None => Error::invalid(format!("graph `{}`", shown(&self.ids[graph])), reason),
         }
+    }
+
+    /// Nodes whose type is none of these, where nodes have types.
+    fn unseen_nodes(&self, known: &[String]) -> impl Iterator<Item = usize> {
+        let names = self.node_features.type_names();
+        let strange: Vec<bool> = names.iter().map(|name| !known.contains(name)).collect();
+        let types = self.node_features.types().unwrap_or_default();
+        types.iter().enumerate().filter(move |(_, kind)| strange[**kind as usize]).map(|(node, _)| node)
     }
 
     fn node_word(&self) -> &'static str {
@@ -183,6 +195,10 @@ impl Graphs {
             Level::Node => self.nodes(),
         }
     }
+}
+
+fn unseen_type(place: &str, name: &str) -> String {
+    format!("{place} is of the type `{}`, which was not there in training", shown(name))
 }
 
 fn rename(features: &mut Features, names: Vec<String>, what: &str) -> Result<()> {

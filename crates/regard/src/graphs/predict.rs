@@ -58,12 +58,17 @@ impl GraphModel {
     }
 
     /// Reads graphs of a file, with types and columns as in training; `labelled` where the file has to say
-    /// what is right.
+    /// what is right. Where wrong rows are left out, so are graphs with types that training did not have.
     ///
     /// # Errors
-    /// What the reader says; types that training did not have; a file that does not say what is right.
+    /// What the reader says; types that training did not have, where it learnt none for what is rare; a file
+    /// that does not say what is right.
     pub fn read(&self, path: &Path, data: &GraphData, labelled: bool) -> Result<Examples> {
-        let Examples { graphs, positions, .. } = unlabelled(&self.config, read_graphs(path, data, labelled)?);
+        let mut graphs = read_graphs(path, data, labelled)?;
+        if data.skip_bad && self.config.data.other_node.is_empty() {
+            graphs = graphs.without_unseen_nodes(&self.config.data.node_types)?;
+        }
+        let Examples { graphs, positions, .. } = unlabelled(&self.config, graphs);
         // Positions tell of the edges the data has.
         let graphs = self.aligned(if data.complete { graphs.complete() } else { Arc::unwrap_or_clone(graphs) })?;
         let targets = if labelled { Some(targets(&self.config, &graphs)?) } else { None };
@@ -82,7 +87,8 @@ impl GraphModel {
         let GraphTransformerConfig { data, node_numbers, edge_numbers, .. } = &self.config;
         let nodes = kinds(&data.node_types, &data.node_columns, *node_numbers);
         let edges = kinds(&data.edge_types, &data.edge_columns, *edge_numbers);
-        Ok(graphs.align(&nodes, &edges, None)?)
+        let other = Some(&data.other_node).filter(|name| !name.is_empty());
+        Ok(graphs.align(&nodes, &edges, other.map(String::as_str))?)
     }
 
     /// What the model says of every graph, or node.

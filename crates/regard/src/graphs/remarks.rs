@@ -25,6 +25,7 @@ pub fn remarks(examples: &Examples) -> Vec<String> {
         }
     };
     tell(empty, "graph", "without nodes");
+    tell(graphs.taken_as_rare(), "node", "of types that were rare in training or not there, which count as one type");
     tell(graphs.merged(), "edge", "given more than once, taken once");
     tell(positions.symmetrised(), "graph", "with edges of one direction, which count both ways for positions");
     tell(positions.unconverged(), "graph", "whose positions are not exact: the eigenvalues did not converge");

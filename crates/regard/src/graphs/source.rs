@@ -112,13 +112,17 @@ impl Placed {
         experiment: &GraphExperiment,
         [training, validation, test]: Portions,
     ) -> Result<(Source, GraphTransformerConfig)> {
-        let mut config = prepared::prepared(experiment, &self.graphs, &training)?;
+        let Self { graphs, positions } = self.clone();
+        let graphs = match experiment.data.rare_below {
+            0 => graphs,
+            least => Arc::new(Graphs::clone(&graphs).with_rare_nodes_as(prepared::OTHER, &training.graphs, least)),
+        };
+        let mut config = prepared::prepared(experiment, &graphs, &training)?;
         if experiment.data.standardise_positions {
-            let found = position_scales(&self.graphs, &self.positions, &training, config.positions);
+            let found = position_scales(&graphs, &positions, &training, config.positions);
             (config.data.position_mean, config.data.position_deviation) = found;
         }
-        let targets = Some(prepared::targets(&config, &self.graphs)?);
-        let Self { graphs, positions } = self.clone();
+        let targets = Some(prepared::targets(&config, &graphs)?);
         Ok((Source { examples: Examples { graphs, positions, targets }, training, validation, test }, config))
     }
 }

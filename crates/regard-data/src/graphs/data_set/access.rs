@@ -186,6 +186,12 @@ impl Graphs {
         self.origin.merged
     }
 
+    /// Nodes whose type was rare in training or not there, and is now the one for those, by [`Graphs::align`].
+    #[must_use]
+    pub fn taken_as_rare(&self) -> usize {
+        self.origin.taken_as_rare
+    }
+
     /// Rows of the file that were left out because they are wrong, where that was asked for.
     #[must_use]
     pub fn skipped(&self) -> &[Skipped] {

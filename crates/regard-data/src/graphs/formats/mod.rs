@@ -22,10 +22,11 @@ use crate::{Error, Result};
 
 /// Reads graphs from a file of any format.
 ///
-/// A folder is read as [`tu_folder`]. Where a column of SMILES is named, a file is read as [`smiles_csv`];
-/// a name ending in `.jsonl` or `.ndjson` as [`jsonl`], in `.csv` or `.tsv` as the nodes of an
-/// [`edge_list`]; of any other name the content decides, which may also be [`tu`] or [`cora`]. Edges
-/// beside nodes are looked for in a file of the same name with `edges` for `nodes`.
+/// A folder is read as [`tu_folder`], a name ending in `.jsonl` or `.ndjson` as [`jsonl`], whatever columns
+/// are named, for it has none. Where a column of SMILES is named, any other file is read as [`smiles_csv`];
+/// a name ending in `.csv` or `.tsv` as the nodes of an [`edge_list`]; of any other name the content
+/// decides, which may also be [`tu`] or [`cora`]. Edges beside nodes are looked for in a file of the same
+/// name with `edges` for `nodes`.
 ///
 /// # Errors
 /// [`Error::Io`] when a file cannot be read, and [`Error::Parse`] with file, line and expectation when
@@ -38,8 +39,8 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Graphs> {
     let text = read_text(path)?;
     let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
     match extension.as_deref() {
-        _ if options.smiles.is_some() => smiles_csv::parse(&text, path, options),
         Some("jsonl" | "ndjson") => jsonl::parse(&text, path, options),
+        _ if options.smiles.is_some() => smiles_csv::parse(&text, path, options),
         Some("csv" | "tsv") => with_edges(&text, path, options),
         _ if jsonl::looks_like(&text) => jsonl::parse(&text, path, options),
         _ if cora::looks_like(&text) => {

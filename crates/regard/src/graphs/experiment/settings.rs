@@ -95,6 +95,9 @@ pub struct GraphData {
     pub directed: bool,
     /// Whether molecules that cannot be read are left out.
     pub skip_bad: bool,
+    /// Types that fewer nodes of the training graphs have are one type, which stands for what training did not
+    /// have too; 0 keeps all types, and what training did not have is refused.
+    pub rare_below: usize,
     /// Whether every node has an edge to every other instead of those the data has.
     pub complete: bool,
     /// Folder in which positions are kept once they are computed; empty to compute them every time.
@@ -210,6 +213,7 @@ impl Default for GraphData {
             edges: String::new(),
             directed: false,
             skip_bad: false,
+            rare_below: 0,
             complete: false,
             cache: String::new(),
             standardise: false,

@@ -52,6 +52,8 @@ pub enum Readout {
 pub struct GraphPreparation {
     /// Names of the types of nodes; empty where they are counted only.
     pub node_types: Vec<String>,
+    /// Name of the type that stands for nodes of types that were rare or not there; empty where there is none.
+    pub other_node: String,
     /// Names of the types of edges.
     pub edge_types: Vec<String>,
     /// Names of the numbers of a node; empty where they have none.
@@ -236,6 +238,7 @@ impl NetworkConfig for GraphTransformerConfig {
             ("heads", self.heads.to_string()),
             ("edge stream", if self.edge_stream { "yes" } else { "no" }.into()),
             ("positions", format!("{} {}", self.position_size, word(serde_json::to_value(self.positions)))),
+            ("sums over edges", if self.edge_sums { "yes" } else { "no" }.into()),
             ("read-out", word(serde_json::to_value(self.readout))),
         ];
         CardText {

@@ -10,6 +10,9 @@ use crate::graphs::model::{GraphPreparation, GraphTransformerConfig, PositionKin
 use crate::graphs::task::{GraphTask, LevelName, Targets};
 use crate::{Error, Result};
 
+/// What types of nodes that are rare are called.
+pub(super) const OTHER: &str = "other";
+
 /// What is asked: as the experiment says, or as the data has it.
 pub(super) fn task(experiment: &GraphExperiment, graphs: &Graphs) -> GraphTask {
     match experiment.task.kind {
@@ -54,8 +57,10 @@ pub(super) fn prepared(
         let reason = format!("is not what the data answers: its targets are those of {}s", word(level));
         return Err(Error::config("task.level", reason));
     }
+    let other = experiment.data.rare_below > 0 && nodes.type_names().iter().any(|name| name == OTHER);
     config.data = GraphPreparation {
         node_types: nodes.type_names().to_vec(),
+        other_node: if other { OTHER.to_owned() } else { String::new() },
         edge_types: edges.type_names().to_vec(),
         node_columns: columns(&nodes.kinds().columns),
         edge_columns: columns(&edges.kinds().columns),

@@ -227,6 +227,7 @@ impl NetworkConfig for PatchTstConfig {
             ("layers", self.layers.to_string()),
             ("width", self.width.to_string()),
             ("heads", self.heads.to_string()),
+            ("linear map of the window", self.shortcut.to_string()),
         ];
         CardText {
             what: "A network on time series (PatchTST, Nie et al. 2023): patches of each series attend to each other."

@@ -64,6 +64,16 @@ pub enum Shortcut {
     Fitted,
 }
 
+impl std::fmt::Display for Shortcut {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::None => "none",
+            Self::Learned => "learned",
+            Self::Fitted => "fitted",
+        })
+    }
+}
+
 /// What a window is moved and scaled by before it is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -46,11 +46,27 @@ fn unseen_atoms_name_file_line_and_atom() {
     let (nodes, edges) = (training.node_features().kinds().clone(), training.edge_features().kinds().clone());
     let error = new.clone().align(&nodes, &edges, None).unwrap_err();
     assert_eq!(error.to_string(), "new.csv:3: atom 2 is of the type `Se`, which was not there in training");
-    assert_eq!(error.hint(), Some("leave it out, or train with a type `other` for what is rare"));
+    assert_eq!(error.hint(), Some("leave it out (`skip_bad`), or train with one type for what is rare (`rare_below`)"));
     let mut lenient = nodes.clone();
     lenient.types.push("other".into());
-    let aligned = new.align(&lenient, &edges, Some("other")).unwrap();
-    assert_eq!(aligned.node_features().types(), Some(&[0, 0, 28, 0][..]));
+    let aligned = new.clone().align(&lenient, &edges, Some("other")).unwrap();
+    assert_eq!((aligned.node_features().types(), aligned.taken_as_rare()), (Some(&[0, 0, 28, 0][..]), 1));
+    let rest = new.without_unseen_nodes(&nodes.types).unwrap();
+    let [row] = rest.skipped() else { panic!("{:?}", rest.skipped()) };
+    assert_eq!((rest.len(), rest.line(0), row.line), (1, Some(2), 3));
+    assert_eq!(row.reason, "atom 2 is of the type `Se`, which was not there in training");
+}
+
+#[test]
+fn rare_atoms_become_one_type() {
+    let text = "smiles,y\nCCO,1\nC[Se]C,1\nCN,1\nO[Te]C,1\n";
+    let graphs = parse(text, Path::new("m.csv"), &ReadOptions { rule: Rule::Described, ..options() }).unwrap();
+    assert_eq!(graphs.node_features().type_names(), ["C", "N", "O", "Se", "Te"]);
+    // Tellurium is in no graph that is learnt from; oxygen and selenium are there once.
+    let rare = graphs.clone().with_rare_nodes_as("other", &[0, 1, 2], 2);
+    assert_eq!(rare.node_features().type_names(), ["C", "other"]);
+    assert_eq!(rare.node_features().types(), Some(&[0, 0, 1, 0, 1, 0, 0, 1, 1, 1, 0][..]));
+    assert_eq!(graphs.clone().with_rare_nodes_as("other", &[2], 1), graphs);
 }
 
 #[test]
