@@ -173,6 +173,13 @@ pub struct GraphTraining {
     pub average: f64,
     /// Share of the numbers nodes carry that a step leaves out, before anything is learnt of them.
     pub feature_dropout: f64,
+    /// How often the graphs of a step are shown in it, each time with other numbers left out.
+    pub views: usize,
+    /// How much it costs, beside the loss, that views differ in the probabilities of classes, known or not;
+    /// 0 for nothing.
+    pub consistency: f64,
+    /// Temperature that sharpens what views say together before they are held to it.
+    pub sharpening: f64,
     /// How far a number is off.
     pub loss: GraphLoss,
     /// Whether rows of rare classes count more.
@@ -240,6 +247,9 @@ impl Default for GraphTraining {
             clip_norm: 0.0,
             average: 0.0,
             feature_dropout: 0.0,
+            views: 1,
+            consistency: 0.0,
+            sharpening: 0.5,
             loss: GraphLoss::Absolute,
             class_weights: false,
             flips: SignFlips::Graph,

@@ -39,11 +39,16 @@ pub(super) fn validate(experiment: &GraphExperiment) -> Result<()> {
     ranges::at_least_one(&[
         ("train.batch", train.batch),
         ("train.epochs", train.epochs),
+        ("train.views", train.views),
         ("train.log_steps", train.log_steps),
         ("eval.batch", eval.batch),
         ("eval.ensemble", eval.ensemble),
     ])?;
-    ranges::above_zero(&[("train.rate", train.rate), ("train.checkpoint_minutes", train.checkpoint_minutes)])?;
+    ranges::above_zero(&[
+        ("train.rate", train.rate),
+        ("train.sharpening", train.sharpening),
+        ("train.checkpoint_minutes", train.checkpoint_minutes),
+    ])?;
     ranges::shares(&[
         ("train.average", train.average),
         ("train.feature_dropout", train.feature_dropout),
@@ -59,6 +64,10 @@ pub(super) fn validate(experiment: &GraphExperiment) -> Result<()> {
         ("train.clip_norm", train.clip_norm),
         ("train.warm_epochs", train.warm_epochs),
         ("train.least_rate", train.least_rate),
+        ("train.consistency", train.consistency),
     ])?;
+    if train.consistency > 0.0 && train.views < 2 {
+        return refuse("train.views", "is 1; nothing can differ from itself (`train.consistency`)".into());
+    }
     model.validate().map_err(|error| under("model", error))
 }

@@ -8,6 +8,7 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
 
+use super::consistency::consistency;
 use super::rate::Plateau;
 use crate::graphs::examples::Portion;
 use crate::graphs::experiment::{GraphExperiment, Keep, RateSchedule};
@@ -66,6 +67,12 @@ impl GraphLearner {
         device: &Device,
     ) -> Result<Self> {
         config.validate()?;
+        if experiment.train.consistency > 0.0 && config.task != GraphTask::Classification {
+            return Err(Error::config(
+                "train.consistency",
+                "is about probabilities of classes, and none are asked for",
+            ));
+        }
         if source.training.graphs.is_empty() {
             return Err(Error::config("data.path", "holds no graph to learn from"));
         }
@@ -167,14 +174,17 @@ impl GraphLearner {
     /// before the step.
     pub fn learn(&mut self) -> Result<Measures> {
         let (train, step) = (&self.experiment.train, self.counters.step);
-        let graphs = self.source.step(&mut self.order, train.seed, step, train.batch);
+        let graphs = self.source.step(&mut self.order, train.seed, step, train.batch).repeat(train.views);
         let mut noise = Pcg64Mcg::seed_from_u64(derived(train.seed, Stream::Sampling, step));
         let examples = &self.source.examples;
         let mut input = examples.input(&self.config, &graphs, Some((train.flips, &mut noise)));
         input.leave_out(train.feature_dropout, &mut noise);
         let targets = examples.targets(self.config.level, &self.source.training, &graphs);
         let answers = self.trainee.model.forward_with_dropout(&input, &self.device, &mut noise);
-        let loss = loss(answers, &targets, self.options());
+        let mut loss = loss(answers.clone(), &targets, self.options());
+        if train.consistency > 0.0 {
+            loss = loss + consistency(answers, train.views, train.sharpening).mul_scalar(train.consistency);
+        }
         let rate = self.counters.plateau.rate(train, step, self.source.steps(train.batch));
         let (value, norm) = self.trainee.learn(step, rate, loss)?;
         self.counters.step += 1;

@@ -1,5 +1,6 @@
 //! Learning on graphs, with its folder or without.
 
+mod consistency;
 mod learner;
 mod rate;
 

@@ -148,6 +148,9 @@ pub struct SeriesTraining {
     pub clip_norm: f64,
     /// Penalty of the least squares that fit a shortcut, in mean squares of a value of the window.
     pub ridge: f64,
+    /// Whether what the network adds to a fitted shortcut is scaled, after every epoch, to the share that the
+    /// validation windows support: that of least squares less its standard error over stretches of them.
+    pub shrink: bool,
     /// Weight decay, apart from the gradient.
     pub weight_decay: f64,
     /// Decay of the running average of the weights that is measured and saved; 0 for none.
@@ -225,6 +228,7 @@ impl Default for SeriesTraining {
             loss: SeriesLoss::Squared,
             clip_norm: 0.0,
             ridge: 0.05,
+            shrink: false,
             weight_decay: 0.0,
             average: 0.0,
             drop_last: true,

@@ -1,6 +1,6 @@
 //! What settings of an experiment on time series have to be.
 
-use super::{SeriesExperiment, SeriesSplit};
+use super::{KeepSeries, SeriesExperiment, SeriesSplit};
 use crate::experiment::under;
 use crate::series::task::SeriesTask;
 use crate::store::{NetworkConfig, ranges};
@@ -55,6 +55,12 @@ pub(super) fn validate(experiment: &SeriesExperiment) -> Result<()> {
     ])?;
     if data.held_out + data.tested >= 1.0 {
         return refuse("data.held_out", "and `data.tested` leave nothing to learn from".into());
+    }
+    if train.shrink && train.keep == KeepSeries::Last {
+        return refuse(
+            "train.shrink",
+            "is about the network that validation chooses; expected `keep = \"best\"`".into(),
+        );
     }
     ranges::not_negative(&[
         ("train.weight_decay", train.weight_decay),

@@ -9,7 +9,7 @@ use super::learner::{Counters, SeriesLearner};
 use crate::Result;
 use crate::series::experiment::{KeepSeries, SeriesExperiment};
 use crate::store::{Manifest, NetworkConfig, NetworkDir};
-use crate::train::{Checked, Checkpoint, Learning, Measures, collect};
+use crate::train::{Checked, Checkpoint, Learning, Measure, Measures, collect};
 
 impl Learning for SeriesLearner {
     type Experiment = SeriesExperiment;
@@ -56,9 +56,16 @@ impl Learning for SeriesLearner {
 
     /// Measures the network, and keeps it where it is the best so far.
     fn finish_epoch(&mut self) -> Result<Checked> {
-        let current = self.trainee.evaluated()?;
+        let mut current = self.trainee.evaluated()?;
         let device = self.device.clone().inner();
-        let (checked, residuals) = self.lessons.measured(&current, &self.config, &self.experiment, &device);
+        let mut share = None;
+        if self.experiment.train.shrink
+            && let Some((shrunk, found)) = self.lessons.supported(&current, &self.config, &self.experiment, &device)?
+        {
+            (current, share) = (shrunk, Some(Measure::Last("share", found)));
+        }
+        let (mut checked, residuals) = self.lessons.measured(&current, &self.config, &self.experiment, &device);
+        checked.measures.0.extend(share);
         let better = self.counters.best_loss.is_none_or(|best| checked.cost < best);
         self.counters.waited = if better { 0 } else { self.counters.waited + 1 };
         let keeps_best = self.experiment.train.keep == KeepSeries::Best;

@@ -7,6 +7,7 @@ use regard_data::series::Windows;
 use regard_data::series::formats::ReadReport;
 
 use super::intervals::Residuals;
+use super::share::supported;
 use super::shortcut::fitted;
 use crate::Result;
 use crate::series::asked::Asked;
@@ -71,6 +72,23 @@ impl Lessons {
         match self {
             Self::Windows(source) => fitted(network, config, source, train.ridge, device),
             Self::Classes(_) => Ok(network),
+        }
+    }
+
+    /// The network with what it adds to a fitted map scaled to the share that is supported, and that share.
+    ///
+    /// # Errors
+    /// None that a network of this crate can cause.
+    pub(super) fn supported(
+        &self,
+        network: &PatchTst,
+        config: &PatchTstConfig,
+        experiment: &SeriesExperiment,
+        device: &Device,
+    ) -> Result<Option<(PatchTst, f64)>> {
+        match self {
+            Self::Windows(source) => supported(network, config, source, experiment, device),
+            Self::Classes(_) => Ok(None),
         }
     }
 

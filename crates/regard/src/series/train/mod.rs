@@ -6,6 +6,7 @@ mod learner;
 mod learning;
 mod lessons;
 mod rate;
+mod share;
 mod shortcut;
 
 use burn::tensor::Device;

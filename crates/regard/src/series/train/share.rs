@@ -1,0 +1,126 @@
+//! How much of what a network adds to a fitted map the validation windows support.
+
+use burn::tensor::Device;
+
+use crate::Result;
+use crate::series::batch::Batch;
+use crate::series::experiment::SeriesExperiment;
+use crate::series::measure::{Measuring, told};
+use crate::series::model::{PatchTst, PatchTstConfig, Shortcut};
+use crate::series::source::Source;
+use crate::series::task::SeriesTask;
+use crate::store::Weights;
+use crate::train::{collect, restore};
+
+/// Stretches of the validation rows that are held against each other, at most and at least.
+const STRETCHES: (usize, usize) = (10, 2);
+
+/// Sums over the windows of a stretch.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stretch {
+    /// Of what the network adds, times what the map leaves.
+    product: f64,
+    /// Of the square of what the network adds.
+    square: f64,
+}
+
+/// The network with its read-out scaled to the share of it that the validation windows support, and that
+/// share: what least squares ask for there, less its standard error over stretches of the windows, within
+/// 0 and 1. `None` where there is no fitted map, levels are told that would move together, or nothing is
+/// held out.
+///
+/// Times change: what betters one stretch of time worsens the next more often than the map does. A share
+/// lowered by its standard error lets the network speak only where stretches agree.
+///
+/// # Errors
+/// None that a network of this crate can cause.
+pub(super) fn supported(
+    network: &PatchTst,
+    config: &PatchTstConfig,
+    source: &Source,
+    experiment: &SeriesExperiment,
+    device: &Device,
+) -> Result<Option<(PatchTst, f64)>> {
+    let mapped = config.shortcut == Shortcut::Fitted && config.task == SeriesTask::Forecast;
+    let Some(windows) = source.validation.as_ref().filter(|_| mapped && config.quantiles.is_empty()) else {
+        return Ok(None);
+    };
+    let map = with_share(network, 0.0)?;
+    let samples = source.samples(windows);
+    let places = if source.together { samples } else { samples / source.panel.len().max(1) };
+    let mut stretches = vec![Stretch::default(); (places / config.horizon).clamp(STRETCHES.1, STRETCHES.0)];
+    let (count, mut seen) = (stretches.len(), 0);
+    let mut watch = |batch: &Batch, answers: &[f32]| {
+        let bare: Vec<f32> = map.forward(batch.input(device)).into_data().iter::<f32>().collect();
+        let [of_batch, channels] = batch.shape;
+        let size = channels * batch.horizon;
+        for sample in 0..of_batch {
+            let stretch = &mut stretches[(seen + sample) * count / samples];
+            (sample * size..(sample + 1) * size).for_each(|at| {
+                if batch.counted.get(at).copied().unwrap_or(true) {
+                    stretch.add(answers[at] - bare[at], batch.targets[at] - bare[at]);
+                }
+            });
+        }
+        seen += of_batch;
+    };
+    told(network, config, (source, windows), Measuring::of(experiment), device, &mut watch);
+    let share = share(&stretches);
+    Ok(Some((with_share(network, share)?, share)))
+}
+
+/// The network, whose read-out adds so much of what it has learnt to add.
+fn with_share(network: &PatchTst, share: f64) -> Result<PatchTst> {
+    let mut weights: Weights = collect(network);
+    for (name, array) in &mut weights {
+        if name.contains(".readout.head.") {
+            array.data.iter_mut().for_each(|x| *x *= share as f32);
+        }
+    }
+    restore(network.clone(), &weights)
+}
+
+impl Stretch {
+    fn add(&mut self, added: f32, left: f32) {
+        self.product += f64::from(added) * f64::from(left);
+        self.square += f64::from(added).powi(2);
+    }
+}
+
+/// The share of least squares less its standard error, which the jackknife takes over stretches.
+fn share(stretches: &[Stretch]) -> f64 {
+    let sums = stretches.iter().fold(Stretch::default(), |sum, one| Stretch {
+        product: sum.product + one.product,
+        square: sum.square + one.square,
+    });
+    let of = |product: f64, square: f64| if square > 0.0 { product / square } else { 0.0 };
+    let without = |one: &Stretch| of(sums.product - one.product, sums.square - one.square);
+    let count = stretches.len() as f64;
+    let mean = stretches.iter().map(without).sum::<f64>() / count;
+    let spread: f64 = stretches.iter().map(|one| (without(one) - mean).powi(2)).sum();
+    let error = ((count - 1.0) / count * spread).sqrt();
+    (of(sums.product, sums.square) - error).clamp(0.0, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(shares: &[f64]) -> f64 {
+        share(&shares.iter().map(|&product| Stretch { product, square: 1.0 }).collect::<Vec<Stretch>>())
+    }
+
+    #[test]
+    fn stretches_that_agree_support_all_they_say() {
+        assert!((of(&[0.8, 0.8, 0.8]) - 0.8).abs() < 1e-12);
+        assert_eq!((of(&[2.0, 2.0]), of(&[-0.5, -0.5]), of(&[0.0, 0.0])), (1.0, 0.0, 0.0));
+        assert_eq!(share(&[Stretch::default(); 3]), 0.0);
+    }
+
+    #[test]
+    fn stretches_that_do_not_agree_lower_the_share_by_a_standard_error() {
+        // A mean of 0.6; deviations of ±0.2 of two: a standard error of 0.2.
+        assert!((of(&[0.4, 0.8]) - 0.4).abs() < 1e-12);
+        assert!(of(&[1.5, -0.5]) < 1e-12);
+    }
+}
