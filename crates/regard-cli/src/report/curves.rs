@@ -20,7 +20,7 @@ pub(crate) use self::metrics::Metrics;
 use self::metrics::{Step, Valid};
 use self::panel::{FAINT, GREEN, Look, Panel, Series, Value};
 use super::number;
-use super::plot::{self, INK, LINE, QUIET, START};
+use super::picture::{self, INK, LINE, QUIET, START};
 
 const WIDTH: f64 = 960.0;
 /// Room left of the panels, for the numbers of their axes.
@@ -66,16 +66,16 @@ impl Drawn {
 
 /// Draws the learning curves; the ending of `path`, `.svg` or `.png`, says how.
 pub(crate) fn draw(path: &Path, title: &str, metrics: &Metrics) -> anyhow::Result<()> {
-    plot::write(path, || scene(title, metrics))
+    picture::write(path, || scene(title, metrics))
 }
 
 fn scene(title: &str, metrics: &Metrics) -> Scene {
     let panels = panels(metrics);
     let heights: f64 = panels.iter().map(|panel| CAPTION + panel.height).sum();
-    let mut scene = plot::sheet(WIDTH, HEADING + heights + FOOT);
-    let name = plot::shortened(title, ((WIDTH - LEFT) / 13.0) as usize);
-    plot::add_text(&mut scene, (28.0, 40.0), &name, 22, TextAnchor::Start, true, INK);
-    plot::add_text(&mut scene, (28.0, 64.0), &facts(metrics), 14, TextAnchor::Start, false, QUIET);
+    let mut scene = picture::sheet(WIDTH, HEADING + heights + FOOT);
+    let name = picture::shortened(title, ((WIDTH - LEFT) / 13.0) as usize);
+    picture::add_text(&mut scene, (28.0, 40.0), &name, 22, TextAnchor::Start, true, INK);
+    picture::add_text(&mut scene, (28.0, 64.0), &facts(metrics), 14, TextAnchor::Start, false, QUIET);
 
     let (first, last) = metrics.instances();
     // A run that went on from another one has its curves where they belong, without a void.
@@ -94,10 +94,10 @@ fn scene(title: &str, metrics: &Metrics) -> Scene {
         top += CAPTION + panel.height;
     }
     for (value, name) in &ticks {
-        plot::add_text(&mut scene, (x.place(*value), top + 20.0), name, 12, TextAnchor::Middle, false, QUIET);
+        picture::add_text(&mut scene, (x.place(*value), top + 20.0), name, 12, TextAnchor::Middle, false, QUIET);
     }
     let middle = (LEFT + WIDTH - RIGHT) / 2.0;
-    plot::add_text(&mut scene, (middle, top + 42.0), label, 13, TextAnchor::Middle, false, INK);
+    picture::add_text(&mut scene, (middle, top + 42.0), label, 13, TextAnchor::Middle, false, INK);
     scene
 }
 

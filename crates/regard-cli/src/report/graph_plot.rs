@@ -9,7 +9,7 @@ use kuva::render::{
 use regard::data::graphs::Graphs;
 
 use super::number;
-use super::plot::{Frame, INK, LINE, Point, WHITE, add_circle, add_text, heading, sheet, shortened, write};
+use super::picture::{Frame, INK, LINE, Point, WHITE, add_circle, add_text, heading, sheet, shortened, write};
 
 /// Largest graph that is drawn: beyond, nothing could be told apart.
 pub(crate) const MOST_NODES: usize = 300;

@@ -9,6 +9,7 @@ pub(crate) mod json;
 pub(crate) mod measures;
 pub(crate) mod model;
 pub(crate) mod number;
+mod picture;
 pub(crate) mod plain;
 pub(crate) mod plot;
 pub(crate) mod progress;

@@ -10,7 +10,7 @@ use regard::data::series::Panel;
 use regard::data::series::formats::forecasts::ForecastRow;
 
 use super::curves::axis::{Axis, range};
-use super::plot::{self, INK, QUIET, heading, sheet};
+use super::picture::{self, INK, QUIET, heading, sheet};
 
 /// Size of the picture, and of what surrounds the field.
 const SIZE: (f64, f64) = (960.0, 440.0);
@@ -31,7 +31,7 @@ const STAMPS: usize = 6;
 
 /// Draws the end of a series of a panel in the units of its file, and the rows that are told of it.
 pub(crate) fn draw(path: &Path, panel: &Panel, series: usize, told: &[&ForecastRow]) -> anyhow::Result<()> {
-    plot::write(path, || scene(panel, series, told))
+    picture::write(path, || scene(panel, series, told))
 }
 
 fn scene(panel: &Panel, series: usize, told: &[&ForecastRow]) -> Scene {
@@ -108,7 +108,7 @@ fn grid(scene: &mut Scene, x: &Axis, y: &Axis) {
     for (value, name) in y.ticks(6, 1.0) {
         let at = y.place(value);
         line(scene, vec![(x.from, at), (x.to, at)], GRID, 1.0);
-        plot::add_text(scene, (x.from - 9.0, at + 4.0), &name, 12, TextAnchor::End, false, QUIET);
+        picture::add_text(scene, (x.from - 9.0, at + 4.0), &name, 12, TextAnchor::End, false, QUIET);
     }
 }
 
@@ -120,6 +120,6 @@ fn stamps(scene: &mut Scene, panel: &Panel, (series, first, steps): (usize, usiz
         let at = x.place(step as f64);
         line(scene, vec![(at, base), (at, base + 5.0)], INK, 1.0);
         let anchor = if step == 0 { TextAnchor::Start } else { TextAnchor::Middle };
-        plot::add_text(scene, (at, base + 20.0), &stamp, 12, anchor, false, QUIET);
+        picture::add_text(scene, (at, base + 20.0), &stamp, 12, anchor, false, QUIET);
     }
 }

@@ -10,7 +10,7 @@ use regard::data::sets::Bags;
 use regard::data::sets::mixture::Mixture;
 
 use super::number;
-use super::plot::{
+use super::picture::{
     Frame, HEADING, INK, LINE, MARGIN, Point, QUIET, ROUTES, add_circle, add_text, heading, sheet, write,
 };
 

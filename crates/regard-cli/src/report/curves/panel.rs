@@ -9,7 +9,7 @@ use super::axis::Axis;
 use super::line::{self, Point};
 use super::metrics::Step;
 use crate::report::number;
-use crate::report::plot::{self, INK, QUIET, WHITE};
+use crate::report::picture::{self, INK, QUIET, WHITE};
 
 /// Single values behind their running mean.
 pub(super) const FAINT: Color = Color::Rgb(0xae, 0xc9, 0xd7);
@@ -75,7 +75,7 @@ impl Panel {
         for (value, name) in y.ticks(self.ticks, 1.0) {
             let at = y.place(value);
             add_line(scene, (x.from, at), (x.to, at), GRID, 1.0);
-            plot::add_text(scene, (x.from - 9.0, at + 4.0), &name, SMALL, TextAnchor::End, false, QUIET);
+            picture::add_text(scene, (x.from - 9.0, at + 4.0), &name, SMALL, TextAnchor::End, false, QUIET);
         }
         for series in &self.series {
             series.draw(scene, x, &y);
@@ -86,16 +86,16 @@ impl Panel {
 
     /// The name on the left, what the lines are on the right.
     fn add_caption(&self, scene: &mut Scene, x: &Axis, base: f64) {
-        plot::add_text(scene, (x.from, base), self.name, 14, TextAnchor::Start, true, INK);
+        picture::add_text(scene, (x.from, base), self.name, 14, TextAnchor::Start, true, INK);
         if let Some(highest) = self.range.2 {
             let note = format!("up to {}, not shown", number::quantity(highest, ""));
             let after = x.from + self.name.chars().count() as f64 * LETTER * 14.0 + 16.0;
-            plot::add_text(scene, (after, base), &note, SMALL, TextAnchor::Start, false, QUIET);
+            picture::add_text(scene, (after, base), &note, SMALL, TextAnchor::Start, false, QUIET);
         }
         let mut right = x.to;
         for series in self.series.iter().rev().filter(|series| !series.name.is_empty()) {
             let left = right - series.name.chars().count() as f64 * LETTER * f64::from(SMALL);
-            plot::add_text(scene, (left, base), series.name, SMALL, TextAnchor::Start, false, INK);
+            picture::add_text(scene, (left, base), series.name, SMALL, TextAnchor::Start, false, INK);
             let (mark, middle) = (left - 7.0, base - 4.0);
             right = match series.look {
                 Look::Line(width) => {

@@ -3,7 +3,8 @@
 
 use kuva::render::render::TextAnchor;
 
-use super::{Frame, HEADING, Point};
+use super::{Frame, Point};
+use crate::report::picture::HEADING;
 
 /// Size of the letters.
 pub(super) const SIZE: u32 = 12;
