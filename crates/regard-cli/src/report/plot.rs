@@ -15,6 +15,7 @@ use super::picture::{Frame, INK, Point, ROUTES, START, add_circle, add_text, hea
 
 const NODE: Color = Color::Rgb(0x1d, 0x44, 0x5c);
 const LEFT_OUT: Color = Color::Rgb(0xb4, 0xba, 0xc0);
+
 /// Draws a solution; the ending of `path`, `.svg` or `.png`, says how.
 ///
 /// The start, or the depot, is the orange node; nodes left out are hollow. Nodes get their ids as
