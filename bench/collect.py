@@ -33,7 +33,7 @@ RESULT_FIELDS = ("instance", "n", "cost", "best_known", "gap", "metric", "unit",
 def main():
     words, extra = split(sys.argv[1:])
     options = arguments(words)
-    record = {"format": 1, "kind": options.verb, "date": datetime.date.today().isoformat(), "arguments": [bare(word) for word in extra]}
+    record = {"format": 1, "kind": options.verb, "date": datetime.date.today().isoformat(), "arguments": [records.bare(word) for word in extra]}
     if options.verb == "eval":
         name = evaluate(options, extra, record)
     elif options.verb == "solve":
@@ -53,12 +53,6 @@ def split(words):
     """Arguments before and after `--`."""
     at = words.index("--") if "--" in words else len(words)
     return words[:at], words[at + 1 :]
-
-
-def bare(word):
-    """An argument without the folders of this machine."""
-    name, equals, value = word.rpartition("=")
-    return f"{name}{equals}{Path(value).name if os.sep in value and Path(value).exists() else value}"
 
 
 def arguments(words):

@@ -56,7 +56,7 @@ def run(command):
 
 def shown(command):
     """The command without the folders of this machine."""
-    return " ".join(Path(word).name if os.path.isabs(word) or word.startswith("target/") else word for word in command)
+    return " ".join(Path(word).name if os.path.isabs(word) or word.startswith("target/") else records.bare(word) for word in command)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 """Small JSON files of measurements: written whole or not at all, read in a fixed order."""
 
 import json
+import os
 import sys
+from pathlib import Path
 
 
 def save(path, record):
@@ -11,6 +13,12 @@ def save(path, record):
     partial.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     partial.replace(path)
     print(f"written {path}", file=sys.stderr)
+
+
+def bare(word):
+    """An argument of a command without the folders of this machine."""
+    name, equals, value = word.rpartition("=")
+    return f"{name}{equals}{Path(value).name if os.sep in value and Path(value).exists() else value}"
 
 
 def read(folder, kind):
