@@ -11,7 +11,7 @@ use regard::graphs::experiment::{AtomRule, GraphData};
 use regard::graphs::input::Places;
 use regard::graphs::predict::GraphModel;
 use regard::graphs::source::{Source, unlabelled};
-use regard::graphs::train::{Training, train};
+use regard::graphs::train::{GraphLearner, Training, train};
 use regard::graphs::{GraphExperiment, GraphTransformer, GraphTransformerConfig};
 use regard::train::{Ended, Event, Limits, Trained};
 use regard::{Device, Error};
@@ -73,6 +73,14 @@ fn every_task_learns_and_is_measured() {
         &["data.targets=[\"length\"]", "train.loss=\"absolute\"", "train.epochs=40", "train.rate=0.01"][..],
         &["task.kind=\"labels\"", "data.targets=[\"oxygen\"]", "train.epochs=30", "train.rate=0.01"],
         &["task.kind=\"classification\"", "data.targets=[\"oxygen\"]", "train.epochs=30", "train.rate=0.01"],
+        &[
+            "task.kind=\"classification\"",
+            "data.targets=[\"oxygen\"]",
+            "train.epochs=30",
+            "train.rate=0.01",
+            "train.views=2",
+            "train.consistency=0.5",
+        ],
     ]
     .into_iter()
     .enumerate()
@@ -102,6 +110,7 @@ fn an_interrupted_run_goes_on_bit_for_bit() {
             "model.position_size=3",
             "train.flips=\"graph\"",
         ],
+        &["data.targets=[\"oxygen\"]", "task.kind=\"data\"", "train.views=3", "train.consistency=1"],
     ]
     .into_iter()
     .enumerate()
@@ -315,4 +324,9 @@ fn what_data_cannot_answer_is_named() {
     refused(&["task.level=\"node\"", "data.targets=[\"length\"]"], "task.level");
     refused(&["task.kind=\"labels\"", "data.targets=[\"length\"]"], "data.targets");
     refused(&[], "data.targets");
+    let sets = ["data.targets=[\"length\"]", "train.views=2", "train.consistency=1"];
+    let error = GraphLearner::new(&on_molecules(&path, &sets), &Device::flex()).err().unwrap();
+    assert!(error.to_string().contains("train.consistency"), "{error}");
+    let alone = GraphExperiment::load("graphs/cora", &["train.views=1".to_owned()]).unwrap_err();
+    assert!(alone.to_string().contains("train.views"), "{alone}");
 }

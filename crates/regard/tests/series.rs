@@ -222,6 +222,36 @@ fn a_fitted_shortcut_forecasts_before_anything_is_learnt_and_stays() {
 }
 
 #[test]
+fn what_validation_does_not_support_is_not_added_to_a_fitted_map() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = hours(folder.path(), 600, 0);
+    // So fast that what is learnt is noise.
+    let more = ["data.columns=[\"sold\"]", "model.shortcut=fitted", "train.average=0", "train.rate=0.1"];
+    let error = |name: &str, more: &[&str]| {
+        let out = folder.path().join(name);
+        run(&experiment(&path, more), &out, false, None).unwrap();
+        let shares: Vec<f64> = fs::read_to_string(out.join("metrics.jsonl"))
+            .unwrap()
+            .lines()
+            .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["share"].as_f64())
+            .collect();
+        (SeriesModel::open(&out, &Device::flex()).unwrap().measure_test().unwrap().errs.mse, shares)
+    };
+    let (map, none) = error("map", &[&more[..], &["train.rate=1e-12"]].concat());
+    let (whole, _) = error("whole", &more);
+    let (shrunk, shares) = error("shrunk", &[&more[..], &["train.shrink=true"]].concat());
+    assert!(
+        none.is_empty() && shares.len() == 4 && shares.iter().all(|share| (0.0..=1.0).contains(share)),
+        "{shares:?}"
+    );
+    assert!((shrunk - map).abs() <= (whole - map).abs(), "map {map}, whole {whole}, shrunk {shrunk}");
+    assert!(shares.iter().any(|&share| share < 0.9), "{shares:?}");
+    let sets = ["train.shrink=true", "train.keep=\"last\""].map(str::to_owned);
+    let refused = SeriesExperiment::load("series/etth1", &sets).unwrap_err().to_string();
+    assert!(refused.contains("train.shrink"), "{refused}");
+}
+
+#[test]
 fn levels_do_not_cross() {
     let folder = tempfile::tempdir().unwrap();
     let path = hours(folder.path(), 400, 0);
@@ -247,6 +277,7 @@ fn an_interrupted_run_goes_on_bit_for_bit() {
         &["train.schedule=\"one-cycle\"", "train.keep=\"last\"", "train.average=0"],
         &["model.preset=patchtst-official", "train.one_cycle_made=true", "train.schedule=\"tenths\""],
         &["task.kind=\"imputation\"", "train.hidden=0.3"],
+        &["model.shortcut=fitted", "train.shrink=true"],
     ]
     .into_iter()
     .enumerate()
