@@ -20,7 +20,8 @@ const BLOCK: usize = 2048;
 /// and whose read-out adds nothing yet. A network with another shortcut is left as it is.
 ///
 /// Errors count as the loss does, at the scale of the series: a normalised window by its deviation. Windows
-/// after which something is missing are left out.
+/// after which something is missing are left out. The map has no constant, which would be a drift of all
+/// series in one direction: turned over, a series has the forecast turned over.
 ///
 /// # Errors
 /// [`Error::Data`](crate::Error::Data) where values are not finite.
@@ -35,8 +36,7 @@ pub(super) fn fitted(
         return Ok(network);
     }
     let (look_back, horizon) = (config.look_back, config.horizon);
-    // The last input is the constant.
-    let mut equations = LeastSquares::new(look_back + 1, horizon);
+    let mut equations = LeastSquares::new(look_back, horizon);
     let samples = source.samples(&source.training);
     let channels = if source.together { source.panel.len() } else { 1 };
     let every = (samples * channels).div_ceil(MOST).max(1);
@@ -48,13 +48,12 @@ pub(super) fn fitted(
     }
     // Without one whole window the map says nothing, and the network everything.
     let known = equations.rows() > 0;
-    let weights = if known { equations.solve(penalty, 1)? } else { vec![0.0; (look_back + 1) * horizon] };
+    let weights = if known { equations.solve(penalty, 0)? } else { vec![0.0; look_back * horizon] };
     let mut ours: Weights = collect(&network);
     for (name, array) in &mut ours {
-        let told = weights.chunks_exact(horizon);
         match name.rsplit_once("shortcut.") {
-            Some((_, "weight")) => array.data = told.take(look_back).flatten().map(|&x| x as f32).collect(),
-            Some((_, "bias")) => array.data = told.skip(look_back).flatten().map(|&x| x as f32).collect(),
+            Some((_, "weight")) => array.data = weights.iter().map(|&x| x as f32).collect(),
+            Some((_, "bias")) => array.data.fill(0.0),
             _ if known && name.contains(".readout.head.") => array.data.fill(0.0),
             _ => {}
         }
@@ -64,7 +63,7 @@ pub(super) fn fitted(
 
 /// Rows of the normal equations.
 struct Rows {
-    /// `[rows, look-back + 1]`
+    /// `[rows, look-back]`
     seen: Vec<f64>,
     /// `[rows, horizon]`
     right: Vec<f64>,
@@ -83,7 +82,6 @@ impl Rows {
                 continue;
             }
             seen.extend(values[row * look_back..(row + 1) * look_back].iter().map(|x| x * deviation[row]));
-            seen.push(deviation[row]);
             right.extend(batch.targets[targets].iter().map(|&y| f64::from(y) - center[row]));
         }
         Self { seen, right }
