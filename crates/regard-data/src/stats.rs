@@ -34,6 +34,14 @@ pub fn standard_error(values: &[f64]) -> f64 {
     standard_deviation(values) / (values.len() as f64).sqrt()
 }
 
+/// How many standard errors below its mean what a sample of normal values is drawn from begins, with this
+/// confidence on each side (Student's t): 1.96 of many values for 0.975, 12.7 of two. Infinity for fewer.
+#[must_use]
+pub fn standard_errors(confidence: f64, values: usize) -> f64 {
+    let degrees = values.saturating_sub(1) as f64;
+    StudentsT::new(0.0, 1.0, degrees).map_or(f64::INFINITY, |distribution| distribution.inverse_cdf(confidence))
+}
+
 /// Where the largest value stands, the first of equal ones; 0 where there is none.
 #[must_use]
 pub fn largest(values: &[f64]) -> usize {
@@ -135,6 +143,14 @@ mod tests {
     fn two_passes_keep_digits_far_from_zero() {
         let values = [1e9 + 1.0, 1e9 + 2.0, 1e9 + 3.0];
         assert_eq!(variance(&values), 1.0);
+    }
+
+    #[test]
+    fn few_values_take_more_standard_errors() {
+        for (values, expected) in [(2, 12.7062), (3, 4.3027), (11, 2.2281), (100_000, 1.96)] {
+            assert!((standard_errors(0.975, values) - expected).abs() < 1e-3, "{values}");
+        }
+        assert_eq!(standard_errors(0.975, 1), f64::INFINITY);
     }
 
     #[test]

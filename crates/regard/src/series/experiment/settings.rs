@@ -149,7 +149,7 @@ pub struct SeriesTraining {
     /// Penalty of the least squares that fit a shortcut, in mean squares of a value of the window.
     pub ridge: f64,
     /// Whether what the network adds to a fitted shortcut is scaled, after every epoch, to the share that the
-    /// validation windows support: that of least squares less two standard errors over stretches of them.
+    /// validation windows support: the lower end of the 95 % interval of what least squares ask for.
     pub shrink: bool,
     /// Weight decay, apart from the gradient.
     pub weight_decay: f64,

@@ -1,6 +1,7 @@
 //! How much of what a network adds to a fitted map the validation windows support.
 
 use burn::tensor::Device;
+use regard_data::stats::{standard_error, standard_errors};
 
 use crate::Result;
 use crate::series::batch::Batch;
@@ -15,8 +16,8 @@ use crate::train::{collect, restore};
 /// Stretches of the validation rows that are held against each other, at most and at least.
 const STRETCHES: (usize, usize) = (10, 2);
 
-/// Standard errors that a share is lowered by: it is then too high once in forty times.
-const ERRORS: f64 = 2.0;
+/// How sure it has to be that more would be supported.
+const CONFIDENCE: f64 = 0.975;
 
 /// Sums over the windows of a stretch.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,12 +29,12 @@ struct Stretch {
 }
 
 /// The network with its read-out scaled to the share of it that the validation windows support, and that
-/// share: what least squares ask for there, less two standard errors over stretches of the windows, within
-/// 0 and 1. `None` where there is no fitted map, levels are told that would move together, or nothing is
+/// share: the lower end of the 95 % interval that the stretches of the windows give for what least squares
+/// ask for, within 0 and 1. `None` where there is no fitted map, levels are told that would move together, or nothing is
 /// held out.
 ///
-/// Times change: what betters one stretch of time worsens the next more often than the map does. A share
-/// lowered by two standard errors lets the network speak only where stretches agree.
+/// Times change: what betters one stretch of time worsens the next more often than the map does. The
+/// lower end of an interval lets the network speak only where stretches agree.
 ///
 /// # Errors
 /// None that a network of this crate can cause.
@@ -90,19 +91,17 @@ impl Stretch {
     }
 }
 
-/// The share of least squares less its standard errors, which the jackknife takes over stretches.
+/// The lower end of the interval of the share of least squares, from pseudo-values of the jackknife.
 fn share(stretches: &[Stretch]) -> f64 {
     let sums = stretches.iter().fold(Stretch::default(), |sum, one| Stretch {
         product: sum.product + one.product,
         square: sum.square + one.square,
     });
     let of = |product: f64, square: f64| if square > 0.0 { product / square } else { 0.0 };
+    let (whole, count) = (of(sums.product, sums.square), stretches.len() as f64);
     let without = |one: &Stretch| of(sums.product - one.product, sums.square - one.square);
-    let count = stretches.len() as f64;
-    let mean = stretches.iter().map(without).sum::<f64>() / count;
-    let spread: f64 = stretches.iter().map(|one| (without(one) - mean).powi(2)).sum();
-    let error = ((count - 1.0) / count * spread).sqrt();
-    (of(sums.product, sums.square) - ERRORS * error).clamp(0.0, 1.0)
+    let pseudo: Vec<f64> = stretches.iter().map(|one| count * whole - (count - 1.0) * without(one)).collect();
+    (whole - standard_errors(CONFIDENCE, stretches.len()) * standard_error(&pseudo)).clamp(0.0, 1.0)
 }
 
 #[cfg(test)]
@@ -121,9 +120,9 @@ mod tests {
     }
 
     #[test]
-    fn stretches_that_do_not_agree_lower_the_share_by_two_standard_errors() {
-        // A mean of 0.6; deviations of ±0.2 of two: a standard error of 0.2.
-        assert!((of(&[0.4, 0.8]) - 0.2).abs() < 1e-12);
+    fn stretches_that_do_not_agree_lower_the_share() {
+        // A mean of 0.6 of three, a standard error of 0.1 / √3, of which 4.3027 are taken.
+        assert!((of(&[0.5, 0.6, 0.7]) - (0.6 - 4.3027 * 0.1 / 3f64.sqrt())).abs() < 1e-4);
         assert!(of(&[1.5, -0.5]) < 1e-12);
     }
 }
