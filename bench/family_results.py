@@ -19,8 +19,8 @@ PAPERS = {
         "`regard bench paper --table graph-transformer`: Table 1 of Dwivedi & Bresson 2021, graphs with their own edges, "
         "trained anew. ZINC's test and validation molecules are the benchmark's, the training molecules another draw of the "
         "same set; CLUSTER and PATTERN are drawn by their recipes; CLUSTER was trained for 75 minutes of one core, 65 epochs, in which the "
-        "plateau had brought the rate to a sixteenth. One seed each, where the paper has four. The first measure of a row is the authors' own, a mean of "
-        "the batches' means.\n",
+        "plateau had brought the rate to a sixteenth. One seed each, where the paper has four. The first measure of a row is "
+        "the authors' own, a mean of the batches' means.\n",
     ),
     "patchtst": (
         "## Series: the table of PatchTST\n",
@@ -32,6 +32,8 @@ PAPERS = {
         "`regard-series` was set by the validation rows of ETTh1, but not by them alone. The test rows were looked at after "
         "each of these: Huber's loss (0.406 over the four horizons of ETTh1, 0.355 of ETTh2), the squared loss (0.408, 0.348), "
         "what the network adds lowered by one standard error (ETTh2: 0.340), by two, and the map without a constant. "
+        "By the rule that stands now the network adds a share of 0.08 to the map at 96 hours of ETTh1, 0.29 at 192 and 0.03 at "
+        "336 hours of ETTh2, and elsewhere nothing: these numbers are those of ridge regression. "
         "Minutes are those of one or two threads beside other work.\n",
     ),
 }
