@@ -296,6 +296,17 @@ fn a_model_reads_other_files_and_names_what_it_does_not_know() {
 }
 
 #[test]
+fn json_lines_have_no_column_of_smiles() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chains.jsonl");
+    let line = |at: usize| format!("{{\"x\": [0, {}, 0], \"e\": [[0, 1, 1], [1, 2, 2]], \"y\": {at}}}\n", at % 2);
+    fs::write(&path, (0..20).map(line).collect::<String>()).unwrap();
+    let experiment = on_molecules(&path, &["data.targets=[\"length\"]"]);
+    let (source, config) = Source::of(&experiment).unwrap();
+    assert_eq!((source.examples.graphs.len(), config.node_types), (20, 2));
+}
+
+#[test]
 fn positions_tell_of_the_edges_the_data_has_and_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     let path = molecules(folder.path(), 12);

@@ -180,7 +180,9 @@ impl Graphs {
     /// Nodes whose type is none of these, where nodes have types.
     fn unseen_nodes(&self, known: &[String]) -> impl Iterator<Item = usize> {
         let names = self.node_features.type_names();
-        let strange: Vec<bool> = names.iter().map(|name| !known.contains(name)).collect();
+        // Most often the types are those of training.
+        let same = names == known;
+        let strange: Vec<bool> = names.iter().map(|name| !same && !known.contains(name)).collect();
         let types = self.node_features.types().unwrap_or_default();
         types.iter().enumerate().filter(move |(_, kind)| strange[**kind as usize]).map(|(node, _)| node)
     }
