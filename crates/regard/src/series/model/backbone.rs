@@ -141,6 +141,17 @@ impl Backbone {
         }
     }
 
+    /// What the linear map of the window says alone, where there is one.
+    pub(super) fn mapped(&self, input: &SeriesInput) -> Option<Tensor<3>> {
+        let shortcut = self.shortcut.as_ref()?;
+        let (values, center, deviation) = self.shortcut_sees(input);
+        let told = self.straight(shortcut, values);
+        Some(match &self.window_norm {
+            Some(norm) => norm.denormalize(told, &WindowStatistics { center, deviation }),
+            None => told,
+        })
+    }
+
     /// The patches of normalised windows, all values seen.
     pub(super) fn patches(&self, input: &SeriesInput) -> Tensor<3> {
         let [batch, channels, length] = input.values.dims();

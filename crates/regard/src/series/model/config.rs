@@ -151,6 +151,11 @@ impl PatchTstConfig {
         whole("statics", self.statics, 0..=10_000)
     }
 
+    /// Whether a map of the window is fitted before the rest learns.
+    pub(crate) fn fits_map(&self) -> bool {
+        self.shortcut == Shortcut::Fitted && self.task == SeriesTask::Forecast
+    }
+
     fn switches(&self) -> Result<()> {
         let Self { heads, width, .. } = self;
         if !width.is_multiple_of(*heads) {

@@ -97,6 +97,11 @@ impl PatchTst {
         self.backbones[0].shortcut_sees(input)
     }
 
+    /// What a fitted shortcut says alone, `[batch, channels, horizon]`; `None` without a shortcut.
+    pub(crate) fn mapped(&self, input: &SeriesInput) -> Option<Tensor<3>> {
+        self.backbones[0].mapped(input)
+    }
+
     /// The network with only the read-out, or all numbers, open to learning.
     pub(crate) fn with_moving(self, head_only: bool) -> Self {
         self.map(&mut Moving { head_only, in_head: 0 })

@@ -7,9 +7,8 @@ use crate::Result;
 use crate::series::batch::Batch;
 use crate::series::experiment::SeriesExperiment;
 use crate::series::measure::{Measuring, told};
-use crate::series::model::{PatchTst, PatchTstConfig, Shortcut};
+use crate::series::model::{PatchTst, PatchTstConfig};
 use crate::series::source::Source;
-use crate::series::task::SeriesTask;
 use crate::store::Weights;
 use crate::train::{collect, restore};
 
@@ -30,8 +29,8 @@ struct Stretch {
 
 /// The network with its read-out scaled to the share of it that the validation windows support, and that
 /// share: the lower end of the 95 % interval that the stretches of the windows give for what least squares
-/// ask for, within 0 and 1. `None` where there is no fitted map, levels are told that would move together, or nothing is
-/// held out.
+/// ask for, within 0 and 1. `None` where there is no fitted map, levels are told that would move together,
+/// or nothing is held out.
 ///
 /// Times change: what betters one stretch of time worsens the next more often than the map does. The
 /// lower end of an interval lets the network speak only where stretches agree.
@@ -45,24 +44,24 @@ pub(super) fn supported(
     experiment: &SeriesExperiment,
     device: &Device,
 ) -> Result<Option<(PatchTst, f64)>> {
-    let mapped = config.shortcut == Shortcut::Fitted && config.task == SeriesTask::Forecast;
-    let Some(windows) = source.validation.as_ref().filter(|_| mapped && config.quantiles.is_empty()) else {
+    let asked = config.fits_map() && config.quantiles.is_empty();
+    let Some(windows) = source.validation.as_ref().filter(|_| asked) else {
         return Ok(None);
     };
-    let map = with_share(network, 0.0)?;
     let samples = source.samples(windows);
     let places = if source.together { samples } else { samples / source.panel.len().max(1) };
     let mut stretches = vec![Stretch::default(); (places / config.horizon).clamp(STRETCHES.1, STRETCHES.0)];
     let (count, mut seen) = (stretches.len(), 0);
     let mut watch = |batch: &Batch, answers: &[f32]| {
-        let bare: Vec<f32> = map.forward(batch.input(device)).into_data().iter::<f32>().collect();
+        let Some(map) = network.mapped(&batch.input(device)) else { return };
+        let map: Vec<f32> = map.into_data().iter::<f32>().collect();
         let [of_batch, channels] = batch.shape;
         let size = channels * batch.horizon;
         for sample in 0..of_batch {
             let stretch = &mut stretches[(seen + sample) * count / samples];
             (sample * size..(sample + 1) * size).for_each(|at| {
                 if batch.counted.get(at).copied().unwrap_or(true) {
-                    stretch.add(answers[at] - bare[at], batch.targets[at] - bare[at]);
+                    stretch.add(answers[at] - map[at], batch.targets[at] - map[at]);
                 }
             });
         }
@@ -73,11 +72,16 @@ pub(super) fn supported(
     Ok(Some((with_share(network, share)?, share)))
 }
 
+/// Whether an array is of what a network adds to a fitted map.
+pub(super) fn reads_out(name: &str) -> bool {
+    name.contains(".readout.head.")
+}
+
 /// The network, whose read-out adds so much of what it has learnt to add.
 fn with_share(network: &PatchTst, share: f64) -> Result<PatchTst> {
     let mut weights: Weights = collect(network);
     for (name, array) in &mut weights {
-        if name.contains(".readout.head.") {
+        if reads_out(name) {
             array.data.iter_mut().for_each(|x| *x *= share as f32);
         }
     }

@@ -3,11 +3,11 @@
 use burn::tensor::{Device, Tensor};
 use regard_data::least_squares::LeastSquares;
 
+use super::share::reads_out;
 use crate::Result;
 use crate::series::batch::Batch;
-use crate::series::model::{PatchTst, PatchTstConfig, Shortcut};
+use crate::series::model::{PatchTst, PatchTstConfig};
 use crate::series::source::Source;
-use crate::series::task::SeriesTask;
 use crate::store::Weights;
 use crate::train::{collect, restore};
 
@@ -32,7 +32,7 @@ pub(super) fn fitted(
     penalty: f64,
     device: &Device,
 ) -> Result<PatchTst> {
-    if config.shortcut != Shortcut::Fitted || config.task != SeriesTask::Forecast {
+    if !config.fits_map() {
         return Ok(network);
     }
     let (look_back, horizon) = (config.look_back, config.horizon);
@@ -54,7 +54,7 @@ pub(super) fn fitted(
         match name.rsplit_once("shortcut.") {
             Some((_, "weight")) => array.data = weights.iter().map(|&x| x as f32).collect(),
             Some((_, "bias")) => array.data.fill(0.0),
-            _ if known && name.contains(".readout.head.") => array.data.fill(0.0),
+            _ if known && reads_out(name) => array.data.fill(0.0),
             _ => {}
         }
     }
