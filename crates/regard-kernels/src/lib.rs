@@ -25,4 +25,5 @@ pub mod set;
 pub mod simd;
 pub mod sublayer;
 pub mod tour;
+mod transpose;
 mod vector;

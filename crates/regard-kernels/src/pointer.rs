@@ -13,7 +13,8 @@ use crate::{
     buffer::Workspace,
     gemm::{Accumulate, Lhs, Rhs, Size, Store, gemm},
     simd,
-    vector::{BARRED, exp, maximum, split_mut, tanh, transpose},
+    transpose::transpose,
+    vector::{BARRED, exp, maximum, split_mut, tanh},
 };
 
 /// Sizes of a pointer call.

@@ -10,7 +10,8 @@ use super::rows::Instance;
 use crate::{
     buffer::Workspace,
     gemm::{Accumulate, Lhs, Rhs, Size, Store, gemm},
-    vector::{BARRED, abs, exp, split_mut, transpose},
+    transpose::transpose,
+    vector::{BARRED, abs, exp, split_mut},
 };
 
 /// Where the gradients of one instance go; key and value gradients are added to.

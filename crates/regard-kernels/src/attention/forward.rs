@@ -6,7 +6,8 @@ use super::rows::{Instance, is_empty_row};
 use crate::{
     buffer::Workspace,
     gemm::{Lhs, Rhs, Size, Store, gemm},
-    vector::{exponentials, maximum, scale, transpose},
+    transpose::transpose,
+    vector::{exponentials, maximum, scale},
 };
 
 /// Log-sum-exp of a row without keys: makes every weight of the row 0 in the backward pass.

@@ -13,6 +13,8 @@ pub(crate) struct Cell {
 
 /// Turns an accumulated sum into the value that is stored.
 pub(crate) trait Epilogue<S: Simd>: Copy {
+    /// Whether the value is the same if a cell is computed twice: it does not depend on its old content.
+    const REPEATABLE: bool = true;
     /// Checks that operands cover an `m` by `n` result.
     fn check(&self, m: usize, n: usize);
     /// The value to store at `cell`, whose old content is at `old`.
@@ -99,6 +101,7 @@ impl<S: Simd> Epilogue<S> for Store {
 }
 
 impl<S: Simd> Epilogue<S> for Accumulate {
+    const REPEATABLE: bool = false;
     #[inline(always)]
     fn check(&self, _: usize, _: usize) {}
     #[inline(always)]

@@ -114,48 +114,73 @@ impl<S: Simd, E: Epilogue<S>> pulp::WithSimd for Product<'_, S, E> {
         let mut column = 0;
         while column + width <= self.size.n {
             if const { S::REGISTER_COUNT >= 32 } {
-                self.columns::<4, ROWS, Full>(column, Full);
+                self.columns::<4, ROWS, Full>((column, 0), Full);
             } else {
-                self.columns::<2, ROWS, Full>(column, Full);
+                self.columns::<2, ROWS, Full>((column, 0), Full);
             }
             column += width;
         }
+        let rest = self.size.n - column;
+        if E::REPEATABLE && rest > lanes {
+            return self.rest(column, rest);
+        }
         while column + lanes <= self.size.n {
-            self.columns::<1, NARROW, Full>(column, Full);
+            self.columns::<1, NARROW, Full>((column, 0), Full);
             column += lanes;
         }
         if column < self.size.n {
             let mask = self.simd.mask_between_m32s(0, (self.size.n - column) as u32);
-            self.columns::<1, NARROW, Masked<S>>(column, Masked(mask));
+            self.columns::<1, NARROW, Masked<S>>((column, 0), Masked(mask));
         }
     }
 }
 
 impl<S: Simd, E: Epilogue<S>> Product<'_, S, E> {
-    /// All rows of `VECTORS` registers of columns from `column` on.
+    /// The last `rest` columns, more than one register and less than a panel: the last register ends with the
+    /// last column and so computes some of the one before again, which costs less than a mask.
     #[inline(always)]
-    fn columns<const VECTORS: usize, const TALL: usize, G: Edge<S>>(&self, column: usize, edge: G) {
+    fn rest(&self, column: usize, rest: usize) {
+        let registers = rest.div_ceil(S::F32_LANES);
+        let at = (column, registers * S::F32_LANES - rest);
+        if const { S::REGISTER_COUNT < 32 } {
+            return self.columns::<2, ROWS, Full>(at, Full);
+        }
+        match registers {
+            2 => self.columns::<2, NARROW, Full>(at, Full),
+            3 => self.columns::<3, ROWS, Full>(at, Full),
+            _ => self.columns::<4, ROWS, Full>(at, Full),
+        }
+    }
+
+    /// All rows of `VECTORS` registers of columns from the column `at.0` on, the last `at.1` columns back.
+    #[inline(always)]
+    fn columns<const VECTORS: usize, const TALL: usize, G: Edge<S>>(&self, at: (usize, usize), edge: G) {
         let m = self.size.m;
         let mut row = 0;
         while row + TALL <= m {
-            self.rows::<TALL, VECTORS, G>(row, column, edge);
+            self.rows::<TALL, VECTORS, G>(row, at, edge);
             row += TALL;
         }
         while row + 4 <= m {
-            self.rows::<4, VECTORS, G>(row, column, edge);
+            self.rows::<4, VECTORS, G>(row, at, edge);
             row += 4;
         }
         if row + 2 <= m {
-            self.rows::<2, VECTORS, G>(row, column, edge);
+            self.rows::<2, VECTORS, G>(row, at, edge);
             row += 2;
         }
         if row < m {
-            self.rows::<1, VECTORS, G>(row, column, edge);
+            self.rows::<1, VECTORS, G>(row, at, edge);
         }
     }
 
     #[inline(always)]
-    fn rows<const R: usize, const VECTORS: usize, G: Edge<S>>(&self, row: usize, column: usize, edge: G) {
+    fn rows<const R: usize, const VECTORS: usize, G: Edge<S>>(
+        &self,
+        row: usize,
+        (column, back): (usize, usize),
+        edge: G,
+    ) {
         let width = panel_width::<S>();
         // With `k = 0` both factors may be empty, and nothing is read of them.
         let b = self.b.data.get((column / width) * self.b.panel + column % width..).unwrap_or_default();
@@ -169,7 +194,7 @@ impl<S: Simd, E: Epilogue<S>> Product<'_, S, E> {
                 (a.as_ptr(), self.a.row, self.a.col),
                 (b.as_ptr(), self.b.row),
                 (self.c, self.ldc),
-                (row, column),
+                (row, column, back),
                 &self.epilogue,
                 edge,
             );

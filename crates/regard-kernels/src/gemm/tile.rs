@@ -52,11 +52,12 @@ impl<S: Simd> Edge<S> for Masked<S> {
     }
 }
 
-/// `R` rows by `V` registers of columns: sums over `k`, then the epilogue.
+/// `R` rows by `V` registers of columns: sums over `k`, then the epilogue. The last register stands `back`
+/// columns further left, over some of the one before.
 ///
 /// # Safety
 /// `a` (pointer, row stride, column stride), `b` (pointer, row stride) and `c` (pointer to the
-/// whole result, row stride) must cover the tile at `at` = (row, column); the epilogue must have
+/// whole result, row stride) must cover the tile at `at` = (row, column, back); the epilogue must have
 /// been checked for it.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
@@ -66,19 +67,19 @@ pub(crate) unsafe fn tile<S: Simd, const R: usize, const V: usize, E: Epilogue<S
     (mut a, a_row, a_col): (*const f32, usize, usize),
     (mut b, b_row): (*const f32, usize),
     (c, ldc): (*mut f32, usize),
-    (row, column): (usize, usize),
+    (row, column, back): (usize, usize, usize),
     epilogue: &E,
     edge: G,
 ) {
-    let lanes = S::F32_LANES;
+    let starts: [usize; V] = std::array::from_fn(|v| v * S::F32_LANES - if v + 1 == V { back } else { 0 });
     let mut sums = [[simd.splat_f32s(0.0); V]; R];
     for _ in 0..k {
         // SAFETY: row `p < k` of `b` and column `p` of `a`, inside by the caller's promise; the
         // pointers step past the end only after the last use.
         unsafe {
             let mut right = [simd.splat_f32s(0.0); V];
-            for (v, right) in right.iter_mut().enumerate() {
-                *right = edge.load(simd, b.add(v * lanes));
+            for (start, right) in starts.iter().zip(&mut right) {
+                *right = edge.load(simd, b.add(*start));
             }
             for (r, sums) in sums.iter_mut().enumerate() {
                 let left = simd.splat_f32s(*a.add(r * a_row));
@@ -91,8 +92,8 @@ pub(crate) unsafe fn tile<S: Simd, const R: usize, const V: usize, E: Epilogue<S
         b = b.wrapping_add(b_row);
     }
     for (r, sums) in sums.into_iter().enumerate() {
-        for (v, sum) in sums.into_iter().enumerate() {
-            let cell = Cell { row: row + r, column: column + v * lanes };
+        for (start, sum) in starts.iter().zip(sums) {
+            let cell = Cell { row: row + r, column: column + start };
             // SAFETY: the cell lies inside the result, by the caller's promise.
             unsafe {
                 let to = c.add(cell.row * ldc + cell.column);

@@ -6,7 +6,8 @@ use crate::{
     buffer::Workspace,
     gemm::{Lhs, Panels, Size, Store, gemm},
     simd,
-    vector::{column_sums, scale, transpose},
+    transpose::transpose,
+    vector::{column_sums, scale},
 };
 
 /// Weights of the decoder, matrices row-major `[in, out]`.

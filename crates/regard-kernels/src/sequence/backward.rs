@@ -14,7 +14,8 @@ use crate::{
     norm::{BatchMeans, BlockNorm, Norm, backward_block},
     simd,
     sublayer::Accumulators,
-    vector::{column_sums, row_sums, transpose},
+    transpose::transpose,
+    vector::{column_sums, row_sums},
 };
 
 pub(super) struct Shared<'a> {

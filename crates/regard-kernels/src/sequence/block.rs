@@ -1,7 +1,10 @@
 //! The channels of one block: which numbers stand where.
 
 use super::{Layer, Maps, Scores, heads::Head};
-use crate::{buffer::Workspace, vector::transpose};
+use crate::{
+    buffer::Workspace,
+    transpose::{transpose, transpose_into},
+};
 
 /// Queries, keys and values of a block, channel by channel, heads one after the other.
 #[derive(Clone, Copy)]
@@ -44,14 +47,15 @@ impl Layer {
         let (keys, width, ld) = (self.keys(), self.key_width, self.ld());
         for (i, into) in into.chunks_exact_mut(2 * keys).enumerate() {
             let query = &query[i * keys * layers..][..keys * layers];
-            let (of_query, of_key) = into.split_at_mut(keys);
             for h in 0..self.heads {
                 let (to, from) = (h * width, (h * layers + l) * width);
-                of_query[to..to + width].copy_from_slice(&query[from..from + width]);
-                for c in 0..width {
-                    of_key[to + c] = key[(from + c) * ld + i];
-                }
+                into[to..to + width].copy_from_slice(&query[from..from + width]);
             }
+        }
+        let count = into.len() / (2 * keys);
+        for h in 0..self.heads {
+            let (to, from) = (&mut into[keys + h * width..], &key[(h * layers + l) * width * ld..]);
+            transpose_into((from, ld), width, count, (to, 2 * keys));
         }
     }
 

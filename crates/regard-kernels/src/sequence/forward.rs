@@ -10,7 +10,7 @@ use crate::{
     gemm::{Bias, BiasResidual, Lhs, Panels, Residual, Rhs, RowBias, Size, gemm},
     norm::{BatchStatistics, Norm, NormKind, block_moments, normalise, normalise_block, settle},
     simd,
-    vector::transpose,
+    transpose::transpose,
 };
 
 /// What all blocks share.

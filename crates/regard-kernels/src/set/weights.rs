@@ -8,7 +8,8 @@ use crate::{
     buffer::Workspace,
     gemm::{Bias, Lhs, Panels, Rhs, Size, Store, gemm},
     simd,
-    vector::{exponentials, maximum, scale, transpose},
+    transpose::transpose,
+    vector::{exponentials, maximum, scale},
 };
 
 struct OfSet<'a> {

@@ -12,19 +12,16 @@ fn gelu<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
     simd.mul_add_f32s(half, phi, half)
 }
 
-/// Applies GELU to a block padded to whole registers.
+/// `to = gelu(from)`.
 #[inline(always)]
 pub(super) fn gelu_block<S: Simd>(simd: S, from: &[f32], to: &mut [f32]) {
-    to.copy_from_slice(from);
-    let (whole, rest) = split_mut::<S>(to);
-    for x in whole {
-        *x = gelu(simd, *x);
+    let (from, from_rest) = split::<S>(from);
+    let (to, to_rest) = split_mut::<S>(to);
+    for (from, to) in from.iter().zip(to) {
+        *to = gelu(simd, *from);
     }
-    for x in rest {
-        let mut lane = [0.0];
-        let register = gelu(simd, simd.splat_f32s(*x));
-        lane.copy_from_slice(&pulp::bytemuck::cast_slice::<S::f32s, f32>(std::slice::from_ref(&register))[..1]);
-        *x = lane[0];
+    if !from_rest.is_empty() {
+        simd.partial_store_f32s(to_rest, gelu(simd, simd.partial_load_f32s(from_rest)));
     }
 }
 

@@ -11,7 +11,8 @@ use crate::{
     buffer::Workspace,
     gemm::{Accumulate, AddResidual, Lhs, Rhs, Size, Store, gemm},
     rollout::Decoder,
-    vector::{add_assign, column_sums, scale, transpose},
+    transpose::transpose,
+    vector::{add_assign, column_sums, scale},
 };
 
 /// One group's share of the gradients of the folded weights.

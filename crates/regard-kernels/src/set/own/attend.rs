@@ -5,7 +5,8 @@ use pulp::Simd;
 use crate::{
     buffer::Workspace,
     gemm::{Accumulate, AddResidual, Lhs, Rhs, Size, Store, gemm},
-    vector::{BARRED, exp, exponentials, maximum, scale, split_mut, transpose},
+    transpose::transpose,
+    vector::{BARRED, exp, exponentials, maximum, scale, split_mut},
 };
 
 /// Floats of a block of scores that still fit beside keys and values in the first-level cache.

@@ -17,7 +17,8 @@ use crate::{
         keys::{KEY_SUMS, KeyProjection, KeyProjectionBack},
         plan::{BLOCK, Piece, Task},
     },
-    vector::{exp, split, split_mut, transpose},
+    transpose::transpose,
+    vector::{exp, split, split_mut},
 };
 
 /// What all tasks share.
