@@ -222,6 +222,7 @@ fn an_answer_depends_neither_on_the_order_of_nodes_nor_on_the_batch() {
     for (preset, edge_sums) in presets.iter().flat_map(|preset| [(preset, false), (preset, true)]) {
         let config = GraphTransformerConfig {
             edge_sums,
+            composition: edge_sums,
             node_types: 3,
             edge_types: 2,
             width: 16,

@@ -38,6 +38,22 @@ pub struct GraphInput {
 }
 
 impl GraphInput {
+    /// What graphs are made of, `[graphs, types + 2]`: the logarithms of one more than how many nodes there are
+    /// of each type, how many nodes, and how many directed edges.
+    pub(crate) fn composition(&self, types: usize) -> Vec<f32> {
+        let graphs = self.offsets.windows(2).map(|pair| pair[0]..pair[1]);
+        let counts = graphs.flat_map(|nodes| {
+            let mut counts = vec![0_usize; types + 2];
+            for &kind in self.node_types.get(nodes.clone()).unwrap_or_default() {
+                counts[kind as usize] += 1;
+            }
+            counts[types] = nodes.len();
+            counts[types + 1] = self.edges.offsets()[nodes.end] - self.edges.offsets()[nodes.start];
+            counts
+        });
+        counts.map(|count| (count as f32).ln_1p()).collect()
+    }
+
     /// Sets a share of the nodes' numbers to 0 at random and scales the others up.
     pub(crate) fn leave_out(&mut self, share: f64, random: &mut Pcg64Mcg) {
         if share > 0.0 {
@@ -51,6 +67,23 @@ mod tests {
     use rand::SeedableRng;
 
     use super::*;
+
+    #[test]
+    fn composition_counts_types_nodes_and_edges_of_each_graph() {
+        let input = GraphInput {
+            edges: Arc::new(EdgeList::new(vec![0, 1, 3, 3], vec![1, 0, 0])),
+            offsets: Arc::from([0, 2, 2, 3]),
+            node_types: vec![1, 1, 0],
+            node_numbers: vec![],
+            edge_types: vec![],
+            edge_numbers: vec![],
+            places: Places::None,
+        };
+        let counts: Vec<f32> = input.composition(2).iter().map(|x| x.exp_m1().round()).collect();
+        assert_eq!(counts, [0.0, 2.0, 2.0, 3.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0]);
+        let plain = GraphInput { node_types: vec![], ..input };
+        assert_eq!(plain.composition(0).len(), 6);
+    }
 
     #[test]
     fn a_share_is_left_out_and_the_mean_stays() {

@@ -126,6 +126,9 @@ pub struct GraphTransformerConfig {
     pub edge_sums: bool,
     /// How the nodes of a graph become one row.
     pub readout: Readout,
+    /// Whether the read-out also sees how many nodes there are of each type, and how many nodes and edges.
+    #[serde(default)]
+    pub composition: bool,
     /// Share of numbers dropped in training, of the nodes' first rows.
     pub input_dropout: f64,
     /// Share of numbers dropped in training, inside the layers.
@@ -209,6 +212,9 @@ impl NetworkConfig for GraphTransformerConfig {
             let reason = "is `none`, and nodes have neither types nor numbers: all would be alike";
             return Err(Error::config("positions", reason));
         }
+        if self.composition && self.level == LevelName::Node {
+            return Err(Error::config("composition", "is of whole graphs, and nodes are asked for"));
+        }
         shares(&[
             ("input_dropout", self.input_dropout),
             ("dropout", self.dropout),
@@ -240,6 +246,7 @@ impl NetworkConfig for GraphTransformerConfig {
             ("positions", format!("{} {}", self.position_size, word(serde_json::to_value(self.positions)))),
             ("sums over edges", if self.edge_sums { "yes" } else { "no" }.into()),
             ("read-out", word(serde_json::to_value(self.readout))),
+            ("composition at the read-out", if self.composition { "yes" } else { "no" }.into()),
         ];
         CardText {
             what: "A network on graphs (Graph Transformer, Dwivedi & Bresson 2021): nodes attend to their neighbours."

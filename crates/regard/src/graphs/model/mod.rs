@@ -36,6 +36,8 @@ pub struct GraphTransformer {
     place_index: Option<Embedding>,
     layers: Vec<GraphLayer>,
     pooling: Option<AttentionPooling>,
+    /// `[node types + 2, width]`
+    composition: Option<Linear>,
     /// Linear maps with ReLU between.
     head: Vec<Linear>,
     #[module(skip)]
@@ -89,6 +91,7 @@ impl GraphTransformer {
             place_index: embedding(if indexed { size } else { 0 }),
             layers: (0..config.layers).map(|_| layer.init(device)).collect(),
             pooling: pooled.then(pooling),
+            composition: linear(if config.composition { config.node_types + 2 } else { 0 }),
             head: sizes.windows(2).map(|pair| LinearConfig::new(pair[0], pair[1]).init(device)).collect(),
             readout: config.readout,
             of_nodes,
@@ -194,7 +197,12 @@ impl GraphTransformer {
             let outputs = self.head.last().map_or(0, |linear| linear.weight.dims()[1]);
             return Tensor::zeros([0, outputs], &nodes.device());
         }
+        let device = nodes.device();
         let rows = if self.of_nodes { nodes } else { self.pooled(Ragged::new(nodes, input.offsets.clone())) };
+        let rows = match &self.composition {
+            None => rows,
+            Some(linear) => rows + mapped(linear, &input.composition(linear.weight.dims()[0] - 2), &device),
+        };
         self.head.iter().enumerate().fold(rows, |x, (layer, linear)| {
             let y = linear.forward(x);
             if layer + 1 < self.head.len() { activation::relu(y) } else { y }

@@ -29,6 +29,7 @@ pub(super) fn table(config: &GraphTransformerConfig) -> Vec<Renamed> {
     names.linear("pooling.mab.value", "pool.fc_v");
     names.linear("pooling.mab.feed.0", "pool.fc_o");
     names.add("pooling.seeds".into(), "pool.S".into(), Form::LeadingOne);
+    names.linear("composition", "composition");
     for layer in 0..HEAD {
         names.linear(&format!("head.{layer}"), &format!("MLP_layer.FC_layers.{layer}"));
     }

@@ -37,6 +37,7 @@ impl GraphTransformerConfig {
             stable: false,
             edge_sums: false,
             readout: Readout::Mean,
+            composition: false,
             input_dropout: 0.0,
             dropout: 0.0,
             attention_dropout: 0.0,
