@@ -29,7 +29,7 @@ pub struct FeedForwardSaved {
 pub(super) const CHUNK: usize = 128;
 
 /// Widest rows whose hidden layer is made again for the backward pass.
-const NARROW: usize = 32;
+const NARROW: usize = 64;
 
 /// Rows of a chunk of the hidden layer, from row `first` and column `chunk` on, times their factors.
 #[inline(always)]
