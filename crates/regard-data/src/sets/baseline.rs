@@ -1,9 +1,7 @@
 //! Answers without a network: what a table shows beside it.
 
-use faer::linalg::solvers::Solve;
-use faer::{Mat, Side};
-
 use super::{Bags, Classes, Standardiser};
+use crate::least_squares::LeastSquares;
 use crate::{Error, Result, stats};
 
 /// Ridge regression of the label of each row on its standardised features, as a scorer of rows.
@@ -55,12 +53,11 @@ impl Ridge {
             training.iter().flat_map(|&bag| &targets[bags.offsets()[bag]..bags.offsets()[bag + 1]]).copied().collect();
         // Standardised features have mean 0 but for rounding, which leaves the mean label to `b`.
         let intercept = stats::mean(&labels);
-        let (square, moments) = normal_equations(&standard, &labels, intercept, penalty);
-        let factor = square
-            .llt(Side::Lower)
-            .map_err(|_| Error::invalid("ridge regression", "has no solution; raise the penalty"))?;
-        let solved = factor.solve(&moments);
-        Ok(Self { standardiser, weights: (0..width).map(|at| solved[(at, 0)]).collect(), intercept })
+        let features: Vec<f64> = standard.features().iter().map(|&x| f64::from(x)).collect();
+        let centred: Vec<f64> = labels.iter().map(|label| label - intercept).collect();
+        let mut equations = LeastSquares::new(width, 1);
+        equations.add(&features, &centred);
+        Ok(Self { standardiser, weights: equations.solve(penalty)?, intercept })
     }
 
     /// The score of each row, `[rows]`.
@@ -80,17 +77,6 @@ impl Ridge {
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
-}
-
-/// The matrix of squares with the penalty on its diagonal, and the products with the centred labels.
-fn normal_equations(bags: &Bags, labels: &[f64], mean: f64, penalty: f64) -> (Mat<f64>, Mat<f64>) {
-    let (rows, width) = (bags.rows(), bags.width());
-    let x = Mat::from_fn(rows, width, |row, at| f64::from(bags.features()[row * width + at]));
-    let y = Mat::from_fn(rows, 1, |row, _| labels[row] - mean);
-    let mut square = x.transpose() * &x;
-    (0..width).for_each(|at| square[(at, at)] += penalty);
-    let moments = x.transpose() * &y;
-    (square, moments)
 }
 
 /// The mean of the training labels, which least squares predicts for every bag; NaN without any.
