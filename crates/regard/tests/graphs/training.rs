@@ -1,0 +1,104 @@
+//! Trainings learn, end, and go on bit for bit.
+
+use std::fs;
+
+use regard::Device;
+use regard::graphs::predict::GraphModel;
+use regard::train::Ended;
+
+use crate::{molecules, on_molecules, run};
+
+#[test]
+fn every_task_learns_and_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = molecules(folder.path(), 60);
+    for (at, more) in [
+        &["data.targets=[\"length\"]", "train.loss=\"absolute\"", "train.epochs=40", "train.rate=0.01"][..],
+        &["task.kind=\"labels\"", "data.targets=[\"oxygen\"]", "train.epochs=30", "train.rate=0.01"],
+        &["task.kind=\"classification\"", "data.targets=[\"oxygen\"]", "train.epochs=30", "train.rate=0.01"],
+        &[
+            "task.kind=\"classification\"",
+            "data.targets=[\"oxygen\"]",
+            "train.epochs=30",
+            "train.rate=0.01",
+            "train.views=2",
+            "train.consistency=0.5",
+        ],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (experiment, out) = (on_molecules(&path, more), folder.path().join(at.to_string()));
+        let trained = run(&experiment, &out, false, None).unwrap();
+        assert!(trained.ended == Ended::Complete && trained.valid_cost < 0.35, "{more:?}: {trained:?}");
+        let model = GraphModel::open(&out, &Device::flex()).unwrap();
+        let checked = model.measure_test().unwrap();
+        assert!(checked.measures.0.iter().all(|measure| measure.value().is_finite()), "{more:?}: {checked:?}");
+        if at > 0 {
+            assert!(checked.measures.get("accuracy").unwrap() > 0.8, "{checked:?}");
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_run_goes_on_bit_for_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = molecules(folder.path(), 50);
+    for (at, more) in [
+        &["data.targets=[\"length\"]", "model.attention_dropout=0.3", "model.dropout=0.2"][..],
+        &["data.targets=[\"length\"]", "train.schedule=\"plateau\"", "train.average=0.9", "train.keep=\"last\""],
+        &[
+            "data.targets=[\"length\"]",
+            "model.positions=\"laplacian-safe\"",
+            "model.position_size=3",
+            "train.flips=\"graph\"",
+        ],
+        &["data.targets=[\"oxygen\"]", "task.kind=\"data\"", "train.views=3", "train.consistency=1"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let experiment = on_molecules(&path, more);
+        let [straight, broken] = ["straight", "broken"].map(|name| folder.path().join(format!("{name}{at}")));
+        run(&experiment, &straight, false, None).unwrap();
+        for steps in [3, 9] {
+            run(&experiment, &broken, steps > 3, Some(steps)).unwrap();
+        }
+        run(&experiment, &broken, true, None).unwrap();
+        for file in ["model.safetensors", "metrics.jsonl"] {
+            assert!(fs::read(straight.join(file)).unwrap() == fs::read(broken.join(file)).unwrap(), "{more:?}: {file}");
+        }
+    }
+}
+
+#[test]
+fn bits_do_not_depend_on_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = molecules(folder.path(), 40);
+    let experiment = on_molecules(&path, &["data.targets=[\"length\"]"]);
+    let on = |threads: usize| {
+        let out = folder.path().join(format!("threads{threads}"));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| run(&experiment, &out, false, Some(6))).unwrap();
+        fs::read(out.join("model.safetensors")).unwrap()
+    };
+    let one = on(1);
+    assert!(one == on(2) && one == on(3));
+}
+
+#[test]
+fn a_plateau_ends_a_training() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = molecules(folder.path(), 40);
+    let more = [
+        "data.targets=[\"length\"]",
+        "train.schedule=\"plateau\"",
+        "train.patience=0",
+        "train.least_rate=0.009",
+        "train.rate=0.01",
+        "train.epochs=500",
+    ];
+    let experiment = on_molecules(&path, &more);
+    let trained = run(&experiment, &folder.path().join("run"), false, None).unwrap();
+    assert!(trained.ended == Ended::Complete && trained.steps < 500 * 4, "{trained:?}");
+}

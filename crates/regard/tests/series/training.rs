@@ -1,0 +1,143 @@
+//! Trainings learn, reach every parameter, and go on bit for bit.
+
+use std::fs;
+use std::path::Path;
+
+use burn::tensor::{Distribution, Tensor};
+use regard::Device;
+use regard::series::model::{SeriesInput, Shortcut};
+use regard::series::task::SeriesTask;
+use regard::series::{PatchTst, PatchTstConfig};
+use regard::store::NetworkConfig;
+
+use crate::{experiment, hours, run};
+
+#[test]
+fn every_parameter_gets_a_gradient() {
+    let small = PatchTstConfig {
+        look_back: 24,
+        horizon: 5,
+        patch: 8,
+        stride: 4,
+        layers: 2,
+        width: 8,
+        heads: 2,
+        hidden: 16,
+        ..PatchTstConfig::regard_series()
+    };
+    let quantiles = vec![0.1, 0.5, 0.9];
+    for config in [
+        PatchTstConfig { shortcut: Shortcut::Learned, covariates: 2, statics: 3, quantiles, ..small.clone() },
+        PatchTstConfig {
+            shortcut: Shortcut::Learned,
+            decomposition: 5,
+            individual: true,
+            channels: 3,
+            ..small.clone()
+        },
+        PatchTstConfig { task: SeriesTask::Classification, classes: 4, covariates: 2, channels: 1, ..small.clone() },
+        PatchTstConfig { task: SeriesTask::Imputation, shortcut: Shortcut::Learned, ..small },
+    ] {
+        let device = Device::flex().autodiff();
+        let network = PatchTst::new(&config, &device).unwrap();
+        let channels = config.channels.max(1);
+        let drawn = |numbers: usize| Tensor::<1>::random([numbers], Distribution::Normal(0.0, 1.0), &device);
+        let length = config.look_back + config.horizon;
+        let input = SeriesInput {
+            covariates: (config.covariates > 0).then(|| {
+                drawn(4 * channels * length * config.covariates).reshape([4, channels, length, config.covariates])
+            }),
+            statics: (config.statics > 0)
+                .then(|| drawn(4 * channels * config.statics).reshape([4, channels, config.statics])),
+            ..SeriesInput::new(drawn(4 * channels * config.look_back).reshape([4, channels, config.look_back]))
+        };
+        let found = network.forward(input).square().sum().backward();
+        let found = network.gradients(&config, &found);
+        for slot in config.slots().iter().filter(|slot| slot.trainable) {
+            let array = found.get(&slot.name).unwrap_or_else(|| panic!("{:?}: none of {}", config.task, slot.name));
+            assert!(array.data.iter().any(|value| *value != 0.0), "{:?}: zero of {}", config.task, slot.name);
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_run_goes_on_bit_for_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = hours(folder.path(), 300, 0);
+    for (at, more) in [
+        &["model.dropout=0.3", "model.attention_dropout=0.2", "train.average=0.9"][..],
+        // Adam's first beta moves too.
+        &["train.schedule=\"one-cycle\"", "train.keep=\"last\"", "train.average=0"],
+        &["model.preset=patchtst-official", "train.one_cycle_made=true", "train.schedule=\"tenths\""],
+        &["task.kind=\"imputation\"", "train.hidden=0.3"],
+        &["model.shortcut=fitted", "train.shrink=true"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let experiment = experiment(&path, &[&["data.columns=[\"sun\",\"shade\"]"], more].concat());
+        let [straight, broken] = ["straight", "broken"].map(|name| folder.path().join(format!("{name}{at}")));
+        run(&experiment, &straight, false, None).unwrap();
+        for steps in [3, 15] {
+            run(&experiment, &broken, steps > 3, Some(steps)).unwrap();
+        }
+        run(&experiment, &broken, true, None).unwrap();
+        for file in ["model.safetensors", "config.json", "metrics.jsonl"] {
+            assert!(fs::read(straight.join(file)).unwrap() == fs::read(broken.join(file)).unwrap(), "{more:?}: {file}");
+        }
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_no_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = hours(folder.path(), 300, 0);
+    let experiment = experiment(&path, &["data.columns=[\"sun\",\"shade\"]", "model.dropout=0.2"]);
+    let [one, two] = [1, 2].map(|threads| {
+        let out = folder.path().join(threads.to_string());
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| run(&experiment, &out, false, Some(8))).unwrap();
+        fs::read(out.join("model.safetensors")).unwrap()
+    });
+    assert!(one == two);
+}
+
+#[test]
+fn other_tasks_learn() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = hours(folder.path(), 500, 0);
+    for task in ["imputation", "anomaly"] {
+        let task_set = format!("task.kind=\"{task}\"");
+        let more = [task_set.as_str(), "data.columns=[\"shade\"]", "train.epochs=15", "train.rate=0.01"];
+        let trained = run(&experiment(&path, &more), &folder.path().join(task), false, None).unwrap();
+        assert!(trained.valid_cost < 0.1, "{task}: {}", trained.valid_cost);
+    }
+}
+
+#[test]
+fn hidden_patches_are_learnt_and_then_read_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = hours(folder.path(), 600, 0);
+    let common = ["data.columns=[\"sun\",\"shade\"]", "model.stride=8", "model.padded=false", "train.epochs=20"];
+    let before = folder.path().join("before");
+    let pretraining = [&common[..], &["task.kind=\"pretraining\""]].concat();
+    let learnt = run(&experiment(&path, &pretraining), &before, false, None).unwrap();
+    assert!(learnt.valid_cost < 0.4, "{}", learnt.valid_cost);
+    let from = format!("train.from={}", before.display());
+    // A running average of equal numbers differs by roundings.
+    let probe = [&common[..], &[from.as_str(), "train.moving=\"head\"", "train.average=0"]].concat();
+    let probed = folder.path().join("probe");
+    run(&experiment(&path, &probe), &probed, false, None).unwrap();
+    let of = |folder: &Path, name: &str| {
+        let file = fs::read(folder.join("model.safetensors")).unwrap();
+        let file = safetensors::SafeTensors::deserialize(&file).unwrap();
+        file.tensor(name).unwrap().data().to_vec()
+    };
+    let embedding = "model.backbone.W_P.weight";
+    assert!(of(&before, embedding) == of(&probed, embedding), "the patches' map moved while only the head should");
+    let tuned = [&common[..], &[from.as_str(), "train.head_epochs=2"]].concat();
+    let tuned_out = folder.path().join("tuned");
+    let tuned = run(&experiment(&path, &tuned), &tuned_out, false, None).unwrap();
+    assert!(of(&before, embedding) != of(&tuned_out, embedding));
+    assert!(tuned.valid_cost.is_finite());
+}
