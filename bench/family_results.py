@@ -18,9 +18,9 @@ PAPERS = {
         "## Graphs: the table of the Graph Transformer\n",
         "`regard bench paper --table graph-transformer`: Table 1 of Dwivedi & Bresson 2021, graphs with their own edges, "
         "trained anew. ZINC's test and validation molecules are the benchmark's, the training molecules another draw of the "
-        "same set; CLUSTER and PATTERN are drawn by their recipes; CLUSTER was trained for 75 minutes of one core, 65 epochs, in which the "
-        "plateau had brought the rate to a sixteenth; PATTERN for 105 minutes, 61 epochs, all at the first rate, so that single epochs "
-        "still fell far (validation 0.50 to 0.85 in the last ten). One seed each, where the paper has four. The first measure of a row is "
+        "same set; CLUSTER and PATTERN are drawn by their recipes and were stopped by time: CLUSTER after 65 epochs, when the "
+        "plateau had brought the rate to a sixteenth, PATTERN after 61 at the first rate, so that single epochs still fell far "
+        "(validation 0.50 to 0.85 in the last ten). One seed each, where the paper has four. The first measure of a row is "
         "the authors' own, a mean of the batches' means.\n",
     ),
     "patchtst": (

@@ -45,19 +45,18 @@ impl LeastSquares {
         self.rows
     }
 
-    /// The mean over inputs of the sum of their squares: what a penalty is measured by where inputs are of no
-    /// known size.
+    /// The mean over inputs of the sum of their squares: what penalties are measured by.
     #[must_use]
     pub fn mean_square(&self) -> f64 {
         let inputs = self.squares.nrows();
         (0..inputs).map(|at| self.squares[(at, at)]).sum::<f64>() / inputs.max(1) as f64
     }
 
-    /// The weights `[inputs, outputs]`, row-major, that minimise the sum of squared errors and `penalty` times
-    /// the squared weights (ridge regression, Hoerl & Kennard 1970).
+    /// The weights `[inputs, outputs]`, row-major, that minimise the squared errors and `penalty` times the
+    /// [mean square](Self::mean_square) times the squared weights (ridge regression, Hoerl & Kennard 1970).
     ///
     /// # Errors
-    /// [`Error::Invalid`] where there is no row, a penalty below 0, or a number that is not finite.
+    /// [`Error::Invalid`] where there is no row, no penalty above 0, or a number that is not finite.
     ///
     /// ```
     /// use regard_data::least_squares::LeastSquares;
@@ -70,14 +69,14 @@ impl LeastSquares {
     /// ```
     pub fn solve(&self, penalty: f64) -> Result<Vec<f64>> {
         let (inputs, outputs) = (self.squares.nrows(), self.products.ncols());
-        if self.rows == 0 || !(penalty >= 0.0 && penalty.is_finite()) {
-            let reason = format!("over {} rows with a penalty of {penalty}; expected some and none below 0", self.rows);
+        if self.rows == 0 || !(penalty > 0.0 && penalty.is_finite()) {
+            let reason = format!("over {} rows with a penalty of {penalty}; expected some and one above 0", self.rows);
             return Err(Error::invalid("least squares", reason));
         }
         let mut squares = self.squares.clone();
         // Inputs that are always 0 have the weight 0.
-        let penalty = penalty.max(self.mean_square() * 1e-12).max(f64::MIN_POSITIVE);
-        (0..inputs).for_each(|at| squares[(at, at)] += penalty);
+        let added = (penalty.max(1e-12) * self.mean_square()).max(f64::MIN_POSITIVE);
+        (0..inputs).for_each(|at| squares[(at, at)] += added);
         let none =
             || Error::invalid("least squares", "has no solution: a number is not finite, or the penalty too low");
         let solved = squares.llt(Side::Lower).map_err(|_| none())?.solve(&self.products);
@@ -100,12 +99,12 @@ mod tests {
         whole.add(&x, &y);
         x.chunks(40).zip(y.chunks(20)).for_each(|(x, y)| blocks.add(x, y));
         let expected = [1.0, 0.0, -2.0, 0.0, 0.0, 0.5, 3.0, -1.0];
-        for found in [whole.solve(0.0).unwrap(), blocks.solve(1e-10).unwrap()] {
+        for found in [whole.solve(1e-12).unwrap(), blocks.solve(1e-12).unwrap()] {
             assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-8), "{found:?}");
         }
-        let half = whole.solve(whole.mean_square()).unwrap();
+        let half = whole.solve(1.0).unwrap();
         assert!((half[2] + 1.0).abs() < 0.2 && (half[5] - 0.25).abs() < 0.1, "{half:?}");
-        assert!(whole.solve(1e12).unwrap().iter().all(|weight| weight.abs() < 1e-6));
+        assert!(whole.solve(1e9).unwrap().iter().all(|weight| weight.abs() < 1e-6));
     }
 
     #[test]
@@ -113,8 +112,8 @@ mod tests {
         assert!(LeastSquares::new(2, 1).solve(1.0).is_err());
         let mut equations = LeastSquares::new(1, 1);
         equations.add(&[0.0, 0.0], &[1.0, 2.0]);
-        assert_eq!([equations.solve(0.1).unwrap(), equations.solve(0.0).unwrap()], [[0.0], [0.0]]);
-        assert!(equations.solve(-1.0).is_err() && equations.solve(f64::NAN).is_err());
+        assert_eq!(equations.solve(0.1).unwrap(), [0.0]);
+        assert!(equations.solve(0.0).is_err() && equations.solve(f64::NAN).is_err());
         equations.add(&[f64::NAN], &[1.0]);
         assert!(equations.solve(0.1).is_err());
     }

@@ -5,7 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use regard::data::sets::formats::predictions::Predicted;
-use regard::experiment::{Family, built_in, family};
 use regard::sets::SetExperiment;
 use regard::sets::cross_validation::{HeldOut, cross_validate};
 use regard::sets::experiment::SetData;
@@ -75,19 +74,6 @@ fn on_file(name: &str, path: &Path, target: &str, more: &[&str]) -> SetExperimen
 
 fn generated() -> impl Iterator<Item = &'static str> {
     ["clustering", "clustering-2019", "max", "variance", "digit-sum", "odd-digit", "shapes"].into_iter()
-}
-
-#[test]
-fn every_built_in_experiment_on_sets_is_valid() {
-    let mut count = 0;
-    for (name, text) in built_in() {
-        if family(text, Path::new(name)).unwrap() == Family::Sets {
-            assert!(name.starts_with("sets/"), "{name}");
-            SetExperiment::load(name, &[]).unwrap();
-            count += 1;
-        }
-    }
-    assert_eq!(count, 10);
 }
 
 #[test]

@@ -57,7 +57,10 @@ impl Ridge {
         let centred: Vec<f64> = labels.iter().map(|label| label - intercept).collect();
         let mut equations = LeastSquares::new(width, 1);
         equations.add(&features, &centred);
-        Ok(Self { standardiser, weights: equations.solve(penalty)?, intercept })
+        // Features that are all constant have no size to measure the penalty by, and the weight 0 by any.
+        let size = equations.mean_square();
+        let weights = equations.solve(if size > 0.0 { penalty / size } else { penalty })?;
+        Ok(Self { standardiser, weights, intercept })
     }
 
     /// The score of each row, `[rows]`.

@@ -16,15 +16,18 @@ const LAYOUTS: [HeadLayout; 2] = [HeadLayout::Blocks, HeadLayout::Interleaved];
 const SOFTMAXES: [Softmax; 3] =
     [Softmax::Stable, Softmax::PUBLISHED_WITH_EDGES, Softmax::Clamped { limit: 2.0, epsilon: 0.5, isolated: 0.0 }];
 
-/// Largest error beside the largest number: a sum of the 300 edges a node of these graphs may have rounds as
-/// often, by 2⁻²⁴ each time.
-const TOLERANCE: f64 = 2e-5;
+/// Largest error beside the largest number.
+const TOLERANCE: f64 = 3e-6;
 
 pub(crate) fn close(found: &[f32], expected: &[f64], what: &str) {
+    close_within(TOLERANCE, found, expected, what);
+}
+
+fn close_within(tolerance: f64, found: &[f32], expected: &[f64], what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");
     let scale = expected.iter().fold(1.0f64, |max, x| max.max(x.abs()));
     for (i, (found, expected)) in found.iter().zip(expected).enumerate() {
-        assert!((f64::from(*found) - expected).abs() < TOLERANCE * scale, "{what} at {i}: {found} and not {expected}");
+        assert!((f64::from(*found) - expected).abs() < tolerance * scale, "{what} at {i}: {found} and not {expected}");
     }
 }
 
@@ -66,7 +69,10 @@ fn slope(case: &Case, (grad, edge_grad): (&[f32], &[f32]), tensor: usize, direct
 fn check(case: &Case, axes: bool) {
     let expected = definition(case, &case.wide());
     let (out, products) = edge_attention(&case.layer, &case.graph, &case.inputs(), case.given.edge);
-    close(&out, &expected.out, &format!("{case:?}"));
+    // A sum over the edges of a node rounds by 2⁻²⁴ as often as it has edges.
+    let busiest = case.graph.offsets().windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+    let of_sums = TOLERANCE.max(busiest as f64 * 2f64.powi(-24));
+    close_within(of_sums, &out, &expected.out, &format!("{case:?}"));
     close(&products.unwrap_or_default(), &expected.products, &format!("products of {case:?}"));
     let (light, none) = edge_attention(&case.layer, &case.graph, &case.inputs(), false);
     assert!(none.is_none() && light == out, "products do not matter: {case:?}");

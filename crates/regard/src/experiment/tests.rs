@@ -2,6 +2,9 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
+use crate::graphs::GraphExperiment;
+use crate::series::SeriesExperiment;
+use crate::sets::SetExperiment;
 use crate::store::Norm;
 
 fn parse(text: &str) -> Result<Experiment> {
@@ -36,8 +39,27 @@ fn every_built_in_experiment_is_valid_and_says_what_it_is() {
 }
 
 #[test]
+fn every_other_built_in_experiment_is_valid_and_stands_in_the_folder_of_its_family() {
+    type Load = fn(&str) -> Result<()>;
+    let families: [(Family, &str, usize, Load); 3] = [
+        (Family::Sets, "sets/", 10, |name| SetExperiment::load(name, &[]).map(drop)),
+        (Family::Graphs, "graphs/", 8, |name| GraphExperiment::load(name, &[]).map(drop)),
+        (Family::Series, "series/", 8, |name| SeriesExperiment::load(name, &[]).map(drop)),
+    ];
+    for (kind, folder, count, load) in families {
+        let of = built_in().iter().filter(|(name, text)| family(text, Path::new(name)).unwrap() == kind);
+        let names: Vec<&str> = of.map(|(name, _)| *name).collect();
+        for name in &names {
+            assert!(name.starts_with(folder), "{name}");
+            load(name).unwrap();
+        }
+        assert_eq!(names.len(), count, "{folder}");
+    }
+}
+
+#[test]
 fn every_file_of_the_folder_is_built_in() {
-    for family in ["routes", "sets"] {
+    for family in ["routes", "sets", "graphs", "series"] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments").join(family);
         let toml = |entry: &fs::DirEntry| entry.path().extension().is_some_and(|extension| extension == "toml");
         let files = fs::read_dir(folder).unwrap().filter(|entry| toml(entry.as_ref().unwrap())).count();

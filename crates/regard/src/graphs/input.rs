@@ -7,6 +7,9 @@ use regard_nn::ops::EdgeList;
 
 use crate::train::factor;
 
+/// Numbers of a graph's composition beside those of its types of nodes: how many nodes and edges it has.
+pub(super) const SIZES: usize = 2;
+
 /// Where nodes are.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Places {
@@ -38,12 +41,12 @@ pub struct GraphInput {
 }
 
 impl GraphInput {
-    /// What graphs are made of, `[graphs, types + 2]`: the logarithms of one more than how many nodes there are
+    /// What graphs are made of, `[graphs, types + SIZES]`: the logarithms of one more than how many nodes there are
     /// of each type, how many nodes, and how many directed edges.
     pub(crate) fn composition(&self, types: usize) -> Vec<f32> {
         let graphs = self.offsets.windows(2).map(|pair| pair[0]..pair[1]);
         let counts = graphs.flat_map(|nodes| {
-            let mut counts = vec![0_usize; types + 2];
+            let mut counts = vec![0_usize; types + SIZES];
             for &kind in self.node_types.get(nodes.clone()).unwrap_or_default() {
                 counts[kind as usize] += 1;
             }

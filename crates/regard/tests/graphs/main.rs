@@ -9,7 +9,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use regard::Device;
-use regard::experiment::{Family, built_in, family};
 use regard::graphs::GraphExperiment;
 use regard::graphs::train::{Training, train};
 use regard::train::{Event, Limits, Trained};
@@ -48,17 +47,4 @@ fn molecules(folder: &Path, count: usize) -> PathBuf {
 fn on_molecules(path: &Path, more: &[&str]) -> GraphExperiment {
     let path = format!("data.path={}", path.display());
     experiment("graphs/molecules", &[&[path.as_str(), "data.smiles=smiles", "data.id=name"], more].concat())
-}
-
-#[test]
-fn every_built_in_experiment_on_graphs_is_valid() {
-    let mut count = 0;
-    for (name, text) in built_in() {
-        if family(text, Path::new(name)).unwrap() == Family::Graphs {
-            assert!(name.starts_with("graphs/"), "{name}");
-            GraphExperiment::load(name, &[]).unwrap();
-            count += 1;
-        }
-    }
-    assert_eq!(count, 8);
 }

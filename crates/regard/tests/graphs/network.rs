@@ -25,6 +25,11 @@ fn twins() -> Graphs {
     Graphs::new(Kinds::counted(3), Kinds::counted(2), vec![first, second]).unwrap()
 }
 
+/// A preset on the types of [`twins`], small.
+fn small(preset: GraphTransformerConfig) -> GraphTransformerConfig {
+    GraphTransformerConfig { node_types: 3, edge_types: 2, width: 16, heads: 4, layers: 2, ..preset }
+}
+
 #[test]
 fn an_answer_depends_neither_on_the_order_of_nodes_nor_on_the_batch() {
     let device = Device::flex();
@@ -32,14 +37,10 @@ fn an_answer_depends_neither_on_the_order_of_nodes_nor_on_the_batch() {
         let config = GraphTransformerConfig {
             edge_sums,
             composition: edge_sums,
-            node_types: 3,
-            edge_types: 2,
-            width: 16,
-            heads: 4,
             layers: 3,
             positions: PositionKind::RandomWalk,
             position_size: 4,
-            ..GraphTransformerConfig::preset(preset).unwrap()
+            ..small(GraphTransformerConfig::preset(preset).unwrap())
         };
         let network = GraphTransformer::new(&config, &device).unwrap();
         let all = unlabelled(&config, twins());
@@ -65,13 +66,8 @@ fn lonely_nodes_and_empty_graphs_have_an_answer() {
     };
     for readout in ["mean", "sum", "max", "attention"] {
         let config = GraphTransformerConfig {
-            node_types: 3,
-            edge_types: 2,
-            width: 16,
-            heads: 4,
-            layers: 2,
             readout: serde_json::from_value(readout.into()).unwrap(),
-            ..GraphTransformerConfig::regard_graph()
+            ..small(GraphTransformerConfig::regard_graph())
         };
         let network = GraphTransformer::new(&config, &device).unwrap();
         let all = unlabelled(&config, graphs());
@@ -90,14 +86,9 @@ fn every_parameter_gets_a_gradient() {
         let config = GraphTransformerConfig {
             edge_sums: true,
             composition: true,
-            node_types: 3,
-            edge_types: 2,
-            width: 16,
-            heads: 4,
-            layers: 2,
             position_size: 4,
             readout: serde_json::from_value(readout.into()).unwrap(),
-            ..GraphTransformerConfig::regard_graph()
+            ..small(GraphTransformerConfig::regard_graph())
         };
         let network = GraphTransformer::new(&config, &device).unwrap();
         let input = unlabelled(&config, twins()).input(&config, &[0, 1], None);

@@ -12,7 +12,7 @@ use regard::series::spot::{SpotOptions, forecast};
 use regard::train::Ended;
 use regard::{Device, Error};
 
-use crate::{experiment, hours, run};
+use crate::{experiment, hours, run, trained};
 
 #[test]
 fn forecasts_are_learnt_and_go_past_the_end() {
@@ -45,9 +45,7 @@ fn intervals_hold_about_what_they_should() {
     let folder = tempfile::tempdir().unwrap();
     let path = hours(folder.path(), 900, 0);
     let experiment = experiment(&path, &["data.columns=[\"sold\"]", "data.held_out=0.2"]);
-    let out = folder.path().join("run");
-    run(&experiment, &out, false, None).unwrap();
-    let found = SeriesModel::open(&out, &Device::flex()).unwrap().measure_test().unwrap();
+    let found = trained(&experiment, &folder.path().join("run")).measure_test().unwrap();
     let held = found.intervals.iter().find(|held| held.level == 80.0).unwrap();
     assert!((70.0..90.0).contains(&held.coverage), "{held:?}");
 }
@@ -58,9 +56,7 @@ fn what_is_known_of_the_future_helps() {
     let path = hours(folder.path(), 700, 8);
     let cost = |more: &[&str], name: &str| {
         let experiment = experiment(&path, &[&["train.epochs=15", "train.rate=0.01"], more].concat());
-        let out = folder.path().join(name);
-        run(&experiment, &out, false, None).unwrap();
-        let model = SeriesModel::open(&out, &Device::flex()).unwrap();
+        let model = trained(&experiment, &folder.path().join(name));
         (model.measure_test().unwrap().errs.mse, model)
     };
     let (blind, _) = cost(&["data.columns=[\"sold\"]"], "blind");
@@ -79,9 +75,7 @@ fn levels_do_not_cross() {
     let folder = tempfile::tempdir().unwrap();
     let path = hours(folder.path(), 400, 0);
     let experiment = experiment(&path, &["data.columns=[\"sun\",\"sold\"]", "model.quantiles=[0.1,0.25,0.5,0.75,0.9]"]);
-    let out = folder.path().join("run");
-    run(&experiment, &out, false, None).unwrap();
-    let model = SeriesModel::open(&out, &Device::flex()).unwrap();
+    let model = trained(&experiment, &folder.path().join("run"));
     let series = model.read(&path, &model.columns()).unwrap();
     for row in model.forecast(&series.panel, 8, &[50.0, 80.0]).unwrap().rows() {
         let [half, most] = [&row.intervals[0], &row.intervals[1]];

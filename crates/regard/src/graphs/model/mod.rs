@@ -15,7 +15,7 @@ use regard_nn::graph::{GraphLayer, GraphLayerConfig, GraphRows};
 use regard_nn::ops::EdgeDropout;
 use regard_nn::set::{AttentionPooling, AttentionPoolingConfig, Reduction, SetAttentionBlockConfig, reduce};
 
-use super::input::{GraphInput, Places};
+use super::input::{GraphInput, Places, SIZES};
 use super::task::LevelName;
 use crate::Result;
 use crate::store::{NetworkConfig, Weights, layout, renamed};
@@ -36,7 +36,7 @@ pub struct GraphTransformer {
     place_index: Option<Embedding>,
     layers: Vec<GraphLayer>,
     pooling: Option<AttentionPooling>,
-    /// `[node types + 2, width]`
+    /// `[node types + SIZES, width]`
     composition: Option<Linear>,
     /// Linear maps with ReLU between.
     head: Vec<Linear>,
@@ -91,7 +91,7 @@ impl GraphTransformer {
             place_index: embedding(if indexed { size } else { 0 }),
             layers: (0..config.layers).map(|_| layer.init(device)).collect(),
             pooling: pooled.then(pooling),
-            composition: linear(if config.composition { config.node_types + 2 } else { 0 }),
+            composition: linear(if config.composition { config.node_types + SIZES } else { 0 }),
             head: sizes.windows(2).map(|pair| LinearConfig::new(pair[0], pair[1]).init(device)).collect(),
             readout: config.readout,
             of_nodes,
@@ -201,7 +201,7 @@ impl GraphTransformer {
         let rows = if self.of_nodes { nodes } else { self.pooled(Ragged::new(nodes, input.offsets.clone())) };
         let rows = match &self.composition {
             None => rows,
-            Some(linear) => rows + mapped(linear, &input.composition(linear.weight.dims()[0] - 2), &device),
+            Some(linear) => rows + mapped(linear, &input.composition(linear.weight.dims()[0] - SIZES), &device),
         };
         self.head.iter().enumerate().fold(rows, |x, (layer, linear)| {
             let y = linear.forward(x);

@@ -48,10 +48,7 @@ pub(super) fn fitted(
     }
     // Without one whole window the map says nothing, and the network everything.
     let known = equations.rows() > 0;
-    let weights = match known {
-        true => equations.solve(penalty * equations.mean_square())?,
-        false => vec![0.0; look_back * horizon],
-    };
+    let weights = if known { equations.solve(penalty)? } else { vec![0.0; look_back * horizon] };
     let mut ours: Weights = collect(&network);
     for (name, array) in &mut ours {
         match name.rsplit_once("shortcut.") {
