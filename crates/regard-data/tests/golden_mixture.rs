@@ -1,32 +1,32 @@
 //! Likelihoods, one step of EM and assignments against those of the original network's predictions.
 
-mod support;
-
 use regard_data::sets::mixture::{Em, LogWeights, Mixture};
-use support::Case;
+use regard_testing::{Case, Golden};
 
 fn floats(case: &Case, tensor: &str) -> Vec<f64> {
-    case.read::<4>(tensor).into_iter().map(|b| f32::from_le_bytes(b).into()).collect()
+    case.bytes::<4>(tensor).into_iter().map(|b| f32::from_le_bytes(b).into()).collect()
 }
 
 fn scalar(case: &Case, tensor: &str) -> f64 {
-    f64::from_le_bytes(case.read::<8>(tensor)[0])
+    f64::from_le_bytes(case.bytes::<8>(tensor)[0])
 }
 
 /// All values within the tolerance that the manifest gives for the tensor.
 fn near(case: &Case, tensor: &str, found: &[f64], expected: &[f64]) {
-    assert_eq!(found.len(), expected.len(), "{} {tensor}", case.name());
+    assert_eq!(found.len(), expected.len(), "{} {tensor}", case.name);
     let tolerance = case.tolerance(tensor);
     for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
-        assert!((found - expected).abs() <= tolerance, "{} {tensor} {at}: {found} {expected}", case.name());
+        assert!((found - expected).abs() <= tolerance, "{} {tensor} {at}: {found} {expected}", case.name);
     }
 }
 
 #[test]
 fn golden_em_step_of_predicted_mixtures() {
     let mut seen = 0;
-    for case in Case::all("set_transformer/net").into_iter().filter(|c| c.tensors().contains(&"output.em1_ll")) {
-        let (sets, n, k) = (case.number("B"), case.number("n"), case.number("K"));
+    for case in
+        Golden::open().cases("set_transformer/net").into_iter().filter(|c| c.tensor_names().contains(&"output.em1_ll"))
+    {
+        let (sets, n, k) = (case.size("B"), case.size("n"), case.size("K"));
         let points = floats(&case, "input.X");
         let set = |at: usize| &points[at * 2 * n..(at + 1) * 2 * n];
         let (weights, means, deviations) =
@@ -55,8 +55,8 @@ fn golden_em_step_of_predicted_mixtures() {
         }
         let labels: Vec<i64> =
             (0..sets).flat_map(|at| predicted[at].assign(set(at), LogWeights::Repository)).map(|k| k as i64).collect();
-        let expected: Vec<i64> = case.read::<8>("output.labels").into_iter().map(i64::from_le_bytes).collect();
-        assert_eq!(labels, expected, "{}", case.name());
+        let expected: Vec<i64> = case.bytes::<8>("output.labels").into_iter().map(i64::from_le_bytes).collect();
+        assert_eq!(labels, expected, "{}", case.name);
         let (weights, means, deviations) =
             (floats(&case, "input.true_pi"), floats(&case, "input.true_mu"), floats(&case, "input.true_sigma"));
         let truth: Vec<Mixture> = (0..sets)
@@ -73,5 +73,5 @@ fn golden_em_step_of_predicted_mixtures() {
         near(&case, "output.oracle_ll", &[mean(&truth)], &[scalar(&case, "output.oracle_ll")]);
         seen += 1;
     }
-    assert!(seen >= 2 || support::shared("golden/manifest.json").is_none(), "only {seen} cases");
+    assert!(seen >= 2, "only {seen} cases");
 }

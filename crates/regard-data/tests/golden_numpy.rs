@@ -1,8 +1,7 @@
 //! numpy's legacy generator against numpy.
 
-mod support;
-
 use regard_data::random::numpy::NumpyLegacy;
+use regard_testing::Golden;
 use serde_json::Value;
 
 /// Draws as the name of a tensor says: `uniform_*`, or `randint_LOW_HIGH`.
@@ -20,13 +19,14 @@ fn check(random: &mut NumpyLegacy, name: &str, expected: &[[u8; 8]], place: &str
 
 #[test]
 fn golden_numpy_rng() {
-    for case in support::Case::all("kool/numpy_rng") {
-        let order = case.config()["order"].as_array().unwrap();
-        for seed in case.config()["seeds"].as_array().unwrap() {
+    let Some(golden) = Golden::open_shared() else { return };
+    for case in golden.cases("kool/numpy_rng") {
+        let order = case.config["order"].as_array().unwrap();
+        for seed in case.config["seeds"].as_array().unwrap() {
             let mut random = NumpyLegacy::new(u32::try_from(seed.as_u64().unwrap()).unwrap());
             for name in order.iter().map(|n| n.as_str().unwrap()) {
-                let expected = case.read::<8>(&format!("output.seed{seed}.{name}"));
-                check(&mut random, name, &expected, case.name());
+                let expected = case.bytes::<8>(&format!("output.seed{seed}.{name}"));
+                check(&mut random, name, &expected, &case.name);
             }
         }
     }

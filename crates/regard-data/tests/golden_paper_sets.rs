@@ -1,24 +1,23 @@
 //! The paper's instances bit for bit, and costs of the paper's tours.
 
-mod support;
-
 use regard_data::routes::drawn::{DrawnCvrp, DrawnOrienteering, DrawnPrizeCollecting, Prizes};
 use regard_data::routes::paper;
 use regard_data::routes::tsp::Tsp;
-use support::Case;
+use regard_testing::{Case, Golden};
 
 #[test]
 fn golden_paper_test_sets() {
     // Sets of points alone are travelling salesman sets; the others carry depots and demands.
-    let sets = Case::all("kool/testset_").into_iter().filter(|c| c.tensors() == ["input.loc"]);
+    let Some(golden) = Golden::open_shared() else { return };
+    let sets = golden.cases("kool/testset_").into_iter().filter(|c| c.tensor_names() == ["input.loc"]);
     for case in sets {
-        let (n, instances) = (case.number("n"), case.number("instances"));
-        let seed = u32::try_from(case.number("seed")).unwrap();
+        let (n, instances) = (case.size("n"), case.size("instances"));
+        let seed = u32::try_from(case.size("seed")).unwrap();
         let ours = paper::uniform(seed, instances, n);
         let bits: Vec<u32> = ours.iter().flatten().flatten().map(|v| v.to_bits()).collect();
-        let theirs: Vec<u32> = case.read::<4>("input.loc").into_iter().map(u32::from_le_bytes).collect();
-        assert_eq!(bits.len(), theirs.len(), "{}", case.name());
-        assert!(bits == theirs, "{} differs", case.name());
+        let theirs: Vec<u32> = case.bytes::<4>("input.loc").into_iter().map(u32::from_le_bytes).collect();
+        assert_eq!(bits.len(), theirs.len(), "{}", case.name);
+        assert!(bits == theirs, "{} differs", case.name);
         if seed == paper::TEST_SEED {
             assert_eq!(paper::test_set(&format!("tsp{n}"), Some(instances)).unwrap(), ours);
         }
@@ -27,18 +26,18 @@ fn golden_paper_test_sets() {
 
 /// The prizes of a set of orienteering, from its name.
 fn prizes_of(case: &Case) -> Prizes {
-    let named = |prizes: &Prizes| case.name().contains(&format!("op_{}", prizes.name()));
+    let named = |prizes: &Prizes| case.name.contains(&format!("op_{}", prizes.name()));
     Prizes::ALL.into_iter().find(named).unwrap()
 }
 
 fn floats(case: &Case, tensor: &str) -> Vec<u32> {
-    case.read::<4>(tensor).into_iter().map(u32::from_le_bytes).collect()
+    case.bytes::<4>(tensor).into_iter().map(u32::from_le_bytes).collect()
 }
 
 /// Compares one tensor with values of our instances, bit for bit.
 fn same(case: &Case, tensor: &str, ours: impl Iterator<Item = f32>) {
     let ours: Vec<u32> = ours.map(f32::to_bits).collect();
-    assert!(ours == floats(case, tensor), "{} {tensor} differs", case.name());
+    assert!(ours == floats(case, tensor), "{} {tensor} differs", case.name);
 }
 
 /// Compares depots and customers.
@@ -50,13 +49,14 @@ fn same_points(case: &Case, points: &[&Vec<[f32; 2]>]) {
 #[test]
 fn golden_paper_test_sets_with_a_depot() {
     let mut seen = 0;
-    for case in Case::all("kool/testset_") {
-        let tensors = case.tensors();
+    let Some(golden) = Golden::open_shared() else { return };
+    for case in golden.cases("kool/testset_") {
+        let tensors = case.tensor_names();
         if !tensors.contains(&"input.depot") {
             continue;
         }
-        let (n, instances) = (case.number("n"), case.number("instances"));
-        assert_eq!(case.number("seed"), paper::TEST_SEED as usize);
+        let (n, instances) = (case.size("n"), case.size("instances"));
+        assert_eq!(case.size("seed"), paper::TEST_SEED as usize);
         if tensors.contains(&"input.demand") {
             let set = paper::cvrp_set(n, Some(instances)).unwrap();
             same_points(&case, &set.iter().map(|i| &i.points).collect::<Vec<_>>());
@@ -77,7 +77,7 @@ fn golden_paper_test_sets_with_a_depot() {
         }
         seen += 1;
     }
-    assert!(seen >= 4 || support::shared("golden/manifest.json").is_none(), "only {seen} sets with a depot");
+    assert!(seen >= 4, "only {seen} sets with a depot");
 }
 
 /// FNV-1a over the little-endian bytes of single-precision numbers.
@@ -131,26 +131,27 @@ fn golden_paper_sets_by_checksum() {
 
 #[test]
 fn golden_costs_of_greedy_tours() {
-    for case in Case::all("kool/").into_iter().filter(|c| c.config()["problem"] == "tsp") {
-        if !case.tensors().contains(&"output.cost_f64") {
+    let Some(golden) = Golden::open_shared() else { return };
+    for case in golden.cases("kool/").into_iter().filter(|c| c.config["problem"] == "tsp") {
+        if !case.tensor_names().contains(&"output.cost_f64") {
             continue;
         }
-        let n = case.number("n");
-        let floats = case.read::<4>("input.loc").into_iter().map(|b| f64::from(f32::from_le_bytes(b)));
+        let n = case.size("n");
+        let floats = case.bytes::<4>("input.loc").into_iter().map(|b| f64::from(f32::from_le_bytes(b)));
         let points: Vec<f64> = floats.collect();
         let tours: Vec<usize> = case
-            .read::<8>("output.tours")
+            .bytes::<8>("output.tours")
             .into_iter()
             .map(|b| usize::try_from(i64::from_le_bytes(b)).unwrap())
             .collect();
-        let costs = case.read::<8>("output.cost_f64").into_iter().map(f64::from_le_bytes);
+        let costs = case.bytes::<8>("output.cost_f64").into_iter().map(f64::from_le_bytes);
         for (at, cost) in costs.enumerate() {
             let places = points[at * 2 * n..(at + 1) * 2 * n].chunks(2).map(|p| [p[0], p[1]]).collect();
             let instance = Tsp::euclidean("golden", places).unwrap();
             let tour = &tours[at * n..(at + 1) * n];
             instance.check(tour).unwrap();
             let ours = instance.cost(tour);
-            assert!((ours - cost).abs() <= 1e-5 * cost, "{} {at}: {ours} {cost}", case.name());
+            assert!((ours - cost).abs() <= 1e-5 * cost, "{} {at}: {ours} {cost}", case.name);
         }
     }
 }

@@ -1,7 +1,5 @@
 //! Graphs as they come: published files.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -46,7 +44,7 @@ fn count<T: Ord>(values: impl Iterator<Item = T>) -> BTreeMap<T, usize> {
 
 #[test]
 fn zinc_of_smiles_is_zinc_of_graphs() {
-    let Some(folder) = support::shared("data/graphs/zinc") else {
+    let Some(folder) = regard_testing::shared("data/graphs/zinc") else {
         return;
     };
     let options = ReadOptions {
@@ -86,7 +84,7 @@ fn molecule_sets_are_read_whole() {
         ("FreeSolv_SAMPL.csv", "expt", 642),
         ("BBBP.csv", "p_np", 2050),
     ] {
-        let Some(path) = support::shared(&format!("data/graphs/moleculenet/{file}")) else {
+        let Some(path) = regard_testing::shared(&format!("data/graphs/moleculenet/{file}")) else {
             return;
         };
         for rule in [Rule::Zinc, Rule::Described] {
@@ -107,7 +105,7 @@ fn molecule_sets_are_read_whole() {
 #[test]
 fn kernel_sets_are_read_with_their_folds() {
     for (name, graphs, classes) in [("MUTAG", 188, 2), ("PROTEINS", 1113, 2), ("ENZYMES", 600, 6)] {
-        let Some(folder) = support::shared("data/graphs/tu") else {
+        let Some(folder) = regard_testing::shared("data/graphs/tu") else {
             return;
         };
         let all = read(folder.join(format!("{name}.txt")), &ReadOptions::default()).unwrap();
@@ -123,7 +121,7 @@ fn kernel_sets_are_read_with_their_folds() {
 
 #[test]
 fn the_citation_graph_is_read_whole() {
-    let Some(path) = support::shared("data/graphs/cora/cora_nodes.txt") else {
+    let Some(path) = regard_testing::shared("data/graphs/cora/cora_nodes.txt") else {
         return;
     };
     let graphs = read(&path, &ReadOptions::default()).unwrap();
@@ -141,7 +139,7 @@ fn the_citation_graph_is_read_whole() {
 
 #[test]
 fn lists_of_indices_fit_the_circular_graphs() {
-    let Some(folder) = support::shared("data/graphs/csl") else {
+    let Some(folder) = regard_testing::shared("data/graphs/csl") else {
         return;
     };
     let all = regard_data::graphs::generate::csl(41).unwrap();

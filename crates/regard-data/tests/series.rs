@@ -1,13 +1,11 @@
 //! Published files of series, and the numbers that are known of them.
 
-mod support;
-
 use regard_data::metrics::forecast::{BatchMeans, ForecastErrors, mase_scale};
 use regard_data::series::formats::{Read, ReadOptions, read};
 use regard_data::series::{Part, Scaler, Split, Windows, baseline};
 
 fn shared(name: &str) -> Option<Read> {
-    let path = support::shared(&format!("data/series/{name}"))?;
+    let path = regard_testing::shared(&format!("data/series/{name}"))?;
     Some(read(&path, &ReadOptions::default()).unwrap_or_else(|error| panic!("{error}")))
 }
 

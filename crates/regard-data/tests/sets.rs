@@ -1,7 +1,5 @@
 //! Bags as they come: published files, and programs that write them.
 
-mod support;
-
 use regard_data::metrics::mean_ndcg;
 use regard_data::sets::baseline::{Ridge, majority_class};
 use regard_data::sets::formats::{ReadOptions, read};
@@ -14,7 +12,7 @@ const MIL: [(&str, [usize; 4]); 2] = [("musk1", [476, 92, 166, 47]), ("elephant"
 #[test]
 fn multiple_instance_sets_are_read_and_split() {
     for (name, [rows, bags, width, positive]) in MIL {
-        let Some(path) = support::shared(&format!("data/sets/mil/{name}.csv")) else {
+        let Some(path) = regard_testing::shared(&format!("data/sets/mil/{name}.csv")) else {
             return;
         };
         let mut all = read(&path, &ReadOptions::default()).unwrap();
@@ -34,7 +32,7 @@ fn multiple_instance_sets_are_read_and_split() {
 
 #[test]
 fn a_label_that_changes_within_a_bag_is_refused() {
-    let Some(path) = support::shared("data/sets/mil/musk1.csv") else {
+    let Some(path) = regard_testing::shared("data/sets/mil/musk1.csv") else {
         return;
     };
     let text = std::fs::read_to_string(path).unwrap().replacen("1,1,", "0,1,", 1);
@@ -50,7 +48,7 @@ fn a_label_that_changes_within_a_bag_is_refused() {
 
 #[test]
 fn the_ranking_example_is_read_and_ranked_by_a_line() {
-    let Some(folder) = support::shared("data/sets/ltr") else {
+    let Some(folder) = regard_testing::shared("data/sets/ltr") else {
         return;
     };
     let train = read(folder.join("lgbm_rank.train"), &ReadOptions::default()).unwrap();

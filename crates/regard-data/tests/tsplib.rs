@@ -1,7 +1,5 @@
 //! Every TSPLIB file of the shared data, and its optimal tours.
 
-mod support;
-
 use std::path::{Path, PathBuf};
 
 use regard_data::routes::formats;
@@ -27,7 +25,7 @@ fn listed(folder: &Path) -> Vec<(String, usize, f64)> {
 
 #[test]
 fn every_file_is_read_and_has_its_size_and_best_known_cost() {
-    let Some(folder) = support::shared("data/routes/tsplib") else {
+    let Some(folder) = regard_testing::shared("data/routes/tsplib") else {
         return;
     };
     let table = listed(&folder);
@@ -49,7 +47,7 @@ fn every_file_is_read_and_has_its_size_and_best_known_cost() {
 
 #[test]
 fn every_optimal_tour_costs_its_best_known_value() {
-    let Some(folder) = support::shared("data/routes/tsplib") else {
+    let Some(folder) = regard_testing::shared("data/routes/tsplib") else {
         return;
     };
     let tours = files(&folder.join("opt_tour"), ".tour");
@@ -66,7 +64,7 @@ fn every_optimal_tour_costs_its_best_known_value() {
 
 #[test]
 fn every_file_survives_being_written() {
-    let Some(folder) = support::shared("data/routes/tsplib") else {
+    let Some(folder) = regard_testing::shared("data/routes/tsplib") else {
         return;
     };
     for path in files(&folder, ".tsp") {

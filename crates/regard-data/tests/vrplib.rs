@@ -1,7 +1,5 @@
 //! Every CVRPLIB, XML100 and OPLib file of the shared data, and the published solutions.
 
-mod support;
-
 use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -55,7 +53,7 @@ fn check_against(instance: &Cvrp, row: &[f64], name: &str) {
 
 #[test]
 fn every_cvrplib_file_has_its_customers_capacity_and_best_known_cost() {
-    let Some(folder) = support::shared("data/routes/cvrplib") else {
+    let Some(folder) = regard_testing::shared("data/routes/cvrplib") else {
         return;
     };
     let table = listed(&folder.join("best_known.csv"), "name", &["customers", "capacity", "bks"]);
@@ -69,7 +67,7 @@ fn every_cvrplib_file_has_its_customers_capacity_and_best_known_cost() {
 
 #[test]
 fn every_published_solution_obeys_the_rules_and_costs_its_best_known_value() {
-    let Some(folder) = support::shared("data/routes/cvrplib") else {
+    let Some(folder) = regard_testing::shared("data/routes/cvrplib") else {
         return;
     };
     let table = listed(&folder.join("best_known.csv"), "name", &["bks"]);
@@ -107,7 +105,7 @@ fn mutations(routes: &[Vec<usize>]) -> Vec<Vec<Vec<usize>>> {
 
 #[test]
 fn every_xml100_file_has_its_customers_capacity_and_best_known_cost() {
-    let Some(folder) = support::shared("data/routes/xml100") else {
+    let Some(folder) = regard_testing::shared("data/routes/xml100") else {
         return;
     };
     let table = listed(&folder.join("best_known.csv"), "name", &["customers", "capacity", "bks"]);
@@ -131,7 +129,7 @@ fn every_xml100_file_has_its_customers_capacity_and_best_known_cost() {
 
 #[test]
 fn every_oplib_file_has_its_size_limit_and_score() {
-    let Some(folder) = support::shared("data/routes/oplib") else {
+    let Some(folder) = regard_testing::shared("data/routes/oplib") else {
         return;
     };
     let table = listed(&folder.join("ea4op.csv"), "instance", &["dimension", "cost_limit", "ea4op_score"]);

@@ -24,6 +24,7 @@ pub struct Case {
     pub config: Value,
     /// The whole entry of the manifest.
     pub entry: Value,
+    files: Vec<PathBuf>,
     tensors: BTreeMap<String, (TensorInfo, Values)>,
 }
 
@@ -39,9 +40,9 @@ pub struct TensorInfo {
 }
 
 impl Golden {
-    /// The shared cases, or the few committed with the project when those are absent.
+    /// The shared cases, or those committed with the project when the shared ones are absent.
     pub fn open() -> Self {
-        Self::read(&shared()).unwrap_or_else(Self::open_committed)
+        Self::read(&shared_root().join("golden")).unwrap_or_else(Self::open_committed)
     }
 
     /// The cases committed with the project, for families that the shared ones lack.
@@ -55,7 +56,7 @@ impl Golden {
 
     /// The shared cases; `None`, and a line that says so, when they are absent.
     pub fn open_shared() -> Option<Self> {
-        let found = Self::read(&shared());
+        let found = Self::read(&shared_root().join("golden"));
         if found.is_none() {
             skipped("no shared data");
         }
@@ -76,16 +77,25 @@ impl Golden {
         names.filter(|name| name.starts_with(prefix)).map(str::to_owned).collect()
     }
 
+    /// Loads the cases whose names start with `prefix`.
+    ///
+    /// # Panics
+    /// If there is none: a test that passes without a case tests nothing.
+    pub fn cases(&self, prefix: &str) -> Vec<Case> {
+        let cases: Vec<Case> = self.names(prefix).iter().filter_map(|name| self.case(name)).collect();
+        assert!(!cases.is_empty(), "no case {prefix}* in {}", self.root.display());
+        cases
+    }
+
     /// Loads a case; `None` when the manifest has none of that name.
     pub fn case(&self, name: &str) -> Option<Case> {
         let entry = self.cases.iter().find(|case| case["name"] == name)?.clone();
-        let mut case = Case { name: name.to_owned(), config: entry["config"].clone(), tensors: BTreeMap::new(), entry };
-        let files = case.entry["files"].as_array().cloned().unwrap_or_default();
-        for path in files.iter().filter_map(|file| file["path"].as_str()) {
-            if path.ends_with(".safetensors") {
-                case.load(&self.root.join(path));
-            }
-        }
+        let files = entry["files"].as_array().into_iter().flatten().filter_map(|file| file["path"].as_str());
+        let files: Vec<PathBuf> =
+            files.filter(|path| path.ends_with(".safetensors")).map(|path| self.root.join(path)).collect();
+        let (name, config) = (name.to_owned(), entry["config"].clone());
+        let mut case = Case { name, config, entry, files: files.clone(), tensors: BTreeMap::new() };
+        files.iter().for_each(|path| case.load(path));
         Some(case)
     }
 
@@ -125,6 +135,35 @@ impl Case {
     pub fn info(&self, name: &str) -> &TensorInfo {
         let found = self.tensors.get(name);
         &found.unwrap_or_else(|| panic!("{}: no array {name}", self.name)).0
+    }
+
+    /// The little-endian bytes of an array, in pieces of `N`.
+    ///
+    /// # Panics
+    /// If the case has no array of that name.
+    pub fn bytes<const N: usize>(&self, name: &str) -> Vec<[u8; N]> {
+        for path in &self.files {
+            let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            let file = SafeTensors::deserialize(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            if let Ok(view) = file.tensor(name) {
+                return view.data().as_chunks::<N>().0.to_vec();
+            }
+        }
+        panic!("{}: no array {name}", self.name)
+    }
+
+    /// The names of all arrays.
+    pub fn tensor_names(&self) -> Vec<&str> {
+        self.tensors.keys().map(String::as_str).collect()
+    }
+
+    /// The largest absolute difference allowed from an array.
+    ///
+    /// # Panics
+    /// If the manifest gives none.
+    pub fn tolerance(&self, name: &str) -> f64 {
+        let tolerance = self.info(name).tolerance;
+        tolerance.unwrap_or_else(|| panic!("{}: {name} has no tolerance", self.name))
     }
 
     /// The arrays whose names start with `prefix`, without the prefix.
@@ -173,10 +212,20 @@ fn read_safetensors(path: &Path) -> BTreeMap<String, Values> {
     file.iter().map(|(name, view)| (name.to_owned(), Values::from_view(&view))).collect()
 }
 
-/// `golden` of the shared data, by the environment or beside the workspace.
-fn shared() -> PathBuf {
+/// A file or folder below the shared data; `None`, and a line that says so, when it is absent.
+pub fn shared(below: &str) -> Option<PathBuf> {
+    let path = shared_root().join(below);
+    if path.exists() {
+        return Some(path);
+    }
+    skipped(&format!("no shared data, {below}"));
+    None
+}
+
+/// The folder that `REGARD_SHARED` names, or `shared` beside the workspace.
+fn shared_root() -> PathBuf {
     let root = std::env::var_os("REGARD_SHARED").map(PathBuf::from);
-    root.unwrap_or_else(|| workspace().join("../shared")).join("golden")
+    root.unwrap_or_else(|| workspace().join("../shared"))
 }
 
 fn workspace() -> PathBuf {

@@ -1,21 +1,32 @@
 //! Test support shared by the crates of the workspace; not published.
 //!
 //! - [`Golden`]: reference values of the original projects, read through a manifest;
-//! - [`Checks`]: compares results with them inside the manifest's tolerances;
-//! - [`block_suite!`]: the laws every attention block obeys.
+//! - [`shared`]: files of the shared data;
+//! - `Checks`: compares results with golden values inside the manifest's tolerances;
+//! - `block_suite!`: the laws every attention block obeys.
+//!
+//! The last two need the feature `tensors`.
 
+#[cfg(feature = "tensors")]
 mod checks;
 mod golden;
+#[cfg(feature = "tensors")]
 mod suite;
 mod values;
 
+#[cfg(feature = "tensors")]
 pub use checks::Checks;
-pub use golden::{Case, Golden, TensorInfo};
+pub use golden::{Case, Golden, TensorInfo, shared};
+#[cfg(feature = "tensors")]
 pub use suite::{Law, close, input, missing_gradients, parameter_gradients, values_of};
 pub use values::Values;
 
-/// Says why a test returns without testing anything.
-#[allow(clippy::print_stderr, reason = "the one line a skipped test must leave behind")]
+/// Reports on standard error that the calling test returns without testing anything, and why.
+///
+/// The line is written past the capture of the test runner, so that a passing run shows it.
 pub fn skipped(why: &str) {
-    eprintln!("skipped: {why}");
+    use std::io::Write;
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a test");
+    let _ = writeln!(std::io::stderr(), "skipped: {why} ({test})");
 }

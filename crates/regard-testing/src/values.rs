@@ -1,5 +1,6 @@
 //! Arrays of reference values, in double precision whatever their file says.
 
+#[cfg(feature = "tensors")]
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use safetensors::{Dtype, tensor::TensorView};
 
@@ -47,6 +48,7 @@ impl Values {
     ///
     /// # Panics
     /// If the array has another number of axes.
+    #[cfg(feature = "tensors")]
     pub fn tensor<const D: usize>(&self, device: &Device) -> Tensor<D> {
         Tensor::from_data(TensorData::new(self.f32(), self.shape.clone()), device)
     }
@@ -55,6 +57,7 @@ impl Values {
     ///
     /// # Panics
     /// If the array has another number of axes.
+    #[cfg(feature = "tensors")]
     pub fn int_tensor<const D: usize>(&self, device: &Device) -> Tensor<D, Int> {
         let data: Vec<i64> = self.data.iter().map(|&v| v as i64).collect();
         Tensor::from_data(TensorData::new(data, self.shape.clone()), device)

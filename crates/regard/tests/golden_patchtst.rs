@@ -191,7 +191,7 @@ fn golden_instance_norms() {
 #[test]
 fn golden_positions() {
     let golden = Golden::open();
-    let Some(case) = golden.case("patchtst/positions") else { return regard_testing::skipped("no case of positions") };
+    let case = golden.case("patchtst/positions").expect("a case of positions");
     let device = Device::flex();
     let mut checks = Checks::new(&case, "table");
     for (name, values) in case.with_prefix("output.") {
@@ -211,7 +211,7 @@ fn golden_positions() {
 #[test]
 fn golden_learning_rates() {
     let golden = Golden::open();
-    let Some(case) = golden.case("patchtst/lr_schedules") else { return regard_testing::skipped("no case of rates") };
+    let case = golden.case("patchtst/lr_schedules").expect("a case of schedules");
     let (of_epoch, epochs) = (case.size("steps_per_epoch") as u64, case.size("epochs") as u64);
     let schedules = [
         ("tst", SeriesSchedule::OneCycle),

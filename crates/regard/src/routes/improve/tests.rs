@@ -151,11 +151,7 @@ proptest! {
 /// The mean gap of the search alone over the files of the shared TSPLIB that `choose` takes, from
 /// shuffled tours.
 fn mean_gap(choose: impl Fn(usize) -> bool, kicks_per_node: usize) -> Option<f64> {
-    let root = std::env::var_os("REGARD_SHARED").map_or_else(
-        || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
-        std::path::PathBuf::from,
-    );
-    let files = std::fs::read_dir(root.join("data/routes/tsplib")).ok()?;
+    let files = std::fs::read_dir(regard_testing::shared("data/routes/tsplib")?).unwrap();
     let mut gaps = Vec::new();
     for file in files.flatten().map(|file| file.path()) {
         if file.extension().is_none_or(|ending| ending != "tsp") {
@@ -174,8 +170,7 @@ fn mean_gap(choose: impl Fn(usize) -> bool, kicks_per_node: usize) -> Option<f64
 
 #[test]
 fn small_tsplib_instances_come_within_half_a_percent() {
-    match mean_gap(|n| n <= 200, 10) {
-        Some(gap) => assert!(gap <= 0.005, "mean gap {gap}"),
-        None => regard_testing::skipped("no shared data"),
+    if let Some(gap) = mean_gap(|n| n <= 200, 10) {
+        assert!(gap <= 0.005, "mean gap {gap}");
     }
 }
