@@ -37,7 +37,7 @@ def curve(points):
     last = len(points) - 1
     chosen = sorted({round(row * last / (ROWS - 1)) for row in range(ROWS)})
     return [
-        [str(point["epoch"]), f"{point['instances']:,}", hours(point["seconds"]), f"{point['valid_cost']:.4f}"]
+        [str(point["epoch"]), f"{point['instances']:,}", hours(point["seconds"]), f"{point['validation_cost']:.4f}"]
         for point in (points[index] for index in chosen)
     ]
 

@@ -28,7 +28,7 @@ PAPERS = {
         "`regard bench paper --table patchtst`: forecasts of two files of hourly transformer temperatures, trained anew and "
         "measured on every window of the test part; `naive` is the last value, `seasonal_naive` the value a day before. The "
         "paper's columns of `official` are what the authors' code gave when no window was left out (logs of the authors of "
-        "FITS), and for `paper_mse` what their paper has, where the last windows are left out; for `TFB` that benchmark's "
+        "FITS), and for `mse_paper` what their paper has, where the last windows are left out; for `TFB` that benchmark's "
         "table. `official` was trained for 40 of the 100 published epochs: by then the rate has fallen to a fiftieth. "
         "`regard-series` was set by the validation rows of ETTh1, but not by them alone. The test rows were looked at after "
         "each of these: Huber's loss (0.406 over the four horizons of ETTh1, 0.355 of ETTh2), the squared loss (0.408, 0.348), "

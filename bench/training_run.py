@@ -22,7 +22,7 @@ def read(folder, given):
         {
             "epoch": line["epoch"],
             "instances": line["instances"],
-            "valid_cost": line["cost"],
+            "validation_cost": line["cost"],
             "seconds": seconds_at(timings, step),
         }
         for step, line in sorted(valid.items())

@@ -33,10 +33,10 @@ const TRAINING: [&str; 8] = [
     "data.nodes=20",
     "train.preset=kool-2019",
     "train.baseline=shared",
-    "train.starts=8",
+    "train.num_starts=8",
     "train.first_node=sampled",
-    "train.batch=64",
-    "train.rate=0.0005",
+    "train.batch_size=64",
+    "train.learning_rate=0.0005",
 ];
 /// Steps of it.
 const STEPS: usize = 100;

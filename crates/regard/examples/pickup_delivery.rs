@@ -167,7 +167,7 @@ impl Problem for PickupDelivery {
 fn main() -> Result<()> {
     let steps: u64 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(200);
     registry::announce::<PickupDelivery>();
-    let sets = ["train.preset=regard-cvrp", "task.problem=pickup-delivery", "data.nodes=10", "train.batch=32"];
+    let sets = ["train.preset=regard-cvrp", "task.problem=pickup-delivery", "data.nodes=10", "train.batch_size=32"];
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     let experiment = Experiment::parse("", Path::new("pickup_delivery"), &sets)?;
     let mut learner = Learner::<PickupDelivery>::new(&experiment, &Device::flex())?;

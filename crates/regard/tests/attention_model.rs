@@ -7,7 +7,14 @@ use regard::store::{AttentionModelConfig, Norm, Weights, layout};
 use regard_testing::{input, values_of};
 
 fn small(norm: Norm) -> AttentionModelConfig {
-    AttentionModelConfig { width: 12, heads: 3, layers: 2, feed_forward: 20, norm, ..AttentionModelConfig::kool_2019() }
+    AttentionModelConfig {
+        width: 12,
+        heads: 3,
+        layers: 2,
+        feedforward_width: 20,
+        norm,
+        ..AttentionModelConfig::kool_2019()
+    }
 }
 
 fn model(norm: Norm) -> AttentionModel {

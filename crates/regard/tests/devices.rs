@@ -106,11 +106,11 @@ fn tours_agree_in_every_way_of_decoding() {
 #[test]
 fn a_training_goes_the_same_way() {
     let _alone = alone();
-    let small = ["data.nodes=8", "model.width=16", "model.heads=2", "model.layers=1", "model.feed_forward=16"];
+    let small = ["data.nodes=8", "model.width=16", "model.heads=2", "model.layers=1", "model.feedforward_width=16"];
     for (sets, steps) in
-        [(["train.baseline=shared", "train.batch=8"], 4), (["train.baseline=rollout", "train.batch=8"], 3)]
+        [(["train.baseline=shared", "train.batch_size=8"], 4), (["train.baseline=rollout", "train.batch_size=8"], 3)]
     {
-        let more = ["train.warm_up_epochs=0", "train.baseline_instances=20"];
+        let more = ["train.baseline_warmup_epochs=0", "train.baseline_instances=20"];
         let sets: Vec<String> = small.iter().chain(&sets).chain(&more).map(|set| (*set).to_owned()).collect();
         let experiment = Experiment::parse("", Path::new("test.toml"), &sets).unwrap();
         let [expected, found] = [Device::flex(), other()].map(|device| {

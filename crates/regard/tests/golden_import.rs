@@ -33,8 +33,8 @@ fn check_settings(case: &Case, sizes: &serde_json::Value, config: &AttentionMode
     assert_eq!(config.problem, problem, "{}", case.name);
     assert_eq!((config.width, config.layers), (size("embedding_dim"), size("n_encode_layers")), "{}", case.name);
     assert_eq!((config.heads, config.norm), (case.size("n_heads"), norm), "{}", case.name);
-    assert_eq!(config.feed_forward, case.size("feed_forward_hidden"), "{}", case.name);
-    assert_eq!(f64::from(config.clip), sizes["tanh_clipping"].as_f64().unwrap(), "{}", case.name);
+    assert_eq!(config.feedforward_width, case.size("feed_forward_hidden"), "{}", case.name);
+    assert_eq!(f64::from(config.tanh_clipping), sizes["tanh_clipping"].as_f64().unwrap(), "{}", case.name);
 }
 
 #[test]

@@ -25,14 +25,14 @@ fn golden_patchtst_composed() {
 fn the_published_networks_have_their_sizes() {
     let of = |width, heads, hidden, look_back, horizon| {
         let official = PatchTstConfig::patchtst_official();
-        PatchTstConfig { width, heads, hidden, look_back, horizon, ..official }.trainable()
+        PatchTstConfig { width, heads, feedforward_width: hidden, look_back, horizon, ..official }.trainable()
     };
     assert_eq!(of(16, 4, 128, 336, 96), 81_728);
     assert_eq!(of(16, 4, 128, 336, 720), 501_680);
     assert_eq!(of(16, 4, 128, 512, 96), 115_872);
     assert_eq!(of(128, 16, 256, 336, 96), 921_184);
     let ili =
-        PatchTstConfig { look_back: 104, horizon: 24, patch: 24, stride: 2, ..PatchTstConfig::patchtst_official() };
+        PatchTstConfig { look_back: 104, horizon: 24, patch_len: 24, stride: 2, ..PatchTstConfig::patchtst_official() };
     assert_eq!(ili.trainable(), 33_400);
     assert_eq!(PatchTstConfig::patchtst_tslib().trainable(), 3_751_520);
 }
@@ -67,19 +67,19 @@ fn config(case: &Case) -> PatchTstConfig {
         look_back: case.size("seq_len"),
         horizon: case.size("pred_len"),
         channels: case.size("C"),
-        patch: case.size("patch_len"),
+        patch_len: case.size("patch_len"),
         stride: case.size("stride"),
         width: case.size("d_model"),
         heads: case.size("n_heads"),
-        hidden: case.size("d_ff"),
+        feedforward_width: case.size("d_ff"),
         layers: case.size("e_layers"),
-        padded: !case.config.as_object().is_some_and(|all| all.get("padding_patch") == Some(&Value::Null)),
+        end_padding: !case.config.as_object().is_some_and(|all| all.get("padding_patch") == Some(&Value::Null)),
         affine: set("affine").unwrap_or(preset.affine),
         individual: set("individual").unwrap_or(preset.individual),
         window_norm: if set("subtract_last") == Some(true) { WindowNorm::Last } else { preset.window_norm },
-        decomposition: if decomposed { case.size("kernel_size") } else { 0 },
-        norm_place: if set("pre_norm") == Some(true) { Placement::Before } else { preset.norm_place },
-        residual_scores: set("res_attention").unwrap_or(preset.residual_scores),
+        decomposition_kernel: if decomposed { case.size("kernel_size") } else { 0 },
+        norm_placement: if set("pre_norm") == Some(true) { Placement::PreSummed } else { preset.norm_placement },
+        residual_attention: set("res_attention").unwrap_or(preset.residual_attention),
         positions: if sincos { Positions::StandardisedSine } else { preset.positions },
         dropout: case.number("dropout"),
         attention_dropout: case.number("dropout"),

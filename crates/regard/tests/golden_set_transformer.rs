@@ -34,13 +34,13 @@ fn the_published_networks_have_their_sizes() {
         decoding: Decoding::Number,
         encoder: EncoderKind::Sab,
         width: 64,
-        seeds: 1,
-        decoder: 0,
+        num_seeds: 1,
+        decoder_layers: 0,
         ..clustering.clone()
     };
     assert_eq!(largest.trainable(), 37_953);
     assert_eq!(SetTransformerConfig::deep_sets_2017().trainable(), 101_520);
-    assert_eq!(SetTransformerConfig { pooling: PoolingKind::Mean, ..clustering }.seeds, 4);
+    assert_eq!(SetTransformerConfig { pooling: PoolingKind::Mean, ..clustering }.num_seeds, 4);
 }
 
 fn check_all(label: &str) {
@@ -62,8 +62,8 @@ fn config(case: &Case) -> SetTransformerConfig {
         outputs: case.size("dim_output"),
         width: case.size("dim_hidden"),
         heads: case.size("num_heads"),
-        inducing: case.size("num_inds"),
-        seeds: case.size("num_outputs"),
+        inducing_points: case.size("num_inds"),
+        num_seeds: case.size("num_outputs"),
         norm: if case.config["ln"].as_bool() == Some(true) { NormName::Post } else { NormName::None },
         ..SetTransformerConfig::set_transformer_2019()
     }

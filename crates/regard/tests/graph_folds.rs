@@ -27,7 +27,7 @@ fn molecules(folder: &Path, count: usize, last: f64) -> PathBuf {
 
 fn experiment(path: &Path, more: &[&str]) -> GraphExperiment {
     let path = format!("data.path={}", path.display());
-    let small = ["model.width=16", "model.heads=2", "model.layers=2", "train.batch=8", "train.epochs=3"];
+    let small = ["model.width=16", "model.heads=2", "model.layers=2", "train.batch_size=8", "train.epochs=3"];
     let sets: Vec<String> =
         small.iter().copied().chain([path.as_str()]).chain(more.iter().copied()).map(str::to_owned).collect();
     GraphExperiment::load("graphs/molecules", &sets).unwrap()
@@ -51,7 +51,7 @@ fn every_graph_is_held_out_once_and_a_seed_gives_the_same_numbers() {
     let (first, rest) = (&found.repeats[0], &found.folds[..3]);
     let of_folds: f64 = rest.iter().map(|fold| fold.get("mae").unwrap() / 3.0).sum();
     assert!((first.get("mae").unwrap() - of_folds).abs() < 1e-9, "folds of ten graphs each");
-    assert!(found.constant.is_none() && found.mean.get("mae_published").is_none());
+    assert!(found.constant.is_none() && found.mean.get("mae_paper").is_none());
     assert_ne!(found.repeats[0], found.repeats[1]);
     assert_eq!(found, validated(&length, &HeldOut::Folds(3), 2));
 }
@@ -100,8 +100,14 @@ fn nodes_of_a_single_graph_are_cut() {
     let path = folder.path().join("nodes.csv");
     fs::write(&path, format!("id,x,kind\n{nodes}")).unwrap();
     fs::write(folder.path().join("edges.csv"), format!("source,target\n{edges}")).unwrap();
-    let more =
-        ["data.smiles=\"\"", "data.id=id", "data.target=kind", "task.level=node", "train.epochs=40", "train.rate=0.02"];
+    let more = [
+        "data.smiles=\"\"",
+        "data.id=id",
+        "data.target=kind",
+        "task.level=node",
+        "train.epochs=40",
+        "train.learning_rate=0.02",
+    ];
     let found = validated(&experiment(&path, &more), &HeldOut::Folds(4), 1);
     assert!(number(&found, "accuracy") > 0.9, "{:?}", found.mean);
     assert_eq!((found.folds.len(), found.constant), (4, Some(0.5)));
@@ -111,10 +117,10 @@ fn nodes_of_a_single_graph_are_cut() {
 fn what_cannot_be_cut_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = molecules(folder.path(), 5, 6.0);
-    let asked = CrossValidation::new(&experiment(&path, &["data.target=length", "data.tested=0"])).unwrap();
+    let asked = CrossValidation::new(&experiment(&path, &["data.target=length", "data.test_fraction=0"])).unwrap();
     let refused = |held_out: &HeldOut| asked.run(held_out, 1, &Device::flex(), &|| ()).unwrap_err();
     assert!(refused(&HeldOut::Folds(9)).to_string().contains("9 folds"));
-    assert!(matches!(refused(&HeldOut::Split), Error::Config { key, .. } if key == "data.tested"));
+    assert!(matches!(refused(&HeldOut::Split), Error::Config { key, .. } if key == "data.test_fraction"));
     let lists = HeldOut::Lists(vec![Fold { training: vec![], test: vec![0] }]);
     assert!(refused(&lists).to_string().contains("no graph to learn from"));
 }

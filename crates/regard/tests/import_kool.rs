@@ -32,7 +32,7 @@ fn imported(weights: &Weights, args: &str) -> Result<AttentionModelConfig, Error
 
 #[test]
 fn sizes_come_from_the_shapes() {
-    let wide = AttentionModelConfig { width: 12, heads: 3, layers: 3, feed_forward: 20, ..small() };
+    let wide = AttentionModelConfig { width: 12, heads: 3, layers: 3, feedforward_width: 20, ..small() };
     for config in [small(), wide, AttentionModelConfig { norm: Norm::Instance, layers: 1, ..small() }] {
         assert_eq!(imported(&weights(&config), "").unwrap(), config);
     }
@@ -47,7 +47,7 @@ fn both_formats_give_the_same_weights_and_say_where_they_come_from() {
     fs::write(root.path().join("args.json"), r#"{"tanh_clipping": 7}"#).unwrap();
     for path in [&a, &b] {
         let (config, weights, provenance) = kool(path, None).unwrap();
-        assert_eq!((config.clip, &weights), (5.0, &given));
+        assert_eq!((config.tanh_clipping, &weights), (5.0, &given));
         assert_eq!(provenance.file, path.file_name().unwrap().to_str().unwrap());
         assert_eq!(provenance.sha256.len(), 64);
         assert_eq!(provenance.training.keys().collect::<Vec<_>>(), ["graph_size"]);

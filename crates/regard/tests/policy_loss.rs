@@ -71,7 +71,7 @@ proptest! {
         device.seed(seed);
         let width = heads * head;
         let config = AttentionModelConfig {
-            width, heads, layers: 1, feed_forward: 8, norm: Norm::Instance, ..AttentionModelConfig::kool_2019()
+            width, heads, layers: 1, feedforward_width: 8, norm: Norm::Instance, ..AttentionModelConfig::kool_2019()
         };
         let model = AttentionModel::new(&config, &device).unwrap();
         let points: Vec<f32> = generate::uniform(seed, batch, nodes).into_iter().flatten().flatten().collect();

@@ -190,7 +190,7 @@ mod decoding {
         let device = Device::flex();
         device.seed(17);
         let small = AttentionModelConfig { width: 32, heads: 4, layers: 2, ..AttentionModelConfig::regard_tsp() };
-        let config = AttentionModelConfig { problem: P::NAME.into(), feed_forward: 64, ..small };
+        let config = AttentionModelConfig { problem: P::NAME.into(), feedforward_width: 64, ..small };
         AttentionModel::new(&config, &device).expect("sizes fit")
     }
 
@@ -218,7 +218,7 @@ mod decoding {
     /// Some steps of training change every parameter, with kernels and without.
     pub(super) fn learns<P: Problem>() {
         registry::announce::<P>();
-        let sets = ["task.problem", "data.nodes", "train.batch", "train.epoch_instances", "model.width", "model.heads"];
+        let sets = ["task.problem", "data.nodes", "train.batch_size", "train.epoch_size", "model.width", "model.heads"];
         let values = [P::NAME, "9", "8", "64", "16", "2"];
         let sets: Vec<String> = sets.iter().zip(values).map(|(key, value)| format!("{key}={value}")).collect();
         let experiment = Experiment::parse("", Path::new("learns"), &sets).unwrap();
@@ -256,7 +256,7 @@ mod rollouts {
             width: 32,
             heads: 4,
             layers: 2,
-            feed_forward: 64,
+            feedforward_width: 64,
             ..AttentionModelConfig::regard_tsp()
         };
         AttentionModel::new(&config, &device).expect("sizes fit")

@@ -39,8 +39,8 @@ fn experiment(problem: &str, folder: &Path) -> Experiment {
         "model.width=16".into(),
         "model.heads=2".into(),
         "model.layers=1".into(),
-        "model.feed_forward=16".into(),
-        "train.batch=8".into(),
+        "model.feedforward_width=16".into(),
+        "train.batch_size=8".into(),
     ];
     Experiment::parse("", Path::new("test.toml"), &sets).unwrap()
 }

@@ -15,10 +15,10 @@ fn config() -> SetTransformerConfig {
     SetTransformerConfig {
         width: 16,
         heads: 2,
-        inducing: 3,
-        refinements: 2,
-        decoder: 1,
-        deviation_floor: 0.25,
+        inducing_points: 3,
+        seed_refinements: 2,
+        decoder_layers: 1,
+        min_std: 0.25,
         ..SetTransformerConfig::regard_set()
     }
 }
@@ -66,7 +66,7 @@ fn refined_seeds_know_no_order_and_no_other_set() {
 fn refinements_have_weights_that_survive_the_file() {
     let (device, points) = (Device::flex(), drawn());
     let model = SetTransformer::new(&config(), &device).unwrap();
-    let without = SetTransformerConfig { refinements: 0, ..config() };
+    let without = SetTransformerConfig { seed_refinements: 0, ..config() };
     let (with, without) = (model.to_weights(&config()).len(), {
         let model = SetTransformer::new(&without, &device).unwrap();
         model.to_weights(&without).len()
@@ -94,7 +94,7 @@ fn every_parameter_gets_a_gradient() {
 fn no_deviation_is_below_the_floor() {
     let (device, config) = (Device::flex(), config());
     let rows = Tensor::<3>::from_data([[[0.0, 1.0, 1.0, -80.0], [0.0, 0.0, 0.0, 1.0]]], &device);
-    let two = SetTransformerConfig { seeds: 2, ..config };
+    let two = SetTransformerConfig { num_seeds: 2, ..config };
     let found = mixtures(rows.clone(), 2, &two).unwrap();
     assert!(found[0].deviations().iter().all(|&deviation| deviation >= 0.25));
     assert!((found[0].deviations()[0] - 0.25).abs() < 1e-6);

@@ -20,12 +20,12 @@ fn experiment(name: &str, sets: &[&str]) -> SetExperiment {
     let small = [
         "model.width=16",
         "model.heads=2",
-        "model.inducing=4",
-        "train.batch=4",
-        "train.epoch_steps=5",
+        "model.inducing_points=4",
+        "train.batch_size=4",
+        "train.steps_per_epoch=5",
         "train.epochs=3",
         "train.log_steps=2",
-        "eval.sets=7",
+        "eval.num_sets=7",
         "eval.ensemble=1",
     ];
     let sets: Vec<String> = small.iter().chain(sets).map(|set| (*set).to_owned()).collect();
@@ -82,7 +82,7 @@ fn every_generated_task_takes_a_step_and_is_measured() {
         let folder = tempfile::tempdir().unwrap();
         let trained =
             run(&experiment(&format!("sets/{name}"), &[]), &folder.path().join("run"), false, Some(2)).unwrap();
-        assert!(trained.valid_cost.is_finite() && trained.ended == Ended::Steps, "{name}");
+        assert!(trained.validation_cost.is_finite() && trained.ended == Ended::Steps, "{name}");
         let model = SetModel::open(&folder.path().join("run"), &Device::flex()).unwrap();
         let checked = model.measure_generated(Some(3)).unwrap();
         assert!(checked.measures.0.iter().all(|measure| measure.value().is_finite()), "{name}: {checked:?}");
@@ -120,7 +120,7 @@ fn bits_do_not_depend_on_threads() {
 
 #[test]
 fn the_largest_number_is_learnt() {
-    let more = ["train.rate=2e-3", "train.batch=32", "train.epoch_steps=400", "model.width=32"];
+    let more = ["train.learning_rate=2e-3", "train.batch_size=32", "train.steps_per_epoch=400", "model.width=32"];
     let mut learner = SetLearner::new(&experiment("sets/max", &more), &Device::flex()).unwrap();
     let losses: Vec<f64> = (0..400).map(|_| learner.learn().unwrap().get("loss").unwrap()).collect();
     let mean = regard::data::stats::mean;
@@ -131,7 +131,13 @@ fn the_largest_number_is_learnt() {
 fn a_class_of_bags_is_learnt_and_told_in_any_order_of_rows_and_columns() {
     let folder = tempfile::tempdir().unwrap();
     let path = bags(folder.path(), "class", 40);
-    let more = ["train.epochs=30", "train.epoch_steps=10", "train.batch=8", "train.rate=5e-3", "model.dropout=0.0"];
+    let more = [
+        "train.epochs=30",
+        "train.steps_per_epoch=10",
+        "train.batch_size=8",
+        "train.learning_rate=5e-3",
+        "model.dropout=0.0",
+    ];
     let experiment = on_file("sets/mil", &path, "class", &more);
     let out = folder.path().join("run");
     run(&experiment, &out, false, None).unwrap();
@@ -160,7 +166,13 @@ fn a_class_of_bags_is_learnt_and_told_in_any_order_of_rows_and_columns() {
 fn cross_validation_measures_what_was_not_seen() {
     let folder = tempfile::tempdir().unwrap();
     let path = bags(folder.path(), "class", 40);
-    let more = ["train.epochs=30", "train.epoch_steps=10", "train.batch=8", "train.rate=5e-3", "model.dropout=0.0"];
+    let more = [
+        "train.epochs=30",
+        "train.steps_per_epoch=10",
+        "train.batch_size=8",
+        "train.learning_rate=5e-3",
+        "model.dropout=0.0",
+    ];
     let experiment = on_file("sets/mil", &path, "class", &more);
     let bags = read_bags(&path, &experiment.data, TaskKind::Classification, true).unwrap();
     let found = cross_validate(&experiment, &bags, (HeldOut::Folds(4), 2), &Device::flex(), &|| {}).unwrap();
@@ -174,7 +186,13 @@ fn cross_validation_measures_what_was_not_seen() {
 fn numbers_come_back_in_their_own_measure() {
     let folder = tempfile::tempdir().unwrap();
     let path = bags(folder.path(), "spent", 40);
-    let more = ["train.epochs=30", "train.epoch_steps=10", "train.batch=8", "train.rate=5e-3", "model.dropout=0.0"];
+    let more = [
+        "train.epochs=30",
+        "train.steps_per_epoch=10",
+        "train.batch_size=8",
+        "train.learning_rate=5e-3",
+        "model.dropout=0.0",
+    ];
     let experiment = on_file("sets/bags", &path, "spent", &more);
     let bags = read_bags(&path, &experiment.data, TaskKind::Regression, true).unwrap();
     let found = cross_validate(&experiment, &bags, (HeldOut::Folds(4), 1), &Device::flex(), &|| {}).unwrap();
@@ -186,8 +204,13 @@ fn numbers_come_back_in_their_own_measure() {
 fn counts_are_whole_numbers_from_zero() {
     let folder = tempfile::tempdir().unwrap();
     let path = bags(folder.path(), "size", 30);
-    let counting =
-        ["task.kind=counting", "train.epochs=20", "train.epoch_steps=10", "train.batch=8", "train.rate=5e-3"];
+    let counting = [
+        "task.kind=counting",
+        "train.epochs=20",
+        "train.steps_per_epoch=10",
+        "train.batch_size=8",
+        "train.learning_rate=5e-3",
+    ];
     let experiment = on_file("sets/bags", &path, "size", &[&counting[..], &["model.pooling=sum"]].concat());
     let mut learner = SetLearner::new(&experiment, &Device::flex()).unwrap();
     let losses: Vec<f64> = (0..200).map(|_| learner.learn().unwrap().get("loss").unwrap()).collect();
@@ -208,7 +231,7 @@ fn what_is_wrong_is_named() {
     let missing = on_file("sets/bags", &path, "klass", &[]);
     assert!(message(&missing).contains("has no column `klass`"), "{}", message(&missing));
     let wrong = SetExperiment::load("sets/max", &["train.batsh=3".into()]).unwrap_err().to_string();
-    assert!(wrong.contains("train.batsh") && wrong.contains("batch"), "{wrong}");
+    assert!(wrong.contains("train.batsh") && wrong.contains("batch_size"), "{wrong}");
     let wrong = SetExperiment::load("sets/max", &["model.heads=3".into()]).unwrap_err().to_string();
     assert!(wrong.contains("model.heads") && wrong.contains("do not divide"), "{wrong}");
     let wrong = SetExperiment::load("sets/max", &["task.kind=clustering".into()]).unwrap();

@@ -19,9 +19,9 @@ fn experiment(sets: &[&str]) -> Experiment {
         "model.width=16",
         "model.heads=2",
         "model.layers=1",
-        "model.feed_forward=16",
-        "train.batch=16",
-        "train.epoch_instances=160",
+        "model.feedforward_width=16",
+        "train.batch_size=16",
+        "train.epoch_size=160",
         "train.epochs=3",
         "train.baseline_instances=40",
         "train.log_steps=4",
@@ -44,13 +44,13 @@ fn bytes(out: &Path) -> [Vec<u8>; 2] {
 
 const BASELINES: [&[&str]; 8] = [
     &["train.preset=kool-2019"],
-    &["train.preset=kool-2019", "train.warm_up_epochs=2", "train.rate_decay=0.9"],
-    &["train.baseline=critic", "train.average=0"],
-    &["train.baseline=exponential", "model.norm=batch", "train.warm_steps=15"],
-    &["train.baseline=shared", "train.starts=3", "train.first_node=given", "data.nodes=[5, 9]"],
-    &["train.baseline=shared", "train.starts=4", "train.first_node=sampled"],
-    &["train.baseline=none", "train.clip_norm=0"],
-    &["train.loss=preference", "train.starts=4"],
+    &["train.preset=kool-2019", "train.baseline_warmup_epochs=2", "train.learning_rate_decay=0.9"],
+    &["train.baseline=critic", "train.ema_decay=0"],
+    &["train.baseline=exponential", "model.norm=batch", "train.warmup_epochs=15"],
+    &["train.baseline=shared", "train.num_starts=3", "train.first_node=given", "data.nodes=[5, 9]"],
+    &["train.baseline=shared", "train.num_starts=4", "train.first_node=sampled"],
+    &["train.baseline=none", "train.max_grad_norm=0"],
+    &["train.loss=preference", "train.num_starts=4"],
 ];
 
 #[test]
@@ -66,7 +66,7 @@ fn an_interrupted_run_goes_on_bit_for_bit() {
             assert_eq!((part.steps, part.ended), (steps, Ended::Steps), "{sets:?}");
         }
         let rest = run(&experiment, &broken, true, None).unwrap();
-        assert_eq!((rest.steps, rest.valid_cost), (30, whole.valid_cost), "{sets:?}");
+        assert_eq!((rest.steps, rest.validation_cost), (30, whole.validation_cost), "{sets:?}");
         assert_eq!(bytes(&straight), bytes(&broken), "case {index}: {sets:?}");
     }
 }
@@ -101,12 +101,12 @@ fn bits_do_not_depend_on_threads() {
 #[test]
 fn policies_get_better() {
     let ways = [
-        ["train.baseline=shared", "train.starts=0"],
-        ["train.baseline=exponential", "train.starts=1"],
-        ["train.loss=preference", "train.starts=0"],
+        ["train.baseline=shared", "train.num_starts=0"],
+        ["train.baseline=exponential", "train.num_starts=1"],
+        ["train.loss=preference", "train.num_starts=0"],
     ];
     for sets in ways {
-        let experiment = experiment(&[&sets[..], &["train.batch=64", "train.rate=2e-3"]].concat());
+        let experiment = experiment(&[&sets[..], &["train.batch_size=64", "train.learning_rate=2e-3"]].concat());
         let mut learner = Learner::<TravellingSalesman>::new(&experiment, &Device::flex()).unwrap();
         let costs: Vec<f64> = (0..150).map(|_| learner.step().unwrap().cost).collect();
         let mean = regard::data::stats::mean;
@@ -123,8 +123,8 @@ fn a_rate_that_breaks_the_network_ends_the_run_and_keeps_its_checkpoint() {
     let good = bytes(&out);
     // The same run, but with a rate that the checks of a resume would not let pass.
     let text = fs::read_to_string(out.join("experiment.toml")).unwrap();
-    fs::write(out.join("experiment.toml"), text.replace("rate = 0.0005", "rate = 1e30")).unwrap();
-    let wild = experiment(&["train.rate=1e30"]);
+    fs::write(out.join("experiment.toml"), text.replace("learning_rate = 0.0005", "learning_rate = 1e30")).unwrap();
+    let wild = experiment(&["train.learning_rate=1e30"]);
     let error = run(&wild, &out, true, None).unwrap_err();
     assert!(format!("{error}").contains("step"), "{error}");
     assert_eq!(bytes(&out)[0], good[0], "the model of the last checkpoint");
@@ -136,7 +136,7 @@ fn negative_costs_do_not_look_like_a_broken_network() {
         (experiment(&["task.problem=op", "train.preset=regard-cvrp"]), tempfile::tempdir().unwrap());
     let trained = run(&experiment, &folder.path().join("run"), false, None).unwrap();
     assert_eq!(trained.ended, Ended::Complete);
-    assert!(trained.valid_cost < 0.0, "{}", trained.valid_cost);
+    assert!(trained.validation_cost < 0.0, "{}", trained.validation_cost);
 }
 
 #[test]
@@ -161,8 +161,8 @@ fn a_folder_with_a_run_is_not_overwritten_nor_another_run_continued() {
     assert!(matches!(missing, Error::Context { .. }), "{missing}");
     run(&mine, &out, false, Some(1)).unwrap();
     assert!(run(&mine, &out, false, Some(1)).unwrap_err().to_string().contains("holds a run"));
-    let other = run(&experiment(&["train.rate=1e-3"]), &out, true, Some(2)).unwrap_err().to_string();
-    assert!(other.contains("train.rate") && other.contains("0.0005"), "{other}");
+    let other = run(&experiment(&["train.learning_rate=1e-3"]), &out, true, Some(2)).unwrap_err().to_string();
+    assert!(other.contains("train.learning_rate") && other.contains("0.0005"), "{other}");
     run(&experiment(&["train.epochs=1"]), &out, true, None).unwrap();
 }
 
@@ -171,7 +171,7 @@ fn a_run_may_begin_with_another_ones_weights() {
     let folder = tempfile::tempdir().unwrap();
     let first = folder.path().join("first");
     run(&experiment(&[]), &first, false, Some(9)).unwrap();
-    let from = format!("train.from={}", first.display());
+    let from = format!("train.init_from={}", first.display());
     let next = experiment(&[&from, "train.seed=5"]);
     let out = folder.path().join("next");
     run(&next, &out, false, Some(0)).unwrap();
@@ -179,14 +179,14 @@ fn a_run_may_begin_with_another_ones_weights() {
     run(&next, &out, true, Some(5)).unwrap();
     assert_ne!(bytes(&out)[0], bytes(&first)[0]);
     let error = run(&experiment(&[&from, "model.layers=2"]), &folder.path().join("x"), false, None).unwrap_err();
-    assert!(error.to_string().contains("train.from"), "{error}");
+    assert!(error.to_string().contains("train.init_from"), "{error}");
     let error = run(&experiment(&[&from, "task.problem=cvrp"]), &folder.path().join("x"), false, None).unwrap_err();
     assert!(error.to_string().contains("task.problem"), "{error}");
     // Prizes that show on arrival are seen as those that are known.
     let known = folder.path().join("known");
     run(&experiment(&["task.problem=pctsp"]), &known, false, Some(3)).unwrap();
     let shown = folder.path().join("shown");
-    let from = format!("train.from={}", known.display());
+    let from = format!("train.init_from={}", known.display());
     run(&experiment(&["task.problem=spctsp", &from]), &shown, false, Some(0)).unwrap();
     assert_eq!(bytes(&shown)[0], bytes(&known)[0], "before the first step");
 }

@@ -72,7 +72,7 @@ impl ForecastArgs {
             date: self.date.clone().unwrap_or(data.date),
             id: self.id.clone().unwrap_or(data.id),
             columns: given(&self.target, data.columns),
-            covariates: given(&self.covariates, data.covariates),
+            future_covariates: given(&self.covariates, data.future_covariates),
             ..data
         }
     }

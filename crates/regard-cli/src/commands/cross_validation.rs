@@ -161,7 +161,7 @@ fn write(found: &CrossValidated, about: &About<'_>, printer: &mut Printer) -> an
 fn object(found: &CrossValidated, about: &About<'_>) -> Map<String, Value> {
     let mut object = numbers(&found.mean);
     let all = |measures: &[regard::train::Measures]| measures.iter().map(|one| Value::Object(numbers(one))).collect();
-    object.insert("deviation".into(), Value::Object(numbers(&found.deviation)));
+    object.insert("std".into(), Value::Object(numbers(&found.deviation)));
     object.insert("deviation_over".into(), json!(found.spread()));
     object.insert("repeats".into(), all(&found.repeats));
     object.insert("of_folds".into(), all(&found.folds));

@@ -182,8 +182,8 @@ fn text(folder: &Path, data: &str, model: &SeriesModel, found: &SeriesEvaluation
         text += &format!(
             "\nas published, without the last {} windows: MSE {} MAE {}",
             found.paper_dropped,
-            cell(found.paper_mse),
-            cell(found.paper_mae)
+            cell(found.mse_paper),
+            cell(found.mae_paper)
         );
     }
     text

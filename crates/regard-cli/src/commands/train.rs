@@ -54,10 +54,10 @@ pub(super) fn run(job: TrainJob, device: &Device, printer: &mut Printer) -> anyh
     let (out, resume) = (job.out.clone(), job.resume);
     let limits = Limits { steps: job.steps, time: job.time, interrupt: interrupt()? };
     let [batch, log_steps] = match &job.experiment {
-        AnyExperiment::Routes(experiment) => [experiment.train.batch, experiment.train.log_steps],
-        AnyExperiment::Sets(experiment) => [experiment.train.batch, experiment.train.log_steps],
-        AnyExperiment::Graphs(experiment) => [experiment.train.batch, experiment.train.log_steps],
-        AnyExperiment::Series(experiment) => [experiment.train.batch, experiment.train.log_steps],
+        AnyExperiment::Routes(experiment) => [experiment.train.batch_size, experiment.train.log_steps],
+        AnyExperiment::Sets(experiment) => [experiment.train.batch_size, experiment.train.log_steps],
+        AnyExperiment::Graphs(experiment) => [experiment.train.batch_size, experiment.train.log_steps],
+        AnyExperiment::Series(experiment) => [experiment.train.batch_size, experiment.train.log_steps],
     };
     let mut watch = Watch::new(printer, &job.name, device, [batch, log_steps], board);
     let mut see = |event: &Event| watch.see(event);
@@ -127,7 +127,7 @@ fn sentence(trained: &Trained, out: &str) -> String {
         number::count(trained.steps as usize),
         number::count(trained.instances as usize),
         number::seconds(trained.seconds),
-        trained.valid_cost,
+        trained.validation_cost,
     )
 }
 

@@ -48,9 +48,9 @@ pub(crate) fn json(model: &Model) -> ModelResult<'_> {
         width: config.width,
         heads: config.heads,
         layers: config.layers,
-        feed_forward: config.feed_forward,
+        feed_forward: config.feedforward_width,
         norm: config.norm.name(),
-        clip: config.clip,
+        clip: config.tanh_clipping,
         parameters,
         running_statistics,
         tensors: model.weights.iter().map(|(name, array)| TensorResult { name, shape: &array.shape }).collect(),
@@ -102,9 +102,9 @@ pub(crate) fn plain(model: &Model, verbose: bool) -> String {
             config.layers,
             config.width,
             config.heads,
-            config.feed_forward,
+            config.feedforward_width,
             config.norm.name(),
-            config.clip
+            config.tanh_clipping
         ),
     );
     let also =

@@ -110,7 +110,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut file = EventFile::create(&folder.path().join("new")).unwrap();
         file.scalar("valid/cost", 1562, 3.91).unwrap();
-        file.scalar("rate", 1563, 0.0).unwrap();
+        file.scalar("learning_rate", 1563, 0.0).unwrap();
         file.flush().unwrap();
         let path = fs::read_dir(folder.path().join("new")).unwrap().next().unwrap().unwrap().path();
         let bytes = fs::read(path).unwrap();
@@ -130,7 +130,7 @@ mod tests {
             (events[1].step, &events[1].what),
             (1562, &Some(What::Summary(Summary { value: vec![value("valid/cost", 3.91)] })))
         );
-        assert_eq!(events[2].what, Some(What::Summary(Summary { value: vec![value("rate", 0.0)] })));
+        assert_eq!(events[2].what, Some(What::Summary(Summary { value: vec![value("learning_rate", 0.0)] })));
         assert!(events[1].wall_time > 1.7e9);
     }
 }

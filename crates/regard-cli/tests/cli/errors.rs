@@ -79,7 +79,7 @@ fn malformed_models() {
         ("\"heads\": 2", "\"heads\": 3", &["heads", "3"]),
         ("\"width\": 16", "\"width\": 1000000000", &["width"]),
         ("\"width\": 16", "\"width\": 32", &["weights do not fit"]),
-        ("\"clip\"", "\"clop\"", &["clop", "clip"]),
+        ("\"tanh_clipping\"", "\"tanh_cliping\"", &["tanh_cliping", "tanh_clipping"]),
         ("{", "[", &["config.json"]),
     ] {
         assert!(config.contains(from), "{from} is not in {config}");

@@ -43,7 +43,7 @@ pub(crate) fn config() -> AttentionModelConfig {
         width: 16,
         heads: 2,
         layers: 1,
-        feed_forward: 16,
+        feedforward_width: 16,
         norm: Norm::Instance,
         ..AttentionModelConfig::kool_2019()
     }

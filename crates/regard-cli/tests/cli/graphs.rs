@@ -33,7 +33,7 @@ const SMALL: [&str; 14] = [
     "--set",
     "train.epochs=3",
     "--set",
-    "train.batch=4",
+    "train.batch_size=4",
 ];
 
 fn trained() -> tempfile::TempDir {
@@ -105,12 +105,12 @@ fn what_training_did_not_have_is_left_out_or_counts_as_rare() {
     assert!(strict.err.contains("line 4: "), "{strict:?}");
 
     // Four oxygens among more carbons: one type, which stands for bromine too.
-    let train = ["train", "graphs/molecules", "--set", "data.rare_below=6", "--out", "rare"];
+    let train = ["train", "graphs/molecules", "--set", "data.min_type_count=6", "--out", "rare"];
     regard(folder.path(), &[&train[..], &SMALL].concat()).done();
     let kept = ask(&["--model", "rare", "--skip-bad"]).done();
     assert!(kept.out.lines().count() == 3 && kept.out.contains("\nx,2,2,"), "{kept:?}");
     assert!(kept.err.contains("2 nodes of types that were rare in training or not there"), "{kept:?}");
-    let eval = ["eval", "graphs/molecules", "--set", "data.rare_below=6", "--folds", "2", "--json"];
+    let eval = ["eval", "graphs/molecules", "--set", "data.min_type_count=6", "--folds", "2", "--json"];
     assert!(regard(folder.path(), &[&eval[..], &SMALL].concat()).done().json()["rmse"].as_f64().is_some());
 }
 
@@ -130,7 +130,7 @@ fn an_experiment_is_cut_into_folds() {
     fs::write(folder.path().join("lists/train_idx-1.txt"), "0\n1\n2\n3\n4\n5\n6\n7\n").unwrap();
     fs::write(folder.path().join("lists/test_idx-1.txt"), "8\n9\n").unwrap();
     let json = eval(&["--folds-from", "lists", "--json"]).done().json();
-    assert_eq!((json["folds"].as_u64(), json["deviation"].as_object().unwrap().len()), (Some(1), 0));
+    assert_eq!((json["folds"].as_u64(), json["std"].as_object().unwrap().len()), (Some(1), 0));
     fs::write(folder.path().join("lists/test_idx-1.txt"), "8\n10\n").unwrap();
     let said = eval(&["--folds-from", "lists"]);
     assert!(said.code == Some(2) && said.err.contains("test_idx-1.txt:2"), "{said:?}");

@@ -16,7 +16,7 @@ const SMALL: [&str; 20] = [
     "--set",
     "model.look_back=24",
     "--set",
-    "model.patch=6",
+    "model.patch_len=6",
     "--set",
     "model.stride=3",
     "--set",
@@ -24,7 +24,7 @@ const SMALL: [&str; 20] = [
     "--set",
     "model.heads=2",
     "--set",
-    "model.hidden=16",
+    "model.feedforward_width=16",
     "--set",
     "model.layers=1",
     "--set",
@@ -54,7 +54,7 @@ fn trained() -> tempfile::TempDir {
 fn a_model_is_trained_measured_and_asked() {
     let folder = trained();
     let json = regard(folder.path(), &["eval", "--model", "run", "--json"]).done().json();
-    for key in ["mse", "mae", "paper_mse", "paper_mae"] {
+    for key in ["mse", "mae", "mse_paper", "mae_paper"] {
         assert!(json[key].as_f64().is_some_and(|value| value > 0.0 || key.starts_with("paper")), "{key}: {json}");
     }
     for row in ["naive", "seasonal_naive", "mean"] {
@@ -132,7 +132,7 @@ fn whole_series_are_classified() {
     kinds(folder.path(), "asked.csv", 90..96, false);
     kinds(folder.path(), "more.csv", 100..130, true);
     let of = ["--set", "data.path=kinds.csv", "--set", "data.label=kind", "--set", "model.look_back=30"];
-    let more = ["train.epochs=60", "train.rate=0.003", "train.batch=8", "model.dropout=0.1"];
+    let more = ["train.epochs=60", "train.learning_rate=0.003", "train.batch_size=8", "model.dropout=0.1"];
     let more: Vec<&str> = more.iter().flat_map(|set| ["--set", set]).collect();
     let small = [&of[..], &SMALL[6..18], &more].concat();
     let train = [&["train", "series/classify", "--out", "run", "--json"][..], &small].concat();

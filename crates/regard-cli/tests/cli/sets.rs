@@ -39,9 +39,9 @@ const SMALL: [&str; 16] = [
     "--set",
     "train.epochs=20",
     "--set",
-    "train.epoch_steps=10",
+    "train.steps_per_epoch=10",
     "--set",
-    "train.rate=0.005",
+    "train.learning_rate=0.005",
 ];
 
 fn with(first: &[&'static str], last: &[&'static str]) -> Vec<&'static str> {
@@ -114,7 +114,7 @@ fn generated_sets_need_no_file() {
         "--set",
         "model.width=16",
         "--set",
-        "eval.sets=4",
+        "eval.num_sets=4",
         "--json",
     ];
     regard(folder.path(), &train).done();
@@ -127,7 +127,7 @@ fn generated_sets_need_no_file() {
 #[test]
 fn clusters_are_written_and_drawn() {
     let folder = folder();
-    let train = ["train", "sets/clustering", "--out", "run", "--steps", "2", "--set", "eval.sets=4"];
+    let train = ["train", "sets/clustering", "--out", "run", "--steps", "2", "--set", "eval.num_sets=4"];
     regard(folder.path(), &train).done();
     let corner = |at: usize| format!("{},{}", 1000 + 40 * (at % 2), 500 + 40 * (at / 2));
     let points: String = (0..40).map(|row| format!("a,{}.{row}\n", corner(row % 4))).collect();

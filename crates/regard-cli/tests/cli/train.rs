@@ -17,10 +17,10 @@ nodes = 6
 width = 16
 heads = 2
 layers = 1
-feed_forward = 16
+feedforward_width = 16
 [train]
-batch = 8
-epoch_instances = 400
+batch_size = 8
+epoch_size = 400
 epochs = 2
 log_steps = 5
 checkpoint_minutes = 0.0005

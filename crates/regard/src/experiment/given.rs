@@ -51,7 +51,7 @@ impl Given {
     /// Overrules one value by an assignment `section.key=value`.
     pub(crate) fn set(&mut self, assignment: &str) -> Result<()> {
         let refuse = |reason: &str| {
-            let reason = format!("{reason}; expected section.key=value, such as train.rate=0.0005");
+            let reason = format!("{reason}; expected section.key=value, such as train.learning_rate=0.0005");
             Err(Error::config(format!("--set {assignment}"), reason))
         };
         let Some((name, value)) = assignment.split_once('=') else {

@@ -3,7 +3,7 @@
 //! An experiment has the sections `[task]`, `[data]`, `[model]`, `[train]` and `[eval]`; every key
 //! has a default. `[model]` and `[train]` may name a `preset`, and keys written out overrule it.
 //! Without a preset of its own `[model]` takes that of `[train]`, which is `regard-tsp` unless
-//! another is named. Assignments such as `train.rate=0.001` overrule the file.
+//! another is named. Assignments such as `train.learning_rate=0.001` overrule the file.
 //!
 //! ```
 //! use regard::experiment::Experiment;
@@ -160,6 +160,6 @@ impl Experiment {
 
     /// Training steps of an epoch, at least 1; instances that do not fill a batch are left out.
     pub fn steps_per_epoch(&self) -> usize {
-        (self.train.epoch_instances / self.train.batch.max(1)).max(1)
+        (self.train.epoch_size / self.train.batch_size.max(1)).max(1)
     }
 }

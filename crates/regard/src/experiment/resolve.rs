@@ -55,7 +55,7 @@ fn base(given: &Given) -> Result<Experiment> {
     let mut model = AttentionModelConfig::preset(of_model).map_err(|error| under("model", error))?;
     if let Some(Ok(baseline)) = given.get("train", "baseline").map(|value| value.clone().try_into()) {
         train.baseline = baseline;
-        train.starts = train.baseline.usual_starts();
+        train.num_starts = train.baseline.usual_starts();
     }
     let mut task = Task { problem: model.problem.clone() };
     let problem = |section| given.get(section, "problem").and_then(Value::as_str);

@@ -75,7 +75,7 @@ fn nothing_written_is_our_preset() {
     assert_eq!(experiment.eval, EvalSettings::default());
     assert_eq!(experiment.data.nodes, Sizes::One(20));
     assert_eq!(experiment.steps_per_epoch(), 1562);
-    assert_eq!(set(&["train.epoch_instances=5"]).unwrap().steps_per_epoch(), 1);
+    assert_eq!(set(&["train.epoch_size=5"]).unwrap().steps_per_epoch(), 1);
 }
 
 #[test]
@@ -83,8 +83,8 @@ fn the_model_follows_the_preset_of_training_unless_it_has_one() {
     let kool = parse("[train]\npreset = 'kool-2019'\n[model]\nlayers = 2").unwrap();
     assert_eq!(kool.train, TrainSettings::kool_2019());
     assert_eq!(kool.model, AttentionModelConfig { layers: 2, ..AttentionModelConfig::kool_2019() });
-    let both = parse("[train]\npreset = 'kool-2019'\nrate = 1\n[model]\npreset = 'regard-tsp'").unwrap();
-    assert_eq!((both.train.rate, both.model.norm), (1.0, Norm::Instance));
+    let both = parse("[train]\npreset = 'kool-2019'\nlearning_rate = 1\n[model]\npreset = 'regard-tsp'").unwrap();
+    assert_eq!((both.train.learning_rate, both.model.norm), (1.0, Norm::Instance));
     let model = parse("[model]\npreset = 'kool-2019'").unwrap();
     assert_eq!((model.train, model.model), (TrainSettings::regard_tsp(), AttentionModelConfig::kool_2019()));
 }
@@ -95,16 +95,16 @@ fn the_number_of_starts_follows_the_baseline() {
         for preset in ["kool-2019", "regard-tsp"] {
             let sets = [format!("train.preset={preset}"), format!("train.baseline={baseline}")];
             let train = Experiment::parse("", Path::new("e.toml"), &sets).unwrap().train;
-            assert_eq!((train.baseline.name(), train.starts), (baseline, starts));
+            assert_eq!((train.baseline.name(), train.num_starts), (baseline, starts));
         }
     }
-    assert_eq!(set(&["train.starts=8", "train.baseline=shared"]).unwrap().train.starts, 8);
+    assert_eq!(set(&["train.num_starts=8", "train.baseline=shared"]).unwrap().train.num_starts, 8);
 }
 
 #[test]
 fn assignments_overrule_the_file() {
     let sets = [
-        "train.rate=1e-3".to_owned(),
+        "train.learning_rate=1e-3".to_owned(),
         "train.epochs = 7".into(),
         "train.epochs=8".into(),
         "data.nodes=[20, 50]".into(),
@@ -112,9 +112,9 @@ fn assignments_overrule_the_file() {
         "train.preset='kool-2019'".into(),
         "eval.decode=sample:16".into(),
     ];
-    let text = "[train]\nrate = 0.5\nbatch = 3\n";
+    let text = "[train]\nlearning_rate = 0.5\nbatch_size = 3\n";
     let experiment = Experiment::parse(text, Path::new("e.toml"), &sets).unwrap();
-    let train = TrainSettings { rate: 1e-3, epochs: 8, batch: 3, ..TrainSettings::kool_2019() };
+    let train = TrainSettings { learning_rate: 1e-3, epochs: 8, batch_size: 3, ..TrainSettings::kool_2019() };
     assert_eq!(experiment.train, train);
     assert_eq!(experiment.data.nodes, Sizes::Between([20, 50]));
     assert_eq!((experiment.data.nodes.low(), experiment.data.nodes.high()), (20, 50));
@@ -124,9 +124,9 @@ fn assignments_overrule_the_file() {
 #[test]
 fn a_written_experiment_reads_back() {
     let odd = set(&[
-        "train.rate=0.1234567891234",
+        "train.learning_rate=0.1234567891234",
         "train.seed=9223372036854775807",
-        "model.clip=0.1",
+        "model.tanh_clipping=0.1",
         "train.baseline=critic",
         "data.nodes=[3,4]",
     ]);
@@ -161,11 +161,11 @@ fn settings_of_config_json_are_read_if_they_agree() {
 #[test]
 fn malformed_text_names_the_line() {
     for (text, line) in [
-        ("[train]\nrate = \n", 2),
-        ("\n\n[train\nrate = 1", 3),
-        ("[train]\r\nrate = 1\r\nrate = 2\r\n", 3),
+        ("[train]\nlearning_rate = \n", 2),
+        ("\n\n[train\nlearning_rate = 1", 3),
+        ("[train]\r\nlearning_rate = 1\r\nlearning_rate = 2\r\n", 3),
         ("[data]\n# ä\nnodes = [20, 100\n[train]\n", 4),
-        ("[train]\nrate = 1\n[eval]\n[train]\n", 4),
+        ("[train]\nlearning_rate = 1\n[eval]\n[train]\n", 4),
     ] {
         let error = parse(text).unwrap_err();
         let Error::Parse { path, line: found, reason, .. } = &error else { panic!("{error:?}") };
@@ -179,20 +179,26 @@ fn mistakes_say_where_they_are_and_what_was_expected() {
     let shared = "[train]\nbaseline = 'shared'\nstarts";
     for (text, said) in [
         ("[trian]", "`trian`: line 1: is not a section (did you mean `train`?); sections: `task`, `data`"),
-        ("\nrate = 1", "`rate`: line 2: is not a section (it belongs in [train]); sections"),
+        ("\nlearning_rate = 1", "`learning_rate`: line 2: is not a section (it belongs in [train]); sections"),
         ("train = 3", "`train`: line 1: is of type integer; expected a section that begins with [tr"),
         ("[[train]]", "`train`: line 1: is of type array; expected a section that begins with ["),
-        ("[train]\nbatch=1\nrats = 1", "`train.rats`: line 3: is not a setting (did you mean `rate`?); settings of ["),
+        (
+            "[train]\nbatch_size=1\nlerning_rate = 1",
+            "`train.lerning_rate`: line 3: is not a setting (did you mean `learning_rate`?); settings of [",
+        ),
         ("[train]\nnodes = 1", "`train.nodes`: line 2: is not a setting (it belongs in [data]); settings of [train]"),
         ("train.x.y = 1", "`train.x`: line 1: is not a setting; settings of [train]: `preset`, `from`, `baseline`"),
         ("data.seed = 1", "`data.seed`: line 1: is not a setting (it belongs in [train] or [eval]); settings of"),
         ("[model]\nwidht = 8", "`model.widht`: line 2: is not a setting (did you mean `width`?)"),
-        ("[train]\nrate = 'fast'", "`train.rate`: line 2: is \"fast\"; expected a number"),
-        ("[train]\nrate = nan", "`train.rate`: line 2: is NaN; expected a number above 0"),
-        ("[train]\nrate = inf", "`train.rate`: line 2: is inf; expected a number above 0"),
-        ("[train]\nbatch = -3", "`train.batch`: line 2: is -3; expected a whole number that is not negative"),
-        ("[train]\nbatch = 3.5", "`train.batch`: line 2: is 3.5; expected a whole number that is not negative"),
-        ("[train]\nbatch = 0", "`train.batch`: line 2: is 0; expected 1 to 65536"),
+        ("[train]\nlearning_rate = 'fast'", "`train.learning_rate`: line 2: is \"fast\"; expected a number"),
+        ("[train]\nlearning_rate = nan", "`train.learning_rate`: line 2: is NaN; expected a number above 0"),
+        ("[train]\nlearning_rate = inf", "`train.learning_rate`: line 2: is inf; expected a number above 0"),
+        ("[train]\nbatch_size = -3", "`train.batch_size`: line 2: is -3; expected a whole number that is not negative"),
+        (
+            "[train]\nbatch_size = 3.5",
+            "`train.batch_size`: line 2: is 3.5; expected a whole number that is not negative",
+        ),
+        ("[train]\nbatch_size = 0", "`train.batch_size`: line 2: is 0; expected 1 to 65536"),
         ("[train]\nbaseline = 'rolout'", "`train.baseline`: line 2: is \"rolout\" (did you mean `rollout`?); expected"),
         ("[train]\nbaseline = 3", "`train.baseline`: line 2: is 3; expected one of `none`, `exponential`, `critic`"),
         ("[train]\npreset = 'kool'", "`train.preset`: line 2: `kool` is not a preset; presets: `regard-tsp`"),
@@ -201,15 +207,30 @@ fn mistakes_say_where_they_are_and_what_was_expected() {
             "[train]\npreset = 1",
             "`train.preset`: line 2: is 1; expected one of `regard-tsp`, `regard-cvrp`, `pomo-2020`, `kool-2019`",
         ),
-        ("[train]\nbeta = 1", "`train.beta`: line 2: is 1; expected a number above 0 and below 1"),
-        ("[train]\nalpha = 0", "`train.alpha`: line 2: is 0; expected a number above 0 and below 1"),
-        ("[train]\naverage = 1", "`train.average`: line 2: is 1; expected a number below 1, or 0"),
-        ("[train]\nrate_decay = 1.1", "`train.rate_decay`: line 2: is 1.1; expected a number above 0, at most 1"),
-        ("[train]\nclip_norm = -1", "`train.clip_norm`: line 2: is -1; expected a number above 0, or 0 for no cl"),
+        ("[train]\nbaseline_decay = 1", "`train.baseline_decay`: line 2: is 1; expected a number above 0 and below 1"),
+        (
+            "[train]\nbaseline_significance = 0",
+            "`train.baseline_significance`: line 2: is 0; expected a number above 0 and below 1",
+        ),
+        ("[train]\nema_decay = 1", "`train.ema_decay`: line 2: is 1; expected a number below 1, or 0"),
+        (
+            "[train]\nlearning_rate_decay = 1.1",
+            "`train.learning_rate_decay`: line 2: is 1.1; expected a number above 0, at most 1",
+        ),
+        (
+            "[train]\nmax_grad_norm = -1",
+            "`train.max_grad_norm`: line 2: is -1; expected a number above 0, or 0 for no cl",
+        ),
         ("[train]\nlog_steps = 0", "`train.log_steps`: line 2: is 0; expected 1 to"),
-        ("[train]\nbaseline = 'critic'\nstarts = 2", "`train.starts`: line 3: is 2, with the baseline `critic`; expec"),
-        (&format!("{shared} = 1"), "`train.starts`: line 3: is 1, with the baseline `shared`; expected 0 (one from"),
-        (&format!("{shared} = 21"), "`train.starts`: line 3: is 21; expected at most 20, the nodes of an instance"),
+        (
+            "[train]\nbaseline = 'critic'\nnum_starts = 2",
+            "`train.num_starts`: line 3: is 2, with the baseline `critic`; expec",
+        ),
+        (
+            &format!("{shared} = 1"),
+            "`train.num_starts`: line 3: is 1, with the baseline `shared`; expected 0 (one from",
+        ),
+        (&format!("{shared} = 21"), "`train.num_starts`: line 3: is 21; expected at most 20, the nodes of an instance"),
         ("[data]\nnodes = 1", "`data.nodes`: line 2: is 1; expected 2 to 10000"),
         ("[data]\nnodes = [9, 8]", "`data.nodes`: line 2: is [9, 8]; expected the lowest number of nodes before"),
         ("[data]\nnodes = [9, 8, 7]", "`data.nodes`: line 2: is [9, 8, 7]; expected a number of nodes such as 20, or"),
@@ -231,21 +252,21 @@ fn mistakes_say_where_they_are_and_what_was_expected() {
 #[test]
 fn mistakes_of_an_assignment_do_not_blame_the_file() {
     for (assignment, said) in [
-        ("train.rat=1", "`train.rat`: is not a setting (did you mean `rate`?)"),
-        ("train.rate=fast", "`train.rate`: is \"fast\"; expected a number"),
-        ("train.rate=1\nbatch=3", "`train.rate`: is \""),
+        ("train.learning_rat=1", "`train.learning_rat`: is not a setting (did you mean `learning_rate`?)"),
+        ("train.learning_rate=fast", "`train.learning_rate`: is \"fast\"; expected a number"),
+        ("train.learning_rate=1\nbatch_size=3", "`train.learning_rate`: is \""),
         ("data.nodes=[20, 100", "`data.nodes`: is \"[20, 100\"; expected a number of nodes"),
         ("eval.augment=2", "`eval.augment`: is 2; expected 1, or 8"),
         ("tren.rate=1", "`tren`: is not a section (did you mean `train`?)"),
-        ("train.rate", "`--set train.rate`: has no `=`; expected section.key=value"),
+        ("train.learning_rate", "`--set train.learning_rate`: has no `=`; expected section.key=value"),
         ("rate=1", "`--set rate=1`: names no section and key; expected"),
         (".=1", "`--set .=1`: names no section and key; expected"),
-        ("train.rate=", "`--set train.rate=`: has no value; expected"),
+        ("train.learning_rate=", "`--set train.learning_rate=`: has no value; expected"),
     ] {
         let error = set(&[assignment]).unwrap_err();
         assert!(error.to_string().starts_with(said), "{assignment:?}: {error}");
     }
-    assert_eq!(set(&["train.rate=0"]).unwrap_err().hint(), Some("the value was given with `--set`"));
+    assert_eq!(set(&["train.learning_rate=0"]).unwrap_err().hint(), Some("the value was given with `--set`"));
 }
 
 #[test]

@@ -33,7 +33,7 @@ impl BaselineKind {
         }
     }
 
-    /// The usual [`TrainSettings::starts`].
+    /// The usual [`TrainSettings::num_starts`].
     pub(super) fn usual_starts(self) -> usize {
         usize::from(self != BaselineKind::Shared)
     }
@@ -72,7 +72,7 @@ pub struct TrainSettings {
     #[serde(default)]
     pub preset: Option<String>,
     /// Folder of a model to begin with, which must have the same sizes; empty for fresh weights.
-    pub from: String,
+    pub init_from: String,
     /// What costs are compared with.
     pub baseline: BaselineKind,
     /// What is made of the costs; `preference` takes several tours an instance.
@@ -83,36 +83,37 @@ pub struct TrainSettings {
     pub preference_scale: f64,
     /// Trajectories of an instance with the shared baseline, 2 to the largest number of nodes; 0 for
     /// one from every node. 1 with every other baseline. Follows the baseline where it is left out.
-    pub starts: usize,
+    pub num_starts: usize,
     /// How the tours of an instance get their first nodes.
     pub first_node: FirstNode,
     /// Instances of a step, 1 to 65536.
-    pub batch: usize,
+    pub batch_size: usize,
     /// Instances of an epoch, at least 1.
-    pub epoch_instances: usize,
+    pub epoch_size: usize,
     /// Epochs, at least 1.
     pub epochs: usize,
     /// Learning rate of the network; above 0.
-    pub rate: f64,
+    pub learning_rate: f64,
     /// Learning rate of the critic; above 0.
-    pub critic_rate: f64,
+    pub critic_learning_rate: f64,
     /// Factor on the learning rates after every epoch; above 0, at most 1.
-    pub rate_decay: f64,
-    /// The learning rate rises linearly over so many steps; 0 for none.
-    pub warm_steps: usize,
+    pub learning_rate_decay: f64,
+    /// Epochs over which the learning rate rises linearly from 0; 0 for none.
+    #[serde(default)]
+    pub warmup_epochs: f64,
     /// Largest norm of the gradient, longer ones are scaled down to it; 0 for no limit.
-    pub clip_norm: f64,
+    pub max_grad_norm: f64,
     /// The exponential baseline is mixed into another one for so many epochs.
-    pub warm_up_epochs: usize,
+    pub baseline_warmup_epochs: usize,
     /// Decay of the exponential baseline, between 0 and 1.
-    pub beta: f64,
+    pub baseline_decay: f64,
     /// Significance at which the rollout baseline takes over a better network, between 0 and 1.
-    pub alpha: f64,
+    pub baseline_significance: f64,
     /// Instances on which the rollout baseline compares networks, at least 2.
     pub baseline_instances: usize,
     /// Decay of the running average of the weights that is evaluated and saved, from 0 to below 1;
     /// 0 for no average.
-    pub average: f64,
+    pub ema_decay: f64,
     /// Seed of everything random in training, up to 2⁶³ - 1.
     pub seed: u64,
     /// Steps between two lines of metrics, at least 1.
@@ -131,25 +132,25 @@ impl TrainSettings {
     pub fn kool_2019() -> Self {
         Self {
             preset: Some("kool-2019".into()),
-            from: String::new(),
+            init_from: String::new(),
             baseline: BaselineKind::Rollout,
             loss: Loss::Reinforce,
             preference_scale: preference_scale(),
-            starts: 1,
+            num_starts: 1,
             first_node: FirstNode::Given,
-            batch: 512,
-            epoch_instances: 1_280_000,
+            batch_size: 512,
+            epoch_size: 1_280_000,
             epochs: 100,
-            rate: 1e-4,
-            critic_rate: 1e-4,
-            rate_decay: 1.0,
-            warm_steps: 0,
-            clip_norm: 1.0,
-            warm_up_epochs: 1,
-            beta: 0.8,
-            alpha: 0.05,
+            learning_rate: 1e-4,
+            critic_learning_rate: 1e-4,
+            learning_rate_decay: 1.0,
+            warmup_epochs: 0.0,
+            max_grad_norm: 1.0,
+            baseline_warmup_epochs: 1,
+            baseline_decay: 0.8,
+            baseline_significance: 0.05,
             baseline_instances: 10_000,
-            average: 0.0,
+            ema_decay: 0.0,
             seed: 1234,
             log_steps: 50,
             checkpoint_minutes: 5.0,
@@ -163,13 +164,13 @@ impl TrainSettings {
         Self {
             preset: Some("regard-tsp".into()),
             baseline: BaselineKind::Shared,
-            starts: 0,
+            num_starts: 0,
             first_node: FirstNode::Sampled,
-            batch: 64,
-            epoch_instances: 100_000,
-            rate: 5e-4,
-            warm_up_epochs: 0,
-            average: 0.999,
+            batch_size: 64,
+            epoch_size: 100_000,
+            learning_rate: 5e-4,
+            baseline_warmup_epochs: 0,
+            ema_decay: 0.999,
             ..Self::kool_2019()
         }
     }
@@ -185,13 +186,13 @@ impl TrainSettings {
         Self {
             preset: Some("pomo-2020".into()),
             baseline: BaselineKind::Shared,
-            starts: 0,
+            num_starts: 0,
             first_node: FirstNode::Given,
-            batch: 64,
-            epoch_instances: 100_000,
+            batch_size: 64,
+            epoch_size: 100_000,
             epochs: 2_000,
-            clip_norm: 0.0,
-            warm_up_epochs: 0,
+            max_grad_norm: 0.0,
+            baseline_warmup_epochs: 0,
             ..Self::kool_2019()
         }
     }

@@ -61,26 +61,32 @@ fn check_train(train: &TrainSettings) -> Result<()> {
     if let Some(preset) = &train.preset {
         TrainSettings::preset(preset).map_err(|error| under("train", error))?;
     }
-    whole("train.batch", train.batch, 1..=65_536)?;
-    whole("train.epoch_instances", train.epoch_instances, 1..=1_000_000_000)?;
+    whole("train.batch_size", train.batch_size, 1..=65_536)?;
+    whole("train.epoch_size", train.epoch_size, 1..=1_000_000_000)?;
     whole("train.epochs", train.epochs, 1..=1_000_000)?;
-    whole("train.warm_steps", train.warm_steps, 0..=1_000_000_000)?;
-    whole("train.warm_up_epochs", train.warm_up_epochs, 0..=1_000_000)?;
+    whole("train.baseline_warmup_epochs", train.baseline_warmup_epochs, 0..=1_000_000)?;
     whole("train.baseline_instances", train.baseline_instances, 2..=10_000_000)?;
     whole("train.log_steps", train.log_steps, 1..=1_000_000_000)?;
     let above = |key, value: f64| number(key, value, value > 0.0, "a number above 0");
     let inside = |key, value: f64| number(key, value, 0.0 < value && value < 1.0, "a number above 0 and below 1");
-    above("train.rate", train.rate)?;
-    above("train.critic_rate", train.critic_rate)?;
+    above("train.learning_rate", train.learning_rate)?;
+    above("train.critic_learning_rate", train.critic_learning_rate)?;
     above("train.preference_scale", train.preference_scale)?;
     above("train.checkpoint_minutes", train.checkpoint_minutes)?;
-    inside("train.beta", train.beta)?;
-    inside("train.alpha", train.alpha)?;
-    let decay = train.rate_decay;
-    number("train.rate_decay", decay, 0.0 < decay && decay <= 1.0, "a number above 0, at most 1")?;
-    number("train.clip_norm", train.clip_norm, train.clip_norm >= 0.0, "a number above 0, or 0 for no clipping")?;
-    let average = train.average;
-    number("train.average", average, (0.0..1.0).contains(&average), "a number below 1, or 0 for no average")?;
+    inside("train.baseline_decay", train.baseline_decay)?;
+    inside("train.baseline_significance", train.baseline_significance)?;
+    let decay = train.learning_rate_decay;
+    number("train.learning_rate_decay", decay, 0.0 < decay && decay <= 1.0, "a number above 0, at most 1")?;
+    number(
+        "train.max_grad_norm",
+        train.max_grad_norm,
+        train.max_grad_norm >= 0.0,
+        "a number above 0, or 0 for no clipping",
+    )?;
+    let warmup = train.warmup_epochs;
+    number("train.warmup_epochs", warmup, (0.0..=1e6).contains(&warmup), "a number of epochs, or 0 for none")?;
+    let average = train.ema_decay;
+    number("train.ema_decay", average, (0.0..1.0).contains(&average), "a number below 1, or 0 for no average")?;
     seed("train.seed", train.seed)
 }
 
@@ -90,19 +96,19 @@ fn check_starts(train: &TrainSettings, data: &DataSettings) -> Result<()> {
             format!("is `preference`, with the baseline `{}`; expected the baseline `shared`", train.baseline.name());
         return refuse("train.loss", reason);
     }
-    let (starts, high, baseline) = (train.starts, data.nodes.high(), train.baseline);
+    let (starts, high, baseline) = (train.num_starts, data.nodes.high(), train.baseline);
     let expected = match baseline {
         BaselineKind::Shared if starts == 1 => "0 (one from every node) or at least 2",
         BaselineKind::Shared if starts > high => {
             let reason =
                 format!("is {starts}; expected at most {high}, the nodes of an instance, or 0 for all of them");
-            return refuse("train.starts", reason);
+            return refuse("train.num_starts", reason);
         }
         BaselineKind::Shared => return Ok(()),
         _ if starts != 1 => "1; only the baseline `shared` takes more",
         _ => return Ok(()),
     };
-    refuse("train.starts", format!("is {starts}, with the baseline `{}`; expected {expected}", baseline.name()))
+    refuse("train.num_starts", format!("is {starts}, with the baseline `{}`; expected {expected}", baseline.name()))
 }
 
 fn check_eval(eval: &EvalSettings) -> Result<()> {

@@ -109,7 +109,7 @@ impl CrossValidation {
                 let portions = self.placed.portions(&self.experiment)?;
                 if portions[2].graphs.is_empty() {
                     let reason = "is 0, and the data has no test part; nothing is left to be measured with";
-                    return Err(Error::config("data.tested", reason));
+                    return Err(Error::config("data.test_fraction", reason));
                 }
                 vec![portions]
             }

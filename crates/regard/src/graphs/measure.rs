@@ -99,7 +99,7 @@ fn regression(config: &GraphTransformerConfig, told: &Told) -> Vec<(&'static str
     let mut all = vec![
         ("mae", mean_absolute_error(&found, &truth)),
         ("rmse", root_mean_squared_error(&found, &truth)),
-        ("mae_published", mean(&of_batches)),
+        ("mae_paper", mean(&of_batches)),
     ];
     all.retain(|(_, value)| value.is_finite());
     all
@@ -130,7 +130,7 @@ fn classification(config: &GraphTransformerConfig, told: &Told) -> Vec<(&'static
     let mut all = vec![
         ("accuracy", accuracy(&found, &truth)),
         ("balanced_accuracy", balanced_accuracy(&found, &truth)),
-        ("accuracy_published", mean(&of_batches)),
+        ("accuracy_paper", mean(&of_batches)),
     ];
     if outputs == 2 {
         let positive: Vec<bool> = truth.iter().map(|&class| class == 1).collect();

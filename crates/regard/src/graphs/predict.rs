@@ -70,7 +70,8 @@ impl GraphModel {
         }
         let Examples { graphs, positions, .. } = unlabelled(&self.config, graphs);
         // Positions tell of the edges the data has.
-        let graphs = self.aligned(if data.complete { graphs.complete() } else { Arc::unwrap_or_clone(graphs) })?;
+        let graphs =
+            self.aligned(if data.complete_graph { graphs.complete() } else { Arc::unwrap_or_clone(graphs) })?;
         let targets = if labelled { Some(targets(&self.config, &graphs)?) } else { None };
         Ok(Examples { graphs: Arc::new(graphs), positions, targets })
     }
@@ -159,7 +160,7 @@ impl GraphModel {
             number: train.map_or(GraphLoss::Absolute, |train| train.loss),
             class_weights: train.is_some_and(|train| train.class_weights),
         };
-        let batch = self.experiment.as_ref().map_or(TOGETHER, |experiment| experiment.eval.batch);
+        let batch = self.experiment.as_ref().map_or(TOGETHER, |experiment| experiment.eval.batch_size);
         measure(&self.network, &self.config, examples, portion, (options, batch), &self.device)
     }
 }

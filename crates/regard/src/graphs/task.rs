@@ -30,8 +30,10 @@ pub enum LevelName {
 #[serde(rename_all = "lowercase")]
 pub enum GraphLoss {
     /// The absolute difference.
+    #[serde(rename = "mae")]
     Absolute,
     /// The squared difference.
+    #[serde(rename = "mse")]
     Squared,
     /// The squared difference where it is below 1, else the absolute one (Huber 1964).
     Huber,

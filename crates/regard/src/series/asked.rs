@@ -51,8 +51,8 @@ impl Asked {
             SeriesTask::Pretraining => {
                 let targets = network.patches(&input);
                 let [samples, channels, length] = input.values.dims();
-                let shown = chosen(samples * channels * config.patches(), config.patch, hidden, noise);
-                let told = config.patches() * config.patch;
+                let shown = chosen(samples * channels * config.patches(), config.patch_len, hidden, noise);
+                let told = config.patches() * config.patch_len;
                 let shown = flags(shown, [samples, channels, told], device);
                 let rest = Tensor::ones([samples, channels, length - told], device);
                 let seen = if length > told { Tensor::cat(vec![shown.clone(), rest], 2) } else { shown.clone() };

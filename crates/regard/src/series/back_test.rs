@@ -94,8 +94,8 @@ fn origin(model: &SeriesModel, source: &Source, experiment: &SeriesExperiment, d
 /// The last horizon measures, and as many rows before it choose as the experiment's share says.
 fn with_test(experiment: &SeriesExperiment, rows: usize, horizon: usize) -> SeriesExperiment {
     let mut experiment = experiment.clone();
-    let share = (experiment.data.held_out * rows as f64) as usize;
-    experiment.data.valid_rows = if experiment.data.held_out > 0.0 { share.max(horizon) } else { 0 };
+    let share = (experiment.data.validation_fraction * rows as f64) as usize;
+    experiment.data.validation_rows = if experiment.data.validation_fraction > 0.0 { share.max(horizon) } else { 0 };
     experiment.data.test_rows = horizon;
     experiment.data.split = SeriesSplit::Rows;
     experiment

@@ -20,9 +20,9 @@ pub struct SeriesEvaluation {
     #[serde(flatten)]
     pub errs: Errs,
     /// Mean squared error as the authors' code has it: without the windows that do not fill a last batch.
-    pub paper_mse: f64,
+    pub mse_paper: f64,
     /// Mean absolute error in the same way.
-    pub paper_mae: f64,
+    pub mae_paper: f64,
     /// Windows that are left out there.
     pub paper_dropped: usize,
     /// The last value, again and again.
@@ -81,7 +81,7 @@ pub fn evaluate(
         return Err(Error::config("task.kind", format!("is {}; only forecasts are measured so", config.task)));
     }
     let Some(windows) = source.windows(part) else {
-        return Err(Error::config("data.tested", "leaves no rows to measure with"));
+        return Err(Error::config("data.test_fraction", "leaves no rows to measure with"));
     };
     let mut errors = Errors::new(source.panel.len(), config.horizon, paper_batch.unwrap_or(1));
     let mut held = Intervals::new(config);
@@ -98,8 +98,8 @@ fn summary(source: &Source, windows: &Windows, errors: &Errors, intervals: Vec<H
     let of_series = |(name, errors): (&str, ErrorMeans)| OfSeries { name: name.to_owned(), errors };
     SeriesEvaluation {
         errs: errors.errs(source),
-        paper_mse: errors.paper.mse(),
-        paper_mae: errors.paper.mae(),
+        mse_paper: errors.paper.mse(),
+        mae_paper: errors.paper.mae(),
         paper_dropped: errors.paper.dropped(),
         naive: plain(source, windows, Plain::Naive),
         seasonal_naive: plain(source, windows, Plain::SeasonalNaive),

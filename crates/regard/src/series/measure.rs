@@ -34,7 +34,7 @@ impl Measuring {
     /// As an experiment has it.
     pub fn of(experiment: &SeriesExperiment) -> Self {
         let SeriesExperiment { train, eval, .. } = experiment;
-        Self { batch: eval.batch, loss: train.loss, hidden: train.hidden, seed: train.seed }
+        Self { batch: eval.batch_size, loss: train.loss, hidden: train.mask_ratio, seed: train.seed }
     }
 }
 

@@ -181,7 +181,7 @@ impl SeriesModel {
         let (source, _) = Source::with_panel(experiment, read, Some(self.scaler()?))?;
         // Only the authors' code leaves windows of the test out.
         let official = self.config.preset.as_deref() == Some("patchtst-official");
-        let batches = (Measuring::of(experiment), official.then_some(experiment.train.batch));
+        let batches = (Measuring::of(experiment), official.then_some(experiment.train.batch_size));
         evaluate(&self.network, &self.config, (&source, Part::Test), batches, &self.device)
     }
 
@@ -241,6 +241,6 @@ impl SeriesModel {
     /// What brings values to the network's scale and back.
     pub(super) fn scaler(&self) -> Result<Scaler> {
         let data = &self.config.data;
-        Ok(Scaler::from_arrays(data.names.clone(), data.mean.clone(), data.deviation.clone())?)
+        Ok(Scaler::from_arrays(data.names.clone(), data.mean.clone(), data.std.clone())?)
     }
 }

@@ -20,8 +20,8 @@ impl Known {
     /// Those a network learnt.
     pub fn of(data: &SeriesPreparation) -> Self {
         Self {
-            covariates: (data.covariate_mean.clone(), data.covariate_deviation.clone()),
-            statics: (data.static_mean.clone(), data.static_deviation.clone()),
+            covariates: (data.future_covariate_mean.clone(), data.future_covariate_std.clone()),
+            statics: (data.static_covariate_mean.clone(), data.static_covariate_std.clone()),
         }
     }
 

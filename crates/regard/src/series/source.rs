@@ -52,8 +52,8 @@ pub fn read_options(data: &SeriesData) -> ReadOptions {
         id: given(&data.id),
         target: data.columns.first().filter(|_| long).cloned(),
         label: given(&data.label),
-        covariates: data.covariates.clone(),
-        statics: data.statics.clone(),
+        covariates: data.future_covariates.clone(),
+        statics: data.static_covariates.clone(),
         ..ReadOptions::default()
     }
 }
@@ -105,10 +105,10 @@ impl Source {
             false => windows(part).map(Some),
         };
         let (training, validation, test) = (windows(Part::Training)?, some(Part::Validation)?, some(Part::Test)?);
-        let validation = validation.map(|windows| thinned(windows, experiment.eval.valid_rows));
+        let validation = validation.map(|windows| thinned(windows, experiment.eval.validation_windows));
         let all = [Some(&training), validation.as_ref(), test.as_ref()];
         let together = all.iter().flatten().all(|windows| windows.starts().is_some());
-        let season = if data.season > 0 { data.season } else { panel.clock().season() };
+        let season = if data.season_length > 0 { data.season_length } else { panel.clock().season() };
         let source = Self { panel, parts, scaler, training, validation, test, together, season, report };
         let config = source.config(model, &known)?;
         Ok((source, config))
@@ -141,20 +141,20 @@ impl Source {
         let names = |all: &[String]| all.to_vec();
         let config = PatchTstConfig {
             channels: if own { self.panel.len() } else { 0 },
-            covariates: self.panel.covariates().len(),
-            statics: self.panel.statics().len(),
+            future_covariates: self.panel.covariates().len(),
+            static_covariates: self.panel.statics().len(),
             data: SeriesPreparation {
                 names: names(self.scaler.names()),
                 mean: self.scaler.mean().to_vec(),
-                deviation: self.scaler.deviation().to_vec(),
+                std: self.scaler.deviation().to_vec(),
                 frequency: self.panel.clock().frequency().to_string(),
-                season: self.season,
-                covariates: names(self.panel.covariates()),
-                covariate_mean: known.covariates.0.clone(),
-                covariate_deviation: known.covariates.1.clone(),
-                statics: names(self.panel.statics()),
-                static_mean: known.statics.0.clone(),
-                static_deviation: known.statics.1.clone(),
+                season_length: self.season,
+                future_covariates: names(self.panel.covariates()),
+                future_covariate_mean: known.covariates.0.clone(),
+                future_covariate_std: known.covariates.1.clone(),
+                static_covariates: names(self.panel.statics()),
+                static_covariate_mean: known.statics.0.clone(),
+                static_covariate_std: known.statics.1.clone(),
                 ..SeriesPreparation::default()
             },
             ..model.clone()
@@ -169,11 +169,11 @@ fn split(data: &SeriesData) -> Result<Split> {
         SeriesSplit::Ettm => Split::EttMinutes,
         SeriesSplit::Fractions => {
             // A share given as 0.1 is not what 1 - 0.7 - 0.2 is.
-            let training = ((1.0 - data.held_out - data.tested) * 1e9).round() / 1e9;
-            Split::Fractions { training, test: data.tested }
+            let training = ((1.0 - data.validation_fraction - data.test_fraction) * 1e9).round() / 1e9;
+            Split::Fractions { training, test: data.test_fraction }
         }
-        SeriesSplit::Rows => Split::Last { validation: data.valid_rows, test: data.test_rows },
-        SeriesSplit::Dates => Split::Dates { validation: data.valid_from.clone(), test: data.test_from.clone() },
+        SeriesSplit::Rows => Split::Last { validation: data.validation_rows, test: data.test_rows },
+        SeriesSplit::Dates => Split::Dates { validation: data.validation_from.clone(), test: data.test_from.clone() },
     })
 }
 

@@ -130,7 +130,7 @@ pub fn measure_told(
 /// Mean log-likelihood of a point as the network tells the mixtures, after one step of EM, and by the
 /// mixtures the points were drawn from.
 fn clustering(config: &SetTransformerConfig, told: &[f64], examples: &Examples) -> Result<Vec<(&'static str, f64)>> {
-    let (components, columns, axes) = (config.seeds, config.outputs, examples.width);
+    let (components, columns, axes) = (config.num_seeds, config.outputs, examples.width);
     let em = Em { covariance: Covariance::Diagonal, log_weights: LogWeights::Repository, ..Em::default() };
     let mut sums = [0.0; 3];
     let mut sets = 0;

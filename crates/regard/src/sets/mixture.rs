@@ -22,7 +22,7 @@ pub(super) fn log_likelihood(answers: Tensor<3>, points: &Ragged, config: &SetTr
     let log_weights = log_weights.add_scalar(WEIGHT_FLOOR).log();
     let means = answers.clone().narrow(2, 1, axes);
     let deviations = activation::softplus(answers.narrow(2, 1 + axes, columns - 1 - axes), 1.0);
-    let deviations = deviations.add_scalar(config.deviation_floor);
+    let deviations = deviations.add_scalar(config.min_std);
     let wide = match config.decoding {
         Decoding::DiagonalMixture => deviations,
         _ => deviations.expand([sets, components, axes]),
@@ -58,7 +58,7 @@ pub(super) fn mixture_of(rows: &[f64], axes: usize, config: &SetTransformerConfi
     let sum: f64 = weights.iter().sum();
     let weights = weights.into_iter().map(|weight| weight / sum).collect();
     let means = rows.chunks(columns).flat_map(|row| row[1..=axes].to_vec()).collect();
-    let of_axis = |row: &[f64], axis: usize| softplus(row[(1 + axes + axis).min(columns - 1)]) + config.deviation_floor;
+    let of_axis = |row: &[f64], axis: usize| softplus(row[(1 + axes + axis).min(columns - 1)]) + config.min_std;
     let of_row = |row: &[f64]| (0..axes).map(|axis| of_axis(row, axis)).collect::<Vec<_>>();
     Ok(Mixture::new(weights, means, rows.chunks(columns).flat_map(of_row).collect())?)
 }

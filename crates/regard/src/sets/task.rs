@@ -51,8 +51,10 @@ impl TaskKind {
 #[serde(rename_all = "lowercase")]
 pub enum NumberLoss {
     /// The absolute difference.
+    #[serde(rename = "mae")]
     Absolute,
     /// The squared difference.
+    #[serde(rename = "mse")]
     Squared,
 }
 

@@ -65,11 +65,11 @@ pub struct AttentionModelConfig {
     /// Encoder layers, 1 to 64.
     pub layers: usize,
     /// Width of the hidden layer of the feed-forward sub-layers, 1 to 65536.
-    pub feed_forward: usize,
+    pub feedforward_width: usize,
     /// Normalisation of the encoder.
     pub norm: Norm,
     /// Pointer scores are `clip * tanh(score)`; above 0.
-    pub clip: f32,
+    pub tanh_clipping: f32,
 }
 
 impl AttentionModelConfig {
@@ -83,9 +83,9 @@ impl AttentionModelConfig {
             width: 128,
             heads: 8,
             layers: 3,
-            feed_forward: 512,
+            feedforward_width: 512,
             norm: Norm::Batch,
-            clip: 10.0,
+            tanh_clipping: 10.0,
         }
     }
 
@@ -162,13 +162,16 @@ impl AttentionModelConfig {
         range("width", self.width, 8192)?;
         range("heads", self.heads, self.width)?;
         range("layers", self.layers, 64)?;
-        range("feed_forward", self.feed_forward, 65_536)?;
+        range("feedforward_width", self.feedforward_width, 65_536)?;
         if !self.width.is_multiple_of(self.heads) {
             let reason = format!("{} heads do not divide width {}", self.heads, self.width);
             return Err(Error::config("heads", reason));
         }
-        if !(self.clip.is_finite() && self.clip > 0.0) {
-            return Err(Error::config("clip", format!("is {}; expected a number above 0", self.clip)));
+        if !(self.tanh_clipping.is_finite() && self.tanh_clipping > 0.0) {
+            return Err(Error::config(
+                "tanh_clipping",
+                format!("is {}; expected a number above 0", self.tanh_clipping),
+            ));
         }
         Ok(())
     }
@@ -214,9 +217,9 @@ impl NetworkConfig for AttentionModelConfig {
             ("width", self.width.to_string()),
             ("heads", self.heads.to_string()),
             ("encoder layers", self.layers.to_string()),
-            ("feed-forward width", self.feed_forward.to_string()),
+            ("feed-forward width", self.feedforward_width.to_string()),
             ("normalisation", self.norm.name().into()),
-            ("pointer clip", self.clip.to_string()),
+            ("pointer clip", self.tanh_clipping.to_string()),
         ];
         CardText {
             what: format!(

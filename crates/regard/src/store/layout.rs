@@ -28,7 +28,7 @@ impl Slot {
 /// Source: `nets/attention_model.py`, `nets/graph_encoder.py` of
 /// wouterkool/attention-learn-to-route.
 pub fn of(config: &AttentionModelConfig) -> Vec<Slot> {
-    let (width, hidden, heads) = (config.width, config.feed_forward, config.heads);
+    let (width, hidden, heads) = (config.width, config.feedforward_width, config.heads);
     let head = width / heads;
     let problem = config.outline();
     let mut slots = Vec::new();

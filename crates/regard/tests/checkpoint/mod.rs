@@ -113,7 +113,7 @@ pub(crate) fn weights(config: &AttentionModelConfig) -> Weights {
 
 /// A small network: width 8, 2 heads, 2 layers, hidden width 12.
 pub(crate) fn small() -> AttentionModelConfig {
-    AttentionModelConfig { width: 8, heads: 2, layers: 2, feed_forward: 12, ..AttentionModelConfig::kool_2019() }
+    AttentionModelConfig { width: 8, heads: 2, layers: 2, feedforward_width: 12, ..AttentionModelConfig::kool_2019() }
 }
 
 /// A legacy checkpoint of weights under the key `model`, as Kool's code writes it.

@@ -37,7 +37,7 @@ fn positions_are_standardised_by_what_is_learnt_from() {
         let (out, before) = (folder.path().join(kind), folder.path().join(format!("{kind}-before")));
         run(&experiment, &out, false, Some(2)).unwrap();
         let kept = GraphModel::open(&out, &Device::flex()).unwrap();
-        assert_eq!(kept.config.data.position_deviation, config.data.position_deviation);
+        assert_eq!(kept.config.data.position_std, config.data.position_std);
         // Folders of models from before the setting have none.
         let taken = on_molecules(&path, &[&more[..1], &more[2..]].concat());
         run(&taken, &before, false, Some(2)).unwrap();
@@ -57,7 +57,8 @@ fn a_model_reads_other_files_and_names_what_it_does_not_know() {
     let experiment = on_molecules(&path, &["data.targets=[\"length\"]"]);
     run(&experiment, &folder.path().join("run"), false, Some(2)).unwrap();
     let model = GraphModel::open(&folder.path().join("run"), &Device::flex()).unwrap();
-    let data = GraphData { smiles: "s".into(), id: "n".into(), rule: AtomRule::Described, ..GraphData::default() };
+    let data =
+        GraphData { smiles: "s".into(), id: "n".into(), atom_features: AtomRule::Described, ..GraphData::default() };
     let other = folder.path().join("other.csv");
     fs::write(&other, "n,s\nx,CCO\ny,C\n").unwrap();
     let examples = model.read(&other, &data, false).unwrap();
@@ -92,7 +93,7 @@ fn positions_tell_of_the_edges_the_data_has_and_are_kept() {
         let more = [&["data.target=length", "model.positions=laplacian"], more].concat();
         Source::of(&on_molecules(&path, &more)).unwrap().0.examples
     };
-    let (sparse, complete) = (positions(&[]), positions(&["data.complete=true", &cache]));
+    let (sparse, complete) = (positions(&[]), positions(&["data.complete_graph=true", &cache]));
     assert!(complete.graphs.edges() > sparse.graphs.edges());
     assert_eq!(sparse.positions.values(), complete.positions.values());
     assert_eq!(fs::read_dir(folder.path().join("kept")).unwrap().count(), 1);
@@ -112,9 +113,9 @@ fn what_data_cannot_answer_is_named() {
     refused(&["task.level=\"node\"", "data.targets=[\"length\"]"], "task.level");
     refused(&["task.kind=\"labels\"", "data.targets=[\"length\"]"], "data.targets");
     refused(&[], "data.targets");
-    let sets = ["data.targets=[\"length\"]", "train.views=2", "train.consistency=1"];
+    let sets = ["data.targets=[\"length\"]", "train.augmented_views=2", "train.consistency=1"];
     let error = GraphLearner::new(&on_molecules(&path, &sets), &Device::flex()).err().unwrap();
     assert!(error.to_string().contains("train.consistency"), "{error}");
-    let alone = GraphExperiment::load("graphs/cora", &["train.views=1".to_owned()]).unwrap_err();
-    assert!(alone.to_string().contains("train.views"), "{alone}");
+    let alone = GraphExperiment::load("graphs/cora", &["train.augmented_views=1".to_owned()]).unwrap_err();
+    assert!(alone.to_string().contains("train.augmented_views"), "{alone}");
 }

@@ -15,8 +15,14 @@ use regard::train::{Event, Limits, Trained};
 
 /// A network and batches that take no time.
 fn experiment(name: &str, sets: &[&str]) -> GraphExperiment {
-    let small =
-        ["model.width=16", "model.heads=2", "model.layers=2", "train.batch=8", "train.epochs=3", "train.log_steps=2"];
+    let small = [
+        "model.width=16",
+        "model.heads=2",
+        "model.layers=2",
+        "train.batch_size=8",
+        "train.epochs=3",
+        "train.log_steps=2",
+    ];
     let sets: Vec<String> = small.iter().chain(sets).map(|set| (*set).to_owned()).collect();
     GraphExperiment::load(name, &sets).unwrap()
 }

@@ -36,7 +36,7 @@ fn an_answer_depends_neither_on_the_order_of_nodes_nor_on_the_batch() {
     for (preset, edge_sums) in PRESETS.iter().flat_map(|preset| [(preset, false), (preset, true)]) {
         let config = GraphTransformerConfig {
             edge_sums,
-            composition: edge_sums,
+            composition_features: edge_sums,
             layers: 3,
             positions: PositionKind::RandomWalk,
             position_size: 4,
@@ -85,7 +85,7 @@ fn every_parameter_gets_a_gradient() {
     for readout in ["mean", "sum", "max", "attention"] {
         let config = GraphTransformerConfig {
             edge_sums: true,
-            composition: true,
+            composition_features: true,
             position_size: 4,
             readout: serde_json::from_value(readout.into()).unwrap(),
             ..small(GraphTransformerConfig::regard_graph())

@@ -13,15 +13,15 @@ fn every_task_learns_and_is_measured() {
     let folder = tempfile::tempdir().unwrap();
     let path = molecules(folder.path(), 60);
     for (at, more) in [
-        &["data.targets=[\"length\"]", "train.loss=\"absolute\"", "train.epochs=40", "train.rate=0.01"][..],
-        &["task.kind=\"labels\"", "data.targets=[\"oxygen\"]", "train.epochs=30", "train.rate=0.01"],
-        &["task.kind=\"classification\"", "data.targets=[\"oxygen\"]", "train.epochs=30", "train.rate=0.01"],
+        &["data.targets=[\"length\"]", "train.loss=\"absolute\"", "train.epochs=40", "train.learning_rate=0.01"][..],
+        &["task.kind=\"labels\"", "data.targets=[\"oxygen\"]", "train.epochs=30", "train.learning_rate=0.01"],
+        &["task.kind=\"classification\"", "data.targets=[\"oxygen\"]", "train.epochs=30", "train.learning_rate=0.01"],
         &[
             "task.kind=\"classification\"",
             "data.targets=[\"oxygen\"]",
             "train.epochs=30",
-            "train.rate=0.01",
-            "train.views=2",
+            "train.learning_rate=0.01",
+            "train.augmented_views=2",
             "train.consistency=0.5",
         ],
     ]
@@ -30,7 +30,7 @@ fn every_task_learns_and_is_measured() {
     {
         let (experiment, out) = (on_molecules(&path, more), folder.path().join(at.to_string()));
         let trained = run(&experiment, &out, false, None).unwrap();
-        assert!(trained.ended == Ended::Complete && trained.valid_cost < 0.35, "{more:?}: {trained:?}");
+        assert!(trained.ended == Ended::Complete && trained.validation_cost < 0.35, "{more:?}: {trained:?}");
         let model = GraphModel::open(&out, &Device::flex()).unwrap();
         let checked = model.measure_test().unwrap();
         assert!(checked.measures.0.iter().all(|measure| measure.value().is_finite()), "{more:?}: {checked:?}");
@@ -46,14 +46,14 @@ fn an_interrupted_run_goes_on_bit_for_bit() {
     let path = molecules(folder.path(), 50);
     for (at, more) in [
         &["data.targets=[\"length\"]", "model.attention_dropout=0.3", "model.dropout=0.2"][..],
-        &["data.targets=[\"length\"]", "train.schedule=\"plateau\"", "train.average=0.9", "train.keep=\"last\""],
+        &["data.targets=[\"length\"]", "train.schedule=\"plateau\"", "train.ema_decay=0.9", "train.select=\"last\""],
         &[
             "data.targets=[\"length\"]",
             "model.positions=\"laplacian-safe\"",
             "model.position_size=3",
-            "train.flips=\"graph\"",
+            "train.sign_flip=\"graph\"",
         ],
-        &["data.targets=[\"oxygen\"]", "task.kind=\"data\"", "train.views=3", "train.consistency=1"],
+        &["data.targets=[\"oxygen\"]", "task.kind=\"data\"", "train.augmented_views=3", "train.consistency=1"],
     ]
     .into_iter()
     .enumerate()
@@ -93,9 +93,9 @@ fn a_plateau_ends_a_training() {
     let more = [
         "data.targets=[\"length\"]",
         "train.schedule=\"plateau\"",
-        "train.patience=0",
-        "train.least_rate=0.009",
-        "train.rate=0.01",
+        "train.plateau_patience=0",
+        "train.min_learning_rate=0.009",
+        "train.learning_rate=0.01",
         "train.epochs=500",
     ];
     let experiment = on_molecules(&path, &more);

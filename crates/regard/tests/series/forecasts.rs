@@ -44,7 +44,7 @@ fn forecasts_are_learnt_and_go_past_the_end() {
 fn intervals_hold_about_what_they_should() {
     let folder = tempfile::tempdir().unwrap();
     let path = hours(folder.path(), 900, 0);
-    let experiment = experiment(&path, &["data.columns=[\"sold\"]", "data.held_out=0.2"]);
+    let experiment = experiment(&path, &["data.columns=[\"sold\"]", "data.validation_fraction=0.2"]);
     let found = trained(&experiment, &folder.path().join("run")).measure_test().unwrap();
     let held = found.intervals.iter().find(|held| held.level == 80.0).unwrap();
     assert!((70.0..90.0).contains(&held.coverage), "{held:?}");
@@ -55,12 +55,12 @@ fn what_is_known_of_the_future_helps() {
     let folder = tempfile::tempdir().unwrap();
     let path = hours(folder.path(), 700, 8);
     let cost = |more: &[&str], name: &str| {
-        let experiment = experiment(&path, &[&["train.epochs=15", "train.rate=0.01"], more].concat());
+        let experiment = experiment(&path, &[&["train.epochs=15", "train.learning_rate=0.01"], more].concat());
         let model = trained(&experiment, &folder.path().join(name));
         (model.measure_test().unwrap().errs.mse, model)
     };
     let (blind, _) = cost(&["data.columns=[\"sold\"]"], "blind");
-    let (seeing, model) = cost(&["data.columns=[\"sold\"]", "data.covariates=[\"price\"]"], "seeing");
+    let (seeing, model) = cost(&["data.columns=[\"sold\"]", "data.future_covariates=[\"price\"]"], "seeing");
     assert!(seeing < 0.5 * blind, "{seeing} beside {blind}");
     let series = model.read(&path, &model.columns()).unwrap();
     assert_eq!(model.forecast(&series.panel, 8, &[]).unwrap().rows().len(), 8);

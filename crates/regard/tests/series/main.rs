@@ -21,16 +21,16 @@ fn experiment(path: &Path, more: &[&str]) -> SeriesExperiment {
     let small = [
         "task.horizon=8",
         "model.look_back=48",
-        "model.patch=8",
+        "model.patch_len=8",
         "model.stride=4",
         "model.width=16",
         "model.heads=2",
-        "model.hidden=32",
+        "model.feedforward_width=32",
         "model.layers=2",
         "model.dropout=0.1",
-        "train.batch=16",
+        "train.batch_size=16",
         "train.epochs=4",
-        "train.rate=0.003",
+        "train.learning_rate=0.003",
         "train.log_steps=2",
     ];
     let sets: Vec<String> = [path.as_str()].iter().chain(&small).chain(more).map(|set| (*set).to_owned()).collect();

@@ -17,26 +17,38 @@ fn every_parameter_gets_a_gradient() {
     let small = PatchTstConfig {
         look_back: 24,
         horizon: 5,
-        patch: 8,
+        patch_len: 8,
         stride: 4,
         layers: 2,
         width: 8,
         heads: 2,
-        hidden: 16,
+        feedforward_width: 16,
         ..PatchTstConfig::regard_series()
     };
     let quantiles = vec![0.1, 0.5, 0.9];
     for config in [
-        PatchTstConfig { shortcut: Shortcut::Learned, covariates: 2, statics: 3, quantiles, ..small.clone() },
         PatchTstConfig {
-            shortcut: Shortcut::Learned,
-            decomposition: 5,
+            linear_skip: Shortcut::Learned,
+            future_covariates: 2,
+            static_covariates: 3,
+            quantiles,
+            ..small.clone()
+        },
+        PatchTstConfig {
+            linear_skip: Shortcut::Learned,
+            decomposition_kernel: 5,
             individual: true,
             channels: 3,
             ..small.clone()
         },
-        PatchTstConfig { task: SeriesTask::Classification, classes: 4, covariates: 2, channels: 1, ..small.clone() },
-        PatchTstConfig { task: SeriesTask::Imputation, shortcut: Shortcut::Learned, ..small },
+        PatchTstConfig {
+            task: SeriesTask::Classification,
+            classes: 4,
+            future_covariates: 2,
+            channels: 1,
+            ..small.clone()
+        },
+        PatchTstConfig { task: SeriesTask::Imputation, linear_skip: Shortcut::Learned, ..small },
     ] {
         let device = Device::flex().autodiff();
         let network = PatchTst::new(&config, &device).unwrap();
@@ -44,11 +56,17 @@ fn every_parameter_gets_a_gradient() {
         let drawn = |numbers: usize| Tensor::<1>::random([numbers], Distribution::Normal(0.0, 1.0), &device);
         let length = config.look_back + config.horizon;
         let input = SeriesInput {
-            covariates: (config.covariates > 0).then(|| {
-                drawn(4 * channels * length * config.covariates).reshape([4, channels, length, config.covariates])
+            covariates: (config.future_covariates > 0).then(|| {
+                drawn(4 * channels * length * config.future_covariates).reshape([
+                    4,
+                    channels,
+                    length,
+                    config.future_covariates,
+                ])
             }),
-            statics: (config.statics > 0)
-                .then(|| drawn(4 * channels * config.statics).reshape([4, channels, config.statics])),
+            statics: (config.static_covariates > 0).then(|| {
+                drawn(4 * channels * config.static_covariates).reshape([4, channels, config.static_covariates])
+            }),
             ..SeriesInput::new(drawn(4 * channels * config.look_back).reshape([4, channels, config.look_back]))
         };
         let found = network.forward(input).square().sum().backward();
@@ -65,12 +83,12 @@ fn an_interrupted_run_goes_on_bit_for_bit() {
     let folder = tempfile::tempdir().unwrap();
     let path = hours(folder.path(), 300, 0);
     for (at, more) in [
-        &["model.dropout=0.3", "model.attention_dropout=0.2", "train.average=0.9"][..],
+        &["model.dropout=0.3", "model.attention_dropout=0.2", "train.ema_decay=0.9"][..],
         // Adam's first beta moves too.
-        &["train.schedule=\"one-cycle\"", "train.keep=\"last\"", "train.average=0"],
-        &["model.preset=patchtst-official", "train.one_cycle_made=true", "train.schedule=\"tenths\""],
-        &["task.kind=\"imputation\"", "train.hidden=0.3"],
-        &["model.shortcut=fitted", "train.shrink=true"],
+        &["train.schedule=\"one-cycle\"", "train.select=\"last\"", "train.ema_decay=0"],
+        &["model.preset=patchtst-official", "train.one_cycle_initial_state=true", "train.schedule=\"tenths\""],
+        &["task.kind=\"imputation\"", "train.mask_ratio=0.3"],
+        &["model.linear_skip=fitted", "train.shrink=true"],
     ]
     .into_iter()
     .enumerate()
@@ -108,9 +126,9 @@ fn other_tasks_learn() {
     let path = hours(folder.path(), 500, 0);
     for task in ["imputation", "anomaly"] {
         let task_set = format!("task.kind=\"{task}\"");
-        let more = [task_set.as_str(), "data.columns=[\"shade\"]", "train.epochs=15", "train.rate=0.01"];
+        let more = [task_set.as_str(), "data.columns=[\"shade\"]", "train.epochs=15", "train.learning_rate=0.01"];
         let trained = run(&experiment(&path, &more), &folder.path().join(task), false, None).unwrap();
-        assert!(trained.valid_cost < 0.1, "{task}: {}", trained.valid_cost);
+        assert!(trained.validation_cost < 0.1, "{task}: {}", trained.validation_cost);
     }
 }
 
@@ -118,14 +136,14 @@ fn other_tasks_learn() {
 fn hidden_patches_are_learnt_and_then_read_out() {
     let folder = tempfile::tempdir().unwrap();
     let path = hours(folder.path(), 600, 0);
-    let common = ["data.columns=[\"sun\",\"shade\"]", "model.stride=8", "model.padded=false", "train.epochs=20"];
+    let common = ["data.columns=[\"sun\",\"shade\"]", "model.stride=8", "model.end_padding=false", "train.epochs=20"];
     let before = folder.path().join("before");
     let pretraining = [&common[..], &["task.kind=\"pretraining\""]].concat();
     let learnt = run(&experiment(&path, &pretraining), &before, false, None).unwrap();
-    assert!(learnt.valid_cost < 0.4, "{}", learnt.valid_cost);
-    let from = format!("train.from={}", before.display());
+    assert!(learnt.validation_cost < 0.4, "{}", learnt.validation_cost);
+    let from = format!("train.init_from={}", before.display());
     // A running average of equal numbers differs by roundings.
-    let probe = [&common[..], &[from.as_str(), "train.moving=\"head\"", "train.average=0"]].concat();
+    let probe = [&common[..], &[from.as_str(), "train.trainable=\"head\"", "train.ema_decay=0"]].concat();
     let probed = folder.path().join("probe");
     run(&experiment(&path, &probe), &probed, false, None).unwrap();
     let of = |folder: &Path, name: &str| {
@@ -139,5 +157,5 @@ fn hidden_patches_are_learnt_and_then_read_out() {
     let tuned_out = folder.path().join("tuned");
     let tuned = run(&experiment(&path, &tuned), &tuned_out, false, None).unwrap();
     assert!(of(&before, embedding) != of(&tuned_out, embedding));
-    assert!(tuned.valid_cost.is_finite());
+    assert!(tuned.validation_cost.is_finite());
 }

@@ -22,13 +22,13 @@ pub(crate) fn config(case: &Case) -> AttentionModelConfig {
         width: size("embedding_dim"),
         heads: size("n_heads"),
         layers: size("n_encode_layers"),
-        feed_forward: size("feed_forward_hidden"),
+        feedforward_width: size("feed_forward_hidden"),
         norm: match entry("normalization").as_str() {
             Some("batch") => Norm::Batch,
             Some("instance") => Norm::Instance,
             other => panic!("{}: normalisation {other:?}", case.name),
         },
-        clip: entry("tanh_clipping").as_f64().expect("a clip") as f32,
+        tanh_clipping: entry("tanh_clipping").as_f64().expect("a clip") as f32,
         ..AttentionModelConfig::kool_2019()
     }
 }

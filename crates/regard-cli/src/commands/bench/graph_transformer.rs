@@ -9,8 +9,8 @@ use regard::graphs::train::{Training, train};
 
 use super::trained::{Planned, Run, Told, row};
 
-const MAE: &[&str] = &["mae_published", "mae"];
-const SHARE: &[&str] = &["accuracy_published", "balanced_accuracy"];
+const MAE: &[&str] = &["mae_paper", "mae"];
+const SHARE: &[&str] = &["accuracy_paper", "balanced_accuracy"];
 const BARE: &[&str] = &["model.positions=none"];
 const LAYER_NORM: &[&str] = &["model.positions=none", "model.batch_norm=false", "model.layer_norm=true"];
 

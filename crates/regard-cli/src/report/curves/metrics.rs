@@ -141,7 +141,8 @@ fn damaged(path: &Path, line: usize, error: &serde_json::Error) -> Error {
 mod tests {
     use super::*;
 
-    const STEP: &str = r#"{"kind":"step","step":50,"epoch":0,"instances":3200,"cost":4.91,"rate":0.0001,"new":[1]}"#;
+    const STEP: &str =
+        r#"{"kind":"step","step":50,"epoch":0,"instances":3200,"cost":4.91,"learning_rate":0.0001,"new":[1]}"#;
     const VALID: &str = r#"{"kind":"valid","step":60,"epoch":1,"instances":3840,"cost":3.91,"p_value":0.01}"#;
 
     fn parse(text: &str) -> Result<Metrics, Error> {

@@ -12,7 +12,7 @@ fn run(lines: &[String]) -> (tempfile::TempDir, Metrics) {
 
 fn step(step: u64, cost: f64) -> String {
     let instances = 64 * step;
-    let rest = r#""baseline":4.0,"grad_norm":0.6,"rate":0.0001"#;
+    let rest = r#""baseline":4.0,"grad_norm":0.6,"learning_rate":0.0001"#;
     format!(r#"{{"kind":"step","step":{step},"instances":{instances},"cost":{cost},{rest}}}"#)
 }
 

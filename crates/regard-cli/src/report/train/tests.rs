@@ -23,7 +23,7 @@ fn at(step: u64, seconds: f64) -> Step {
             Measure::Mean("baseline", 3.868),
             Measure::Mean("loss", -0.1),
             Measure::Mean("grad_norm", 0.61),
-            Measure::Last("rate", 1e-4),
+            Measure::Last("learning_rate", 1e-4),
         ]),
         instances_per_second: 3190.2,
         seconds,

@@ -77,7 +77,7 @@ fn costs(step: &Step, with_loss: bool) -> String {
 
 fn gradient(step: &Step) -> String {
     let value = |name: &str| step.measures.get(name).unwrap_or(f64::NAN);
-    format!("grad {}  lr {:.1e}", norm(value("grad_norm")), value("rate"))
+    format!("grad {}  lr {:.1e}", norm(value("grad_norm")), value("learning_rate"))
 }
 
 /// Two decimals; an exponent where these would say nothing or too much.

@@ -86,7 +86,7 @@ impl Settings for GraphExperiment {
             // The learner says so when it knows the data.
             steps_per_epoch: 1,
             epochs: self.train.epochs as u64,
-            batch: self.train.batch as u64,
+            batch: self.train.batch_size as u64,
             log_steps: self.train.log_steps as u64,
             checkpoint_minutes: self.train.checkpoint_minutes,
             seed: self.train.seed,

@@ -80,7 +80,7 @@ pub struct GraphData {
     /// Column of SMILES; empty for files of nodes and edges.
     pub smiles: String,
     /// What atoms and bonds of molecules are called.
-    pub rule: AtomRule,
+    pub atom_features: AtomRule,
     /// Column of what is asked for.
     pub target: String,
     /// Columns of what is asked for, where they are several.
@@ -97,9 +97,9 @@ pub struct GraphData {
     pub skip_bad: bool,
     /// Types that fewer nodes of the training graphs have are one type, which stands for what training did not
     /// have too; 0 keeps all types, and what training did not have is refused.
-    pub rare_below: usize,
+    pub min_type_count: usize,
     /// Whether every node has an edge to every other instead of those the data has.
-    pub complete: bool,
+    pub complete_graph: bool,
     /// Folder in which positions are kept once they are computed; empty to compute them every time.
     pub cache: String,
     /// Whether numbers asked for are brought to mean 0 and deviation 1, learnt on the training rows.
@@ -108,9 +108,9 @@ pub struct GraphData {
     /// to mean 0, learnt on the training rows.
     pub standardise_positions: bool,
     /// Share of graphs that are kept to choose by, where the data has no split of its own.
-    pub held_out: f64,
+    pub validation_fraction: f64,
     /// Share of graphs that are kept to test with, where the data has no split of its own.
-    pub tested: f64,
+    pub test_fraction: f64,
     /// Seed of that split, and of generated graphs.
     pub seed: u64,
 }
@@ -128,8 +128,8 @@ impl GraphData {
 pub enum RateSchedule {
     /// Always the same.
     Constant,
-    /// Times [`GraphTraining::fall`] when the validation loss has not fallen for more than
-    /// [`GraphTraining::patience`] epochs; training ends when it is below [`GraphTraining::least_rate`].
+    /// Times [`GraphTraining::plateau_factor`] when the validation loss has not fallen for more than
+    /// [`GraphTraining::plateau_patience`] epochs; training ends when it is below [`GraphTraining::min_learning_rate`].
     Plateau,
     /// Half a cosine down to 0.
     Cosine,
@@ -150,44 +150,44 @@ pub enum Keep {
 #[serde(default, deny_unknown_fields)]
 pub struct GraphTraining {
     /// Graphs of a step.
-    pub batch: usize,
+    pub batch_size: usize,
     /// Epochs, at most.
     pub epochs: usize,
     /// Learning rate of Adam.
-    pub rate: f64,
+    pub learning_rate: f64,
     /// How the learning rate goes.
     pub schedule: RateSchedule,
     /// What a plateau multiplies the rate by.
-    pub fall: f64,
+    pub plateau_factor: f64,
     /// Epochs without a lower validation loss that a plateau lets pass.
-    pub patience: usize,
+    pub plateau_patience: usize,
     /// Training on plateaus ends when the rate is below this.
-    pub least_rate: f64,
+    pub min_learning_rate: f64,
     /// Epochs over which the rate rises.
-    pub warm_epochs: f64,
+    pub warmup_epochs: f64,
     /// Weight decay, apart from the gradient (Loshchilov & Hutter 2019).
     pub weight_decay: f64,
     /// Largest norm of the gradient; 0 for no limit.
-    pub clip_norm: f64,
+    pub max_grad_norm: f64,
     /// Decay of the running average of the weights that is measured and saved; 0 for none.
-    pub average: f64,
+    pub ema_decay: f64,
     /// Share of the numbers nodes carry that a step leaves out, before anything is learnt of them.
     pub feature_dropout: f64,
     /// How often the graphs of a step are shown in it, each time with other numbers left out.
-    pub views: usize,
+    pub augmented_views: usize,
     /// How much it costs, beside the loss, that views differ in the probabilities of classes, known or not;
     /// 0 for nothing.
     pub consistency: f64,
     /// Temperature that sharpens what views say together before they are held to it.
-    pub sharpening: f64,
+    pub consistency_temperature: f64,
     /// How far a number is off.
     pub loss: GraphLoss,
     /// Whether rows of rare classes count more.
     pub class_weights: bool,
     /// Which eigenvectors are turned over.
-    pub flips: SignFlips,
+    pub sign_flip: SignFlips,
     /// Which network a run leaves behind.
-    pub keep: Keep,
+    pub select: Keep,
     /// Seed of everything random in training.
     pub seed: u64,
     /// Steps between two lines of metrics.
@@ -201,7 +201,7 @@ pub struct GraphTraining {
 #[serde(default, deny_unknown_fields)]
 pub struct GraphEval {
     /// Graphs that are measured together; the authors' numbers are means of the batches' own.
-    pub batch: usize,
+    pub batch_size: usize,
     /// Networks, from seeds of their own, whose answers are averaged in cross-validation.
     pub ensemble: usize,
 }
@@ -212,7 +212,7 @@ impl Default for GraphData {
             source: SourceKind::File,
             path: String::new(),
             smiles: String::new(),
-            rule: AtomRule::Zinc,
+            atom_features: AtomRule::Zinc,
             target: String::new(),
             targets: Vec::new(),
             id: String::new(),
@@ -220,13 +220,13 @@ impl Default for GraphData {
             edges: String::new(),
             directed: false,
             skip_bad: false,
-            rare_below: 0,
-            complete: false,
+            min_type_count: 0,
+            complete_graph: false,
             cache: String::new(),
             standardise: false,
             standardise_positions: false,
-            held_out: 0.1,
-            tested: 0.1,
+            validation_fraction: 0.1,
+            test_fraction: 0.1,
             seed: 41,
         }
     }
@@ -235,25 +235,25 @@ impl Default for GraphData {
 impl Default for GraphTraining {
     fn default() -> Self {
         Self {
-            batch: 64,
+            batch_size: 64,
             epochs: 100,
-            rate: 1e-3,
+            learning_rate: 1e-3,
             schedule: RateSchedule::Cosine,
-            fall: 0.5,
-            patience: 15,
-            least_rate: 1e-6,
-            warm_epochs: 0.0,
+            plateau_factor: 0.5,
+            plateau_patience: 15,
+            min_learning_rate: 1e-6,
+            warmup_epochs: 0.0,
             weight_decay: 0.0,
-            clip_norm: 0.0,
-            average: 0.0,
+            max_grad_norm: 0.0,
+            ema_decay: 0.0,
             feature_dropout: 0.0,
-            views: 1,
+            augmented_views: 1,
             consistency: 0.0,
-            sharpening: 0.5,
+            consistency_temperature: 0.5,
             loss: GraphLoss::Absolute,
             class_weights: false,
-            flips: SignFlips::Graph,
-            keep: Keep::Best,
+            sign_flip: SignFlips::Graph,
+            select: Keep::Best,
             seed: 41,
             log_steps: 20,
             checkpoint_minutes: 5.0,
@@ -263,6 +263,6 @@ impl Default for GraphTraining {
 
 impl Default for GraphEval {
     fn default() -> Self {
-        Self { batch: 128, ensemble: 1 }
+        Self { batch_size: 128, ensemble: 1 }
     }
 }

@@ -37,37 +37,37 @@ pub(super) fn validate(experiment: &GraphExperiment) -> Result<()> {
         );
     }
     ranges::at_least_one(&[
-        ("train.batch", train.batch),
+        ("train.batch_size", train.batch_size),
         ("train.epochs", train.epochs),
-        ("train.views", train.views),
+        ("train.augmented_views", train.augmented_views),
         ("train.log_steps", train.log_steps),
-        ("eval.batch", eval.batch),
+        ("eval.batch_size", eval.batch_size),
         ("eval.ensemble", eval.ensemble),
     ])?;
     ranges::above_zero(&[
-        ("train.rate", train.rate),
-        ("train.sharpening", train.sharpening),
+        ("train.learning_rate", train.learning_rate),
+        ("train.consistency_temperature", train.consistency_temperature),
         ("train.checkpoint_minutes", train.checkpoint_minutes),
     ])?;
     ranges::shares(&[
-        ("train.average", train.average),
+        ("train.ema_decay", train.ema_decay),
         ("train.feature_dropout", train.feature_dropout),
-        ("train.fall", train.fall),
-        ("data.held_out", data.held_out),
-        ("data.tested", data.tested),
+        ("train.plateau_factor", train.plateau_factor),
+        ("data.validation_fraction", data.validation_fraction),
+        ("data.test_fraction", data.test_fraction),
     ])?;
-    if data.held_out + data.tested >= 1.0 {
-        return refuse("data.held_out", "and `data.tested` leave nothing to learn from".into());
+    if data.validation_fraction + data.test_fraction >= 1.0 {
+        return refuse("data.validation_fraction", "and `data.test_fraction` leave nothing to learn from".into());
     }
     ranges::not_negative(&[
         ("train.weight_decay", train.weight_decay),
-        ("train.clip_norm", train.clip_norm),
-        ("train.warm_epochs", train.warm_epochs),
-        ("train.least_rate", train.least_rate),
+        ("train.max_grad_norm", train.max_grad_norm),
+        ("train.warmup_epochs", train.warmup_epochs),
+        ("train.min_learning_rate", train.min_learning_rate),
         ("train.consistency", train.consistency),
     ])?;
-    if train.consistency > 0.0 && train.views < 2 {
-        return refuse("train.views", "is 1; nothing can differ from itself (`train.consistency`)".into());
+    if train.consistency > 0.0 && train.augmented_views < 2 {
+        return refuse("train.augmented_views", "is 1; nothing can differ from itself (`train.consistency`)".into());
     }
     model.validate().map_err(|error| under("model", error))
 }

@@ -32,6 +32,16 @@ pub enum PositionKind {
     RandomWalk,
 }
 
+/// The softmax that turns scores of edges into attention weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SoftmaxKind {
+    /// The largest score is subtracted before the exponential; a node without edges keeps its own value.
+    Stable,
+    /// Scores are clamped to ±5 before the exponential, as in the authors' code.
+    Clamped,
+}
+
 /// How the nodes of a graph become one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -67,11 +77,11 @@ pub struct GraphPreparation {
     /// Mean of each target; empty for targets that are taken as they are.
     pub target_mean: Vec<f64>,
     /// Standard deviation of each target.
-    pub target_deviation: Vec<f64>,
+    pub target_std: Vec<f64>,
     /// Mean of each number that tells where a node is; empty where they are taken as they are.
     pub position_mean: Vec<f32>,
     /// Standard deviation of each of them.
-    pub position_deviation: Vec<f32>,
+    pub position_std: Vec<f32>,
 }
 
 /// Everything needed to rebuild a network on graphs.
@@ -119,8 +129,8 @@ pub struct GraphTransformerConfig {
     pub residual: bool,
     /// Whether the projections before the attention have biases.
     pub bias: bool,
-    /// Whether scores become weights by the usual softmax, not by that of the authors' code.
-    pub stable: bool,
+    /// The softmax over a node's edges.
+    pub softmax: SoftmaxKind,
     /// Whether a node also takes the sum of its edges' products, where edges have any.
     #[serde(default)]
     pub edge_sums: bool,
@@ -128,7 +138,7 @@ pub struct GraphTransformerConfig {
     pub readout: Readout,
     /// Whether the read-out also sees how many nodes there are of each type, and how many nodes and edges.
     #[serde(default)]
-    pub composition: bool,
+    pub composition_features: bool,
     /// Share of numbers dropped in training, of the nodes' first rows.
     pub input_dropout: f64,
     /// Share of numbers dropped in training, inside the layers.
@@ -143,7 +153,7 @@ pub struct GraphTransformerConfig {
 impl GraphPreparation {
     /// What a target's distance from the mean is divided by, and the mean.
     fn scale(&self, task: usize) -> (f64, f64) {
-        let deviation = self.target_deviation.get(task).copied().filter(|&by| by > 0.0);
+        let deviation = self.target_std.get(task).copied().filter(|&by| by > 0.0);
         (deviation.unwrap_or(1.0), self.target_mean.get(task).copied().unwrap_or(0.0))
     }
 
@@ -162,7 +172,7 @@ impl GraphPreparation {
     /// Brings rows of positions to the measure the network has learnt.
     pub(crate) fn scale_positions(&self, rows: &mut [f32]) {
         for row in rows.chunks_exact_mut(self.position_mean.len().max(1)) {
-            for (x, (mean, deviation)) in row.iter_mut().zip(self.position_mean.iter().zip(&self.position_deviation)) {
+            for (x, (mean, deviation)) in row.iter_mut().zip(self.position_mean.iter().zip(&self.position_std)) {
                 *x = (*x - mean) / deviation;
             }
         }
@@ -212,8 +222,8 @@ impl NetworkConfig for GraphTransformerConfig {
             let reason = "is `none`, and nodes have neither types nor numbers: all would be alike";
             return Err(Error::config("positions", reason));
         }
-        if self.composition && self.level == LevelName::Node {
-            return Err(Error::config("composition", "is of whole graphs, and nodes are asked for"));
+        if self.composition_features && self.level == LevelName::Node {
+            return Err(Error::config("composition_features", "is of whole graphs, and nodes are asked for"));
         }
         shares(&[
             ("input_dropout", self.input_dropout),
@@ -246,7 +256,7 @@ impl NetworkConfig for GraphTransformerConfig {
             ("positions", format!("{} {}", self.position_size, word(serde_json::to_value(self.positions)))),
             ("sums over edges", if self.edge_sums { "yes" } else { "no" }.into()),
             ("read-out", word(serde_json::to_value(self.readout))),
-            ("composition at the read-out", if self.composition { "yes" } else { "no" }.into()),
+            ("composition at the read-out", if self.composition_features { "yes" } else { "no" }.into()),
         ];
         CardText {
             what: "A network on graphs (Graph Transformer, Dwivedi & Bresson 2021): nodes attend to their neighbours."

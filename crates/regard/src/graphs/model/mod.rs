@@ -20,7 +20,7 @@ use super::task::LevelName;
 use crate::Result;
 use crate::store::{NetworkConfig, Weights, layout, renamed};
 use crate::train::{collect, dropped, gradients, restore};
-pub use config::{GraphPreparation, GraphTransformerConfig, KIND, PositionKind, Readout};
+pub use config::{GraphPreparation, GraphTransformerConfig, KIND, PositionKind, Readout, SoftmaxKind};
 pub use presets::PRESETS;
 
 /// A network on graphs.
@@ -69,7 +69,7 @@ impl GraphTransformer {
         let placed = !indexed && config.positions != PositionKind::None;
         let layer = GraphLayerConfig::new(width, config.heads)
             .with_edges(edges)
-            .with_stable(config.stable)
+            .with_stable(config.softmax == SoftmaxKind::Stable)
             .with_bias(config.bias)
             .with_layer_norm(config.layer_norm)
             .with_batch_norm(config.batch_norm)
@@ -91,7 +91,7 @@ impl GraphTransformer {
             place_index: embedding(if indexed { size } else { 0 }),
             layers: (0..config.layers).map(|_| layer.init(device)).collect(),
             pooling: pooled.then(pooling),
-            composition: linear(if config.composition { config.node_types + SIZES } else { 0 }),
+            composition: linear(if config.composition_features { config.node_types + SIZES } else { 0 }),
             head: sizes.windows(2).map(|pair| LinearConfig::new(pair[0], pair[1]).init(device)).collect(),
             readout: config.readout,
             of_nodes,

@@ -1,6 +1,6 @@
 //! The networks that have names.
 
-use super::config::{GraphPreparation, GraphTransformerConfig, KIND, PositionKind, Readout};
+use super::config::{GraphPreparation, GraphTransformerConfig, KIND, PositionKind, Readout, SoftmaxKind};
 use crate::graphs::task::{GraphTask, LevelName};
 use crate::store::config::FORMAT;
 use crate::store::nearest::{list, suggestion};
@@ -34,10 +34,10 @@ impl GraphTransformerConfig {
             batch_norm: true,
             residual: true,
             bias: false,
-            stable: false,
+            softmax: SoftmaxKind::Clamped,
             edge_sums: false,
             readout: Readout::Mean,
-            composition: false,
+            composition_features: false,
             input_dropout: 0.0,
             dropout: 0.0,
             attention_dropout: 0.0,
@@ -52,7 +52,7 @@ impl GraphTransformerConfig {
             preset: Some("regard-graph".into()),
             positions: PositionKind::RandomWalk,
             position_size: 20,
-            stable: true,
+            softmax: SoftmaxKind::Stable,
             readout: Readout::Sum,
             attention_dropout: 0.2,
             ..Self::graph_transformer_2021()

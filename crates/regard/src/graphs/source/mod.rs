@@ -92,7 +92,7 @@ impl Placed {
             "" => Positions::compute(&graphs, &encoding, &|_, _| ()),
             folder => Positions::cached(&graphs, &encoding, folder, &|_, _| ())?,
         };
-        let graphs = if experiment.data.complete { graphs.complete() } else { graphs };
+        let graphs = if experiment.data.complete_graph { graphs.complete() } else { graphs };
         Ok(Self { graphs: Arc::new(graphs), positions: Arc::new(positions) })
     }
 
@@ -113,14 +113,14 @@ impl Placed {
         [training, validation, test]: Portions,
     ) -> Result<(Source, GraphTransformerConfig)> {
         let Self { graphs, positions } = self.clone();
-        let graphs = match experiment.data.rare_below {
+        let graphs = match experiment.data.min_type_count {
             0 => graphs,
             least => Arc::new(Graphs::clone(&graphs).with_rare_nodes_as(prepared::OTHER, &training.graphs, least)),
         };
         let mut config = prepared::prepared(experiment, &graphs, &training)?;
         if experiment.data.standardise_positions {
             let found = position_scales(&graphs, &positions, &training, config.positions);
-            (config.data.position_mean, config.data.position_deviation) = found;
+            (config.data.position_mean, config.data.position_std) = found;
         }
         let targets = Some(prepared::targets(&config, &graphs)?);
         Ok((Source { examples: Examples { graphs, positions, targets }, training, validation, test }, config))
@@ -146,7 +146,7 @@ pub fn read_graphs(path: &Path, data: &GraphData, labelled: bool) -> Result<Grap
     let named = |column: &str| (!column.is_empty()).then(|| column.to_owned());
     let options = ReadOptions {
         smiles: named(&data.smiles),
-        rule: match data.rule {
+        rule: match data.atom_features {
             AtomRule::Zinc => Rule::Zinc,
             AtomRule::Described => Rule::Described,
         },

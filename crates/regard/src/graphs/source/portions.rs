@@ -19,7 +19,7 @@ pub(super) fn portions(experiment: &GraphExperiment, graphs: &Graphs, task: Grap
         let places = [Part::Training, Part::Validation, Part::Test].map(|part| parts.places(part));
         return Ok(places.map(|places| portion(graphs, parts.level, places)));
     }
-    let GraphData { held_out, tested, seed, .. } = experiment.data;
+    let GraphData { validation_fraction: held_out, test_fraction: tested, seed, .. } = experiment.data;
     let classes = strata(graphs, Level::Graph, task)?;
     let cut = |of: &[usize], share: f64, seed: u64| -> Result<[Vec<usize>; 2]> {
         if share == 0.0 {

@@ -57,7 +57,7 @@ pub(super) fn prepared(
         let reason = format!("is not what the data answers: its targets are those of {}s", word(level));
         return Err(Error::config("task.level", reason));
     }
-    let other = experiment.data.rare_below > 0 && nodes.type_names().iter().any(|name| name == OTHER);
+    let other = experiment.data.min_type_count > 0 && nodes.type_names().iter().any(|name| name == OTHER);
     config.data = GraphPreparation {
         node_types: nodes.type_names().to_vec(),
         other_node: if other { OTHER.to_owned() } else { String::new() },
@@ -79,7 +79,7 @@ pub(super) fn prepared(
         GraphTask::Regression | GraphTask::Labels => config.outputs = targets.tasks().len(),
     }
     if config.task == GraphTask::Regression && experiment.data.standardise {
-        (config.data.target_mean, config.data.target_deviation) = scales(graphs, training, config.outputs)?;
+        (config.data.target_mean, config.data.target_std) = scales(graphs, training, config.outputs)?;
     }
     Ok(config)
 }

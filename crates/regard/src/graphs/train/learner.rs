@@ -80,9 +80,9 @@ impl GraphLearner {
         let device = device.clone().autodiff();
         let seed = derived(train.seed, Stream::Weights, 0);
         let model = fresh(seed, &device, |device| GraphTransformer::new(&config, device))?;
-        let optimizer = Optimizer::with_weight_decay(train.clip_norm, train.weight_decay);
+        let optimizer = Optimizer::with_weight_decay(train.max_grad_norm, train.weight_decay);
         Ok(Self {
-            trainee: Trainee::new(model, optimizer, train.average),
+            trainee: Trainee::new(model, optimizer, train.ema_decay),
             experiment: experiment.clone(),
             config,
             device,
@@ -120,7 +120,7 @@ impl GraphLearner {
     /// As [`measure`].
     pub fn measured(&self, model: &GraphTransformer, portion: &Portion) -> Result<Checked> {
         let device = self.device.clone().inner();
-        let batch = self.experiment.eval.batch;
+        let batch = self.experiment.eval.batch_size;
         measure(model, &self.config, &self.source.examples, portion, (self.options(), batch), &device)
     }
 
@@ -130,7 +130,7 @@ impl GraphLearner {
     /// None that a learner of this crate can cause.
     pub(crate) fn told(&self, portion: &Portion) -> Result<Vec<f64>> {
         let device = self.device.clone().inner();
-        let options = (self.options(), self.experiment.eval.batch);
+        let options = (self.options(), self.experiment.eval.batch_size);
         let told = tell(&self.evaluated()?, &self.config, &self.source.examples, portion, options, &device);
         Ok(match self.config.task {
             GraphTask::Regression => in_own_measure(&self.config, &told.numbers),
@@ -156,7 +156,7 @@ impl GraphLearner {
     pub fn learn_all(&mut self) -> Result<()> {
         let train = &self.experiment.train;
         let watched = !self.source.validation.graphs.is_empty() || train.schedule == RateSchedule::Plateau;
-        let (steps, epochs) = (self.source.steps(train.batch), train.epochs as u64);
+        let (steps, epochs) = (self.source.steps(train.batch_size), train.epochs as u64);
         while self.counters.step < steps * epochs && !self.done() {
             self.learn()?;
             // Without graphs to choose by, the last network is the one to keep.
@@ -174,21 +174,28 @@ impl GraphLearner {
     /// before the step.
     pub fn learn(&mut self) -> Result<Measures> {
         let (train, step) = (&self.experiment.train, self.counters.step);
-        let graphs = self.source.step(&mut self.order, train.seed, step, train.batch).repeat(train.views);
+        let graphs =
+            self.source.step(&mut self.order, train.seed, step, train.batch_size).repeat(train.augmented_views);
         let mut noise = Pcg64Mcg::seed_from_u64(derived(train.seed, Stream::Sampling, step));
         let examples = &self.source.examples;
-        let mut input = examples.input(&self.config, &graphs, Some((train.flips, &mut noise)));
+        let mut input = examples.input(&self.config, &graphs, Some((train.sign_flip, &mut noise)));
         input.leave_out(train.feature_dropout, &mut noise);
         let targets = examples.targets(self.config.level, &self.source.training, &graphs);
         let answers = self.trainee.model.forward_with_dropout(&input, &self.device, &mut noise);
         let mut loss = loss(answers.clone(), &targets, self.options());
         if train.consistency > 0.0 {
-            loss = loss + consistency(answers, train.views, train.sharpening).mul_scalar(train.consistency);
+            loss = loss
+                + consistency(answers, train.augmented_views, train.consistency_temperature)
+                    .mul_scalar(train.consistency);
         }
-        let rate = self.counters.plateau.rate(train, step, self.source.steps(train.batch));
+        let rate = self.counters.plateau.rate(train, step, self.source.steps(train.batch_size));
         let (value, norm) = self.trainee.learn(step, rate, loss)?;
         self.counters.step += 1;
-        Ok(Measures(vec![Measure::Mean("loss", value), Measure::Mean("grad_norm", norm), Measure::Last("rate", rate)]))
+        Ok(Measures(vec![
+            Measure::Mean("loss", value),
+            Measure::Mean("grad_norm", norm),
+            Measure::Last("learning_rate", rate),
+        ]))
     }
 }
 
@@ -218,7 +225,7 @@ impl Learning for GraphLearner {
     }
 
     fn steps_per_epoch(&self) -> Option<u64> {
-        Some(self.source.steps(self.experiment.train.batch))
+        Some(self.source.steps(self.experiment.train.batch_size))
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -237,7 +244,8 @@ impl Learning for GraphLearner {
     fn finish_epoch(&mut self) -> Result<Checked> {
         let current = self.trainee.evaluated()?;
         let checked = self.measured(&current, self.portion())?;
-        if self.experiment.train.keep == Keep::Best && self.counters.best_loss.is_none_or(|best| checked.cost < best) {
+        if self.experiment.train.select == Keep::Best && self.counters.best_loss.is_none_or(|best| checked.cost < best)
+        {
             self.best = Some(collect(&current));
             self.counters.best_loss = Some(checked.cost);
         }

@@ -32,14 +32,14 @@ impl Plateau {
         } else {
             self.waited += 1;
         }
-        if self.waited > train.patience {
-            (self.factor, self.waited) = (self.factor * train.fall, 0);
+        if self.waited > train.plateau_patience {
+            (self.factor, self.waited) = (self.factor * train.plateau_factor, 0);
         }
     }
 
     /// Whether the rate has fallen to its end.
     pub(super) fn ended(&self, train: &GraphTraining) -> bool {
-        train.schedule == RateSchedule::Plateau && train.rate * self.factor < train.least_rate
+        train.schedule == RateSchedule::Plateau && train.learning_rate * self.factor < train.min_learning_rate
     }
 
     /// The rate of step `step`, of `steps` an epoch.
@@ -50,7 +50,7 @@ impl Plateau {
             RateSchedule::Plateau => self.factor,
             RateSchedule::Cosine => half_cosine(epochs / train.epochs as f64),
         };
-        train.rate * rise(step, train.warm_epochs * steps as f64) * fall
+        train.learning_rate * rise(step, train.warmup_epochs * steps as f64) * fall
     }
 }
 
@@ -62,9 +62,9 @@ mod tests {
     fn the_rate_falls_after_patience_and_ends() {
         let train = GraphTraining {
             schedule: RateSchedule::Plateau,
-            rate: 1.0,
-            patience: 2,
-            least_rate: 0.3,
+            learning_rate: 1.0,
+            plateau_patience: 2,
+            min_learning_rate: 0.3,
             ..GraphTraining::default()
         };
         let mut plateau = Plateau::default();
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_cosine_rises_first_and_ends_at_nothing() {
-        let train = GraphTraining { rate: 2.0, epochs: 10, warm_epochs: 0.5, ..GraphTraining::default() };
+        let train = GraphTraining { learning_rate: 2.0, epochs: 10, warmup_epochs: 0.5, ..GraphTraining::default() };
         let rate = |step| Plateau::default().rate(&train, step, 10);
         assert!((rate(0) - 0.4).abs() < 1e-9 && rate(4) > rate(0) && rate(99) < 0.01, "{}", rate(99));
     }

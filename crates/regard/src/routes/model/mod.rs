@@ -183,7 +183,8 @@ impl AttentionModel {
 
     fn lazy(config: &AttentionModelConfig, placeholder: Tensor<1>, device: &Device) -> Self {
         let (width, problem) = (config.width, config.outline());
-        let layer = EncoderLayerConfig::new(width, config.heads, config.feed_forward).with_norm(norm_kind(config.norm));
+        let layer =
+            EncoderLayerConfig::new(width, config.heads, config.feedforward_width).with_norm(norm_kind(config.norm));
         let context = problem.context_nodes() * width + problem.scalars;
         let decoder = PointerDecoderConfig::new(width, config.heads, context);
         Self {
@@ -191,7 +192,7 @@ impl AttentionModel {
             depot: problem.depot.then(|| LinearConfig::new(COORDINATES, width).init(device)),
             placeholder: problem.every_node_once.then(|| Param::from_tensor(placeholder)),
             encoder: EncoderConfig::new(config.layers, layer).init(device),
-            decoder: decoder.with_clip(config.clip).with_dynamic(problem.dynamic).init(device),
+            decoder: decoder.with_clip(config.tanh_clipping).with_dynamic(problem.dynamic).init(device),
             scalars: problem.scalars,
         }
     }

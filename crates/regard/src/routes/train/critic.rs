@@ -22,7 +22,8 @@ impl Critic {
     /// Fresh weights, with the sizes of the policy.
     pub(super) fn new(config: &AttentionModelConfig, device: &Device) -> Self {
         let width = config.width;
-        let layer = EncoderLayerConfig::new(width, config.heads, config.feed_forward).with_norm(norm_kind(config.norm));
+        let layer =
+            EncoderLayerConfig::new(width, config.heads, config.feedforward_width).with_norm(norm_kind(config.norm));
         Self {
             embedding: LinearConfig::new(config.outline().features, width).init(device),
             encoder: EncoderConfig::new(config.layers, layer).init(device),

@@ -52,7 +52,7 @@ impl Settings for Experiment {
         Schedule {
             steps_per_epoch: self.steps_per_epoch() as u64,
             epochs: self.train.epochs as u64,
-            batch: self.train.batch as u64,
+            batch: self.train.batch_size as u64,
             log_steps: self.train.log_steps as u64,
             checkpoint_minutes: self.train.checkpoint_minutes,
             seed: self.train.seed,
@@ -142,7 +142,7 @@ impl From<Measured> for Measures {
             Measure::Mean("loss", loss),
             Measure::Mean("log_likelihood", log_likelihood),
             Measure::Mean("grad_norm", gradient_norm),
-            Measure::Last("rate", rate),
+            Measure::Last("learning_rate", rate),
         ])
     }
 }

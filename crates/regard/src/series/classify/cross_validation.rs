@@ -57,7 +57,7 @@ fn held_out(
     device: &Device,
 ) -> Result<Vec<f64>> {
     let mut of_fold = experiment.clone();
-    (of_fold.train.seed, of_fold.data.tested) = (seed, 0.0);
+    (of_fold.train.seed, of_fold.data.test_fraction) = (seed, 0.0);
     let (labelled, config) = Labelled::with_test(&of_fold, read, others(read.panel.len(), part), part.to_vec())?;
     let mut learner = SeriesLearner::with_lessons(&of_fold, labelled.clone().into(), config.clone(), device)?;
     learner.learn_all(|_| true)?;

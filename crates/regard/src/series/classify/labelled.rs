@@ -51,7 +51,7 @@ impl Labelled {
     /// What the reader says; [`Error::Config`] for series of fewer than two classes, or too few of them.
     pub fn of(experiment: &SeriesExperiment) -> Result<(Self, PatchTstConfig)> {
         let read = read_whole(Path::new(&experiment.data.path), &experiment.data, true)?;
-        let (all, tested) = ((0..read.panel.len()).collect(), experiment.data.tested);
+        let (all, tested) = ((0..read.panel.len()).collect(), experiment.data.test_fraction);
         let classes = classes(&read)?.1;
         let (rest, test) = held_out(all, &classes, tested, experiment.train.seed)?;
         Self::with_test(experiment, &read, rest, test)
@@ -70,13 +70,13 @@ impl Labelled {
     ) -> Result<(Self, PatchTstConfig)> {
         let (names, classes) = classes(read)?;
         // A share of all series, of which some are no longer here.
-        let share = (experiment.data.held_out / (1.0 - experiment.data.tested)).min(0.5);
+        let share = (experiment.data.validation_fraction / (1.0 - experiment.data.test_fraction)).min(0.5);
         let (training, validation) = held_out(rest, &classes, share, experiment.train.seed)?;
         let config = PatchTstConfig {
             channels: 1,
             classes: names.len(),
-            covariates: read.panel.covariates().len(),
-            statics: read.panel.statics().len(),
+            future_covariates: read.panel.covariates().len(),
+            static_covariates: read.panel.statics().len(),
             data: SeriesPreparation { classes: names, ..learnt(&read.panel, &training) },
             ..experiment.model.clone()
         };
@@ -177,15 +177,15 @@ fn learnt(panel: &Panel, training: &[usize]) -> SeriesPreparation {
     SeriesPreparation {
         names: vec!["all series".into()],
         mean: vec![mean],
-        deviation: vec![deviation],
+        std: vec![deviation],
         frequency: panel.clock().frequency().to_string(),
-        season: panel.clock().season(),
-        covariates: panel.covariates().to_vec(),
-        covariate_mean,
-        covariate_deviation,
-        statics: panel.statics().to_vec(),
-        static_mean,
-        static_deviation,
+        season_length: panel.clock().season(),
+        future_covariates: panel.covariates().to_vec(),
+        future_covariate_mean: covariate_mean,
+        future_covariate_std: covariate_deviation,
+        static_covariates: panel.statics().to_vec(),
+        static_covariate_mean: static_mean,
+        static_covariate_std: static_deviation,
         ..SeriesPreparation::default()
     }
 }
@@ -193,7 +193,7 @@ fn learnt(panel: &Panel, training: &[usize]) -> SeriesPreparation {
 /// Series at the scale of a network, the short ones filled up in front with missing values.
 pub(super) fn at_scale(panel: &Panel, config: &PatchTstConfig) -> Result<Panel> {
     let data = &config.data;
-    let (Some(&mean), Some(&deviation)) = (data.mean.first(), data.deviation.first()) else {
+    let (Some(&mean), Some(&deviation)) = (data.mean.first(), data.std.first()) else {
         return Err(Error::config("data", "says nothing of the scale of the series"));
     };
     let scaled = |&value: &f32| ((f64::from(value) - mean) / deviation) as f32;

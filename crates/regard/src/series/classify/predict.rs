@@ -32,7 +32,7 @@ impl SeriesModel {
         let Some(file) = file else {
             let (labelled, _) = Labelled::of(experiment)?;
             if labelled.test.is_empty() {
-                return Err(Error::config("data.tested", "is 0; nothing is left to measure with"));
+                return Err(Error::config("data.test_fraction", "is 0; nothing is left to measure with"));
             }
             return Ok(labelled.measured_on(&self.network, &self.config, &labelled.test, self.device()));
         };

@@ -31,32 +31,32 @@ pub(super) fn validate(experiment: &SeriesExperiment) -> Result<()> {
         let reason = "cuts series in time; whole series are held out by shares of them: expected `fractions`";
         return refuse("data.split", reason.into());
     }
-    if data.split == SeriesSplit::Dates && (data.valid_from.is_empty() || data.test_from.is_empty()) {
-        let key = if data.valid_from.is_empty() { "data.valid_from" } else { "data.test_from" };
+    if data.split == SeriesSplit::Dates && (data.validation_from.is_empty() || data.test_from.is_empty()) {
+        let key = if data.validation_from.is_empty() { "data.validation_from" } else { "data.test_from" };
         return refuse(key, "is empty; expected a date, since `data.split` is `dates`".into());
     }
     ranges::at_least_one(&[
-        ("train.batch", train.batch),
+        ("train.batch_size", train.batch_size),
         ("train.epochs", train.epochs),
         ("train.log_steps", train.log_steps),
-        ("eval.batch", eval.batch),
+        ("eval.batch_size", eval.batch_size),
     ])?;
     ranges::above_zero(&[
-        ("train.rate", train.rate),
-        ("train.ridge", train.ridge),
+        ("train.learning_rate", train.learning_rate),
+        ("train.ridge_penalty", train.ridge_penalty),
         ("train.checkpoint_minutes", train.checkpoint_minutes),
     ])?;
     ranges::shares(&[
-        ("train.average", train.average),
-        ("train.hidden", train.hidden),
-        ("train.rising", train.rising),
-        ("data.held_out", data.held_out),
-        ("data.tested", data.tested),
+        ("train.ema_decay", train.ema_decay),
+        ("train.mask_ratio", train.mask_ratio),
+        ("train.pct_start", train.pct_start),
+        ("data.validation_fraction", data.validation_fraction),
+        ("data.test_fraction", data.test_fraction),
     ])?;
-    if data.held_out + data.tested >= 1.0 {
-        return refuse("data.held_out", "and `data.tested` leave nothing to learn from".into());
+    if data.validation_fraction + data.test_fraction >= 1.0 {
+        return refuse("data.validation_fraction", "and `data.test_fraction` leave nothing to learn from".into());
     }
-    if train.shrink && train.keep == KeepSeries::Last {
+    if train.shrink && train.select == KeepSeries::Last {
         return refuse(
             "train.shrink",
             "is about the network that validation chooses; expected `keep = \"best\"`".into(),
@@ -64,8 +64,8 @@ pub(super) fn validate(experiment: &SeriesExperiment) -> Result<()> {
     }
     ranges::not_negative(&[
         ("train.weight_decay", train.weight_decay),
-        ("train.clip_norm", train.clip_norm),
-        ("train.warm_epochs", train.warm_epochs),
+        ("train.max_grad_norm", train.max_grad_norm),
+        ("train.warmup_epochs", train.warmup_epochs),
     ])?;
     model.validate().map_err(|error| under("model", error))
 }

@@ -65,15 +65,15 @@ impl Backbone {
             LayerNorm::Batch => NormKind::Batch,
             LayerNorm::Layer => NormKind::Layer,
         };
-        let place = match config.norm_place {
-            Placement::Behind => NormPlace::Behind,
-            Placement::Before => NormPlace::Before,
-            Placement::Inside => NormPlace::Inside,
+        let place = match config.norm_placement {
+            Placement::Post => NormPlace::Behind,
+            Placement::PreSummed => NormPlace::Before,
+            Placement::Pre => NormPlace::Inside,
         };
-        let layer = PatchLayerConfig::new(width, config.heads, config.hidden)
+        let layer = PatchLayerConfig::new(width, config.heads, config.feedforward_width)
             .with_norm(norm)
             .with_norm_place(place)
-            .with_residual_scores(config.residual_scores);
+            .with_residual_scores(config.residual_attention);
         let final_norm = match config.final_norm {
             FinalNorm::None => None,
             FinalNorm::Batch => Some(NormKind::Batch),
@@ -86,15 +86,15 @@ impl Backbone {
             .with_affine_channels(if config.affine { config.channels } else { 0 });
         Self {
             window_norm: (config.window_norm != WindowNorm::None).then(|| window.init(device)),
-            embedding: LinearConfig::new(config.patch, width).with_bias(config.embedding_bias).init(device),
+            embedding: LinearConfig::new(config.patch_len, width).with_bias(config.embedding_bias).init(device),
             positions: (config.positions == Positions::Learned).then(learnt),
-            covariate_patches: linear(config.patch * config.covariates),
-            statics: linear(config.statics),
+            covariate_patches: linear(config.patch_len * config.future_covariates),
+            statics: linear(config.static_covariates),
             layers: (0..config.layers).map(|_| layer.init(device)).collect(),
             final_norm: final_norm.map(|kind| NormalizationConfig::new(kind, width).init(device)),
-            shortcut: (config.shortcut != Shortcut::None && config.task == SeriesTask::Forecast)
+            shortcut: (config.linear_skip != Shortcut::None && config.task == SeriesTask::Forecast)
                 .then(|| LinearConfig::new(config.look_back, config.horizon).init(device)),
-            fitted: config.shortcut == Shortcut::Fitted,
+            fitted: config.linear_skip == Shortcut::Fitted,
             readout: Readout::new(config, device),
             patching: config.patching(),
             fixed: config.positions,

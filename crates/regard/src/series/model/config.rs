@@ -41,11 +41,11 @@ pub struct PatchTstConfig {
     /// Classes, where series are classified; else 0.
     pub classes: usize,
     /// Values of a patch.
-    pub patch: usize,
+    pub patch_len: usize,
     /// Values from the start of one patch to the start of the next.
     pub stride: usize,
     /// Whether the last value is repeated `stride` times, so that one more patch fits.
-    pub padded: bool,
+    pub end_padding: bool,
     /// Layers.
     pub layers: usize,
     /// Width of a patch's row; a multiple of `heads`.
@@ -53,15 +53,15 @@ pub struct PatchTstConfig {
     /// Attention heads.
     pub heads: usize,
     /// Width inside the feed-forward part.
-    pub hidden: usize,
+    pub feedforward_width: usize,
     /// Norms of a layer.
     pub norm: LayerNorm,
     /// Where norms of a layer stand.
-    pub norm_place: Placement,
+    pub norm_placement: Placement,
     /// Norm after the last layer.
     pub final_norm: FinalNorm,
     /// Whether scores of earlier layers are added to those of later ones.
-    pub residual_scores: bool,
+    pub residual_attention: bool,
     /// How a patch knows where it stands.
     pub positions: Positions,
     /// Whether the map from patches to rows has a bias.
@@ -74,10 +74,10 @@ pub struct PatchTstConfig {
     pub individual: bool,
     /// Values of the moving average that is told apart from the rest by a network of its own; odd, and 0 for
     /// none.
-    pub decomposition: usize,
+    pub decomposition_kernel: usize,
     /// Whether a forecast is what a linear map of the whole normalised window says, and what the network adds to
     /// it.
-    pub shortcut: Shortcut,
+    pub linear_skip: Shortcut,
     /// Share of numbers dropped in training, of the patches' first rows and in the layers.
     pub dropout: f64,
     /// Whether what attention adds is dropped twice in a row, as in the authors' code.
@@ -89,9 +89,9 @@ pub struct PatchTstConfig {
     /// Levels that are told of each value, rising and with 0.5 among them; none for a single number.
     pub quantiles: Vec<f64>,
     /// Numbers that are known of the future beside the series.
-    pub covariates: usize,
+    pub future_covariates: usize,
     /// Numbers that are known of each series as a whole.
-    pub statics: usize,
+    pub static_covariates: usize,
     /// What was learnt of the training data.
     #[serde(default, skip_serializing_if = "SeriesPreparation::is_empty")]
     pub data: SeriesPreparation,
@@ -100,7 +100,7 @@ pub struct PatchTstConfig {
 impl PatchTstConfig {
     /// How windows are cut.
     pub fn patching(&self) -> Patching {
-        Patching { patch: self.patch, stride: self.stride, padded: self.padded }
+        Patching { patch: self.patch_len, stride: self.stride, padded: self.end_padding }
     }
 
     /// Patches of a window.
@@ -131,7 +131,7 @@ impl PatchTstConfig {
         match self.task {
             SeriesTask::Forecast => self.horizon,
             SeriesTask::Imputation | SeriesTask::Anomaly => self.look_back,
-            SeriesTask::Pretraining => self.patches() * self.patch,
+            SeriesTask::Pretraining => self.patches() * self.patch_len,
             SeriesTask::Classification => 0,
         }
     }
@@ -139,21 +139,21 @@ impl PatchTstConfig {
     fn sizes(&self) -> Result<()> {
         whole("look_back", self.look_back, 1..=1_000_000)?;
         whole("horizon", self.horizon, 1..=1_000_000)?;
-        let padding = if self.padded { self.stride } else { 0 };
-        whole("patch", self.patch, 1..=self.look_back + padding)?;
+        let padding = if self.end_padding { self.stride } else { 0 };
+        whole("patch_len", self.patch_len, 1..=self.look_back + padding)?;
         whole("stride", self.stride, 1..=self.look_back)?;
         whole("layers", self.layers, 1..=64)?;
         whole("width", self.width, 1..=8192)?;
         whole("heads", self.heads, 1..=self.width)?;
-        whole("hidden", self.hidden, 1..=65_536)?;
+        whole("feedforward_width", self.feedforward_width, 1..=65_536)?;
         whole("channels", self.channels, 0..=1_000_000)?;
-        whole("covariates", self.covariates, 0..=10_000)?;
-        whole("statics", self.statics, 0..=10_000)
+        whole("future_covariates", self.future_covariates, 0..=10_000)?;
+        whole("static_covariates", self.static_covariates, 0..=10_000)
     }
 
     /// Whether a map of the window is fitted before the rest learns.
     pub(crate) fn fits_map(&self) -> bool {
-        self.shortcut == Shortcut::Fitted && self.task == SeriesTask::Forecast
+        self.linear_skip == Shortcut::Fitted && self.task == SeriesTask::Forecast
     }
 
     fn switches(&self) -> Result<()> {
@@ -161,13 +161,13 @@ impl PatchTstConfig {
         if !width.is_multiple_of(*heads) {
             return Err(Error::config("heads", format!("{heads} heads do not divide width {width}")));
         }
-        if self.decomposition > 0 && self.decomposition.is_multiple_of(2) {
-            let reason = format!("is {}; expected an odd number of values, or 0", self.decomposition);
-            return Err(Error::config("decomposition", reason));
+        if self.decomposition_kernel > 0 && self.decomposition_kernel.is_multiple_of(2) {
+            let reason = format!("is {}; expected an odd number of values, or 0", self.decomposition_kernel);
+            return Err(Error::config("decomposition_kernel", reason));
         }
-        if self.shortcut == Shortcut::Fitted && self.decomposition > 0 {
+        if self.linear_skip == Shortcut::Fitted && self.decomposition_kernel > 0 {
             let reason = "is fitted to whole windows; with a `decomposition` expected `none` or `learned`";
-            return Err(Error::config("shortcut", reason));
+            return Err(Error::config("linear_skip", reason));
         }
         if self.task == SeriesTask::Classification && self.classes < 2 {
             return Err(Error::config("classes", format!("is {}; expected 2 or more", self.classes)));
@@ -228,11 +228,11 @@ impl NetworkConfig for PatchTstConfig {
             ("task", self.task.to_string()),
             ("look-back", self.look_back.to_string()),
             ("horizon", self.horizon.to_string()),
-            ("patches", format!("{} of {} values, {} apart", self.patches(), self.patch, self.stride)),
+            ("patches", format!("{} of {} values, {} apart", self.patches(), self.patch_len, self.stride)),
             ("layers", self.layers.to_string()),
             ("width", self.width.to_string()),
             ("heads", self.heads.to_string()),
-            ("linear map of the window", self.shortcut.to_string()),
+            ("linear map of the window", self.linear_skip.to_string()),
         ];
         CardText {
             what: "A network on time series (PatchTST, Nie et al. 2023): patches of each series attend to each other."

@@ -39,9 +39,9 @@ impl PatchTst {
     /// [`Error::Config`](crate::Error::Config) for settings that do not hold together.
     pub fn new(config: &PatchTstConfig, device: &Device) -> Result<Self> {
         config.validate()?;
-        let count = if config.decomposition > 0 { 2 } else { 1 };
+        let count = if config.decomposition_kernel > 0 { 2 } else { 1 };
         let backbones = (0..count).map(|_| Backbone::new(config, device)).collect();
-        Ok(Self { backbones, decomposition: config.decomposition })
+        Ok(Self { backbones, decomposition: config.decomposition_kernel })
     }
 
     /// A network with the weights of a model's file.

@@ -60,7 +60,7 @@ pub(super) fn constants(config: &PatchTstConfig) -> Weights {
 
 /// What stands before the names of each part: one network, or one for the trend and one for the rest.
 fn places(config: &PatchTstConfig) -> Vec<String> {
-    match (config.decomposition, config.norm) {
+    match (config.decomposition_kernel, config.norm) {
         (0, LayerNorm::Batch) => vec!["model.".into()],
         (0, LayerNorm::Layer) => vec![String::new()],
         _ => vec!["model_trend.".into(), "model_res.".into()],

@@ -11,23 +11,23 @@ pub struct SeriesPreparation {
     /// Mean of each series over its training rows.
     pub mean: Vec<f64>,
     /// Population deviation of each series over its training rows; 1 for a constant one.
-    pub deviation: Vec<f64>,
+    pub std: Vec<f64>,
     /// Time from one value to the next, such as `1 hour`.
     pub frequency: String,
     /// Values after which the series repeats itself, roughly.
-    pub season: usize,
+    pub season_length: usize,
     /// Names of what is known of the future.
-    pub covariates: Vec<String>,
+    pub future_covariates: Vec<String>,
     /// Mean of each covariate.
-    pub covariate_mean: Vec<f64>,
+    pub future_covariate_mean: Vec<f64>,
     /// Deviation of each covariate.
-    pub covariate_deviation: Vec<f64>,
+    pub future_covariate_std: Vec<f64>,
     /// Names of what is known of each series as a whole.
-    pub statics: Vec<String>,
+    pub static_covariates: Vec<String>,
     /// Mean of each of them.
-    pub static_mean: Vec<f64>,
+    pub static_covariate_mean: Vec<f64>,
     /// Deviation of each of them.
-    pub static_deviation: Vec<f64>,
+    pub static_covariate_std: Vec<f64>,
     /// Names of the classes.
     pub classes: Vec<String>,
     /// Levels for which `interval_widths` stand, in percent.
@@ -44,7 +44,7 @@ impl SeriesPreparation {
 
     /// One of each, so that every key is known.
     pub(crate) fn template() -> Self {
-        Self { frequency: String::from("1 hour"), season: 1, ..Self::default() }
+        Self { frequency: String::from("1 hour"), season_length: 1, ..Self::default() }
     }
 
     /// Half width of the interval that holds `level` percent of the values `step` steps ahead, in deviations

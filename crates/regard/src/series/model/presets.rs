@@ -24,31 +24,31 @@ impl PatchTstConfig {
             horizon: 96,
             channels: 0,
             classes: 0,
-            patch: 16,
+            patch_len: 16,
             stride: 8,
-            padded: true,
+            end_padding: true,
             layers: 3,
             width: 16,
             heads: 4,
-            hidden: 128,
+            feedforward_width: 128,
             norm: LayerNorm::Batch,
-            norm_place: Placement::Behind,
+            norm_placement: Placement::Post,
             final_norm: FinalNorm::None,
-            residual_scores: true,
+            residual_attention: true,
             positions: Positions::Learned,
             embedding_bias: true,
             window_norm: WindowNorm::Mean,
             affine: false,
             individual: false,
-            decomposition: 0,
-            shortcut: Shortcut::None,
+            decomposition_kernel: 0,
+            linear_skip: Shortcut::None,
             dropout: 0.3,
             dropout_twice: true,
             attention_dropout: 0.0,
             head_dropout: 0.0,
             quantiles: vec![],
-            covariates: 0,
-            statics: 0,
+            future_covariates: 0,
+            static_covariates: 0,
             data: SeriesPreparation::default(),
         }
     }
@@ -62,10 +62,10 @@ impl PatchTstConfig {
             layers: 1,
             width: 512,
             heads: 2,
-            hidden: 2048,
+            feedforward_width: 2048,
             norm: LayerNorm::Layer,
             final_norm: FinalNorm::Batch,
-            residual_scores: false,
+            residual_attention: false,
             positions: Positions::Sine,
             embedding_bias: false,
             dropout: 0.1,
@@ -85,7 +85,7 @@ impl PatchTstConfig {
             layers: 2,
             width: 128,
             heads: 8,
-            hidden: 512,
+            feedforward_width: 512,
             final_norm: FinalNorm::Layer,
             ..Self::patchtst_tslib()
         }
@@ -94,7 +94,7 @@ impl PatchTstConfig {
     /// Ours: a linear map of the window that is fitted at once, the authors' network for what it leaves, and a
     /// training of its own.
     pub fn regard_series() -> Self {
-        Self { preset: Some("regard-series".into()), shortcut: Shortcut::Fitted, ..Self::patchtst_official() }
+        Self { preset: Some("regard-series".into()), linear_skip: Shortcut::Fitted, ..Self::patchtst_official() }
     }
 
     /// A preset by its name.

@@ -32,13 +32,13 @@ impl Readout {
         let linear = |inputs: usize, outputs: usize| LinearConfig::new(inputs, outputs).init(device);
         let head = match config.task {
             SeriesTask::Classification => vec![linear(rows * config.channels.max(1), config.classes)],
-            SeriesTask::Pretraining => vec![linear(config.width, config.patch)],
+            SeriesTask::Pretraining => vec![linear(config.width, config.patch_len)],
             _ => {
                 let heads = if config.individual { config.channels } else { 1 };
                 (0..heads).map(|_| linear(rows, config.told() * config.levels())).collect()
             }
         };
-        let steps = match (config.covariates, config.task) {
+        let steps = match (config.future_covariates, config.task) {
             (0, _) => vec![],
             (kinds, SeriesTask::Forecast) => vec![linear(kinds, KNOWN_WIDTH), linear(KNOWN_WIDTH, 1)],
             _ => vec![],

@@ -16,12 +16,12 @@ pub enum LayerNorm {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// Behind each sum.
-    Behind,
+    /// After each sum (`post_norm`).
+    Post,
     /// Before each half, which adds to what is normed: `pre_norm` of the authors' code.
-    Before,
+    PreSummed,
     /// In the branch that is added alone (Xiong et al. 2020).
-    Inside,
+    Pre,
 }
 
 /// The norm after the last layer.

@@ -138,7 +138,7 @@ pub(super) fn widths(model: &SeriesModel, read: &Read, plan: &Plan, levels: &[f6
         let truth = &panel.series()[window.series].values()[window.target()..];
         for (step, (told, truth)) in told.values.iter().zip(truth).enumerate() {
             if !truth.is_nan() {
-                scaled[step].push((told - truth).abs() / data.deviation[window.series] as f32);
+                scaled[step].push((told - truth).abs() / data.std[window.series] as f32);
             }
         }
     }
@@ -151,7 +151,7 @@ pub(super) fn widths(model: &SeriesModel, read: &Read, plan: &Plan, levels: &[f6
     let near: Vec<Vec<f32>> = (0..plan.horizon).map(near).collect();
     let of_level = |&level: &f64| {
         let common: Vec<f32> = near.iter().map(|step| half_width(step, level)).collect();
-        let own = |series: usize| common.iter().map(|width| width * data.deviation[series] as f32).collect();
+        let own = |series: usize| common.iter().map(|width| width * data.std[series] as f32).collect();
         let of = data.names.iter().enumerate().map(|(series, name)| (name.clone(), own(series))).collect();
         Widths { level, of }
     };

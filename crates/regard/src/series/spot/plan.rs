@@ -69,32 +69,37 @@ impl Plan {
         let model = PatchTstConfig {
             look_back: self.look_back,
             horizon: self.horizon,
-            patch,
+            patch_len: patch,
             stride: (patch / 2).max(1),
             layers: 2,
             width: 32,
             heads: 4,
-            hidden: 64,
+            feedforward_width: 64,
             dropout: 0.1,
             // A few windows are no ground for a map of whole ones.
-            shortcut: Shortcut::None,
+            linear_skip: Shortcut::None,
             ..PatchTstConfig::regard_series()
         };
         let train = SeriesTraining {
-            batch: self.batch,
+            batch_size: self.batch,
             epochs: STEPS,
-            epoch_steps: 1,
-            rate: 2e-3,
+            steps_per_epoch: 1,
+            learning_rate: 2e-3,
             loss: SeriesLoss::Huber,
-            average: 0.97,
-            warm_epochs: 20.0,
-            keep: KeepSeries::Last,
+            ema_decay: 0.97,
+            warmup_epochs: 20.0,
+            select: KeepSeries::Last,
             seed,
             ..SeriesTraining::preset("regard-series")
         };
         SeriesExperiment {
             task: SeriesTaskSettings { kind: SeriesTask::Forecast, horizon: self.horizon },
-            data: SeriesData { split: SeriesSplit::Rows, valid_rows, test_rows, ..SeriesData::default() },
+            data: SeriesData {
+                split: SeriesSplit::Rows,
+                validation_rows: valid_rows,
+                test_rows,
+                ..SeriesData::default()
+            },
             model,
             train,
             eval: SeriesEval { intervals: false, ..SeriesEval::default() },

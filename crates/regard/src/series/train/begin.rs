@@ -28,10 +28,10 @@ pub(super) fn begun_from(fresh: PatchTst, config: &PatchTstConfig, folder: &str)
     match other.first() {
         Some(name) => {
             let reason = format!("`{folder}` is a network of other sizes than `[model]` says, at `{name}`");
-            Err(Error::config("train.from", reason))
+            Err(Error::config("train.init_from", reason))
         }
         None if config.norm != found.config().norm => {
-            Err(Error::config("train.from", format!("`{folder}` has other norms than `[model]` says")))
+            Err(Error::config("train.init_from", format!("`{folder}` has other norms than `[model]` says")))
         }
         None => restore(fresh, &ours),
     }

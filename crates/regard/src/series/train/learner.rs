@@ -68,10 +68,10 @@ impl SeriesLearner {
         let seed = derived(train.seed, Stream::Weights, 0);
         let model = fresh(seed, &device, |device| PatchTst::new(&config, device))?;
         let model = lessons.prepared(model, &config, train, &device)?;
-        let model = if train.from.is_empty() { model } else { begun_from(model, &config, &train.from)? };
-        let optimizer = Optimizer::with_weight_decay(train.clip_norm, train.weight_decay);
+        let model = if train.init_from.is_empty() { model } else { begun_from(model, &config, &train.init_from)? };
+        let optimizer = Optimizer::with_weight_decay(train.max_grad_norm, train.weight_decay);
         let learner = Self {
-            trainee: Trainee::new(model, optimizer, train.average),
+            trainee: Trainee::new(model, optimizer, train.ema_decay),
             experiment: experiment.clone(),
             config,
             device,
@@ -83,9 +83,9 @@ impl SeriesLearner {
         };
         match learner.of_epoch() {
             0 => {
-                let (batch, samples) = (train.batch, learner.lessons.samples());
+                let (batch, samples) = (train.batch_size, learner.lessons.samples());
                 let reason = format!("is {batch}, and there are {samples} windows to learn from, which fill no batch");
-                Err(Error::config("train.batch", reason))
+                Err(Error::config("train.batch_size", reason))
             }
             _ => Ok(learner),
         }
@@ -116,8 +116,8 @@ impl SeriesLearner {
     pub(super) fn of_epoch(&self) -> u64 {
         let train = &self.experiment.train;
         let samples = self.lessons.samples();
-        let all = if train.drop_last { samples / train.batch } else { samples.div_ceil(train.batch) };
-        if train.epoch_steps > 0 { all.min(train.epoch_steps) as u64 } else { all as u64 }
+        let all = if train.drop_last { samples / train.batch_size } else { samples.div_ceil(train.batch_size) };
+        if train.steps_per_epoch > 0 { all.min(train.steps_per_epoch) as u64 } else { all as u64 }
     }
 
     /// Learns until all epochs are done or the validation loss no longer falls.
@@ -143,8 +143,8 @@ impl SeriesLearner {
     pub fn learn(&mut self) -> Result<Measures> {
         let (train, step, of_epoch) = (&self.experiment.train, self.counters.step, self.of_epoch());
         let order = self.order.of(0..self.lessons.samples(), train.seed, step / of_epoch);
-        let first = (step % of_epoch) as usize * train.batch;
-        let chosen = order[first..(first + train.batch).min(order.len())].to_vec();
+        let first = (step % of_epoch) as usize * train.batch_size;
+        let chosen = order[first..(first + train.batch_size).min(order.len())].to_vec();
         self.open_numbers(step, of_epoch);
         let mut noise = Pcg64Mcg::seed_from_u64(derived(self.experiment.train.seed, Stream::Sampling, step));
         let (model, train) = (&self.trainee.model, &self.experiment.train);
@@ -154,17 +154,17 @@ impl SeriesLearner {
         self.trainee.set_beta(rate.beta);
         let (value, norm) = self.trainee.learn(step, rate.rate, loss)?;
         self.counters.step += 1;
-        let rate = Measure::Last("rate", rate.rate);
+        let rate = Measure::Last("learning_rate", rate.rate);
         Ok(Measures(vec![Measure::Mean("loss", value), Measure::Mean("grad_norm", norm), rate]))
     }
 
     /// Closes or opens what does not always move.
     fn open_numbers(&mut self, step: u64, of_epoch: u64) {
         let train = &self.experiment.train;
-        if train.moving == Moving::All && train.head_epochs == 0 {
+        if train.trainable == Moving::All && train.head_epochs == 0 {
             return;
         }
-        let head = train.moving == Moving::Head || step < of_epoch * train.head_epochs as u64;
+        let head = train.trainable == Moving::Head || step < of_epoch * train.head_epochs as u64;
         if self.head_only != Some(head) {
             self.trainee.model = self.trainee.model.clone().with_moving(head);
             self.head_only = Some(head);
@@ -175,10 +175,10 @@ impl SeriesLearner {
         let train = &self.experiment.train;
         Rates {
             schedule: train.schedule,
-            rate: train.rate,
-            rising: train.rising,
-            warm_epochs: train.warm_epochs,
-            one_cycle_made: train.one_cycle_made,
+            rate: train.learning_rate,
+            rising: train.pct_start,
+            warm_epochs: train.warmup_epochs,
+            one_cycle_made: train.one_cycle_initial_state,
         }
     }
 }

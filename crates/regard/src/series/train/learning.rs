@@ -21,7 +21,7 @@ impl Learning for SeriesLearner {
 
     fn restored(mut self, mut checkpoint: Checkpoint, counters: Counters) -> Result<Self> {
         self.trainee = self.trainee.restored(&mut checkpoint)?;
-        if counters.best_loss.is_some() && self.experiment.train.keep == KeepSeries::Best {
+        if counters.best_loss.is_some() && self.experiment.train.select == KeepSeries::Best {
             self.best = Some(checkpoint.weights("best")?.clone());
         }
         self.counters = counters;
@@ -46,7 +46,7 @@ impl Learning for SeriesLearner {
     }
 
     fn done(&self) -> bool {
-        let patience = self.experiment.train.patience;
+        let patience = self.experiment.train.early_stopping_patience;
         patience > 0 && self.counters.waited >= patience
     }
 
@@ -68,7 +68,7 @@ impl Learning for SeriesLearner {
         checked.measures.0.extend(share);
         let better = self.counters.best_loss.is_none_or(|best| checked.cost < best);
         self.counters.waited = if better { 0 } else { self.counters.waited + 1 };
-        let keeps_best = self.experiment.train.keep == KeepSeries::Best;
+        let keeps_best = self.experiment.train.select == KeepSeries::Best;
         if better && keeps_best {
             self.best = Some(collect(&current));
         }

@@ -70,7 +70,7 @@ impl Lessons {
         device: &Device,
     ) -> Result<PatchTst> {
         match self {
-            Self::Windows(source) => fitted(network, config, source, train.ridge, device),
+            Self::Windows(source) => fitted(network, config, source, train.ridge_penalty, device),
             Self::Classes(_) => Ok(network),
         }
     }
@@ -112,7 +112,7 @@ impl Lessons {
         match self {
             Self::Windows(source) => {
                 let batch = windows(source, config, train, (chosen, noise));
-                let asked = Asked::of(&batch, network, config, (train.hidden, noise), device);
+                let asked = Asked::of(&batch, network, config, (train.mask_ratio, noise), device);
                 let drop = Drop { seed: noise.random() };
                 let answers = network.forward_with_dropout(asked.input.clone(), drop);
                 asked.loss(answers, config, train.loss)
@@ -149,7 +149,7 @@ fn windows(
     (chosen, noise): (&[usize], &mut Pcg64Mcg),
 ) -> Batch {
     let windows = &source.training;
-    let (series, all) = (train.rows / chosen.len().max(1), source.panel.len());
+    let (series, all) = (train.windows_batch_size / chosen.len().max(1), source.panel.len());
     match series > 0 && series < all && source.together && config.channels == 0 {
         true => Batch::some(source, windows, chosen, (series, noise)),
         false => Batch::gather(source, windows, chosen),
@@ -166,7 +166,7 @@ fn measured(
 ) -> (Checked, Option<Residuals>) {
     let windows: &Windows = source.validation.as_ref().unwrap_or(&source.training);
     let forecast = config.task == SeriesTask::Forecast;
-    let mut errors = Errors::new(source.panel.len(), config.horizon, experiment.train.batch);
+    let mut errors = Errors::new(source.panel.len(), config.horizon, experiment.train.batch_size);
     let wanted = forecast && experiment.eval.intervals && source.validation.is_some();
     let mut residuals = wanted.then(|| Residuals::new(config.horizon, windows.len()));
     let mut watch = |batch: &Batch, numbers: &[f32]| {

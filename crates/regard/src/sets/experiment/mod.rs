@@ -49,7 +49,7 @@ impl SetExperiment {
 
     /// Steps of the whole training.
     pub fn steps(&self) -> u64 {
-        (self.train.epoch_steps * self.train.epochs) as u64
+        (self.train.steps_per_epoch * self.train.epochs) as u64
     }
 }
 
@@ -62,9 +62,9 @@ impl Sections for SetExperiment {
             Some(Ok(kind)) => kind,
             _ => TaskKind::Regression,
         };
-        (model.task, model.decoding, model.seeds) = (kind, decoding(kind), 1);
+        (model.task, model.decoding, model.num_seeds) = (kind, decoding(kind), 1);
         if kind == TaskKind::Clustering {
-            model.seeds = 4;
+            model.num_seeds = 4;
         }
         if kind.of_items() {
             model.pooling = PoolingKind::None;
@@ -105,9 +105,9 @@ impl Settings for SetExperiment {
 
     fn schedule(&self) -> Schedule {
         Schedule {
-            steps_per_epoch: self.train.epoch_steps as u64,
+            steps_per_epoch: self.train.steps_per_epoch as u64,
             epochs: self.train.epochs as u64,
-            batch: self.train.batch as u64,
+            batch: self.train.batch_size as u64,
             log_steps: self.train.log_steps as u64,
             checkpoint_minutes: self.train.checkpoint_minutes,
             seed: self.train.seed,

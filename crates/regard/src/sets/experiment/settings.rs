@@ -65,7 +65,7 @@ pub struct SetData {
     /// Whether features are brought to mean 0 and deviation 1, learnt on the training sets.
     pub standardise: bool,
     /// Share of a file's sets that is kept for validation, below 1.
-    pub held_out: f64,
+    pub validation_fraction: f64,
 }
 
 /// How the learning rate goes.
@@ -74,9 +74,9 @@ pub struct SetData {
 pub enum RateSchedule {
     /// Always the same.
     Constant,
-    /// A tenth after [`SetTraining::drop_at`] of all steps.
+    /// A tenth after [`SetTraining::learning_rate_drop_at`] of all steps.
     Step,
-    /// Half a cosine down to 0, after a rise over [`SetTraining::warm_steps`].
+    /// Half a cosine down to 0, after a rise over [`SetTraining::warmup_epochs`].
     Cosine,
 }
 
@@ -85,25 +85,25 @@ pub enum RateSchedule {
 #[serde(default, deny_unknown_fields)]
 pub struct SetTraining {
     /// Sets of a step.
-    pub batch: usize,
+    pub batch_size: usize,
     /// Steps of an epoch.
-    pub epoch_steps: usize,
+    pub steps_per_epoch: usize,
     /// Epochs.
     pub epochs: usize,
     /// Learning rate of Adam.
-    pub rate: f64,
+    pub learning_rate: f64,
     /// How the learning rate goes.
     pub schedule: RateSchedule,
     /// Share of all steps after which the rate of `step` falls.
-    pub drop_at: f64,
-    /// Steps over which the rate rises; 0 for none.
-    pub warm_steps: usize,
+    pub learning_rate_drop_at: f64,
+    /// Epochs over which the learning rate rises linearly from 0; 0 for none.
+    pub warmup_epochs: f64,
     /// Weight decay, apart from the gradient (Loshchilov & Hutter 2019).
     pub weight_decay: f64,
     /// Largest norm of the gradient; 0 for no limit.
-    pub clip_norm: f64,
+    pub max_grad_norm: f64,
     /// Decay of the running average of the weights that is measured and saved; 0 for none.
-    pub average: f64,
+    pub ema_decay: f64,
     /// How far a number is off.
     pub loss: NumberLoss,
     /// Seed of everything random in training.
@@ -119,7 +119,7 @@ pub struct SetTraining {
 #[serde(default, deny_unknown_fields)]
 pub struct SetEval {
     /// Generated sets on which a network is measured.
-    pub sets: usize,
+    pub num_sets: usize,
     /// Their seed.
     pub seed: u64,
     /// Networks in a fold, whose answers are averaged.
@@ -137,7 +137,7 @@ impl Default for SetData {
             item_target: String::new(),
             features: Vec::new(),
             standardise: true,
-            held_out: 0.2,
+            validation_fraction: 0.2,
         }
     }
 }
@@ -145,16 +145,16 @@ impl Default for SetData {
 impl Default for SetTraining {
     fn default() -> Self {
         Self {
-            batch: 32,
-            epoch_steps: 500,
+            batch_size: 32,
+            steps_per_epoch: 500,
             epochs: 20,
-            rate: 1e-3,
+            learning_rate: 1e-3,
             schedule: RateSchedule::Constant,
-            drop_at: 0.7,
-            warm_steps: 0,
+            learning_rate_drop_at: 0.7,
+            warmup_epochs: 0.0,
             weight_decay: 0.0,
-            clip_norm: 0.0,
-            average: 0.0,
+            max_grad_norm: 0.0,
+            ema_decay: 0.0,
             loss: NumberLoss::Absolute,
             seed: 1234,
             log_steps: 50,
@@ -165,6 +165,6 @@ impl Default for SetTraining {
 
 impl Default for SetEval {
     fn default() -> Self {
-        Self { sets: 1000, seed: 4321, ensemble: 1 }
+        Self { num_sets: 1000, seed: 4321, ensemble: 1 }
     }
 }

@@ -20,18 +20,25 @@ pub(super) fn validate(experiment: &SetExperiment) -> Result<()> {
         return refuse("data.path", "is empty; expected a file of sets, since `data.source` is `file`".into());
     }
     ranges::at_least_one(&[
-        ("train.batch", train.batch),
-        ("train.epoch_steps", train.epoch_steps),
+        ("train.batch_size", train.batch_size),
+        ("train.steps_per_epoch", train.steps_per_epoch),
         ("train.epochs", train.epochs),
         ("train.log_steps", train.log_steps),
-        ("eval.sets", eval.sets),
+        ("eval.num_sets", eval.num_sets),
         ("eval.ensemble", eval.ensemble),
     ])?;
-    ranges::above_zero(&[("train.rate", train.rate), ("train.checkpoint_minutes", train.checkpoint_minutes)])?;
-    ranges::shares(&[("train.average", train.average), ("data.held_out", data.held_out)])?;
-    if !(0.0..=1.0).contains(&train.drop_at) {
-        return refuse("train.drop_at", format!("is {}; expected 0 to 1", train.drop_at));
+    ranges::above_zero(&[
+        ("train.learning_rate", train.learning_rate),
+        ("train.checkpoint_minutes", train.checkpoint_minutes),
+    ])?;
+    ranges::shares(&[("train.ema_decay", train.ema_decay), ("data.validation_fraction", data.validation_fraction)])?;
+    if !(0.0..=1.0).contains(&train.learning_rate_drop_at) {
+        return refuse("train.learning_rate_drop_at", format!("is {}; expected 0 to 1", train.learning_rate_drop_at));
     }
-    ranges::not_negative(&[("train.weight_decay", train.weight_decay), ("train.clip_norm", train.clip_norm)])?;
+    ranges::not_negative(&[
+        ("train.warmup_epochs", train.warmup_epochs),
+        ("train.weight_decay", train.weight_decay),
+        ("train.max_grad_norm", train.max_grad_norm),
+    ])?;
     model.validate().map_err(|error| under("model", error))
 }

@@ -26,13 +26,13 @@ pub struct DataPreparation {
     /// Mean of every feature; empty for features that are taken as they are.
     pub mean: Vec<f64>,
     /// Standard deviation of every feature.
-    pub deviation: Vec<f64>,
+    pub std: Vec<f64>,
     /// Names of the classes.
     pub classes: Vec<String>,
     /// Mean of the target.
     pub target_mean: f64,
     /// Standard deviation of the target; 0 for one that is taken as it is.
-    pub target_deviation: f64,
+    pub target_std: f64,
 }
 
 /// Everything needed to rebuild a network on sets.
@@ -59,25 +59,25 @@ pub struct SetTransformerConfig {
     /// Layers of the encoder.
     pub layers: usize,
     /// Whether items pass one linear map to the width before the first block.
-    pub embed: bool,
+    pub input_projection: bool,
     /// Width of all blocks; a multiple of `heads`.
     pub width: usize,
     /// Attention heads.
     pub heads: usize,
     /// Inducing points of an `isab` encoder.
-    pub inducing: usize,
+    pub inducing_points: usize,
     /// How a set becomes a few rows.
     pub pooling: PoolingKind,
     /// Whether items pass `ReLU(Linear)` before attention pools them (the paper's equation 11).
-    pub pooling_feed_forward: bool,
+    pub pooling_feedforward: bool,
     /// Rows of the answer of a set: seeds of the pooling.
-    pub seeds: usize,
+    pub num_seeds: usize,
     /// Blocks among the seeds after attention pooling, else layers `ReLU(Linear)` on the one row.
-    pub decoder: usize,
+    pub decoder_layers: usize,
     /// How often, after attention pooling, the seeds look at the items once more and then at each
     /// other, as EM does, before the decoder.
     #[serde(default)]
-    pub refinements: usize,
+    pub seed_refinements: usize,
     /// What dot products are divided by.
     pub scale: ScaleName,
     /// What the attended values are added to.
@@ -85,12 +85,12 @@ pub struct SetTransformerConfig {
     /// Whether heads are mixed before the residual.
     pub output_projection: bool,
     /// Layers `ReLU(Linear)` of a block's feed-forward part.
-    pub feed_forward: usize,
+    pub feedforward_layers: usize,
     /// Normalisation of the blocks.
     pub norm: NormName,
     /// Added to the deviations of mixtures, so that no component shrinks to a point.
     #[serde(default)]
-    pub deviation_floor: f64,
+    pub min_std: f64,
     /// Share of numbers dropped in training, before the pooling and before the last layer.
     pub dropout: f64,
     /// What was learnt of the training data.
@@ -105,7 +105,7 @@ impl DataPreparation {
 
     /// What a target's distance from the mean is divided by.
     fn target_unit(&self) -> f64 {
-        if self.target_deviation > 0.0 { self.target_deviation } else { 1.0 }
+        if self.target_std > 0.0 { self.target_std } else { 1.0 }
     }
 
     /// A target as the network learns it.
@@ -138,21 +138,21 @@ impl NetworkConfig for SetTransformerConfig {
         whole("layers", self.layers, 0..=64)?;
         whole("width", self.width, 1..=8192)?;
         whole("heads", self.heads, 1..=self.width)?;
-        whole("inducing", self.inducing, 1..=65_536)?;
-        whole("seeds", self.seeds, 1..=65_536)?;
-        whole("decoder", self.decoder, 0..=64)?;
-        whole("refinements", self.refinements, 0..=64)?;
-        not_negative(&[("deviation_floor", self.deviation_floor)])?;
-        whole("feed_forward", self.feed_forward, 0..=16)?;
+        whole("inducing_points", self.inducing_points, 1..=65_536)?;
+        whole("num_seeds", self.num_seeds, 1..=65_536)?;
+        whole("decoder_layers", self.decoder_layers, 0..=64)?;
+        whole("seed_refinements", self.seed_refinements, 0..=64)?;
+        not_negative(&[("min_std", self.min_std)])?;
+        whole("feedforward_layers", self.feedforward_layers, 0..=16)?;
         if !self.width.is_multiple_of(self.heads) {
             let reason = format!("{} heads do not divide width {}", self.heads, self.width);
             return Err(Error::config("heads", reason));
         }
-        if self.refinements > 0 && self.pooling != PoolingKind::Attention {
-            let reason = format!("is {} without `pooling = \"attention\"`; expected 0", self.refinements);
-            return Err(Error::config("refinements", reason));
+        if self.seed_refinements > 0 && self.pooling != PoolingKind::Attention {
+            let reason = format!("is {} without `pooling = \"attention\"`; expected 0", self.seed_refinements);
+            return Err(Error::config("seed_refinements", reason));
         }
-        if self.layers == 0 && !self.embed && self.inputs != self.width {
+        if self.layers == 0 && !self.input_projection && self.inputs != self.width {
             let reason = "is 0 without `embed`; expected a layer that brings items to the width";
             return Err(Error::config("layers", reason));
         }

@@ -54,14 +54,14 @@ impl SetTransformer {
         let columns = match config.pooling {
             PoolingKind::Attention | PoolingKind::None => config.outputs,
             // One row for the set, cut into rows of the result.
-            _ => config.outputs * config.seeds,
+            _ => config.outputs * config.num_seeds,
         };
         Ok(Self {
             encoder: Encoder::new(config, device),
             pooling: pooled.then(|| Pooling::new(config, device)),
             decoder: pooled.then(|| Decoder::new(config, device)),
             head: LinearConfig::new(config.width, columns).init(device),
-            rows: if pooled { config.seeds } else { 0 },
+            rows: if pooled { config.num_seeds } else { 0 },
             outputs: config.outputs,
             dropout: config.dropout,
         })

@@ -22,17 +22,17 @@ pub(super) fn table(config: &SetTransformerConfig) -> Vec<Renamed> {
     names.add("pooling.dot.query".into(), "dot".into(), Form::Same);
     names.add("pooling.pma.seeds".into(), "dec.0.S".into(), Form::LeadingOne);
     names.block(config, "pooling.pma.mab", "dec.0.mab");
-    for step in 0..config.refinements {
+    for step in 0..config.seed_refinements {
         names.block(config, &format!("decoder.refine.{step}.items"), &format!("refine.{step}.items"));
         names.block(config, &format!("decoder.refine.{step}.seeds.mab"), &format!("refine.{step}.seeds.mab"));
     }
-    for layer in 0..config.decoder {
+    for layer in 0..config.decoder_layers {
         names.block(config, &format!("decoder.sab.{layer}.mab"), &format!("dec.{}.mab", layer + 1));
         names.linear(&format!("decoder.rows.{layer}"), &format!("dec.{}", 2 * layer));
     }
     let last = match config.pooling {
-        PoolingKind::Attention => config.decoder + 1,
-        _ => 2 * config.decoder,
+        PoolingKind::Attention => config.decoder_layers + 1,
+        _ => 2 * config.decoder_layers,
     };
     names.linear("head", &format!("dec.{last}"));
     names.0
@@ -43,7 +43,7 @@ impl Table {
         for (part, name) in [("query", "fc_q"), ("key", "fc_k"), ("value", "fc_v"), ("out", "fc_w")] {
             self.linear(&format!("{ours}.{part}"), &format!("{theirs}.{name}"));
         }
-        for layer in 0..config.feed_forward {
+        for layer in 0..config.feedforward_layers {
             let name = if layer == 0 { "fc_o".to_owned() } else { format!("fc_o{}", layer + 1) };
             self.linear(&format!("{ours}.feed.{layer}"), &format!("{theirs}.{name}"));
         }

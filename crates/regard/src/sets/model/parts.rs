@@ -29,24 +29,24 @@ fn block(config: &SetTransformerConfig, inputs: usize) -> SetAttentionBlockConfi
         .with_scale(config.scale.into())
         .with_residual(config.residual.into())
         .with_output_projection(config.output_projection)
-        .with_feed_forward(config.feed_forward)
+        .with_feed_forward(config.feedforward_layers)
         .with_norm(config.norm.into())
 }
 
 impl Encoder {
     pub(super) fn new(config: &SetTransformerConfig, device: &Device) -> Self {
-        let inputs = if config.embed { config.width } else { config.inputs };
+        let inputs = if config.input_projection { config.width } else { config.inputs };
         let width = |layer: usize| if layer == 0 { inputs } else { config.width };
         let layers = |kind: EncoderKind| 0..if config.encoder == kind { config.layers } else { 0 };
         Self {
-            embed: config.embed.then(|| LinearConfig::new(config.inputs, config.width).init(device)),
+            embed: config.input_projection.then(|| LinearConfig::new(config.inputs, config.width).init(device)),
             sab: layers(EncoderKind::Sab)
                 .map(|layer| SelfSetBlockConfig(block(config, width(layer))).init(device))
                 .collect(),
             isab: layers(EncoderKind::Isab)
                 .map(|layer| {
                     let block = block(config, width(layer));
-                    InducedSetBlockConfig { block, points: config.inducing }.init(device)
+                    InducedSetBlockConfig { block, points: config.inducing_points }.init(device)
                 })
                 .collect(),
             rows: layers(EncoderKind::Rows)
@@ -101,9 +101,9 @@ impl Pooling {
     pub(super) fn new(config: &SetTransformerConfig, device: &Device) -> Self {
         let (width, kind) = (config.width, config.pooling);
         let attention = kind == PoolingKind::Attention;
-        let pma = || AttentionPoolingConfig { block: block(config, width), seeds: config.seeds }.init(device);
+        let pma = || AttentionPoolingConfig { block: block(config, width), seeds: config.num_seeds }.init(device);
         Self {
-            before: (attention && config.pooling_feed_forward).then(|| LinearConfig::new(width, width).init(device)),
+            before: (attention && config.pooling_feedforward).then(|| LinearConfig::new(width, width).init(device)),
             pma: attention.then(pma),
             dot: (kind == PoolingKind::Dot).then(|| DotPoolingConfig { width }.init(device)),
             kind,
@@ -181,13 +181,13 @@ impl Refinement {
 impl Decoder {
     pub(super) fn new(config: &SetTransformerConfig, device: &Device) -> Self {
         let (attention, width) = (config.pooling == PoolingKind::Attention, config.width);
-        let count = |wanted: bool| 0..if wanted { config.decoder } else { 0 };
+        let count = |wanted: bool| 0..if wanted { config.decoder_layers } else { 0 };
         let refinement = |_| Refinement {
             items: block(config, width).init(device),
             seeds: SelfSetBlockConfig(block(config, width)).init(device),
         };
         Self {
-            refine: (0..config.refinements).map(refinement).collect(),
+            refine: (0..config.seed_refinements).map(refinement).collect(),
             sab: count(attention).map(|_| SelfSetBlockConfig(block(config, width)).init(device)).collect(),
             rows: count(!attention).map(|_| LinearConfig::new(width, width).init(device)).collect(),
         }

@@ -24,21 +24,21 @@ impl SetTransformerConfig {
             decoding: Decoding::IsotropicMixture,
             encoder: EncoderKind::Isab,
             layers: 2,
-            embed: false,
+            input_projection: false,
             width: 128,
             heads: 4,
-            inducing: 32,
+            inducing_points: 32,
             pooling: PoolingKind::Attention,
-            pooling_feed_forward: false,
-            seeds: 4,
-            decoder: 2,
-            refinements: 0,
+            pooling_feedforward: false,
+            num_seeds: 4,
+            decoder_layers: 2,
+            seed_refinements: 0,
             scale: ScaleName::FullWidth,
             residual: ResidualName::Projected,
             output_projection: false,
-            feed_forward: 1,
+            feedforward_layers: 1,
             norm: NormName::None,
-            deviation_floor: 0.0,
+            min_std: 0.0,
             dropout: 0.0,
             data: DataPreparation::default(),
         }
@@ -50,9 +50,9 @@ impl SetTransformerConfig {
     pub fn set_transformer_paper() -> Self {
         Self {
             preset: Some("set-transformer-paper".into()),
-            embed: true,
-            pooling_feed_forward: true,
-            decoder: 1,
+            input_projection: true,
+            pooling_feedforward: true,
+            decoder_layers: 1,
             residual: ResidualName::Raw,
             output_projection: true,
             norm: NormName::Post,
@@ -67,7 +67,7 @@ impl SetTransformerConfig {
             encoder: EncoderKind::Rows,
             layers: 4,
             pooling: PoolingKind::Mean,
-            decoder: 3,
+            decoder_layers: 3,
             ..Self::set_transformer_2019()
         }
     }
@@ -76,7 +76,7 @@ impl SetTransformerConfig {
     pub fn regard_set() -> Self {
         Self {
             preset: Some("regard-set".into()),
-            embed: true,
+            input_projection: true,
             scale: ScaleName::HeadWidth,
             residual: ResidualName::Raw,
             output_projection: true,

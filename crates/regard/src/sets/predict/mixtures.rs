@@ -51,7 +51,7 @@ impl SetModel {
             [] => Ok(None),
             points => self.mixture(rows, points, options.refine, &scales[bag]).map(Some),
         };
-        told.chunks(self.config.seeds * self.config.outputs).enumerate().map(of_set).collect()
+        told.chunks(self.config.num_seeds * self.config.outputs).enumerate().map(of_set).collect()
     }
 
     /// The mixture that a set's answer tells, bettered and in the units of the file.
@@ -71,7 +71,7 @@ impl SetModel {
         }
         // A feature that never varied has no unit of its own.
         let unit = |&by: &f64| if by > 0.0 { by } else { 1.0 };
-        let units: Vec<f64> = self.config.data.deviation.iter().map(unit).collect();
+        let units: Vec<f64> = self.config.data.std.iter().map(unit).collect();
         Ok(found.moved(&units, &self.config.data.mean)?)
     }
 

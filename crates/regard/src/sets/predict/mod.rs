@@ -118,7 +118,7 @@ impl SetModel {
     /// file.
     pub fn measure_generated(&self, sets: Option<usize>) -> Result<Checked> {
         let mut experiment = self.known_experiment()?.clone();
-        experiment.eval.sets = sets.unwrap_or(experiment.eval.sets);
+        experiment.eval.num_sets = sets.unwrap_or(experiment.eval.num_sets);
         self.measure_drawn(&experiment)
     }
 

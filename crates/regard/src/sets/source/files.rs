@@ -54,7 +54,7 @@ pub fn prepared(experiment: &SetExperiment, bags: &Bags, training: &[usize]) -> 
     let mut data = DataPreparation { features: names(bags), ..DataPreparation::default() };
     if experiment.data.standardise {
         let standardiser = Standardiser::learn(bags, training)?;
-        (data.mean, data.deviation) = (standardiser.mean().to_vec(), standardiser.deviation().to_vec());
+        (data.mean, data.std) = (standardiser.mean().to_vec(), standardiser.deviation().to_vec());
     }
     let mut outputs = 1;
     match kind {
@@ -70,7 +70,7 @@ pub fn prepared(experiment: &SetExperiment, bags: &Bags, training: &[usize]) -> 
             let mean = regard_data::stats::mean(&numbers);
             let square =
                 numbers.iter().map(|number| (number - mean).powi(2)).sum::<f64>() / numbers.len().max(1) as f64;
-            (data.target_mean, data.target_deviation) = (mean, square.sqrt());
+            (data.target_mean, data.target_std) = (mean, square.sqrt());
         }
         TaskKind::Clustering => {
             outputs = match experiment.model.decoding {
@@ -93,7 +93,7 @@ pub fn prepared(experiment: &SetExperiment, bags: &Bags, training: &[usize]) -> 
 pub(crate) fn features(config: &SetTransformerConfig, bags: &Bags) -> Result<Examples> {
     let mut bags = bags.clone();
     if !config.data.mean.is_empty() {
-        Standardiser::from_arrays(config.data.mean.clone(), config.data.deviation.clone())?.apply(&mut bags)?;
+        Standardiser::from_arrays(config.data.mean.clone(), config.data.std.clone())?.apply(&mut bags)?;
     }
     let (features, offsets) = (bags.features().to_vec(), bags.offsets().to_vec());
     Ok(Examples { width: bags.width(), features, offsets, targets: Targets::Points, truth: vec![] })

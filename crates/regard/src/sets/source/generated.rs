@@ -65,14 +65,14 @@ impl Generator {
             SourceKind::Entropy => (2, 1, 1),
             SourceKind::DigitSum | SourceKind::OddDigit => (Digits::PIXELS, 1, 1),
             SourceKind::Shapes => (2, Shape::PLANE.len(), 1),
-            SourceKind::File => (model.inputs, model.outputs, model.seeds),
+            SourceKind::File => (model.inputs, model.outputs, model.num_seeds),
         };
         let outputs = match model.decoding {
             Decoding::IsotropicMixture => inputs + 2,
             Decoding::DiagonalMixture => 2 * inputs + 1,
             _ => outputs,
         };
-        let mut config = SetTransformerConfig { inputs, outputs, seeds, ..model.clone() };
+        let mut config = SetTransformerConfig { inputs, outputs, num_seeds: seeds, ..model.clone() };
         if self.kind == SourceKind::Shapes {
             config.data.classes = Shape::PLANE.iter().map(|shape| shape.name().to_owned()).collect();
         }
@@ -86,7 +86,7 @@ impl Generator {
 
     /// The sets of the experiment's test.
     pub(super) fn test(&self, experiment: &SetExperiment) -> Examples {
-        let (seed, count) = (experiment.eval.seed, experiment.eval.sets);
+        let (seed, count) = (experiment.eval.seed, experiment.eval.num_sets);
         let batches = count.div_ceil(MEASURED_TOGETHER);
         let parts = (0..batches).map(|batch| {
             let sets = MEASURED_TOGETHER.min(count - batch * MEASURED_TOGETHER);

@@ -50,7 +50,7 @@ impl Source {
 
     /// The sets of a file, a share of them held out.
     fn of_bags(experiment: &SetExperiment, bags: &Bags) -> Result<(Self, SetTransformerConfig)> {
-        let (count, share) = (bags.len(), experiment.data.held_out);
+        let (count, share) = (bags.len(), experiment.data.validation_fraction);
         let (training, held_out) = if share > 0.0 {
             let split = holdout(&strata(bags, experiment.task.kind), share, experiment.train.seed)?;
             (split.training, split.held_out)

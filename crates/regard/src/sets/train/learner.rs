@@ -66,9 +66,9 @@ impl SetLearner {
         let device = device.clone().autodiff();
         let seed = derived(train.seed, Stream::Weights, 0);
         let model = fresh(seed, &device, |device| SetTransformer::new(&config, device))?;
-        let optimizer = Optimizer::with_weight_decay(train.clip_norm, train.weight_decay);
+        let optimizer = Optimizer::with_weight_decay(train.max_grad_norm, train.weight_decay);
         Ok(Self {
-            trainee: Trainee::new(model, optimizer, train.average),
+            trainee: Trainee::new(model, optimizer, train.ema_decay),
             measured: OnceLock::new(),
             experiment: experiment.clone(),
             config,
@@ -103,7 +103,7 @@ impl SetLearner {
         let fall = match train.schedule {
             RateSchedule::Constant => 1.0,
             RateSchedule::Step => {
-                if share < train.drop_at {
+                if share < train.learning_rate_drop_at {
                     1.0
                 } else {
                     0.1
@@ -111,7 +111,7 @@ impl SetLearner {
             }
             RateSchedule::Cosine => half_cosine(share),
         };
-        train.rate * rise(self.step, train.warm_steps as f64) * fall
+        train.learning_rate * rise(self.step, train.warmup_epochs * train.steps_per_epoch as f64) * fall
     }
 
     /// One step of the optimiser on the next sets: loss, norm of the gradient and rate.
@@ -121,7 +121,7 @@ impl SetLearner {
     /// is then as it was before the step.
     pub fn learn(&mut self) -> Result<Measures> {
         let train = &self.experiment.train;
-        let examples = self.source.step(&mut self.order, train.seed, self.step, train.batch);
+        let examples = self.source.step(&mut self.order, train.seed, self.step, train.batch_size);
         let batch = examples.batch(&self.device);
         let mut noise = Pcg64Mcg::seed_from_u64(derived(train.seed, Stream::Sampling, self.step));
         let answers = self.trainee.model.forward_with_dropout(batch.sets.clone(), &mut noise);
@@ -129,7 +129,11 @@ impl SetLearner {
         let rate = self.rate();
         let (value, norm) = self.trainee.learn(self.step, rate, loss)?;
         self.step += 1;
-        Ok(Measures(vec![Measure::Mean("loss", value), Measure::Mean("grad_norm", norm), Measure::Last("rate", rate)]))
+        Ok(Measures(vec![
+            Measure::Mean("loss", value),
+            Measure::Mean("grad_norm", norm),
+            Measure::Last("learning_rate", rate),
+        ]))
     }
 }
 

@@ -90,10 +90,19 @@ fn infer(weights: &Weights, args: &Args, asked: Option<&str>, path: &Path) -> Re
     let defaults = AttentionModelConfig { problem: problem.into(), ..AttentionModelConfig::kool_2019() };
     let [width, _] = shape(weights, "init_embed.weight").unwrap_or([defaults.width, 2]);
     let [heads, _, _] = shape(weights, "embedder.layers.0.0.module.W_query").unwrap_or([defaults.heads, 0, 0]);
-    let [feed_forward, _] = shape(weights, "embedder.layers.0.2.module.0.weight").unwrap_or([defaults.feed_forward, 0]);
+    let [feed_forward, _] =
+        shape(weights, "embedder.layers.0.2.module.0.weight").unwrap_or([defaults.feedforward_width, 0]);
     let layers = weights.keys().filter_map(|name| layer(name)).max().map_or(1, |last| last.saturating_add(1));
     let norm = norm(weights, args)?;
-    Ok(AttentionModelConfig { width, heads, layers, feed_forward, norm, clip: args.clip()?, ..defaults })
+    Ok(AttentionModelConfig {
+        width,
+        heads,
+        layers,
+        feedforward_width: feed_forward,
+        norm,
+        tanh_clipping: args.clip()?,
+        ..defaults
+    })
 }
 
 /// Batch normalisation keeps running statistics, instance normalisation does not.

@@ -45,7 +45,7 @@ pub struct Trained {
     /// Why it ended.
     pub ended: Ended,
     /// Mean cost on the validation set at the end.
-    pub valid_cost: f64,
+    pub validation_cost: f64,
     /// Parameters of the network.
     pub parameters: usize,
 }
@@ -117,7 +117,7 @@ pub(crate) fn train_with<L: Learning>(
         instances: steps * schedule.batch,
         seconds: run.folder.seconds(),
         ended,
-        valid_cost: checked.cost,
+        validation_cost: checked.cost,
         parameters: run.learner.parameters(),
     })
 }
@@ -168,7 +168,7 @@ impl<'a, L: Learning> Run<'a, L> {
 
     /// An error that ends the run, with its folder and what to do.
     fn broken(&self, error: Error) -> Error {
-        let hint = "the last checkpoint is kept; try a lower `train.rate` or another seed";
+        let hint = "the last checkpoint is kept; try a lower `train.learning_rate` or another seed";
         error.in_file(self.folder.path()).with_hint(hint)
     }
 
@@ -224,7 +224,7 @@ impl<'a, L: Learning> Run<'a, L> {
         let [steps, _, instances] = self.position();
         manifest.metrics.insert("steps".into(), steps as f64);
         manifest.metrics.insert("instances".into(), instances as f64);
-        manifest.metrics.insert("valid_cost".into(), checked.cost);
+        manifest.metrics.insert("validation_cost".into(), checked.cost);
         manifest.metrics.extend(checked.measures.0.iter().map(|measure| (measure.name().to_owned(), measure.value())));
         self.learner.save_model(self.folder.path(), manifest)
     }

@@ -68,11 +68,11 @@ impl<P: Problem> Learner<P> {
         }
         let (train, device) = (&experiment.train, device.clone().autodiff());
         let seed = |stream| derived(train.seed, stream, 0);
-        let model = match train.from.as_str() {
+        let model = match train.init_from.as_str() {
             "" => fresh(seed(Stream::Weights), &device, |device| AttentionModel::new(&experiment.model, device))?,
             folder => AttentionModel::from_weights(&experiment.model, &inherited(folder, &experiment.model)?, &device)?,
         };
-        let trainee = Trainee::new(model, Optimizer::new(train.clip_norm), train.average);
+        let trainee = Trainee::new(model, Optimizer::new(train.max_grad_norm), train.ema_decay);
         let source = Arc::new(Source::of(experiment)?);
         let frozen = match train.baseline {
             BaselineKind::Rollout => Some(Frozen::new(trainee.model.valid(), Set::of(experiment, &source), 0)?),
@@ -82,12 +82,12 @@ impl<P: Problem> Learner<P> {
             BaselineKind::Critic => {
                 let new = |device: &Device| Ok(Critic::new(&experiment.model, device));
                 let critic = fresh(seed(Stream::Critic), &device, new)?;
-                Some((numbered(critic), Optimizer::new(train.clip_norm)))
+                Some((numbered(critic), Optimizer::new(train.max_grad_norm)))
             }
             _ => None,
         };
         Ok(Self {
-            exponential: Exponential::new(train.beta, None),
+            exponential: Exponential::new(train.baseline_decay, None),
             experiment: experiment.clone(),
             source,
             device,
@@ -125,7 +125,7 @@ impl<P: Problem> Learner<P> {
     /// Lets the network as it is challenge the frozen one, where there is one.
     pub(super) fn challenge(&mut self) -> Result<Option<Challenge>> {
         let policy = self.trainee.model.valid();
-        let alpha = self.experiment.train.alpha;
+        let alpha = self.experiment.train.baseline_significance;
         self.frozen.as_mut().map(|frozen| frozen.challenge(&policy, alpha)).transpose()
     }
 
@@ -136,8 +136,8 @@ impl<P: Problem> Learner<P> {
     /// Learning rates fall by a factor an epoch, after a linear rise.
     fn rate(&self, full: f64) -> f64 {
         let train = &self.experiment.train;
-        full * rise(self.step, train.warm_steps as f64)
-            * train.rate_decay.powi(self.epoch().min(i32::MAX as u64) as i32)
+        let warmup_steps = train.warmup_epochs * self.experiment.steps_per_epoch() as f64;
+        full * rise(self.step, warmup_steps) * train.learning_rate_decay.powi(self.epoch().min(i32::MAX as u64) as i32)
     }
 
     /// This step's instances.
@@ -146,7 +146,7 @@ impl<P: Problem> Learner<P> {
         let mut generator = Pcg64Mcg::seed_from_u64(derived(train.seed, Stream::Size, self.step));
         let size = generator.random_range(sizes.low()..=sizes.high());
         let seed = derived(train.seed, Stream::Instances, self.step);
-        self.source.draw(seed, train.batch, size)
+        self.source.draw(seed, train.batch_size, size)
     }
 
     /// Samples tours of fresh instances, compares them with the baseline, and makes the better
@@ -159,7 +159,7 @@ impl<P: Problem> Learner<P> {
         let train = self.experiment.train.clone();
         let problems = self.instances();
         let nodes = problems.first().map_or(0, Problem::nodes);
-        let tours = match (train.baseline, train.starts) {
+        let tours = match (train.baseline, train.num_starts) {
             (BaselineKind::Shared, 0) => nodes - usize::from(P::DEPOT),
             (BaselineKind::Shared, starts) => starts,
             _ => 1,
@@ -177,7 +177,7 @@ impl<P: Problem> Learner<P> {
         let coefficient = self.coefficients(&sampled, &baseline);
         let policy = model.rollout().policy_loss(embeddings, &sampled.tours, coefficient);
         let log_likelihood = policy.log_likelihood.into_data().iter::<f64>().sum::<f64>() / count;
-        let rate = self.rate(train.rate);
+        let rate = self.rate(train.learning_rate);
         let (loss, gradient_norm) = self.trainee.learn(self.step, rate, policy.loss)?;
         self.step += 1;
         let mean = regard_data::stats::mean;
@@ -211,7 +211,7 @@ impl<P: Problem> Learner<P> {
             BaselineKind::Shared => return Ok(shared(&sampled.costs, sampled.tours.shape()[1])),
             BaselineKind::Exponential => 0.0,
             BaselineKind::Rollout | BaselineKind::Critic => {
-                WarmUp::new(train.warm_up_epochs as u64).alpha(self.epoch())
+                WarmUp::new(train.baseline_warmup_epochs as u64).alpha(self.epoch())
             }
         };
         let mean = if alpha < 1.0 { self.exponential.update(&sampled.costs) } else { 0.0 };
@@ -223,7 +223,7 @@ impl<P: Problem> Learner<P> {
             (Some(frozen), _) => greedy_costs(&frozen.policy, frozen.policy.encode(points.inner()), problems),
             (None, Some((critic, mut optimizer))) => {
                 let (predicted, gradients) = critic.learn(points, &sampled.costs);
-                let (critic, norm) = optimizer.step(self.rate(train.critic_rate), critic, gradients);
+                let (critic, norm) = optimizer.step(self.rate(train.critic_learning_rate), critic, gradients);
                 self.critic = Some((critic, optimizer));
                 if !norm.is_finite() {
                     return Err(self.diverged(format!("the norm of the critic's gradient is {norm}")));

@@ -55,7 +55,7 @@ impl<P: Problem> Learner<P> {
             let optimizer = optimizer.restored(checkpoint.record("critic")?)?;
             self.critic = Some((restore(critic, checkpoint.weights("critic")?)?, optimizer));
         }
-        self.exponential = Exponential::new(self.experiment.train.beta, counters.exponential);
+        self.exponential = Exponential::new(self.experiment.train.baseline_decay, counters.exponential);
         self.step = counters.step;
         Ok(self)
     }
@@ -70,7 +70,7 @@ pub(super) fn inherited(folder: &str, config: &AttentionModelConfig) -> Result<W
     let weights = found.weights()?;
     if same != *config || layout::check(config, &weights).is_err() {
         let reason = "is a network of other sizes than `[model]` and `task.problem` say";
-        return Err(Error::config("train.from", format!("`{folder}` {reason}")));
+        return Err(Error::config("train.init_from", format!("`{folder}` {reason}")));
     }
     Ok(weights)
 }
