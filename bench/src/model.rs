@@ -5,7 +5,7 @@ use std::time::Duration;
 use burn::tensor::{Device, Tensor, TensorData};
 use regard::routes::decode::{Decode, DecodeOptions};
 use regard::routes::model::AttentionModel;
-use regard::store::AttentionModelConfig;
+use regard::routes::model::AttentionModelConfig;
 use regard_data::routes::generate;
 
 use crate::protocol::{Answer, Request};

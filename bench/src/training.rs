@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::{Device, Distribution, Tensor, TensorData};
-use regard::experiment::Experiment;
+use regard::routes::RouteExperiment;
 use regard::nn::clip_gradient_norm;
 use regard::routes::model::AttentionModel;
 use regard::routes::train::Learner;
-use regard::routes::tsp::TravellingSalesman;
-use regard::store::AttentionModelConfig;
+use regard::routing::problems::tsp::TspEnv;
+use regard::routes::model::AttentionModelConfig;
 use regard_data::routes::generate;
 
 use crate::memory::{Memory, peak_resident_mib};
@@ -57,25 +57,25 @@ fn encoder(nodes: usize, period: Duration) -> regard::Result<Vec<f64>> {
 
 /// The learner of the preset `kool-2019`, past its warm-up: greedy baseline, samples, loss,
 /// backward, clipping, Adam.
-fn reinforce(nodes: usize) -> regard::Result<Learner<TravellingSalesman>> {
+fn reinforce(nodes: usize) -> regard::Result<Learner<TspEnv>> {
     // The set on which baselines are compared is no part of a step.
     learner(&["preset=kool-2019", "warm_up_epochs=0", "baseline_instances=2", &format!("batch={BATCH}")], nodes)
 }
 
 /// The learner of the preset `pomo-2020`: six layers, a tour from every node of 64 instances, the mean of an instance's
 /// tours as baseline, loss, backward, Adam.
-fn pomo(nodes: usize) -> regard::Result<Learner<TravellingSalesman>> {
+fn pomo(nodes: usize) -> regard::Result<Learner<TspEnv>> {
     learner(&["preset=pomo-2020"], nodes)
 }
 
 /// A learner with settings of the section `[train]`.
-fn learner(train: &[&str], nodes: usize) -> regard::Result<Learner<TravellingSalesman>> {
+fn learner(train: &[&str], nodes: usize) -> regard::Result<Learner<TspEnv>> {
     let mut sets: Vec<String> = train.iter().map(|set| format!("train.{set}")).collect();
     sets.push(format!("data.nodes={nodes}"));
-    Learner::<TravellingSalesman>::new(&Experiment::parse("", Path::new("bench"), &sets)?, &Device::flex())
+    Learner::<TspEnv>::new(&RouteExperiment::parse("", Path::new("bench"), &sets)?, &Device::flex())
 }
 
-fn steps(mut learner: Learner<TravellingSalesman>, period: Duration) -> regard::Result<Vec<f64>> {
+fn steps(mut learner: Learner<TspEnv>, period: Duration) -> regard::Result<Vec<f64>> {
     let mut failed = None;
     let times = timings(period, || failed = learner.step().err().or(failed.take()));
     failed.map_or(Ok(times), Err)

@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use burn::tensor::Device;
-use regard::experiment::Experiment;
-use regard::routes::cvrp::VehicleRouting;
+use regard::routes::RouteExperiment;
+use regard::routing::problems::cvrp::CvrpEnv;
 use regard::routes::decode::{DecodeOptions, Decoded};
 use regard::routes::model::AttentionModel;
-use regard::routes::problem::Problem;
+use regard::routing::Problem;
 use regard::routes::train::Learner;
-use regard::store::{Array, AttentionModelConfig, Weights, safetensors};
+use regard::routes::model::{AttentionModelConfig};
+use regard::store::{Array, Weights, safetensors};
 use regard_data::routes::generate;
 
 use crate::memory::{Memory, peak_resident_mib};
@@ -101,8 +102,8 @@ fn save(path: &Path, weights: &Weights) -> regard::Result<()> {
 /// doubles the steps.
 fn trained() -> regard::Result<AttentionModel> {
     let sets = TRAINING.map(str::to_owned);
-    let experiment = Experiment::parse("", Path::new("bench"), &sets)?;
-    let mut learner = Learner::<VehicleRouting>::new(&experiment, &Device::flex())?;
+    let experiment = RouteExperiment::parse("", Path::new("bench"), &sets)?;
+    let mut learner = Learner::<CvrpEnv>::new(&experiment, &Device::flex())?;
     for _ in 0..STEPS {
         learner.step()?;
     }
@@ -110,7 +111,7 @@ fn trained() -> regard::Result<AttentionModel> {
 }
 
 fn config() -> AttentionModelConfig {
-    AttentionModelConfig { problem: VehicleRouting::NAME.to_owned(), ..AttentionModelConfig::kool_2019() }
+    AttentionModelConfig { problem: CvrpEnv::NAME.to_owned(), ..AttentionModelConfig::kool_2019() }
 }
 
 /// The network with the weights of the folder.
@@ -120,13 +121,13 @@ fn model() -> regard::Result<AttentionModel> {
 }
 
 /// Instances whose capacity is checked in single precision, as the original code does.
-fn problems(count: usize, customers: usize) -> Vec<VehicleRouting> {
+fn problems(count: usize, customers: usize) -> Vec<CvrpEnv> {
     let drawn = generate::cvrp(SEED, count, customers);
-    drawn.into_iter().map(|one| VehicleRouting::from(one).in_single_precision()).collect()
+    drawn.into_iter().map(|one| CvrpEnv::from(one).in_single_precision()).collect()
 }
 
 /// Encoder and greedy routes with their costs.
-fn routes(model: &AttentionModel, problems: &[VehicleRouting]) -> regard::Result<Vec<Decoded>> {
+fn routes(model: &AttentionModel, problems: &[CvrpEnv]) -> regard::Result<Vec<Decoded>> {
     let cost = |instance: usize, walk: &[usize]| problems[instance].cost(walk);
-    model.decode_problems(problems, &cost, &DecodeOptions::default())
+    model.decode(problems, &cost, &DecodeOptions::default())
 }

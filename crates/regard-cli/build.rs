@@ -7,9 +7,6 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// Problems a model may be there for, as in its `config.json`.
-const PROBLEMS: [&str; 6] = ["tsp", "cvrp", "sdvrp", "op", "pctsp", "spctsp"];
-
 /// The files of a model folder that the binary carries; the last one is optional.
 const FILES: [&str; 3] = ["config.json", "model.safetensors", "manifest.json"];
 
@@ -17,11 +14,27 @@ fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed={}", watched(&root.join("../../models")).display());
-    let models = PROBLEMS.map(|problem| shipped(&root, problem));
-    let models = models.into_iter().collect::<io::Result<Vec<_>>>()?;
+    let models = problems(&root)?.iter().map(|problem| shipped(&root, problem)).collect::<io::Result<Vec<_>>>()?;
     let models: Vec<String> = models.into_iter().flatten().collect();
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     fs::write(out.join("shipped.rs"), format!("&[{}]", models.join(", ")))
+}
+
+/// The problems with a model of their own: each folder `models/regard-PROBLEM` whose `config.json` names that problem.
+fn problems(root: &Path) -> io::Result<Vec<String>> {
+    let Ok(folders) = fs::read_dir(root.join("../../models")) else { return Ok(Vec::new()) };
+    let mut problems = Vec::new();
+    for folder in folders {
+        let folder = folder?.path();
+        let name = folder.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix("regard-"));
+        let (Some(problem), Ok(config)) = (name, fs::read_to_string(folder.join("config.json"))) else { continue };
+        let compact: String = config.split_whitespace().collect();
+        if compact.contains(&format!("\"problem\":\"{problem}\"")) {
+            problems.push(problem.to_owned());
+        }
+    }
+    problems.sort();
+    Ok(problems)
 }
 
 /// The deepest of the folder and its parents that exists: Cargo rebuilds always when told to watch

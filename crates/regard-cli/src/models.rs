@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use regard::Device;
 use regard::routes::model::AttentionModel;
-use regard::store::{AttentionModelConfig, Manifest, ModelDir, Weights, layout, safetensors};
+use regard::routes::model::{AttentionModelConfig, ModelDir};
+use regard::routing::registry;
+use regard::store::{Manifest, Weights, layout, safetensors};
 
 use crate::failure::Failure;
 
@@ -14,7 +16,7 @@ use crate::failure::Failure;
 pub(crate) const VARIABLE: &str = "REGARD_MODEL";
 
 /// The problem of the model that stands where no problem is named.
-const FIRST: &str = "tsp";
+const FIRST: &str = registry::DEFAULT;
 
 /// The files of a model folder, in the binary.
 struct Shipped {
@@ -74,7 +76,7 @@ pub(crate) struct Model {
 }
 
 /// Where the model is that `asked`, the environment or the binary provides; of those in the binary
-/// the one for the TSP.
+/// the one for the default problem.
 pub(crate) fn locate(asked: Option<PathBuf>) -> anyhow::Result<Place> {
     locate_for(asked, FIRST)?.ok_or_else(|| missing(FIRST))
 }

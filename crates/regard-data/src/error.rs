@@ -66,22 +66,22 @@ impl Error {
     }
 
     /// A file that could not be read or written.
-    pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
+    pub fn io(path: &Path, source: std::io::Error) -> Self {
         Self::Io { path: path.to_path_buf(), source }
     }
 
     /// A malformed file; `line` 0 means the file as a whole.
-    pub(crate) fn parse(path: &Path, line: usize, reason: impl Into<String>) -> Self {
+    pub fn parse(path: &Path, line: usize, reason: impl Into<String>) -> Self {
         Self::Parse { path: path.to_path_buf(), line, field: String::new(), reason: reason.into(), hint: None }
     }
 
     /// A value that cannot be taken.
-    pub(crate) fn invalid(what: impl Into<String>, reason: impl Into<String>) -> Self {
+    pub fn invalid(what: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::Invalid { what: what.into(), reason: reason.into() }
     }
 
     /// The same error, naming the field it is about.
-    pub(crate) fn in_field(mut self, name: impl Into<String>) -> Self {
+    pub fn in_field(mut self, name: impl Into<String>) -> Self {
         if let Self::Parse { field, .. } = &mut self {
             *field = name.into();
         }
@@ -89,7 +89,7 @@ impl Error {
     }
 
     /// The same error with a hint.
-    pub(crate) fn with_hint(mut self, text: impl Into<String>) -> Self {
+    pub fn with_hint(mut self, text: impl Into<String>) -> Self {
         if let Self::Parse { hint, .. } = &mut self {
             *hint = Some(text.into());
         }
@@ -106,7 +106,7 @@ fn of_field(field: &str) -> String {
 }
 
 /// Text of a file as it can stand in a one-line message: cut, without control characters.
-pub(crate) fn shown(token: &str) -> String {
+pub fn shown(token: &str) -> String {
     const LONGEST: usize = 40;
     let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
     let mut text: String = token.chars().take(LONGEST).map(clean).collect();

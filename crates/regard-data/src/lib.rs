@@ -22,20 +22,20 @@
 #![forbid(unsafe_code)]
 
 mod error;
-mod fault;
+pub mod fault;
 pub mod file;
 pub mod graphs;
 pub mod least_squares;
 pub mod metrics;
-mod npz;
+pub mod npz;
 #[cfg(feature = "parquet")]
 pub mod parquet;
+pub mod pickle;
 pub mod random;
-pub mod routes;
 pub mod series;
 pub mod sets;
 pub mod split;
 pub mod stats;
-mod table;
+pub mod table;
 
-pub use error::{Error, Result};
+pub use error::{Error, Result, shown};

@@ -12,12 +12,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use regard::data::routes::generate;
-use regard::data::routes::paper::PaperSet;
-use regard::experiment::Experiment;
+use regard::routing::generate;
+use regard::routing::paper::PaperSet;
+use regard::routes::RouteExperiment;
 use regard::routes::decode::{Decode, DecodeOptions};
-use regard::routes::problem::{Drawing, Problem, State, symmetry};
-use regard::routes::registry;
+use regard::routing::{Problem, State, generate::GeneratorConfig, problem::symmetry};
+use regard::routing::registry;
 use regard::routes::train::Learner;
 use regard::{Device, Error, Result};
 
@@ -153,7 +153,7 @@ impl Problem for PickupDelivery {
     }
 
     /// `size` pairs.
-    fn draw(_: &Drawing, seed: u64, count: usize, size: usize) -> Vec<Self> {
+    fn draw(_: &GeneratorConfig, seed: u64, count: usize, size: usize) -> Vec<Self> {
         let all = generate::uniform(seed, count, 2 * size + 1);
         all.into_iter().map(|points| Self { points: Arc::new(points) }).collect()
     }
@@ -166,16 +166,16 @@ impl Problem for PickupDelivery {
 
 fn main() -> Result<()> {
     let steps: u64 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(200);
-    registry::announce::<PickupDelivery>();
+    registry::register::<PickupDelivery>();
     let sets = ["train.preset=regard-cvrp", "task.problem=pickup-delivery", "data.nodes=10", "train.batch_size=32"];
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-    let experiment = Experiment::parse("", Path::new("pickup_delivery"), &sets)?;
+    let experiment = RouteExperiment::parse("", Path::new("pickup_delivery"), &sets)?;
     let mut learner = Learner::<PickupDelivery>::new(&experiment, &Device::flex())?;
-    let problems = PickupDelivery::draw(&Drawing::default(), 99, 500, 10);
+    let problems = PickupDelivery::draw(&GeneratorConfig::default(), 99, 500, 10);
     let mean = |learner: &Learner<PickupDelivery>, decode: Decode| -> Result<f64> {
         let options = DecodeOptions { decode, ..DecodeOptions::default() };
         let cost = |item: usize, solution: &[usize]| problems[item].cost(solution);
-        let found = learner.evaluated()?.decode_problems(&problems, &cost, &options)?;
+        let found = learner.evaluated()?.decode(&problems, &cost, &options)?;
         for (problem, found) in problems.iter().zip(&found) {
             problem.check(&found.tour)?;
         }

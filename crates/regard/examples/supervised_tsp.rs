@@ -19,14 +19,14 @@ use burn::tensor::{Device, Tensor, TensorData};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rayon::prelude::*;
-use regard::data::routes::tsp::Tsp;
+use regard::routing::Sites;
 use regard::nn::clip_gradient_norm;
 use regard::routes::decode::DecodeOptions;
-use regard::routes::improve::{ImproveOptions, improve};
+use regard::routing::local_search::{LocalSearchOptions, improve};
 use regard::routes::model::AttentionModel;
-use regard::routes::problem::symmetry;
-use regard::store::ModelDir;
-use regard::store::config::AttentionModelConfig;
+use regard::routing::symmetry;
+use regard::routes::model::ModelDir;
+use regard::routes::AttentionModelConfig;
 use regard::store::manifest::Manifest;
 
 const SIZES: [usize; 5] = [20, 35, 50, 75, 100];
@@ -46,11 +46,11 @@ struct Lesson {
 
 impl Lesson {
     fn new(seed: u64, instances: usize, n: usize) -> Result<Self> {
-        let points = regard::data::routes::generate::uniform(seed, instances, n);
+        let points = regard::routing::generate::uniform(seed, instances, n);
         let solve = |points: &Vec<[f32; 2]>| -> Result<Vec<usize>> {
             let instance = Tsp::euclidean("lesson", points.iter().map(|p| p.map(f64::from)).collect())?;
             let mut tour: Vec<usize> = (0..n).collect();
-            improve(&instance, &mut tour, &ImproveOptions { seed, kicks_per_node: 4, deadline: None });
+            improve(&instance, &mut tour, &LocalSearchOptions { seed, perturbations_per_node: 4, deadline: None });
             Ok(tour)
         };
         let tours = points.par_iter().map(solve).collect::<Result<_>>()?;

@@ -1,13 +1,13 @@
 //! Attention models on structured data: train, evaluate, run and explain them.
 //!
-//! - [`routes`]: neural construction of tours, improvement by local search, evaluation;
+//! - [`routes`]: networks that construct tours, their training and evaluation, and solving with local search;
 //! - [`sets`]: networks on sets of any size: bags of rows, clouds of points;
 //! - [`graphs`]: networks on graphs: molecules, networks of any kind;
 //! - [`store`]: models on disk and importers;
 //! - [`explain`]: what a model computes, number by number.
 //!
-//! Below are [`data`] (instances, formats, exact costs; no tensors) and [`nn`] (attention blocks as
-//! Burn modules), both re-exported.
+//! Below are [`routing`] (routing problems, their files, generators and local search; no tensors), [`data`] (tables of
+//! the other families; no tensors) and [`nn`] (attention blocks as Burn modules), all re-exported.
 
 mod error;
 pub mod experiment;
@@ -23,3 +23,4 @@ pub use burn::tensor::Device;
 pub use error::{Error, Result};
 pub use regard_data as data;
 pub use regard_nn as nn;
+pub use regard_routing as routing;

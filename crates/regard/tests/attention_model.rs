@@ -3,7 +3,8 @@
 use burn::tensor::{Device, Tensor};
 use regard::Error;
 use regard::routes::model::AttentionModel;
-use regard::store::{AttentionModelConfig, Norm, Weights, layout};
+use regard::routes::model::{AttentionModelConfig, Norm};
+use regard::store::{Weights, layout};
 use regard_testing::{input, values_of};
 
 fn small(norm: Norm) -> AttentionModelConfig {

@@ -9,15 +9,15 @@ use std::sync::{Mutex, MutexGuard};
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use regard::data::routes::generate;
-use regard::experiment::Experiment;
+use regard::routing::generate;
+use regard::routes::RouteExperiment;
 use regard::nn::ops::Tours;
 use regard::routes::decode::{Decode, DecodeOptions};
 use regard::routes::model::AttentionModel;
-use regard::routes::problem::Problem;
+use regard::routing::Problem;
 use regard::routes::train::Learner;
-use regard::routes::tsp::TravellingSalesman;
-use regard::store::{AttentionModelConfig, Norm};
+use regard::routing::problems::tsp::TspEnv;
+use regard::routes::model::{AttentionModelConfig, Norm};
 
 fn other() -> Device {
     #[cfg(feature = "cuda")]
@@ -90,7 +90,7 @@ fn losses_and_every_gradient_agree() {
 fn tours_agree_in_every_way_of_decoding() {
     let _alone = alone();
     let instances = generate::uniform(6, 8, 12);
-    let problems: Vec<_> = instances.iter().cloned().map(TravellingSalesman::new).collect();
+    let problems: Vec<_> = instances.iter().cloned().map(TspEnv::new).collect();
     for decode in [Decode::Greedy, Decode::MultiStart(None), Decode::Beam(3), Decode::Sample(4)] {
         let options = DecodeOptions { decode, ..DecodeOptions::default() };
         let [expected, found] = pair(Norm::Instance, false).map(|(model, _)| {
@@ -112,9 +112,9 @@ fn a_training_goes_the_same_way() {
     {
         let more = ["train.baseline_warmup_epochs=0", "train.baseline_instances=20"];
         let sets: Vec<String> = small.iter().chain(&sets).chain(&more).map(|set| (*set).to_owned()).collect();
-        let experiment = Experiment::parse("", Path::new("test.toml"), &sets).unwrap();
+        let experiment = RouteExperiment::parse("", Path::new("test.toml"), &sets).unwrap();
         let [expected, found] = [Device::flex(), other()].map(|device| {
-            let mut learner = Learner::<TravellingSalesman>::new(&experiment, &device).unwrap();
+            let mut learner = Learner::<TspEnv>::new(&experiment, &device).unwrap();
             (0..steps).map(|_| learner.step().unwrap()).collect::<Vec<_>>()
         });
         for (found, expected) in found.iter().zip(&expected) {

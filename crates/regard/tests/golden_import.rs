@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use regard::store::import::kool;
-use regard::store::{Array, AttentionModelConfig, Manifest, ModelDir, Norm, Weights, legacy_torch, safetensors};
+use regard::routes::import::kool;
+use regard::routes::model::{AttentionModelConfig, ModelDir, Norm};
+use regard::store::{Array, Manifest, Weights, legacy_torch, safetensors};
 use regard_testing::{Case, Golden};
 
 /// The cases of Kool's checkpoints, with the file of each.

@@ -5,8 +5,8 @@ mod support;
 
 use burn::tensor::{Device, Tensor};
 use regard::routes::model::{AttentionModel, Constructed};
-use regard::routes::problem::Problem;
-use regard::routes::tsp::TravellingSalesman;
+use regard::routing::Problem;
+use regard::routing::problems::tsp::TspEnv;
 use regard_nn::ops::with_kernels;
 use regard_testing::{Case, Checks, Golden, Values};
 use support::{config, length, weights};
@@ -69,7 +69,7 @@ fn check_beam(golden: &Golden, case: &Case, label: &str) {
     let points = from.get("input.loc").first(case.size("instances"));
     let model = model(golden, case);
     let nodes = points.shape[1];
-    let starts = vec![TravellingSalesman::new(vec![[0.0; 2]; nodes]).start(); points.shape[0]];
+    let starts = vec![TspEnv::new(vec![[0.0; 2]; nodes]).start(); points.shape[0]];
     let embeddings = model.encode(points.tensor(&Device::flex()));
     let beams = model.rollout().beam(embeddings, starts, case.size("beam_size"));
 
@@ -87,7 +87,7 @@ fn check_beam(golden: &Golden, case: &Case, label: &str) {
             checks.holds(&format!("score of beam {item}: {} and {score}", entry.log_probability), near);
             let alone =
                 expected.iter().filter(|&&other| (scores.data[other] - score).abs() < 2.0 * tolerance).count() == 1;
-            let same = TravellingSalesman::solution(&entry.state) == sequences[row];
+            let same = TspEnv::solution(&entry.state) == sequences[row];
             checks.holds(&format!("tour of beam {item}"), same || !alone);
         }
     }

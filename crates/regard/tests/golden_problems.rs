@@ -6,13 +6,14 @@ mod support;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use regard::routes::cvrp::VehicleRouting;
+use regard::routing::problems::cvrp::CvrpEnv;
 use regard::routes::model::AttentionModel;
-use regard::routes::op::Orienteering;
-use regard::routes::pctsp::{PrizeCollecting, StochasticPrizeCollecting};
-use regard::routes::problem::{Problem, State};
-use regard::routes::sdvrp::SplitDelivery;
-use regard::store::AttentionModelConfig;
+use regard::routing::problems::op::OpEnv;
+use regard::routing::problems::pctsp::PctspEnv;
+use regard::routing::problems::spctsp::SpctspEnv;
+use regard::routing::{Problem, State};
+use regard::routing::problems::sdvrp::SdvrpEnv;
+use regard::routes::model::AttentionModelConfig;
 use regard_nn::ops::{DenseMask, MASKED, Mask, Tours, with_kernels};
 use regard_nn::{Outcome, Pick};
 use regard_testing::{Case, Checks, Golden};
@@ -30,11 +31,11 @@ const BATCH: usize = 250;
 macro_rules! for_problem {
     ($case:expr, $check:ident($($argument:expr),*)) => {
         match $case.config["problem"].as_str() {
-            Some("cvrp") => $check::<VehicleRouting>($($argument),*),
-            Some("sdvrp") => $check::<SplitDelivery>($($argument),*),
-            Some("op") => $check::<Orienteering>($($argument),*),
-            Some("pctsp_det") => $check::<PrizeCollecting>($($argument),*),
-            Some("pctsp_stoch") => $check::<StochasticPrizeCollecting>($($argument),*),
+            Some("cvrp") => $check::<CvrpEnv>($($argument),*),
+            Some("sdvrp") => $check::<SdvrpEnv>($($argument),*),
+            Some("op") => $check::<OpEnv>($($argument),*),
+            Some("pctsp_det") => $check::<PctspEnv>($($argument),*),
+            Some("pctsp_stoch") => $check::<SpctspEnv>($($argument),*),
             _ => continue,
         }
     };

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use checkpoint::{checkpoint, small, weights};
 use regard::Error;
-use regard::store::import::kool;
-use regard::store::{Array, AttentionModelConfig, Norm, Weights, safetensors};
+use regard::routes::import::kool;
+use regard::routes::model::{AttentionModelConfig, Norm};
+use regard::store::{Array, Weights, safetensors};
 
 /// Writes a checkpoint into a folder of its own.
 fn file(root: &Path, name: &str, weights: &Weights) -> PathBuf {

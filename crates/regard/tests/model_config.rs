@@ -5,7 +5,7 @@ mod checkpoint;
 use std::fs;
 
 use checkpoint::small;
-use regard::store::AttentionModelConfig;
+use regard::routes::model::AttentionModelConfig;
 use serde_json::{Value, json};
 
 /// The message for a `config.json` of this text, without the path in front.
@@ -61,7 +61,7 @@ fn malformed_settings_are_refused_with_words() {
 
 #[test]
 fn presets_are_valid_and_survive_the_file() {
-    for name in regard::store::config::PRESETS {
+    for name in regard::routes::model::PRESETS {
         let preset = AttentionModelConfig::preset(name).unwrap();
         preset.validate().unwrap();
         let value = serde_json::to_value(&preset).unwrap();

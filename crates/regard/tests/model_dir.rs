@@ -8,7 +8,8 @@ use std::path::Path;
 
 use checkpoint::{small, weights};
 use regard::Error;
-use regard::store::{Array, AttentionModelConfig, Manifest, ModelDir, Norm, safetensors};
+use regard::routes::model::{AttentionModelConfig, ModelDir, Norm};
+use regard::store::{Array, Manifest, safetensors};
 
 fn manifest() -> Manifest {
     let metrics = BTreeMap::from([("mean_cost".to_owned(), 3.85)]);

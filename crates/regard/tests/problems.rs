@@ -4,14 +4,15 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use regard::Device;
-use regard::data::routes::generate;
-use regard::routes::cvrp::VehicleRouting;
-use regard::routes::improve::ImproveOptions;
-use regard::routes::op::Orienteering;
-use regard::routes::pctsp::{PrizeCollecting, StochasticPrizeCollecting};
-use regard::routes::problem::{Drawing, Problem, State};
-use regard::routes::sdvrp::SplitDelivery;
-use regard::routes::tsp::TravellingSalesman;
+use regard::routing::generate;
+use regard::routing::problems::cvrp::CvrpEnv;
+use regard::routing::LocalSearchOptions;
+use regard::routing::problems::op::OpEnv;
+use regard::routing::problems::pctsp::PctspEnv;
+use regard::routing::problems::spctsp::SpctspEnv;
+use regard::routing::{Problem, State, generate::GeneratorConfig};
+use regard::routing::problems::sdvrp::SdvrpEnv;
+use regard::routing::problems::tsp::TspEnv;
 
 #[allow(dead_code, reason = "the program's own part is not looked at")]
 #[path = "../examples/pickup_delivery.rs"]
@@ -50,18 +51,18 @@ macro_rules! problem_suite {
             use super::*;
 
             fn drawn(seed: u64, size: usize) -> $problem {
-                <$problem>::draw(&Drawing::default(), seed, 1, size).remove(0)
+                <$problem>::draw(&GeneratorConfig::default(), seed, 1, size).remove(0)
             }
 
             proptest! {
                 #![proptest_config(ProptestConfig::with_cases(48))]
 
                 #[test]
-                fn plans_are_carried_out(seed in any::<u64>(), size in 1usize..40) {
+                fn plans_are_execute_plan(seed in any::<u64>(), size in 1usize..40) {
                     let problem = drawn(seed, size);
                     let scenarios = problem.scenarios(3, seed);
                     let plan = random_solution(scenarios.as_ref().map_or(&problem, |all| &all[2]), seed);
-                    let carried_out = problem.carried_out(&plan);
+                    let carried_out = problem.execute_plan(&plan);
                     prop_assert!(problem.check(&carried_out).is_ok(), "{plan:?} as {carried_out:?}");
                     match scenarios {
                         None => prop_assert_eq!(carried_out, plan),
@@ -69,7 +70,7 @@ macro_rules! problem_suite {
                             prop_assert_eq!(scenarios.len(), 3);
                             // All look alike before the first step, and where all is as planned no plan gets worse.
                             prop_assert!(scenarios.iter().all(|one| one.features() == problem.features()));
-                            let cost = scenarios[2].cost(&scenarios[2].carried_out(&plan));
+                            let cost = scenarios[2].cost(&scenarios[2].execute_plan(&plan));
                             prop_assert!(cost <= scenarios[2].cost(&plan) + 1e-9);
                         }
                     }
@@ -119,8 +120,8 @@ macro_rules! problem_suite {
                     let problem = drawn(seed, size);
                     let solution = random_solution(&problem, seed);
                     let before = problem.cost(&solution);
-                    let options = ImproveOptions { kicks_per_node: 1, ..ImproveOptions::default() };
-                    let better = problem.improve(solution, &options).unwrap();
+                    let options = LocalSearchOptions { perturbations_per_node: 1, ..LocalSearchOptions::default() };
+                    let better = problem.local_search(solution, &options).unwrap();
                     prop_assert!(problem.check(&better).is_ok());
                     prop_assert!(problem.cost(&better) <= before + 1e-9);
                 }
@@ -162,31 +163,31 @@ fn twice(solution: &[usize]) -> Vec<Vec<usize>> {
     if solution[0] == 0 { vec![] } else { vec![[&solution[..1], solution].concat()] }
 }
 
-problem_suite!(tsp, TravellingSalesman, twice_or_never);
-problem_suite!(cvrp, VehicleRouting, twice_or_never);
-problem_suite!(sdvrp, SplitDelivery, |solution| vec![solution[..solution.len() - 1].to_vec()]);
-problem_suite!(op, Orienteering, twice);
-problem_suite!(pctsp, PrizeCollecting, |solution| [twice(solution), vec![vec![], vec![0]]].concat());
+problem_suite!(tsp, TspEnv, twice_or_never);
+problem_suite!(cvrp, CvrpEnv, twice_or_never);
+problem_suite!(sdvrp, SdvrpEnv, |solution| vec![solution[..solution.len() - 1].to_vec()]);
+problem_suite!(op, OpEnv, twice);
+problem_suite!(pctsp, PctspEnv, |solution| [twice(solution), vec![vec![], vec![0]]].concat());
 problem_suite!(pickup_delivery, PickupDelivery, |solution| vec![solution[1..].to_vec()]);
-problem_suite!(spctsp, StochasticPrizeCollecting, |solution| [twice(solution), vec![vec![]]].concat());
+problem_suite!(spctsp, SpctspEnv, |solution| [twice(solution), vec![vec![]]].concat());
 
 mod decoding {
     //! What a network of any problem decodes and learns.
 
     use std::path::Path;
 
-    use regard::experiment::Experiment;
+    use regard::routes::RouteExperiment;
     use regard::nn::ops::with_kernels;
     use regard::routes::decode::{Decode, DecodeOptions};
     use regard::routes::model::AttentionModel;
-    use regard::routes::registry;
+    use regard::routing::registry;
     use regard::routes::train::Learner;
-    use regard::store::config::AttentionModelConfig;
+    use regard::routes::AttentionModelConfig;
 
     use super::*;
 
     fn model<P: Problem>() -> AttentionModel {
-        registry::announce::<P>();
+        registry::register::<P>();
         let device = Device::flex();
         device.seed(17);
         let small = AttentionModelConfig { width: 32, heads: 4, layers: 2, ..AttentionModelConfig::regard_tsp() };
@@ -197,11 +198,11 @@ mod decoding {
     pub(super) fn agrees<P: Problem>() {
         let model = model::<P>();
         for size in [1, 2, 7, 20] {
-            let problems = P::draw(&Drawing::default(), size as u64, 4, size);
+            let problems = P::draw(&GeneratorConfig::default(), size as u64, 4, size);
             for way in [Decode::Greedy, Decode::MultiStart(None), Decode::Sample(5), Decode::Beam(3)] {
                 let options = DecodeOptions { decode: way, augment: 8, ..DecodeOptions::default() };
                 let cost = |b: usize, solution: &[usize]| problems[b].cost(solution);
-                let decode = || model.decode_problems(&problems, &cost, &options).expect("a valid request");
+                let decode = || model.decode(&problems, &cost, &options).expect("a valid request");
                 let (with, without) = (with_kernels(true, decode), with_kernels(false, decode));
                 for ((a, b), problem) in with.iter().zip(&without).zip(&problems) {
                     problem.check(&a.tour).expect("a solution");
@@ -217,11 +218,11 @@ mod decoding {
 
     /// Some steps of training change every parameter, with kernels and without.
     pub(super) fn learns<P: Problem>() {
-        registry::announce::<P>();
+        registry::register::<P>();
         let sets = ["task.problem", "data.nodes", "train.batch_size", "train.epoch_size", "model.width", "model.heads"];
         let values = [P::NAME, "9", "8", "64", "16", "2"];
         let sets: Vec<String> = sets.iter().zip(values).map(|(key, value)| format!("{key}={value}")).collect();
-        let experiment = Experiment::parse("", Path::new("learns"), &sets).unwrap();
+        let experiment = RouteExperiment::parse("", Path::new("learns"), &sets).unwrap();
         let learn = || {
             let mut learner = Learner::<P>::new(&experiment, &Device::flex()).unwrap();
             let before = learner.evaluated().unwrap().to_weights();
@@ -245,7 +246,7 @@ mod rollouts {
     use regard::nn::ops::with_kernels;
     use regard::routes::decode::{Decode, DecodeOptions, Decoded};
     use regard::routes::model::AttentionModel;
-    use regard::store::config::AttentionModelConfig;
+    use regard::routes::AttentionModelConfig;
 
     use super::*;
 
@@ -263,7 +264,7 @@ mod rollouts {
     }
 
     fn decode(model: &AttentionModel, points: &[Vec<[f32; 2]>], options: &DecodeOptions) -> Vec<Decoded> {
-        let problems: Vec<_> = points.iter().cloned().map(TravellingSalesman::new).collect();
+        let problems: Vec<_> = points.iter().cloned().map(TspEnv::new).collect();
         let cost = |b: usize, tour: &[usize]| problems[b].cost(tour);
         let decoded = model.decode(points, &cost, options).expect("a valid request");
         for (problem, found) in problems.iter().zip(&decoded) {

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use regard::experiment::Experiment;
-use regard::routes::cvrp::VehicleRouting;
-use regard::routes::problem::Problem;
-use regard::routes::registry::{ForProblem, NAMES, with_problem};
+use regard::routes::RouteExperiment;
+use regard::routing::problems::cvrp::CvrpEnv;
+use regard::routing::Problem;
+use regard::routing::registry::{ForProblem, NAMES, with_problem};
 use regard::routes::train::{Learner, Source};
 use regard::{Device, Result};
 
@@ -31,7 +31,7 @@ fn write(folder: &Path, name: &str, problem: &str, nodes: usize) {
     fs::write(folder.join(name), text).unwrap();
 }
 
-fn experiment(problem: &str, folder: &Path) -> Experiment {
+fn experiment(problem: &str, folder: &Path) -> RouteExperiment {
     let sets = [
         format!("task.problem={problem}"),
         format!("data.folder={}", folder.display()),
@@ -42,12 +42,12 @@ fn experiment(problem: &str, folder: &Path) -> Experiment {
         "model.feedforward_width=16".into(),
         "train.batch_size=8".into(),
     ];
-    Experiment::parse("", Path::new("test.toml"), &sets).unwrap()
+    RouteExperiment::parse("", Path::new("test.toml"), &sets).unwrap()
 }
 
 #[test]
 fn every_problem_learns_from_its_files() {
-    struct Steps(Experiment);
+    struct Steps(RouteExperiment);
     impl ForProblem for Steps {
         type Output = Result<f64>;
         fn run<P: Problem>(self) -> Result<f64> {
@@ -74,7 +74,7 @@ fn nodes_keep_what_belongs_to_them_and_the_depot_stays_first() {
     let folder = tempfile::tempdir().unwrap();
     let rows: String = (1..=9).map(|i| format!("{},0,{i}\n", 10 * i)).collect();
     fs::write(folder.path().join("a.csv"), format!("# capacity: 9\nx,y,demand\n0,90,0\n{rows}")).unwrap();
-    let source = Source::<VehicleRouting>::of(&experiment("cvrp", folder.path())).unwrap();
+    let source = Source::<CvrpEnv>::of(&experiment("cvrp", folder.path())).unwrap();
     let drawn = source.draw(1, 50, 6);
     for problem in &drawn {
         let features = problem.features();
@@ -92,7 +92,7 @@ fn nodes_keep_what_belongs_to_them_and_the_depot_stays_first() {
 
 #[test]
 fn folders_that_cannot_serve_say_why() {
-    let message = |folder: &Path| Source::<VehicleRouting>::of(&experiment("cvrp", folder)).unwrap_err().to_string();
+    let message = |folder: &Path| Source::<CvrpEnv>::of(&experiment("cvrp", folder)).unwrap_err().to_string();
     let folder = tempfile::tempdir().unwrap();
     assert!(message(folder.path()).contains("holds no instances"));
     assert!(message(&folder.path().join("none")).contains("none"));

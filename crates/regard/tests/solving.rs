@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use regard::Error;
-use regard::data::routes::cvrp::Cvrp;
-use regard::data::routes::generate;
-use regard::data::routes::instance::Instance;
-use regard::data::routes::tsp::Tsp;
-use regard::routes::solve::{Author, Finish, SolveOptions, solve_instance};
+use regard::routing::problems::cvrp::Cvrp;
+use regard::routing::generate;
+use regard::routing::Instance;
+use regard::routing::Sites;
+use regard::routes::solve::{StageKind, Finish, SolveOptions, solve_instance};
 
 fn sites(n: usize) -> Tsp {
     let points = generate::uniform(5, 1, n).remove(0);
@@ -23,7 +23,7 @@ fn large_instances_are_constructed_in_little_more_than_the_best_length() {
     // Long tours through uniform points measure about 0.7124 √n.
     let n = 5000;
     let found = solve_instance(None, &Instance::Tsp(sites(n)), &off()).unwrap();
-    assert_eq!(found.stages.iter().map(|stage| stage.author).collect::<Vec<_>>(), [Author::Construct]);
+    assert_eq!(found.stages.iter().map(|stage| stage.author).collect::<Vec<_>>(), [StageKind::Construct]);
     let expected = 0.7124 * (n as f64).sqrt();
     assert!(found.cost < 1.3 * expected, "{} {expected}", found.cost);
 }
@@ -42,7 +42,7 @@ fn a_limit_of_routes_is_kept_and_the_time_too() {
     let cvrp = Cvrp::new(sites(n), demands, 30.0).unwrap().with_limit(3.2, 0.02).unwrap();
     let options = SolveOptions { finish: Finish::Timed(Duration::from_millis(200)), ..SolveOptions::default() };
     let found = solve_instance(None, &Instance::Cvrp(cvrp.clone()), &options).unwrap();
-    cvrp.check(&regard::data::routes::cvrp::routes_of(&found.tour)).unwrap();
+    cvrp.check(&regard::routing::routes_of(&found.tour)).unwrap();
     assert!(found.stages.last().unwrap().gain.unwrap() <= 0.0);
     assert!(found.seconds < 5.0);
 }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use regard::experiment::Experiment;
+use regard::routes::RouteExperiment;
 use regard::routes::train::{Learner, Trained, Training, train};
-use regard::routes::tsp::TravellingSalesman;
+use regard::routing::problems::tsp::TspEnv;
 use regard::train::{Ended, Event, Limits};
 use regard::{Device, Error};
 
 /// A network and batches that take no time, with an epoch of ten steps.
-fn experiment(sets: &[&str]) -> Experiment {
+fn experiment(sets: &[&str]) -> RouteExperiment {
     let small = [
         "data.nodes=7",
         "model.width=16",
@@ -28,10 +28,10 @@ fn experiment(sets: &[&str]) -> Experiment {
         "eval.instances=50",
     ];
     let sets: Vec<String> = small.iter().chain(sets).map(|set| (*set).to_owned()).collect();
-    Experiment::parse("", Path::new("test.toml"), &sets).unwrap()
+    RouteExperiment::parse("", Path::new("test.toml"), &sets).unwrap()
 }
 
-fn run(experiment: &Experiment, out: &Path, resume: bool, steps: Option<u64>) -> regard::Result<Trained> {
+fn run(experiment: &RouteExperiment, out: &Path, resume: bool, steps: Option<u64>) -> regard::Result<Trained> {
     let limits = Limits { steps, ..Limits::default() };
     let training =
         Training { experiment: experiment.clone(), out: out.to_owned(), resume, limits, command: "test".into() };
@@ -107,7 +107,7 @@ fn policies_get_better() {
     ];
     for sets in ways {
         let experiment = experiment(&[&sets[..], &["train.batch_size=64", "train.learning_rate=2e-3"]].concat());
-        let mut learner = Learner::<TravellingSalesman>::new(&experiment, &Device::flex()).unwrap();
+        let mut learner = Learner::<TspEnv>::new(&experiment, &Device::flex()).unwrap();
         let costs: Vec<f64> = (0..150).map(|_| learner.step().unwrap().cost).collect();
         let mean = regard::data::stats::mean;
         let (first, last) = (mean(&costs[..10]), mean(&costs[140..]));

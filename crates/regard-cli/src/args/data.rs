@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{ArgGroup, Args, Subcommand, ValueEnum};
-use regard::data::routes::drawn::Prizes;
-use regard::data::routes::generate::Points;
-use regard::routes::problem::Drawing;
+use clap::builder::PossibleValuesParser;
+use clap::{ArgGroup, Args, Subcommand};
+use regard::routing::generate::{GeneratorConfig, Points, Prizes};
+use regard::routing::{formats, registry};
 
 use crate::failure::Failure;
 
@@ -30,12 +30,14 @@ pub(crate) enum DataCommand {
 #[command(group = ArgGroup::new("what").required(true))]
 pub(crate) struct GenerateArgs {
     /// Problem the instances are for
-    #[arg(long, value_enum, default_value = "tsp", value_name = "PROBLEM")]
-    problem: ProblemName,
-    /// How places lie in the unit square: uniform, cluster or gaussian-mixture (tsp, cvrp, sdvrp)
+    #[arg(long, default_value = registry::DEFAULT, value_name = "PROBLEM",
+        value_parser = PossibleValuesParser::new(registry::NAMES))]
+    problem: String,
+    /// Distribution of the places in the unit square, for problems that have several: uniform, cluster or
+    /// gaussian-mixture
     #[arg(long, default_value = "uniform", value_name = "NAME", value_parser = Points::parse)]
     distribution: Points,
-    /// Prizes of orienteering: const, unif or dist
+    /// Distribution of prizes, for problems that have several: const, unif or dist
     #[arg(long, default_value = "dist", value_name = "NAME", value_parser = Prizes::parse)]
     prizes: Prizes,
     /// Places of each instance, a depot not counted, drawn with --seed
@@ -52,60 +54,8 @@ pub(crate) struct GenerateArgs {
     out: PathBuf,
     /// Format of the files; TSPLIB, CVRPLIB and OPLib know whole distances only, so tsp, vrp and
     /// oplib have coordinates times 1,000,000 [default: by the name of FILE, else csv]
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    format: Option<InstanceFormat>,
-}
-
-/// Problems that instances can be generated for.
-#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
-pub(crate) enum ProblemName {
-    Tsp,
-    Cvrp,
-    Sdvrp,
-    Op,
-    Pctsp,
-    Spctsp,
-}
-
-impl ProblemName {
-    /// The name of the problem.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            ProblemName::Tsp => "tsp",
-            ProblemName::Cvrp => "cvrp",
-            ProblemName::Sdvrp => "sdvrp",
-            ProblemName::Op => "op",
-            ProblemName::Pctsp => "pctsp",
-            ProblemName::Spctsp => "spctsp",
-        }
-    }
-}
-
-/// File formats of instances.
-#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
-pub(crate) enum InstanceFormat {
-    Csv,
-    Tsp,
-    Vrp,
-    Oplib,
-}
-
-impl InstanceFormat {
-    /// The file name extension, without the dot.
-    pub(crate) fn extension(self) -> &'static str {
-        match self {
-            InstanceFormat::Csv => "csv",
-            InstanceFormat::Tsp => "tsp",
-            InstanceFormat::Vrp => "vrp",
-            InstanceFormat::Oplib => "oplib",
-        }
-    }
-
-    /// The format of a file of this name.
-    fn of(path: &Path) -> Option<Self> {
-        let extension = path.extension()?.to_str()?;
-        [Self::Csv, Self::Tsp, Self::Vrp, Self::Oplib].into_iter().find(|format| format.extension() == extension)
-    }
+    #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(formats::endings()))]
+    format: Option<String>,
 }
 
 /// A checked `regard data generate`.
@@ -114,7 +64,8 @@ pub(crate) struct GenerateJob {
     /// A paper set's name, or places of each instance and how many.
     pub(crate) what: Generate,
     pub(crate) out: PathBuf,
-    pub(crate) format: InstanceFormat,
+    /// Ending of the format.
+    pub(crate) format: String,
     /// Whether `out` is one file, not a folder.
     pub(crate) single: bool,
 }
@@ -123,13 +74,13 @@ pub(crate) struct GenerateJob {
 #[derive(Debug)]
 pub(crate) enum Generate {
     PaperSet { name: String, limit: Option<usize> },
-    Random { problem: ProblemName, seed: u64, instances: usize, n: usize, drawing: Drawing },
+    Random { problem: String, seed: u64, instances: usize, n: usize, config: GeneratorConfig },
 }
 
 impl GenerateArgs {
     /// Checks sizes and names.
     pub(crate) fn check(self, seed: u64) -> anyhow::Result<GenerateJob> {
-        let by_name = InstanceFormat::of(&self.out);
+        let by_name = format_of(&self.out);
         let instances = match (&self.paper_set, self.instances) {
             (None, instances) => Some(instances.unwrap_or(1)),
             (Some(_), limit) => limit,
@@ -143,12 +94,12 @@ impl GenerateArgs {
             .hint("each instance becomes one file")
             .into());
         }
-        if let (Some(asked), Some(named), true) = (self.format, by_name, single)
+        if let (Some(asked), Some(named), true) = (&self.format, &by_name, single)
             && asked != named
         {
             return Err(Failure::new(format!(
                 "--format {} does not fit the name {}",
-                asked.extension(),
+                asked,
                 self.out.display()
             ))
             .into());
@@ -158,12 +109,18 @@ impl GenerateArgs {
             (None, n) => {
                 let (n, instances) = (n.unwrap_or(1), instances.unwrap_or(1));
                 bounded(n, instances)?;
-                let drawing = Drawing { points: self.distribution, prizes: self.prizes };
-                Generate::Random { problem: self.problem, seed, instances, n, drawing }
+                let config = GeneratorConfig { points: self.distribution, prizes: self.prizes };
+                Generate::Random { problem: self.problem, seed, instances, n, config }
             }
         };
-        Ok(GenerateJob { what, format: self.format.or(by_name).unwrap_or(InstanceFormat::Csv), out: self.out, single })
+        Ok(GenerateJob { what, format: self.format.or(by_name).unwrap_or_else(|| formats::csv::ENDING.to_owned()), out: self.out, single })
     }
+}
+
+/// The format of a file of this name.
+fn format_of(path: &Path) -> Option<String> {
+    let extension = path.extension()?.to_str()?;
+    formats::endings().into_iter().find(|ending| *ending == extension).map(str::to_owned)
 }
 
 fn bounded(n: usize, instances: usize) -> anyhow::Result<()> {

@@ -17,7 +17,7 @@ mod train;
 
 pub(crate) use bench::{BenchCommand, BenchLibJob, BenchPaperArgs};
 pub(crate) use data::{
-    CheckArgs, DataCommand, Generate, GenerateJob, InstanceFormat, ProblemName, ShowArgs, VerifyArgs,
+    CheckArgs, DataCommand, Generate, GenerateJob, ShowArgs, VerifyArgs,
 };
 pub(crate) use eval::{EvalArgs, EvalJob, Evaluated, Source};
 pub(crate) use explain::{AttentionArgs, ExplainCommand};

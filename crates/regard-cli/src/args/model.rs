@@ -27,7 +27,7 @@ pub(crate) struct KoolArgs {
     /// Weights: a checkpoint (.pt, legacy torch format) or .safetensors with the original names
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The problem: tsp, cvrp, sdvrp, op, pctsp or spctsp [default: from args.json or the names]
+    /// The problem [default: from args.json or the names]
     #[arg(long, value_name = "NAME")]
     pub(crate) problem: Option<String>,
     /// Model folder to write

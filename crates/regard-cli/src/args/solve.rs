@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use regard::data::routes::formats::csv;
+use regard::routing::formats::csv;
 use regard::routes::solve::{Finish, SolveOptions};
 
 use super::NetworkArgs;
@@ -77,7 +77,7 @@ pub(crate) struct SolveJob {
 #[derive(Debug, PartialEq)]
 pub(crate) struct SolveTask {
     pub(crate) file: PathBuf,
-    /// What the columns of a CSV file cannot say.
+    /// Numbers that belong to no node, for a CSV file.
     pub(crate) options: csv::Options,
     /// Where the solution goes; `ending_open` when its ending follows from the problem.
     pub(crate) out: Option<PathBuf>,
@@ -97,13 +97,17 @@ impl SolveArgs {
         let ending_open = self.out.as_deref().is_some_and(|out| self.files.len() > 1 || is_folder(out));
         let plot = targets("--plot", self.plot.as_deref(), &self.files, &["svg", "png"])?;
         let tasks = self.files.into_iter().zip(out).zip(plot);
-        let options = csv::Options {
-            capacity: self.capacity,
-            max_length: self.max_length,
-            required_prize: self.required_prize,
-            ..csv::Options::default()
-        };
-        let tasks = tasks.map(|((file, out), plot)| SolveTask { file, options, out, ending_open, plot });
+        let options = csv::Options::default()
+            .with("capacity", self.capacity)
+            .with("max_length", self.max_length)
+            .with("required_prize", self.required_prize);
+        let tasks = tasks.map(|((file, out), plot)| SolveTask {
+            file,
+            options: options.clone(),
+            out,
+            ending_open,
+            plot,
+        });
         let finish = match (self.no_improve && !self.improve, self.time) {
             (true, _) => Finish::Off,
             (false, None) => Finish::Bounded,

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use regard::experiment::{Experiment, Family, family};
+use regard::experiment::{self, Family, family};
 use regard::graphs::GraphExperiment;
+use regard::routes::RouteExperiment;
 use regard::series::SeriesExperiment;
 use regard::sets::SetExperiment;
 
@@ -57,7 +58,7 @@ pub(crate) struct TrainArgs {
 /// An experiment of any family.
 #[derive(Debug)]
 pub(crate) enum AnyExperiment {
-    Routes(Box<Experiment>),
+    Routes(Box<RouteExperiment>),
     Sets(Box<SetExperiment>),
     Graphs(Box<GraphExperiment>),
     Series(Box<SeriesExperiment>),
@@ -66,9 +67,9 @@ pub(crate) enum AnyExperiment {
 impl AnyExperiment {
     /// The experiment found under a name or in a file, overruled by assignments.
     pub(crate) fn load(name_or_path: &str, sets: &[String]) -> regard::Result<Self> {
-        let (text, path) = Experiment::find(name_or_path)?;
+        let (text, path) = experiment::find(name_or_path)?;
         Ok(match family(&text, &path)? {
-            Family::Routes => Self::Routes(Box::new(Experiment::parse(&text, &path, sets)?)),
+            Family::Routes => Self::Routes(Box::new(RouteExperiment::parse(&text, &path, sets)?)),
             Family::Sets => Self::Sets(Box::new(SetExperiment::parse(&text, &path, sets)?)),
             Family::Graphs => Self::Graphs(Box::new(GraphExperiment::parse(&text, &path, sets)?)),
             Family::Series => Self::Series(Box::new(SeriesExperiment::parse(&text, &path, sets)?)),

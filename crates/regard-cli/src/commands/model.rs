@@ -6,7 +6,9 @@ use regard::graphs::GraphTransformerConfig;
 use regard::graphs::model::KIND as GRAPH_TRANSFORMER;
 use regard::sets::SetTransformerConfig;
 use regard::sets::model::KIND as SET_TRANSFORMER;
-use regard::store::{Manifest, ModelDir, NetworkConfig, NetworkDir, import, kind_of};
+use regard::routes::{ModelDir, import};
+use regard::routing::paper::PaperSet;
+use regard::store::{Manifest, NetworkConfig, NetworkDir, kind_of};
 
 use super::Outcome;
 use crate::args::{KoolArgs, ModelShowArgs};
@@ -27,12 +29,10 @@ pub(super) fn import_kool(args: &KoolArgs, printer: &mut Printer) -> anyhow::Res
         printer.object(&model::json(&read_back))?;
     } else {
         printer.result(&model::plain(&read_back, printer.verbose()))?;
-        let set = match config.problem.as_str() {
-            "op" => "op_dist",
-            other => other,
-        };
+        let set = PaperSet::of_problem(&config.problem, None, 20);
         let folder = folder.path().display();
-        printer.note(&format!("written {folder}; try: regard eval --model {folder} --paper-set {set}20"));
+        let hint = set.map(|set| format!("; try: regard eval --model {folder} --paper-set {set}"));
+        printer.note(&format!("written {folder}{}", hint.unwrap_or_default()));
     }
     Ok(Outcome::Done)
 }

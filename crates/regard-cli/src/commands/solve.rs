@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use regard::Device;
-use regard::data::routes::formats::{self, Instance};
+use regard::routing::formats::{self, Instance};
 use regard::routes::solve::{Solution, solve_instance};
 
 use super::Outcome;
@@ -79,7 +79,7 @@ fn write(task: &SolveTask, instance: &Instance, solution: &Solution) -> anyhow::
 fn with_ending(path: &Path, instance: &Instance) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".");
-    name.push(formats::solution::extension(instance));
+    name.push(instance.solution_format().ending());
     name.into()
 }
 

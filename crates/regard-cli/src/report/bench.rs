@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use regard::data::routes::formats::Instance;
-use regard::data::routes::paper::PaperSet;
+use regard::routing::paper::PaperSet;
+use regard::routing::{Instance, registry};
 use regard::data::stats;
 use regard::routes::decode::Decode;
 use regard::routes::evaluate::Evaluation;
@@ -19,7 +19,7 @@ pub(crate) struct Solved {
     file: String,
     problem: &'static str,
     n: usize,
-    /// Cost in the file's own metric, in orienteering the prize.
+    /// Cost in the file's own metric, or the prize.
     cost: f64,
     best_known: Option<f64>,
     /// How much worse than the best known, as a fraction.
@@ -130,7 +130,7 @@ pub(crate) struct Row {
     /// Gap of the paper to the best of its methods, as a fraction.
     paper_gap: Option<f64>,
     model: String,
-    /// Our objective: mean cost, in orienteering the mean prize.
+    /// Our objective: mean cost, or mean prize.
     objective: f64,
     /// Two standard errors of it.
     two_standard_errors: f64,
@@ -153,7 +153,8 @@ impl Row {
             _ => None,
         });
         let of_paper = of_paper.filter(|[objective, _]| objective.is_finite());
-        let sign = if set.problem() == "op" { -1.0 } else { 1.0 };
+        let maximises = registry::spec(set.problem()).is_some_and(|spec| spec.maximises);
+        let sign = if maximises { -1.0 } else { 1.0 };
         Self {
             set: name,
             decode: describe(decode, augment),

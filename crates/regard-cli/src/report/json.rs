@@ -1,6 +1,7 @@
 //! Results as JSON: the names and units that programs rely on.
 
-use regard::data::routes::formats::Instance;
+use regard::routing::Instance;
+use regard::routing::formats::solution::SolutionFormat;
 use regard::routes::evaluate::Evaluation;
 use regard::routes::solve::{Solution, Stage, describe};
 use serde::{Serialize, Serializer};
@@ -17,13 +18,13 @@ pub(crate) struct SolveResult<'a> {
     /// The file it was read from.
     file: String,
     n: usize,
-    /// Cost in the file's own metric; in orienteering the prize.
+    /// Cost in the file's own metric, or the prize.
     cost: f64,
     /// Best-known cost, when there is one.
     best_known: Option<f64>,
     /// How much worse than the best known, as a fraction.
     gap: Option<f64>,
-    /// The problem: `tsp`, `cvrp`, …
+    /// Name of the problem.
     problem: &'static str,
     /// Node ids as in the file, in the order visited; of the problems with a depot without it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -115,8 +116,8 @@ fn named<'a>(instance: &'a Instance, solution: &[usize]) -> Named<'a> {
     let ids = node_ids(instance.sites().ids());
     let mut routes: Vec<Vec<NodeId<'a>>> =
         instance.routes(solution).iter().map(|route| route.iter().map(|&node| ids[node]).collect()).collect();
-    match instance {
-        Instance::Cvrp(_) => (None, Some(routes)),
+    match instance.solution_format() {
+        SolutionFormat::Routes => (None, Some(routes)),
         _ => (Some(routes.pop().unwrap_or_default()), None),
     }
 }
@@ -146,7 +147,7 @@ pub(crate) fn write_solution(path: &std::path::Path, instance: &Instance, found:
 
 fn stage(stage: &Stage, sign: f64) -> StageResult<'_> {
     StageResult {
-        by: stage.author.name(),
+        by: stage.kind.name(),
         name: &stage.name,
         cost: sign * stage.cost,
         gain: stage.gain,

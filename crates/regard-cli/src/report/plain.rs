@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use regard::data::routes::formats::Instance;
-use regard::data::routes::metric::Metric;
-use regard::data::routes::tsp::Tsp;
+use regard::routing::formats::solution::SolutionFormat;
+use regard::routing::{Instance, Metric, Sites, registry};
 use regard::data::stats;
 use regard::routes::evaluate::Evaluation;
-use regard::routes::solve::{Author, Solution, describe};
+use regard::routes::solve::{StageKind, Solution, describe};
 
 use super::{Align, Table, number};
 use crate::args::EvalJob;
@@ -18,9 +17,9 @@ pub(crate) fn heading(file: &Path, instance: &Instance) -> String {
     let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
     let sites = instance.sites();
     let places = if sites.len() == 1 { "place" } else { "places" };
-    let problem = match instance {
-        Instance::Tsp(_) => String::new(),
-        other => format!("   {}", other.problem()),
+    let problem = match instance.problem() {
+        registry::DEFAULT => String::new(),
+        other => format!("   {other}"),
     };
     let text = format!("{name}   {} {places}   {}{problem}", number::count(sites.len()), measure(sites));
     match scaled(sites) {
@@ -30,12 +29,12 @@ pub(crate) fn heading(file: &Path, instance: &Instance) -> String {
 }
 
 /// Whether the network sees places made from a table of distances.
-pub(crate) fn scaled(sites: &Tsp) -> bool {
+pub(crate) fn scaled(sites: &Sites) -> bool {
     matches!(sites.metric(), Metric::Explicit(_)) && sites.display().is_none()
 }
 
 /// The metric and its unit, told once when the name ends in the unit.
-fn measure(instance: &Tsp) -> String {
+fn measure(instance: &Sites) -> String {
     let (metric, unit) = (instance.metric_name(), instance.unit());
     if unit.is_empty() || metric.ends_with(unit) { metric.to_owned() } else { format!("{metric} {unit}") }
 }
@@ -43,14 +42,14 @@ fn measure(instance: &Tsp) -> String {
 /// One line for each stage, its cost, its time and what it gained.
 pub(crate) fn stages(instance: &Instance, solution: &Solution) -> String {
     let mut table = Table::new(&[Align::Left, Align::Left, Align::Right, Align::Right, Align::Right]);
-    let mut last: Option<Author> = None;
+    let mut last: Option<StageKind> = None;
     // Costs of a problem that seeks a prize are negative prizes.
     let sign = if instance.maximises() { -1.0 } else { 1.0 };
     for stage in &solution.stages {
-        let author = if last == Some(stage.author) { "" } else { stage.author.name() };
-        last = Some(stage.author);
+        let kind = if last == Some(stage.kind) { "" } else { stage.kind.name() };
+        last = Some(stage.kind);
         table.row([
-            author.to_owned(),
+            kind.to_owned(),
             stage.name.clone(),
             number::quantity(sign * stage.cost, unit(instance)),
             number::seconds(stage.seconds),
@@ -70,11 +69,11 @@ pub(crate) fn verdict(instance: &Instance, solution: &Solution, written: &[Strin
     let value = instance.value(&solution.tour);
     let amount = number::quantity(value, unit(instance));
     let routes = instance.routes(&solution.tour);
-    let mut text = match instance {
-        Instance::Tsp(_) => format!("tour {amount}, checked"),
-        Instance::Cvrp(_) => format!("{} routes {amount}, checked", number::count(routes.len())),
-        other => {
-            let what = if other.maximises() { "prize" } else { "cost" };
+    let mut text = match instance.solution_format() {
+        SolutionFormat::Tour => format!("tour {amount}, checked"),
+        SolutionFormat::Routes => format!("{} routes {amount}, checked", number::count(routes.len())),
+        SolutionFormat::Visits => {
+            let what = if instance.maximises() { "prize" } else { "cost" };
             let visited = routes.iter().map(Vec::len).sum::<usize>();
             format!("{what} {amount} with {} places, checked", number::count(visited))
         }

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use regard::store::{Array, AttentionModelConfig, Manifest, ModelDir, Norm, Weights, layout};
+use regard::routes::model::{AttentionModelConfig, ModelDir, Norm};
+use regard::store::{Array, Manifest, Weights, layout};
 use tempfile::TempDir;
 
 /// A regular pentagon, out of order; its best tour is as long as its edge five times.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use regard::store::{AttentionModelConfig, safetensors};
+use regard::routes::model::{AttentionModelConfig};
+use regard::store::{safetensors};
 
 use crate::files::{folder, weights};
 use crate::program::regard;

@@ -17,7 +17,7 @@ const UNPACKED_PER_BYTE: u64 = 64;
 const UNPACKED_ALWAYS: u64 = 1 << 20;
 
 /// All arrays by name.
-pub(crate) fn arrays(bytes: &[u8]) -> Result<BTreeMap<String, Array>, Fault> {
+pub fn arrays(bytes: &[u8]) -> Result<BTreeMap<String, Array>, Fault> {
     let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| damaged(&error))?;
     let mut left = (bytes.len() as u64).saturating_mul(UNPACKED_PER_BYTE).saturating_add(UNPACKED_ALWAYS);
     let mut all = BTreeMap::new();

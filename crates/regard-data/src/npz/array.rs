@@ -5,14 +5,16 @@ use crate::fault::Fault;
 
 /// An array of numbers in C order.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Array {
-    pub(crate) shape: Vec<usize>,
-    pub(crate) values: Vec<f64>,
+pub struct Array {
+    /// Sizes of the dimensions.
+    pub shape: Vec<usize>,
+    /// Values in C order.
+    pub values: Vec<f64>,
 }
 
 impl Array {
     /// Reads the bytes of a `.npy` file, format versions 1 to 3.
-    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Fault> {
+    pub fn parse(bytes: &[u8]) -> Result<Self, Fault> {
         let (Header { kind, shape }, data) = header::split(bytes)?;
         let stated = shape.iter().try_fold(kind.width(), |all, length| all.checked_mul(*length));
         if stated != Some(data.len()) {
@@ -36,7 +38,7 @@ fn numbers<const N: usize>(data: &[u8], number: impl Fn([u8; N]) -> f64) -> Vec<
 }
 
 /// A shape as Python writes it.
-pub(crate) fn tuple(shape: &[usize]) -> String {
+pub fn tuple(shape: &[usize]) -> String {
     match shape {
         [one] => format!("({one},)"),
         _ => format!("({})", shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),

@@ -7,10 +7,10 @@ mod archive;
 mod array;
 mod header;
 
-pub(crate) use self::archive::arrays;
-pub(crate) use self::array::{Array, tuple};
+pub use self::archive::arrays;
+pub use self::array::{Array, tuple};
 
 /// Whether the bytes begin as those of an archive do.
-pub(crate) fn looks_like(bytes: &[u8]) -> bool {
+pub fn looks_like(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK")
 }

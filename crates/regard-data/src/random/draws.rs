@@ -6,12 +6,13 @@ use rand_pcg::Pcg64;
 
 /// A source of random numbers.
 #[derive(Debug, Clone)]
-pub(crate) struct Draws {
+pub struct Draws {
     random: Pcg64,
 }
 
 impl Draws {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// The generator of a seed.
+    pub fn new(seed: u64) -> Self {
         Self { random: Pcg64::seed_from_u64(seed) }
     }
 
@@ -21,7 +22,7 @@ impl Draws {
     /// State and increment of the generator are 32 bytes of SplitMix64 (G. Steele, D. Lea, C. Flood,
     /// "Fast splittable pseudorandom number generators", 2014) from both numbers; generators that only
     /// differed by a small step of the increment would be correlated.
-    pub(crate) fn of_batch(seed: u64, batch: u64) -> Self {
+    pub fn of_batch(seed: u64, batch: u64) -> Self {
         let mut state = mixed(seed ^ mixed(batch));
         let mut bytes = [0; 32];
         for part in bytes.chunks_exact_mut(8) {
@@ -32,47 +33,47 @@ impl Draws {
     }
 
     /// 64 random bits.
-    pub(crate) fn bits(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.random.next_u64()
     }
 
     /// Puts values into a random order, all orders alike.
-    pub(crate) fn shuffle<T>(&mut self, values: &mut [T]) {
+    pub fn shuffle<T>(&mut self, values: &mut [T]) {
         for end in (1..values.len()).rev() {
             values.swap(end, self.index(end + 1));
         }
     }
 
     /// A place in `0..bound`, uneven by less than `bound` / 2^64; 0 when there is none.
-    pub(crate) fn index(&mut self, bound: usize) -> usize {
+    pub fn index(&mut self, bound: usize) -> usize {
         let wide = u128::from(self.random.next_u64()) * bound as u128;
         (wide >> 64) as usize
     }
 
     /// A number in [low, high).
-    pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
+    pub fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.unit()
     }
 
     /// A point of the unit square; both coordinates are below 1.
-    pub(crate) fn point(&mut self) -> [f32; 2] {
+    pub fn point(&mut self) -> [f32; 2] {
         let mut coordinate = || (self.random.next_u64() >> 40) as f32 / (1u32 << 24) as f32;
         [coordinate(), coordinate()]
     }
 
     /// A number in [0, 1) with 53 random bits.
-    pub(crate) fn unit(&mut self) -> f64 {
+    pub fn unit(&mut self) -> f64 {
         (self.random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// A whole number in `0..bound`, uneven by less than 2^-32.
-    pub(crate) fn below(&mut self, bound: u32) -> u32 {
+    pub fn below(&mut self, bound: u32) -> u32 {
         let wide = u128::from(self.random.next_u64()) * u128::from(bound);
         (wide >> 64) as u32
     }
 
     /// Two independent normal numbers of mean 0 and variance 1, by Marsaglia's polar method.
-    pub(crate) fn normal(&mut self) -> [f64; 2] {
+    pub fn normal(&mut self) -> [f64; 2] {
         loop {
             let [u, v] = [2.0 * self.unit() - 1.0, 2.0 * self.unit() - 1.0];
             let square = u * u + v * v;

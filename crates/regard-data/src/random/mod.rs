@@ -1,4 +1,4 @@
 //! Random numbers whose values are fixed for good.
 
-pub(crate) mod draws;
+pub mod draws;
 pub mod numpy;

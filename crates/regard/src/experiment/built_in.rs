@@ -69,7 +69,7 @@ pub fn description(text: &str) -> &str {
     if first.starts_with('#') { first.trim_start_matches('#').trim_start() } else { "" }
 }
 
-/// See [`Experiment::find`](super::Experiment::find).
+/// See [`find`](super::find).
 pub(super) fn find(name_or_path: &str) -> Result<(String, PathBuf)> {
     let path = Path::new(name_or_path);
     if path.exists() && !path.is_dir() {

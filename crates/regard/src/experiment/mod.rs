@@ -2,13 +2,12 @@
 //!
 //! An experiment has the sections `[task]`, `[data]`, `[model]`, `[train]` and `[eval]`; every key
 //! has a default. `[model]` and `[train]` may name a `preset`, and keys written out overrule it.
-//! Without a preset of its own `[model]` takes that of `[train]`, which is `regard-tsp` unless
-//! another is named. Assignments such as `train.learning_rate=0.001` overrule the file.
+//! Assignments such as `train.learning_rate=0.001` overrule the file.
 //!
 //! ```
-//! use regard::experiment::Experiment;
+//! use regard::routes::RouteExperiment;
 //!
-//! let experiment = Experiment::load("routes/tsp20", &["train.epochs=3".into()])?;
+//! let experiment = RouteExperiment::load("routes/tsp20", &["train.epochs=3".into()])?;
 //! assert_eq!((experiment.data.nodes.high(), experiment.train.epochs), (20, 3));
 //! # Ok::<(), regard::Error>(())
 //! ```
@@ -16,25 +15,16 @@
 mod built_in;
 mod given;
 mod resolve;
-mod settings;
 #[cfg(test)]
 mod tests;
-mod train;
-mod validate;
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
 pub use built_in::{built_in, description};
-pub use settings::{DataSettings, Distribution, EvalSettings, Sizes, Task};
-pub use train::{BaselineKind, FirstNode, Loss, TrainSettings};
 
-use crate::store::AttentionModelConfig;
 use crate::{Error, Result};
 pub(crate) use given::Given;
-pub(crate) use resolve::{Sections, named_preset};
-pub(crate) use validate::under;
+pub(crate) use resolve::{Sections, named_preset, under};
 
 /// The families of experiments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,9 +68,19 @@ pub(crate) fn sections<E: Sections>(text: &str, path: &Path, sets: &[String]) ->
     resolve::resolve(&given).map_err(|error| given.locate(error, path))
 }
 
+/// The text of an experiment and its name in errors: the file at this path, else the built-in experiment of this name,
+/// with or without `.toml`.
+///
+/// # Errors
+/// [`Error::Io`] when there is neither, naming the nearest built-in experiment, or when the file cannot be read;
+/// [`Error::Parse`] when it is not text.
+pub fn find(name_or_path: &str) -> Result<(String, PathBuf)> {
+    built_in::find(name_or_path)
+}
+
 /// The settings found under a name or in a file, overruled by `sets`.
 pub(crate) fn load<E: Sections>(name_or_path: &str, sets: &[String]) -> Result<E> {
-    let (text, path) = Experiment::find(name_or_path)?;
+    let (text, path) = find(name_or_path)?;
     sections(&text, &path, sets)
 }
 
@@ -93,73 +93,4 @@ pub(crate) fn written<E: Sections>(experiment: &E, family: &str) -> Result<Strin
         task.insert("family".into(), toml::Value::String(family.into()));
     }
     toml::to_string(&table).map_err(failed)
-}
-
-/// A complete experiment, with every default filled in.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Experiment {
-    /// What is to be learned.
-    pub task: Task,
-    /// Where instances come from.
-    pub data: DataSettings,
-    /// The network.
-    pub model: AttentionModelConfig,
-    /// How it is trained.
-    pub train: TrainSettings,
-    /// How it is measured.
-    pub eval: EvalSettings,
-}
-
-impl Experiment {
-    /// The text of an experiment and its name in errors: the file at this path, else the built-in
-    /// experiment of this name, with or without `.toml`.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when there is neither, naming the nearest built-in experiment, or when the
-    /// file cannot be read; [`Error::Parse`] when it is not text.
-    pub fn find(name_or_path: &str) -> Result<(String, PathBuf)> {
-        built_in::find(name_or_path)
-    }
-
-    /// The experiment that [`Self::find`] finds, overruled by `sets`.
-    ///
-    /// # Errors
-    /// Those of [`Self::find`] and [`Self::parse`].
-    pub fn load(name_or_path: &str, sets: &[String]) -> Result<Self> {
-        load(name_or_path, sets)
-    }
-
-    /// The experiment that `text` describes, overruled by `sets`, assignments of the form
-    /// `section.key=value` of which the last one counts. A value that is not TOML is a string.
-    ///
-    /// # Errors
-    /// [`Error::Parse`] with the line for text that is not TOML. [`Error::Config`] for a section or
-    /// a key that is unknown (with the nearest known one), and for a value of another type or out
-    /// of range; `path` and the line are named unless the value came from `sets`.
-    pub fn parse(text: &str, path: &Path, sets: &[String]) -> Result<Self> {
-        sections(text, path, sets)
-    }
-
-    /// The experiment as TOML with every key written out; [`Self::parse`] reads it back unchanged.
-    ///
-    /// # Errors
-    /// [`Error::Config`] for what [`Self::validate`] refuses.
-    pub fn to_toml(&self) -> Result<String> {
-        self.validate()?;
-        toml::to_string(self).map_err(|error| Error::config("experiment", error.to_string()))
-    }
-
-    /// Checks every setting, and that they fit together.
-    ///
-    /// # Errors
-    /// [`Error::Config`] with the section, the key and what was expected.
-    pub fn validate(&self) -> Result<()> {
-        validate::validate(self)
-    }
-
-    /// Training steps of an epoch, at least 1; instances that do not fill a batch are left out.
-    pub fn steps_per_epoch(&self) -> usize {
-        (self.train.epoch_size / self.train.batch_size.max(1)).max(1)
-    }
 }

@@ -5,10 +5,6 @@ use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 use super::given::Given;
-use super::validate::under;
-use super::{DataSettings, EvalSettings, Experiment, Task, TrainSettings};
-use crate::store::AttentionModelConfig;
-use crate::store::config::PRESETS;
 use crate::store::nearest::{list, suggestion};
 use crate::{Error, Result};
 
@@ -36,39 +32,6 @@ pub(super) fn resolve<E: Sections>(given: &Given) -> Result<E> {
         merged.try_into().map_err(|error: toml::de::Error| Error::config("experiment", error.message()))?;
     experiment.validate()?;
     Ok(experiment)
-}
-
-impl Sections for Experiment {
-    fn base(given: &Given) -> Result<Self> {
-        base(given)
-    }
-
-    fn validate(&self) -> Result<()> {
-        Experiment::validate(self)
-    }
-}
-
-fn base(given: &Given) -> Result<Experiment> {
-    let of_train = preset(given, "train")?;
-    let of_model = preset(given, "model")?.or(of_train).unwrap_or(PRESETS[0]);
-    let mut train = TrainSettings::preset(of_train.unwrap_or(PRESETS[0])).map_err(|error| under("train", error))?;
-    let mut model = AttentionModelConfig::preset(of_model).map_err(|error| under("model", error))?;
-    if let Some(Ok(baseline)) = given.get("train", "baseline").map(|value| value.clone().try_into()) {
-        train.baseline = baseline;
-        train.num_starts = train.baseline.usual_starts();
-    }
-    let mut task = Task { problem: model.problem.clone() };
-    let problem = |section| given.get(section, "problem").and_then(Value::as_str);
-    if let Some(problem) = problem("task").or(problem("model")) {
-        task.problem = problem.to_owned();
-        model.problem = problem.to_owned();
-    }
-    Ok(Experiment { task, data: DataSettings::default(), model, train, eval: EvalSettings::default() })
-}
-
-/// The preset that a section names.
-fn preset<'a>(given: &'a Given, section: &str) -> Result<Option<&'a str>> {
-    named_preset(given, section, &PRESETS)
 }
 
 /// The preset that a section names, one of `known`.
@@ -146,4 +109,12 @@ fn mistake<E: DeserializeOwned>(template: &Table, section: &str, key: &str, valu
         _ => String::new(),
     };
     Some(format!("is {value}{near}; expected {expected}"))
+}
+
+/// The error of a setting with its section in front of the key.
+pub(crate) fn under(section: &str, error: Error) -> Error {
+    match error {
+        Error::Config { key, reason } => Error::config(format!("{section}.{key}"), reason),
+        other => other,
+    }
 }

@@ -3,23 +3,26 @@ use std::path::Path;
 
 use super::*;
 use crate::graphs::GraphExperiment;
+use crate::routes::RouteExperiment;
+use crate::routes::experiment::{EvalSettings, Sizes, TrainSettings};
+use crate::routes::model::AttentionModelConfig;
 use crate::series::SeriesExperiment;
 use crate::sets::SetExperiment;
-use crate::store::Norm;
+use crate::routes::model::Norm;
 
-fn parse(text: &str) -> Result<Experiment> {
-    Experiment::parse(text, Path::new("e.toml"), &[])
+fn parse(text: &str) -> Result<RouteExperiment> {
+    RouteExperiment::parse(text, Path::new("e.toml"), &[])
 }
 
-fn set(sets: &[&str]) -> Result<Experiment> {
+fn set(sets: &[&str]) -> Result<RouteExperiment> {
     let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
-    Experiment::parse("", Path::new("e.toml"), &sets)
+    RouteExperiment::parse("", Path::new("e.toml"), &sets)
 }
 
 #[test]
 fn every_built_in_experiment_is_valid_and_says_what_it_is() {
     for (name, text) in built_in().iter().filter(|(name, _)| name.starts_with("routes/")).copied() {
-        let experiment = Experiment::load(name, &[]).unwrap();
+        let experiment = RouteExperiment::load(name, &[]).unwrap();
         experiment.validate().unwrap();
         assert!(!description(text).is_empty(), "{name}");
         let preset = match name {
@@ -94,7 +97,7 @@ fn the_number_of_starts_follows_the_baseline() {
     for (baseline, starts) in [("none", 1), ("exponential", 1), ("critic", 1), ("rollout", 1), ("shared", 0)] {
         for preset in ["kool-2019", "regard-tsp"] {
             let sets = [format!("train.preset={preset}"), format!("train.baseline={baseline}")];
-            let train = Experiment::parse("", Path::new("e.toml"), &sets).unwrap().train;
+            let train = RouteExperiment::parse("", Path::new("e.toml"), &sets).unwrap().train;
             assert_eq!((train.baseline.name(), train.num_starts), (baseline, starts));
         }
     }
@@ -113,7 +116,7 @@ fn assignments_overrule_the_file() {
         "eval.decode=sample:16".into(),
     ];
     let text = "[train]\nlearning_rate = 0.5\nbatch_size = 3\n";
-    let experiment = Experiment::parse(text, Path::new("e.toml"), &sets).unwrap();
+    let experiment = RouteExperiment::parse(text, Path::new("e.toml"), &sets).unwrap();
     let train = TrainSettings { learning_rate: 1e-3, epochs: 8, batch_size: 3, ..TrainSettings::kool_2019() };
     assert_eq!(experiment.train, train);
     assert_eq!(experiment.data.nodes, Sizes::Between([20, 50]));
@@ -136,7 +139,7 @@ fn a_written_experiment_reads_back() {
         let experiment = experiment.unwrap();
         let text = experiment.to_toml().unwrap();
         assert_eq!(parse(&text).unwrap(), experiment, "{text}");
-        assert_eq!(toml::from_str::<Experiment>(&text).unwrap(), experiment);
+        assert_eq!(toml::from_str::<RouteExperiment>(&text).unwrap(), experiment);
     }
     let mut wrong = parse("").unwrap();
     wrong.train.seed = u64::MAX;
@@ -274,19 +277,19 @@ fn experiments_are_found_as_files_and_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine");
     fs::write(&file, "# Mine\n[train]\nepochs = 2").unwrap();
-    let (text, path) = Experiment::find(file.to_str().unwrap()).unwrap();
+    let (text, path) = RouteExperiment::find(file.to_str().unwrap()).unwrap();
     assert_eq!((description(&text), path), ("Mine", file.clone()));
-    assert_eq!(Experiment::load(file.to_str().unwrap(), &[]).unwrap().train.epochs, 2);
+    assert_eq!(RouteExperiment::load(file.to_str().unwrap(), &[]).unwrap().train.epochs, 2);
     for name in ["routes/tsp20", "routes/tsp20.toml"] {
-        assert_eq!(Experiment::find(name).unwrap().1, Path::new("routes/tsp20.toml"));
+        assert_eq!(RouteExperiment::find(name).unwrap().1, Path::new("routes/tsp20.toml"));
     }
     for (name, near) in [("tsp20", "routes/tsp20"), ("routes/tsp-mixd.toml", "routes/tsp-mixed")] {
-        let error = Experiment::find(name).unwrap_err();
+        let error = RouteExperiment::find(name).unwrap_err();
         let said = format!("{name}: is neither a file nor a built-in experiment (did you mean `{near}`?)");
         assert_eq!(error.to_string(), said);
         assert_eq!(error.hint(), Some("`regard train --list` shows the built-in experiments"));
     }
-    let error = Experiment::find(folder.path().to_str().unwrap()).unwrap_err();
+    let error = RouteExperiment::find(folder.path().to_str().unwrap()).unwrap_err();
     assert!(error.to_string().ends_with("is neither a file nor a built-in experiment"), "{error}");
 }
 

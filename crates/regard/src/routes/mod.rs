@@ -1,17 +1,14 @@
-//! Routing problems: the network, the search after it, and their evaluation.
+//! Routing by networks: the Attention Model, its training and decoding, and solving with local search after it.
+//!
+//! The problems themselves, without tensors, are in [`regard_routing`].
 
-pub mod cvrp;
 pub mod decode;
 pub mod evaluate;
-pub mod improve;
+pub mod experiment;
+pub mod import;
 pub mod model;
-pub mod op;
-pub mod pctsp;
-pub mod problem;
-mod recourse;
-pub mod registry;
-pub mod sdvrp;
-pub mod solvable;
 pub mod solve;
 pub mod train;
-pub mod tsp;
+
+pub use experiment::RouteExperiment;
+pub use model::{AttentionModelConfig, ModelDir};

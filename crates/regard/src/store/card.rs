@@ -103,7 +103,7 @@ fn thousands(number: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::AttentionModelConfig;
+    use crate::routes::AttentionModelConfig;
 
     #[test]
     fn the_card_says_what_the_model_is_and_how_to_use_it() {

@@ -1,4 +1,4 @@
-//! Models on disk: the folder of a model, the file formats of weights, and importers.
+//! Models on disk: the folder of a model and the file formats of weights. No family of models is known here.
 //!
 //! A model is a folder with `config.json` (everything needed to rebuild the network),
 //! `model.safetensors` (weights under the names of the original project), `manifest.json` (how it
@@ -8,9 +8,7 @@
 
 pub mod array;
 mod card;
-pub mod config;
 pub(crate) mod file;
-pub mod import;
 pub mod layout;
 pub mod legacy_torch;
 pub mod manifest;
@@ -22,7 +20,6 @@ pub(crate) mod renamed;
 pub mod safetensors;
 
 pub use array::{Array, Weights};
-pub use config::{AttentionModelConfig, Norm};
 pub use manifest::{Manifest, Provenance};
-pub use model_dir::{ModelDir, NetworkDir, kind_of};
-pub use network::NetworkConfig;
+pub use model_dir::{NetworkDir, kind_of};
+pub use network::{FORMAT, NetworkConfig};

@@ -8,7 +8,6 @@ use regard_data::file::write_atomic;
 use serde::Serialize;
 
 use super::array::Weights;
-use super::config::AttentionModelConfig;
 use super::manifest::Manifest;
 use super::network::NetworkConfig;
 use super::{card, file, layout, safetensors};
@@ -28,23 +27,6 @@ pub struct NetworkDir<C> {
     path: PathBuf,
     config: C,
     manifest: Option<Manifest>,
-}
-
-/// The folder of an Attention Model.
-pub type ModelDir = NetworkDir<AttentionModelConfig>;
-
-impl ModelDir {
-    /// Checks that the model is one for `problem`.
-    ///
-    /// # Errors
-    /// [`Error::Config`] naming both problems.
-    pub fn require_problem(&self, problem: &str) -> Result<()> {
-        if self.config.problem == problem {
-            return Ok(());
-        }
-        let reason = format!("the model solves `{}`; needed is one for `{problem}`", self.config.problem);
-        Err(Error::config("problem", reason).in_file(&self.path))
-    }
 }
 
 impl<C: NetworkConfig> NetworkDir<C> {

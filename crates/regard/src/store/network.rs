@@ -6,10 +6,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::config::FORMAT;
 use super::layout::Slot;
 use super::nearest::{list, suggestion};
 use crate::{Error, Result};
+
+/// Version of `config.json` that this crate writes and reads.
+pub const FORMAT: u32 = 1;
 
 /// Settings from which a network is rebuilt; the content of `config.json`.
 pub trait NetworkConfig: Serialize + Clone + PartialEq + Debug + Sized {

@@ -4,7 +4,8 @@
 
 use std::io::{Cursor, Write};
 
-use regard::store::{Array, AttentionModelConfig, Weights, layout};
+use regard::routes::model::{AttentionModelConfig};
+use regard::store::{Array, Weights, layout};
 use zip::write::{SimpleFileOptions, ZipWriter};
 
 /// `[magic][protocol][sys_info]`, the three pickles in front of every legacy file.

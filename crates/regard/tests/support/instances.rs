@@ -1,11 +1,11 @@
 //! Instances of the problems from golden cases.
 
-use regard::routes::cvrp::VehicleRouting;
-use regard::routes::op::Orienteering;
-use regard::routes::pctsp::PrizeCollecting;
-use regard::routes::problem::Problem;
-use regard::routes::sdvrp::SplitDelivery;
-use regard::routes::tsp::TravellingSalesman;
+use regard::routing::problems::cvrp::CvrpEnv;
+use regard::routing::problems::op::OpEnv;
+use regard::routing::problems::pctsp::PctspEnv;
+use regard::routing::Problem;
+use regard::routing::problems::sdvrp::SdvrpEnv;
+use regard::routing::problems::tsp::TspEnv;
 use regard_testing::{Case, Values};
 
 /// A problem whose instances golden cases hold.
@@ -32,32 +32,32 @@ fn numbers(case: &Case, name: &str, item: usize) -> Vec<f64> {
     std::iter::once(0.0).chain(customers).collect()
 }
 
-impl FromCase for TravellingSalesman {
+impl FromCase for TspEnv {
     fn from_case(case: &Case, item: usize) -> Self {
         Self::new(points(case, item))
     }
 }
 
-impl FromCase for VehicleRouting {
+impl FromCase for CvrpEnv {
     fn from_case(case: &Case, item: usize) -> Self {
         Self::new(points(case, item), numbers(case, "input.demand", item), 1.0).in_single_precision()
     }
 }
 
-impl FromCase for SplitDelivery {
+impl FromCase for SdvrpEnv {
     fn from_case(case: &Case, item: usize) -> Self {
         Self::new(points(case, item), numbers(case, "input.demand", item), 1.0).in_single_precision()
     }
 }
 
-impl FromCase for Orienteering {
+impl FromCase for OpEnv {
     fn from_case(case: &Case, item: usize) -> Self {
         let most = case.get("input.max_length").data[item];
         Self::new(points(case, item), numbers(case, "input.prize", item), most).in_single_precision()
     }
 }
 
-impl<const STOCHASTIC: bool> FromCase for PrizeCollecting<STOCHASTIC> {
+impl<const STOCHASTIC: bool> FromCase for PctspEnv<STOCHASTIC> {
     fn from_case(case: &Case, item: usize) -> Self {
         let expected = numbers(case, "input.deterministic_prize", item);
         let real = match STOCHASTIC {

@@ -3,7 +3,8 @@
 #[allow(dead_code, reason = "not every test file needs the instances")]
 pub(crate) mod instances;
 
-use regard::store::{Array, AttentionModelConfig, Norm, Weights};
+use regard::routes::model::{AttentionModelConfig, Norm};
+use regard::store::{Array, Weights};
 use regard_testing::{Case, Values};
 use serde_json::Value;
 

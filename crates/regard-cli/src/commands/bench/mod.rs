@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use regard::Device;
-use regard::data::routes::formats::{self, Instance};
+use regard::routing::formats::{self, Instance};
 use regard::routes::solve::solve_instance;
 
 pub(super) use self::paper::paper;
@@ -36,7 +36,7 @@ pub(super) fn library(job: BenchLibJob, device: &Device, printer: &mut Printer) 
         if let Some(folder) = &job.out {
             std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
             let stem = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
-            let file = folder.join(format!("{stem}.{}", formats::solution::extension(instance)));
+            let file = folder.join(format!("{stem}.{}", instance.solution_format().ending()));
             formats::solution::write(&file, instance, &solution.tour)?;
         }
         solved.push(Solved::new(path, instance, &solution));

@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use regard::Device;
-use regard::data::routes::drawn::Prizes;
-use regard::data::routes::paper::PaperSet;
+use regard::routing::paper::PaperSet;
 use regard::routes::decode::Decode;
 use regard::routes::evaluate::EvaluateOptions;
-use regard::store::config::KIND;
+use regard::routes::model::KIND;
 use regard::store::kind_of;
 use serde_json::Value;
 
@@ -102,17 +101,8 @@ fn sets(model: &Model, asked: &[usize]) -> Vec<PaperSet> {
     let own = own.or(training.and_then(|found| found.get("graph_size")?.as_u64()));
     let prizes = training.and_then(|found| found.get("data_distribution")?.as_str());
     let prizes = prizes.or(experiment.and_then(|found| found["data"].get("prizes").and_then(Value::as_str)));
-    let prizes = prizes.and_then(|name| Prizes::parse(name).ok()).unwrap_or(Prizes::Dist);
     let fits = |n: &&usize| !asked.is_empty() || own.is_none_or(|own| own == **n as u64);
     let sizes = if asked.is_empty() { &SIZES } else { asked };
-    let set = |&n: &usize| match model.info.config.problem.as_str() {
-        "tsp" => Some(PaperSet::Tsp { n }),
-        "cvrp" => Some(PaperSet::Cvrp { n }),
-        "sdvrp" => Some(PaperSet::Sdvrp { n }),
-        "op" => Some(PaperSet::Orienteering { prizes, n }),
-        "pctsp" => Some(PaperSet::PrizeCollecting { n }),
-        "spctsp" => Some(PaperSet::StochasticPrizeCollecting { n }),
-        _ => None,
-    };
+    let set = |&n: &usize| PaperSet::of_problem(&model.info.config.problem, prizes, n);
     sizes.iter().filter(fits).filter_map(set).collect()
 }

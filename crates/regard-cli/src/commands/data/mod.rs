@@ -1,15 +1,15 @@
 //! `regard data`.
 
-mod drawn;
-
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
-use regard::data::routes::formats::{self, Instance};
+use regard::data::file::write_atomic;
+use regard::routing::generate::GeneratedSet;
+use regard::routing::paper::PaperSet;
+use regard::routing::{Instance, formats, registry};
 
-use self::drawn::Drawn;
 use super::Outcome;
-use crate::args::{CheckArgs, Generate, GenerateJob, InstanceFormat, ProblemName, ShowArgs, VerifyArgs};
+use crate::args::{CheckArgs, Generate, GenerateJob, ShowArgs, VerifyArgs};
 use crate::failure::Failure;
 use crate::report::data::{Checked, CheckedSolution, Generated, Shown, Verified};
 use crate::report::progress::Progress;
@@ -18,24 +18,27 @@ use crate::report::{Printer, data};
 /// Writes random instances, one a file.
 pub(super) fn generate(job: GenerateJob, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let (stem, seed, instances) = match &job.what {
-        Generate::PaperSet { name, limit } => (name.clone(), None, drawn::paper_set(name, *limit)?),
-        Generate::Random { problem, seed, instances, n, drawing } => {
-            let all = drawn::random(*problem, drawing, *seed, *instances, *n);
-            let stem = if *problem == ProblemName::Tsp { "uniform" } else { problem.name() };
+        Generate::PaperSet { name, limit } => {
+            (name.clone(), None, GeneratedSet::paper(&PaperSet::parse(name)?, *limit)?)
+        }
+        Generate::Random { problem, seed, instances, n, config } => {
+            let all = GeneratedSet::random(problem, config, *seed, *instances, *n)?;
+            let stem = if problem == registry::DEFAULT { "uniform" } else { problem };
             (format!("{stem}{n}"), Some(*seed), all)
         }
     };
     let digits = instances.len().to_string().len().max(4);
     let progress = Progress::new(printer, instances.len(), "files");
-    for (i, instance) in instances.iter().enumerate() {
+    for i in 0..instances.len() {
         let name = if job.single { own_name(&job.out) } else { format!("{stem}-{:0digits$}", i + 1) };
         let path =
-            if job.single { job.out.clone() } else { job.out.join(format!("{name}.{}", job.format.extension())) };
-        write(&path, &name, instance, job.format)?;
+            if job.single { job.out.clone() } else { job.out.join(format!("{name}.{}", job.format)) };
+        let enlarged = job.format != formats::csv::ENDING;
+        write(&path, &instances.instance(i, &name, enlarged)?, &job.format)?;
         progress.set(i + 1);
     }
     drop(progress);
-    let result = Generated::new(&job.out, instances.len(), instances.first().map_or(0, Drawn::nodes), seed);
+    let result = Generated::new(&job.out, instances.len(), instances.nodes(), seed);
     if printer.json() {
         printer.object(&result)?;
     } else {
@@ -48,21 +51,12 @@ fn own_name(path: &Path) -> String {
     path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn write(path: &PathBuf, name: &str, drawn: &Drawn, format: InstanceFormat) -> anyhow::Result<()> {
+fn write(path: &Path, instance: &Instance, format: &str) -> anyhow::Result<()> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     }
-    match (format, drawn.instance(name, format != InstanceFormat::Csv)?) {
-        (InstanceFormat::Csv, Instance::Tsp(tsp)) => formats::csv::write(path, &tsp)?,
-        (InstanceFormat::Csv, other) => formats::csv::write_instance(path, &other)?,
-        (InstanceFormat::Tsp, Instance::Tsp(tsp)) => formats::tsplib::write(path, &tsp)?,
-        (InstanceFormat::Vrp, Instance::Cvrp(cvrp)) => formats::vrplib::write(path, &cvrp)?,
-        (InstanceFormat::Oplib, Instance::Orienteering(op)) => formats::oplib::write(path, &op)?,
-        (format, other) => {
-            let what = format!("a .{} file cannot hold an instance of `{}`", format.extension(), other.problem());
-            return Err(Failure::new(what).hint("csv holds every problem").into());
-        }
-    }
+    let text = instance.render(format)?;
+    write_atomic(path, |out| out.write_all(text.as_bytes()))?;
     Ok(())
 }
 

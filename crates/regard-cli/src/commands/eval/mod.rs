@@ -3,12 +3,12 @@
 mod sets;
 
 use regard::Device;
-use regard::data::routes::formats::{self, Instance};
-use regard::data::routes::paper::{INSTANCES, PaperSet};
+use regard::routing::formats::{self, Instance};
+use regard::routing::paper::{INSTANCES, PaperSet};
 use regard::routes::evaluate::{EvaluateOptions, Evaluation, evaluate_files, evaluate_problems};
 use regard::routes::model::AttentionModel;
-use regard::routes::problem::Problem;
-use regard::routes::registry::{ForProblem, with_problem};
+use regard::routing::registry::{self, ProblemVisitor, with_problem};
+use regard::routing::{Problem, SolverInstance};
 
 use super::Outcome;
 use crate::args::{EvalJob, Source};
@@ -53,7 +53,7 @@ fn on_files(
     device: &Device,
     printer: &Printer,
 ) -> anyhow::Result<(Evaluation, ModelInfo)> {
-    let problem = instances.first().map_or("tsp", Instance::problem);
+    let problem = instances.first().map_or(registry::DEFAULT, Instance::problem);
     if let Some(other) = instances.iter().find(|instance| instance.problem() != problem) {
         let what = format!("the files are of different problems: `{problem}` and `{}`", other.problem());
         return Err(Failure::new(what).hint("evaluate one problem at a time").into());
@@ -113,13 +113,13 @@ struct OnPaperSet<'a> {
     seen: &'a mut dyn FnMut(usize),
 }
 
-impl ForProblem for OnPaperSet<'_> {
+impl ProblemVisitor for OnPaperSet<'_> {
     type Output = anyhow::Result<Evaluation>;
 
-    fn run<P: Problem>(self) -> anyhow::Result<Evaluation> {
-        let mut problems = P::paper_set(&self.set, self.limit)?;
+    fn run<I: SolverInstance>(self) -> anyhow::Result<Evaluation> {
+        let mut problems = I::Problem::paper_set(&self.set, self.limit)?;
         if self.single {
-            problems = problems.into_iter().map(P::in_single_precision).collect();
+            problems = problems.into_iter().map(I::Problem::in_single_precision).collect();
         }
         Ok(evaluate_problems(self.network, &problems, self.options, self.seen)?)
     }

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use regard::data::routes::formats::Instance;
+use regard::routing::formats::solution::SolutionFormat;
+use regard::routing::{Instance, registry};
 use serde::Serialize;
 
 use super::duplicates;
@@ -33,7 +34,7 @@ pub(crate) struct Checked {
     metric: &'static str,
     unit: &'static str,
     ok: bool,
-    /// Cost (in orienteering the prize) of the solution, when one was given and is right.
+    /// Cost (or prize) of the solution, when one was given and is right.
     cost: Option<f64>,
     best_known: Option<f64>,
     gap: Option<f64>,
@@ -41,6 +42,8 @@ pub(crate) struct Checked {
     violated: Option<String>,
     /// Places that lie where another one lies.
     duplicates: usize,
+    #[serde(skip)]
+    format: SolutionFormat,
 }
 
 impl Checked {
@@ -63,6 +66,7 @@ impl Checked {
             gap: cost.and_then(|cost| instance.gap(cost)),
             violated,
             duplicates: duplicates(sites),
+            format: instance.solution_format(),
         }
     }
 
@@ -74,13 +78,13 @@ impl Checked {
     pub(crate) fn plain(&self) -> String {
         let Self { file, metric, .. } = self;
         let mut text = format!("{file}   {} places   {metric}", number::count(self.n));
-        if self.problem != "tsp" {
+        if self.problem != registry::DEFAULT {
             text += &format!("   {}", self.problem);
         }
         if self.duplicates > 0 {
             text += &format!("   {} in the place of another", number::count(self.duplicates));
         }
-        let what = if self.problem == "tsp" { "tour" } else { "solution" };
+        let what = if self.format == SolutionFormat::Tour { "tour" } else { "solution" };
         match (&self.violated, self.cost) {
             (Some(violated), _) => text += &format!("   not a {what}: {violated}"),
             (None, Some(cost)) => text += &format!("   {what} {}, ok", number::quantity(cost, self.unit)),
@@ -100,7 +104,7 @@ pub(crate) struct Verified {
     solution: String,
     problem: &'static str,
     ok: bool,
-    /// Cost in the file's own metric, in orienteering the prize.
+    /// Cost in the file's own metric, or the prize.
     cost: Option<f64>,
     /// The cost that the solution file says.
     stated_cost: Option<f64>,
@@ -111,6 +115,8 @@ pub(crate) struct Verified {
     violated: Option<String>,
     #[serde(skip)]
     unit: &'static str,
+    #[serde(skip)]
+    format: SolutionFormat,
 }
 
 impl Verified {
@@ -131,6 +137,7 @@ impl Verified {
             gap: cost.and_then(|cost| instance.gap(cost)),
             violated,
             unit: if instance.maximises() { "" } else { instance.sites().unit() },
+            format: instance.solution_format(),
         }
     }
 
@@ -144,7 +151,7 @@ impl Verified {
             return format!("{}   violated: {}", self.solution, self.violated.as_deref().unwrap_or_default());
         };
         let mut text = format!("{}   {} {}", self.solution, self.problem, number::quantity(cost, self.unit));
-        if let Some(routes) = self.routes.filter(|_| self.problem.ends_with("vrp")) {
+        if let Some(routes) = self.routes.filter(|_| self.format == SolutionFormat::Routes) {
             text += &format!(" in {} routes", number::count(routes));
         }
         text += ", all rules kept";

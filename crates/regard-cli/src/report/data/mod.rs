@@ -5,8 +5,7 @@ mod checked;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
-use regard::data::routes::formats::Instance;
-use regard::data::routes::tsp::Tsp;
+use regard::routing::{Instance, Sites, registry};
 use serde::Serialize;
 
 pub(crate) use self::checked::{Checked, CheckedSolution, Verified};
@@ -38,7 +37,7 @@ impl Generated {
 }
 
 /// Number of places that lie where an earlier one lies.
-fn duplicates(instance: &Tsp) -> usize {
+fn duplicates(instance: &Sites) -> usize {
     let mut seen = HashSet::with_capacity(instance.len());
     // Adding 0 makes 0 of -0.
     let bits = |point: &[f64; 3]| point.map(|value| (value + 0.0).to_bits());
@@ -81,7 +80,7 @@ impl<'a> Shown<'a> {
         let order: Vec<usize> = (0..instance.len()).collect();
         Self {
             problem: described.problem(),
-            facts: facts(described),
+            facts: described.facts().into_iter().collect(),
             name: instance.name(),
             file: file.display().to_string(),
             comment: instance.comment(),
@@ -92,33 +91,12 @@ impl<'a> Shown<'a> {
             extent: extent(instance),
             duplicates: duplicates(instance),
             distances: distances(instance),
-            file_order_cost: instance.cost(&order),
+            file_order_cost: instance.tour_length(&order),
         }
     }
 }
 
-/// Numbers of an instance beside its places.
-fn facts(instance: &Instance) -> BTreeMap<&'static str, f64> {
-    let sum = |values: &[f64]| values.iter().sum::<f64>();
-    match instance {
-        Instance::Cvrp(cvrp) => {
-            let mut facts = BTreeMap::from([("capacity", cvrp.capacity()), ("demand in all", sum(cvrp.demands()))]);
-            facts.extend(cvrp.limit().map(|limit| ("longest route", limit)));
-            facts
-        }
-        Instance::Orienteering(op) => {
-            BTreeMap::from([("longest tour", op.max_length()), ("prize in all", sum(op.prizes()))])
-        }
-        Instance::PrizeCollecting(pctsp) => BTreeMap::from([
-            ("prize required", pctsp.required()),
-            ("prize in all", sum(pctsp.prizes())),
-            ("penalty in all", sum(pctsp.penalties())),
-        ]),
-        _ => BTreeMap::new(),
-    }
-}
-
-fn extent(instance: &Tsp) -> Option<[[f64; 2]; 2]> {
+fn extent(instance: &Sites) -> Option<[[f64; 2]; 2]> {
     let points = instance.coordinates();
     let first = points.first()?;
     let mut extent = [[first[0], first[0]], [first[1], first[1]]];
@@ -131,7 +109,7 @@ fn extent(instance: &Tsp) -> Option<[[f64; 2]; 2]> {
     Some(extent)
 }
 
-fn distances(instance: &Tsp) -> Option<Distances> {
+fn distances(instance: &Sites) -> Option<Distances> {
     let n = instance.len();
     if !(2..=MOST_FOR_DISTANCES).contains(&n) {
         return None;
@@ -156,7 +134,7 @@ pub(crate) fn show(shown: &Shown<'_>) -> String {
     if !shown.comment.is_empty() {
         line("comment", shown.comment.to_owned());
     }
-    if shown.problem != "tsp" {
+    if shown.problem != registry::DEFAULT {
         line("problem", shown.problem.to_owned());
     }
     line("places", number::count(shown.n));

@@ -8,7 +8,8 @@ use kuva::render::{
     color::Color,
     render::{Primitive, Scene},
 };
-use regard::data::routes::formats::Instance;
+use regard::routing::Instance;
+use regard::routing::formats::solution::SolutionFormat;
 
 use super::number;
 use super::picture::{Frame, INK, Point, ROUTES, START, add_circle, add_text, heading, sheet, write};
@@ -30,7 +31,7 @@ fn scene(instance: &Instance, solution: &[usize]) -> Scene {
     let mut scene = sheet(frame.width, frame.height);
     add_heading(&mut scene, instance, solution);
     let points: Vec<Point> = sites.places().iter().map(|&place| frame.point(place)).collect();
-    let has_depot = !matches!(instance, Instance::Tsp(_));
+    let has_depot = instance.spec().depot;
     let style = Style::of(points.len());
     let mut visited = vec![false; points.len()];
     let mut all_stops = Vec::new();
@@ -69,11 +70,11 @@ fn add_heading(scene: &mut Scene, instance: &Instance, solution: &[usize]) {
     let amount = number::quantity(value, sites.unit());
     let routes = instance.routes(solution);
     let mut facts = vec![format!("{} places", number::count(sites.len()))];
-    facts.push(match instance {
-        Instance::Tsp(_) => format!("tour {amount}"),
-        Instance::Cvrp(_) => format!("{} routes, {amount}", number::count(routes.len())),
-        Instance::Orienteering(_) => format!("prize {amount}"),
-        _ => format!("cost {amount}"),
+    facts.push(match instance.solution_format() {
+        SolutionFormat::Tour => format!("tour {amount}"),
+        SolutionFormat::Routes => format!("{} routes, {amount}", number::count(routes.len())),
+        SolutionFormat::Visits if instance.maximises() => format!("prize {amount}"),
+        SolutionFormat::Visits => format!("cost {amount}"),
     });
     if let Some((best, gap)) = instance.best_known().zip(instance.gap(value)) {
         facts.push(if gap == 0.0 {
@@ -109,15 +110,15 @@ fn add_nodes(scene: &mut Scene, points: &[Point], visited: &[bool], start: Optio
 #[cfg(test)]
 mod tests {
     use kuva::backend::svg::SvgBackend;
-    use regard::data::routes::cvrp::Cvrp;
-    use regard::data::routes::tsp::Tsp;
+    use regard::routing::Sites;
+    use regard::routing::problems::{cvrp::Cvrp, tsp::Tsp};
 
     use super::super::picture::HEADING;
     use super::*;
 
     fn example() -> Instance {
         let places = vec![[0.0, 0.0], [4.0, 0.0], [4.0, 3.0], [0.0, 3.0], [2.0, 1.0]];
-        Instance::Tsp(Tsp::euclidean("five", places).unwrap().with_best_known(Some(14.0)))
+        Tsp::from(Sites::euclidean("five", places).unwrap().with_best_known(Some(14.0))).into()
     }
 
     #[test]
@@ -135,8 +136,8 @@ mod tests {
 
     #[test]
     fn the_picture_says_what_it_shows_and_escapes_names() {
-        let instance = Tsp::euclidean("<a & b>", vec![[0.0, 0.0], [0.0, 3.0], [4.0, 0.0]]).unwrap();
-        let svg = SvgBackend::new().render_scene(&scene(&Instance::Tsp(instance), &[0, 1, 2]));
+        let sites = Sites::euclidean("<a & b>", vec![[0.0, 0.0], [0.0, 3.0], [4.0, 0.0]]).unwrap();
+        let svg = SvgBackend::new().render_scene(&scene(&Tsp::from(sites).into(), &[0, 1, 2]));
         assert!(svg.contains("&lt;a &amp; b&gt;") && !svg.contains("<a &"), "{svg}");
         assert!(svg.contains("tour 12"), "{svg}");
     }
@@ -151,7 +152,7 @@ mod tests {
                 (0.0..=frame.width).contains(&x) && (HEADING..=frame.height).contains(&y)
             }));
             let svg =
-                SvgBackend::new().render_scene(&scene(&Instance::Tsp(Tsp::euclidean("line", places).unwrap()), &order));
+                SvgBackend::new().render_scene(&scene(&Tsp::from(Sites::euclidean("line", places).unwrap()).into(), &order));
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         }
     }
@@ -159,9 +160,9 @@ mod tests {
     #[test]
     fn every_route_has_a_line_of_its_own() {
         let places = vec![[1.0, 1.0], [0.0, 0.0], [0.0, 2.0], [2.0, 2.0], [2.0, 0.0]];
-        let sites = Tsp::euclidean("five", places).unwrap();
+        let sites = Sites::euclidean("five", places).unwrap();
         let instance = Cvrp::new(sites, vec![0.0, 1.0, 1.0, 1.0, 1.0], 2.0).unwrap();
-        let svg = SvgBackend::new().render_scene(&scene(&Instance::Cvrp(instance), &[1, 2, 0, 3, 4]));
+        let svg = SvgBackend::new().render_scene(&scene(&instance.into(), &[1, 2, 0, 3, 4]));
         assert!(svg.contains("2 routes"), "{svg}");
         assert_eq!(svg.matches("<polyline").count().max(svg.matches("<path").count()), 2, "{svg}");
     }

@@ -2,7 +2,7 @@
 
 use super::config::{GraphPreparation, GraphTransformerConfig, KIND, PositionKind, Readout, SoftmaxKind};
 use crate::graphs::task::{GraphTask, LevelName};
-use crate::store::config::FORMAT;
+use crate::store::FORMAT;
 use crate::store::nearest::{list, suggestion};
 use crate::{Error, Result};
 

@@ -1,17 +1,17 @@
-//! Which of several solutions is the answer.
+//! Choice among several solutions of an instance.
 
 use burn::tensor::Tensor;
 use rayon::prelude::*;
 use regard_nn::Outcome;
+use regard_routing::Problem;
 
 use super::{Decode, DecodeOptions, Decoded};
 use crate::routes::model::AttentionModel;
-use crate::routes::problem::Problem;
 
-/// Draws of what may be real, by which ways are compared.
+/// Sampled scenarios on which solutions are compared.
 const SCENARIOS: usize = 16;
 
-/// What a solution costs.
+/// The cost of a solution.
 type Cost<'a> = &'a dyn Fn(&[usize]) -> f64;
 
 /// Solutions of an instance in each of its views.
@@ -35,40 +35,40 @@ fn smallest(numbers: impl Iterator<Item = f64>) -> Option<usize> {
     numbers.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)).map(|(place, _)| place)
 }
 
-/// What promises the most, of an instance whose real side shows on the way only.
-pub(super) enum Promise {
-    /// To begin as the solution at this place, counted through all views, and to walk with what shows.
-    Way(usize),
-    /// To keep to a plan of this log-probability: a beam tries and throws away.
+/// The choice for an instance of which some quantities are only revealed on the way.
+pub(super) enum Choice {
+    /// The policy's rollout at this place, counted through all views, which sees what is revealed.
+    Rollout(usize),
+    /// A plan and its log-probability: a beam search tries and discards, so only its plan can be executed.
     Plan(Vec<usize>, f32),
 }
 
-impl Promise {
-    /// What came of it; `real` are the solutions that saw what showed.
-    pub(super) fn kept<P: Problem>(&self, problem: &P, real: Views<'_, P>, cost: Cost<'_>) -> Decoded {
+impl Choice {
+    /// The solution that results; `real` are the rollouts on the instance itself.
+    pub(super) fn solution<P: Problem>(&self, problem: &P, real: Views<'_, P>, cost: Cost<'_>) -> Decoded {
         let (plan, log_likelihood) = match self {
             Self::Plan(plan, log_likelihood) => (plan.clone(), *log_likelihood),
-            Self::Way(place) => match real.iter().flatten().nth(*place) {
+            Self::Rollout(place) => match real.iter().flatten().nth(*place) {
                 Some(outcome) => (P::solution(&outcome.state), outcome.log_probability),
                 None => return best::<P>(&[], cost),
             },
         };
-        let tour = problem.carried_out(&plan);
+        let tour = problem.execute_plan(&plan);
         Decoded { cost: cost(&tour), tour, log_likelihood }
     }
 }
 
 impl AttentionModel {
-    /// What promises the most of each instance, by its mean cost over scenarios; `None` where all is known.
+    /// The best choice for each instance by mean cost over scenarios; `None` where everything is known from the start.
     /// Before the first step scenarios look like their instances, whose `embeddings` serve for all.
-    pub(super) fn promises<P: Problem>(
+    pub(super) fn choices<P: Problem>(
         &self,
         embeddings: Tensor<3>,
         problems: &[P],
         nodes: usize,
         options: &DecodeOptions,
         first: usize,
-    ) -> Option<Vec<Promise>> {
+    ) -> Option<Vec<Choice>> {
         let beam = matches!(options.decode, Decode::Beam(_));
         let count = if beam { 1 } else { SCENARIOS };
         let seed = |b: usize| options.seed.wrapping_add((first + b) as u64 * SCENARIOS as u64);
@@ -82,13 +82,13 @@ impl AttentionModel {
             if beam {
                 let plan = |(problem, views): (&P, Views<'_, P>)| {
                     let Decoded { tour, log_likelihood, .. } = best::<P>(views, &|tour| problem.cost(tour));
-                    Promise::Plan(tour, log_likelihood)
+                    Choice::Plan(tour, log_likelihood)
                 };
                 return Some(all.map(plan).collect());
             }
             sums.par_iter_mut().zip(all).for_each(|(sums, (problem, views))| {
                 let cost =
-                    |outcome: &Outcome<P::State>| problem.cost(&problem.carried_out(&P::solution(&outcome.state)));
+                    |outcome: &Outcome<P::State>| problem.cost(&problem.execute_plan(&P::solution(&outcome.state)));
                 let costs = views.iter().flatten().map(cost);
                 match sums.is_empty() {
                     true => sums.extend(costs),
@@ -96,6 +96,6 @@ impl AttentionModel {
                 }
             });
         }
-        Some(sums.into_iter().map(|sums| Promise::Way(smallest(sums.into_iter()).unwrap_or(0))).collect())
+        Some(sums.into_iter().map(|sums| Choice::Rollout(smallest(sums.into_iter()).unwrap_or(0))).collect())
     }
 }

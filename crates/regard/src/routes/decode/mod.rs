@@ -11,9 +11,8 @@ use regard_nn::{Outcome, Pick};
 
 use self::choice::best;
 use super::model::AttentionModel;
-use super::problem::{Problem, State};
-use super::tsp::TravellingSalesman;
 use crate::{Error, Result};
+use regard_routing::{Problem, State};
 
 /// How solutions are read off a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +63,7 @@ impl FromStr for Decode {
     }
 }
 
-/// How [`AttentionModel::decode`] goes about it.
+/// Options of [`AttentionModel::decode`].
 #[derive(Clone, Debug)]
 pub struct DecodeOptions {
     /// How solutions are read off the policy.
@@ -103,28 +102,14 @@ const NODES_AT_ONCE: usize = 1 << 17;
 const STEPS_AT_ONCE: usize = 1 << 23;
 
 impl AttentionModel {
-    /// The best tour found for each instance; `points` are the unit-square coordinates of
-    /// instances of one size, and `cost(instance, tour)` is what is compared.
+    /// The best solution found for each of `problems`, instances of one size, as `cost(instance, solution)` compares
+    /// them. Where some quantities are only revealed on the way, solutions are compared by their mean cost over sampled
+    /// scenarios ([`Problem::scenarios`]).
     ///
     /// # Errors
     /// [`Error::Config`] for an augmentation other than 1 or 8, a temperature that is not positive
-    /// or a share of the nodes that is none, [`Error::Shape`] for instances of different sizes.
-    pub fn decode(
-        &self,
-        points: &[Vec<[f32; 2]>],
-        cost: &(dyn Fn(usize, &[usize]) -> f64 + Sync),
-        options: &DecodeOptions,
-    ) -> Result<Vec<Decoded>> {
-        let problems: Vec<_> = points.iter().cloned().map(TravellingSalesman::new).collect();
-        self.decode_problems(&problems, cost, options)
-    }
-
-    /// The best solution found for each of `problems`, instances of one size; as [`Self::decode`]. Where what
-    /// is real shows on the way only, the best is chosen by what may be ([`Problem::scenarios`]).
-    ///
-    /// # Errors
-    /// As there.
-    pub fn decode_problems<P: Problem>(
+    /// or a share of the probability outside 0 to 1, [`Error::Shape`] for instances of different sizes.
+    pub fn decode<P: Problem>(
         &self,
         problems: &[P],
         cost: &(dyn Fn(usize, &[usize]) -> f64 + Sync),
@@ -147,13 +132,13 @@ impl AttentionModel {
             let embeddings = self.encode(features(&views_of(problems, options), &self.device()));
             let outcomes = self.outcomes(embeddings.clone(), problems, nodes, options, first);
             let several = views * trajectories > 1;
-            let promises = several.then(|| self.promises(embeddings, problems, nodes, options, first)).flatten();
+            let choices = several.then(|| self.choices(embeddings, problems, nodes, options, first)).flatten();
             let decoded = |b: usize| {
                 let mine = &outcomes[b * views..(b + 1) * views];
                 let cost = |tour: &[usize]| cost(first + b, tour);
-                match &promises {
+                match &choices {
                     None => best::<P>(mine, &cost),
-                    Some(promises) => promises[b].kept(&problems[b], mine, &cost),
+                    Some(choices) => choices[b].solution(&problems[b], mine, &cost),
                 }
             };
             all.extend((0..problems.len()).into_par_iter().map(decoded).collect::<Vec<_>>());

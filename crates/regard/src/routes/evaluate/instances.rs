@@ -1,15 +1,13 @@
-//! Where the instances of an evaluation come from: bare points, or files with a metric of their
-//! own.
+//! The instances of an evaluation: in the unit square, or of files with a metric of their own.
+
+use regard_routing::{LocalSearchOptions, Problem, SolverInstance};
 
 use super::EvaluateOptions;
 use crate::Result;
-use crate::routes::improve::ImproveOptions;
-use crate::routes::problem::Problem;
-use crate::routes::solvable::Solvable;
 
 /// Instances by index.
 pub(super) trait InstanceSet: Sync {
-    /// The problem as the network sees it.
+    /// The instances in the unit square.
     type Problem: Problem;
 
     /// Number of instances.
@@ -18,11 +16,11 @@ pub(super) trait InstanceSet: Sync {
     fn name(&self, i: usize) -> String;
     /// Nodes of one instance.
     fn places(&self, i: usize) -> usize;
-    /// What the network sees, in the unit square.
+    /// The instance in the unit square.
     fn problem(&self, i: usize) -> Self::Problem;
     /// Cost of a solution.
     fn cost(&self, i: usize, solution: &[usize]) -> f64;
-    /// Betters a solution by local search and gives its cost.
+    /// Improves a solution by local search and returns its cost.
     fn improve(&self, i: usize, solution: Vec<usize>, options: &EvaluateOptions) -> Result<f64>;
 }
 
@@ -53,7 +51,7 @@ impl<P: Problem> InstanceSet for UnitSquare<'_, P> {
     }
 
     fn improve(&self, i: usize, solution: Vec<usize>, options: &EvaluateOptions) -> Result<f64> {
-        let better = self.0[i].improve(solution, &work(options))?;
+        let better = self.0[i].local_search(solution, &work(options))?;
         Ok(self.0[i].cost(&better))
     }
 }
@@ -61,7 +59,7 @@ impl<P: Problem> InstanceSet for UnitSquare<'_, P> {
 /// Instances read from files.
 pub(super) struct Files<'a, S>(pub(super) &'a [S]);
 
-impl<S: Solvable> InstanceSet for Files<'_, S> {
+impl<S: SolverInstance> InstanceSet for Files<'_, S> {
     type Problem = S::Problem;
 
     fn len(&self) -> usize {
@@ -77,7 +75,7 @@ impl<S: Solvable> InstanceSet for Files<'_, S> {
     }
 
     fn problem(&self, i: usize) -> S::Problem {
-        self.0[i].problem()
+        self.0[i].in_unit_square()
     }
 
     fn cost(&self, i: usize, solution: &[usize]) -> f64 {
@@ -85,28 +83,28 @@ impl<S: Solvable> InstanceSet for Files<'_, S> {
     }
 
     fn improve(&self, i: usize, solution: Vec<usize>, options: &EvaluateOptions) -> Result<f64> {
-        let start = match self.0[i].mended(solution) {
+        let start = match self.0[i].repair(solution) {
             Some(solution) => Some(solution),
             None => self.0[i].construct().map(|(_, solution)| solution),
         };
-        Ok(start.map_or(f64::INFINITY, |start| self.0[i].cost(&self.0[i].improve(start, &work(options)))))
+        Ok(start.map_or(f64::INFINITY, |start| self.0[i].cost(&self.0[i].local_search(start, &work(options)))))
     }
 }
 
-fn work(options: &EvaluateOptions) -> ImproveOptions {
-    ImproveOptions { seed: options.seed, ..ImproveOptions::default() }
+fn work(options: &EvaluateOptions) -> LocalSearchOptions {
+    LocalSearchOptions { seed: options.seed, ..LocalSearchOptions::default() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::routes::tsp::TravellingSalesman;
+    use regard_routing::problems::tsp::TspEnv;
 
     #[test]
     fn lengths_are_those_of_closed_tours() {
         let square = vec![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]];
         let points = [square.clone(), square[..2].to_vec(), square[..1].to_vec()];
-        let problems = points.map(TravellingSalesman::new);
+        let problems = points.map(TspEnv::new);
         let set = UnitSquare(&problems);
         assert_eq!(set.cost(0, &[0, 1, 2, 3]), 4.0);
         assert_eq!(set.cost(1, &[0, 1]), 2.0);

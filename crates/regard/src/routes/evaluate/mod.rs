@@ -4,30 +4,28 @@ mod instances;
 mod tally;
 
 use rayon::prelude::*;
-use regard_data::routes::instance::Instance;
+use regard_routing::registry::with_problem;
+use regard_routing::{Instance, Problem, ProblemVisitor, SolverInstance};
 
 use self::instances::{Files, InstanceSet, UnitSquare};
 use self::tally::{Outcome, Tally};
 use super::decode::{Decode, DecodeOptions};
 use super::model::AttentionModel;
-use super::problem::Problem;
-use super::solvable::{Solvable, Split, Stochastic};
 use super::solve::{check_size, check_work};
-use super::tsp::TravellingSalesman;
 use crate::{Error, Result};
 
 /// Places times views that go through the network together, at most. It bounds memory: one
 /// activation of `[places, width 128]` takes 32 MiB at this size.
 const MOST_PLACES_AT_ONCE: usize = 1 << 16;
 
-/// What [`evaluate_points`] and [`evaluate_instances`] shall do.
+/// Options of an evaluation.
 #[derive(Debug, Clone)]
 pub struct EvaluateOptions {
-    /// How tours are read off the network.
+    /// Decoding strategy.
     pub decode: Decode,
     /// Views of each instance, 1 or 8.
     pub augment: usize,
-    /// Whether each tour is shortened by local search.
+    /// If true, each solution is improved by local search.
     pub improve: bool,
     /// Instances that go through the network together, at most; large instances get fewer.
     pub batch: usize,
@@ -72,7 +70,7 @@ impl EvaluateOptions {
     }
 }
 
-/// What [`evaluate_points`] and [`evaluate_instances`] found.
+/// The result of an evaluation.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Evaluation {
@@ -101,30 +99,13 @@ impl Evaluation {
     }
 }
 
-/// Evaluates `model` on points in the unit square as they are, without shifting or scaling;
-/// `points` is `[instances, places, 2]`. Costs are Euclidean lengths of closed tours.
+/// Evaluates `model` on instances of its problem in the unit square.
 ///
 /// `progress` is called with the number of instances done.
 ///
 /// # Errors
 /// [`crate::Error::Unsupported`] without instances, or for one without places or with too many;
 /// errors of the decoder.
-pub fn evaluate_points(
-    model: &AttentionModel,
-    points: &[Vec<[f32; 2]>],
-    options: &EvaluateOptions,
-    progress: &mut dyn FnMut(usize),
-) -> Result<Evaluation> {
-    let problems: Vec<TravellingSalesman> = points.iter().cloned().map(TravellingSalesman::new).collect();
-    evaluate_problems(model, &problems, options, progress)
-}
-
-/// Evaluates `model` on instances of its problem in the unit square.
-///
-/// `progress` is called with the number of instances done.
-///
-/// # Errors
-/// As [`evaluate_points`].
 pub fn evaluate_problems<P: Problem>(
     model: &AttentionModel,
     problems: &[P],
@@ -140,57 +121,54 @@ pub fn evaluate_problems<P: Problem>(
 /// `progress` is called with the number of instances done.
 ///
 /// # Errors
-/// As [`evaluate_points`].
-pub fn evaluate_instances<S: Solvable>(
+/// As [`evaluate_problems`].
+pub fn evaluate_instances<S: SolverInstance>(
     model: &AttentionModel,
     instances: &[S],
     options: &EvaluateOptions,
     progress: &mut dyn FnMut(usize),
 ) -> Result<Evaluation> {
     let tally = evaluate(model, &Files(instances), options, progress)?;
-    let sign = if S::MAXIMISES { -1.0 } else { 1.0 };
+    let sign = if S::Problem::MAXIMISES { -1.0 } else { 1.0 };
     let best: Option<Vec<f64>> =
         instances.iter().map(|instance| instance.sites().best_known().map(|best| sign * best)).collect();
     Ok(tally.finish(options, best.as_deref()))
 }
 
-/// [`evaluate_instances`] for instances of any one problem, as files give them. Costs of
-/// orienteering are negative prizes.
+/// [`evaluate_instances`] for instances of any one problem, as files give them. Costs are negative prizes where a prize is
+/// maximised.
 ///
 /// # Errors
-/// As [`evaluate_points`]; [`Error::Unsupported`] for instances of different problems.
+/// As [`evaluate_problems`]; [`Error::Unsupported`] for instances of different problems.
 pub fn evaluate_files(
     model: &AttentionModel,
     instances: &[Instance],
     options: &EvaluateOptions,
     progress: &mut dyn FnMut(usize),
 ) -> Result<Evaluation> {
-    macro_rules! all_of {
-        ($pattern:pat $(if $guard:expr)? => $found:expr) => {
-            instances.iter().map(|instance| match instance { $pattern $(if $guard)? => Some($found), _ => None })
-                .collect::<Option<Vec<_>>>()
-        };
+    struct Evaluate<'a> {
+        model: &'a AttentionModel,
+        instances: &'a [Instance],
+        options: &'a EvaluateOptions,
+        progress: &'a mut dyn FnMut(usize),
     }
-    if let Some(all) = all_of!(Instance::Tsp(tsp) => tsp.clone()) {
-        return evaluate_instances(model, &all, options, progress);
+    impl ProblemVisitor for Evaluate<'_> {
+        type Output = Option<Result<Evaluation>>;
+
+        fn run<I: SolverInstance>(self) -> Self::Output {
+            let all: Option<Vec<I>> = self.instances.iter().map(|one| one.downcast_ref::<I>().cloned()).collect();
+            Some(evaluate_instances(self.model, &all?, self.options, self.progress))
+        }
     }
-    if let Some(all) = all_of!(Instance::Cvrp(cvrp) if !cvrp.split() => cvrp.clone()) {
-        return evaluate_instances(model, &all, options, progress);
+    let unsupported = |reason: &str| {
+        let reason = reason.to_owned();
+        Err(Error::Unsupported { what: "the instances".to_owned(), reason })
+    };
+    let Some(problem) = instances.first().map(Instance::problem) else { return unsupported("there are none") };
+    match with_problem(problem, Evaluate { model, instances, options, progress }) {
+        Some(Some(evaluation)) => evaluation,
+        _ => unsupported("they are of different problems"),
     }
-    if let Some(all) = all_of!(Instance::Cvrp(cvrp) if cvrp.split() => Split(cvrp)) {
-        return evaluate_instances(model, &all, options, progress);
-    }
-    if let Some(all) = all_of!(Instance::Orienteering(op) => op.clone()) {
-        return evaluate_instances(model, &all, options, progress);
-    }
-    if let Some(all) = all_of!(Instance::PrizeCollecting(pctsp) if pctsp.real_prizes().is_none() => pctsp.clone()) {
-        return evaluate_instances(model, &all, options, progress);
-    }
-    if let Some(all) = all_of!(Instance::PrizeCollecting(pctsp) if pctsp.real_prizes().is_some() => Stochastic(pctsp)) {
-        return evaluate_instances(model, &all, options, progress);
-    }
-    let reason = "they are of different problems".to_owned();
-    Err(Error::Unsupported { what: "the instances".to_owned(), reason })
 }
 
 /// Instances of one size go through the network together, small sizes first.
@@ -235,7 +213,7 @@ fn run<S: InstanceSet>(
         (0..batch.len()).map(|item| (tour.clone(), cost(item, &tour))).collect()
     } else {
         let problems: Vec<S::Problem> = batch.iter().map(|&i| set.problem(i)).collect();
-        let decoded = model.decode_problems(&problems, &cost, decoding)?;
+        let decoded = model.decode(&problems, &cost, decoding)?;
         decoded.into_iter().map(|found| (found.tour, found.cost)).collect()
     };
     if !options.improve {

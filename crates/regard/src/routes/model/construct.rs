@@ -1,17 +1,16 @@
-//! Greedy construction (Kool et al. 2019, §5) straight from a tensor of points.
+//! Greedy construction (Kool et al. 2019, §5) straight from a tensor of features.
 
 use burn::module::Param;
 use burn::tensor::Tensor;
 use regard_nn::{Pick, Rollout};
+use regard_routing::Problem;
 
 use super::AttentionModel;
-use crate::routes::problem::Problem;
-use crate::routes::tsp::TravellingSalesman;
 
 /// Tours built node by node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constructed {
-    /// One permutation of the nodes for each item of the batch.
+    /// The nodes visited, in order, for each item of the batch.
     pub tours: Vec<Vec<usize>>,
     /// Log-probability of each tour.
     pub log_likelihood: Vec<f32>,
@@ -25,22 +24,21 @@ impl AttentionModel {
         Rollout { decoder: &self.decoder, placeholder, uses_first, scalars: self.scalars }
     }
 
-    /// The most likely next node, again and again, over `points [batch, nodes, 2]`; the first of
-    /// equally likely nodes is taken. Run it on `model.valid()`: an autodiff device would record
-    /// the encoder.
+    /// The most likely next node, again and again, from the given starts, one for each item of
+    /// `features [batch, nodes, features]`; the first of equally likely nodes is taken. Run it on `model.valid()`: an
+    /// autodiff device would record the encoder.
     ///
     /// # Panics
-    /// If the last axis is not 2 long.
-    pub fn construct_greedily(&self, points: Tensor<3>) -> Constructed {
-        let [batch, nodes, _] = points.dims();
-        let start = TravellingSalesman::new(vec![[0.0; 2]; nodes]).start();
+    /// If the last axis is not as long as the problem's features.
+    pub fn construct_greedily<P: Problem>(&self, features: Tensor<3>, starts: Vec<P::State>) -> Constructed {
+        let [batch, nodes, _] = features.dims();
         if batch * nodes == 0 {
             return Constructed { tours: vec![vec![]; batch], log_likelihood: vec![0.0; batch] };
         }
-        let outcomes = self.rollout().construct(self.encode(points), vec![vec![start]; batch], Pick::Greedy);
+        let starts = starts.into_iter().map(|start| vec![start]).collect();
+        let outcomes = self.rollout().construct(self.encode(features), starts, Pick::Greedy);
         let outcomes = outcomes.into_iter().flatten();
-        let (tours, log_likelihood) =
-            outcomes.map(|found| (TravellingSalesman::solution(&found.state), found.log_probability)).unzip();
+        let (tours, log_likelihood) = outcomes.map(|found| (P::solution(&found.state), found.log_probability)).unzip();
         Constructed { tours, log_likelihood }
     }
 }

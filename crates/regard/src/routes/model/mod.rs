@@ -5,7 +5,9 @@
 //! another. Nothing passes between steps but the tour itself, so the log-probability of a
 //! finished tour is one pass over all its steps.
 
+mod config;
 mod construct;
+mod layout;
 mod names;
 mod steps;
 
@@ -17,10 +19,30 @@ use burn::tensor::{Device, Distribution, Gradients, Int, Tensor, TensorData};
 use regard_nn::ops::{Mask, NormKind};
 use regard_nn::{Encoder, EncoderConfig, EncoderLayerConfig, PointerDecoder, PointerDecoderConfig};
 
-use crate::store::{AttentionModelConfig, ModelDir, Norm, Weights, layout};
+use crate::store::layout::check as check_layout;
+use crate::store::{NetworkDir, Weights};
 use crate::{Error, Result};
 
+pub(crate) use config::unknown_preset;
+pub use config::{AttentionModelConfig, KIND, Norm, PRESETS, PROBLEMS};
 pub use construct::Constructed;
+
+/// The folder of an Attention Model.
+pub type ModelDir = NetworkDir<AttentionModelConfig>;
+
+impl ModelDir {
+    /// Checks that the model is one for `problem`.
+    ///
+    /// # Errors
+    /// [`Error::Config`] naming both problems.
+    pub fn require_problem(&self, problem: &str) -> Result<()> {
+        if self.config().problem == problem {
+            return Ok(());
+        }
+        let reason = format!("the model solves `{}`; needed is one for `{problem}`", self.config().problem);
+        Err(Error::config("problem", reason).in_file(self.path()))
+    }
+}
 
 /// Numbers that describe a place.
 const COORDINATES: usize = 2;
@@ -71,7 +93,7 @@ impl AttentionModel {
     /// that is missing, not expected, or of another shape.
     pub fn from_weights(config: &AttentionModelConfig, weights: &Weights, device: &Device) -> Result<Self> {
         config.validate()?;
-        layout::check(config, weights)?;
+        check_layout(config, weights)?;
         // Nothing is drawn here: the generator belongs to the whole process, and somebody else may
         // be drawing from it.
         names::load(Self::lazy(config, Tensor::zeros([2 * config.width], device), device), weights)
@@ -182,7 +204,7 @@ impl AttentionModel {
     }
 
     fn lazy(config: &AttentionModelConfig, placeholder: Tensor<1>, device: &Device) -> Self {
-        let (width, problem) = (config.width, config.outline());
+        let (width, problem) = (config.width, config.problem_spec());
         let layer =
             EncoderLayerConfig::new(width, config.heads, config.feedforward_width).with_norm(norm_kind(config.norm));
         let context = problem.context_nodes() * width + problem.scalars;

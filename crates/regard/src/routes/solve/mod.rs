@@ -1,10 +1,9 @@
-//! From an instance to a solution: the network proposes, local search finishes, a checker has the last
-//! word.
+//! From an instance to a solution: the network proposes, local search improves, an independent checker decides.
 //!
-//! Each stage that ran is kept with its cost and its time, so that its gain can be told.
+//! Each stage that ran is kept with its cost and its time, so that its gain can be reported.
 //!
 //! # Default plan
-//! The network is asked greedily, then from several starting places in several views. Work of the
+//! The network decodes greedily, then from several start nodes in several views. Work of the
 //! second stage grows with `trajectories · n²`, memory of the encoder with `views · n`, so that
 //! large instances get less of both:
 //!
@@ -23,27 +22,26 @@ mod search;
 
 use std::time::{Duration, Instant};
 
-use regard_data::routes::instance::Instance;
+use regard_routing::registry::with_problem;
+use regard_routing::{Instance, Problem, ProblemVisitor, SolverInstance};
 
 pub(super) use self::plan::check_work;
 pub use self::plan::describe;
 use self::search::Search;
 use super::decode::Decode;
 use super::model::AttentionModel;
-use super::problem::Problem;
-use super::solvable::{Solvable, Split, Stochastic};
 use crate::{Error, Result};
 
 /// Largest instance [`solve`] accepts.
 pub const MOST_PLACES: usize = 20_000;
 
-/// Instances up to this size have one tour only, and the network is not asked.
+/// Instances up to this size have one tour only, and the network is not used.
 const TRIVIAL: usize = 3;
 
-/// What [`solve`] shall do.
+/// Options of [`solve`].
 #[derive(Debug, Clone)]
 pub struct SolveOptions {
-    /// How tours are read off the network; `None` is the default plan of this module.
+    /// Decoding strategy; `None` is the default plan of this module.
     pub decode: Option<Decode>,
     /// Views of the instance, 1 or 8; `None` leaves it to the plan (1 when `decode` is given).
     pub augment: Option<usize>,
@@ -63,7 +61,7 @@ impl Default for SolveOptions {
     }
 }
 
-/// How long the local search goes on.
+/// The end of the local search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finish {
     /// No local search.
@@ -74,7 +72,7 @@ pub enum Finish {
     Timed(Duration),
 }
 
-/// A tour and how it came about.
+/// A tour and the stages that led to it.
 #[derive(Debug, Clone)]
 pub struct Solution {
     /// Order in which the places are visited, by index.
@@ -87,9 +85,9 @@ pub struct Solution {
     pub seconds: f64,
 }
 
-/// Who shortened the tour.
+/// The kind of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Author {
+pub enum StageKind {
     /// The neural policy.
     Network,
     /// A heuristic that knows nothing of the network.
@@ -98,13 +96,13 @@ pub enum Author {
     Improve,
 }
 
-impl Author {
+impl StageKind {
     /// The word for reports.
     pub fn name(self) -> &'static str {
         match self {
-            Author::Network => "network",
-            Author::Construct => "construct",
-            Author::Improve => "improve",
+            StageKind::Network => "network",
+            StageKind::Construct => "construct",
+            StageKind::Improve => "improve",
         }
     }
 }
@@ -112,8 +110,8 @@ impl Author {
 /// One stage of [`solve`].
 #[derive(Debug, Clone)]
 pub struct Stage {
-    /// Who worked.
-    pub author: Author,
+    /// Kind of the stage.
+    pub kind: StageKind,
     /// What was done, for example `16 starts x 8 views`.
     pub name: String,
     /// Cost of the best tour after this stage.
@@ -128,8 +126,8 @@ pub struct Stage {
 /// Finds a solution of `instance`: by the network where there is a `model`, by construction where
 /// the problem has one, and by local search from the better of them.
 ///
-/// Closed tours of 1, 2 and 3 places are one tour, `0, 1, 2`, which is returned without asking the
-/// network. The solution is checked by [`Solvable::check`] before it is returned; it is never worse
+/// Closed tours of 1, 2 and 3 places are one tour, `0, 1, 2`, which is returned without using the
+/// network. The solution is checked by [`SolverInstance::check`] before it is returned; it is never worse
 /// than what an earlier stage found.
 ///
 /// # Errors
@@ -137,7 +135,11 @@ pub struct Stage {
 /// more samples, starts or beams than fit in memory, and where there is neither a model nor a
 /// construction; errors of the decoder; [`regard_data::Error::Infeasible`] when nothing that was
 /// found keeps the rules.
-pub fn solve<S: Solvable>(model: Option<&AttentionModel>, instance: &S, options: &SolveOptions) -> Result<Solution> {
+pub fn solve<S: SolverInstance>(
+    model: Option<&AttentionModel>,
+    instance: &S,
+    options: &SolveOptions,
+) -> Result<Solution> {
     let start = Instant::now();
     let n = instance.sites().len();
     check_size(instance.sites().name(), n)?;
@@ -176,16 +178,20 @@ pub(super) fn check_size(name: &str, n: usize) -> Result<()> {
 /// # Errors
 /// As there; [`Error::Unsupported`] for a problem that this version does not solve.
 pub fn solve_instance(model: Option<&AttentionModel>, instance: &Instance, options: &SolveOptions) -> Result<Solution> {
-    match instance {
-        Instance::Tsp(tsp) => solve(model, tsp, options),
-        Instance::Cvrp(cvrp) if cvrp.split() => solve(model, &Split(cvrp), options),
-        Instance::Cvrp(cvrp) => solve(model, cvrp, options),
-        Instance::Orienteering(op) => solve(model, op, options),
-        Instance::PrizeCollecting(pctsp) if pctsp.real_prizes().is_some() => solve(model, &Stochastic(pctsp), options),
-        Instance::PrizeCollecting(pctsp) => solve(model, pctsp, options),
-        other => {
-            let reason = "this version does not solve it".to_owned();
-            Err(Error::Unsupported { what: other.problem().to_owned(), reason })
+    struct Solve<'a> {
+        model: Option<&'a AttentionModel>,
+        instance: &'a Instance,
+        options: &'a SolveOptions,
+    }
+    impl ProblemVisitor for Solve<'_> {
+        type Output = Option<Result<Solution>>;
+
+        fn run<I: SolverInstance>(self) -> Self::Output {
+            Some(solve(self.model, self.instance.downcast_ref::<I>()?, self.options))
         }
     }
+    with_problem(instance.problem(), Solve { model, instance, options }).flatten().unwrap_or_else(|| {
+        let reason = "this version does not solve it".to_owned();
+        Err(Error::Unsupported { what: instance.problem().to_owned(), reason })
+    })
 }

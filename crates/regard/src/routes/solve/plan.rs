@@ -1,4 +1,4 @@
-//! Which questions the network is asked, in which order.
+//! The decoding stages of the network, in their order.
 
 use super::SolveOptions;
 use crate::routes::decode::{Decode, DecodeOptions};

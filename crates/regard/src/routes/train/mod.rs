@@ -5,7 +5,6 @@
 //! business of a [`baseline`].
 
 pub mod baseline;
-mod critic;
 mod learner;
 mod preference;
 mod run;

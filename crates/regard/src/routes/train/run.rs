@@ -6,17 +6,18 @@ use burn::tensor::Device;
 
 use super::learner::{Counters, Learner, Measured};
 use super::validation::Validation;
-use crate::experiment::Experiment;
-use crate::routes::problem::Problem;
-use crate::routes::registry::{ForProblem, with_problem};
-use crate::store::{Manifest, ModelDir};
+use crate::routes::experiment::RouteExperiment;
+use crate::routes::model::ModelDir;
+use crate::store::Manifest;
 use crate::train::{
     Checked, Checkpoint, Learning, Measure, Measures, Observer, Schedule, Settings, Trained, train_with,
 };
 use crate::{Error, Result};
+use regard_routing::registry::{ProblemVisitor, with_problem};
+use regard_routing::{Problem, SolverInstance};
 
 /// What is to be trained, and how far.
-pub type Training = crate::train::Training<Experiment>;
+pub type Training = crate::train::Training<RouteExperiment>;
 
 /// Trains until all epochs are done or a limit is reached; the folder then holds the model as it
 /// stands, and a checkpoint to go on from.
@@ -27,11 +28,11 @@ pub type Training = crate::train::Training<Experiment>;
 pub fn train(training: &Training, device: &Device, observer: &mut dyn Observer) -> Result<Trained> {
     training.experiment.validate()?;
     struct Train<'a>(&'a Training, &'a Device, &'a mut dyn Observer);
-    impl ForProblem for Train<'_> {
+    impl ProblemVisitor for Train<'_> {
         type Output = Result<Trained>;
 
-        fn run<P: Problem>(self) -> Result<Trained> {
-            train_with::<Course<P>>(self.0, self.1, self.2)
+        fn run<I: SolverInstance>(self) -> Result<Trained> {
+            train_with::<Trainer<I::Problem>>(self.0, self.1, self.2)
         }
     }
     let problem = &training.experiment.task.problem;
@@ -39,13 +40,13 @@ pub fn train(training: &Training, device: &Device, observer: &mut dyn Observer) 
     trained.unwrap_or_else(|| Err(Error::config("task.problem", format!("`{problem}` is not supported"))))
 }
 
-impl Settings for Experiment {
+impl Settings for RouteExperiment {
     fn parse(text: &str, path: &Path) -> Result<Self> {
-        Experiment::parse(text, path, &[])
+        RouteExperiment::parse(text, path, &[])
     }
 
     fn to_toml(&self) -> Result<String> {
-        Experiment::to_toml(self)
+        RouteExperiment::to_toml(self)
     }
 
     fn schedule(&self) -> Schedule {
@@ -68,16 +69,16 @@ impl Settings for Experiment {
 }
 
 /// A learner and the set on which it is measured.
-struct Course<P> {
+struct Trainer<P> {
     learner: Learner<P>,
     validation: Validation<P>,
 }
 
-impl<P: Problem> Learning for Course<P> {
-    type Experiment = Experiment;
+impl<P: Problem> Learning for Trainer<P> {
+    type Experiment = RouteExperiment;
     type State = Counters;
 
-    fn begin(experiment: &Experiment, device: &Device) -> Result<Self> {
+    fn begin(experiment: &RouteExperiment, device: &Device) -> Result<Self> {
         let learner = Learner::new(experiment, device)?;
         let validation = Validation::new(experiment, learner.source())?;
         Ok(Self { learner, validation })

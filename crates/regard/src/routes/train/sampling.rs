@@ -5,10 +5,10 @@ use rayon::prelude::*;
 use regard_nn::Pick;
 use regard_nn::ops::Tours;
 
-use crate::experiment::FirstNode;
 use crate::routes::decode::spread_starts;
+use crate::routes::experiment::FirstNode;
 use crate::routes::model::AttentionModel;
-use crate::routes::problem::Problem;
+use regard_routing::Problem;
 
 /// Sampled tours of a batch.
 pub(super) struct Sampled {

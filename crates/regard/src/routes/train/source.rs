@@ -5,16 +5,18 @@ use std::path::{Path, PathBuf};
 use rand::seq::index;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use regard_data::routes::formats::{is_instance_file, read_instance};
+use regard_routing::Problem;
+use regard_routing::formats::{is_instance_file, read_instance};
+use regard_routing::generate::GeneratorConfig;
 
-use crate::experiment::Experiment;
-use crate::routes::problem::{Drawing, Problem};
+use crate::routes::experiment::RouteExperiment;
+
 use crate::{Error, Result};
 
 /// A source of random instances.
 #[derive(Clone, Debug)]
 pub struct Source<P> {
-    drawing: Drawing,
+    generator: GeneratorConfig,
     /// Instances to resample; none for fresh ones.
     past: Vec<P>,
     single_precision: bool,
@@ -26,20 +28,20 @@ impl<P: Problem> Source<P> {
     /// # Errors
     /// [`Error::Config`] for a folder without instances of the problem, or with one that has fewer
     /// nodes than the experiment asks for; what reading a file of it gives.
-    pub fn of(experiment: &Experiment) -> Result<Self> {
+    pub fn of(experiment: &RouteExperiment) -> Result<Self> {
         let (data, single_precision) = (&experiment.data, experiment.model.in_single_precision());
         let past = match data.folder.as_str() {
             "" => Vec::new(),
             folder => past::<P>(Path::new(folder), data.nodes.high())?,
         };
-        Ok(Self { drawing: data.drawing(), past, single_precision })
+        Ok(Self { generator: data.generator(), past, single_precision })
     }
 
     /// Random instances of `size` nodes, a depot not counted, as the network's preset computes them.
     /// More instances of the same size append to the same sequence.
     pub fn draw(&self, seed: u64, count: usize, size: usize) -> Vec<P> {
         let drawn = match self.past.as_slice() {
-            [] => P::draw(&self.drawing, seed, count, size),
+            [] => P::draw(&self.generator, seed, count, size),
             past => resampled(past, seed, count, size),
         };
         match self.single_precision {
@@ -57,7 +59,7 @@ fn resampled<P: Problem>(past: &[P], seed: u64, count: usize, size: usize) -> Ve
     let mut one = || {
         let instance = &past[random.random_range(0..past.len())];
         let nodes = index::sample(&mut random, instance.nodes() - depot, size).into_iter().map(|node| node + depot);
-        instance.restricted(&(0..depot).chain(nodes).collect::<Vec<_>>())
+        instance.subset(&(0..depot).chain(nodes).collect::<Vec<_>>())
     };
     (0..count).filter_map(|_| one()).collect()
 }
@@ -68,7 +70,7 @@ fn past<P: Problem>(folder: &Path, size: usize) -> Result<Vec<P>> {
     for path in files(folder)? {
         let instance = read_instance(&path)?;
         let refuse = |reason: String| Error::config("data.folder", format!("`{}` {reason}", path.display()));
-        let problem = P::of_instance(&instance).filter(|problem| problem.restricted(&[]).is_some());
+        let problem = instance.in_unit_square::<P>().filter(|problem| problem.subset(&[]).is_some());
         let problem = problem.ok_or_else(|| {
             refuse(format!("is an instance of `{}`; expected instances of `{}`", instance.problem(), P::NAME))
         })?;

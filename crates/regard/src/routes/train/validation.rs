@@ -1,11 +1,11 @@
 //! The set on which a run is measured.
 
 use super::source::Source;
-use crate::experiment::{Experiment, Sizes};
 use crate::routes::decode::{Decode, DecodeOptions, Decoded};
+use crate::routes::experiment::{RouteExperiment, Sizes};
 use crate::routes::model::AttentionModel;
-use crate::routes::problem::Problem;
 use crate::{Error, Result};
+use regard_routing::Problem;
 
 /// Instances never trained on, by size.
 pub(super) struct Validation<P> {
@@ -15,7 +15,7 @@ pub(super) struct Validation<P> {
 
 impl<P: Problem> Validation<P> {
     /// The set of an experiment: its size, or the smallest, middle and largest of its sizes.
-    pub(super) fn new(experiment: &Experiment, source: &Source<P>) -> Result<Self> {
+    pub(super) fn new(experiment: &RouteExperiment, source: &Source<P>) -> Result<Self> {
         let eval = &experiment.eval;
         let sizes = match experiment.data.nodes {
             Sizes::One(nodes) => vec![nodes],
@@ -42,7 +42,7 @@ impl<P: Problem> Validation<P> {
 
 /// Cost of the best solution found for each instance; NaN where a probability is no number.
 pub(super) fn costs<P: Problem>(model: &AttentionModel, problems: &[P], options: &DecodeOptions) -> Result<Vec<f64>> {
-    let decoded = model.decode_problems(problems, &|b, tour| problems[b].cost(tour), options)?;
+    let decoded = model.decode(problems, &|b, tour| problems[b].cost(tour), options)?;
     let cost = |found: Decoded| if found.log_likelihood.is_finite() { found.cost } else { f64::NAN };
     Ok(decoded.into_iter().map(cost).collect())
 }

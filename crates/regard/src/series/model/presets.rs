@@ -4,7 +4,7 @@ use super::config::{KIND, PatchTstConfig};
 use super::preparation::SeriesPreparation;
 use super::switches::{FinalNorm, LayerNorm, Placement, Positions, Shortcut, WindowNorm};
 use crate::series::task::SeriesTask;
-use crate::store::config::FORMAT;
+use crate::store::FORMAT;
 use crate::store::nearest::{list, suggestion};
 use crate::{Error, Result};
 

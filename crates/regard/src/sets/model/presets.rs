@@ -3,7 +3,7 @@
 use super::config::{DataPreparation, KIND, SetTransformerConfig};
 use super::switches::{Decoding, EncoderKind, NormName, PoolingKind, ResidualName, ScaleName};
 use crate::sets::task::TaskKind;
-use crate::store::config::FORMAT;
+use crate::store::FORMAT;
 use crate::store::nearest::{list, suggestion};
 use crate::{Error, Result};
 

@@ -1,0 +1,391 @@
+//! Instances as CSV: `id,x,y` in the plane, or `id,lat,lon` on the Earth.
+//!
+//! The header decides. Columns may stand in any order and be called as in [`ID`], [`LATITUDE`] and [`LONGITUDE`], in
+//! any case; others are ignored; without ids, rows are counted from 1; rows without any value are skipped. Fields are
+//! separated by commas, semicolons or tabs, whichever the header has most of. Lines starting with `#` above the header
+//! are the instance's comment.
+//!
+//! Problems declare further columns ([`CsvColumn`]), and numbers that belong to no node ([`CsvOption`]), which stand in
+//! comments such as `# capacity: 100`. The columns decide the problem. A problem with a depot has it in the first row,
+//! unless a column [`DEPOT`] marks one row with 1; the depot's own numbers may be left empty.
+
+mod sheet;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use self::sheet::Column;
+use super::{number, shown};
+use crate::file::write_atomic;
+use crate::instance::{FileSpec, Instance, SolverInstance};
+use crate::registry::{ProblemVisitor, with_files, with_problem};
+use crate::table::quoted;
+use crate::{Error, Metric, Result, Sites, depot};
+
+pub use self::sheet::Sheet;
+
+/// Ending of CSV files.
+pub const ENDING: &str = "csv";
+/// Names of the column of ids, the preferred first.
+pub const ID: [&str; 6] = ["id", "name", "city", "node", "place", "label"];
+/// Names of the column of latitudes in decimal degrees, north positive.
+pub const LATITUDE: [&str; 2] = ["lat", "latitude"];
+/// Names of the column of longitudes in decimal degrees, east positive.
+pub const LONGITUDE: [&str; 4] = ["lon", "lng", "long", "longitude"];
+/// Name of the column that marks the depot with 1.
+pub const DEPOT: [&str; 1] = ["depot"];
+
+/// A column with one number for each node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CsvColumn {
+    /// Its names, the preferred first.
+    pub names: &'static [&'static str],
+}
+
+/// A number of an instance that belongs to no node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CsvOption {
+    name: &'static str,
+    kind: OptionKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OptionKind {
+    AboveZero,
+    NotNegative,
+    Flag,
+}
+
+impl CsvOption {
+    /// A number above 0.
+    pub const fn above_zero(name: &'static str) -> Self {
+        Self { name, kind: OptionKind::AboveZero }
+    }
+
+    /// A number of 0 or more.
+    pub const fn not_negative(name: &'static str) -> Self {
+        Self { name, kind: OptionKind::NotNegative }
+    }
+
+    /// Yes (1) or no (0).
+    pub const fn flag(name: &'static str) -> Self {
+        Self { name, kind: OptionKind::Flag }
+    }
+
+    /// The value that a text stands for, or what was expected.
+    fn read(self, text: &str) -> Result<f64, &'static str> {
+        match self.kind {
+            OptionKind::AboveZero => number(text).filter(|v| *v > 0.0).ok_or("a number above 0"),
+            OptionKind::NotNegative => number(text).filter(|v| *v >= 0.0).ok_or("a number, 0 or more"),
+            OptionKind::Flag => flag(text).map(|yes| f64::from(u8::from(yes))).ok_or("yes or no"),
+        }
+    }
+}
+
+/// Numbers of an instance that belong to no node, by the names that problems declare ([`FileSpec::csv_options`]). Those
+/// that are not set are looked for in comments of the file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Options(BTreeMap<String, f64>);
+
+impl Options {
+    /// The options with another one set; `None` leaves them as they are.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: Option<f64>) -> Self {
+        self.0.extend(value.map(|value| (name.to_owned(), value)));
+        self
+    }
+
+    /// The value of an option.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.0.get(name).copied()
+    }
+
+    /// These options, where they are open those of the comments, and the comments that are none.
+    fn and_comments(&self, sheet: &Sheet<'_>) -> Result<(Self, String)> {
+        let mut others = Vec::new();
+        let mut found = Self::default();
+        for &(line, words) in &sheet.comments {
+            if !found.take(sheet, line, words)? {
+                others.push(words);
+            }
+        }
+        found.0.extend(self.0.clone());
+        Ok((found, others.join(" ")))
+    }
+
+    /// If true, the comment is `option: value`, which is then kept.
+    fn take(&mut self, sheet: &Sheet<'_>, line: usize, words: &str) -> Result<bool> {
+        let Some((name, value)) = words.split_once([':', '=']) else {
+            return Ok(false);
+        };
+        let (name, value) = (plain(name), value.trim());
+        let Some(option) = known_options().find(|option| option.name == name) else {
+            return Ok(false);
+        };
+        let number = option.read(value).map_err(|expected| {
+            let reason = format!("found `{}`, expected {expected}", shown(value));
+            Error::parse(sheet.path, line, reason).in_field(&*name)
+        })?;
+        if self.0.insert(name.clone(), number).is_some() {
+            return Err(Error::parse(sheet.path, line, "is given a second time").in_field(&*name));
+        }
+        Ok(true)
+    }
+}
+
+/// The options of all problems.
+fn known_options() -> impl Iterator<Item = CsvOption> {
+    with_files().flat_map(|(_, files)| files.csv_options.iter().copied())
+}
+
+/// If true, a comment would be read as one of the options.
+fn is_option(words: &str) -> bool {
+    let known = |name: &str| known_options().any(|option| option.name == plain(name));
+    words.split_once([':', '=']).is_some_and(|(name, _)| known(name))
+}
+
+/// The name of an option, which people write in many ways.
+fn plain(name: &str) -> String {
+    name.trim().to_lowercase().replace([' ', '-'], "_")
+}
+
+/// Yes or no, as people write it.
+fn flag(text: &str) -> Option<bool> {
+    match text.to_lowercase().as_str() {
+        "1" | "yes" | "true" => Some(true),
+        "" | "0" | "no" | "false" => Some(false),
+        _ => None,
+    }
+}
+
+/// Reads an instance of the problem that the columns decide; `path` names the file in errors and gives the instance its
+/// name. `x` and `y` give straight, unrounded distances, latitude and longitude great-circle kilometres.
+///
+/// # Errors
+/// [`Error::Parse`] naming line and field, e.g. ``cities.csv:7: field `x`: found `abc`, expected a number``; also when
+/// a number that the problem needs is neither in `options` nor in a comment of the file.
+///
+/// ```
+/// use regard_routing::formats::csv;
+///
+/// let text = "city,lat,lon\nParis,48.8566,2.3522\nBerlin,52.5200,13.4050\n";
+/// let two = csv::parse_instance(text, "two.csv".as_ref(), &csv::Options::default())?;
+/// assert_eq!(two.sites().distance(0, 1).round(), 877.0);
+///
+/// let text = "# capacity: 4\nid,x,y,demand\ndepot,0,0,\na,3,0,2\nb,3,4,2\n";
+/// let three = csv::parse_instance(text, "three.csv".as_ref(), &csv::Options::default())?;
+/// assert_eq!((three.problem(), three.value(&[1, 2])), ("cvrp", 12.0));
+/// # Ok::<(), regard_routing::Error>(())
+/// ```
+pub fn parse_instance(text: &str, path: &Path, options: &Options) -> Result<Instance> {
+    struct Read<'a>(&'a Sheet<'a>, &'a Options);
+    impl ProblemVisitor for Read<'_> {
+        type Output = Result<Instance>;
+
+        fn run<I: SolverInstance>(self) -> Result<Instance> {
+            I::read_csv(self.0, self.1).map(Instance::from)
+        }
+    }
+    let sheet = Sheet::of(text, path)?;
+    let name = problem_of(&sheet, options)?;
+    let unknown = || Err(Error::parse(path, 0, format!("no problem `{name}`")));
+    with_problem(name, Read(&sheet, options)).unwrap_or_else(unknown)
+}
+
+/// Name of the problem whose columns a table has; of problems with the same columns the one whose flag is set.
+fn problem_of(sheet: &Sheet<'_>, options: &Options) -> Result<&'static str> {
+    let mut present: Vec<&str> = Vec::new();
+    for (_, files) in with_files() {
+        for column in files.csv {
+            if sheet.column(column.names)?.is_some() && !present.contains(&column.names[0]) {
+                present.push(column.names[0]);
+            }
+        }
+    }
+    let same = |files: &FileSpec| {
+        files.csv.len() == present.len() && files.csv.iter().all(|column| present.contains(&column.names[0]))
+    };
+    let fitting: Vec<_> = with_files().filter(|(_, files)| same(files)).collect();
+    let mut chosen = fitting.iter().find(|(_, files)| files.csv_flag.is_none());
+    if fitting.iter().any(|(_, files)| files.csv_flag.is_some()) {
+        let (options, _) = options.and_comments(sheet)?;
+        let set = |files: &FileSpec| files.csv_flag.is_some_and(|flag| options.get(flag) == Some(1.0));
+        chosen = fitting.iter().find(|(_, files)| set(files)).or(chosen);
+    }
+    chosen.map(|(spec, _)| spec.name).ok_or_else(|| {
+        let reason = format!("has the columns `{}`, which no problem has together", present.join("`, `"));
+        let columns = |files: &FileSpec| files.csv.iter().map(|c| c.names[0]).collect::<Vec<_>>().join(", ");
+        let known = with_files().filter(|(_, files)| !files.csv.is_empty() && files.csv_flag.is_none());
+        let known: Vec<String> =
+            known.map(|(spec, files)| format!("{} ({}): {}", files.title, spec.name, columns(files))).collect();
+        Error::parse(sheet.path, sheet.top, reason).with_hint(format!("columns of problems: {}", known.join("; ")))
+    })
+}
+
+/// A table of a problem with a depot.
+pub struct DepotTable<'s, 't> {
+    sheet: &'s Sheet<'t>,
+    files: &'static FileSpec,
+    options: Options,
+    comment: String,
+    columns: Vec<(&'static str, Column)>,
+    /// The row that is the depot, counted from 0.
+    depot: usize,
+    sites: Sites,
+}
+
+impl<'s, 't> DepotTable<'s, 't> {
+    /// Reads options, nodes and the depot.
+    ///
+    /// # Errors
+    /// [`Error::Parse`] naming line and field.
+    pub fn of(sheet: &'s Sheet<'t>, options: &Options, files: &'static FileSpec) -> Result<Self> {
+        let (options, comment) = options.and_comments(sheet)?;
+        let sites = sheet.sites(&comment)?;
+        let mut columns = Vec::new();
+        for column in files.csv {
+            columns.extend(sheet.column(column.names)?.map(|found| (column.names[0], found)));
+        }
+        let depot = depot_row(sheet, sheet.column(&DEPOT)?)?;
+        Ok(Self { sheet, files, options, comment, columns, depot, sites })
+    }
+
+    /// The nodes, the depot first.
+    ///
+    /// # Errors
+    /// None that a table that was read can cause.
+    pub fn sites(&self) -> Result<Sites> {
+        depot::first(self.sites.clone().with_comment(&*self.comment), self.depot)
+    }
+
+    /// The value of an option, by the caller or a comment.
+    #[must_use]
+    pub fn option(&self, name: &str) -> Option<f64> {
+        self.options.get(name)
+    }
+
+    /// The value of an option that the problem needs.
+    ///
+    /// # Errors
+    /// [`Error::Parse`] when neither the caller nor a comment gives it; `example` is for the hint.
+    pub fn required_option(&self, name: &str, example: &str) -> Result<f64> {
+        self.option(name).ok_or_else(|| {
+            let reason = format!("has no {name}, which {} needs", self.files.title);
+            let hint = format!("e.g. `# {name}: {example}` as the first line");
+            Error::parse(self.sheet.path, 0, reason).with_hint(hint)
+        })
+    }
+
+    /// The numbers of a column, the depot's first; `check` gives the fault of one. The
+    /// depot's may be empty, and must be 0 where `zero_at_depot` is true.
+    pub(crate) fn amounts(
+        &self,
+        column: &str,
+        zero_at_depot: bool,
+        check: impl Fn(f64) -> Result<(), String>,
+    ) -> Result<Vec<f64>> {
+        let Some(column) = self.columns.iter().find(|(preferred, _)| *preferred == column).map(|(_, found)| found)
+        else {
+            return Err(Error::parse(self.sheet.path, self.sheet.top, format!("has no column `{column}`")));
+        };
+        let (at, name) = column;
+        let mut values = Vec::new();
+        for (number, row) in self.sheet.rows().enumerate() {
+            let is_depot = number == self.depot;
+            let empty = row.record.get(*at).is_none_or(str::is_empty);
+            let value = if is_depot && empty { 0.0 } else { row.number(column)? };
+            if value < 0.0 {
+                return Err(row.error(name, format!("found {value}, expected 0 or more")));
+            }
+            if is_depot && zero_at_depot && value != 0.0 {
+                return Err(row.error(name, format!("found {value} for the depot, expected 0")));
+            }
+            check(value).map_err(|reason| row.error(name, reason))?;
+            values.push(value);
+        }
+        if let Some(front) = values.get_mut(..=self.depot) {
+            front.rotate_right(1);
+        }
+        Ok(values)
+    }
+}
+
+/// The row that is the depot, counted from 0.
+fn depot_row(sheet: &Sheet<'_>, depot: Option<Column>) -> Result<usize> {
+    let Some((column, name)) = &depot else {
+        return Ok(0);
+    };
+    let mut marked: Option<(usize, usize)> = None;
+    for (at, row) in sheet.rows().enumerate() {
+        let found = row.record.get(*column).unwrap_or("");
+        let Some(is_depot) = flag(found) else {
+            return Err(row.error(name, format!("found `{}`, expected 1 for the depot, else 0", shown(found))));
+        };
+        match marked {
+            Some((_, first)) if is_depot => {
+                let reason = format!("marks a second depot, first on line {first}, expected one");
+                return Err(row.error(name, reason).with_hint("several depots are not supported"));
+            }
+            None if is_depot => marked = Some((at, row.line)),
+            _ => {}
+        }
+    }
+    let none = || Error::parse(sheet.path, sheet.top, "marks no row with 1, expected the depot").in_field(name);
+    marked.map(|(at, _)| at).ok_or_else(none)
+}
+
+/// What a table holds beside ids and coordinates.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Fields<'a> {
+    /// Options as comments.
+    pub options: Vec<(&'static str, String)>,
+    /// Columns by name, `[nodes]`.
+    pub columns: Vec<(&'static str, &'a [f64])>,
+}
+
+/// Writes an instance as CSV, under a temporary name first.
+///
+/// # Errors
+/// Those of [`render`], and [`Error::Io`] when the file cannot be written.
+pub fn write<I: SolverInstance>(path: impl AsRef<Path>, instance: &I) -> Result<()> {
+    let text = render(instance)?;
+    write_atomic(path, |w| w.write_all(text.as_bytes()))
+}
+
+/// The CSV text that [`parse_instance`] reads as the same instance, but for its name, which is that of the file.
+///
+/// # Errors
+/// [`Error::Invalid`] for metrics that CSV cannot hold (write TSPLIB instead).
+pub fn render<I: SolverInstance>(instance: &I) -> Result<String> {
+    let Fields { options, columns } = instance.csv_fields();
+    table(instance.sites(), &options, &columns)
+}
+
+/// The text with these options as comments and these columns after the coordinates.
+fn table(sites: &Sites, options: &[(&str, String)], columns: &[(&str, &[f64])]) -> Result<String> {
+    let header = match sites.metric() {
+        Metric::Euclidean => "id,x,y",
+        Metric::GreatCircleKm => "id,lat,lon",
+        other => {
+            let reason = format!("CSV cannot hold {} distances; write TSPLIB", other.name());
+            return Err(Error::invalid("metric", reason));
+        }
+    };
+    let mut text: String = options.iter().map(|(name, value)| format!("# {name}: {value}\n")).collect();
+    for line in sites.comment().lines() {
+        // A comment such as "capacity: 100" must not be read as the option.
+        let mark = if !options.is_empty() && is_option(line) { "# note: " } else { "# " };
+        text.push_str(&format!("{mark}{line}\n"));
+    }
+    text.push_str(header);
+    text.extend(columns.iter().map(|(name, _)| format!(",{name}")));
+    for (node, (id, [first, second, _])) in sites.ids().iter().zip(sites.coordinates()).enumerate() {
+        text.push_str(&format!("\n{},{first},{second}", quoted(id)));
+        text.extend(columns.iter().map(|(_, values)| format!(",{}", values[node])));
+    }
+    text.push('\n');
+    Ok(text)
+}

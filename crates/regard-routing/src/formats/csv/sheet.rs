@@ -1,0 +1,197 @@
+//! A CSV text cut into comments, header and rows, with the lines they stand on.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use csv::{ReaderBuilder, StringRecord, Trim};
+
+use super::super::{number, shown, stem};
+use super::{ID, LATITUDE, LONGITUDE};
+use crate::table::{broken, delimiter, line_of, split_comments};
+use crate::{Error, Metric, Result, Sites};
+
+/// A text cut into comments, header and rows.
+pub struct Sheet<'t> {
+    pub(super) path: &'t Path,
+    /// Lines starting with `#` above the header, without the sign, with their numbers.
+    pub(super) comments: Vec<(usize, &'t str)>,
+    /// The line of the header.
+    pub(super) top: usize,
+    pub(super) header: StringRecord,
+    /// Rows with any value in them, with their lines.
+    rows: Vec<(usize, StringRecord)>,
+}
+
+impl<'t> Sheet<'t> {
+    /// Cuts a text; `path` names it in errors.
+    pub(super) fn of(text: &'t str, path: &'t Path) -> Result<Self> {
+        let (comments, skipped, table) = split_comments(text);
+        let mut reader = ReaderBuilder::new()
+            .delimiter(delimiter(table))
+            .flexible(true)
+            .trim(Trim::All)
+            .from_reader(table.as_bytes());
+        let header = broken(reader.headers(), path)?.clone();
+        let mut rows = Vec::new();
+        for record in reader.into_records() {
+            let record = broken(record.as_ref(), path)?;
+            if !record.iter().all(str::is_empty) {
+                rows.push((skipped + line_of(record, table), record.clone()));
+            }
+        }
+        Ok(Self { path, comments, top: skipped + 1, header, rows })
+    }
+
+    /// The column with the first of these names; an error when it occurs twice.
+    pub(super) fn column(&self, names: &[&str]) -> Result<Option<Column>> {
+        let header: Vec<String> = self.header.iter().map(str::to_lowercase).collect();
+        find(&header, names).map_err(|reason| Error::parse(self.path, self.top, reason))
+    }
+
+    /// The rows, ready to be read.
+    pub(super) fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        self.rows.iter().map(|(line, record)| Row { path: self.path, line: *line, record })
+    }
+
+    /// All comments in one line.
+    pub(crate) fn all_comments(&self) -> String {
+        self.comments.iter().map(|(_, words)| *words).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Ids and coordinates of all rows as nodes, with this comment.
+    pub(crate) fn sites(&self, comment: &str) -> Result<Sites> {
+        let columns = NodeColumns::of(&self.header, self.path, self.top)?;
+        let (mut ids, mut points, mut lines) = (Vec::new(), Vec::new(), HashMap::new());
+        for row in self.rows() {
+            let id = columns.id(&row, ids.len() + 1)?;
+            if let Some(first) = lines.insert(id.clone(), row.line) {
+                let reason = format!("`{}` occurs a second time, first on line {first}", shown(&id));
+                return Err(row.error(columns.id_name(), reason));
+            }
+            ids.push(id);
+            points.push(columns.point(&row)?);
+        }
+        if ids.is_empty() {
+            return Err(Error::parse(self.path, 0, "has no rows below its header, expected at least one node"));
+        }
+        Ok(Sites::new(stem(self.path), columns.metric(), points)?.with_ids(ids)?.with_comment(comment))
+    }
+}
+
+/// A column by its place in a row and its name in the header.
+pub(super) type Column = (usize, String);
+
+/// Where in a row the id and the two coordinates stand.
+pub(super) struct NodeColumns {
+    id: Option<Column>,
+    on_earth: bool,
+    /// x and y, or latitude and longitude.
+    values: [Column; 2],
+}
+
+impl NodeColumns {
+    /// Finds the columns in the header, which stands on `line`.
+    pub(super) fn of(header: &StringRecord, path: &Path, line: usize) -> Result<Self> {
+        let names: Vec<String> = header.iter().map(str::to_lowercase).collect();
+        Self::among(&names).map_err(|reason| {
+            Error::parse(path, line, reason)
+                .with_hint("the first line names the columns, e.g. `id,x,y` or `id,lat,lon`")
+        })
+    }
+
+    fn among(names: &[String]) -> Result<Self, String> {
+        let find = |wanted: &[&str]| find(names, wanted);
+        let id = find(&ID)?;
+        let plane = find(&["x"])?.zip(find(&["y"])?);
+        let earth = find(&LATITUDE)?.zip(find(&LONGITUDE)?);
+        let (on_earth, (first, second)) = match (plane, earth) {
+            (Some(_), Some(_)) => {
+                return Err("has both x, y and latitude, longitude, expected one of them".into());
+            }
+            (Some(plane), None) => (false, plane),
+            (None, Some(earth)) => (true, earth),
+            (None, None) => {
+                let found = shown(&names.join(","));
+                return Err(format!("found the columns `{found}`, expected `id,x,y` or `id,lat,lon`"));
+            }
+        };
+        Ok(Self { id, on_earth, values: [first, second] })
+    }
+
+    /// Straight lines for x and y, great circles for latitude and longitude.
+    pub(super) fn metric(&self) -> Metric {
+        if self.on_earth { Metric::GreatCircleKm } else { Metric::Euclidean }
+    }
+
+    /// The id of a row, or how many rows there are with it.
+    pub(super) fn id(&self, row: &Row<'_>, counted: usize) -> Result<String> {
+        let Some((column, name)) = &self.id else {
+            return Ok(counted.to_string());
+        };
+        match row.record.get(*column) {
+            Some(id) if !id.is_empty() => Ok(id.to_owned()),
+            _ => Err(row.error(name, "is empty")),
+        }
+    }
+
+    /// The name of the column of ids.
+    pub(super) fn id_name(&self) -> &str {
+        self.id.as_ref().map_or(ID[0], |(_, name)| name)
+    }
+
+    /// The coordinates of a row, checked.
+    pub(super) fn point(&self, row: &Row<'_>) -> Result<[f64; 3]> {
+        let [first, second] = [row.number(&self.values[0])?, row.number(&self.values[1])?];
+        let outside = |at: usize, value: f64, range: &str| {
+            let reason = format!("found {value}, expected degrees from {range}");
+            Err(row.error(&self.values[at].1, reason))
+        };
+        if self.on_earth && !(-90.0..=90.0).contains(&first) {
+            return outside(0, first, "-90 to 90");
+        }
+        // Some sources count longitudes eastwards all the way round.
+        if self.on_earth && !(-180.0..=360.0).contains(&second) {
+            return outside(1, second, "-180 to 180");
+        }
+        Ok([first, second, 0.0])
+    }
+}
+
+/// The first of `wanted` among the names; an error when that one occurs twice.
+pub(super) fn find(names: &[String], wanted: &[&str]) -> Result<Option<Column>, String> {
+    let Some(name) = wanted.iter().find(|name| names.iter().any(|n| n == *name)) else {
+        return Ok(None);
+    };
+    let mut places = names.iter().enumerate().filter(|(_, n)| n == name).map(|(at, _)| at);
+    match (places.next(), places.next()) {
+        (Some(at), None) => Ok(Some((at, (*name).to_owned()))),
+        _ => Err(format!("column `{name}` occurs twice")),
+    }
+}
+
+/// One row with its place in the file.
+pub(super) struct Row<'r> {
+    pub(super) path: &'r Path,
+    pub(super) line: usize,
+    pub(super) record: &'r StringRecord,
+}
+
+impl Row<'_> {
+    /// The number in a column.
+    pub(super) fn number(&self, (column, name): &Column) -> Result<f64> {
+        let found = self.record.get(*column).unwrap_or("");
+        if found.is_empty() {
+            return Err(self.error(name, "is missing, expected a number"));
+        }
+        number(found).ok_or_else(|| {
+            let reason = format!("found `{}`, expected a number", shown(found));
+            let error = self.error(name, reason);
+            if found.contains(',') { error.with_hint("write the decimal point as `.`") } else { error }
+        })
+    }
+
+    /// An error about a field of this row.
+    pub(super) fn error(&self, field: &str, reason: impl Into<String>) -> Error {
+        Error::parse(self.path, self.line, reason).in_field(field)
+    }
+}

@@ -1,0 +1,104 @@
+//! Files of routing instances and their solutions. No format knows a problem by name: problems declare what they read
+//! ([`FileSpec`](crate::instance::FileSpec), [`Problem::SET_FIELDS`](crate::Problem::SET_FIELDS)).
+
+pub mod best_known;
+pub mod csv;
+pub mod sets;
+pub mod sol;
+pub mod solution;
+#[cfg(test)]
+pub(crate) mod suite;
+#[cfg(test)]
+mod tests;
+pub mod tour;
+pub mod tsplib;
+
+use std::path::Path;
+
+use self::tsplib::header;
+use self::tsplib::layout::Layout;
+use crate::file::read_text;
+use crate::instance::SolverInstance;
+use crate::registry::{self, ProblemVisitor, with_problem};
+use crate::sites::is_coordinate;
+use crate::{Result, shown};
+
+pub use crate::instance::Instance;
+
+/// Endings of instance files: that of CSV, and those of TSPLIB's descendants.
+#[must_use]
+pub fn endings() -> Vec<&'static str> {
+    let mut endings = vec![csv::ENDING];
+    for (.., tsplib) in header::types() {
+        if !endings.contains(&tsplib.ending) {
+            endings.push(tsplib.ending);
+        }
+    }
+    endings
+}
+
+/// Reads an instance of any problem with its best-known cost, if one is found ([`best_known`]).
+///
+/// A name ending in `.csv` is read as [`csv`], where the columns decide the problem; one in `.tsp`, `.vrp` or `.oplib`
+/// as [`tsplib`], where `TYPE` decides the problem and the name only where there is no `TYPE`. Of any other name the
+/// content decides.
+///
+/// # Errors
+/// [`Error::Io`](crate::Error::Io) when the file cannot be read, and [`Error::Parse`](crate::Error::Parse) with file,
+/// line and expectation when it is malformed.
+pub fn read_instance(path: impl AsRef<Path>) -> Result<Instance> {
+    read_instance_with(path, &csv::Options::default())
+}
+
+/// Reads an instance as [`read_instance`], with `options` for numbers that the columns of a CSV file cannot hold; other
+/// files hold them and ignore the options.
+///
+/// # Errors
+/// As [`read_instance`].
+pub fn read_instance_with(path: impl AsRef<Path>, options: &csv::Options) -> Result<Instance> {
+    let path = path.as_ref();
+    let text = read_text(path)?;
+    let ending = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
+    let by_name = header::types().find(|(.., tsplib)| Some(tsplib.ending) == ending.as_deref());
+    let is_csv = ending.as_deref() == Some(csv::ENDING) || (by_name.is_none() && !tsplib::looks_like(&text));
+    let instance = match is_csv {
+        true => csv::parse_instance(&text, path, options)?,
+        false => of_tsplib(&text, path, by_name.map(|(name, ..)| name))?,
+    };
+    let best = best_known::of_instance(path, &instance)?;
+    Ok(instance.with_best_known(best))
+}
+
+fn of_tsplib(text: &str, path: &Path, by_name: Option<&'static str>) -> Result<Instance> {
+    struct Read<'a>(&'a Layout<'a>, usize);
+    impl ProblemVisitor for Read<'_> {
+        type Output = Result<Instance>;
+
+        fn run<I: SolverInstance>(self) -> Result<Instance> {
+            tsplib::read::<I>(self.0, self.1).map(Instance::from)
+        }
+    }
+    let layout = Layout::of(text, path)?;
+    let name = header::problem_of(&layout)?.or(by_name).unwrap_or(registry::DEFAULT);
+    let unknown = || Err(layout.error(0, format!("no problem `{name}`")));
+    with_problem(name, Read(&layout, text.len())).unwrap_or_else(unknown)
+}
+
+/// If true, a file in a folder of instances is one, by its name: it ends as they do, and is none of the tables of
+/// best-known costs that lie beside them.
+#[must_use]
+pub fn is_instance_file(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let table = [best_known::TABLE, best_known::OPLIB_TABLE].iter().any(|name| path.ends_with(name));
+    !table && endings().iter().any(|ending| extension.eq_ignore_ascii_case(ending))
+}
+
+/// The name of a file without folder and extension; the name of an instance that has none.
+fn stem(path: &Path) -> String {
+    path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// A number as people write it in a file: finite, and not so large that distances overflow.
+fn number(token: &str) -> Option<f64> {
+    token.parse().ok().filter(|v| is_coordinate(*v))
+}

@@ -1,0 +1,219 @@
+//! Files of solutions of any problem: routes as `.sol` (CVRPLIB), everything else as TSPLIB tours; any of them as
+//! `regard solve` writes them in JSON: `tour`, or `routes` of vehicles, by node ids.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::{Instance, sol, tour};
+use crate::file::{read_text, write_atomic};
+use crate::{Error, Result, visits_of};
+
+/// The form of a problem's solutions in files and reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SolutionFormat {
+    /// One closed tour through all nodes: a `.tour` file.
+    Tour,
+    /// Routes of vehicles: a `.sol` file.
+    Routes,
+    /// One tour from the depot that may leave nodes out: a `.tour` file that begins with the depot.
+    Visits,
+}
+
+impl SolutionFormat {
+    /// Ending of the files.
+    #[must_use]
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Routes => "sol",
+            Self::Tour | Self::Visits => "tour",
+        }
+    }
+}
+
+/// A solution as a file gives it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Read {
+    /// Nodes in the order visited, the depot (node 0) between routes; see [`Instance::value`].
+    pub solution: Vec<usize>,
+    /// The cost that the file says, which may be wrong.
+    pub stated_cost: Option<f64>,
+}
+
+/// Reads a solution of `instance`, from a name ending in `.json` as `regard solve` writes it there; whether it obeys
+/// the rules is for [`Instance::check`] to say.
+///
+/// # Errors
+/// [`Error::Io`] when the file cannot be read, and [`Error::Parse`] when it is malformed or names unknown nodes.
+pub fn read(path: impl AsRef<Path>, instance: &Instance) -> Result<Read> {
+    let (path, sites) = (path.as_ref(), instance.sites());
+    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
+        return read_json(path, instance);
+    }
+    Ok(match instance.solution_format() {
+        SolutionFormat::Tour => Read { solution: tour::read(path, sites)?, stated_cost: None },
+        SolutionFormat::Routes => {
+            let sol::Solution { routes, stated_cost } = sol::read(path, sites)?;
+            Read { solution: routes.join(&0), stated_cost }
+        }
+        SolutionFormat::Visits => Read { solution: tour::read_visits(path, sites)?, stated_cost: None },
+    })
+}
+
+/// Writes a solution, under a temporary name first.
+///
+/// # Errors
+/// Those of [`render`], and [`Error::Io`] when the file cannot be written.
+pub fn write(path: impl AsRef<Path>, instance: &Instance, solution: &[usize]) -> Result<()> {
+    let text = render(instance, solution)?;
+    write_atomic(path, |w| w.write_all(text.as_bytes()))
+}
+
+/// The text of a solution file.
+///
+/// # Errors
+/// [`Error::Infeasible`] when the solution breaks a rule, [`Error::Invalid`] when an id cannot stand in the file.
+pub fn render(instance: &Instance, solution: &[usize]) -> Result<String> {
+    instance.check(solution)?;
+    let comment = instance.solution_comment(solution);
+    match instance.solution_format() {
+        SolutionFormat::Tour => tour::render(instance.sites(), &comment, solution),
+        SolutionFormat::Routes => Ok(sol::render(&instance.routes(solution), instance.value(solution))),
+        SolutionFormat::Visits => {
+            let nodes = [&[0], &visits_of(solution)[..]].concat();
+            tour::render(instance.sites(), &comment, &nodes)
+        }
+    }
+}
+
+/// Reads `tour` or `routes` by node ids, and `cost` where it is given; other keys are ignored.
+fn read_json(path: &Path, instance: &Instance) -> Result<Read> {
+    let text = read_text(path)?;
+    let value: Value = serde_json::from_str(&text)
+        .map_err(|error| Error::parse(path, error.line(), format!("is no JSON: {error}")))?;
+    let fault = |field: &str, reason: String| Error::parse(path, 0, reason).in_field(field);
+    let Value::Object(file) = value else {
+        return Err(Error::parse(path, 0, "holds no JSON object, expected one with `tour` or `routes`"));
+    };
+    let ids = instance.sites().ids();
+    let nodes: HashMap<&str, usize> = ids.iter().enumerate().map(|(node, id)| (id.as_str(), node)).collect();
+    let list = |field: &str, value: &Value| -> Result<Vec<usize>> {
+        let list = value.as_array().ok_or_else(|| fault(field, format!("is {value}, expected a list of node ids")))?;
+        let node = |id: &Value| {
+            let name = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
+            nodes.get(name.as_str()).copied().ok_or_else(|| fault(field, format!("node {id} is not in the instance")))
+        };
+        list.iter().map(node).collect()
+    };
+    let stated_cost = stated(&file).map_err(|reason| fault("cost", reason))?;
+    let solution = match (file.get("tour"), file.get("routes")) {
+        (Some(tour), None) => list("tour", tour)?,
+        (None, Some(Value::Array(routes))) => {
+            let routes = routes.iter().map(|route| list("routes", route)).collect::<Result<Vec<_>>>()?;
+            routes.join(&0)
+        }
+        (None, Some(other)) => return Err(fault("routes", format!("is {other}, expected a list of routes"))),
+        _ => return Err(Error::parse(path, 0, "expected either `tour` or `routes`")),
+    };
+    Ok(Read { solution, stated_cost })
+}
+
+fn stated(file: &Map<String, Value>) -> Result<Option<f64>, String> {
+    match file.get("cost") {
+        None | Some(Value::Null) => Ok(None),
+        Some(cost) => cost.as_f64().map(Some).ok_or_else(|| format!("is {cost}, expected a number")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::routes::cvrp::Cvrp;
+    use crate::routes::orienteering::Orienteering;
+    use crate::routes::prize_collecting::PrizeCollecting;
+    use crate::routes::tsp::Tsp;
+
+    fn instances() -> Vec<(Instance, Vec<usize>, f64)> {
+        let sites = || Tsp::euclidean("square", vec![[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]]).unwrap();
+        let ones = || vec![0.0, 1.0, 1.0, 1.0];
+        let cvrp = Cvrp::new(sites(), ones(), 2.0).unwrap();
+        let op = Orienteering::new(sites(), ones(), 4.0).unwrap();
+        let pctsp = PrizeCollecting::new(sites(), ones(), ones(), 2.0).unwrap();
+        vec![
+            (Instance::Tsp(sites()), vec![0, 1, 2, 3], 4.0),
+            (Instance::Cvrp(cvrp), vec![3, 0, 1, 2], 2.0 + 2.0 + 2f64.sqrt()),
+            (Instance::Orienteering(op), vec![1, 2, 3], 3.0),
+            (Instance::PrizeCollecting(pctsp), vec![1, 3], 2.0 + 2f64.sqrt() + 1.0),
+        ]
+    }
+
+    #[test]
+    fn what_was_written_reads_as_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        for (instance, solution, value) in instances() {
+            let path = folder.path().join("s").with_extension(extension(&instance));
+            write(&path, &instance, &solution).unwrap();
+            let found = read(&path, &instance).unwrap();
+            assert_eq!(found.solution, solution, "{}", instance.problem());
+            instance.check(&found.solution).unwrap();
+            assert!((instance.value(&solution) - value).abs() < 1e-12, "{}", instance.problem());
+        }
+    }
+
+    fn json(instance: &Instance, text: &str) -> Result<Read> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.json");
+        std::fs::write(&path, text).unwrap();
+        read(&path, instance)
+    }
+
+    #[test]
+    fn json_names_nodes_by_their_ids() {
+        let all = instances();
+        let found = json(&all[0].0, r#"{"instance": "square", "cost": 4, "tour": [2, "1", 4, 3]}"#).unwrap();
+        assert_eq!(found, Read { solution: vec![1, 0, 3, 2], stated_cost: Some(4.0) });
+        let found = json(&all[1].0, r#"{"routes": [[4], [2, 3]]}"#).unwrap();
+        assert_eq!(found, Read { solution: vec![3, 0, 1, 2], stated_cost: None });
+        let wrong = [
+            ("{", "s.json:1: is no JSON"),
+            ("[1]", "holds no JSON object"),
+            ("{}", "expected either `tour` or `routes`"),
+            (r#"{"tour": [1], "routes": []}"#, "expected either `tour` or `routes`"),
+            (r#"{"tour": [9]}"#, "field `tour`: node 9 is not in the instance"),
+            (r#"{"tour": 3}"#, "field `tour`: is 3, expected a list"),
+            (r#"{"routes": [3]}"#, "field `routes`: is 3, expected a list"),
+            (r#"{"routes": 3}"#, "field `routes`: is 3, expected a list of routes"),
+            (r#"{"cost": "x", "tour": []}"#, "field `cost`: is \"x\", expected a number"),
+        ];
+        for (text, expected) in wrong {
+            let error = json(&all[0].0, text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_breaks_a_rule_is_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        for (instance, solution, _) in instances() {
+            let twice = [&solution[..], &solution[..]].concat();
+            let path = folder.path().join("s").with_extension(extension(&instance));
+            assert!(matches!(write(&path, &instance, &twice), Err(crate::Error::Infeasible { .. })));
+            assert!(!path.exists());
+        }
+    }
+
+    #[test]
+    fn a_gap_is_worse_above_zero_for_costs_and_prizes() {
+        let better = |instance: Instance, best| instance.with_best_known(Some(best));
+        let gaps: Vec<f64> = instances()
+            .into_iter()
+            .map(|(instance, solution, value)| {
+                let best = if instance.maximises() { 2.0 * value } else { value / 2.0 };
+                let instance = better(instance, best);
+                instance.gap(instance.value(&solution)).unwrap()
+            })
+            .collect();
+        assert_eq!(gaps.iter().map(|gap| gap.signum()).collect::<Vec<_>>(), [1.0; 4], "{gaps:?}");
+    }
+}

@@ -1,0 +1,129 @@
+//! Writing TSPLIB instances.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use super::Fields;
+use crate::file::write_atomic;
+use crate::instance::SolverInstance;
+use crate::{Error, Metric, Result, Sites};
+
+/// Writes an instance as a file of TSPLIB or one of its descendants, under a temporary name first.
+///
+/// # Errors
+/// Those of [`render`], and [`Error::Io`] when the file cannot be written.
+pub fn write<I: SolverInstance>(path: impl AsRef<Path>, instance: &I) -> Result<()> {
+    let text = render(instance)?;
+    write_atomic(path, |w| w.write_all(text.as_bytes()))
+}
+
+/// The text of a file of TSPLIB or one of its descendants that reads as the same instance.
+///
+/// # Errors
+/// [`Error::Invalid`] when TSPLIB cannot hold it: problems it does not know and real-valued metrics (write CSV
+/// instead), and ids that are not whole numbers.
+pub fn render<I: SolverInstance>(instance: &I) -> Result<String> {
+    let (Some(tsplib), Some(Fields { keywords, amounts })) = (I::FILES.tsplib, instance.tsplib_fields()) else {
+        return Err(Error::invalid("format", format!("no TSPLIB file holds {}; write CSV", I::FILES.title)));
+    };
+    match amounts {
+        None => Ok(render_sites(tsplib.name, instance.sites(), &keywords)? + "EOF\n"),
+        Some((section, amounts)) => render_with_depot(tsplib.name, instance.sites(), &keywords, section, amounts),
+    }
+}
+
+/// Keywords, with `extra` ones, and distances of a file of any problem, without `EOF`.
+fn render_sites(problem: &str, sites: &Sites, extra: &[(&str, f64)]) -> Result<String> {
+    if matches!(sites.metric(), Metric::Euclidean | Metric::GreatCircleKm) {
+        let reason = format!("TSPLIB has no unrounded {} distances; write CSV", sites.metric_name());
+        return Err(Error::invalid("metric", reason));
+    }
+    if let Some(bad) = sites.ids().iter().find(|id| id.parse::<i64>().is_err()) {
+        return Err(Error::invalid("node id", format!("TSPLIB wants whole numbers, found `{bad}`")));
+    }
+    let mut text = String::new();
+    let mut keyword = |name: &str, value: &str| {
+        let value = value.replace(['\n', '\r'], " ");
+        text.push_str(&format!("{name} : {value}\n"));
+    };
+    keyword("NAME", sites.name());
+    keyword("TYPE", problem);
+    if !sites.comment().is_empty() {
+        keyword("COMMENT", sites.comment());
+    }
+    keyword("DIMENSION", &sites.len().to_string());
+    for (name, value) in extra {
+        keyword(name, &value.to_string());
+    }
+    keyword("EDGE_WEIGHT_TYPE", sites.metric_name());
+    match sites.metric() {
+        Metric::Explicit(_) => table(&mut text, sites),
+        metric => {
+            let shown = |p: &[f64; 3]| p[..metric.dimensions()].to_vec();
+            let points: Vec<_> = sites.coordinates().iter().map(shown).collect();
+            rows(&mut text, "NODE_COORD_SECTION", sites.ids(), &points);
+        }
+    }
+    Ok(text)
+}
+
+/// Keywords and sections of a problem with a depot and one `amounts` per node, `[nodes]`.
+///
+/// A table of distances without places names no ids, so these must be 1, 2, ... in some order.
+fn render_with_depot(
+    problem: &str,
+    sites: &Sites,
+    extra: &[(&str, f64)],
+    section: &str,
+    amounts: &[f64],
+) -> Result<String> {
+    let mut text = render_sites(problem, sites, extra)?;
+    let unnamed = sites.coordinates().is_empty() && sites.display().is_none();
+    let counted = |(number, &node): (i64, &usize)| sites.ids()[node].parse() == Ok(number);
+    if unnamed && !(1..).zip(&by_number(sites)).all(counted) {
+        let reason = "a table of distances without places needs the ids 1, 2, ...";
+        return Err(Error::invalid("node id", reason));
+    }
+    let amounts: Vec<_> = amounts.iter().map(|amount| vec![*amount]).collect();
+    rows(&mut text, section, sites.ids(), &amounts);
+    text.push_str(&format!("DEPOT_SECTION\n{}\n-1\nEOF\n", sites.ids()[0]));
+    Ok(text)
+}
+
+/// The nodes in ascending order of their ids, which is how a table of distances counts them.
+fn by_number(sites: &Sites) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..sites.len()).collect();
+    order.sort_by_key(|&node| sites.ids()[node].parse().unwrap_or(i64::MAX));
+    order
+}
+
+fn table(text: &mut String, instance: &Sites) {
+    text.push_str("EDGE_WEIGHT_FORMAT : LOWER_DIAG_ROW\n");
+    if instance.display().is_some() {
+        text.push_str("DISPLAY_DATA_TYPE : TWOD_DISPLAY\n");
+    }
+    text.push_str("EDGE_WEIGHT_SECTION\n");
+    let order = by_number(instance);
+    for (row, &node) in order.iter().enumerate() {
+        let row: Vec<String> = order[..=row].iter().map(|&other| instance.distance(node, other).to_string()).collect();
+        text.push_str(&row.join(" "));
+        text.push('\n');
+    }
+    if let Some(display) = instance.display() {
+        let points: Vec<_> = display.iter().map(|p| p.to_vec()).collect();
+        rows(text, "DISPLAY_DATA_SECTION", instance.ids(), &points);
+    }
+}
+
+fn rows(text: &mut String, section: &str, ids: &[String], points: &[Vec<f64>]) {
+    text.push_str(section);
+    text.push('\n');
+    for (id, point) in ids.iter().zip(points) {
+        text.push_str(id);
+        for value in point {
+            // Shortest digits that read back as the same number; writing to a string never fails.
+            let _ = write!(text, " {value}");
+        }
+        text.push('\n');
+    }
+}

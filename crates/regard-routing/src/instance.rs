@@ -1,0 +1,322 @@
+//! Instances as files give them, with a metric and rules of their own.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::formats::best_known::BestKnown;
+use crate::formats::csv::{self, CsvColumn, CsvOption, Sheet};
+use crate::formats::solution::SolutionFormat;
+use crate::formats::tsplib::{self, TsplibType};
+use crate::local_search::LocalSearchOptions;
+use crate::problem::Problem;
+use crate::registry::ProblemSpec;
+use crate::{Error, Result, Sites, routes_of, stats};
+
+/// What files of a problem hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FileSpec {
+    /// The problem in running text, as "vehicle routing".
+    pub title: &'static str,
+    /// Files of TSPLIB and its descendants; `None` where none holds the problem.
+    pub tsplib: Option<&'static TsplibType>,
+    /// Columns of a CSV file beside ids and coordinates.
+    pub csv: &'static [CsvColumn],
+    /// Numbers of a CSV file that belong to no node.
+    pub csv_options: &'static [CsvOption],
+    /// The option that must be set for an instance to be of this problem, where two problems have the same columns.
+    pub csv_flag: Option<&'static str>,
+    /// Where the best-known value of an instance is looked up.
+    pub best_known: BestKnown,
+    /// The form of a solution in files and reports.
+    pub solution: SolutionFormat,
+}
+
+/// An instance of a routing problem in its own metric.
+///
+/// Solutions are lists of nodes as [`Problem::solution`] gives them: with the depot (node 0) between routes.
+pub trait SolverInstance: Clone + fmt::Debug + Send + Sync + 'static {
+    /// The instance in the unit square, as a policy sees it.
+    type Problem: Problem;
+
+    /// What files of the problem hold.
+    const FILES: &'static FileSpec;
+    /// Name of the local search, for reports; empty where there is none.
+    const LOCAL_SEARCH: &'static str;
+
+    /// The nodes with their ids and distances, a depot first.
+    fn sites(&self) -> &Sites;
+    /// The same instance with another best-known cost or prize.
+    #[must_use]
+    fn with_best_known(self, best: Option<f64>) -> Self;
+    /// The instance in the unit square.
+    fn in_unit_square(&self) -> Self::Problem;
+    /// The instance that a file holds for one in the unit square: `sites` are its nodes, `scale` times as far apart.
+    ///
+    /// # Errors
+    /// Numbers that no file may hold.
+    fn from_unit_square(problem: &Self::Problem, sites: Sites, scale: f64) -> Result<Self>;
+
+    /// Value of a solution: its cost in the instance's own metric, or its prize.
+    ///
+    /// # Panics
+    /// When a node is not one of the instance's.
+    fn value(&self, solution: &[usize]) -> f64;
+    /// Cost of a solution; where a prize is maximised, its negative.
+    fn cost(&self, solution: &[usize]) -> f64 {
+        if Self::Problem::MAXIMISES { -self.value(solution) } else { self.value(solution) }
+    }
+    /// Checks a solution by rules that share nothing with the code that builds solutions.
+    ///
+    /// # Errors
+    /// [`Error::Infeasible`] with the first rule that is broken.
+    fn check(&self, solution: &[usize]) -> Result<()>;
+    /// The closed routes of a solution, each with its nodes in order, the depot left out.
+    fn routes(&self, solution: &[usize]) -> Vec<Vec<usize>> {
+        routes_of(solution)
+    }
+    /// Numbers of the instance beside its places, by name, for reports.
+    fn facts(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
+    /// A policy's solution repaired so that it keeps the instance's own rules: distances may be rounded, and there
+    /// may be limits that the policy does not know. `None` when that fails.
+    fn repair(&self, solution: Vec<usize>) -> Option<Vec<usize>> {
+        self.check(&solution).is_ok().then_some(solution)
+    }
+    /// A solution without a policy, and the name of the heuristic.
+    fn construct(&self) -> Option<(&'static str, Vec<usize>)> {
+        None
+    }
+    /// Local search from a solution; never gives a worse one.
+    fn local_search(&self, solution: Vec<usize>, options: &LocalSearchOptions) -> Vec<usize>;
+
+    /// Reads an instance from a file of TSPLIB or one of its descendants.
+    ///
+    /// # Errors
+    /// [`Error::Parse`] with line, what was found and what was expected.
+    fn read_tsplib(file: &tsplib::File<'_>) -> Result<Self> {
+        Err(file.error(0, format!("no TSPLIB file holds {}", Self::FILES.title)))
+    }
+    /// What a TSPLIB file holds beside the nodes; `None` where no such file holds the problem.
+    fn tsplib_fields(&self) -> Option<tsplib::Fields<'_>> {
+        None
+    }
+    /// Reads an instance from a CSV table.
+    ///
+    /// # Errors
+    /// [`Error::Parse`] naming line and field.
+    fn read_csv(sheet: &Sheet<'_>, options: &csv::Options) -> Result<Self>;
+    /// What a CSV table holds beside the nodes.
+    fn csv_fields(&self) -> csv::Fields<'_>;
+    /// The comment of a solution file: the solution's value in one line.
+    fn solution_comment(&self, solution: &[usize]) -> String;
+}
+
+/// An instance of any problem, as a file gives it.
+#[derive(Clone)]
+pub struct Instance(Arc<dyn AnyInstance>);
+
+impl fmt::Debug for Instance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<I: SolverInstance> From<I> for Instance {
+    fn from(instance: I) -> Self {
+        Self(Arc::new(instance))
+    }
+}
+
+/// The methods of [`SolverInstance`] that need not know the problem's type.
+trait AnyInstance: fmt::Debug + Send + Sync {
+    fn spec(&self) -> &'static ProblemSpec;
+    fn sites(&self) -> &Sites;
+    fn with_best_known(&self, best: Option<f64>) -> Instance;
+    fn value(&self, solution: &[usize]) -> f64;
+    fn check(&self, solution: &[usize]) -> Result<()>;
+    fn routes(&self, solution: &[usize]) -> Vec<Vec<usize>>;
+    fn facts(&self) -> Vec<(&'static str, f64)>;
+    fn solution_comment(&self, solution: &[usize]) -> String;
+    fn render_csv(&self) -> Result<String>;
+    fn render_tsplib(&self) -> Result<String>;
+    fn in_unit_square(&self) -> Box<dyn Any>;
+    fn as_any(&self) -> &dyn Any;
+}
+
+impl<I: SolverInstance> AnyInstance for I {
+    fn spec(&self) -> &'static ProblemSpec {
+        const { &ProblemSpec::of_instance::<I>() }
+    }
+
+    fn sites(&self) -> &Sites {
+        SolverInstance::sites(self)
+    }
+
+    fn with_best_known(&self, best: Option<f64>) -> Instance {
+        SolverInstance::with_best_known(self.clone(), best).into()
+    }
+
+    fn value(&self, solution: &[usize]) -> f64 {
+        SolverInstance::value(self, solution)
+    }
+
+    fn check(&self, solution: &[usize]) -> Result<()> {
+        SolverInstance::check(self, solution)
+    }
+
+    fn routes(&self, solution: &[usize]) -> Vec<Vec<usize>> {
+        SolverInstance::routes(self, solution)
+    }
+
+    fn facts(&self) -> Vec<(&'static str, f64)> {
+        SolverInstance::facts(self)
+    }
+
+    fn solution_comment(&self, solution: &[usize]) -> String {
+        SolverInstance::solution_comment(self, solution)
+    }
+
+    fn render_csv(&self) -> Result<String> {
+        csv::render(self)
+    }
+
+    fn render_tsplib(&self) -> Result<String> {
+        tsplib::render(self)
+    }
+
+    fn in_unit_square(&self) -> Box<dyn Any> {
+        Box::new(SolverInstance::in_unit_square(self))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Instance {
+    /// The specification of the instance's problem.
+    #[must_use]
+    pub fn spec(&self) -> &'static ProblemSpec {
+        self.0.spec()
+    }
+
+    /// What files of the instance's problem hold.
+    #[must_use]
+    pub fn files(&self) -> Option<&'static FileSpec> {
+        self.spec().files
+    }
+
+    /// Name of the problem, [`Problem::NAME`].
+    #[must_use]
+    pub fn problem(&self) -> &'static str {
+        self.spec().name
+    }
+
+    /// The form of a solution in files and reports.
+    #[must_use]
+    pub fn solution_format(&self) -> SolutionFormat {
+        self.files().map_or(SolutionFormat::Tour, |files| files.solution)
+    }
+
+    /// The nodes with their distances, ids and name; node 0 is the depot where there is one.
+    #[must_use]
+    pub fn sites(&self) -> &Sites {
+        self.0.sites()
+    }
+
+    /// The best cost known, or the highest prize where one is maximised.
+    #[must_use]
+    pub fn best_known(&self) -> Option<f64> {
+        self.sites().best_known()
+    }
+
+    /// The same instance with another best-known cost or prize.
+    #[must_use]
+    pub fn with_best_known(self, best: Option<f64>) -> Self {
+        self.0.with_best_known(best)
+    }
+
+    /// If true, the value of a solution is a prize, the more the better.
+    #[must_use]
+    pub fn maximises(&self) -> bool {
+        self.spec().maximises
+    }
+
+    /// Value of a solution: its cost in the instance's own metric, or its prize.
+    ///
+    /// A solution is a list of nodes in the order visited; with a depot, node 0 stands between routes and may stand
+    /// at the end.
+    ///
+    /// # Panics
+    /// When a node is not one of the instance's.
+    #[must_use]
+    pub fn value(&self, solution: &[usize]) -> f64 {
+        self.0.value(solution)
+    }
+
+    /// How much worse a value is than the best known one, as a fraction (0.05 is 5 %).
+    #[must_use]
+    pub fn gap(&self, value: f64) -> Option<f64> {
+        let gap = stats::gap(value, self.best_known()?)?;
+        Some(if self.maximises() { -gap } else { gap })
+    }
+
+    /// Checks a solution by rules that share nothing with the code that builds solutions.
+    ///
+    /// # Errors
+    /// [`Error::Infeasible`] with the first rule that is broken.
+    pub fn check(&self, solution: &[usize]) -> Result<()> {
+        self.0.check(solution)
+    }
+
+    /// The closed routes of a solution, each with its nodes in order, the depot left out.
+    #[must_use]
+    pub fn routes(&self, solution: &[usize]) -> Vec<Vec<usize>> {
+        self.0.routes(solution)
+    }
+
+    /// Numbers of the instance beside its places, by name.
+    #[must_use]
+    pub fn facts(&self) -> Vec<(&'static str, f64)> {
+        self.0.facts()
+    }
+
+    /// The comment of a solution file: the solution's value in one line.
+    #[must_use]
+    pub fn solution_comment(&self, solution: &[usize]) -> String {
+        self.0.solution_comment(solution)
+    }
+
+    /// The text of a file of the given ending ([`formats::endings`](crate::formats::endings)) that reads as the same
+    /// instance.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a format that cannot hold the instance.
+    pub fn render(&self, ending: &str) -> Result<String> {
+        if ending == csv::ENDING {
+            return self.0.render_csv();
+        }
+        match self.files().and_then(|files| files.tsplib) {
+            Some(tsplib) if tsplib.ending == ending => self.0.render_tsplib(),
+            _ => {
+                let reason = format!("a .{ending} file cannot hold an instance of `{}`", self.problem());
+                Err(Error::invalid("format", reason).with_hint("csv holds every problem"))
+            }
+        }
+    }
+
+    /// The instance as that of one problem; `None` when it is another problem's.
+    #[must_use]
+    pub fn downcast_ref<I: SolverInstance>(&self) -> Option<&I> {
+        self.0.as_any().downcast_ref()
+    }
+
+    /// The instance in the unit square as one of problem `P`; `None` when it is another problem's.
+    #[must_use]
+    pub fn in_unit_square<P: Problem>(&self) -> Option<P> {
+        self.0.in_unit_square().downcast().ok().map(|problem| *problem)
+    }
+}

@@ -1,0 +1,77 @@
+//! Distances as the search wants them: looked up where a table fits, computed where it does not.
+
+use crate::Sites;
+
+use super::tour::Node;
+
+/// Instances up to this size get a table (at most 72 MiB).
+const TABLE_UP_TO: usize = 3072;
+
+/// The distances of one instance, exactly as the instance gives them.
+pub(super) struct Distances<'a> {
+    instance: &'a Sites,
+    table: Table,
+}
+
+enum Table {
+    None,
+    /// Every distance is a number that `f32` holds exactly, as nearly all TSPLIB distances are:
+    /// half the memory, same sums.
+    Narrow(Vec<f32>),
+    Wide(Vec<f64>),
+}
+
+/// The distances from one node, for loops over many others.
+#[derive(Clone, Copy)]
+pub(super) enum Row<'a> {
+    Narrow(&'a [f32]),
+    Wide(&'a [f64]),
+    Computed(&'a Sites),
+}
+
+impl<'a> Distances<'a> {
+    /// Fills the table if the instance is small enough.
+    pub(super) fn new(instance: &'a Sites) -> Self {
+        let table = if instance.len() <= TABLE_UP_TO { full(instance) } else { Table::None };
+        Self { instance, table }
+    }
+
+    /// The distance between two nodes.
+    #[inline]
+    pub(super) fn of(&self, a: Node, b: Node) -> f64 {
+        let (a, b) = (a as usize, b as usize);
+        match &self.table {
+            Table::Narrow(table) => f64::from(table[a * self.instance.len() + b]),
+            Table::Wide(table) => table[a * self.instance.len() + b],
+            Table::None => self.instance.distance(a, b),
+        }
+    }
+
+    /// The distances from one node.
+    #[inline]
+    pub(super) fn row(&self, node: Node) -> Row<'_> {
+        let (n, node) = (self.instance.len(), node as usize);
+        match &self.table {
+            Table::Narrow(table) => Row::Narrow(&table[node * n..(node + 1) * n]),
+            Table::Wide(table) => Row::Wide(&table[node * n..(node + 1) * n]),
+            Table::None => Row::Computed(self.instance),
+        }
+    }
+}
+
+fn full(instance: &Sites) -> Table {
+    let n = instance.len();
+    let mut wide = vec![0.0; n * n];
+    for a in 0..n {
+        for b in 0..a {
+            let distance = instance.distance(a, b);
+            wide[a * n + b] = distance;
+            wide[b * n + a] = distance;
+        }
+    }
+    if wide.iter().all(|&distance| f64::from(distance as f32) == distance) {
+        Table::Narrow(wide.into_iter().map(|distance| distance as f32).collect())
+    } else {
+        Table::Wide(wide)
+    }
+}

@@ -1,0 +1,128 @@
+//! Local search for the travelling salesman: what comes after the network, or instead of it.
+//!
+//! A tour is improved by exchanges of two or three edges until none gains, then perturbed and repaired
+//! over and over. The exchanges hold 2-opt (Croes, "A method for solving traveling-salesman
+//! problems", Operations Research 6, 1958) and Or-opt (Or, "Traveling salesman-type combinatorial
+//! problems and their relation to the logistics of regional blood banking", PhD thesis, Northwestern
+//! University, 1976) as special cases; they are searched as Lin and Kernighan do ("An effective
+//! heuristic algorithm for the traveling-salesman problem", Operations Research 21, 1973): only
+//! towards near neighbours, only while the length taken out exceeds the length put in, and in chains
+//! with an exchange of three edges as the link (Helsgaun, "An effective implementation of the
+//! Lin-Kernighan traveling salesman heuristic", European Journal of Operational Research 126, 2000).
+//! Nodes where nothing changed are not looked at again (Bentley, "Fast algorithms for geometric
+//! traveling salesman problems", ORSA Journal on Computing 4, 1992).
+//!
+//! ```
+//! use regard_routing::Sites;
+//! use regard_routing::local_search::{LocalSearchOptions, improve};
+//!
+//! # fn main() -> regard_routing::Result<()> {
+//! let square = Sites::euclidean("square", vec![[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])?;
+//! let mut tour = vec![0, 1, 2, 3];
+//! let improvement = improve(&square, &mut tour, &LocalSearchOptions::default());
+//! assert_eq!(tour, [0, 2, 1, 3]);
+//! assert_eq!(improvement.after, 4.0);
+//! # Ok(())
+//! # }
+//! ```
+
+mod distances;
+mod exact;
+mod exchange;
+mod nearby;
+mod neighbours;
+pub mod orienteering;
+mod perturbation;
+mod queue;
+mod search;
+#[cfg(test)]
+mod tests;
+mod tour;
+pub mod vrp;
+
+use std::time::Instant;
+
+use self::{distances::Distances, neighbours::Neighbours, perturbation::Clock, search::Search};
+use crate::{Sites, check};
+use rand::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+
+/// The width of the neighbour lists.
+const NEIGHBOURS: usize = 10;
+
+/// Smaller instances get the perturbations of this many nodes: they cost next to nothing.
+const COUNTED_AT_LEAST: usize = 100;
+
+/// Larger instances get the perturbations of this many nodes: a few seconds in all.
+const COUNTED_AT_MOST: usize = 2500;
+
+/// How much to search, and from which seed.
+#[derive(Clone, Debug)]
+pub struct LocalSearchOptions {
+    /// Seed of the perturbations.
+    pub seed: u64,
+    /// Perturbs per node, 20 unless set; fewer than 100 nodes count as 100, more than 2,500 as 2,500.
+    /// The work is bounded by this, so the result depends on nothing but the input. 0 leaves out
+    /// the perturbations.
+    pub perturbations_per_node: usize,
+    /// Stops here at the latest if set; a run that meets its deadline depends on the machine.
+    pub deadline: Option<Instant>,
+}
+
+impl Default for LocalSearchOptions {
+    fn default() -> Self {
+        Self { seed: 1234, perturbations_per_node: 20, deadline: None }
+    }
+}
+
+/// What a search did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Improvement {
+    /// Cost of the tour that was given, in the instance's metric.
+    pub before: f64,
+    /// Cost of the tour that came out; never more than `before`.
+    pub after: f64,
+    /// Improving exchanges that were kept; 0 where the shortest tour was found outright.
+    pub moves: u64,
+}
+
+/// Improves a tour, and leaves it as it is where nothing better is found.
+///
+/// The first node stays the first. Instances of up to 12 nodes are solved to optimality. The same input, seed and number of perturbations
+/// give the same tour everywhere, unless a deadline cuts the search short. `tour` must be a
+/// permutation of the nodes; anything else is left untouched, and its costs are NaN.
+pub fn improve(instance: &Sites, tour: &mut Vec<usize>, options: &LocalSearchOptions) -> Improvement {
+    if check::tour(instance.ids(), tour).is_err() {
+        return Improvement { before: f64::NAN, after: f64::NAN, moves: 0 };
+    }
+    let before = instance.tour_length(tour);
+    let (mut better, moves) = if instance.len() <= exact::EXACT_UP_TO {
+        (exact::shortest(instance), 0)
+    } else {
+        search_from(instance, tour, before, options)
+    };
+    let start = better.iter().position(|node| tour.first() == Some(node));
+    better.rotate_left(start.unwrap_or(0));
+    let after = instance.tour_length(&better);
+    if after < before && check::tour(instance.ids(), &better).is_ok() {
+        *tour = better;
+        Improvement { before, after, moves }
+    } else {
+        Improvement { before, after: before, moves: 0 }
+    }
+}
+
+/// The tour found and the moves kept, for instances of more than [`exact::EXACT_UP_TO`] nodes.
+fn search_from(instance: &Sites, tour: &[usize], cost: f64, options: &LocalSearchOptions) -> (Vec<usize>, u64) {
+    let n = instance.len();
+    let distances = Distances::new(instance);
+    let neighbours = Neighbours::new(instance, &distances, NEIGHBOURS);
+    let mut search = Search::new(&distances, &neighbours, tour, 1e-9 * cost / n as f64);
+    let mut clock = Clock::new(options.deadline);
+    search.descend(|| clock.is_over());
+    let mut random = Pcg64Mcg::seed_from_u64(options.seed);
+    let counted = n.clamp(COUNTED_AT_LEAST, COUNTED_AT_MOST);
+    let perturbations = options.perturbations_per_node.saturating_mul(counted);
+    search.perturb_and_repair(perturbations, &mut random, &mut clock);
+    (search.tour.nodes().collect(), search.moves)
+}

@@ -1,0 +1,228 @@
+//! The laws of the search: bounds kept, sums true, never worse, always the same, small optima found.
+
+use proptest::prelude::*;
+use rand::{RngExt, SeedableRng, seq::SliceRandom};
+use rand_pcg::Pcg64Mcg;
+
+use super::{
+    recreate::{Greed, worths},
+    route::DEPOT,
+    *,
+};
+
+/// A random instance of either kind; on a raster, distances tie and nodes coincide.
+struct Sample {
+    points: Vec<[f64; 2]>,
+    prizes: Vec<f64>,
+    penalties: Vec<f64>,
+    bound: f64,
+    collecting: bool,
+}
+
+impl Sample {
+    fn new(seed: u64, nodes: usize, collecting: bool, raster: bool) -> Self {
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let mut number = || {
+            let number: f64 = random.random();
+            if raster { (number * 6.0).floor() } else { number }
+        };
+        let points = (0..nodes).map(|_| [number(), number()]).collect();
+        let prizes = (0..nodes).map(|_| number()).collect();
+        let penalties = (0..nodes).map(|_| number()).collect();
+        let scale = if raster { 6.0 } else { 1.0 };
+        let share = if collecting { 0.4 * nodes as f64 } else { 0.5 * (nodes as f64).sqrt() };
+        Self { points, prizes, penalties, bound: scale * share * random.random::<f64>(), collecting }
+    }
+
+    fn problem(&self) -> Problem<'_> {
+        let distance = |a: usize, b: usize| {
+            let [x, y] = [0, 1].map(|axis| self.points[a][axis] - self.points[b][axis]);
+            x.hypot(y)
+        };
+        let (prizes, penalties) = (&self.prizes, &self.penalties);
+        let objective = if self.collecting {
+            Objective::RequiredPrize { prizes, penalties, required: self.bound }
+        } else {
+            Objective::MaxPrize { prizes, max_length: self.bound }
+        };
+        Problem::new(self.points.len(), distance, objective)
+    }
+
+    fn is_better(&self, value: f64, than: f64) -> bool {
+        if self.collecting { value < than } else { value > than }
+    }
+
+    /// The best value of all selections in all orders.
+    fn best(&self, problem: &Problem, visits: &mut Vec<usize>) -> f64 {
+        let mut best = problem.value(visits);
+        for node in 1..problem.len() {
+            if !visits.contains(&node) {
+                visits.push(node);
+                let value = self.best(problem, visits);
+                if best.is_nan() || self.is_better(value, best) {
+                    best = value;
+                }
+                visits.pop();
+            }
+        }
+        best
+    }
+}
+
+fn counted(iterations: usize) -> Options {
+    Options { iterations, ..Options::default() }
+}
+
+/// That the plan's sums and positions are true, and its offers the cheapest.
+fn examine(problem: &Problem, plan: &mut Plan) {
+    let (length, prize) = (plan.length, plan.prize);
+    let sums = plan.sums(problem);
+    assert!((length - sums.length).abs() < 1e-9 && (prize - sums.prize).abs() < 1e-9);
+    let route = &plan.route;
+    assert_eq!(route.order()[0], DEPOT);
+    assert_eq!(route.order().len() + route.left_out().len(), problem.len());
+    for (position, &node) in route.order().iter().enumerate() {
+        assert!(route.is_visited(node) && route.position(node) == position);
+    }
+    assert!(route.left_out().iter().all(|&node| !route.is_visited(node)));
+    plan.refresh(problem);
+    let order = plan.route.order();
+    for &node in plan.route.left_out() {
+        let offer = plan.offers.of(node);
+        assert!(plan.route.joins(offer.a, offer.b));
+        assert_eq!(offer.detour, problem.distances.detour(offer.a, node, offer.b));
+        let edges = (0..order.len()).map(|i| (order[i], order[(i + 1) % order.len()]));
+        let least = edges.map(|(a, b)| problem.distances.detour(a, node, b)).fold(f64::INFINITY, f64::min);
+        assert!((offer.detour - least).abs() < 1e-9, "{} {least}", offer.detour);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_step_leaves_the_books_true(
+        seed in any::<u64>(), nodes in 2_usize..60, collecting in any::<bool>(), raster in any::<bool>(),
+    ) {
+        let sample = Sample::new(seed, nodes, collecting, raster);
+        let problem = sample.problem();
+        let worth = worths(&problem, 1.0);
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let (mut plan, mut removed) = (Plan::empty(&problem), Vec::new());
+        for _ in 0..60 {
+            plan.ruin(&problem, &mut removed, &mut random);
+            examine(&problem, &mut plan);
+            plan.recreate(&problem, &Greed { worth: &worth, noise: 0.3, barred: &removed }, &mut random);
+            examine(&problem, &mut plan);
+            let before = plan.sums(&problem).length;
+            plan.shorten(&problem);
+            examine(&problem, &mut plan);
+            prop_assert!(plan.sums(&problem).length <= before + 1e-9);
+            plan.fill(&problem, &Greed { worth: &worth, noise: 0.3, barred: &[] }, &mut random);
+            examine(&problem, &mut plan);
+            prop_assert!(problem.terms.nearly_keeps(&plan.sums(&problem)));
+        }
+    }
+
+    #[test]
+    fn never_worse_within_bounds_and_always_the_same(
+        seed in any::<u64>(), nodes in 1_usize..90, collecting in any::<bool>(), raster in any::<bool>(),
+    ) {
+        let sample = Sample::new(seed, nodes, collecting, raster);
+        let problem = sample.problem();
+        let start = construct(&problem);
+        let built = problem.value(&start);
+        prop_assert!(!built.is_nan());
+        let found = improve(&problem, start.clone(), &counted(200));
+        prop_assert_eq!(found.before, built);
+        prop_assert_eq!(found.after, problem.value(&found.visits));
+        prop_assert!(!sample.is_better(found.before, found.after));
+        prop_assert_eq!(&improve(&problem, start, &counted(200)), &found);
+        let again = improve(&problem, found.visits.clone(), &counted(0));
+        prop_assert_eq!((again.visits, again.after), (found.visits, found.after));
+    }
+
+    #[test]
+    fn whatever_is_given_bounds_are_kept(
+        seed in any::<u64>(), nodes in 1_usize..40, collecting in any::<bool>(),
+        given in prop::collection::vec(0_usize..50, 0..60), iterations in 0_usize..3,
+    ) {
+        let problem_of = Sample::new(seed, nodes, collecting, false);
+        let problem = problem_of.problem();
+        let mut all: Vec<usize> = (1..nodes).collect();
+        all.shuffle(&mut Pcg64Mcg::seed_from_u64(seed));
+        for visits in [given, all] {
+            let found = improve(&problem, visits, &counted(iterations));
+            prop_assert!(!found.after.is_nan());
+            prop_assert_eq!(found.after, problem.value(&found.visits));
+        }
+    }
+
+    #[test]
+    fn few_nodes_are_solved_to_optimality(seed in any::<u64>(), nodes in 1_usize..=7, collecting in any::<bool>()) {
+        let sample = Sample::new(seed, nodes, collecting, false);
+        let problem = sample.problem();
+        let found = improve(&problem, construct(&problem), &counted(1500));
+        let best = sample.best(&problem, &mut Vec::new());
+        prop_assert!((found.after - best).abs() < 1e-9, "{} {best}", found.after);
+    }
+}
+
+/// Places on a line at these distances from the depot, with these prizes and unit penalties.
+fn on_a_line<'a>(at: &'a [f64], objective: Objective<'a>) -> Problem<'a> {
+    Problem::new(at.len(), |a, b| (at[a] - at[b]).abs(), objective)
+}
+
+#[test]
+fn no_node_one_node_and_no_length() {
+    for at in [&[][..], &[0.0]] {
+        let problem = on_a_line(at, Objective::MaxPrize { prizes: at, max_length: 1.0 });
+        assert!(construct(&problem).is_empty());
+        let found = improve(&problem, vec![], &counted(10));
+        assert_eq!((found.visits, found.before, found.after), (vec![], 0.0, 0.0));
+    }
+    let at = [0.0, 1.0, 2.0];
+    for max_length in [0.0, -1.0, 1.9] {
+        let problem = on_a_line(&at, Objective::MaxPrize { prizes: &[5.0, 1.0, 1.0], max_length });
+        assert!(construct(&problem).is_empty());
+        let found = improve(&problem, vec![1, 2], &counted(10));
+        assert_eq!((found.visits, found.after), (vec![], 5.0));
+        assert!(found.before.is_nan());
+    }
+}
+
+#[test]
+fn a_length_used_up_to_the_last_bit_is_no_trouble() {
+    let at = [0.0, 1.0, 2.0, 3.0];
+    let problem = on_a_line(&at, Objective::MaxPrize { prizes: &[0.0, 1.0, 1.0, 9.0], max_length: 6.0 });
+    let found = improve(&problem, construct(&problem), &counted(50));
+    assert_eq!(found.after, 11.0);
+}
+
+#[test]
+fn prize_that_cannot_be_collected_asks_for_every_node() {
+    let at = [0.0, 1.0, 50.0, 2.0];
+    let (prizes, penalties) = ([0.0, 0.1, 0.0, 0.2], [0.0; 4]);
+    let objective = Objective::RequiredPrize { prizes: &prizes, penalties: &penalties, required: 1.0 };
+    let problem = on_a_line(&at, objective);
+    let found = improve(&problem, construct(&problem), &counted(100));
+    assert_eq!((found.visits.len(), found.after), (3, 100.0));
+    assert!(problem.value(&[1, 3]).is_nan());
+}
+
+#[test]
+fn without_prizes_an_orienteer_need_not_move() {
+    let at = [0.0, 1.0, 2.0];
+    let problem = on_a_line(&at, Objective::MaxPrize { prizes: &[0.0; 3], max_length: 9.0 });
+    assert!(construct(&problem).is_empty());
+    assert_eq!(improve(&problem, vec![], &counted(100)).after, 0.0);
+}
+
+#[test]
+fn a_deadline_in_the_past_still_gives_visits() {
+    let sample = Sample::new(4, 300, true, false);
+    let problem = sample.problem();
+    let options = Options { deadline: Some(Instant::now()), ..counted(usize::MAX) };
+    let found = improve(&problem, (1..300).collect(), &options);
+    assert_eq!((found.iterations, found.after), (0, found.before));
+}

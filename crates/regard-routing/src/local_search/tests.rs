@@ -1,0 +1,176 @@
+//! The laws of the search, and how near it comes to known optima.
+
+use proptest::prelude::*;
+use rand::{RngExt, seq::SliceRandom};
+
+use super::*;
+
+fn random_points(seed: u64, n: usize) -> Vec<[f64; 2]> {
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    (0..n).map(|_| [random.random(), random.random()]).collect()
+}
+
+fn shuffled(seed: u64, n: usize) -> Vec<usize> {
+    let mut tour: Vec<usize> = (0..n).collect();
+    tour.shuffle(&mut Pcg64Mcg::seed_from_u64(seed));
+    tour
+}
+
+fn few(perturbations_per_node: usize) -> LocalSearchOptions {
+    LocalSearchOptions { perturbations_per_node, ..LocalSearchOptions::default() }
+}
+
+fn improved(points: Vec<[f64; 2]>, perturbations_per_node: usize) -> (Sites, Vec<usize>, Improvement) {
+    let instance = Sites::euclidean("test", points).unwrap();
+    let mut tour = shuffled(1, instance.len());
+    let improvement = improve(&instance, &mut tour, &few(perturbations_per_node));
+    instance.check(&tour).unwrap();
+    assert_eq!(improvement.after, instance.cost(&tour));
+    (instance, tour, improvement)
+}
+
+/// The shortest of all tours, one after the other.
+fn shortest_by_trying_all(instance: &Sites, tour: &mut Vec<usize>, place: usize) -> f64 {
+    if place >= tour.len() {
+        return instance.cost(tour);
+    }
+    let mut best = f64::INFINITY;
+    for other in place..tour.len() {
+        tour.swap(place, other);
+        best = best.min(shortest_by_trying_all(instance, tour, place + 1));
+        tour.swap(place, other);
+    }
+    best
+}
+
+#[test]
+fn a_crossing_is_undone() {
+    let instance = Sites::euclidean("square", vec![[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]]).unwrap();
+    let mut tour = vec![0, 1, 2, 3];
+    let improvement = improve(&instance, &mut tour, &LocalSearchOptions::default());
+    assert_eq!((improvement.after, tour), (4.0, vec![0, 2, 1, 3]));
+}
+
+#[test]
+fn points_on_a_circle_come_out_in_order_by_local_moves_alone() {
+    let n = 40;
+    let angle = |i: usize| std::f64::consts::TAU * i as f64 / n as f64;
+    let (instance, _, improvement) = improved((0..n).map(|i| [angle(i).cos(), angle(i).sin()]).collect(), 5);
+    let around: Vec<usize> = (0..n).collect();
+    assert!((improvement.after - instance.cost(&around)).abs() < 1e-9);
+}
+
+#[test]
+fn points_that_coincide_and_points_on_a_line_are_no_trouble() {
+    for n in [1, 2, 3, 5, 12, 13, 14, 60] {
+        let (_, _, improvement) = improved(vec![[2.0, 3.0]; n], 2);
+        assert_eq!(improvement, Improvement { before: 0.0, after: 0.0, moves: 0 });
+        let (_, _, improvement) = improved((0..n).map(|i| [(i / 2) as f64, 0.0]).collect(), 2);
+        assert_eq!(improvement.after, 2.0 * ((n - 1) / 2) as f64, "n = {n}");
+    }
+}
+
+#[test]
+fn a_list_that_is_no_tour_is_left_alone() {
+    let instance = Sites::euclidean("three", random_points(1, 3)).unwrap();
+    let mut tour = vec![0, 1, 1];
+    assert!(improve(&instance, &mut tour, &few(1)).after.is_nan());
+    assert_eq!(tour, [0, 1, 1]);
+}
+
+#[test]
+fn an_optimal_tour_is_returned_as_given() {
+    let (instance, mut tour, improvement) = improved(random_points(5, 60), 100);
+    tour.rotate_left(17);
+    let given = tour.clone();
+    let again = improve(&instance, &mut tour, &few(0));
+    assert_eq!((tour, again.moves), (given, 0));
+    assert!((again.after - improvement.after).abs() < 1e-9);
+}
+
+#[test]
+fn a_deadline_in_the_past_still_gives_a_tour() {
+    let instance = Sites::euclidean("random", random_points(4, 3000)).unwrap();
+    let mut tour = shuffled(4, 3000);
+    let options = LocalSearchOptions { perturbations_per_node: usize::MAX, deadline: Some(Instant::now()), ..few(0) };
+    let improvement = improve(&instance, &mut tour, &options);
+    instance.check(&tour).unwrap();
+    assert!(improvement.after <= improvement.before);
+}
+
+#[test]
+fn large_instances_find_their_neighbours_in_the_tree() {
+    let n = 5000;
+    let (_, _, improvement) = improved(random_points(9, n), 0);
+    // Random uniform optima are near 0.7124 sqrt(n area) (1 + 0.33 / n) plus the border.
+    assert!(improvement.after < 0.7124 * (n as f64).sqrt() * 1.08, "{}", improvement.after);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn few_nodes_are_solved_to_optimality(seed in any::<u64>(), n in 1_usize..=8) {
+        let (instance, tour, improvement) = improved(random_points(seed, n), 1);
+        let best = shortest_by_trying_all(&instance, &mut tour.clone(), 1);
+        prop_assert!((improvement.after - best).abs() < 1e-9);
+    }
+
+    #[test]
+    fn never_worse_always_a_tour_always_the_same(
+        seed in any::<u64>(), n in 1_usize..80, raster in any::<bool>(), perturbations in 0_usize..3,
+    ) {
+        let mut points = random_points(seed, n);
+        if raster {
+            points.iter_mut().flatten().for_each(|x| *x = (*x * 6.0).floor());
+        }
+        let instance = Sites::euclidean("random", points).unwrap();
+        let start = shuffled(seed, n);
+        let (mut tour, mut twin) = (start.clone(), start.clone());
+        let improvement = improve(&instance, &mut tour, &few(perturbations));
+        prop_assert!(instance.check(&tour).is_ok());
+        prop_assert_eq!(improvement.before, instance.cost(&start));
+        prop_assert_eq!(improvement.after, instance.cost(&tour));
+        prop_assert!(improvement.after <= improvement.before);
+        prop_assert_eq!(tour[0], start[0]);
+        prop_assert_eq!(improve(&instance, &mut twin, &few(perturbations)), improvement);
+        prop_assert_eq!(tour, twin);
+    }
+
+    #[test]
+    fn twelve_nodes_by_search_are_as_short_as_by_dynamic_programming(seed in any::<u64>()) {
+        let points = random_points(seed, exact::EXACT_UP_TO);
+        let instance = Sites::euclidean("twelve", points).unwrap();
+        let start = shuffled(seed, exact::EXACT_UP_TO);
+        let cost = instance.cost(&start);
+        let (found, _) = search_from(&instance, &start, cost, &few(2));
+        prop_assert!((instance.cost(&found) - instance.cost(&exact::shortest(&instance))).abs() < 1e-9);
+    }
+}
+
+/// The mean gap of the search alone over the files of the shared TSPLIB that `choose` takes, from
+/// shuffled tours.
+fn mean_gap(choose: impl Fn(usize) -> bool, perturbations_per_node: usize) -> Option<f64> {
+    let files = std::fs::read_dir(regard_testing::shared("data/routes/tsplib")?).unwrap();
+    let mut gaps = Vec::new();
+    for file in files.flatten().map(|file| file.path()) {
+        if file.extension().is_none_or(|ending| ending != "tsp") {
+            continue;
+        }
+        let instance = regard_data::routes::formats::read(&file).unwrap();
+        let Some(best) = instance.best_known().filter(|_| choose(instance.len())) else { continue };
+        let mut tour = shuffled(7, instance.len());
+        let improvement = improve(&instance, &mut tour, &few(perturbations_per_node));
+        instance.check(&tour).unwrap();
+        assert!(improvement.after >= best, "{}: better than the best known", instance.name());
+        gaps.push(improvement.after / best - 1.0);
+    }
+    (!gaps.is_empty()).then(|| gaps.iter().sum::<f64>() / gaps.len() as f64)
+}
+
+#[test]
+fn small_tsplib_instances_come_within_half_a_percent() {
+    if let Some(gap) = mean_gap(|n| n <= 200, 10) {
+        assert!(gap <= 0.005, "mean gap {gap}");
+    }
+}

@@ -1,0 +1,210 @@
+//! Descent to a local optimum: short segments and the ends of routes change places between routes,
+//! segments move and stretches turn within them.
+//!
+//! Moves join a customer to one of its near neighbours. The exchanges between routes are cross
+//! exchange (Taillard et al., "A tabu search heuristic for the vehicle routing problem with soft
+//! time windows", Transportation Science 31, 1997), with relocation and swaps as its shortest
+//! forms and 2-opt* (Potvin and Rousseau, "An exchange heuristic for routeing problems with time
+//! windows", Journal of the Operational Research Society 46, 1995) as its longest.
+
+mod exchange;
+mod within;
+
+use std::time::Instant;
+
+use super::{Distances, Neighbours, Node, Queue, Vrp};
+
+/// So many neighbours of a customer are tried.
+const NEAR: usize = 12;
+
+/// The longest segment that is moved as such.
+const LONGEST: usize = 3;
+
+/// A stretch of a route, from one position up to another.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    route: usize,
+    start: usize,
+    end: usize,
+}
+
+/// Routes in arrays, with sums up to every customer.
+struct Descent<'a> {
+    vrp: &'a Vrp<'a>,
+    distances: &'a Distances<'a>,
+    routes: Vec<Vec<Node>>,
+    /// Of every node.
+    route: Vec<usize>,
+    position: Vec<usize>,
+    /// Load and length from the depot up to a node, itself included.
+    load_to: Vec<f64>,
+    length_to: Vec<f64>,
+    queue: Queue,
+    /// Gains at or below this are rounding, not improvement.
+    tolerance: f64,
+}
+
+/// Routes in which no customer has an improving move, unless the deadline comes first.
+pub(super) fn descend(
+    vrp: &Vrp,
+    distances: &Distances,
+    neighbours: &Neighbours,
+    routes: &[Vec<usize>],
+    deadline: Option<Instant>,
+) -> Vec<Vec<usize>> {
+    let mut descent = Descent::new(vrp, distances, routes);
+    while let Some(node) = descent.queue.pop() {
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            break;
+        }
+        while neighbours
+            .of(node)
+            .take(NEAR)
+            .any(|(other, between)| other > 0 && descent.join(node, other, between).is_some())
+        {}
+    }
+    let kept = descent.routes.iter().filter(|route| !route.is_empty());
+    kept.map(|route| route.iter().map(|&node| node as usize).collect()).collect()
+}
+
+impl<'a> Descent<'a> {
+    fn new(vrp: &'a Vrp<'a>, distances: &'a Distances<'a>, routes: &[Vec<usize>]) -> Self {
+        let n = vrp.sites.len();
+        let mut descent = Self {
+            vrp,
+            distances,
+            routes: routes.iter().map(|route| route.iter().map(|&node| node as Node).collect()).collect(),
+            route: vec![0; n],
+            position: vec![0; n],
+            load_to: vec![0.0; n],
+            length_to: vec![0.0; n],
+            queue: Queue::new(n),
+            tolerance: 1e-9 * vrp.cost(routes) / n.max(1) as f64,
+        };
+        for route in 0..routes.len() {
+            descent.number(route);
+            for &node in &descent.routes[route] {
+                descent.queue.push(node);
+            }
+        }
+        descent
+    }
+
+    /// Makes the best move that joins `node` to `other`, if one gains; returns its gain.
+    fn join(&mut self, node: Node, other: Node, between: f64) -> Option<f64> {
+        let longest = [node, other].map(|end| {
+            let (route, at) = (self.route[end as usize], self.position[end as usize]);
+            self.between(self.before(route, at), end).max(self.between(end, self.at(route, at + 1)))
+        });
+        if between >= longest[0].max(longest[1]) {
+            return None;
+        }
+        if self.route[node as usize] == self.route[other as usize] {
+            self.join_within(node, other)
+        } else {
+            self.join_routes(node, other)
+        }
+    }
+
+    /// The node at a position; the depot behind the end.
+    #[inline]
+    fn at(&self, route: usize, position: usize) -> Node {
+        self.routes[route].get(position).copied().unwrap_or(0)
+    }
+
+    /// The node before a position; the depot before the start.
+    #[inline]
+    fn before(&self, route: usize, position: usize) -> Node {
+        if position == 0 { 0 } else { self.routes[route][position - 1] }
+    }
+
+    #[inline]
+    fn between(&self, a: Node, b: Node) -> f64 {
+        if a == b { 0.0 } else { self.distances.of(a, b) }
+    }
+
+    /// Writes down where the customers of a route are, and its sums.
+    fn number(&mut self, route: usize) {
+        let (mut load, mut length, mut last) = (0.0, 0.0, 0);
+        for (position, &node) in self.routes[route].iter().enumerate() {
+            load += self.vrp.demands[node as usize];
+            length += if node == last { 0.0 } else { self.distances.of(last, node) };
+            last = node;
+            let node = node as usize;
+            (self.route[node], self.position[node]) = (route, position);
+            (self.load_to[node], self.length_to[node]) = (load, length);
+        }
+    }
+
+    /// Looks again at the customers on both sides of a position.
+    fn look_again(&mut self, route: usize, position: usize) {
+        for node in [self.before(route, position), self.at(route, position)] {
+            if node > 0 {
+                self.queue.push(node);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Sites;
+    use rand::{RngExt, SeedableRng};
+
+    #[test]
+    fn the_gain_of_every_move_is_the_difference_in_cost() {
+        let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(8);
+        for (n, capacity, limit) in
+            [(2, 9.0, None), (5, 20.0, None), (40, 30.0, Some(4.0)), (120, 90.0, None), (60, 1e9, None)]
+        {
+            let points = (0..n).map(|_| [random.random(), random.random()]).collect();
+            let sites = Sites::euclidean("random", points).unwrap();
+            let demands: Vec<f64> = (0..n).map(|_| f64::from(random.random_range(0..10))).collect();
+            let vrp = Vrp::new(&sites, &demands, capacity).with_limit(limit, 0.05);
+            let distances = Distances::new(&sites);
+            let neighbours = Neighbours::new(&sites, &distances, NEAR);
+            let start: Vec<Vec<usize>> = (1..n).map(|node| vec![node]).collect();
+            let mut descent = Descent::new(&vrp, &distances, &start);
+            let now = |descent: &Descent| -> Vec<Vec<usize>> {
+                descent.routes.iter().map(|route| route.iter().map(|&node| node as usize).collect()).collect()
+            };
+            let (mut cost, mut moves) = (vrp.cost(&start), 0);
+            while let Some(node) = descent.queue.pop() {
+                for (other, between) in neighbours.of(node).filter(|&(other, _)| other > 0) {
+                    let Some(gain) = descent.join(node, other, between) else { continue };
+                    let routes = now(&descent);
+                    assert!(vrp.keeps(&routes));
+                    assert!(gain > 0.0 && (cost - gain - vrp.cost(&routes)).abs() < 1e-9);
+                    (cost, moves) = (vrp.cost(&routes), moves + 1);
+                    descent.queue.push(node);
+                }
+            }
+            assert!(moves > 0 || n <= 5);
+        }
+    }
+
+    #[test]
+    fn crossing_ends_of_routes_change_places() {
+        let points = vec![
+            [0.0, 0.0],
+            [1.0, 1.0],
+            [2.0, 1.0],
+            [3.0, 1.0],
+            [4.0, 1.0],
+            [1.0, -1.0],
+            [2.0, -1.0],
+            [3.0, -1.0],
+            [4.0, -1.0],
+        ];
+        let sites = Sites::euclidean("two rows", points).unwrap();
+        let demands = vec![1.0; 9];
+        let vrp = Vrp::new(&sites, &demands, 4.0);
+        let distances = Distances::new(&sites);
+        let neighbours = Neighbours::new(&sites, &distances, NEAR);
+        let mut found = descend(&vrp, &distances, &neighbours, &[vec![1, 2, 7, 8], vec![5, 6, 3, 4]], None);
+        found.iter_mut().filter(|route| route[0] > route[3]).for_each(|route| route.reverse());
+        found.sort();
+        assert_eq!(found, [[1, 2, 3, 4], [5, 6, 7, 8]]);
+    }
+}

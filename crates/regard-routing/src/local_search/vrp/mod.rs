@@ -1,0 +1,228 @@
+//! Local search for the capacitated vehicle routing problem: what comes after the network, or
+//! instead of it.
+//!
+//! Strings of neighbouring customers are taken out of a few adjacent routes and put back one by one
+//! where they cost least; simulated annealing decides whether the result is kept (Christiaens and
+//! Vanden Berghe, "Slack induction by string removals for vehicle routing problems",
+//! Transportation Science 54, 2020). Before and after, a descent moves, swaps and turns short
+//! segments and the ends of routes until nothing gains.
+//!
+//! ```
+//! use regard::routes::improve::vrp::{Vrp, VrpOptions, construct, improve};
+//! use crate::Sites;
+//!
+//! # fn main() -> regard_data::Result<()> {
+//! // The depot between two pairs of customers; a vehicle has room for one pair.
+//! let sites = Sites::euclidean("pairs", vec![[0.0, 0.0], [3.0, 0.0], [-3.0, 0.0], [3.0, 4.0], [-3.0, 4.0]])?;
+//! let demands = [0.0, 1.0, 1.0, 1.0, 1.0];
+//! let vrp = Vrp::new(&sites, &demands, 2.0);
+//! let improved = improve(&vrp, vec![vec![1, 2], vec![3, 4]], &VrpOptions::default(), None);
+//! assert_eq!((improved.before, improved.after), (28.0, 24.0));
+//! assert_eq!(construct(&vrp).len(), 2);
+//! # Ok(())
+//! # }
+//! ```
+
+mod anneal;
+mod descent;
+mod plan;
+mod recreate;
+mod ruin;
+mod savings;
+mod schedule;
+#[cfg(test)]
+mod tests;
+
+use std::time::Instant;
+
+use crate::Sites;
+
+use self::{anneal::anneal, descent::descend, plan::Plan, schedule::Schedule};
+use super::{
+    distances::{Distances, Row},
+    neighbours::Neighbours,
+    queue::Queue,
+    tour::Node,
+};
+
+/// The width of the neighbour lists.
+const NEIGHBOURS: usize = 60;
+
+/// Iterations per square of the customers beyond which nothing more is found.
+const USEFUL: usize = 5000;
+
+/// Sums of fractional demands and lengths may exceed the capacity and the limit by this share:
+/// rounding, not overload.
+const ROUNDING: f64 = 5e-10;
+
+/// The problem as the search sees it; node 0 is the depot.
+#[derive(Clone, Copy, Debug)]
+pub struct Vrp<'a> {
+    sites: &'a Sites,
+    demands: &'a [f64],
+    capacity: f64,
+    limit: Option<f64>,
+    service: f64,
+}
+
+impl<'a> Vrp<'a> {
+    /// A problem without a limit on the length of routes. There is one demand per node, the
+    /// depot's is not looked at.
+    #[must_use]
+    pub fn new(sites: &'a Sites, demands: &'a [f64], capacity: f64) -> Self {
+        Self { sites, demands, capacity, limit: None, service: 0.0 }
+    }
+
+    /// Limits a route's length plus `service` per customer.
+    #[must_use]
+    pub fn with_limit(self, limit: Option<f64>, service: f64) -> Self {
+        Self { limit, service, ..self }
+    }
+
+    /// Length of all routes, each from the depot and back to it; service is not counted.
+    #[must_use]
+    pub fn cost(&self, routes: &[Vec<usize>]) -> f64 {
+        routes.iter().map(|route| self.length(route)).sum()
+    }
+
+    /// Whether every customer is visited once and every route keeps capacity and limit.
+    #[must_use]
+    pub fn keeps(&self, routes: &[Vec<usize>]) -> bool {
+        let n = self.sites.len();
+        let mut seen = vec![false; n];
+        let once =
+            routes.iter().flatten().all(|&node| node > 0 && node < n && !std::mem::replace(&mut seen[node], true));
+        once && self.demands.len() == n
+            && seen.iter().skip(1).all(|&seen| seen)
+            && routes.iter().all(|route| self.allows(route))
+    }
+
+    /// Whether one route keeps capacity and limit.
+    fn allows(&self, route: &[usize]) -> bool {
+        let load: f64 = route.iter().map(|&node| self.demands[node]).sum();
+        self.holds(load) && self.within_limit(self.length(route), route.len())
+    }
+
+    /// Whether a vehicle holds this load.
+    #[inline]
+    fn holds(&self, load: f64) -> bool {
+        load <= self.capacity * (1.0 + ROUNDING)
+    }
+
+    /// Whether a route may have this length with this number of customers.
+    #[inline]
+    fn within_limit(&self, length: f64, customers: usize) -> bool {
+        let total = length + self.service * customers as f64;
+        self.limit.is_none_or(|limit| customers == 0 || total <= limit * (1.0 + ROUNDING))
+    }
+
+    fn length(&self, route: &[usize]) -> f64 {
+        let Some((&first, &last)) = route.first().zip(route.last()) else {
+            return 0.0;
+        };
+        let path: f64 = route.windows(2).map(|pair| self.sites.distance(pair[0], pair[1])).sum();
+        self.sites.distance(0, first) + path + self.sites.distance(last, 0)
+    }
+}
+
+/// How much to search, and from which seed.
+#[derive(Clone, Debug)]
+pub struct VrpOptions {
+    /// Seed of the first chain; the others count on from it.
+    pub seed: u64,
+    /// Removals and insertions of each chain, 200,000 unless set; 0 leaves only the descent. The
+    /// work is bounded by this, so the result depends on nothing but the input.
+    pub iterations: usize,
+    /// Stops here at the latest if set; a run that meets its deadline depends on the machine.
+    pub deadline: Option<Instant>,
+    /// Independent chains, one thread each; the best one counts. 1 unless set.
+    pub threads: usize,
+}
+
+impl Default for VrpOptions {
+    fn default() -> Self {
+        Self { seed: 1234, iterations: 200_000, deadline: None, threads: 1 }
+    }
+}
+
+/// What a search found and did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Improved {
+    /// The routes, customers only; those that were given where nothing better was found.
+    pub routes: Vec<Vec<usize>>,
+    /// Cost of the routes that were given, in the instance's metric.
+    pub before: f64,
+    /// Cost of the routes that came out; never more than `before`.
+    pub after: f64,
+    /// Removals and insertions tried, over all chains.
+    pub iterations: u64,
+}
+
+/// How far a search is: the share of its work that is done, and the least cost so far.
+pub type Progress<'a> = &'a (dyn Fn(f64, f64) + Sync);
+
+/// Improves routes, and leaves them as they are where nothing better is found.
+///
+/// The same input, seed, iterations and threads give the same routes everywhere, unless a deadline
+/// cuts the search short. `routes` must keep the rules of the problem; otherwise they come back
+/// untouched, and the costs are NaN. `progress` hears of the first chain about a hundred times.
+#[must_use]
+pub fn improve(vrp: &Vrp, routes: Vec<Vec<usize>>, options: &VrpOptions, progress: Option<Progress>) -> Improved {
+    if !vrp.keeps(&routes) {
+        return Improved { routes, before: f64::NAN, after: f64::NAN, iterations: 0 };
+    }
+    let before = vrp.cost(&routes);
+    let (found, iterations) = search(vrp, &routes, options, progress);
+    let after = vrp.cost(&found);
+    if after < before && vrp.keeps(&found) {
+        Improved { routes: found, before, after, iterations }
+    } else {
+        Improved { routes, before, after: before, iterations }
+    }
+}
+
+/// Routes to start from where there is no network: parallel savings (Clarke and Wright,
+/// "Scheduling of vehicles from a central depot to a number of delivery points", Operations
+/// Research 12, 1964) between near neighbours.
+///
+/// Time and memory grow almost linearly with the number of nodes.
+#[must_use]
+pub fn construct(vrp: &Vrp) -> Vec<Vec<usize>> {
+    savings::construct(vrp)
+}
+
+/// Descent, annealing in every chain, descent again.
+fn search(
+    vrp: &Vrp,
+    routes: &[Vec<usize>],
+    options: &VrpOptions,
+    progress: Option<Progress>,
+) -> (Vec<Vec<usize>>, u64) {
+    let distances = Distances::new(vrp.sites);
+    let neighbours = Neighbours::new(vrp.sites, &distances, NEIGHBOURS);
+    let start = descend(vrp, &distances, &neighbours, routes, options.deadline);
+    let customers = vrp.sites.len().saturating_sub(1);
+    let iterations = options.iterations.min(customers.saturating_mul(customers).saturating_mul(USEFUL));
+    let chain = |number: usize| {
+        let schedule = Schedule::new(options.deadline, iterations);
+        let seed = options.seed.wrapping_add(number as u64);
+        let told = progress.filter(|_| number == 0);
+        let mut plan = Plan::new(vrp, &distances, &start);
+        let (found, iterations) = anneal(&mut plan, &neighbours, schedule, seed, told);
+        (descend(vrp, &distances, &neighbours, &found, options.deadline), iterations)
+    };
+    let threads = options.threads.max(1);
+    let chains: Vec<_> = if threads == 1 {
+        vec![chain(0)]
+    } else {
+        std::thread::scope(|scope| {
+            let chain = &chain;
+            let running: Vec<_> = (0..threads).map(|number| scope.spawn(move || chain(number))).collect();
+            running.into_iter().filter_map(|thread| thread.join().ok()).collect()
+        })
+    };
+    let iterations = chains.iter().map(|&(_, iterations)| iterations).sum();
+    let cost = |routes: &Vec<Vec<usize>>| vrp.cost(routes);
+    let best = chains.into_iter().map(|(routes, _)| routes).min_by(|a, b| cost(a).total_cmp(&cost(b)));
+    (best.unwrap_or(start), iterations)
+}

@@ -1,0 +1,97 @@
+//! Taking out strings of customers from adjacent routes (sections 5.1 to 5.3 of the paper).
+
+use rand::RngExt;
+use rand_pcg::Pcg64Mcg;
+
+use super::{
+    Neighbours, Node,
+    plan::{NOWHERE, Plan},
+};
+
+/// Customers taken out per iteration on average.
+const AVERAGE: f64 = 10.0;
+
+/// The longest string.
+const LONGEST: f64 = 10.0;
+
+/// How often a string leaves some customers in its middle where they are.
+const SPLIT: f64 = 0.5;
+
+/// How often one more customer is left there.
+const LEFT_MORE: f64 = 0.01;
+
+/// What ruins routes; keeps its lists between iterations.
+pub(super) struct Ruin {
+    /// Routes that lost customers, in order.
+    pub(super) routes: Vec<u32>,
+    /// Customers taken out.
+    pub(super) absent: Vec<Node>,
+    string: Vec<Node>,
+}
+
+impl Ruin {
+    pub(super) fn new() -> Self {
+        Self { routes: Vec::new(), absent: Vec::new(), string: Vec::new() }
+    }
+
+    /// Takes out strings near a random customer, one per route.
+    pub(super) fn ruin(&mut self, plan: &mut Plan, neighbours: &Neighbours, random: &mut Pcg64Mcg) {
+        self.routes.clear();
+        self.absent.clear();
+        let customers = plan.vrp.sites.len() - 1;
+        let longest = LONGEST.min(customers as f64 / plan.routes() as f64);
+        let strings = (random.random::<f64>() * (4.0 * AVERAGE / (1.0 + longest) - 1.0) + 1.0) as usize;
+        let seed = random.random_range(1..=customers) as Node;
+        self.take_string(plan, seed, longest, random);
+        for (node, _) in neighbours.of(seed) {
+            if self.routes.len() >= strings {
+                break;
+            }
+            let route = plan.stops[node as usize].route;
+            if route != NOWHERE && !self.routes.contains(&route) {
+                self.take_string(plan, node, longest, random);
+            }
+        }
+    }
+
+    /// Takes a string of random length out of the route of `node`, which is part of it unless it
+    /// is among those left.
+    fn take_string(&mut self, plan: &mut Plan, node: Node, longest: f64, random: &mut Pcg64Mcg) {
+        let route = plan.stops[node as usize].route;
+        let size = plan.sizes[route as usize] as usize;
+        let length = (random.random::<f64>() * longest.min(size as f64) + 1.0) as usize;
+        let length = length.min(size);
+        let mut left = 0;
+        if length > 1 && length < size && random.random::<f64>() < SPLIT {
+            left = 1;
+            while length + left < size && random.random::<f64>() < LEFT_MORE {
+                left += 1;
+            }
+        }
+        self.routes.push(route);
+        self.collect(plan, node, length + left, random);
+        // Those left lie inside the string, not at its ends.
+        let kept = if left > 0 { random.random_range(1..length) } else { 0 };
+        for (place, &node) in self.string.iter().enumerate() {
+            if !(kept..kept + left).contains(&place) {
+                plan.take_out(node);
+                self.absent.push(node);
+            }
+        }
+    }
+
+    /// A random stretch of the route that holds `node`.
+    fn collect(&mut self, plan: &Plan, node: Node, length: usize, random: &mut Pcg64Mcg) {
+        let depot = plan.depot_of(plan.stops[node as usize].route);
+        let step = |node: &Node, back: bool| {
+            let stop = &plan.stops[*node as usize];
+            Some(if back { stop.before } else { stop.after }).filter(|&next| next != depot)
+        };
+        let room = |back| std::iter::successors(Some(node), |at| step(at, back)).take(length).count() - 1;
+        let (behind, ahead) = (room(true), room(false));
+        let first = random.random_range((length - 1).saturating_sub(ahead)..=behind.min(length - 1));
+        let start = (0..first).fold(node, |at, _| plan.stops[at as usize].before);
+        self.string.clear();
+        self.string.extend(std::iter::successors(Some(start), |at| step(at, false)).take(length));
+    }
+}

@@ -1,0 +1,83 @@
+//! Clarke and Wright's savings between near neighbours.
+
+use super::{Distances, Neighbours, Node, Vrp};
+
+/// Savings are formed between so many neighbours.
+const NEAR: usize = 100;
+
+/// Routes while they are joined: every customer starts with its own.
+struct Joining<'a> {
+    vrp: &'a Vrp<'a>,
+    /// The routes, customers only; an emptied list has been joined to another.
+    routes: Vec<Vec<usize>>,
+    /// The route of every node.
+    of: Vec<usize>,
+    loads: Vec<f64>,
+    lengths: Vec<f64>,
+}
+
+/// Routes that keep the rules if single customers do.
+pub(super) fn construct(vrp: &Vrp) -> Vec<Vec<usize>> {
+    let n = vrp.sites.len();
+    let distances = Distances::new(vrp.sites);
+    let neighbours = Neighbours::new(vrp.sites, &distances, NEAR);
+    let from_depot: Vec<f64> = (0..n).map(|node| distances.of(0, node as Node)).collect();
+    let mut savings: Vec<(f64, Node, Node)> = Vec::new();
+    for a in 1..n as Node {
+        for (b, distance) in neighbours.of(a).filter(|&(b, _)| b > 0) {
+            // A pair that stands in both lists is taken once.
+            if a < b || neighbours.of(b).all(|(other, _)| other != a) {
+                savings.push((from_depot[a as usize] + from_depot[b as usize] - distance, a.min(b), a.max(b)));
+            }
+        }
+    }
+    savings.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+    let mut joining = Joining {
+        vrp,
+        routes: (0..n).map(|node| if node == 0 { vec![] } else { vec![node] }).collect(),
+        of: (0..n).collect(),
+        loads: vrp.demands.to_vec(),
+        lengths: from_depot.iter().map(|distance| 2.0 * distance).collect(),
+    };
+    for (saving, a, b) in savings.into_iter().take_while(|&(saving, ..)| saving > 0.0) {
+        joining.join(a as usize, b as usize, saving);
+    }
+    joining.routes.retain(|route| !route.is_empty());
+    joining.routes
+}
+
+impl Joining<'_> {
+    /// Joins two routes at `a` and `b` if both stand at an end and the rules allow it.
+    fn join(&mut self, a: usize, b: usize, saving: f64) {
+        let (into, from) = (self.of[a], self.of[b]);
+        let at_end = |route: &[usize], node| route.first() == Some(&node) || route.last() == Some(&node);
+        if into == from || !at_end(&self.routes[into], a) || !at_end(&self.routes[from], b) {
+            return;
+        }
+        let load = self.loads[into] + self.loads[from];
+        let length = self.lengths[into] + self.lengths[from] - saving;
+        let size = self.routes[into].len() + self.routes[from].len();
+        if !self.vrp.holds(load) || !self.vrp.within_limit(length, size) {
+            return;
+        }
+        // The longer list stays in its place.
+        let ((into, a), (from, b)) = if self.routes[into].len() < self.routes[from].len() {
+            ((from, b), (into, a))
+        } else {
+            ((into, a), (from, b))
+        };
+        let mut tail = std::mem::take(&mut self.routes[from]);
+        for &node in &tail {
+            self.of[node] = into;
+        }
+        if tail.first() != Some(&b) {
+            tail.reverse();
+        }
+        if self.routes[into].last() != Some(&a) {
+            self.routes[into].reverse();
+        }
+        self.routes[into].append(&mut tail);
+        self.loads[into] = load;
+        self.lengths[into] = length;
+    }
+}

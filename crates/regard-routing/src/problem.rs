@@ -1,0 +1,216 @@
+//! The interface between a routing problem and a policy.
+//!
+//! A problem is scalars and slices and knows no tensor: the features of its nodes, a [`State`] that knows which
+//! nodes may be visited, and an exact cost. A network knows features, masks and contexts only, and none of the
+//! rules.
+
+pub use regard_kernels::rollout::State;
+
+use crate::fault::Fault;
+use crate::formats::sets::{RawSet, SetField};
+use crate::generate::GeneratorConfig;
+use crate::local_search::LocalSearchOptions;
+use crate::paper::{PaperSet, PaperSetName};
+use crate::{Error, Result, Sites};
+
+/// One instance of a routing problem in the unit square, as a policy sees it (RL4CO calls this the environment).
+pub trait Problem: Clone + Send + Sync + Sized + 'static {
+    /// A partial solution.
+    type State: State + Clone + Sync;
+
+    /// Name of the problem, as in `config.json`.
+    const NAME: &'static str;
+    /// Numbers that describe a node, its two coordinates first.
+    const FEATURES: usize;
+    /// If true, node 0 is a depot, described by its coordinates alone.
+    const DEPOT: bool;
+    /// If true, every node is visited once and all unvisited ones are always open. The context is then the first
+    /// and the last node, otherwise the last node and [`Self::SCALARS`] numbers.
+    const EVERY_NODE_ONCE: bool;
+    /// Numbers of the context beside embeddings ([`State::scalars`]).
+    const SCALARS: usize;
+    /// If true, nodes have a number that changes from step to step ([`State::dynamic`]).
+    const DYNAMIC: bool;
+    /// If true, a prize is maximised; costs are negative prizes then.
+    const MAXIMISES: bool = false;
+    /// Test sets of the paper (Kool et al. 2019), the usual one first; see [`crate::paper`].
+    const PAPER_SETS: &'static [PaperSetName] = &[];
+    /// What a file with a set of instances holds beside places, in the order of Kool's tuples; `None` where no such
+    /// file holds the problem. See [`crate::formats::sets`].
+    const SET_FIELDS: Option<&'static [SetField]> = None;
+
+    /// Places of the nodes in the unit square, `[nodes, 2]`, a depot first.
+    fn points(&self) -> &[[f32; 2]];
+    /// Number of nodes, the depot among them.
+    fn nodes(&self) -> usize {
+        self.points().len()
+    }
+    /// Features of the nodes, `[nodes, FEATURES]`, row-major.
+    fn features(&self) -> Vec<f32>;
+    /// The empty solution.
+    fn start(&self) -> Self::State;
+    /// The nodes of a finished solution, in the order visited: every step that was taken.
+    fn solution(state: &Self::State) -> Vec<usize>;
+    /// Exact cost of a finished solution; where a prize is maximised, its negative.
+    fn cost(&self, solution: &[usize]) -> f64;
+    /// Checks a solution by rules that share nothing with the code that builds solutions.
+    ///
+    /// # Errors
+    /// The first rule that is broken.
+    fn check(&self, solution: &[usize]) -> Result<()>;
+    /// The instance under a symmetry of the square: view 0 is itself, views 1 to 7 the other symmetries. Solutions
+    /// and costs are the same in every view.
+    fn view(&self, view: usize) -> Self;
+    /// `count` random instances of `size` nodes, a depot not counted, from `seed`. More instances of the same size
+    /// append to the same sequence.
+    fn draw(config: &GeneratorConfig, seed: u64, count: usize, size: usize) -> Vec<Self>;
+    /// The instance with these of its nodes only, a depot first among them; what holds for the whole instance stays.
+    /// `None` where that means nothing.
+    fn subset(&self, _nodes: &[usize]) -> Option<Self> {
+        None
+    }
+    /// The first instances of a test set of the paper.
+    ///
+    /// # Errors
+    /// Another problem's set, or one too large for memory.
+    fn paper_set(set: &PaperSet, _limit: Option<usize>) -> Result<Vec<Self>> {
+        Err(set.of_another_problem(Self::NAME))
+    }
+    /// If true, a set of instances may be this problem's where several problems have the same number of parts.
+    fn claims_set(_set: &RawSet) -> bool {
+        true
+    }
+    /// The instances of a set that was read from a file.
+    ///
+    /// # Errors
+    /// What is wrong with which instance.
+    fn of_set(_set: &RawSet) -> Result<Vec<Self>, Fault> {
+        Err(Fault::whole(format!("no such file holds instances of `{}`", Self::NAME)))
+    }
+    /// A solution found from `solution` by local search, never a worse one; the same where there is no search for the
+    /// problem.
+    ///
+    /// # Errors
+    /// None that a solution of this instance can cause.
+    fn local_search(&self, solution: Vec<usize>, _options: &LocalSearchOptions) -> Result<Vec<usize>> {
+        Ok(solution)
+    }
+    /// `count` instances that this one may turn out to be, where some quantities are only revealed on the way: the
+    /// expected one first, the others sampled from `seed`. Several solutions are compared on them. `None` where
+    /// everything is known from the start.
+    fn scenarios(&self, _count: usize, _seed: u64) -> Option<Vec<Self>> {
+        None
+    }
+    /// The solution that results when a plan made for another scenario is executed, with only what has been revealed
+    /// so far known at each step.
+    fn execute_plan(&self, plan: &[usize]) -> Vec<usize> {
+        plan.to_vec()
+    }
+    /// The instance with its rules computed in single precision, as the original code does.
+    #[must_use]
+    fn in_single_precision(self) -> Self {
+        self
+    }
+}
+
+/// Rounding of a state's sums.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Precision {
+    /// Doubles: whole numbers are exact.
+    #[default]
+    Double,
+    /// Every operation is rounded to single precision, as the original code's tensors are.
+    Single,
+}
+
+impl Precision {
+    pub(crate) fn round(self, value: f64) -> f64 {
+        match self {
+            Self::Double => value,
+            Self::Single => f64::from(value as f32),
+        }
+    }
+
+    pub(crate) fn distance(self, a: [f32; 2], b: [f32; 2]) -> f64 {
+        match self {
+            Self::Double => distance(a, b),
+            Self::Single => {
+                let (dx, dy) = (a[0] - b[0], a[1] - b[1]);
+                f64::from((dx * dx + dy * dy).sqrt())
+            }
+        }
+    }
+}
+
+/// Straight distance.
+pub(crate) fn distance(a: [f32; 2], b: [f32; 2]) -> f64 {
+    let ([ax, ay], [bx, by]) = (a.map(f64::from), b.map(f64::from));
+    (ax - bx).hypot(ay - by)
+}
+
+/// Length of the route from the depot through `walk`, in which the depot may stand, and back to it.
+pub(crate) fn round_trip(points: &[[f32; 2]], walk: &[usize]) -> f64 {
+    let ends = std::iter::once(0).chain(walk.iter().copied());
+    ends.zip(walk.iter().copied().chain([0])).map(|(a, b)| distance(points[a], points[b])).sum()
+}
+
+/// A walk without the depot at its end.
+pub(crate) fn without_return(walk: &[usize]) -> &[usize] {
+    walk.strip_suffix(&[0]).unwrap_or(walk)
+}
+
+/// The values of some of the nodes.
+pub(crate) fn chosen<T: Copy>(of_nodes: &[T], nodes: &[usize]) -> Vec<T> {
+    nodes.iter().map(|&node| of_nodes[node]).collect()
+}
+
+/// The nodes of a walk as a solution.
+pub(crate) fn visited(walk: &[u32]) -> Vec<usize> {
+    walk.iter().map(|&node| node as usize).collect()
+}
+
+/// Points under a symmetry of the square.
+pub(crate) fn points_in_view(points: &[[f32; 2]], view: usize) -> Vec<[f32; 2]> {
+    points.iter().map(|&point| symmetry(view, point)).collect()
+}
+
+/// Points as nodes with straight distances, for checkers and local search.
+pub(crate) fn sites(name: &str, points: &[[f32; 2]]) -> Result<Sites> {
+    Sites::euclidean(name, points.iter().map(|point| point.map(f64::from)).collect())
+}
+
+impl PaperSet {
+    /// The error for a set that is not one of `problem`.
+    pub(crate) fn of_another_problem(&self, problem: &str) -> Error {
+        Error::invalid(format!("paper set `{self}`"), format!("is a set for `{}`, not for `{problem}`", self.problem()))
+    }
+}
+
+/// View `view` (0 to 7) of a point of the unit square: the dihedral group of the square
+/// (Kwon et al. 2020, section 4.2).
+pub fn symmetry(view: usize, point: [f32; 2]) -> [f32; 2] {
+    let [x, y] = point;
+    let (x, y) = if view & 1 == 0 { (x, y) } else { (y, x) };
+    let x = if view & 2 == 0 { x } else { 1.0 - x };
+    let y = if view & 4 == 0 { y } else { 1.0 - y };
+    [x, y]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::symmetry;
+
+    #[test]
+    fn the_eight_views_differ_and_keep_distances() {
+        let (a, b) = ([0.1f32, 0.7], [0.4, 0.2]);
+        let distance = |a: [f32; 2], b: [f32; 2]| (a[0] - b[0]).hypot(a[1] - b[1]);
+        let mut seen = Vec::new();
+        for view in 0..8 {
+            let (u, v) = (symmetry(view, a), symmetry(view, b));
+            assert!((distance(u, v) - distance(a, b)).abs() < 1e-6);
+            assert!(!seen.contains(&u), "view {view}");
+            seen.push(u);
+        }
+        assert_eq!(seen[0], a);
+    }
+}

@@ -1,0 +1,8 @@
+//! The routing problems, one folder each; see [`registry`](crate::registry) for their list.
+
+pub mod cvrp;
+pub mod op;
+pub mod pctsp;
+pub mod sdvrp;
+pub mod spctsp;
+pub mod tsp;

@@ -1,0 +1,128 @@
+//! The instance's part of the solver, and its files: OPLib (`.oplib`) and CSV.
+//!
+//! OPLib is TSPLIB95 with `COST_LIMIT`, `NODE_SCORE_SECTION` and `DEPOT_SECTION` (G. Kobeaga, M. Merino and
+//! J. A. Lozano, "An efficient evolutionary algorithm for the orienteering problem", Computers & Operations Research
+//! 90, 2018). The score of the depot counts, as in their solver.
+
+use super::{Op, OpEnv};
+use crate::formats::best_known::BestKnown;
+use crate::formats::csv::{self, CsvColumn, CsvOption, DepotTable, Sheet};
+use crate::formats::solution::SolutionFormat;
+use crate::formats::tsplib::{self, TsplibType};
+use crate::generate::{decimal, decimals};
+use crate::instance::{FileSpec, SolverInstance};
+use crate::local_search::LocalSearchOptions;
+use crate::local_search::orienteering::{self, Objective};
+use crate::{Result, Sites, depot, visits_of};
+
+const SECTION: &str = "NODE_SCORE_SECTION";
+
+fn prepared(instance: &Op) -> orienteering::Problem<'_> {
+    let objective = Objective::MaxPrize { prizes: instance.prizes(), max_length: instance.max_length() };
+    orienteering::Problem::of_sites(instance.sites(), objective)
+}
+
+impl SolverInstance for Op {
+    type Problem = OpEnv;
+
+    const FILES: &'static FileSpec = &FileSpec {
+        title: "orienteering",
+        tsplib: Some(&TsplibType {
+            name: "OP",
+            words: &["OP"],
+            sections: &[SECTION, tsplib::DEPOT_SECTION],
+            marker: Some(SECTION),
+            sections_note: "scores belong to orienteering",
+            ending: "oplib",
+        }),
+        csv: &[CsvColumn { names: &["prize", "score", "profit"] }],
+        csv_options: &[CsvOption::above_zero("max_length")],
+        csv_flag: None,
+        best_known: BestKnown::Score,
+        solution: SolutionFormat::Visits,
+    };
+    const LOCAL_SEARCH: &'static str = "insert, drop and replace";
+
+    fn sites(&self) -> &Sites {
+        Op::sites(self)
+    }
+
+    fn with_best_known(self, best: Option<f64>) -> Self {
+        Op::with_best_known(self, best)
+    }
+
+    fn in_unit_square(&self) -> OpEnv {
+        let sites = Op::sites(self);
+        let most = self.prizes().iter().copied().fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+        // The depot's prize is collected in any case.
+        let prize = |(node, prize): (usize, &f64)| if node == 0 { 0.0 } else { prize / most };
+        let prizes = self.prizes().iter().enumerate().map(prize).collect();
+        OpEnv::new(sites.unit_square(), prizes, self.max_length() / sites.positive_side())
+    }
+
+    fn from_unit_square(problem: &OpEnv, sites: Sites, scale: f64) -> Result<Self> {
+        Self::new(sites, decimals(problem.prizes()), decimal(problem.max_length()) * scale)
+    }
+
+    fn value(&self, solution: &[usize]) -> f64 {
+        self.prize(&visits_of(solution))
+    }
+
+    fn check(&self, solution: &[usize]) -> Result<()> {
+        Op::check(self, &visits_of(solution))
+    }
+
+    fn facts(&self) -> Vec<(&'static str, f64)> {
+        vec![("longest tour", self.max_length()), ("prize in all", self.prizes().iter().sum())]
+    }
+
+    fn repair(&self, solution: Vec<usize>) -> Option<Vec<usize>> {
+        let options = orienteering::Options { iterations: 0, ..orienteering::Options::default() };
+        let visits = orienteering::improve(&prepared(self), visits_of(&solution), &options).visits;
+        SolverInstance::check(self, &visits).is_ok().then_some(visits)
+    }
+
+    fn construct(&self) -> Option<(&'static str, Vec<usize>)> {
+        Some(("insertion", orienteering::construct(&prepared(self))))
+    }
+
+    fn local_search(&self, solution: Vec<usize>, options: &LocalSearchOptions) -> Vec<usize> {
+        let options = orienteering::Options::of(self.len(), options);
+        orienteering::improve(&prepared(self), visits_of(&solution), &options).visits
+    }
+
+    fn read_tsplib(file: &tsplib::File<'_>) -> Result<Self> {
+        let sites = file.sites()?;
+        let limit = file.required_amount("COST_LIMIT", "the longest a tour may be")?;
+        let mut scores = file.amounts(SECTION, sites.ids(), "score")?;
+        let depot = file.depot(sites.ids())?;
+        scores[..=depot].rotate_right(1);
+        Self::new(depot::first(sites, depot)?, scores.iter().map(|score| score.value).collect(), limit)
+    }
+
+    fn tsplib_fields(&self) -> Option<tsplib::Fields<'_>> {
+        Some(tsplib::Fields {
+            keywords: vec![("COST_LIMIT", self.max_length())],
+            amounts: Some((SECTION, self.prizes())),
+        })
+    }
+
+    fn read_csv(sheet: &Sheet<'_>, options: &csv::Options) -> Result<Self> {
+        let table = DepotTable::of(sheet, options, Self::FILES)?;
+        let max_length = table.required_option("max_length", "40")?;
+        let prizes = table.amounts("prize", false, |_| Ok(()))?;
+        Self::new(table.sites()?, prizes, max_length)
+    }
+
+    fn csv_fields(&self) -> csv::Fields<'_> {
+        csv::Fields {
+            options: vec![("max_length", self.max_length().to_string())],
+            columns: vec![("prize", self.prizes())],
+        }
+    }
+
+    fn solution_comment(&self, solution: &[usize]) -> String {
+        let visits = visits_of(solution);
+        format!("Prize {}, length {}", self.prize(&visits), self.length(&visits))
+    }
+}

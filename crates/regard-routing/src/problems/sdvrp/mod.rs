@@ -1,0 +1,322 @@
+//! Vehicle routing with split deliveries (SDVRP): a customer may be served by several vehicles (Kool et al. 2019,
+//! appendix C.2). The remaining demand of a node changes its keys and values.
+
+use std::sync::Arc;
+
+use super::cvrp::search::{vrp_options, walk_of};
+use super::cvrp::{self, Cvrp, CvrpEnv, Demands};
+use crate::fault::Fault;
+use crate::formats::csv::{self, Sheet};
+use crate::formats::sets::{RawSet, SetField};
+use crate::formats::tsplib::{self, TsplibType};
+use crate::generate::GeneratorConfig;
+use crate::instance::{FileSpec, SolverInstance};
+use crate::local_search::LocalSearchOptions;
+use crate::local_search::vrp::{self, Vrp};
+use crate::paper::{PaperSet, PaperSetName};
+use crate::problem::{Problem, State, sites, visited};
+use crate::{Error, Result, Sites, routes_of};
+
+/// An instance in a metric of its own: as [`Cvrp`], but several vehicles may serve one customer, whose demand may be
+/// above the capacity.
+#[derive(Debug, Clone)]
+pub struct Sdvrp(Cvrp);
+
+impl From<Cvrp> for Sdvrp {
+    fn from(whole: Cvrp) -> Self {
+        Self(whole)
+    }
+}
+
+impl Sdvrp {
+    /// Instance with `demands [nodes]` of any size, that of the depot being 0, in the unit of `capacity`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] as of [`Cvrp::new`], but for demands above the capacity.
+    pub fn new(sites: Sites, demands: Vec<f64>, capacity: f64) -> Result<Self> {
+        Cvrp::with_any_demands(sites, demands, capacity).map(Self)
+    }
+
+    /// The instance without its permission to split: nodes, demands, capacity, limit and costs.
+    #[must_use]
+    pub fn routing(&self) -> &Cvrp {
+        &self.0
+    }
+
+    /// Checks a solution against every rule, whatever made it. Empty routes are ignored.
+    ///
+    /// Every visit delivers what is left to deliver there, or what is left in the vehicle if that is less. Whole
+    /// numbers are compared exactly, fractions with 1e-9 of the capacity or limit.
+    ///
+    /// # Errors
+    /// [`Error::Infeasible`] naming the first violated constraint by the ids of the file.
+    pub fn check(&self, routes: &[Vec<usize>]) -> Result<()> {
+        self.0.check_customers(routes)?;
+        self.check_deliveries(routes)?;
+        self.0.check_lengths(routes)
+    }
+
+    fn check_deliveries(&self, routes: &[Vec<usize>]) -> Result<()> {
+        let mut open = self.0.demands().to_vec();
+        for route in routes {
+            let mut room = self.0.capacity();
+            for &node in route {
+                let delivered = open[node].min(room);
+                open[node] -= delivered;
+                room -= delivered;
+            }
+        }
+        // Whole numbers leave nothing or at least 1; fractions may leave what rounding left.
+        match open.iter().position(|left| *left > 0.0 && (left.fract() == 0.0 || *left > 1e-9 * self.0.capacity())) {
+            Some(node) => {
+                let (id, demand) = (&self.0.sites().ids()[node], self.0.demands()[node]);
+                let reason = format!("node {id} still wants {} of {demand}", open[node]);
+                Err(Error::Infeasible { reason })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Routes of full vehicles to customers that need more than one, and the demands that remain.
+    fn full_loads(&self) -> (Vec<Vec<usize>>, Vec<f64>) {
+        let (capacity, mut rest) = (self.0.capacity(), self.0.demands().to_vec());
+        let mut routes = Vec::new();
+        for (node, demand) in rest.iter_mut().enumerate().skip(1) {
+            while *demand > capacity {
+                *demand -= capacity;
+                routes.push(vec![node]);
+            }
+        }
+        (routes, rest)
+    }
+}
+
+impl SolverInstance for Sdvrp {
+    type Problem = SdvrpEnv;
+
+    const FILES: &'static FileSpec = &FileSpec {
+        title: "vehicle routing with split deliveries",
+        tsplib: Some(&TsplibType { name: "SDVRP", words: &["SDVRP"], marker: None, ..cvrp::TSPLIB }),
+        csv_flag: Some("split"),
+        ..*Cvrp::FILES
+    };
+    const LOCAL_SEARCH: &'static str = "ruin and recreate, whole deliveries";
+
+    fn sites(&self) -> &Sites {
+        self.0.sites()
+    }
+
+    fn with_best_known(self, best: Option<f64>) -> Self {
+        Self(self.0.with_best_known(best))
+    }
+
+    fn in_unit_square(&self) -> SdvrpEnv {
+        SdvrpEnv::new(self.0.sites().unit_square(), self.0.demands().to_vec(), self.0.capacity())
+    }
+
+    fn from_unit_square(problem: &SdvrpEnv, sites: Sites, scale: f64) -> Result<Self> {
+        Cvrp::from_unit_square(&problem.0, sites, scale).map(Self)
+    }
+
+    fn value(&self, solution: &[usize]) -> f64 {
+        self.0.cost(&routes_of(solution))
+    }
+
+    fn check(&self, solution: &[usize]) -> Result<()> {
+        Sdvrp::check(self, &routes_of(solution))
+    }
+
+    fn facts(&self) -> Vec<(&'static str, f64)> {
+        self.0.facts()
+    }
+
+    fn construct(&self) -> Option<(&'static str, Vec<usize>)> {
+        let (mut routes, rest) = self.full_loads();
+        routes.extend(vrp::construct(&Vrp::new(self.0.sites(), &rest, self.0.capacity())));
+        Some(("savings", walk_of(&routes)))
+    }
+
+    fn local_search(&self, solution: Vec<usize>, options: &LocalSearchOptions) -> Vec<usize> {
+        let (mut routes, rest) = self.full_loads();
+        let prepared = Vrp::new(self.0.sites(), &rest, self.0.capacity());
+        let given = routes_of(&solution);
+        let start = if routes.is_empty() && prepared.keeps(&given) { given } else { vrp::construct(&prepared) };
+        let options = vrp_options(self.0.len(), options);
+        routes.extend(vrp::improve(&prepared, start, &options, None).routes);
+        let walk = walk_of(&routes);
+        if self.cost(&walk) < self.cost(&solution) { walk } else { solution }
+    }
+
+    fn read_tsplib(file: &tsplib::File<'_>) -> Result<Self> {
+        cvrp::read_tsplib(file).map(Self)
+    }
+
+    fn tsplib_fields(&self) -> Option<tsplib::Fields<'_>> {
+        Some(cvrp::tsplib_fields(&self.0))
+    }
+
+    fn read_csv(sheet: &Sheet<'_>, options: &csv::Options) -> Result<Self> {
+        cvrp::read_csv(sheet, options, Self::FILES, true).map(Self)
+    }
+
+    fn csv_fields(&self) -> csv::Fields<'_> {
+        let mut fields = cvrp::csv_fields(&self.0);
+        fields.options.push(("split", "yes".into()));
+        fields
+    }
+
+    fn solution_comment(&self, solution: &[usize]) -> String {
+        format!("Cost {}", self.value(solution))
+    }
+}
+
+/// A depot, customers and their demands, in the unit square; demands may be above the capacity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SdvrpEnv(CvrpEnv);
+
+impl SdvrpEnv {
+    /// As [`CvrpEnv::new`], with demands of any size.
+    pub fn new(points: Vec<[f32; 2]>, demands: Vec<f64>, capacity: f64) -> Self {
+        Self(CvrpEnv::new(points, demands, capacity))
+    }
+}
+
+/// Deliveries so far.
+#[derive(Clone, Debug)]
+pub struct SdvrpState {
+    demands: Arc<Demands>,
+    /// Demand that is still to be delivered, `[nodes]`.
+    remaining: Vec<f64>,
+    walk: Vec<u32>,
+    used: f64,
+}
+
+impl State for SdvrpState {
+    fn done(&self) -> bool {
+        self.remaining.iter().all(|&demand| demand <= 0.0)
+    }
+
+    fn allowed(&self, open: &mut [bool]) {
+        let room = self.used < self.demands.capacity;
+        let mut any = false;
+        for (open, &demand) in open.iter_mut().zip(&self.remaining).skip(1) {
+            *open = room && demand > 0.0;
+            any |= *open;
+        }
+        if let Some(depot) = open.first_mut() {
+            *depot = !any || self.last() != Some(0);
+        }
+    }
+
+    fn first(&self) -> Option<usize> {
+        None
+    }
+
+    fn last(&self) -> Option<usize> {
+        Some(self.walk.last().map_or(0, |&node| node as usize))
+    }
+
+    fn scalars(&self, out: &mut [f32]) {
+        out[0] = self.demands.left(self.used);
+    }
+
+    fn dynamic(&self, out: &mut [f32]) {
+        for (out, demand) in out.iter_mut().zip(&self.remaining) {
+            *out = (demand / self.demands.capacity) as f32;
+        }
+    }
+
+    fn step(&mut self, node: usize) {
+        self.walk.push(node as u32);
+        if node == 0 {
+            self.used = 0.0;
+            return;
+        }
+        let round = |value| self.demands.precision.round(value);
+        let delivered = self.remaining[node].min(round(self.demands.capacity - self.used));
+        self.used = round(self.used + delivered);
+        self.remaining[node] = round(self.remaining[node] - delivered);
+    }
+}
+
+impl Problem for SdvrpEnv {
+    type State = SdvrpState;
+
+    const NAME: &'static str = "sdvrp";
+    const FEATURES: usize = CvrpEnv::FEATURES;
+    const DEPOT: bool = true;
+    const EVERY_NODE_ONCE: bool = false;
+    const SCALARS: usize = 1;
+    const DYNAMIC: bool = true;
+    /// On the instances of the undivided problem.
+    const PAPER_SETS: &'static [PaperSetName] = &[PaperSetName::new("sdvrp")];
+    const SET_FIELDS: Option<&'static [SetField]> = CvrpEnv::SET_FIELDS;
+
+    fn points(&self) -> &[[f32; 2]] {
+        self.0.points()
+    }
+
+    fn features(&self) -> Vec<f32> {
+        self.0.features()
+    }
+
+    fn start(&self) -> SdvrpState {
+        let demands = self.0.shared_demands().clone();
+        let walk = Vec::with_capacity(2 * self.nodes());
+        SdvrpState { remaining: demands.of_nodes.clone(), walk, used: 0.0, demands }
+    }
+
+    fn solution(state: &SdvrpState) -> Vec<usize> {
+        visited(&state.walk)
+    }
+
+    fn cost(&self, solution: &[usize]) -> f64 {
+        self.0.cost(solution)
+    }
+
+    fn check(&self, solution: &[usize]) -> Result<()> {
+        self.instance()?.check(&routes_of(solution))
+    }
+
+    fn view(&self, view: usize) -> Self {
+        Self(self.0.view(view))
+    }
+
+    fn local_search(&self, solution: Vec<usize>, options: &LocalSearchOptions) -> Result<Vec<usize>> {
+        Ok(self.instance()?.local_search(solution, options))
+    }
+
+    fn draw(config: &GeneratorConfig, seed: u64, count: usize, size: usize) -> Vec<Self> {
+        CvrpEnv::draw(config, seed, count, size).into_iter().map(Self).collect()
+    }
+
+    fn subset(&self, nodes: &[usize]) -> Option<Self> {
+        self.0.subset(nodes).map(Self)
+    }
+
+    fn paper_set(set: &PaperSet, limit: Option<usize>) -> Result<Vec<Self>> {
+        if set.problem() != Self::NAME {
+            return Err(set.of_another_problem(Self::NAME));
+        }
+        Ok(cvrp::generate::paper_set(set.n(), limit)?.into_iter().map(Self).collect())
+    }
+
+    fn claims_set(set: &RawSet) -> bool {
+        cvrp::claims(set)
+    }
+
+    fn of_set(set: &RawSet) -> Result<Vec<Self>, Fault> {
+        Ok(cvrp::read(set)?.into_iter().map(Self).collect())
+    }
+
+    fn in_single_precision(self) -> Self {
+        Self(self.0.in_single_precision())
+    }
+}
+
+impl SdvrpEnv {
+    fn instance(&self) -> Result<Sdvrp> {
+        let demands = self.0.shared_demands();
+        Sdvrp::new(sites(Self::NAME, self.0.points())?, demands.of_nodes.clone(), demands.capacity_with_rounding())
+    }
+}

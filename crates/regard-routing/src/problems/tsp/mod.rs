@@ -1,0 +1,255 @@
+//! The travelling salesman problem: visit every node once and return.
+
+use crate::check;
+use crate::fault::Fault;
+use crate::formats::best_known::BestKnown;
+use crate::formats::csv::{self, Sheet};
+use crate::formats::sets::{RawSet, SetField};
+use crate::formats::solution::SolutionFormat;
+use crate::formats::tsplib::{self, TsplibType};
+use crate::generate::{self, GeneratorConfig};
+use crate::instance::{FileSpec, SolverInstance};
+use crate::local_search::vrp::{self, Vrp};
+use crate::local_search::{self, LocalSearchOptions};
+use crate::paper::{self, PaperSet, PaperSetName};
+use crate::problem::{Problem, State, chosen, distance, points_in_view, sites, visited};
+use crate::{Result, Sites};
+
+/// An instance in a metric of its own: its nodes are all there is to know of it.
+#[derive(Debug, Clone)]
+pub struct Tsp {
+    sites: Sites,
+}
+
+impl From<Sites> for Tsp {
+    fn from(sites: Sites) -> Self {
+        Self { sites }
+    }
+}
+
+impl Tsp {
+    /// The nodes with their ids and distances.
+    #[must_use]
+    pub fn sites(&self) -> &Sites {
+        &self.sites
+    }
+
+    /// Cost of the closed tour through the nodes in this order, in the file's own metric.
+    ///
+    /// # Panics
+    /// When an index is not that of a node.
+    #[must_use]
+    pub fn cost(&self, tour: &[usize]) -> f64 {
+        self.sites.tour_length(tour)
+    }
+
+    /// Checks that `tour` visits every node exactly once, whatever made it.
+    ///
+    /// # Errors
+    /// [`Error::Infeasible`](crate::Error::Infeasible) naming the first violated constraint by the ids of the file.
+    pub fn check(&self, tour: &[usize]) -> Result<()> {
+        check::tour(self.sites.ids(), tour)
+    }
+}
+
+/// Instances of more nodes than this get a tour by construction beside the network's.
+const CONSTRUCTED_ABOVE: usize = 1000;
+
+impl SolverInstance for Tsp {
+    type Problem = TspEnv;
+
+    const FILES: &'static FileSpec = &FileSpec {
+        title: "one tour through all nodes",
+        tsplib: Some(&TsplibType {
+            name: "TSP",
+            words: &["TSP"],
+            sections: &[],
+            marker: None,
+            sections_note: "",
+            ending: "tsp",
+        }),
+        csv: &[],
+        csv_options: &[],
+        csv_flag: None,
+        best_known: BestKnown::Cost,
+        solution: SolutionFormat::Tour,
+    };
+    const LOCAL_SEARCH: &'static str = "2-opt + Or-opt";
+
+    fn sites(&self) -> &Sites {
+        &self.sites
+    }
+
+    fn with_best_known(self, best: Option<f64>) -> Self {
+        self.sites.with_best_known(best).into()
+    }
+
+    fn in_unit_square(&self) -> TspEnv {
+        TspEnv::new(self.sites.unit_square())
+    }
+
+    fn from_unit_square(_: &TspEnv, sites: Sites, _: f64) -> Result<Self> {
+        Ok(sites.into())
+    }
+
+    fn value(&self, solution: &[usize]) -> f64 {
+        Tsp::cost(self, solution)
+    }
+
+    fn check(&self, solution: &[usize]) -> Result<()> {
+        Tsp::check(self, solution)
+    }
+
+    fn routes(&self, solution: &[usize]) -> Vec<Vec<usize>> {
+        vec![solution.to_vec()]
+    }
+
+    /// Where the instance is far larger than those a network was trained on: the routes of one vehicle that never
+    /// fills, one after another.
+    fn construct(&self) -> Option<(&'static str, Vec<usize>)> {
+        if self.sites.len() <= CONSTRUCTED_ABOVE {
+            return None;
+        }
+        let demands = vec![0.0; self.sites.len()];
+        let routes = vrp::construct(&Vrp::new(&self.sites, &demands, 1.0));
+        Some(("savings", std::iter::once(0).chain(routes.into_iter().flatten()).collect()))
+    }
+
+    fn local_search(&self, mut solution: Vec<usize>, options: &LocalSearchOptions) -> Vec<usize> {
+        local_search::improve(&self.sites, &mut solution, options);
+        solution
+    }
+
+    fn read_tsplib(file: &tsplib::File<'_>) -> Result<Self> {
+        file.sites().map(Self::from)
+    }
+
+    fn tsplib_fields(&self) -> Option<tsplib::Fields<'_>> {
+        Some(tsplib::Fields::default())
+    }
+
+    fn read_csv(sheet: &Sheet<'_>, _: &csv::Options) -> Result<Self> {
+        sheet.sites(&sheet.all_comments()).map(Self::from)
+    }
+
+    fn csv_fields(&self) -> csv::Fields<'_> {
+        csv::Fields::default()
+    }
+
+    fn solution_comment(&self, solution: &[usize]) -> String {
+        format!("Length {} {}", Tsp::cost(self, solution), self.sites.unit()).trim_end().to_owned()
+    }
+}
+
+/// Points of the unit square, to be visited in a closed tour.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TspEnv {
+    points: Vec<[f32; 2]>,
+}
+
+impl TspEnv {
+    /// An instance over `points [nodes, 2]`.
+    pub fn new(points: Vec<[f32; 2]>) -> Self {
+        Self { points }
+    }
+}
+
+/// A path through some of the nodes.
+#[derive(Clone, Debug)]
+pub struct TspState {
+    visited: Vec<bool>,
+    nodes: Vec<u32>,
+}
+
+impl State for TspState {
+    fn done(&self) -> bool {
+        self.nodes.len() == self.visited.len()
+    }
+
+    fn allowed(&self, open: &mut [bool]) {
+        for (open, visited) in open.iter_mut().zip(&self.visited) {
+            *open = !visited;
+        }
+    }
+
+    fn first(&self) -> Option<usize> {
+        self.nodes.first().map(|&node| node as usize)
+    }
+
+    fn last(&self) -> Option<usize> {
+        self.nodes.last().map(|&node| node as usize)
+    }
+
+    fn scalars(&self, _: &mut [f32]) {}
+
+    fn step(&mut self, node: usize) {
+        self.visited[node] = true;
+        self.nodes.push(node as u32);
+    }
+}
+
+impl Problem for TspEnv {
+    type State = TspState;
+
+    const NAME: &'static str = "tsp";
+    const FEATURES: usize = 2;
+    const DEPOT: bool = false;
+    const EVERY_NODE_ONCE: bool = true;
+    const SCALARS: usize = 0;
+    const DYNAMIC: bool = false;
+    const PAPER_SETS: &'static [PaperSetName] = &[PaperSetName::new("tsp")];
+    const SET_FIELDS: Option<&'static [SetField]> = Some(&[]);
+
+    fn points(&self) -> &[[f32; 2]] {
+        &self.points
+    }
+
+    fn features(&self) -> Vec<f32> {
+        self.points.iter().flatten().copied().collect()
+    }
+
+    fn start(&self) -> TspState {
+        TspState { visited: vec![false; self.points.len()], nodes: Vec::with_capacity(self.points.len()) }
+    }
+
+    fn solution(state: &TspState) -> Vec<usize> {
+        visited(&state.nodes)
+    }
+
+    fn cost(&self, solution: &[usize]) -> f64 {
+        let point = |i: usize| self.points[solution[i % solution.len()]];
+        (0..solution.len()).map(|i| distance(point(i), point(i + 1))).sum()
+    }
+
+    fn check(&self, solution: &[usize]) -> Result<()> {
+        Tsp::from(sites(Self::NAME, &self.points)?).check(solution)
+    }
+
+    fn view(&self, view: usize) -> Self {
+        Self { points: points_in_view(&self.points, view) }
+    }
+
+    fn local_search(&self, mut solution: Vec<usize>, options: &LocalSearchOptions) -> Result<Vec<usize>> {
+        local_search::improve(&sites(Self::NAME, &self.points)?, &mut solution, options);
+        Ok(solution)
+    }
+
+    fn draw(config: &GeneratorConfig, seed: u64, count: usize, size: usize) -> Vec<Self> {
+        generate::points(config.points, seed, count, size).into_iter().map(Self::new).collect()
+    }
+
+    fn subset(&self, nodes: &[usize]) -> Option<Self> {
+        Some(Self { points: chosen(&self.points, nodes) })
+    }
+
+    fn paper_set(set: &PaperSet, limit: Option<usize>) -> Result<Vec<Self>> {
+        if set.problem() != Self::NAME {
+            return Err(set.of_another_problem(Self::NAME));
+        }
+        Ok(paper::uniform_set(set, limit)?.into_iter().map(Self::new).collect())
+    }
+
+    fn of_set(set: &RawSet) -> Result<Vec<Self>, Fault> {
+        set.each(|instance| instance.points().map(Self::new))
+    }
+}

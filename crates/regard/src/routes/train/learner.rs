@@ -1,0 +1,303 @@
+//! One learner: a network, its optimiser, its baseline, and the step that moves them.
+
+use std::sync::Arc;
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use serde::{Deserialize, Serialize};
+
+use super::baseline::{Challenge, ComparisonSet, Critic, Exponential, Frozen, WarmUp, shared};
+use super::preference::preference;
+use super::sampling::{Sampled, greedy_costs, sample};
+use super::source::Source;
+use crate::routes::decode::features;
+use crate::routes::experiment::{BaselineKind, Loss, RouteExperiment};
+use crate::routes::model::{AttentionModel, AttentionModelConfig, ModelDir};
+use crate::store::{Weights, layout};
+use crate::train::{Checkpoint, Optimizer, Stream, Trainee, collect, derived, fresh, numbered, restore, rise};
+use crate::{Error, Result};
+use regard_routing::Problem;
+
+/// The measures of one step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// Nodes of the instances.
+    pub nodes: usize,
+    /// Mean cost of the sampled tours.
+    pub cost: f64,
+    /// Mean of what they were compared with.
+    pub baseline: f64,
+    /// Loss: `mean((cost − baseline) · log-likelihood)`, or with the preference loss the same mean with
+    /// its weights.
+    pub loss: f64,
+    /// Mean log-likelihood of the sampled tours.
+    pub log_likelihood: f64,
+    /// Norm of the policy's gradient before clipping.
+    pub gradient_norm: f64,
+    /// Learning rate.
+    pub rate: f64,
+}
+
+/// A policy that learns to solve problem `P`.
+pub struct Learner<P> {
+    experiment: RouteExperiment,
+    source: Arc<Source<P>>,
+    device: Device,
+    trainee: Trainee<AttentionModel>,
+    exponential: Exponential,
+    frozen: Option<Frozen<P>>,
+    critic: Option<(Critic, Optimizer)>,
+    step: u64,
+}
+
+impl<P: Problem> Learner<P> {
+    /// A learner at its first step, on `device` or, with gradients, on what is under it.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for settings that do not hold together.
+    pub fn new(experiment: &RouteExperiment, device: &Device) -> Result<Self> {
+        experiment.validate()?;
+        if experiment.task.problem != P::NAME {
+            let reason = format!("is `{}`, but the learner is for `{}`", experiment.task.problem, P::NAME);
+            return Err(Error::config("task.problem", reason));
+        }
+        let (train, device) = (&experiment.train, device.clone().autodiff());
+        let seed = |stream| derived(train.seed, stream, 0);
+        let model = match train.init_from.as_str() {
+            "" => fresh(seed(Stream::Weights), &device, |device| AttentionModel::new(&experiment.model, device))?,
+            folder => AttentionModel::from_weights(&experiment.model, &inherited(folder, &experiment.model)?, &device)?,
+        };
+        let trainee = Trainee::new(model, Optimizer::new(train.max_grad_norm), train.ema_decay);
+        let source = Arc::new(Source::of(experiment)?);
+        let frozen = match train.baseline {
+            BaselineKind::Rollout => {
+                Some(Frozen::new(trainee.model.valid(), ComparisonSet::of(experiment, &source), 0)?)
+            }
+            _ => None,
+        };
+        let critic = match train.baseline {
+            BaselineKind::Critic => {
+                let new = |device: &Device| Ok(Critic::new(&experiment.model, device));
+                let critic = fresh(seed(Stream::Critic), &device, new)?;
+                Some((numbered(critic), Optimizer::new(train.max_grad_norm)))
+            }
+            _ => None,
+        };
+        Ok(Self {
+            exponential: Exponential::new(train.baseline_decay, None),
+            experiment: experiment.clone(),
+            source,
+            device,
+            trainee,
+            frozen,
+            critic,
+            step: 0,
+        })
+    }
+
+    /// Steps done.
+    pub fn steps(&self) -> u64 {
+        self.step
+    }
+
+    /// The network that is measured and saved: the running average where there is one, in
+    /// evaluation.
+    ///
+    /// # Errors
+    /// None that a learner of this crate can cause.
+    pub fn evaluated(&self) -> Result<AttentionModel> {
+        self.trainee.evaluated()
+    }
+
+    /// Where its instances come from.
+    pub(super) fn source(&self) -> &Source<P> {
+        &self.source
+    }
+
+    /// The settings it has.
+    pub(super) fn experiment(&self) -> &RouteExperiment {
+        &self.experiment
+    }
+
+    /// Lets the network as it is challenge the frozen one, where there is one.
+    pub(super) fn challenge(&mut self) -> Result<Option<Challenge>> {
+        let policy = self.trainee.model.valid();
+        let alpha = self.experiment.train.baseline_significance;
+        self.frozen.as_mut().map(|frozen| frozen.challenge(&policy, alpha)).transpose()
+    }
+
+    fn epoch(&self) -> u64 {
+        self.step / self.experiment.steps_per_epoch() as u64
+    }
+
+    /// Learning rates fall by a factor an epoch, after a linear rise.
+    fn rate(&self, full: f64) -> f64 {
+        let train = &self.experiment.train;
+        let warmup_steps = train.warmup_epochs * self.experiment.steps_per_epoch() as f64;
+        full * rise(self.step, warmup_steps) * train.learning_rate_decay.powi(self.epoch().min(i32::MAX as u64) as i32)
+    }
+
+    /// This step's instances.
+    fn instances(&self) -> Vec<P> {
+        let (train, sizes) = (&self.experiment.train, self.experiment.data.nodes);
+        let mut generator = Pcg64Mcg::seed_from_u64(derived(train.seed, Stream::Size, self.step));
+        let size = generator.random_range(sizes.low()..=sizes.high());
+        let seed = derived(train.seed, Stream::Instances, self.step);
+        self.source.draw(seed, train.batch_size, size)
+    }
+
+    /// Samples tours of fresh instances, compares them with the baseline, and makes the better
+    /// ones more likely.
+    ///
+    /// # Errors
+    /// [`Error::Diverged`] for a loss or a gradient that is not finite; the learner is then as it
+    /// was before the step.
+    pub fn step(&mut self) -> Result<Measured> {
+        let train = self.experiment.train.clone();
+        let problems = self.instances();
+        let nodes = problems.first().map_or(0, Problem::nodes);
+        let tours = match (train.baseline, train.num_starts) {
+            (BaselineKind::Shared, 0) => nodes - usize::from(P::DEPOT),
+            (BaselineKind::Shared, starts) => starts,
+            _ => 1,
+        };
+        let points = features(&problems, &self.device);
+        let model = self.trainee.model.clone();
+        let embeddings = model.encode(points.clone());
+        let seed = derived(train.seed, Stream::Sampling, self.step);
+        let sampled = sample(&model.valid(), embeddings.clone().inner(), &problems, tours, train.first_node, seed);
+        let Some(sampled) = sampled else {
+            return Err(self.diverged("a sampled tour's probability is no number".into()));
+        };
+        let baseline = self.baseline(&sampled, &problems, points)?;
+        let count = sampled.costs.len() as f64;
+        let coefficient = self.coefficients(&sampled, &baseline);
+        let policy = model.rollout().policy_loss(embeddings, &sampled.tours, coefficient);
+        let log_likelihood = policy.log_likelihood.into_data().iter::<f64>().sum::<f64>() / count;
+        let rate = self.rate(train.learning_rate);
+        let (loss, gradient_norm) = self.trainee.learn(self.step, rate, policy.loss)?;
+        self.step += 1;
+        let mean = regard_data::stats::mean;
+        let (cost, baseline) = (mean(&sampled.costs), mean(&baseline));
+        Ok(Measured { nodes, cost, baseline, loss, log_likelihood, gradient_norm, rate })
+    }
+
+    /// What the log-likelihood of each sampled tour is multiplied with in the loss, whose gradient is
+    /// then that of the mean over all tours.
+    fn coefficients(&self, sampled: &Sampled, baseline: &[f64]) -> Vec<f32> {
+        let (train, count) = (&self.experiment.train, sampled.costs.len() as f64);
+        let weights: Vec<f64> = match train.loss {
+            Loss::Reinforce => sampled.costs.iter().zip(baseline).map(|(cost, value)| cost - value).collect(),
+            Loss::Preference => {
+                let tours = sampled.tours.shape()[1];
+                preference(&sampled.costs, &sampled.log_probabilities, tours, train.preference_scale)
+            }
+        };
+        weights.into_iter().map(|weight| (weight / count) as f32).collect()
+    }
+
+    fn diverged(&self, reason: String) -> Error {
+        Error::Diverged { step: self.step, reason }
+    }
+
+    /// The baseline of each sampled tour.
+    fn baseline(&mut self, sampled: &Sampled, problems: &[P], points: Tensor<3>) -> Result<Vec<f64>> {
+        let train = &self.experiment.train;
+        let alpha = match train.baseline {
+            BaselineKind::None => return Ok(vec![0.0; sampled.costs.len()]),
+            BaselineKind::Shared => return Ok(shared(&sampled.costs, sampled.tours.shape()[1])),
+            BaselineKind::Exponential => 0.0,
+            BaselineKind::Rollout | BaselineKind::Critic => {
+                WarmUp::new(train.baseline_warmup_epochs as u64).alpha(self.epoch())
+            }
+        };
+        let mean = if alpha < 1.0 { self.exponential.update(&sampled.costs) } else { 0.0 };
+        let mut values = vec![(1.0 - alpha) * mean; sampled.costs.len()];
+        if alpha == 0.0 {
+            return Ok(values);
+        }
+        let proper = match (&self.frozen, self.critic.take()) {
+            (Some(frozen), _) => greedy_costs(&frozen.policy, frozen.policy.encode(points.inner()), problems),
+            (None, Some((critic, mut optimizer))) => {
+                let (predicted, gradients) = critic.learn(points, &sampled.costs);
+                let (critic, norm) = optimizer.step(self.rate(train.critic_learning_rate), critic, gradients);
+                self.critic = Some((critic, optimizer));
+                if !norm.is_finite() {
+                    return Err(self.diverged(format!("the norm of the critic's gradient is {norm}")));
+                }
+                predicted
+            }
+            (None, None) => vec![0.0; values.len()],
+        };
+        values.iter_mut().zip(proper).for_each(|(value, proper)| *value += alpha * proper);
+        Ok(values)
+    }
+}
+
+/// The numbers of a learner that are no weights.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Counters {
+    step: u64,
+    exponential: Option<f64>,
+    frozen_updates: Option<u64>,
+}
+
+impl<P: Problem> Learner<P> {
+    /// Networks and optimisers.
+    pub(super) fn checkpoint(&self) -> Result<Checkpoint> {
+        let mut checkpoint = self.trainee.checkpoint(self.step)?;
+        if let Some(frozen) = &self.frozen {
+            checkpoint.weights.insert("baseline".into(), collect(&frozen.policy));
+        }
+        if let Some((critic, optimizer)) = &self.critic {
+            checkpoint.weights.insert("critic".into(), collect(critic));
+            checkpoint.records.insert("critic".into(), optimizer.to_bytes()?);
+        }
+        Ok(checkpoint)
+    }
+
+    /// The numbers that belong to [`Self::checkpoint`].
+    pub(super) fn counters(&self) -> Counters {
+        Counters {
+            step: self.step,
+            exponential: self.exponential.value(),
+            frozen_updates: self.frozen.as_ref().map(|frozen| frozen.updates),
+        }
+    }
+
+    /// Takes on the state that [`Self::checkpoint`] gave.
+    pub(super) fn restored(mut self, mut checkpoint: Checkpoint, counters: Counters) -> Result<Self> {
+        self.trainee = self.trainee.restored(&mut checkpoint)?;
+        if let Some(frozen) = self.frozen.take() {
+            let policy = restore(frozen.policy, checkpoint.weights("baseline")?)?;
+            self.frozen = Some(Frozen::new(
+                policy,
+                ComparisonSet::of(&self.experiment, &self.source),
+                counters.frozen_updates.unwrap_or(0),
+            )?);
+        }
+        if let Some((critic, optimizer)) = self.critic.take() {
+            let optimizer = optimizer.restored(checkpoint.record("critic")?)?;
+            self.critic = Some((restore(critic, checkpoint.weights("critic")?)?, optimizer));
+        }
+        self.exponential = Exponential::new(self.experiment.train.baseline_decay, counters.exponential);
+        self.step = counters.step;
+        Ok(self)
+    }
+}
+
+/// The weights of the model in `folder`, which must have the sizes of `config`; its problem may be another
+/// one that a network sees in the same numbers, as PCTSP and SPCTSP.
+fn inherited(folder: &str, config: &AttentionModelConfig) -> Result<Weights> {
+    let found = ModelDir::open(folder)?;
+    let AttentionModelConfig { preset, problem, .. } = config.clone();
+    let same = AttentionModelConfig { preset, problem, ..found.config().clone() };
+    let weights = found.weights()?;
+    if same != *config || layout::check(config, &weights).is_err() {
+        let reason = "is a network of other sizes than `[model]` and `task.problem` say";
+        return Err(Error::config("train.init_from", format!("`{folder}` {reason}")));
+    }
+    Ok(weights)
+}
