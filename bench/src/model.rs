@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use burn::tensor::{Device, Tensor, TensorData};
 use regard::routes::decode::{Decode, DecodeOptions};
-use regard::routes::model::AttentionModel;
-use regard::routes::model::AttentionModelConfig;
+use regard::routes::model::{AttentionModel, AttentionModelConfig};
+use regard::routing::problems::tsp::TspEnv;
 use regard_data::routes::generate;
 
 use crate::protocol::{Answer, Request};
@@ -60,8 +60,9 @@ impl Model {
     fn decode(&self, points: &[Vec<[f32; 2]>], decode: Decode, period: Duration) -> regard::Result<Vec<f64>> {
         let options = DecodeOptions { decode, seed: SEED, ..DecodeOptions::default() };
         let cost = |instance: usize, tour: &[usize]| length(&points[instance], tour);
-        self.model.decode(points, &cost, &options)?;
-        Ok(timings(period, || drop(self.model.decode(points, &cost, &options))))
+        let problems: Vec<TspEnv> = points.iter().cloned().map(TspEnv::new).collect();
+        self.model.decode(&problems, &cost, &options)?;
+        Ok(timings(period, || drop(self.model.decode(&problems, &cost, &options))))
     }
 }
 

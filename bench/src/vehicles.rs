@@ -17,7 +17,8 @@ use regard::routing::Problem;
 use regard::routes::train::Learner;
 use regard::routes::model::{AttentionModelConfig};
 use regard::store::{Array, Weights, safetensors};
-use regard_data::routes::generate;
+use regard::routing::generate::Points;
+use regard::routing::problems::cvrp::generate;
 
 use crate::memory::{Memory, peak_resident_mib};
 use crate::model::{BATCH, SEED};
@@ -80,10 +81,10 @@ pub(crate) fn write(folder: &Path) -> regard::Result<()> {
 
 /// The instances of a size as the original code takes them, and walks, filled up with visits of the depot.
 fn instances(customers: usize, walks: Vec<Vec<usize>>) -> regard::Result<Weights> {
-    let (nodes, drawn) = (customers + 1, generate::cvrp(SEED, BATCH, customers));
-    let points = drawn.iter().flat_map(|one| &one.points).flatten().copied().collect();
+    let (nodes, drawn) = (customers + 1, generate::draw(Points::Uniform, SEED, BATCH, customers));
+    let points = drawn.iter().flat_map(|one| one.points()).flatten().copied().collect();
     let share = |capacity: u32| move |&demand: &u32| demand as f32 / capacity as f32;
-    let demands = drawn.iter().flat_map(|one| one.demands.iter().map(share(one.capacity))).collect();
+    let demands = drawn.iter().flat_map(|one| one.demands().iter().map(share(one.capacity()))).collect();
     let steps = walks.iter().map(Vec::len).max().unwrap_or(0);
     let filled = |walk: Vec<usize>| walk.into_iter().chain(std::iter::repeat(0)).take(steps).map(|node| node as f32);
     let walks = walks.into_iter().flat_map(filled).collect();
@@ -122,8 +123,8 @@ fn model() -> regard::Result<AttentionModel> {
 
 /// Instances whose capacity is checked in single precision, as the original code does.
 fn problems(count: usize, customers: usize) -> Vec<CvrpEnv> {
-    let drawn = generate::cvrp(SEED, count, customers);
-    drawn.into_iter().map(|one| CvrpEnv::from(one).in_single_precision()).collect()
+    let drawn = generate::draw(Points::Uniform, SEED, count, customers);
+    drawn.into_iter().map(|one| one.in_single_precision()).collect()
 }
 
 /// Encoder and greedy routes with their costs.

@@ -4,46 +4,35 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use regard_data::routes::formats::kool::{self, KoolSet};
+use regard_routing::formats::sets::{self, InstanceSet};
+use regard_routing::registry::{ProblemVisitor, with_problem};
+use regard_routing::{Problem, SolverInstance};
+
+/// Checks the instances of a set as those of one problem.
+struct Check<'a>(&'a InstanceSet);
+
+impl ProblemVisitor for Check<'_> {
+    type Output = ();
+
+    fn run<I: SolverInstance>(self) {
+        let all = self.0.instances::<I::Problem>().expect("was read as this problem");
+        assert_eq!(all.len(), self.0.len());
+        for instance in all {
+            assert!(!instance.points().is_empty());
+            assert!(instance.points().iter().flatten().all(|v| (0.0..=1.0).contains(v)));
+            let features = instance.features();
+            assert_eq!(features.len(), instance.nodes() * I::Problem::FEATURES);
+            assert!(features.iter().all(|v| v.is_finite() && *v >= 0.0));
+        }
+    }
+}
 
 fuzz_target!(|bytes: &[u8]| {
-    let Ok(set) = kool::parse(bytes, Path::new("fuzz.pkl")) else {
+    let Ok(set) = sets::parse(bytes, Path::new("fuzz.pkl")) else {
         return;
     };
     assert!(!set.is_empty());
-    match set {
-        KoolSet::Tsp(set) => set.iter().for_each(|points| in_square(points)),
-        KoolSet::Cvrp(set) => {
-            for instance in set {
-                in_square(&instance.points);
-                assert_eq!(instance.demands.len(), instance.points.len());
-                assert!(instance.demands.iter().all(|d| *d <= instance.capacity));
-            }
-        }
-        KoolSet::Orienteering(set) => {
-            for instance in set {
-                in_square(&instance.points);
-                amounts(&instance.prizes, &instance.points);
-                assert!(instance.max_length.is_finite());
-            }
-        }
-        KoolSet::PrizeCollecting(set) => {
-            for instance in set {
-                in_square(&instance.points);
-                amounts(&instance.penalties, &instance.points);
-                amounts(&instance.prizes, &instance.points);
-                amounts(&instance.real_prizes, &instance.points);
-            }
-        }
+    for problem in set.problems() {
+        with_problem(problem, Check(&set)).expect("a registered problem");
     }
 });
-
-fn in_square(points: &[[f32; 2]]) {
-    assert!(!points.is_empty());
-    assert!(points.iter().flatten().all(|v| (0.0..=1.0).contains(v)));
-}
-
-fn amounts(values: &[f32], points: &[[f32; 2]]) {
-    assert_eq!(values.len(), points.len());
-    assert!(values.iter().all(|v| v.is_finite() && *v >= 0.0));
-}

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use archive::archive;
 use libfuzzer_sys::fuzz_target;
-use regard_data::routes::formats::npz;
+use regard_routing::formats::sets;
 
 const NAMES: [&str; 8] =
     ["locs", "depot", "demand", "capacity", "prize", "max_length", "penalty", "deterministic_prize"];
@@ -15,6 +15,6 @@ const NAMES: [&str; 8] =
 fuzz_target!(|input: (&[u8], Vec<(u8, &[u8])>)| {
     let (bytes, arrays) = input;
     let path = Path::new("fuzz.npz");
-    let _ = npz::parse(bytes, path);
-    let _ = npz::parse(&archive(&NAMES, &arrays), path);
+    let _ = sets::parse(bytes, path);
+    let _ = sets::parse(&archive(&NAMES, &arrays), path);
 });

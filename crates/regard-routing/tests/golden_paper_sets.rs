@@ -1,8 +1,13 @@
 //! The paper's instances bit for bit, and costs of the paper's tours.
 
-use regard_data::routes::drawn::{DrawnCvrp, DrawnOrienteering, DrawnPrizeCollecting, Prizes};
-use regard_data::routes::paper;
-use regard_data::routes::tsp::Tsp;
+use regard_routing::generate::Prizes;
+use regard_routing::paper::{self, PaperSet};
+use regard_routing::problems::cvrp::{self, CvrpEnv};
+use regard_routing::problems::op::{self, OpEnv};
+use regard_routing::problems::pctsp;
+use regard_routing::problems::pctsp::generate::Values;
+use regard_routing::problems::tsp::Tsp;
+use regard_routing::{Problem, Sites};
 use regard_testing::{Case, Golden};
 
 #[test]
@@ -19,7 +24,8 @@ fn golden_paper_test_sets() {
         assert_eq!(bits.len(), theirs.len(), "{}", case.name);
         assert!(bits == theirs, "{} differs", case.name);
         if seed == paper::TEST_SEED {
-            assert_eq!(paper::test_set(&format!("tsp{n}"), Some(instances)).unwrap(), ours);
+            let set = PaperSet::parse(&format!("tsp{n}")).unwrap();
+            assert_eq!(paper::uniform_set(&set, Some(instances)).unwrap(), ours);
         }
     }
 }
@@ -41,7 +47,7 @@ fn same(case: &Case, tensor: &str, ours: impl Iterator<Item = f32>) {
 }
 
 /// Compares depots and customers.
-fn same_points(case: &Case, points: &[&Vec<[f32; 2]>]) {
+fn same_points(case: &Case, points: &[&[[f32; 2]]]) {
     same(case, "input.depot", points.iter().flat_map(|p| p[0]));
     same(case, "input.loc", points.iter().flat_map(|p| p[1..].iter().flatten().copied()));
 }
@@ -58,19 +64,19 @@ fn golden_paper_test_sets_with_a_depot() {
         let (n, instances) = (case.size("n"), case.size("instances"));
         assert_eq!(case.size("seed"), paper::TEST_SEED as usize);
         if tensors.contains(&"input.demand") {
-            let set = paper::cvrp_set(n, Some(instances)).unwrap();
-            same_points(&case, &set.iter().map(|i| &i.points).collect::<Vec<_>>());
+            let set = cvrp::generate::paper_set(n, Some(instances)).unwrap();
+            same_points(&case, &set.iter().map(|i| i.points()).collect::<Vec<_>>());
             let share =
-                |i: &DrawnCvrp| i.demands[1..].iter().map(|&d| d as f32 / i.capacity as f32).collect::<Vec<_>>();
+                |i: &CvrpEnv| i.demands()[1..].iter().map(|&d| d as f32 / i.capacity() as f32).collect::<Vec<_>>();
             same(&case, "input.demand", set.iter().flat_map(share));
         } else if tensors.contains(&"input.max_length") {
-            let set = paper::orienteering_set(prizes_of(&case), n, Some(instances)).unwrap();
-            same_points(&case, &set.iter().map(|i| &i.points).collect::<Vec<_>>());
-            same(&case, "input.prize", set.iter().flat_map(|i| i.prizes[1..].iter().copied()));
-            same(&case, "input.max_length", set.iter().map(|i| i.max_length));
+            let set = op::generate::paper_set(prizes_of(&case), n, Some(instances)).unwrap();
+            same_points(&case, &set.iter().map(|i| i.points()).collect::<Vec<_>>());
+            same(&case, "input.prize", set.iter().flat_map(|i| singles(&i.prizes()[1..])));
+            same(&case, "input.max_length", set.iter().map(|i| i.max_length() as f32));
         } else {
-            let set = paper::prize_collecting_set(n, Some(instances)).unwrap();
-            same_points(&case, &set.iter().map(|i| &i.points).collect::<Vec<_>>());
+            let set = pctsp::generate::paper_set(n, Some(instances)).unwrap();
+            same_points(&case, &set.iter().map(|i| &*i.points).collect::<Vec<_>>());
             same(&case, "input.penalty", set.iter().flat_map(|i| i.penalties[1..].iter().copied()));
             same(&case, "input.deterministic_prize", set.iter().flat_map(|i| i.prizes[1..].iter().copied()));
             same(&case, "input.stochastic_prize", set.iter().flat_map(|i| i.real_prizes[1..].iter().copied()));
@@ -80,6 +86,11 @@ fn golden_paper_test_sets_with_a_depot() {
     assert!(seen >= 4, "only {seen} sets with a depot");
 }
 
+/// Numbers that are those of single precision.
+fn singles(values: &[f64]) -> Vec<f32> {
+    values.iter().map(|&value| value as f32).inspect(|value| assert!(value.is_finite())).collect()
+}
+
 /// FNV-1a over the little-endian bytes of single-precision numbers.
 fn checksum(values: impl Iterator<Item = f32>) -> u64 {
     let bytes = values.flat_map(f32::to_le_bytes);
@@ -87,20 +98,19 @@ fn checksum(values: impl Iterator<Item = f32>) -> u64 {
 }
 
 /// Depots, customers, then the demands, of all instances.
-fn of_cvrp(set: &[DrawnCvrp]) -> u64 {
-    let depots = set.iter().flat_map(|i| i.points[0]);
-    let customers = set.iter().flat_map(|i| i.points[1..].iter().flatten().copied());
-    checksum(depots.chain(customers).chain(set.iter().flat_map(|i| i.demands[1..].iter().map(|&d| d as f32))))
+fn of_cvrp(set: &[CvrpEnv]) -> u64 {
+    let depots = set.iter().flat_map(|i| i.points()[0]);
+    let customers = set.iter().flat_map(|i| i.points()[1..].iter().flatten().copied());
+    checksum(depots.chain(customers).chain(set.iter().flat_map(|i| singles(&i.demands()[1..]))))
 }
 
-fn of_orienteering(set: &[DrawnOrienteering]) -> u64 {
-    checksum(set.iter().flat_map(|i| i.prizes[1..].iter().copied()))
+fn of_orienteering(set: &[OpEnv]) -> u64 {
+    checksum(set.iter().flat_map(|i| singles(&i.prizes()[1..])))
 }
 
 /// Penalties, then prizes, then real prizes, of all instances.
-fn of_prize_collecting(set: &[DrawnPrizeCollecting]) -> u64 {
-    let of =
-        |values: fn(&DrawnPrizeCollecting) -> &Vec<f32>| set.iter().flat_map(move |i| values(i)[1..].iter().copied());
+fn of_prize_collecting(set: &[Values]) -> u64 {
+    let of = |values: fn(&Values) -> &Vec<f32>| set.iter().flat_map(move |i| values(i)[1..].iter().copied());
     checksum(of(|i| &i.penalties).chain(of(|i| &i.prizes)).chain(of(|i| &i.real_prizes)))
 }
 
@@ -109,7 +119,7 @@ fn of_prize_collecting(set: &[DrawnPrizeCollecting]) -> u64 {
 fn golden_paper_sets_by_checksum() {
     let (few, whole) = (Some(40), None);
     for (n, sum) in [(20, 0xb385_3685_2f18_6e45), (50, 0x89ec_3bbb_0a99_a295)] {
-        assert_eq!(of_cvrp(&paper::cvrp_set(n, few).unwrap()), sum);
+        assert_eq!(of_cvrp(&cvrp::generate::paper_set(n, few).unwrap()), sum);
     }
     for (prizes, n, limit, sum) in [
         (Prizes::Const, 20, few, 0x5f1a_34b2_e447_4025),
@@ -121,11 +131,11 @@ fn golden_paper_sets_by_checksum() {
         (Prizes::Dist, 20, whole, 0xf656_c575_6c2b_94e6),
         (Prizes::Dist, 50, few, 0x2aad_1a50_8cee_4817),
     ] {
-        let set = paper::orienteering_set(prizes, n, limit).unwrap();
+        let set = op::generate::paper_set(prizes, n, limit).unwrap();
         assert_eq!(of_orienteering(&set), sum, "{prizes:?} {n} {limit:?}");
     }
     for (n, sum) in [(20, 0xb3a2_4d86_7e80_c3d1), (50, 0x0cfe_1c28_894f_4085)] {
-        assert_eq!(of_prize_collecting(&paper::prize_collecting_set(n, few).unwrap()), sum);
+        assert_eq!(of_prize_collecting(&pctsp::generate::paper_set(n, few).unwrap()), sum);
     }
 }
 
@@ -147,7 +157,7 @@ fn golden_costs_of_greedy_tours() {
         let costs = case.bytes::<8>("output.cost_f64").into_iter().map(f64::from_le_bytes);
         for (at, cost) in costs.enumerate() {
             let places = points[at * 2 * n..(at + 1) * 2 * n].chunks(2).map(|p| [p[0], p[1]]).collect();
-            let instance = Tsp::euclidean("golden", places).unwrap();
+            let instance = Tsp::from(Sites::euclidean("golden", places).unwrap());
             let tour = &tours[at * n..(at + 1) * n];
             instance.check(tour).unwrap();
             let ours = instance.cost(tour);

@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 use regard_data::random::numpy::NumpyLegacy;
-use regard_data::routes::cvrp::{Cvrp, routes_of};
-use regard_data::routes::generate;
-use regard_data::routes::metric::Metric;
-use regard_data::routes::orienteering::Orienteering;
-use regard_data::routes::prize_collecting::PrizeCollecting;
-use regard_data::routes::tsp::Tsp;
+use regard_routing::problems::cvrp::Cvrp;
+use regard_routing::problems::op::Op;
+use regard_routing::problems::pctsp::Pctsp;
+use regard_routing::problems::sdvrp::Sdvrp;
+use regard_routing::problems::tsp::Tsp;
+use regard_routing::{Metric, Sites, generate, routes_of};
 
 /// Points within TSPLIB's usual range, some on top of one another.
 fn points() -> impl Strategy<Value = Vec<[f64; 3]>> {
@@ -21,10 +21,10 @@ fn metric() -> impl Strategy<Value = Metric> {
 }
 
 /// An instance with a random tour of it.
-fn toured() -> impl Strategy<Value = (Tsp, Vec<usize>)> {
+fn toured() -> impl Strategy<Value = (Sites, Vec<usize>)> {
     (points(), metric()).prop_flat_map(|(points, metric)| {
         let tour = Just((0..points.len()).collect::<Vec<_>>()).prop_shuffle();
-        tour.prop_map(move |tour| (Tsp::new("law", metric.clone(), points.clone()).unwrap(), tour))
+        tour.prop_map(move |tour| (Sites::new("law", metric.clone(), points.clone()).unwrap(), tour))
     })
 }
 
@@ -48,7 +48,7 @@ fn routed() -> impl Strategy<Value = (Cvrp, Routes)> {
                 walk.push(node);
                 load += demands[node];
             }
-            let sites = Tsp::new("law", Metric::Euc2d, points).unwrap();
+            let sites = Sites::new("law", Metric::Euc2d, points).unwrap();
             (Cvrp::new(sites, demands, f64::from(capacity)).unwrap(), routes_of(&walk))
         })
     })
@@ -64,9 +64,9 @@ proptest! {
     fn cost_does_not_depend_on_start_or_direction((instance, tour) in toured(), turn in 0usize..40) {
         let mut other = tour.clone();
         other.rotate_left(turn % tour.len());
-        prop_assert!(near(instance.cost(&tour), instance.cost(&other)));
+        prop_assert!(near(instance.tour_length(&tour), instance.tour_length(&other)));
         other.reverse();
-        prop_assert!(near(instance.cost(&tour), instance.cost(&other)));
+        prop_assert!(near(instance.tour_length(&tour), instance.tour_length(&other)));
     }
 
     #[test]
@@ -82,6 +82,7 @@ proptest! {
 
     #[test]
     fn the_checker_accepts_tours_and_rejects_mutations((instance, tour) in toured(), at in 0usize..40, to in 0usize..45) {
+        let instance = Tsp::from(instance);
         prop_assert!(instance.check(&tour).is_ok());
         let at = at % tour.len();
         let mut changed = tour.clone();
@@ -98,7 +99,7 @@ proptest! {
     #[test]
     fn the_checker_of_routes_accepts_solutions_and_rejects_mutations((instance, routes) in routed(), at in 0usize..40) {
         prop_assert!(instance.check(&routes).is_ok());
-        prop_assert!(instance.clone().with_split().check(&routes).is_ok());
+        prop_assert!(Sdvrp::from(instance.clone()).check(&routes).is_ok());
         let at = at % routes.len();
         let first = routes[0][0];
         let mutations: [&dyn Fn(&mut Routes); 5] = [
@@ -125,11 +126,11 @@ proptest! {
 
     #[test]
     fn costs_of_routes_are_sums_and_files_keep_them((instance, routes) in routed()) {
-        use regard_data::routes::formats::{sol, vrplib};
+        use regard_routing::formats::{sol, tsplib};
         let apart: f64 = routes.iter().map(|route| instance.cost(std::slice::from_ref(route))).sum();
         prop_assert_eq!(instance.cost(&routes), apart);
-        let again = vrplib::parse(&vrplib::render(&instance).unwrap(), "law.vrp".as_ref()).unwrap();
-        let solution = sol::parse(&sol::render(&instance, &routes).unwrap(), "law.sol".as_ref(), &again).unwrap();
+        let again: Cvrp = tsplib::parse(&tsplib::render(&instance).unwrap(), "law.vrp".as_ref()).unwrap();
+        let solution = sol::parse(&sol::render(&routes, instance.cost(&routes)), "law.sol".as_ref(), again.sites()).unwrap();
         prop_assert_eq!((again.cost(&solution.routes), solution.stated_cost), (apart, Some(apart)));
     }
 
@@ -137,18 +138,18 @@ proptest! {
     fn tours_that_leave_nodes_out_are_checked_by_their_bounds((instance, routes) in routed(), at in 0usize..40) {
         let (sites, amounts) = (instance.sites().clone(), instance.demands().to_vec());
         let visits = &routes[at % routes.len()];
-        let round = Tsp::cost(&sites, &[&[0], &visits[..]].concat());
-        let tour = Orienteering::new(sites.clone(), amounts.clone(), round.max(1.0)).unwrap();
+        let round = sites.tour_length(&[&[0], &visits[..]].concat());
+        let tour = Op::new(sites.clone(), amounts.clone(), round.max(1.0)).unwrap();
         prop_assert_eq!(tour.length(visits), round);
         prop_assert!(tour.check(visits).is_ok());
         if round > 1.0 {
-            prop_assert!(Orienteering::new(sites.clone(), amounts.clone(), round - 1.0).unwrap().check(visits).is_err());
+            prop_assert!(Op::new(sites.clone(), amounts.clone(), round - 1.0).unwrap().check(visits).is_err());
         }
         let prize = tour.prize(visits);
-        let enough = PrizeCollecting::new(sites.clone(), amounts.clone(), amounts.clone(), prize).unwrap();
+        let enough = Pctsp::new(sites.clone(), amounts.clone(), amounts.clone(), prize).unwrap();
         prop_assert!(enough.check(visits).is_ok());
         prop_assert_eq!(enough.cost(visits), round + amounts.iter().sum::<f64>() - prize);
-        let more = PrizeCollecting::new(sites, amounts.clone(), amounts, prize + 1.0).unwrap();
+        let more = Pctsp::new(sites, amounts.clone(), amounts, prize + 1.0).unwrap();
         prop_assert_eq!(more.check(visits).is_ok(), visits.len() + 1 == more.len());
         let twice = [&visits[..], &visits[..1]].concat();
         for bad in [twice, vec![0], vec![tour.len()]] {
@@ -179,13 +180,18 @@ proptest! {
 
     #[test]
     fn tsplib_keeps_every_distance((instance, tour) in toured()) {
-        use regard_data::routes::formats::{csv, tsplib};
-        let again = match tsplib::render(&instance) {
-            Ok(text) => tsplib::parse(&text, "law.tsp".as_ref()).unwrap(),
-            Err(_) => csv::parse(&csv::render(&instance).unwrap(), "law.csv".as_ref()).unwrap(),
+        use regard_routing::formats::{csv, tsplib};
+        let options = csv::Options::default();
+        let tsp = Tsp::from(instance.clone());
+        let again = match tsplib::render(&tsp) {
+            Ok(text) => tsplib::parse::<Tsp>(&text, "law.tsp".as_ref()).unwrap().sites().clone(),
+            Err(_) => {
+                let read = csv::parse_instance(&csv::render(&tsp).unwrap(), "law.csv".as_ref(), &options);
+                read.unwrap().sites().clone()
+            }
         };
         prop_assert_eq!(again.metric(), instance.metric());
-        prop_assert_eq!(again.cost(&tour), instance.cost(&tour));
+        prop_assert_eq!(again.tour_length(&tour), instance.tour_length(&tour));
     }
 
     #[test]

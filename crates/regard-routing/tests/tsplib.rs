@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use regard_data::routes::formats;
+use regard_routing::problems::tsp::Tsp;
+use regard_routing::{Instance, formats};
 
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -32,12 +33,13 @@ fn every_file_is_read_and_has_its_size_and_best_known_cost() {
     let all = files(&folder, ".tsp");
     assert!(!all.is_empty());
     for path in all {
-        let instance = formats::read(&path).unwrap();
+        let read = formats::read_instance(&path).unwrap();
+        let instance = read.sites();
         let stem = path.file_stem().unwrap().to_str().unwrap();
         let (_, dimension, bks) = table.iter().find(|row| row.0 == stem).unwrap();
         assert_eq!((instance.len(), instance.best_known()), (*dimension, Some(*bks)), "{stem}");
         let identity: Vec<usize> = (0..instance.len()).collect();
-        assert!(instance.cost(&identity) >= *bks, "{stem}");
+        assert!(instance.tour_length(&identity) >= *bks, "{stem}");
         let square = instance.unit_square();
         assert_eq!(square.len(), instance.len());
         assert!(square.iter().flatten().all(|v| (0.0..=1.0).contains(v)), "{stem}");
@@ -55,10 +57,10 @@ fn every_optimal_tour_costs_its_best_known_value() {
     for path in tours {
         let name = path.file_name().unwrap().to_str().unwrap();
         let stem = name.split('.').next().unwrap();
-        let instance = formats::read(folder.join(format!("{stem}.tsp"))).unwrap();
-        let tour = formats::tour::read(&path, &instance).unwrap();
+        let instance = formats::read_instance(folder.join(format!("{stem}.tsp"))).unwrap();
+        let tour = formats::tour::read(&path, instance.sites()).unwrap();
         instance.check(&tour).unwrap();
-        assert_eq!(Some(instance.cost(&tour)), instance.best_known(), "{name}");
+        assert_eq!(Some(instance.value(&tour)), instance.best_known(), "{name}");
     }
 }
 
@@ -68,11 +70,12 @@ fn every_file_survives_being_written() {
         return;
     };
     for path in files(&folder, ".tsp") {
-        let instance = formats::read(&path).unwrap();
-        let text = formats::tsplib::render(&instance).unwrap();
-        let again = formats::tsplib::parse(&text, &path).unwrap();
+        let instance: Instance = formats::read_instance(&path).unwrap();
+        let text = instance.render("tsp").unwrap();
+        let again: Tsp = formats::tsplib::parse(&text, &path).unwrap();
+        let (again, instance) = (again.sites(), instance.sites());
         assert_eq!(again.ids(), instance.ids());
         let identity: Vec<usize> = (0..instance.len()).collect();
-        assert_eq!(again.cost(&identity), instance.cost(&identity), "{}", path.display());
+        assert_eq!(again.tour_length(&identity), instance.tour_length(&identity), "{}", path.display());
     }
 }

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use regard_data::routes::cvrp::Cvrp;
-use regard_data::routes::formats::{self, Instance, oplib, sol, vrplib};
+use regard_routing::formats::{self, sol, tsplib};
+use regard_routing::problems::cvrp::Cvrp;
+use regard_routing::problems::op::Op;
 
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let inside = |folder: &Path| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -28,10 +29,9 @@ fn listed(table: &Path, name: &str, columns: &[&str]) -> HashMap<String, Vec<f64
 }
 
 fn cvrp(path: &Path) -> Cvrp {
-    match formats::read_instance(path).unwrap() {
-        Instance::Cvrp(instance) => instance,
-        other => panic!("{}: read as {}", path.display(), other.problem()),
-    }
+    let instance = formats::read_instance(path).unwrap();
+    let found = instance.downcast_ref::<Cvrp>();
+    found.unwrap_or_else(|| panic!("{}: read as {}", path.display(), instance.problem())).clone()
 }
 
 /// One route per customer, which every instance without a limit allows.
@@ -46,7 +46,7 @@ fn check_against(instance: &Cvrp, row: &[f64], name: &str) {
     instance.check(&routes).unwrap();
     assert!(instance.cost(&routes) >= *best, "{name}");
     assert!(instance.sites().unit_square().iter().flatten().all(|v| (0.0..=1.0).contains(v)), "{name}");
-    let again = vrplib::parse(&vrplib::render(instance).unwrap(), Path::new(name)).unwrap();
+    let again: Cvrp = tsplib::parse(&tsplib::render(instance).unwrap(), Path::new(name)).unwrap();
     assert_eq!((again.cost(&routes), again.demands()), (instance.cost(&routes), instance.demands()), "{name}");
     assert_eq!(again.sites().ids(), instance.sites().ids(), "{name}");
 }
@@ -74,12 +74,12 @@ fn every_published_solution_obeys_the_rules_and_costs_its_best_known_value() {
     for path in files(&folder, ".sol") {
         let name = path.file_stem().unwrap().to_str().unwrap();
         let instance = cvrp(&path.with_extension("vrp"));
-        let solution = sol::read(&path, &instance).unwrap();
+        let solution = sol::read(&path, instance.sites()).unwrap();
         instance.check(&solution.routes).unwrap();
         let cost = instance.cost(&solution.routes);
         assert_eq!((cost, solution.stated_cost), (table[name][0], Some(cost)), "{name}");
-        let text = sol::render(&instance, &solution.routes).unwrap();
-        assert_eq!(sol::parse(&text, &path, &instance).unwrap(), solution, "{name}");
+        let text = sol::render(&solution.routes, cost);
+        assert_eq!(sol::parse(&text, &path, instance.sites()).unwrap(), solution, "{name}");
         for mutated in mutations(&solution.routes) {
             assert!(instance.check(&mutated).is_err(), "{name}");
         }
@@ -121,7 +121,7 @@ fn every_xml100_file_has_its_customers_capacity_and_best_known_cost() {
         let mut text = String::new();
         entry.read_to_string(&mut text).unwrap();
         let name = path.file_stem().unwrap().to_str().unwrap();
-        check_against(&vrplib::parse(&text, &path).unwrap(), &table[name], name);
+        check_against(&tsplib::parse(&text, &path).unwrap(), &table[name], name);
         read += 1;
     }
     assert_eq!(read, table.len());
@@ -137,14 +137,15 @@ fn every_oplib_file_has_its_size_limit_and_score() {
     assert_eq!(all.len(), table.len());
     for path in all {
         let name = path.file_stem().unwrap().to_str().unwrap();
-        let Instance::Orienteering(instance) = formats::read_instance(&path).unwrap() else { panic!("{name}") };
+        let read = formats::read_instance(&path).unwrap();
+        let instance: &Op = read.downcast_ref().unwrap();
         let [dimension, limit, score] = table[name][..] else { panic!("{name}") };
         assert_eq!((instance.len() as f64, instance.max_length()), (dimension, limit), "{name}");
         assert_eq!(instance.best_known(), Some(score), "{name}");
         assert!(instance.prizes().iter().sum::<f64>() >= score, "{name}");
         let all: Vec<usize> = (1..instance.len()).collect();
         assert!(instance.check(&all).is_err() && instance.check(&[]).is_ok(), "{name}");
-        let again = oplib::parse(&oplib::render(&instance).unwrap(), &path).unwrap();
+        let again: Op = tsplib::parse(&tsplib::render(instance).unwrap(), &path).unwrap();
         assert_eq!((again.length(&all), again.prizes()), (instance.length(&all), instance.prizes()), "{name}");
     }
 }

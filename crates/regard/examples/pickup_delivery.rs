@@ -12,14 +12,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use regard::routing::generate;
-use regard::routing::paper::PaperSet;
 use regard::routes::RouteExperiment;
 use regard::routes::decode::{Decode, DecodeOptions};
-use regard::routing::{Problem, State, generate::GeneratorConfig, problem::symmetry};
-use regard::routing::registry;
 use regard::routes::train::Learner;
-use regard::{Device, Error, Result};
+use regard::routing::generate;
+use regard::routing::registry;
+use regard::routing::{Problem, State, generate::GeneratorConfig, problem::symmetry};
+use regard::{Device, Result, routing};
 
 /// A depot (node 0), pickups (nodes 1 to `pairs`) and their deliveries (the `pairs` after them).
 #[derive(Clone, Debug)]
@@ -91,8 +90,8 @@ impl Problem for PickupDelivery {
     const SCALARS: usize = 1;
     const DYNAMIC: bool = false;
 
-    fn nodes(&self) -> usize {
-        self.points.len()
+    fn points(&self) -> &[[f32; 2]] {
+        &self.points
     }
 
     fn features(&self) -> Vec<f32> {
@@ -129,9 +128,9 @@ impl Problem for PickupDelivery {
         legs.map(distance).sum()
     }
 
-    fn check(&self, solution: &[usize]) -> Result<()> {
+    fn check(&self, solution: &[usize]) -> routing::Result<()> {
         let pairs = self.pairs();
-        let broken = |reason: String| Err(Error::from(regard::data::Error::Infeasible { reason }));
+        let broken = |reason: String| Err(routing::Error::Infeasible { reason });
         let mut place = vec![usize::MAX; self.points.len()];
         for (at, &node) in solution.iter().enumerate() {
             if node == 0 || node >= place.len() || place[node] != usize::MAX {
@@ -156,11 +155,6 @@ impl Problem for PickupDelivery {
     fn draw(_: &GeneratorConfig, seed: u64, count: usize, size: usize) -> Vec<Self> {
         let all = generate::uniform(seed, count, 2 * size + 1);
         all.into_iter().map(|points| Self { points: Arc::new(points) }).collect()
-    }
-
-    fn paper_set(set: &PaperSet, _: Option<usize>) -> Result<Vec<Self>> {
-        let what = format!("paper set `{set}`");
-        Err(Error::Unsupported { what, reason: "the paper knows no pickups and deliveries".to_owned() })
     }
 }
 

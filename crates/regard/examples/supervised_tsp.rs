@@ -19,14 +19,15 @@ use burn::tensor::{Device, Tensor, TensorData};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rayon::prelude::*;
-use regard::routing::Sites;
 use regard::nn::clip_gradient_norm;
-use regard::routes::decode::DecodeOptions;
-use regard::routing::local_search::{LocalSearchOptions, improve};
-use regard::routes::model::AttentionModel;
-use regard::routing::symmetry;
-use regard::routes::model::ModelDir;
 use regard::routes::AttentionModelConfig;
+use regard::routes::decode::DecodeOptions;
+use regard::routes::model::AttentionModel;
+use regard::routes::model::ModelDir;
+use regard::routing::Sites;
+use regard::routing::local_search::{LocalSearchOptions, improve};
+use regard::routing::problem::symmetry;
+use regard::routing::problems::tsp::TspEnv;
 use regard::store::manifest::Manifest;
 
 const SIZES: [usize; 5] = [20, 35, 50, 75, 100];
@@ -48,7 +49,7 @@ impl Lesson {
     fn new(seed: u64, instances: usize, n: usize) -> Result<Self> {
         let points = regard::routing::generate::uniform(seed, instances, n);
         let solve = |points: &Vec<[f32; 2]>| -> Result<Vec<usize>> {
-            let instance = Tsp::euclidean("lesson", points.iter().map(|p| p.map(f64::from)).collect())?;
+            let instance = Sites::euclidean("lesson", points.iter().map(|p| p.map(f64::from)).collect())?;
             let mut tour: Vec<usize> = (0..n).collect();
             improve(&instance, &mut tour, &LocalSearchOptions { seed, perturbations_per_node: 4, deadline: None });
             Ok(tour)
@@ -85,7 +86,8 @@ fn length(points: &[[f32; 2]], tour: &[usize]) -> f64 {
 /// Mean greedy cost and the teacher's, on instances never trained on.
 fn validate(model: &AttentionModel, lesson: &Lesson) -> Result<(f64, f64)> {
     let cost = |b: usize, tour: &[usize]| length(&lesson.points[b], tour);
-    let decoded = model.decode(&lesson.points, &cost, &DecodeOptions::default())?;
+    let problems: Vec<TspEnv> = lesson.points.iter().cloned().map(TspEnv::new).collect();
+    let decoded = model.decode(&problems, &cost, &DecodeOptions::default())?;
     let count = decoded.len() as f64;
     let teacher: f64 = lesson.tours.iter().enumerate().map(|(b, tour)| cost(b, tour)).sum();
     Ok((decoded.iter().map(|found| found.cost).sum::<f64>() / count, teacher / count))

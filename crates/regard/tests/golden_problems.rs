@@ -6,14 +6,14 @@ mod support;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
-use regard::routing::problems::cvrp::CvrpEnv;
 use regard::routes::model::AttentionModel;
+use regard::routes::model::AttentionModelConfig;
+use regard::routing::problems::cvrp::CvrpEnv;
 use regard::routing::problems::op::OpEnv;
 use regard::routing::problems::pctsp::PctspEnv;
+use regard::routing::problems::sdvrp::SdvrpEnv;
 use regard::routing::problems::spctsp::SpctspEnv;
 use regard::routing::{Problem, State};
-use regard::routing::problems::sdvrp::SdvrpEnv;
-use regard::routes::model::AttentionModelConfig;
 use regard_nn::ops::{DenseMask, MASKED, Mask, Tours, with_kernels};
 use regard_nn::{Outcome, Pick};
 use regard_testing::{Case, Checks, Golden};

@@ -7,11 +7,11 @@ use proptest::prelude::*;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use regard::routing::generate;
 use regard::nn::ops::{DenseMask, Tours};
 use regard::routes::model::AttentionModel;
 use regard::routes::model::{AttentionModelConfig, Norm};
-use regard::store::{Weights};
+use regard::routing::generate;
+use regard::store::Weights;
 
 /// Sizes of a case: batch, nodes, heads, width of a head.
 fn sizes() -> impl Strategy<Value = (usize, usize, usize, usize)> {

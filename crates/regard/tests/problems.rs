@@ -4,15 +4,15 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use regard::Device;
+use regard::routing::LocalSearchOptions;
 use regard::routing::generate;
 use regard::routing::problems::cvrp::CvrpEnv;
-use regard::routing::LocalSearchOptions;
 use regard::routing::problems::op::OpEnv;
 use regard::routing::problems::pctsp::PctspEnv;
-use regard::routing::problems::spctsp::SpctspEnv;
-use regard::routing::{Problem, State, generate::GeneratorConfig};
 use regard::routing::problems::sdvrp::SdvrpEnv;
+use regard::routing::problems::spctsp::SpctspEnv;
 use regard::routing::problems::tsp::TspEnv;
+use regard::routing::{Problem, State, generate::GeneratorConfig};
 
 #[allow(dead_code, reason = "the program's own part is not looked at")]
 #[path = "../examples/pickup_delivery.rs"]
@@ -176,13 +176,13 @@ mod decoding {
 
     use std::path::Path;
 
-    use regard::routes::RouteExperiment;
     use regard::nn::ops::with_kernels;
+    use regard::routes::AttentionModelConfig;
+    use regard::routes::RouteExperiment;
     use regard::routes::decode::{Decode, DecodeOptions};
     use regard::routes::model::AttentionModel;
-    use regard::routing::registry;
     use regard::routes::train::Learner;
-    use regard::routes::AttentionModelConfig;
+    use regard::routing::registry;
 
     use super::*;
 
@@ -244,9 +244,9 @@ mod rollouts {
     //! What kernels and tensor operations construct, by every way of decoding.
 
     use regard::nn::ops::with_kernels;
+    use regard::routes::AttentionModelConfig;
     use regard::routes::decode::{Decode, DecodeOptions, Decoded};
     use regard::routes::model::AttentionModel;
-    use regard::routes::AttentionModelConfig;
 
     use super::*;
 
@@ -266,7 +266,7 @@ mod rollouts {
     fn decode(model: &AttentionModel, points: &[Vec<[f32; 2]>], options: &DecodeOptions) -> Vec<Decoded> {
         let problems: Vec<_> = points.iter().cloned().map(TspEnv::new).collect();
         let cost = |b: usize, tour: &[usize]| problems[b].cost(tour);
-        let decoded = model.decode(points, &cost, options).expect("a valid request");
+        let decoded = model.decode(&problems, &cost, options).expect("a valid request");
         for (problem, found) in problems.iter().zip(&decoded) {
             problem.check(&found.tour).expect("a tour");
             assert!((problem.cost(&found.tour) - found.cost).abs() < 1e-9);

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use regard::routes::RouteExperiment;
-use regard::routing::problems::cvrp::CvrpEnv;
-use regard::routing::Problem;
-use regard::routing::registry::{ForProblem, NAMES, with_problem};
 use regard::routes::train::{Learner, Source};
+use regard::routing::problems::cvrp::CvrpEnv;
+use regard::routing::registry::{NAMES, ProblemVisitor, with_problem};
+use regard::routing::{Problem, SolverInstance};
 use regard::{Device, Result};
 
 /// The head of a CSV file of a problem, and the columns behind the coordinates.
@@ -48,13 +48,14 @@ fn experiment(problem: &str, folder: &Path) -> RouteExperiment {
 #[test]
 fn every_problem_learns_from_its_files() {
     struct Steps(RouteExperiment);
-    impl ForProblem for Steps {
+    impl ProblemVisitor for Steps {
         type Output = Result<f64>;
-        fn run<P: Problem>(self) -> Result<f64> {
-            let drawn = Source::<P>::of(&self.0)?.draw(3, 4, 6);
+        fn run<I: SolverInstance>(self) -> Result<f64> {
+            let depot = usize::from(I::Problem::DEPOT);
+            let drawn = Source::<I::Problem>::of(&self.0)?.draw(3, 4, 6);
             assert_eq!(drawn.len(), 4);
-            assert!(drawn.iter().all(|problem| problem.nodes() == 6 + usize::from(P::DEPOT)), "{}", P::NAME);
-            let mut learner = Learner::<P>::new(&self.0, &Device::flex())?;
+            assert!(drawn.iter().all(|problem| problem.nodes() == 6 + depot), "{}", I::Problem::NAME);
+            let mut learner = Learner::<I::Problem>::new(&self.0, &Device::flex())?;
             learner.step()?;
             Ok(learner.step()?.cost)
         }

@@ -3,15 +3,14 @@
 use std::time::Duration;
 
 use regard::Error;
-use regard::routing::problems::cvrp::Cvrp;
-use regard::routing::generate;
-use regard::routing::Instance;
+use regard::routes::solve::{Finish, SolveOptions, StageKind, solve_instance};
 use regard::routing::Sites;
-use regard::routes::solve::{StageKind, Finish, SolveOptions, solve_instance};
+use regard::routing::generate;
+use regard::routing::problems::{cvrp::Cvrp, tsp::Tsp};
 
-fn sites(n: usize) -> Tsp {
+fn sites(n: usize) -> Sites {
     let points = generate::uniform(5, 1, n).remove(0);
-    Tsp::euclidean("random", points.iter().map(|point| point.map(f64::from)).collect()).unwrap()
+    Sites::euclidean("random", points.iter().map(|point| point.map(f64::from)).collect()).unwrap()
 }
 
 fn off() -> SolveOptions {
@@ -22,15 +21,15 @@ fn off() -> SolveOptions {
 fn large_instances_are_constructed_in_little_more_than_the_best_length() {
     // Long tours through uniform points measure about 0.7124 √n.
     let n = 5000;
-    let found = solve_instance(None, &Instance::Tsp(sites(n)), &off()).unwrap();
-    assert_eq!(found.stages.iter().map(|stage| stage.author).collect::<Vec<_>>(), [StageKind::Construct]);
+    let found = solve_instance(None, &Tsp::from(sites(n)).into(), &off()).unwrap();
+    assert_eq!(found.stages.iter().map(|stage| stage.kind).collect::<Vec<_>>(), [StageKind::Construct]);
     let expected = 0.7124 * (n as f64).sqrt();
     assert!(found.cost < 1.3 * expected, "{} {expected}", found.cost);
 }
 
 #[test]
 fn without_a_network_or_a_construction_there_is_no_answer() {
-    let error = solve_instance(None, &Instance::Tsp(sites(20)), &off()).unwrap_err();
+    let error = solve_instance(None, &Tsp::from(sites(20)).into(), &off()).unwrap_err();
     assert!(matches!(error.root(), Error::Unsupported { .. }), "{error:?}");
     assert!(error.hint().is_some());
 }
@@ -41,7 +40,7 @@ fn a_limit_of_routes_is_kept_and_the_time_too() {
     let demands: Vec<f64> = (0..n).map(|node| if node == 0 { 0.0 } else { 1.0 }).collect();
     let cvrp = Cvrp::new(sites(n), demands, 30.0).unwrap().with_limit(3.2, 0.02).unwrap();
     let options = SolveOptions { finish: Finish::Timed(Duration::from_millis(200)), ..SolveOptions::default() };
-    let found = solve_instance(None, &Instance::Cvrp(cvrp.clone()), &options).unwrap();
+    let found = solve_instance(None, &cvrp.clone().into(), &options).unwrap();
     cvrp.check(&regard::routing::routes_of(&found.tour)).unwrap();
     assert!(found.stages.last().unwrap().gain.unwrap() <= 0.0);
     assert!(found.seconds < 5.0);

@@ -97,12 +97,7 @@ impl GenerateArgs {
         if let (Some(asked), Some(named), true) = (&self.format, &by_name, single)
             && asked != named
         {
-            return Err(Failure::new(format!(
-                "--format {} does not fit the name {}",
-                asked,
-                self.out.display()
-            ))
-            .into());
+            return Err(Failure::new(format!("--format {} does not fit the name {}", asked, self.out.display())).into());
         }
         let what = match (self.paper_set, self.n) {
             (Some(name), _) => Generate::PaperSet { name, limit: instances },
@@ -113,7 +108,12 @@ impl GenerateArgs {
                 Generate::Random { problem: self.problem, seed, instances, n, config }
             }
         };
-        Ok(GenerateJob { what, format: self.format.or(by_name).unwrap_or_else(|| formats::csv::ENDING.to_owned()), out: self.out, single })
+        Ok(GenerateJob {
+            what,
+            format: self.format.or(by_name).unwrap_or_else(|| formats::csv::ENDING.to_owned()),
+            out: self.out,
+            single,
+        })
     }
 }
 

@@ -16,9 +16,7 @@ mod solve;
 mod train;
 
 pub(crate) use bench::{BenchCommand, BenchLibJob, BenchPaperArgs};
-pub(crate) use data::{
-    CheckArgs, DataCommand, Generate, GenerateJob, ShowArgs, VerifyArgs,
-};
+pub(crate) use data::{CheckArgs, DataCommand, Generate, GenerateJob, ShowArgs, VerifyArgs};
 pub(crate) use eval::{EvalArgs, EvalJob, Evaluated, Source};
 pub(crate) use explain::{AttentionArgs, ExplainCommand};
 pub(crate) use forecast::ForecastArgs;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use regard::routing::formats::csv;
 use regard::routes::solve::{Finish, SolveOptions};
+use regard::routing::formats::csv;
 
 use super::NetworkArgs;
 use crate::failure::Failure;
@@ -101,13 +101,8 @@ impl SolveArgs {
             .with("capacity", self.capacity)
             .with("max_length", self.max_length)
             .with("required_prize", self.required_prize);
-        let tasks = tasks.map(|((file, out), plot)| SolveTask {
-            file,
-            options: options.clone(),
-            out,
-            ending_open,
-            plot,
-        });
+        let tasks =
+            tasks.map(|((file, out), plot)| SolveTask { file, options: options.clone(), out, ending_open, plot });
         let finish = match (self.no_improve && !self.improve, self.time) {
             (true, _) => Finish::Off,
             (false, None) => Finish::Bounded,

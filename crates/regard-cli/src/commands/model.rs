@@ -4,10 +4,10 @@ use std::path::Path;
 
 use regard::graphs::GraphTransformerConfig;
 use regard::graphs::model::KIND as GRAPH_TRANSFORMER;
-use regard::sets::SetTransformerConfig;
-use regard::sets::model::KIND as SET_TRANSFORMER;
 use regard::routes::{ModelDir, import};
 use regard::routing::paper::PaperSet;
+use regard::sets::SetTransformerConfig;
+use regard::sets::model::KIND as SET_TRANSFORMER;
 use regard::store::{Manifest, NetworkConfig, NetworkDir, kind_of};
 
 use super::Outcome;

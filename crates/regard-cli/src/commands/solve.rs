@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use regard::Device;
-use regard::routing::formats::{self, Instance};
 use regard::routes::solve::{Solution, solve_instance};
+use regard::routing::formats::{self, Instance};
 
 use super::Outcome;
 use crate::args::{SolveJob, SolveTask};

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use regard::routing::paper::PaperSet;
-use regard::routing::{Instance, registry};
 use regard::data::stats;
 use regard::routes::decode::Decode;
 use regard::routes::evaluate::Evaluation;
 use regard::routes::solve::{Solution, describe};
+use regard::routing::paper::PaperSet;
+use regard::routing::{Instance, registry};
 use serde::Serialize;
 
 use super::{Align, Table, number};

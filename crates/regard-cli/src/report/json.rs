@@ -1,9 +1,9 @@
 //! Results as JSON: the names and units that programs rely on.
 
-use regard::routing::Instance;
-use regard::routing::formats::solution::SolutionFormat;
 use regard::routes::evaluate::Evaluation;
 use regard::routes::solve::{Solution, Stage, describe};
+use regard::routing::Instance;
+use regard::routing::formats::solution::SolutionFormat;
 use serde::{Serialize, Serializer};
 
 use super::plain;

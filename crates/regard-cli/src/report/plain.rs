@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use regard::routing::formats::solution::SolutionFormat;
-use regard::routing::{Instance, Metric, Sites, registry};
 use regard::data::stats;
 use regard::routes::evaluate::Evaluation;
-use regard::routes::solve::{StageKind, Solution, describe};
+use regard::routes::solve::{Solution, StageKind, describe};
+use regard::routing::formats::solution::SolutionFormat;
+use regard::routing::{Instance, Metric, Sites, registry};
 
 use super::{Align, Table, number};
 use crate::args::EvalJob;

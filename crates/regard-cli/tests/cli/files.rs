@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use regard::routes::model::{AttentionModelConfig, ModelDir, Norm};
-use regard::store::{Array, Manifest, Weights, layout};
+use regard::store::{Array, Manifest, NetworkConfig, Weights};
 use tempfile::TempDir;
 
 /// A regular pentagon, out of order; its best tour is as long as its edge five times.
@@ -62,7 +62,7 @@ pub(crate) fn weights(config: &AttentionModelConfig) -> Weights {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (state >> 8) as f32 / (1 << 24) as f32 - 0.5
     };
-    let slots = layout::of(config).into_iter();
+    let slots = config.slots().into_iter();
     slots
         .map(|slot| {
             let data = (0..slot.elements()).map(|_| next()).collect();

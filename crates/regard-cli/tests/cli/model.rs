@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use regard::routes::model::{AttentionModelConfig};
-use regard::store::{safetensors};
+use regard::routes::model::AttentionModelConfig;
+use regard::store::safetensors;
 
 use crate::files::{folder, weights};
 use crate::program::regard;

@@ -124,12 +124,12 @@ mod tests {
             let mut search = Search::new(&distances, &neighbours, &start, 1e-9);
             let gained = search.descend(|| false);
             let tour: Vec<usize> = search.tour.nodes().collect();
-            instance.check(&tour).unwrap();
-            assert!((instance.cost(&start) - gained - instance.cost(&tour)).abs() < 1e-9);
+            crate::check::tour(instance.ids(), &tour).unwrap();
+            assert!((instance.tour_length(&start) - gained - instance.tour_length(&tour)).abs() < 1e-9);
             for _ in 0..200 {
-                let before = instance.cost(&search.tour.nodes().collect::<Vec<_>>());
+                let before = instance.tour_length(&search.tour.nodes().collect::<Vec<_>>());
                 let lost = search.double_bridge(&mut random) - search.descend(|| false);
-                let after = instance.cost(&search.tour.nodes().collect::<Vec<_>>());
+                let after = instance.tour_length(&search.tour.nodes().collect::<Vec<_>>());
                 assert!((before + lost - after).abs() < 1e-9, "n = {n}");
             }
         }

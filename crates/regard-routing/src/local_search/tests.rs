@@ -24,15 +24,15 @@ fn improved(points: Vec<[f64; 2]>, perturbations_per_node: usize) -> (Sites, Vec
     let instance = Sites::euclidean("test", points).unwrap();
     let mut tour = shuffled(1, instance.len());
     let improvement = improve(&instance, &mut tour, &few(perturbations_per_node));
-    instance.check(&tour).unwrap();
-    assert_eq!(improvement.after, instance.cost(&tour));
+    crate::check::tour(instance.ids(), &tour).unwrap();
+    assert_eq!(improvement.after, instance.tour_length(&tour));
     (instance, tour, improvement)
 }
 
 /// The shortest of all tours, one after the other.
 fn shortest_by_trying_all(instance: &Sites, tour: &mut Vec<usize>, place: usize) -> f64 {
     if place >= tour.len() {
-        return instance.cost(tour);
+        return instance.tour_length(tour);
     }
     let mut best = f64::INFINITY;
     for other in place..tour.len() {
@@ -57,7 +57,7 @@ fn points_on_a_circle_come_out_in_order_by_local_moves_alone() {
     let angle = |i: usize| std::f64::consts::TAU * i as f64 / n as f64;
     let (instance, _, improvement) = improved((0..n).map(|i| [angle(i).cos(), angle(i).sin()]).collect(), 5);
     let around: Vec<usize> = (0..n).collect();
-    assert!((improvement.after - instance.cost(&around)).abs() < 1e-9);
+    assert!((improvement.after - instance.tour_length(&around)).abs() < 1e-9);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_deadline_in_the_past_still_gives_a_tour() {
     let mut tour = shuffled(4, 3000);
     let options = LocalSearchOptions { perturbations_per_node: usize::MAX, deadline: Some(Instant::now()), ..few(0) };
     let improvement = improve(&instance, &mut tour, &options);
-    instance.check(&tour).unwrap();
+    crate::check::tour(instance.ids(), &tour).unwrap();
     assert!(improvement.after <= improvement.before);
 }
 
@@ -128,9 +128,9 @@ proptest! {
         let start = shuffled(seed, n);
         let (mut tour, mut twin) = (start.clone(), start.clone());
         let improvement = improve(&instance, &mut tour, &few(perturbations));
-        prop_assert!(instance.check(&tour).is_ok());
-        prop_assert_eq!(improvement.before, instance.cost(&start));
-        prop_assert_eq!(improvement.after, instance.cost(&tour));
+        prop_assert!(crate::check::tour(instance.ids(), &tour).is_ok());
+        prop_assert_eq!(improvement.before, instance.tour_length(&start));
+        prop_assert_eq!(improvement.after, instance.tour_length(&tour));
         prop_assert!(improvement.after <= improvement.before);
         prop_assert_eq!(tour[0], start[0]);
         prop_assert_eq!(improve(&instance, &mut twin, &few(perturbations)), improvement);
@@ -142,9 +142,9 @@ proptest! {
         let points = random_points(seed, exact::EXACT_UP_TO);
         let instance = Sites::euclidean("twelve", points).unwrap();
         let start = shuffled(seed, exact::EXACT_UP_TO);
-        let cost = instance.cost(&start);
+        let cost = instance.tour_length(&start);
         let (found, _) = search_from(&instance, &start, cost, &few(2));
-        prop_assert!((instance.cost(&found) - instance.cost(&exact::shortest(&instance))).abs() < 1e-9);
+        prop_assert!((instance.tour_length(&found) - instance.tour_length(&exact::shortest(&instance))).abs() < 1e-9);
     }
 }
 
@@ -157,11 +157,11 @@ fn mean_gap(choose: impl Fn(usize) -> bool, perturbations_per_node: usize) -> Op
         if file.extension().is_none_or(|ending| ending != "tsp") {
             continue;
         }
-        let instance = regard_data::routes::formats::read(&file).unwrap();
+        let instance = crate::formats::read_instance(&file).unwrap().sites().clone();
         let Some(best) = instance.best_known().filter(|_| choose(instance.len())) else { continue };
         let mut tour = shuffled(7, instance.len());
         let improvement = improve(&instance, &mut tour, &few(perturbations_per_node));
-        instance.check(&tour).unwrap();
+        crate::check::tour(instance.ids(), &tour).unwrap();
         assert!(improvement.after >= best, "{}: better than the best known", instance.name());
         gaps.push(improvement.after / best - 1.0);
     }

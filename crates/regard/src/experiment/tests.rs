@@ -6,9 +6,9 @@ use crate::graphs::GraphExperiment;
 use crate::routes::RouteExperiment;
 use crate::routes::experiment::{EvalSettings, Sizes, TrainSettings};
 use crate::routes::model::AttentionModelConfig;
+use crate::routes::model::Norm;
 use crate::series::SeriesExperiment;
 use crate::sets::SetExperiment;
-use crate::routes::model::Norm;
 
 fn parse(text: &str) -> Result<RouteExperiment> {
     RouteExperiment::parse(text, Path::new("e.toml"), &[])

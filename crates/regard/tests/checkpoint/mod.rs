@@ -4,8 +4,8 @@
 
 use std::io::{Cursor, Write};
 
-use regard::routes::model::{AttentionModelConfig};
-use regard::store::{Array, Weights, layout};
+use regard::routes::model::AttentionModelConfig;
+use regard::store::{Array, NetworkConfig, Weights};
 use zip::write::{SimpleFileOptions, ZipWriter};
 
 /// `[magic][protocol][sys_info]`, the three pickles in front of every legacy file.
@@ -102,14 +102,14 @@ pub(crate) fn archive(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
 /// Weights of a network, every value different.
 pub(crate) fn weights(config: &AttentionModelConfig) -> Weights {
     let mut next = 0.0;
-    let mut array = |slot: layout::Slot| {
+    let mut array = |slot: regard::store::layout::Slot| {
         let data = (0..slot.elements()).map(|_| {
             next += 0.001;
             next
         });
         (slot.name.clone(), Array { data: data.collect(), shape: slot.shape.clone() })
     };
-    layout::of(config).into_iter().map(&mut array).collect()
+    config.slots().into_iter().map(&mut array).collect()
 }
 
 /// A small network: width 8, 2 heads, 2 layers, hidden width 12.

@@ -1,10 +1,11 @@
 //! Instances of the problems from golden cases.
 
+use regard::routing::Problem;
 use regard::routing::problems::cvrp::CvrpEnv;
 use regard::routing::problems::op::OpEnv;
 use regard::routing::problems::pctsp::PctspEnv;
-use regard::routing::Problem;
 use regard::routing::problems::sdvrp::SdvrpEnv;
+use regard::routing::problems::spctsp::SpctspEnv;
 use regard::routing::problems::tsp::TspEnv;
 use regard_testing::{Case, Values};
 
@@ -57,13 +58,17 @@ impl FromCase for OpEnv {
     }
 }
 
-impl<const STOCHASTIC: bool> FromCase for PctspEnv<STOCHASTIC> {
+impl FromCase for PctspEnv {
+    fn from_case(case: &Case, item: usize) -> Self {
+        let prizes = numbers(case, "input.deterministic_prize", item);
+        Self::new(points(case, item), prizes, numbers(case, "input.penalty", item)).in_single_precision()
+    }
+}
+
+impl FromCase for SpctspEnv {
     fn from_case(case: &Case, item: usize) -> Self {
         let expected = numbers(case, "input.deterministic_prize", item);
-        let real = match STOCHASTIC {
-            true => numbers(case, "input.stochastic_prize", item),
-            false => expected.clone(),
-        };
+        let real = numbers(case, "input.stochastic_prize", item);
         Self::new(points(case, item), expected, real, numbers(case, "input.penalty", item)).in_single_precision()
     }
 }

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use regard::Device;
-use regard::routing::formats::{self, Instance};
 use regard::routes::solve::solve_instance;
+use regard::routing::formats::{self, Instance};
 
 pub(super) use self::paper::paper;
 pub(super) use self::trained::trained;

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use regard::Device;
-use regard::routing::paper::PaperSet;
 use regard::routes::decode::Decode;
 use regard::routes::evaluate::EvaluateOptions;
 use regard::routes::model::KIND;
+use regard::routing::paper::PaperSet;
 use regard::store::kind_of;
 use serde_json::Value;
 

@@ -31,8 +31,7 @@ pub(super) fn generate(job: GenerateJob, printer: &mut Printer) -> anyhow::Resul
     let progress = Progress::new(printer, instances.len(), "files");
     for i in 0..instances.len() {
         let name = if job.single { own_name(&job.out) } else { format!("{stem}-{:0digits$}", i + 1) };
-        let path =
-            if job.single { job.out.clone() } else { job.out.join(format!("{name}.{}", job.format)) };
+        let path = if job.single { job.out.clone() } else { job.out.join(format!("{name}.{}", job.format)) };
         let enlarged = job.format != formats::csv::ENDING;
         write(&path, &instances.instance(i, &name, enlarged)?, &job.format)?;
         progress.set(i + 1);

@@ -3,10 +3,10 @@
 mod sets;
 
 use regard::Device;
-use regard::routing::formats::{self, Instance};
-use regard::routing::paper::{INSTANCES, PaperSet};
 use regard::routes::evaluate::{EvaluateOptions, Evaluation, evaluate_files, evaluate_problems};
 use regard::routes::model::AttentionModel;
+use regard::routing::formats::{self, Instance};
+use regard::routing::paper::{INSTANCES, PaperSet};
 use regard::routing::registry::{self, ProblemVisitor, with_problem};
 use regard::routing::{Problem, SolverInstance};
 

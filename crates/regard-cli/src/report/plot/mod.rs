@@ -151,8 +151,8 @@ mod tests {
                 let (x, y) = frame.point(place);
                 (0.0..=frame.width).contains(&x) && (HEADING..=frame.height).contains(&y)
             }));
-            let svg =
-                SvgBackend::new().render_scene(&scene(&Tsp::from(Sites::euclidean("line", places).unwrap()).into(), &order));
+            let svg = SvgBackend::new()
+                .render_scene(&scene(&Tsp::from(Sites::euclidean("line", places).unwrap()).into(), &order));
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         }
     }

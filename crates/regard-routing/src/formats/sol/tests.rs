@@ -1,14 +1,19 @@
 use super::super::suite::reader_suite;
 use super::*;
-use crate::routes::tsp::Tsp;
+use crate::formats::solution;
+use crate::problems::cvrp::Cvrp;
 
 fn five() -> Cvrp {
-    let sites = Tsp::euclidean("five", (0..6).map(|i| [f64::from(i), 0.0]).collect()).unwrap();
+    let sites = Sites::euclidean("five", (0..6).map(|i| [f64::from(i), 0.0]).collect()).unwrap();
     Cvrp::new(sites, vec![0.0, 1.0, 1.0, 1.0, 1.0, 1.0], 3.0).unwrap()
 }
 
+fn written(routes: &[Vec<usize>]) -> Result<String> {
+    solution::render(&five().into(), &routes.join(&0))
+}
+
 fn read_text(text: &str) -> Result<Solution> {
-    parse(text, Path::new("a.sol"), &five())
+    parse(text, Path::new("a.sol"), five().sites())
 }
 
 const FULL: &str = "Route #1: 5 1 2\nRoute #2: 3 4\nCost 20\n";
@@ -17,7 +22,7 @@ const LOOSE: &str = "Instance: five\nroute 1 : 5 1\n\nROUTE #2:\nRoute #3: 3 4 2
 reader_suite! {
     laws,
     parse: read_text,
-    render: |solution: &Solution| render(&five(), &solution.routes),
+    render: |solution: &Solution| written(&solution.routes),
     valid: [FULL, LOOSE],
     malformed: [
         ("", &["a.sol: has no routes", "`Route #1: 5 12 3`"][..]),
@@ -52,12 +57,12 @@ fn what_is_read_may_break_rules_and_the_checker_says_so() {
     let solution = read_text("Route #1: 1 2\nRoute #2: 2\n").unwrap();
     let error = five().check(&solution.routes).unwrap_err().to_string();
     assert!(error.contains("node 3 is visited twice, in route 1 and route 2"), "{error}");
-    assert!(matches!(render(&five(), &solution.routes), Err(Error::Infeasible { .. })));
+    assert!(matches!(written(&solution.routes), Err(Error::Infeasible { .. })));
 }
 
 #[test]
 fn empty_routes_are_left_out_and_cost_follows() {
-    assert_eq!(render(&five(), &[vec![], vec![5, 1, 2], vec![3, 4]]).unwrap(), FULL);
+    assert_eq!(written(&[vec![], vec![5, 1, 2], vec![3, 4]]).unwrap(), FULL);
 }
 
 #[test]
@@ -65,7 +70,7 @@ fn written_files_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sol");
     let routes = vec![vec![5, 1, 2], vec![3, 4]];
-    write(&path, &five(), &routes).unwrap();
-    assert_eq!(read(&path, &five()).unwrap(), Solution { routes, stated_cost: Some(20.0) });
-    assert!(matches!(read(folder.path().join("none.sol"), &five()), Err(Error::Io { .. })));
+    solution::write(&path, &five().into(), &routes.join(&0)).unwrap();
+    assert_eq!(read(&path, five().sites()).unwrap(), Solution { routes, stated_cost: Some(20.0) });
+    assert!(matches!(read(folder.path().join("none.sol"), five().sites()), Err(Error::Io { .. })));
 }

@@ -129,22 +129,20 @@ fn stated(file: &Map<String, Value>) -> Result<Option<f64>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::routes::cvrp::Cvrp;
-    use crate::routes::orienteering::Orienteering;
-    use crate::routes::prize_collecting::PrizeCollecting;
-    use crate::routes::tsp::Tsp;
+    use crate::Sites;
+    use crate::problems::{cvrp::Cvrp, op::Op, pctsp::Pctsp, tsp::Tsp};
 
     fn instances() -> Vec<(Instance, Vec<usize>, f64)> {
-        let sites = || Tsp::euclidean("square", vec![[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]]).unwrap();
+        let sites = || Sites::euclidean("square", vec![[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]]).unwrap();
         let ones = || vec![0.0, 1.0, 1.0, 1.0];
         let cvrp = Cvrp::new(sites(), ones(), 2.0).unwrap();
-        let op = Orienteering::new(sites(), ones(), 4.0).unwrap();
-        let pctsp = PrizeCollecting::new(sites(), ones(), ones(), 2.0).unwrap();
+        let op = Op::new(sites(), ones(), 4.0).unwrap();
+        let pctsp = Pctsp::new(sites(), ones(), ones(), 2.0).unwrap();
         vec![
-            (Instance::Tsp(sites()), vec![0, 1, 2, 3], 4.0),
-            (Instance::Cvrp(cvrp), vec![3, 0, 1, 2], 2.0 + 2.0 + 2f64.sqrt()),
-            (Instance::Orienteering(op), vec![1, 2, 3], 3.0),
-            (Instance::PrizeCollecting(pctsp), vec![1, 3], 2.0 + 2f64.sqrt() + 1.0),
+            (Tsp::from(sites()).into(), vec![0, 1, 2, 3], 4.0),
+            (cvrp.into(), vec![3, 0, 1, 2], 2.0 + 2.0 + 2f64.sqrt()),
+            (op.into(), vec![1, 2, 3], 3.0),
+            (pctsp.into(), vec![1, 3], 2.0 + 2f64.sqrt() + 1.0),
         ]
     }
 
@@ -152,7 +150,7 @@ mod tests {
     fn what_was_written_reads_as_the_same() {
         let folder = tempfile::tempdir().unwrap();
         for (instance, solution, value) in instances() {
-            let path = folder.path().join("s").with_extension(extension(&instance));
+            let path = folder.path().join("s").with_extension(instance.solution_format().ending());
             write(&path, &instance, &solution).unwrap();
             let found = read(&path, &instance).unwrap();
             assert_eq!(found.solution, solution, "{}", instance.problem());
@@ -197,7 +195,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for (instance, solution, _) in instances() {
             let twice = [&solution[..], &solution[..]].concat();
-            let path = folder.path().join("s").with_extension(extension(&instance));
+            let path = folder.path().join("s").with_extension(instance.solution_format().ending());
             assert!(matches!(write(&path, &instance, &twice), Err(crate::Error::Infeasible { .. })));
             assert!(!path.exists());
         }

@@ -1,10 +1,17 @@
 use super::super::suite::reader_suite;
 use super::*;
+use crate::formats::solution;
+use crate::problems::tsp::Tsp;
+use crate::{Instance, check};
 
-fn cities() -> Tsp {
+fn render(sites: &Sites, tour: &[usize]) -> Result<String> {
+    solution::render(&Instance::from(Tsp::from(sites.clone())), tour)
+}
+
+fn cities() -> Sites {
     let ids = ["1", "2", "New York", "4"].map(String::from).to_vec();
     let corners = vec![[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.5]];
-    Tsp::euclidean("cities", corners).unwrap().with_ids(ids).unwrap()
+    Sites::euclidean("cities", corners).unwrap().with_ids(ids).unwrap()
 }
 
 fn read_text(text: &str) -> Result<Vec<usize>> {
@@ -42,14 +49,14 @@ fn endings_and_line_breaks_are_free() {
 #[test]
 fn what_is_read_may_not_be_a_tour_and_the_checker_says_so() {
     let tour = read_text("TOUR_SECTION\n1\n2\n2\n-1\n").unwrap();
-    let error = cities().check(&tour).unwrap_err().to_string();
+    let error = check::tour(cities().ids(), &tour).unwrap_err().to_string();
     assert!(error.contains("node 2 is visited twice"), "{error}");
 }
 
 #[test]
 fn the_cost_is_in_the_comment() {
     let text = render(&cities(), &[0, 1, 2, 3]).unwrap();
-    let cost = cities().cost(&[0, 1, 2, 3]);
+    let cost = cities().tour_length(&[0, 1, 2, 3]);
     assert!(text.contains(&format!("COMMENT : Length {cost}\n")), "{text}");
     assert!(text.ends_with("TOUR_SECTION\n1\n2\nNew York\n4\n-1\nEOF\n"), "{text}");
 }
@@ -58,7 +65,7 @@ fn the_cost_is_in_the_comment() {
 fn no_tour_and_no_writable_ids_are_refused() {
     assert!(matches!(render(&cities(), &[0, 1]), Err(Error::Infeasible { .. })));
     for id in ["-1", "EOF", "", " a", "a\nb"] {
-        let one = Tsp::euclidean("one", vec![[0.0; 2]]).unwrap().with_ids(vec![id.into()]).unwrap();
+        let one = Sites::euclidean("one", vec![[0.0; 2]]).unwrap().with_ids(vec![id.into()]).unwrap();
         assert!(matches!(render(&one, &[0]), Err(Error::Invalid { .. })), "{id:?}");
     }
 }
@@ -67,7 +74,7 @@ fn no_tour_and_no_writable_ids_are_refused() {
 fn written_files_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.tour");
-    write(&path, &cities(), &[2, 0, 1, 3]).unwrap();
+    solution::write(&path, &Tsp::from(cities()).into(), &[2, 0, 1, 3]).unwrap();
     assert_eq!(read(&path, &cities()).unwrap(), [2, 0, 1, 3]);
     let missing = read(folder.path().join("none.tour"), &cities());
     assert!(matches!(missing, Err(Error::Io { .. })));

@@ -2,9 +2,14 @@ use std::path::Path;
 
 use super::super::suite::reader_suite;
 use super::*;
+use crate::problems::tsp::Tsp;
 
-fn read(text: &str) -> Result<Tsp> {
-    parse(text, Path::new("t.tsp"))
+fn read(text: &str) -> Result<Sites> {
+    parse::<Tsp>(text, Path::new("t.tsp")).map(|tsp| tsp.sites().clone())
+}
+
+fn render(sites: &Sites) -> Result<String> {
+    super::render(&Tsp::from(sites.clone()))
 }
 
 const PLANE: &str = "NAME : t\nCOMMENT : three (Optimum 12)\nTYPE : TSP\nDIMENSION: 3\nEDGE_WEIGHT_TYPE : EUC_2D\nNODE_COORD_SECTION\n1 0 0\n2 3.0e+00 0\n3 3 4\nEOF\n";
@@ -98,7 +103,7 @@ fn keywords_with_and_without_spaces_and_after_sections() {
     let shuffled =
         "node_coord_section:\n1 0 0\n2 3 0\n3 3 4\nedge_weight_type=EUC_2D\nDIMENSION 3\nSOURCE: here\nEOF\nrubbish";
     let instance = read(shuffled).unwrap();
-    assert_eq!((instance.name(), instance.cost(&[0, 1, 2])), ("t", 12.0));
+    assert_eq!((instance.name(), instance.tour_length(&[0, 1, 2])), ("t", 12.0));
 }
 
 #[test]
@@ -113,7 +118,7 @@ fn name_comment_and_ids_are_kept() {
     let instance = read(PLANE).unwrap();
     assert_eq!((instance.name(), instance.comment()), ("t", "three (Optimum 12)"));
     assert_eq!(read(SPACE).unwrap().ids(), ["10", "20"]);
-    assert_eq!(read(SPACE).unwrap().cost(&[0, 1]), 6.0);
+    assert_eq!(read(SPACE).unwrap().tour_length(&[0, 1]), 6.0);
 }
 
 #[test]
@@ -125,7 +130,7 @@ fn a_third_coordinate_is_allowed_in_the_plane_when_announced() {
 #[test]
 fn a_table_keeps_its_costs_and_takes_its_places_from_the_display() {
     let instance = read(TABLE).unwrap();
-    assert_eq!(instance.cost(&[0, 1, 2]), 18.0);
+    assert_eq!(instance.tour_length(&[0, 1, 2]), 18.0);
     assert_eq!(instance.places(), [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]);
 }
 
@@ -144,9 +149,9 @@ fn a_table_without_display_is_scaled() {
 
 #[test]
 fn metrics_without_a_name_in_tsplib_are_not_written() {
-    let instance = Tsp::euclidean("a", vec![[0.0, 0.5]]).unwrap();
+    let instance = Sites::euclidean("a", vec![[0.0, 0.5]]).unwrap();
     assert!(render(&instance).unwrap_err().to_string().contains("write CSV"));
-    let named = Tsp::new("a", Metric::Euc2d, vec![[0.0; 3]]).unwrap().with_ids(vec!["Ulm".into()]);
+    let named = Sites::new("a", Metric::Euc2d, vec![[0.0; 3]]).unwrap().with_ids(vec!["Ulm".into()]);
     assert!(render(&named.unwrap()).unwrap_err().to_string().contains("`Ulm`"));
 }
 
@@ -154,7 +159,7 @@ fn metrics_without_a_name_in_tsplib_are_not_written() {
 fn written_files_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.tsp");
-    write(&path, &read(TABLE).unwrap()).unwrap();
-    let again = super::super::read(&path).unwrap();
-    assert_eq!((again.cost(&[0, 1, 2]), again.places()[2]), (18.0, [1.0, 1.0]));
+    write(&path, &Tsp::from(read(TABLE).unwrap())).unwrap();
+    let again = crate::formats::read_instance(&path).unwrap().sites().clone();
+    assert_eq!((again.tour_length(&[0, 1, 2]), again.places()[2]), (18.0, [1.0, 1.0]));
 }

@@ -1,7 +1,16 @@
-use super::super::suite::reader_suite;
+use std::path::Path;
+
 use super::*;
+use crate::Result;
+use crate::formats::suite::reader_suite;
+use crate::formats::tsplib::{parse, render, write};
+use crate::problems::sdvrp::Sdvrp;
 
 fn read(text: &str) -> Result<Cvrp> {
+    parse(text, Path::new("t.vrp"))
+}
+
+fn read_split(text: &str) -> Result<Sdvrp> {
     parse(text, Path::new("t.vrp"))
 }
 
@@ -28,7 +37,7 @@ reader_suite! {
     laws,
     parse: read,
     render: render,
-    valid: [PLANE, LIMITED, TABLE, DRAWN, SPLIT],
+    valid: [PLANE, LIMITED, TABLE, DRAWN],
     malformed: [
         ("", &["t.vrp: has no EDGE_WEIGHT_TYPE"][..]),
         ("\u{0}\u{1}\u{2}", &["t.vrp:1: found `"]),
@@ -75,7 +84,7 @@ fn keywords_and_sections_are_read() {
     assert_eq!((instance.sites().name(), instance.capacity()), ("t-n4-k2", 10.0));
     assert_eq!((instance.demands(), instance.limit()), (&[0.0, 5.0, 10.0, 1.0][..], None));
     assert_eq!(instance.cost(&[vec![1, 3], vec![2]]), 3.0 + 6.0 + 5.0 + 10.0);
-    assert!(!instance.split() && read(SPLIT).unwrap().split());
+    assert_eq!(read_split(SPLIT).unwrap().routing().demands(), [0.0, 25.0]);
 }
 
 #[test]
@@ -127,5 +136,16 @@ fn written_files_are_read() {
     let path = folder.path().join("t.vrp");
     write(&path, &read(LIMITED).unwrap()).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
-    assert_eq!(render(&parse(&text, &path).unwrap()).unwrap(), text);
+    assert_eq!(render(&parse::<Cvrp>(&text, &path).unwrap()).unwrap(), text);
+}
+
+reader_suite! {
+    laws_with_split_deliveries,
+    parse: read_split,
+    render: render,
+    valid: [SPLIT],
+    malformed: [
+        ("TYPE: CVRP\n", &["t.vrp:1: field `TYPE`: CVRP (vehicle routing) is not SDVRP, expected SDVRP"][..]),
+        ("TYPE: SDVRP\nDIMENSION: 1\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 0 0\n", &["has no CAPACITY, which SDVRP needs"]),
+    ],
 }

@@ -1,10 +1,12 @@
 use super::*;
+use crate::problems::sdvrp::Sdvrp;
+use crate::{Result, Sites, routes_of};
 
 /// A depot with id 9 in the corner and four customers on a line to its right, ids 1 to 4.
 fn line(demands: [f64; 4]) -> Result<Cvrp> {
     let ids = ["9", "1", "2", "3", "4"].map(String::from).to_vec();
     let places = (0..5).map(|i| [f64::from(i), 0.0]).collect();
-    let sites = Tsp::euclidean("line", places)?.with_ids(ids)?;
+    let sites = Sites::euclidean("line", places)?.with_ids(ids)?;
     Cvrp::new(sites, [&[0.0], &demands[..]].concat(), 10.0)
 }
 
@@ -47,23 +49,23 @@ fn limits_count_length_and_service() {
 
 #[test]
 fn split_deliveries_take_what_is_left() {
-    let sites = Tsp::euclidean("two", vec![[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]).unwrap();
-    let instance = Cvrp::new_split(sites, vec![0.0, 15.0, 5.0], 10.0).unwrap();
+    let sites = Sites::euclidean("two", vec![[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]).unwrap();
+    let instance = Sdvrp::new(sites, vec![0.0, 15.0, 5.0], 10.0).unwrap();
     assert_eq!(reason(instance.check(&[vec![1], vec![1, 2]])), "");
     assert_eq!(reason(instance.check(&[vec![2, 1], vec![1]])), "");
     assert_eq!(reason(instance.check(&[vec![1], vec![2]])), "not a solution: node 2 still wants 5 of 15");
-    assert!(Cvrp::new(instance.sites().clone(), vec![0.0, 15.0, 5.0], 10.0).is_err());
+    assert!(Cvrp::new(instance.routing().sites().clone(), vec![0.0, 15.0, 5.0], 10.0).is_err());
 }
 
 #[test]
 fn fractions_may_fill_a_vehicle() {
-    let sites = Tsp::euclidean("ten", vec![[0.0, 0.0]; 11]).unwrap();
+    let sites = Sites::euclidean("ten", vec![[0.0, 0.0]; 11]).unwrap();
     let demands = [&[0.0], &[0.1; 10][..]].concat();
     let all = [(1..11).collect::<Vec<_>>()];
     for capacity in [1.0, 0.999_999] {
         let instance = Cvrp::new(sites.clone(), demands.clone(), capacity).unwrap();
         assert_eq!(instance.check(&all).is_ok(), capacity == 1.0);
-        assert_eq!(instance.with_split().check(&all).is_ok(), capacity == 1.0);
+        assert_eq!(Sdvrp::from(instance).check(&all).is_ok(), capacity == 1.0);
     }
 }
 
@@ -73,7 +75,7 @@ fn what_cannot_be_is_refused() {
     assert_eq!(error, "demand of node 2: 12 is above the capacity, which is 10");
     assert!(line([1.0, -1.0, 1.0, 1.0]).unwrap_err().to_string().contains("demand of node 2: -1"));
     assert!(line([f64::NAN; 4]).is_err() && line([f64::INFINITY; 4]).is_err());
-    let sites = Tsp::euclidean("one", vec![[0.0, 0.0]]).unwrap();
+    let sites = Sites::euclidean("one", vec![[0.0, 0.0]]).unwrap();
     for (demands, capacity) in [(vec![1.0], 5.0), (vec![], 5.0), (vec![0.0], 0.0), (vec![0.0], f64::NAN)] {
         assert!(Cvrp::new(sites.clone(), demands, capacity).is_err());
     }

@@ -1,7 +1,11 @@
-use super::super::suite::reader_suite;
-use super::*;
+use std::path::Path;
 
-fn read(text: &str) -> Result<Orienteering> {
+use super::*;
+use crate::Result;
+use crate::formats::suite::reader_suite;
+use crate::formats::tsplib::{parse, render, write};
+
+fn read(text: &str) -> Result<Op> {
     parse(text, Path::new("t.oplib"))
 }
 
@@ -70,5 +74,5 @@ fn written_files_are_read() {
     let path = folder.path().join("t.oplib");
     write(&path, &read(TABLE).unwrap()).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
-    assert_eq!(render(&parse(&text, &path).unwrap()).unwrap(), text);
+    assert_eq!(render(&parse::<Op>(&text, &path).unwrap()).unwrap(), text);
 }

@@ -1,8 +1,14 @@
-use super::super::suite::reader_suite;
 use super::*;
+use crate::formats::suite::reader_suite;
 
-fn read(text: &str) -> Result<Tsp> {
-    parse(text, Path::new("cities.csv"))
+use crate::problems::tsp::Tsp;
+
+fn read(text: &str) -> Result<Sites> {
+    Tsp::read_csv(&Sheet::of(text, Path::new("cities.csv"))?, &Options::default()).map(|tsp| tsp.sites().clone())
+}
+
+fn render(sites: &Sites) -> Result<String> {
+    super::render(&Tsp::from(sites.clone()))
 }
 
 const PLANE: &str = "# made up\nid,x,y\na,0,0\n\"b,c\",3,0\n d ,3,4.5e0\n";
@@ -86,14 +92,14 @@ fn small_sizes_have_their_trivial_tours() {
         [("x,y\n1,1\n", &[0][..], 0.0), ("x,y\n0,0\n3,4\n", &[1, 0], 10.0), ("x,y\n0,0\n3,4\n3,4\n", &[2, 0, 1], 10.0)]
     {
         let instance = read(text).unwrap();
-        instance.check(tour).unwrap();
-        assert_eq!(instance.cost(tour), cost);
+        crate::check::tour(instance.ids(), tour).unwrap();
+        assert_eq!(instance.tour_length(tour), cost);
     }
 }
 
 #[test]
 fn other_metrics_are_not_written() {
-    let instance = Tsp::new("a", Metric::Geo, vec![[1.0, 2.0, 0.0]]).unwrap();
+    let instance = Sites::new("a", Metric::Geo, vec![[1.0, 2.0, 0.0]]).unwrap();
     assert!(render(&instance).unwrap_err().to_string().contains("write TSPLIB"));
 }
 
@@ -101,8 +107,8 @@ fn other_metrics_are_not_written() {
 fn written_files_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cities.csv");
-    write(&path, &read(PLANE).unwrap()).unwrap();
-    assert_eq!(super::super::read(&path).unwrap().ids(), ["a", "b,c", "d"]);
+    write(&path, &Tsp::from(read(PLANE).unwrap())).unwrap();
+    assert_eq!(crate::formats::read_instance(&path).unwrap().sites().ids(), ["a", "b,c", "d"]);
 }
 
 mod problems;

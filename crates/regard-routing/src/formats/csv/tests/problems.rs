@@ -1,7 +1,15 @@
 //! Files with demands, prizes and penalties.
 
 use super::*;
-use crate::routes::instance::Instance;
+use crate::problems::{cvrp::Cvrp, op::Op, sdvrp::Sdvrp, spctsp::Spctsp};
+
+fn of<I: SolverInstance>(text: &str) -> I {
+    read(text).unwrap().downcast_ref::<I>().unwrap().clone()
+}
+
+fn render(instance: &Instance) -> Result<String> {
+    instance.render(ENDING)
+}
 
 fn read(text: &str) -> Result<Instance> {
     parse_instance(text, Path::new("cities.csv"), &Options::default())
@@ -17,7 +25,7 @@ const PENALTIES: &str =
 reader_suite! {
     laws,
     parse: read,
-    render: render_instance,
+    render: render,
     valid: [ROUTES, SPLIT, PRIZES, PENALTIES, "x,y\n1,2\n"],
     malformed: [
         ("", &["cities.csv:1: found the columns ``"][..]),
@@ -38,9 +46,9 @@ reader_suite! {
         ("# capacity: 5\nx,y,demand\n0,0,0\n1,inf,1\n", &["cities.csv:4: field `y`: found `inf`"]),
         ("# capacity: 5\nx,y,demand\n", &["cities.csv: has no rows below its header"]),
         ("# capacity: 5\nx,y,demand,demand\n0,0,0,0\n", &["cities.csv:2: column `demand` occurs twice"]),
-        ("# capacity: 5\nx,y,demand,prize\n0,0,0,0\n", &["cities.csv:2: has demands and prizes or penalties, expected one problem"]),
-        ("x,y,penalty\n0,0,0\n", &["has penalties without prizes, expected both"]),
-        ("x,y,real_prize,prize\n0,0,0,0\n", &["has real prizes without prizes and penalties"]),
+        ("# capacity: 5\nx,y,demand,prize\n0,0,0,0\n", &["cities.csv:2: has the columns `demand`, `prize`, which no problem has together", "orienteering (op): prize;"]),
+        ("x,y,penalty\n0,0,0\n", &["has the columns `penalty`, which no problem has together", "prize collecting (pctsp): prize, penalty"]),
+        ("x,y,real_prize,prize\n0,0,0,0\n", &["has the columns `prize`, `real_prize`, which no problem has together"]),
         ("# capacity: 5\nx,y,demand,depot\n0,0,0,0\n", &["cities.csv:2: field `depot`: marks no row with 1"]),
         ("# capacity: 5\nx,y,demand,depot\n0,0,0,1\n1,1,0,1\n", &["cities.csv:4: field `depot`: marks a second depot, first on line 3", "several depots"]),
         ("# capacity: 5\nx,y,demand,depot\n0,0,0,here\n", &["cities.csv:3: field `depot`: found `here`, expected 1 for the depot, else 0"]),
@@ -49,7 +57,7 @@ reader_suite! {
 
 #[test]
 fn demands_make_it_vehicle_routing() {
-    let Ok(Instance::Cvrp(instance)) = read(ROUTES) else { panic!("{:?}", read(ROUTES)) };
+    let instance: Cvrp = of(ROUTES);
     assert_eq!((instance.demands(), instance.capacity()), (&[0.0, 4.0, 10.0][..], 10.0));
     assert_eq!((instance.limit(), instance.service()), (Some(30.0), 2.0));
     assert_eq!((instance.sites().comment(), instance.sites().name()), ("made up", "cities"));
@@ -58,38 +66,40 @@ fn demands_make_it_vehicle_routing() {
 
 #[test]
 fn a_column_may_mark_the_depot() {
-    let Ok(Instance::Cvrp(instance)) = read(SPLIT) else { panic!("{:?}", read(SPLIT)) };
+    let split: Sdvrp = of(SPLIT);
+    let instance = split.routing();
     assert_eq!((instance.sites().ids(), instance.demands()), (&["2", "1"].map(String::from)[..], &[0.0, 25.0][..]));
-    assert!(instance.split() && instance.sites().unit() == "km");
+    assert_eq!(instance.sites().unit(), "km");
 }
 
 #[test]
 fn prizes_make_it_orienteering_and_with_penalties_prize_collecting() {
-    let Ok(Instance::Orienteering(instance)) = read(PRIZES) else { panic!("{:?}", read(PRIZES)) };
+    let instance: Op = of(PRIZES);
     assert_eq!((instance.prizes(), instance.max_length()), (&[1.0, 4.0][..], 8.0));
-    let Ok(Instance::PrizeCollecting(instance)) = read(PENALTIES) else { panic!("{:?}", read(PENALTIES)) };
+    let stochastic: Spctsp = of(PENALTIES);
+    let instance = stochastic.expected();
     assert_eq!((instance.prizes(), instance.penalties()), (&[0.0, 0.5, 0.75][..], &[0.0, 2.0, 1.0][..]));
-    assert_eq!((instance.required(), instance.real_prizes()), (1.0, Some(&[0.0, 0.25, 1.0][..])));
+    assert_eq!((instance.required(), stochastic.real_prizes()), (1.0, &[0.0, 0.25, 1.0][..]));
 }
 
 #[test]
 fn the_caller_outranks_the_comments() {
-    let options = Options { capacity: Some(20.0), ..Options::default() };
-    let Ok(Instance::Cvrp(instance)) = parse_instance(ROUTES, Path::new("a.csv"), &options) else { panic!() };
-    assert_eq!(instance.capacity(), 20.0);
+    let options = Options::default().with("capacity", Some(20.0)).with("max_length", None);
+    let instance = parse_instance(ROUTES, Path::new("a.csv"), &options).unwrap();
+    assert_eq!(instance.downcast_ref::<Cvrp>().unwrap().capacity(), 20.0);
 }
 
 #[test]
 fn remarks_that_look_like_options_stay_remarks() {
     let sites = read("x,y\n0,0\n1,1\n").unwrap().sites().clone().with_comment("Capacity: much");
-    let instance = crate::routes::cvrp::Cvrp::new(sites, vec![0.0, 3.0], 5.0).unwrap();
-    let again = read(&render_instance(&Instance::Cvrp(instance)).unwrap()).unwrap();
+    let instance = Cvrp::new(sites, vec![0.0, 3.0], 5.0).unwrap();
+    let again = read(&render(&instance.into()).unwrap()).unwrap();
     assert_eq!((again.problem(), again.sites().comment()), ("cvrp", "note: Capacity: much"));
 }
 
 #[test]
 fn the_reader_of_the_tsp_ignores_these_columns() {
-    assert_eq!(parse(ROUTES, Path::new("a.csv")).unwrap().len(), 3);
+    assert_eq!(super::read(ROUTES).unwrap().len(), 3);
     assert_eq!(read("# capacity: much\nx,y,depot\n1,2,?\n").unwrap().problem(), "tsp");
 }
 
@@ -97,6 +107,6 @@ fn the_reader_of_the_tsp_ignores_these_columns() {
 fn written_files_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cities.csv");
-    write_instance(&path, &read(PENALTIES).unwrap()).unwrap();
-    assert_eq!(super::super::super::read_instance(&path).unwrap().problem(), "spctsp");
+    write(&path, &of::<Spctsp>(PENALTIES)).unwrap();
+    assert_eq!(crate::formats::read_instance(&path).unwrap().problem(), "spctsp");
 }

@@ -3,12 +3,10 @@ use std::io::Write;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
+use super::written_arrays as written;
 use super::*;
-use crate::routes::drawn::{DrawnCvrp, DrawnOrienteering, DrawnPrizeCollecting};
 
-mod written;
-
-fn read(archive: &[u8]) -> Result<KoolSet> {
+fn read(archive: &[u8]) -> Result<InstanceSet> {
     parse(archive, "set.npz".as_ref())
 }
 
@@ -55,14 +53,19 @@ fn places() -> Vec<[f32; 2]> {
     vec![[0.5, 0.5], [0.25, 0.5], [0.75, 1.0]]
 }
 
-fn cvrp() -> KoolSet {
-    KoolSet::Cvrp(vec![DrawnCvrp { points: places(), demands: vec![0, 3, 9], capacity: 30 }])
+fn cvrp() -> CvrpEnv {
+    CvrpEnv::new(places(), vec![0.0, 3.0, 9.0], 30.0)
+}
+
+fn read_cvrp(archive: &[u8]) -> Vec<CvrpEnv> {
+    read(archive).unwrap().instances().unwrap()
 }
 
 #[test]
 fn archives_of_numpy_are_read() {
-    assert_eq!(read(written::TSP).unwrap(), KoolSet::Tsp(vec![vec![[0.25, 0.5], [0.75, 1.0]]]));
-    assert_eq!(read(written::CVRP_COMPRESSED).unwrap(), cvrp());
+    let tsp = TspEnv::new(vec![[0.25, 0.5], [0.75, 1.0]]);
+    assert_eq!(read(written::TSP).unwrap().instances::<TspEnv>().unwrap(), [tsp]);
+    assert_eq!(read_cvrp(written::CVRP_COMPRESSED), [cvrp()]);
     assert!(said(written::OBJECTS).contains("field `locs`: holds Python objects, expected numbers"));
 }
 
@@ -72,7 +75,7 @@ fn numbers_of_every_type_are_read() {
     let doubles = [3.0f64, 9.0].map(f64::to_le_bytes).concat();
     for (descr, data) in [("<i4", integers(4)), ("<i8", integers(8)), ("<f8", doubles)] {
         let demand = npy(descr, "(1, 2)", &data);
-        assert_eq!(read(&with_depot(&[("demand", demand), ("capacity", array("(1,)", &[30.0]))])).unwrap(), cvrp());
+        assert_eq!(read_cvrp(&with_depot(&[("demand", demand), ("capacity", array("(1,)", &[30.0]))])), [cvrp()]);
     }
 }
 
@@ -81,7 +84,7 @@ fn the_depot_may_be_the_first_place() {
     let locs = array("(1, 3, 2)", &[0.5, 0.5, 0.25, 0.5, 0.75, 1.0]);
     for demand in [array("(1, 2)", &[3.0, 9.0]), array("(1, 3)", &[0.0, 3.0, 9.0])] {
         let capacity = ("vehicle_capacity", array("(1, 1)", &[30.0]));
-        assert_eq!(read(&archive(&[("loc", locs.clone()), ("demand", demand), capacity])).unwrap(), cvrp());
+        assert_eq!(read_cvrp(&archive(&[("loc", locs.clone()), ("demand", demand), capacity])), [cvrp()]);
     }
     let demand = ("demand", array("(1, 3)", &[1.0, 3.0, 9.0]));
     let text = said(&archive(&[("locs", locs), demand, ("capacity", array("(1,)", &[30.0]))]));
@@ -96,7 +99,7 @@ fn shares_of_the_capacity_become_goods() {
         ("capacity", array("()", &[30.0])),
         ("vehicle_capacity", array("(1, 1)", &[1.0])),
     ]);
-    assert_eq!(read(&set).unwrap(), cvrp());
+    assert_eq!(read_cvrp(&set), [cvrp()]);
     let text = said(&with_depot(&[demand, ("vehicle_capacity", array("(1, 1)", &[1.0]))]));
     assert!(text.contains("demand 0.1") && text.contains("(shares of the capacity are read)"), "{text}");
 }
@@ -104,21 +107,16 @@ fn shares_of_the_capacity_become_goods() {
 #[test]
 fn orienteering_and_prize_collecting_sets() {
     let set = with_depot(&[("prize", array("(1, 2)", &[0.5, 1.0])), ("max_length", array("(1,)", &[2.0]))]);
-    let expected = DrawnOrienteering { points: places(), prizes: vec![0.0, 0.5, 1.0], max_length: 2.0 };
-    assert_eq!(read(&set).unwrap(), KoolSet::Orienteering(vec![expected]));
-    let mut expected = DrawnPrizeCollecting {
-        points: places(),
-        penalties: vec![0.0, 0.125, 0.25],
-        prizes: vec![0.0, 0.5, 1.0],
-        real_prizes: vec![0.0, 0.5, 1.0],
-    };
+    let expected = OpEnv::new(places(), vec![0.0, 0.5, 1.0], 2.0);
+    assert_eq!(read(&set).unwrap().instances::<OpEnv>().unwrap(), [expected]);
+    let expected =
+        |real: [f64; 3]| [SpctspEnv::new(places(), vec![0.0, 0.5, 1.0], real.to_vec(), vec![0.0, 0.125, 0.25])];
     let penalty = ("penalty", array("(1, 2)", &[0.125, 0.25]));
     let prizes = ("deterministic_prize", array("(1, 2)", &[0.5, 1.0]));
-    let read_collecting = |more: &[_]| read(&with_depot(more)).unwrap();
-    assert_eq!(read_collecting(&[penalty.clone(), prizes.clone()]), KoolSet::PrizeCollecting(vec![expected.clone()]));
-    expected.real_prizes[1] = 0.75;
+    let read_collecting = |more: &[_]| read(&with_depot(more)).unwrap().instances::<SpctspEnv>().unwrap();
+    assert_eq!(read_collecting(&[penalty.clone(), prizes.clone()]), expected([0.0, 0.5, 1.0]));
     let real = ("stochastic_prize", array("(1, 2)", &[0.75, 1.0]));
-    assert_eq!(read_collecting(&[penalty, prizes, real]), KoolSet::PrizeCollecting(vec![expected]));
+    assert_eq!(read_collecting(&[penalty, prizes, real]), expected([0.0, 0.75, 1.0]));
 }
 
 #[test]
@@ -126,12 +124,9 @@ fn wrong_arrays_are_refused_by_name() {
     let (demand, capacity) = (("demand", array("(1, 2)", &[3.0, 9.0])), ("capacity", array("(1,)", &[30.0])));
     let penalty = ("penalty", array("(1, 2)", &[0.1, 0.1]));
     for (arrays, expected) in [
-        (vec![], "has a depot, but neither `demand` nor `prize` nor `penalty`"),
+        (vec![], "has a depot, but none of `demand`, `prize`, `penalty`"),
         (vec![demand.clone()], "has no array `vehicle_capacity`"),
-        (
-            vec![demand.clone(), capacity.clone(), penalty.clone()],
-            "has more than one of `demand`, `prize` and `penalty`",
-        ),
+        (vec![demand.clone(), capacity.clone(), penalty.clone()], "has more than one of `demand`, `prize`, `penalty`"),
         (vec![penalty], "has no array `deterministic_prize`"),
         (vec![("prize", array("(1, 2)", &[0.5, 1.0]))], "has no array `max_length`"),
         (vec![("time_windows", array("(1, 2)", &[0.5, 1.0]))], "holds the array `time_windows`, expected some of locs"),
@@ -229,6 +224,6 @@ fn files_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("set.npz");
     std::fs::write(&path, written::TSP).unwrap();
-    assert_eq!(super::read(&path).unwrap(), super::super::kool::read(&path).unwrap());
-    assert!(matches!(super::read(folder.path().join("none.npz")), Err(Error::Io { .. })));
+    assert_eq!(super::super::read(&path).unwrap().instances::<CvrpEnv>().unwrap(), [cvrp()]);
+    assert!(matches!(super::super::read(folder.path().join("none.npz")), Err(Error::Io { .. })));
 }

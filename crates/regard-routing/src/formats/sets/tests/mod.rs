@@ -1,9 +1,16 @@
 use super::*;
+use crate::problems::cvrp::CvrpEnv;
+use crate::problems::op::OpEnv;
+use crate::problems::pctsp::PctspEnv;
+use crate::problems::spctsp::SpctspEnv;
+use crate::problems::tsp::TspEnv;
 
+mod arrays;
 mod hostile;
 mod written;
+mod written_arrays;
 
-fn read(pickle: &[u8]) -> Result<KoolSet> {
+fn read(pickle: &[u8]) -> Result<InstanceSet> {
     parse(pickle, "set.pkl".as_ref())
 }
 
@@ -48,33 +55,36 @@ fn two_points() -> Vec<[f32; 2]> {
 #[test]
 fn travelling_salesman_sets_of_every_protocol() {
     for pickle in written::TSP {
-        let expected = KoolSet::Tsp(vec![two_points(), vec![[0.0, 0.125], [0.5, 0.5]]]);
-        assert_eq!(read(pickle).unwrap(), expected);
-        assert_eq!((expected.len(), expected.problem(), expected.is_empty()), (2, "tsp", false));
+        let expected = [two_points(), vec![[0.0, 0.125], [0.5, 0.5]]].map(TspEnv::new);
+        let set = read(pickle).unwrap();
+        assert_eq!(set.instances::<TspEnv>().unwrap(), expected);
+        assert_eq!((set.len(), set.problems(), set.is_empty()), (2, &["tsp"][..], false));
+        assert!(set.instances::<CvrpEnv>().is_err());
     }
 }
 
 #[test]
 fn vehicle_routing_sets() {
-    let first = DrawnCvrp { points: vec![[0.5, 0.5], [0.25, 0.5], [0.75, 1.0]], demands: vec![0, 3, 9], capacity: 30 };
-    let second = DrawnCvrp { points: vec![[0.5, 0.25], [0.0, 0.5], [1.0, 1.0]], demands: vec![0, 1, 2], capacity: 30 };
+    let first = CvrpEnv::new(vec![[0.5, 0.5], [0.25, 0.5], [0.75, 1.0]], vec![0.0, 3.0, 9.0], 30.0);
+    let second = CvrpEnv::new(vec![[0.5, 0.25], [0.0, 0.5], [1.0, 1.0]], vec![0.0, 1.0, 2.0], 30.0);
     for pickle in written::CVRP {
-        assert_eq!(read(pickle).unwrap(), KoolSet::Cvrp(vec![first.clone(), second.clone()]));
+        let set = read(pickle).unwrap();
+        assert_eq!(set.instances::<CvrpEnv>().unwrap(), [first.clone(), second.clone()]);
+        assert_eq!(set.problems(), ["cvrp", "sdvrp"]);
     }
 }
 
 #[test]
 fn orienteering_and_prize_collecting_sets() {
     let points = [vec![[0.5, 0.5]], two_points()].concat();
-    let orienteering = DrawnOrienteering { points: points.clone(), prizes: vec![0.0, 0.5, 1.0], max_length: 2.0 };
-    assert_eq!(read(written::ORIENTEERING).unwrap(), KoolSet::Orienteering(vec![orienteering]));
-    let collecting = DrawnPrizeCollecting {
-        points,
-        penalties: vec![0.0, 0.125, 0.25],
-        prizes: vec![0.0, 0.5, 1.0],
-        real_prizes: vec![0.0, 0.75, 0.0],
-    };
-    assert_eq!(read(written::PRIZE_COLLECTING).unwrap(), KoolSet::PrizeCollecting(vec![collecting]));
+    let orienteering = OpEnv::new(points.clone(), vec![0.0, 0.5, 1.0], 2.0);
+    assert_eq!(read(written::ORIENTEERING).unwrap().instances::<OpEnv>().unwrap(), [orienteering]);
+    let (penalties, prizes) = (vec![0.0, 0.125, 0.25], vec![0.0, 0.5, 1.0]);
+    let set = read(written::PRIZE_COLLECTING).unwrap();
+    let known = PctspEnv::new(points.clone(), prizes.clone(), penalties.clone());
+    assert_eq!(set.instances::<PctspEnv>().unwrap(), [known]);
+    let revealed = SpctspEnv::new(points, prizes, vec![0.0, 0.75, 0.0], penalties);
+    assert_eq!(set.instances::<SpctspEnv>().unwrap(), [revealed]);
 }
 
 #[test]
@@ -86,7 +96,7 @@ fn demands_and_prizes_are_told_apart() {
         ("0.01 1.0", "2.5", "op"),
         ("1 1", "2.5", "op"),
     ] {
-        assert_eq!(read(&four(values, bound)).unwrap().problem(), problem, "{values} {bound}");
+        assert_eq!(read(&four(values, bound)).unwrap().problems()[0], problem, "{values} {bound}");
     }
 }
 
@@ -130,7 +140,7 @@ fn other_shapes_are_refused() {
         (numbers("1 2"), "instance 1`: found 1, expected a list of points or a tuple"),
         (locs.clone(), "starts with 0.1, expected a point; a set of one instance is a list of one"),
         (list(&[&list(&[])]), "starts with nothing, expected a point"),
-        (one(&[&point, &locs, &point]), "has 3 parts, expected 4 (depot, locs, demand, capacity or"),
+        (one(&[&point, &locs, &point]), "has 3 parts, expected 4 (depot, locs, demand, capacity) or"),
         (one(&[&point, &locs, &point, &point]), "found a list of 2, expected a number"),
         (one(&[&point, &locs, &number("1"), &number("1")]), "found 1, expected a list of numbers"),
         (one(&[&point, &locs, &point, &point, &number("1.5")]), "found 1.5, expected a list of numbers"),
@@ -152,7 +162,7 @@ fn files_are_read_by_their_content() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("set.pkl");
     std::fs::write(&path, written::ORIENTEERING).unwrap();
-    assert_eq!(super::read(&path).unwrap().problem(), "op");
+    assert_eq!(super::read(&path).unwrap().problems(), ["op"]);
     std::fs::write(&path, b"PK\x03\x04").unwrap();
     assert!(super::read(&path).unwrap_err().to_string().contains("is not a readable archive"));
     assert!(matches!(super::read(folder.path().join("none.pkl")), Err(Error::Io { .. })));

@@ -109,7 +109,7 @@ fn without_demands_one_route_goes_around() {
     let vrp = Vrp::new(&sites, &demands, 1.0);
     let improved = improve(&vrp, alone(n - 1), &few(20_000), None);
     assert_eq!(improved.routes.len(), 1);
-    assert!((improved.after - sites.cost(&(0..n).collect::<Vec<_>>())).abs() < 1e-9);
+    assert!((improved.after - sites.tour_length(&(0..n).collect::<Vec<_>>())).abs() < 1e-9);
 }
 
 #[test]
