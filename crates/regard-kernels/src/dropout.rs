@@ -1,24 +1,24 @@
-//! Which numbers dropout leaves out (Srivastava et al. 2014), as a function of the seed and the place.
+//! Dropout (Srivastava et al. 2014) with a mask that is a function of seed, row and column.
 //!
-//! Nothing is drawn in an order and nothing is stored: the backward pass, and another implementation,
-//! finds the same places again.
+//! No random state advances and no mask is stored: the backward pass, and any other
+//! implementation, recomputes the same mask.
 
 use pulp::Simd;
 
 use crate::{buffer::Workspace, vector::add_assign};
 
-/// Numbers left out at random while training; the others are scaled up.
+/// Dropout: sets values to zero at random during training and scales the others by `1/(1 − rate)`.
 ///
-/// Whether a number stays is a function of seed, row and column.
+/// The mask is a function of seed, row and column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dropout {
-    /// Part left out, in `[0, 1)`.
+    /// Probability that a value is set to zero, in `[0, 1)`.
     pub rate: f32,
-    /// Another one for every step and place in the network.
+    /// Seed of the mask; it differs for every step and for every layer of the network.
     pub seed: u64,
 }
 
-/// Distance of the numbers that the columns of a row are drawn from.
+/// Step between the random numbers of neighbouring columns of a row.
 const COLUMN: u32 = 0x9e37_79b9;
 
 /// Mixes all bits of `x` (the finaliser of MurmurHash3, Appleby).
@@ -30,35 +30,35 @@ fn mix(x: u32) -> u32 {
 }
 
 impl Dropout {
-    /// What the number at a row and column is multiplied with: 0 where it is left out, else
-    /// 1/(1 − rate).
+    /// Factor of the value at a row and column: 0 where it is dropped, else 1/(1 − rate).
     #[inline(always)]
     pub fn factor(&self, row: usize, column: usize) -> f32 {
         self.draws().factor(self.row(row), column)
     }
 
-    /// [`Self::factor`] of every place of an array `[rows, columns]`.
+    /// [`Self::factor`] for every element of an array `[rows, columns]`.
     pub fn factors(&self, rows: usize, columns: usize) -> Vec<f32> {
         (0..rows).flat_map(|row| (0..columns).map(move |column| self.factor(row, column))).collect()
     }
 
-    /// What all draws share.
+    /// The constants that all rows share.
     #[inline(always)]
     pub(crate) fn draws(&self) -> Draws {
-        // 24 bits, evenly in [0, 1), are compared with the rate: as integers, which is exact.
+        // 24 random bits are compared with the rate as integers, which is exact.
         let threshold = (self.rate * 16_777_216.0).ceil() as u32;
         Draws { seed: (self.seed >> 32) as u32, threshold: threshold << 8, kept: 1.0 / (1.0 - self.rate) }
     }
 
-    /// What the draws of a row start from.
+    /// Random state of a row.
     #[inline(always)]
     pub(crate) fn row(&self, row: usize) -> u32 {
         mix((row as u32) ^ (self.seed as u32))
     }
 }
 
-/// A [`Dropout`] ready to draw. The loops over slices below are plain so that the compiler turns them
-/// into the instruction set they are inlined into; `pulp` has no product of integers.
+/// The precomputed constants of a [`Dropout`]. The loops over slices below are plain, so that the
+/// compiler vectorises them for the instruction set they are inlined into; `pulp` has no integer
+/// product.
 #[derive(Clone, Copy)]
 pub(crate) struct Draws {
     seed: u32,
@@ -67,7 +67,7 @@ pub(crate) struct Draws {
 }
 
 impl Draws {
-    /// What numbers that stay are multiplied with.
+    /// Factor of the values that are not dropped.
     pub(crate) fn kept(&self) -> f32 {
         self.kept
     }
@@ -83,7 +83,7 @@ impl Draws {
         if bits < self.threshold { 0.0 } else { self.kept }
     }
 
-    /// The factors of a row's columns from `first` on.
+    /// Factors of the columns of a row, starting at column `first`.
     #[inline(always)]
     pub(crate) fn along_row(&self, row: u32, first: usize, factors: &mut [f32]) {
         let first = (first as u32).wrapping_mul(COLUMN).wrapping_add(row);
@@ -92,7 +92,7 @@ impl Draws {
         }
     }
 
-    /// The factors of a column in several rows.
+    /// Factors of one column in several rows.
     #[inline(always)]
     pub(crate) fn along_column(&self, rows: &[u32], column: usize, factors: &mut [f32]) {
         let column = (column as u32).wrapping_mul(COLUMN);
@@ -102,8 +102,8 @@ impl Draws {
     }
 }
 
-/// Every row of `y [rows, width]` times its factors, plus the row of `x` where there is one; the first
-/// is row `first` of the array the dropout runs over.
+/// Multiplies every row of `y [rows, width]` with its dropout factors and then adds the same row of
+/// `x`, if given. The first row of `y` is row `first` of the array that dropout runs over.
 #[inline(always)]
 pub(crate) fn add_dropped<S: Simd>(
     simd: S,

@@ -1,4 +1,4 @@
-//! Measured peak of fused multiply-adds, the yardstick of the kernels.
+//! Measurement of the peak rate of fused multiply-adds, to compare the kernels with.
 
 use std::time::Instant;
 
@@ -29,8 +29,8 @@ impl WithSimd for Chains {
     }
 }
 
-/// Floating-point operations per second of one thread doing nothing but fused multiply-adds on
-/// registers, with the instruction set in use; `rounds` of 12 independent chains.
+/// Floating-point operations per second of one thread that runs only fused multiply-adds on
+/// registers, with the instruction set in use; `rounds` rounds of 12 independent chains.
 pub fn fused_multiply_adds(rounds: u64) -> f64 {
     let (rate, keep) = simd::run(Chains(rounds));
     std::hint::black_box(keep);

@@ -1,8 +1,8 @@
-//! The pointer: a distribution over nodes for every step (Vinyals et al. 2015; Bello et al. 2016;
+//! The pointer: a distribution over nodes for every decoding step (Vinyals et al. 2015; Bello et al. 2016;
 //! Kool et al. 2019, section 3.2, equations 7 and 8), forward and backward.
 //!
 //! `log p_ij = log_softmax_j(clip · tanh(g_i·k_j / √width))` over the nodes that step `i` may
-//! choose. With nodes gathered in tour order and [`Mask::Remaining`], one call gives every step
+//! choose. With the nodes sorted in tour order and [`Mask::Remaining`], one call covers every step
 //! of a whole tour.
 
 use pulp::{Simd, WithSimd};
@@ -20,24 +20,24 @@ use crate::{
 /// Sizes of a pointer call.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Instances.
+    /// Number of instances.
     pub batch: usize,
-    /// Steps (queries) of an instance.
+    /// Number of steps (queries) of an instance.
     pub steps: usize,
-    /// Nodes (keys) of an instance.
+    /// Number of nodes (keys) of an instance.
     pub nodes: usize,
     /// Width of glimpses and keys.
     pub width: usize,
-    /// Logits are `clip · tanh(·)`; 0 leaves them as they are.
+    /// Logits are `clip · tanh(·)`; 0 turns the clipping off.
     pub clip: f32,
 }
 
-/// What is asked of the distributions, and the gradient it receives.
+/// Gradient of the log-probabilities.
 #[derive(Clone, Copy)]
 enum Wanted<'a> {
-    /// Log-probabilities of all nodes.
+    /// One gradient for every node.
     Cells(&'a [f32]),
-    /// Log-probability of the chosen node of each step, all with one gradient.
+    /// One gradient, shared by the chosen node of each step.
     Chosen(&'a [u32], f32),
 }
 
@@ -65,7 +65,7 @@ impl Shape {
     }
 }
 
-/// Turns masked scores into clipped logits (barred ones −∞) and returns their log-sum-exp.
+/// Turns scores into clipped logits (−∞ where masked) and returns their log-sum-exp.
 #[inline(always)]
 pub(crate) fn logits<S: Simd>(simd: S, clip: f32, row: &mut [f32]) -> f32 {
     let barred = simd.splat_f32s(BARRED);
@@ -91,7 +91,7 @@ struct Forward<'a> {
     instance: Instance<'a>,
     clip: f32,
     chosen: Option<&'a [u32]>,
-    /// All cells, or one number.
+    /// Log-probabilities of all nodes, or the single sum over the chosen nodes.
     out: &'a mut [f32],
 }
 
@@ -169,7 +169,7 @@ impl WithSimd for Backward<'_> {
     }
 }
 
-/// One row: `grad` from the gradient of the log-probabilities to that of the raw products.
+/// Turns one row of `grad` from the gradient of the log-probabilities into that of the raw products.
 #[inline(always)]
 fn score_gradients<S: Simd>(simd: S, clip: f32, scale: f32, row: &mut [f32], grad: &mut [f32]) {
     let lse = simd.splat_f32s(logits(simd, clip, row));
@@ -177,12 +177,12 @@ fn score_gradients<S: Simd>(simd: S, clip: f32, scale: f32, row: &mut [f32], gra
     let (row, grad) = (split_mut::<S>(row).0, split_mut::<S>(grad).0);
     let mut sum = zero;
     for (u, g) in row.iter().zip(grad.iter_mut()) {
-        // A barred node has a constant log-probability.
+        // The log-probability of a masked node is constant.
         *g = simd.select_f32s(simd.less_than_f32s(barred, *u), *g, zero);
         sum = simd.add_f32s(sum, *g);
     }
     let sum = simd.splat_f32s(simd.reduce_sum_f32s(sum));
-    // Without clipping the slope is the scale alone.
+    // Without clipping the derivative is the scale.
     let (unclip, factor) = if clip > 0.0 { (1.0 / clip, clip * scale) } else { (0.0, scale) };
     let (unclip, factor) = (simd.splat_f32s(unclip), simd.splat_f32s(factor));
     for (u, g) in row.iter().zip(grad) {
@@ -195,8 +195,8 @@ fn score_gradients<S: Simd>(simd: S, clip: f32, scale: f32, row: &mut [f32], gra
     }
 }
 
-/// Log-probabilities `[batch, steps, nodes]` for `glimpse [batch, steps, width]` and
-/// `keys [batch, nodes, width]`; −1e30 where barred.
+/// Log-probabilities `[batch, steps, nodes]` of `glimpse [batch, steps, width]` and
+/// `keys [batch, nodes, width]`; −1e30 where masked.
 pub fn log_probabilities(shape: &Shape, glimpse: &[f32], keys: &[f32], mask: Mask<'_>) -> Vec<f32> {
     let mut out = vec![0.0; shape.batch * shape.steps * shape.nodes];
     out.par_chunks_mut((shape.steps * shape.nodes).max(1)).enumerate().for_each(|(b, out)| {
@@ -206,7 +206,7 @@ pub fn log_probabilities(shape: &Shape, glimpse: &[f32], keys: &[f32], mask: Mas
     out
 }
 
-/// Sum over the steps of the log-probability of the chosen node: `[batch]` for
+/// Sum over the steps of the log-probability of the chosen nodes, `[batch]`, for
 /// `chosen [batch, steps]`.
 pub fn chosen(shape: &Shape, glimpse: &[f32], keys: &[f32], mask: Mask<'_>, chosen: &[u32]) -> Vec<f32> {
     let mut out = vec![0.0; shape.batch];

@@ -1,8 +1,8 @@
-//! Backward pass of one instance.
+//! Backward pass of attention for one instance.
 //!
 //! With `P` the weights and `dO` the gradient of the result, per head:
 //! `dV = Pᵀ·dO`, `dP = dO·Vᵀ`, `dS = P∘(dP − rowsum(P∘dP))`, `dQ = scale·dS·K`,
-//! `dK = scale·dSᵀ·Q`. `P` is made again from the saved log-sum-exp.
+//! `dK = scale·dSᵀ·Q`. `P` is recomputed from the saved log-sum-exp of each row.
 
 use pulp::{Simd, WithSimd};
 
@@ -14,7 +14,8 @@ use crate::{
     vector::{BARRED, abs, exp, split_mut},
 };
 
-/// Where the gradients of one instance go; key and value gradients are added to.
+/// Destinations of the gradients of one instance. The query gradient is overwritten; the key and
+/// value gradients are added to.
 pub(crate) struct Cotangents<'a> {
     pub(crate) query: &'a mut [f32],
     pub(crate) key: &'a mut [f32],
@@ -108,14 +109,15 @@ pub(crate) fn attend_backward<S: Simd>(
     }
 }
 
-/// Weight of a score given its row's log-sum-exp; 0 for a barred score.
+/// Attention weight of a score, given the log-sum-exp of its row; 0 for a masked score.
 #[inline(always)]
 fn weight<S: Simd>(simd: S, score: S::f32s, lse: S::f32s) -> S::f32s {
     let open = simd.less_than_f32s(simd.splat_f32s(BARRED), score);
     simd.select_f32s(open, exp(simd, simd.sub_f32s(score, lse)), simd.splat_f32s(0.0))
 }
 
-/// One row: `weights` from scores to weights, `deltas` from dP to the gradient of the scores.
+/// Turns one row of scores (`weights`) into attention weights, and the gradient of the weights, dP
+/// (`deltas`), into the gradient of the scores, dS.
 #[inline(always)]
 fn score_gradients<S: Simd>(simd: S, clamp: Option<f32>, lse: f32, weights: &mut [f32], deltas: &mut [f32]) {
     let (lse, zero) = (simd.splat_f32s(lse), simd.splat_f32s(0.0));
@@ -126,13 +128,14 @@ fn score_gradients<S: Simd>(simd: S, clamp: Option<f32>, lse: f32, weights: &mut
         sum = simd.mul_add_f32s(weight, *delta, sum);
         total = simd.add_f32s(total, weight);
     }
-    // The log-sum-exp of large scores is coarse: weights are made to sum to one again, or the
-    // gradients of a row would not sum to zero. A row without an open score has no weight at all.
+    // The log-sum-exp of large scores has few digits, so the weights are scaled to sum to one
+    // again; otherwise the gradients of a row would not sum to zero. All weights of a fully masked
+    // row are zero.
     let total = simd.reduce_sum_f32s(total);
     let unit = if total > 0.0 { 1.0 / total } else { 0.0 };
     let mean = simd.splat_f32s(simd.reduce_sum_f32s(sum) * unit);
     let unit = simd.splat_f32s(unit);
-    // A score at the clamp does not move with its input: its gradient stops.
+    // A score beyond the clamp does not change with its input, so its gradient is zero.
     let limit = simd.splat_f32s(clamp.unwrap_or(f32::INFINITY));
     for (score, delta) in weights.iter_mut().zip(deltas) {
         let weight = simd.mul_f32s(unit, weight(simd, *score, lse));

@@ -1,4 +1,4 @@
-//! Forward pass of one instance.
+//! Forward pass of attention for one instance.
 
 use pulp::{Simd, WithSimd};
 
@@ -10,7 +10,7 @@ use crate::{
     vector::{exponentials, maximum, scale},
 };
 
-/// Log-sum-exp of a row without keys: makes every weight of the row 0 in the backward pass.
+/// Log-sum-exp stored for a fully masked row: it makes every weight of the row 0 in the backward pass.
 const EMPTY: f32 = 1e30;
 
 pub(super) struct Attend<'a> {
@@ -30,8 +30,8 @@ impl WithSimd for Attend<'_> {
     }
 }
 
-/// Attention of all heads of one instance into `out` (rows `out_ld` apart); `lse` receives the
-/// log-sum-exp of each row, `[heads, queries]`. `scratch` holds at least
+/// Computes attention of all heads of one instance into `out` (rows `out_ld` floats apart). `lse`
+/// receives the log-sum-exp of each row, `[heads, queries]`. `scratch` holds at least
 /// `(key_width + block) · padded` floats.
 #[inline(always)]
 pub(crate) fn attend<S: Simd>(

@@ -1,23 +1,23 @@
-//! Which keys a query may see.
+//! Attention masks.
 
-/// Which keys a query may see.
+/// The keys that a query may attend to.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Mask<'a> {
-    /// All.
+    /// All keys.
     #[default]
     None,
     /// The first `lengths[b]` keys of instance `b`; the rest is padding.
     Lengths(&'a [u32]),
-    /// Query `i` sees keys `0..=i`.
+    /// Query `i` attends to keys `0..=i`.
     Causal,
-    /// Visited order: with nodes gathered in tour order, query `i` (step `i`) sees keys `i..`,
-    /// the nodes not yet visited.
+    /// Query `i` attends to keys `i..`. With the nodes sorted in tour order, query `i` is step `i` and
+    /// these keys are the nodes that are not visited yet.
     Remaining,
-    /// Any set: `allowed` is `[batch, queries, keys]`, of which an instance takes `cells`.
+    /// An arbitrary mask: `allowed` is `[batch, queries, keys]`, and one instance uses `cells` values.
     Dense {
-        /// True where a query may see a key.
+        /// True where a query may attend to a key.
         allowed: &'a [bool],
-        /// Queries times keys.
+        /// Number of queries times number of keys.
         cells: usize,
     },
 }
@@ -45,7 +45,7 @@ impl<'a> Mask<'a> {
 }
 
 impl InstanceMask<'_> {
-    /// Keys query `i` may see as a range of `0..keys`, dense masks aside.
+    /// Range of keys that query `i` may attend to. A dense mask gives all keys.
     #[inline(always)]
     pub(crate) fn range(&self, i: usize, keys: usize) -> (usize, usize) {
         match *self {

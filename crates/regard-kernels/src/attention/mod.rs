@@ -1,9 +1,10 @@
 //! Scaled dot-product attention of many heads, forward and backward.
 //!
 //! `out_i = Σ_j softmax_j(clamp(scale · q_i·k_j + bias_ij) masked) · v_j`, per head
-//! (Vaswani et al. 2017, section 3.2). Scores are made, used and forgotten in blocks of rows that
-//! stay in cache; the backward pass makes them again from the saved log-sum-exp of each row, so
-//! nothing of size `queries × keys` is ever stored.
+//! (Vaswani et al. 2017, "Attention Is All You Need", section 3.2.1). Scores are computed in blocks
+//! of rows that stay in cache and are not stored. The backward pass recomputes them from the saved
+//! log-sum-exp of each row, as FlashAttention does (Dao et al. 2022), so no array of size
+//! `queries × keys` is allocated.
 
 mod backward;
 mod forward;
@@ -20,16 +21,16 @@ pub(crate) use rows::Instance;
 
 use crate::{buffer::Workspace, simd};
 
-/// Sizes and switches of an attention call.
+/// Sizes and options of an attention call.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Instances of the batch.
+    /// Number of instances in the batch.
     pub batch: usize,
-    /// Queries of an instance.
+    /// Number of queries of an instance.
     pub queries: usize,
-    /// Keys (and values) of an instance.
+    /// Number of keys (and values) of an instance.
     pub keys: usize,
-    /// Heads.
+    /// Number of heads.
     pub heads: usize,
     /// Width of one head of queries and keys.
     pub key_width: usize,
@@ -37,24 +38,24 @@ pub struct Shape {
     pub value_width: usize,
     /// Factor of the scores, usually 1/√key_width.
     pub scale: f32,
-    /// Scores are cut to [−clamp, clamp] where given.
+    /// If given, scores are clamped to [−clamp, clamp].
     pub clamp: Option<f32>,
 }
 
-/// Numbers added to the scores; element `(b, h, i, j)` stands at `b·batch + h·head + i·query + j`.
+/// A bias added to the scores; element `(b, h, i, j)` is at `b·batch + h·head + i·query + j`.
 #[derive(Clone, Copy, Debug)]
 pub struct BiasView<'a> {
-    /// The numbers, rows of `keys` floats.
+    /// The values, in rows of `keys` floats.
     pub data: &'a [f32],
-    /// Floats from one instance to the next (0: shared).
+    /// Stride from one instance to the next, in floats (0 if shared).
     pub batch: usize,
-    /// Floats from one head to the next (0: shared).
+    /// Stride from one head to the next, in floats (0 if shared).
     pub head: usize,
-    /// Floats from one query to the next (0: shared).
+    /// Stride from one query to the next, in floats (0 if shared).
     pub query: usize,
 }
 
-/// What the backward pass needs of the forward pass: log-sum-exp of every row,
+/// Values saved by the forward pass for the backward pass: the log-sum-exp of every row,
 /// `[batch, heads, queries]`.
 #[derive(Debug)]
 pub struct Saved(Workspace);
@@ -87,9 +88,9 @@ fn instance<'a>(
     }
 }
 
-/// Attention over a batch: `query [batch, queries, heads·key_width]`,
-/// `key [batch, keys, heads·key_width]`, `value [batch, keys, heads·value_width]`, result
-/// `[batch, queries, heads·value_width]`. A query that may see no key gives zeros.
+/// Attention of a batch: `query [batch, queries, heads·key_width]`,
+/// `key [batch, keys, heads·key_width]`, `value [batch, keys, heads·value_width]`; returns
+/// `[batch, queries, heads·value_width]`. The output of a fully masked query is zero.
 pub fn forward(
     shape: &Shape,
     qkv: (&[f32], &[f32], &[f32]),
@@ -116,18 +117,18 @@ pub fn forward(
 /// Gradients of [`forward`].
 #[derive(Debug)]
 pub struct Gradients {
-    /// Of the queries, their shape.
+    /// Gradient of the queries, in their shape.
     pub query: Vec<f32>,
-    /// Of the keys, their shape.
+    /// Gradient of the keys, in their shape.
     pub key: Vec<f32>,
-    /// Of the values, their shape.
+    /// Gradient of the values, in their shape.
     pub value: Vec<f32>,
-    /// Of the scores after bias, `[batch, heads, queries, keys]`, where asked for.
+    /// Gradient of the scores after the bias, `[batch, heads, queries, keys]`, if it was requested.
     pub scores: Option<Vec<f32>>,
 }
 
-/// Gradients of [`forward`] for `grad`, the gradient of its result. `scores` asks for the
-/// gradient of every score (what an additive bias receives).
+/// Gradients of [`forward`] for `grad`, the gradient of its result. If `scores` is true, the gradient
+/// of every score, which is also the gradient of an additive bias, is returned too.
 pub fn backward(
     shape: &Shape,
     qkv: (&[f32], &[f32], &[f32]),

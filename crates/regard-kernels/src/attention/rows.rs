@@ -1,4 +1,4 @@
-//! Scores of a block of rows of one head: shared by forward and backward.
+//! Attention scores of a block of rows of one head, shared by the forward and backward pass.
 
 use pulp::Simd;
 
@@ -8,7 +8,8 @@ use crate::{
     vector::{BARRED, split_mut},
 };
 
-/// One instance of an attention call: where its queries, keys and values stand.
+/// Views of the queries, keys and values of one instance, with the options of the call. `*_ld` are
+/// the strides between rows, in floats.
 #[derive(Clone, Copy)]
 pub(crate) struct Instance<'a> {
     pub(crate) query: &'a [f32],
@@ -28,30 +29,30 @@ pub(crate) struct Instance<'a> {
     pub(crate) bias: Option<BiasView<'a>>,
 }
 
-/// Floats of a block of scores that still fit beside keys and values in the first-level cache.
+/// Number of scores in a block. A block fits into the first-level cache beside keys and values.
 const BLOCK: usize = 4096;
 
 impl<'a> Instance<'a> {
-    /// Keys rounded up to whole registers.
+    /// Number of keys, rounded up to whole registers.
     #[inline(always)]
     pub(crate) fn padded<S: Simd>(&self) -> usize {
         self.keys.next_multiple_of(S::F32_LANES)
     }
 
-    /// Query rows worked on at a time.
+    /// Number of query rows in a block.
     #[inline(always)]
     pub(crate) fn block<S: Simd>(&self) -> usize {
         (BLOCK / self.padded::<S>().max(1) / 12 * 12).clamp(12, 96)
     }
 
-    /// Whether raw products are the scores.
+    /// True if the raw products are the scores: no scale, clamp, bias or mask.
     #[inline(always)]
     fn is_plain(&self) -> bool {
         self.scale == 1.0 && self.clamp.is_none() && self.bias.is_none() && matches!(self.mask, InstanceMask::None)
     }
 
-    /// Scores of `rows` queries from `first` on for head `h`, masked with [`BARRED`];
-    /// `keys` is the head's keys transposed, `[key_width, padded]`.
+    /// Scores of `rows` queries starting at `first` for head `h`; masked scores become −∞.
+    /// `keys` holds the keys of the head transposed, `[key_width, padded]`.
     #[inline(always)]
     pub(crate) fn scores<S: Simd>(&self, simd: S, h: usize, first: usize, rows: usize, keys: &[f32], out: &mut [f32]) {
         let padded = self.padded::<S>();
@@ -63,12 +64,12 @@ impl<'a> Instance<'a> {
         }
     }
 
-    /// Scale, bias, clamp and mask of one row of raw scores.
+    /// Applies scale, bias, clamp and mask to one row of raw scores.
     #[inline(always)]
     fn finish_row<S: Simd>(&self, simd: S, h: usize, i: usize, row: &mut [f32]) {
         let lanes = S::F32_LANES;
         if self.is_plain() {
-            // Nothing to do but to bar the padding.
+            // Only the padding is masked.
             let whole = self.keys / lanes;
             if let Some(last) = split_mut::<S>(row).0.get_mut(whole) {
                 let open = lane_range(simd, 0, self.keys - whole * lanes);
@@ -112,7 +113,7 @@ impl<'a> Instance<'a> {
     }
 }
 
-/// Lanes `low..high` of a register.
+/// A mask of the lanes `low..high` of a register.
 #[inline(always)]
 fn lane_range<S: Simd>(simd: S, low: usize, high: usize) -> S::m32s {
     let mut lane = simd.splat_u32s(0);
@@ -128,7 +129,7 @@ fn bytes_of_lanes<S: Simd>(register: &mut S::u32s) -> &mut [u32] {
     pulp::bytemuck::cast_slice_mut(std::slice::from_mut(register))
 }
 
-/// A score that no key passed: the row is empty.
+/// True if `max`, the largest score of a row, is masked: then all keys of the row are masked.
 #[inline(always)]
 pub(crate) fn is_empty_row(max: f32) -> bool {
     max <= BARRED

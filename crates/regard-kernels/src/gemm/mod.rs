@@ -1,8 +1,8 @@
-//! Matrix products with fused epilogues: the engine under every other kernel.
+//! Matrix products with fused epilogues. All other kernels are built on them.
 //!
 //! `C[m, n] = A[m, k] · B[k, n]`, then an [`Epilogue`] while the result is still in registers.
-//! One register tile is [`ROWS`] rows by as many columns as the register file bears (6 × 64 with
-//! AVX-512, 6 × 16 with AVX2). `B` is read in panels of that many columns: either packed once
+//! One register tile is [`ROWS`] rows by as many columns as the registers can hold (6 × 64 with
+//! AVX-512, 6 × 16 with AVX2). `B` is read in panels of that many columns, either packed once
 //! ([`Panels`]) or in place from a row-major matrix.
 
 mod epilogue;
@@ -18,7 +18,7 @@ pub(crate) use panels::{Panels, panel_width};
 use pulp::Simd;
 use tile::{Edge, Full, Masked, tile};
 
-/// Left factor: element `(i, p)` stands at `data[i · row + p · col]`.
+/// Left factor: element `(i, p)` is at `data[i · row + p · col]`.
 #[derive(Clone, Copy)]
 pub(crate) struct Lhs<'a> {
     pub(crate) data: &'a [f32],
@@ -27,18 +27,18 @@ pub(crate) struct Lhs<'a> {
 }
 
 impl<'a> Lhs<'a> {
-    /// Row-major matrix with `row` floats from one row to the next.
+    /// A row-major matrix whose rows are `row` floats apart.
     pub(crate) fn rows(data: &'a [f32], row: usize) -> Self {
         Self { data, row, col: 1 }
     }
 
-    /// The transpose of a row-major matrix with `row` floats from one row to the next.
+    /// The transpose of a row-major matrix whose rows are `row` floats apart.
     pub(crate) fn transposed(data: &'a [f32], row: usize) -> Self {
         Self { data, row: 1, col: row }
     }
 }
 
-/// Right factor: element `(p, j)` stands at
+/// Right factor: element `(p, j)` is at
 /// `data[(j / panel_width) · panel + p · row + j % panel_width]`.
 #[derive(Clone, Copy)]
 pub(crate) struct Rhs<'a> {
@@ -48,13 +48,13 @@ pub(crate) struct Rhs<'a> {
 }
 
 impl<'a> Rhs<'a> {
-    /// Row-major matrix, read in place, with `row` floats from one row to the next.
+    /// A row-major matrix, read in place, whose rows are `row` floats apart.
     pub(crate) fn rows<S: Simd>(data: &'a [f32], row: usize) -> Self {
         Self { data, row, panel: panel_width::<S>() }
     }
 }
 
-/// Size of a product: `m` rows, `n` columns, `k` terms a sum.
+/// Size of a product: `m` rows, `n` columns, `k` terms in each sum.
 #[derive(Clone, Copy)]
 pub(crate) struct Size {
     pub(crate) m: usize,
@@ -67,7 +67,7 @@ const ROWS: usize = 6;
 /// Rows of the narrow tile that is one register wide.
 const NARROW: usize = 12;
 
-/// `C = epilogue(A · B)`; `c` is row-major with `ldc` floats from row to row.
+/// Computes `C = epilogue(A · B)`; `c` is row-major and its rows are `ldc` floats apart.
 ///
 /// # Panics
 /// If a slice is too short for its matrix.
@@ -91,7 +91,7 @@ pub(crate) fn gemm<S: Simd, E: Epilogue<S>>(
     assert!(k == 0 || b.data.len() > last * b.panel + (k - 1) * b.row + (n - 1) % width, "right factor too short");
     assert!(c.len() > (m - 1) * ldc + n - 1 && (ldc >= n || m == 1), "result too short");
     epilogue.check(m, n);
-    // A function of its own: the tile loops are compiled once per epilogue, not once per caller.
+    // A separate function: the tile loops are compiled once per epilogue, not once per caller.
     simd.vectorize(Product { simd, size, a, b, c: c.as_mut_ptr(), ldc, epilogue });
 }
 
@@ -136,8 +136,9 @@ impl<S: Simd, E: Epilogue<S>> pulp::WithSimd for Product<'_, S, E> {
 }
 
 impl<S: Simd, E: Epilogue<S>> Product<'_, S, E> {
-    /// The last `rest` columns, more than one register and less than a panel: the last register ends with the
-    /// last column and so computes some of the one before again, which costs less than a mask.
+    /// The last `rest` columns, more than one register and less than a panel. The last register ends
+    /// at the last column and computes some columns of the one before again, which costs less than a
+    /// mask.
     #[inline(always)]
     fn rest(&self, column: usize, rest: usize) {
         let registers = rest.div_ceil(S::F32_LANES);
@@ -182,11 +183,11 @@ impl<S: Simd, E: Epilogue<S>> Product<'_, S, E> {
         edge: G,
     ) {
         let width = panel_width::<S>();
-        // With `k = 0` both factors may be empty, and nothing is read of them.
+        // With `k = 0` both factors may be empty; nothing is read from them.
         let b = self.b.data.get((column / width) * self.b.panel + column % width..).unwrap_or_default();
         let a = self.a.data.get(row * self.a.row..).unwrap_or_default();
         // SAFETY: `gemm` checked that the whole product lies inside the slices; this tile's rows
-        // and columns are inside the product, and `edge` bars lanes beyond the last column.
+        // and columns are inside the product, and `edge` masks lanes beyond the last column.
         unsafe {
             tile::<S, R, VECTORS, E, G>(
                 self.simd,

@@ -1,18 +1,18 @@
-//! Matrices packed into panels of columns.
+//! Matrices packed into panels of columns for the register tile.
 
 use pulp::{Simd, WithSimd};
 
 use super::Rhs;
 use crate::{buffer::Workspace, simd};
 
-/// Columns of a panel: four registers where there are 32 of them, else two.
+/// Number of columns of a panel: four registers if the machine has 32 of them, else two.
 #[inline(always)]
 pub(crate) fn panel_width<S: Simd>() -> usize {
     S::F32_LANES * if const { S::REGISTER_COUNT >= 32 } { 4 } else { 2 }
 }
 
-/// A `[k, n]` matrix stored as panels of [`panel_width`] columns, each `[k, panel]`, so that the
-/// register tile reads it front to back. Columns beyond `n` are zero.
+/// A `[k, n]` matrix stored as panels of [`panel_width`] columns, each `[k, panel]`, which the
+/// register tile reads in order. Columns beyond `n` are zero.
 #[derive(Debug)]
 pub(crate) struct Panels {
     k: usize,
@@ -63,8 +63,8 @@ impl Panels {
         self.slice(0, 0)
     }
 
-    /// The matrix from row `row` and column `column` on, as right factor; `column` must start a
-    /// panel.
+    /// The matrix starting at row `row` and column `column`, as right factor; `column` must be the
+    /// first column of a panel.
     pub(crate) fn slice(&self, row: usize, column: usize) -> Rhs<'_> {
         assert!(column.is_multiple_of(self.width), "column inside a panel");
         let start = (column / self.width) * self.k * self.width + row * self.width;

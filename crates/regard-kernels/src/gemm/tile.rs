@@ -1,10 +1,10 @@
-//! The register tile.
+//! The register tile of a matrix product.
 
 use pulp::{MemMask, Simd};
 
 use super::epilogue::{Cell, Epilogue};
 
-/// How the last columns of a tile are read and written.
+/// Reads and writes registers at the right edge of the matrix.
 pub(crate) trait Edge<S: Simd>: Copy {
     /// Reads one register.
     ///
@@ -18,23 +18,23 @@ pub(crate) trait Edge<S: Simd>: Copy {
     unsafe fn store(self, simd: S, to: *mut f32, value: S::f32s);
 }
 
-/// All lanes stand inside the matrix.
+/// All lanes are inside the matrix.
 #[derive(Clone, Copy)]
 pub(crate) struct Full;
 
-/// Only the lanes of the mask stand inside the matrix.
+/// Only the lanes of the mask are inside the matrix.
 #[derive(Clone, Copy)]
 pub(crate) struct Masked<S: Simd>(pub(crate) MemMask<S::m32s>);
 
 impl<S: Simd> Edge<S> for Full {
     #[inline(always)]
     unsafe fn load(self, _: S, from: *const f32) -> S::f32s {
-        // SAFETY: the caller vouches for all lanes.
+        // SAFETY: the caller guarantees all lanes.
         unsafe { from.cast::<S::f32s>().read_unaligned() }
     }
     #[inline(always)]
     unsafe fn store(self, _: S, to: *mut f32, value: S::f32s) {
-        // SAFETY: the caller vouches for all lanes.
+        // SAFETY: the caller guarantees all lanes.
         unsafe { to.cast::<S::f32s>().write_unaligned(value) }
     }
 }
@@ -42,12 +42,12 @@ impl<S: Simd> Edge<S> for Full {
 impl<S: Simd> Edge<S> for Masked<S> {
     #[inline(always)]
     unsafe fn load(self, simd: S, from: *const f32) -> S::f32s {
-        // SAFETY: the caller vouches for the lanes of the mask.
+        // SAFETY: the caller guarantees the lanes of the mask.
         unsafe { simd.mask_load_ptr_f32s(self.0, from) }
     }
     #[inline(always)]
     unsafe fn store(self, simd: S, to: *mut f32, value: S::f32s) {
-        // SAFETY: the caller vouches for the lanes of the mask.
+        // SAFETY: the caller guarantees the lanes of the mask.
         unsafe { simd.mask_store_ptr_f32s(self.0, to, value) }
     }
 }

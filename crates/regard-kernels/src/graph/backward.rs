@@ -1,4 +1,5 @@
-//! Gradients of what belongs to targets and edges; with closed tasks, of everything.
+//! Backward pass over the targets: gradients of queries, edge stream and bias; with closed tasks
+//! also of keys and values.
 
 use std::ops::Range;
 
@@ -13,28 +14,29 @@ use super::{
 };
 use crate::{buffer::Workspace, vector::split};
 
-/// Where the gradients of a task go.
+/// Destinations of the gradients of a task.
 pub(super) struct Cotangents<'a> {
-    /// Rows of the task's nodes.
+    /// Gradients of the task's nodes.
     pub(super) nodes: Nodes<&'a mut [f32]>,
     /// `[edges of the task, width]`.
     pub(super) edge: Option<&'a mut [f32]>,
     /// `[edges of the task, heads]`.
     pub(super) bias: Option<&'a mut [f32]>,
     /// Gradient of the score and weight of each edge, `[edges of the task, 2 · head row]`, for the
-    /// pass over sources; where it is absent the task is closed and keys and values are done here.
+    /// second pass over sources. If absent, the task is closed and the gradients of keys and values
+    /// are computed in this pass.
     pub(super) kept: Option<&'a mut [f32]>,
 }
 
-/// Gradients of the nodes `targets` and the edges that end there.
+/// Computes the gradients of the nodes `targets` and of the edges that end in them.
 pub(super) struct AttendBackward<'a> {
     pub(super) view: &'a View<'a>,
-    /// Where the edges of each node begin.
+    /// Index of the first incoming edge of each node.
     pub(super) offsets: &'a [usize],
     pub(super) targets: Range<usize>,
-    /// Gradient of the result, in the layout of the kernels.
+    /// Gradient of the result, in the kernel layout.
     pub(super) grad: Rows<'a>,
-    /// Gradient of the products of every channel, `[edges, width]`.
+    /// Gradient of the per-channel products, `[edges, width]`.
     pub(super) edge_grad: Option<&'a [f32]>,
     pub(super) into: Cotangents<'a>,
 }
@@ -46,15 +48,15 @@ struct Scratch {
     /// `[CHUNK, head row]` each: exponentials, then weights; gradients of weights, then of scores.
     weights: Workspace,
     deltas: Workspace,
-    /// One value for each head: inverse of the normaliser, mean gradient of the weights.
+    /// One value for each head: inverse of the softmax denominator, mean gradient of the weights.
     inverse: Workspace,
     mean: Workspace,
     normaliser: Normaliser,
     edges: EdgeScratch,
-    /// `[CHUNK, row]` each, where the caller's rows are laid out otherwise: factors, gradient of
-    /// the products, gradient of the factors.
+    /// `[CHUNK, row]` each, if the caller's rows are in another layout: factors, gradient of the
+    /// products, gradient of the factors.
     laid: [Workspace; 3],
-    /// `[nodes of the task, 2 · row]`, in a closed task.
+    /// Gradients of keys and values, `[nodes of the task, 2 · row]`, in a closed task.
     key_values: Workspace,
 }
 
@@ -105,14 +107,14 @@ impl<S: Simd> Blocked<S> for AttendBackward<'_> {
             for first in edges.clone().step_by(CHUNK) {
                 let chunk = first..(first + CHUNK).min(edges.end);
                 if edges.len() > CHUNK {
-                    // The largest score is known by now, so these are the final exponentials.
+                    // The largest score is known after the first pass, so these exponentials are final.
                     self.exponentials::<S, B, ONE>(simd, target, chunk.clone(), false, &mut scratch);
                 }
                 self.spread::<S, B, ONE>(simd, target, chunk, first == edges.start, &mut scratch);
             }
             lanes.finish(simd, factor, &mut scratch.query_grad, self.into.nodes.row(0, local, lanes.width()));
         }
-        // The scaled queries brought the factor of the scores into the sums.
+        // The queries were scaled, so the sums already contain the factor of the scores.
         for (local, both) in scratch.key_values.chunks_exact_mut(2 * lanes.row()).enumerate() {
             let (key, value) = both.split_at_mut(lanes.row());
             lanes.finish(simd, 1.0, key, self.into.nodes.row(1, local, lanes.width()));
@@ -122,7 +124,7 @@ impl<S: Simd> Blocked<S> for AttendBackward<'_> {
 }
 
 impl AttendBackward<'_> {
-    /// Exponentials of the scores of `chunk` and the gradients of its weights.
+    /// Computes the exponentials of the scores of `chunk` and the gradients of its weights.
     #[inline(always)]
     fn exponentials<S: Simd, const B: usize, const ONE: bool>(
         &self,
@@ -146,8 +148,8 @@ impl AttendBackward<'_> {
         normaliser.exponentials::<S, ONE, true>(simd, view.layer.softmax, begins, registers_mut::<S>(weights));
     }
 
-    /// The normaliser and the mean gradient of the weights of a target; exponentials and gradients
-    /// of its last chunk stay behind.
+    /// Computes the softmax denominator and the mean gradient of the weights of a target. The scratch
+    /// then holds the exponentials and gradients of the last chunk.
     #[inline(always)]
     fn normalise<S: Simd, const B: usize, const ONE: bool>(
         &self,
@@ -172,7 +174,8 @@ impl AttendBackward<'_> {
         }
     }
 
-    /// Gradients of everything the edges of `chunk` touch, from their exponentials.
+    /// Computes the gradients of the query, keys, values, edge stream and bias of the edges of `chunk`
+    /// from their exponentials.
     #[inline(always)]
     fn spread<S: Simd, const B: usize, const ONE: bool>(
         &mut self,
@@ -229,7 +232,7 @@ impl AttendBackward<'_> {
     }
 }
 
-/// Keeps scores' gradients and weights of some edges side by side.
+/// Saves the gradients of the scores and the weights of some edges side by side.
 #[inline(always)]
 fn keep(head_row: usize, deltas: &[f32], weights: &[f32], kept: &mut [f32]) {
     let both = deltas.chunks_exact(head_row).zip(weights.chunks_exact(head_row));

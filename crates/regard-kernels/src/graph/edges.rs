@@ -1,20 +1,20 @@
-//! Directed edges of a batch of graphs, and how their nodes are cut into tasks.
+//! Directed edges of a batch of graphs, and the partition of their nodes into tasks.
 
 use std::{ops::Range, sync::OnceLock};
 
-/// Tasks a large batch is cut into, about.
+/// Approximate number of tasks of a large batch.
 const TASKS: usize = 64;
-/// Edges and nodes that are worth a task.
+/// Smallest number of edges and nodes in a task.
 const SMALLEST: usize = 512;
-/// Part of all work that one task may be before closed tasks are given up.
+/// Closed tasks are used only if each is at most one part in this many of all work.
 const LARGEST_SHARE: usize = 12;
 
-/// Directed edges in compressed rows by target: node `i` receives the edges
-/// `offsets[i]..offsets[i + 1]`, edge `e` comes from node `sources[e]`.
+/// Directed edges in compressed sparse rows by target: node `i` receives the edges
+/// `offsets[i]..offsets[i + 1]`, and edge `e` comes from node `sources[e]`.
 ///
-/// The graphs of a batch stand one after the other, their nodes numbered through. Self loops,
-/// several edges between the same nodes and nodes without edges are allowed. Made once per batch
-/// and used by all layers.
+/// The graphs of a batch follow one another, with their nodes numbered consecutively. Self loops,
+/// parallel edges and nodes without edges are allowed. The list is built once per batch and used
+/// by all layers.
 #[derive(Debug)]
 pub struct EdgeList {
     offsets: Vec<usize>,
@@ -23,8 +23,8 @@ pub struct EdgeList {
     closed: OnceLock<Option<Vec<Range<usize>>>>,
 }
 
-/// The same edges by source: node `s` sends the edges `edges[offsets[s]..offsets[s + 1]]`, in the
-/// order of their numbers.
+/// The same edges by source: node `s` sends the edges `edges[offsets[s]..offsets[s + 1]]`, in
+/// increasing order of their indices.
 #[derive(Debug)]
 pub(super) struct BySource {
     pub(super) offsets: Vec<usize>,
@@ -34,11 +34,11 @@ pub(super) struct BySource {
 }
 
 impl EdgeList {
-    /// Edges by target: `offsets [nodes + 1]`, `sources [edges]`.
+    /// Creates the list from `offsets [nodes + 1]` and `sources [edges]`.
     ///
     /// # Panics
-    /// If the offsets do not rise from 0 to the number of edges, a source is no node, or there are
-    /// 2³² edges or more.
+    /// If the offsets do not increase from 0 to the number of edges, a source is not a node, or there
+    /// are 2³² edges or more.
     pub fn new(offsets: Vec<usize>, sources: Vec<u32>) -> Self {
         assert!(offsets.first() == Some(&0) && offsets.is_sorted(), "offsets rise from 0");
         let nodes = offsets.len() - 1;
@@ -58,17 +58,17 @@ impl EdgeList {
         self.sources.len()
     }
 
-    /// Where the edges of each target begin, `[nodes + 1]`.
+    /// Index of the first incoming edge of each node, `[nodes + 1]`.
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
 
-    /// Node each edge comes from, `[edges]`.
+    /// Source node of each edge, `[edges]`.
     pub fn sources(&self) -> &[u32] {
         &self.sources
     }
 
-    /// Edges that end in `nodes`.
+    /// The edges that end in `nodes`.
     pub(super) fn edges_of(&self, nodes: &Range<usize>) -> Range<usize> {
         self.offsets[nodes.start]..self.offsets[nodes.end]
     }
@@ -77,18 +77,18 @@ impl EdgeList {
         self.by_source.get_or_init(|| BySource::of(self))
     }
 
-    /// Consecutive nodes of about equal work, by the sizes alone.
+    /// Consecutive ranges of nodes with about equal work. They depend on the sizes alone.
     pub(super) fn tasks(&self) -> Vec<Range<usize>> {
         cut(&self.offsets, |_| true)
     }
 
-    /// As [`EdgeList::tasks`], by what the nodes send.
+    /// As [`EdgeList::tasks`], with the work measured by outgoing edges.
     pub(super) fn tasks_by_source(&self) -> Vec<Range<usize>> {
         cut(&self.by_source().offsets, |_| true)
     }
 
-    /// Tasks no edge leaves or enters, whole graphs in the usual case; `None` where one of them
-    /// would be most of the work.
+    /// Tasks that no edge enters or leaves, usually whole graphs; `None` if one of them would be a
+    /// large part of all work.
     pub(super) fn closed_tasks(&self) -> Option<&[Range<usize>]> {
         let find = || {
             let borders = self.borders();
@@ -101,7 +101,7 @@ impl EdgeList {
         self.closed.get_or_init(find).as_deref()
     }
 
-    /// Whether no edge passes between the nodes before `node` and the others, for every node.
+    /// For every node, true if no edge connects the nodes before it with the others.
     fn borders(&self) -> Vec<bool> {
         let nodes = self.nodes();
         let span = |node: usize| {
@@ -123,7 +123,7 @@ impl EdgeList {
 }
 
 impl BySource {
-    /// Counting sort; edges of a source keep their order.
+    /// Sorts the edges by source with a counting sort; edges of a source keep their order.
     fn of(list: &EdgeList) -> Self {
         let nodes = list.nodes();
         let mut offsets = vec![0; nodes + 1];
@@ -142,7 +142,8 @@ impl BySource {
     }
 }
 
-/// Cuts nodes, given where their edges begin, into tasks that begin where they may.
+/// Splits nodes into tasks of about equal work. `offsets` are the first edges of the nodes; a task
+/// begins only at a node for which `may_begin` is true.
 fn cut(offsets: &[usize], may_begin: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
     let nodes = offsets.len() - 1;
     let worth = ((nodes + offsets[nodes]) / TASKS).max(SMALLEST);

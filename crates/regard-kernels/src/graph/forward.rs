@@ -1,4 +1,4 @@
-//! Attention of some targets.
+//! Forward pass of edge attention for some target nodes.
 
 use std::ops::Range;
 
@@ -12,15 +12,15 @@ use super::{
 };
 use crate::{buffer::Workspace, vector::split};
 
-/// Attention of the nodes `targets` to where their edges come from.
+/// Computes attention of the nodes `targets` over the sources of their edges.
 pub(super) struct Attend<'a> {
     pub(super) view: &'a View<'a>,
-    /// Where the edges of each node begin.
+    /// Index of the first incoming edge of each node.
     pub(super) offsets: &'a [usize],
     pub(super) targets: Range<usize>,
     /// `[targets, width]`.
     pub(super) out: &'a mut [f32],
-    /// Products of every channel, `[edges of the targets, width]`.
+    /// Per-channel products, `[edges of the targets, width]`.
     pub(super) edge_out: Option<&'a mut [f32]>,
 }
 
@@ -81,7 +81,7 @@ impl<S: Simd> Blocked<S> for Attend<'_> {
     }
 }
 
-/// `sums = before · sums + Σ_j weights_j · values_j`; nothing is before the first edges.
+/// `sums = before · sums + Σ_j weights_j · values_j`; without `before` the sums start at zero.
 #[inline(always)]
 fn accumulate<S: Simd, const B: usize, const ONE: bool>(
     simd: S,

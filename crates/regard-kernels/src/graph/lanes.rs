@@ -1,15 +1,15 @@
-//! The layout the kernels compute in, and sums over the channels of heads.
+//! The kernel layout of rows, its conversion from and to the caller's layout, and sums over the
+//! channels of heads.
 //!
-//! A row is a sequence of registers in which channel `c` of head `h` stands at
-//! `c · padded heads + h`. Padded heads are a power of two, so either a register holds whole
-//! channels of all heads, and lane `l` belongs to head `l mod padded heads` in every register, or
-//! it holds a part of the heads, and register `r` the part `r mod phases`. Padding is zero and
-//! stays zero. A value for each head is kept in `phases` registers whose lanes repeat it, ready to
-//! multiply a row.
+//! A row is a sequence of registers. Channel `c` of head `h` is at `c · padded heads + h`. The number
+//! of padded heads is a power of two. So either a register holds whole channels of all heads, and
+//! lane `l` belongs to head `l mod padded heads` in every register, or it holds a part of the heads,
+//! and register `r` holds part `r mod phases`. Padding is zero and stays zero. A value for each head
+//! is kept in `phases` registers whose lanes repeat it, so that it can be multiplied with a row.
 //!
-//! Loops over a row's registers work on blocks of `B`; `ONE` says that there is one phase. Both
-//! are constants so that a block stays in registers: with 16 lanes a row of 80 floats is one
-//! block of five.
+//! Loops over the registers of a row work on blocks of `B` registers; `ONE` is true if there is one
+//! phase. Both are constants so that a block stays in registers: with 16 lanes a row of 80 floats is
+//! one block of five.
 
 use pulp::Simd;
 
@@ -17,17 +17,19 @@ use super::layer::{HeadLayout, Layer};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lanes {
+/// Number of heads.
     pub(super) heads: usize,
-    /// Heads, rounded up to a power of two.
+    /// Number of heads, rounded up to a power of two.
     pub(super) padded: usize,
+    /// Width of one head.
     pub(super) head_width: usize,
-    /// Registers of a row.
+    /// Number of registers of a row.
     pub(super) registers: usize,
-    /// Registers of one value for each head.
+    /// Number of registers of one value for each head.
     pub(super) phases: usize,
-    /// Floats of a register.
+    /// Number of floats of a register.
     pub(super) lanes: usize,
-    /// Whether the caller's rows interleave heads.
+    /// If true, heads are interleaved in the caller's rows.
     pub(super) interleaved: bool,
 }
 
@@ -46,30 +48,30 @@ impl Lanes {
         }
     }
 
-    /// Floats of a row.
+    /// Number of floats of a row in the kernel layout.
     pub(super) fn row(&self) -> usize {
         self.registers * self.lanes
     }
 
-    /// Floats of a caller's row.
+    /// Number of floats of a caller's row.
     pub(super) fn width(&self) -> usize {
         self.heads * self.head_width
     }
 
-    /// Floats of one value for each head.
+    /// Number of floats of one value for each head.
     pub(super) fn head_row(&self) -> usize {
         self.phases * self.lanes
     }
 
-    /// Whether the caller's rows are laid out as the kernels compute.
+    /// True if the caller's rows are already in the kernel layout.
     pub(super) fn native(&self) -> bool {
         self.interleaved && self.row() == self.width()
     }
 
-    /// Runs `job` with the constants that suit the row.
+    /// Runs `job` with the constants `B` and `ONE` that fit the row.
     #[inline(always)]
     pub(super) fn dispatch<S: Simd>(&self, simd: S, job: impl Blocked<S>) {
-        // Narrow registers hold a part of the usual eight heads: one way suffices for them.
+        // Narrow registers hold a part of the usual eight heads, so one variant is enough for them.
         if const { S::F32_LANES < 8 } || self.phases > 1 {
             return if self.registers.is_multiple_of(4) {
                 job.run::<4, false>(simd)
@@ -84,19 +86,19 @@ impl Lanes {
         }
     }
 
-    /// [`Lanes::phases`], known to the compiler where there is one.
+    /// [`Lanes::phases`], as a constant if there is one phase.
     #[inline(always)]
     pub(super) fn phases<const ONE: bool>(&self) -> usize {
         if ONE { 1 } else { self.phases }
     }
 
-    /// Which register of a head's value belongs to register `r` of a row.
+    /// Index of the register of a per-head value that belongs to register `r` of a row.
     #[inline(always)]
     pub(super) fn phase<const ONE: bool>(&self, r: usize) -> usize {
         if ONE { 0 } else { r & (self.phases - 1) }
     }
 
-    /// Sum of the lanes of each head, in all lanes of that head.
+    /// Sum of the lanes of each head, repeated in all lanes of that head.
     #[inline(always)]
     pub(super) fn fold<S: Simd>(&self, simd: S, x: S::f32s) -> S::f32s {
         let mut x = x;
@@ -146,7 +148,7 @@ impl Lanes {
         self.fold_all(simd, out);
     }
 
-    /// `kept = x·y·factor` per channel, and its sum over the channels of each head.
+    /// Per-channel products `x·y·factor`, stored in `kept`, and their sum over the channels of each head.
     #[inline(always)]
     pub(super) fn modulated<S: Simd, const B: usize, const ONE: bool>(
         &self,
@@ -186,13 +188,13 @@ pub(super) fn part<T, const B: usize>(row: &[T], block: usize) -> &[T; B] {
     row[block * B..].first_chunk().unwrap_or_else(|| unreachable!("blocks divide a row"))
 }
 
-/// As [`part`], for writing.
+/// As [`part`], mutable.
 #[inline(always)]
 pub(super) fn part_mut<T, const B: usize>(row: &mut [T], block: usize) -> &mut [T; B] {
     row[block * B..].first_chunk_mut().unwrap_or_else(|| unreachable!("blocks divide a row"))
 }
 
-/// Work whose loops want their constants.
+/// A computation that is generic over the block size `B` and over `ONE`, which is true for one phase.
 pub(super) trait Blocked<S: Simd> {
     fn run<const B: usize, const ONE: bool>(self, simd: S);
 }

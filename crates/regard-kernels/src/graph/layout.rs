@@ -1,4 +1,3 @@
-//! Rows from the caller's layout into that of the kernels and back.
 
 use pulp::{Simd, WithSimd};
 
@@ -6,19 +5,20 @@ use super::{lanes::Lanes, rows::scaled};
 use crate::vector::{scale, split, split_mut};
 
 impl Lanes {
-    /// Consecutive caller's rows in the layout of the kernels.
+    /// Converts consecutive rows of the caller into the kernel layout.
     #[inline(always)]
     pub(super) fn rearrange<S: Simd>(&self, simd: S, rows: &[f32], out: &mut [f32]) {
         simd.vectorize(Rearrange { lanes: self, rows, out });
     }
 
-    /// The way back of the kernels' rows.
+    /// Converts consecutive rows from the kernel layout into the caller's.
     #[inline(always)]
     pub(super) fn restore<S: Simd>(&self, simd: S, rows: &[f32], out: &mut [f32]) {
         simd.vectorize(Restore { lanes: self, rows, out });
     }
 
-    /// A caller's row that is `factor` times one of the kernels', which does not matter afterwards.
+    /// Writes `factor` times a row of the kernel layout to a row of the caller. `row` is scratch
+    /// afterwards.
     #[inline(always)]
     pub(super) fn finish<S: Simd>(&self, simd: S, factor: f32, row: &mut [f32], out: &mut [f32]) {
         if self.native() {
@@ -28,8 +28,8 @@ impl Lanes {
         self.restore(simd, row, out);
     }
 
-    /// Consecutive caller's rows in the layout of the kernels, rearranged into `scratch` where
-    /// they must be.
+    /// Consecutive rows of the caller in the kernel layout. They are rearranged into `scratch` if the
+    /// layouts differ.
     #[inline(always)]
     pub(super) fn laid<'s, S: Simd>(&self, simd: S, rows: &'s [f32], scratch: &'s mut [f32]) -> &'s [f32] {
         if self.native() {
@@ -40,7 +40,7 @@ impl Lanes {
         laid
     }
 
-    /// One value for each head, without what repeats it.
+    /// Copies one value for each head, without its repetitions.
     #[inline(always)]
     pub(super) fn heads_of(&self, values: &[f32], out: &mut [f32]) {
         for (value, out) in values.chunks_exact(self.head_row()).zip(out.chunks_exact_mut(self.heads)) {
@@ -48,13 +48,13 @@ impl Lanes {
         }
     }
 
-    /// Floats of the caller's rows from one head to the next and from one channel to the next.
+    /// Strides of the caller's rows from one head to the next and from one channel to the next, in floats.
     fn strides(&self) -> (usize, usize) {
         if self.interleaved { (1, self.heads) } else { (self.head_width, 1) }
     }
 }
 
-/// `[H][C]` to `[C][H]`, of sizes the compiler knows: it makes permutations of registers of it.
+/// Transposes `[H][C]` to `[C][H]`. The sizes are constants, so the compiler emits register permutations.
 #[inline(always)]
 fn transpose<const H: usize, const C: usize>(row: &[f32], out: &mut [f32]) {
     let (row, out) = (row.as_chunks::<C>().0.first_chunk::<H>(), out.as_chunks_mut::<H>().0.first_chunk_mut::<C>());
@@ -66,7 +66,7 @@ fn transpose<const H: usize, const C: usize>(row: &[f32], out: &mut [f32]) {
     }
 }
 
-// Functions of their own: compiled once, not once for every caller.
+// Separate functions: compiled once, not once for every caller.
 struct Rearrange<'a> {
     lanes: &'a Lanes,
     rows: &'a [f32],

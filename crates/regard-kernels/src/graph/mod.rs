@@ -2,15 +2,15 @@
 //! Bresson 2021, "A Generalization of Transformer Networks to Graphs", equations 3-5 and 9-12,
 //! as the authors' code has them), forward and backward.
 //!
-//! Node `i` looks at the nodes `j` it receives an edge from. Per head, with `⊙` channel by
-//! channel and `Σ` over the channels of the head:
+//! Node `i` attends to the nodes `j` that it receives an edge from. Per head, with `⊙` the product
+//! channel by channel and `Σ` the sum over the channels of the head:
 //!
 //! `s_ij = scale · k_j ⊙ q_i ⊙ e_ij` (`e = 1` without edge stream),
 //! `w_ij = softmax_j(Σ s_ij + bias_ij)`, `out_i = Σ_j w_ij · v_j`.
 //!
-//! `s` is also the edge stream's new content. Nothing of the size of the edges is made besides
-//! what is asked for: the backward pass makes scores and weights again from its inputs, a few
-//! edges of one target at a time, and keeps nothing of the forward pass.
+//! `s` is also the new content of the edge stream. No other array grows with the number of edges:
+//! the backward pass recomputes scores and weights from its inputs, a few edges of one target at a
+//! time, and nothing of the forward pass is saved.
 
 mod backward;
 mod edges;
@@ -38,12 +38,12 @@ pub use edges::EdgeList;
 pub use layer::{Gradients, HeadLayout, Inputs, Layer, Nodes, Softmax};
 pub use weights::edge_attention_weights;
 
-/// Attention of every node, `[nodes, width]`, and with `products` the new edge stream
+/// Attention of every node, `[nodes, width]`, and, if `products` is true, the new edge stream
 /// `s [edges, width]`.
 ///
 /// # Panics
-/// If a slice does not have the size its shape asks for, or `products` is asked for without an
-/// edge stream.
+/// If a slice does not have the size its shape requires, or `products` is true without an edge
+/// stream.
 pub fn edge_attention(
     layer: &Layer,
     graph: &EdgeList,
@@ -56,7 +56,7 @@ pub fn edge_attention(
     (out, edge_out)
 }
 
-/// As [`edge_attention`], into memory of the caller; what was there does not matter.
+/// As [`edge_attention`], but overwrites memory of the caller.
 ///
 /// # Panics
 /// As [`edge_attention`].
@@ -84,13 +84,13 @@ pub fn edge_attention_into(
 }
 
 /// Gradients of [`edge_attention`] for `grad [nodes, width]`, the gradient of its result, and
-/// `edge_grad [edges, width]`, that of the new edge stream. Nodes' gradients have the form of the
-/// inputs; edge stream and bias receive theirs where there are such inputs.
+/// `edge_grad [edges, width]`, the gradient of the new edge stream. The gradients of nodes have the
+/// form of the inputs. Edge stream and bias receive a gradient if they are given.
 ///
-/// A node without edges has a query gradient of 0, whatever its result.
+/// The query gradient of a node without edges is 0, even if its result is NaN.
 ///
 /// # Panics
-/// If a slice does not have the size its shape asks for.
+/// If a slice does not have the size its shape requires.
 pub fn edge_attention_backward(
     layer: &Layer,
     graph: &EdgeList,
@@ -112,11 +112,11 @@ pub fn edge_attention_backward(
     gradients
 }
 
-/// As [`edge_attention_backward`], into memory of the caller; what was there does not matter.
+/// As [`edge_attention_backward`], but overwrites memory of the caller.
 ///
-/// With closed tasks a target adds to the keys and values of its task while its edges are in
-/// cache. In a large graph a first pass over targets keeps two numbers for each edge and head, and
-/// a second one over sources collects.
+/// With closed tasks a target adds to the gradients of keys and values of its task while its edges
+/// are in cache. In a large graph a first pass over targets saves two numbers for each edge and
+/// head, and a second pass over sources sums them.
 ///
 /// # Panics
 /// As [`edge_attention_backward`], or if a gradient is missing or has another size.

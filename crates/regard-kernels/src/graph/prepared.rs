@@ -1,4 +1,4 @@
-//! Inputs in the layout of the kernels.
+//! Inputs of edge attention in the kernel layout.
 
 use super::{
     EdgeList, Inputs, Layer,
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::simd;
 
-/// Queries, keys and values in the layout of the kernels.
+/// Queries, keys and values in the kernel layout.
 pub(super) struct Prepared<'a> {
     pub(super) lanes: Lanes,
     nodes: [Laid<'a>; 3],

@@ -1,7 +1,8 @@
-//! Scores of some edges of one target, and the weights they become.
+//! Scores of some edges of one target, and their softmax.
 //!
-//! Edges are taken [`CHUNK`] at a time, so that scratch does not grow with a node's degree. A
-//! stable softmax then follows the largest score so far and rescales what it has.
+//! Edges are processed [`CHUNK`] at a time, so that the scratch memory does not grow with the degree
+//! of a node. A stable softmax keeps the largest score so far and rescales its sums when it grows
+//! ("online softmax", Milakov & Gimelshein 2018).
 
 use std::ops::Range;
 
@@ -17,10 +18,10 @@ use crate::{
     vector::{BARRED, exp, negated, split},
 };
 
-/// Edges of a target worked on at a time: their scores stay in the first-level cache.
+/// Number of edges of a target in a chunk: their scores stay in the first-level cache.
 pub(super) const CHUNK: usize = 64;
 
-/// Everything attention reads: nodes in the layout of the kernels, edges in the caller's.
+/// All inputs of attention: nodes in the kernel layout, edges in the caller's.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) layer: &'a Layer,
@@ -35,11 +36,11 @@ pub(super) struct View<'a> {
     pub(super) bias: Option<&'a [f32]>,
 }
 
-/// Scratch for what a chunk reads and makes of the edge stream.
+/// Scratch memory for the edge stream of a chunk.
 pub(super) struct EdgeScratch {
-    /// Factors in the layout of the kernels, where the caller's is another.
+    /// Factors in the kernel layout, if the caller's layout differs.
     laid: Workspace,
-    /// Products nobody asked for.
+    /// Destination of products that are not requested.
     spare: Workspace,
 }
 
@@ -52,8 +53,8 @@ impl EdgeScratch {
 }
 
 impl<'a> View<'a> {
-    /// Scores of `edges` of the target with the scaled query `q`. `kept` receives the products of
-    /// every channel, in the layout of the kernels.
+    /// Computes the scores of `edges` of the target with the scaled query `q`. `kept` receives the
+    /// per-channel products, in the kernel layout.
     #[inline(always)]
     pub(super) fn scores<S: Simd, const B: usize, const ONE: bool>(
         &self,
@@ -76,7 +77,7 @@ impl<'a> View<'a> {
                 }
             }
             Some(factors) => {
-                // Products nobody asks for go where they stay in cache.
+                // Products that are not requested are written to one row that stays in cache.
                 let (kept, step) = kept.map_or((&mut spare[..], 0), |kept| (kept, lanes.row()));
                 for (i, (k, out)) in rows.enumerate() {
                     let factors = split::<S>(&factors[i * lanes.row()..][..lanes.row()]).0;
@@ -88,7 +89,7 @@ impl<'a> View<'a> {
         self.add_bias(first, scores);
     }
 
-    /// Factors of `edges` in the layout of the kernels, rearranged into `laid` where they must be.
+    /// Factors of `edges` in the kernel layout, rearranged into `laid` if the layouts differ.
     #[inline(always)]
     pub(super) fn laid_edges<'s, S: Simd>(&self, simd: S, edges: Range<usize>, laid: &'s mut [f32]) -> Option<&'s [f32]>
     where
@@ -111,7 +112,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Multiplies one value for each edge, from `first` on, and head with its dropout factor.
+    /// Multiplies the values of edges, starting with edge `first`, and heads with their dropout factors.
     #[inline(always)]
     pub(super) fn drop_out(&self, first: usize, values: &mut [f32]) {
         let Some(dropout) = self.layer.dropout else { return };
@@ -126,10 +127,10 @@ impl<'a> View<'a> {
     }
 }
 
-/// Normaliser of one target, one value for each head, as far as its edges were seen.
+/// The running softmax of one target: one value for each head over the edges processed so far.
 pub(super) struct Normaliser {
-    /// `[3, head row]`: largest score, sum of exponentials, what the sums before the last chunk
-    /// have to be multiplied with.
+    /// `[3, head row]`: largest score, sum of exponentials, factor that rescales the sums of the
+    /// earlier chunks.
     values: Workspace,
     phases: usize,
 }
@@ -139,8 +140,8 @@ impl Normaliser {
         Self { values: Workspace::lease(3 * lanes.head_row()), phases: lanes.phases }
     }
 
-    /// Turns scores into exponentials and counts them, from the beginning with `first`. With
-    /// `GATED`, those of scores beyond the clamp, which have no gradient, come out negative.
+    /// Turns scores into exponentials and adds them to the sum; `first` starts a new sum. If `GATED`,
+    /// the exponentials of scores beyond the clamp, whose gradient is zero, become negative.
     #[inline(always)]
     pub(super) fn exponentials<S: Simd, const ONE: bool, const GATED: bool>(
         &mut self,
@@ -181,7 +182,7 @@ impl Normaliser {
         }
     }
 
-    /// What sums before the last chunk have to be multiplied with; not defined for the first one.
+    /// Factor that rescales the sums of the earlier chunks; not defined for the first chunk.
     #[inline(always)]
     pub(super) fn rescale<S: Simd, const ONE: bool>(&self) -> &[S::f32s] {
         let phases = if ONE { 1 } else { self.phases };
@@ -203,7 +204,7 @@ impl Normaliser {
     }
 }
 
-/// Exponentials of every `stride`-th score, cut to the limit, and their sum.
+/// Replaces every `stride`-th score with the exponential of its clamped value; returns their sum.
 #[inline(always)]
 fn clamped<S: Simd, const GATED: bool>(simd: S, limit: f32, scores: &mut [S::f32s], stride: usize) -> S::f32s {
     let (low, high) = (simd.splat_f32s(-limit), simd.splat_f32s(limit));
@@ -233,7 +234,7 @@ fn largest<S: Simd>(simd: S, max: S::f32s, scores: &[S::f32s], stride: usize) ->
     max
 }
 
-/// Exponentials of every `stride`-th score with `max` subtracted, and their sum.
+/// Replaces every `stride`-th score with the exponential of `score − max`; returns their sum.
 #[inline(always)]
 fn shifted<S: Simd>(simd: S, max: S::f32s, scores: &mut [S::f32s], stride: usize) -> S::f32s {
     let mut sum = simd.splat_f32s(0.0);

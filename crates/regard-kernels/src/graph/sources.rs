@@ -1,5 +1,5 @@
-//! Gradients of keys and values where tasks are not closed: every node collects them from the
-//! edges it sends.
+//! Second backward pass, over the sources, for tasks that are not closed: every node sums the
+//! gradients of its key and value over its outgoing edges.
 
 use std::ops::Range;
 
@@ -15,18 +15,18 @@ use super::{
 };
 use crate::{buffer::Workspace, vector::split};
 
-/// Key and value gradients of the nodes `nodes`.
+/// Computes the key and value gradients of the nodes `nodes`.
 pub(super) struct Collect<'a> {
     pub(super) view: &'a View<'a>,
     pub(super) by_source: &'a BySource,
     pub(super) nodes: Range<usize>,
-    /// Gradient of the result, in the layout of the kernels.
+    /// Gradient of the result, in the kernel layout.
     pub(super) grad: Rows<'a>,
-    /// Gradient of the products of every channel, `[edges, width]`.
+    /// Gradient of the per-channel products, `[edges, width]`.
     pub(super) edge_grad: Option<&'a [f32]>,
     /// Gradient of the score and weight of each edge, `[edges, 2 · head row]`.
     pub(super) kept: &'a [f32],
-    /// Rows of the nodes.
+    /// Destinations of the gradients of these nodes.
     pub(super) into: Nodes<&'a mut [f32]>,
 }
 
@@ -63,7 +63,7 @@ impl<S: Simd> Blocked<S> for Collect<'_> {
 }
 
 impl Collect<'_> {
-    /// Adds what the entries `chunk` of the list by source give.
+    /// Adds the contribution of the entries `chunk` of the edges by source.
     #[inline(always)]
     fn collect<S: Simd, const B: usize, const ONE: bool>(
         &self,
@@ -110,7 +110,7 @@ impl Collect<'_> {
     }
 }
 
-/// Rows of some edges: the caller's own, or copies in the layout of the kernels.
+/// Rows of some edges: borrowed from the caller, or copies in the kernel layout.
 enum Gathered<'a> {
     Own(Rows<'a>),
     Copy(Rows<'a>),
@@ -130,7 +130,7 @@ impl<'a> Gathered<'a> {
         Self::Copy(Rows { data: copy, width: row, ld: row })
     }
 
-    /// Row of the `i`-th of the edges, which is `edge` of all.
+    /// Row of the `i`-th of the gathered edges, which has index `edge` in the graph.
     #[inline(always)]
     fn registers<S: Simd>(&self, i: usize, edge: u32) -> &'a [S::f32s] {
         match self {

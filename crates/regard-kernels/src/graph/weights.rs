@@ -1,4 +1,4 @@
-//! The weights themselves, to look at.
+//! Attention weights of the edges, for inspection.
 
 use std::ops::Range;
 
@@ -17,11 +17,10 @@ use crate::{
     vector::split,
 };
 
-/// The weight of every edge, `[edges, heads]`: for each head, the part of a node's result that
-/// comes along the edge. Dropout does not apply.
+/// The attention weight of every edge, `[edges, heads]`. Dropout does not apply.
 ///
 /// # Panics
-/// If a slice does not have the size its shape asks for.
+/// If a slice does not have the size its shape requires.
 pub fn edge_attention_weights(layer: &Layer, graph: &EdgeList, inputs: &Inputs<'_>) -> Vec<f32> {
     layer.check(graph, inputs);
     let mut out = vec![0.0; graph.edges() * layer.heads];
@@ -58,7 +57,7 @@ impl WithSimd for Weights<'_> {
         for target in targets.clone() {
             let edges = offsets[target]..offsets[target + 1];
             scaled(simd, view.query.registers::<S>(target), layer.scale, registers_mut::<S>(&mut query));
-            // The first pass finds the normaliser, the second uses it.
+            // The first pass computes the softmax denominator, the second pass the weights.
             for last in [false, true] {
                 for first in edges.clone().step_by(CHUNK) {
                     let chunk = first..(first + CHUNK).min(edges.end);

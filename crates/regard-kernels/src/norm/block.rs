@@ -51,9 +51,9 @@ fn affine_columns<S: Simd>(simd: S, norm: &Norm<'_>, (mean, rstd): (&[f32], &[f3
     }
 }
 
-/// First pass over a block: what must be known before it can be normalised. For
-/// [`NormKind::Batch`] the block's column moments, else mean and reciprocal deviation of its
-/// instances or rows. `moments` is the block's `[2, slots]`.
+/// First pass over a block: the moments it is normalised with. For [`NormKind::Batch`] these are the
+/// column moments of the block, else mean and reciprocal standard deviation of its instances or
+/// rows. `moments` is `[2, moments_len]`.
 #[inline(always)]
 pub(crate) fn block_moments<S: Simd>(simd: S, norm: &Norm<'_>, rows: &Rows, x: &[f32], moments: &mut [f32]) {
     let width = rows.width;
@@ -77,7 +77,7 @@ pub(crate) fn block_moments<S: Simd>(simd: S, norm: &Norm<'_>, rows: &Rows, x: &
     }
 }
 
-/// Second pass over block `index`: `out = norm(x)`.
+/// Second pass over a block: `out = norm(x)`.
 #[inline(always)]
 pub(crate) fn normalise_block<S: Simd>(
     simd: S,
@@ -106,7 +106,7 @@ pub(crate) fn normalise_block<S: Simd>(
 }
 
 impl Moments {
-    /// Means and reciprocal deviations that block `index` uses.
+    /// Means and reciprocal standard deviations of block `index`.
     #[inline(always)]
     pub(crate) fn of_block(&self, rows: &Rows, kind: NormKind, index: usize) -> (&[f32], &[f32]) {
         match self {
@@ -119,7 +119,7 @@ impl Moments {
     }
 }
 
-/// Per column: sum of the gradient, and of the gradient times the normalised value.
+/// Column sums of the gradient, and of the gradient times the normalised value.
 #[derive(Clone, Debug)]
 pub(crate) struct NormSums {
     pub(crate) plain: Vec<f32>,
@@ -131,7 +131,7 @@ impl NormSums {
         Self { plain: vec![0.0; width], weighted: vec![0.0; width] }
     }
 
-    /// Adds the sums of `grad` over rows of `x` normalised by `moments` per column.
+    /// Adds the column sums of `grad` over rows of `x`, which are normalised by the column `moments`.
     #[inline(always)]
     pub(crate) fn add<S: Simd>(&mut self, simd: S, (mean, rstd): (&[f32], &[f32]), x: &[f32], grad: &[f32]) {
         let width = self.plain.len();
@@ -155,8 +155,8 @@ impl NormSums {
     }
 }
 
-/// `out = gamma · rstd · (grad − plain − normal · weighted)`, where `plain` and `weighted` are
-/// means over whatever the statistics were taken over.
+/// `out = gamma · rstd · (grad − plain − normal · weighted)`, where `plain` and `weighted` are means
+/// over the rows that the statistics were computed from.
 #[inline(always)]
 fn columns_backward<S: Simd>(
     simd: S,
@@ -191,20 +191,20 @@ fn columns_backward<S: Simd>(
     }
 }
 
-/// A block's norm, what the block is normalised by, and what [`NormKind::Batch`] subtracts in the
-/// backward pass (zeros under running statistics).
+/// The norm of a block, its moments, and the column means that [`NormKind::Batch`] subtracts in the
+/// backward pass (zeros with running statistics).
 #[derive(Clone, Copy)]
 pub(crate) struct BlockNorm<'a> {
     pub(crate) norm: &'a Norm<'a>,
     pub(crate) rows: &'a Rows,
-    /// Mean and reciprocal deviation.
+    /// Means and reciprocal standard deviations.
     pub(crate) moments: (&'a [f32], &'a [f32]),
     /// Column means of the gradient, and of the gradient times the normalised value.
     pub(crate) means: (&'a [f32], &'a [f32]),
 }
 
-/// Gradient of a block: `out` from `grad`, the gradient of the normalised block of `x`. Instance
-/// and layer norm add the gradients of gamma and beta to `sums`.
+/// Backward pass of a block: computes `out` from `grad`, the gradient of the normalised block of `x`.
+/// Instance and layer norm add the gradients of gamma and beta to `sums`.
 #[inline(always)]
 pub(crate) fn backward_block<S: Simd>(
     simd: S,

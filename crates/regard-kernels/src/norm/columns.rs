@@ -1,9 +1,9 @@
-//! Column sums over a whole batch, from the sums of its blocks.
+//! Column statistics of a whole batch, merged from those of its blocks.
 
 use super::{BatchStatistics, Norm, Rows};
 
-/// Merges block means and squared deviations (`[blocks, 2, width]`) into statistics of the batch
-/// (Chan, Golub & LeVeque 1979), in the order of the blocks.
+/// Merges means and squared deviations of the blocks (`[blocks, 2, width]`) into statistics of the
+/// batch (Chan, Golub & LeVeque 1979), in the order of the blocks.
 pub(crate) fn batch_columns(rows: &Rows, blocks: &[f32]) -> BatchStatistics {
     let width = rows.width;
     let (mut mean, mut squares, mut count) = (vec![0f64; width], vec![0f64; width], 0f64);
@@ -21,7 +21,7 @@ pub(crate) fn batch_columns(rows: &Rows, blocks: &[f32]) -> BatchStatistics {
     BatchStatistics { mean: mean.into_iter().map(|m| m as f32).collect(), variance, count: count as usize }
 }
 
-/// Sums block sums (`[blocks, 2, width]`: gradient, gradient times normalised value) in order.
+/// Adds the sums of the blocks (`[blocks, 2, width]`: gradient, gradient times normalised value) in order.
 pub(crate) fn gradient_columns(width: usize, blocks: &[f32]) -> (Vec<f64>, Vec<f64>) {
     let (mut plain, mut weighted) = (vec![0f64; width], vec![0f64; width]);
     for block in blocks.chunks_exact((2 * width).max(1)) {
@@ -34,7 +34,7 @@ pub(crate) fn gradient_columns(width: usize, blocks: &[f32]) -> (Vec<f64>, Vec<f
 }
 
 impl Norm<'_> {
-    /// Mean and reciprocal deviation per column.
+    /// Mean and reciprocal standard deviation per column.
     pub(crate) fn columns(&self, statistics: Option<&BatchStatistics>) -> (Vec<f32>, Vec<f32>) {
         let (mean, variance) = match (statistics, self.running) {
             (Some(own), _) => (own.mean.as_slice(), own.variance.as_slice()),

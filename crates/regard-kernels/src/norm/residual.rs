@@ -1,4 +1,4 @@
-//! The operation `norm(x + y)` on its own.
+//! The operation `norm(x + y)`: residual connection and normalisation.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{buffer::Workspace, simd, vector::add};
 
-/// What the backward pass needs: `x + y` and its moments.
+/// Values saved by [`residual_norm`] for the backward pass: `x + y` and its moments.
 #[derive(Debug)]
 pub struct ResidualNormSaved {
     pub(crate) pre: Workspace,
@@ -36,7 +36,7 @@ impl WithSimd for NormaliseBlock<'_> {
     }
 }
 
-/// Turns per-block moments into what [`normalise_block`] uses.
+/// Turns the moments of the blocks into those that [`normalise_block`] uses.
 pub(crate) fn settle(norm: &Norm<'_>, rows: &Rows, blocks: Workspace) -> (Moments, Option<BatchStatistics>) {
     if norm.needs_batch() {
         let statistics = batch_columns(rows, &blocks);
@@ -58,7 +58,8 @@ pub(crate) fn normalise(norm: &Norm<'_>, rows: &Rows, moments: &Moments, pre: &[
     });
 }
 
-/// `norm(x + y)` of `[batch, nodes, width]` arrays; statistics of the batch where they were taken.
+/// Computes `norm(x + y)` of `[batch, nodes, width]` arrays. Also returns the batch statistics, if the
+/// norm computes them.
 pub fn residual_norm(
     rows: &Rows,
     norm: &Norm<'_>,
@@ -105,7 +106,7 @@ pub(crate) struct BatchMeans {
     pub(crate) beta: Vec<f32>,
 }
 
-/// First phase of a backward pass: column sums over the batch. Zeros where the norm needs none.
+/// First phase of a backward pass: column sums over the batch. They are zero if the norm needs none.
 pub(crate) fn batch_means(rows: &Rows, moments: &Moments, pre: &[f32], grad: &[f32]) -> BatchMeans {
     let width = rows.width;
     let Moments::Columns { mean, rstd, own } = moments else {
@@ -158,7 +159,7 @@ impl WithSimd for Group<'_> {
     }
 }
 
-/// Gradients of [`residual_norm`]: of `x` (and equally of `y`), gamma and beta.
+/// Gradients of [`residual_norm`] with respect to `x` (equal to that of `y`), gamma and beta.
 pub fn residual_norm_backward(
     rows: &Rows,
     norm: &Norm<'_>,
@@ -178,7 +179,7 @@ pub fn residual_norm_backward(
     (out, gamma, beta)
 }
 
-/// Gradients of gamma and beta from the batch and from the groups, in order.
+/// Adds the gradients of gamma and beta of the groups, in order.
 pub(crate) fn merge_sums(means: BatchMeans, groups: &[NormSums]) -> (Vec<f32>, Vec<f32>) {
     let BatchMeans { mut gamma, mut beta, .. } = means;
     for sums in groups {

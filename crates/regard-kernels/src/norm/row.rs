@@ -5,7 +5,7 @@ use pulp::Simd;
 use super::{Norm, block::NormSums};
 use crate::vector::{split, split_mut};
 
-/// Mean and reciprocal deviation of a row, in two passes.
+/// Mean and reciprocal standard deviation of a row, in two passes.
 #[inline(always)]
 pub(super) fn row_moments<S: Simd>(simd: S, x: &[f32], eps: f32) -> (f32, f32) {
     let (whole, rest) = split::<S>(x);
@@ -37,7 +37,7 @@ pub(super) fn normalise_row<S: Simd>(simd: S, norm: &Norm<'_>, (mean, rstd): (f3
     }
 }
 
-/// Gradient of a row, and of gamma and beta into `sums`.
+/// Computes the gradient of a row and adds those of gamma and beta to `sums`.
 #[inline(always)]
 pub(super) fn row_backward<S: Simd>(
     simd: S,

@@ -1,4 +1,4 @@
-//! Beam search.
+//! Beam search over the policy's action probabilities.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -10,11 +10,11 @@ use super::{
 };
 use crate::{simd, vector::BARRED};
 
-/// Keeps the `width` most probable partial solutions at every step; per instance, the finished
-/// ones, most probable first. `starts[b]` is the initial state of instance `b`.
+/// Beam search: keeps the `width` most probable partial solutions at every step. Returns the finished
+/// solutions of each instance, most probable first. `starts[b]` is the initial state of instance `b`.
 ///
 /// # Panics
-/// If `embeddings` is not `starts.len() · nodes · width` floats.
+/// If `embeddings` does not hold `starts.len() · nodes · width` floats.
 pub fn beam<T: State + Clone>(
     prepared: &Prepared,
     nodes: usize,
@@ -70,10 +70,10 @@ impl<T: State + Clone> WithSimd for Search<'_, T> {
     }
 }
 
-/// The `width` most probable of all ways to go on from the entries of `beam`, whose
-/// log-probabilities of the next node are the rows of `log_probabilities [entries, nodes]`;
-/// −1e30 and below is barred. Finished entries stay as they are. Of equals the earlier entry and
-/// the smaller node come first.
+/// One step of a beam search: expands the entries of `beam` and returns the `width` most probable
+/// results. Row `i` of `log_probabilities [entries, nodes]` holds the log-probabilities of the next
+/// node of entry `i`; values of −1e30 and below are masked. Finished entries are kept as they are.
+/// Ties are broken by the earlier entry and then by the smaller node.
 pub fn survivors<T: State + Clone>(beam: Vec<Outcome<T>>, log_probabilities: &[f32], width: usize) -> Vec<Outcome<T>> {
     let nodes = log_probabilities.len() / beam.len().max(1);
     let mut next: Vec<(f32, usize, Option<usize>)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Greedy and sampled construction.
+//! Greedy and sampled rollouts.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -11,23 +11,24 @@ use super::{
 };
 use crate::simd;
 
-/// A finished trajectory.
+/// A finished rollout.
 #[derive(Clone, Debug)]
 pub struct Outcome<T> {
-    /// The state at the end; it knows its tour.
+    /// The final state, which holds the tour.
     pub state: T,
-    /// Sum of the log-probabilities of the nodes picked.
+    /// Sum of the log-probabilities of the selected nodes.
     pub log_probability: f32,
 }
 
-/// Floats of tables a block of instances may take: keeps memory bounded and tables in cache.
+/// Maximum number of floats in the tables of a block of instances. It bounds memory and keeps the
+/// tables in cache.
 const TABLES: usize = 1 << 17;
 
-/// Constructs solutions for `embeddings [batch, nodes, width]`; `starts[b]` are the initial
-/// states of instance `b`'s trajectories, which share its tables. Results in the same order.
+/// Constructs solutions for `embeddings [batch, nodes, width]`. `starts[b]` are the initial states of
+/// the trajectories of instance `b`, which share its tables. The results are in the same order.
 ///
 /// # Panics
-/// If `embeddings` is not `starts.len() · nodes · width` floats.
+/// If `embeddings` does not hold `starts.len() · nodes · width` floats.
 pub fn rollout<T: State>(
     prepared: &Prepared,
     nodes: usize,
@@ -71,7 +72,7 @@ pub fn rollout<T: State>(
         .collect()
 }
 
-/// Pieces of `size`, the last one shorter.
+/// Splits `states` into pieces of `size`; the last one may be shorter.
 fn cut<T>(states: Vec<T>, size: usize) -> Vec<Vec<T>> {
     let mut pieces: Vec<Vec<T>> = Vec::with_capacity(states.len().div_ceil(size));
     for state in states {

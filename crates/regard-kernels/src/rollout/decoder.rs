@@ -1,4 +1,4 @@
-//! Weights of the decoder and the tables an instance gets from them.
+//! Weights of the decoder, and the tables that are computed from them for an instance.
 
 use pulp::{Simd, WithSimd};
 
@@ -10,61 +10,60 @@ use crate::{
     vector::{column_sums, scale},
 };
 
-/// Weights of the decoder, matrices row-major `[in, out]`.
+/// Weights of the decoder; matrices are row-major `[in, out]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Decoder<'a> {
     /// Width of embeddings and queries.
     pub width: usize,
-    /// Heads of the glimpse; divides the width.
+    /// Number of heads of the glimpse; must divide the width.
     pub heads: usize,
-    /// Logits are `clip · tanh(·)`; 0 leaves them as they are.
+    /// Logits are `clip · tanh(·)`; 0 turns the clipping off.
     pub clip: f32,
-    /// Keys of the glimpse, `[width, width]`.
+    /// Projection to the keys of the glimpse, `[width, width]`.
     pub glimpse_key: &'a [f32],
-    /// Values of the glimpse, `[width, width]`.
+    /// Projection to the values of the glimpse, `[width, width]`.
     pub glimpse_value: &'a [f32],
-    /// Keys of the logits, `[width, width]`.
+    /// Projection to the keys of the logits, `[width, width]`.
     pub logit_key: &'a [f32],
-    /// Graph embedding to query, `[width, width]`.
+    /// Projection of the graph embedding to the query, `[width, width]`.
     pub fixed: &'a [f32],
-    /// Step context to query, `[context, width]`: rows for the first node's embedding where
-    /// `uses_first`, for the last node's, then one row a scalar.
+    /// Projection of the step context to the query, `[context, width]`: rows for the embedding of the
+    /// first node if `uses_first`, rows for that of the last node, then one row for each scalar.
     pub step: &'a [f32],
-    /// Glimpse to logit query, `[width, width]`.
+    /// Output projection of the glimpse, `[width, width]`.
     pub out: &'a [f32],
-    /// Stands for the embeddings of first and last node before the first step.
+    /// Replaces the embeddings of first and last node before the first step.
     pub placeholder: Option<&'a [f32]>,
-    /// Whether the context holds the first node's embedding.
+    /// If true, the context contains the embedding of the first node.
     pub uses_first: bool,
-    /// Numbers of the context beside embeddings.
+    /// Number of scalars in the context.
     pub scalars: usize,
-    /// Directions in which [`State::dynamic`](super::State::dynamic) moves glimpse key, glimpse
-    /// value and logit key of a node, `[3 · width]`.
+    /// Weights of the dynamic feature of a node, see [`State::dynamic`](super::State::dynamic): the
+    /// feature times these vectors is added to glimpse key, glimpse value and logit key of the node,
     pub dynamic: Option<&'a [f32]>,
 }
 
-/// Weights packed for use on many instances.
+/// Decoder weights, packed for use on many instances.
 #[derive(Debug)]
 pub struct Prepared {
     pub(super) width: usize,
     pub(super) heads: usize,
     pub(super) clip: f32,
     pub(super) scalars: usize,
-    /// `[width, 4·width]`: glimpse keys (scaled), glimpse values, logit keys (output projection
-    /// and scale folded in), share as last node.
+    /// `[width, 4·width]`: glimpse keys (scaled), glimpse values, logit keys (with output projection and
+    /// scale folded in), contribution to the query as last node.
     tables: Panels,
     fixed: Panels,
-    /// `[width, width]`: share as first node.
+    /// `[width, width]`: contribution to the query as first node.
     first: Option<Vec<f32>>,
     /// `[scalars, width]`.
     scalar_rows: Vec<f32>,
-    /// Query share of the placeholder.
+    /// Contribution of the placeholder to the query.
     start: Vec<f32>,
     pub(super) dynamic: Option<Dynamic>,
 }
 
-/// Where a node's dynamic number moves its keys and values, `[width]` each, scaled and folded as
-/// the tables are.
+/// Weights of the dynamic feature, `[width]` each, scaled and folded as the tables are.
 #[derive(Debug)]
 pub(super) struct Dynamic {
     pub(super) glimpse_key: Vec<f32>,
@@ -76,7 +75,7 @@ impl Prepared {
     /// Packs the weights of `decoder`.
     ///
     /// # Panics
-    /// If a matrix has not the size its documentation gives.
+    /// If a matrix does not have the size its documentation gives.
     pub fn new(decoder: &Decoder<'_>) -> Self {
         let d = decoder.width;
         let square = [decoder.glimpse_key, decoder.glimpse_value, decoder.logit_key, decoder.fixed, decoder.out];
@@ -115,13 +114,13 @@ impl Prepared {
         }
     }
 
-    /// Tables of `count` instances of `nodes` nodes, from their embeddings.
+    /// Computes the tables of instances of `nodes` nodes from their embeddings.
     pub(super) fn tables<'a>(&'a self, nodes: usize, embeddings: &'a [f32]) -> Tables<'a> {
         simd::run(Build { prepared: self, nodes, embeddings })
     }
 }
 
-/// `rows · outᵀ / √width` for logit keys `rows [_, width]`: a logit is then one inner product of
+/// `rows · outᵀ / √width` for logit keys `rows [_, width]`, so that a logit is one inner product of
 /// glimpse and node.
 pub(crate) fn folded_logit_keys(rows: &[f32], out: &[f32], width: usize) -> Vec<f32> {
     let d = width;
@@ -143,11 +142,11 @@ pub(crate) fn folded_logit_keys(rows: &[f32], out: &[f32], width: usize) -> Vec<
     folded
 }
 
-/// What a step reads, for a block of instances.
+/// The arrays that decoding steps read, for a block of instances.
 pub(super) struct Tables<'a> {
     pub(super) prepared: &'a Prepared,
     pub(super) nodes: usize,
-    /// Nodes rounded up to whole registers.
+    /// Number of nodes, rounded up to whole registers.
     pub(super) padded: usize,
     embeddings: &'a [f32],
     /// `[instances, nodes, 4·width]`.
@@ -227,22 +226,21 @@ impl Tables<'_> {
 }
 
 impl Table<'_> {
-    /// The glimpse's value of `node`.
+    /// Glimpse value of `node`.
     #[inline(always)]
     pub(super) fn value(&self, node: usize) -> &[f32] {
         let d = self.prepared.width;
         &self.rows[node * 4 * d + d..][..d]
     }
 
-    /// The glimpse's values of all nodes from column `column` on, and the floats from one node to
-    /// the next.
+    /// Glimpse values of all nodes, starting at column `column`, and the stride between nodes in floats.
     #[inline(always)]
     pub(super) fn values(&self, column: usize) -> (&[f32], usize) {
         let d = self.prepared.width;
         (&self.rows[d + column..], 4 * d)
     }
 
-    /// Query share that no step changes once the first node is known.
+    /// The part of the query that is constant once the first node is known.
     #[inline(always)]
     pub(super) fn base<S: Simd>(&self, simd: S, first: Option<usize>, out: &mut [f32]) {
         let d = self.prepared.width;
@@ -254,7 +252,7 @@ impl Table<'_> {
         }
     }
 
-    /// The step's query from the base and what the state says.
+    /// The query of a step, from the constant part, the last node and the scalars.
     #[inline(always)]
     pub(super) fn query<S: Simd>(&self, simd: S, base: &[f32], last: Option<usize>, scalars: &[f32], out: &mut [f32]) {
         let d = self.prepared.width;

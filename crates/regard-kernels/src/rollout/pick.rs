@@ -1,35 +1,35 @@
-//! Picking the next node.
+//! Selection of the next node.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use crate::vector::BARRED;
 
-/// How the next node is picked.
+/// Decoding strategy: the rule that selects the next node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pick {
-    /// The most probable node; the first of equals.
+    /// Selects the most probable node; the first of equals.
     Greedy,
-    /// A node drawn with its probability, logits divided by `temperature`.
+    /// Samples a node from the distribution, with logits divided by `temperature`.
     Sample {
-        /// Above 1 flattens the distribution, below 1 sharpens it.
+        /// Values above 1 flatten the distribution, values below 1 sharpen it.
         temperature: f32,
-        /// Only the most probable nodes are drawn from that together have this probability; 1 for
-        /// all of them (nucleus sampling, Holtzman et al. 2020).
+        /// Samples only among the most probable nodes that together have this probability; 1 for all
+        /// (nucleus sampling, Holtzman et al. 2020).
         top_p: f32,
-        /// Each trajectory draws from a generator of its own, made from this and its number.
+        /// Seed; each trajectory has a generator of its own, derived from the seed and its index.
         seed: u64,
     },
 }
 
 impl Pick {
-    /// Number of the generator of trajectory `trajectory` of instance `instance`.
+    /// Stream of the generator of trajectory `trajectory` of instance `instance`.
     pub fn stream(instance: usize, trajectory: usize) -> u64 {
         ((instance as u64) << 32) | trajectory as u64
     }
 }
 
-/// Picks the nodes of one trajectory.
+/// Selects the nodes of one trajectory.
 #[derive(Debug)]
 pub struct Picker {
     sampling: Option<Sampling>,
@@ -40,13 +40,13 @@ struct Sampling {
     temperature: f32,
     top_p: f32,
     generator: Pcg64Mcg,
-    /// Weights of the nodes, and their order; room kept between steps.
+    /// Weights of the nodes and their order; allocated once for all steps.
     weights: Vec<f32>,
     order: Vec<usize>,
 }
 
 impl Picker {
-    /// A picker with the generator that `stream` names ([`Pick::stream`]).
+    /// Creates the selector whose random generator has the given stream ([`Pick::stream`]).
     pub fn new(pick: Pick, stream: u64) -> Self {
         let sampling = match pick {
             Pick::Greedy => None,
@@ -59,7 +59,7 @@ impl Picker {
         Self { sampling }
     }
 
-    /// A node, given logits or log-probabilities; −1e30 and below is barred.
+    /// Selects a node, given logits or log-probabilities; values of −1e30 and below are masked.
     pub fn pick(&mut self, logits: &[f32]) -> usize {
         let best = logits
             .iter()
@@ -73,7 +73,7 @@ impl Picker {
 }
 
 impl Sampling {
-    /// A node drawn by its probability; `max` is the largest of the logits.
+    /// Samples a node; `max` is the largest of the logits.
     fn draw(&mut self, logits: &[f32], max: f32) -> usize {
         let weight = |&logit: &f32| if logit > BARRED { ((logit - max) / self.temperature).exp() } else { 0.0 };
         self.weights.clear();
@@ -84,7 +84,7 @@ impl Sampling {
         at(&self.weights, self.generator.random::<f32>())
     }
 
-    /// Takes their weight from the nodes behind the fewest that together have a share of `top_p`.
+    /// Sets to zero all weights except the largest that together have the share `top_p`.
     fn cut_tail(&mut self) {
         let weights = &mut self.weights;
         self.order.clear();
@@ -92,7 +92,7 @@ impl Sampling {
         self.order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]));
         let mut left = self.top_p * weights.iter().sum::<f32>();
         for (rank, &node) in self.order.iter().enumerate() {
-            // The most probable node stays, however small the share.
+            // The most probable node is always kept.
             if rank > 0 && left <= 0.0 {
                 weights[node] = 0.0;
             } else {
@@ -102,7 +102,7 @@ impl Sampling {
     }
 }
 
-/// The node at which the cumulated weight passes the share `uniform`.
+/// The first node at which the cumulative weight exceeds the fraction `uniform` of the total.
 fn at(weights: &[f32], uniform: f32) -> usize {
     let mut left = uniform * weights.iter().sum::<f32>();
     let mut last = 0;
@@ -115,7 +115,7 @@ fn at(weights: &[f32], uniform: f32) -> usize {
             left -= weight;
         }
     }
-    // Rounding may leave a crumb: the last node that could be drawn takes it.
+    // Rounding may leave a small remainder: then the last node with a positive weight is returned.
     last
 }
 

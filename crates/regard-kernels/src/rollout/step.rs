@@ -1,4 +1,4 @@
-//! One step: query to logits.
+//! One decoding step of one trajectory: from query to logits.
 
 use pulp::Simd;
 
@@ -6,23 +6,23 @@ use super::{State, decoder::Table};
 use crate::pointer;
 use crate::vector::{add_assign, axpy, exponentials, maximum, split, split_mut};
 
-/// Scratch of one trajectory.
+/// Scratch memory of one trajectory.
 pub(super) struct Scratch {
     base: Vec<f32>,
-    /// The first node the base was made for; `None` before the base was made.
+    /// The first node that `base` was computed for; `None` before it was computed.
     base_of: Option<Option<usize>>,
     query: Vec<f32>,
     glimpse: Vec<f32>,
     /// `[heads, padded]`.
     weights: Vec<f32>,
     scalars: Vec<f32>,
-    /// The nodes' dynamic numbers, `[padded]`; empty without weights for them.
+    /// Dynamic feature of the nodes, `[padded]`; empty if the decoder has no weights for it.
     dynamic: Vec<f32>,
     open: Vec<bool>,
     open_nodes: Vec<u32>,
-    /// 0 for open nodes, −∞ for the others and the padding.
+    /// Mask added to the scores: 0 for allowed nodes, −∞ for the others and the padding.
     barrier: Vec<f32>,
-    /// Clipped logits, −∞ where barred.
+    /// Clipped logits, −∞ where masked.
     pub(super) logits: Vec<f32>,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn logits<S: Simd, T: State>(simd: S, table: &Table<'_>, state: &T, s
     pointer::logits(simd, table.prepared.clip, &mut scratch.logits)
 }
 
-/// Masked multi-head attention of the query over the nodes.
+/// The glimpse: masked multi-head attention of the query over the nodes.
 #[inline(always)]
 fn glimpse<S: Simd>(simd: S, table: &Table<'_>, scratch: &mut Scratch) {
     let (heads, width, padded) = (table.prepared.heads, table.prepared.width, table.padded);
@@ -141,12 +141,13 @@ pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).fold(0.0, |sum, (a, b)| a.mul_add(*b, sum))
 }
 
-/// `out += factor · row`, for rows that are no whole number of registers.
+/// `out += factor · row`, for rows that are not a whole number of registers.
 pub(super) fn axpy_tail(factor: f32, row: &[f32], out: &mut [f32]) {
     out.iter_mut().zip(row).for_each(|(out, x)| *out = factor.mul_add(*x, *out));
 }
 
-/// `R` registers of the glimpse from register `from` on: weighted sum of the open nodes' values.
+/// `R` registers of the glimpse, starting at register `from`: the weighted sum of the values of the
+/// allowed nodes.
 #[inline(always)]
 fn weigh<S: Simd, const R: usize>(simd: S, table: &Table<'_>, scratch: &mut Scratch, from: usize) {
     let (padded, head) = (table.padded, table.prepared.width / table.prepared.heads);
@@ -166,14 +167,14 @@ fn weigh<S: Simd, const R: usize>(simd: S, table: &Table<'_>, scratch: &mut Scra
     split_mut::<S>(&mut scratch.glimpse).0[from..from + R].copy_from_slice(&sums);
 }
 
-/// `out[j] = Σ_c x[c] · table[c, j]` for a table of rows `padded` apart.
+/// `out[j] = Σ_c x[c] · table[c, j]` for a table whose rows are `padded` apart.
 #[inline(always)]
 fn products<S: Simd>(simd: S, x: &[f32], table: &[f32], padded: usize, out: &mut [f32]) {
     let registers = padded / S::F32_LANES;
     let mut from = 0;
     while from < registers {
         let left = registers - from;
-        // Few columns leave the adders idle between dependent sums: more rows side by side then.
+        // With few columns the adders wait for dependent sums, so more rows are processed side by side.
         let done = match left {
             1 => strip::<S, 1, 8>(simd, x, table, padded, from, out),
             2 | 3 => strip::<S, 2, 4>(simd, x, table, padded, from, out),
@@ -184,7 +185,7 @@ fn products<S: Simd>(simd: S, x: &[f32], table: &[f32], padded: usize, out: &mut
     }
 }
 
-/// `V` registers of [`products`], `U` rows side by side.
+/// `V` registers of [`products`], with `U` rows side by side.
 #[inline(always)]
 fn strip<S: Simd, const V: usize, const U: usize>(
     simd: S,

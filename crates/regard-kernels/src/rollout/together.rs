@@ -1,5 +1,5 @@
-//! Trajectories of one instance, constructed side by side: what is a product of a matrix and a
-//! vector for one of them is one of two matrices for all.
+//! Trajectories of one instance, constructed side by side: a matrix-vector product of each
+//! trajectory becomes one matrix-matrix product of all.
 
 use pulp::{Simd, WithSimd};
 
@@ -15,17 +15,17 @@ use crate::{
     vector::{add_assign, axpy, exponentials, maximum, scale},
 };
 
-/// Trajectories that go side by side, at most.
+/// Maximum number of trajectories in a group.
 const ABREAST: usize = 32;
-/// Fewer than these go one by one.
+/// With fewer trajectories, each is constructed alone.
 pub(super) const FEW: usize = 4;
 
-/// How many of `count` trajectories go side by side: equal shares of at most [`ABREAST`].
+/// Number of trajectories in a group, out of `count`: equal shares of at most [`ABREAST`].
 pub(super) fn abreast(count: usize) -> usize {
     count.div_ceil(count.div_ceil(ABREAST).max(1)).max(1)
 }
 
-/// Constructs the trajectories of `states`; `stream` names the generator of the first.
+/// Constructs the trajectories of `states`; `stream` is the generator stream of the first.
 pub(super) struct Together<'a, T> {
     pub(super) table: Table<'a>,
     pub(super) states: Vec<T>,
@@ -67,9 +67,9 @@ impl<T: State> WithSimd for Together<'_, T> {
     }
 }
 
-/// Memory of one step of all trajectories.
+/// Scratch memory of one step of all trajectories.
 struct Rows {
-    /// Query shares that no step changes, a trajectory each, and the first node they were made for.
+    /// Constant part of the query of each trajectory, and the first node it was computed for.
     bases: Workspace,
     base_of: Vec<Option<Option<usize>>>,
     /// `[trajectories, width]` each.
@@ -78,11 +78,11 @@ struct Rows {
     /// `[trajectories, padded]` each.
     weights: Workspace,
     logits: Workspace,
-    /// 0 for open nodes, −∞ for the others and the padding.
+    /// Mask added to the scores: 0 for allowed nodes, −∞ for the others and the padding.
     barrier: Workspace,
     scalars: Vec<f32>,
     open: Vec<bool>,
-    /// The nodes' dynamic numbers, `[trajectories, padded]`; empty without weights for them.
+    /// Dynamic feature of the nodes, `[trajectories, padded]`; empty if the decoder has no weights for it.
     dynamic: Workspace,
 }
 
@@ -105,7 +105,7 @@ impl Rows {
         }
     }
 
-    /// Query and barrier of trajectory `k` into `row`.
+    /// Computes query and mask of trajectory `k` into row `row`.
     #[inline(always)]
     fn look<S: Simd, T: State>(&mut self, simd: S, table: &Table<'_>, row: usize, k: usize, state: &T) {
         let width = table.prepared.width;
@@ -127,7 +127,7 @@ impl Rows {
         table.query(simd, base, state.last(), &self.scalars, &mut self.query[row * width..][..width]);
     }
 
-    /// Raw products with the logit keys for the first `count` rows.
+    /// Computes the glimpses and the raw logits of the first `count` rows.
     #[inline(always)]
     fn logits<S: Simd>(&mut self, simd: S, table: &Table<'_>, count: usize) {
         let (heads, width, padded) = (table.prepared.heads, table.prepared.width, table.padded);

@@ -1,4 +1,4 @@
-//! Backward pass: groups of blocks, each with gradients of the maps of its own.
+//! Backward pass of sequence attention: groups of blocks, each with gradient accumulators of its own.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -23,17 +23,17 @@ pub(super) struct Shared<'a> {
     pub(super) maps: &'a Maps<'a>,
     pub(super) norm: Option<(&'a Norm<'a>, &'a BatchMeans)>,
     pub(super) saved: &'a Saved,
-    /// Query map, transposed `[keys, width]` and times its factor; empty where queries are given.
+    /// Query projection, transposed `[keys, width]` and scaled; empty if queries are given.
     pub(super) query: Panels,
-    /// The other maps of patches, transposed likewise.
+    /// The other projections of patches, transposed in the same way.
     pub(super) others: Panels,
-    /// Rows of the accumulator of the other maps.
+    /// Number of rows of the accumulator of the other projections.
     pub(super) other_rows: usize,
     pub(super) x: &'a [f32],
     pub(super) grad: &'a [f32],
 }
 
-/// Which accumulator is whose.
+/// Indices of the accumulators.
 pub(super) const QUERY: usize = 0;
 pub(super) const QUERY_BIAS: usize = 1;
 pub(super) const OTHERS: usize = 2;
@@ -45,7 +45,7 @@ struct Group<'a> {
     shared: &'a Shared<'a>,
     first: usize,
     out: &'a mut [f32],
-    /// Gradients of given queries and keys.
+    /// Gradients of the given queries and keys.
     given: Vec<&'a mut [f32]>,
 }
 
@@ -116,7 +116,7 @@ impl Shared<'_> {
         self.projections(simd, (&self.x[span], residual), &query, &others, out, sums);
     }
 
-    /// The gradient before the norm, in `own` or that of the result itself.
+    /// Gradient of the input of the norm: computed into `own`, or the gradient of the result without a norm.
     #[inline(always)]
     fn before_norm<'b, S: Simd>(
         &'b self,
@@ -137,7 +137,7 @@ impl Shared<'_> {
         own
     }
 
-    /// Gradients of queries `[positions, depths]`, and of keys and values, channel by channel.
+    /// Gradients of queries `[positions, depths]`, and of keys and values, one channel a row.
     #[inline(always)]
     fn heads<S: Simd>(
         &self,
@@ -181,7 +181,7 @@ impl Shared<'_> {
         }
     }
 
-    /// Gradients of the maps of patches and of the patches themselves.
+    /// Gradients of the projections of patches and of the patches.
     #[inline(always)]
     fn projections<S: Simd>(
         &self,

@@ -1,4 +1,4 @@
-//! The channels of one block: which numbers stand where.
+//! The layout of queries, keys and values in a block: one channel a row.
 
 use super::{Layer, Maps, Scores, heads::Head};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     transpose::{transpose, transpose_into},
 };
 
-/// Queries, keys and values of a block, channel by channel, heads one after the other.
+/// Queries, keys and values of a block, one channel a row, one head after the other.
 #[derive(Clone, Copy)]
 pub(super) struct Channels<'a> {
     query: &'a [f32],
@@ -16,13 +16,13 @@ pub(super) struct Channels<'a> {
 }
 
 impl Layer {
-    /// Channels of all queries, or keys, of a block.
+    /// Number of channels of all queries, or of all keys, of a block.
     pub(super) fn depths(&self, maps: &Maps<'_>) -> usize {
         self.keys() * maps.layers()
     }
 
-    /// Queries and keys of the rows from `first` on where they are given, `[2 · depths, ld]`; empty where
-    /// they are projected.
+    /// Given queries and keys of the rows from `first` on, `[2 · depths, ld]`; empty if they are projected
+    /// from the patches.
     #[inline(always)]
     pub(super) fn gather(&self, maps: &Maps<'_>, first: usize, count: usize) -> Workspace {
         let Scores::Given(layers) = maps.scores else { return Workspace::lease(0) };
@@ -40,8 +40,8 @@ impl Layer {
         all
     }
 
-    /// The gradient of given layer `l` of `layers`, `[positions, 2 · keys]`, from those of queries
-    /// `[positions, depths]` and of keys `[depths, ld]`.
+    /// Writes the gradient of layer `l` of the given `layers`, `[positions, 2 · keys]`, from those of
+    /// queries `[positions, depths]` and keys `[depths, ld]`.
     #[inline(always)]
     pub(super) fn scatter(&self, layers: usize, l: usize, query: &[f32], key: &[f32], into: &mut [f32]) {
         let (keys, width, ld) = (self.keys(), self.key_width, self.ld());
@@ -59,7 +59,7 @@ impl Layer {
         }
     }
 
-    /// The channels of a block from what was projected and what [`Self::gather`] found.
+    /// The channels of a block, from the projected values and the result of [`Self::gather`].
     #[inline(always)]
     pub(super) fn channels<'a>(&self, maps: &Maps<'_>, projected: &'a [f32], given: &'a [f32]) -> Channels<'a> {
         let (ld, depth) = (self.ld(), self.key_width * maps.layers());
@@ -77,7 +77,7 @@ impl Layer {
         }
     }
 
-    /// Head `h` of the block's sequence `s`, which is `sequence` of the batch.
+    /// Head `h` of sequence `s` of the block, which has index `sequence` in the batch.
     #[inline(always)]
     pub(super) fn head<'a>(&self, channels: &Channels<'a>, s: usize, sequence: usize, h: usize) -> Head<'a> {
         let (patches, ld) = (self.rows.nodes, self.ld());

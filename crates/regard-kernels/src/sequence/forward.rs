@@ -1,4 +1,4 @@
-//! Forward pass: blocks of sequences, then the norm where it needs the whole batch.
+//! Forward pass of sequence attention: blocks of sequences, then the norm if it needs batch statistics.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -13,22 +13,22 @@ use crate::{
     transpose::transpose,
 };
 
-/// What all blocks share.
+/// Data shared by all blocks.
 struct Shared<'a> {
     layer: &'a Layer,
     maps: &'a Maps<'a>,
-    /// Maps of patches, one output channel a row, and their biases.
+    /// Projections of the patches, one output channel a row, and their biases.
     channels: Vec<f32>,
     biases: Vec<f32>,
     output: Panels,
     output_bias: Vec<f32>,
     norm: Option<&'a Norm<'a>>,
-    /// Folded batch norm: factor and shift per column, the bias among it.
+    /// Folded batch norm: scale and shift per column, including the bias.
     folded: Option<(Vec<f32>, Vec<f32>)>,
     x: &'a [f32],
 }
 
-/// One block; empty slices are leased for the time of the block.
+/// One block of sequences. Slices that are not saved are empty; the block then uses scratch memory.
 struct Block<'a> {
     shared: &'a Shared<'a>,
     index: usize,
@@ -38,15 +38,15 @@ struct Block<'a> {
     to: Destination<'a>,
 }
 
-/// Where the result of a block goes.
+/// Destinations of the result of a block.
 struct Destination<'a> {
-    /// Before the norm, where it is kept or the norm is taken later.
+    /// Input of the norm, if it is saved or normalised in a second phase.
     pre: Option<&'a mut [f32]>,
     moments: &'a mut [f32],
     out: Option<&'a mut [f32]>,
 }
 
-/// `kept`, or `own` leased where nothing is kept.
+/// Returns `kept`, or `own` with `len` floats if `kept` is empty.
 fn kept_or_leased<'a>(kept: &'a mut [f32], own: &'a mut Workspace, len: usize) -> &'a mut [f32] {
     if !kept.is_empty() {
         return kept;
@@ -79,7 +79,7 @@ impl WithSimd for Block<'_> {
 
         let given = layer.gather(maps, first, count);
         let channels = layer.channels(maps, projected, &given);
-        // Lanes beyond the last query are computed too, so that they must hold numbers.
+        // Lanes beyond the last query are computed too, so they must be finite.
         let mut scratch = Workspace::zeros(rows.nodes * QUERIES);
         let parts = softmax.chunks_exact_mut((2 * rows.nodes).max(1));
         for (i, softmax) in parts.take(count / rows.nodes * layer.heads).enumerate() {
@@ -93,7 +93,7 @@ impl WithSimd for Block<'_> {
 }
 
 impl Shared<'_> {
-    /// Output map, dropout, residual and norm of the block that starts with row `first`.
+    /// Applies output projection, dropout, residual and norm to the block that starts at row `first`.
     #[inline(always)]
     fn finish<S: Simd>(&self, simd: S, (first, x): (usize, &[f32]), attended: &[f32], to: Destination<'_>) {
         let Destination { pre, moments, out } = to;
@@ -131,11 +131,12 @@ impl Shared<'_> {
     }
 }
 
-/// Self-attention of `x [sequences, patches, width]` followed by `tail`; statistics of the batch where
-/// the norm took them. With `save`, also what [`super::sequence_attention_backward`] needs.
+/// Self-attention of `x [sequences, patches, width]` followed by `tail`. Also returns the batch
+/// statistics, if the norm computes them, and, if `save` is true, the values that
+/// [`super::sequence_attention_backward`] needs.
 ///
 /// # Panics
-/// If sizes do not fit together.
+/// If sizes do not match.
 pub fn sequence_attention(
     layer: &Layer,
     maps: &Maps<'_>,
@@ -145,7 +146,7 @@ pub fn sequence_attention(
 ) -> (Vec<f32>, Option<Saved>, Option<BatchStatistics>) {
     maps.check(layer, x);
     let (norm, width, values) = (tail.norm(), layer.rows.width, layer.values());
-    // A folded norm scales the product before dropout could reach it.
+    // A folded norm would scale the product before dropout.
     let folded = norm.filter(|_| !save && layer.residual_dropout.is_none());
     let folded = folded.and_then(|norm| norm.folded_with(maps.out.bias));
     let weight = maps.out.weight;
@@ -167,7 +168,7 @@ pub fn sequence_attention(
     shared.run(save)
 }
 
-/// Cuts what is kept of all blocks; empty slices where nothing is.
+/// Splits saved values into those of each block; the parts are empty if nothing is saved.
 fn cut(all: &mut [f32], stride: usize, blocks: usize) -> Vec<&mut [f32]> {
     let mut cut: Vec<&mut [f32]> = all.chunks_mut(stride.max(1)).collect();
     cut.resize_with(blocks, Default::default);

@@ -1,4 +1,4 @@
-//! The gradients of a layer, put together from those of its blocks.
+//! Backward pass of the whole layer: gradients summed over the groups of blocks.
 
 use super::{
     Layer, Maps, Saved, Scores, Tail,
@@ -9,7 +9,7 @@ use crate::{
     sublayer::total,
 };
 
-/// Gradients of a map; that of the bias is there whether the map has one or not.
+/// Gradients of a linear projection. The gradient of the bias is present even if there is no bias.
 #[derive(Debug, Default)]
 pub struct LinearGradients {
     /// `[in, out]`.
@@ -18,27 +18,27 @@ pub struct LinearGradients {
     pub bias: Vec<f32>,
 }
 
-/// Gradients of [`super::sequence_attention`], each in the shape of what it belongs to.
+/// Gradients of [`super::sequence_attention`], each in the shape of its input.
 #[derive(Debug)]
 pub struct Gradients {
-    /// Of the input.
+    /// Gradient of the input.
     pub x: Vec<f32>,
-    /// Of the query and key maps, where there are such.
+    /// Gradients of the query and key projections, if there are such.
     pub projected: Option<[LinearGradients; 2]>,
-    /// Of given queries and keys.
+    /// Gradients of the given queries and keys.
     pub given: Vec<Vec<f32>>,
-    /// Of the value map.
+    /// Gradient of the value projection.
     pub value: LinearGradients,
-    /// Of the output map.
+    /// Gradient of the output projection.
     pub out: LinearGradients,
-    /// Of the norm's factor and shift, where there is a norm.
+    /// Gradients of the norm's gamma and beta, if there is a norm.
     pub norm: Option<(Vec<f32>, Vec<f32>)>,
 }
 
 /// Gradients of [`super::sequence_attention`] for `grad`, the gradient of its result.
 ///
 /// # Panics
-/// If sizes do not fit together.
+/// If sizes do not match.
 pub fn sequence_attention_backward(
     layer: &Layer,
     maps: &Maps<'_>,

@@ -1,4 +1,4 @@
-//! Attention of one head of one sequence, forward.
+//! Attention of one head of one sequence, forward pass.
 
 use pulp::Simd;
 
@@ -8,10 +8,10 @@ use crate::{
     vector::{BARRED, exp, split_mut},
 };
 
-/// Queries whose scores are made at a time: four of the widest registers.
+/// Number of queries whose scores are computed at a time: four of the widest registers.
 pub(super) const QUERIES: usize = 64;
 
-/// Queries, keys and values of one head of one sequence, channel by channel.
+/// Queries, keys and values of one head of one sequence, one channel a row.
 #[derive(Clone, Copy)]
 pub(super) struct Head<'a> {
     /// `[depth, positions]`.
@@ -20,18 +20,18 @@ pub(super) struct Head<'a> {
     pub(super) key: &'a [f32],
     /// `[value_width, positions]`.
     pub(super) value: &'a [f32],
-    /// Floats from channel to channel.
+    /// Stride from channel to channel, in floats.
     pub(super) ld: usize,
-    /// Positions.
+    /// Number of positions.
     pub(super) patches: usize,
-    /// Terms of a score.
+    /// Number of channels of queries and keys.
     pub(super) depth: usize,
     pub(super) value_width: usize,
-    /// Which weights are left out, and the first of their rows.
+    /// Dropout of the attention weights, and the index of the head's first row in the dropout mask.
     pub(super) dropout: Option<(Dropout, usize)>,
 }
 
-/// What a head's rows start their draws from, for `queries` from `first` on.
+/// Random states of the dropout mask for the rows from `row` on.
 #[inline(always)]
 pub(super) fn row_draws(dropout: &Dropout, row: usize, draws: &mut [u32]) {
     for (i, draw) in draws.iter_mut().enumerate() {
@@ -40,9 +40,9 @@ pub(super) fn row_draws(dropout: &Dropout, row: usize, draws: &mut [u32]) {
 }
 
 impl Head<'_> {
-    /// The attended values into `out [value_width, positions]`, `ld` floats from channel to channel;
-    /// `softmax [2, patches]` receives the largest score and 1 over the sum of each query. `scratch`
-    /// holds `patches · QUERIES` floats.
+    /// Computes the attended values into `out [value_width, positions]`, whose channels are `ld` floats
+    /// apart. `softmax [2, patches]` receives the largest score and 1 / sum of exponentials of each query.
+    /// `scratch` holds `patches · QUERIES` floats.
     #[inline(always)]
     pub(super) fn attend<S: Simd>(&self, simd: S, out: &mut [f32], softmax: &mut [f32], scratch: &mut [f32]) {
         let (largest, inverse) = softmax.split_at_mut(self.patches);
@@ -76,8 +76,8 @@ impl Head<'_> {
     }
 }
 
-/// Columns of scores become exponentials; largest score and 1 over the sum of each column go to
-/// `factors`. Columns from `wide` on hold anything.
+/// Turns the columns of `scores` into exponentials. `factors` receives the largest score and 1 / sum of
+/// each column. Columns from `wide` on are not used.
 #[inline(always)]
 fn exponentials<S: Simd>(simd: S, scores: &mut [f32], wide: usize, factors: &mut [[f32; QUERIES]; 2]) {
     let stride = QUERIES / S::F32_LANES;

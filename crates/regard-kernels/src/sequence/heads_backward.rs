@@ -1,6 +1,6 @@
-//! Attention of one head of one sequence, backward.
+//! Attention of one head of one sequence, backward pass.
 //!
-//! With `P` the weights, `D` the dropout's factors and `dO` the gradient of the result:
+//! With `P` the attention weights, `D` the dropout factors and `dO` the gradient of the result:
 //! `dV = (P∘D)ᵀ·dO`, `dP = (dO·Vᵀ)∘D`, `dS = P∘(dP − rowsum(P∘dP))`, `dQ = dS·K`, `dK = dSᵀ·Q`, and
 //! `rowsum(P∘dP) = rowsum(dO∘O)` (Dao et al. 2022, appendix B.2).
 
@@ -13,22 +13,22 @@ use crate::{
     vector::{exp, split, split_mut},
 };
 
-/// Result of a head and what it is given back.
+/// Saved values and gradient of the result of a head.
 pub(super) struct Given<'a> {
-    /// `[value_width, positions]`: the result.
+    /// Result of the head, `[value_width, positions]`.
     pub(super) attended: &'a [f32],
-    /// `[value_width, positions]`: its gradient.
+    /// Gradient of the result, `[value_width, positions]`.
     pub(super) grad: &'a [f32],
-    /// `[2, patches]`.
+    /// Largest score and 1 / sum of exponentials of each query, `[2, patches]`.
     pub(super) softmax: &'a [f32],
-    /// `[positions, depth]`: keys position by position, `key_ld` floats apart.
+    /// Keys, `[positions, depth]`, rows `key_ld` floats apart.
     pub(super) keys: &'a [f32],
     pub(super) key_ld: usize,
 }
 
-/// Where the gradients of one head go: as the head has them, but queries position by position.
+/// Destinations of the gradients of one head.
 pub(super) struct Cotangents<'a> {
-    /// `[positions, depth]`, `query_ld` floats apart.
+    /// `[positions, depth]`, rows `query_ld` floats apart.
     pub(super) query: &'a mut [f32],
     pub(super) query_ld: usize,
     /// `[depth, positions]`.
@@ -37,7 +37,7 @@ pub(super) struct Cotangents<'a> {
     pub(super) value: &'a mut [f32],
 }
 
-/// Floats of a block of scores that stays in the first-level cache.
+/// Number of floats of a block of scores that stays in the first-level cache.
 const BLOCK: usize = 4096;
 
 impl Head<'_> {
@@ -45,17 +45,17 @@ impl Head<'_> {
         self.patches.next_multiple_of(16)
     }
 
-    /// Queries worked on at a time.
+    /// Number of queries in a block.
     fn rows(&self) -> usize {
         (BLOCK / self.padded() / 12 * 12).clamp(12, 96).min(self.patches)
     }
 
-    /// Floats of scratch for [`Self::backward`].
+    /// Number of floats of scratch memory for [`Self::backward`].
     pub(super) fn backward_scratch(&self) -> usize {
         (2 * self.rows() + 2) * self.padded()
     }
 
-    /// Gradients of queries, keys and values.
+    /// Computes the gradients of queries, keys and values.
     #[inline(always)]
     pub(super) fn backward<S: Simd>(&self, simd: S, given: &Given<'_>, into: Cotangents<'_>, scratch: &mut [f32]) {
         let (padded, rows, patches, ld) = (self.padded(), self.rows(), self.patches, self.ld);
@@ -126,7 +126,7 @@ impl Given<'_> {
     }
 }
 
-/// What turns the scores of one query into weights and the gradient of these into that of scores.
+/// Softmax statistics of one query and the mean gradient of its weights.
 #[derive(Clone, Copy)]
 struct Row {
     largest: f32,
@@ -135,7 +135,7 @@ struct Row {
 }
 
 impl Row {
-    /// `weights` from scores to weights, `deltas` from dP to the gradient of the scores.
+    /// Turns `weights` from scores to attention weights and `deltas` from dP to the gradient of the scores.
     #[inline(always)]
     fn gradients<S: Simd>(self, simd: S, weights: &mut [f32], deltas: &mut [f32]) {
         let [largest, inverse, mean] = [self.largest, self.inverse, self.mean].map(|x| simd.splat_f32s(x));
@@ -145,7 +145,7 @@ impl Row {
         }
     }
 
-    /// The same where weights are left out.
+    /// As [`Self::gradients`], with dropout of the weights.
     #[inline(always)]
     fn dropped_gradients<S: Simd>(
         self,

@@ -1,38 +1,38 @@
-//! The maps of a layer, and how they are laid out for products.
+//! The linear projections of a layer and their layout for matrix products.
 
 use super::{Layer, Linear};
 use crate::gemm::Panels;
 
-/// Where queries and keys come from.
+/// Source of queries and keys.
 #[derive(Clone, Copy, Debug)]
 pub enum Scores<'a> {
-    /// From the patches, here.
+    /// Queries and keys are projected from the patches.
     Projected {
-        /// `[width, heads · key_width]`.
+        /// Query projection, `[width, heads · key_width]`.
         query: Linear<'a>,
-        /// `[width, heads · key_width]`.
+        /// Key projection, `[width, heads · key_width]`.
         key: Linear<'a>,
-        /// Factor of the products of the two.
+        /// Factor of the scores.
         scale: f32,
     },
-    /// They are given, of one layer or several whose scores are added up: each
-    /// `[rows, 2 · heads · key_width]`, queries before keys. Factors of the scores are the caller's.
+    /// Queries and keys are given, for one layer or for several whose scores are added: each
+    /// `[rows, 2 · heads · key_width]`, queries before keys. The caller has applied the factor of the scores.
     Given(&'a [&'a [f32]]),
 }
 
-/// The maps of one attention.
+/// The linear projections of one attention layer.
 #[derive(Clone, Copy, Debug)]
 pub struct Maps<'a> {
     /// Queries and keys.
     pub scores: Scores<'a>,
-    /// `[width, heads · value_width]`.
+    /// Value projection, `[width, heads · value_width]`.
     pub value: Linear<'a>,
-    /// `[heads · value_width, width]`.
+    /// Output projection, `[heads · value_width, width]`.
     pub out: Linear<'a>,
 }
 
 impl Maps<'_> {
-    /// Layers whose scores are added up.
+    /// Number of layers whose scores are added.
     pub(super) fn layers(&self) -> usize {
         match self.scores {
             Scores::Projected { .. } => 1,
@@ -40,7 +40,7 @@ impl Maps<'_> {
         }
     }
 
-    /// Channels projected from the patches.
+    /// Number of channels projected from the patches.
     pub(super) fn projected(&self, layer: &Layer) -> usize {
         match self.scores {
             Scores::Projected { .. } => 2 * layer.keys() + layer.values(),
@@ -49,7 +49,7 @@ impl Maps<'_> {
     }
 
     /// # Panics
-    /// If sizes do not fit together.
+    /// If sizes do not match.
     pub(super) fn check(&self, layer: &Layer, x: &[f32]) {
         let (rows, width) = (layer.rows.rows(), layer.rows.width);
         assert_eq!(x.len(), rows * width, "sequence attention: input");
@@ -75,7 +75,7 @@ impl Maps<'_> {
         }
     }
 
-    /// The maps of patches, each with its number of outputs and its factor.
+    /// The projections of patches, each with its number of outputs and its factor.
     fn parts(&self, layer: &Layer) -> Vec<(Linear<'_>, usize, f32)> {
         let value = (self.value, layer.values(), 1.0);
         match self.scores {
@@ -86,7 +86,7 @@ impl Maps<'_> {
         }
     }
 
-    /// All maps of patches, `[projected, width]`: one output channel a row, times its factor.
+    /// All projections of patches, `[projected, width]`: one output channel a row, times its factor.
     pub(super) fn channels(&self, layer: &Layer) -> Vec<f32> {
         let width = layer.rows.width;
         let of_part = |(map, wide, factor): (Linear<'_>, usize, f32)| -> Vec<f32> {
@@ -95,7 +95,7 @@ impl Maps<'_> {
         self.parts(layer).into_iter().flat_map(of_part).collect()
     }
 
-    /// Their biases, times their factors.
+    /// The biases of [`Self::channels`], times their factors.
     pub(super) fn channel_biases(&self, layer: &Layer) -> Vec<f32> {
         let of_part = |(map, wide, factor): (Linear<'_>, usize, f32)| -> Vec<f32> {
             (0..wide).map(|j| map.bias.map_or(0.0, |bias| bias[j] * factor)).collect()
@@ -103,7 +103,7 @@ impl Maps<'_> {
         self.parts(layer).into_iter().flat_map(of_part).collect()
     }
 
-    /// [`Self::channels`] from row `from` on as right factor.
+    /// Rows `from..to` of [`Self::channels`] as right factor.
     pub(super) fn panels(&self, channels: &[f32], from: usize, to: usize, width: usize) -> Panels {
         Panels::of(&channels[from * width..to * width], to - from, width)
     }

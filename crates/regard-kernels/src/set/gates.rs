@@ -1,19 +1,19 @@
-//! Which units of a block are open, one bit each.
+//! Active units of a ReLU, one bit each, for the backward pass.
 //!
-//! Bit `c` of lane `l` of a register of gates belongs to lane `l` of the block's register `c`, so
-//! nothing moves across lanes; 32 registers of units share one of gates, the rest of a block has
-//! one of its own.
+//! Bit `c` of lane `l` of a register of gates belongs to lane `l` of register `c` of the block, so
+//! nothing moves across lanes. 32 registers of units share one register of gates; the rest of a block
+//! has a register of its own.
 
 use pulp::Simd;
 
 use crate::vector::{split, split_mut};
 
-/// Words that hold the gates of `units` units with registers of any size.
+/// Number of words that hold the gates of `units` units, for registers of any size.
 pub(super) fn gate_words(units: usize) -> usize {
     units.div_ceil(32) + 32
 }
 
-/// Writes for each unit of `hidden` whether it is above zero.
+/// Writes a bit for each unit of `hidden`: 1 if it is above zero.
 #[inline(always)]
 pub(super) fn keep_gates<S: Simd>(simd: S, hidden: &[f32], gates: &mut [u32]) {
     let (whole, rest) = split::<S>(hidden);
@@ -35,7 +35,7 @@ pub(super) fn keep_gates<S: Simd>(simd: S, hidden: &[f32], gates: &mut [u32]) {
     }
 }
 
-/// `out = grad` where the gate is open, else 0.
+/// `out = grad` where the bit of the unit is 1, else 0.
 #[inline(always)]
 pub(super) fn through_gates<S: Simd>(simd: S, grad: &[f32], gates: &[u32], out: &mut [f32]) {
     let ((grad, grad_rest), (out, out_rest)) = (split::<S>(grad), split_mut::<S>(out));

@@ -1,4 +1,4 @@
-//! Projections of keys and values, forward and backward.
+//! Projections to keys and values, forward and backward.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -14,7 +14,7 @@ use crate::{
     vector::column_sums,
 };
 
-/// Packs the projections of keys and values side by side, `[key_width, 2 · width]`.
+/// Packs the projections to keys and values side by side, `[key_width, 2 · width]`.
 fn pack(layer: &Layer, weights: &Weights<'_>) -> Panels {
     let d = layer.width;
     Panels::pack(layer.key_width, 2 * d, |p, j| match j {
@@ -27,7 +27,7 @@ fn pack(layer: &Layer, weights: &Weights<'_>) -> Panels {
 pub(super) struct KeyProjection {
     key_width: usize,
     panels: Panels,
-    /// The bias of the keys changes nothing and is left out.
+    /// The bias of the values; that of the keys changes no result and is omitted.
     bias: Vec<f32>,
 }
 
@@ -64,15 +64,15 @@ impl KeyProjection {
     }
 }
 
-/// The way back through both projections.
+/// Backward pass of both projections.
 pub(super) struct KeyProjectionBack {
     key_width: usize,
     width: usize,
-    /// `[2 · width, key_width]`, where the rows' gradient is asked for.
+    /// `[2 · width, key_width]`, if the gradient of the rows is required.
     transposed: Option<Panels>,
 }
 
-/// Sums of [`KeyProjectionBack`]: both matrices side by side, both biases.
+/// Number of sums of [`KeyProjectionBack`]: both weights side by side, both biases.
 pub(super) const KEY_SUMS: usize = 2;
 
 impl KeyProjectionBack {
@@ -91,8 +91,8 @@ impl KeyProjectionBack {
         [self.key_width * 2 * self.width, 2 * self.width]
     }
 
-    /// Adds what the rows `y` with gradients `dkv` of keys and values give to the weights, and
-    /// stores the gradient of the rows where it is asked for.
+    /// Adds the contribution of the rows `y`, given the gradients `dkv` of their keys and values, to the
+    /// gradients of the weights. Writes the gradient of the rows if it is required.
     #[inline(always)]
     pub(super) fn rows<S: Simd, const N: usize>(
         &self,
@@ -113,7 +113,7 @@ impl KeyProjectionBack {
         }
     }
 
-    /// Gradients of both projections from the sums over all rows.
+    /// Gradients of both projections, from the sums over all rows.
     pub(super) fn split(&self, matrix: &[f32], bias: &[f32]) -> (LinearGradients, LinearGradients) {
         let d = self.width;
         let part = |from: usize| matrix.chunks_exact(2 * d).flat_map(|row| &row[from..from + d]).copied().collect();
@@ -122,7 +122,7 @@ impl KeyProjectionBack {
     }
 }
 
-/// Gradients of the rows (where asked for) and of both projections, from `dkv [key rows, 2 · width]`.
+/// Gradients of the rows (if required) and of both projections, from `dkv [key rows, 2 · width]`.
 pub(super) fn keys_backward(
     layer: &Layer,
     weights: &Weights<'_>,

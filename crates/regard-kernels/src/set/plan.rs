@@ -1,21 +1,21 @@
-//! How the rows of a ragged batch are cut into tasks, by the sizes alone.
+//! Partition of the rows of a ragged batch into tasks. It depends on the sizes alone.
 
 use std::ops::Range;
 
 pub(super) use crate::buffer::parts;
 
-/// Rows worked on at a time: a block with what is made of it stays in the second-level cache.
+/// Number of rows in a block: the block and its intermediate results stay in the second-level cache.
 pub(super) const BLOCK: usize = 120;
-/// Tasks a large batch is cut into, about; each has sums of its own, added in order at the end.
+/// Approximate number of tasks of a large batch. Each task has its own sums, which are added in order.
 const TASKS: usize = 40;
 
 /// Consecutive rows of one set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) set: usize,
-    /// Number of the piece among all pieces of the plan; a set has one where it is not cut.
+    /// Index of the piece among all pieces of the plan; a set that is not split has one piece.
     pub(super) slot: usize,
-    /// Rows of the packed array.
+    /// Range of rows in the packed array.
     pub(super) rows: Range<usize>,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Task {
     pub(super) pieces: Vec<Piece>,
 }
 
-/// Blocks of `rows` rows.
+/// Number of blocks of `rows` rows.
 pub(super) fn blocks(rows: usize) -> usize {
     rows.div_ceil(BLOCK)
 }
@@ -38,7 +38,7 @@ impl Task {
         (start..end).step_by(BLOCK).map(move |first| first..(first + BLOCK).min(end))
     }
 
-    /// What a block has of each set.
+    /// The part of each set that lies in a block.
     pub(super) fn pieces_of(&self, block: Range<usize>) -> impl Iterator<Item = Piece> {
         let first = self.pieces.partition_point(|piece| piece.rows.end <= block.start);
         let here = self.pieces[first..].iter().take_while(move |piece| piece.rows.start < block.end);
@@ -49,21 +49,21 @@ impl Task {
     }
 }
 
-/// The tasks of a ragged batch, in the order of its rows. Sets without rows have no piece.
+/// The tasks of a ragged batch, in the order of its rows. Empty sets have no piece.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) tasks: Vec<Task>,
-    /// Pieces of each set.
+    /// Indices of the pieces of each set.
     pub(super) slots: Vec<Range<usize>>,
 }
 
-/// Rows of a task when there are `total`.
+/// Maximum number of rows of a task if there are `total` rows.
 pub(super) fn task_rows(total: usize) -> usize {
     total.div_ceil(TASKS).next_multiple_of(BLOCK).max(2 * BLOCK)
 }
 
 impl Plan {
-    /// Cuts sets larger than a task into equal parts and puts smaller ones together.
+    /// Splits sets larger than a task into equal parts and combines smaller ones.
     pub(super) fn of(offsets: &[usize]) -> Self {
         let most = task_rows(offsets.last().copied().unwrap_or(0));
         let mut plan = Self { tasks: Vec::new(), slots: Vec::new() };
@@ -91,7 +91,7 @@ impl Plan {
         plan
     }
 
-    /// Pieces of all sets.
+    /// Number of pieces of all sets.
     pub(super) fn pieces(&self) -> usize {
         self.slots.last().map_or(0, |slots| slots.end)
     }

@@ -1,4 +1,4 @@
-//! What follows the attention of a block of rows: output projection, residual, feed-forward part.
+//! The part of the block after the attention: output projection, residual, feed-forward part.
 
 use pulp::Simd;
 
@@ -28,7 +28,7 @@ pub(super) struct Tail<'a> {
     feed: Option<Dense<'a>>,
 }
 
-/// Indices into the [`Sums`] that the backward pass adds to: weights and bias of both parts.
+/// Number of [`Sums`] that the backward pass adds to: weight and bias of both parts.
 pub(super) const TAIL_SUMS: usize = 4;
 
 impl<'a> Tail<'a> {
@@ -49,7 +49,7 @@ impl<'a> Tail<'a> {
         self.feed.is_some()
     }
 
-    /// Floats of the sums of the backward pass.
+    /// Numbers of floats of the sums of the backward pass.
     pub(super) fn sizes(&self) -> [usize; TAIL_SUMS] {
         let of = |dense: &Option<Dense<'_>>, size| if dense.is_some() { size } else { 0 };
         let (square, width) = (self.width * self.width, self.width);
@@ -69,7 +69,7 @@ impl<'a> Tail<'a> {
         }
     }
 
-    /// `out = o + max(o·Wf + bf, 0)`; `gates`, unless empty, receives which units are open.
+    /// `out = o + max(o·Wf + bf, 0)`; `gates`, unless empty, receives the active units.
     #[inline(always)]
     pub(super) fn feed<S: Simd>(&self, simd: S, o: &[f32], out: &mut [f32], gates: &mut [u32]) {
         let Some(Dense { panels, bias, .. }) = &self.feed else { return };
@@ -84,7 +84,8 @@ impl<'a> Tail<'a> {
         add_assign(simd, o, out);
     }
 
-    /// Gradient of `o` from that of the result; sums of the feed-forward part go to `sums[at + 2..]`.
+    /// Computes the gradient of `o` from that of the result; adds to the sums of the feed-forward part,
+    /// `sums[at + 2..]`.
     #[inline(always)]
     pub(super) fn feed_backward<S: Simd, const N: usize>(
         &self,
@@ -106,7 +107,8 @@ impl<'a> Tail<'a> {
         gemm(simd, size, Lhs::rows(&gated, d), back.rhs(), into, d, AddResidual { x: grad, ldx: d });
     }
 
-    /// Gradient of the attended values from that of `o`; sums of the projection go to `sums[at..]`.
+    /// Computes the gradient of the attended values from that of `o`; adds to the sums of the output
+    /// projection, `sums[at..]`.
     #[inline(always)]
     pub(super) fn project_backward<S: Simd, const N: usize>(
         &self,

@@ -1,4 +1,4 @@
-//! The weights of the attention, for explaining a result.
+//! Attention weights of set attention blocks, for explaining a result.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -56,11 +56,11 @@ impl WithSimd for OfSet<'_> {
     }
 }
 
-/// The weights `A` that the queries give the keys of their set: for each set
-/// `[heads, queries, keys]`, all sets one after the other.
+/// The attention weights `A` of the queries over the keys of their set: `[heads, queries, keys]` for each
+/// set, one set after the other.
 ///
 /// # Panics
-/// If a slice does not have the size its shape asks for.
+/// If a slice does not have the size its shape requires.
 pub fn attention_weights(layer: &Layer, weights: &Weights<'_>, queries: Queries<'_>, keys: Sets<'_>) -> Vec<f32> {
     super::check(layer, weights, queries, keys);
     let query = Panels::of(weights.query.weight, layer.query_width, layer.width);

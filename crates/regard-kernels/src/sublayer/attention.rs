@@ -1,4 +1,4 @@
-//! `norm(x + attention(x))`, forward.
+//! The attention sub-layer `norm(x + attention(x))`, forward pass.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -24,12 +24,12 @@ pub struct AttentionWeights<'a> {
     pub out: &'a [f32],
 }
 
-/// Sizes of the sub-layer.
+/// Sizes of the attention sub-layer.
 #[derive(Clone, Copy, Debug)]
 pub struct AttentionLayer {
     /// Sizes of the input.
     pub rows: Rows,
-    /// Heads.
+    /// Number of heads.
     pub heads: usize,
     /// Width of one head of queries and keys.
     pub key_width: usize,
@@ -46,17 +46,17 @@ impl AttentionLayer {
         self.heads * self.value_width
     }
 
-    /// Floats of a row of queries, keys and values together.
+    /// Number of floats of a row of queries, keys and values together.
     pub(super) fn projected(&self) -> usize {
         2 * self.keys() + self.values()
     }
 
-    /// Factor of the scores, folded into the query projection.
+    /// Factor of the scores; it is folded into the query projection.
     pub(super) fn scale(&self) -> f32 {
         1.0 / (self.key_width as f32).sqrt()
     }
 
-    /// The attention of one instance whose projections stand in `projected`.
+    /// The attention of one instance whose queries, keys and values are in `projected`.
     #[inline(always)]
     pub(super) fn instance<'a>(&self, projected: &'a [f32]) -> Instance<'a> {
         let (keys, row, nodes) = (self.keys(), self.projected(), self.rows.nodes);
@@ -72,7 +72,7 @@ impl AttentionLayer {
             heads: self.heads,
             key_width: self.key_width,
             value_width: self.value_width,
-            // Folded into the query projection.
+            // The factor is folded into the query projection.
             scale: 1.0,
             clamp: None,
             mask: InstanceMask::None,
@@ -91,7 +91,7 @@ impl AttentionLayer {
     }
 }
 
-/// What the backward pass needs.
+/// Values saved by the forward pass for the backward pass.
 #[derive(Debug)]
 pub struct AttentionSaved {
     /// `[rows, projected]`.
@@ -100,7 +100,7 @@ pub struct AttentionSaved {
     pub(super) attended: Workspace,
     /// `[batch, heads, nodes]`.
     pub(super) lse: Workspace,
-    /// `[rows, width]`: before the norm.
+    /// Input of the norm, `[rows, width]`.
     pub(super) pre: Workspace,
     pub(super) moments: Moments,
 }
@@ -110,13 +110,13 @@ struct Block<'a> {
     projections: &'a Panels,
     output: &'a Panels,
     norm: &'a Norm<'a>,
-    /// Folded batch norm: factor and shift per column.
+    /// Folded batch norm: scale and shift per column.
     folded: Option<&'a (Vec<f32>, Vec<f32>)>,
     x: &'a [f32],
     projected: &'a mut [f32],
     attended: &'a mut [f32],
     lse: Option<&'a mut [f32]>,
-    /// Before the norm, where it is kept; else the residual goes to `out` and is normed there.
+    /// Input of the norm, if it is saved; else the sum is computed in `out` and normalised there.
     pre: Option<&'a mut [f32]>,
     moments: &'a mut [f32],
     out: Option<&'a mut [f32]>,
@@ -160,8 +160,8 @@ impl WithSimd for Block<'_> {
     }
 }
 
-/// `norm(x + attention(x))` for `x [batch, nodes, width]`; statistics of the batch where the norm
-/// took them. With `save`, also what [`super::attention_backward`] needs.
+/// `norm(x + attention(x))` for `x [batch, nodes, width]`. Also returns the batch statistics, if the norm
+/// computes them, and, if `save` is true, the values that [`super::attention_backward`] needs.
 pub fn attention(
     layer: &AttentionLayer,
     weights: &AttentionWeights<'_>,
@@ -186,7 +186,7 @@ pub fn attention(
     (out, save.then_some(saved), statistics)
 }
 
-/// What all blocks share.
+/// Data shared by all blocks.
 struct Shared<'a> {
     layer: &'a AttentionLayer,
     projections: &'a Panels,

@@ -1,4 +1,4 @@
-//! `norm(x + attention(x))`, backward.
+//! The attention sub-layer `norm(x + attention(x))`, backward pass.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -15,22 +15,22 @@ use crate::{
     simd,
 };
 
-/// Gradients of the sub-layer, each in the shape of what it belongs to.
+/// Gradients of the attention sub-layer, each in the shape of its input.
 #[derive(Debug)]
 pub struct AttentionGradients {
-    /// Of the input.
+    /// Gradient of the input.
     pub x: Vec<f32>,
-    /// Of the query projection.
+    /// Gradient of the query projection.
     pub query: Vec<f32>,
-    /// Of the key projection.
+    /// Gradient of the key projection.
     pub key: Vec<f32>,
-    /// Of the value projection.
+    /// Gradient of the value projection.
     pub value: Vec<f32>,
-    /// Of the output projection.
+    /// Gradient of the output projection.
     pub out: Vec<f32>,
-    /// Of the norm's factor.
+    /// Gradient of the norm's gamma.
     pub gamma: Vec<f32>,
-    /// Of the norm's shift.
+    /// Gradient of the norm's beta.
     pub beta: Vec<f32>,
 }
 
@@ -39,7 +39,7 @@ struct Shared<'a> {
     norm: &'a Norm<'a>,
     saved: &'a AttentionSaved,
     means: &'a BatchMeans,
-    /// Transposed projections `[projected, width]` and output `[width, values]`.
+    /// Transposed query, key and value projections `[projected, width]` and output projection `[width, values]`.
     projections: &'a Panels,
     output: &'a Panels,
     x: &'a [f32],
@@ -69,7 +69,8 @@ impl WithSimd for Group<'_> {
 }
 
 impl AttentionLayer {
-    /// Floats of the gradients of the three projections together, and of the output projection.
+    /// Number of floats of the gradients of the query, key and value projections together, and of the output
+    /// projection.
     fn gradient_sizes(&self) -> [usize; 2] {
         [self.rows.width * self.projected(), self.values() * self.rows.width]
     }

@@ -1,4 +1,4 @@
-//! `feed_forward(x)` and `norm(x + feed_forward(x))`, forward.
+//! The feed-forward network `feed_forward(x)` and the sub-layer `norm(x + feed_forward(x))`, forward pass.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -16,22 +16,23 @@ use crate::{
     simd,
 };
 
-/// What the backward pass needs.
+/// Values saved by the forward pass for the backward pass.
 #[derive(Debug)]
 pub struct FeedForwardSaved {
-    /// `[rows, hidden]`: after ReLU, or before GELU; empty where it is made again.
+    /// Hidden layer `[rows, hidden]`, after ReLU or before GELU; empty if the backward pass recomputes it.
     pub(super) hidden: Workspace,
-    /// `[rows, width]` before the norm and its moments, where there is one.
+    /// Input of the norm, `[rows, width]`, and its moments, if there is a norm.
     pub(super) norm: Option<(Workspace, Moments)>,
 }
 
-/// Columns of the hidden layer worked on at a time: its block stays in the second-level cache.
+/// Number of columns of the hidden layer in a chunk: the chunk of a block stays in the second-level cache.
 pub(super) const CHUNK: usize = 128;
 
-/// Widest rows whose hidden layer is made again for the backward pass.
+/// Largest width of the input for which the backward pass recomputes the hidden layer.
 const NARROW: usize = 64;
 
-/// Rows of a chunk of the hidden layer, from row `first` and column `chunk` on, times their factors.
+/// Multiplies rows of a chunk of the hidden layer with their dropout factors. The chunk starts at row
+/// `first` and column `chunk`.
 #[inline(always)]
 pub(super) fn drop_rows(dropout: &Dropout, (first, chunk): (usize, usize), wide: usize, ld: usize, x: &mut [f32]) {
     let (draws, mut factors) = (dropout.draws(), [0.0; CHUNK]);
@@ -56,7 +57,7 @@ struct Block<'a> {
     /// First row of the block.
     first: usize,
     x: &'a [f32],
-    /// The whole hidden block where it is kept, else one chunk of scratch.
+    /// The whole hidden block if it is saved, else scratch memory for one chunk.
     hidden: &'a mut [f32],
     keep: bool,
     pre: Option<&'a mut [f32]>,
@@ -65,8 +66,8 @@ struct Block<'a> {
 }
 
 impl Shared<'_> {
-    /// Both products of a block, chunk by chunk; `epilogue` finishes the first chunk's sums, the
-    /// others are added.
+    /// Computes both products of a block, chunk by chunk. `epilogue` is applied to the product of the first
+    /// chunk; those of the other chunks are added.
     #[inline(always)]
     fn products<S: Simd, E: Epilogue<S>>(
         &self,
@@ -153,8 +154,9 @@ impl WithSimd for Block<'_> {
     }
 }
 
-/// `feed_forward(x)` followed by `tail`, for `x [batch, nodes, width]`; statistics of the batch
-/// where the norm took them. With `save`, also what [`super::feed_forward_backward`] needs.
+/// `feed_forward(x)` followed by `tail`, for `x [batch, nodes, width]`. Also returns the batch statistics,
+/// if the norm computes them, and, if `save` is true, the values that
+/// [`super::feed_forward_backward`] needs.
 pub fn feed_forward(
     rows: &Rows,
     weights: &FeedForwardWeights<'_>,
@@ -185,13 +187,13 @@ pub fn feed_forward(
 }
 
 impl Shared<'_> {
-    /// Whether the hidden layer is kept for the backward pass. Of narrow rows it is made again: by count of
-    /// operations and bytes that is less than to write it and read it.
+    /// True if the hidden layer is saved for the backward pass. For narrow inputs it is recomputed, which
+    /// costs less than to write and read it.
     fn keeps(&self) -> bool {
         self.rows.width > NARROW
     }
 
-    /// One phase: everything of a block at once.
+    /// Forward pass in one phase: each block is finished at once.
     fn infer(&self, x: &[f32], keep: bool, out: &mut [f32]) -> Workspace {
         let rows = &self.rows;
         let size = (rows.block() * rows.width).max(1);
@@ -213,7 +215,7 @@ impl Shared<'_> {
         all
     }
 
-    /// Two phases: the statistics of the batch come between them.
+    /// Forward pass in two phases, with the batch statistics between them.
     fn train(&self, x: &[f32], keep: bool, out: &mut [f32]) -> (FeedForwardSaved, Option<BatchStatistics>) {
         let rows = &self.rows;
         let Some(norm) = self.norm else {

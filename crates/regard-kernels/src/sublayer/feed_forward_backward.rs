@@ -1,4 +1,4 @@
-//! `feed_forward(x)` and `norm(x + feed_forward(x))`, backward.
+//! The feed-forward network `feed_forward(x)` and the sub-layer `norm(x + feed_forward(x))`, backward pass.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -19,20 +19,20 @@ use crate::{
     vector::{column_sums, scale},
 };
 
-/// Gradients, each in the shape of what it belongs to.
+/// Gradients of the feed-forward network, each in the shape of its input.
 #[derive(Debug)]
 pub struct FeedForwardGradients {
-    /// Of the input.
+    /// Gradient of the input.
     pub x: Vec<f32>,
-    /// Of the first weights.
+    /// Gradient of the first weights.
     pub w1: Vec<f32>,
-    /// Of the first bias.
+    /// Gradient of the first bias.
     pub b1: Vec<f32>,
-    /// Of the second weights.
+    /// Gradient of the second weights.
     pub w2: Vec<f32>,
-    /// Of the second bias.
+    /// Gradient of the second bias.
     pub b2: Vec<f32>,
-    /// Of the norm's factor and shift, where there is a norm.
+    /// Gradients of the norm's gamma and beta, if there is a norm.
     pub norm: Option<(Vec<f32>, Vec<f32>)>,
 }
 
@@ -46,7 +46,7 @@ struct Shared<'a> {
     /// Transposed weights `[hidden, width]` and `[width, hidden]`.
     first: &'a Panels,
     second: &'a Panels,
-    /// The first map itself, where the hidden layer was not kept.
+    /// The first weights, not transposed, if the hidden layer was not saved.
     forward: &'a Panels,
     b1: &'a [f32],
     x: &'a [f32],
@@ -73,7 +73,7 @@ impl WithSimd for Group<'_> {
     }
 }
 
-/// Floats of the gradients of w1, b1, w2, b2.
+/// Numbers of floats of the gradients of w1, b1, w2, b2.
 fn sizes(width: usize, hidden: usize) -> [usize; 4] {
     [width * hidden, hidden, hidden * width, width]
 }
@@ -138,8 +138,8 @@ impl Shared<'_> {
             }
         }
     }
-    /// The hidden layer from column `chunk` on, after ReLU or before GELU, and the floats from row to row;
-    /// made again in `own` where it was not kept.
+    /// The hidden layer from column `chunk` on, after ReLU or before GELU, and its stride between rows in
+    /// floats. It is recomputed in `own` if it was not saved.
     #[inline(always)]
     fn hidden<'b, S: Simd>(
         &'b self,
@@ -166,8 +166,8 @@ impl Shared<'_> {
         (own, CHUNK)
     }
 
-    /// The gradient of [`Self::hidden`] into `grad`, from that of the second product; what the second
-    /// product was taken of, in `active` if not in `hidden`.
+    /// Computes the gradient of [`Self::hidden`] into `grad`, from the gradient of the second product.
+    /// Returns the activated hidden layer, which is in `active` or `hidden`.
     #[inline(always)]
     fn activation<'b, S: Simd>(
         &self,
@@ -184,7 +184,7 @@ impl Shared<'_> {
         if self.activation == Activation::Relu {
             gemm(simd, size, left, second, grad, CHUNK, ReluGate { gate: hidden, ld });
             if let Some(dropout) = dropout {
-                // What was left out is no more than 0, so that the gate bars it already.
+                // A dropped value is 0 in the saved layer, so the gate masks it already.
                 scale(simd, dropout.draws().kept(), grad);
             }
             return Lhs::transposed(hidden, ld);

@@ -1,4 +1,3 @@
-//! What a feed-forward network is given beside its input.
 
 use super::Activation;
 use crate::{dropout::Dropout, norm::Norm};
@@ -14,27 +13,27 @@ pub struct FeedForwardWeights<'a> {
     pub w2: &'a [f32],
     /// `[width]`.
     pub b2: &'a [f32],
-    /// Between the two.
+    /// Activation function between the two linear layers.
     pub activation: Activation,
-    /// Numbers left out, in training.
+    /// Dropout during training.
     pub dropouts: Dropouts,
 }
 
-/// What is left out of a feed-forward network; rows are those of its input.
+/// Dropout of a feed-forward network; the rows of the masks are those of its input.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Dropouts {
-    /// Of the hidden layer.
+    /// Dropout of the hidden layer.
     pub hidden: Option<Dropout>,
-    /// Of the result, before the residual.
+    /// Dropout of the result, before the residual.
     pub result: Option<Dropout>,
 }
 
-/// What follows the second product.
+/// The operations after the second product.
 #[derive(Clone, Copy, Debug)]
 pub enum Tail<'a> {
-    /// Nothing.
+    /// None: the result is returned as it is.
     Plain,
-    /// The residual and a norm.
+    /// Residual connection and norm.
     ResidualNorm(Norm<'a>),
 }
 

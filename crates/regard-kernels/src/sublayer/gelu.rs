@@ -1,4 +1,4 @@
-//! `gelu(x) = x · Φ(x)` with the exact normal distribution (Hendrycks & Gimpel 2016), and its gradient.
+//! `gelu(x) = x · Φ(x)` with the exact normal distribution (Hendrycks & Gimpel 2016), and its derivative.
 
 use pulp::Simd;
 
@@ -43,8 +43,8 @@ pub(super) fn gelu_gradients<S: Simd>(simd: S, x: &[f32], factors: &[f32], activ
     }
 }
 
-/// `gelu(x) · factor` and `grad · gelu'(x) · factor`. No closure: one that is called twice is a function
-/// without the caller's instruction set.
+/// `gelu(x) · factor` and `grad · gelu'(x) · factor`. This is not a closure: a closure that is called
+/// twice is compiled without the caller's instruction set.
 #[inline(always)]
 fn gelu_and_slope<S: Simd>(simd: S, x: S::f32s, factor: S::f32s, grad: S::f32s) -> (S::f32s, S::f32s) {
     let (phi, density) = normal_distribution(simd, x);
@@ -52,7 +52,7 @@ fn gelu_and_slope<S: Simd>(simd: S, x: S::f32s, factor: S::f32s, grad: S::f32s) 
     (simd.mul_f32s(simd.mul_f32s(x, phi), factor), simd.mul_f32s(simd.mul_f32s(grad, slope), factor))
 }
 
-/// Φ(x), absolute error below 5e-7 (Abramowitz & Stegun 7.1.26), and φ(x), whose exponential is the same.
+/// Φ(x), absolute error below 5e-7 (Abramowitz & Stegun 7.1.26), and φ(x), which uses the same exponential.
 #[inline(always)]
 fn normal_distribution<S: Simd>(simd: S, x: S::f32s) -> (S::f32s, S::f32s) {
     let (one, half) = (simd.splat_f32s(1.0), simd.splat_f32s(0.5));

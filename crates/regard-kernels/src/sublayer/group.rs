@@ -2,7 +2,7 @@
 
 use crate::{buffer::Workspace, norm::NormSums, vector::sum_in_order};
 
-/// One group's share of the gradients of the weights.
+/// Gradients of the weights, summed over one group of blocks.
 pub(crate) struct Accumulators<const N: usize> {
     pub(crate) weights: [Workspace; N],
     pub(crate) norm: NormSums,
@@ -14,7 +14,7 @@ impl<const N: usize> Accumulators<N> {
     }
 }
 
-/// Sums the groups in order.
+/// Sum of the groups, in order.
 pub(crate) fn total<const N: usize>(groups: Vec<Accumulators<N>>, sizes: [usize; N]) -> ([Vec<f32>; N], Vec<NormSums>) {
     let mut index = 0;
     let sums = sizes.map(|size| {

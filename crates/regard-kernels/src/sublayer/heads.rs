@@ -2,7 +2,7 @@
 
 use crate::gemm::Panels;
 
-/// A linear map `x · weight + bias`, the weight row-major `[in, out]`.
+/// A linear layer `x · weight + bias` with a row-major weight.
 #[derive(Clone, Copy, Debug)]
 pub struct Linear<'a> {
     /// `[in, out]`.
@@ -11,18 +11,18 @@ pub struct Linear<'a> {
     pub bias: Option<&'a [f32]>,
 }
 
-/// Rows of heads whose channels are interleaved: channel `c` of head `h` stands at `c · count + h`, in
-/// the papers' weights at `h · (width / count) + c`.
+/// Rows of heads whose channels are interleaved: channel `c` of head `h` is at `c · count + h`; in the
+/// weights of the papers it is at `h · (width / count) + c`.
 #[derive(Clone, Copy, Debug)]
 pub struct Heads {
-    /// Heads; they divide the width.
+    /// Number of heads; must divide the width.
     pub count: usize,
-    /// Channels of all heads.
+    /// Number of channels of all heads.
     pub width: usize,
 }
 
 impl Heads {
-    /// Where the channels of an interleaved row stand in the papers' weights.
+    /// For each channel of an interleaved row, its index in the weights of the papers.
     ///
     /// # Panics
     /// If the heads do not divide the width.
@@ -32,7 +32,7 @@ impl Heads {
         (0..self.width).map(|j| (j % self.count) * channels + j / self.count).collect()
     }
 
-    /// Maps `[width of a row, width]` side by side, columns interleaved.
+    /// Packs weights `[inputs, width]` side by side, with interleaved columns.
     pub(super) fn side_by_side(&self, maps: &[Linear<'_>], inputs: usize) -> Panels {
         let (places, width) = (self.places(), self.width);
         Panels::pack(inputs, maps.len() * width, |p, j| maps[j / width].weight[p * width + places[j % width]])
@@ -44,7 +44,7 @@ impl Heads {
         Panels::pack(maps.len() * width, inputs, |j, p| maps[j / width].weight[p * width + places[j % width]])
     }
 
-    /// Biases side by side, interleaved; `None` where no map has one.
+    /// Biases side by side, interleaved; `None` if no layer has one.
     pub(super) fn biases(&self, maps: &[Linear<'_>]) -> Option<Vec<f32>> {
         let places = self.places();
         maps.iter().any(|map| map.bias.is_some()).then(|| {

@@ -1,11 +1,11 @@
 //! The two sub-layers of a transformer encoder as single kernels: `norm(x + attention(x))` and
-//! `norm(x + feed_forward(x))` (Kool et al. 2019, section 3.1, equations 2 and 3); and what stands
-//! before and after an attention along edges, [`projections`] and [`output`].
+//! `norm(x + feed_forward(x))` (Kool et al. 2019, section 3.1, equations 2 and 3); and the linear
+//! layers before and after an attention along graph edges, [`projections`] and [`output`].
 //!
-//! A block of instances goes through projections, attention, output projection and residual
-//! while it is in the second-level cache. Norms over one instance or one row follow at once, as
-//! does batch norm with running statistics, folded into the output projection; batch norm with
-//! the batch's own statistics needs one global sum and is a second phase.
+//! A block of instances passes through projections, attention, output projection and residual while
+//! it is in the second-level cache. Instance and layer norm are applied to it at once. Batch norm with
+//! running statistics is folded into the output projection. Batch norm with batch statistics needs a
+//! sum over the whole batch and is applied in a second phase.
 
 mod attention;
 mod attention_backward;
@@ -28,7 +28,7 @@ pub use heads::{Heads, Linear};
 pub use output::{OutputGradients, OutputSaved, output, output_backward};
 pub use projections::{ProjectionGradients, projections, projections_backward};
 
-/// What a linear unit is followed by.
+/// Activation functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activation {
     /// `max(x, 0)`.

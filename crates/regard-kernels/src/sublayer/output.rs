@@ -1,5 +1,5 @@
-//! `norm(x + y · weight + bias)`, forward and backward: what follows an attention whose heads `y` are
-//! interleaved.
+//! `norm(x + y · weight + bias)`, forward and backward: output projection, residual and norm after an
+//! attention whose heads `y` are interleaved.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -19,39 +19,39 @@ use crate::{
     vector::column_sums,
 };
 
-/// What the backward pass needs.
+/// Values saved by the forward pass for the backward pass.
 #[derive(Debug)]
 pub struct OutputSaved {
-    /// `[rows, width]`: before the norm.
+    /// Input of the norm, `[rows, width]`.
     pre: Workspace,
     moments: Moments,
 }
 
-/// Gradients of [`output`], each in the shape of what it belongs to.
+/// Gradients of [`output`], each in the shape of its input.
 #[derive(Debug)]
 pub struct OutputGradients {
-    /// Of `x`.
+    /// Gradient of `x`.
     pub x: Vec<f32>,
-    /// Of `y`.
+    /// Gradient of `y`.
     pub y: Vec<f32>,
-    /// Of the weight.
+    /// Gradient of the weight.
     pub weight: Vec<f32>,
-    /// Of the bias, whether there is one or not.
+    /// Gradient of the bias, present even if there is no bias.
     pub bias: Vec<f32>,
-    /// Of the norm's factor.
+    /// Gradient of the norm's gamma.
     pub gamma: Vec<f32>,
-    /// Of the norm's shift.
+    /// Gradient of the norm's beta.
     pub beta: Vec<f32>,
 }
 
-/// What all blocks share.
+/// Data shared by all blocks.
 struct Shared<'a> {
     rows: Rows,
     heads: &'a Heads,
     panels: Panels,
     bias: Option<&'a [f32]>,
     norm: &'a Norm<'a>,
-    /// Folded batch norm: factor and shift per column, the bias among it.
+    /// Folded batch norm: scale and shift per column, including the bias.
     folded: Option<(Vec<f32>, Vec<f32>)>,
 }
 
@@ -60,7 +60,7 @@ struct Block<'a> {
     x: &'a [f32],
     y: &'a [f32],
     moments: &'a mut [f32],
-    /// Before the norm, where it is kept; else the result is normed at once.
+    /// Input of the norm, if it is saved; else the result is normalised at once.
     pre: Option<&'a mut [f32]>,
     out: Option<&'a mut [f32]>,
 }
@@ -102,12 +102,12 @@ fn rows_of(heads: &Heads, map: &Linear<'_>, norm: &Norm<'_>, x: &[f32], y: &[f32
     rows
 }
 
-/// `norm(x + y · weight + bias)` for `x [rows, width]` and `y [rows, heads.width]`, the weight
-/// `[heads.width, width]` in the papers' order; statistics of the batch where the norm took them. With
-/// `save`, also what [`output_backward`] needs.
+/// `norm(x + y · weight + bias)` for `x [rows, width]` and `y [rows, heads.width]`, with the weight
+/// `[heads.width, width]` in the order of the papers. Also returns the batch statistics, if the norm
+/// computes them, and, if `save` is true, the values that [`output_backward`] needs.
 ///
 /// # Panics
-/// If sizes do not fit together.
+/// If sizes do not match.
 pub fn output(
     heads: &Heads,
     map: &Linear<'_>,
@@ -168,7 +168,7 @@ struct Group<'a> {
     norm: &'a Norm<'a>,
     saved: &'a OutputSaved,
     means: &'a BatchMeans,
-    /// The weight's transpose `[width, heads.width]`.
+    /// The transposed weight, `[width, heads.width]`.
     transposed: &'a Panels,
     y: &'a [f32],
     grad: &'a [f32],
@@ -205,10 +205,10 @@ impl WithSimd for Group<'_> {
     }
 }
 
-/// Gradients of [`output`] for `grad [rows, width]`, that of its result.
+/// Gradients of [`output`] for `grad [rows, width]`, the gradient of its result.
 ///
 /// # Panics
-/// If sizes do not fit together.
+/// If sizes do not match.
 pub fn output_backward(
     heads: &Heads,
     map: &Linear<'_>,

@@ -1,5 +1,5 @@
-//! Rows times several weights side by side, forward and backward: queries, keys and values of nodes,
-//! factors of edges.
+//! Several linear projections of the same rows side by side, forward and backward: queries, keys and
+//! values of nodes, factors of edges.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -18,11 +18,11 @@ use crate::{
 /// Gradients of [`projections`].
 #[derive(Debug)]
 pub struct ProjectionGradients {
-    /// `[rows, width]`.
+    /// Gradient of the rows, `[rows, width]`.
     pub x: Vec<f32>,
-    /// Of each weight, in its own order.
+    /// Gradients of the weights, in the order of the papers.
     pub weights: Vec<Vec<f32>>,
-    /// Of each bias, in its own order, whether there is one or not.
+    /// Gradients of the biases, in the order of the papers, present even if there is no bias.
     pub biases: Vec<Vec<f32>>,
 }
 
@@ -49,11 +49,11 @@ impl WithSimd for Block<'_> {
     }
 }
 
-/// `x [rows, width]` times `maps`, each `[width, heads.width]`: `[rows, maps · heads.width]`, the heads
-/// of each interleaved.
+/// Projects `x [rows, width]` with `maps`, each `[width, heads.width]`. Returns
+/// `[rows, maps · heads.width]`, with the heads of each projection interleaved.
 ///
 /// # Panics
-/// If sizes do not fit together.
+/// If sizes do not match.
 pub fn projections(heads: &Heads, maps: &[Linear<'_>], width: usize, x: &[f32]) -> Vec<f32> {
     let columns = maps.len() * heads.width;
     let rows = rows_of(heads, maps, width, x);
@@ -105,10 +105,10 @@ impl WithSimd for Group<'_> {
     }
 }
 
-/// Gradients of [`projections`] for `grad [rows, maps · heads.width]`, that of its result.
+/// Gradients of [`projections`] for `grad [rows, maps · heads.width]`, the gradient of its result.
 ///
 /// # Panics
-/// If sizes do not fit together.
+/// If sizes do not match.
 pub fn projections_backward(
     heads: &Heads,
     maps: &[Linear<'_>],

@@ -1,4 +1,4 @@
-//! Attention of some query rows of a set over all its keys.
+//! Attention of some query rows of a set over all its keys, forward and backward.
 
 use pulp::Simd;
 
@@ -9,28 +9,28 @@ use crate::{
     vector::{BARRED, exp, exponentials, maximum, scale, split_mut},
 };
 
-/// Floats of a block of scores that still fit beside keys and values in the first-level cache.
+/// Number of scores in a block. A block fits into the first-level cache beside keys and values.
 const SCORES: usize = 4096;
 
-/// Sizes of the heads.
+/// Number, width and score factor of the heads.
 #[derive(Clone, Copy)]
 pub(super) struct Heads {
     pub(super) count: usize,
-    /// Width of one.
+    /// Width of one head.
     pub(super) width: usize,
     pub(super) scale: f32,
 }
 
-/// Keys and values of the set at hand, and what is made of them once per set.
+/// Keys and values of the current set, and their transposes, which are computed once per set.
 pub(super) struct SetKeys<'a> {
     heads: Heads,
-    /// `[keys, 2 · width]`: keys, values.
+    /// Keys and values, `[keys, 2 · width]`.
     kv: &'a [f32],
     keys: usize,
     padded: usize,
-    /// `[heads, head width, padded]`, with the factor of the scores.
+    /// Keys transposed and times the factor of the scores, `[heads, head width, padded]`.
     transposed: Workspace,
-    /// As `transposed`, for the backward pass.
+    /// Values transposed, for the backward pass.
     values: Workspace,
 }
 
@@ -58,7 +58,7 @@ impl<'a> SetKeys<'a> {
         2 * self.heads.count * self.heads.width
     }
 
-    /// Query rows worked on at a time.
+    /// Number of query rows in a block.
     fn block(&self) -> usize {
         (SCORES / self.padded / 12 * 12).clamp(12, 120)
     }
@@ -121,8 +121,8 @@ impl<'a> SetKeys<'a> {
         }
     }
 
-    /// Gradients of the queries (`residual` is added to them) and, added up, of keys and values
-    /// `[keys, 2 · width]`, for `grad`, the gradient of the attention.
+    /// Computes the gradients of the queries (plus `residual`) and adds those of keys and values to `kv_grad
+    /// [keys, 2 · width]`, for `grad`, the gradient of the attention.
     #[inline(always)]
     pub(super) fn attend_backward<S: Simd>(
         &self,
@@ -171,7 +171,7 @@ impl<'a> SetKeys<'a> {
     }
 }
 
-/// The result where there are no keys.
+/// The result for a set without keys.
 fn alone(residual: Option<&[f32]>, out: &mut [f32]) {
     match residual {
         Some(residual) => out.copy_from_slice(residual),
@@ -179,8 +179,9 @@ fn alone(residual: Option<&[f32]>, out: &mut [f32]) {
     }
 }
 
-/// One row: `weights` from scores to weights, `deltas` from their gradient to that of the
-/// products of query and keys. Padded columns have a delta of zero and leave the mean alone.
+/// Turns one row of `weights` from scores into attention weights, and `deltas` from the gradient of the
+/// weights into that of the products of query and keys. The deltas of padded columns are zero, so they
+/// do not change the mean.
 #[inline(always)]
 fn score_gradients<S: Simd>(simd: S, (max, inverse, scale): (f32, f32, f32), weights: &mut [f32], deltas: &mut [f32]) {
     let (max, inverse) = (simd.splat_f32s(max.max(BARRED)), simd.splat_f32s(inverse));

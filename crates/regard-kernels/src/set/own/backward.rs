@@ -1,4 +1,4 @@
-//! Own queries, backward.
+//! Backward pass for queries of each set.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -21,7 +21,7 @@ use crate::{
 struct Shared<'a> {
     layer: &'a Layer,
     tail: Tail<'a>,
-    /// Transposed query projection, where the queries' gradient is asked for.
+    /// Transposed query projection, if the gradient of the queries is required.
     query: Option<Panels>,
     x: &'a [f32],
     keys: Sets<'a>,
@@ -32,15 +32,15 @@ struct Shared<'a> {
 struct Run<'a> {
     shared: &'a Shared<'a>,
     task: &'a Task,
-    /// Open units of the task's rows.
+    /// Gates of the task's rows.
     gates: &'a [u32],
-    /// Gradient of the queries, empty where it is not asked for.
+    /// Gradient of the queries; empty if it is not required.
     dx: &'a mut [f32],
-    /// Gradients of keys and values of the task's pieces, one after the other.
+    /// Gradients of keys and values of the task's pieces, one piece after the other.
     dkv: &'a mut [f32],
 }
 
-/// Sums of a task: those of the tail, query projection, its bias.
+/// Number of sums of a task: those of the tail, query projection, its bias.
 const SUMS: usize = TAIL_SUMS + 2;
 
 impl Shared<'_> {
@@ -50,7 +50,7 @@ impl Shared<'_> {
     }
 }
 
-/// `data[range]`, or nothing of what was not kept.
+/// `data[range]`, or an empty slice if nothing was saved.
 fn some(data: &[f32], range: std::ops::Range<usize>) -> &[f32] {
     data.get(range).unwrap_or_default()
 }
@@ -120,7 +120,7 @@ impl WithSimd for Run<'_> {
     }
 }
 
-/// Adds up what the pieces of each set found for its keys and values: `[key rows, 2 · width]`.
+/// Adds the gradients of the keys and values of each set over its pieces: `[key rows, 2 · width]`.
 fn merge(layer: &Layer, keys: Sets<'_>, plan: &Plan, pieces: Workspace) -> Workspace {
     let size = |set: usize| (keys.offsets[set + 1] - keys.offsets[set]) * 2 * layer.width;
     if (0..keys.count()).all(|set| plan.slots[set].len() == 1 || size(set) == 0) {

@@ -1,4 +1,4 @@
-//! Own queries, forward.
+//! Forward pass for queries of each set.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -27,7 +27,7 @@ struct Shared<'a> {
     kv: &'a [f32],
 }
 
-/// Where a task keeps what the backward pass needs; empty what is not kept.
+/// Destinations of the values that the backward pass needs; empty if they are not saved.
 struct Kept<'a> {
     q: &'a mut [f32],
     attended: &'a mut [f32],
@@ -43,7 +43,7 @@ struct Run<'a> {
     kept: Kept<'a>,
 }
 
-/// The part `range` of what is kept, or scratch of its length where nothing is.
+/// The part `range` of `kept`, or scratch memory of its length if `kept` is empty.
 fn place<'a>(kept: &'a mut [f32], scratch: &'a mut [f32], range: std::ops::Range<usize>) -> &'a mut [f32] {
     if kept.is_empty() { &mut scratch[..range.len()] } else { &mut kept[range] }
 }

@@ -1,6 +1,6 @@
 //! Blocks in which every set has its own query rows: SAB, and the second half of an ISAB.
 //!
-//! Keys and values of all sets are projected first; then blocks of query rows go through
+//! Keys and values of all sets are projected first. Then blocks of query rows pass through
 //! projection, attention, residual and feed-forward part while they are in cache.
 
 mod attend;
@@ -13,18 +13,18 @@ use attend::Heads;
 pub(super) use backward::backward;
 pub(super) use forward::forward;
 
-/// What the backward pass needs of the forward pass.
+/// Values saved by the forward pass for the backward pass.
 #[derive(Debug)]
 pub(super) struct Saved {
-    /// `[key rows, 2 · width]`: keys, values.
+    /// Keys and values, `[key rows, 2 · width]`.
     kv: Workspace,
-    /// `[query rows, width]`.
+    /// Queries, `[query rows, width]`.
     q: Workspace,
-    /// `[query rows, width]` where there is an output projection, else empty.
+    /// Attended values, `[query rows, width]`; empty without an output projection.
     attended: Workspace,
-    /// `[query rows, width]`: before the feed-forward part, where there is one, else empty.
+    /// Input of the feed-forward part, `[query rows, width]`; empty without one.
     o: Workspace,
-    /// Open units of the feed-forward part, `[blocks of all tasks, gate words]`, else empty.
+    /// Gates of the feed-forward part, `[blocks of all tasks, gate words]`; empty without one.
     gates: Vec<u32>,
     /// `[query rows, heads, 2]`: largest score, inverse sum of exponentials.
     stats: Workspace,
@@ -35,7 +35,7 @@ impl Layer {
         Heads { count: self.heads, width: self.head(), scale: self.scale }
     }
 
-    /// What a block of query rows adds its attention to.
+    /// The residual of a block of query rows.
     fn residual_of<'a>(&self, x: &'a [f32], q: &'a [f32]) -> Option<&'a [f32]> {
         match self.residual {
             Residual::Projected => Some(q),

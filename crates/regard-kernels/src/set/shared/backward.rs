@@ -1,4 +1,4 @@
-//! Shared queries, backward.
+//! Backward pass for shared queries.
 
 use rayon::prelude::*;
 
@@ -72,7 +72,7 @@ pub(in crate::set) fn backward(
     }
 }
 
-/// The way back from the result to the weighted means of every set.
+/// Backward pass from the result to the weighted means of every set.
 fn finish(
     form: &Form,
     weights: &Weights<'_>,
@@ -96,8 +96,8 @@ fn finish(
     Sums::total(&sums, shared.sizes())
 }
 
-/// Gradients of the projected queries and, of the folded form, of the key projection, from that
-/// of the fold `[columns, feature]`.
+/// Gradients of the projected queries and, in the folded form, of the key projection, from that
+/// of the folded queries `[columns, feature]`.
 fn unfold(form: &Form, weights: &Weights<'_>, q: &[f32], fold: &[f32]) -> (Vec<f32>, Vec<f32>) {
     let Form { layer, queries: m, .. } = *form;
     let (d, head, Gathers { feature, .. }) = (layer.width, layer.head(), form.gathers());

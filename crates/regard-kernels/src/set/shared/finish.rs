@@ -1,4 +1,4 @@
-//! From what the key rows gave to the result, for a group of sets.
+//! Forward pass from the partial sums of the key rows to the result, for a group of sets.
 
 use std::ops::Range;
 
@@ -12,18 +12,18 @@ use crate::{
     vector::{BARRED, add_assign, axpy, exp, split_mut},
 };
 
-/// What all groups share.
+/// Data shared by all groups.
 pub(super) struct Shared<'a> {
     pub(super) form: Form,
     pub(super) weights: &'a Weights<'a>,
     pub(super) tail: Tail<'a>,
     pub(super) residual: Option<&'a [f32]>,
     pub(super) slots: &'a [f32],
-    /// Slots of each set.
+    /// Indices of the pieces of each set.
     pub(super) of_sets: &'a [Range<usize>],
 }
 
-/// One group of sets; `attended`, `o` and `gates` are empty where they are not kept.
+/// Forward pass of one group of sets; `attended`, `o` and `gates` are empty if they are not saved.
 pub(super) struct Finish<'a> {
     pub(super) shared: &'a Shared<'a>,
     pub(super) first: usize,
@@ -70,8 +70,8 @@ impl WithSimd for Finish<'_> {
 }
 
 impl Shared<'_> {
-    /// Merges the slots of a set, in their order, into the weighted means of its features and
-    /// the maximum and inverse sum of each column. The set is number `i` of `count` in its group.
+    /// Merges the partial results of the pieces of a set, in their order, into the weighted means of its
+    /// features and the maximum and inverse sum of each column. The set is number `i` of `count` in its group.
     #[inline(always)]
     fn merge<S: Simd>(&self, simd: S, set: usize, (i, count): (usize, usize), pooled: &mut [f32], stats: &mut [f32]) {
         let (form, size) = (&self.form, self.form.slot());
@@ -111,7 +111,7 @@ impl Shared<'_> {
         }
     }
 
-    /// The attended values of a group, `[sets · queries, width]`.
+    /// Computes the attended values of a group, `[sets · queries, width]`.
     #[inline(always)]
     fn values<S: Simd>(&self, simd: S, pooled: &[f32], out: &mut [f32]) {
         let Self { form, weights, .. } = self;

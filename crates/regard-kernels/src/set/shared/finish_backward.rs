@@ -1,4 +1,4 @@
-//! From the gradient of the result to what the key rows meet, for a group of sets.
+//! Backward pass from the result to the weighted means of the features, for a group of sets.
 
 use std::ops::Range;
 
@@ -15,28 +15,28 @@ use crate::{
     vector::{add_assign, column_sums},
 };
 
-/// What all groups share.
+/// Data shared by all groups.
 pub(super) struct Shared<'a> {
     pub(super) form: Form,
     pub(super) tail: Tail<'a>,
-    /// Transposed value projection of the folded form, `[width, key_width]`.
+    /// Transposed value projection in the folded form, `[width, key_width]`.
     pub(super) value: Option<Panels>,
     pub(super) saved: &'a Saved,
     pub(super) grad: &'a [f32],
     pub(super) of_sets: &'a [Range<usize>],
 }
 
-/// One group of sets, and what the backward pass of the key rows reads of each.
+/// Backward pass of one group of sets.
 pub(super) struct Finish<'a> {
     pub(super) shared: &'a Shared<'a>,
     pub(super) first: usize,
-    /// `[sets, columns, feature]`: gradient of the weighted means.
+    /// Gradient of the weighted means, `[sets, columns, feature]`.
     pub(super) means: &'a mut [f32],
-    /// `[sets, padded]`: mean gradient of each column's weights.
+    /// Mean gradient of the weights of each column, `[sets, padded]`.
     pub(super) centres: &'a mut [f32],
 }
 
-/// Sums of a group: those of the tail, value projection, its bias, residual.
+/// Number of sums of a group: those of the tail, value projection, its bias, residual.
 pub(super) const SUMS: usize = TAIL_SUMS + 3;
 
 impl Shared<'_> {
@@ -48,7 +48,7 @@ impl Shared<'_> {
         [wo, bo, wf, bf, layer.key_width * value, value, residual]
     }
 
-    /// Gradient of the weighted means `[heads, sets · queries, feature]` from that of the
+    /// Computes the gradient of the weighted means `[heads, sets · queries, feature]` from that of the
     /// attended values; adds to the sums of the value projection.
     #[inline(always)]
     fn values<S: Simd>(&self, simd: S, pooled: &[f32], grad: &[f32], out: &mut [f32], sums: &mut Sums<SUMS>) {
@@ -114,7 +114,7 @@ impl WithSimd for Finish<'_> {
         centres.fill(0.0);
         let cells = by_head.chunks_exact(feature).zip(pooled.chunks_exact(feature)).enumerate();
         for (row, (grad, mean)) in cells {
-            // Rows stand as [heads, sets, queries] and are read set by set.
+            // Rows are ordered [heads, sets, queries] and are written set by set.
             let (h, i, q) = (row / (count * m), row / m % count, row % m);
             let column = h * m + q;
             means[(i * form.columns() + column) * feature..][..feature].copy_from_slice(grad);

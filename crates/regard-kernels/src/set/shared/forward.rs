@@ -1,4 +1,4 @@
-//! Shared queries, forward.
+//! Forward pass for shared queries.
 
 use rayon::prelude::*;
 
@@ -18,7 +18,7 @@ use crate::{
     simd,
 };
 
-/// Weighted sums of every piece of the plan.
+/// Partial weighted sums of every piece of the plan.
 fn gather(form: &Form, weights: &Weights<'_>, asked: &Asked, y: &[f32], plan: &Plan) -> Workspace {
     let projection = (!form.folded).then(|| KeyProjection::of(&form.layer, weights));
     let mut slots = Workspace::lease(plan.pieces() * form.slot());

@@ -1,4 +1,4 @@
-//! Key rows, forward: scores, and what a task's rows give to the softmax of their sets.
+//! Forward pass over key rows: scores, and the partial softmax of each piece of a set.
 
 use pulp::{Simd, WithSimd};
 
@@ -13,7 +13,8 @@ use crate::{
     vector::{BARRED, exp, scale, split, split_mut},
 };
 
-/// Rows as the queries see them: keys and values side by side, or the rows themselves.
+/// Key rows in the form that the queries are multiplied with: projected keys and values side by side, or
+/// the rows themselves.
 #[derive(Clone, Copy)]
 pub(super) struct Features<'a> {
     pub(super) keys: &'a [f32],
@@ -22,7 +23,7 @@ pub(super) struct Features<'a> {
 }
 
 impl<'a> Features<'a> {
-    /// Of a block of rows; `scratch` takes the projections where the form has them.
+    /// Features of a block of rows; `scratch` receives the projections, if the form has them.
     #[inline(always)]
     pub(super) fn of<S: Simd>(
         simd: S,
@@ -77,7 +78,8 @@ pub(super) fn gather<S: Simd>(
 }
 
 impl Form {
-    /// Floats of a slot: maxima and sums of exponentials of all columns, weighted sums of features.
+    /// Number of floats of a partial result: maxima and sums of exponentials of all columns, weighted sums of
+    /// features.
     pub(super) fn slot(&self) -> usize {
         2 * self.padded() + self.pooled()
     }
@@ -89,7 +91,7 @@ pub(super) struct Gather<'a> {
     pub(super) projection: Option<&'a KeyProjection>,
     pub(super) y: &'a [f32],
     pub(super) task: &'a Task,
-    /// One slot for each piece of the task.
+    /// One partial result for each piece of the task.
     pub(super) slots: &'a mut [f32],
 }
 
@@ -104,7 +106,7 @@ impl WithSimd for Gather<'_> {
             slot.fill(0.0);
             slot[..padded].fill(BARRED);
         }
-        // Several gathers leave columns of padding unwritten: zeros keep them finite.
+        // With several heads the padding columns are not written: zeros keep them finite.
         let mut found = Workspace::zeros(BLOCK * padded);
         let mut scratch = Workspace::lease(if form.folded { 0 } else { BLOCK * 2 * form.layer.width });
         let first = task.pieces[0].slot;
@@ -124,8 +126,8 @@ impl WithSimd for Gather<'_> {
     }
 }
 
-/// Turns the scores of some rows into exponentials below the running maximum of each column,
-/// and brings what was gathered before to that maximum.
+/// One step of an online softmax: turns the scores of some rows into exponentials relative to the running
+/// maximum of each column, and rescales the earlier sums to that maximum.
 #[inline(always)]
 fn soften<S: Simd>(simd: S, scores: &mut [f32], stats: &mut [f32], pooled: &mut [f32], feature: usize) {
     let padded = stats.len() / 2;

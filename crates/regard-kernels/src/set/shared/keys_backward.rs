@@ -1,7 +1,7 @@
-//! Key rows, backward.
+//! Backward pass over key rows.
 //!
-//! With `P` the weights and `U` the gradient of the weighted means: `dS = P∘(f·Uᵀ − centre)`, a
-//! row of features receives `dS·F + P·U`, and the queries' fold `F` receives `dSᵀ·f`.
+//! With `P` the attention weights and `U` the gradient of the weighted means: `dS = P∘(f·Uᵀ − centre)`, a
+//! row of features receives `dS·F + P·U`, and the folded queries `F` receive `dSᵀ·f`.
 
 use pulp::{Simd, WithSimd};
 
@@ -21,11 +21,11 @@ use crate::{
     vector::{exp, split, split_mut},
 };
 
-/// What all tasks share.
+/// Data shared by all tasks.
 pub(super) struct Shared<'a> {
     pub(super) form: Form,
     pub(super) asked: &'a Asked,
-    /// Both projections, unless folded.
+    /// Both projections, unless they are folded into the queries.
     pub(super) projection: Option<(KeyProjection, KeyProjectionBack)>,
     pub(super) y: &'a [f32],
     /// `[sets, 2, padded]`.
@@ -39,11 +39,12 @@ pub(super) struct Shared<'a> {
 pub(super) struct Scatter<'a> {
     pub(super) shared: &'a Shared<'a>,
     pub(super) task: &'a Task,
-    /// Gradient of the rows, empty where it is not asked for.
+    /// Gradient of the rows; empty if it is not required.
     pub(super) dy: &'a mut [f32],
 }
 
-/// Sums of a task: projections of keys and values, unless folded, and the fold's transpose.
+/// Number of sums of a task: projections of keys and values, unless folded, and the folded queries,
+/// transposed.
 pub(super) const SUMS: usize = KEY_SUMS + 1;
 
 impl Shared<'_> {
@@ -52,7 +53,7 @@ impl Shared<'_> {
         [matrix, bias, self.form.pooled()]
     }
 
-    /// Turns the scores of a piece into weights and finds the gradients of its scores.
+    /// Turns the scores of a piece into weights and computes the gradients of its scores.
     #[inline(always)]
     fn gradients<S: Simd>(
         &self,
@@ -84,7 +85,7 @@ impl Shared<'_> {
         }
     }
 
-    /// The gradients of a set's means transposed, `[gathers, feature, padded]`.
+    /// Transposes the gradients of the means of a set, `[heads, feature, padded]`.
     #[inline(always)]
     fn turn(&self, set: usize, out: &mut [f32]) {
         let Gathers { heads, queries, feature } = self.form.gathers();
@@ -135,7 +136,7 @@ impl WithSimd for Scatter<'_> {
         let Gathers { heads, feature, .. } = form.gathers();
         let mut sums = Sums::zeros(shared.sizes());
         let mut turned = Workspace::lease(heads * feature * padded);
-        // Several gathers leave columns of padding unwritten: zeros keep them finite.
+        // With several heads the padding columns are not written: zeros keep them finite.
         let mut found = Workspace::zeros(2 * BLOCK * padded);
         let (weights, deltas) = found.split_at_mut(BLOCK * padded);
         let mut scratch: [Workspace; 2] =

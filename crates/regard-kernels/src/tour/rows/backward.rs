@@ -1,4 +1,4 @@
-//! From the gradients of the raw logits back to tables, queries and contexts.
+//! Backward pass of a block of steps: from the gradients of the raw logits to tables, queries and contexts.
 
 use pulp::Simd;
 
@@ -96,7 +96,7 @@ impl Rows<'_> {
     }
 }
 
-/// `deltas` from the gradient of the weights to that of the scores.
+/// Turns `deltas` from the gradient of the weights into that of the scores.
 #[inline(always)]
 fn softmax_gradients<S: Simd>(simd: S, weights: &[f32], deltas: &mut [f32]) {
     let (weights, deltas) = (split::<S>(weights).0, split_mut::<S>(deltas).0);

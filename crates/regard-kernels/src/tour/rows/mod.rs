@@ -1,9 +1,9 @@
-//! The steps of one instance's tours: glimpse, pointer and their gradients, a block at a time.
+//! The steps of the tours of one instance: glimpse, pointer and their gradients, a block at a time.
 //!
-//! With `q` the query of a step, `K`, `V`, `L` the tables of the nodes: weights `P = softmax(q·Kᵀ)`
-//! per head over the nodes not yet visited, glimpse `g = P·V`, logits `u = clip·tanh(g·Lᵀ)`,
-//! `log p = log_softmax(u)` at the node chosen. Scales and the glimpse's output projection are in
-//! the tables. Where nodes move, the tables of every row are its own, see [`Moved`].
+//! With `q` the query of a step and `K`, `V`, `L` the tables of the nodes: weights `P = softmax(q·Kᵀ)`
+//! per head over the allowed nodes, glimpse `g = P·V`, logits `u = clip·tanh(g·Lᵀ)`,
+//! `log p = log_softmax(u)` at the chosen node. Scales and the output projection of the glimpse are
+//! folded into the tables. With a dynamic feature the tables differ in every row, see [`Moved`].
 
 mod backward;
 mod moved;
@@ -38,11 +38,11 @@ pub(super) struct Table<'a> {
     /// `[trajectories, width]`.
     pub(super) first: &'a [f32],
     pub(super) nodes: usize,
-    /// Nodes rounded up to whole registers.
+    /// Number of nodes, rounded up to whole registers.
     pub(super) padded: usize,
 }
 
-/// Where the gradients of one instance are added.
+/// Destinations that the gradients of one instance are added to.
 pub(super) struct Cotangents<'a> {
     pub(super) rows: &'a mut [f32],
     pub(super) fixed: &'a mut [f32],
@@ -55,15 +55,15 @@ pub(super) struct Cotangents<'a> {
 /// All steps of the tours of one instance.
 pub(super) struct Rows<'a> {
     pub(super) table: &'a Table<'a>,
-    /// The tours of this instance alone.
+    /// The tours of this instance only.
     pub(super) tours: Tours<'a>,
-    /// Whether the table's rows are in the order of the only tour.
+    /// If true, the rows of the table are in the order of the only tour.
     pub(super) ordered: bool,
     pub(super) coefficient: Option<&'a [f32]>,
 }
 
 impl Rows<'_> {
-    /// Log-likelihoods of the tours into `values`, gradients added to `into`.
+    /// Writes the log-likelihoods of the tours to `values` and adds gradients to `into`.
     #[inline(always)]
     pub(super) fn run<S: Simd>(
         &self,
@@ -97,7 +97,7 @@ impl Rows<'_> {
     #[inline(always)]
     fn block<S: Simd>(&self, simd: S, scratch: &mut Scratch, totals: &mut [f64], into: &mut Option<Cotangents<'_>>) {
         let Some(step) = scratch.steps.first() else { return };
-        // In tour order nothing before the block's first step is open in any of its rows.
+        // In tour order, no row of the block may choose a node before the block's first step.
         let low = if self.ordered { step.step / S::F32_LANES * S::F32_LANES } else { 0 };
         self.queries(simd, scratch);
         self.glimpses(simd, scratch, low);
@@ -129,7 +129,7 @@ impl Rows<'_> {
         }
     }
 
-    /// Weights of all heads, normalised, and the glimpses.
+    /// Computes the attention weights of all heads and the glimpses.
     #[inline(always)]
     fn glimpses<S: Simd>(&self, simd: S, scratch: &mut Scratch, low: usize) {
         let (table, d, padded) = (self.table, self.table.folded.width, self.table.padded);
@@ -159,7 +159,7 @@ impl Rows<'_> {
         }
     }
 
-    /// Log-probabilities, and where gradients are wanted that of the raw logits in their place.
+    /// Adds up log-probabilities. If gradients are computed, those of the raw logits replace the logits.
     #[inline(always)]
     fn pointers<S: Simd>(&self, simd: S, scratch: &mut Scratch, low: usize, totals: &mut [f64]) {
         let (table, d, padded) = (self.table, self.table.folded.width, self.table.padded);
@@ -185,7 +185,7 @@ impl Rows<'_> {
     }
 }
 
-/// Bars the nodes that are not open to the step, and the padding.
+/// Masks the nodes that a step may not choose, and the padding.
 #[inline(always)]
 fn bar<S: Simd>(simd: S, step: &Step, positions: &[f32], row: &mut [f32]) {
     let (now, barred) = (simd.splat_f32s(step.now), simd.splat_f32s(f32::NEG_INFINITY));
@@ -199,8 +199,8 @@ fn slope(clip: f32, u: f32) -> f32 {
     if clip > 0.0 { clip * (1.0 - (u / clip) * (u / clip)) } else { 1.0 }
 }
 
-/// `−coefficient · p · slope` in place of the logits: the gradient of the raw products, but for
-/// what the chosen node gets in addition.
+/// Replaces the logits with `−coefficient · p · slope`, the gradient of the raw products without the
+/// additional term of the chosen node.
 #[inline(always)]
 fn raw_gradients<S: Simd>(simd: S, clip: f32, coefficient: f32, lse: f32, row: &mut [f32]) {
     let (barred, zero, one) = (simd.splat_f32s(BARRED), simd.splat_f32s(0.0), simd.splat_f32s(1.0));

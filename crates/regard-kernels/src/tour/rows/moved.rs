@@ -1,28 +1,28 @@
-//! What products with tables get in addition where nodes move.
+//! Corrections of products with tables for the dynamic feature of the nodes.
 
 use pulp::Simd;
 
 use crate::vector::{axpy, split};
 
-/// How far the nodes of each row have moved: in row `r` node `j` stands `numbers[r, j]` along a direction from
-/// its place in a table. That is of rank one, so products with the moved table are those with the table and a
-/// multiple of the numbers or of the direction; the tables themselves stay as they are. Tours of such nodes are
-/// recorded, so their rows look at all of the table.
+/// The dynamic feature of the nodes in each row. In row `r` the key of node `j` is the table's key plus
+/// `numbers[r, j]` times a vector of weights. This change has rank one, so products with the changed
+/// table are products with the table plus a multiple of the features or of the weights, and the table
+/// is not changed. Such tours are recorded, so their rows use all columns of the table.
 #[derive(Clone, Copy)]
 pub(super) struct Moved<'a> {
-    /// `[rows, padded]`, zeros in the padding; no rows where nodes stay.
+    /// `[rows, padded]`, zeros in the padding; no rows without a dynamic feature.
     numbers: &'a [f32],
     padded: usize,
 }
 
 impl<'a> Moved<'a> {
-    /// The first `rows` rows of `numbers [_, padded]`, which is empty where nodes stay.
+    /// The first `rows` rows of `numbers [_, padded]`, which is empty without a dynamic feature.
     pub(super) fn new(numbers: &'a [f32], rows: usize, padded: usize) -> Self {
         Self { numbers: numbers.get(..rows * padded).unwrap_or(&[]), padded }
     }
 
-    /// `out += (x · direction) · numbers` row by row: what products of `x` and the nodes get. Rows of `x` are
-    /// `ldx` apart, those of `out` are padded.
+    /// `out += (x · direction) · numbers` row by row: the correction of products of `x` with the nodes. Rows
+    /// of `x` are `ldx` apart, those of `out` are padded.
     #[inline(always)]
     pub(super) fn products<S: Simd>(self, simd: S, x: &[f32], ldx: usize, direction: &[f32], out: &mut [f32]) {
         let rows = x.chunks(ldx).zip(out.chunks_exact_mut(self.padded));
@@ -31,8 +31,8 @@ impl<'a> Moved<'a> {
         }
     }
 
-    /// `out += (weights · numbers) · direction` row by row: what weighted sums of the nodes get. Rows of `weights`
-    /// are padded, those of `out` are `ldo` apart.
+    /// `out += (weights · numbers) · direction` row by row: the correction of weighted sums of the nodes.
+    /// Rows of `weights` are padded, those of `out` are `ldo` apart.
     #[inline(always)]
     pub(super) fn sums<S: Simd>(self, simd: S, weights: &[f32], direction: &[f32], out: &mut [f32], ldo: usize) {
         let rows = weights.chunks_exact(self.padded).zip(out.chunks_mut(ldo));
@@ -41,8 +41,8 @@ impl<'a> Moved<'a> {
         }
     }
 
-    /// `direction += Σ (weights · numbers) · x` over the rows: the gradient of a direction, from weights and rows
-    /// whose products are the gradient of the table.
+    /// `direction += Σ (weights · numbers) · x` over the rows: the gradient of the weights of the feature,
+    /// where the products of `weights` and `x` are the gradient of the table.
     #[inline(always)]
     pub(super) fn gradient<S: Simd>(self, simd: S, weights: &[f32], x: &[f32], ldx: usize, direction: &mut [f32]) {
         let rows = weights.chunks_exact(self.padded).zip(x.chunks(ldx));
@@ -52,7 +52,7 @@ impl<'a> Moved<'a> {
     }
 }
 
-/// `Σ a·b`, for rows that need be no whole number of registers.
+/// `Σ a·b`, for rows that may not be a whole number of registers.
 #[inline(always)]
 fn dot<S: Simd>(simd: S, a: &[f32], b: &[f32]) -> f32 {
     let ((a, a_rest), (b, b_rest)) = (split::<S>(a), split::<S>(b));

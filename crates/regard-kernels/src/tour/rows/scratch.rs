@@ -1,15 +1,15 @@
-//! Memory of a block of steps.
 
 use pulp::Simd;
 
 use crate::{buffer::Workspace, tour::weights::Folded};
 
-/// Floats of all heads' weights of a block: half of a second-level cache is left to the tables.
+/// Number of floats of all heads' weights in a block. They take half of the second-level cache; the
+/// rest is for the tables.
 const WEIGHTS: usize = 1 << 15;
 
-/// Memory of one block of steps.
+/// Scratch memory of one block of steps.
 pub(in crate::tour) struct Scratch {
-    /// Steps of a block.
+    /// Number of steps in a block.
     pub(super) block: usize,
     /// `[block, width]` each.
     pub(super) query: Workspace,
@@ -20,9 +20,9 @@ pub(in crate::tour) struct Scratch {
     pub(super) weights: Workspace,
     /// `[block, padded]`.
     pub(super) logits: Workspace,
-    /// Rows that tell which nodes are open, see [`Step::now`]: `[rows, padded]`.
+    /// Rows that define the allowed nodes of steps, see [`Step::now`]: `[rows, padded]`.
     pub(super) positions: Vec<f32>,
-    /// What the nodes of each row are moved by, zeros in the padding: `[block, padded]`; empty where nodes stay.
+    /// Dynamic feature of the nodes in each row, zeros in the padding: `[block, padded]`; empty without one.
     pub(super) numbers: Workspace,
     pub(super) steps: Vec<Step>,
 }
@@ -30,14 +30,14 @@ pub(in crate::tour) struct Scratch {
 /// One row of a block: a step of a tour.
 #[derive(Clone, Copy)]
 pub(super) struct Step {
-    /// The tour.
+    /// Index of the tour.
     pub(super) trajectory: usize,
-    /// Number of the step.
+    /// Index of the step.
     pub(super) step: usize,
-    /// Row of the positions; nodes are open whose position is not below `now`.
+    /// Row of the positions; a node is allowed if its position is at least `now`.
     pub(super) sight: usize,
     pub(super) now: f32,
-    /// Places of the chosen and of the last node among the table's rows.
+    /// Indices of the chosen and of the last node among the rows of the table.
     pub(super) chosen: usize,
     pub(super) last: Option<usize>,
 }

@@ -1,10 +1,10 @@
-//! Which steps count, what they chose, and which nodes were open to them.
+//! Steps of tours: the steps with a choice, the chosen nodes and the masks.
 
 use super::{Rows, Scratch, Step};
 use crate::tour::{Sight, Tours, words};
 
 impl<'a> Tours<'a> {
-    /// The tours of instance `b` alone.
+    /// The tours of instance `b` only.
     pub(in crate::tour) fn of_instance(&self, b: usize, scalars: usize) -> Self {
         let (per, cells) = (self.trajectories, self.trajectories * self.steps);
         let numbers_of = |all: &'a [f32], count: usize| &all[b * cells * count..][..cells * count];
@@ -22,7 +22,7 @@ impl<'a> Tours<'a> {
 }
 
 impl Rows<'_> {
-    /// Steps that may have had a choice. Where every node is visited, the last one has none.
+    /// Number of steps that may have a choice. If every node is visited, the last step has none.
     pub(super) fn chosen_steps(&self, trajectory: usize) -> usize {
         match self.tours.sight {
             Sight::Unvisited => self.table.nodes.saturating_sub(1),
@@ -30,7 +30,7 @@ impl Rows<'_> {
         }
     }
 
-    /// The row of a step; `None` when it had one node to choose, with certainty.
+    /// The row of a step; `None` if only one node was allowed, which has probability one.
     #[inline(always)]
     pub(super) fn see(&self, scratch: &mut Scratch, trajectory: usize, step: usize) -> Option<Step> {
         let at = trajectory * self.tours.steps + step;
@@ -59,7 +59,7 @@ impl Rows<'_> {
         Some(Step { trajectory, step, sight, now: 0.0, chosen: place(0), last })
     }
 
-    /// Position of each node in each tour, −1 in the padding.
+    /// Writes the position of each node in each tour, −1 in the padding.
     pub(super) fn write_positions(&self, positions: &mut Vec<f32>) {
         let (steps, padded) = (self.tours.steps, self.table.padded);
         positions.resize(self.tours.trajectories * padded, -1.0);
@@ -70,7 +70,7 @@ impl Rows<'_> {
         }
     }
 
-    /// Numbers of the context of a step.
+    /// Scalars of the context of a step.
     #[inline(always)]
     pub(super) fn scalars(&self, step: &Step) -> &[f32] {
         match self.tours.sight {
