@@ -1,4 +1,6 @@
-//! The encoder: layers one after another (Kool et al. 2019, §3.1).
+//! The transformer encoder of routing policies (Kool et al. 2019, §3.1, eq. 2 and 3).
+//!
+//! Each layer computes `h' = norm(h + MHA(h))` and `h'' = norm(h' + FF(h'))`.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -11,7 +13,7 @@ use crate::{EncoderLayer, EncoderLayerConfig};
 pub struct EncoderConfig {
     /// Number of layers.
     pub layers: usize,
-    /// What each of them is.
+    /// Configuration of each layer.
     pub layer: EncoderLayerConfig,
 }
 
@@ -23,7 +25,7 @@ pub struct Encoder {
 }
 
 impl EncoderConfig {
-    /// Fresh weights.
+    /// Initialises the weights.
     ///
     /// # Panics
     /// If the heads do not divide the width.

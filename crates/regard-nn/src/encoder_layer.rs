@@ -1,6 +1,3 @@
-//! One layer of the encoder (Kool et al. 2019, §3.1, eq. 2 and 3).
-//!
-//! `h' = norm(h + MHA(h))`, `h'' = norm(h' + FF(h'))`.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -20,37 +17,37 @@ pub struct EncoderLayerConfig {
     pub width: usize,
     /// Number of attention heads.
     pub heads: usize,
-    /// Hidden width of the feed-forward half.
+    /// Hidden width of the feed-forward network.
     pub hidden: usize,
-    /// What both norms run over. Default: batch.
+    /// Kind of both norms. Default: batch.
     #[config(default = "NormKind::Batch")]
     pub norm: NormKind,
-    /// Nonlinearity of the feed-forward half. Default: ReLU.
+    /// Activation function of the feed-forward network. Default: ReLU.
     #[config(default = "Activation::Relu")]
     pub activation: Activation,
-    /// Whether the attention's projections have biases. Default: false.
+    /// If true, the projections of the attention have biases. Default: false.
     #[config(default = false)]
     pub bias: bool,
-    /// How fresh projections are drawn. Default: as Kool et al.
+    /// Initialisation of the projections. Default: as in the code of Kool et al.
     #[config(default = "ProjectionInit::PerHead")]
     pub init: ProjectionInit,
 }
 
-/// Self-attention and feed-forward, each with a residual and a norm after it.
+/// Self-attention and a feed-forward network, each followed by a residual sum and a norm.
 #[derive(Module, Debug)]
 pub struct EncoderLayer {
     /// Self-attention of the nodes.
     pub attention: MultiHeadAttention,
     /// Norm after the attention.
     pub attention_norm: Normalization,
-    /// The network every node passes by itself.
+    /// Feed-forward network, applied to every node separately.
     pub feed_forward: FeedForward,
-    /// Norm after the feed-forward half.
+    /// Norm after the feed-forward network.
     pub feed_forward_norm: Normalization,
 }
 
 impl EncoderLayerConfig {
-    /// Fresh weights.
+    /// Initialises the weights.
     ///
     /// # Panics
     /// If the heads do not divide the width.
@@ -68,7 +65,7 @@ impl EncoderLayerConfig {
 }
 
 impl EncoderLayer {
-    /// New embeddings of `x [batch, nodes, width]`, in the same shape.
+    /// Embeddings of `x [batch, nodes, width]` after this layer, in the same shape.
     pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
         let device = x.device();
         let x = match self.attention.weights() {
@@ -85,8 +82,8 @@ impl EncoderLayer {
         self.feed_forward_norm.observe(normed)
     }
 
-    /// As [`Self::forward`], with numbers left out by `drop` of what attention and network give, before
-    /// the residuals.
+    /// As [`Self::forward`], with `drop` applied to the results of the attention and of the feed-forward
+    /// network before the residual sums.
     pub fn forward_with_dropout(&self, x: Tensor<3>, drop: &mut Drop<'_>) -> Tensor<3> {
         let y = self.attention.forward(AttentionInput::to_itself(x.clone()));
         let x = self.attention_norm.residual(x, dropped(y, drop));
@@ -95,7 +92,7 @@ impl EncoderLayer {
     }
 }
 
-/// `x [batch, nodes, width]` with numbers left out, row by row.
+/// Applies `drop` to `x [batch, nodes, width]`, whose rows it receives as `[batch · nodes, width]`.
 pub(crate) fn dropped(x: Tensor<3>, drop: &mut Drop<'_>) -> Tensor<3> {
     let shape = x.dims();
     let [batch, nodes, width] = shape;

@@ -12,27 +12,27 @@ use crate::ops::{Activation, NormArgs, Normed, feed_forward, feed_forward_sublay
 pub struct FeedForwardConfig {
     /// Width of the input and of the result.
     pub width: usize,
-    /// Width in between.
+    /// Width of the hidden layer.
     pub hidden: usize,
-    /// The nonlinearity. Default: ReLU.
+    /// Activation function. Default: ReLU.
     #[config(default = "Activation::Relu")]
     pub activation: Activation,
 }
 
-/// `y = act(x W1 + b1) W2 + b2`, every node by itself.
+/// `y = act(x W1 + b1) W2 + b2`, for every node separately.
 #[derive(Module, Debug)]
 pub struct FeedForward {
     /// `[width, hidden]`
     pub inner: Linear,
     /// `[hidden, width]`
     pub outer: Linear,
-    /// The nonlinearity.
+    /// Activation function.
     #[module(skip)]
     pub activation: Activation,
 }
 
 impl FeedForwardConfig {
-    /// Fresh weights, uniform in ±1/√inputs.
+    /// Initialises the weights, uniform in ±1/√inputs.
     pub fn init(&self, device: &Device) -> FeedForward {
         FeedForward {
             inner: LinearConfig::new(self.width, self.hidden).init(device),

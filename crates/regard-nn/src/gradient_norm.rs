@@ -1,4 +1,4 @@
-//! Clipping by the norm of all gradients together (Pascanu et al. 2013, "On the difficulty of
+//! Gradient clipping by the global norm of all gradients (Pascanu et al. 2013, "On the difficulty of
 //! training recurrent neural networks").
 
 use burn::module::{Module, ModuleVisitor, Param};
@@ -25,8 +25,8 @@ pub fn gradient_norm<M: Module>(module: &M, gradients: &GradientsParams) -> f64 
     sum.squares.sqrt()
 }
 
-/// Sum of squares in double precision, so that small tensors count beside large ones; eight sums
-/// side by side, which a processor adds at a time.
+/// Sum of squares in double precision, so that small tensors keep their share beside large ones.
+/// Eight partial sums let the compiler vectorise the loop.
 fn squares(values: &[f32]) -> f64 {
     let mut sums = [0f64; 8];
     let chunks = values.chunks_exact(8);
@@ -39,11 +39,11 @@ fn squares(values: &[f32]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-/// Scales all gradients by `min(1, most / (norm + 1e-6))`, so that their common norm is at most
-/// `most`, and returns the norm they had.
+/// Scales all gradients by `min(1, max_norm / (norm + 1e-6))`, so that their global norm is at most
+/// `max_norm`. Returns the norm before the scaling.
 ///
-/// Burn's own clipping works tensor by tensor; this one keeps the direction, and is that of
-/// `torch.nn.utils.clip_grad_norm_`.
+/// Burn's own clipping works tensor by tensor. This function keeps the direction of the gradient; it
+/// is equal to `torch.nn.utils.clip_grad_norm_`.
 pub fn clip_gradient_norm<M: Module>(module: &M, gradients: &mut GradientsParams, most: f64) -> f64 {
     struct Scale<'a> {
         gradients: &'a mut GradientsParams,

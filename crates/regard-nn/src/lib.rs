@@ -1,7 +1,7 @@
-//! Attention blocks as Burn modules, one per file, over the operations in [`ops`].
+//! Attention blocks as Burn modules, built from the operations in [`ops`].
 //!
-//! A block is a `…Config` with the sizes and a module that `init` makes of it. Tensors are
-//! `[batch, length, width]` with the heads side by side in the width; linear weights are
+//! Each block has a `…Config` with its sizes; `init` creates the module. Tensors are
+//! `[batch, length, width]` with the heads side by side in the width; weights of linear layers are
 //! `[inputs, outputs]`.
 
 pub mod graph;

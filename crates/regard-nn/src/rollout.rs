@@ -1,9 +1,8 @@
-//! Construction of whole solutions by a [`PointerDecoder`] (Kool et al. 2019, §3.2 and §5).
+//! Construction of whole solutions with a [`PointerDecoder`] (Kool et al. 2019, §3.2 and §5).
 //!
-//! On the CPU the rollout kernel runs from the embeddings to the finished solutions without a
-//! tensor operation; on other devices each step is one pass of the decoder, with the
-//! trajectories of an instance as its steps. What may be visited is the business of a [`State`],
-//! plain Rust on either path.
+//! On the CPU the rollout kernel runs from the embeddings to the finished solutions without a tensor
+//! operation. On other devices each step is one call of the decoder, with the trajectories of an
+//! instance as its steps. In both cases a [`State`], which is plain Rust, holds the rules of the problem.
 
 use burn::tensor::{Tensor, TensorData};
 use regard_kernels::rollout as kernel;
@@ -12,25 +11,25 @@ pub use regard_kernels::rollout::{Outcome, Pick, State};
 use crate::ops::{DenseMask, Mask, PolicyLoss, TourWeights, Tours, has_kernels, policy_loss};
 use crate::{DecoderTables, PointerDecoder};
 
-/// A decoder and what its step context is made of.
+/// A decoder and the composition of its step context.
 #[derive(Clone, Debug)]
 pub struct Rollout<'a> {
     /// The decoder.
     pub decoder: &'a PointerDecoder,
-    /// Stands for the embeddings of the context before the first step, `[embeddings * width]`.
+    /// Replaces the embeddings of the context before the first step, `[embeddings * width]`.
     pub placeholder: Option<Tensor<1>>,
-    /// Whether the context begins with the embedding of the first node.
+    /// If true, the context begins with the embedding of the first node.
     pub uses_first: bool,
-    /// Numbers of the context beside embeddings.
+    /// Number of scalars in the context.
     pub scalars: usize,
 }
 
 impl Rollout<'_> {
-    /// Solutions over `embeddings [batch, nodes, width]`; `starts[b]` are the initial states of
-    /// instance `b`'s trajectories. Results in the same order.
+    /// Constructs solutions for `embeddings [batch, nodes, width]`. `starts[b]` are the initial states of
+    /// the trajectories of instance `b`. The results are in the same order.
     ///
     /// # Panics
-    /// If `starts` and the batch differ, or the step projection does not fit the context.
+    /// If `starts` and the batch differ in length, or the step projection does not match the context.
     pub fn construct<T: State + Clone>(
         &self,
         embeddings: Tensor<3>,
@@ -62,8 +61,8 @@ impl Rollout<'_> {
         all
     }
 
-    /// Beam search over `embeddings [batch, nodes, width]` from one initial state an instance:
-    /// per instance the finished entries, most probable first.
+    /// Beam search over `embeddings [batch, nodes, width]` from one initial state for each instance.
+    /// Returns the finished entries of each instance, most probable first.
     ///
     /// # Panics
     /// As [`Self::construct`].
@@ -86,11 +85,11 @@ impl Rollout<'_> {
         all
     }
 
-    /// `Σ coefficient · log-likelihood` of finished tours over `embeddings [batch, nodes, width]`,
-    /// one coefficient a tour: what REINFORCE descends.
+    /// The REINFORCE loss `Σ coefficient · log-likelihood` of finished tours over
+    /// `embeddings [batch, nodes, width]`, with one coefficient for each tour.
     ///
     /// # Panics
-    /// If the context of the tours is not the decoder's, or shapes do not fit together.
+    /// If the context of the tours differs from that of the decoder, or shapes do not match.
     pub fn policy_loss(&self, embeddings: Tensor<3>, tours: &Tours, coefficient: Vec<f32>) -> PolicyLoss {
         let decoder = self.decoder;
         assert_eq!(self.scalars, tours.scalars(), "policy loss: numbers of a context");
@@ -131,13 +130,13 @@ impl Rollout<'_> {
     }
 }
 
-/// A tensor's numbers, moved out where they are on the CPU already.
+/// The values of a tensor, without a copy if they are in CPU memory already.
 pub(crate) fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     let numbers = tensor.into_data().try_into_vec_as::<f32>();
     numbers.unwrap_or_else(|error| unreachable!("floats convert to f32: {error:?}"))
 }
 
-/// Step by step through the decoder.
+/// Runs the decoder step by step with tensor operations.
 struct Steps<'a> {
     rollout: &'a Rollout<'a>,
     tables: DecoderTables,
@@ -148,7 +147,7 @@ struct Steps<'a> {
     device: burn::tensor::Device,
 }
 
-/// Log-probabilities `[batch, trajectories, nodes]`.
+/// Log-probabilities, `[batch, trajectories, nodes]`.
 struct Rows {
     all: Vec<f32>,
     trajectories: usize,
@@ -177,8 +176,8 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// One step of every trajectory. Instances with fewer trajectories than others, and finished
-    /// ones, get rows without meaning.
+    /// Log-probabilities of the next step of every trajectory. Rows of finished trajectories, and rows
+    /// beyond the trajectories of an instance, are undefined.
     fn log_probabilities<T: State>(&self, all: &[Vec<Outcome<T>>]) -> Rows {
         let [batch, nodes, _] = self.shape;
         let trajectories = all.iter().map(Vec::len).max().unwrap_or(0);

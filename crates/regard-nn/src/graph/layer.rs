@@ -1,5 +1,5 @@
 //! One layer of the Graph Transformer (Dwivedi & Bresson 2021, §2.2 and 2.3), with and without edge
-//! stream, as the authors' code has it (`graph_transformer_layer.py`, `graph_transformer_edge_layer.py`).
+//! stream, as in the authors' code (`graph_transformer_layer.py`, `graph_transformer_edge_layer.py`).
 
 use std::sync::Arc;
 
@@ -14,36 +14,36 @@ use crate::ops::{
     edge_attention, edge_attention_weights, projections, set_sums,
 };
 
-/// Sizes and switches of a [`GraphLayer`].
+/// Sizes and options of a [`GraphLayer`].
 #[derive(Config, Copy, Debug)]
 pub struct GraphLayerConfig {
-    /// Width of a node's and of an edge's row.
+    /// Width of the rows of nodes and edges.
     pub width: usize,
-    /// Heads; they divide the width.
+    /// Number of heads; must divide the width.
     pub heads: usize,
-    /// Whether edges carry rows of their own. Default: false.
+    /// If true, edges have rows of their own. Default: false.
     #[config(default = false)]
     pub edges: bool,
-    /// Whether scores become weights by the usual, stable softmax; the authors clamp scores to ±5
-    /// instead, add 1e-6 to the sum where edges have rows, and have no answer for a node that receives
-    /// no edge where they have not. Default: false.
+    /// If true, the attention uses the usual, stable softmax. If false, it follows the authors' code: scores
+    /// are clamped to ±5, 1e-6 is added to the sum of exponentials if edges have rows, and the result of a
+    /// node without incoming edges is NaN if they do not. Default: false.
     #[config(default = false)]
     pub stable: bool,
-    /// Whether the projections before the attention have biases. Default: false.
+    /// If true, the query, key, value and edge projections have biases. Default: false.
     #[config(default = false)]
     pub bias: bool,
-    /// Whether a layer norm follows each sum. Default: false.
+    /// If true, a layer norm follows each residual sum. Default: false.
     #[config(default = false)]
     pub layer_norm: bool,
-    /// Whether a batch norm follows each sum, after the layer norm. Default: true.
+    /// If true, a batch norm follows each residual sum, after the layer norm. Default: true.
     #[config(default = true)]
     pub batch_norm: bool,
-    /// Whether the input of each half is added to its result. Default: true.
+    /// If true, attention and feed-forward network have residual connections. Default: true.
     #[config(default = true)]
     pub residual: bool,
-    /// Whether a node also takes the sum of the products of its edges, those that become their new content,
-    /// as `sign(x) ln(1 + |x|)` and each channel by a learnt factor. A mean, as attention is, does not tell
-    /// how many there are; and attention looks at edges to weigh nodes, but does not pass on what they carry.
+    /// If true, the sum of the new contents of its incoming edges is added to a node's attention, after
+    /// `sign(x) ln(1 + |x|)` and a learnt factor for each channel. Attention is a mean, so it does not
+    /// depend on the number of edges, and it uses edges for the weights only; the sum passes on both.
     /// Default: false.
     #[config(default = false)]
     pub edge_sums: bool,
@@ -54,35 +54,35 @@ pub struct GraphLayerConfig {
 pub struct GraphRows {
     /// `[nodes, width]`
     pub nodes: Tensor<2>,
-    /// `[edges, width]`, in the order of the edge list, where edges have rows.
+    /// `[edges, width]`, in the order of the edge list, if edges have rows.
     pub edges: Option<Tensor<2>>,
 }
 
-/// Attention along edges, and a feed-forward part.
+/// Attention along edges, followed by a feed-forward network.
 #[derive(Module, Debug)]
 pub struct GraphLayer {
-    /// `[width, width]`, of the target.
+    /// Query projection of the target node, `[width, width]`.
     pub query: Linear,
-    /// `[width, width]`, of the source.
+    /// Key projection of the source node, `[width, width]`.
     pub key: Linear,
-    /// `[width, width]`, of the source.
+    /// Value projection of the source node, `[width, width]`.
     pub value: Linear,
-    /// `[width, width]`, of the edge, where edges have rows.
+    /// Projection of the edge, `[width, width]`, if edges have rows.
     pub edge: Option<Linear>,
-    /// `[width]`: factor of each channel of the sum of the edges, where nodes take it. Heads are interleaved.
+    /// Factor of each channel of the sum over edges, `[width]`, if it is used. Heads are interleaved.
     pub edge_sums: Option<Param<Tensor<1>>>,
-    /// What follows for nodes.
+    /// The part of the layer after the attention, for nodes.
     pub node_stream: Stream,
-    /// What follows for edges, where they have rows.
+    /// The part of the layer after the attention, for edges, if they have rows.
     pub edge_stream: Option<Stream>,
     /// Number of heads.
     pub heads: usize,
-    /// Whether the softmax is the stable one.
+    /// If true, the softmax is the stable one.
     pub stable: bool,
 }
 
 impl GraphLayerConfig {
-    /// Fresh weights, uniform in ±1/√inputs.
+    /// Initialises the weights, uniform in ±1/√inputs.
     ///
     /// # Panics
     /// If the heads do not divide the width.
@@ -112,12 +112,12 @@ impl GraphLayerConfig {
 }
 
 impl GraphLayer {
-    /// The new rows of nodes and edges. `bias` is added to the scores, `[edges, heads]`.
+    /// New rows of nodes and edges. `bias [edges, heads]` is added to the scores.
     pub fn forward(&self, rows: GraphRows, bias: Option<Tensor<2>>, graph: &Arc<EdgeList>) -> GraphRows {
         self.attend(rows, bias, graph, None, None)
     }
 
-    /// As [`Self::forward`], with weights left out by `weights`, and numbers by `drop`.
+    /// As [`Self::forward`], with dropout `weights` of the attention weights and `drop` of the activations.
     pub fn forward_with_dropout(
         &self,
         rows: GraphRows,
@@ -129,7 +129,7 @@ impl GraphLayer {
         self.attend(rows, bias, graph, weights, drop)
     }
 
-    /// How much each target looks along each edge in each head, `[edges, heads]`.
+    /// The attention weight of every edge and head, `[edges, heads]`.
     pub fn weights(&self, rows: &GraphRows, bias: Option<Tensor<2>>, graph: &EdgeList) -> Tensor<2> {
         edge_attention_weights(self.args(rows, bias), graph, &self.options(None))
     }
@@ -157,11 +157,11 @@ impl GraphLayer {
         GraphRows { nodes: self.node_stream.forward(rows.nodes, nodes, self.heads, drop), edges }
     }
 
-    /// Adds the sum of its edges' products to each node's attention, where nodes take it.
+    /// Adds the sum over incoming edges to each node's attention, if the layer uses it.
     fn with_sums(&self, nodes: Tensor<2>, products: Option<&Tensor<2>>, graph: &EdgeList) -> Tensor<2> {
         let (Some(factor), Some(products)) = (&self.edge_sums, products) else { return nodes };
-        // Products of three rows have rare large numbers; sums of them, multiplied again in every layer,
-        // would leave the range of floats.
+        // The products have three factors and rare large values. Without the logarithm their sums, multiplied
+        // again in every layer, would overflow.
         let bounded = products.clone().sign() * products.clone().abs().log1p();
         nodes + set_sums(bounded, &graph.offsets().into()) * factor.val().unsqueeze()
     }

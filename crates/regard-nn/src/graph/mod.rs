@@ -1,4 +1,4 @@
-//! Blocks on graphs: the layers of the Graph Transformer (Dwivedi & Bresson 2021).
+//! Layers of the Graph Transformer (Dwivedi & Bresson 2021).
 
 mod layer;
 mod stream;

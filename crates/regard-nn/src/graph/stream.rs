@@ -1,5 +1,6 @@
-//! What a layer does to one kind of rows, nodes or edges, once it has attended: projection, residual,
-//! norm, feed-forward part, residual, norm (Dwivedi & Bresson 2021, eq. 6-7 and 12-15).
+//! The part of a graph layer after the attention, for one kind of rows (nodes or edges): output
+//! projection, residual, norm, feed-forward network, residual, norm (Dwivedi & Bresson 2021, eq. 6-7 and
+//! 12-15).
 
 use burn::config::Config;
 use burn::module::Module;
@@ -9,37 +10,37 @@ use burn::tensor::{Device, Tensor, activation};
 use crate::ops::{NormKind, Projection, output, output_sublayer, residual_norm};
 use crate::{FeedForward, FeedForwardConfig, Normalization, NormalizationConfig};
 
-/// Sizes and switches of a [`Stream`].
+/// Sizes and options of a [`Stream`].
 #[derive(Config, Copy, Debug)]
 pub struct StreamConfig {
     /// Width of a row.
     pub width: usize,
-    /// Width inside the feed-forward part.
+    /// Hidden width of the feed-forward network.
     pub hidden: usize,
-    /// Whether a layer norm follows each sum.
+    /// If true, a layer norm follows each residual sum.
     pub layer_norm: bool,
-    /// Whether a batch norm follows each sum, after the layer norm.
+    /// If true, a batch norm follows each residual sum, after the layer norm.
     pub batch_norm: bool,
-    /// Whether the input of each half is added to its result.
+    /// If true, attention and feed-forward network have residual connections.
     pub residual: bool,
 }
 
-/// Projection, feed-forward part and norms of one kind of rows.
+/// Output projection, feed-forward network and norms of one kind of rows.
 #[derive(Module, Debug)]
 pub struct Stream {
-    /// `[width, width]`: mixes the heads.
+    /// Output projection of the heads, `[width, width]`.
     pub out: Linear,
     /// Norms after the attention.
     pub first: Norms,
-    /// The network every row passes by itself.
+    /// Feed-forward network, applied to every row separately.
     pub feed: FeedForward,
-    /// Norms after the feed-forward part.
+    /// Norms after the feed-forward network.
     pub second: Norms,
-    /// Whether the input of each half is added to its result.
+    /// If true, attention and feed-forward network have residual connections.
     pub residual: bool,
 }
 
-/// Layer norm, then batch norm; each may be missing.
+/// Layer norm, then batch norm; both are optional.
 #[derive(Module, Debug)]
 pub struct Norms {
     /// Over the channels of a row.
@@ -49,7 +50,7 @@ pub struct Norms {
 }
 
 impl StreamConfig {
-    /// Fresh weights, uniform in ±1/√inputs.
+    /// Initialises the weights, uniform in ±1/√inputs.
     pub fn init(&self, device: &Device) -> Stream {
         Stream {
             out: LinearConfig::new(self.width, self.width).init(device),
@@ -70,7 +71,7 @@ impl StreamConfig {
 }
 
 impl Norms {
-    /// The norm, where it is the only one.
+    /// The norm, if there is exactly one.
     fn only(&self) -> Option<&Normalization> {
         match (&self.layer, &self.batch) {
             (Some(norm), None) | (None, Some(norm)) => Some(norm),
@@ -78,18 +79,18 @@ impl Norms {
         }
     }
 
-    /// The norms of rows `[rows, 1, width]`.
+    /// Applies the norms to rows `[rows, 1, width]`.
     fn forward(&self, x: Tensor<3>) -> Tensor<3> {
         [&self.layer, &self.batch].into_iter().flatten().fold(x, |x, norm| norm.forward(x))
     }
 }
 
-/// Leaves numbers out at random.
+/// A function that applies dropout.
 pub type Drop<'a> = dyn FnMut(Tensor<2>) -> Tensor<2> + 'a;
 
 impl Stream {
-    /// The new rows `[rows, width]`: `before` entered the layer, `attended` came out of its attention with
-    /// its heads interleaved.
+    /// New rows `[rows, width]`. `before` is the input of the layer, `attended` the result of its attention
+    /// with interleaved heads.
     pub fn forward(
         &self,
         before: Tensor<2>,
@@ -117,9 +118,9 @@ impl Stream {
         self.normed(&self.second, middle, self.feed.outer.forward(inner))
     }
 
-    /// Residual and norms of a half.
+    /// Residual sum and norms of one sub-layer.
     fn normed(&self, norms: &Norms, before: Tensor<2>, after: Tensor<2>) -> Tensor<2> {
-        // Every row by itself: no norm here looks at the rows of a graph.
+        // Each row is an instance of its own: no norm here depends on which rows form a graph.
         let (x, y) = (before.unsqueeze_dim::<3>(1), after.unsqueeze_dim::<3>(1));
         let normed = match (self.residual, norms.only()) {
             (true, Some(norm)) => {

@@ -1,6 +1,6 @@
-//! Scaled dot-product attention with heads kept inside the width (Vaswani et al. 2017, §3.2).
+//! Scaled dot-product attention (Vaswani et al. 2017, §3.2.1).
 //!
-//! `out_h = softmax(clamp(scale · q_h k_hᵀ + bias)) v_h`, masked; heads side by side in the width.
+//! `out_h = softmax(clamp(scale · q_h k_hᵀ + bias)) v_h`, masked; the heads are side by side in the width.
 
 use burn::tensor::{Tensor, activation};
 use regard_kernels::attention as kernel;
@@ -8,19 +8,19 @@ use regard_kernels::attention as kernel;
 use super::Mask;
 use super::fused::{Array, Kernel, Output, has_kernels, input, run};
 
-/// A finite stand-in for minus infinity: the value of barred scores and log-probabilities.
+/// The value of masked scores and log-probabilities: a finite stand-in for minus infinity.
 pub const MASKED: f32 = -1e30;
 
-/// How scores become weights.
+/// Options of [`attention`].
 #[derive(Clone, Debug)]
 pub struct AttentionOptions {
-    /// Number of heads; it divides the widths of queries, keys and values.
+    /// Number of heads; must divide the widths of queries, keys and values.
     pub heads: usize,
     /// Factor of the dot products, usually `1 / sqrt(width of a head)`.
     pub scale: f32,
-    /// Scores are held to `[-clamp, clamp]` after scale and bias, before the mask.
+    /// If given, scores are clamped to `[-clamp, clamp]` after scale and bias, before the mask.
     pub clamp: Option<f32>,
-    /// Which keys a query may see.
+    /// The keys that a query may attend to.
     pub mask: Mask,
 }
 
@@ -31,7 +31,7 @@ impl AttentionOptions {
         Self { heads, scale, clamp: None, mask: Mask::None }
     }
 
-    /// The same with a mask.
+    /// Sets the mask.
     pub fn with_mask(mut self, mask: Mask) -> Self {
         self.mask = mask;
         self
@@ -45,11 +45,11 @@ impl AttentionOptions {
 /// - `value`: `[batch, keys, heads * value_width]`
 /// - `bias`: broadcastable to `[batch, heads, queries, keys]`, added after the scale
 ///
-/// Returns `[batch, queries, heads * value_width]`. A query without an allowed key gives zeros and
+/// Returns `[batch, queries, heads * value_width]`. The output of a fully masked query is zero and
 /// passes no gradient.
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// If the shapes do not match.
 pub fn attention(
     query: Tensor<3>,
     key: Tensor<3>,
@@ -69,7 +69,7 @@ pub fn attention(
     run(Fused(options.clone()), inputs).0
 }
 
-/// [`attention`] in ordinary tensor operations: the definition every kernel is tested against.
+/// [`attention`] in ordinary tensor operations: the reference that the kernel is tested against.
 pub fn attention_composed(
     query: Tensor<3>,
     key: Tensor<3>,
@@ -80,12 +80,12 @@ pub fn attention_composed(
     attention_weights(query, key, value, bias, options).0
 }
 
-/// [`attention`] that also returns the weights `[batch, heads, queries, keys]`.
+/// As [`attention`], and also returns the attention weights `[batch, heads, queries, keys]`.
 ///
-/// Always composed: whoever asks for the weights wants them in memory.
+/// It always runs the composed operations, because the weights must be in memory.
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// If the shapes do not match.
 pub fn attention_weights(
     query: Tensor<3>,
     key: Tensor<3>,
@@ -113,7 +113,7 @@ pub fn attention_weights(
     let barred = barred.map(|mask| mask.unsqueeze_dim::<4>(1).expand(shape));
     let weights = match barred {
         None => activation::softmax(scores, 3),
-        // The second fill empties rows without any allowed key, which are uniform after softmax.
+        // The second fill sets fully masked rows to zero, which are uniform after the softmax.
         Some(barred) => activation::softmax(scores.mask_fill(barred.clone(), MASKED), 3).mask_fill(barred, 0.0),
     };
     let out = join_heads(weights.clone().matmul(split_heads(value, heads)));
@@ -143,7 +143,7 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// Reads the sizes; panics with what does not fit.
+    /// Reads the sizes and panics if they do not match.
     pub(crate) fn check(query: &Tensor<3>, key: &Tensor<3>, value: &Tensor<3>, options: &AttentionOptions) -> Self {
         let [batch, queries, key_width] = query.dims();
         let [key_batch, keys, found] = key.dims();
@@ -161,7 +161,7 @@ impl Sizes {
     }
 }
 
-/// The kernel: query, key, value and, where there is a fourth input, a bias.
+/// The kernel. Its inputs are query, key, value and optionally a bias.
 #[derive(Debug)]
 struct Fused(AttentionOptions);
 
@@ -181,7 +181,7 @@ impl Fused {
     }
 }
 
-/// The bias with stride 0 along every axis it is broadcast on.
+/// The bias with stride 0 along every broadcast axis.
 fn bias_view<'a>(inputs: &[Array<'a>]) -> Option<kernel::BiasView<'a>> {
     let &Array { data, shape } = inputs.get(3)?;
     let stride = |axis: usize| if shape[axis] == 1 { 0 } else { shape[axis + 1..].iter().product() };
@@ -216,7 +216,7 @@ impl Kernel for Fused {
     }
 }
 
-/// Sums the gradient of the scores over the axes the bias was broadcast on.
+/// Sums the gradient of the scores over the broadcast axes of the bias.
 fn reduce(scores: &[f32], shape: &kernel::Shape, bias: &Array<'_>) -> Vec<f32> {
     let mut sums = vec![0.0; bias.data.len()];
     let Some(view) = bias_view(&[*bias; 4]) else { return sums };

@@ -1,4 +1,4 @@
-//! The attention half of an encoder layer (Kool et al. 2019, §3.1, eq. 2).
+//! The attention sub-layer of an encoder layer (Kool et al. 2019, §3.1, eq. 2).
 //!
 //! `norm(x + MHA(x))`: projections, self-attention, output projection, residual and norm.
 
@@ -10,7 +10,7 @@ use super::fused::{Array, Kernel, Output, has_kernels, input, run};
 use super::residual_norm::{FusedNorm, beside, normed, rows};
 use super::{AttentionOptions, NormArgs, Normed, attention_composed, residual_norm_composed};
 
-/// The four projections of one self-attention, without biases.
+/// The four projections of a self-attention, without biases.
 #[derive(Clone, Debug)]
 pub struct AttentionWeights {
     /// `[width, heads * key_width]`
@@ -23,10 +23,10 @@ pub struct AttentionWeights {
     pub out: Tensor<2>,
 }
 
-/// `norm(x + MHA(x))` of `[batch, nodes, width]`, unmasked.
+/// `norm(x + MHA(x))` of `[batch, nodes, width]`, without a mask.
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// If the shapes do not match.
 pub fn attention_sublayer(x: Tensor<3>, weights: AttentionWeights, heads: usize, norm: NormArgs) -> Normed {
     if !has_kernels(&x.device()) || x.dims().contains(&0) {
         return attention_sublayer_composed(x, weights, heads, norm);
@@ -58,7 +58,7 @@ pub fn attention_sublayer_composed(x: Tensor<3>, weights: AttentionWeights, head
     residual_norm_composed(x, out.reshape([batch, nodes, width]), norm)
 }
 
-/// The kernel: `x`, the four projections, gamma, beta.
+/// The kernel. Its inputs are `x`, the four projections, gamma, beta.
 #[derive(Debug)]
 struct Fused {
     heads: usize,

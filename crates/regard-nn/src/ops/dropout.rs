@@ -1,11 +1,11 @@
-//! Numbers left out at random in training (Srivastava et al. 2014).
+//! Dropout (Srivastava et al. 2014) as a tensor operation.
 
 use burn::tensor::{Tensor, TensorData};
 
 pub use regard_kernels::dropout::Dropout;
 
-/// `x` with its numbers left out or scaled up; the last axis are the columns, all others together the
-/// rows by which [`Dropout`] draws.
+/// Applies dropout to `x`. The last axis of `x` is the column of the dropout mask, all other axes
+/// together are the row.
 ///
 /// # Panics
 /// If the rate is not in `[0, 1)`.
@@ -19,7 +19,7 @@ pub fn dropped<const D: usize>(x: Tensor<D>, dropout: Option<Dropout>) -> Tensor
     x * factors
 }
 
-/// The dropout if it leaves anything out.
+/// The dropout, or `None` if its rate is 0.
 ///
 /// # Panics
 /// If the rate is not in `[0, 1)`.

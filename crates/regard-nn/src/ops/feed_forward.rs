@@ -1,6 +1,6 @@
 //! The position-wise feed-forward network (Vaswani et al. 2017, §3.3).
 //!
-//! `y = act(x w1 + b1) w2 + b2`, each row by itself.
+//! `y = act(x w1 + b1) w2 + b2`, for each row separately.
 
 use burn::config::Config;
 use burn::tensor::{Tensor, activation};
@@ -9,7 +9,7 @@ use regard_kernels::feed_forward as kernel;
 use super::fused::{Array, Kernel, Output, has_kernels, input, run};
 use super::residual_norm::rows;
 
-/// The nonlinearity between the two products.
+/// Activation function between the two linear layers.
 #[derive(Config, Copy, Debug, PartialEq, Eq)]
 pub enum Activation {
     /// `max(0, x)`
@@ -19,7 +19,7 @@ pub enum Activation {
 }
 
 impl Activation {
-    /// Applies the nonlinearity to every element.
+    /// Applies the activation function to every element.
     pub fn apply<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
         match self {
             Activation::Relu => activation::relu(x),
@@ -28,13 +28,14 @@ impl Activation {
     }
 }
 
-/// Two products with a nonlinearity between them.
+/// The feed-forward network `act(x w1 + b1) w2 + b2`.
 ///
 /// - `x`: `[batch, nodes, width]`
 /// - `w1`: `[width, hidden]`, `b1`: `[hidden]`
 /// - `w2`: `[hidden, width]`, `b2`: `[width]`
 ///
-/// Returns `[batch, nodes, width]`. (A second product to another width is computed composed.)
+/// Returns `[batch, nodes, width]`. If the output width of `w2` differs from the width of `x`, the
+/// composed operations are used.
 pub fn feed_forward(
     x: Tensor<3>,
     w1: Tensor<2>,
@@ -69,7 +70,7 @@ pub fn feed_forward_composed(
     y.reshape([batch, nodes, out])
 }
 
-/// The weights among a kernel's inputs, which follow `x` in the order w1, b1, w2, b2.
+/// The weights among the inputs of a kernel: w1, b1, w2, b2 follow `x`.
 pub(super) fn weights<'a>(inputs: &[Array<'a>], act: Activation) -> kernel::FeedForwardWeights<'a> {
     let [w1, b1, w2, b2] = [1, 2, 3, 4].map(|place| inputs[place].data);
     let activation = match act {
@@ -79,7 +80,7 @@ pub(super) fn weights<'a>(inputs: &[Array<'a>], act: Activation) -> kernel::Feed
     kernel::FeedForwardWeights { w1, b1, w2, b2, activation, dropouts: kernel::Dropouts::default() }
 }
 
-/// The kernel: `x`, w1, b1, w2, b2.
+/// The kernel. Its inputs are `x`, w1, b1, w2, b2.
 #[derive(Debug)]
 struct Fused(Activation);
 

@@ -1,6 +1,6 @@
-//! The feed-forward half of an encoder layer (Kool et al. 2019, §3.1, eq. 3).
+//! The feed-forward sub-layer of an encoder layer (Kool et al. 2019, §3.1, eq. 3).
 //!
-//! `norm(x + FF(x))`: both products, residual and norm.
+//! `norm(x + FF(x))`: both linear layers, residual and norm.
 
 use burn::tensor::Tensor;
 
@@ -17,7 +17,7 @@ use super::{Activation, NormArgs, Normed, feed_forward_composed, residual_norm_c
 /// - `w2`: `[hidden, width]`, `b2`: `[width]`
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// If the shapes do not match.
 pub fn feed_forward_sublayer(
     x: Tensor<3>,
     w1: Tensor<2>,
@@ -50,7 +50,7 @@ pub fn feed_forward_sublayer_composed(
     residual_norm_composed(x, y, norm)
 }
 
-/// The kernel: `x`, w1, b1, w2, b2, gamma, beta.
+/// The kernel. Its inputs are `x`, w1, b1, w2, b2, gamma, beta.
 #[derive(Debug)]
 struct Fused {
     act: Activation,

@@ -1,8 +1,8 @@
-//! The one place where kernels on slices meet Burn: dispatch, autodiff, saved state.
+//! The bridge from Burn tensors to the kernels: dispatch, autodiff and saved state.
 //!
-//! An operation with a CPU kernel implements [`Kernel`]; [`run`] does the rest. On the CPU device
-//! the kernel runs on the tensors' memory; under autodiff its saved state waits in the graph and
-//! its backward registers one gradient for each input that asked for one.
+//! An operation with a CPU kernel implements [`Kernel`], and [`run`] calls it. On the CPU device the
+//! kernel works on the memory of the tensors. With autodiff its saved state is kept in the graph, and
+//! its backward pass registers a gradient for each input that requires one.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -18,35 +18,36 @@ use burn_flex::{FlexTensor, Layout};
 
 use super::kernels_enabled;
 
-/// A tensor's memory, row-major.
+/// The memory of a tensor, row-major.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Array<'a> {
     pub(crate) data: &'a [f32],
     pub(crate) shape: &'a [usize],
 }
 
-/// What a kernel's forward pass gives.
+/// The result of a kernel's forward pass.
 pub(crate) struct Output<S> {
     pub(crate) y: Vec<f32>,
     pub(crate) shape: Vec<usize>,
-    /// Numbers beside the result that carry no gradient, such as batch statistics.
+    /// Additional values without a gradient, for example batch statistics.
     pub(crate) beside: Vec<f32>,
     pub(crate) saved: Option<S>,
 }
 
 /// An operation on contiguous `f32` arrays.
 pub(crate) trait Kernel: Debug + Send + Sync + 'static {
-    /// What the backward pass needs beside the inputs.
+    /// Values that the backward pass needs in addition to the inputs.
     type Saved: Send + Sync + 'static;
-    /// The result; with `save`, also what the backward pass needs.
+    /// Computes the result and, if `save` is true, the values that the backward pass needs.
     fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved>;
-    /// The gradient of each input, given that of the result; `wanted` says whose are needed.
+    /// Computes the gradient of each input from that of the result. If `wanted[i]` is false, the gradient
+    /// of input `i` is not used.
     fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], wanted: &[bool]) -> Vec<Vec<f32>>;
 }
 
 type Saved = Option<Arc<dyn Any + Send + Sync>>;
 
-/// A [`Kernel`] whose saved state has lost its type.
+/// A [`Kernel`] with its type of saved state erased.
 pub(crate) trait AnyKernel: Debug + Send + Sync {
     fn forward_flex(&self, inputs: &[FlexTensor], save: bool) -> (FlexTensor, FlexTensor, Saved);
     fn backward_flex(
@@ -102,10 +103,10 @@ fn with_arrays<T>(tensors: &[FlexTensor], body: impl FnOnce(&[Array<'_>]) -> T) 
     body(&arrays)
 }
 
-/// Inputs a kernel may have; unused places repeat the first input and are never read.
+/// Maximum number of inputs of a kernel; unused inputs repeat the first one and are never read.
 pub(super) const PLACES: usize = 16;
 
-/// The tensors an operation reads.
+/// The input tensors of an operation.
 #[derive(ExtensionType)]
 pub(crate) struct Inputs<B: Backend> {
     a: FloatTensor<B>,
@@ -133,10 +134,10 @@ impl<B: Backend> Inputs<B> {
     }
 }
 
-/// Operations with kernels, as a backend extension.
+/// Kernels as a backend extension.
 #[backend_extension(Autodiff, Flex)]
 pub(crate) trait KernelOps: Backend {
-    /// Runs `kernel` on the first `count` inputs: its result, and what it gives beside.
+    /// Runs `kernel` on the first `count` inputs. Returns its result and the additional values.
     fn kernel(
         #[extension_type] inputs: Inputs<Self>,
         count: usize,
@@ -144,7 +145,7 @@ pub(crate) trait KernelOps: Backend {
     ) -> (FloatTensor<Self>, FloatTensor<Self>);
 }
 
-/// A backend that has kernels; not dispatched, so it may hand saved state around.
+/// A backend with kernels. Its functions are not dispatched, so they can pass saved state.
 pub(crate) trait HasKernels: Backend {
     fn forward(
         kernel: &dyn AnyKernel,
@@ -186,7 +187,7 @@ impl KernelOps for Flex {
 #[derive(Debug)]
 struct Fused;
 
-/// What waits in the graph for the backward pass.
+/// State in the autodiff graph for the backward pass.
 #[derive(Clone, Debug)]
 struct Waiting<B: Backend> {
     kernel: Arc<dyn AnyKernel>,
@@ -234,18 +235,18 @@ impl<B: HasKernels, C: CheckpointStrategy> KernelOps for Autodiff<B, C> {
     }
 }
 
-/// Whether an operation on `device` runs its kernel.
+/// True if operations on `device` run their kernels.
 pub(crate) fn has_kernels(device: &Device) -> bool {
-    // Tensors on other devices are not in our memory: they run the composed bodies.
+    // Tensors on other devices are not in CPU memory: they run the composed operations.
     kernels_enabled() && device.clone().inner() == Device::flex()
 }
 
-/// A tensor as the first, second, … input of a kernel.
+/// Converts a tensor to an input of a kernel.
 pub(crate) fn input<const D: usize>(tensor: Tensor<D>) -> FloatTensor<Dispatch> {
     tensor.into_dispatch()
 }
 
-/// Runs `kernel` on one to sixteen inputs: its result and what it gives beside.
+/// Runs `kernel` on one to sixteen inputs. Returns its result and the additional values.
 pub(crate) fn run<const D: usize>(kernel: impl Kernel, inputs: Vec<FloatTensor<Dispatch>>) -> (Tensor<D>, Tensor<1>) {
     let count = inputs.len();
     assert!((1..=PLACES).contains(&count), "a kernel reads one to {PLACES} tensors");

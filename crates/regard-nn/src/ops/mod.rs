@@ -1,12 +1,12 @@
-//! The operations attention models are made of, one formula a file.
+//! The operations of attention models, one in each file.
 //!
-//! Each public function has two bodies: a fused CPU kernel with a hand-written backward, and
-//! `…_composed`, the same formula in ordinary tensor operations. The composed body is the
-//! reference the kernel is tested against and what every other device runs. Set
-//! `REGARD_KERNELS=off` to run composed bodies everywhere.
+//! Each public function has two implementations: a fused CPU kernel with a hand-written backward pass,
+//! and `…_composed`, the same formula in ordinary tensor operations. The composed version is the
+//! reference that the kernel is tested against, and the version that other devices run. The environment
+//! variable `REGARD_KERNELS=off` selects the composed versions everywhere.
 //!
-//! Shapes are checked with panics, as Burn's own operations do: they are a matter of the program,
-//! never of its input files.
+//! Mismatched shapes panic, as in Burn's own operations: they are errors of the program, not of its
+//! input files.
 
 mod attention;
 mod attention_sublayer;

@@ -1,8 +1,8 @@
-//! Linear maps around an attention along edges: queries, keys and values side by side before it, a
-//! projection with residual and norm after it (Dwivedi & Bresson 2021, eq. 3-7 and 9-15).
+//! Linear layers before and after an attention along graph edges (Dwivedi & Bresson 2021, eq. 3-7 and
+//! 9-15): queries, keys and values side by side before it; a projection with residual and norm after it.
 //!
-//! Between the two, heads are interleaved: channel `c` of head `h` stands at `c · heads + h`
-//! ([`HeadLayout::Interleaved`](super::HeadLayout)). Weights keep the papers' order.
+//! Between them heads are interleaved: channel `c` of head `h` is at `c · heads + h`
+//! ([`HeadLayout::Interleaved`](super::HeadLayout)). Weights keep the order of the papers.
 
 use burn::module::Param;
 use burn::nn::Linear;
@@ -13,7 +13,7 @@ use super::fused::{Array, Kernel, Output, has_kernels, input, run};
 use super::residual_norm::{FusedNorm, beside, normed};
 use super::{NormArgs, Normed, residual_norm_composed};
 
-/// Weight `[in, out]` and bias `[out]` of a linear map.
+/// Weight `[in, out]` and bias `[out]` of a linear layer.
 #[derive(Clone, Debug)]
 pub struct Projection {
     /// `[in, out]`
@@ -23,17 +23,17 @@ pub struct Projection {
 }
 
 impl Projection {
-    /// The weights of a module.
+    /// The parameters of a Burn module.
     pub fn of(linear: &Linear) -> Self {
         Self { weight: linear.weight.val(), bias: linear.bias.as_ref().map(Param::val) }
     }
 }
 
-/// `x [rows, width]` times several maps of heads, side by side and the heads of each interleaved:
-/// `[rows, maps · out]`.
+/// Projects `x [rows, width]` with several linear layers side by side, with the heads of each
+/// interleaved: `[rows, maps · out]`.
 ///
 /// # Panics
-/// If the shapes do not fit together, or no map or more than five are given.
+/// If the shapes do not match, or the number of layers is zero or above five.
 pub fn projections(x: Tensor<2>, maps: Vec<Projection>, heads: usize) -> Tensor<2> {
     if !has_kernels(&x.device()) || x.dims().contains(&0) {
         return projections_composed(x, maps, heads);
@@ -50,12 +50,12 @@ pub fn projections(x: Tensor<2>, maps: Vec<Projection>, heads: usize) -> Tensor<
 /// [`projections`] in ordinary tensor operations.
 ///
 /// # Panics
-/// As there.
+/// As [`projections`].
 pub fn projections_composed(x: Tensor<2>, maps: Vec<Projection>, heads: usize) -> Tensor<2> {
     let of_map = |Projection { weight, bias }: Projection| {
         let [inputs, outputs] = weight.dims();
         let places = places(outputs, heads, &x.device());
-        // A matrix product of no row is not defined everywhere.
+        // A matrix product without rows is not defined on every device.
         let y = match x.dims()[0] {
             0 => Tensor::zeros([0, outputs], &x.device()),
             _ => x.clone().matmul(weight.select(1, places.clone())),
@@ -66,14 +66,14 @@ pub fn projections_composed(x: Tensor<2>, maps: Vec<Projection>, heads: usize) -
     Tensor::cat(maps.into_iter().map(of_map).collect(), 1)
 }
 
-/// Where the channels of an interleaved row stand in the papers' weights.
+/// For each channel of an interleaved row, its index in the weights of the papers.
 fn places(width: usize, heads: usize, device: &Device) -> Tensor<1, Int> {
     let places = kernel::Heads { count: heads, width }.places();
     let places: Vec<i64> = places.into_iter().map(|place| place as i64).collect();
     Tensor::from_data(TensorData::new(places, [width]), device)
 }
 
-/// The kernel: `x`, then weight and, where there is one, bias of every map.
+/// The kernel. Its inputs are `x`, then weight and optionally bias of every layer.
 #[derive(Debug)]
 struct Fused {
     heads: usize,
@@ -88,7 +88,7 @@ impl Fused {
     }
 }
 
-/// The heads of a kernel whose second input has their width: a weight `[in, out]`, or rows of them.
+/// The heads of a kernel; their width is the last axis of the second input, a weight or rows.
 fn interleaved(count: usize, inputs: &[Array<'_>]) -> kernel::Heads {
     kernel::Heads { count, width: inputs[1].shape[1] }
 }
@@ -112,10 +112,10 @@ impl Kernel for Fused {
     }
 }
 
-/// `norm(x + y · weight + bias)` of `x [rows, width]` and the interleaved heads `y [rows, in]`.
+/// `norm(x + y · weight + bias)` of `x [rows, width]` and interleaved heads `y [rows, in]`.
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// If the shapes do not match.
 pub fn output_sublayer(x: Tensor<2>, y: Tensor<2>, map: Projection, heads: usize, norm: NormArgs) -> Normed {
     if !has_kernels(&x.device()) || x.dims().contains(&0) {
         return output_sublayer_composed(x, y, map, heads, norm);
@@ -130,7 +130,7 @@ pub fn output_sublayer(x: Tensor<2>, y: Tensor<2>, map: Projection, heads: usize
 /// [`output_sublayer`] in ordinary tensor operations.
 ///
 /// # Panics
-/// As there.
+/// As [`output_sublayer`].
 pub fn output_sublayer_composed(x: Tensor<2>, y: Tensor<2>, map: Projection, heads: usize, norm: NormArgs) -> Normed {
     residual_norm_composed(x.unsqueeze_dim(1), output(y, map, heads).unsqueeze_dim(1), norm)
 }
@@ -138,14 +138,14 @@ pub fn output_sublayer_composed(x: Tensor<2>, y: Tensor<2>, map: Projection, hea
 /// `y · weight + bias` of interleaved heads `y [rows, in]`.
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// If the shapes do not match.
 pub fn output(y: Tensor<2>, map: Projection, heads: usize) -> Tensor<2> {
     let places = places(map.weight.dims()[0], heads, &y.device());
     let out = y.matmul(map.weight.select(0, places));
     map.bias.into_iter().fold(out, |out, bias| out + bias.unsqueeze())
 }
 
-/// The kernel: `x`, `y`, weight, bias, gamma, beta.
+/// The kernel. Its inputs are `x`, `y`, weight, bias, gamma, beta.
 #[derive(Debug)]
 struct FusedOutput {
     heads: usize,

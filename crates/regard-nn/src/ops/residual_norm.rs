@@ -1,8 +1,8 @@
-//! A residual sum and its normalisation, in one pass.
+//! A residual sum and its normalisation in one operation.
 //!
-//! `norm(x + y)` with `norm(z) = γ (z - mean) / √(variance + eps) + β`. What mean and variance run
-//! over is the [`NormKind`]: Ioffe & Szegedy 2015 (batch), Ulyanov et al. 2016 (instance), Ba et al.
-//! 2016 (layer).
+//! `norm(x + y)` with `norm(z) = γ (z - mean) / √(variance + eps) + β`. [`NormKind`] selects the axes of
+//! mean and variance: Ioffe & Szegedy 2015 (batch), Ulyanov et al. 2016 (instance), Ba et al. 2016
+//! (layer).
 
 use burn::config::Config;
 use burn::tensor::Tensor;
@@ -10,38 +10,38 @@ use regard_kernels::norm as kernel;
 
 use super::fused::{Array, Kernel, Output, has_kernels, input, run};
 
-/// What the mean and the variance of `[batch, nodes, width]` run over.
+/// The axes of `[batch, nodes, width]` that mean and variance are computed over.
 #[derive(Config, Copy, Debug, PartialEq, Eq)]
 pub enum NormKind {
-    /// Every channel over batch and nodes; running statistics in evaluation.
+    /// Each channel over batch and nodes; running statistics in evaluation.
     Batch,
-    /// Every channel of every item over its nodes.
+    /// Each channel of every item over its nodes.
     Instance,
-    /// Every node over its channels.
+    /// Each node over its channels.
     Layer,
 }
 
 /// The parameters of one normalisation.
 #[derive(Clone, Debug)]
 pub struct NormArgs {
-    /// What mean and variance run over.
+    /// The axes that mean and variance are computed over.
     pub kind: NormKind,
     /// Scale `[width]`.
     pub gamma: Tensor<1>,
     /// Shift `[width]`.
     pub beta: Tensor<1>,
-    /// Mean and variance `[width]` used in place of the batch's own ([`NormKind::Batch`] only).
+    /// Running mean and variance `[width]`, used instead of batch statistics ([`NormKind::Batch`] only).
     pub running: Option<(Tensor<1>, Tensor<1>)>,
     /// Added to the variance.
     pub eps: f32,
 }
 
-/// A normalised tensor and the statistics it was normalised by.
+/// A normalised tensor and the batch statistics.
 #[derive(Clone, Debug)]
 pub struct Normed {
     /// The result `[batch, nodes, width]`.
     pub y: Tensor<3>,
-    /// What the batch itself gave; only for [`NormKind::Batch`] without running statistics.
+    /// Statistics of the batch; only for [`NormKind::Batch`] without running statistics.
     pub statistics: Option<BatchStatistics>,
 }
 
@@ -52,14 +52,14 @@ pub struct BatchStatistics {
     pub mean: Tensor<1>,
     /// Biased variance `[width]`.
     pub variance: Tensor<1>,
-    /// Number of values behind each: batch times nodes.
+    /// Number of values that each was computed from: batch times nodes.
     pub count: usize,
 }
 
 /// `norm(x + y)` of two tensors `[batch, nodes, width]`.
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// If the shapes do not match.
 pub fn residual_norm(x: Tensor<3>, y: Tensor<3>, args: NormArgs) -> Normed {
     assert_eq!(x.dims(), y.dims(), "residual norm: shapes of the two summands");
     if !has_kernels(&x.device()) || x.dims().contains(&0) {
@@ -76,7 +76,7 @@ pub fn residual_norm_composed(x: Tensor<3>, y: Tensor<3>, args: NormArgs) -> Nor
     norm_composed(x + y, args)
 }
 
-/// The normalisation alone, `norm(x)` of `[batch, nodes, width]`, in ordinary tensor operations.
+/// The normalisation `norm(x)` of `[batch, nodes, width]` without a residual, in ordinary tensor operations.
 pub fn norm_composed(x: Tensor<3>, args: NormArgs) -> Normed {
     let [batch, nodes, width] = x.dims();
     assert_eq!(args.gamma.dims(), [width], "norm: width of the scale");
@@ -120,7 +120,7 @@ fn scale_shift(centred: Tensor<3>, variance: Tensor<3>, args: &NormArgs) -> Tens
     centred * factor + args.beta.clone().unsqueeze()
 }
 
-/// A norm as the kernels take it: everything but gamma and beta, which are inputs.
+/// The parameters of a norm in a kernel. Gamma and beta are inputs of the kernel.
 #[derive(Clone, Debug)]
 pub(super) struct FusedNorm {
     kind: NormKind,
@@ -128,11 +128,11 @@ pub(super) struct FusedNorm {
     running: Option<(Vec<f32>, Vec<f32>)>,
 }
 
-/// A tensor on its way into a kernel.
+/// An input of a kernel.
 pub(super) type Input = burn::backend::tensor::FloatTensor<burn::backend::Dispatch>;
 
 impl FusedNorm {
-    /// The norm, and gamma and beta as inputs.
+    /// Splits `args` into the norm and its inputs gamma and beta.
     pub(super) fn new(args: NormArgs) -> (Self, [Input; 2]) {
         let NormArgs { kind, gamma, beta, running, eps } = args;
         let numbers = |tensor: Tensor<1>| tensor.into_data().iter::<f32>().collect::<Vec<_>>();
@@ -151,12 +151,12 @@ impl FusedNorm {
     }
 }
 
-/// Means, then variances: what a kernel gives beside its result.
+/// Means, then variances: the additional values of a kernel with batch norm.
 pub(super) fn beside(statistics: Option<kernel::BatchStatistics>) -> Vec<f32> {
     statistics.map_or(vec![], |statistics| [statistics.mean, statistics.variance].concat())
 }
 
-/// A kernel's result and the statistics beside it.
+/// Combines the result of a kernel with its batch statistics.
 pub(super) fn normed(norm: &FusedNorm, count: usize, (y, beside): (Tensor<3>, Tensor<1>)) -> Normed {
     let own = norm.kind == NormKind::Batch && norm.running.is_none();
     let statistics = own.then(|| {
@@ -172,7 +172,7 @@ pub(super) fn rows(array: &Array<'_>) -> kernel::Rows {
     kernel::Rows { batch: array.shape[0], nodes: array.shape[1], width: array.shape[2] }
 }
 
-/// The kernel: `x`, `y`, gamma, beta.
+/// The kernel. Its inputs are `x`, `y`, gamma, beta.
 #[derive(Debug)]
 struct Fused(FusedNorm);
 

@@ -1,7 +1,7 @@
-//! The feed-forward half of an encoder layer over many short sequences (Vaswani et al. 2017, §3.3; with
-//! the dropouts of PatchTST, Nie et al. 2023).
+//! The feed-forward sub-layer of an encoder layer for many short sequences (Vaswani et al. 2017, §3.3;
+//! with the dropouts of PatchTST, Nie et al. 2023).
 //!
-//! `norm(x + drop(drop(act(x W₁ + b₁)) W₂ + b₂))`, or `x + drop(…norm(x)…)` with the norm first.
+//! `norm(x + drop(drop(act(x W₁ + b₁)) W₂ + b₂))`, or `x + drop(…norm(x)…)` if the norm is first.
 
 use burn::tensor::Tensor;
 use regard_kernels::feed_forward as kernel;
@@ -13,32 +13,32 @@ use super::residual_norm::{FusedNorm, beside, normed, rows};
 use super::sequence_attention::{linear, normed_before, normed_composed};
 use super::{Activation, Dropout, NormArgs, Normed, Projection};
 
-/// The two maps of a feed-forward part and what stands between them.
+/// The two linear layers of a feed-forward network and its activation function.
 #[derive(Clone, Debug)]
 pub struct FeedForwardMaps {
     /// `[width, hidden]`
     pub first: Projection,
     /// `[hidden, width]`
     pub second: Projection,
-    /// Between the two.
+    /// Activation function between the two layers.
     pub activation: Activation,
 }
 
-/// Switches of [`sequence_feed_forward`].
+/// Options of [`sequence_feed_forward`].
 #[derive(Clone, Debug, Default)]
 pub struct SequenceFeedForwardOptions {
-    /// Numbers of the hidden layer left out, by rows `sequence · patches + patch`.
+    /// Dropout of the hidden layer; mask rows are `sequence · patches + patch`.
     pub hidden_dropout: Option<Dropout>,
-    /// Numbers left out before the residual, by rows as there.
+    /// Dropout of the result before the residual; mask rows as above.
     pub residual_dropout: Option<Dropout>,
-    /// Whether the norm stands before the first map instead of behind the residual.
+    /// If true, the norm is applied before the first layer instead of after the residual sum.
     pub norm_first: bool,
 }
 
-/// One feed-forward sub-layer of `x [sequences, patches, width]`; `norm: None` leaves the norm out.
+/// The feed-forward sub-layer of `x [sequences, patches, width]`; `norm: None` omits the norm.
 ///
 /// # Panics
-/// If the shapes do not fit together, or a dropout's rate is not in `[0, 1)`.
+/// If the shapes do not match, or a dropout rate is not in `[0, 1)`.
 pub fn sequence_feed_forward(
     x: Tensor<3>,
     maps: FeedForwardMaps,
@@ -49,14 +49,14 @@ pub fn sequence_feed_forward(
         return sequence_feed_forward_composed(x, maps, norm, options);
     }
     if options.norm_first || norm.is_none() {
-        // The residual goes around the norm: a sum of its own.
+        // The residual bypasses the norm, so it is added here.
         let Normed { y: tokens, statistics } = normed_before(x.clone(), norm);
         return Normed { y: x + fused(tokens, maps, None, options).y, statistics };
     }
     fused(x, maps, norm, options)
 }
 
-/// The kernel, followed by residual and norm where there is a norm.
+/// Runs the kernel. Residual and norm are applied if there is a norm.
 fn fused(x: Tensor<3>, maps: FeedForwardMaps, norm: Option<NormArgs>, options: &SequenceFeedForwardOptions) -> Normed {
     let [sequences, patches, _] = x.dims();
     let mut inputs = vec![input(x)];
@@ -77,7 +77,7 @@ fn fused(x: Tensor<3>, maps: FeedForwardMaps, norm: Option<NormArgs>, options: &
     }
 }
 
-/// The kernel: `x`, weight and bias of both maps, gamma and beta where there is a norm.
+/// The kernel. Its inputs are `x`, weight and bias of both layers, and gamma and beta if there is a norm.
 #[derive(Debug)]
 struct Fused {
     activation: Activation,
@@ -117,7 +117,7 @@ impl Kernel for Fused {
 /// [`sequence_feed_forward`] in ordinary tensor operations.
 ///
 /// # Panics
-/// As there.
+/// As [`sequence_feed_forward`].
 pub fn sequence_feed_forward_composed(
     x: Tensor<3>,
     maps: FeedForwardMaps,

@@ -1,4 +1,4 @@
-//! Sums over the rows of sets that stand one after the other (Deep Sets, Zaheer et al. 2017).
+//! Sums over the rows of each set of a batch (Deep Sets, Zaheer et al. 2017).
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::Ragged;
 /// Sums over the rows `offsets[s]..offsets[s + 1]` of `x [rows, width]`, `[sets, width]`; 0 for an empty set.
 ///
 /// # Panics
-/// If the offsets do not rise from 0 to the number of rows.
+/// If the offsets do not increase from 0 to the number of rows.
 pub fn set_sums(x: Tensor<2>, offsets: &Arc<[usize]>) -> Tensor<2> {
     if !has_kernels(&x.device()) || x.dims().contains(&0) {
         return set_sums_composed(x, offsets);
@@ -22,7 +22,7 @@ pub fn set_sums(x: Tensor<2>, offsets: &Arc<[usize]>) -> Tensor<2> {
 /// [`set_sums`] in ordinary tensor operations.
 ///
 /// # Panics
-/// As there.
+/// As [`set_sums`].
 pub fn set_sums_composed(x: Tensor<2>, offsets: &Arc<[usize]>) -> Tensor<2> {
     let ([rows, width], sets, device) = (x.dims(), offsets.len() - 1, x.device());
     let ragged = Ragged::new(x, offsets.clone());
@@ -32,7 +32,7 @@ pub fn set_sums_composed(x: Tensor<2>, offsets: &Arc<[usize]>) -> Tensor<2> {
     ragged.to_padded().sum_dim(1).reshape([sets, width])
 }
 
-/// The kernel: `x`.
+/// The kernel. Its input is `x`.
 #[derive(Debug)]
 struct Fused {
     offsets: Arc<[usize]>,

@@ -1,4 +1,4 @@
-//! Which body an operation runs: the fused kernel or the composed tensor operations.
+//! The switch between the fused kernels and the composed tensor operations.
 
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -7,11 +7,11 @@ thread_local! {
     static OVERRIDE: Cell<Option<bool>> = const { Cell::new(None) };
 }
 
-/// Whether operations may use the fused CPU kernels.
+/// Returns true if operations may use the fused CPU kernels.
 ///
-/// True unless the environment says `REGARD_KERNELS=off` (also `0` or `false`; read once), or
-/// [`with_kernels`] says otherwise on this thread. A device without kernels runs the composed
-/// bodies whatever this returns.
+/// The default is true. The environment variable `REGARD_KERNELS=off` (also `0` or `false`; read once)
+/// turns kernels off, and [`with_kernels`] overrides both on the current thread. Devices without kernels
+/// always run the composed operations.
 pub fn kernels_enabled() -> bool {
     static ENVIRONMENT: OnceLock<bool> = OnceLock::new();
     OVERRIDE
@@ -19,10 +19,10 @@ pub fn kernels_enabled() -> bool {
         .unwrap_or_else(|| *ENVIRONMENT.get_or_init(|| !is_off(std::env::var("REGARD_KERNELS").ok().as_deref())))
 }
 
-/// Runs `body` with the kernels switched on or off on the current thread only.
+/// Runs `body` with the kernels turned on or off on the current thread only.
 ///
-/// The former state comes back when `body` returns or unwinds, so calls nest and tests that run
-/// side by side do not disturb one another.
+/// The previous state is restored when `body` returns or panics, so calls can be nested, and parallel
+/// tests do not affect each other.
 ///
 /// ```
 /// use regard_nn::ops::{kernels_enabled, with_kernels};

@@ -1,9 +1,9 @@
-//! A series as its moving average and what is left (Wu et al. 2021, Autoformer, §3.1).
+//! Decomposition of a series into trend and remainder (Wu et al. 2021, Autoformer, §3.1).
 
 use burn::tensor::Tensor;
 
-/// The moving average over `kernel` values of `x [batch, channels, time]`, first and last value repeated
-/// at the ends, and the rest.
+/// The moving average over `kernel` values of `x [batch, channels, time]`, and the remainder. The first
+/// and last value are repeated at the ends.
 pub fn decompose(x: Tensor<3>, kernel: usize) -> (Tensor<3>, Tensor<3>) {
     let [_, _, length] = x.dims();
     let ends = kernel.saturating_sub(1) / 2;

@@ -1,4 +1,4 @@
-//! Blocks of networks on time series (PatchTST, Nie et al. 2023).
+//! Blocks of transformers for time series (PatchTST, Nie et al. 2023).
 
 mod decomposition;
 mod instance_norm;

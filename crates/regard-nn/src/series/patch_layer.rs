@@ -1,5 +1,5 @@
-//! One layer of PatchTST's encoder: patches attend to each other, then each passes a feed-forward part
-//! (Nie et al. 2023, §3.1), in the forms of the published codes.
+//! One encoder layer of PatchTST (Nie et al. 2023, §3.1): attention among patches, then a feed-forward
+//! network, with the variants of the authors' code.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -12,40 +12,40 @@ use crate::ops::{
 };
 use crate::{FeedForward, FeedForwardConfig, Normalization, NormalizationConfig};
 
-/// Sizes and switches of a [`PatchLayer`].
+/// Sizes and options of a [`PatchLayer`].
 #[derive(Config, Copy, Debug)]
 pub struct PatchLayerConfig {
-    /// Width of a patch's row.
+    /// Width of a patch embedding.
     pub width: usize,
-    /// Heads; they divide the width.
+    /// Number of heads; must divide the width.
     pub heads: usize,
-    /// Width inside the feed-forward part.
+    /// Hidden width of the feed-forward network.
     pub hidden: usize,
-    /// What a norm's mean and variance run over. Default: batch, every channel over all patches.
+    /// Kind of the norms. Default: batch, each channel over all patches.
     #[config(default = "NormKind::Batch")]
     pub norm: NormKind,
-    /// Where norms stand. Default: behind each sum.
+    /// Placement of the norms. Default: after each residual sum.
     #[config(default = "NormPlace::Behind")]
     pub norm_place: NormPlace,
-    /// Whether the scores of earlier layers are added to those of this one (He et al. 2021, RealFormer).
+    /// If true, the scores of earlier layers are added to those of this one (RealFormer, He et al. 2021).
     /// Default: true.
     #[config(default = true)]
     pub residual_scores: bool,
 }
 
-/// Where the norm of a half of a layer stands.
+/// Placement of the norm of a sub-layer.
 #[derive(Config, Copy, Debug, PartialEq, Eq)]
 pub enum NormPlace {
-    /// Behind the sum: `norm(x + f(x))`.
+    /// After the residual sum: `norm(x + f(x))`.
     Behind,
-    /// Before the half, which adds to what is normed: `y + f(y)` with `y = norm(x)`, as the authors' code has
-    /// its `pre_norm`.
+    /// Before the sub-layer and its residual: `y + f(y)` with `y = norm(x)`, as `pre_norm` in the authors'
+    /// code.
     Before,
-    /// In the branch alone: `x + f(norm(x))` (Xiong et al. 2020).
+    /// Before the sub-layer, but not on the residual: `x + f(norm(x))` (Xiong et al. 2020).
     Inside,
 }
 
-/// Attention among patches, and a feed-forward part.
+/// Attention among patches, followed by a feed-forward network.
 #[derive(Module, Debug)]
 pub struct PatchLayer {
     /// `[width, width]`
@@ -56,38 +56,38 @@ pub struct PatchLayer {
     pub value: Linear,
     /// `[width, width]`
     pub out: Linear,
-    /// Norm of the attention half.
+    /// Norm of the attention sub-layer.
     pub attention_norm: Normalization,
-    /// The feed-forward part.
+    /// Feed-forward network.
     pub feed: FeedForward,
-    /// Norm of the feed-forward half.
+    /// Norm of the feed-forward sub-layer.
     pub feed_norm: Normalization,
     /// Number of heads.
     pub heads: usize,
-    /// Where norms stand.
+    /// Placement of the norms.
     #[module(skip)]
     pub norm_place: NormPlace,
-    /// Whether the scores of earlier layers are added.
+    /// If true, the scores of earlier layers are added.
     pub residual_scores: bool,
 }
 
-/// What a layer leaves out at random in training.
+/// Dropout rates of a layer during training.
 #[derive(Clone, Copy, Debug)]
 pub struct PatchDropout {
-    /// Share of attention weights.
+    /// Rate for attention weights.
     pub weights: f32,
-    /// Share of what attention adds.
+    /// Rate for the result of the attention.
     pub attention: f32,
-    /// Share of the numbers inside the feed-forward part.
+    /// Rate for the hidden layer of the feed-forward network.
     pub hidden: f32,
-    /// Share of what the feed-forward part adds.
+    /// Rate for the result of the feed-forward network.
     pub feed: f32,
-    /// Decides which.
+    /// Seed of the dropout masks.
     pub seed: u64,
 }
 
 impl PatchLayerConfig {
-    /// Fresh weights, uniform in ±1/√inputs.
+    /// Initialises the weights, uniform in ±1/√inputs.
     ///
     /// # Panics
     /// If the heads do not divide the width.
@@ -112,8 +112,8 @@ impl PatchLayerConfig {
 }
 
 impl PatchLayer {
-    /// The new rows of `x [sequences, patches, width]`, and what carries scores on to the next layer; the
-    /// first layer is given nothing.
+    /// New embeddings of `x [sequences, patches, width]`, and the scores for the next layer. The first layer
+    /// receives the default `carried`.
     pub fn forward(&self, x: Tensor<3>, carried: Carried, drop: Option<PatchDropout>) -> (Tensor<3>, Carried) {
         let dropout = |rate: fn(&PatchDropout) -> f32, place: u64| {
             let drop = drop.filter(|drop| rate(drop) > 0.0)?;
@@ -145,7 +145,7 @@ impl PatchLayer {
         (self.feed_norm.observe(normed), carried.unwrap_or_default())
     }
 
-    /// What a half begins with, and the norm that is left to it.
+    /// The input of a sub-layer, and the norm that the sub-layer still has to apply.
     fn placed(&self, x: Tensor<3>, norm: &Normalization) -> (Tensor<3>, Option<NormArgs>) {
         match self.norm_place {
             NormPlace::Before => (norm.forward(x), None),

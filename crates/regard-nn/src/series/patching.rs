@@ -1,22 +1,22 @@
-//! A series cut into patches (Nie et al. 2023, §3.1).
+//! Patches of a time series (Nie et al. 2023, §3.1).
 
 use burn::config::Config;
 use burn::tensor::{Int, Tensor, TensorData};
 
-/// How a window is cut.
+/// Division of a window into patches.
 #[derive(Config, Copy, Debug, PartialEq, Eq)]
 pub struct Patching {
-    /// Values of a patch.
+    /// Number of values of a patch.
     pub patch: usize,
-    /// Values from the start of one patch to the start of the next.
+    /// Number of values from the start of one patch to the start of the next.
     pub stride: usize,
-    /// Whether the last value is repeated `stride` times first, so that one more patch fits. Default: true.
+    /// If true, the last value is first repeated `stride` times, so that one more patch fits. Default: true.
     #[config(default = true)]
     pub padded: bool,
 }
 
 impl Patching {
-    /// Patches of a window of `length` values; 0 for a window that holds none.
+    /// Number of patches of a window of `length` values; 0 if the window is shorter than a patch.
     pub fn count(&self, length: usize) -> usize {
         let length = if self.padded { length + self.stride } else { length };
         if length < self.patch { 0 } else { (length - self.patch) / self.stride + 1 }
@@ -25,7 +25,7 @@ impl Patching {
     /// The patches `[rows, count, patch]` of `[rows, length]`.
     ///
     /// # Panics
-    /// If the window holds no patch.
+    /// If the window is shorter than a patch.
     pub fn cut(&self, x: Tensor<2>) -> Tensor<3> {
         let [rows, length] = x.dims();
         let count = self.count(length);
@@ -36,7 +36,7 @@ impl Patching {
         x.select(1, places).reshape([rows, count, self.patch])
     }
 
-    /// Which value of a window of `length` stands where in its patches.
+    /// For every value of the patches of a window of `length` values, its index in the window.
     pub fn places(&self, length: usize) -> Vec<usize> {
         let Self { patch, stride, .. } = *self;
         let last = length.saturating_sub(1);

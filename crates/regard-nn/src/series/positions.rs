@@ -1,14 +1,14 @@
-//! Tables of sines and cosines that tell where a patch stands (Vaswani et al. 2017, §3.5).
+//! Sinusoidal positional encodings (Vaswani et al. 2017, §3.5).
 
 use burn::tensor::{Device, Tensor, TensorData};
 
-/// `[rows, width]` with `sin(row · 10000^(-2i/width))` in column `2i` and the cosine beside it.
+/// `[rows, width]` with `sin(row · 10000^(-2i/width))` in column `2i` and the cosine in column `2i + 1`.
 pub fn sine_positions(rows: usize, width: usize, device: &Device) -> Tensor<2> {
     table(sines(rows, width), rows, width, device)
 }
 
-/// [`sine_positions`] without its mean and divided by ten times its sample deviation, as the `sincos`
-/// of PatchTST's authors is.
+/// [`sine_positions`] minus its mean and divided by ten times its sample standard deviation, as `sincos`
+/// in the code of PatchTST's authors.
 pub fn standardised_sine_positions(rows: usize, width: usize, device: &Device) -> Tensor<2> {
     let sines = sines(rows, width);
     let count = sines.len() as f64;

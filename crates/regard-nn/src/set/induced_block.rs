@@ -1,5 +1,3 @@
-//! The induced set attention block, ISAB (Lee et al. 2019, §3.1, eq. 9 and 10): a set attends to
-//! itself by way of a few learnt points.
 
 use burn::module::{Initializer, Module, Param};
 use burn::tensor::{Device, Tensor};
@@ -11,13 +9,14 @@ use crate::ops::SetQueries;
 /// Sizes of an [`InducedSetBlock`].
 #[derive(Clone, Debug)]
 pub struct InducedSetBlockConfig {
-    /// The sizes and switches of both blocks; its query and key width are those of the items.
+    /// Sizes and options of both blocks; its query and key width are the width of the items.
     pub block: SetAttentionBlockConfig,
     /// Number of inducing points.
     pub points: usize,
 }
 
-/// `ISAB(x) = MAB(x, h)` with `h = MAB(i, x)` for inducing points `i`, in time `n · points`.
+/// The induced set attention block, `ISAB(x) = MAB(x, h)` with `h = MAB(i, x)` for inducing points `i`, in
+/// time `n · points`.
 #[derive(Module, Debug)]
 pub struct InducedSetBlock {
     /// `[points, width]`
@@ -29,15 +28,15 @@ pub struct InducedSetBlock {
 }
 
 impl InducedSetBlockConfig {
-    /// Items of `inputs` numbers, `points` inducing points.
+    /// A block for items of width `inputs`, with `points` inducing points.
     pub fn new(inputs: usize, width: usize, heads: usize, points: usize) -> Self {
         Self { block: SetAttentionBlockConfig::new(inputs, inputs, width, heads), points }
     }
 
-    /// Fresh weights; the inducing points as PyTorch's `xavier_uniform_` draws `[1, points, width]`.
+    /// Initialises the weights; the inducing points as PyTorch's `xavier_uniform_` for `[1, points, width]`.
     ///
     /// # Panics
-    /// As [`SetAttentionBlockConfig::init`], and without inducing points.
+    /// As [`SetAttentionBlockConfig::init`], or if there is no inducing point.
     pub fn init(&self, device: &Device) -> InducedSetBlock {
         let (inputs, width) = (self.block.key_width, self.block.width);
         let block = |queries: usize, keys: usize, source: QuerySource| {
@@ -53,14 +52,14 @@ impl InducedSetBlockConfig {
 }
 
 impl InducedSetBlock {
-    /// Every item in the light of its set.
+    /// One row for every item, which depends on its whole set.
     pub fn forward(&self, x: Ragged) -> Ragged {
         let summary = self.mab0.forward(SetQueries::Shared(self.points.val()), x.clone());
         self.mab1.forward(SetQueries::Own(x), summary)
     }
 }
 
-/// `[count, width]`, uniform in ±√(6 / (width · (count + 1))).
+/// Learnt rows `[count, width]`, uniform in ±√(6 / (width · (count + 1))).
 pub(super) fn learnt_rows(count: usize, width: usize, device: &Device) -> Param<Tensor<2>> {
     assert!(count > 0, "at least one learnt row");
     let bound = (6.0 / (width as f64 * (count as f64 + 1.0))).sqrt();

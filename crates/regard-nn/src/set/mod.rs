@@ -1,4 +1,4 @@
-//! Blocks on sets: the Set Transformer's (Lee et al. 2019) and the pooling of Deep Sets (Zaheer et
+//! Blocks on sets: those of the Set Transformer (Lee et al. 2019) and the pooling of Deep Sets (Zaheer et
 //! al. 2017), on [`Ragged`](crate::Ragged) batches.
 
 mod attention_block;

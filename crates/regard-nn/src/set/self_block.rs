@@ -1,4 +1,3 @@
-//! The set attention block, SAB (Lee et al. 2019, §3.1, eq. 8): a set attends to itself.
 
 use burn::module::Module;
 use burn::tensor::Device;
@@ -6,11 +5,11 @@ use burn::tensor::Device;
 use super::{QuerySource, SetAttentionBlock, SetAttentionBlockConfig};
 use crate::Ragged;
 
-/// Sizes of a [`SelfSetBlock`]: those of its one block.
+/// Configuration of a [`SelfSetBlock`]: that of its one block.
 #[derive(Clone, Debug)]
 pub struct SelfSetBlockConfig(pub SetAttentionBlockConfig);
 
-/// `SAB(x) = MAB(x, x)`, in time `n²`.
+/// The set attention block, `SAB(x) = MAB(x, x)`, in time `n²`.
 #[derive(Module, Debug)]
 pub struct SelfSetBlock {
     /// The block.
@@ -18,12 +17,12 @@ pub struct SelfSetBlock {
 }
 
 impl SelfSetBlockConfig {
-    /// Items of `inputs` numbers, in a block of `width`.
+    /// A block of width `width` for items of width `inputs`.
     pub fn new(inputs: usize, width: usize, heads: usize) -> Self {
         Self(SetAttentionBlockConfig::new(inputs, inputs, width, heads))
     }
 
-    /// Fresh weights.
+    /// Initialises the weights.
     ///
     /// # Panics
     /// As [`SetAttentionBlockConfig::init`].
@@ -33,7 +32,7 @@ impl SelfSetBlockConfig {
 }
 
 impl SelfSetBlock {
-    /// Every item in the light of its set.
+    /// One row for every item, which depends on its whole set.
     pub fn forward(&self, x: Ragged) -> Ragged {
         self.mab.forward_to_itself(x)
     }

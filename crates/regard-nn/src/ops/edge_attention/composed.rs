@@ -1,5 +1,4 @@
-//! Attention along edges in ordinary tensor operations: rows gathered for every edge, sums scattered
-//! back to the targets.
+// The composed version: rows are gathered for every edge, and sums are scattered to the targets.
 
 use burn::tensor::{Device, IndexingUpdateOp, Int, Tensor, TensorData};
 
@@ -8,7 +7,7 @@ use super::{EdgeAttentionArgs, EdgeAttentionOptions, EdgeList, EdgeSoftmax, Head
 /// [`edge_attention`](super::edge_attention) in ordinary tensor operations.
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// If the shapes do not match.
 pub fn edge_attention_composed(
     args: EdgeAttentionArgs,
     graph: &EdgeList,
@@ -66,7 +65,7 @@ pub fn edge_attention_composed(
     (alone(attended, graph, isolated(options.softmax)), edge)
 }
 
-/// What a node has that receives no edge.
+/// The result of a node without incoming edges.
 fn isolated(softmax: EdgeSoftmax) -> f32 {
     match softmax {
         EdgeSoftmax::Clamped { isolated, .. } => isolated,
@@ -74,7 +73,7 @@ fn isolated(softmax: EdgeSoftmax) -> f32 {
     }
 }
 
-/// Rows of nodes that receive no edge set to `value`.
+/// Sets the rows of nodes without incoming edges to `value`.
 fn alone(attended: Tensor<2>, graph: &EdgeList, value: f32) -> Tensor<2> {
     let offsets = graph.offsets();
     if offsets.windows(2).all(|pair| pair[0] < pair[1]) {
@@ -95,7 +94,7 @@ fn ends(graph: &EdgeList, device: &Device) -> (Tensor<1, Int>, Tensor<1, Int>) {
     (tensor(sources), tensor(targets))
 }
 
-/// The largest score of an edge's target in each head; it has no gradient, for it cancels out.
+/// The largest score of each edge's target and head. It carries no gradient, because it cancels out.
 fn largest(scores: &Tensor<2>, graph: &EdgeList, heads: usize) -> Tensor<2> {
     let data = scores.clone().detach().into_data();
     let mut found: Vec<f32> = data.iter::<f32>().collect();
@@ -109,7 +108,7 @@ fn largest(scores: &Tensor<2>, graph: &EdgeList, heads: usize) -> Tensor<2> {
     Tensor::from_data(TensorData::new(found, [graph.edges(), heads]), &scores.device())
 }
 
-/// What each weight is multiplied by, `[edges, heads]`: 0, or what makes up for those left out.
+/// Dropout factors of the attention weights, `[edges, heads]`.
 fn factors(dropout: super::EdgeDropout, edges: usize, heads: usize, device: &Device) -> Tensor<2> {
     let all = (0..edges).flat_map(|edge| (0..heads).map(move |head| dropout.factor(edge, head))).collect::<Vec<f32>>();
     Tensor::from_data(TensorData::new(all, [edges, heads]), device)

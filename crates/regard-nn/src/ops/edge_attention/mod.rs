@@ -1,10 +1,10 @@
-//! Attention along the edges of graphs (Dwivedi & Bresson 2021, equations 3-5 and 9-12, as the
-//! authors' code has them).
+//! Attention along the edges of graphs (Dwivedi & Bresson 2021, equations 3-5 and 9-12, as in the
+//! authors' code).
 //!
-//! Node `i` looks at the nodes `j` it receives an edge from. Channel by channel and summed over
-//! the channels of a head,
+//! Node `i` attends to the nodes `j` that it receives an edge from. With `⊙` the product channel by
+//! channel and `Σ` the sum over the channels of a head:
 //! `s_ij = scale · k_j ⊙ q_i ⊙ e_ij`, `w_ij = softmax_j(Σ s_ij + bias_ij)`, `out_i = Σ_j w_ij v_j`;
-//! `e = 1` without edge stream, and `s` is that stream's new content.
+//! `e = 1` without edge stream, and `s` is the new content of the edge stream.
 
 mod composed;
 
@@ -18,45 +18,44 @@ pub use composed::edge_attention_composed;
 pub use regard_kernels::dropout::Dropout as EdgeDropout;
 pub use regard_kernels::graph::{EdgeList, HeadLayout, Softmax as EdgeSoftmax};
 
-/// How edges are attended along.
+/// Options of [`edge_attention`].
 #[derive(Clone, Debug)]
 pub struct EdgeAttentionOptions {
-    /// Heads; they divide the width.
+    /// Number of heads; must divide the width.
     pub heads: usize,
-    /// Where the channels of a head stand in all rows. Interleaved ones are what the kernels compute in.
+    /// Order of the channels of the heads in all rows. The kernels compute with interleaved heads.
     pub layout: HeadLayout,
     /// Factor of the scores, `1 / √(width of a head)` in the paper.
     pub scale: f32,
-    /// How scores become weights.
+    /// Function from scores to attention weights.
     pub softmax: EdgeSoftmax,
-    /// Weights left out at random, in training.
+    /// Dropout of the attention weights during training.
     pub dropout: Option<EdgeDropout>,
 }
 
 impl EdgeAttentionOptions {
-    /// Heads side by side, scale `1 / √(width of a head)`, no dropout.
+    /// Heads in blocks, scale `1 / √(width of a head)`, no dropout.
     pub fn new(width: usize, heads: usize, softmax: EdgeSoftmax) -> Self {
         let scale = 1.0 / ((width / heads.max(1)) as f32).sqrt();
         Self { heads, layout: HeadLayout::Blocks, scale, softmax, dropout: None }
     }
 }
 
-/// What the nodes of a batch of graphs ask, are asked for and tell, and what stands on their edges.
+/// Inputs of [`edge_attention`]: queries, keys and values of the nodes, and the values of edges.
 #[derive(Clone, Debug)]
 pub struct EdgeAttentionArgs {
     /// Query, key and value side by side, `[nodes, 3 · width]`.
     pub nodes: Tensor<2>,
     /// The edge stream, `[edges, width]`, in the order of the edge list.
     pub edge: Option<Tensor<2>>,
-    /// Added to the scores, `[edges, heads]`.
+    /// Bias added to the scores, `[edges, heads]`.
     pub bias: Option<Tensor<2>>,
 }
 
-/// Attention of every node `[nodes, width]`, and the new edge stream `[edges, width]` where there is
-/// one.
+/// Attention of every node, `[nodes, width]`, and the new edge stream `[edges, width]` if there is one.
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// If the shapes do not match.
 pub fn edge_attention(
     args: EdgeAttentionArgs,
     graph: &Arc<EdgeList>,
@@ -72,17 +71,17 @@ pub fn edge_attention(
     let optional = [args.edge.map(input), args.bias.map(input)];
     let inputs = [input(args.nodes)].into_iter().chain(optional.into_iter().flatten());
     let y = run::<2>(fused.clone(), inputs.collect()).0;
-    // Results with gradients come from a kernel as one tensor.
+    // A kernel has one result with gradients, so both are parts of one tensor.
     match fused.edge {
         true => (y.clone().narrow(0, 0, nodes), Some(y.narrow(0, nodes, graph.edges()))),
         false => (y, None),
     }
 }
 
-/// How much each target looks along each edge in each head, `[edges, heads]`; without gradient.
+/// The attention weight of every edge and head, `[edges, heads]`, without gradient.
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// If the shapes do not match.
 pub fn edge_attention_weights(args: EdgeAttentionArgs, graph: &EdgeList, options: &EdgeAttentionOptions) -> Tensor<2> {
     let (device, width) = (args.nodes.device(), args.width());
     let numbers = |tensor: Tensor<2>| tensor.into_data().iter::<f32>().collect::<Vec<f32>>();
@@ -113,8 +112,8 @@ impl EdgeAttentionOptions {
     }
 }
 
-/// The kernel: the nodes' rows, and edge stream and bias where there are such. Its result are the
-/// nodes' rows and, below them, the edges'.
+/// The kernel. Its inputs are the rows of the nodes and optionally edge stream and bias. Its result
+/// are the rows of the nodes, followed by the rows of the edges.
 #[derive(Clone, Debug)]
 struct Fused {
     graph: Arc<EdgeList>,

@@ -1,4 +1,3 @@
-//! The policy loss in ordinary tensor operations.
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
@@ -53,7 +52,7 @@ fn all_steps(embeddings: Tensor<3>, weights: TourWeights, tours: &Tours) -> Tens
         let glimpse = rows(attention_composed(query, part(0), part(1), None, &options), weights.out);
         return pointer_composed(glimpse, part(2), &mask, weights.clip);
     };
-    // Tables of their own for every step: each is an item of the batch with one query.
+    // The tables differ in every step: each step becomes an item of the batch with one query.
     let numbers = TensorData::new(tours.dynamic().to_vec(), [batch, steps, nodes]);
     let numbers: Tensor<3> = Tensor::from_data(numbers, &tables.device());
     let table = |index: usize| moved(part(index), numbers.clone(), dynamic.clone().narrow(1, index * width, width));
@@ -66,8 +65,8 @@ fn all_steps(embeddings: Tensor<3>, weights: TourWeights, tours: &Tours) -> Tens
     pointer_composed(glimpse, table(2), &mask, weights.clip).reshape([batch, steps, nodes])
 }
 
-/// `table [batch, nodes, width]` for every step, moved along `direction [1, width]` by
-/// `numbers [batch, steps, nodes]`: `[batch * steps, nodes, width]`.
+/// Adds the dynamic feature `numbers [batch, steps, nodes]` times its weights `direction [1, width]` to
+/// `table [batch, nodes, width]` for every step: `[batch * steps, nodes, width]`.
 pub(crate) fn moved(table: Tensor<3>, numbers: Tensor<3>, direction: Tensor<2>) -> Tensor<3> {
     let [batch, nodes, width] = table.dims();
     let steps = numbers.dims()[1];
@@ -78,9 +77,9 @@ pub(crate) fn moved(table: Tensor<3>, numbers: Tensor<3>, direction: Tensor<2>) 
     (table + numbers * direction).reshape([batch * steps, nodes, width])
 }
 
-/// Contexts of all steps, `[batch, trajectories * steps, context]`: with a placeholder first and
-/// last node, the placeholder at the first step; without one the last node, the depot at the first
-/// step; then the numbers.
+/// Contexts of all steps, `[batch, trajectories * steps, context]`. With a placeholder: first and last
+/// node, and the placeholder at the first step. Without one: the last node, and the depot at the first
+/// step. The scalars follow.
 fn contexts(embeddings: Tensor<3>, placeholder: Option<Tensor<1>>, tours: &Tours) -> Tensor<3> {
     let ([batch, trajectories, nodes], steps) = (tours.shape(), tours.steps());
     let (width, device) = (embeddings.dims()[2], embeddings.device());
@@ -112,7 +111,7 @@ fn contexts(embeddings: Tensor<3>, placeholder: Option<Tensor<1>>, tours: &Tours
     all.reshape([batch, trajectories * steps, 2 * width])
 }
 
-/// Rows of all instances' nodes taken together.
+/// Selects rows from the nodes of all instances.
 fn gather(embeddings: &Tensor<3>, rows: Vec<i64>, shape: [usize; 3], device: &Device) -> Tensor<3> {
     let [batch, nodes, width] = embeddings.dims();
     let count = rows.len();
@@ -120,7 +119,7 @@ fn gather(embeddings: &Tensor<3>, rows: Vec<i64>, shape: [usize; 3], device: &De
     embeddings.clone().reshape([batch * nodes, width]).select(0, rows).reshape(shape)
 }
 
-/// The nodes open to each step, `[batch, trajectories * steps, nodes]`.
+/// The nodes allowed in each step, `[batch, trajectories * steps, nodes]`.
 fn open(tours: &Tours) -> DenseMask {
     let ([batch, trajectories, nodes], steps) = (tours.shape(), tours.steps());
     let positions = tours.positions();

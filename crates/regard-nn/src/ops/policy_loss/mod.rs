@@ -1,7 +1,7 @@
-//! The policy-gradient loss of whole tours (Kool et al. 2019, §4, eq. 9; Williams 1992).
+//! The policy-gradient loss of whole tours (REINFORCE, Williams 1992; Kool et al. 2019, §4, eq. 9).
 //!
-//! `loss = Σ_k coefficient_k · log p(tour_k)`, where `log p` is the decoder's: for every step a
-//! masked glimpse of the nodes, then a pointer to the one that was chosen.
+//! `loss = Σ_k coefficient_k · log p(tour_k)`, where `log p` is computed by the pointer decoder: a
+//! masked glimpse of the nodes for every step, then the log-probability of the chosen node.
 
 mod composed;
 mod tours;
@@ -17,30 +17,30 @@ pub(crate) use composed::moved;
 pub use composed::policy_loss_composed;
 pub use tours::Tours;
 
-/// Weights of a decoder.
+/// Weights of the pointer decoder.
 #[derive(Clone, Debug)]
 pub struct TourWeights {
-    /// Glimpse key, glimpse value and logit key of a node, `[width, 3 * width]`.
+    /// Projection of a node to glimpse key, glimpse value and logit key, `[width, 3 * width]`.
     pub nodes: Tensor<2>,
-    /// From the mean embedding, `[width, width]`.
+    /// Projection of the mean embedding, `[width, width]`.
     pub fixed: Tensor<2>,
-    /// From the context, `[context, width]`: first node where there is a placeholder, last node,
-    /// numbers.
+    /// Projection of the context, `[context, width]`: first node if there is a placeholder, last node,
+    /// scalars.
     pub step: Tensor<2>,
     /// Output projection of the glimpse, `[width, width]`.
     pub out: Tensor<2>,
-    /// First and last node before the first step, `[2 * width]`, where the context has them both.
+    /// Replaces first and last node before the first step, `[2 * width]`, if the context has both.
     pub placeholder: Option<Tensor<1>>,
-    /// Directions in which a node's changing number moves its glimpse key, glimpse value and logit
-    /// key, `[1, 3 * width]`.
+    /// Weights of the dynamic feature of a node for glimpse key, glimpse value and logit key,
+    /// `[1, 3 * width]`.
     pub dynamic: Option<Tensor<2>>,
-    /// Heads of the glimpse.
+    /// Number of heads of the glimpse.
     pub heads: usize,
-    /// Logits are held to `(-clip, clip)`; 0 leaves them as they are.
+    /// Logits are clipped to `(-clip, clip)`; 0 turns the clipping off.
     pub clip: f32,
 }
 
-/// A loss, and the log-likelihoods it is made of.
+/// A loss and the log-likelihoods of its tours.
 #[derive(Clone, Debug)]
 pub struct PolicyLoss {
     /// `Σ coefficient · log-likelihood`, `[1]`.
@@ -49,14 +49,13 @@ pub struct PolicyLoss {
     pub log_likelihood: Tensor<1>,
 }
 
-/// The loss of `tours` over `embeddings [batch, nodes, width]`, with one coefficient a tour.
+/// The loss of `tours` over `embeddings [batch, nodes, width]`, with one coefficient for each tour.
 ///
-/// On the CPU one pass gives values and gradients: the coefficients do not depend on the weights,
-/// so the loss is linear in the log-likelihoods and nothing has to be kept for the way back but
-/// the gradients themselves.
+/// On the CPU one pass computes values and gradients: the coefficients do not depend on the weights, so
+/// the loss is linear in the log-likelihoods, and only the gradients are saved for the backward pass.
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// If the shapes do not match.
 pub fn policy_loss(embeddings: Tensor<3>, weights: TourWeights, tours: &Tours, coefficient: Vec<f32>) -> PolicyLoss {
     check(&embeddings, &weights, tours, &coefficient);
     if !has_kernels(&embeddings.device()) || tours.is_empty() {
@@ -80,16 +79,17 @@ fn check(embeddings: &Tensor<3>, weights: &TourWeights, tours: &Tours, coefficie
     assert!(numbers, "policy loss: weights that move nodes, and tours without numbers to move them by");
 }
 
-/// The kernel: embeddings, nodes, fixed, step, out, then placeholder and directions where there are any.
+/// The kernel. Its inputs are embeddings, nodes, fixed, step, out, then optionally placeholder and
+/// weights of the dynamic feature.
 #[derive(Debug)]
 struct Fused {
     tours: Tours,
     coefficient: Vec<f32>,
     heads: usize,
     clip: f32,
-    /// Whether there is a placeholder.
+    /// If true, there is a placeholder.
     starts: bool,
-    /// Whether there are directions in which nodes move.
+    /// If true, nodes have a dynamic feature.
     moves: bool,
 }
 
@@ -121,7 +121,7 @@ impl Fused {
 }
 
 impl Kernel for Fused {
-    /// The gradients, handed out by the one backward pass.
+    /// The gradients; the backward pass takes them out.
     type Saved = Mutex<Option<kernel::Gradients>>;
 
     fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved> {

@@ -1,42 +1,42 @@
-//! Finished tours, and what their steps saw.
+//! Finished tours with the masks and contexts of their steps.
 
 use std::sync::Arc;
 
 use regard_kernels::rollout::State;
 use regard_kernels::tour as kernel;
 
-/// Finished tours, in the order visited.
+/// Finished tours; the nodes are in the order in which they were visited.
 #[derive(Clone, Debug)]
 pub struct Tours {
     shape: [usize; 3],
     steps: usize,
     forced: usize,
     order: Arc<Vec<u32>>,
-    /// `None` where every node is visited once: what was open follows from the order.
+    /// `None` if every node is visited once: then the masks follow from the order.
     record: Option<Arc<Record>>,
 }
 
-/// What every step saw, rows of finished tours zeros.
+/// Masks and contexts of every step; rows after the end of a tour are zeros.
 #[derive(Debug, Default)]
 struct Record {
-    /// Steps of each tour.
+    /// Number of steps of each tour.
     lengths: Vec<u32>,
-    /// One bit a node, `[batch, trajectories, steps, words]`.
+    /// Allowed nodes, one bit a node, `[batch, trajectories, steps, words]`.
     open: Vec<u64>,
-    /// Numbers of a context.
+    /// Number of scalars of a context.
     count: usize,
-    /// `[batch, trajectories, steps, count]`.
+    /// Scalars, `[batch, trajectories, steps, count]`.
     scalars: Vec<f32>,
-    /// `[batch, trajectories, steps, nodes]`; empty where nodes do not change.
+    /// Dynamic feature, `[batch, trajectories, steps, nodes]`; empty without one.
     dynamic: Vec<f32>,
 }
 
 impl Tours {
-    /// Tours `[batch, trajectories, nodes]` that visit every node once, row-major; the first
-    /// `forced` steps of each were given and not chosen, so they have no probability.
+    /// Creates tours `[batch, trajectories, nodes]`, row-major, that visit every node once. The first
+    /// `forced` steps of each are prescribed, so they do not count in the probability.
     ///
     /// # Panics
-    /// Unless each tour is a permutation of its nodes.
+    /// If a tour is not a permutation of its nodes.
     pub fn new(shape: [usize; 3], order: Vec<u32>, forced: usize) -> Self {
         let [batch, trajectories, nodes] = shape;
         assert_eq!(order.len(), batch * trajectories * nodes, "tours {shape:?}: number of steps");
@@ -50,12 +50,12 @@ impl Tours {
         Self { shape, steps: nodes, forced, order: Arc::new(order), record: None }
     }
 
-    /// Tours of any problem: `walks [batch][trajectories]` are walked again from `starts`, one an
-    /// instance, and what each step sees is written down: open nodes, `scalars` numbers of the
-    /// context and, where nodes are `dynamic`, their numbers.
+    /// Creates tours of any problem. The node sequences `walks [batch][trajectories]` are replayed from the
+    /// initial states `starts`, one for each instance, and the mask, the `scalars` scalars and, if
+    /// `dynamic` is true, the dynamic feature of every step are recorded.
     ///
     /// # Panics
-    /// If instances have different numbers of walks, or a step takes a node that is not open.
+    /// If instances have different numbers of tours, or a step visits a masked node.
     pub fn walked<T: State + Clone>(
         starts: &[T],
         walks: &[Vec<Vec<u32>>],
@@ -96,50 +96,50 @@ impl Tours {
         self.shape
     }
 
-    /// The nodes in the order visited, `[batch, trajectories, steps]` row-major; 0 after the end.
+    /// The nodes in visiting order, `[batch, trajectories, steps]` row-major; 0 after the end of a tour.
     pub fn order(&self) -> &[u32] {
         &self.order
     }
 
-    /// Steps of a tour, at most.
+    /// Maximum number of steps of a tour.
     pub fn steps(&self) -> usize {
         self.steps
     }
 
-    /// First steps that were given and not chosen.
+    /// Number of first steps that are prescribed, not chosen.
     pub fn forced(&self) -> usize {
         self.forced
     }
 
-    /// Numbers of a context beside embeddings.
+    /// Number of scalars in a context.
     pub fn scalars(&self) -> usize {
         self.record.as_ref().map_or(0, |record| record.count)
     }
 
-    /// Whether there is no step at all.
+    /// Returns true if there is no step.
     pub(super) fn is_empty(&self) -> bool {
         self.shape.contains(&0) || self.steps == 0
     }
 
-    /// The numbers of all contexts, `[batch, trajectories, steps, scalars]`.
+    /// The scalars of all contexts, `[batch, trajectories, steps, scalars]`.
     pub(super) fn context_numbers(&self) -> &[f32] {
         self.record.as_ref().map_or(&[], |record| &record.scalars)
     }
 
-    /// The numbers of all nodes at all steps, `[batch, trajectories, steps, nodes]`.
+    /// The dynamic feature of all nodes at all steps, `[batch, trajectories, steps, nodes]`.
     pub(super) fn dynamic(&self) -> &[f32] {
         self.record.as_ref().map_or(&[], |record| &record.dynamic)
     }
 
-    /// Whether step `step` of tour `index` was chosen: it is none of the forced ones, and not
-    /// after the end.
+    /// Returns true if step `step` of tour `index` was chosen: it is not prescribed and not after the end
+    /// of the tour.
     pub(super) fn chosen(&self, index: usize, step: usize) -> bool {
         let end = self.record.as_ref().map_or(self.steps, |record| record.lengths[index] as usize);
         (self.forced..end).contains(&step)
     }
 
-    /// What each node is called in [`Self::open`], for tours that visit every node once: its
-    /// position in the tour.
+    /// For tours that visit every node once: the position of each node in its tour, an argument of
+    /// [`Self::open`].
     pub(super) fn positions(&self) -> Vec<usize> {
         let nodes = self.shape[2];
         let mut positions = vec![0; if self.record.is_some() { 0 } else { self.order.len() }];
@@ -149,7 +149,7 @@ impl Tours {
         positions
     }
 
-    /// Whether `node` was open to step `step` of tour `index`. After the end the depot is.
+    /// Returns true if `node` was allowed in step `step` of tour `index`. After the end only the depot is.
     pub(super) fn open(&self, positions: &[usize], index: usize, step: usize, node: usize) -> bool {
         let nodes = self.shape[2];
         let Some(record) = &self.record else { return positions[index * nodes + node] >= step };
@@ -158,7 +158,7 @@ impl Tours {
         if ended { node == 0 } else { record.open[row + node / 64] >> (node % 64) & 1 == 1 }
     }
 
-    /// As the kernel reads them, with the numbers of the nodes where the decoder `moves` nodes by them.
+    /// The tours in the form that the kernel reads, with the dynamic feature if the decoder uses it.
     pub(super) fn view(&self, moves: bool) -> kernel::Tours<'_> {
         let [batch, trajectories, nodes] = self.shape;
         let sight = match &self.record {
@@ -174,7 +174,7 @@ impl Tours {
 }
 
 impl Record {
-    /// Writes down what a step sees.
+    /// Records mask and context of a step.
     fn look<T: State>(&mut self, state: &T, open: &[bool], dynamic: bool) {
         for nodes in open.chunks(64) {
             let bits = nodes.iter().enumerate().map(|(bit, &open)| u64::from(open) << bit);

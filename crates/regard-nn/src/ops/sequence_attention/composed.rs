@@ -1,4 +1,3 @@
-//! The definition, in ordinary tensor operations.
 
 use burn::tensor::{Tensor, activation};
 
@@ -10,7 +9,7 @@ use crate::ops::{NormArgs, Normed, Projection, norm_composed};
 /// [`sequence_attention`](super::sequence_attention) in ordinary tensor operations.
 ///
 /// # Panics
-/// As there.
+/// As [`sequence_attention`].
 pub fn sequence_attention_composed(
     x: Tensor<3>,
     projections: SequenceProjections,
@@ -40,7 +39,7 @@ pub fn sequence_attention_composed(
     (Normed { y: result.y, statistics: result.statistics.or(statistics) }, carried)
 }
 
-/// `norm(x)`, or `x` where there is none.
+/// `norm(x)`, or `x` without a norm.
 pub(in crate::ops) fn normed(x: Tensor<3>, norm: Option<NormArgs>) -> Normed {
     match norm {
         Some(norm) => norm_composed(x, norm),

@@ -1,13 +1,13 @@
-//! The attention half of an encoder layer over many short sequences, as PatchTST stacks it (Nie et al.
-//! 2023, §3.1; scores carried from layer to layer: He et al. 2021, RealFormer, §3).
+//! The attention sub-layer of an encoder layer for many short sequences, as in PatchTST (Nie et al.
+//! 2023, §3.1), optionally with residual attention scores (RealFormer, He et al. 2021, §3).
 //!
-//! `norm(x + drop(MHA(x)))`, or `x + drop(MHA(norm(x)))` with the norm first, where
-//! `MHA(x) = concat_h(drop(softmax(S_h)) v_h) W_out + b_out` and `S_h = scale · q_h k_hᵀ`, plus the `S_h`
-//! of earlier layers where scores are carried.
+//! `norm(x + drop(MHA(x)))`, or `x + drop(MHA(norm(x)))` if the norm is first, where
+//! `MHA(x) = concat_h(drop(softmax(S_h)) v_h) W_out + b_out` and `S_h = scale · q_h k_hᵀ`. With residual
+//! scores the `S_h` of the earlier layers are added.
 //!
-//! Carried scores are never made: a sum of products is one product of rows side by side,
-//! `S = [q₁|q₂|…] · [k₁|k₂|…]ᵀ`. So [`Carried`] holds queries and keys, which are smaller than scores by
-//! about `patches / (2 · head width)`, and gradients flow back through them.
+//! The scores of earlier layers are not stored. A sum of products is one product of concatenated rows,
+//! `S = [q₁|q₂|…] · [k₁|k₂|…]ᵀ`, so [`Carried`] holds queries and keys. They are smaller than scores by
+//! a factor of about `patches / (2 · head width)`, and gradients flow back through them.
 
 mod composed;
 
@@ -21,7 +21,7 @@ use super::{Dropout, NormArgs, Normed, Projection, projections, residual_norm};
 pub use composed::sequence_attention_composed;
 pub(super) use composed::{linear, normed as normed_composed};
 
-/// The four maps of a multi-head self-attention.
+/// The four projections of a multi-head self-attention.
 #[derive(Clone, Debug)]
 pub struct SequenceProjections {
     /// `[width, heads * key_width]`
@@ -34,23 +34,24 @@ pub struct SequenceProjections {
     pub out: Projection,
 }
 
-/// Sizes and switches of [`sequence_attention`].
+/// Options of [`sequence_attention`].
 #[derive(Clone, Debug)]
 pub struct SequenceAttentionOptions {
-    /// Heads; they divide the widths of queries, keys and values.
+    /// Number of heads; must divide the widths of queries, keys and values.
     pub heads: usize,
     /// Factor of this layer's scores, `1 / √(width of a head)` in the paper.
     pub scale: f32,
-    /// Attention weights left out, by rows `(sequence · heads + head) · patches + query` and columns `key`.
+    /// Dropout of the attention weights; mask rows are `(sequence · heads + head) · patches + query`, mask
+    /// columns are keys.
     pub weights_dropout: Option<Dropout>,
-    /// Numbers left out before the residual, by rows `sequence · patches + patch`.
+    /// Dropout of the result before the residual; mask rows are `sequence · patches + patch`.
     pub residual_dropout: Option<Dropout>,
-    /// Whether the norm stands before the attention instead of behind the residual.
+    /// If true, the norm is applied before the attention instead of after the residual sum.
     pub norm_first: bool,
 }
 
 impl SequenceAttentionOptions {
-    /// Scale `1 / √(width / heads)`, no dropout, the norm behind the residual.
+    /// Scale `1 / √(width / heads)`, no dropout, the norm after the residual sum.
     pub fn new(width: usize, heads: usize) -> Self {
         let scale = 1.0 / ((width / heads.max(1)) as f32).sqrt();
         Self { heads, scale, weights_dropout: None, residual_dropout: None, norm_first: false }
@@ -59,25 +60,25 @@ impl SequenceAttentionOptions {
 
 /// Scaled queries and keys of earlier layers, whose scores are added to those of a layer.
 ///
-/// The default is none: what the first layer of a stack is given.
+/// The default, without earlier layers, is the input of the first layer of a stack.
 #[derive(Clone, Debug, Default)]
 pub struct Carried(Vec<Tensor<3>>);
 
 impl Carried {
-    /// Number of layers before.
+    /// Number of earlier layers.
     pub fn layers(&self) -> usize {
         self.0.len()
     }
 }
 
-/// One attention sub-layer of `x [sequences, patches, width]`, each patch looking at all patches of its
+/// The attention sub-layer of `x [sequences, patches, width]`: each patch attends to all patches of its
 /// sequence.
 ///
-/// With `carried`, scores of all layers before are added, and the queries and keys of this layer are
-/// handed on. Without, nothing is carried. `norm: None` leaves the norm out.
+/// With `carried`, the scores of all earlier layers are added, and the queries and keys of this layer are
+/// appended to the returned value. `norm: None` omits the norm.
 ///
 /// # Panics
-/// If the shapes do not fit together, or a dropout's rate is not in `[0, 1)`.
+/// If the shapes do not match, or a dropout rate is not in `[0, 1)`.
 pub fn sequence_attention(
     x: Tensor<3>,
     projections: SequenceProjections,
@@ -86,12 +87,12 @@ pub fn sequence_attention(
     options: &SequenceAttentionOptions,
 ) -> (Normed, Option<Carried>) {
     let carries = carried.as_ref().map_or(0, |carried| carried.layers() + 1);
-    // More layers than a kernel has places for stay composed.
+    // With more layers than a kernel has inputs, the composed operations are used.
     if !has_kernels(&x.device()) || x.dims().contains(&0) || carries + 7 > PLACES {
         return sequence_attention_composed(x, projections, carried, norm, options);
     }
     if options.norm_first || norm.is_none() {
-        // The residual goes around the norm: a sum of its own.
+        // The residual bypasses the norm, so it is added here.
         let Normed { y: tokens, statistics } = normed_before(x.clone(), norm);
         let (attended, carried) = attend(tokens, projections, carried, None, options);
         return (Normed { y: x + attended.y, statistics }, carried);
@@ -99,7 +100,7 @@ pub fn sequence_attention(
     attend(x, projections, carried, norm, options)
 }
 
-/// `norm(x)`, or `x` where there is none.
+/// `norm(x)`, or `x` without a norm.
 pub(super) fn normed_before(x: Tensor<3>, norm: Option<NormArgs>) -> Normed {
     match norm {
         Some(norm) => residual_norm(x.clone(), x.zeros_like(), norm),
@@ -107,7 +108,7 @@ pub(super) fn normed_before(x: Tensor<3>, norm: Option<NormArgs>) -> Normed {
     }
 }
 
-/// The kernel, followed by residual and norm where there is a norm.
+/// Runs the kernel. Residual and norm are applied if there is a norm.
 fn attend(
     x: Tensor<3>,
     maps: SequenceProjections,
@@ -154,16 +155,16 @@ fn attend(
     (result, carried)
 }
 
-/// The kernel: `x`, given queries and keys, weight and, where there is one, bias of every map, gamma and
-/// beta where there is a norm.
+/// The kernel. Its inputs are `x`, queries and keys of earlier layers, weight and optionally bias of every
+/// projection, and gamma and beta if there is a norm.
 #[derive(Debug)]
 struct Fused {
     options: SequenceAttentionOptions,
-    /// Widths of all queries and all values.
+    /// Widths of the queries of all heads and of the values of all heads.
     wide: [usize; 2],
-    /// Layers whose queries and keys are given.
+    /// Number of layers whose queries and keys are inputs.
     given: usize,
-    /// Which maps have a bias.
+    /// For each projection, true if it has a bias.
     biases: Vec<bool>,
     norm: Option<FusedNorm>,
 }
@@ -175,7 +176,7 @@ impl Fused {
         kernel::Layer { rows: rows(x), heads, key_width, value_width, weights_dropout, residual_dropout }
     }
 
-    /// Calls `body` with sizes, maps and what follows them.
+    /// Calls `body` with the sizes, the projections and the residual and norm.
     fn with<T>(
         &self,
         inputs: &[Array<'_>],

@@ -1,4 +1,4 @@
-//! The block in ordinary tensor operations: padded sets, and a mask for what is no item.
+// The composed version: padded sets, and a mask of the padding.
 
 use burn::tensor::{Tensor, activation};
 
@@ -6,13 +6,13 @@ use super::{Affine, Residual, SetBlockArgs, SetQueries};
 use crate::Ragged;
 use crate::ops::{AttentionOptions, attention_weights};
 
-/// [`set_block`](super::set_block) in ordinary tensor operations.
+/// [`set_block`] in ordinary tensor operations.
 pub fn set_block_composed(queries: SetQueries, keys: Ragged, args: SetBlockArgs) -> Ragged {
     block(queries, keys, args).0
 }
 
-/// The block with the weights of its attention, `[sets, heads, longest queries, longest keys]`;
-/// those of padding are 0.
+/// The block and its attention weights, `[sets, heads, longest queries, longest keys]`; the weights of
+/// padding are 0.
 pub fn set_block_weights(queries: SetQueries, keys: Ragged, args: SetBlockArgs) -> (Ragged, Tensor<4>) {
     block(queries, keys, args)
 }
@@ -51,7 +51,7 @@ fn block(queries: SetQueries, keys: Ragged, args: SetBlockArgs) -> (Ragged, Tens
     (queries.with_rows(rows), weights)
 }
 
-/// `x · weight + bias`; no row stays no row, which matrix products do not promise.
+/// `x · weight + bias`. Without rows the result is empty; matrix products do not guarantee this.
 fn affine(x: Tensor<2>, Affine { weight, bias }: Affine) -> Tensor<2> {
     let columns = weight.dims()[1];
     if x.dims()[0] == 0 {

@@ -1,9 +1,9 @@
-//! The multihead attention block of the Set Transformer (Lee et al. 2019, §3.1, eq. 5 to 7), on
+//! The multihead attention block (MAB) of the Set Transformer (Lee et al. 2019, §3.1, eq. 5 to 7), on
 //! sets of any sizes.
 //!
-//! `O = residual + concat_h(softmax(scale · q_h k_hᵀ) v_h)` with `q = x Wq + bq` and so on
-//! (`· Wo + bo` before the residual where there is an output projection); with a feed-forward part
-//! the result is `O + max(O Wf + bf, 0)`.
+//! `O = residual + concat_h(softmax(scale · q_h k_hᵀ) v_h)` with `q = x Wq + bq`, and likewise for keys
+//! and values (`· Wo + bo` before the residual if there is an output projection). With a feed-forward
+//! part the result is `O + max(O Wf + bf, 0)`.
 
 mod composed;
 
@@ -17,18 +17,18 @@ use super::fused::{Array, Kernel, Output, has_kernels, input, run};
 use crate::Ragged;
 pub use composed::{set_block_composed, set_block_weights};
 
-/// What the attended values are added to.
+/// The residual that the attended values are added to.
 #[derive(Config, Copy, Debug, PartialEq, Eq)]
 pub enum Residual {
     /// The projected queries (the authors' code).
     Projected,
-    /// The queries (the paper), which then have the block's width.
+    /// The queries (the paper); their width must equal the width of the block.
     Raw,
-    /// Nothing.
+    /// No residual.
     None,
 }
 
-/// A matrix `[inputs, outputs]` and its bias `[outputs]`.
+/// Weight `[inputs, outputs]` and bias `[outputs]` of a linear layer.
 #[derive(Clone, Debug)]
 pub struct Affine {
     /// `[inputs, outputs]`
@@ -37,7 +37,7 @@ pub struct Affine {
     pub bias: Tensor<1>,
 }
 
-/// Weights and switches of one block.
+/// Weights and options of one block.
 #[derive(Clone, Debug)]
 pub struct SetBlockArgs {
     /// `[query_width, width]`
@@ -46,19 +46,19 @@ pub struct SetBlockArgs {
     pub key: Affine,
     /// `[key_width, width]`
     pub value: Affine,
-    /// `[width, width]`, where there is an output projection.
+    /// `[width, width]`, if there is an output projection.
     pub out: Option<Affine>,
-    /// `[width, width]`, where there is a feed-forward part.
+    /// `[width, width]`, if there is a feed-forward part.
     pub feed: Option<Affine>,
-    /// Heads; they divide the width.
+    /// Number of heads; must divide the width.
     pub heads: usize,
     /// Factor of the scores.
     pub scale: f32,
-    /// What the attended values are added to.
+    /// The residual that the attended values are added to.
     pub residual: Residual,
 }
 
-/// Who asks.
+/// Queries of a block.
 #[derive(Clone, Debug)]
 pub enum SetQueries {
     /// Each set has its own rows.
@@ -67,11 +67,11 @@ pub enum SetQueries {
     Shared(Tensor<2>),
 }
 
-/// The block on `queries` and `keys`, as many sets of each: a result for every query, in sets. A set
-/// without keys attends to nothing.
+/// Applies the block to `queries` and `keys`, which have the same number of sets. Returns one row for
+/// every query, grouped by set. The attention of a set without keys is zero.
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// If the shapes do not match.
 pub fn set_block(queries: SetQueries, keys: Ragged, args: SetBlockArgs) -> Ragged {
     let sets = keys.count();
     let (rows, offsets) = match &queries {
@@ -102,11 +102,11 @@ pub fn set_block(queries: SetQueries, keys: Ragged, args: SetBlockArgs) -> Ragge
     Ragged::new(run(fused, inputs).0, offsets)
 }
 
-/// The kernel: query rows, key rows, and matrix and bias of query, key, value, and of output and
-/// feed-forward where there are such.
+/// The kernel. Its inputs are query rows, key rows, weight and bias of query, key and value, and
+/// optionally those of output projection and feed-forward part.
 #[derive(Debug)]
 struct Fused {
-    /// Offsets of own queries; none for shared ones.
+    /// Offsets of the queries if each set has its own; `None` if they are shared.
     queries: Option<Arc<[usize]>>,
     keys: Arc<[usize]>,
     heads: usize,
@@ -116,7 +116,7 @@ struct Fused {
     feed: bool,
 }
 
-/// A call of the kernel.
+/// Arguments of a kernel call.
 struct Call<'a> {
     layer: kernel::Layer,
     weights: kernel::Weights<'a>,
