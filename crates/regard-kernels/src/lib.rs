@@ -15,11 +15,9 @@
 pub mod attention;
 pub mod buffer;
 pub mod dropout;
-pub mod feed_forward;
 mod gemm;
 pub mod graph;
 pub mod norm;
-pub mod peak;
 pub mod pointer;
 pub mod rollout;
 pub mod sequence;

@@ -18,25 +18,18 @@ mod forward;
 mod gradient;
 mod lanes;
 mod layer;
-mod layout;
-mod prepared;
 mod rows;
 mod scores;
 mod sources;
-mod weights;
 
 use rayon::prelude::*;
-
-use crate::{
-    buffer::{Workspace, parts},
-    simd,
-};
-use prepared::Prepared;
 use rows::{Laid, Rows, optional_parts};
+use scores::Prepared;
 
 pub use edges::EdgeList;
-pub use layer::{Gradients, HeadLayout, Inputs, Layer, Nodes, Softmax};
-pub use weights::edge_attention_weights;
+pub use forward::edge_attention_weights;
+pub use layer::{Gradients, Layer, HeadLayout, Inputs, Nodes, Softmax};
+use crate::{simd, buffer::{Workspace, parts}};
 
 /// Attention of every node, `[nodes, width]`, and, if `products` is true, the new edge stream
 /// `s [edges, width]`.

@@ -8,15 +8,8 @@ use std::ops::Range;
 
 use pulp::Simd;
 
-use super::{
-    lanes::Lanes,
-    layer::{Layer, Softmax},
-    rows::{Rows, registers_mut},
-};
-use crate::{
-    buffer::Workspace,
-    vector::{BARRED, exp, negated, split},
-};
+use crate::{simd, buffer::Workspace, vector::{exp, split, negated, BARRED}};
+use super::{rows::{of_nodes, registers_mut, Laid, Rows}, layer::{Softmax, Layer}, EdgeList, Inputs, lanes::Lanes};
 
 /// Number of edges of a target in a chunk: their scores stay in the first-level cache.
 pub(super) const CHUNK: usize = 64;
@@ -243,4 +236,24 @@ fn shifted<S: Simd>(simd: S, max: S::f32s, scores: &mut [S::f32s], stride: usize
         sum = simd.add_f32s(sum, score[0]);
     }
     sum
+}
+
+/// Queries, keys and values in the kernel layout.
+pub(super) struct Prepared<'a> {
+    pub(super) lanes: Lanes,
+    nodes: [Laid<'a>; 3],
+}
+
+impl<'a> Prepared<'a> {
+    pub(super) fn of(layer: &Layer, graph: &EdgeList, inputs: &Inputs<'a>) -> Self {
+        let lanes = Lanes::of(layer, simd::lanes());
+        let nodes = of_nodes(inputs, layer.width).map(|rows| Laid::of(&lanes, rows, graph.nodes()));
+        Self { lanes, nodes }
+    }
+
+    pub(super) fn view<'s>(&'s self, layer: &'s Layer, graph: &'s EdgeList, inputs: &Inputs<'s>) -> View<'s> {
+        let [query, key, value] = self.nodes.each_ref().map(Laid::rows);
+        let Inputs { edge, bias, .. } = *inputs;
+        View { layer, lanes: &self.lanes, query, key, value, sources: graph.sources(), edge, bias }
+    }
 }

@@ -7,15 +7,11 @@
 //! digits, and the result does not depend on the number of threads.
 
 mod block;
-mod columns;
 mod residual;
-mod row;
 
-pub(crate) use block::{BlockNorm, NormSums, backward_block, block_moments, normalise_block};
-pub(crate) use columns::{batch_columns, gradient_columns};
-pub(crate) use residual::{BatchMeans, batch_means, merge_sums, normalise, settle};
-pub use residual::{ResidualNormSaved, residual_norm, residual_norm_backward};
-
+pub use residual::{ResidualNormSaved, residual_norm_backward, residual_norm};
+pub(crate) use block::{normalise_block, NormSums, BlockNorm, block_moments, backward_block};
+pub(crate) use residual::{batch_means, merge_sums, normalise, settle, BatchMeans};
 use crate::buffer::Workspace;
 
 /// The values that mean and standard deviation are computed over.

@@ -12,19 +12,15 @@
 //! same order, so its weights equal those of the forward pass to the bit.
 
 mod backward;
-mod block;
 mod forward;
-mod gradients;
 mod heads;
-mod heads_backward;
-mod maps;
+mod projections;
 
+pub use backward::{sequence_attention_backward, Gradients, LinearGradients};
 pub use forward::sequence_attention;
-pub use gradients::{Gradients, LinearGradients, sequence_attention_backward};
-pub use maps::{Maps, Scores};
-
+pub use projections::{Scores, Maps};
 pub use crate::sublayer::{Linear, Tail};
-use crate::{buffer::Workspace, dropout::Dropout, norm::Moments, norm::Rows};
+use crate::{norm::{Rows, Moments}, buffer::Workspace, dropout::Dropout};
 
 /// Sizes and dropout of the layer.
 #[derive(Clone, Copy, Debug)]

@@ -13,7 +13,6 @@
 //! of a set without keys is zero, and so is every gradient through it. The key bias adds the same
 //! number to all scores of a query, which does not change the softmax: its gradient is zero.
 
-mod gates;
 mod keys;
 mod own;
 mod plan;
@@ -22,9 +21,9 @@ mod sums;
 mod tail;
 mod weights;
 
-use crate::buffer::Workspace;
 pub use sums::{sums, sums_backward};
 pub use weights::attention_weights;
+use crate::buffer::Workspace;
 
 /// A linear layer `x·weight + bias`.
 #[derive(Clone, Copy, Debug)]

@@ -1,20 +1,54 @@
-//! The feed-forward network `feed_forward(x)` and the sub-layer `norm(x + feed_forward(x))`, forward pass.
 
-use pulp::{Simd, WithSimd};
+
+use pulp::{WithSimd, Simd};
 use rayon::prelude::*;
 
-use super::{
-    Activation,
-    feed_forward_weights::{FeedForwardWeights, Tail},
-    gelu::gelu_block,
-};
-use crate::{
-    buffer::Workspace,
-    dropout::{Dropout, add_dropped},
-    gemm::{Accumulate, Bias, BiasRelu, BiasResidual, Epilogue, Lhs, Panels, Residual, Size, gemm},
-    norm::{BatchStatistics, Moments, Norm, Rows, block_moments, normalise, normalise_block, settle},
-    simd,
-};
+use crate::{norm::{normalise_block, Rows, block_moments, BatchStatistics, normalise, settle, Norm, Moments}, gemm::{Accumulate, BiasRelu, gemm, Lhs, Size, Panels, Residual, Epilogue, Bias, BiasResidual}, buffer::Workspace, dropout::{Dropout, add_dropped}, vector::gelu_block, simd};
+use super::Activation;
+
+/// Weights of `activation(x·w1 + b1)·w2 + b2`, row-major `[in, out]`.
+#[derive(Clone, Copy, Debug)]
+pub struct FeedForwardWeights<'a> {
+    /// `[width, hidden]`.
+    pub w1: &'a [f32],
+    /// `[hidden]`.
+    pub b1: &'a [f32],
+    /// `[hidden, width]`.
+    pub w2: &'a [f32],
+    /// `[width]`.
+    pub b2: &'a [f32],
+    /// Activation function between the two linear layers.
+    pub activation: Activation,
+    /// Dropout during training.
+    pub dropouts: Dropouts,
+}
+
+/// Dropout of a feed-forward network; the rows of the masks are those of its input.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Dropouts {
+    /// Dropout of the hidden layer.
+    pub hidden: Option<Dropout>,
+    /// Dropout of the result, before the residual.
+    pub result: Option<Dropout>,
+}
+
+/// The operations after the second product.
+#[derive(Clone, Copy, Debug)]
+pub enum Tail<'a> {
+    /// None: the result is returned as it is.
+    Plain,
+    /// Residual connection and norm.
+    ResidualNorm(Norm<'a>),
+}
+
+impl<'a> Tail<'a> {
+    pub(crate) fn norm(&self) -> Option<&Norm<'a>> {
+        match self {
+            Self::Plain => None,
+            Self::ResidualNorm(norm) => Some(norm),
+        }
+    }
+}
 
 /// Values saved by the forward pass for the backward pass.
 #[derive(Debug)]

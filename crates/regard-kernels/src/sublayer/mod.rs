@@ -11,22 +11,16 @@ mod attention;
 mod attention_backward;
 mod feed_forward;
 mod feed_forward_backward;
-mod feed_forward_weights;
-mod gelu;
-mod group;
-mod heads;
 mod output;
 mod projections;
 
-pub use attention::{AttentionLayer, AttentionSaved, AttentionWeights, attention};
-pub use attention_backward::{AttentionGradients, attention_backward};
-pub use feed_forward::{FeedForwardSaved, feed_forward};
-pub use feed_forward_backward::{FeedForwardGradients, feed_forward_backward};
-pub use feed_forward_weights::{Dropouts, FeedForwardWeights, Tail};
-pub(crate) use group::{Accumulators, total};
-pub use heads::{Heads, Linear};
-pub use output::{OutputGradients, OutputSaved, output, output_backward};
-pub use projections::{ProjectionGradients, projections, projections_backward};
+pub use attention::{attention, AttentionSaved, AttentionWeights, AttentionLayer};
+pub use attention_backward::{attention_backward, AttentionGradients};
+pub use feed_forward::{feed_forward, Tail, FeedForwardWeights, Dropouts, FeedForwardSaved};
+pub use feed_forward_backward::{feed_forward_backward, FeedForwardGradients};
+pub use output::{output_backward, output, OutputGradients, OutputSaved};
+pub use projections::{Heads, ProjectionGradients, projections, Linear, projections_backward};
+use crate::{buffer::Workspace, norm::NormSums, vector::sum_in_order};
 
 /// Activation functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,4 +29,29 @@ pub enum Activation {
     Relu,
     /// `x · Φ(x)` with the exact normal distribution (Hendrycks & Gimpel 2016).
     Gelu,
+}
+
+/// Gradients of the weights, summed over one group of blocks.
+pub(crate) struct Accumulators<const N: usize> {
+    pub(crate) weights: [Workspace; N],
+    pub(crate) norm: NormSums,
+}
+
+impl<const N: usize> Accumulators<N> {
+    pub(crate) fn zeros(sizes: [usize; N], width: usize) -> Self {
+        Self { weights: sizes.map(Workspace::zeros), norm: NormSums::zeros(width) }
+    }
+}
+
+/// Sum of the groups, in order.
+pub(crate) fn total<const N: usize>(groups: Vec<Accumulators<N>>, sizes: [usize; N]) -> ([Vec<f32>; N], Vec<NormSums>) {
+    let mut index = 0;
+    let sums = sizes.map(|size| {
+        let mut sum = vec![0.0; size];
+        let parts: Vec<&[f32]> = groups.iter().map(|group| &group.weights[index][..]).collect();
+        sum_in_order(&parts, &mut sum);
+        index += 1;
+        sum
+    });
+    (sums, groups.into_iter().map(|group| group.norm).collect())
 }

@@ -4,7 +4,7 @@
 
 use burn::config::Config;
 use burn::tensor::{Tensor, activation};
-use regard_kernels::feed_forward as kernel;
+use regard_kernels::sublayer as kernel;
 
 use super::fused::{Array, Kernel, Output, has_kernels, input, run};
 use super::residual_norm::rows;

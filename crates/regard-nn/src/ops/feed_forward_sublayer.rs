@@ -4,7 +4,7 @@
 
 use burn::tensor::Tensor;
 
-use regard_kernels::feed_forward as kernel;
+use regard_kernels::sublayer as kernel;
 
 use super::feed_forward::weights;
 use super::fused::{Array, Kernel, Output, has_kernels, input, run};

@@ -4,7 +4,7 @@
 //! `norm(x + drop(drop(act(x W₁ + b₁)) W₂ + b₂))`, or `x + drop(…norm(x)…)` if the norm is first.
 
 use burn::tensor::Tensor;
-use regard_kernels::feed_forward as kernel;
+use regard_kernels::sublayer as kernel;
 
 use super::dropout::{active, dropped};
 use super::feed_forward::weights;

@@ -9,22 +9,14 @@
 //! features: the features of each head, or the rows `y` for all heads at once ([`Form::gathers`]).
 
 mod backward;
-mod finish;
-mod finish_backward;
 mod forward;
-mod keys;
-mod keys_backward;
 
-use pulp::{Simd, WithSimd};
+use pulp::{WithSimd, Simd};
 
-use super::{Layer, Residual, Sets, Weights, gates::gate_words, plan::BLOCK};
-use crate::{
-    buffer::Workspace,
-    gemm::{Accumulate, Bias, Epilogue, Lhs, Panels, Rhs, Size, Store, gemm},
-    simd,
-};
 pub(super) use backward::backward;
 pub(super) use forward::forward;
+use crate::{gemm::{Accumulate, Rhs, gemm, Lhs, Store, Size, Panels, Epilogue, Bias}, buffer::Workspace, simd};
+use super::{Layer, Weights, plan::BLOCK, tail::gate_words, Sets, Residual};
 
 /// Values saved by the forward pass for the backward pass.
 #[derive(Debug)]
