@@ -6,7 +6,7 @@
 
 use std::{sync::OnceLock, time::Instant};
 
-use pulp::{WithSimd, Simd, Arch};
+use pulp::{Arch, Simd, WithSimd};
 
 static ARCH: OnceLock<Arch> = OnceLock::new();
 

@@ -8,11 +8,14 @@
 mod epilogue;
 mod tile;
 
-use pulp::{WithSimd, Simd};
-use tile::{Masked, Edge, Full, tile};
+use pulp::{Simd, WithSimd};
+use tile::{Edge, Full, Masked, tile};
 
-pub(crate) use epilogue::{BiasReluResidual, RowBias, AddResidual, BiasRelu, Store, Bias, ReluGate, Epilogue, ScaleColumns, BiasResidual, Residual, Accumulate};
 use crate::{buffer::Workspace, simd};
+pub(crate) use epilogue::{
+    Accumulate, AddResidual, Bias, BiasRelu, BiasReluResidual, BiasResidual, Epilogue, ReluGate, Residual, RowBias,
+    ScaleColumns, Store,
+};
 
 /// Left factor: element `(i, p)` is at `data[i · row + p · col]`.
 #[derive(Clone, Copy)]

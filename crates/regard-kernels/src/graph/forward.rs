@@ -2,11 +2,21 @@
 
 use std::ops::Range;
 
-use pulp::{WithSimd, Simd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use crate::{buffer::{Workspace, parts}, simd, vector::split};
-use super::{lanes::{part, Lanes, Blocked, part_mut}, rows::{Rows, registers_mut, scaled}, scores::{CHUNK, Prepared, View, Normaliser, EdgeScratch}, layer::Softmax, EdgeList, Inputs, Layer};
+use super::{
+    EdgeList, Inputs, Layer,
+    lanes::{Blocked, Lanes, part, part_mut},
+    layer::Softmax,
+    rows::{Rows, registers_mut, scaled},
+    scores::{CHUNK, EdgeScratch, Normaliser, Prepared, View},
+};
+use crate::{
+    buffer::{Workspace, parts},
+    simd,
+    vector::split,
+};
 
 /// Computes attention of the nodes `targets` over the sources of their edges.
 pub(super) struct Attend<'a> {

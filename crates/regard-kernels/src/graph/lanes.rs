@@ -11,14 +11,17 @@
 //! phase. Both are constants so that a block stays in registers: with 16 lanes a row of 80 floats is
 //! one block of five.
 
-use pulp::{WithSimd, Simd};
+use pulp::{Simd, WithSimd};
 
-use crate::vector::{split, scale, split_mut};
-use super::{rows::scaled, layer::{HeadLayout, Layer}};
+use super::{
+    layer::{HeadLayout, Layer},
+    rows::scaled,
+};
+use crate::vector::{scale, split, split_mut};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lanes {
-/// Number of heads.
+    /// Number of heads.
     pub(super) heads: usize,
     /// Number of heads, rounded up to a power of two.
     pub(super) padded: usize,

@@ -26,10 +26,13 @@ use rayon::prelude::*;
 use rows::{Laid, Rows, optional_parts};
 use scores::Prepared;
 
+use crate::{
+    buffer::{Workspace, parts},
+    simd,
+};
 pub use edges::EdgeList;
 pub use forward::edge_attention_weights;
-pub use layer::{Gradients, Layer, HeadLayout, Inputs, Nodes, Softmax};
-use crate::{simd, buffer::{Workspace, parts}};
+pub use layer::{Gradients, HeadLayout, Inputs, Layer, Nodes, Softmax};
 
 /// Attention of every node, `[nodes, width]`, and, if `products` is true, the new edge stream
 /// `s [edges, width]`.

@@ -8,8 +8,17 @@ use std::ops::Range;
 
 use pulp::Simd;
 
-use crate::{simd, buffer::Workspace, vector::{exp, split, negated, BARRED}};
-use super::{rows::{of_nodes, registers_mut, Laid, Rows}, layer::{Softmax, Layer}, EdgeList, Inputs, lanes::Lanes};
+use super::{
+    EdgeList, Inputs,
+    lanes::Lanes,
+    layer::{Layer, Softmax},
+    rows::{Laid, Rows, of_nodes, registers_mut},
+};
+use crate::{
+    buffer::Workspace,
+    simd,
+    vector::{BARRED, exp, negated, split},
+};
 
 /// Number of edges of a target in a chunk: their scores stay in the first-level cache.
 pub(super) const CHUNK: usize = 64;

@@ -2,8 +2,8 @@
 
 use pulp::Simd;
 
+use super::{Moments, Norm, NormKind, Rows};
 use crate::vector::{split, split_mut};
-use super::{NormKind, Rows, Moments, Norm};
 
 /// Mean and sum of squared deviations of every column of `x`, in two passes.
 #[inline(always)]

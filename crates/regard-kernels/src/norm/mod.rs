@@ -9,10 +9,10 @@
 mod block;
 mod residual;
 
-pub use residual::{ResidualNormSaved, residual_norm_backward, residual_norm};
-pub(crate) use block::{normalise_block, NormSums, BlockNorm, block_moments, backward_block};
-pub(crate) use residual::{batch_means, merge_sums, normalise, settle, BatchMeans};
 use crate::buffer::Workspace;
+pub(crate) use block::{BlockNorm, NormSums, backward_block, block_moments, normalise_block};
+pub(crate) use residual::{BatchMeans, batch_means, merge_sums, normalise, settle};
+pub use residual::{ResidualNormSaved, residual_norm, residual_norm_backward};
 
 /// The values that mean and standard deviation are computed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,12 @@
 //! The operation `norm(x + y)`: residual connection and normalisation.
 
-use pulp::{WithSimd, Simd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use crate::{simd, buffer::Workspace, vector::add};
-use super::{normalise_block, NormSums, BlockNorm, Rows, block_moments, backward_block, Moments, Norm, BatchStatistics};
+use super::{
+    BatchStatistics, BlockNorm, Moments, Norm, NormSums, Rows, backward_block, block_moments, normalise_block,
+};
+use crate::{buffer::Workspace, simd, vector::add};
 
 /// Values saved by [`residual_norm`] for the backward pass: `x + y` and its moments.
 #[derive(Debug)]

@@ -1,10 +1,22 @@
 //! Backward pass of the whole layer: gradients summed over the groups of blocks.
 
-use pulp::{WithSimd, Simd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use crate::{gemm::{Accumulate, Rhs, gemm, AddResidual, Lhs, Store, Size, Panels}, norm::{merge_sums, BlockNorm, BatchMeans, batch_means, backward_block, Norm}, buffer::Workspace, sublayer::{total, Accumulators}, vector::{row_sums, column_sums}, simd, dropout::add_dropped, transpose::transpose};
-use super::{Layer, Maps, heads::{Given, Cotangents}, Saved, Tail, Scores};
+use super::{
+    Layer, Maps, Saved, Scores, Tail,
+    heads::{Cotangents, Given},
+};
+use crate::{
+    buffer::Workspace,
+    dropout::add_dropped,
+    gemm::{Accumulate, AddResidual, Lhs, Panels, Rhs, Size, Store, gemm},
+    norm::{BatchMeans, BlockNorm, Norm, backward_block, batch_means, merge_sums},
+    simd,
+    sublayer::{Accumulators, total},
+    transpose::transpose,
+    vector::{column_sums, row_sums},
+};
 
 /// Gradients of a linear projection. The gradient of the bias is present even if there is no bias.
 #[derive(Debug, Default)]

@@ -2,7 +2,11 @@
 
 use pulp::Simd;
 
-use crate::{gemm::{Size, Accumulate, Rhs, gemm, ScaleColumns, Store, Lhs}, vector::{split_mut, exp, split, BARRED}, dropout::{Dropout, Draws}};
+use crate::{
+    dropout::{Draws, Dropout},
+    gemm::{Accumulate, Lhs, Rhs, ScaleColumns, Size, Store, gemm},
+    vector::{BARRED, exp, split, split_mut},
+};
 
 /// Number of queries whose scores are computed at a time: four of the widest registers.
 pub(super) const QUERIES: usize = 64;

@@ -16,11 +16,15 @@ mod forward;
 mod heads;
 mod projections;
 
-pub use backward::{sequence_attention_backward, Gradients, LinearGradients};
-pub use forward::sequence_attention;
-pub use projections::{Scores, Maps};
 pub use crate::sublayer::{Linear, Tail};
-use crate::{norm::{Rows, Moments}, buffer::Workspace, dropout::Dropout};
+use crate::{
+    buffer::Workspace,
+    dropout::Dropout,
+    norm::{Moments, Rows},
+};
+pub use backward::{Gradients, LinearGradients, sequence_attention_backward};
+pub use forward::sequence_attention;
+pub use projections::{Maps, Scores};
 
 /// Sizes and dropout of the layer.
 #[derive(Clone, Copy, Debug)]

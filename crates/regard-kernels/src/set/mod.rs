@@ -21,9 +21,9 @@ mod sums;
 mod tail;
 mod weights;
 
+use crate::buffer::Workspace;
 pub use sums::{sums, sums_backward};
 pub use weights::attention_weights;
-use crate::buffer::Workspace;
 
 /// A linear layer `x·weight + bias`.
 #[derive(Clone, Copy, Debug)]

@@ -2,8 +2,14 @@
 
 use pulp::Simd;
 
-use crate::{gemm::{Accumulate, BiasReluResidual, BiasRelu, Rhs, gemm, AddResidual, Lhs, Store, Size, Panels, Bias, BiasResidual}, buffer::Workspace, vector::{split, add_assign, column_sums, split_mut}};
 use super::{Sums, Weights};
+use crate::{
+    buffer::Workspace,
+    gemm::{
+        Accumulate, AddResidual, Bias, BiasRelu, BiasReluResidual, BiasResidual, Lhs, Panels, Rhs, Size, Store, gemm,
+    },
+    vector::{add_assign, column_sums, split, split_mut},
+};
 
 struct Dense<'a> {
     panels: Panels,

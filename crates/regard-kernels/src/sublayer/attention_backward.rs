@@ -1,10 +1,20 @@
 //! The attention sub-layer `norm(x + attention(x))`, backward pass.
 
-use pulp::{WithSimd, Simd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use crate::{gemm::{Accumulate, Rhs, gemm, AddResidual, Lhs, Store, Size, Panels}, norm::{BlockNorm, merge_sums, BatchMeans, batch_means, backward_block, NormSums, Norm}, buffer::Workspace, simd, attention::{backward_scratch, attend_backward, Cotangents}};
-use super::{total, Accumulators, attention::{AttentionSaved, AttentionWeights, AttentionLayer}};
+use super::{
+    Accumulators,
+    attention::{AttentionLayer, AttentionSaved, AttentionWeights},
+    total,
+};
+use crate::{
+    attention::{Cotangents, attend_backward, backward_scratch},
+    buffer::Workspace,
+    gemm::{Accumulate, AddResidual, Lhs, Panels, Rhs, Size, Store, gemm},
+    norm::{BatchMeans, BlockNorm, Norm, NormSums, backward_block, batch_means, merge_sums},
+    simd,
+};
 
 /// Gradients of the attention sub-layer, each in the shape of its input.
 #[derive(Debug)]

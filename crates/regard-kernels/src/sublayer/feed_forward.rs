@@ -1,10 +1,15 @@
-
-
-use pulp::{WithSimd, Simd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use crate::{norm::{normalise_block, Rows, block_moments, BatchStatistics, normalise, settle, Norm, Moments}, gemm::{Accumulate, BiasRelu, gemm, Lhs, Size, Panels, Residual, Epilogue, Bias, BiasResidual}, buffer::Workspace, dropout::{Dropout, add_dropped}, vector::gelu_block, simd};
 use super::Activation;
+use crate::{
+    buffer::Workspace,
+    dropout::{Dropout, add_dropped},
+    gemm::{Accumulate, Bias, BiasRelu, BiasResidual, Epilogue, Lhs, Panels, Residual, Size, gemm},
+    norm::{BatchStatistics, Moments, Norm, Rows, block_moments, normalise, normalise_block, settle},
+    simd,
+    vector::gelu_block,
+};
 
 /// Weights of `activation(x·w1 + b1)·w2 + b2`, row-major `[in, out]`.
 #[derive(Clone, Copy, Debug)]

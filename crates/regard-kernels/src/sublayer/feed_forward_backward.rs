@@ -1,10 +1,21 @@
 //! The feed-forward network `feed_forward(x)` and the sub-layer `norm(x + feed_forward(x))`, backward pass.
 
-use pulp::{WithSimd, Simd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use crate::{gemm::{Accumulate, BiasRelu, Rhs, gemm, AddResidual, ReluGate, Lhs, Store, Size, Panels, Bias}, norm::{BlockNorm, Rows, merge_sums, BatchMeans, batch_means, backward_block, Norm}, buffer::Workspace, simd, vector::{gelu_gradients, scale, column_sums}, dropout::add_dropped};
-use super::{feed_forward::{drop_rows, Tail, FeedForwardWeights, CHUNK, Dropouts, FeedForwardSaved}, total, Accumulators, Activation};
+use super::{
+    Accumulators, Activation,
+    feed_forward::{CHUNK, Dropouts, FeedForwardSaved, FeedForwardWeights, Tail, drop_rows},
+    total,
+};
+use crate::{
+    buffer::Workspace,
+    dropout::add_dropped,
+    gemm::{Accumulate, AddResidual, Bias, BiasRelu, Lhs, Panels, ReluGate, Rhs, Size, Store, gemm},
+    norm::{BatchMeans, BlockNorm, Norm, Rows, backward_block, batch_means, merge_sums},
+    simd,
+    vector::{column_sums, gelu_gradients, scale},
+};
 
 /// Gradients of the feed-forward network, each in the shape of its input.
 #[derive(Debug)]

@@ -14,13 +14,13 @@ mod feed_forward_backward;
 mod output;
 mod projections;
 
-pub use attention::{attention, AttentionSaved, AttentionWeights, AttentionLayer};
-pub use attention_backward::{attention_backward, AttentionGradients};
-pub use feed_forward::{feed_forward, Tail, FeedForwardWeights, Dropouts, FeedForwardSaved};
-pub use feed_forward_backward::{feed_forward_backward, FeedForwardGradients};
-pub use output::{output_backward, output, OutputGradients, OutputSaved};
-pub use projections::{Heads, ProjectionGradients, projections, Linear, projections_backward};
 use crate::{buffer::Workspace, norm::NormSums, vector::sum_in_order};
+pub use attention::{AttentionLayer, AttentionSaved, AttentionWeights, attention};
+pub use attention_backward::{AttentionGradients, attention_backward};
+pub use feed_forward::{Dropouts, FeedForwardSaved, FeedForwardWeights, Tail, feed_forward};
+pub use feed_forward_backward::{FeedForwardGradients, feed_forward_backward};
+pub use output::{OutputGradients, OutputSaved, output, output_backward};
+pub use projections::{Heads, Linear, ProjectionGradients, projections, projections_backward};
 
 /// Activation functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,24 @@
 //! `norm(x + y · weight + bias)`, forward and backward: output projection, residual and norm after an
 //! attention whose heads `y` are interleaved.
 
-use pulp::{WithSimd, Simd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use crate::{norm::{normalise_block, BlockNorm, Rows, block_moments, merge_sums, BatchMeans, BatchStatistics, batch_means, normalise, backward_block, settle, Moments, Norm}, gemm::{Accumulate, Rhs, gemm, AddResidual, Lhs, Store, Size, Panels, Residual, BiasResidual}, buffer::Workspace, simd, vector::column_sums};
-use super::{projections::{Heads, Linear}, total, Accumulators};
+use super::{
+    Accumulators,
+    projections::{Heads, Linear},
+    total,
+};
+use crate::{
+    buffer::Workspace,
+    gemm::{Accumulate, AddResidual, BiasResidual, Lhs, Panels, Residual, Rhs, Size, Store, gemm},
+    norm::{
+        BatchMeans, BatchStatistics, BlockNorm, Moments, Norm, Rows, backward_block, batch_means, block_moments,
+        merge_sums, normalise, normalise_block, settle,
+    },
+    simd,
+    vector::column_sums,
+};
 
 /// Values saved by the forward pass for the backward pass.
 #[derive(Debug)]

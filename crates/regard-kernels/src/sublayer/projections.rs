@@ -1,10 +1,15 @@
 //! Linear maps to and from rows of interleaved heads.
 
-use pulp::{WithSimd, Simd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use crate::{gemm::{Accumulate, Panels, Size, Rhs, Bias, gemm, Store, Lhs}, norm::Rows, simd, vector::column_sums};
-use super::{total, Accumulators};
+use super::{Accumulators, total};
+use crate::{
+    gemm::{Accumulate, Bias, Lhs, Panels, Rhs, Size, Store, gemm},
+    norm::Rows,
+    simd,
+    vector::column_sums,
+};
 
 /// A linear layer `x · weight + bias` with a row-major weight.
 #[derive(Clone, Copy, Debug)]

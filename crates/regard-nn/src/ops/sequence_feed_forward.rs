@@ -10,7 +10,7 @@ use super::dropout::{active, dropped};
 use super::feed_forward::weights;
 use super::fused::{Array, Kernel, Output, has_kernels, input, run};
 use super::residual_norm::{FusedNorm, beside, normed, rows};
-use super::sequence_attention::{linear, normed_before, normed_composed};
+use super::sequence_attention::{linear, norm_or_identity, normed_before};
 use super::{Activation, Dropout, NormArgs, Normed, Projection};
 
 /// The two linear layers of a feed-forward network and its activation function.
@@ -128,10 +128,10 @@ pub fn sequence_feed_forward_composed(
         return Normed { y: x, statistics: None };
     }
     let (first, last) = if options.norm_first { (norm, None) } else { (None, norm) };
-    let Normed { y: tokens, statistics } = normed_composed(x.clone(), first);
+    let Normed { y: tokens, statistics } = norm_or_identity(x.clone(), first);
     let hidden = maps.activation.apply(linear(tokens, maps.first));
     let hidden = dropped(hidden, options.hidden_dropout);
     let y = x + dropped(linear(hidden, maps.second), options.residual_dropout);
-    let result = normed_composed(y, last);
+    let result = norm_or_identity(y, last);
     Normed { y: result.y, statistics: result.statistics.or(statistics) }
 }

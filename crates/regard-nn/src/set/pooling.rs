@@ -1,12 +1,15 @@
 //! Pooling of a set to a fixed number of rows.
 
-use burn::module::{Initializer, Module, Param};
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::{
+    module::{Initializer, Module, Param},
+    tensor::{Device, Tensor, TensorData},
+};
 
-use super::induced_block::learnt_rows;
-use super::{QuerySource, SetAttentionBlock, SetAttentionBlockConfig};
-use crate::Ragged;
-use crate::ops::{AttentionOptions, MASKED, SetQueries, attention_weights};
+use super::{QuerySource, SetAttentionBlock, SetAttentionBlockConfig, attention_block::learnt_rows};
+use crate::{
+    Ragged,
+    ops::{AttentionOptions, MASKED, SetQueries, attention_weights},
+};
 
 /// Sizes of an [`AttentionPooling`].
 #[derive(Clone, Debug)]

@@ -2,11 +2,27 @@
 
 use std::ops::Range;
 
-use pulp::{WithSimd, Simd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use crate::{gemm::{Accumulate, Rhs, gemm, Lhs, Store, Size, Panels}, buffer::Workspace, vector::{exp, split, add_assign, add, column_sums, split_mut}, set::{Layer, keys::{KeyProjection, KeyProjectionBack, KEY_SUMS}, Gradients, Wanted, Sums, Weights, plan::{parts, BLOCK, Plan, Piece, Task}, LinearGradients, tail::{Tail, TAIL_SUMS}, Sets, Residual}, simd, transpose::transpose};
-use super::{Gathers, product, forward::{Features, weighted_features, scores}, Asked, Saved, Form};
+use super::{
+    Asked, Form, Gathers, Saved,
+    forward::{Features, scores, weighted_features},
+    product,
+};
+use crate::{
+    buffer::Workspace,
+    gemm::{Accumulate, Lhs, Panels, Rhs, Size, Store, gemm},
+    set::{
+        Gradients, Layer, LinearGradients, Residual, Sets, Sums, Wanted, Weights,
+        keys::{KEY_SUMS, KeyProjection, KeyProjectionBack},
+        plan::{BLOCK, Piece, Plan, Task, parts},
+        tail::{TAIL_SUMS, Tail},
+    },
+    simd,
+    transpose::transpose,
+    vector::{add, add_assign, column_sums, exp, split, split_mut},
+};
 
 pub(in crate::set) fn backward(
     layer: &Layer,
@@ -27,8 +43,7 @@ pub(in crate::set) fn backward(
     let projection =
         (!form.folded).then(|| (KeyProjection::of(layer, weights), KeyProjectionBack::of(layer, weights, wanted.keys)));
     let (asked, stats) = (&asked, &saved.stats);
-    let shared =
-        KeysShared { form, asked, projection, y: keys.rows, stats, means: &means, centres: &centres };
+    let shared = KeysShared { form, asked, projection, y: keys.rows, stats, means: &means, centres: &centres };
     let mut dy = vec![0.0; if wanted.keys { keys.rows.len() } else { 0 }];
     let wide = if wanted.keys { layer.key_width } else { 0 };
     let dy_parts = parts(&mut dy, plan.tasks.iter().map(|task| task.rows.len() * wide));

@@ -2,11 +2,22 @@
 
 use std::ops::Range;
 
-use pulp::{WithSimd, Simd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use crate::{gemm::{Accumulate, Rhs, gemm, Lhs, Store, Size, Panels, Bias}, buffer::Workspace, vector::{exp, split, scale, BARRED, add_assign, split_mut, axpy}, set::{Layer, keys::KeyProjection, Weights, plan::{parts, BLOCK, Plan, Task}, tail::Tail, Sets}, simd};
-use super::{Gathers, Asked, Saved, Form};
+use super::{Asked, Form, Gathers, Saved};
+use crate::{
+    buffer::Workspace,
+    gemm::{Accumulate, Bias, Lhs, Panels, Rhs, Size, Store, gemm},
+    set::{
+        Layer, Sets, Weights,
+        keys::KeyProjection,
+        plan::{BLOCK, Plan, Task, parts},
+        tail::Tail,
+    },
+    simd,
+    vector::{BARRED, add_assign, axpy, exp, scale, split, split_mut},
+};
 
 /// Partial weighted sums of every piece of the plan.
 fn partial_sums(form: &Form, weights: &Weights<'_>, asked: &Asked, y: &[f32], plan: &Plan) -> Workspace {
@@ -166,7 +177,14 @@ impl WithSimd for PartialSums<'_> {
                 let slot = &mut slots[(piece.slot - first) * size..][..size];
                 let (stats, pooled) = slot.split_at_mut(2 * padded);
                 online_softmax(simd, weights, stats, pooled, form.gathers().feature);
-                weighted_features(simd, form, rows, weights, (&features.values[from * features.ld..], features.ld), pooled);
+                weighted_features(
+                    simd,
+                    form,
+                    rows,
+                    weights,
+                    (&features.values[from * features.ld..], features.ld),
+                    pooled,
+                );
             }
         }
     }

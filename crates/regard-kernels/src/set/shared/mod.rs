@@ -11,12 +11,16 @@
 mod backward;
 mod forward;
 
-use pulp::{WithSimd, Simd};
+use pulp::{Simd, WithSimd};
 
+use super::{Layer, Residual, Sets, Weights, plan::BLOCK, tail::gate_words};
+use crate::{
+    buffer::Workspace,
+    gemm::{Accumulate, Bias, Epilogue, Lhs, Panels, Rhs, Size, Store, gemm},
+    simd,
+};
 pub(super) use backward::backward;
 pub(super) use forward::forward;
-use crate::{gemm::{Accumulate, Rhs, gemm, Lhs, Store, Size, Panels, Epilogue, Bias}, buffer::Workspace, simd};
-use super::{Layer, Weights, plan::BLOCK, tail::gate_words, Sets, Residual};
 
 /// Values saved by the forward pass for the backward pass.
 #[derive(Debug)]

@@ -5,17 +5,19 @@
 //! and values (`· Wo + bo` before the residual if there is an output projection). With a feed-forward
 //! part the result is `O + max(O Wf + bf, 0)`.
 
-mod composed;
-
 use std::sync::Arc;
 
-use burn::config::Config;
-use burn::tensor::Tensor;
+use burn::{
+    config::Config,
+    tensor::{Tensor, activation},
+};
 use regard_kernels::set as kernel;
 
-use super::fused::{Array, Kernel, Output, has_kernels, input, run};
+use super::{
+    AttentionOptions, attention_weights,
+    fused::{Array, Kernel, Output, has_kernels, input, run},
+};
 use crate::Ragged;
-pub use composed::{set_block_composed, set_block_weights};
 
 /// The residual that the attended values are added to.
 #[derive(Config, Copy, Debug, PartialEq, Eq)]
@@ -173,5 +175,105 @@ impl Kernel for Fused {
         let absent =
             |gradient: Option<Vec<f32>>, at: usize| gradient.unwrap_or_else(|| vec![0.0; inputs[at].data.len()]);
         [absent(found.queries, 0), absent(found.keys, 1)].into_iter().chain(linear).collect()
+    }
+}
+
+// The composed version: padded sets, and a mask of the padding.
+
+/// [`set_block`] in ordinary tensor operations.
+pub fn set_block_composed(queries: SetQueries, keys: Ragged, args: SetBlockArgs) -> Ragged {
+    block(queries, keys, args).0
+}
+
+/// The block and its attention weights, `[sets, heads, longest queries, longest keys]`; the weights of
+/// padding are 0.
+pub fn set_block_weights(queries: SetQueries, keys: Ragged, args: SetBlockArgs) -> (Ragged, Tensor<4>) {
+    block(queries, keys, args)
+}
+
+fn block(queries: SetQueries, keys: Ragged, args: SetBlockArgs) -> (Ragged, Tensor<4>) {
+    let queries = match queries {
+        SetQueries::Own(own) => own,
+        SetQueries::Shared(rows) => {
+            let [each, width] = rows.dims();
+            Ragged::uniform(rows.reshape([1, each, width]).expand([keys.count(), each, width]))
+        }
+    };
+    let width = args.query.weight.dims()[1];
+    let projected = queries.with_rows(apply_affine(queries.rows.clone(), args.query));
+    let options = AttentionOptions {
+        scale: args.scale,
+        mask: keys.mask(),
+        ..AttentionOptions::new(args.heads, width / args.heads.max(1))
+    };
+    let padded = |linear: Affine| keys.with_rows(apply_affine(keys.rows.clone(), linear)).to_padded();
+    let (key, value) = (padded(args.key), padded(args.value));
+    let (heads, weights) = attention_weights(projected.to_padded(), key, value, None, &options);
+    let lengths: Vec<usize> = queries.lengths().collect();
+    let mut attended = Ragged::from_padded(heads, &lengths).rows;
+    if let Some(out) = args.out {
+        attended = apply_affine(attended, out);
+    }
+    let mut rows = match args.residual {
+        Residual::Projected => projected.rows + attended,
+        Residual::Raw => queries.rows.clone() + attended,
+        Residual::None => attended,
+    };
+    if let Some(feed) = args.feed {
+        rows = rows.clone() + activation::relu(apply_affine(rows, feed));
+    }
+    (queries.with_rows(rows), weights)
+}
+
+/// `x · weight + bias`. Without rows the result is empty; matrix products do not guarantee this.
+fn apply_affine(x: Tensor<2>, Affine { weight, bias }: Affine) -> Tensor<2> {
+    let columns = weight.dims()[1];
+    if x.dims()[0] == 0 {
+        return Tensor::zeros([0, columns], &x.device());
+    }
+    x.matmul(weight) + bias.reshape([1, columns])
+}
+
+/// Sums over the rows `offsets[s]..offsets[s + 1]` of `x [rows, width]`, `[sets, width]`; 0 for an empty set.
+///
+/// # Panics
+/// If the offsets do not increase from 0 to the number of rows.
+pub fn set_sums(x: Tensor<2>, offsets: &Arc<[usize]>) -> Tensor<2> {
+    if !has_kernels(&x.device()) || x.dims().contains(&0) {
+        return set_sums_composed(x, offsets);
+    }
+    run(FusedSums { offsets: offsets.clone() }, vec![input(x)]).0
+}
+
+/// [`set_sums`] in ordinary tensor operations.
+///
+/// # Panics
+/// As [`set_sums`].
+pub fn set_sums_composed(x: Tensor<2>, offsets: &Arc<[usize]>) -> Tensor<2> {
+    let ([rows, width], sets, device) = (x.dims(), offsets.len() - 1, x.device());
+    let ragged = Ragged::new(x, offsets.clone());
+    if rows == 0 || width == 0 {
+        return Tensor::zeros([sets, width], &device);
+    }
+    ragged.to_padded().sum_dim(1).reshape([sets, width])
+}
+
+/// The kernel. Its input is `x`.
+#[derive(Debug)]
+struct FusedSums {
+    offsets: Arc<[usize]>,
+}
+
+impl Kernel for FusedSums {
+    type Saved = ();
+
+    fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<()> {
+        let width = inputs[0].shape[1];
+        let y = kernel::sums(&self.offsets, width, inputs[0].data);
+        Output { y, shape: vec![self.offsets.len() - 1, width], beside: vec![], saved: save.then_some(()) }
+    }
+
+    fn backward(&self, inputs: &[Array<'_>], (): &(), grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
+        vec![kernel::sums_backward(&self.offsets, inputs[0].shape[1], grad)]
     }
 }

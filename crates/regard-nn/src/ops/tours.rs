@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use regard_kernels::rollout::State;
-use regard_kernels::tour as kernel;
+use regard_kernels::{rollout::State, tour as kernel};
 
 /// Finished tours; the nodes are in the order in which they were visited.
 #[derive(Clone, Debug)]
