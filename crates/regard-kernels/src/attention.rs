@@ -14,7 +14,7 @@ use crate::{
     gemm::{Accumulate, Lhs, Rhs, Size, Store, gemm},
     simd,
     transpose::transpose,
-    vector::{BARRED, abs, exp, exponentials, maximum, scale, split_mut},
+    vector::{MASKED, abs, exp, exponentials, maximum, scale, split_mut},
 };
 
 /// Sizes and options of an attention call.
@@ -100,7 +100,12 @@ pub fn forward(
         .zip(lse.par_chunks_mut((shape.heads * shape.queries).max(1)))
         .enumerate()
         .for_each(|(b, (out, lse))| {
-            simd::run(Attend { instance: &instance(shape, qkv, mask, bias, b), out, out_ld: row, lse: Some(lse) });
+            simd::run(AttentionForward {
+                instance: &instance(shape, qkv, mask, bias, b),
+                out,
+                out_ld: row,
+                lse: Some(lse),
+            });
         });
     (out, Saved(lse))
 }
@@ -155,12 +160,12 @@ pub fn backward(
         .zip(score_parts.par_iter_mut())
         .enumerate()
         .for_each(|(b, (((query, key), value), scores))| {
-            simd::run(AttendBackward {
+            simd::run(AttentionBackward {
                 instance: &instance(shape, qkv, mask, bias, b),
                 lse: &saved.0[b * shape.heads * queries..][..shape.heads * queries],
                 grad: &grad[b * queries * value_wide..][..queries * value_wide],
                 grad_ld: value_wide,
-                into: Cotangents {
+                into: GradientsMut {
                     query,
                     key,
                     value,
@@ -295,19 +300,19 @@ impl<'a> Instance<'a> {
             // Only the padding is masked.
             let whole = self.keys / lanes;
             if let Some(last) = split_mut::<S>(row).0.get_mut(whole) {
-                let open = lane_range(simd, 0, self.keys - whole * lanes);
-                *last = simd.select_f32s(open, *last, simd.splat_f32s(f32::NEG_INFINITY));
+                let unmasked = lane_range(simd, 0, self.keys - whole * lanes);
+                *last = simd.select_f32s(unmasked, *last, simd.splat_f32s(f32::NEG_INFINITY));
             }
             return;
         }
         let bias = self.bias.map(|bias| &bias.data[h * bias.head + i * bias.query..][..self.keys]);
         let (low, high) = self.mask.range(i, self.keys);
         let scale = simd.splat_f32s(self.scale);
-        let barred = simd.splat_f32s(f32::NEG_INFINITY);
+        let masked = simd.splat_f32s(f32::NEG_INFINITY);
         for (v, score) in split_mut::<S>(row).0.iter_mut().enumerate() {
             let start = v * lanes;
             if start >= high || start + lanes <= low {
-                *score = barred;
+                *score = masked;
                 continue;
             }
             let mut value = simd.mul_f32s(*score, scale);
@@ -320,8 +325,8 @@ impl<'a> Instance<'a> {
                 value = simd.min_f32s(simd.max_f32s(value, low), high);
             }
             if start < low || start + lanes > high {
-                let open = lane_range(simd, low.saturating_sub(start), high - start);
-                value = simd.select_f32s(open, value, barred);
+                let unmasked = lane_range(simd, low.saturating_sub(start), high - start);
+                value = simd.select_f32s(unmasked, value, masked);
             }
             *score = value;
         }
@@ -355,20 +360,20 @@ fn bytes_of_lanes<S: Simd>(register: &mut S::u32s) -> &mut [u32] {
 /// True if `max`, the largest score of a row, is masked: then all keys of the row are masked.
 #[inline(always)]
 pub(crate) fn is_empty_row(max: f32) -> bool {
-    max <= BARRED
+    max <= MASKED
 }
 
 /// Log-sum-exp stored for a fully masked row: it makes every weight of the row 0 in the backward pass.
 const EMPTY: f32 = 1e30;
 
-struct Attend<'a> {
+struct AttentionForward<'a> {
     instance: &'a Instance<'a>,
     out: &'a mut [f32],
     out_ld: usize,
     lse: Option<&'a mut [f32]>,
 }
 
-impl WithSimd for Attend<'_> {
+impl WithSimd for AttentionForward<'_> {
     type Output = ();
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
@@ -420,7 +425,7 @@ pub(crate) fn attend<S: Simd>(
 
 /// Destinations of the gradients of one instance. The query gradient is overwritten; the key and
 /// value gradients are added to.
-pub(crate) struct Cotangents<'a> {
+pub(crate) struct GradientsMut<'a> {
     pub(crate) query: &'a mut [f32],
     pub(crate) key: &'a mut [f32],
     pub(crate) value: &'a mut [f32],
@@ -431,15 +436,15 @@ pub(crate) struct Cotangents<'a> {
     pub(crate) scores: Option<&'a mut [f32]>,
 }
 
-struct AttendBackward<'a> {
+struct AttentionBackward<'a> {
     instance: &'a Instance<'a>,
     lse: &'a [f32],
     grad: &'a [f32],
     grad_ld: usize,
-    into: Cotangents<'a>,
+    into: GradientsMut<'a>,
 }
 
-impl WithSimd for AttendBackward<'_> {
+impl WithSimd for AttentionBackward<'_> {
     type Output = ();
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
@@ -462,7 +467,7 @@ pub(crate) fn attend_backward<S: Simd>(
     lse: &[f32],
     grad: &[f32],
     grad_ld: usize,
-    mut into: Cotangents<'_>,
+    mut into: GradientsMut<'_>,
     scratch: &mut [f32],
 ) {
     let (padded, block) = (x.padded::<S>(), x.block::<S>());
@@ -516,8 +521,8 @@ pub(crate) fn attend_backward<S: Simd>(
 /// Attention weight of a score, given the log-sum-exp of its row; 0 for a masked score.
 #[inline(always)]
 fn weight<S: Simd>(simd: S, score: S::f32s, lse: S::f32s) -> S::f32s {
-    let open = simd.less_than_f32s(simd.splat_f32s(BARRED), score);
-    simd.select_f32s(open, exp(simd, simd.sub_f32s(score, lse)), simd.splat_f32s(0.0))
+    let unmasked = simd.less_than_f32s(simd.splat_f32s(MASKED), score);
+    simd.select_f32s(unmasked, exp(simd, simd.sub_f32s(score, lse)), simd.splat_f32s(0.0))
 }
 
 /// Turns one row of scores (`weights`) into attention weights, and the gradient of the weights, dP
@@ -544,8 +549,8 @@ fn score_gradients<S: Simd>(simd: S, clamp: Option<f32>, lse: f32, weights: &mut
     for (score, delta) in weights.iter_mut().zip(deltas) {
         let weight = simd.mul_f32s(unit, weight(simd, *score, lse));
         let free = simd.less_than_f32s(abs(simd, *score), limit);
-        let moved = simd.mul_f32s(weight, simd.sub_f32s(*delta, mean));
-        *delta = simd.select_f32s(free, moved, zero);
+        let gradient = simd.mul_f32s(weight, simd.sub_f32s(*delta, mean));
+        *delta = simd.select_f32s(free, gradient, zero);
         *score = weight;
     }
 }

@@ -33,7 +33,7 @@ impl Dropout {
     /// Factor of the value at a row and column: 0 where it is dropped, else 1/(1 − rate).
     #[inline(always)]
     pub fn factor(&self, row: usize, column: usize) -> f32 {
-        self.draws().factor(self.row(row), column)
+        self.sampler().factor(self.row(row), column)
     }
 
     /// [`Self::factor`] for every element of an array `[rows, columns]`.
@@ -43,10 +43,14 @@ impl Dropout {
 
     /// The constants that all rows share.
     #[inline(always)]
-    pub(crate) fn draws(&self) -> Draws {
+    pub(crate) fn sampler(&self) -> DropoutSampler {
         // 24 random bits are compared with the rate as integers, which is exact.
         let threshold = (self.rate * 16_777_216.0).ceil() as u32;
-        Draws { seed: (self.seed >> 32) as u32, threshold: threshold << 8, kept: 1.0 / (1.0 - self.rate) }
+        DropoutSampler {
+            seed: (self.seed >> 32) as u32,
+            threshold: threshold << 8,
+            keep_scale: 1.0 / (1.0 - self.rate),
+        }
     }
 
     /// Random state of a row.
@@ -60,16 +64,16 @@ impl Dropout {
 /// compiler vectorises them for the instruction set they are inlined into; `pulp` has no integer
 /// product.
 #[derive(Clone, Copy)]
-pub(crate) struct Draws {
+pub(crate) struct DropoutSampler {
     seed: u32,
     threshold: u32,
-    kept: f32,
+    keep_scale: f32,
 }
 
-impl Draws {
+impl DropoutSampler {
     /// Factor of the values that are not dropped.
-    pub(crate) fn kept(&self) -> f32 {
-        self.kept
+    pub(crate) fn keep_scale(&self) -> f32 {
+        self.keep_scale
     }
 
     #[inline(always)]
@@ -80,7 +84,7 @@ impl Draws {
     #[inline(always)]
     fn of(&self, row: u32, column: u32) -> f32 {
         let bits = mix(row.wrapping_add(column) ^ self.seed);
-        if bits < self.threshold { 0.0 } else { self.kept }
+        if bits < self.threshold { 0.0 } else { self.keep_scale }
     }
 
     /// Factors of the columns of a row, starting at column `first`.
@@ -114,10 +118,10 @@ pub(crate) fn add_dropped<S: Simd>(
     y: &mut [f32],
 ) {
     if let Some(dropout) = dropout {
-        let draws = dropout.draws();
+        let sampler = dropout.sampler();
         let mut factors = Workspace::lease(width);
         for (i, y) in y.chunks_exact_mut(width).enumerate() {
-            draws.along_row(dropout.row(first + i), 0, &mut factors);
+            sampler.along_row(dropout.row(first + i), 0, &mut factors);
             y.iter_mut().zip(factors.iter()).for_each(|(y, factor)| *y *= factor);
         }
     }
@@ -154,10 +158,10 @@ mod tests {
     #[test]
     fn runs_of_factors_are_the_factors() {
         let dropout = Dropout { rate: 0.3, seed: 9 << 31 };
-        let (draws, rows) = (dropout.draws(), [3, 4, 700].map(|row| dropout.row(row)));
+        let (sampler, rows) = (dropout.sampler(), [3, 4, 700].map(|row| dropout.row(row)));
         let (mut along_row, mut along_column) = ([0.0; 50], [0.0; 3]);
-        draws.along_row(rows[1], 7, &mut along_row);
-        draws.along_column(&rows, 11, &mut along_column);
+        sampler.along_row(rows[1], 7, &mut along_row);
+        sampler.along_column(&rows, 11, &mut along_column);
         assert!(along_row.iter().enumerate().all(|(i, &factor)| factor == dropout.factor(4, 7 + i)));
         assert_eq!(along_column, [3, 4, 700].map(|row| dropout.factor(row, 11)));
         assert_eq!(dropout.factors(5, 9)[4 * 9 + 8], dropout.factor(4, 8));

@@ -37,7 +37,12 @@ pub(crate) fn transpose_into((x, ld): (&[f32], usize), rows: usize, width: usize
                 // four rows of `out` from `column` on; both are below `rows` and `width`, which were checked
                 // against both slices.
                 unsafe {
-                    quad(x.as_ptr().add(row * ld + column), ld, out.as_mut_ptr().add(column * out_ld + row), out_ld)
+                    transpose_4x4(
+                        x.as_ptr().add(row * ld + column),
+                        ld,
+                        out.as_mut_ptr().add(column * out_ld + row),
+                        out_ld,
+                    )
                 }
             }
         }
@@ -56,7 +61,7 @@ pub(crate) fn transpose_into((x, ld): (&[f32], usize), rows: usize, width: usize
 /// Four rows of four floats, `ld` apart, must be readable, and as many, `to_ld` apart, writable.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn quad(from: *const f32, ld: usize, to: *mut f32, to_ld: usize) {
+unsafe fn transpose_4x4(from: *const f32, ld: usize, to: *mut f32, to_ld: usize) {
     use std::arch::x86_64::{
         _mm_loadu_ps, _mm_movehl_ps, _mm_movelh_ps, _mm_storeu_ps, _mm_unpackhi_ps, _mm_unpacklo_ps,
     };
@@ -78,7 +83,7 @@ unsafe fn quad(from: *const f32, ld: usize, to: *mut f32, to_ld: usize) {
 /// Four rows of four floats, `ld` apart, must be readable, and as many, `to_ld` apart, writable.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
-unsafe fn quad(from: *const f32, ld: usize, to: *mut f32, to_ld: usize) {
+unsafe fn transpose_4x4(from: *const f32, ld: usize, to: *mut f32, to_ld: usize) {
     // SAFETY: the caller guarantees all rows.
     unsafe {
         let rows: [[f32; 4]; 4] = std::array::from_fn(|row| from.add(row * ld).cast::<[f32; 4]>().read_unaligned());

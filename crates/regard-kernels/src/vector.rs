@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use crate::simd;
 
 /// Score of a masked key; every score at or below counts as masked.
-pub(crate) const BARRED: f32 = -1e30;
+pub(crate) const MASKED: f32 = -1e30;
 
 /// `|x|`, computed with max and subtraction: `pulp`'s own function is not always inlined and then
 /// passes registers through memory.
@@ -147,11 +147,11 @@ pub(crate) fn scale<S: Simd>(simd: S, a: f32, x: &mut [f32]) {
     }
 }
 
-/// Largest value of `x`, starting from [`BARRED`].
+/// Largest value of `x`, starting from [`MASKED`].
 #[inline(always)]
 pub(crate) fn maximum<S: Simd>(simd: S, x: &[f32]) -> f32 {
     let (x, rest) = split::<S>(x);
-    let mut max = simd.splat_f32s(BARRED);
+    let mut max = simd.splat_f32s(MASKED);
     for x in x {
         max = simd.max_f32s(max, *x);
     }
@@ -163,12 +163,12 @@ pub(crate) fn maximum<S: Simd>(simd: S, x: &[f32]) -> f32 {
 /// The length of `x` must be a whole number of registers.
 #[inline(always)]
 pub(crate) fn exponentials<S: Simd>(simd: S, x: &mut [f32], max: f32) -> f32 {
-    let (max, barred, zero) = (simd.splat_f32s(max), simd.splat_f32s(BARRED), simd.splat_f32s(0.0));
+    let (max, masked, zero) = (simd.splat_f32s(max), simd.splat_f32s(MASKED), simd.splat_f32s(0.0));
     let (x, _) = split_mut::<S>(x);
     let mut sum = zero;
     for x in x {
-        let open = simd.less_than_f32s(barred, *x);
-        *x = simd.select_f32s(open, exp(simd, simd.sub_f32s(*x, max)), zero);
+        let unmasked = simd.less_than_f32s(masked, *x);
+        *x = simd.select_f32s(unmasked, exp(simd, simd.sub_f32s(*x, max)), zero);
         sum = simd.add_f32s(sum, *x);
     }
     simd.reduce_sum_f32s(sum)

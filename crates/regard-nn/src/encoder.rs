@@ -11,7 +11,7 @@ use burn::{
 use crate::{
     AttentionInput, FeedForward, FeedForwardConfig, MultiHeadAttention, MultiHeadAttentionConfig, Normalization,
     NormalizationConfig, ProjectionInit,
-    graph::Drop,
+    graph::DropoutFn,
     ops::{Activation, NormKind, attention_sublayer},
 };
 
@@ -110,29 +110,29 @@ impl EncoderLayer {
         let x = match self.attention.weights() {
             Some(weights) => {
                 let args = self.attention_norm.args(&device);
-                self.attention_norm.observe(attention_sublayer(x, weights, self.attention.heads, args))
+                self.attention_norm.update_running(attention_sublayer(x, weights, self.attention.heads, args))
             }
             None => {
-                let y = self.attention.forward(AttentionInput::to_itself(x.clone()));
+                let y = self.attention.forward(AttentionInput::self_attention(x.clone()));
                 self.attention_norm.residual(x, y)
             }
         };
         let normed = self.feed_forward.residual(x, self.feed_forward_norm.args(&device));
-        self.feed_forward_norm.observe(normed)
+        self.feed_forward_norm.update_running(normed)
     }
 
     /// As [`Self::forward`], with `drop` applied to the results of the attention and of the feed-forward
     /// network before the residual sums.
-    pub fn forward_with_dropout(&self, x: Tensor<3>, drop: &mut Drop<'_>) -> Tensor<3> {
-        let y = self.attention.forward(AttentionInput::to_itself(x.clone()));
-        let x = self.attention_norm.residual(x, dropped(y, drop));
+    pub fn forward_with_dropout(&self, x: Tensor<3>, drop: &mut DropoutFn<'_>) -> Tensor<3> {
+        let y = self.attention.forward(AttentionInput::self_attention(x.clone()));
+        let x = self.attention_norm.residual(x, apply_dropout(y, drop));
         let y = self.feed_forward.forward(x.clone());
-        self.feed_forward_norm.residual(x, dropped(y, drop))
+        self.feed_forward_norm.residual(x, apply_dropout(y, drop))
     }
 }
 
 /// Applies `drop` to `x [batch, nodes, width]`, whose rows it receives as `[batch · nodes, width]`.
-pub(crate) fn dropped(x: Tensor<3>, drop: &mut Drop<'_>) -> Tensor<3> {
+pub(crate) fn apply_dropout(x: Tensor<3>, drop: &mut DropoutFn<'_>) -> Tensor<3> {
     let shape = x.dims();
     let [batch, nodes, width] = shape;
     drop(x.reshape([batch * nodes, width])).reshape(shape)

@@ -5,7 +5,7 @@ use burn::module::{Module, Param};
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
 
-use crate::ops::{Activation, NormArgs, Normed, feed_forward, feed_forward_sublayer};
+use crate::ops::{Activation, NormArgs, NormOutput, feed_forward, feed_forward_sublayer};
 
 /// Sizes of a [`FeedForward`].
 #[derive(Config, Debug)]
@@ -50,7 +50,7 @@ impl FeedForward {
     }
 
     /// `norm(x + forward(x))` in one operation.
-    pub fn residual(&self, x: Tensor<3>, norm: NormArgs) -> Normed {
+    pub fn residual(&self, x: Tensor<3>, norm: NormArgs) -> NormOutput {
         let [(w1, b1), (w2, b2)] = self.parameters();
         feed_forward_sublayer(x, w1, b1, w2, b2, self.activation, norm)
     }

@@ -5,7 +5,7 @@ use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::Tensor;
 
-use crate::rollout::numbers;
+use crate::rollout::tensor_values;
 
 /// The Euclidean norm of the gradients of all parameters of a module.
 pub fn gradient_norm<M: Module>(module: &M, gradients: &GradientsParams) -> f64 {
@@ -16,7 +16,7 @@ pub fn gradient_norm<M: Module>(module: &M, gradients: &GradientsParams) -> f64 
     impl ModuleVisitor for Sum<'_> {
         fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
             if let Some(gradient) = self.gradients.get::<D>(param.id) {
-                self.squares += squares(&numbers(gradient));
+                self.squares += squares(&tensor_values(gradient));
             }
         }
     }
@@ -44,7 +44,7 @@ fn squares(values: &[f32]) -> f64 {
 ///
 /// Burn's own clipping works tensor by tensor. This function keeps the direction of the gradient; it
 /// is equal to `torch.nn.utils.clip_grad_norm_`.
-pub fn clip_gradient_norm<M: Module>(module: &M, gradients: &mut GradientsParams, most: f64) -> f64 {
+pub fn clip_gradient_norm<M: Module>(module: &M, gradients: &mut GradientsParams, max_norm: f64) -> f64 {
     struct Scale<'a> {
         gradients: &'a mut GradientsParams,
         factor: f64,
@@ -57,7 +57,7 @@ pub fn clip_gradient_norm<M: Module>(module: &M, gradients: &mut GradientsParams
         }
     }
     let norm = gradient_norm(module, gradients);
-    let factor = most / (norm + 1e-6);
+    let factor = max_norm / (norm + 1e-6);
     if factor < 1.0 {
         module.visit(&mut Scale { gradients, factor });
     }

@@ -127,7 +127,7 @@ impl GraphLayer {
         bias: Option<Tensor<2>>,
         graph: &Arc<EdgeList>,
         weights: Option<EdgeDropout>,
-        drop: Option<&mut Drop<'_>>,
+        drop: Option<&mut DropoutFn<'_>>,
     ) -> GraphRows {
         self.attend(rows, bias, graph, weights, drop)
     }
@@ -143,7 +143,7 @@ impl GraphLayer {
         bias: Option<Tensor<2>>,
         graph: &Arc<EdgeList>,
         weights: Option<EdgeDropout>,
-        mut drop: Option<&mut Drop<'_>>,
+        mut drop: Option<&mut DropoutFn<'_>>,
     ) -> GraphRows {
         if rows.nodes.dims()[0] == 0 {
             return rows;
@@ -152,7 +152,7 @@ impl GraphLayer {
         let nodes = self.with_sums(nodes, edges.as_ref(), graph);
         let edges = match (&self.edge_stream, rows.edges, edges) {
             (Some(stream), Some(before), Some(products)) => {
-                let drop = drop.as_mut().map(|drop| &mut **drop as &mut Drop<'_>);
+                let drop = drop.as_mut().map(|drop| &mut **drop as &mut DropoutFn<'_>);
                 Some(stream.forward(before, products, self.heads, drop))
             }
             (_, edges, _) => edges,
@@ -270,7 +270,7 @@ impl Norms {
 }
 
 /// A function that applies dropout.
-pub type Drop<'a> = dyn FnMut(Tensor<2>) -> Tensor<2> + 'a;
+pub type DropoutFn<'a> = dyn FnMut(Tensor<2>) -> Tensor<2> + 'a;
 
 impl Stream {
     /// New rows `[rows, width]`. `before` is the input of the layer, `attended` the result of its attention
@@ -280,25 +280,25 @@ impl Stream {
         before: Tensor<2>,
         attended: Tensor<2>,
         heads: usize,
-        mut drop: Option<&mut Drop<'_>>,
+        mut drop: Option<&mut DropoutFn<'_>>,
     ) -> Tensor<2> {
         if before.dims()[0] == 0 {
             return before;
         }
-        let (attended, map) = (dropped(attended, &mut drop), Projection::of(&self.out));
+        let (attended, map) = (apply_dropout(attended, &mut drop), Projection::of(&self.out));
         let middle = match self.first.only().filter(|_| self.residual) {
             Some(norm) => {
                 let args = norm.args(&before.device());
-                norm.observe(output_sublayer(before, attended, map, heads, args)).squeeze_dim(1)
+                norm.update_running(output_sublayer(before, attended, map, heads, args)).squeeze_dim(1)
             }
             None => self.normed(&self.first, before, output(attended, map, heads)),
         };
         let (whole, norm) = (middle.clone().unsqueeze_dim::<3>(1), self.second.only());
         if let (None, true, Some(norm)) = (&drop, self.residual, norm) {
             let args = norm.args(&whole.device());
-            return norm.observe(self.feed.residual(whole, args)).squeeze_dim(1);
+            return norm.update_running(self.feed.residual(whole, args)).squeeze_dim(1);
         }
-        let inner = dropped(activation::relu(self.feed.inner.forward(middle.clone())), &mut drop);
+        let inner = apply_dropout(activation::relu(self.feed.inner.forward(middle.clone())), &mut drop);
         self.normed(&self.second, middle, self.feed.outer.forward(inner))
     }
 
@@ -309,7 +309,7 @@ impl Stream {
         let normed = match (self.residual, norms.only()) {
             (true, Some(norm)) => {
                 let args = norm.args(&x.device());
-                norm.observe(residual_norm(x, y, args))
+                norm.update_running(residual_norm(x, y, args))
             }
             (true, None) => norms.forward(x + y),
             (false, _) => norms.forward(y),
@@ -318,7 +318,7 @@ impl Stream {
     }
 }
 
-fn dropped(x: Tensor<2>, drop: &mut Option<&mut Drop<'_>>) -> Tensor<2> {
+fn apply_dropout(x: Tensor<2>, drop: &mut Option<&mut DropoutFn<'_>>) -> Tensor<2> {
     match drop {
         Some(drop) => drop(x),
         None => x,

@@ -24,4 +24,4 @@ pub use multi_head_attention::{AttentionInput, MultiHeadAttention, MultiHeadAtte
 pub use normalization::{Normalization, NormalizationConfig};
 pub use pointer_decoder::{DecoderTables, PointerDecoder, PointerDecoderConfig};
 pub use ragged::Ragged;
-pub use rollout::{Outcome, Pick, Rollout, State};
+pub use rollout::{NodeSelection, Outcome, Rollout, State};

@@ -61,7 +61,7 @@ pub struct MultiHeadAttentionConfig {
 /// attention.out.weight = identity();
 ///
 /// let x = Tensor::<3>::from_floats([[[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]], &device);
-/// let (y, weights) = attention.forward_with_weights(AttentionInput::to_itself(x));
+/// let (y, weights) = attention.forward_with_weights(AttentionInput::self_attention(x));
 ///
 /// let (own, other) = (0.66976155_f32, 0.33023845_f32);
 /// let close = |found: Vec<f32>, expected: &[f32]| {
@@ -107,7 +107,7 @@ impl AttentionInput {
     }
 
     /// Self-attention of `x [batch, length, width]`.
-    pub fn to_itself(x: Tensor<3>) -> Self {
+    pub fn self_attention(x: Tensor<3>) -> Self {
         Self::new(x.clone(), x.clone(), x)
     }
 

@@ -7,7 +7,7 @@ use burn::config::Config;
 use burn::module::{Initializer, Module, Param, RunningState};
 use burn::tensor::{Device, Tensor};
 
-use crate::ops::{BatchStatistics, NormArgs, NormKind, Normed, norm_composed, residual_norm};
+use crate::ops::{BatchStatistics, NormArgs, NormKind, NormOutput, norm_composed, residual_norm};
 
 /// Sizes and constants of a [`Normalization`].
 #[derive(Config, Debug)]
@@ -69,13 +69,13 @@ impl Normalization {
     /// `norm(x)` of `[batch, nodes, width]`.
     pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
         let args = self.args(&x.device());
-        self.observe(norm_composed(x, args))
+        self.update_running(norm_composed(x, args))
     }
 
     /// `norm(x + y)` of `[batch, nodes, width]`.
     pub fn residual(&self, x: Tensor<3>, y: Tensor<3>) -> Tensor<3> {
         let args = self.args(&x.device());
-        self.observe(residual_norm(x, y, args))
+        self.update_running(residual_norm(x, y, args))
     }
 
     /// Arguments of a fused operation that ends with this normalisation, for inputs on `device`.
@@ -86,7 +86,7 @@ impl Normalization {
 
     /// Returns the result in `normed` and updates the running statistics with those of the batch:
     /// `running = (1 - momentum) running + momentum batch`, with the unbiased variance.
-    pub fn observe(&self, normed: Normed) -> Tensor<3> {
+    pub fn update_running(&self, normed: NormOutput) -> Tensor<3> {
         if let Some(statistics) = normed.statistics {
             self.update(statistics);
         }

@@ -10,7 +10,7 @@ use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Int, Tensor};
 
 use crate::multi_head_attention::project;
-use crate::ops::{AttentionOptions, DenseMask, Mask, attention, moved, pointer, pointer_chosen};
+use crate::ops::{AttentionOptions, DenseMask, Mask, attention, pointer, pointer_chosen, with_dynamic};
 
 /// Sizes of a [`PointerDecoder`].
 #[derive(Config, Debug)]
@@ -110,33 +110,33 @@ impl PointerDecoder {
         pointer(glimpse, tables.logit_keys.clone(), mask, self.clip)
     }
 
-    /// [`Self::log_probabilities`] with a dynamic feature `numbers [batch, steps, nodes]` of every node at
+    /// [`Self::log_probabilities`] with a dynamic feature `features [batch, steps, nodes]` of every node at
     /// every step.
     ///
     /// # Panics
     /// If the decoder has no weights for a dynamic feature.
-    pub fn log_probabilities_moved(
+    pub fn log_probabilities_dynamic(
         &self,
         tables: &DecoderTables,
-        numbers: Tensor<3>,
+        features: Tensor<3>,
         context: Tensor<3>,
         mask: &Mask,
     ) -> Tensor<3> {
         let Some(dynamic) = &self.dynamic else { panic!("pointer decoder: nodes do not change between steps") };
-        let ([batch, steps, nodes], width) = (numbers.dims(), tables.logit_keys.dims()[2]);
+        let ([batch, steps, nodes], width) = (features.dims(), tables.logit_keys.dims()[2]);
         let direction = |part: usize| dynamic.weight.val().narrow(1, part * width, width);
-        let table = |table: &Tensor<3>, part: usize| moved(table.clone(), numbers.clone(), direction(part));
-        let moved = DecoderTables {
+        let table = |table: &Tensor<3>, part: usize| with_dynamic(table.clone(), features.clone(), direction(part));
+        let tables = DecoderTables {
             fixed: tables.fixed.clone().expand([batch, steps, width]).reshape([batch * steps, 1, width]),
             glimpse_keys: table(&tables.glimpse_keys, 0),
             glimpse_values: table(&tables.glimpse_values, 1),
             logit_keys: table(&tables.logit_keys, 2),
         };
-        let open = |row: usize, _: usize, node: usize| mask.allows(row / steps, row % steps, node);
-        let mask = Mask::from(DenseMask::from_fn([batch * steps, 1, nodes], open));
+        let allowed = |row: usize, _: usize, node: usize| mask.allows(row / steps, row % steps, node);
+        let mask = Mask::from(DenseMask::from_fn([batch * steps, 1, nodes], allowed));
         let width = context.dims()[2];
         let context = context.reshape([batch * steps, 1, width]);
-        self.log_probabilities(&moved, context, &mask).reshape([batch, steps, nodes])
+        self.log_probabilities(&tables, context, &mask).reshape([batch, steps, nodes])
     }
 
     /// Log-probability of the nodes `chosen [batch, steps]`, summed over the steps: `[batch]`.

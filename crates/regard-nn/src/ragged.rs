@@ -53,7 +53,7 @@ impl Ragged {
         assert_eq!(sets, lengths.len(), "ragged: one length for each set");
         assert!(lengths.iter().all(|&length| length <= items), "ragged: lengths within the padded sets");
         if sets * items > 0 && lengths.iter().all(|&length| length == items) {
-            return Self::new(padded.reshape([sets * items, width]), borders(lengths));
+            return Self::new(padded.reshape([sets * items, width]), offsets_of(lengths));
         }
         let kept =
             lengths.iter().enumerate().flat_map(|(set, &length)| (0..length).map(move |item| set * items + item));
@@ -62,7 +62,7 @@ impl Ragged {
             true => Tensor::zeros([0, width], &device),
             false => padded.reshape([sets * items, width]).select(0, indices(kept.into_iter(), &device)),
         };
-        Self::new(rows, borders(lengths))
+        Self::new(rows, offsets_of(lengths))
     }
 
     /// The sets padded with zeros, `[sets, longest, width]`.
@@ -117,7 +117,7 @@ impl Ragged {
     }
 
     /// Index of the set of every row, `[rows]`.
-    pub fn owners(&self) -> Tensor<1, Int> {
+    pub fn set_indices(&self) -> Tensor<1, Int> {
         let owner = |(set, length)| std::iter::repeat_n(set, length);
         indices(self.lengths().enumerate().flat_map(owner), &self.rows.device())
     }
@@ -135,13 +135,13 @@ impl Ragged {
     }
 
     /// Repeats every row of `of_sets [sets, width]` once for each item of its set: `[rows, width]`.
-    pub fn spread(&self, of_sets: Tensor<2>) -> Tensor<2> {
-        of_sets.select(0, self.owners())
+    pub fn repeat_rows(&self, of_sets: Tensor<2>) -> Tensor<2> {
+        of_sets.select(0, self.set_indices())
     }
 }
 
 /// Offsets of sets with these lengths.
-pub(crate) fn borders(lengths: &[usize]) -> Vec<usize> {
+pub(crate) fn offsets_of(lengths: &[usize]) -> Vec<usize> {
     let mut at = 0;
     std::iter::once(0)
         .chain(lengths.iter().map(|length| {

@@ -15,7 +15,7 @@ use super::{
 use crate::{buffer::Workspace, vector::split};
 
 /// Destinations of the gradients of a task.
-pub(super) struct Cotangents<'a> {
+pub(super) struct GradientsMut<'a> {
     /// Gradients of the task's nodes.
     pub(super) nodes: Nodes<&'a mut [f32]>,
     /// `[edges of the task, width]`.
@@ -25,11 +25,11 @@ pub(super) struct Cotangents<'a> {
     /// Gradient of the score and weight of each edge, `[edges of the task, 2 · head row]`, for the
     /// second pass over sources. If absent, the task is closed and the gradients of keys and values
     /// are computed in this pass.
-    pub(super) kept: Option<&'a mut [f32]>,
+    pub(super) saved: Option<&'a mut [f32]>,
 }
 
 /// Computes the gradients of the nodes `targets` and of the edges that end in them.
-pub(super) struct AttendBackward<'a> {
+pub(super) struct AttentionBackward<'a> {
     pub(super) view: &'a View<'a>,
     /// Index of the first incoming edge of each node.
     pub(super) offsets: &'a [usize],
@@ -38,7 +38,7 @@ pub(super) struct AttendBackward<'a> {
     pub(super) grad: Rows<'a>,
     /// Gradient of the per-channel products, `[edges, width]`.
     pub(super) edge_grad: Option<&'a [f32]>,
-    pub(super) into: Cotangents<'a>,
+    pub(super) into: GradientsMut<'a>,
 }
 
 /// Scratch of a task.
@@ -55,16 +55,16 @@ struct Scratch {
     edges: EdgeScratch,
     /// `[CHUNK, row]` each, if the caller's rows are in another layout: factors, gradient of the
     /// products, gradient of the factors.
-    laid: [Workspace; 3],
+    rearranged: [Workspace; 3],
     /// Gradients of keys and values, `[nodes of the task, 2 · row]`, in a closed task.
     key_values: Workspace,
 }
 
 impl Scratch {
-    fn of(run: &AttendBackward<'_>) -> Self {
+    fn of(run: &AttentionBackward<'_>) -> Self {
         let lanes = run.view.lanes;
-        let laid = if run.view.edge.is_some() && !lanes.native() { CHUNK * lanes.row() } else { 0 };
-        let nodes = if run.into.kept.is_some() { 0 } else { run.targets.len() };
+        let rearranged = if run.view.edge.is_some() && !lanes.native() { CHUNK * lanes.row() } else { 0 };
+        let nodes = if run.into.saved.is_some() { 0 } else { run.targets.len() };
         Self {
             query: Workspace::lease(lanes.row()),
             query_grad: Workspace::lease(lanes.row()),
@@ -74,13 +74,13 @@ impl Scratch {
             mean: Workspace::lease(lanes.head_row()),
             normaliser: Normaliser::of(lanes),
             edges: EdgeScratch::of(run.view),
-            laid: std::array::from_fn(|_| Workspace::lease(laid)),
+            rearranged: std::array::from_fn(|_| Workspace::lease(rearranged)),
             key_values: Workspace::zeros(nodes * 2 * lanes.row()),
         }
     }
 }
 
-impl WithSimd for AttendBackward<'_> {
+impl WithSimd for AttentionBackward<'_> {
     type Output = ();
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
@@ -88,7 +88,7 @@ impl WithSimd for AttendBackward<'_> {
     }
 }
 
-impl<S: Simd> Blocked<S> for AttendBackward<'_> {
+impl<S: Simd> Blocked<S> for AttentionBackward<'_> {
     #[inline(always)]
     fn run<const B: usize, const ONE: bool>(mut self, simd: S) {
         let mut scratch = Scratch::of(&self);
@@ -110,7 +110,7 @@ impl<S: Simd> Blocked<S> for AttendBackward<'_> {
                     // The largest score is known after the first pass, so these exponentials are final.
                     self.exponentials::<S, B, ONE>(simd, target, chunk.clone(), false, &mut scratch);
                 }
-                self.spread::<S, B, ONE>(simd, target, chunk, first == edges.start, &mut scratch);
+                self.edge_gradients::<S, B, ONE>(simd, target, chunk, first == edges.start, &mut scratch);
             }
             lanes.finish(simd, factor, &mut scratch.query_grad, self.into.nodes.row(0, local, lanes.width()));
         }
@@ -123,7 +123,7 @@ impl<S: Simd> Blocked<S> for AttendBackward<'_> {
     }
 }
 
-impl AttendBackward<'_> {
+impl AttentionBackward<'_> {
     /// Computes the exponentials of the scores of `chunk` and the gradients of its weights.
     #[inline(always)]
     fn exponentials<S: Simd, const B: usize, const ONE: bool>(
@@ -131,7 +131,7 @@ impl AttendBackward<'_> {
         simd: S,
         target: usize,
         chunk: Range<usize>,
-        begins: bool,
+        is_first: bool,
         scratch: &mut Scratch,
     ) {
         let Self { view, grad, .. } = self;
@@ -145,7 +145,7 @@ impl AttendBackward<'_> {
             view.lanes.products::<S, B, ONE>(simd, grad, view.value.registers::<S>(*source as usize), delta);
         }
         view.drop_out(chunk.start, deltas);
-        normaliser.exponentials::<S, ONE, true>(simd, view.layer.softmax, begins, registers_mut::<S>(weights));
+        normaliser.exponentials::<S, ONE, true>(simd, view.layer.softmax, is_first, registers_mut::<S>(weights));
     }
 
     /// Computes the softmax denominator and the mean gradient of the weights of a target. The scratch
@@ -161,10 +161,10 @@ impl AttendBackward<'_> {
         for first in edges.clone().step_by(CHUNK) {
             let chunk = first..(first + CHUNK).min(edges.end);
             let size = chunk.len() * self.view.lanes.head_row();
-            let begins = first == edges.start;
-            self.exponentials::<S, B, ONE>(simd, target, chunk, begins, scratch);
+            let is_first = first == edges.start;
+            self.exponentials::<S, B, ONE>(simd, target, chunk, is_first, scratch);
             let both = (split::<S>(&scratch.weights[..size]).0, split::<S>(&scratch.deltas[..size]).0);
-            let rescale = (!begins).then(|| scratch.normaliser.rescale::<S, ONE>());
+            let rescale = (!is_first).then(|| scratch.normaliser.rescale::<S, ONE>());
             weighted_sums::<S, ONE>(simd, both, rescale, registers_mut::<S>(&mut scratch.mean));
         }
         let inverse = registers_mut::<S>(&mut scratch.inverse);
@@ -177,17 +177,17 @@ impl AttendBackward<'_> {
     /// Computes the gradients of the query, keys, values, edge stream and bias of the edges of `chunk`
     /// from their exponentials.
     #[inline(always)]
-    fn spread<S: Simd, const B: usize, const ONE: bool>(
+    fn edge_gradients<S: Simd, const B: usize, const ONE: bool>(
         &mut self,
         simd: S,
         target: usize,
         chunk: Range<usize>,
-        begins: bool,
+        is_first: bool,
         scratch: &mut Scratch,
     ) {
         let Self { view, offsets, targets, grad, edge_grad, into } = self;
         let View { lanes, .. } = **view;
-        let Scratch { query, query_grad, weights, deltas, inverse, mean, laid, key_values, .. } = scratch;
+        let Scratch { query, query_grad, weights, deltas, inverse, mean, rearranged, key_values, .. } = scratch;
         let size = chunk.len() * lanes.head_row();
         let (weights, deltas) = (&mut weights[..size], &mut deltas[..size]);
         let heads = (split::<S>(inverse).0, split::<S>(mean).0);
@@ -198,11 +198,11 @@ impl AttendBackward<'_> {
         if let Some(bias) = &mut into.bias {
             lanes.heads_of(deltas, &mut bias[local.start * lanes.heads..local.end * lanes.heads]);
         }
-        if let Some(kept) = &mut into.kept {
-            keep(lanes.head_row(), deltas, weights, &mut kept[2 * local.start * lanes.head_row()..]);
+        if let Some(saved) = &mut into.saved {
+            save_gradients(lanes.head_row(), deltas, weights, &mut saved[2 * local.start * lanes.head_row()..]);
         }
         let mut key_values = KeyValueSums { sums: key_values, first: targets.start };
-        let key_values = into.kept.is_none().then_some(&mut key_values);
+        let key_values = into.saved.is_none().then_some(&mut key_values);
         let edges = Chunk::<S> {
             lanes,
             query: split::<S>(query).0,
@@ -211,16 +211,17 @@ impl AttendBackward<'_> {
             sources: &view.sources[chunk.clone()],
             deltas: split::<S>(deltas).0,
             weights: split::<S>(weights).0,
-            begins,
+            is_first,
         };
         let query_grad = registers_mut::<S>(query_grad);
-        let [factors, products, factor_grad] = laid;
-        let (Some(factors), Some(edge)) = (view.laid_edges(simd, chunk.clone(), factors), &mut into.edge) else {
+        let [factors, products, factor_grad] = rearranged;
+        let (Some(factors), Some(edge)) = (view.edge_rows(simd, chunk.clone(), factors), &mut into.edge) else {
             return edges.plain::<B, ONE>(simd, query_grad, key_values);
         };
         let edge = &mut edge[local.start * lanes.width()..local.end * lanes.width()];
-        let grad = edge_grad
-            .map(|grad| lanes.laid(simd, &grad[chunk.start * lanes.width()..chunk.end * lanes.width()], products));
+        let grad = edge_grad.map(|grad| {
+            lanes.to_kernel_layout(simd, &grad[chunk.start * lanes.width()..chunk.end * lanes.width()], products)
+        });
         if lanes.native() {
             let mut stream = Stream { factors, grad, into: edge };
             return edges.streamed::<B, ONE>(simd, &mut stream, query_grad, key_values);
@@ -234,10 +235,10 @@ impl AttendBackward<'_> {
 
 /// Saves the gradients of the scores and the weights of some edges side by side.
 #[inline(always)]
-fn keep(head_row: usize, deltas: &[f32], weights: &[f32], kept: &mut [f32]) {
+fn save_gradients(head_row: usize, deltas: &[f32], weights: &[f32], saved: &mut [f32]) {
     let both = deltas.chunks_exact(head_row).zip(weights.chunks_exact(head_row));
-    for ((delta, weight), kept) in both.zip(kept.chunks_exact_mut(2 * head_row)) {
-        kept[..head_row].copy_from_slice(delta);
-        kept[head_row..].copy_from_slice(weight);
+    for ((delta, weight), saved) in both.zip(saved.chunks_exact_mut(2 * head_row)) {
+        saved[..head_row].copy_from_slice(delta);
+        saved[head_row..].copy_from_slice(weight);
     }
 }

@@ -19,14 +19,14 @@ const LARGEST_SHARE: usize = 12;
 pub struct EdgeList {
     offsets: Vec<usize>,
     sources: Vec<u32>,
-    by_source: OnceLock<BySource>,
+    by_source: OnceLock<EdgesBySource>,
     closed: OnceLock<Option<Vec<Range<usize>>>>,
 }
 
 /// The same edges by source: node `s` sends the edges `edges[offsets[s]..offsets[s + 1]]`, in
 /// increasing order of their indices.
 #[derive(Debug)]
-pub(super) struct BySource {
+pub(super) struct EdgesBySource {
     pub(super) offsets: Vec<usize>,
     pub(super) edges: Vec<u32>,
     /// Target of each entry of `edges`.
@@ -73,18 +73,18 @@ impl EdgeList {
         self.offsets[nodes.start]..self.offsets[nodes.end]
     }
 
-    pub(super) fn by_source(&self) -> &BySource {
-        self.by_source.get_or_init(|| BySource::of(self))
+    pub(super) fn by_source(&self) -> &EdgesBySource {
+        self.by_source.get_or_init(|| EdgesBySource::of(self))
     }
 
     /// Consecutive ranges of nodes with about equal work. They depend on the sizes alone.
     pub(super) fn tasks(&self) -> Vec<Range<usize>> {
-        cut(&self.offsets, |_| true)
+        partition(&self.offsets, |_| true)
     }
 
     /// As [`EdgeList::tasks`], with the work measured by outgoing edges.
     pub(super) fn tasks_by_source(&self) -> Vec<Range<usize>> {
-        cut(&self.by_source().offsets, |_| true)
+        partition(&self.by_source().offsets, |_| true)
     }
 
     /// Tasks that no edge enters or leaves, usually whole graphs; `None` if one of them would be a
@@ -92,7 +92,7 @@ impl EdgeList {
     pub(super) fn closed_tasks(&self) -> Option<&[Range<usize>]> {
         let find = || {
             let borders = self.borders();
-            let tasks = cut(&self.offsets, |node| borders[node]);
+            let tasks = partition(&self.offsets, |node| borders[node]);
             let work = |nodes: &Range<usize>| nodes.len() + self.edges_of(nodes).len();
             let total = work(&(0..self.nodes()));
             let most = (total / LARGEST_SHARE).max(SMALLEST);
@@ -122,7 +122,7 @@ impl EdgeList {
     }
 }
 
-impl BySource {
+impl EdgesBySource {
     /// Sorts the edges by source with a counting sort; edges of a source keep their order.
     fn of(list: &EdgeList) -> Self {
         let nodes = list.nodes();
@@ -144,7 +144,7 @@ impl BySource {
 
 /// Splits nodes into tasks of about equal work. `offsets` are the first edges of the nodes; a task
 /// begins only at a node for which `may_begin` is true.
-fn cut(offsets: &[usize], may_begin: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
+fn partition(offsets: &[usize], may_begin: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
     let nodes = offsets.len() - 1;
     let worth = ((nodes + offsets[nodes]) / TASKS).max(SMALLEST);
     let mut tasks = Vec::new();

@@ -10,7 +10,7 @@ use super::{
     lanes::{Blocked, Lanes, part, part_mut},
     layer::Softmax,
     rows::{Rows, registers_mut, scaled},
-    scores::{CHUNK, EdgeScratch, Normaliser, Prepared, View},
+    scores::{CHUNK, EdgeScratch, KernelInputs, Normaliser, View},
 };
 use crate::{
     buffer::{Workspace, parts},
@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Computes attention of the nodes `targets` over the sources of their edges.
-pub(super) struct Attend<'a> {
+pub(super) struct AttentionForward<'a> {
     pub(super) view: &'a View<'a>,
     /// Index of the first incoming edge of each node.
     pub(super) offsets: &'a [usize],
@@ -30,7 +30,7 @@ pub(super) struct Attend<'a> {
     pub(super) edge_out: Option<&'a mut [f32]>,
 }
 
-impl WithSimd for Attend<'_> {
+impl WithSimd for AttentionForward<'_> {
     type Output = ();
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
@@ -38,7 +38,7 @@ impl WithSimd for Attend<'_> {
     }
 }
 
-impl<S: Simd> Blocked<S> for Attend<'_> {
+impl<S: Simd> Blocked<S> for AttentionForward<'_> {
     #[inline(always)]
     fn run<const B: usize, const ONE: bool>(self, simd: S) {
         let Self { view, offsets, targets, out, mut edge_out } = self;
@@ -63,17 +63,19 @@ impl<S: Simd> Blocked<S> for Attend<'_> {
                 let scores = &mut scores[..chunk.len() * lanes.head_row()];
                 let place = (first - first_edge) * width..(chunk.end - first_edge) * width;
                 match edge_out.as_deref_mut().map(|all| &mut all[place]) {
-                    Some(asked) if !native => {
-                        let kept = &mut products[..chunk.len() * row];
-                        view.scores::<S, B, ONE>(simd, q, chunk.clone(), &mut edge_scratch, Some(kept), scores);
-                        lanes.restore(simd, &products[..chunk.len() * row], asked);
+                    Some(requested) if !native => {
+                        let products_out = &mut products[..chunk.len() * row];
+                        view.scores::<S, B, ONE>(simd, q, chunk.clone(), &mut edge_scratch, Some(products_out), scores);
+                        lanes.restore(simd, &products[..chunk.len() * row], requested);
                     }
-                    kept => view.scores::<S, B, ONE>(simd, q, chunk.clone(), &mut edge_scratch, kept, scores),
+                    products_out => {
+                        view.scores::<S, B, ONE>(simd, q, chunk.clone(), &mut edge_scratch, products_out, scores)
+                    }
                 }
-                let begins = first == edges.start;
-                normaliser.exponentials::<S, ONE, false>(simd, layer.softmax, begins, registers_mut::<S>(scores));
+                let is_first = first == edges.start;
+                normaliser.exponentials::<S, ONE, false>(simd, layer.softmax, is_first, registers_mut::<S>(scores));
                 view.drop_out(first, scores);
-                let before = (!begins).then(|| normaliser.rescale::<S, ONE>());
+                let before = (!is_first).then(|| normaliser.rescale::<S, ONE>());
                 let (weights, sums) = (split::<S>(scores).0, registers_mut::<S>(sums));
                 accumulate::<S, B, ONE>(simd, lanes, weights, view.value, &view.sources[chunk], before, sums);
             }
@@ -132,8 +134,8 @@ pub(super) fn isolated(softmax: Softmax) -> f32 {
 pub fn edge_attention_weights(layer: &Layer, graph: &EdgeList, inputs: &Inputs<'_>) -> Vec<f32> {
     layer.check(graph, inputs);
     let mut out = vec![0.0; graph.edges() * layer.heads];
-    let prepared = Prepared::of(layer, graph, inputs);
-    let view = prepared.view(layer, graph, inputs);
+    let inputs_in_layout = KernelInputs::of(layer, graph, inputs);
+    let view = inputs_in_layout.view(layer, graph, inputs);
     let tasks = graph.tasks();
     let outs = parts(&mut out, tasks.iter().map(|task| graph.edges_of(task).len() * layer.heads));
     tasks.par_iter().zip(outs).for_each(|(targets, out)| {
@@ -172,8 +174,13 @@ impl WithSimd for EdgeWeights<'_> {
                     let scores = &mut scores[..chunk.len() * head_row];
                     let query = split::<S>(&query).0;
                     view.scores::<S, 1, false>(simd, query, chunk.clone(), &mut scratch, None, scores);
-                    let begins = !last && first == edges.start;
-                    normaliser.exponentials::<S, false, false>(simd, layer.softmax, begins, registers_mut::<S>(scores));
+                    let is_first = !last && first == edges.start;
+                    normaliser.exponentials::<S, false, false>(
+                        simd,
+                        layer.softmax,
+                        is_first,
+                        registers_mut::<S>(scores),
+                    );
                     if last {
                         for row in scores.chunks_exact_mut(head_row) {
                             row.iter_mut().zip(inverse.iter()).for_each(|(weight, inverse)| *weight *= inverse);

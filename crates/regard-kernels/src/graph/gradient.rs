@@ -22,7 +22,7 @@ pub(super) struct Chunk<'a, S: Simd> {
     /// Weight of each edge.
     pub(super) weights: &'a [S::f32s],
     /// If true, these are the first edges of the target.
-    pub(super) begins: bool,
+    pub(super) is_first: bool,
 }
 
 /// The edge stream of a [`Chunk`].
@@ -67,7 +67,7 @@ impl<S: Simd> Chunk<'_, S> {
             let query_grad = part_mut::<_, B>(query_grad, block);
             let phase = |j: usize| lanes.phase::<ONE>(block * B + j);
             let (query, grad) = (*part::<_, B>(self.query, block), *part::<_, B>(self.grad, block));
-            let mut sum = if self.begins { [simd.splat_f32s(0.0); B] } else { *query_grad };
+            let mut sum = if self.is_first { [simd.splat_f32s(0.0); B] } else { *query_grad };
             let heads = self.deltas.chunks_exact(phases).zip(self.weights.chunks_exact(phases));
             for (source, (delta, weight)) in self.sources.iter().zip(heads) {
                 let (delta, weight) = (repeated::<_, B>(delta, phase), repeated::<_, B>(weight, phase));
@@ -104,7 +104,7 @@ impl<S: Simd> Chunk<'_, S> {
             let query_grad = part_mut::<_, B>(query_grad, block);
             let phase = |j: usize| lanes.phase::<ONE>(block * B + j);
             let (query, grad) = (*part::<_, B>(self.query, block), *part::<_, B>(self.grad, block));
-            let mut sum = if self.begins { [simd.splat_f32s(0.0); B] } else { *query_grad };
+            let mut sum = if self.is_first { [simd.splat_f32s(0.0); B] } else { *query_grad };
             let heads = self.deltas.chunks_exact(phases).zip(self.weights.chunks_exact(phases));
             for (i, (source, (delta, weight))) in self.sources.iter().zip(heads).enumerate() {
                 let place = i * row..(i + 1) * row;
@@ -162,10 +162,10 @@ pub(super) fn score_gradients<S: Simd, const ONE: bool>(
     let phases = if ONE { 1 } else { phases };
     for (weights, deltas) in weights.chunks_exact_mut(phases).zip(deltas.chunks_exact_mut(phases)) {
         for phase in 0..phases {
-            let open = simd.less_than_f32s(zero, weights[phase]);
+            let unclamped = simd.less_than_f32s(zero, weights[phase]);
             let weight = simd.mul_f32s(abs(simd, weights[phase]), inverse[phase]);
-            let moved = simd.mul_f32s(weight, simd.sub_f32s(deltas[phase], mean[phase]));
-            deltas[phase] = simd.select_f32s(open, moved, zero);
+            let gradient = simd.mul_f32s(weight, simd.sub_f32s(deltas[phase], mean[phase]));
+            deltas[phase] = simd.select_f32s(unclamped, gradient, zero);
             weights[phase] = weight;
         }
     }

@@ -152,23 +152,23 @@ impl Lanes {
         self.fold_all(simd, out);
     }
 
-    /// Per-channel products `x·y·factor`, stored in `kept`, and their sum over the channels of each head.
+    /// Per-channel products `x·y·factor`, stored in `products`, and their sum over the channels of each head.
     #[inline(always)]
     pub(super) fn modulated<S: Simd, const B: usize, const ONE: bool>(
         &self,
         simd: S,
         [x, y, factor]: [&[S::f32s]; 3],
-        kept: &mut [S::f32s],
+        products: &mut [S::f32s],
         out: &mut [S::f32s],
     ) {
         let zero = simd.splat_f32s(0.0);
         let mut sum = zero;
         for block in 0..x.len() / B {
             let (x, y, factor) = (part::<_, B>(x, block), part::<_, B>(y, block), part::<_, B>(factor, block));
-            let kept = part_mut::<_, B>(kept, block);
+            let products = part_mut::<_, B>(products, block);
             for j in 0..B {
                 let product = simd.mul_f32s(simd.mul_f32s(x[j], y[j]), factor[j]);
-                kept[j] = product;
+                products[j] = product;
                 sum = simd.add_f32s(sum, product);
             }
         }
@@ -177,9 +177,9 @@ impl Lanes {
             return;
         }
         out.fill(zero);
-        for kept in kept.chunks_exact(self.phases) {
-            for (kept, out) in kept.iter().zip(&mut *out) {
-                *out = simd.add_f32s(*out, *kept);
+        for products in products.chunks_exact(self.phases) {
+            for (products, out) in products.iter().zip(&mut *out) {
+                *out = simd.add_f32s(*out, *products);
             }
         }
         self.fold_all(simd, out);
@@ -230,13 +230,13 @@ impl Lanes {
     /// Consecutive rows of the caller in the kernel layout. They are rearranged into `scratch` if the
     /// layouts differ.
     #[inline(always)]
-    pub(super) fn laid<'s, S: Simd>(&self, simd: S, rows: &'s [f32], scratch: &'s mut [f32]) -> &'s [f32] {
+    pub(super) fn to_kernel_layout<'s, S: Simd>(&self, simd: S, rows: &'s [f32], scratch: &'s mut [f32]) -> &'s [f32] {
         if self.native() {
             return rows;
         }
-        let laid = &mut scratch[..rows.len() / self.width() * self.row()];
-        self.rearrange(simd, rows, laid);
-        laid
+        let rearranged = &mut scratch[..rows.len() / self.width() * self.row()];
+        self.rearrange(simd, rows, rearranged);
+        rearranged
     }
 
     /// Copies one value for each head, without its repetitions.

@@ -23,8 +23,8 @@ mod scores;
 mod sources;
 
 use rayon::prelude::*;
-use rows::{Laid, Rows, optional_parts};
-use scores::Prepared;
+use rows::{KernelRows, Rows, optional_parts};
+use scores::KernelInputs;
 
 use crate::{
     buffer::{Workspace, parts},
@@ -67,15 +67,15 @@ pub fn edge_attention_into(
     assert_eq!(out.len(), graph.nodes() * layer.width, "result");
     let products = edge_out.as_deref().map(<[f32]>::len);
     assert!(products.is_none_or(|len| inputs.edge.is_some_and(|edge| edge.len() == len)), "edge stream's result");
-    let prepared = Prepared::of(layer, graph, inputs);
-    let view = prepared.view(layer, graph, inputs);
+    let inputs_in_layout = KernelInputs::of(layer, graph, inputs);
+    let view = inputs_in_layout.view(layer, graph, inputs);
     let tasks = graph.tasks();
     let outs = parts(out, tasks.iter().map(|task| task.len() * layer.width));
     let edges = tasks.iter().map(|task| graph.edges_of(task).len() * layer.width);
     let edge_outs = optional_parts(edge_out, edges);
     let offsets = graph.offsets();
     tasks.into_par_iter().zip(outs).zip(edge_outs).for_each(|((targets, out), edge_out)| {
-        simd::run(forward::Attend { view: &view, offsets, targets, out, edge_out });
+        simd::run(forward::AttentionForward { view: &view, offsets, targets, out, edge_out });
     });
 }
 
@@ -126,35 +126,35 @@ pub fn edge_attention_backward_into(
 ) {
     layer.check(graph, inputs);
     layer.check_backward(graph, inputs, grad, edge_grad, &into);
-    let prepared = Prepared::of(layer, graph, inputs);
-    let view = prepared.view(layer, graph, inputs);
+    let inputs_in_layout = KernelInputs::of(layer, graph, inputs);
+    let view = inputs_in_layout.view(layer, graph, inputs);
     let width = layer.width;
-    let grad = Laid::of(view.lanes, Rows { data: grad, width, ld: width }, graph.nodes());
+    let grad = KernelRows::of(view.lanes, Rows { data: grad, width, ld: width }, graph.nodes());
     let grad = grad.rows();
     let closed = graph.closed_tasks();
     let tasks = closed.map_or_else(|| graph.tasks(), <[_]>::to_vec);
     let per_edge = 2 * view.lanes.head_row();
-    let mut kept = closed.is_none().then(|| Workspace::lease(graph.edges() * per_edge));
+    let mut saved = closed.is_none().then(|| Workspace::lease(graph.edges() * per_edge));
     let edges = |width: usize| tasks.iter().map(move |task| graph.edges_of(task).len() * width);
     let runs = into.nodes.split(width, &tasks).into_iter();
     let runs = runs.zip(optional_parts(into.edge, edges(width))).zip(optional_parts(into.bias, edges(layer.heads)));
-    let runs = runs.zip(optional_parts(kept.as_deref_mut(), edges(per_edge))).zip(&tasks);
+    let runs = runs.zip(optional_parts(saved.as_deref_mut(), edges(per_edge))).zip(&tasks);
     let runs: Vec<_> = runs
-        .map(|((((nodes, edge), bias), kept), targets)| backward::AttendBackward {
+        .map(|((((nodes, edge), bias), saved), targets)| backward::AttentionBackward {
             view: &view,
             offsets: graph.offsets(),
             targets: targets.clone(),
             grad,
             edge_grad,
-            into: backward::Cotangents { nodes, edge, bias, kept },
+            into: backward::GradientsMut { nodes, edge, bias, saved },
         })
         .collect();
     runs.into_par_iter().for_each(simd::run);
-    let Some(kept) = &kept else { return };
+    let Some(saved) = &saved else { return };
     let tasks = graph.tasks_by_source();
     let by_source = graph.by_source();
     let runs = into.nodes.split(width, &tasks).into_par_iter().zip(tasks);
     runs.for_each(|(into, nodes)| {
-        simd::run(sources::Collect { view: &view, by_source, nodes, grad, edge_grad, kept, into });
+        simd::run(sources::KeyValueBackward { view: &view, by_source, nodes, grad, edge_grad, saved, into });
     });
 }

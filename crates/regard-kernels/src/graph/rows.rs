@@ -56,16 +56,16 @@ pub(super) fn scaled<S: Simd>(simd: S, row: &[S::f32s], factor: f32, out: &mut [
 }
 
 /// Rows in the kernel layout: borrowed from the caller if they are in this layout, else a copy.
-pub(super) enum Laid<'a> {
-    Own(Rows<'a>),
+pub(super) enum KernelRows<'a> {
+    Borrowed(Rows<'a>),
     Copy(Workspace, usize),
 }
 
-impl<'a> Laid<'a> {
+impl<'a> KernelRows<'a> {
     pub(super) fn of(lanes: &Lanes, rows: Rows<'a>, count: usize) -> Self {
         const TOGETHER: usize = 64;
         if lanes.native() {
-            return Self::Own(rows);
+            return Self::Borrowed(rows);
         }
         let row = lanes.row();
         let mut copy = Workspace::lease(count * row);
@@ -77,7 +77,7 @@ impl<'a> Laid<'a> {
 
     pub(super) fn rows(&self) -> Rows<'_> {
         match self {
-            Self::Own(rows) => *rows,
+            Self::Borrowed(rows) => *rows,
             Self::Copy(copy, row) => Rows { data: copy, width: *row, ld: *row },
         }
     }

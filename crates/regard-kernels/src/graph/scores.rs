@@ -12,12 +12,12 @@ use super::{
     EdgeList, Inputs,
     lanes::Lanes,
     layer::{Layer, Softmax},
-    rows::{Laid, Rows, of_nodes, registers_mut},
+    rows::{KernelRows, Rows, of_nodes, registers_mut},
 };
 use crate::{
     buffer::Workspace,
     simd,
-    vector::{BARRED, exp, negated, split},
+    vector::{MASKED, exp, negated, split},
 };
 
 /// Number of edges of a target in a chunk: their scores stay in the first-level cache.
@@ -41,21 +41,21 @@ pub(super) struct View<'a> {
 /// Scratch memory for the edge stream of a chunk.
 pub(super) struct EdgeScratch {
     /// Factors in the kernel layout, if the caller's layout differs.
-    laid: Workspace,
+    rearranged: Workspace,
     /// Destination of products that are not requested.
-    spare: Workspace,
+    unused: Workspace,
 }
 
 impl EdgeScratch {
     pub(super) fn of(view: &View<'_>) -> Self {
         let needed = |there: bool| if there { view.lanes.row() } else { 0 };
-        let laid = needed(view.edge.is_some() && !view.lanes.native());
-        Self { laid: Workspace::lease(CHUNK * laid), spare: Workspace::lease(needed(view.edge.is_some())) }
+        let rearranged = needed(view.edge.is_some() && !view.lanes.native());
+        Self { rearranged: Workspace::lease(CHUNK * rearranged), unused: Workspace::lease(needed(view.edge.is_some())) }
     }
 }
 
 impl<'a> View<'a> {
-    /// Computes the scores of `edges` of the target with the scaled query `q`. `kept` receives the
+    /// Computes the scores of `edges` of the target with the scaled query `q`. `products_out` receives the
     /// per-channel products, in the kernel layout.
     #[inline(always)]
     pub(super) fn scores<S: Simd, const B: usize, const ONE: bool>(
@@ -64,15 +64,15 @@ impl<'a> View<'a> {
         q: &[S::f32s],
         edges: Range<usize>,
         scratch: &mut EdgeScratch,
-        kept: Option<&mut [f32]>,
+        products_out: Option<&mut [f32]>,
         scores: &mut [f32],
     ) {
         let lanes = self.lanes;
         let (first, sources) = (edges.start, &self.sources[edges.clone()]);
         let out = registers_mut::<S>(scores).chunks_exact_mut(lanes.phases::<ONE>());
         let rows = sources.iter().map(|source| self.key.registers::<S>(*source as usize)).zip(out);
-        let EdgeScratch { laid, spare } = scratch;
-        match self.laid_edges(simd, edges, laid) {
+        let EdgeScratch { rearranged, unused } = scratch;
+        match self.edge_rows(simd, edges, rearranged) {
             None => {
                 for (k, out) in rows {
                     lanes.products::<S, B, ONE>(simd, q, k, out);
@@ -80,26 +80,32 @@ impl<'a> View<'a> {
             }
             Some(factors) => {
                 // Products that are not requested are written to one row that stays in cache.
-                let (kept, step) = kept.map_or((&mut spare[..], 0), |kept| (kept, lanes.row()));
+                let (products_out, step) =
+                    products_out.map_or((&mut unused[..], 0), |products_out| (products_out, lanes.row()));
                 for (i, (k, out)) in rows.enumerate() {
                     let factors = split::<S>(&factors[i * lanes.row()..][..lanes.row()]).0;
-                    let kept = registers_mut::<S>(&mut kept[i * step..][..lanes.row()]);
-                    lanes.modulated::<S, B, ONE>(simd, [q, k, factors], kept, out);
+                    let products_out = registers_mut::<S>(&mut products_out[i * step..][..lanes.row()]);
+                    lanes.modulated::<S, B, ONE>(simd, [q, k, factors], products_out, out);
                 }
             }
         }
         self.add_bias(first, scores);
     }
 
-    /// Factors of `edges` in the kernel layout, rearranged into `laid` if the layouts differ.
+    /// Factors of `edges` in the kernel layout, rearranged into `rearranged` if the layouts differ.
     #[inline(always)]
-    pub(super) fn laid_edges<'s, S: Simd>(&self, simd: S, edges: Range<usize>, laid: &'s mut [f32]) -> Option<&'s [f32]>
+    pub(super) fn edge_rows<'s, S: Simd>(
+        &self,
+        simd: S,
+        edges: Range<usize>,
+        rearranged: &'s mut [f32],
+    ) -> Option<&'s [f32]>
     where
         'a: 's,
     {
         let width = self.lanes.width();
         let rows = &self.edge?[edges.start * width..edges.end * width];
-        Some(self.lanes.laid(simd, rows, laid))
+        Some(self.lanes.to_kernel_layout(simd, rows, rearranged))
     }
 
     #[inline(always)]
@@ -157,27 +163,27 @@ impl Normaliser {
         for phase in 0..phases {
             let [max, sum, rescale] = [phase, phases + phase, 2 * phases + phase];
             if first {
-                registers[max] = simd.splat_f32s(BARRED);
+                registers[max] = simd.splat_f32s(MASKED);
                 registers[sum] = simd.splat_f32s(0.0);
             }
             let scores = &mut scores[phase..];
             match softmax {
                 Softmax::Clamped { limit, .. } => {
-                    let seen = clamped::<S, GATED>(simd, limit, scores, phases);
-                    registers[sum] = simd.add_f32s(registers[sum], seen);
+                    let chunk_sum = clamped::<S, GATED>(simd, limit, scores, phases);
+                    registers[sum] = simd.add_f32s(registers[sum], chunk_sum);
                     registers[rescale] = simd.splat_f32s(1.0);
                 }
                 Softmax::Stable => {
                     let before = registers[max];
                     let largest = largest(simd, before, scores, phases);
-                    let seen = shifted(simd, largest, scores, phases);
+                    let chunk_sum = shifted(simd, largest, scores, phases);
                     registers[max] = largest;
                     if first {
-                        registers[sum] = seen;
+                        registers[sum] = chunk_sum;
                         continue;
                     }
                     let factor = exp(simd, simd.sub_f32s(before, largest));
-                    registers[sum] = simd.mul_add_f32s(registers[sum], factor, seen);
+                    registers[sum] = simd.mul_add_f32s(registers[sum], factor, chunk_sum);
                     registers[rescale] = factor;
                 }
             }
@@ -217,8 +223,8 @@ fn clamped<S: Simd, const GATED: bool>(simd: S, limit: f32, scores: &mut [S::f32
         let weight = exp(simd, within);
         sum = simd.add_f32s(sum, weight);
         if GATED {
-            let open = simd.equal_f32s(within, *score);
-            *score = simd.select_f32s(open, weight, negated(simd, weight));
+            let unclamped = simd.equal_f32s(within, *score);
+            *score = simd.select_f32s(unclamped, weight, negated(simd, weight));
         } else {
             *score = weight;
         }
@@ -248,20 +254,20 @@ fn shifted<S: Simd>(simd: S, max: S::f32s, scores: &mut [S::f32s], stride: usize
 }
 
 /// Queries, keys and values in the kernel layout.
-pub(super) struct Prepared<'a> {
+pub(super) struct KernelInputs<'a> {
     pub(super) lanes: Lanes,
-    nodes: [Laid<'a>; 3],
+    nodes: [KernelRows<'a>; 3],
 }
 
-impl<'a> Prepared<'a> {
+impl<'a> KernelInputs<'a> {
     pub(super) fn of(layer: &Layer, graph: &EdgeList, inputs: &Inputs<'a>) -> Self {
         let lanes = Lanes::of(layer, simd::lanes());
-        let nodes = of_nodes(inputs, layer.width).map(|rows| Laid::of(&lanes, rows, graph.nodes()));
+        let nodes = of_nodes(inputs, layer.width).map(|rows| KernelRows::of(&lanes, rows, graph.nodes()));
         Self { lanes, nodes }
     }
 
     pub(super) fn view<'s>(&'s self, layer: &'s Layer, graph: &'s EdgeList, inputs: &Inputs<'s>) -> View<'s> {
-        let [query, key, value] = self.nodes.each_ref().map(Laid::rows);
+        let [query, key, value] = self.nodes.each_ref().map(KernelRows::rows);
         let Inputs { edge, bias, .. } = *inputs;
         View { layer, lanes: &self.lanes, query, key, value, sources: graph.sources(), edge, bias }
     }

@@ -54,7 +54,7 @@ fn affine_columns<S: Simd>(simd: S, norm: &Norm<'_>, (mean, rstd): (&[f32], &[f3
 #[inline(always)]
 pub(crate) fn block_moments<S: Simd>(simd: S, norm: &Norm<'_>, rows: &Rows, x: &[f32], moments: &mut [f32]) {
     let width = rows.width;
-    let (first, second) = moments.split_at_mut(rows.slots(norm.kind));
+    let (first, second) = moments.split_at_mut(rows.moments_len(norm.kind));
     match norm.kind {
         NormKind::Batch => column_moments(simd, x, width, first, second),
         NormKind::Instance => {
@@ -109,8 +109,8 @@ impl Moments {
         match self {
             Self::Columns { mean, rstd, .. } => (mean, rstd),
             Self::Blocks(all) => {
-                let slots = rows.slots(kind);
-                all[index * 2 * slots..][..2 * slots].split_at(slots)
+                let moments_len = rows.moments_len(kind);
+                all[index * 2 * moments_len..][..2 * moments_len].split_at(moments_len)
             }
         }
     }

@@ -11,7 +11,7 @@ mod residual;
 
 use crate::buffer::Workspace;
 pub(crate) use block::{BlockNorm, NormSums, backward_block, block_moments, normalise_block};
-pub(crate) use residual::{BatchMeans, batch_means, merge_sums, normalise, settle};
+pub(crate) use residual::{BatchMeans, batch_means, finish_moments, merge_sums, normalise};
 pub use residual::{ResidualNormSaved, residual_norm, residual_norm_backward};
 
 /// The values that mean and standard deviation are computed over.
@@ -97,7 +97,7 @@ const GROUPS: usize = 16;
 impl Rows {
     /// The same rows with each row as an instance of its own, if an instance would exceed the cache and
     /// `kind` does not normalise over whole instances.
-    pub(crate) fn divided(self, kind: Option<NormKind>) -> Self {
+    pub(crate) fn split_instances(self, kind: Option<NormKind>) -> Self {
         if self.nodes <= BLOCK_ROWS || kind == Some(NormKind::Instance) {
             return self;
         }
@@ -128,7 +128,7 @@ impl Rows {
     }
 
     /// Length of the means of a block, and of its reciprocal standard deviations.
-    pub(crate) fn slots(&self, kind: NormKind) -> usize {
+    pub(crate) fn moments_len(&self, kind: NormKind) -> usize {
         match kind {
             NormKind::Batch => self.width,
             NormKind::Instance => self.instances() * self.width,

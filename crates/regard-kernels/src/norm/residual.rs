@@ -36,7 +36,7 @@ impl WithSimd for NormaliseBlock<'_> {
 }
 
 /// Turns the moments of the blocks into those that [`normalise_block`] uses.
-pub(crate) fn settle(norm: &Norm<'_>, rows: &Rows, blocks: Workspace) -> (Moments, Option<BatchStatistics>) {
+pub(crate) fn finish_moments(norm: &Norm<'_>, rows: &Rows, blocks: Workspace) -> (Moments, Option<BatchStatistics>) {
     if norm.needs_batch() {
         let statistics = batch_columns(rows, &blocks);
         let (mean, rstd) = norm.columns(Some(&statistics));
@@ -65,18 +65,18 @@ pub fn residual_norm(
     x: &[f32],
     y: &[f32],
 ) -> (Vec<f32>, ResidualNormSaved, Option<BatchStatistics>) {
-    let rows = &rows.divided(Some(norm.kind));
+    let rows = &rows.split_instances(Some(norm.kind));
     let size = (rows.block() * rows.width).max(1);
-    let slots = 2 * rows.slots(norm.kind);
+    let moments_len = 2 * rows.moments_len(norm.kind);
     let mut pre = Workspace::lease(x.len());
-    let mut blocks = Workspace::lease(rows.blocks() * slots);
-    let parts = pre.par_chunks_mut(size).zip(blocks.par_chunks_mut(slots.max(1)));
+    let mut blocks = Workspace::lease(rows.blocks() * moments_len);
+    let parts = pre.par_chunks_mut(size).zip(blocks.par_chunks_mut(moments_len.max(1)));
     parts.zip(x.par_chunks(size).zip(y.par_chunks(size))).for_each(|((pre, moments), (x, y))| {
         pre.copy_from_slice(x);
         add(y, pre);
         simd::run(BlockMoments(norm, rows, pre, moments));
     });
-    let (moments, statistics) = settle(norm, rows, blocks);
+    let (moments, statistics) = finish_moments(norm, rows, blocks);
     let mut out = vec![0.0; x.len()];
     normalise(norm, rows, &moments, &pre, &mut out);
     (out, ResidualNormSaved { pre, moments }, statistics)
@@ -165,7 +165,7 @@ pub fn residual_norm_backward(
     saved: &ResidualNormSaved,
     grad: &[f32],
 ) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
-    let rows = &rows.divided(Some(norm.kind));
+    let rows = &rows.split_instances(Some(norm.kind));
     let means = batch_means(rows, &saved.moments, &saved.pre, grad);
     let mut out = vec![0.0; grad.len()];
     let size = (rows.group() * rows.block() * rows.width).max(1);

@@ -45,7 +45,7 @@ pub struct Decoder<'a> {
 
 /// Decoder weights, packed for use on many instances.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PackedDecoder {
     pub(super) width: usize,
     pub(super) heads: usize,
     pub(super) clip: f32,
@@ -71,7 +71,7 @@ pub(super) struct Dynamic {
     pub(super) logit_key: Vec<f32>,
 }
 
-impl Prepared {
+impl PackedDecoder {
     /// Packs the weights of `decoder`.
     ///
     /// # Panics
@@ -116,7 +116,7 @@ impl Prepared {
 
     /// Computes the tables of instances of `nodes` nodes from their embeddings.
     pub(super) fn tables<'a>(&'a self, nodes: usize, embeddings: &'a [f32]) -> Tables<'a> {
-        simd::run(Build { prepared: self, nodes, embeddings })
+        simd::run(Build { packed: self, nodes, embeddings })
     }
 }
 
@@ -144,7 +144,7 @@ pub(crate) fn folded_logit_keys(rows: &[f32], out: &[f32], width: usize) -> Vec<
 
 /// The arrays that decoding steps read, for a block of instances.
 pub(super) struct Tables<'a> {
-    pub(super) prepared: &'a Prepared,
+    pub(super) packed: &'a PackedDecoder,
     pub(super) nodes: usize,
     /// Number of nodes, rounded up to whole registers.
     pub(super) padded: usize,
@@ -160,7 +160,7 @@ pub(super) struct Tables<'a> {
 /// The tables of one instance.
 #[derive(Clone, Copy)]
 pub(super) struct Table<'a> {
-    pub(super) prepared: &'a Prepared,
+    pub(super) packed: &'a PackedDecoder,
     pub(super) nodes: usize,
     pub(super) padded: usize,
     pub(super) glimpse_keys: &'a [f32],
@@ -172,7 +172,7 @@ pub(super) struct Table<'a> {
 }
 
 struct Build<'a> {
-    prepared: &'a Prepared,
+    packed: &'a PackedDecoder,
     nodes: usize,
     embeddings: &'a [f32],
 }
@@ -182,14 +182,14 @@ impl<'a> WithSimd for Build<'a> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Tables<'a> {
-        let Self { prepared, nodes, embeddings } = self;
-        let d = prepared.width;
+        let Self { packed, nodes, embeddings } = self;
+        let d = packed.width;
         let padded = nodes.next_multiple_of(S::F32_LANES);
         let all = embeddings.len() / d;
         let count = all / nodes.max(1);
         let mut rows = Workspace::lease(all * 4 * d);
         let size = Size { m: all, n: 4 * d, k: d };
-        gemm(simd, size, Lhs::rows(embeddings, d), prepared.tables.rhs(), &mut rows, 4 * d, Store);
+        gemm(simd, size, Lhs::rows(embeddings, d), packed.tables.rhs(), &mut rows, 4 * d, Store);
         let mut columns = Workspace::lease(count * 2 * d * padded);
         let mut mean = Workspace::zeros(count * d);
         for b in 0..count {
@@ -203,17 +203,17 @@ impl<'a> WithSimd for Build<'a> {
         }
         let mut fixed = Workspace::lease(count * d);
         let size = Size { m: count, n: d, k: d };
-        gemm(simd, size, Lhs::rows(&mean, d), prepared.fixed.rhs(), &mut fixed, d, Store);
-        Tables { prepared, nodes, padded, embeddings, rows, columns, fixed }
+        gemm(simd, size, Lhs::rows(&mean, d), packed.fixed.rhs(), &mut fixed, d, Store);
+        Tables { packed, nodes, padded, embeddings, rows, columns, fixed }
     }
 }
 
 impl Tables<'_> {
     pub(super) fn of_instance(&self, b: usize) -> Table<'_> {
-        let d = self.prepared.width;
+        let d = self.packed.width;
         let (keys, logits) = self.columns[b * 2 * d * self.padded..][..2 * d * self.padded].split_at(d * self.padded);
         Table {
-            prepared: self.prepared,
+            packed: self.packed,
             nodes: self.nodes,
             padded: self.padded,
             glimpse_keys: keys,
@@ -229,23 +229,23 @@ impl Table<'_> {
     /// Glimpse value of `node`.
     #[inline(always)]
     pub(super) fn value(&self, node: usize) -> &[f32] {
-        let d = self.prepared.width;
+        let d = self.packed.width;
         &self.rows[node * 4 * d + d..][..d]
     }
 
     /// Glimpse values of all nodes, starting at column `column`, and the stride between nodes in floats.
     #[inline(always)]
     pub(super) fn values(&self, column: usize) -> (&[f32], usize) {
-        let d = self.prepared.width;
+        let d = self.packed.width;
         (&self.rows[d + column..], 4 * d)
     }
 
     /// The part of the query that is constant once the first node is known.
     #[inline(always)]
     pub(super) fn base<S: Simd>(&self, simd: S, first: Option<usize>, out: &mut [f32]) {
-        let d = self.prepared.width;
+        let d = self.packed.width;
         out.copy_from_slice(self.fixed);
-        if let (Some(matrix), Some(node)) = (&self.prepared.first, first) {
+        if let (Some(matrix), Some(node)) = (&self.packed.first, first) {
             for (x, row) in self.embeddings[node * d..][..d].iter().zip(matrix.chunks_exact(d)) {
                 crate::vector::axpy(simd, *x, row, out);
             }
@@ -255,14 +255,14 @@ impl Table<'_> {
     /// The query of a step, from the constant part, the last node and the scalars.
     #[inline(always)]
     pub(super) fn query<S: Simd>(&self, simd: S, base: &[f32], last: Option<usize>, scalars: &[f32], out: &mut [f32]) {
-        let d = self.prepared.width;
+        let d = self.packed.width;
         out.copy_from_slice(base);
         let share = match last {
             Some(node) => &self.rows[node * 4 * d + 3 * d..][..d],
-            None => &self.prepared.start,
+            None => &self.packed.start,
         };
         crate::vector::add_assign(simd, share, out);
-        for (x, row) in scalars.iter().zip(self.prepared.scalar_rows.chunks_exact(d)) {
+        for (x, row) in scalars.iter().zip(self.packed.scalar_rows.chunks_exact(d)) {
             crate::vector::axpy(simd, *x, row, out);
         }
     }

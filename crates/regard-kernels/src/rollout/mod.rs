@@ -13,23 +13,23 @@
 mod beam;
 mod construct;
 mod decoder;
-mod pick;
+mod group;
+mod selection;
 mod step;
-mod together;
 
-pub use beam::{beam, survivors};
+pub use beam::{beam, beam_step};
 pub use construct::{Outcome, rollout};
 pub(crate) use decoder::folded_logit_keys;
-pub use decoder::{Decoder, Prepared};
-pub use pick::{Pick, Picker};
+pub use decoder::{Decoder, PackedDecoder};
+pub use selection::{NodeSelection, NodeSelector};
 
 /// A partial solution of a routing problem, as the decoder reads it.
 pub trait State: Send {
     /// True if the solution is finished.
     fn done(&self) -> bool;
-    /// Sets `open[node]` to true if `node` may be chosen now. At least one node may be chosen unless
+    /// Sets `allowed[node]` to true if `node` may be chosen now. At least one node may be chosen unless
     /// the solution is finished.
-    fn allowed(&self, open: &mut [bool]);
+    fn allowed(&self, allowed: &mut [bool]);
     /// The first node of the context, once there is one.
     fn first(&self) -> Option<usize>;
     /// The last visited node of the context, once there is one.

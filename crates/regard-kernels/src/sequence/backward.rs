@@ -4,8 +4,8 @@ use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::{
-    Layer, Maps, Saved, Scores, Tail,
-    heads::{Cotangents, Given},
+    Layer, Projections, Saved, Scores, Tail,
+    heads::{GradientsMut, HeadSaved},
 };
 use crate::{
     buffer::Workspace,
@@ -13,7 +13,7 @@ use crate::{
     gemm::{Accumulate, AddResidual, Lhs, Panels, Rhs, Size, Store, gemm},
     norm::{BatchMeans, BlockNorm, Norm, backward_block, batch_means, merge_sums},
     simd,
-    sublayer::{Accumulators, total},
+    sublayer::{Accumulators, sum_groups},
     transpose::transpose,
     vector::{column_sums, row_sums},
 };
@@ -50,33 +50,33 @@ pub struct Gradients {
 /// If sizes do not match.
 pub fn sequence_attention_backward(
     layer: &Layer,
-    maps: &Maps<'_>,
+    projections: &Projections<'_>,
     tail: &Tail<'_>,
     x: &[f32],
     saved: &Saved,
     grad: &[f32],
 ) -> Gradients {
-    maps.check(layer, x);
+    projections.check(layer, x);
     let (rows, width) = (&layer.rows, layer.rows.width);
     let means = match (tail.norm(), &saved.norm) {
         (Some(_), Some((pre, moments))) => Some(batch_means(rows, moments, pre, grad)),
         _ => None,
     };
-    let (channels, all) = (maps.channels(layer), maps.projected(layer));
-    let queries = if matches!(maps.scores, Scores::Given(_)) { 0 } else { layer.keys() };
+    let (channels, all) = (projections.channels(layer), projections.projected(layer));
+    let queries = if matches!(projections.scores, Scores::Precomputed(_)) { 0 } else { layer.keys() };
     let shared = Shared {
         layer,
-        maps,
+        projections,
         norm: tail.norm().zip(means.as_ref()),
         saved,
-        query: maps.panels(&channels, 0, queries, width),
-        others: maps.panels(&channels, queries, all, width),
+        query: projections.panels(&channels, 0, queries, width),
+        others: projections.panels(&channels, queries, all, width),
         other_rows: all - queries,
         x,
         grad,
     };
     let (x, given, groups) = shared.run();
-    let (mut weights, norms) = total(groups, shared.sizes());
+    let (mut weights, norms) = sum_groups(groups, shared.sizes());
     let norm = means.map(|means| merge_sums(means, &norms));
     let mut take = |index: usize| std::mem::take(&mut weights[index]);
     let query = LinearGradients { weight: take(QUERY), bias: take(QUERY_BIAS) };
@@ -89,9 +89,9 @@ pub fn sequence_attention_backward(
         bias: biases[from..to].to_vec(),
     };
     let values = all - queries - layer.values();
-    let projected = match maps.scores {
+    let projected = match projections.scores {
         Scores::Projected { scale, .. } => Some([query.times(scale), part(0, values)]),
-        Scores::Given(_) => None,
+        Scores::Precomputed(_) => None,
     };
     Gradients { x, projected, given, value: part(values, all - queries), out, norm }
 }
@@ -105,7 +105,7 @@ impl LinearGradients {
 
 pub(super) struct Shared<'a> {
     pub(super) layer: &'a Layer,
-    pub(super) maps: &'a Maps<'a>,
+    pub(super) projections: &'a Projections<'a>,
     pub(super) norm: Option<(&'a Norm<'a>, &'a BatchMeans)>,
     pub(super) saved: &'a Saved,
     /// Query projection, transposed `[keys, width]` and scaled; empty if queries are given.
@@ -154,7 +154,7 @@ impl WithSimd for Group<'_> {
 impl Shared<'_> {
     pub(super) fn sizes(&self) -> [usize; 6] {
         let (layer, width) = (self.layer, self.layer.rows.width);
-        let query = if matches!(self.maps.scores, Scores::Given(_)) { 0 } else { layer.keys() };
+        let query = if matches!(self.projections.scores, Scores::Precomputed(_)) { 0 } else { layer.keys() };
         let others = self.other_rows;
         [query * width, query, others * width, others, layer.values() * width, width]
     }
@@ -187,15 +187,15 @@ impl Shared<'_> {
         gemm(simd, size, Lhs::rows(attended, ld), right, &mut sums.weights[OUT], width, Accumulate);
         transpose(branch, width, count, width, ld, across);
         let size = Size { m: values, n: count, k: width };
-        let (left, right) = (Lhs::rows(self.maps.out.weight, width), Rhs::rows::<S>(across, ld));
+        let (left, right) = (Lhs::rows(self.projections.out.weight, width), Rhs::rows::<S>(across, ld));
         gemm(simd, size, left, right, attended_grad, ld, Store);
 
-        let depths = layer.depths(self.maps);
+        let depths = layer.depths(self.projections);
         let mut query = Workspace::lease(count * depths);
         let mut others = Workspace::lease((depths + values) * ld);
         self.heads(simd, (index, count), attended_grad, (&mut query, &mut others));
         for (l, given) in given.into_iter().enumerate() {
-            layer.scatter(self.maps.layers(), l, &query, &others, given);
+            layer.scatter(self.projections.layers(), l, &query, &others, given);
         }
         let residual = self.norm.is_some().then_some(before);
         self.projections(simd, (&self.x[span], residual), &query, &others, out, sums);
@@ -232,14 +232,14 @@ impl Shared<'_> {
         (query, others): (&mut [f32], &mut [f32]),
     ) {
         let (layer, ld, patches) = (self.layer, self.layer.ld(), self.layer.rows.nodes);
-        let (rows, depths, values) = (&layer.rows, layer.depths(self.maps), layer.values());
+        let (rows, depths, values) = (&layer.rows, layer.depths(self.projections), layer.values());
         let first = index * rows.block();
-        let projected = self.maps.projected(layer) * ld;
+        let projected = self.projections.projected(layer) * ld;
         let projected = &self.saved.projected[index * projected..][..projected];
         let attended = &self.saved.attended[index * values * ld..][..values * ld];
         let softmax = &self.saved.softmax[first * layer.heads * 2..][..count * layer.heads * 2];
-        let given = layer.gather(self.maps, first, count);
-        let channels = layer.channels(self.maps, projected, &given);
+        let given = layer.gather(self.projections, first, count);
+        let channels = layer.channels(self.projections, projected, &given);
         let mut keys = Workspace::lease(count * depths);
         transpose(channels.key, ld, depths, count, depths, &mut keys);
         let (key_grad, value_grad) = others.split_at_mut(depths * ld);
@@ -249,14 +249,14 @@ impl Shared<'_> {
             let head = layer.head(&channels, s, first / patches + s, h);
             let (at, depth) = (s * patches, head.depth);
             let of_value = h * layer.value_width * ld + at;
-            let of_head = Given {
+            let of_head = HeadSaved {
                 attended: &attended[of_value..],
                 grad: &grad[of_value..],
                 softmax,
                 keys: &keys[at * depths + h * depth..],
                 key_ld: depths,
             };
-            let into = Cotangents {
+            let into = GradientsMut {
                 query: &mut query[at * depths + h * depth..],
                 query_ld: depths,
                 key: &mut key_grad[h * depth * ld + at..],
@@ -290,7 +290,7 @@ impl Shared<'_> {
             Some(x) => gemm(simd, size, left, right, out, width, AddResidual { x, ldx: width }),
             None => gemm(simd, size, left, right, out, width, Store),
         }
-        if matches!(self.maps.scores, Scores::Given(_)) {
+        if matches!(self.projections.scores, Scores::Precomputed(_)) {
             return;
         }
         let size = Size { m: width, n: keys, k: count };
@@ -305,7 +305,7 @@ impl Shared<'_> {
 impl Shared<'_> {
     pub(super) fn run(&self) -> (Vec<f32>, Vec<Vec<f32>>, Vec<Accumulators<6>>) {
         let (rows, wide) = (&self.layer.rows, 2 * self.layer.keys());
-        let layers = if let Scores::Given(layers) = self.maps.scores { layers.len() } else { 0 };
+        let layers = if let Scores::Precomputed(layers) = self.projections.scores { layers.len() } else { 0 };
         let mut dx = vec![0.0; self.x.len()];
         let mut given = vec![vec![0.0; rows.rows() * wide]; layers];
         let span = rows.group() * rows.block();

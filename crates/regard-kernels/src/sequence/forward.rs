@@ -3,12 +3,12 @@
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::{Layer, Maps, Saved, Tail, heads::QUERIES};
+use super::{Layer, Projections, Saved, Tail, heads::QUERIES};
 use crate::{
     buffer::Workspace,
     dropout::add_dropped,
     gemm::{Bias, BiasResidual, Lhs, Panels, Residual, Rhs, RowBias, Size, gemm},
-    norm::{BatchStatistics, Norm, NormKind, block_moments, normalise, normalise_block, settle},
+    norm::{BatchStatistics, Norm, NormKind, block_moments, finish_moments, normalise, normalise_block},
     simd,
     transpose::transpose,
 };
@@ -16,7 +16,7 @@ use crate::{
 /// Data shared by all blocks.
 struct Shared<'a> {
     layer: &'a Layer,
-    maps: &'a Maps<'a>,
+    projections: &'a Projections<'a>,
     /// Projections of the patches, one output channel a row, and their biases.
     channels: Vec<f32>,
     biases: Vec<f32>,
@@ -47,9 +47,9 @@ struct Destination<'a> {
 }
 
 /// Returns `kept`, or `own` with `len` floats if `kept` is empty.
-fn kept_or_leased<'a>(kept: &'a mut [f32], own: &'a mut Workspace, len: usize) -> &'a mut [f32] {
-    if !kept.is_empty() {
-        return kept;
+fn saved_or_scratch<'a>(saved: &'a mut [f32], own: &'a mut Workspace, len: usize) -> &'a mut [f32] {
+    if !saved.is_empty() {
+        return saved;
     }
     *own = Workspace::lease(len);
     own
@@ -60,16 +60,16 @@ impl WithSimd for Block<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Shared { layer, maps, channels, biases, x, .. } = self.shared;
+        let Shared { layer, projections, channels, biases, x, .. } = self.shared;
         let (rows, ld) = (&layer.rows, layer.ld());
         let first = self.index * rows.block();
         let count = rows.block().min(rows.rows() - first);
         let x = &x[first * rows.width..][..count * rows.width];
         let mut own: [Workspace; 3] = std::array::from_fn(|_| Workspace::lease(0));
         let [own_projected, own_attended, own_softmax] = &mut own;
-        let projected = kept_or_leased(self.projected, own_projected, biases.len() * ld);
-        let attended = kept_or_leased(self.attended, own_attended, layer.values() * ld);
-        let softmax = kept_or_leased(self.softmax, own_softmax, count * layer.heads * 2);
+        let projected = saved_or_scratch(self.projected, own_projected, biases.len() * ld);
+        let attended = saved_or_scratch(self.attended, own_attended, layer.values() * ld);
+        let softmax = saved_or_scratch(self.softmax, own_softmax, count * layer.heads * 2);
 
         let mut across = Workspace::lease(rows.width * ld);
         transpose(x, rows.width, count, rows.width, ld, &mut across);
@@ -77,8 +77,8 @@ impl WithSimd for Block<'_> {
         let (left, right) = (Lhs::rows(channels, rows.width), Rhs::rows::<S>(&across, ld));
         gemm(simd, size, left, right, projected, ld, RowBias(biases));
 
-        let given = layer.gather(maps, first, count);
-        let channels = layer.channels(maps, projected, &given);
+        let given = layer.gather(projections, first, count);
+        let channels = layer.channels(projections, projected, &given);
         // Lanes beyond the last query are computed too, so they must be finite.
         let mut scratch = Workspace::zeros(rows.nodes * QUERIES);
         let parts = softmax.chunks_exact_mut((2 * rows.nodes).max(1));
@@ -125,7 +125,7 @@ impl Shared<'_> {
         }
         block_moments(simd, norm, &layer.rows, pre, moments);
         if let Some(out) = out {
-            let moments = moments.split_at(layer.rows.slots(norm.kind));
+            let moments = moments.split_at(layer.rows.moments_len(norm.kind));
             normalise_block(simd, norm, &layer.rows, moments, pre, out);
         }
     }
@@ -139,28 +139,28 @@ impl Shared<'_> {
 /// If sizes do not match.
 pub fn sequence_attention(
     layer: &Layer,
-    maps: &Maps<'_>,
+    projections: &Projections<'_>,
     tail: &Tail<'_>,
     x: &[f32],
     save: bool,
 ) -> (Vec<f32>, Option<Saved>, Option<BatchStatistics>) {
-    maps.check(layer, x);
+    projections.check(layer, x);
     let (norm, width, values) = (tail.norm(), layer.rows.width, layer.values());
     // A folded norm would scale the product before dropout.
     let folded = norm.filter(|_| !save && layer.residual_dropout.is_none());
-    let folded = folded.and_then(|norm| norm.folded_with(maps.out.bias));
-    let weight = maps.out.weight;
+    let folded = folded.and_then(|norm| norm.folded_with(projections.out.bias));
+    let weight = projections.out.weight;
     let output = match &folded {
         Some((scale, _)) => Panels::pack(values, width, |p, j| weight[p * width + j] * scale[j]),
         None => Panels::of(weight, values, width),
     };
     let shared = Shared {
         layer,
-        maps,
-        channels: maps.channels(layer),
-        biases: maps.channel_biases(layer),
+        projections,
+        channels: projections.channels(layer),
+        biases: projections.channel_biases(layer),
         output,
-        output_bias: maps.out.bias.map_or_else(|| vec![0.0; width], <[f32]>::to_vec),
+        output_bias: projections.out.bias.map_or_else(|| vec![0.0; width], <[f32]>::to_vec),
         norm,
         folded,
         x,
@@ -169,10 +169,10 @@ pub fn sequence_attention(
 }
 
 /// Splits saved values into those of each block; the parts are empty if nothing is saved.
-fn cut(all: &mut [f32], stride: usize, blocks: usize) -> Vec<&mut [f32]> {
-    let mut cut: Vec<&mut [f32]> = all.chunks_mut(stride.max(1)).collect();
-    cut.resize_with(blocks, Default::default);
-    cut
+fn split_blocks(all: &mut [f32], stride: usize, blocks: usize) -> Vec<&mut [f32]> {
+    let mut split_blocks: Vec<&mut [f32]> = all.chunks_mut(stride.max(1)).collect();
+    split_blocks.resize_with(blocks, Default::default);
+    split_blocks
 }
 
 impl Shared<'_> {
@@ -180,38 +180,39 @@ impl Shared<'_> {
         let (layer, rows) = (self.layer, &self.layer.rows);
         let (blocks, size) = (rows.blocks(), (rows.block() * rows.width).max(1));
         let later = self.norm.is_some_and(|norm| norm.needs_batch() || (save && norm.kind == NormKind::Batch));
-        let slots = self.norm.map_or(0, |norm| 2 * rows.slots(norm.kind));
+        let moments_len = self.norm.map_or(0, |norm| 2 * rows.moments_len(norm.kind));
         let strides = [
             self.biases.len() * layer.ld(),
             layer.values() * layer.ld(),
             rows.instances() * layer.heads * 2 * rows.nodes,
         ];
-        let mut kept = strides.map(|stride| Workspace::lease(if save { blocks * stride } else { 0 }));
+        let mut saved = strides.map(|stride| Workspace::lease(if save { blocks * stride } else { 0 }));
         let keep_pre = later || (save && self.norm.is_some());
         let mut pre = Workspace::lease(if keep_pre { self.x.len() } else { 0 });
-        let mut moments = Workspace::lease(blocks * slots);
+        let mut moments = Workspace::lease(blocks * moments_len);
         let mut out = vec![0.0; self.x.len()];
         {
-            let [projected, attended, softmax] = &mut kept;
-            let pre = cut(&mut pre, size, blocks).into_par_iter();
-            let outs = cut(&mut out, size, blocks).into_par_iter();
-            let parts = cut(projected, strides[0], blocks).into_par_iter();
-            let parts = parts.zip(cut(attended, strides[1], blocks)).zip(cut(softmax, strides[2], blocks));
-            let parts = parts.zip(pre).zip(cut(&mut moments, slots, blocks)).zip(outs).enumerate();
+            let [projected, attended, softmax] = &mut saved;
+            let pre = split_blocks(&mut pre, size, blocks).into_par_iter();
+            let outs = split_blocks(&mut out, size, blocks).into_par_iter();
+            let parts = split_blocks(projected, strides[0], blocks).into_par_iter();
+            let parts =
+                parts.zip(split_blocks(attended, strides[1], blocks)).zip(split_blocks(softmax, strides[2], blocks));
+            let parts = parts.zip(pre).zip(split_blocks(&mut moments, moments_len, blocks)).zip(outs).enumerate();
             parts.for_each(|(index, (((((projected, attended), softmax), pre), moments), out))| {
                 let pre = keep_pre.then_some(pre);
                 let to = Destination { pre, moments, out: (!later).then_some(out) };
                 simd::run(Block { shared: self, index, projected, attended, softmax, to });
             });
         }
-        let [projected, attended, softmax] = kept;
+        let [projected, attended, softmax] = saved;
         let Some(norm) = self.norm else {
             return (out, save.then_some(Saved { projected, attended, softmax, norm: None }), None);
         };
         if !keep_pre {
             return (out, None, None);
         }
-        let (moments, statistics) = settle(norm, rows, moments);
+        let (moments, statistics) = finish_moments(norm, rows, moments);
         if later {
             normalise(norm, rows, &moments, &pre, &mut out);
         }

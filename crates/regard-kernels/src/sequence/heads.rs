@@ -3,9 +3,9 @@
 use pulp::Simd;
 
 use crate::{
-    dropout::{Draws, Dropout},
+    dropout::{Dropout, DropoutSampler},
     gemm::{Accumulate, Lhs, Rhs, ScaleColumns, Size, Store, gemm},
-    vector::{BARRED, exp, split, split_mut},
+    vector::{MASKED, exp, split, split_mut},
 };
 
 /// Number of queries whose scores are computed at a time: four of the widest registers.
@@ -33,8 +33,8 @@ pub(super) struct Head<'a> {
 
 /// Random states of the dropout mask for the rows from `row` on.
 #[inline(always)]
-pub(super) fn row_draws(dropout: &Dropout, row: usize, draws: &mut [u32]) {
-    for (i, draw) in draws.iter_mut().enumerate() {
+pub(super) fn row_states(dropout: &Dropout, row: usize, sampler: &mut [u32]) {
+    for (i, draw) in sampler.iter_mut().enumerate() {
         *draw = dropout.row(row + i);
     }
 }
@@ -53,17 +53,17 @@ impl Head<'_> {
             let query = Rhs::rows::<S>(&self.query[first..], self.ld);
             gemm(simd, size, Lhs::transposed(self.key, self.ld), query, scratch, QUERIES, Store);
             let mut factors = [[0.0; QUERIES]; 2];
-            let draws = self.dropout.map(|(dropout, row)| {
+            let sampler = self.dropout.map(|(dropout, row)| {
                 let mut rows = [0; QUERIES];
-                row_draws(&dropout, row + first, &mut rows[..wide]);
-                (dropout.draws(), rows)
+                row_states(&dropout, row + first, &mut rows[..wide]);
+                (dropout.sampler(), rows)
             });
             exponentials(simd, scratch, wide, &mut factors);
-            if let Some((draws, rows)) = draws {
+            if let Some((sampler, rows)) = sampler {
                 for (key, row) in scratch.chunks_exact_mut(QUERIES).enumerate() {
-                    let mut kept = [0.0; QUERIES];
-                    draws.along_column(&rows, key, &mut kept);
-                    row.iter_mut().zip(kept).for_each(|(weight, kept)| *weight *= kept);
+                    let mut factors_of_key = [0.0; QUERIES];
+                    sampler.along_column(&rows, key, &mut factors_of_key);
+                    row.iter_mut().zip(factors_of_key).for_each(|(weight, factors_of_key)| *weight *= factors_of_key);
                 }
             }
             largest[first..first + wide].copy_from_slice(&factors[0][..wide]);
@@ -85,7 +85,7 @@ fn exponentials<S: Simd>(simd: S, scores: &mut [f32], wide: usize, factors: &mut
     let [largest, inverse] = factors;
     let (largest, inverse) = (split_mut::<S>(largest).0, split_mut::<S>(inverse).0);
     for v in 0..wide.div_ceil(S::F32_LANES) {
-        let mut max = simd.splat_f32s(BARRED);
+        let mut max = simd.splat_f32s(MASKED);
         for score in registers[v..].iter().step_by(stride) {
             max = simd.max_f32s(max, *score);
         }
@@ -100,7 +100,7 @@ fn exponentials<S: Simd>(simd: S, scores: &mut [f32], wide: usize, factors: &mut
 }
 
 /// Saved values and gradient of the result of a head.
-pub(super) struct Given<'a> {
+pub(super) struct HeadSaved<'a> {
     /// Result of the head, `[value_width, positions]`.
     pub(super) attended: &'a [f32],
     /// Gradient of the result, `[value_width, positions]`.
@@ -113,7 +113,7 @@ pub(super) struct Given<'a> {
 }
 
 /// Destinations of the gradients of one head.
-pub(super) struct Cotangents<'a> {
+pub(super) struct GradientsMut<'a> {
     /// `[positions, depth]`, rows `query_ld` floats apart.
     pub(super) query: &'a mut [f32],
     pub(super) query_ld: usize,
@@ -143,7 +143,13 @@ impl Head<'_> {
 
     /// Computes the gradients of queries, keys and values.
     #[inline(always)]
-    pub(super) fn backward<S: Simd>(&self, simd: S, given: &Given<'_>, into: Cotangents<'_>, scratch: &mut [f32]) {
+    pub(super) fn backward<S: Simd>(
+        &self,
+        simd: S,
+        given: &HeadSaved<'_>,
+        into: GradientsMut<'_>,
+        scratch: &mut [f32],
+    ) {
         let (padded, rows, patches, ld) = (self.padded(), self.rows(), self.patches, self.ld);
         let (weights, rest) = scratch.split_at_mut(rows * padded);
         let (deltas, rest) = rest.split_at_mut(rows * padded);
@@ -158,18 +164,18 @@ impl Head<'_> {
             let size = Size { m: count, n: patches, k: self.value_width };
             let grad = Lhs::transposed(&given.grad[first..], ld);
             gemm(simd, size, grad, Rhs::rows::<S>(self.value, ld), deltas, padded, Store);
-            let draws = self.dropout.map(|(dropout, row)| {
+            let sampler = self.dropout.map(|(dropout, row)| {
                 let mut rows = [0; 96];
-                row_draws(&dropout, row + first, &mut rows[..count]);
-                (dropout.draws(), rows)
+                row_states(&dropout, row + first, &mut rows[..count]);
+                (dropout.sampler(), rows)
             });
             let pairs = weights.chunks_exact_mut(padded).zip(deltas.chunks_exact_mut(padded));
             for (i, (weights, deltas)) in pairs.take(count).enumerate() {
                 let at = first + i;
                 let row = Row { largest: largest[at], inverse: inverse[at], mean: means[at] };
-                match &draws {
+                match &sampler {
                     None => row.gradients(simd, weights, deltas),
-                    Some((draws, rows)) => row.dropped_gradients(simd, (draws, rows[i]), weights, deltas, factors),
+                    Some((sampler, rows)) => row.dropped_gradients(simd, (sampler, rows[i]), weights, deltas, factors),
                 }
             }
             let size = Size { m: count, n: self.depth, k: patches };
@@ -192,7 +198,7 @@ impl Head<'_> {
     }
 }
 
-impl Given<'_> {
+impl HeadSaved<'_> {
     /// `Σ dO∘O` of every query.
     #[inline(always)]
     fn means<S: Simd>(&self, simd: S, head: &Head<'_>, means: &mut [f32]) {
@@ -236,18 +242,18 @@ impl Row {
     fn dropped_gradients<S: Simd>(
         self,
         simd: S,
-        (draws, row): (&Draws, u32),
+        (sampler, row): (&DropoutSampler, u32),
         weights: &mut [f32],
         deltas: &mut [f32],
         factors: &mut [f32],
     ) {
-        draws.along_row(row, 0, factors);
+        sampler.along_row(row, 0, factors);
         let [largest, inverse, mean] = [self.largest, self.inverse, self.mean].map(|x| simd.splat_f32s(x));
         let pairs = split_mut::<S>(weights).0.iter_mut().zip(split_mut::<S>(deltas).0);
         for ((weight, delta), factor) in pairs.zip(split::<S>(factors).0) {
-            let kept = simd.mul_f32s(exp(simd, simd.sub_f32s(*weight, largest)), inverse);
-            *delta = simd.mul_f32s(kept, simd.sub_f32s(simd.mul_f32s(*delta, *factor), mean));
-            *weight = simd.mul_f32s(kept, *factor);
+            let factors_of_key = simd.mul_f32s(exp(simd, simd.sub_f32s(*weight, largest)), inverse);
+            *delta = simd.mul_f32s(factors_of_key, simd.sub_f32s(simd.mul_f32s(*delta, *factor), mean));
+            *weight = simd.mul_f32s(factors_of_key, *factor);
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::{
 };
 pub use backward::{Gradients, LinearGradients, sequence_attention_backward};
 pub use forward::sequence_attention;
-pub use projections::{Maps, Scores};
+pub use projections::{Projections, Scores};
 
 /// Sizes and dropout of the layer.
 #[derive(Clone, Copy, Debug)]

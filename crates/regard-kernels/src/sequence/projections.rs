@@ -21,12 +21,12 @@ pub enum Scores<'a> {
     },
     /// Queries and keys are given, for one layer or for several whose scores are added: each
     /// `[rows, 2 · heads · key_width]`, queries before keys. The caller has applied the factor of the scores.
-    Given(&'a [&'a [f32]]),
+    Precomputed(&'a [&'a [f32]]),
 }
 
 /// The linear projections of one attention layer.
 #[derive(Clone, Copy, Debug)]
-pub struct Maps<'a> {
+pub struct Projections<'a> {
     /// Queries and keys.
     pub scores: Scores<'a>,
     /// Value projection, `[width, heads · value_width]`.
@@ -35,12 +35,12 @@ pub struct Maps<'a> {
     pub out: Linear<'a>,
 }
 
-impl Maps<'_> {
+impl Projections<'_> {
     /// Number of layers whose scores are added.
     pub(super) fn layers(&self) -> usize {
         match self.scores {
             Scores::Projected { .. } => 1,
-            Scores::Given(layers) => layers.len(),
+            Scores::Precomputed(layers) => layers.len(),
         }
     }
 
@@ -48,7 +48,7 @@ impl Maps<'_> {
     pub(super) fn projected(&self, layer: &Layer) -> usize {
         match self.scores {
             Scores::Projected { .. } => 2 * layer.keys() + layer.values(),
-            Scores::Given(_) => layer.values(),
+            Scores::Precomputed(_) => layer.values(),
         }
     }
 
@@ -66,7 +66,7 @@ impl Maps<'_> {
                 assert!(fits(&query, width, layer.keys()), "sequence attention: query map");
                 assert!(fits(&key, width, layer.keys()), "sequence attention: key map");
             }
-            Scores::Given(layers) => {
+            Scores::Precomputed(layers) => {
                 assert!(!layers.is_empty(), "sequence attention: queries and keys are given");
                 let whole = layers.iter().all(|given| given.len() == rows * 2 * layer.keys());
                 assert!(whole, "sequence attention: queries and keys");
@@ -86,7 +86,7 @@ impl Maps<'_> {
             Scores::Projected { query, key, scale } => {
                 vec![(query, layer.keys(), scale), (key, layer.keys(), 1.0), value]
             }
-            Scores::Given(_) => vec![value],
+            Scores::Precomputed(_) => vec![value],
         }
     }
 
@@ -124,16 +124,16 @@ pub(super) struct Channels<'a> {
 
 impl Layer {
     /// Number of channels of all queries, or of all keys, of a block.
-    pub(super) fn depths(&self, maps: &Maps<'_>) -> usize {
-        self.keys() * maps.layers()
+    pub(super) fn depths(&self, projections: &Projections<'_>) -> usize {
+        self.keys() * projections.layers()
     }
 
     /// Given queries and keys of the rows from `first` on, `[2 · depths, ld]`; empty if they are projected
     /// from the patches.
     #[inline(always)]
-    pub(super) fn gather(&self, maps: &Maps<'_>, first: usize, count: usize) -> Workspace {
-        let Scores::Given(layers) = maps.scores else { return Workspace::lease(0) };
-        let (keys, ld, half) = (self.keys(), self.ld(), self.depths(maps) * self.ld());
+    pub(super) fn gather(&self, projections: &Projections<'_>, first: usize, count: usize) -> Workspace {
+        let Scores::Precomputed(layers) = projections.scores else { return Workspace::lease(0) };
+        let (keys, ld, half) = (self.keys(), self.ld(), self.depths(projections) * self.ld());
         let mut all = Workspace::lease(2 * half);
         for (l, rows) in layers.iter().enumerate() {
             let rows = &rows[first * 2 * keys..][..count * 2 * keys];
@@ -168,16 +168,21 @@ impl Layer {
 
     /// The channels of a block, from the projected values and the result of [`Self::gather`].
     #[inline(always)]
-    pub(super) fn channels<'a>(&self, maps: &Maps<'_>, projected: &'a [f32], given: &'a [f32]) -> Channels<'a> {
-        let (ld, depth) = (self.ld(), self.key_width * maps.layers());
+    pub(super) fn channels<'a>(
+        &self,
+        projections: &Projections<'_>,
+        projected: &'a [f32],
+        given: &'a [f32],
+    ) -> Channels<'a> {
+        let (ld, depth) = (self.ld(), self.key_width * projections.layers());
         let half = self.heads * depth * ld;
-        match maps.scores {
+        match projections.scores {
             Scores::Projected { .. } => {
                 let (query, rest) = projected.split_at(half);
                 let (key, value) = rest.split_at(half);
                 Channels { query, key, value, depth }
             }
-            Scores::Given(_) => {
+            Scores::Precomputed(_) => {
                 let (query, key) = given.split_at(half);
                 Channels { query, key, value: projected, depth }
             }

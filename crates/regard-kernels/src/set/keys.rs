@@ -65,20 +65,20 @@ impl KeyProjection {
 }
 
 /// Backward pass of both projections.
-pub(super) struct KeyProjectionBack {
+pub(super) struct KeyProjectionBackward {
     key_width: usize,
     width: usize,
     /// `[2 · width, key_width]`, if the gradient of the rows is required.
     transposed: Option<Panels>,
 }
 
-/// Number of sums of [`KeyProjectionBack`]: both weights side by side, both biases.
+/// Number of sums of [`KeyProjectionBackward`]: both weights side by side, both biases.
 pub(super) const KEY_SUMS: usize = 2;
 
-impl KeyProjectionBack {
-    pub(super) fn of(layer: &Layer, weights: &Weights<'_>, wanted: bool) -> Self {
+impl KeyProjectionBackward {
+    pub(super) fn of(layer: &Layer, weights: &Weights<'_>, requires_grad: bool) -> Self {
         let (d, wide) = (layer.width, layer.key_width);
-        let transposed = wanted.then(|| {
+        let transposed = requires_grad.then(|| {
             Panels::pack(2 * d, wide, |p, j| match p {
                 p if p < d => weights.key.weight[j * d + p],
                 p => weights.value.weight[j * d + p - d],
@@ -128,9 +128,9 @@ pub(super) fn keys_backward(
     weights: &Weights<'_>,
     y: &[f32],
     dkv: &[f32],
-    wanted: bool,
+    requires_grad: bool,
 ) -> (Option<Vec<f32>>, LinearGradients, LinearGradients) {
-    struct Rows<'a>(&'a KeyProjectionBack, (&'a [f32], &'a [f32]), &'a mut [f32]);
+    struct Rows<'a>(&'a KeyProjectionBackward, (&'a [f32], &'a [f32]), &'a mut [f32]);
     impl WithSimd for Rows<'_> {
         type Output = Sums<KEY_SUMS>;
         #[inline(always)]
@@ -146,14 +146,14 @@ pub(super) fn keys_backward(
         }
     }
     let (wide, n) = (layer.key_width, 2 * layer.width);
-    let back = KeyProjectionBack::of(layer, weights, wanted);
+    let back = KeyProjectionBackward::of(layer, weights, requires_grad);
     let rows = task_rows(y.len() / wide);
-    let mut dy = vec![0.0; if wanted { y.len() } else { 0 }];
+    let mut dy = vec![0.0; if requires_grad { y.len() } else { 0 }];
     let mut dy_parts: Vec<&mut [f32]> = dy.chunks_mut(rows * wide).collect();
     dy_parts.resize_with((y.len() / wide).div_ceil(rows), Default::default);
     let tasks = y.par_chunks(rows * wide).zip(dkv.par_chunks(rows * n)).zip(dy_parts);
     let sums: Vec<Sums<KEY_SUMS>> = tasks.map(|(data, dy)| simd::run(Rows(&back, data, dy))).collect();
     let [matrix, bias] = Sums::total(&sums, back.sizes());
     let (key, value) = back.split(&matrix, &bias);
-    (wanted.then_some(dy), key, value)
+    (requires_grad.then_some(dy), key, value)
 }

@@ -125,7 +125,7 @@ enum Kind {
 
 /// Selects the inputs whose gradient is computed; the gradients of weights are always computed.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
+pub struct RequiresGrad {
     /// If true, the gradient of the queries is computed.
     pub queries: bool,
     /// If true, the gradient of the keys is computed.
@@ -197,13 +197,15 @@ pub fn backward(
     keys: Sets<'_>,
     saved: &Saved,
     grad: &[f32],
-    wanted: Wanted,
+    requires_grad: RequiresGrad,
 ) -> Gradients {
     check(layer, weights, queries, keys);
     match (queries, &saved.0) {
-        (Queries::Own(queries), Kind::Own(saved)) => own::backward(layer, weights, queries, keys, saved, grad, wanted),
+        (Queries::Own(queries), Kind::Own(saved)) => {
+            own::backward(layer, weights, queries, keys, saved, grad, requires_grad)
+        }
         (Queries::Shared(queries), Kind::Shared(saved)) => {
-            shared::backward(layer, weights, queries, keys, saved, grad, wanted)
+            shared::backward(layer, weights, queries, keys, saved, grad, requires_grad)
         }
         _ => panic!("saved by a forward pass of other queries"),
     }

@@ -7,7 +7,7 @@ use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::{
-    Gradients, Layer, LinearGradients, Residual, Sets, Sums, Wanted, Weights,
+    Gradients, Layer, LinearGradients, RequiresGrad, Residual, Sets, Sums, Weights,
     keys::{KeyProjection, keys_backward},
     plan::{BLOCK, Plan, Task, blocks, parts},
     tail::{TAIL_SUMS, Tail, gate_words},
@@ -17,7 +17,7 @@ use crate::{
     gemm::{Accumulate, AddResidual, Bias, Lhs, Panels, Rhs, Size, Store, gemm},
     simd,
     transpose::transpose,
-    vector::{BARRED, add, column_sums, exp, exponentials, maximum, scale, split_mut},
+    vector::{MASKED, add, column_sums, exp, exponentials, maximum, scale, split_mut},
 };
 
 /// Values saved by the forward pass for the backward pass.
@@ -225,7 +225,7 @@ fn without_keys(residual: Option<&[f32]>, out: &mut [f32]) {
 /// do not change the mean.
 #[inline(always)]
 fn score_gradients<S: Simd>(simd: S, (max, inverse, scale): (f32, f32, f32), weights: &mut [f32], deltas: &mut [f32]) {
-    let (max, inverse) = (simd.splat_f32s(max.max(BARRED)), simd.splat_f32s(inverse));
+    let (max, inverse) = (simd.splat_f32s(max.max(MASKED)), simd.splat_f32s(inverse));
     let (weights, deltas) = (split_mut::<S>(weights).0, split_mut::<S>(deltas).0);
     let mut sum = simd.splat_f32s(0.0);
     for (weight, delta) in weights.iter_mut().zip(deltas.iter()) {
@@ -406,7 +406,7 @@ impl WithSimd for BackwardTask<'_> {
         let mut sums = Sums::zeros(shared.sizes());
         let mut scratch: [Workspace; 3] = std::array::from_fn(|_| Workspace::lease(BLOCK * d));
         let [o_scratch, attended_scratch, q_scratch] = &mut scratch;
-        let mut open: Option<(usize, SetKeys<'_>, &mut [f32])> = None;
+        let mut current: Option<(usize, SetKeys<'_>, &mut [f32])> = None;
         for block in task.blocks() {
             let (span, size) = (block.start * d..block.end * d, block.len() * d);
             let mut o_grad = &grad[span.clone()];
@@ -425,20 +425,20 @@ impl WithSimd for BackwardTask<'_> {
             }
             let q_grad = &mut q_scratch[..size];
             for piece in task.pieces_of(block.clone()) {
-                if open.as_ref().is_none_or(|(set, ..)| *set != piece.set) {
+                if current.as_ref().is_none_or(|(set, ..)| *set != piece.set) {
                     let kv = of_set(&saved.kv, shared.keys, d, piece.set);
-                    let (mine, rest) = std::mem::take(&mut dkv).split_at_mut(kv.len());
-                    mine.fill(0.0);
+                    let (piece_grad, rest) = std::mem::take(&mut dkv).split_at_mut(kv.len());
+                    piece_grad.fill(0.0);
                     dkv = rest;
-                    open = Some((piece.set, SetKeys::of(simd, layer.heads(), kv, true), mine));
+                    current = Some((piece.set, SetKeys::of(simd, layer.heads(), kv, true), piece_grad));
                 }
-                let Some((_, set_keys, mine)) = &mut open else { continue };
+                let Some((_, set_keys, piece_grad)) = &mut current else { continue };
                 let all = piece.rows.start * d..piece.rows.end * d;
                 let local = (piece.rows.start - block.start) * d..(piece.rows.end - block.start) * d;
                 let stats = &saved.stats[piece.rows.start * 2 * layer.heads..];
                 let residual = (layer.residual == Residual::Projected).then(|| &o_grad[local.clone()]);
                 let data = (&saved.q[all], stats, &attended_grad[local.clone()]);
-                set_keys.attend_backward(simd, data, residual, &mut q_grad[local], mine);
+                set_keys.attend_backward(simd, data, residual, &mut q_grad[local], piece_grad);
             }
             let x = &shared.x[block.start * wide..block.end * wide];
             column_sums(simd, q_grad, d, block.len(), &mut sums.0[TAIL_SUMS + 1]);
@@ -463,21 +463,21 @@ impl WithSimd for BackwardTask<'_> {
 /// Adds the gradients of the keys and values of each set over its pieces: `[key rows, 2 · width]`.
 fn merge(layer: &Layer, keys: Sets<'_>, plan: &Plan, pieces: Workspace) -> Workspace {
     let size = |set: usize| (keys.offsets[set + 1] - keys.offsets[set]) * 2 * layer.width;
-    if (0..keys.count()).all(|set| plan.slots[set].len() == 1 || size(set) == 0) {
+    if (0..keys.count()).all(|set| plan.set_pieces[set].len() == 1 || size(set) == 0) {
         return pieces;
     }
     let mut merged = Workspace::zeros(keys.rows.len() / layer.key_width * 2 * layer.width);
     let mut at = 0;
     let starts = (0..keys.count()).map(|set| {
         let start = at;
-        at += size(set) * plan.slots[set].len();
+        at += size(set) * plan.set_pieces[set].len();
         start
     });
     let starts: Vec<usize> = starts.collect();
     let sets = parts(&mut merged, (0..keys.count()).map(size));
     sets.into_par_iter().enumerate().filter(|(_, sum)| !sum.is_empty()).for_each(|(set, sum)| {
-        let found = &pieces[starts[set]..][..sum.len() * plan.slots[set].len()];
-        found.chunks_exact(sum.len()).for_each(|piece| add(piece, sum));
+        let score_rows = &pieces[starts[set]..][..sum.len() * plan.set_pieces[set].len()];
+        score_rows.chunks_exact(sum.len()).for_each(|piece| add(piece, sum));
     });
     merged
 }
@@ -489,23 +489,23 @@ pub(super) fn backward(
     keys: Sets<'_>,
     saved: &Saved,
     grad: &[f32],
-    wanted: Wanted,
+    requires_grad: RequiresGrad,
 ) -> Gradients {
     let (d, wide) = (layer.width, layer.query_width);
     assert_eq!(grad.len(), queries.rows.len() / wide * d, "gradient and its sizes");
     let tail = Tail::of(d, weights, true);
-    let query = wanted.queries.then(|| Panels::of_transposed(weights.query.weight, d, wide));
+    let query = requires_grad.queries.then(|| Panels::of_transposed(weights.query.weight, d, wide));
     let shared = BackwardShared { layer, tail, query, x: queries.rows, keys, saved, grad };
     let plan = Plan::of(queries.offsets);
-    let mut dx = vec![0.0; if wanted.queries { queries.rows.len() } else { 0 }];
+    let mut dx = vec![0.0; if requires_grad.queries { queries.rows.len() } else { 0 }];
     let keys_of = |task: &Task| -> usize {
         task.pieces.iter().map(|piece| keys.offsets[piece.set + 1] - keys.offsets[piece.set]).sum()
     };
-    let found: Vec<usize> = plan.tasks.iter().map(|task| keys_of(task) * 2 * d).collect();
-    let mut pieces = Workspace::lease(found.iter().sum());
-    let dx_width = if wanted.queries { wide } else { 0 };
+    let score_rows: Vec<usize> = plan.tasks.iter().map(|task| keys_of(task) * 2 * d).collect();
+    let mut pieces = Workspace::lease(score_rows.iter().sum());
+    let dx_width = if requires_grad.queries { wide } else { 0 };
     let dx_parts = parts(&mut dx, plan.tasks.iter().map(|task| task.rows.len() * dx_width));
-    let tasks = plan.tasks.par_iter().zip(dx_parts).zip(parts(&mut pieces, found));
+    let tasks = plan.tasks.par_iter().zip(dx_parts).zip(parts(&mut pieces, score_rows));
     let mut first = 0;
     let gates = plan.tasks.iter().map(|task| {
         let size = if saved.gates.is_empty() { 0 } else { blocks(task.rows.len()) * gate_words(BLOCK * d) };
@@ -520,10 +520,10 @@ pub(super) fn backward(
     let [wo, bo, wf, bf, wq, bq] = Sums::total(&sums, shared.sizes());
     drop(sums);
     let dkv = merge(layer, keys, &plan, pieces);
-    let (keys, key, value) = keys_backward(layer, weights, keys.rows, &dkv, wanted.keys);
+    let (keys, key, value) = keys_backward(layer, weights, keys.rows, &dkv, requires_grad.keys);
     let linear = |weight, bias| LinearGradients { weight, bias };
     Gradients {
-        queries: wanted.queries.then_some(dx),
+        queries: requires_grad.queries.then_some(dx),
         keys,
         query: linear(wq, bq),
         key,

@@ -14,7 +14,7 @@ const TASKS: usize = 40;
 pub(super) struct Piece {
     pub(super) set: usize,
     /// Index of the piece among all pieces of the plan; a set that is not split has one piece.
-    pub(super) slot: usize,
+    pub(super) index: usize,
     /// Range of rows in the packed array.
     pub(super) rows: Range<usize>,
 }
@@ -54,7 +54,7 @@ impl Task {
 pub(super) struct Plan {
     pub(super) tasks: Vec<Task>,
     /// Indices of the pieces of each set.
-    pub(super) slots: Vec<Range<usize>>,
+    pub(super) set_pieces: Vec<Range<usize>>,
 }
 
 /// Maximum number of rows of a task if there are `total` rows.
@@ -66,34 +66,34 @@ impl Plan {
     /// Splits sets larger than a task into equal parts and combines smaller ones.
     pub(super) fn of(offsets: &[usize]) -> Self {
         let most = task_rows(offsets.last().copied().unwrap_or(0));
-        let mut plan = Self { tasks: Vec::new(), slots: Vec::new() };
-        let mut slot = 0;
-        let mut open = false;
+        let mut plan = Self { tasks: Vec::new(), set_pieces: Vec::new() };
+        let mut index = 0;
+        let mut combines = false;
         for (set, bounds) in offsets.windows(2).enumerate() {
             let (start, end) = (bounds[0], bounds[1]);
             let parts = (end - start).div_ceil(most);
             let size = (end - start).div_ceil(parts.max(1)).next_multiple_of(12).max(1);
-            let before = slot;
+            let before = index;
             for first in (start..end).step_by(size) {
-                let piece = Piece { set, slot, rows: first..(first + size).min(end) };
-                slot += 1;
+                let piece = Piece { set, index, rows: first..(first + size).min(end) };
+                index += 1;
                 match plan.tasks.last_mut() {
-                    Some(task) if open && parts == 1 && piece.rows.end - task.rows.start <= most => {
+                    Some(task) if combines && parts == 1 && piece.rows.end - task.rows.start <= most => {
                         task.rows.end = piece.rows.end;
                         task.pieces.push(piece);
                     }
                     _ => plan.tasks.push(Task { rows: piece.rows.clone(), pieces: vec![piece] }),
                 }
-                open = parts == 1;
+                combines = parts == 1;
             }
-            plan.slots.push(before..slot);
+            plan.set_pieces.push(before..index);
         }
         plan
     }
 
     /// Number of pieces of all sets.
     pub(super) fn pieces(&self) -> usize {
-        self.slots.last().map_or(0, |slots| slots.end)
+        self.set_pieces.last().map_or(0, |set_pieces| set_pieces.end)
     }
 }
 
@@ -111,23 +111,23 @@ mod tests {
             }));
             let plan = Plan::of(&offsets);
             let mut next = 0;
-            let mut slot = 0;
+            let mut index = 0;
             for task in &plan.tasks {
                 assert_eq!(task.rows.start, next);
                 for block in task.blocks() {
                     for piece in task.pieces_of(block) {
                         assert!(piece.rows.start == next && piece.rows.end > next);
                         assert!(offsets[piece.set] <= next && piece.rows.end <= offsets[piece.set + 1]);
-                        assert!(plan.slots[piece.set].contains(&piece.slot));
+                        assert!(plan.set_pieces[piece.set].contains(&piece.index));
                         next = piece.rows.end;
                     }
                 }
                 for piece in &task.pieces {
-                    assert_eq!(piece.slot, slot);
-                    slot += 1;
+                    assert_eq!(piece.index, index);
+                    index += 1;
                 }
             }
-            assert_eq!((next, slot), (offsets[sizes.len()], plan.pieces()));
+            assert_eq!((next, index), (offsets[sizes.len()], plan.pieces()));
         }
     }
 

@@ -81,17 +81,17 @@ mod tests {
         lengths.for_each(|length| offsets.push(offsets[offsets.len() - 1] + length));
         let width = 19;
         let x: Vec<f32> = (0..offsets[1000] * width).map(|at| (at % 7) as f32).collect();
-        let found = sums(&offsets, width, &x);
+        let score_rows = sums(&offsets, width, &x);
         for (set, pair) in offsets.windows(2).enumerate() {
             for column in 0..width {
                 let expected: f32 = (pair[0]..pair[1]).map(|row| x[row * width + column]).sum();
-                assert_eq!(found[set * width + column], expected, "{set} {column}");
+                assert_eq!(score_rows[set * width + column], expected, "{set} {column}");
             }
         }
-        let back = sums_backward(&offsets, width, &found);
+        let back = sums_backward(&offsets, width, &score_rows);
         for (set, pair) in offsets.windows(2).enumerate() {
             for row in pair[0]..pair[1] {
-                assert_eq!(back[row * width..][..width], found[set * width..][..width]);
+                assert_eq!(back[row * width..][..width], score_rows[set * width..][..width]);
             }
         }
     }

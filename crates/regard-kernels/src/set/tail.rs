@@ -77,7 +77,7 @@ impl<'a> Tail<'a> {
             return gemm(simd, size, Lhs::rows(o, d), panels.rhs(), out, d, residual);
         }
         gemm(simd, size, Lhs::rows(o, d), panels.rhs(), out, d, BiasRelu(bias));
-        keep_gates(simd, out, gates);
+        write_gates(simd, out, gates);
         add_assign(simd, o, out);
     }
 
@@ -97,7 +97,7 @@ impl<'a> Tail<'a> {
         let rows = grad.len() / d;
         let size = Size { m: rows, n: d, k: d };
         let mut gated = Workspace::lease(rows * d);
-        through_gates(simd, grad, gates, &mut gated);
+        apply_gates(simd, grad, gates, &mut gated);
         column_sums(simd, &gated, d, rows, &mut sums.0[at + 3]);
         let weight = Size { m: d, n: d, k: rows };
         gemm(simd, weight, Lhs::transposed(o, d), Rhs::rows::<S>(&gated, d), &mut sums.0[at + 2], d, Accumulate);
@@ -133,16 +133,16 @@ pub(super) fn gate_words(units: usize) -> usize {
 
 /// Writes a bit for each unit of `hidden`: 1 if it is above zero.
 #[inline(always)]
-pub(super) fn keep_gates<S: Simd>(simd: S, hidden: &[f32], gates: &mut [u32]) {
+pub(super) fn write_gates<S: Simd>(simd: S, hidden: &[f32], gates: &mut [u32]) {
     let (whole, rest) = split::<S>(hidden);
-    let (zero, shut) = (simd.splat_f32s(0.0), simd.splat_u32s(0));
+    let (zero, no_bits) = (simd.splat_f32s(0.0), simd.splat_u32s(0));
     let bit = |c: usize, hidden| {
-        let open = simd.less_than_f32s(zero, hidden);
-        simd.select_u32s(open, simd.splat_u32s(1 << c), shut)
+        let active = simd.less_than_f32s(zero, hidden);
+        simd.select_u32s(active, simd.splat_u32s(1 << c), no_bits)
     };
     let mut gates = S::as_mut_simd_u32s(gates).0.iter_mut();
     for (registers, gate) in whole.chunks(32).zip(&mut gates) {
-        let mut bits = shut;
+        let mut bits = no_bits;
         for (c, hidden) in registers.iter().enumerate() {
             bits = simd.or_u32s(bits, bit(c, *hidden));
         }
@@ -155,12 +155,12 @@ pub(super) fn keep_gates<S: Simd>(simd: S, hidden: &[f32], gates: &mut [u32]) {
 
 /// `out = grad` where the bit of the unit is 1, else 0.
 #[inline(always)]
-pub(super) fn through_gates<S: Simd>(simd: S, grad: &[f32], gates: &[u32], out: &mut [f32]) {
+pub(super) fn apply_gates<S: Simd>(simd: S, grad: &[f32], gates: &[u32], out: &mut [f32]) {
     let ((grad, grad_rest), (out, out_rest)) = (split::<S>(grad), split_mut::<S>(out));
-    let (zero, shut) = (simd.splat_f32s(0.0), simd.splat_u32s(0));
+    let (zero, no_bits) = (simd.splat_f32s(0.0), simd.splat_u32s(0));
     let pass = |c: usize, gate, grad| {
-        let open = simd.greater_than_u32s(simd.and_u32s(gate, simd.splat_u32s(1 << c)), shut);
-        simd.select_f32s(open, grad, zero)
+        let active = simd.greater_than_u32s(simd.and_u32s(gate, simd.splat_u32s(1 << c)), no_bits);
+        simd.select_f32s(active, grad, zero)
     };
     let mut gates = S::as_simd_u32s(gates).0.iter();
     for ((grad, out), gate) in grad.chunks(32).zip(out.chunks_mut(32)).zip(&mut gates) {
@@ -186,8 +186,8 @@ mod tests {
         #[inline(always)]
         fn with_simd<S: Simd>(self, simd: S) {
             let mut gates = vec![0; gate_words(self.0.len())];
-            keep_gates(simd, self.0, &mut gates);
-            through_gates(simd, self.1, &gates, self.2);
+            write_gates(simd, self.0, &mut gates);
+            apply_gates(simd, self.1, &gates, self.2);
         }
     }
 

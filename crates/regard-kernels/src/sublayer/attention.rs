@@ -7,7 +7,7 @@ use crate::{
     attention::{Instance, InstanceMask, attend},
     buffer::Workspace,
     gemm::{AddResidual, Lhs, Panels, Residual, Size, Store, gemm},
-    norm::{BatchStatistics, Moments, Norm, Rows, block_moments, normalise, normalise_block, settle},
+    norm::{BatchStatistics, Moments, Norm, Rows, block_moments, finish_moments, normalise, normalise_block},
     simd,
 };
 
@@ -154,7 +154,7 @@ impl WithSimd for Block<'_> {
         gemm(simd, size, attended, self.output.rhs(), pre, width, AddResidual { x: self.x, ldx: width });
         block_moments(simd, self.norm, &layer.rows, pre, self.moments);
         if let Some(out) = self.out {
-            let moments = self.moments.split_at(layer.rows.slots(self.norm.kind));
+            let moments = self.moments.split_at(layer.rows.moments_len(self.norm.kind));
             normalise_block(simd, self.norm, &layer.rows, moments, pre, out);
         }
     }
@@ -204,7 +204,7 @@ impl Shared<'_> {
             let count = x.len() / rows.width;
             let mut projected = Workspace::lease(count * self.layer.projected());
             let mut attended = Workspace::lease(count * self.layer.values());
-            let mut moments = Workspace::lease(2 * rows.slots(self.norm.kind));
+            let mut moments = Workspace::lease(2 * rows.moments_len(self.norm.kind));
             simd::run(Block {
                 layer: self.layer,
                 projections: self.projections,
@@ -226,18 +226,18 @@ impl Shared<'_> {
     fn train(&self, x: &[f32]) -> (Vec<f32>, AttentionSaved, Option<BatchStatistics>) {
         let (layer, rows, norm) = (self.layer, &self.layer.rows, self.norm);
         let (width, count, block) = (rows.width, rows.rows(), rows.block());
-        let slots = 2 * rows.slots(norm.kind);
+        let moments_len = 2 * rows.moments_len(norm.kind);
         let mut projected = Workspace::lease(count * layer.projected());
         let mut attended = Workspace::lease(count * layer.values());
         let mut lse = Workspace::lease(count * layer.heads);
         let mut pre = Workspace::lease(count * width);
-        let mut blocks = Workspace::lease(rows.blocks() * slots);
+        let mut blocks = Workspace::lease(rows.blocks() * moments_len);
         x.par_chunks((block * width).max(1))
             .zip(projected.par_chunks_mut((block * layer.projected()).max(1)))
             .zip(attended.par_chunks_mut((block * layer.values()).max(1)))
             .zip(lse.par_chunks_mut((block * layer.heads).max(1)))
             .zip(pre.par_chunks_mut((block * width).max(1)))
-            .zip(blocks.par_chunks_mut(slots.max(1)))
+            .zip(blocks.par_chunks_mut(moments_len.max(1)))
             .for_each(|(((((x, projected), attended), lse), pre), moments)| {
                 simd::run(Block {
                     layer,
@@ -254,7 +254,7 @@ impl Shared<'_> {
                     out: None,
                 });
             });
-        let (moments, statistics) = settle(norm, rows, blocks);
+        let (moments, statistics) = finish_moments(norm, rows, blocks);
         let mut out = vec![0.0; x.len()];
         normalise(norm, rows, &moments, &pre, &mut out);
         (out, AttentionSaved { projected, attended, lse, pre, moments }, statistics)

@@ -6,10 +6,10 @@ use rayon::prelude::*;
 use super::{
     Accumulators,
     attention::{AttentionLayer, AttentionSaved, AttentionWeights},
-    total,
+    sum_groups,
 };
 use crate::{
-    attention::{Cotangents, attend_backward, backward_scratch},
+    attention::{GradientsMut, attend_backward, backward_scratch},
     buffer::Workspace,
     gemm::{Accumulate, AddResidual, Lhs, Panels, Rhs, Size, Store, gemm},
     norm::{BatchMeans, BlockNorm, Norm, NormSums, backward_block, batch_means, merge_sums},
@@ -126,7 +126,7 @@ impl Shared<'_> {
             let (key, value) = rest.split_at_mut(nodes * keys);
             key.fill(0.0);
             value.fill(0.0);
-            let into = Cotangents { query, key, value, query_ld: keys, key_ld: keys, value_ld: values, scores: None };
+            let into = GradientsMut { query, key, value, query_ld: keys, key_ld: keys, value_ld: values, scores: None };
             attend_backward(
                 simd,
                 &instance,
@@ -172,7 +172,7 @@ pub fn attention_backward(
         .enumerate()
         .map(|(g, out)| simd::run(Group { shared: &shared, first: g * rows.group(), out }))
         .collect();
-    let ([projected, out], norms): (_, Vec<NormSums>) = total(groups, layer.gradient_sizes());
+    let ([projected, out], norms): (_, Vec<NormSums>) = sum_groups(groups, layer.gradient_sizes());
     let (gamma, beta) = merge_sums(means, &norms);
     let part = |from: usize, wide: usize| -> Vec<f32> {
         projected.chunks_exact(row).flat_map(|row| row[from..from + wide].iter().copied()).collect()

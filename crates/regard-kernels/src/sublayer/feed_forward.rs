@@ -6,7 +6,7 @@ use crate::{
     buffer::Workspace,
     dropout::{Dropout, add_dropped},
     gemm::{Accumulate, Bias, BiasRelu, BiasResidual, Epilogue, Lhs, Panels, Residual, Size, gemm},
-    norm::{BatchStatistics, Moments, Norm, Rows, block_moments, normalise, normalise_block, settle},
+    norm::{BatchStatistics, Moments, Norm, Rows, block_moments, finish_moments, normalise, normalise_block},
     simd,
     vector::gelu_block,
 };
@@ -74,9 +74,9 @@ const NARROW: usize = 64;
 /// `first` and column `chunk`.
 #[inline(always)]
 pub(super) fn drop_rows(dropout: &Dropout, (first, chunk): (usize, usize), wide: usize, ld: usize, x: &mut [f32]) {
-    let (draws, mut factors) = (dropout.draws(), [0.0; CHUNK]);
+    let (sampler, mut factors) = (dropout.sampler(), [0.0; CHUNK]);
     for (i, row) in x.chunks_mut(ld).enumerate() {
-        draws.along_row(dropout.row(first + i), chunk, &mut factors);
+        sampler.along_row(dropout.row(first + i), chunk, &mut factors);
         row.iter_mut().zip(&factors[..wide]).for_each(|(x, factor)| *x *= factor);
     }
 }
@@ -98,7 +98,7 @@ struct Block<'a> {
     x: &'a [f32],
     /// The whole hidden block if it is saved, else scratch memory for one chunk.
     hidden: &'a mut [f32],
-    keep: bool,
+    save_hidden: bool,
     pre: Option<&'a mut [f32]>,
     moments: &'a mut [f32],
     out: Option<&'a mut [f32]>,
@@ -112,17 +112,17 @@ impl Shared<'_> {
         &self,
         simd: S,
         (first, x): (usize, &[f32]),
-        (hidden, keep): (&mut [f32], bool),
+        (hidden, save_hidden): (&mut [f32], bool),
         out: &mut [f32],
         epilogue: E,
     ) {
         let (width, rows) = (self.rows.width, x.len() / self.rows.width);
         let dropout = self.weights.dropouts.hidden.as_ref();
-        let ld = if keep { self.hidden } else { CHUNK };
+        let ld = if save_hidden { self.hidden } else { CHUNK };
         let mut active = Workspace::lease(if self.weights.activation == Activation::Gelu { rows * CHUNK } else { 0 });
         for chunk in (0..self.hidden).step_by(CHUNK) {
             let wide = CHUNK.min(self.hidden - chunk);
-            let into = if keep { &mut hidden[chunk..] } else { &mut hidden[..] };
+            let into = if save_hidden { &mut hidden[chunk..] } else { &mut hidden[..] };
             let size = Size { m: rows, n: wide, k: width };
             let bias = &self.weights.b1[chunk..chunk + wide];
             let (left, map) = (Lhs::rows(x, width), self.first.slice(0, chunk));
@@ -163,7 +163,7 @@ impl WithSimd for Block<'_> {
     fn with_simd<S: Simd>(mut self, simd: S) {
         let shared = self.shared;
         let (width, weights) = (shared.rows.width, shared.weights);
-        let (rows, hidden) = ((self.first, self.x), (self.hidden, self.keep));
+        let (rows, hidden) = ((self.first, self.x), (self.hidden, self.save_hidden));
         let dropout = weights.dropouts.result;
         let Some(norm) = shared.norm else {
             if let Some(out) = self.out {
@@ -187,7 +187,7 @@ impl WithSimd for Block<'_> {
         }
         block_moments(simd, norm, &shared.rows, pre, self.moments);
         if let Some(out) = self.out {
-            let moments = self.moments.split_at(shared.rows.slots(norm.kind));
+            let moments = self.moments.split_at(shared.rows.moments_len(norm.kind));
             normalise_block(simd, norm, &shared.rows, moments, pre, out);
         }
     }
@@ -205,7 +205,7 @@ pub fn feed_forward(
 ) -> (Vec<f32>, Option<FeedForwardSaved>, Option<BatchStatistics>) {
     assert_eq!(x.len(), rows.rows() * rows.width, "input and its sizes");
     let norm = tail.norm();
-    let rows = &rows.divided(norm.map(|norm| norm.kind));
+    let rows = &rows.split_instances(norm.map(|norm| norm.kind));
     let (width, hidden) = (rows.width, weights.b1.len());
     let folded = norm.filter(|_| !save && weights.dropouts.result.is_none());
     let folded = folded.and_then(|norm| norm.folded_with(Some(weights.b2)));
@@ -228,59 +228,68 @@ pub fn feed_forward(
 impl Shared<'_> {
     /// True if the hidden layer is saved for the backward pass. For narrow inputs it is recomputed, which
     /// costs less than to write and read it.
-    fn keeps(&self) -> bool {
+    fn saves_hidden(&self) -> bool {
         self.rows.width > NARROW
     }
 
     /// Forward pass in one phase: each block is finished at once.
-    fn infer(&self, x: &[f32], keep: bool, out: &mut [f32]) -> Workspace {
+    fn infer(&self, x: &[f32], save_hidden: bool, out: &mut [f32]) -> Workspace {
         let rows = &self.rows;
         let size = (rows.block() * rows.width).max(1);
-        let slots = self.norm.map_or(0, |norm| 2 * rows.slots(norm.kind));
+        let moments_len = self.norm.map_or(0, |norm| 2 * rows.moments_len(norm.kind));
         let stride = rows.block() * self.hidden;
-        let keep = keep && self.keeps();
-        let mut all = Workspace::lease(if keep { rows.rows() * self.hidden } else { 0 });
-        let mut kept: Vec<&mut [f32]> = all.chunks_mut(stride.max(1)).collect();
-        kept.resize_with(rows.blocks(), Default::default);
-        let parts = out.par_chunks_mut(size).zip(x.par_chunks(size)).zip(kept.par_iter_mut()).enumerate();
-        parts.for_each(|(index, ((out, x), kept))| {
+        let save_hidden = save_hidden && self.saves_hidden();
+        let mut all = Workspace::lease(if save_hidden { rows.rows() * self.hidden } else { 0 });
+        let mut hidden_parts: Vec<&mut [f32]> = all.chunks_mut(stride.max(1)).collect();
+        hidden_parts.resize_with(rows.blocks(), Default::default);
+        let parts = out.par_chunks_mut(size).zip(x.par_chunks(size)).zip(hidden_parts.par_iter_mut()).enumerate();
+        parts.for_each(|(index, ((out, x), hidden_parts))| {
             let first = index * rows.block();
-            let mut moments = Workspace::lease(slots);
-            let mut scratch = Workspace::lease(if keep { 0 } else { x.len() / rows.width * CHUNK });
-            let hidden = if keep { &mut **kept } else { &mut scratch[..] };
-            simd::run(Block { shared: self, first, x, hidden, keep, pre: None, moments: &mut moments, out: Some(out) });
+            let mut moments = Workspace::lease(moments_len);
+            let mut scratch = Workspace::lease(if save_hidden { 0 } else { x.len() / rows.width * CHUNK });
+            let hidden = if save_hidden { &mut **hidden_parts } else { &mut scratch[..] };
+            simd::run(Block {
+                shared: self,
+                first,
+                x,
+                hidden,
+                save_hidden,
+                pre: None,
+                moments: &mut moments,
+                out: Some(out),
+            });
         });
-        drop(kept);
+        drop(hidden_parts);
         all
     }
 
     /// Forward pass in two phases, with the batch statistics between them.
-    fn train(&self, x: &[f32], keep: bool, out: &mut [f32]) -> (FeedForwardSaved, Option<BatchStatistics>) {
+    fn train(&self, x: &[f32], save_hidden: bool, out: &mut [f32]) -> (FeedForwardSaved, Option<BatchStatistics>) {
         let rows = &self.rows;
         let Some(norm) = self.norm else {
-            return (FeedForwardSaved { hidden: self.infer(x, keep, out), norm: None }, None);
+            return (FeedForwardSaved { hidden: self.infer(x, save_hidden, out), norm: None }, None);
         };
-        let (size, slots) = ((rows.block() * rows.width).max(1), 2 * rows.slots(norm.kind));
-        let keep = keep && self.keeps();
+        let (size, moments_len) = ((rows.block() * rows.width).max(1), 2 * rows.moments_len(norm.kind));
+        let save_hidden = save_hidden && self.saves_hidden();
         let stride = rows.block() * self.hidden;
-        let mut hidden = Workspace::lease(if keep { rows.rows() * self.hidden } else { 0 });
+        let mut hidden = Workspace::lease(if save_hidden { rows.rows() * self.hidden } else { 0 });
         let mut pre = Workspace::lease(x.len());
-        let mut blocks = Workspace::lease(rows.blocks() * slots);
-        let mut kept: Vec<&mut [f32]> = hidden.chunks_mut(stride.max(1)).collect();
-        kept.resize_with(rows.blocks(), Default::default);
+        let mut blocks = Workspace::lease(rows.blocks() * moments_len);
+        let mut hidden_parts: Vec<&mut [f32]> = hidden.chunks_mut(stride.max(1)).collect();
+        hidden_parts.resize_with(rows.blocks(), Default::default);
         x.par_chunks(size)
-            .zip(kept.par_iter_mut())
+            .zip(hidden_parts.par_iter_mut())
             .zip(pre.par_chunks_mut(size))
-            .zip(blocks.par_chunks_mut(slots.max(1)))
+            .zip(blocks.par_chunks_mut(moments_len.max(1)))
             .enumerate()
-            .for_each(|(index, (((x, kept), pre), moments))| {
+            .for_each(|(index, (((x, hidden_parts), pre), moments))| {
                 let first = index * rows.block();
-                let mut scratch = Workspace::lease(if keep { 0 } else { x.len() / rows.width * CHUNK });
-                let hidden = if keep { &mut **kept } else { &mut scratch[..] };
-                simd::run(Block { shared: self, first, x, hidden, keep, pre: Some(pre), moments, out: None });
+                let mut scratch = Workspace::lease(if save_hidden { 0 } else { x.len() / rows.width * CHUNK });
+                let hidden = if save_hidden { &mut **hidden_parts } else { &mut scratch[..] };
+                simd::run(Block { shared: self, first, x, hidden, save_hidden, pre: Some(pre), moments, out: None });
             });
-        drop(kept);
-        let (moments, statistics) = settle(norm, rows, blocks);
+        drop(hidden_parts);
+        let (moments, statistics) = finish_moments(norm, rows, blocks);
         normalise(norm, rows, &moments, &pre, out);
         (FeedForwardSaved { hidden, norm: Some((pre, moments)) }, statistics)
     }

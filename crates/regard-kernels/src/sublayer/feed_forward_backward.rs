@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::{
     Accumulators, Activation,
     feed_forward::{CHUNK, Dropouts, FeedForwardSaved, FeedForwardWeights, Tail, drop_rows},
-    total,
+    sum_groups,
 };
 use crate::{
     buffer::Workspace,
@@ -183,7 +183,7 @@ impl Shared<'_> {
             gemm(simd, size, left, second, grad, CHUNK, ReluGate { gate: hidden, ld });
             if let Some(dropout) = dropout {
                 // A dropped value is 0 in the saved layer, so the gate masks it already.
-                scale(simd, dropout.draws().kept(), grad);
+                scale(simd, dropout.sampler().keep_scale(), grad);
             }
             return Lhs::transposed(hidden, ld);
         }
@@ -192,7 +192,7 @@ impl Shared<'_> {
         let rows = hidden.chunks(ld).zip(active.chunks_exact_mut(CHUNK)).zip(grad.chunks_exact_mut(CHUNK));
         for (r, ((before, active), grad)) in rows.take(size.m).enumerate() {
             if let Some(dropout) = dropout {
-                dropout.draws().along_row(dropout.row(first + r), chunk, &mut factors);
+                dropout.sampler().along_row(dropout.row(first + r), chunk, &mut factors);
             }
             gelu_gradients(simd, &before[..wide], &factors[..wide], &mut active[..wide], &mut grad[..wide]);
         }
@@ -209,7 +209,7 @@ pub fn feed_forward_backward(
     saved: &FeedForwardSaved,
     grad: &[f32],
 ) -> FeedForwardGradients {
-    let rows = &rows.divided(tail.norm().map(|norm| norm.kind));
+    let rows = &rows.split_instances(tail.norm().map(|norm| norm.kind));
     let (width, hidden) = (rows.width, weights.b1.len());
     let means = match (tail.norm(), &saved.norm) {
         (Some(_), Some((pre, moments))) => Some(batch_means(rows, moments, pre, grad)),
@@ -241,6 +241,6 @@ pub fn feed_forward_backward(
         .enumerate()
         .map(|(g, out)| simd::run(Group { shared: &shared, first: g * rows.group(), out }))
         .collect();
-    let ([w1, b1, w2, b2], norms) = total(groups, sizes(width, hidden));
+    let ([w1, b1, w2, b2], norms) = sum_groups(groups, sizes(width, hidden));
     FeedForwardGradients { x: dx, w1, b1, w2, b2, norm: means.map(|means| merge_sums(means, &norms)) }
 }

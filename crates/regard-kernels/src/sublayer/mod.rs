@@ -44,7 +44,10 @@ impl<const N: usize> Accumulators<N> {
 }
 
 /// Sum of the groups, in order.
-pub(crate) fn total<const N: usize>(groups: Vec<Accumulators<N>>, sizes: [usize; N]) -> ([Vec<f32>; N], Vec<NormSums>) {
+pub(crate) fn sum_groups<const N: usize>(
+    groups: Vec<Accumulators<N>>,
+    sizes: [usize; N],
+) -> ([Vec<f32>; N], Vec<NormSums>) {
     let mut index = 0;
     let sums = sizes.map(|size| {
         let mut sum = vec![0.0; size];

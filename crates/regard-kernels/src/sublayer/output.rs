@@ -7,14 +7,14 @@ use rayon::prelude::*;
 use super::{
     Accumulators,
     projections::{Heads, Linear},
-    total,
+    sum_groups,
 };
 use crate::{
     buffer::Workspace,
     gemm::{Accumulate, AddResidual, BiasResidual, Lhs, Panels, Residual, Rhs, Size, Store, gemm},
     norm::{
         BatchMeans, BatchStatistics, BlockNorm, Moments, Norm, Rows, backward_block, batch_means, block_moments,
-        merge_sums, normalise, normalise_block, settle,
+        finish_moments, merge_sums, normalise, normalise_block,
     },
     simd,
     vector::column_sums,
@@ -86,7 +86,7 @@ impl WithSimd for Block<'_> {
         }
         block_moments(simd, norm, rows, pre, self.moments);
         if let Some(out) = self.out {
-            let moments = self.moments.split_at(rows.slots(norm.kind));
+            let moments = self.moments.split_at(rows.moments_len(norm.kind));
             normalise_block(simd, norm, rows, moments, pre, out);
         }
     }
@@ -118,11 +118,13 @@ pub fn output(
     save: bool,
 ) -> (Vec<f32>, Option<OutputSaved>, Option<BatchStatistics>) {
     let rows = rows_of(heads, map, norm, x, y);
-    let (places, width) = (heads.places(), rows.width);
+    let (channel_order, width) = (heads.channel_order(), rows.width);
     let folded = if save { None } else { norm.folded_with(map.bias) };
     let panels = match &folded {
-        Some((scale, _)) => Panels::pack(heads.width, width, |p, j| map.weight[places[p] * width + j] * scale[j]),
-        None => Panels::pack(heads.width, width, |p, j| map.weight[places[p] * width + j]),
+        Some((scale, _)) => {
+            Panels::pack(heads.width, width, |p, j| map.weight[channel_order[p] * width + j] * scale[j])
+        }
+        None => Panels::pack(heads.width, width, |p, j| map.weight[channel_order[p] * width + j]),
     };
     let shared = Shared { rows, heads, panels, bias: map.bias, norm, folded };
     let mut out = vec![0.0; x.len()];
@@ -139,7 +141,7 @@ impl Shared<'_> {
         let block = self.rows.block().max(1);
         let (size, inner) = (block * self.rows.width, block * self.heads.width.max(1));
         out.par_chunks_mut(size).zip(x.par_chunks(size)).zip(y.par_chunks(inner)).for_each(|((out, x), y)| {
-            let mut moments = Workspace::lease(2 * self.rows.slots(self.norm.kind));
+            let mut moments = Workspace::lease(2 * self.rows.moments_len(self.norm.kind));
             simd::run(Block { shared: self, x, y, moments: &mut moments, pre: None, out: Some(out) });
         });
     }
@@ -147,17 +149,17 @@ impl Shared<'_> {
     fn train(&self, x: &[f32], y: &[f32], out: &mut [f32]) -> (OutputSaved, Option<BatchStatistics>) {
         let (rows, norm) = (&self.rows, self.norm);
         let block = rows.block().max(1);
-        let slots = 2 * rows.slots(norm.kind);
+        let moments_len = 2 * rows.moments_len(norm.kind);
         let mut pre = Workspace::lease(x.len());
-        let mut blocks = Workspace::lease(rows.blocks() * slots);
+        let mut blocks = Workspace::lease(rows.blocks() * moments_len);
         x.par_chunks(block * rows.width)
             .zip(y.par_chunks(block * self.heads.width.max(1)))
             .zip(pre.par_chunks_mut(block * rows.width))
-            .zip(blocks.par_chunks_mut(slots.max(1)))
+            .zip(blocks.par_chunks_mut(moments_len.max(1)))
             .for_each(|(((x, y), pre), moments)| {
                 simd::run(Block { shared: self, x, y, moments, pre: Some(pre), out: None });
             });
-        let (moments, statistics) = settle(norm, rows, blocks);
+        let (moments, statistics) = finish_moments(norm, rows, blocks);
         normalise(norm, rows, &moments, &pre, out);
         (OutputSaved { pre, moments }, statistics)
     }
@@ -219,8 +221,8 @@ pub fn output_backward(
     grad: &[f32],
 ) -> OutputGradients {
     let rows = rows_of(heads, map, norm, grad, y);
-    let (places, width, inner) = (heads.places(), rows.width, heads.width);
-    let transposed = Panels::pack(width, inner, |p, j| map.weight[places[j] * width + p]);
+    let (channel_order, width, inner) = (heads.channel_order(), rows.width, heads.width);
+    let transposed = Panels::pack(width, inner, |p, j| map.weight[channel_order[j] * width + p]);
     let means = batch_means(&rows, &saved.moments, &saved.pre, grad);
     let (mut dx, mut dy) = (vec![0.0; grad.len()], vec![0.0; y.len()]);
     let group = (rows.group() * rows.block()).max(1);
@@ -232,9 +234,9 @@ pub fn output_backward(
             simd::run(Group { rows, heads, norm, saved, means, transposed, y, grad, first, dx, dy })
         })
         .collect();
-    let ([interleaved, bias], norms) = total(groups, [inner * width, width]);
+    let ([interleaved, bias], norms) = sum_groups(groups, [inner * width, width]);
     let mut weight = vec![0.0; inner * width];
-    for (row, place) in interleaved.chunks_exact(width).zip(places) {
+    for (row, place) in interleaved.chunks_exact(width).zip(channel_order) {
         weight[place * width..][..width].copy_from_slice(row);
     }
     let (gamma, beta) = merge_sums(means, &norms);

@@ -3,7 +3,7 @@
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::{Accumulators, total};
+use super::{Accumulators, sum_groups};
 use crate::{
     gemm::{Accumulate, Bias, Lhs, Panels, Rhs, Size, Store, gemm},
     norm::Rows,
@@ -35,7 +35,7 @@ impl Heads {
     ///
     /// # Panics
     /// If the heads do not divide the width.
-    pub fn places(&self) -> Vec<usize> {
+    pub fn channel_order(&self) -> Vec<usize> {
         assert!(self.count > 0 && self.width.is_multiple_of(self.count), "{} heads in {}", self.count, self.width);
         let channels = self.width / self.count;
         (0..self.width).map(|j| (j % self.count) * channels + j / self.count).collect()
@@ -43,22 +43,22 @@ impl Heads {
 
     /// Packs weights `[inputs, width]` side by side, with interleaved columns.
     pub(super) fn side_by_side(&self, maps: &[Linear<'_>], inputs: usize) -> Panels {
-        let (places, width) = (self.places(), self.width);
-        Panels::pack(inputs, maps.len() * width, |p, j| maps[j / width].weight[p * width + places[j % width]])
+        let (channel_order, width) = (self.channel_order(), self.width);
+        Panels::pack(inputs, maps.len() * width, |p, j| maps[j / width].weight[p * width + channel_order[j % width]])
     }
 
     /// The transpose of [`Self::side_by_side`].
     pub(super) fn side_by_side_transposed(&self, maps: &[Linear<'_>], inputs: usize) -> Panels {
-        let (places, width) = (self.places(), self.width);
-        Panels::pack(maps.len() * width, inputs, |j, p| maps[j / width].weight[p * width + places[j % width]])
+        let (channel_order, width) = (self.channel_order(), self.width);
+        Panels::pack(maps.len() * width, inputs, |j, p| maps[j / width].weight[p * width + channel_order[j % width]])
     }
 
     /// Biases side by side, interleaved; `None` if no layer has one.
     pub(super) fn biases(&self, maps: &[Linear<'_>]) -> Option<Vec<f32>> {
-        let places = self.places();
+        let channel_order = self.channel_order();
         maps.iter().any(|map| map.bias.is_some()).then(|| {
             let of_map = |map: &Linear<'_>| -> Vec<f32> {
-                places.iter().map(|&place| map.bias.map_or(0.0, |bias| bias[place])).collect()
+                channel_order.iter().map(|&place| map.bias.map_or(0.0, |bias| bias[place])).collect()
             };
             maps.iter().flat_map(of_map).collect()
         })
@@ -176,13 +176,13 @@ pub fn projections_backward(
     let groups: Vec<Accumulators<2>> = runs
         .map(|((out, x), grad)| simd::run(Group { rows: &rows, columns, transposed: &transposed, x, grad, out }))
         .collect();
-    let ([weights, biases], _) = total(groups, [width * columns, columns]);
-    let places = heads.places();
+    let ([weights, biases], _) = sum_groups(groups, [width * columns, columns]);
+    let channel_order = heads.channel_order();
     let apart = |all: &[f32], inputs: usize| -> Vec<Vec<f32>> {
         let mut parts = vec![vec![0.0; inputs * heads.width]; maps.len()];
         for (p, row) in all.chunks_exact(columns.max(1)).enumerate() {
             for (part, row) in parts.iter_mut().zip(row.chunks_exact(heads.width)) {
-                places.iter().zip(row).for_each(|(&place, value)| part[p * heads.width + place] = *value);
+                channel_order.iter().zip(row).for_each(|(&place, value)| part[p * heads.width + place] = *value);
             }
         }
         parts

@@ -3,9 +3,9 @@
 use pulp::Simd;
 
 use super::{
-    Sight, Tours,
-    rows::{Cotangents, Rows, Scratch, Table},
-    weights::{Folded, TABLES},
+    StepInputs, Tours,
+    rows::{GradientsMut, Rows, Scratch, Table},
+    weights::{FoldedWeights, TABLES},
 };
 use crate::{
     buffer::Workspace,
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Gradients of the folded weights, summed over one group of instances.
-pub(super) struct Sums {
+pub(super) struct WeightGradients {
     /// `[width, TABLES·width]`.
     pub(super) tables: Workspace,
     /// `[width, width]`.
@@ -31,7 +31,7 @@ pub(super) struct Sums {
     pub(super) dynamic: Workspace,
 }
 
-impl Sums {
+impl WeightGradients {
     /// Empty gradients, for a pass that computes none.
     pub(super) fn none() -> Self {
         let none = || Workspace::lease(0);
@@ -57,7 +57,7 @@ const NODES: usize = 128;
 
 /// Inputs that all blocks of a pass share.
 pub(super) struct Block<'a> {
-    pub(super) folded: &'a Folded,
+    pub(super) folded: &'a FoldedWeights,
     pub(super) tours: &'a Tours<'a>,
     pub(super) embeddings: &'a [f32],
     pub(super) coefficient: Option<&'a [f32]>,
@@ -72,7 +72,7 @@ impl Block<'_> {
     /// True if each instance has one tour of all nodes. Its nodes are then sorted in tour order: a step
     /// attends to a suffix of the nodes, and the keys before it are skipped.
     fn ordered(&self) -> bool {
-        self.tours.trajectories == 1 && matches!(self.tours.sight, Sight::Unvisited)
+        self.tours.trajectories == 1 && matches!(self.tours.inputs, StepInputs::Unvisited)
     }
 
     /// Processes the block of instances that starts at `begin`: writes log-likelihoods to `values` and
@@ -84,7 +84,7 @@ impl Block<'_> {
         begin: usize,
         values: &mut [f32],
         gradient: &mut [f32],
-        sums: &mut Sums,
+        sums: &mut WeightGradients,
     ) {
         let (tours, folded, d) = (self.tours, self.folded, self.folded.width);
         let (n, per) = (tours.nodes, tours.trajectories);
@@ -132,7 +132,7 @@ impl Block<'_> {
                 coefficient: self.coefficient.map(|all| &all[(begin + b) * per..][..per]),
             };
             let into = if learns {
-                Some(Cotangents {
+                Some(GradientsMut {
                     rows: &mut d_tables[b * n * wide..][..n * wide],
                     fixed: &mut d_fixed[b * d..][..d],
                     first: if d_first.is_empty() { &mut [] } else { &mut d_first[b * per * d..][..per * d] },

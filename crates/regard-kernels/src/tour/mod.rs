@@ -19,8 +19,8 @@ use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use crate::{rollout::Decoder, simd, vector::add};
-use block::{Block, Sums};
-use weights::Folded;
+use block::{Block, WeightGradients};
+use weights::FoldedWeights;
 
 /// Finished tours; the nodes are in the order in which they were visited.
 #[derive(Clone, Copy, Debug)]
@@ -38,12 +38,12 @@ pub struct Tours<'a> {
     /// `[batch, trajectories, steps]`.
     pub order: &'a [u32],
     /// Masks and contexts of the steps.
-    pub sight: Sight<'a>,
+    pub inputs: StepInputs<'a>,
 }
 
 /// Masks and contexts of the steps of tours.
 #[derive(Clone, Copy, Debug)]
-pub enum Sight<'a> {
+pub enum StepInputs<'a> {
     /// Every node is visited once and there are as many steps as nodes: the unvisited nodes are
     /// allowed. The context is the first and the last node, and a placeholder before the first step.
     Unvisited,
@@ -53,7 +53,7 @@ pub enum Sight<'a> {
         /// Number of steps of each tour, `[batch, trajectories]`.
         lengths: &'a [u32],
         /// Allowed nodes, one bit a node, `[batch, trajectories, steps, words]`; see [`words`].
-        open: &'a [u64],
+        allowed: &'a [u64],
         /// Scalars of the context, `[batch, trajectories, steps, scalars]`.
         scalars: &'a [f32],
         /// Dynamic feature of each node, `[batch, trajectories, steps, nodes]`; empty without one.
@@ -69,7 +69,7 @@ pub const fn words(nodes: usize) -> usize {
 impl<'a> Tours<'a> {
     /// Creates tours `[batch, trajectories, nodes]` that visit every node once.
     pub fn of_all_nodes([batch, trajectories, nodes]: [usize; 3], forced: usize, order: &'a [u32]) -> Self {
-        Self { batch, trajectories, nodes, steps: nodes, forced, order, sight: Sight::Unvisited }
+        Self { batch, trajectories, nodes, steps: nodes, forced, order, inputs: StepInputs::Unvisited }
     }
 }
 
@@ -121,7 +121,7 @@ pub fn policy_gradient(
     (values, weights::unfold(decoder, embeddings, sums))
 }
 
-type Backward = (Vec<f32>, Sums);
+type Backward = (Vec<f32>, WeightGradients);
 
 fn pass(
     decoder: &Decoder<'_>,
@@ -134,15 +134,15 @@ fn pass(
     let mut values = vec![0.0; tours.batch * tours.trajectories];
     let mut gradient = vec![0.0; if coefficient.is_some() { embeddings.len() } else { 0 }];
     if values.is_empty() || nodes == 0 {
-        return (values, coefficient.map(|_| (gradient, Sums::zeros(decoder))));
+        return (values, coefficient.map(|_| (gradient, WeightGradients::zeros(decoder))));
     }
-    let folded = Folded::new(decoder);
+    let folded = FoldedWeights::new(decoder);
     let block = Block { folded: &folded, tours, embeddings, coefficient };
     // Accumulators cost time too, so a group is at least one block.
     let size = tours.batch.div_ceil(GROUPS).max(block.instances());
     let mut parts: Vec<&mut [f32]> = gradient.chunks_mut(size * nodes * width).collect();
     parts.resize_with(tours.batch.div_ceil(size), Default::default);
-    let groups: Vec<Sums> = values
+    let groups: Vec<WeightGradients> = values
         .par_chunks_mut(size * tours.trajectories)
         .zip(parts)
         .enumerate()
@@ -150,7 +150,7 @@ fn pass(
             simd::run(Group { block: &block, decoder, first: index * size, values, gradient })
         })
         .collect();
-    (values, coefficient.map(|_| (gradient, total(groups, decoder))))
+    (values, coefficient.map(|_| (gradient, sum_groups(groups, decoder))))
 }
 
 fn check(decoder: &Decoder<'_>, tours: &Tours<'_>, embeddings: &[f32]) {
@@ -160,13 +160,13 @@ fn check(decoder: &Decoder<'_>, tours: &Tours<'_>, embeddings: &[f32]) {
     assert_eq!(decoder.step.len(), context * width, "step context is [context, width]");
     assert_eq!(embeddings.len(), tours.batch * nodes * width, "embeddings are [batch, nodes, width]");
     assert_eq!(tours.order.len(), count * steps, "tours are [batch, trajectories, steps]");
-    if let Sight::Recorded { lengths, open, scalars, dynamic } = tours.sight {
+    if let StepInputs::Recorded { lengths, allowed, scalars, dynamic } = tours.inputs {
         assert!(!decoder.uses_first, "the context is the last node and scalars");
         assert_eq!(lengths.len(), count, "one length a tour");
-        assert_eq!(open.len(), count * steps * words(nodes), "one bit a node and step");
+        assert_eq!(allowed.len(), count * steps * words(nodes), "one bit a node and step");
         assert_eq!(scalars.len(), count * steps * decoder.scalars, "the decoder's scalars at every step");
         let moved = if decoder.dynamic.is_some() { count * steps * nodes } else { 0 };
-        assert_eq!(dynamic.len(), moved, "one number a node and step where the decoder moves nodes by it");
+        assert_eq!(dynamic.len(), moved, "one number a node and step where the decoder has_dynamic nodes by it");
         assert!(decoder.dynamic.is_none_or(|rows| rows.len() == 3 * width), "dynamic directions are [3 · width]");
         assert!(lengths.iter().all(|&length| length as usize <= steps), "lengths are at most {steps}");
         assert!(tours.order.iter().all(|&node| (node as usize) < nodes), "nodes are below {nodes}");
@@ -175,12 +175,12 @@ fn check(decoder: &Decoder<'_>, tours: &Tours<'_>, embeddings: &[f32]) {
     assert!(decoder.uses_first && decoder.scalars == 0, "the context is first and last node");
     assert!(decoder.dynamic.is_none(), "nodes move in recorded tours");
     assert_eq!(steps, nodes, "tours visit every node");
-    let mut seen = vec![usize::MAX; nodes];
+    let mut last_tour = vec![usize::MAX; nodes];
     for (index, tour) in tours.order.chunks_exact(nodes.max(1)).enumerate() {
         for &node in tour {
             let node = node as usize;
-            assert!(node < nodes && seen[node] != index, "tour {index} is not a permutation of {nodes} nodes");
-            seen[node] = index;
+            assert!(node < nodes && last_tour[node] != index, "tour {index} is not a permutation of {nodes} nodes");
+            last_tour[node] = index;
         }
     }
 }
@@ -194,13 +194,14 @@ struct Group<'a> {
 }
 
 impl WithSimd for Group<'_> {
-    type Output = Sums;
+    type Output = WeightGradients;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Sums {
+    fn with_simd<S: Simd>(self, simd: S) -> WeightGradients {
         let Self { block, decoder, first, values, mut gradient } = self;
         let (tours, width) = (block.tours, block.folded.width);
-        let mut sums = if block.coefficient.is_some() { Sums::zeros(decoder) } else { Sums::none() };
+        let mut sums =
+            if block.coefficient.is_some() { WeightGradients::zeros(decoder) } else { WeightGradients::none() };
         let size = block.instances();
         for (index, values) in values.chunks_mut(size * tours.trajectories).enumerate() {
             let count = values.len() / tours.trajectories;
@@ -214,11 +215,11 @@ impl WithSimd for Group<'_> {
 }
 
 /// Sum of the groups, in their order; pieces of the matrices are summed in parallel.
-fn total(groups: Vec<Sums>, decoder: &Decoder<'_>) -> Sums {
+fn sum_groups(groups: Vec<WeightGradients>, decoder: &Decoder<'_>) -> WeightGradients {
     const PIECE: usize = 4096;
-    let mut sums = Sums::zeros(decoder);
-    let Sums { tables, fixed, first, start, scalars, dynamic } = &mut sums;
-    type Part = fn(&Sums) -> &[f32];
+    let mut sums = WeightGradients::zeros(decoder);
+    let WeightGradients { tables, fixed, first, start, scalars, dynamic } = &mut sums;
+    type Part = fn(&WeightGradients) -> &[f32];
     let parts: [(&mut [f32], Part); 6] = [
         (tables, |s| &s.tables),
         (fixed, |s| &s.fixed),

@@ -3,25 +3,25 @@
 //! With `q` the query of a step and `K`, `V`, `L` the tables of the nodes: weights `P = softmax(q·Kᵀ)`
 //! per head over the allowed nodes, glimpse `g = P·V`, logits `u = clip·tanh(g·Lᵀ)`,
 //! `log p = log_softmax(u)` at the chosen node. Scales and the output projection of the glimpse are
-//! folded into the tables. With a dynamic feature the tables differ in every row, see [`Moved`].
+//! folded into the tables. With a dynamic feature the tables differ in every row, see [`DynamicFeature`].
 
 use pulp::Simd;
 
 use super::{
-    Sight, Tours,
-    weights::{Folded, TABLES},
+    StepInputs, Tours,
+    weights::{FoldedWeights, TABLES},
     words,
 };
 use crate::{
     buffer::Workspace,
     gemm::{Accumulate, Lhs, Rhs, Size, Store, gemm},
     pointer::logits,
-    vector::{BARRED, add_assign, axpy, exp, exponentials, maximum, scale, split, split_mut},
+    vector::{MASKED, add_assign, axpy, exp, exponentials, maximum, scale, split, split_mut},
 };
 
 /// Tables of one instance.
 pub(super) struct Table<'a> {
-    pub(super) folded: &'a Folded,
+    pub(super) folded: &'a FoldedWeights,
     /// `[nodes, TABLES·width]`.
     pub(super) rows: &'a [f32],
     /// Keys, values and logit keys transposed: `[3, width, padded]`.
@@ -36,7 +36,7 @@ pub(super) struct Table<'a> {
 }
 
 /// Destinations that the gradients of one instance are added to.
-pub(super) struct Cotangents<'a> {
+pub(super) struct GradientsMut<'a> {
     pub(super) rows: &'a mut [f32],
     pub(super) fixed: &'a mut [f32],
     pub(super) first: &'a mut [f32],
@@ -63,17 +63,17 @@ impl Rows<'_> {
         simd: S,
         scratch: &mut Scratch,
         values: &mut [f32],
-        mut into: Option<Cotangents<'_>>,
+        mut into: Option<GradientsMut<'_>>,
     ) {
         let mut totals = vec![0f64; values.len()];
         scratch.steps.clear();
         scratch.positions.clear();
-        if matches!(self.tours.sight, Sight::Unvisited) {
+        if matches!(self.tours.inputs, StepInputs::Unvisited) {
             self.write_positions(&mut scratch.positions);
         }
         for trajectory in 0..values.len() {
             for step in self.tours.forced..self.chosen_steps(trajectory) {
-                let Some(row) = self.see(scratch, trajectory, step) else { continue };
+                let Some(row) = self.step_row(scratch, trajectory, step) else { continue };
                 scratch.steps.push(row);
                 if scratch.steps.len() == scratch.block {
                     self.block(simd, scratch, &mut totals, &mut into);
@@ -88,7 +88,7 @@ impl Rows<'_> {
     }
 
     #[inline(always)]
-    fn block<S: Simd>(&self, simd: S, scratch: &mut Scratch, totals: &mut [f64], into: &mut Option<Cotangents<'_>>) {
+    fn block<S: Simd>(&self, simd: S, scratch: &mut Scratch, totals: &mut [f64], into: &mut Option<GradientsMut<'_>>) {
         let Some(step) = scratch.steps.first() else { return };
         // In tour order, no row of the block may choose a node before the block's first step.
         let low = if self.ordered { step.step / S::F32_LANES * S::F32_LANES } else { 0 };
@@ -128,7 +128,7 @@ impl Rows<'_> {
         let (table, d, padded) = (self.table, self.table.folded.width, self.table.padded);
         let (heads, rows) = (table.folded.heads, scratch.steps.len());
         let (head, wide) = (d / heads, TABLES * d);
-        let moved = Moved::new(&scratch.numbers, rows, padded);
+        let dynamic = DynamicFeature::new(&scratch.features, rows, padded);
         let (key, value) = (&table.folded.dynamic[..d], &table.folded.dynamic[d..2 * d]);
         for h in 0..heads {
             let weights = &mut scratch.weights[h * scratch.block * padded..][..rows * padded];
@@ -136,10 +136,10 @@ impl Rows<'_> {
             let size = Size { m: rows, n: padded - low, k: head };
             let queries = &scratch.query[h * head..];
             gemm(simd, size, Lhs::rows(queries, d), keys, &mut weights[low..], padded, Store);
-            moved.products(simd, queries, d, &key[h * head..][..head], weights);
+            dynamic.products(simd, queries, d, &key[h * head..][..head], weights);
             for (step, row) in scratch.steps.iter().zip(weights.chunks_exact_mut(padded)) {
                 let row = &mut row[low..];
-                bar(simd, step, &scratch.positions[step.sight * padded + low..], row);
+                apply_mask(simd, step, &scratch.positions[step.position_row * padded + low..], row);
                 let max = maximum(simd, row);
                 let inverse = 1.0 / exponentials(simd, row, max);
                 scale(simd, inverse, row);
@@ -148,7 +148,7 @@ impl Rows<'_> {
             let size = Size { m: rows, n: head, k: table.nodes - low };
             let glimpses = &mut scratch.glimpse[h * head..];
             gemm(simd, size, Lhs::rows(&weights[low..], padded), values, glimpses, d, Store);
-            moved.sums(simd, weights, &value[h * head..][..head], glimpses, d);
+            dynamic.sums(simd, weights, &value[h * head..][..head], glimpses, d);
         }
     }
 
@@ -160,11 +160,11 @@ impl Rows<'_> {
         let keys = Rhs::rows::<S>(&table.columns[2 * d * padded + low..], padded);
         let size = Size { m: scratch.steps.len(), n: padded - low, k: d };
         gemm(simd, size, Lhs::rows(&scratch.glimpse, d), keys, &mut scratch.logits[low..], padded, Store);
-        let moved = Moved::new(&scratch.numbers, scratch.steps.len(), padded);
-        moved.products(simd, &scratch.glimpse, d, &table.folded.dynamic[2 * d..], &mut scratch.logits);
+        let dynamic = DynamicFeature::new(&scratch.features, scratch.steps.len(), padded);
+        dynamic.products(simd, &scratch.glimpse, d, &table.folded.dynamic[2 * d..], &mut scratch.logits);
         for (step, row) in scratch.steps.iter().zip(scratch.logits.chunks_exact_mut(padded)) {
             let row = &mut row[low..];
-            bar(simd, step, &scratch.positions[step.sight * padded + low..], row);
+            apply_mask(simd, step, &scratch.positions[step.position_row * padded + low..], row);
             let lse = logits(simd, clip, row);
             let chosen = step.chosen - low;
             totals[step.trajectory] += f64::from(row[chosen] - lse);
@@ -180,10 +180,10 @@ impl Rows<'_> {
 
 /// Masks the nodes that a step may not choose, and the padding.
 #[inline(always)]
-fn bar<S: Simd>(simd: S, step: &Step, positions: &[f32], row: &mut [f32]) {
-    let (now, barred) = (simd.splat_f32s(step.now), simd.splat_f32s(f32::NEG_INFINITY));
+fn apply_mask<S: Simd>(simd: S, step: &Step, positions: &[f32], row: &mut [f32]) {
+    let (now, masked) = (simd.splat_f32s(step.now), simd.splat_f32s(f32::NEG_INFINITY));
     for (score, position) in split_mut::<S>(row).0.iter_mut().zip(split::<S>(positions).0) {
-        *score = simd.select_f32s(simd.less_than_or_equal_f32s(now, *position), *score, barred);
+        *score = simd.select_f32s(simd.less_than_or_equal_f32s(now, *position), *score, masked);
     }
 }
 
@@ -196,15 +196,15 @@ fn slope(clip: f32, u: f32) -> f32 {
 /// additional term of the chosen node.
 #[inline(always)]
 fn raw_gradients<S: Simd>(simd: S, clip: f32, coefficient: f32, lse: f32, row: &mut [f32]) {
-    let (barred, zero, one) = (simd.splat_f32s(BARRED), simd.splat_f32s(0.0), simd.splat_f32s(1.0));
+    let (masked, zero, one) = (simd.splat_f32s(MASKED), simd.splat_f32s(0.0), simd.splat_f32s(1.0));
     let (unclip, factor) = if clip > 0.0 { (1.0 / clip, -coefficient * clip) } else { (0.0, -coefficient) };
     let (lse, unclip, factor) = (simd.splat_f32s(lse), simd.splat_f32s(unclip), simd.splat_f32s(factor));
     for u in split_mut::<S>(row).0 {
-        let open = simd.less_than_f32s(barred, *u);
+        let allowed = simd.less_than_f32s(masked, *u);
         let p = exp(simd, simd.sub_f32s(*u, lse));
         let t = simd.mul_f32s(*u, unclip);
-        let moved = simd.mul_f32s(simd.mul_f32s(factor, p), simd.sub_f32s(one, simd.mul_f32s(t, t)));
-        *u = simd.select_f32s(open, moved, zero);
+        let dynamic = simd.mul_f32s(simd.mul_f32s(factor, p), simd.sub_f32s(one, simd.mul_f32s(t, t)));
+        *u = simd.select_f32s(allowed, dynamic, zero);
     }
 }
 
@@ -228,7 +228,7 @@ pub(super) struct Scratch {
     /// Rows that define the allowed nodes of steps, see [`Step::now`]: `[rows, padded]`.
     positions: Vec<f32>,
     /// Dynamic feature of the nodes in each row, zeros in the padding: `[block, padded]`; empty without one.
-    numbers: Workspace,
+    features: Workspace,
     steps: Vec<Step>,
 }
 
@@ -240,7 +240,7 @@ struct Step {
     /// Index of the step.
     step: usize,
     /// Row of the positions; a node is allowed if its position is at least `now`.
-    sight: usize,
+    position_row: usize,
     now: f32,
     /// Indices of the chosen and of the last node among the rows of the table.
     chosen: usize,
@@ -248,7 +248,7 @@ struct Step {
 }
 
 impl Scratch {
-    pub(super) fn new<S: Simd>(nodes: usize, folded: &Folded) -> Self {
+    pub(super) fn new<S: Simd>(nodes: usize, folded: &FoldedWeights) -> Self {
         let (width, heads) = (folded.width, folded.heads);
         let padded = nodes.next_multiple_of(S::F32_LANES);
         let block = (WEIGHTS / (heads * padded) / 12 * 12).clamp(12, 96);
@@ -262,7 +262,7 @@ impl Scratch {
             weights: Workspace::lease(heads * block * padded),
             logits: Workspace::lease(block * padded),
             positions: Vec::new(),
-            numbers: Workspace::zeros(if folded.moves { block * padded } else { 0 }),
+            features: Workspace::zeros(if folded.has_dynamic { block * padded } else { 0 }),
             steps: Vec::with_capacity(block),
         }
     }
@@ -272,56 +272,56 @@ impl<'a> Tours<'a> {
     /// The tours of instance `b` only.
     pub(super) fn of_instance(&self, b: usize, scalars: usize) -> Self {
         let (per, cells) = (self.trajectories, self.trajectories * self.steps);
-        let numbers_of = |all: &'a [f32], count: usize| &all[b * cells * count..][..cells * count];
-        let sight = match self.sight {
-            Sight::Unvisited => Sight::Unvisited,
-            Sight::Recorded { lengths, open, scalars: context, dynamic } => Sight::Recorded {
+        let values_of = |all: &'a [f32], count: usize| &all[b * cells * count..][..cells * count];
+        let inputs = match self.inputs {
+            StepInputs::Unvisited => StepInputs::Unvisited,
+            StepInputs::Recorded { lengths, allowed, scalars: context, dynamic } => StepInputs::Recorded {
                 lengths: &lengths[b * per..][..per],
-                open: &open[b * cells * words(self.nodes)..][..cells * words(self.nodes)],
-                scalars: numbers_of(context, scalars),
-                dynamic: numbers_of(dynamic, if dynamic.is_empty() { 0 } else { self.nodes }),
+                allowed: &allowed[b * cells * words(self.nodes)..][..cells * words(self.nodes)],
+                scalars: values_of(context, scalars),
+                dynamic: values_of(dynamic, if dynamic.is_empty() { 0 } else { self.nodes }),
             },
         };
-        Self { batch: 1, order: &self.order[b * cells..][..cells], sight, ..*self }
+        Self { batch: 1, order: &self.order[b * cells..][..cells], inputs, ..*self }
     }
 }
 
 impl Rows<'_> {
     /// Number of steps that may have a choice. If every node is visited, the last step has none.
     fn chosen_steps(&self, trajectory: usize) -> usize {
-        match self.tours.sight {
-            Sight::Unvisited => self.table.nodes.saturating_sub(1),
-            Sight::Recorded { lengths, .. } => lengths[trajectory] as usize,
+        match self.tours.inputs {
+            StepInputs::Unvisited => self.table.nodes.saturating_sub(1),
+            StepInputs::Recorded { lengths, .. } => lengths[trajectory] as usize,
         }
     }
 
     /// The row of a step; `None` if only one node was allowed, which has probability one.
     #[inline(always)]
-    fn see(&self, scratch: &mut Scratch, trajectory: usize, step: usize) -> Option<Step> {
+    fn step_row(&self, scratch: &mut Scratch, trajectory: usize, step: usize) -> Option<Step> {
         let at = trajectory * self.tours.steps + step;
         let place = |before: usize| if self.ordered { step - before } else { self.tours.order[at - before] as usize };
-        let Sight::Recorded { open, dynamic, .. } = self.tours.sight else {
+        let StepInputs::Recorded { allowed, dynamic, .. } = self.tours.inputs else {
             let last = (step > 0).then(|| place(1));
-            return Some(Step { trajectory, step, sight: trajectory, now: step as f32, chosen: place(0), last });
+            return Some(Step { trajectory, step, position_row: trajectory, now: step as f32, chosen: place(0), last });
         };
         let bits = words(self.table.nodes);
-        let bits = &open[at * bits..][..bits];
+        let bits = &allowed[at * bits..][..bits];
         if bits.iter().map(|word| word.count_ones()).sum::<u32>() == 1 {
             return None;
         }
-        let sight = scratch.steps.len();
+        let position_row = scratch.steps.len();
         let padded = self.table.padded;
         scratch.positions.resize(scratch.block * padded, -1.0);
-        let row = &mut scratch.positions[sight * padded..][..self.table.nodes];
+        let row = &mut scratch.positions[position_row * padded..][..self.table.nodes];
         for (node, position) in row.iter_mut().enumerate() {
             *position = if bits[node / 64] >> (node % 64) & 1 == 1 { 1.0 } else { -1.0 };
         }
         if !dynamic.is_empty() {
-            let numbers = &dynamic[at * self.table.nodes..][..self.table.nodes];
-            scratch.numbers[sight * padded..][..self.table.nodes].copy_from_slice(numbers);
+            let features = &dynamic[at * self.table.nodes..][..self.table.nodes];
+            scratch.features[position_row * padded..][..self.table.nodes].copy_from_slice(features);
         }
         let last = Some(if step > 0 { place(1) } else { 0 });
-        Some(Step { trajectory, step, sight, now: 0.0, chosen: place(0), last })
+        Some(Step { trajectory, step, position_row, now: 0.0, chosen: place(0), last })
     }
 
     /// Writes the position of each node in each tour, −1 in the padding.
@@ -338,9 +338,9 @@ impl Rows<'_> {
     /// Scalars of the context of a step.
     #[inline(always)]
     fn scalars(&self, step: &Step) -> &[f32] {
-        match self.tours.sight {
-            Sight::Unvisited => &[],
-            Sight::Recorded { scalars, .. } => {
+        match self.tours.inputs {
+            StepInputs::Unvisited => &[],
+            StepInputs::Recorded { scalars, .. } => {
                 let count = self.table.folded.scalars;
                 &scalars[(step.trajectory * self.tours.steps + step.step) * count..][..count]
             }
@@ -353,16 +353,16 @@ impl Rows<'_> {
 /// table are products with the table plus a multiple of the features or of the weights, and the table
 /// is not changed. Such tours are recorded, so their rows use all columns of the table.
 #[derive(Clone, Copy)]
-struct Moved<'a> {
+struct DynamicFeature<'a> {
     /// `[rows, padded]`, zeros in the padding; no rows without a dynamic feature.
-    numbers: &'a [f32],
+    features: &'a [f32],
     padded: usize,
 }
 
-impl<'a> Moved<'a> {
+impl<'a> DynamicFeature<'a> {
     /// The first `rows` rows of `numbers [_, padded]`, which is empty without a dynamic feature.
-    fn new(numbers: &'a [f32], rows: usize, padded: usize) -> Self {
-        Self { numbers: numbers.get(..rows * padded).unwrap_or(&[]), padded }
+    fn new(features: &'a [f32], rows: usize, padded: usize) -> Self {
+        Self { features: features.get(..rows * padded).unwrap_or(&[]), padded }
     }
 
     /// `out += (x · direction) · numbers` row by row: the correction of products of `x` with the nodes. Rows
@@ -370,8 +370,8 @@ impl<'a> Moved<'a> {
     #[inline(always)]
     fn products<S: Simd>(self, simd: S, x: &[f32], ldx: usize, direction: &[f32], out: &mut [f32]) {
         let rows = x.chunks(ldx).zip(out.chunks_exact_mut(self.padded));
-        for ((x, out), numbers) in rows.zip(self.numbers.chunks_exact(self.padded)) {
-            axpy(simd, dot(simd, &x[..direction.len()], direction), numbers, out);
+        for ((x, out), features) in rows.zip(self.features.chunks_exact(self.padded)) {
+            axpy(simd, dot(simd, &x[..direction.len()], direction), features, out);
         }
     }
 
@@ -380,8 +380,8 @@ impl<'a> Moved<'a> {
     #[inline(always)]
     fn sums<S: Simd>(self, simd: S, weights: &[f32], direction: &[f32], out: &mut [f32], ldo: usize) {
         let rows = weights.chunks_exact(self.padded).zip(out.chunks_mut(ldo));
-        for ((weights, out), numbers) in rows.zip(self.numbers.chunks_exact(self.padded)) {
-            axpy(simd, dot(simd, weights, numbers), direction, &mut out[..direction.len()]);
+        for ((weights, out), features) in rows.zip(self.features.chunks_exact(self.padded)) {
+            axpy(simd, dot(simd, weights, features), direction, &mut out[..direction.len()]);
         }
     }
 
@@ -390,8 +390,8 @@ impl<'a> Moved<'a> {
     #[inline(always)]
     fn gradient<S: Simd>(self, simd: S, weights: &[f32], x: &[f32], ldx: usize, direction: &mut [f32]) {
         let rows = weights.chunks_exact(self.padded).zip(x.chunks(ldx));
-        for ((weights, x), numbers) in rows.zip(self.numbers.chunks_exact(self.padded)) {
-            axpy(simd, dot(simd, weights, numbers), &x[..direction.len()], direction);
+        for ((weights, x), features) in rows.zip(self.features.chunks_exact(self.padded)) {
+            axpy(simd, dot(simd, weights, features), &x[..direction.len()], direction);
         }
     }
 }
@@ -413,28 +413,28 @@ fn dot<S: Simd>(simd: S, a: &[f32], b: &[f32]) -> f32 {
 
 impl Rows<'_> {
     #[inline(always)]
-    fn back_to_glimpses<S: Simd>(&self, simd: S, scratch: &mut Scratch, low: usize, into: &mut Cotangents<'_>) {
+    fn back_to_glimpses<S: Simd>(&self, simd: S, scratch: &mut Scratch, low: usize, into: &mut GradientsMut<'_>) {
         let (table, d, padded) = (self.table, self.table.folded.width, self.table.padded);
-        let (rows, wide, open) = (scratch.steps.len(), TABLES * d, table.nodes - low);
+        let (rows, wide, allowed) = (scratch.steps.len(), TABLES * d, table.nodes - low);
         let grads = &scratch.logits[low..];
         let keys = Rhs::rows::<S>(&table.rows[low * wide + 2 * d..], wide);
-        let size = Size { m: rows, n: d, k: open };
+        let size = Size { m: rows, n: d, k: allowed };
         gemm(simd, size, Lhs::rows(grads, padded), keys, &mut scratch.glimpse_grad, d, Store);
         let glimpses = Rhs::rows::<S>(&scratch.glimpse, d);
-        let size = Size { m: open, n: d, k: rows };
+        let size = Size { m: allowed, n: d, k: rows };
         let to = &mut into.rows[low * wide + 2 * d..];
         gemm(simd, size, Lhs::transposed(grads, padded), glimpses, to, wide, Accumulate);
-        let moved = Moved::new(&scratch.numbers, rows, padded);
-        moved.sums(simd, grads, &table.folded.dynamic[2 * d..], &mut scratch.glimpse_grad, d);
-        moved.gradient(simd, grads, &scratch.glimpse, d, &mut into.dynamic[2 * d..]);
+        let dynamic = DynamicFeature::new(&scratch.features, rows, padded);
+        dynamic.sums(simd, grads, &table.folded.dynamic[2 * d..], &mut scratch.glimpse_grad, d);
+        dynamic.gradient(simd, grads, &scratch.glimpse, d, &mut into.dynamic[2 * d..]);
     }
 
     #[inline(always)]
-    fn back_to_queries<S: Simd>(&self, simd: S, scratch: &mut Scratch, low: usize, into: &mut Cotangents<'_>) {
+    fn back_to_queries<S: Simd>(&self, simd: S, scratch: &mut Scratch, low: usize, into: &mut GradientsMut<'_>) {
         let (table, d, padded) = (self.table, self.table.folded.width, self.table.padded);
         let (heads, rows) = (table.folded.heads, scratch.steps.len());
-        let (head, wide, open) = (d / heads, TABLES * d, table.nodes - low);
-        let moved = Moved::new(&scratch.numbers, rows, padded);
+        let (head, wide, allowed) = (d / heads, TABLES * d, table.nodes - low);
+        let dynamic = DynamicFeature::new(&scratch.features, rows, padded);
         let (key, value) = (&table.folded.dynamic[..d], &table.folded.dynamic[d..2 * d]);
         for h in 0..heads {
             let own = h * head..(h + 1) * head;
@@ -444,12 +444,12 @@ impl Rows<'_> {
             let size = Size { m: rows, n: padded - low, k: head };
             let grads = &scratch.glimpse_grad[h * head..];
             gemm(simd, size, Lhs::rows(grads, d), values, &mut deltas[low..], padded, Store);
-            moved.products(simd, grads, d, &value[own.clone()], deltas);
+            dynamic.products(simd, grads, d, &value[own.clone()], deltas);
             let to = &mut into.rows[low * wide + d + h * head..];
-            let size = Size { m: open, n: head, k: rows };
+            let size = Size { m: allowed, n: head, k: rows };
             let left = Lhs::transposed(&weights[low..], padded);
             gemm(simd, size, left, Rhs::rows::<S>(grads, d), to, wide, Accumulate);
-            moved.gradient(simd, weights, grads, d, &mut into.dynamic[d..2 * d][own.clone()]);
+            dynamic.gradient(simd, weights, grads, d, &mut into.dynamic[d..2 * d][own.clone()]);
             for (weights, deltas) in weights.chunks_exact(padded).zip(deltas.chunks_exact_mut(padded)) {
                 softmax_gradients(simd, &weights[low..], &mut deltas[low..]);
             }
@@ -457,16 +457,16 @@ impl Rows<'_> {
             let to = &mut into.rows[low * wide + h * head..];
             gemm(simd, size, Lhs::transposed(&deltas[low..], padded), queries, to, wide, Accumulate);
             let keys = Rhs::rows::<S>(&table.rows[low * wide + h * head..], wide);
-            let size = Size { m: rows, n: head, k: open };
+            let size = Size { m: rows, n: head, k: allowed };
             let to = &mut scratch.query_grad[h * head..];
             gemm(simd, size, Lhs::rows(&deltas[low..], padded), keys, to, d, Store);
-            moved.sums(simd, deltas, &key[own.clone()], to, d);
-            moved.gradient(simd, deltas, &scratch.query[h * head..], d, &mut into.dynamic[own]);
+            dynamic.sums(simd, deltas, &key[own.clone()], to, d);
+            dynamic.gradient(simd, deltas, &scratch.query[h * head..], d, &mut into.dynamic[own]);
         }
     }
 
     #[inline(always)]
-    fn back_to_contexts<S: Simd>(&self, simd: S, scratch: &Scratch, into: &mut Cotangents<'_>) {
+    fn back_to_contexts<S: Simd>(&self, simd: S, scratch: &Scratch, into: &mut GradientsMut<'_>) {
         let d = self.table.folded.width;
         for (step, grad) in scratch.steps.iter().zip(scratch.query_grad.chunks_exact(d)) {
             add_assign(simd, grad, into.fixed);

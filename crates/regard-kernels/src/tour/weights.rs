@@ -1,6 +1,6 @@
 //! Decoder weights folded for one pass, and the gradients of the original weights.
 
-use super::{Gradients, block::Sums};
+use super::{Gradients, block::WeightGradients};
 use crate::gemm::{Lhs, Panels, Rhs, Size, Store, gemm};
 use crate::rollout::{Decoder, folded_logit_keys};
 use crate::simd;
@@ -11,7 +11,7 @@ use pulp::{Simd, WithSimd};
 pub(super) const TABLES: usize = 4;
 
 /// Weights packed for the forward and backward pass.
-pub(super) struct Folded {
+pub(super) struct FoldedWeights {
     pub(super) width: usize,
     pub(super) heads: usize,
     pub(super) clip: f32,
@@ -30,7 +30,7 @@ pub(super) struct Folded {
     /// Contribution of the placeholder to the query.
     pub(super) start: Vec<f32>,
     /// If true, nodes have a dynamic feature.
-    pub(super) moves: bool,
+    pub(super) has_dynamic: bool,
     /// Weights of the dynamic feature for keys, values and logit keys, scaled and folded as in the tables,
     /// `[3·width]`; zeros without a dynamic feature.
     pub(super) dynamic: Vec<f32>,
@@ -40,7 +40,7 @@ fn head_scale(decoder: &Decoder<'_>) -> f32 {
     1.0 / ((decoder.width / decoder.heads) as f32).sqrt()
 }
 
-impl Folded {
+impl FoldedWeights {
     pub(super) fn new(decoder: &Decoder<'_>) -> Self {
         let d = decoder.width;
         let (logit, scale) = (folded_logit_keys(decoder.logit_key, decoder.out, d), head_scale(decoder));
@@ -77,14 +77,14 @@ impl Folded {
             scalars: decoder.scalars,
             scalar_rows: scalar_rows.to_vec(),
             start,
-            moves: decoder.dynamic.is_some(),
+            has_dynamic: decoder.dynamic.is_some(),
             dynamic,
         }
     }
 }
 
 /// Computes the gradients of the original decoder weights from those of the folded ones.
-pub(super) fn unfold(decoder: &Decoder<'_>, embeddings: Vec<f32>, sums: Sums) -> Gradients {
+pub(super) fn unfold(decoder: &Decoder<'_>, embeddings: Vec<f32>, sums: WeightGradients) -> Gradients {
     let d = decoder.width;
     let (scale, root) = (head_scale(decoder), 1.0 / (d as f32).sqrt());
     let mut nodes = vec![0.0; d * 3 * d];

@@ -6,9 +6,9 @@ use burn::tensor::{Tensor, activation};
 use regard_kernels::{attention as kernel, sublayer};
 
 use super::{
-    Mask, NormArgs, Normed,
+    Mask, NormArgs, NormOutput,
     fused::{Array, Kernel, Output, has_kernels, input, run},
-    residual_norm::{FusedNorm, beside, normed, rows},
+    residual_norm::{FusedNorm, norm_output, rows, statistics_values},
     residual_norm_composed,
 };
 
@@ -113,12 +113,12 @@ pub fn attention_weights(
     if let Some(limit) = options.clamp {
         scores = scores.clamp(-limit, limit);
     }
-    let barred = options.mask.barred([batch, queries, keys], &device);
-    let barred = barred.map(|mask| mask.unsqueeze_dim::<4>(1).expand(shape));
-    let weights = match barred {
+    let masked = options.mask.masked([batch, queries, keys], &device);
+    let masked = masked.map(|mask| mask.unsqueeze_dim::<4>(1).expand(shape));
+    let weights = match masked {
         None => activation::softmax(scores, 3),
         // The second fill sets fully masked rows to zero, which are uniform after the softmax.
-        Some(barred) => activation::softmax(scores.mask_fill(barred.clone(), MASKED), 3).mask_fill(barred, 0.0),
+        Some(masked) => activation::softmax(scores.mask_fill(masked.clone(), MASKED), 3).mask_fill(masked, 0.0),
     };
     let out = join_heads(weights.clone().matmul(split_heads(value, heads)));
     (out, weights)
@@ -200,15 +200,21 @@ impl Kernel for Fused {
         let qkv = (inputs[0].data, inputs[1].data, inputs[2].data);
         let (y, saved) = kernel::forward(&shape, qkv, self.0.mask.view(), bias_view(inputs));
         let out = vec![shape.batch, shape.queries, shape.heads * shape.value_width];
-        Output { y, shape: out, beside: vec![], saved: save.then_some(saved) }
+        Output { y, shape: out, extra: vec![], saved: save.then_some(saved) }
     }
 
-    fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], wanted: &[bool]) -> Vec<Vec<f32>> {
+    fn backward(
+        &self,
+        inputs: &[Array<'_>],
+        saved: &Self::Saved,
+        grad: &[f32],
+        requires_grad: &[bool],
+    ) -> Vec<Vec<f32>> {
         let shape = self.shape(inputs);
         let qkv = (inputs[0].data, inputs[1].data, inputs[2].data);
         let bias = bias_view(inputs);
-        let asked = wanted.get(3).copied().unwrap_or(false);
-        let gradients = kernel::backward(&shape, qkv, self.0.mask.view(), bias, saved, grad, asked);
+        let needed = requires_grad.get(3).copied().unwrap_or(false);
+        let gradients = kernel::backward(&shape, qkv, self.0.mask.view(), bias, saved, grad, needed);
         let mut all = vec![gradients.query, gradients.key, gradients.value];
         if let Some(bias) = inputs.get(3) {
             all.push(match gradients.scores {
@@ -251,7 +257,7 @@ pub struct AttentionWeights {
 ///
 /// # Panics
 /// If the shapes do not match.
-pub fn attention_sublayer(x: Tensor<3>, weights: AttentionWeights, heads: usize, norm: NormArgs) -> Normed {
+pub fn attention_sublayer(x: Tensor<3>, weights: AttentionWeights, heads: usize, norm: NormArgs) -> NormOutput {
     if !has_kernels(&x.device()) || x.dims().contains(&0) {
         return attention_sublayer_composed(x, weights, heads, norm);
     }
@@ -259,16 +265,21 @@ pub fn attention_sublayer(x: Tensor<3>, weights: AttentionWeights, heads: usize,
     let (norm, [gamma, beta]) = FusedNorm::new(norm);
     let AttentionWeights { query, key, value, out } = weights;
     let inputs = vec![input(x), input(query), input(key), input(value), input(out), gamma, beta];
-    normed(&norm.clone(), batch * nodes, run(FusedSublayer { heads, norm }, inputs))
+    norm_output(&norm.clone(), batch * nodes, run(FusedSublayer { heads, norm }, inputs))
 }
 
 /// [`attention_sublayer`] in ordinary tensor operations.
-pub fn attention_sublayer_composed(x: Tensor<3>, weights: AttentionWeights, heads: usize, norm: NormArgs) -> Normed {
+pub fn attention_sublayer_composed(
+    x: Tensor<3>,
+    weights: AttentionWeights,
+    heads: usize,
+    norm: NormArgs,
+) -> NormOutput {
     let [batch, nodes, width] = x.dims();
     let [value_width, out_width] = weights.out.dims();
     assert_eq!(out_width, width, "attention sub-layer: width of the output projection");
     if batch * nodes == 0 {
-        return Normed { y: x, statistics: None };
+        return NormOutput { y: x, statistics: None };
     }
     let rows = x.clone().reshape([batch * nodes, width]);
     let project = |weight: Tensor<2>| {
@@ -312,7 +323,7 @@ impl Kernel for FusedSublayer {
         let norm = self.norm.view(inputs[5].data, inputs[6].data);
         let (y, saved, statistics) =
             sublayer::attention(&self.layer(inputs), &weights(inputs), &norm, inputs[0].data, save);
-        Output { y, shape: inputs[0].shape.to_vec(), beside: beside(statistics), saved }
+        Output { y, shape: inputs[0].shape.to_vec(), extra: statistics_values(statistics), saved }
     }
 
     fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {

@@ -9,7 +9,7 @@ pub use regard_kernels::dropout::Dropout;
 ///
 /// # Panics
 /// If the rate is not in `[0, 1)`.
-pub fn dropped<const D: usize>(x: Tensor<D>, dropout: Option<Dropout>) -> Tensor<D> {
+pub fn apply_dropout<const D: usize>(x: Tensor<D>, dropout: Option<Dropout>) -> Tensor<D> {
     let Some(dropout) = active(dropout) else { return x };
     let shape = x.dims();
     let columns = shape[D - 1];

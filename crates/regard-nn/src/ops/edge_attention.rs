@@ -142,7 +142,7 @@ impl Kernel for Fused {
         let (out, products) = y.split_at_mut(nodes * width);
         let products = self.edge.then_some(products);
         kernel::edge_attention_into(&self.options.layer(width), &self.graph, &self.inputs(inputs), out, products);
-        Output { y, shape: vec![rows, width], beside: vec![], saved: save.then_some(()) }
+        Output { y, shape: vec![rows, width], extra: vec![], saved: save.then_some(()) }
     }
 
     fn backward(&self, inputs: &[Array<'_>], (): &(), grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
@@ -150,9 +150,12 @@ impl Kernel for Fused {
         let (grad, products) = grad.split_at(nodes * width);
         let products = self.edge.then_some(products);
         let inputs = self.inputs(inputs);
-        let found = kernel::edge_attention_backward(&self.options.layer(width), &self.graph, &inputs, grad, products);
-        let kernel::Nodes::Packed(nodes) = found.nodes else { unreachable!("gradients have the form of the inputs") };
-        [Some(nodes), found.edge, found.bias].into_iter().flatten().collect()
+        let gradients =
+            kernel::edge_attention_backward(&self.options.layer(width), &self.graph, &inputs, grad, products);
+        let kernel::Nodes::Packed(nodes) = gradients.nodes else {
+            unreachable!("gradients have the form of the inputs")
+        };
+        [Some(nodes), gradients.edge, gradients.bias].into_iter().flatten().collect()
     }
 }
 
@@ -171,10 +174,10 @@ pub fn edge_attention_composed(
     assert!(heads > 0 && width.is_multiple_of(heads), "edge attention: {heads} heads in {width}");
     let device = args.nodes.device();
     if edges == 0 {
-        let nothing = Tensor::full([nodes, width], f64::from(isolated(options.softmax)), &device);
+        let nothing = Tensor::full([nodes, width], f64::from(isolated_value(options.softmax)), &device);
         return (nothing, args.edge);
     }
-    let (sources, targets) = ends(graph, &device);
+    let (sources, targets) = endpoints(graph, &device);
     let [query, key, value] = [0, 1, 2].map(|part| args.nodes.clone().narrow(1, part * width, width));
     let products = key.select(0, sources.clone()) * query.select(0, targets.clone());
     let products = products.mul_scalar(options.scale);
@@ -190,22 +193,22 @@ pub fn edge_attention_composed(
     if let Some(bias) = args.bias {
         scores = scores + bias;
     }
-    let (powers, epsilon) = match options.softmax {
+    let (exponentials, epsilon) = match options.softmax {
         EdgeSoftmax::Clamped { limit, epsilon, .. } => (scores.clamp(-limit, limit).exp(), epsilon),
         EdgeSoftmax::Stable => {
-            let most = largest(&scores, graph, heads);
-            ((scores - most).exp(), 0.0)
+            let max = max_scores(&scores, graph, heads);
+            ((scores - max).exp(), 0.0)
         }
     };
-    let summed = |rows: Tensor<2>, width: usize| {
+    let scatter_sum = |rows: Tensor<2>, width: usize| {
         Tensor::zeros([nodes, width], &device).select_assign(0, targets.clone(), rows, IndexingUpdateOp::Add)
     };
-    let sums = summed(powers.clone(), heads);
-    let kept = match options.dropout {
-        Some(dropout) => powers * factors(dropout, edges, heads, &device),
-        None => powers,
+    let sums = scatter_sum(exponentials.clone(), heads);
+    let weights = match options.dropout {
+        Some(dropout) => exponentials * factors(dropout, edges, heads, &device),
+        None => exponentials,
     };
-    let spread = |rows: Tensor<2>| {
+    let per_channel = |rows: Tensor<2>| {
         let [count, _] = rows.dims();
         match options.layout {
             HeadLayout::Blocks => rows.reshape([count, heads, 1]).expand([count, heads, head]),
@@ -213,14 +216,14 @@ pub fn edge_attention_composed(
         }
         .reshape([count, width])
     };
-    let weighted = summed(spread(kept) * value.select(0, sources), width);
-    let attended = weighted / spread(sums.add_scalar(epsilon));
+    let weighted = scatter_sum(per_channel(weights) * value.select(0, sources), width);
+    let attended = weighted / per_channel(sums.add_scalar(epsilon));
     let edge = args.edge.map(|_| products);
-    (alone(attended, graph, isolated(options.softmax)), edge)
+    (fill_isolated(attended, graph, isolated_value(options.softmax)), edge)
 }
 
 /// The result of a node without incoming edges.
-fn isolated(softmax: EdgeSoftmax) -> f32 {
+fn isolated_value(softmax: EdgeSoftmax) -> f32 {
     match softmax {
         EdgeSoftmax::Clamped { isolated, .. } => isolated,
         EdgeSoftmax::Stable => 0.0,
@@ -228,7 +231,7 @@ fn isolated(softmax: EdgeSoftmax) -> f32 {
 }
 
 /// Sets the rows of nodes without incoming edges to `value`.
-fn alone(attended: Tensor<2>, graph: &EdgeList, value: f32) -> Tensor<2> {
+fn fill_isolated(attended: Tensor<2>, graph: &EdgeList, value: f32) -> Tensor<2> {
     let offsets = graph.offsets();
     if offsets.windows(2).all(|pair| pair[0] < pair[1]) {
         return attended;
@@ -240,7 +243,7 @@ fn alone(attended: Tensor<2>, graph: &EdgeList, value: f32) -> Tensor<2> {
 }
 
 /// Source and target of every edge.
-fn ends(graph: &EdgeList, device: &Device) -> (Tensor<1, Int>, Tensor<1, Int>) {
+fn endpoints(graph: &EdgeList, device: &Device) -> (Tensor<1, Int>, Tensor<1, Int>) {
     let tensor = |all: Vec<i64>| Tensor::from_data(TensorData::new(all, [graph.edges()]), device);
     let sources = graph.sources().iter().map(|&source| i64::from(source)).collect();
     let of_target = |(target, pair): (usize, &[usize])| std::iter::repeat_n(target as i64, pair[1] - pair[0]);
@@ -249,17 +252,17 @@ fn ends(graph: &EdgeList, device: &Device) -> (Tensor<1, Int>, Tensor<1, Int>) {
 }
 
 /// The largest score of each edge's target and head. It carries no gradient, because it cancels out.
-fn largest(scores: &Tensor<2>, graph: &EdgeList, heads: usize) -> Tensor<2> {
+fn max_scores(scores: &Tensor<2>, graph: &EdgeList, heads: usize) -> Tensor<2> {
     let data = scores.clone().detach().into_data();
-    let mut found: Vec<f32> = data.iter::<f32>().collect();
+    let mut gradients: Vec<f32> = data.iter::<f32>().collect();
     for pair in graph.offsets().windows(2) {
-        let of_target = &mut found[pair[0] * heads..pair[1] * heads];
+        let of_target = &mut gradients[pair[0] * heads..pair[1] * heads];
         for head in 0..heads {
-            let most = of_target.iter().skip(head).step_by(heads).copied().fold(f32::NEG_INFINITY, f32::max);
-            of_target.iter_mut().skip(head).step_by(heads).for_each(|score| *score = most);
+            let max = of_target.iter().skip(head).step_by(heads).copied().fold(f32::NEG_INFINITY, f32::max);
+            of_target.iter_mut().skip(head).step_by(heads).for_each(|score| *score = max);
         }
     }
-    Tensor::from_data(TensorData::new(found, [graph.edges(), heads]), &scores.device())
+    Tensor::from_data(TensorData::new(gradients, [graph.edges(), heads]), &scores.device())
 }
 
 /// Dropout factors of the attention weights, `[edges, heads]`.

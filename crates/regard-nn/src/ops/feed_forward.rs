@@ -9,9 +9,9 @@ use burn::{
 use regard_kernels::sublayer as kernel;
 
 use super::{
-    NormArgs, Normed,
+    NormArgs, NormOutput,
     fused::{Array, Kernel, Output, has_kernels, input, run},
-    residual_norm::{FusedNorm, beside, normed, rows},
+    residual_norm::{FusedNorm, norm_output, rows, statistics_values},
     residual_norm_composed,
 };
 
@@ -96,7 +96,7 @@ impl Kernel for Fused {
     fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved> {
         let (rows, weights) = (rows(&inputs[0]), weights(inputs, self.0));
         let (y, saved, _) = kernel::feed_forward(&rows, &weights, &kernel::Tail::Plain, inputs[0].data, save);
-        Output { y, shape: inputs[0].shape.to_vec(), beside: vec![], saved }
+        Output { y, shape: inputs[0].shape.to_vec(), extra: vec![], saved }
     }
 
     fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
@@ -123,14 +123,14 @@ pub fn feed_forward_sublayer(
     b2: Tensor<1>,
     act: Activation,
     norm: NormArgs,
-) -> Normed {
+) -> NormOutput {
     if !has_kernels(&x.device()) || x.dims().contains(&0) {
         return feed_forward_sublayer_composed(x, w1, b1, w2, b2, act, norm);
     }
     let [batch, nodes, _] = x.dims();
     let (norm, [gamma, beta]) = FusedNorm::new(norm);
     let inputs = vec![input(x), input(w1), input(b1), input(w2), input(b2), gamma, beta];
-    normed(&norm.clone(), batch * nodes, run(FusedSublayer { act, norm }, inputs))
+    norm_output(&norm.clone(), batch * nodes, run(FusedSublayer { act, norm }, inputs))
 }
 
 /// [`feed_forward_sublayer`] in ordinary tensor operations.
@@ -142,7 +142,7 @@ pub fn feed_forward_sublayer_composed(
     b2: Tensor<1>,
     act: Activation,
     norm: NormArgs,
-) -> Normed {
+) -> NormOutput {
     let y = feed_forward_composed(x.clone(), w1, b1, w2, b2, act);
     residual_norm_composed(x, y, norm)
 }
@@ -161,7 +161,7 @@ impl Kernel for FusedSublayer {
         let tail = kernel::Tail::ResidualNorm(self.norm.view(inputs[5].data, inputs[6].data));
         let (rows, weights) = (rows(&inputs[0]), weights(inputs, self.act));
         let (y, saved, statistics) = kernel::feed_forward(&rows, &weights, &tail, inputs[0].data, save);
-        Output { y, shape: inputs[0].shape.to_vec(), beside: beside(statistics), saved }
+        Output { y, shape: inputs[0].shape.to_vec(), extra: statistics_values(statistics), saved }
     }
 
     fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {

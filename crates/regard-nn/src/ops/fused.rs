@@ -30,7 +30,7 @@ pub(crate) struct Output<S> {
     pub(crate) y: Vec<f32>,
     pub(crate) shape: Vec<usize>,
     /// Additional values without a gradient, for example batch statistics.
-    pub(crate) beside: Vec<f32>,
+    pub(crate) extra: Vec<f32>,
     pub(crate) saved: Option<S>,
 }
 
@@ -42,7 +42,13 @@ pub(crate) trait Kernel: Debug + Send + Sync + 'static {
     fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved>;
     /// Computes the gradient of each input from that of the result. If `wanted[i]` is false, the gradient
     /// of input `i` is not used.
-    fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], wanted: &[bool]) -> Vec<Vec<f32>>;
+    fn backward(
+        &self,
+        inputs: &[Array<'_>],
+        saved: &Self::Saved,
+        grad: &[f32],
+        requires_grad: &[bool],
+    ) -> Vec<Vec<f32>>;
 }
 
 type Saved = Option<Arc<dyn Any + Send + Sync>>;
@@ -55,17 +61,17 @@ pub(crate) trait AnyKernel: Debug + Send + Sync {
         inputs: &[FlexTensor],
         saved: &Saved,
         grad: &FlexTensor,
-        wanted: &[bool],
+        requires_grad: &[bool],
     ) -> Vec<FlexTensor>;
 }
 
 impl<K: Kernel> AnyKernel for K {
     fn forward_flex(&self, inputs: &[FlexTensor], save: bool) -> (FlexTensor, FlexTensor, Saved) {
         let output = with_arrays(inputs, |arrays| self.forward(arrays, save));
-        let beside = if output.beside.is_empty() { vec![0.0] } else { output.beside };
-        let count = beside.len();
+        let extra = if output.extra.is_empty() { vec![0.0] } else { output.extra };
+        let count = extra.len();
         let saved = output.saved.map(|saved| Arc::new(saved) as Arc<dyn Any + Send + Sync>);
-        (flex(output.y, output.shape), flex(beside, vec![count]), saved)
+        (flex(output.y, output.shape), flex(extra, vec![count]), saved)
     }
 
     fn backward_flex(
@@ -73,12 +79,12 @@ impl<K: Kernel> AnyKernel for K {
         inputs: &[FlexTensor],
         saved: &Saved,
         grad: &FlexTensor,
-        wanted: &[bool],
+        requires_grad: &[bool],
     ) -> Vec<FlexTensor> {
         let saved = saved.as_ref().and_then(|saved| saved.downcast_ref::<K::Saved>());
         let Some(saved) = saved else { unreachable!("a tracked kernel saves its own type of state") };
         let gradients = with_arrays(inputs, |arrays| {
-            with_arrays(std::slice::from_ref(grad), |grad| self.backward(arrays, saved, grad[0].data, wanted))
+            with_arrays(std::slice::from_ref(grad), |grad| self.backward(arrays, saved, grad[0].data, requires_grad))
         });
         let shapes = inputs.iter().map(|input| input.shape().to_vec());
         gradients.into_iter().zip(shapes).map(|(gradient, shape)| flex(gradient, shape)).collect()
@@ -104,7 +110,7 @@ fn with_arrays<T>(tensors: &[FlexTensor], body: impl FnOnce(&[Array<'_>]) -> T) 
 }
 
 /// Maximum number of inputs of a kernel; unused inputs repeat the first one and are never read.
-pub(super) const PLACES: usize = 16;
+pub(super) const MAX_INPUTS: usize = 16;
 
 /// The input tensors of an operation.
 #[derive(ExtensionType)]
@@ -128,7 +134,7 @@ pub(crate) struct Inputs<B: Backend> {
 }
 
 impl<B: Backend> Inputs<B> {
-    fn into_array(self) -> [FloatTensor<B>; PLACES] {
+    fn into_array(self) -> [FloatTensor<B>; MAX_INPUTS] {
         let Self { a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p } = self;
         [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]
     }
@@ -157,7 +163,7 @@ pub(crate) trait HasKernels: Backend {
         inputs: &[FloatTensor<Self>],
         saved: &Saved,
         grad: &FloatTensor<Self>,
-        wanted: &[bool],
+        requires_grad: &[bool],
     ) -> Vec<FloatTensor<Self>>;
 }
 
@@ -171,16 +177,16 @@ impl HasKernels for Flex {
         inputs: &[FlexTensor],
         saved: &Saved,
         grad: &FlexTensor,
-        wanted: &[bool],
+        requires_grad: &[bool],
     ) -> Vec<FlexTensor> {
-        kernel.backward_flex(inputs, saved, grad, wanted)
+        kernel.backward_flex(inputs, saved, grad, requires_grad)
     }
 }
 
 impl KernelOps for Flex {
     fn kernel(inputs: Inputs<Self>, count: usize, kernel: Arc<dyn AnyKernel>) -> (FlexTensor, FlexTensor) {
-        let (y, beside, _) = kernel.forward_flex(&inputs.into_array()[..count], false);
-        (y, beside)
+        let (y, extra, _) = kernel.forward_flex(&inputs.into_array()[..count], false);
+        (y, extra)
     }
 }
 
@@ -189,20 +195,20 @@ struct Fused;
 
 /// State in the autodiff graph for the backward pass.
 #[derive(Clone, Debug)]
-struct Waiting<B: Backend> {
+struct BackwardState<B: Backend> {
     kernel: Arc<dyn AnyKernel>,
     inputs: Vec<FloatTensor<B>>,
     saved: Saved,
 }
 
-impl<B: HasKernels> Backward<B, PLACES> for Fused {
-    type State = Waiting<B>;
+impl<B: HasKernels> Backward<B, MAX_INPUTS> for Fused {
+    type State = BackwardState<B>;
 
-    fn backward(self, ops: Ops<Self::State, PLACES>, grads: &mut Gradients, _: &mut Checkpointer) {
+    fn backward(self, ops: Ops<Self::State, MAX_INPUTS>, grads: &mut Gradients, _: &mut Checkpointer) {
         let grad = grads.consume::<B>(&ops.node);
-        let Waiting { kernel, inputs, saved } = ops.state;
-        let wanted: Vec<bool> = ops.parents.iter().take(inputs.len()).map(Option::is_some).collect();
-        let gradients = B::backward(kernel.as_ref(), &inputs, &saved, &grad, &wanted);
+        let BackwardState { kernel, inputs, saved } = ops.state;
+        let requires_grad: Vec<bool> = ops.parents.iter().take(inputs.len()).map(Option::is_some).collect();
+        let gradients = B::backward(kernel.as_ref(), &inputs, &saved, &grad, &requires_grad);
         for (parent, gradient) in ops.parents.into_iter().zip(gradients) {
             if let Some(parent) = parent {
                 grads.register::<B>(parent.id, gradient);
@@ -223,13 +229,13 @@ impl<B: HasKernels, C: CheckpointStrategy> KernelOps for Autodiff<B, C> {
             inputs.into_iter().take(count).map(|tensor| tensor.into_primitive()).collect();
         match Fused.prepare::<C>(nodes).compute_bound().stateful() {
             OpsKind::Tracked(tracked) => {
-                let (y, beside, saved) = B::forward(kernel.as_ref(), &inputs, true);
-                let y = tracked.finish(Waiting { kernel, inputs, saved }, y);
-                (y, FloatTensor::<Self>::new(beside))
+                let (y, extra, saved) = B::forward(kernel.as_ref(), &inputs, true);
+                let y = tracked.finish(BackwardState { kernel, inputs, saved }, y);
+                (y, FloatTensor::<Self>::new(extra))
             }
             OpsKind::UnTracked(untracked) => {
-                let (y, beside, _) = B::forward(kernel.as_ref(), &inputs, false);
-                (untracked.finish(y), FloatTensor::<Self>::new(beside))
+                let (y, extra, _) = B::forward(kernel.as_ref(), &inputs, false);
+                (untracked.finish(y), FloatTensor::<Self>::new(extra))
             }
         }
     }
@@ -249,9 +255,9 @@ pub(crate) fn input<const D: usize>(tensor: Tensor<D>) -> FloatTensor<Dispatch> 
 /// Runs `kernel` on one to sixteen inputs. Returns its result and the additional values.
 pub(crate) fn run<const D: usize>(kernel: impl Kernel, inputs: Vec<FloatTensor<Dispatch>>) -> (Tensor<D>, Tensor<1>) {
     let count = inputs.len();
-    assert!((1..=PLACES).contains(&count), "a kernel reads one to {PLACES} tensors");
+    assert!((1..=MAX_INPUTS).contains(&count), "a kernel reads one to {MAX_INPUTS} tensors");
     let filler = inputs[0].clone();
-    let mut places = inputs.into_iter().chain(std::iter::repeat_n(filler, PLACES - count));
+    let mut places = inputs.into_iter().chain(std::iter::repeat_n(filler, MAX_INPUTS - count));
     let mut place = || places.next().unwrap_or_else(|| unreachable!("as many as places"));
     let inputs = Inputs {
         a: place(),
@@ -271,6 +277,6 @@ pub(crate) fn run<const D: usize>(kernel: impl Kernel, inputs: Vec<FloatTensor<D
         o: place(),
         p: place(),
     };
-    let (y, beside) = <Dispatch as KernelOps>::kernel(inputs, count, Arc::new(kernel));
-    (Tensor::from_dispatch(y), Tensor::from_dispatch(beside))
+    let (y, extra) = <Dispatch as KernelOps>::kernel(inputs, count, Arc::new(kernel));
+    (Tensor::from_dispatch(y), Tensor::from_dispatch(extra))
 }

@@ -7,7 +7,7 @@ use burn::tensor::{Bool, Device, Tensor, TensorData};
 /// The keys that each query may attend to.
 ///
 /// Masks that follow a rule are stored as the rule, so that a kernel can skip work instead of reading
-/// bits; [`Mask::barred`] expands any mask for the composed operations.
+/// bits; [`Mask::masked`] expands any mask for the composed operations.
 #[derive(Clone, Debug, Default)]
 pub enum Mask {
     /// Every key is allowed.
@@ -43,7 +43,7 @@ impl Mask {
     ///
     /// # Panics
     /// If the mask has other sizes.
-    pub fn barred(&self, [batch, queries, keys]: [usize; 3], device: &Device) -> Option<Tensor<3, Bool>> {
+    pub fn masked(&self, [batch, queries, keys]: [usize; 3], device: &Device) -> Option<Tensor<3, Bool>> {
         let shape = [batch, queries, keys];
         self.check(shape);
         // Only axes along which the mask differs are allocated; the others are broadcast.
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     fn rows(mask: Mask, shape: [usize; 3]) -> Vec<bool> {
-        let tensor = mask.barred(shape, &Device::flex());
+        let tensor = mask.masked(shape, &Device::flex());
         tensor.map_or(vec![], |t| t.into_data().iter::<bool>().collect())
     }
 
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(rows(Mask::Remaining, [1, 3, 3]), [o, o, o, x, o, o, x, x, o]);
         let lengths = Mask::Lengths(Arc::new(vec![0, 2]));
         assert_eq!(rows(lengths, [2, 1, 2]), [x, x, o, o]);
-        assert!(Mask::None.barred([1, 1, 1], &Device::flex()).is_none());
+        assert!(Mask::None.masked([1, 1, 1], &Device::flex()).is_none());
     }
 
     #[test]
@@ -176,13 +176,13 @@ mod tests {
         let mask = DenseMask::from_fn([2, 2, 2], |b, q, k| (b + q + k) % 2 == 0);
         assert_eq!(mask, DenseMask::new([2, 2, 2], mask.bits().to_vec()));
         assert!(mask.allows(1, 1, 0) && !mask.allows(0, 0, 1));
-        let barred = rows(mask.clone().into(), [2, 2, 2]);
-        assert!(barred.iter().zip(mask.bits()).all(|(barred, allowed)| barred != allowed));
+        let masked = rows(mask.clone().into(), [2, 2, 2]);
+        assert!(masked.iter().zip(mask.bits()).all(|(masked, allowed)| masked != allowed));
     }
 
     #[test]
     #[should_panic(expected = "none above the 2 keys")]
     fn lengths_beyond_the_keys() {
-        let _ = Mask::Lengths(Arc::new(vec![3])).barred([1, 1, 2], &Device::flex());
+        let _ = Mask::Lengths(Arc::new(vec![3])).masked([1, 1, 2], &Device::flex());
     }
 }

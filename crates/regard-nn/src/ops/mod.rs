@@ -29,7 +29,7 @@ pub use attention::{
     AttentionOptions, AttentionWeights, MASKED, attention, attention_composed, attention_sublayer,
     attention_sublayer_composed, attention_weights,
 };
-pub use dropout::{Dropout, dropped};
+pub use dropout::{Dropout, apply_dropout};
 pub use edge_attention::{
     EdgeAttentionArgs, EdgeAttentionOptions, EdgeDropout, EdgeList, EdgeSoftmax, HeadLayout, edge_attention,
     edge_attention_composed, edge_attention_weights,
@@ -40,19 +40,19 @@ pub use feed_forward::{
 pub(crate) use fused::has_kernels;
 pub use mask::{DenseMask, Mask};
 pub use pointer::{pointer, pointer_chosen, pointer_chosen_composed, pointer_composed};
-pub(crate) use policy_loss::moved;
-pub use policy_loss::{PolicyLoss, TourWeights, policy_loss, policy_loss_composed};
+pub(crate) use policy_loss::with_dynamic;
+pub use policy_loss::{DecoderWeights, PolicyLoss, policy_loss, policy_loss_composed};
 pub use projections::{
     Projection, output, output_sublayer, output_sublayer_composed, projections, projections_composed,
 };
 pub use residual_norm::{
-    BatchStatistics, NormArgs, NormKind, Normed, norm_composed, residual_norm, residual_norm_composed,
+    BatchStatistics, NormArgs, NormKind, NormOutput, norm_composed, residual_norm, residual_norm_composed,
 };
 pub use sequence_attention::{
-    Carried, SequenceAttentionOptions, SequenceProjections, sequence_attention, sequence_attention_composed,
+    ResidualScores, SequenceAttentionOptions, SequenceProjections, sequence_attention, sequence_attention_composed,
 };
 pub use sequence_feed_forward::{
-    FeedForwardMaps, SequenceFeedForwardOptions, sequence_feed_forward, sequence_feed_forward_composed,
+    FeedForwardLayers, SequenceFeedForwardOptions, sequence_feed_forward, sequence_feed_forward_composed,
 };
 pub use sets::{
     Affine, Residual, SetBlockArgs, SetQueries, set_block, set_block_composed, set_block_weights, set_sums,

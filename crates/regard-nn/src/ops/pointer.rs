@@ -38,10 +38,10 @@ pub fn pointer_composed(glimpse: Tensor<3>, keys: Tensor<3>, mask: &Mask, clip: 
     if clip > 0.0 {
         logits = logits.tanh().mul_scalar(clip);
     }
-    match mask.barred(shape, &device) {
+    match mask.masked(shape, &device) {
         None => activation::log_softmax(logits, 2),
         // The second fill gives fully masked steps the same finite value everywhere.
-        Some(barred) => activation::log_softmax(logits.mask_fill(barred.clone(), MASKED), 2).mask_fill(barred, MASKED),
+        Some(masked) => activation::log_softmax(logits.mask_fill(masked.clone(), MASKED), 2).mask_fill(masked, MASKED),
     }
 }
 
@@ -127,7 +127,7 @@ impl Kernel for Fused {
                 (y, vec![shape.batch, shape.steps, shape.nodes])
             }
         };
-        Output { y, shape, beside: vec![], saved: save.then_some(()) }
+        Output { y, shape, extra: vec![], saved: save.then_some(()) }
     }
 
     fn backward(&self, inputs: &[Array<'_>], (): &(), grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {

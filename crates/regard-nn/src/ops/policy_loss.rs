@@ -17,7 +17,7 @@ use super::{
 
 /// Weights of the pointer decoder.
 #[derive(Clone, Debug)]
-pub struct TourWeights {
+pub struct DecoderWeights {
     /// Projection of a node to glimpse key, glimpse value and logit key, `[width, 3 * width]`.
     pub nodes: Tensor<2>,
     /// Projection of the mean embedding, `[width, width]`.
@@ -54,27 +54,27 @@ pub struct PolicyLoss {
 ///
 /// # Panics
 /// If the shapes do not match.
-pub fn policy_loss(embeddings: Tensor<3>, weights: TourWeights, tours: &Tours, coefficient: Vec<f32>) -> PolicyLoss {
+pub fn policy_loss(embeddings: Tensor<3>, weights: DecoderWeights, tours: &Tours, coefficient: Vec<f32>) -> PolicyLoss {
     check(&embeddings, &weights, tours, &coefficient);
     if !has_kernels(&embeddings.device()) || tours.is_empty() {
         return policy_loss_composed(embeddings, weights, tours, coefficient);
     }
-    let TourWeights { nodes, fixed, step, out, placeholder, dynamic, heads, clip } = weights;
-    let (starts, moves) = (placeholder.is_some(), dynamic.is_some());
-    let fused = Fused { tours: tours.clone(), coefficient, heads, clip, starts, moves };
+    let DecoderWeights { nodes, fixed, step, out, placeholder, dynamic, heads, clip } = weights;
+    let (has_placeholder, has_dynamic) = (placeholder.is_some(), dynamic.is_some());
+    let fused = Fused { tours: tours.clone(), coefficient, heads, clip, has_placeholder, has_dynamic };
     let inputs = [input(embeddings), input(nodes), input(fixed), input(step), input(out)];
     let inputs = inputs.into_iter().chain(placeholder.map(input)).chain(dynamic.map(input)).collect();
     let (loss, log_likelihood) = run(fused, inputs);
     PolicyLoss { loss, log_likelihood }
 }
 
-fn check(embeddings: &Tensor<3>, weights: &TourWeights, tours: &Tours, coefficient: &[f32]) {
+fn check(embeddings: &Tensor<3>, weights: &DecoderWeights, tours: &Tours, coefficient: &[f32]) {
     let ([batch, nodes, _], [tour_batch, trajectories, tour_nodes]) = (embeddings.dims(), tours.shape());
     assert_eq!((batch, nodes), (tour_batch, tour_nodes), "policy loss: batch and nodes of embeddings and tours");
     assert_eq!(coefficient.len(), batch * trajectories, "policy loss: one coefficient for each tour");
-    let moved = batch * trajectories * tours.steps() * nodes;
-    let numbers = weights.dynamic.is_none() || tours.dynamic().len() == moved;
-    assert!(numbers, "policy loss: weights that move nodes, and tours without numbers to move them by");
+    let count = batch * trajectories * tours.steps() * nodes;
+    let features = weights.dynamic.is_none() || tours.dynamic().len() == count;
+    assert!(features, "policy loss: weights that move nodes, and tours without features to move them by");
 }
 
 /// The kernel. Its inputs are embeddings, nodes, fixed, step, out, then optionally placeholder and
@@ -86,9 +86,9 @@ struct Fused {
     heads: usize,
     clip: f32,
     /// If true, there is a placeholder.
-    starts: bool,
+    has_placeholder: bool,
     /// If true, nodes have a dynamic feature.
-    moves: bool,
+    has_dynamic: bool,
 }
 
 impl Fused {
@@ -99,7 +99,7 @@ impl Fused {
             rows.flat_map(|row| &row[index * width..(index + 1) * width]).copied().collect()
         };
         let mut rest = inputs[5..].iter().map(|input| input.data);
-        let placeholder = if self.starts { rest.next() } else { None };
+        let placeholder = if self.has_placeholder { rest.next() } else { None };
         body(&Decoder {
             width,
             heads: self.heads,
@@ -111,9 +111,9 @@ impl Fused {
             step: inputs[3].data,
             out: inputs[4].data,
             placeholder,
-            uses_first: self.starts,
+            uses_first: self.has_placeholder,
             scalars: self.tours.scalars(),
-            dynamic: if self.moves { rest.next() } else { None },
+            dynamic: if self.has_dynamic { rest.next() } else { None },
         })
     }
 }
@@ -123,7 +123,7 @@ impl Kernel for Fused {
     type Saved = Mutex<Option<kernel::Gradients>>;
 
     fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved> {
-        let (tours, embeddings) = (self.tours.view(self.moves), inputs[0].data);
+        let (tours, embeddings) = (self.tours.view(self.has_dynamic), inputs[0].data);
         let (values, saved) = self.with_decoder(inputs, |decoder| {
             if !save {
                 return (kernel::log_likelihood(decoder, &tours, embeddings), None);
@@ -133,12 +133,12 @@ impl Kernel for Fused {
         });
         let terms = values.iter().zip(&self.coefficient).map(|(value, c)| f64::from(*value) * f64::from(*c));
         let loss = terms.sum::<f64>() as f32;
-        Output { y: vec![loss], shape: vec![1], beside: values, saved }
+        Output { y: vec![loss], shape: vec![1], extra: values, saved }
     }
 
     fn backward(&self, _: &[Array<'_>], saved: &Self::Saved, grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
         let gradients = saved.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
-        let Some(gradients) = gradients else { unreachable!("a graph is walked backward once") };
+        let Some(gradients) = gradients else { unreachable!("a graph is replay backward once") };
         let kernel::Gradients { embeddings, nodes, fixed, step, out, placeholder, dynamic } = gradients;
         let mut all = vec![embeddings, nodes, fixed, step, out];
         all.extend([placeholder, dynamic].into_iter().filter(|gradient| !gradient.is_empty()));
@@ -152,7 +152,7 @@ impl Kernel for Fused {
 /// [`policy_loss`](super::policy_loss) in ordinary tensor operations.
 pub fn policy_loss_composed(
     embeddings: Tensor<3>,
-    weights: TourWeights,
+    weights: DecoderWeights,
     tours: &Tours,
     coefficient: Vec<f32>,
 ) -> PolicyLoss {
@@ -177,7 +177,7 @@ pub fn policy_loss_composed(
 }
 
 /// Log-probabilities of every node at every step, `[batch, trajectories * steps, nodes]`.
-fn all_steps(embeddings: Tensor<3>, weights: TourWeights, tours: &Tours) -> Tensor<3> {
+fn all_steps(embeddings: Tensor<3>, weights: DecoderWeights, tours: &Tours) -> Tensor<3> {
     let [batch, nodes, width] = embeddings.dims();
     let steps = tours.shape()[1] * tours.steps();
     let rows = |x: Tensor<3>, weight: Tensor<2>| {
@@ -190,7 +190,7 @@ fn all_steps(embeddings: Tensor<3>, weights: TourWeights, tours: &Tours) -> Tens
     let query = rows(context, weights.step) + fixed.expand([batch, steps, width]);
     let tables = rows(embeddings, weights.nodes);
     let part = |index: usize| tables.clone().narrow(2, index * width, width);
-    let mask = Mask::from(open(tours));
+    let mask = Mask::from(allowed(tours));
     let options = AttentionOptions::new(weights.heads, width / weights.heads);
     let Some(dynamic) = weights.dynamic else {
         let options = options.with_mask(mask.clone());
@@ -198,9 +198,10 @@ fn all_steps(embeddings: Tensor<3>, weights: TourWeights, tours: &Tours) -> Tens
         return pointer_composed(glimpse, part(2), &mask, weights.clip);
     };
     // The tables differ in every step: each step becomes an item of the batch with one query.
-    let numbers = TensorData::new(tours.dynamic().to_vec(), [batch, steps, nodes]);
-    let numbers: Tensor<3> = Tensor::from_data(numbers, &tables.device());
-    let table = |index: usize| moved(part(index), numbers.clone(), dynamic.clone().narrow(1, index * width, width));
+    let features = TensorData::new(tours.dynamic().to_vec(), [batch, steps, nodes]);
+    let features: Tensor<3> = Tensor::from_data(features, &tables.device());
+    let table =
+        |index: usize| with_dynamic(part(index), features.clone(), dynamic.clone().narrow(1, index * width, width));
     let mask = Mask::from(DenseMask::from_fn([batch * steps, 1, nodes], |row, _, node| {
         mask.allows(row / steps, row % steps, node)
     }));
@@ -210,16 +211,16 @@ fn all_steps(embeddings: Tensor<3>, weights: TourWeights, tours: &Tours) -> Tens
     pointer_composed(glimpse, table(2), &mask, weights.clip).reshape([batch, steps, nodes])
 }
 
-/// Adds the dynamic feature `numbers [batch, steps, nodes]` times its weights `direction [1, width]` to
+/// Adds the dynamic feature `features [batch, steps, nodes]` times its weights `direction [1, width]` to
 /// `table [batch, nodes, width]` for every step: `[batch * steps, nodes, width]`.
-pub(crate) fn moved(table: Tensor<3>, numbers: Tensor<3>, direction: Tensor<2>) -> Tensor<3> {
+pub(crate) fn with_dynamic(table: Tensor<3>, features: Tensor<3>, direction: Tensor<2>) -> Tensor<3> {
     let [batch, nodes, width] = table.dims();
-    let steps = numbers.dims()[1];
+    let steps = features.dims()[1];
     let shape = [batch, steps, nodes, width];
-    let numbers: Tensor<4> = numbers.reshape([batch, steps, nodes, 1]).expand(shape);
+    let features: Tensor<4> = features.reshape([batch, steps, nodes, 1]).expand(shape);
     let direction: Tensor<4> = direction.reshape([1, 1, 1, width]).expand(shape);
     let table: Tensor<4> = table.reshape([batch, 1, nodes, width]).expand(shape);
-    (table + numbers * direction).reshape([batch * steps, nodes, width])
+    (table + features * direction).reshape([batch * steps, nodes, width])
 }
 
 /// Contexts of all steps, `[batch, trajectories * steps, context]`. With a placeholder: first and last
@@ -243,8 +244,8 @@ fn contexts(embeddings: Tensor<3>, placeholder: Option<Tensor<1>>, tours: &Tours
             return last;
         }
         let shape = [batch, trajectories * steps, tours.scalars()];
-        let numbers = Tensor::from_data(TensorData::new(tours.context_numbers().to_vec(), shape), &device);
-        return Tensor::cat(vec![last, numbers], 2);
+        let features = Tensor::from_data(TensorData::new(tours.context_scalars().to_vec(), shape), &device);
+        return Tensor::cat(vec![last, features], 2);
     };
     let start = placeholder.reshape([1, 1, 2 * width]).expand([count, 1, 2 * width]);
     let all = if steps == 1 {
@@ -265,10 +266,11 @@ fn gather(embeddings: &Tensor<3>, rows: Vec<i64>, shape: [usize; 3], device: &De
 }
 
 /// The nodes allowed in each step, `[batch, trajectories * steps, nodes]`.
-fn open(tours: &Tours) -> DenseMask {
+fn allowed(tours: &Tours) -> DenseMask {
     let ([batch, trajectories, nodes], steps) = (tours.shape(), tours.steps());
     let positions = tours.positions();
-    let open =
-        |b: usize, row: usize, node: usize| tours.open(&positions, b * trajectories + row / steps, row % steps, node);
-    DenseMask::from_fn([batch, trajectories * steps, nodes], open)
+    let allowed = |b: usize, row: usize, node: usize| {
+        tours.allowed(&positions, b * trajectories + row / steps, row % steps, node)
+    };
+    DenseMask::from_fn([batch, trajectories * steps, nodes], allowed)
 }

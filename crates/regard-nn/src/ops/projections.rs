@@ -10,8 +10,8 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use regard_kernels::sublayer as kernel;
 
 use super::fused::{Array, Kernel, Output, has_kernels, input, run};
-use super::residual_norm::{FusedNorm, beside, normed};
-use super::{NormArgs, Normed, residual_norm_composed};
+use super::residual_norm::{FusedNorm, norm_output, statistics_values};
+use super::{NormArgs, NormOutput, residual_norm_composed};
 
 /// Weight `[in, out]` and bias `[out]` of a linear layer.
 #[derive(Clone, Debug)]
@@ -54,23 +54,23 @@ pub fn projections(x: Tensor<2>, maps: Vec<Projection>, heads: usize) -> Tensor<
 pub fn projections_composed(x: Tensor<2>, maps: Vec<Projection>, heads: usize) -> Tensor<2> {
     let of_map = |Projection { weight, bias }: Projection| {
         let [inputs, outputs] = weight.dims();
-        let places = places(outputs, heads, &x.device());
+        let channel_order = channel_order(outputs, heads, &x.device());
         // A matrix product without rows is not defined on every device.
         let y = match x.dims()[0] {
             0 => Tensor::zeros([0, outputs], &x.device()),
-            _ => x.clone().matmul(weight.select(1, places.clone())),
+            _ => x.clone().matmul(weight.select(1, channel_order.clone())),
         };
         assert_eq!(inputs, x.dims()[1], "projections: width of the rows");
-        bias.map(|bias| bias.select(0, places)).into_iter().fold(y, |y, bias| y + bias.unsqueeze())
+        bias.map(|bias| bias.select(0, channel_order)).into_iter().fold(y, |y, bias| y + bias.unsqueeze())
     };
     Tensor::cat(maps.into_iter().map(of_map).collect(), 1)
 }
 
 /// For each channel of an interleaved row, its index in the weights of the papers.
-fn places(width: usize, heads: usize, device: &Device) -> Tensor<1, Int> {
-    let places = kernel::Heads { count: heads, width }.places();
-    let places: Vec<i64> = places.into_iter().map(|place| place as i64).collect();
-    Tensor::from_data(TensorData::new(places, [width]), device)
+fn channel_order(width: usize, heads: usize, device: &Device) -> Tensor<1, Int> {
+    let channel_order = kernel::Heads { count: heads, width }.channel_order();
+    let channel_order: Vec<i64> = channel_order.into_iter().map(|place| place as i64).collect();
+    Tensor::from_data(TensorData::new(channel_order, [width]), device)
 }
 
 /// The kernel. Its inputs are `x`, then weight and optionally bias of every layer.
@@ -100,7 +100,7 @@ impl Kernel for Fused {
         let (heads, maps, x) = (interleaved(self.heads, inputs), self.maps(inputs), &inputs[0]);
         let y = kernel::projections(&heads, &maps, x.shape[1], x.data);
         let shape = vec![x.shape[0], maps.len() * heads.width];
-        Output { y, shape, beside: vec![], saved: save.then_some(()) }
+        Output { y, shape, extra: vec![], saved: save.then_some(()) }
     }
 
     fn backward(&self, inputs: &[Array<'_>], (): &(), grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
@@ -116,7 +116,7 @@ impl Kernel for Fused {
 ///
 /// # Panics
 /// If the shapes do not match.
-pub fn output_sublayer(x: Tensor<2>, y: Tensor<2>, map: Projection, heads: usize, norm: NormArgs) -> Normed {
+pub fn output_sublayer(x: Tensor<2>, y: Tensor<2>, map: Projection, heads: usize, norm: NormArgs) -> NormOutput {
     if !has_kernels(&x.device()) || x.dims().contains(&0) {
         return output_sublayer_composed(x, y, map, heads, norm);
     }
@@ -124,14 +124,20 @@ pub fn output_sublayer(x: Tensor<2>, y: Tensor<2>, map: Projection, heads: usize
     let (norm, [gamma, beta]) = FusedNorm::new(norm);
     let bias = map.bias.unwrap_or_else(|| Tensor::zeros([width], &x.device()));
     let inputs = vec![input(x), input(y), input(map.weight), input(bias), gamma, beta];
-    normed(&norm.clone(), rows, run(FusedOutput { heads, norm }, inputs))
+    norm_output(&norm.clone(), rows, run(FusedOutput { heads, norm }, inputs))
 }
 
 /// [`output_sublayer`] in ordinary tensor operations.
 ///
 /// # Panics
 /// As [`output_sublayer`].
-pub fn output_sublayer_composed(x: Tensor<2>, y: Tensor<2>, map: Projection, heads: usize, norm: NormArgs) -> Normed {
+pub fn output_sublayer_composed(
+    x: Tensor<2>,
+    y: Tensor<2>,
+    map: Projection,
+    heads: usize,
+    norm: NormArgs,
+) -> NormOutput {
     residual_norm_composed(x.unsqueeze_dim(1), output(y, map, heads).unsqueeze_dim(1), norm)
 }
 
@@ -140,8 +146,8 @@ pub fn output_sublayer_composed(x: Tensor<2>, y: Tensor<2>, map: Projection, hea
 /// # Panics
 /// If the shapes do not match.
 pub fn output(y: Tensor<2>, map: Projection, heads: usize) -> Tensor<2> {
-    let places = places(map.weight.dims()[0], heads, &y.device());
-    let out = y.matmul(map.weight.select(0, places));
+    let channel_order = channel_order(map.weight.dims()[0], heads, &y.device());
+    let out = y.matmul(map.weight.select(0, channel_order));
     map.bias.into_iter().fold(out, |out, bias| out + bias.unsqueeze())
 }
 
@@ -163,7 +169,7 @@ impl Kernel for FusedOutput {
         let norm = self.norm.view(inputs[4].data, inputs[5].data);
         let (heads, x, y) = (interleaved(self.heads, inputs), &inputs[0], inputs[1].data);
         let (out, saved, statistics) = kernel::output(&heads, &map(inputs), &norm, x.data, y, save);
-        Output { y: out, shape: vec![x.shape[0], 1, x.shape[1]], beside: beside(statistics), saved }
+        Output { y: out, shape: vec![x.shape[0], 1, x.shape[1]], extra: statistics_values(statistics), saved }
     }
 
     fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {

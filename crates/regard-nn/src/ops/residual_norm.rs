@@ -38,7 +38,7 @@ pub struct NormArgs {
 
 /// A normalised tensor and the batch statistics.
 #[derive(Clone, Debug)]
-pub struct Normed {
+pub struct NormOutput {
     /// The result `[batch, nodes, width]`.
     pub y: Tensor<3>,
     /// Statistics of the batch; only for [`NormKind::Batch`] without running statistics.
@@ -60,42 +60,42 @@ pub struct BatchStatistics {
 ///
 /// # Panics
 /// If the shapes do not match.
-pub fn residual_norm(x: Tensor<3>, y: Tensor<3>, args: NormArgs) -> Normed {
+pub fn residual_norm(x: Tensor<3>, y: Tensor<3>, args: NormArgs) -> NormOutput {
     assert_eq!(x.dims(), y.dims(), "residual norm: shapes of the two summands");
     if !has_kernels(&x.device()) || x.dims().contains(&0) {
         return residual_norm_composed(x, y, args);
     }
     let (norm, [gamma, beta]) = FusedNorm::new(args);
     let [batch, nodes, _] = x.dims();
-    normed(&norm.clone(), batch * nodes, run(Fused(norm), vec![input(x), input(y), gamma, beta]))
+    norm_output(&norm.clone(), batch * nodes, run(Fused(norm), vec![input(x), input(y), gamma, beta]))
 }
 
 /// [`residual_norm`] in ordinary tensor operations.
-pub fn residual_norm_composed(x: Tensor<3>, y: Tensor<3>, args: NormArgs) -> Normed {
+pub fn residual_norm_composed(x: Tensor<3>, y: Tensor<3>, args: NormArgs) -> NormOutput {
     assert_eq!(x.dims(), y.dims(), "residual norm: shapes of the two summands");
     norm_composed(x + y, args)
 }
 
 /// The normalisation `norm(x)` of `[batch, nodes, width]` without a residual, in ordinary tensor operations.
-pub fn norm_composed(x: Tensor<3>, args: NormArgs) -> Normed {
+pub fn norm_composed(x: Tensor<3>, args: NormArgs) -> NormOutput {
     let [batch, nodes, width] = x.dims();
     assert_eq!(args.gamma.dims(), [width], "norm: width of the scale");
     assert_eq!(args.beta.dims(), [width], "norm: width of the shift");
     if batch * nodes * width == 0 {
-        return Normed { y: x, statistics: None };
+        return NormOutput { y: x, statistics: None };
     }
     match (args.kind, args.running.clone()) {
         (NormKind::Batch, Some((mean, variance))) => {
             let centred = x - mean.unsqueeze();
-            Normed { y: scale_shift(centred, variance.unsqueeze(), &args), statistics: None }
+            NormOutput { y: scale_shift(centred, variance.unsqueeze(), &args), statistics: None }
         }
         (NormKind::Batch, None) => batch_norm(x, &args),
-        (NormKind::Instance, _) => Normed { y: norm_along(x, 1, &args), statistics: None },
-        (NormKind::Layer, _) => Normed { y: norm_along(x, 2, &args), statistics: None },
+        (NormKind::Instance, _) => NormOutput { y: norm_along(x, 1, &args), statistics: None },
+        (NormKind::Layer, _) => NormOutput { y: norm_along(x, 2, &args), statistics: None },
     }
 }
 
-fn batch_norm(x: Tensor<3>, args: &NormArgs) -> Normed {
+fn batch_norm(x: Tensor<3>, args: &NormArgs) -> NormOutput {
     let [batch, nodes, width] = x.dims();
     let count = batch * nodes;
     // Two passes: the mean of squares minus the squared mean loses digits in f32.
@@ -105,7 +105,7 @@ fn batch_norm(x: Tensor<3>, args: &NormArgs) -> Normed {
     let y = scale_shift(centred, variance.clone().unsqueeze(), args);
     let statistics =
         BatchStatistics { mean: mean.detach().reshape([width]), variance: variance.detach().reshape([width]), count };
-    Normed { y, statistics: Some(statistics) }
+    NormOutput { y, statistics: Some(statistics) }
 }
 
 fn norm_along(x: Tensor<3>, dim: usize, args: &NormArgs) -> Tensor<3> {
@@ -152,19 +152,19 @@ impl FusedNorm {
 }
 
 /// Means, then variances: the additional values of a kernel with batch norm.
-pub(super) fn beside(statistics: Option<kernel::BatchStatistics>) -> Vec<f32> {
+pub(super) fn statistics_values(statistics: Option<kernel::BatchStatistics>) -> Vec<f32> {
     statistics.map_or(vec![], |statistics| [statistics.mean, statistics.variance].concat())
 }
 
 /// Combines the result of a kernel with its batch statistics.
-pub(super) fn normed(norm: &FusedNorm, count: usize, (y, beside): (Tensor<3>, Tensor<1>)) -> Normed {
+pub(super) fn norm_output(norm: &FusedNorm, count: usize, (y, extra): (Tensor<3>, Tensor<1>)) -> NormOutput {
     let own = norm.kind == NormKind::Batch && norm.running.is_none();
     let statistics = own.then(|| {
-        let width = beside.dims()[0] / 2;
-        let part = |from| beside.clone().narrow(0, from, width);
+        let width = extra.dims()[0] / 2;
+        let part = |from| extra.clone().narrow(0, from, width);
         BatchStatistics { mean: part(0), variance: part(width), count }
     });
-    Normed { y, statistics }
+    NormOutput { y, statistics }
 }
 
 /// The rows of an array `[batch, nodes, width]`.
@@ -182,7 +182,12 @@ impl Kernel for Fused {
     fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved> {
         let norm = self.0.view(inputs[2].data, inputs[3].data);
         let (y, saved, statistics) = kernel::residual_norm(&rows(&inputs[0]), &norm, inputs[0].data, inputs[1].data);
-        Output { y, shape: inputs[0].shape.to_vec(), beside: beside(statistics), saved: save.then_some(saved) }
+        Output {
+            y,
+            shape: inputs[0].shape.to_vec(),
+            extra: statistics_values(statistics),
+            saved: save.then_some(saved),
+        }
     }
 
     fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {

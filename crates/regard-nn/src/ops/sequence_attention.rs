@@ -6,19 +6,19 @@
 //! scores the `S_h` of the earlier layers are added.
 //!
 //! The scores of earlier layers are not stored. A sum of products is one product of concatenated rows,
-//! `S = [q₁|q₂|…] · [k₁|k₂|…]ᵀ`, so [`Carried`] holds queries and keys. They are smaller than scores by
+//! `S = [q₁|q₂|…] · [k₁|k₂|…]ᵀ`, so [`ResidualScores`] holds queries and keys. They are smaller than scores by
 //! a factor of about `patches / (2 · head width)`, and gradients flow back through them.
 
 use burn::tensor::{Tensor, activation};
 use regard_kernels::sequence as kernel;
 
 use super::{
-    Dropout, NormArgs, Normed, Projection,
+    Dropout, NormArgs, NormOutput, Projection,
     attention::{join_heads, split_heads},
-    dropout::{active, dropped},
-    fused::{Array, Kernel, Output, PLACES, has_kernels, input, run},
+    dropout::{active, apply_dropout},
+    fused::{Array, Kernel, MAX_INPUTS, Output, has_kernels, input, run},
     norm_composed, projections, residual_norm,
-    residual_norm::{FusedNorm, beside, normed, rows},
+    residual_norm::{FusedNorm, norm_output, rows, statistics_values},
 };
 
 /// The four projections of a multi-head self-attention.
@@ -62,9 +62,9 @@ impl SequenceAttentionOptions {
 ///
 /// The default, without earlier layers, is the input of the first layer of a stack.
 #[derive(Clone, Debug, Default)]
-pub struct Carried(Vec<Tensor<3>>);
+pub struct ResidualScores(Vec<Tensor<3>>);
 
-impl Carried {
+impl ResidualScores {
     /// Number of earlier layers.
     pub fn layers(&self) -> usize {
         self.0.len()
@@ -74,7 +74,7 @@ impl Carried {
 /// The attention sub-layer of `x [sequences, patches, width]`: each patch attends to all patches of its
 /// sequence.
 ///
-/// With `carried`, the scores of all earlier layers are added, and the queries and keys of this layer are
+/// With `earlier`, the scores of all earlier layers are added, and the queries and keys of this layer are
 /// appended to the returned value. `norm: None` omits the norm.
 ///
 /// # Panics
@@ -82,29 +82,29 @@ impl Carried {
 pub fn sequence_attention(
     x: Tensor<3>,
     projections: SequenceProjections,
-    carried: Option<Carried>,
+    earlier: Option<ResidualScores>,
     norm: Option<NormArgs>,
     options: &SequenceAttentionOptions,
-) -> (Normed, Option<Carried>) {
-    let carries = carried.as_ref().map_or(0, |carried| carried.layers() + 1);
+) -> (NormOutput, Option<ResidualScores>) {
+    let inputs_of_layers = earlier.as_ref().map_or(0, |earlier| earlier.layers() + 1);
     // With more layers than a kernel has inputs, the composed operations are used.
-    if !has_kernels(&x.device()) || x.dims().contains(&0) || carries + 7 > PLACES {
-        return sequence_attention_composed(x, projections, carried, norm, options);
+    if !has_kernels(&x.device()) || x.dims().contains(&0) || inputs_of_layers + 7 > MAX_INPUTS {
+        return sequence_attention_composed(x, projections, earlier, norm, options);
     }
     if options.norm_first || norm.is_none() {
         // The residual bypasses the norm, so it is added here.
-        let Normed { y: tokens, statistics } = normed_before(x.clone(), norm);
-        let (attended, carried) = attend(tokens, projections, carried, None, options);
-        return (Normed { y: x + attended.y, statistics }, carried);
+        let NormOutput { y: tokens, statistics } = norm_before(x.clone(), norm);
+        let (attended, earlier) = attend(tokens, projections, earlier, None, options);
+        return (NormOutput { y: x + attended.y, statistics }, earlier);
     }
-    attend(x, projections, carried, norm, options)
+    attend(x, projections, earlier, norm, options)
 }
 
 /// `norm(x)`, or `x` without a norm.
-pub(super) fn normed_before(x: Tensor<3>, norm: Option<NormArgs>) -> Normed {
+pub(super) fn norm_before(x: Tensor<3>, norm: Option<NormArgs>) -> NormOutput {
     match norm {
         Some(norm) => residual_norm(x.clone(), x.zeros_like(), norm),
-        None => Normed { y: x, statistics: None },
+        None => NormOutput { y: x, statistics: None },
     }
 }
 
@@ -112,28 +112,28 @@ pub(super) fn normed_before(x: Tensor<3>, norm: Option<NormArgs>) -> Normed {
 fn attend(
     x: Tensor<3>,
     maps: SequenceProjections,
-    carried: Option<Carried>,
+    earlier: Option<ResidualScores>,
     norm: Option<NormArgs>,
     options: &SequenceAttentionOptions,
-) -> (Normed, Option<Carried>) {
+) -> (NormOutput, Option<ResidualScores>) {
     let [sequences, patches, width] = x.dims();
     let SequenceProjections { query, key, value, out } = maps;
     let wide = [query.weight.dims()[1], value.weight.dims()[1]];
     let fits = options.heads > 0 && wide.iter().all(|wide| wide % options.heads == 0);
     assert!(fits, "sequence attention: {} heads must divide the widths {wide:?}", options.heads);
     let mut inputs = vec![input(x.clone())];
-    let carried = carried.map(|Carried(mut layers)| {
+    let earlier = earlier.map(|ResidualScores(mut layers)| {
         let query = Projection {
             weight: query.weight.clone().mul_scalar(options.scale),
             bias: query.bias.clone().map(|bias| bias.mul_scalar(options.scale)),
         };
         let own = projections(x.reshape([sequences * patches, width]), vec![query, key.clone()], 1);
         layers.push(own.reshape([sequences, patches, 2 * wide[0]]));
-        Carried(layers)
+        ResidualScores(layers)
     });
-    let given = carried.as_ref().map_or(0, Carried::layers);
-    inputs.extend(carried.iter().flat_map(|carried| carried.0.iter().cloned().map(input)));
-    let maps = if given > 0 { vec![value, out] } else { vec![query, key, value, out] };
+    let layers = earlier.as_ref().map_or(0, ResidualScores::layers);
+    inputs.extend(earlier.iter().flat_map(|earlier| earlier.0.iter().cloned().map(input)));
+    let maps = if layers > 0 { vec![value, out] } else { vec![query, key, value, out] };
     let biases = maps.iter().map(|map| map.bias.is_some()).collect();
     let of_map = |map: Projection| [Some(input(map.weight)), map.bias.map(input)].into_iter().flatten();
     inputs.extend(maps.into_iter().flat_map(of_map));
@@ -146,13 +146,13 @@ fn attend(
         residual_dropout: active(options.residual_dropout),
         ..options.clone()
     };
-    let fused = Fused { options, wide, given, biases, norm: norm.clone() };
+    let fused = Fused { options, wide, layers, biases, norm: norm.clone() };
     let result = run(fused, inputs);
     let result = match norm {
-        Some(norm) => normed(&norm, sequences * patches, result),
-        None => Normed { y: result.0, statistics: None },
+        Some(norm) => norm_output(&norm, sequences * patches, result),
+        None => NormOutput { y: result.0, statistics: None },
     };
-    (result, carried)
+    (result, earlier)
 }
 
 /// The kernel. Its inputs are `x`, queries and keys of earlier layers, weight and optionally bias of every
@@ -163,7 +163,7 @@ struct Fused {
     /// Widths of the queries of all heads and of the values of all heads.
     wide: [usize; 2],
     /// Number of layers whose queries and keys are inputs.
-    given: usize,
+    layers: usize,
     /// For each projection, true if it has a bias.
     biases: Vec<bool>,
     norm: Option<FusedNorm>,
@@ -180,10 +180,10 @@ impl Fused {
     fn with<T>(
         &self,
         inputs: &[Array<'_>],
-        body: impl FnOnce(&kernel::Layer, &kernel::Maps<'_>, &kernel::Tail<'_>) -> T,
+        body: impl FnOnce(&kernel::Layer, &kernel::Projections<'_>, &kernel::Tail<'_>) -> T,
     ) -> T {
-        let (given, rest) = inputs[1..].split_at(self.given);
-        let given: Vec<&[f32]> = given.iter().map(|array| array.data).collect();
+        let (layers, rest) = inputs[1..].split_at(self.layers);
+        let layers: Vec<&[f32]> = layers.iter().map(|array| array.data).collect();
         let mut rest = rest.iter().map(|array| array.data);
         let mut next = || rest.next().unwrap_or_default();
         let maps = self.biases.iter().map(|&bias| kernel::Linear { weight: next(), bias: bias.then(&mut next) });
@@ -192,14 +192,14 @@ impl Fused {
             [query, key, value, out] => {
                 (kernel::Scores::Projected { query, key, scale: self.options.scale }, value, out)
             }
-            [value, out] => (kernel::Scores::Given(&given), value, out),
-            _ => unreachable!("queries and keys are projected or given"),
+            [value, out] => (kernel::Scores::Precomputed(&layers), value, out),
+            _ => unreachable!("queries and keys are projected or layers"),
         };
         let tail = match &self.norm {
             Some(norm) => kernel::Tail::ResidualNorm(norm.view(next(), next())),
             None => kernel::Tail::Plain,
         };
-        body(&self.layer(&inputs[0]), &kernel::Maps { scores, value, out }, &tail)
+        body(&self.layer(&inputs[0]), &kernel::Projections { scores, value, out }, &tail)
     }
 }
 
@@ -210,7 +210,7 @@ impl Kernel for Fused {
         let x = &inputs[0];
         let (y, saved, statistics) =
             self.with(inputs, |layer, maps, tail| kernel::sequence_attention(layer, maps, tail, x.data, save));
-        Output { y, shape: x.shape.to_vec(), beside: beside(statistics), saved }
+        Output { y, shape: x.shape.to_vec(), extra: statistics_values(statistics), saved }
     }
 
     fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
@@ -231,37 +231,37 @@ impl Kernel for Fused {
 pub fn sequence_attention_composed(
     x: Tensor<3>,
     projections: SequenceProjections,
-    carried: Option<Carried>,
+    earlier: Option<ResidualScores>,
     norm: Option<NormArgs>,
     options: &SequenceAttentionOptions,
-) -> (Normed, Option<Carried>) {
+) -> (NormOutput, Option<ResidualScores>) {
     if x.dims().contains(&0) {
-        return (Normed { y: x, statistics: None }, carried);
+        return (NormOutput { y: x, statistics: None }, earlier);
     }
     let SequenceProjections { query, key, value, out } = projections;
     let (first, last) = if options.norm_first { (norm, None) } else { (None, norm) };
-    let Normed { y: tokens, statistics } = norm_or_identity(x.clone(), first);
+    let NormOutput { y: tokens, statistics } = norm_or_identity(x.clone(), first);
     let query = linear(tokens.clone(), query).mul_scalar(options.scale);
     let key = linear(tokens.clone(), key);
     let own = scores(query.clone(), key.clone(), options.heads);
-    let earlier = carried.iter().flat_map(|carried| carried.0.iter().cloned());
-    let sum = earlier.fold(own, |sum, pair| sum + scores_of_pair(pair, options.heads));
-    let weights = dropped(activation::softmax(sum, 3), options.weights_dropout);
+    let pairs = earlier.iter().flat_map(|earlier| earlier.0.iter().cloned());
+    let sum = pairs.fold(own, |sum, pair| sum + scores_of_pair(pair, options.heads));
+    let weights = apply_dropout(activation::softmax(sum, 3), options.weights_dropout);
     let attended = join_heads(weights.matmul(split_heads(linear(tokens, value), options.heads)));
-    let y = x + dropped(linear(attended, out), options.residual_dropout);
-    let carried = carried.map(|Carried(mut layers)| {
+    let y = x + apply_dropout(linear(attended, out), options.residual_dropout);
+    let earlier = earlier.map(|ResidualScores(mut layers)| {
         layers.push(Tensor::cat(vec![query, key], 2));
-        Carried(layers)
+        ResidualScores(layers)
     });
     let result = norm_or_identity(y, last);
-    (Normed { y: result.y, statistics: result.statistics.or(statistics) }, carried)
+    (NormOutput { y: result.y, statistics: result.statistics.or(statistics) }, earlier)
 }
 
 /// `norm(x)`, or `x` without a norm.
-pub(super) fn norm_or_identity(x: Tensor<3>, norm: Option<NormArgs>) -> Normed {
+pub(super) fn norm_or_identity(x: Tensor<3>, norm: Option<NormArgs>) -> NormOutput {
     match norm {
         Some(norm) => norm_composed(x, norm),
-        None => Normed { y: x, statistics: None },
+        None => NormOutput { y: x, statistics: None },
     }
 }
 

@@ -6,16 +6,16 @@
 use burn::tensor::Tensor;
 use regard_kernels::sublayer as kernel;
 
-use super::dropout::{active, dropped};
+use super::dropout::{active, apply_dropout};
 use super::feed_forward::weights;
 use super::fused::{Array, Kernel, Output, has_kernels, input, run};
-use super::residual_norm::{FusedNorm, beside, normed, rows};
-use super::sequence_attention::{linear, norm_or_identity, normed_before};
-use super::{Activation, Dropout, NormArgs, Normed, Projection};
+use super::residual_norm::{FusedNorm, norm_output, rows, statistics_values};
+use super::sequence_attention::{linear, norm_before, norm_or_identity};
+use super::{Activation, Dropout, NormArgs, NormOutput, Projection};
 
 /// The two linear layers of a feed-forward network and its activation function.
 #[derive(Clone, Debug)]
-pub struct FeedForwardMaps {
+pub struct FeedForwardLayers {
     /// `[width, hidden]`
     pub first: Projection,
     /// `[hidden, width]`
@@ -41,23 +41,28 @@ pub struct SequenceFeedForwardOptions {
 /// If the shapes do not match, or a dropout rate is not in `[0, 1)`.
 pub fn sequence_feed_forward(
     x: Tensor<3>,
-    maps: FeedForwardMaps,
+    maps: FeedForwardLayers,
     norm: Option<NormArgs>,
     options: &SequenceFeedForwardOptions,
-) -> Normed {
+) -> NormOutput {
     if !has_kernels(&x.device()) || x.dims().contains(&0) {
         return sequence_feed_forward_composed(x, maps, norm, options);
     }
     if options.norm_first || norm.is_none() {
         // The residual bypasses the norm, so it is added here.
-        let Normed { y: tokens, statistics } = normed_before(x.clone(), norm);
-        return Normed { y: x + fused(tokens, maps, None, options).y, statistics };
+        let NormOutput { y: tokens, statistics } = norm_before(x.clone(), norm);
+        return NormOutput { y: x + fused(tokens, maps, None, options).y, statistics };
     }
     fused(x, maps, norm, options)
 }
 
 /// Runs the kernel. Residual and norm are applied if there is a norm.
-fn fused(x: Tensor<3>, maps: FeedForwardMaps, norm: Option<NormArgs>, options: &SequenceFeedForwardOptions) -> Normed {
+fn fused(
+    x: Tensor<3>,
+    maps: FeedForwardLayers,
+    norm: Option<NormArgs>,
+    options: &SequenceFeedForwardOptions,
+) -> NormOutput {
     let [sequences, patches, _] = x.dims();
     let mut inputs = vec![input(x)];
     for Projection { weight, bias } in [maps.first, maps.second] {
@@ -72,8 +77,8 @@ fn fused(x: Tensor<3>, maps: FeedForwardMaps, norm: Option<NormArgs>, options: &
         kernel::Dropouts { hidden: active(options.hidden_dropout), result: active(options.residual_dropout) };
     let result = run(Fused { activation: maps.activation, dropouts, norm: norm.clone() }, inputs);
     match norm {
-        Some(norm) => normed(&norm, sequences * patches, result),
-        None => Normed { y: result.0, statistics: None },
+        Some(norm) => norm_output(&norm, sequences * patches, result),
+        None => NormOutput { y: result.0, statistics: None },
     }
 }
 
@@ -102,7 +107,7 @@ impl Kernel for Fused {
     fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved> {
         let (x, (weights, tail)) = (&inputs[0], self.parts(inputs));
         let (y, saved, statistics) = kernel::feed_forward(&rows(x), &weights, &tail, x.data, save);
-        Output { y, shape: x.shape.to_vec(), beside: beside(statistics), saved }
+        Output { y, shape: x.shape.to_vec(), extra: statistics_values(statistics), saved }
     }
 
     fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
@@ -120,18 +125,18 @@ impl Kernel for Fused {
 /// As [`sequence_feed_forward`].
 pub fn sequence_feed_forward_composed(
     x: Tensor<3>,
-    maps: FeedForwardMaps,
+    maps: FeedForwardLayers,
     norm: Option<NormArgs>,
     options: &SequenceFeedForwardOptions,
-) -> Normed {
+) -> NormOutput {
     if x.dims().contains(&0) {
-        return Normed { y: x, statistics: None };
+        return NormOutput { y: x, statistics: None };
     }
     let (first, last) = if options.norm_first { (norm, None) } else { (None, norm) };
-    let Normed { y: tokens, statistics } = norm_or_identity(x.clone(), first);
+    let NormOutput { y: tokens, statistics } = norm_or_identity(x.clone(), first);
     let hidden = maps.activation.apply(linear(tokens, maps.first));
-    let hidden = dropped(hidden, options.hidden_dropout);
-    let y = x + dropped(linear(hidden, maps.second), options.residual_dropout);
+    let hidden = apply_dropout(hidden, options.hidden_dropout);
+    let y = x + apply_dropout(linear(hidden, maps.second), options.residual_dropout);
     let result = norm_or_identity(y, last);
-    Normed { y: result.y, statistics: result.statistics.or(statistics) }
+    NormOutput { y: result.y, statistics: result.statistics.or(statistics) }
 }

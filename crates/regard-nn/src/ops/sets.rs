@@ -163,13 +163,19 @@ impl Kernel for Fused {
         let Call { layer, weights, queries, keys } = self.call(inputs);
         let (y, saved) = kernel::forward(&layer, &weights, queries, keys, save);
         let rows = y.len() / layer.width;
-        Output { y, shape: vec![rows, layer.width], beside: vec![], saved }
+        Output { y, shape: vec![rows, layer.width], extra: vec![], saved }
     }
 
-    fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], wanted: &[bool]) -> Vec<Vec<f32>> {
+    fn backward(
+        &self,
+        inputs: &[Array<'_>],
+        saved: &Self::Saved,
+        grad: &[f32],
+        requires_grad: &[bool],
+    ) -> Vec<Vec<f32>> {
         let Call { layer, weights, queries, keys } = self.call(inputs);
-        let asked = kernel::Wanted { queries: wanted[0], keys: wanted[1] };
-        let found = kernel::backward(&layer, &weights, queries, keys, saved, grad, asked);
+        let requires_grad_of = kernel::RequiresGrad { queries: requires_grad[0], keys: requires_grad[1] };
+        let found = kernel::backward(&layer, &weights, queries, keys, saved, grad, requires_grad_of);
         let linear = [Some(found.query), Some(found.key), Some(found.value), found.out, found.feed];
         let linear = linear.into_iter().flatten().flat_map(|gradients| [gradients.weight, gradients.bias]);
         let absent =
@@ -270,7 +276,7 @@ impl Kernel for FusedSums {
     fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<()> {
         let width = inputs[0].shape[1];
         let y = kernel::sums(&self.offsets, width, inputs[0].data);
-        Output { y, shape: vec![self.offsets.len() - 1, width], beside: vec![], saved: save.then_some(()) }
+        Output { y, shape: vec![self.offsets.len() - 1, width], extra: vec![], saved: save.then_some(()) }
     }
 
     fn backward(&self, inputs: &[Array<'_>], (): &(), grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {

@@ -21,7 +21,7 @@ struct Record {
     /// Number of steps of each tour.
     lengths: Vec<u32>,
     /// Allowed nodes, one bit a node, `[batch, trajectories, steps, words]`.
-    open: Vec<u64>,
+    allowed: Vec<u64>,
     /// Number of scalars of a context.
     count: usize,
     /// Scalars, `[batch, trajectories, steps, count]`.
@@ -39,54 +39,60 @@ impl Tours {
     pub fn new(shape: [usize; 3], order: Vec<u32>, forced: usize) -> Self {
         let [batch, trajectories, nodes] = shape;
         assert_eq!(order.len(), batch * trajectories * nodes, "tours {shape:?}: number of steps");
-        let mut seen = vec![usize::MAX; nodes];
+        let mut last_tour = vec![usize::MAX; nodes];
         for (index, tour) in order.chunks_exact(nodes.max(1)).enumerate() {
             for &node in tour {
-                let fresh = (node as usize) < nodes && std::mem::replace(&mut seen[node as usize], index) != index;
-                assert!(fresh, "tour {index} is no permutation of {nodes} nodes");
+                let is_new =
+                    (node as usize) < nodes && std::mem::replace(&mut last_tour[node as usize], index) != index;
+                assert!(is_new, "tour {index} is no permutation of {nodes} nodes");
             }
         }
         Self { shape, steps: nodes, forced, order: Arc::new(order), record: None }
     }
 
-    /// Creates tours of any problem. The node sequences `walks [batch][trajectories]` are replayed from the
+    /// Creates tours of any problem. The node sequences `sequences [batch][trajectories]` are replayed from the
     /// initial states `starts`, one for each instance, and the mask, the `scalars` scalars and, if
     /// `dynamic` is true, the dynamic feature of every step are recorded.
     ///
     /// # Panics
     /// If instances have different numbers of tours, or a step visits a masked node.
-    pub fn walked<T: State + Clone>(
+    pub fn replay<T: State + Clone>(
         starts: &[T],
-        walks: &[Vec<Vec<u32>>],
+        sequences: &[Vec<Vec<u32>>],
         [nodes, scalars, forced]: [usize; 3],
         dynamic: bool,
     ) -> Self {
-        let trajectories = walks.first().map_or(0, Vec::len);
-        assert!(walks.iter().all(|walks| walks.len() == trajectories), "as many walks for every instance");
-        assert_eq!(starts.len(), walks.len(), "one start for every instance");
-        let steps = walks.iter().flatten().map(Vec::len).max().unwrap_or(0);
+        let trajectories = sequences.first().map_or(0, Vec::len);
+        assert!(
+            sequences.iter().all(|sequences| sequences.len() == trajectories),
+            "as many sequences for every instance"
+        );
+        assert_eq!(starts.len(), sequences.len(), "one start for every instance");
+        let steps = sequences.iter().flatten().map(Vec::len).max().unwrap_or(0);
         let mut record = Record { count: scalars, ..Record::default() };
-        let mut order = Vec::with_capacity(walks.len() * trajectories * steps);
-        let mut open = vec![false; nodes];
-        for (start, walk) in
-            starts.iter().zip(walks).flat_map(|(start, walks)| walks.iter().map(move |walk| (start, walk)))
+        let mut order = Vec::with_capacity(sequences.len() * trajectories * steps);
+        let mut allowed = vec![false; nodes];
+        for (start, sequence) in starts
+            .iter()
+            .zip(sequences)
+            .flat_map(|(start, sequences)| sequences.iter().map(move |sequence| (start, sequence)))
         {
             let mut state = start.clone();
-            for &node in walk {
-                state.allowed(&mut open);
-                assert!(open[node as usize], "node {node} was not open");
-                record.look(&state, &open, dynamic);
+            for &node in sequence {
+                state.allowed(&mut allowed);
+                assert!(allowed[node as usize], "node {node} was not allowed");
+                record.record_step(&state, &allowed, dynamic);
                 state.step(node as usize);
             }
-            order.extend(walk);
-            record.lengths.push(walk.len() as u32);
+            order.extend(sequence);
+            record.lengths.push(sequence.len() as u32);
             let rows = record.lengths.len() * steps;
             order.resize(rows, 0);
-            record.open.resize(rows * kernel::words(nodes), 0);
+            record.allowed.resize(rows * kernel::words(nodes), 0);
             record.scalars.resize(rows * scalars, 0.0);
             record.dynamic.resize(if dynamic { rows * nodes } else { 0 }, 0.0);
         }
-        let shape = [walks.len(), trajectories, nodes];
+        let shape = [sequences.len(), trajectories, nodes];
         Self { shape, steps, forced, order: Arc::new(order), record: Some(Arc::new(record)) }
     }
 
@@ -121,7 +127,7 @@ impl Tours {
     }
 
     /// The scalars of all contexts, `[batch, trajectories, steps, scalars]`.
-    pub(super) fn context_numbers(&self) -> &[f32] {
+    pub(super) fn context_scalars(&self) -> &[f32] {
         self.record.as_ref().map_or(&[], |record| &record.scalars)
     }
 
@@ -138,7 +144,7 @@ impl Tours {
     }
 
     /// For tours that visit every node once: the position of each node in its tour, an argument of
-    /// [`Self::open`].
+    /// [`Self::allowed`].
     pub(super) fn positions(&self) -> Vec<usize> {
         let nodes = self.shape[2];
         let mut positions = vec![0; if self.record.is_some() { 0 } else { self.order.len() }];
@@ -149,42 +155,42 @@ impl Tours {
     }
 
     /// Returns true if `node` was allowed in step `step` of tour `index`. After the end only the depot is.
-    pub(super) fn open(&self, positions: &[usize], index: usize, step: usize, node: usize) -> bool {
+    pub(super) fn allowed(&self, positions: &[usize], index: usize, step: usize, node: usize) -> bool {
         let nodes = self.shape[2];
         let Some(record) = &self.record else { return positions[index * nodes + node] >= step };
         let row = (index * self.steps + step) * kernel::words(nodes);
         let ended = step >= record.lengths[index] as usize;
-        if ended { node == 0 } else { record.open[row + node / 64] >> (node % 64) & 1 == 1 }
+        if ended { node == 0 } else { record.allowed[row + node / 64] >> (node % 64) & 1 == 1 }
     }
 
     /// The tours in the form that the kernel reads, with the dynamic feature if the decoder uses it.
-    pub(super) fn view(&self, moves: bool) -> kernel::Tours<'_> {
+    pub(super) fn view(&self, has_dynamic: bool) -> kernel::Tours<'_> {
         let [batch, trajectories, nodes] = self.shape;
-        let sight = match &self.record {
-            None => kernel::Sight::Unvisited,
+        let inputs = match &self.record {
+            None => kernel::StepInputs::Unvisited,
             Some(record) => {
-                let Record { lengths, open, scalars, dynamic, .. } = &**record;
-                let dynamic = if moves { dynamic } else { &[][..] };
-                kernel::Sight::Recorded { lengths, open, scalars, dynamic }
+                let Record { lengths, allowed, scalars, dynamic, .. } = &**record;
+                let dynamic = if has_dynamic { dynamic } else { &[][..] };
+                kernel::StepInputs::Recorded { lengths, allowed, scalars, dynamic }
             }
         };
-        kernel::Tours { batch, trajectories, nodes, steps: self.steps, forced: self.forced, order: &self.order, sight }
+        kernel::Tours { batch, trajectories, nodes, steps: self.steps, forced: self.forced, order: &self.order, inputs }
     }
 }
 
 impl Record {
     /// Records mask and context of a step.
-    fn look<T: State>(&mut self, state: &T, open: &[bool], dynamic: bool) {
-        for nodes in open.chunks(64) {
-            let bits = nodes.iter().enumerate().map(|(bit, &open)| u64::from(open) << bit);
-            self.open.push(bits.sum());
+    fn record_step<T: State>(&mut self, state: &T, allowed: &[bool], dynamic: bool) {
+        for nodes in allowed.chunks(64) {
+            let bits = nodes.iter().enumerate().map(|(bit, &allowed)| u64::from(allowed) << bit);
+            self.allowed.push(bits.sum());
         }
         let at = self.scalars.len();
         self.scalars.resize(at + self.count, 0.0);
         state.scalars(&mut self.scalars[at..]);
         if dynamic {
             let at = self.dynamic.len();
-            self.dynamic.resize(at + open.len(), 0.0);
+            self.dynamic.resize(at + allowed.len(), 0.0);
             state.dynamic(&mut self.dynamic[at..]);
         }
     }

@@ -7,7 +7,7 @@ mod patching;
 use burn::tensor::Tensor;
 
 pub use instance_norm::{InstanceNorm, InstanceNormConfig, WindowStatistics};
-pub use patch_layer::{NormPlace, PatchDropout, PatchLayer, PatchLayerConfig};
+pub use patch_layer::{NormPlacement, PatchDropout, PatchLayer, PatchLayerConfig};
 pub use patching::{Patching, sine_positions, standardised_sine_positions};
 
 /// The moving average over `kernel` values of `x [batch, channels, time]`, and the remainder. The first

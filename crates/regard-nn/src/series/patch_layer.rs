@@ -7,7 +7,7 @@ use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
 
 use crate::ops::{
-    Activation, Carried, Dropout, FeedForwardMaps, NormArgs, NormKind, Projection, SequenceAttentionOptions,
+    Activation, Dropout, FeedForwardLayers, NormArgs, NormKind, Projection, ResidualScores, SequenceAttentionOptions,
     SequenceFeedForwardOptions, SequenceProjections, sequence_attention, sequence_feed_forward,
 };
 use crate::{FeedForward, FeedForwardConfig, Normalization, NormalizationConfig};
@@ -25,8 +25,8 @@ pub struct PatchLayerConfig {
     #[config(default = "NormKind::Batch")]
     pub norm: NormKind,
     /// Placement of the norms. Default: after each residual sum.
-    #[config(default = "NormPlace::Behind")]
-    pub norm_place: NormPlace,
+    #[config(default = "NormPlacement::Post")]
+    pub norm_placement: NormPlacement,
     /// If true, the scores of earlier layers are added to those of this one (RealFormer, He et al. 2021).
     /// Default: true.
     #[config(default = true)]
@@ -35,14 +35,14 @@ pub struct PatchLayerConfig {
 
 /// Placement of the norm of a sub-layer.
 #[derive(Config, Copy, Debug, PartialEq, Eq)]
-pub enum NormPlace {
+pub enum NormPlacement {
     /// After the residual sum: `norm(x + f(x))`.
-    Behind,
+    Post,
     /// Before the sub-layer and its residual: `y + f(y)` with `y = norm(x)`, as `pre_norm` in the authors'
     /// code.
-    Before,
+    PreSummed,
     /// Before the sub-layer, but not on the residual: `x + f(norm(x))` (Xiong et al. 2020).
-    Inside,
+    Pre,
 }
 
 /// Attention among patches, followed by a feed-forward network.
@@ -66,7 +66,7 @@ pub struct PatchLayer {
     pub heads: usize,
     /// Placement of the norms.
     #[module(skip)]
-    pub norm_place: NormPlace,
+    pub norm_placement: NormPlacement,
     /// If true, the scores of earlier layers are added.
     pub residual_scores: bool,
 }
@@ -105,7 +105,7 @@ impl PatchLayerConfig {
             feed: FeedForwardConfig::new(width, self.hidden).with_activation(Activation::Gelu).init(device),
             feed_norm: norm(),
             heads,
-            norm_place: self.norm_place,
+            norm_placement: self.norm_placement,
             residual_scores: self.residual_scores,
         }
     }
@@ -113,8 +113,13 @@ impl PatchLayerConfig {
 
 impl PatchLayer {
     /// New embeddings of `x [sequences, patches, width]`, and the scores for the next layer. The first layer
-    /// receives the default `carried`.
-    pub fn forward(&self, x: Tensor<3>, carried: Carried, drop: Option<PatchDropout>) -> (Tensor<3>, Carried) {
+    /// receives the default `earlier`.
+    pub fn forward(
+        &self,
+        x: Tensor<3>,
+        earlier: ResidualScores,
+        drop: Option<PatchDropout>,
+    ) -> (Tensor<3>, ResidualScores) {
         let dropout = |rate: fn(&PatchDropout) -> f32, place: u64| {
             let drop = drop.filter(|drop| rate(drop) > 0.0)?;
             Some(Dropout { rate: rate(&drop), seed: drop.seed.wrapping_add(place) })
@@ -124,32 +129,32 @@ impl PatchLayer {
             scale: 1.0 / ((self.query.weight.dims()[1] / self.heads) as f32).sqrt(),
             weights_dropout: dropout(|drop| drop.weights, 0),
             residual_dropout: dropout(|drop| drop.attention, 1),
-            norm_first: self.norm_place == NormPlace::Inside,
+            norm_first: self.norm_placement == NormPlacement::Pre,
         };
-        let carried = self.residual_scores.then_some(carried);
+        let earlier = self.residual_scores.then_some(earlier);
         let (x, norm) = self.placed(x, &self.attention_norm);
-        let (normed, carried) = sequence_attention(x, self.projections(), carried, norm, &options);
-        let x = self.attention_norm.observe(normed);
+        let (normed, earlier) = sequence_attention(x, self.projections(), earlier, norm, &options);
+        let x = self.attention_norm.update_running(normed);
         let options = SequenceFeedForwardOptions {
             hidden_dropout: dropout(|drop| drop.hidden, 2),
             residual_dropout: dropout(|drop| drop.feed, 3),
-            norm_first: self.norm_place == NormPlace::Inside,
+            norm_first: self.norm_placement == NormPlacement::Pre,
         };
-        let maps = FeedForwardMaps {
+        let maps = FeedForwardLayers {
             first: Projection::of(&self.feed.inner),
             second: Projection::of(&self.feed.outer),
             activation: self.feed.activation,
         };
         let (x, norm) = self.placed(x, &self.feed_norm);
         let normed = sequence_feed_forward(x, maps, norm, &options);
-        (self.feed_norm.observe(normed), carried.unwrap_or_default())
+        (self.feed_norm.update_running(normed), earlier.unwrap_or_default())
     }
 
     /// The input of a sub-layer, and the norm that the sub-layer still has to apply.
     fn placed(&self, x: Tensor<3>, norm: &Normalization) -> (Tensor<3>, Option<NormArgs>) {
-        match self.norm_place {
-            NormPlace::Before => (norm.forward(x), None),
-            NormPlace::Behind | NormPlace::Inside => {
+        match self.norm_placement {
+            NormPlacement::PreSummed => (norm.forward(x), None),
+            NormPlacement::Post | NormPlacement::Pre => {
                 let args = norm.args(&x.device());
                 (x, Some(args))
             }

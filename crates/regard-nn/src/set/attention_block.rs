@@ -165,31 +165,32 @@ impl SetAttentionBlock {
     }
 
     /// Self-attention of each set.
-    pub fn forward_to_itself(&self, x: Ragged) -> Ragged {
+    pub fn forward_self(&self, x: Ragged) -> Ragged {
         self.forward(SetQueries::Own(x.clone()), x)
     }
 
     /// The result and the attention weights `[sets, heads, longest queries, longest keys]`.
     pub fn forward_with_weights(&self, queries: SetQueries, keys: Ragged) -> (Ragged, Tensor<4>) {
         let (sum, weights) = self.attend(queries, keys, true);
-        let weights = weights.unwrap_or_else(|| unreachable!("weights were asked for"));
+        let weights = weights.unwrap_or_else(|| unreachable!("weights were normed_queries for"));
         (self.feed_forward(sum), weights)
     }
 
     /// The first residual sum, after its norm if the norm follows the sum.
     fn attend(&self, queries: SetQueries, keys: Ragged, weights: bool) -> (Ragged, Option<Tensor<4>>) {
         let before = matches!(self.norm, BlockNorm::Pre | BlockNorm::SetNorm);
-        let clean = before && self.residual == Residual::Raw;
-        let args = self.args(if clean { Residual::None } else { self.residual }, false);
-        let (asked, seen) = if before { self.normed(queries.clone(), keys) } else { (queries.clone(), keys) };
+        let bypass = before && self.residual == Residual::Raw;
+        let args = self.args(if bypass { Residual::None } else { self.residual }, false);
+        let (normed_queries, normed_keys) =
+            if before { self.normed(queries.clone(), keys) } else { (queries.clone(), keys) };
         let (mut sum, weights) = match weights {
             true => {
-                let (sum, weights) = set_block_weights(asked, seen, args);
+                let (sum, weights) = set_block_weights(normed_queries, normed_keys, args);
                 (sum, Some(weights))
             }
-            false => (set_block(asked, seen, args), None),
+            false => (set_block(normed_queries, normed_keys, args), None),
         };
-        if clean {
+        if bypass {
             sum = sum.with_rows(sum.rows.clone() + rows_of(queries, sum.count()));
         }
         match &self.first_norm {
@@ -284,7 +285,7 @@ impl SelfSetBlockConfig {
 impl SelfSetBlock {
     /// One row for every item, which depends on its whole set.
     pub fn forward(&self, x: Ragged) -> Ragged {
-        self.mab.forward_to_itself(x)
+        self.mab.forward_self(x)
     }
 }
 

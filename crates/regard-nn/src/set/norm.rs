@@ -62,7 +62,7 @@ impl RaggedNorm {
         // Two passes: the mean of squares minus the squared mean loses digits.
         let mean = |of: &Ragged| match self.kind {
             RaggedNormKind::Layer => of.rows.clone().mean_dim(1),
-            RaggedNormKind::Set => of.spread(of.means().mean_dim(1)),
+            RaggedNormKind::Set => of.repeat_rows(of.means().mean_dim(1)),
         };
         let centred = x.with_rows(x.rows.clone() - mean(&x));
         let variance = mean(&x.with_rows(centred.rows.clone().square()));

@@ -85,8 +85,8 @@ fn largest(x: &Ragged) -> Tensor<2> {
         return Tensor::zeros([sets, width], &device);
     }
     let padded = x.to_padded();
-    let padded = match x.mask().barred([sets, 1, longest], &device) {
-        Some(barred) => padded.mask_fill(barred.swap_dims(1, 2).expand([sets, longest, width]), MASKED),
+    let padded = match x.mask().masked([sets, 1, longest], &device) {
+        Some(masked) => padded.mask_fill(masked.swap_dims(1, 2).expand([sets, longest, width]), MASKED),
         None => padded,
     };
     let largest = padded.max_dim(1).reshape([sets, width]);

@@ -6,7 +6,7 @@ use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::{
-    Asked, Form, Gathers, Saved,
+    Form, QueryTables, Saved, ScoreShape,
     forward::{Features, scores, weighted_features},
     product,
 };
@@ -14,8 +14,8 @@ use crate::{
     buffer::Workspace,
     gemm::{Accumulate, Lhs, Panels, Rhs, Size, Store, gemm},
     set::{
-        Gradients, Layer, LinearGradients, Residual, Sets, Sums, Wanted, Weights,
-        keys::{KEY_SUMS, KeyProjection, KeyProjectionBack},
+        Gradients, Layer, LinearGradients, RequiresGrad, Residual, Sets, Sums, Weights,
+        keys::{KEY_SUMS, KeyProjection, KeyProjectionBackward},
         plan::{BLOCK, Piece, Plan, Task, parts},
         tail::{TAIL_SUMS, Tail},
     },
@@ -31,21 +31,21 @@ pub(in crate::set) fn backward(
     keys: Sets<'_>,
     saved: &Saved,
     grad: &[f32],
-    wanted: Wanted,
+    requires_grad: RequiresGrad,
 ) -> Gradients {
     let form = Form::of(layer, queries, keys);
     assert_eq!(grad.len(), form.sets * form.queries * layer.width, "gradient and its sizes");
-    let asked = Asked::of(&form, weights, queries, true);
+    let tables = QueryTables::of(&form, weights, queries, true);
     let plan = Plan::of(keys.offsets);
     let mut means = Workspace::lease(form.sets * form.pooled());
     let mut centres = Workspace::lease(form.sets * form.padded());
     let [wo, bo, wf, bf, wv, bv, residual] = finish(&form, weights, saved, grad, &plan, (&mut means, &mut centres));
-    let projection =
-        (!form.folded).then(|| (KeyProjection::of(layer, weights), KeyProjectionBack::of(layer, weights, wanted.keys)));
-    let (asked, stats) = (&asked, &saved.stats);
-    let shared = KeysShared { form, asked, projection, y: keys.rows, stats, means: &means, centres: &centres };
-    let mut dy = vec![0.0; if wanted.keys { keys.rows.len() } else { 0 }];
-    let wide = if wanted.keys { layer.key_width } else { 0 };
+    let projection = (!form.folded)
+        .then(|| (KeyProjection::of(layer, weights), KeyProjectionBackward::of(layer, weights, requires_grad.keys)));
+    let (tables, stats) = (&tables, &saved.stats);
+    let shared = KeysShared { form, tables, projection, y: keys.rows, stats, means: &means, centres: &centres };
+    let mut dy = vec![0.0; if requires_grad.keys { keys.rows.len() } else { 0 }];
+    let wide = if requires_grad.keys { layer.key_width } else { 0 };
     let dy_parts = parts(&mut dy, plan.tasks.iter().map(|task| task.rows.len() * wide));
     let tasks = plan.tasks.par_iter().zip(dy_parts);
     let sums: Vec<Sums<{ KEY_ROW_SUMS }>> =
@@ -53,7 +53,7 @@ pub(in crate::set) fn backward(
     let [matrix, bias, mut fold] = Sums::total(&sums, shared.sizes());
     drop(sums);
     fold.iter_mut().for_each(|fold| *fold *= layer.scale);
-    let (mut q, key) = unfold(&form, weights, &asked.q, &fold);
+    let (mut q, key) = unfold(&form, weights, &tables.q, &fold);
     let linear = |weight, bias| LinearGradients { weight, bias };
     let (key, value) = match (&shared.projection, key) {
         (Some((_, back)), _) => back.split(&matrix, &bias),
@@ -62,10 +62,10 @@ pub(in crate::set) fn backward(
     if layer.residual == Residual::Projected {
         add(&residual, &mut q);
     }
-    let (queries, query) = project_back(&form, weights, queries, &q, &residual, wanted.queries);
+    let (queries, query) = project_back(&form, weights, queries, &q, &residual, requires_grad.queries);
     Gradients {
         queries,
-        keys: wanted.keys.then_some(dy),
+        keys: requires_grad.keys.then_some(dy),
         query,
         key,
         value,
@@ -86,7 +86,7 @@ fn finish(
     let layer = &form.layer;
     let tail = Tail::of(layer.width, weights, true);
     let value = form.folded.then(|| Panels::of_transposed(weights.value.weight, layer.width, layer.key_width));
-    let shared = FinishShared { form: *form, tail, value, saved, grad, of_sets: &plan.slots };
+    let shared = FinishShared { form: *form, tail, value, saved, grad, of_sets: &plan.set_pieces };
     let group = form.group();
     let groups = means
         .par_chunks_mut((group * form.pooled()).max(1))
@@ -102,7 +102,7 @@ fn finish(
 /// of the folded queries `[columns, feature]`.
 fn unfold(form: &Form, weights: &Weights<'_>, q: &[f32], fold: &[f32]) -> (Vec<f32>, Vec<f32>) {
     let Form { layer, queries: m, .. } = *form;
-    let (d, head, Gathers { feature, .. }) = (layer.width, layer.head(), form.gathers());
+    let (d, head, ScoreShape { feature, .. }) = (layer.width, layer.head(), form.score_shape());
     let mut dq = vec![0.0; m * d];
     let mut dk = vec![0.0; if form.folded { feature * d } else { 0 }];
     for (h, fold) in fold.chunks_exact(m * feature).enumerate() {
@@ -128,7 +128,7 @@ fn project_back(
     x: &[f32],
     dq: &[f32],
     residual: &[f32],
-    wanted: bool,
+    requires_grad: bool,
 ) -> (Option<Vec<f32>>, LinearGradients) {
     let Form { layer, queries: m, .. } = *form;
     let (d, wide) = (layer.width, layer.query_width);
@@ -136,10 +136,10 @@ fn project_back(
     product(Size { m: wide, n: d, k: m }, Lhs::transposed(x, wide), dq, d, &mut weight, d, Store);
     let mut bias = vec![0.0; d];
     dq.chunks_exact(d).for_each(|row| add(row, &mut bias));
-    let dx = wanted.then(|| {
+    let dx = requires_grad.then(|| {
         let mut dx = if layer.residual == Residual::Raw { residual.to_vec() } else { vec![0.0; m * wide] };
-        let turned: Vec<f32> = (0..d * wide).map(|at| weights.query.weight[at % wide * d + at / wide]).collect();
-        product(Size { m, n: wide, k: d }, Lhs::rows(dq, d), &turned, wide, &mut dx, wide, Accumulate);
+        let transposed: Vec<f32> = (0..d * wide).map(|at| weights.query.weight[at % wide * d + at / wide]).collect();
+        product(Size { m, n: wide, k: d }, Lhs::rows(dq, d), &transposed, wide, &mut dx, wide, Accumulate);
         dx
     });
     (dx, LinearGradients { weight, bias })
@@ -183,7 +183,7 @@ impl FinishShared<'_> {
     #[inline(always)]
     fn values<S: Simd>(&self, simd: S, pooled: &[f32], grad: &[f32], out: &mut [f32], sums: &mut Sums<FINISH_SUMS>) {
         let (d, head) = (self.form.layer.width, self.form.layer.head());
-        let feature = self.form.gathers().feature;
+        let feature = self.form.score_shape().feature;
         let rows = grad.len() / d;
         for (h, out) in out.chunks_exact_mut(rows * feature).enumerate() {
             let Some(value) = &self.value else {
@@ -210,7 +210,7 @@ impl WithSimd for FinishGroup<'_> {
         let Self { shared, first, means, centres } = self;
         let FinishShared { form, tail, saved, grad, of_sets, .. } = shared;
         let (d, m, padded) = (form.layer.width, form.queries, form.padded());
-        let Gathers { feature, .. } = form.gathers();
+        let ScoreShape { feature, .. } = form.score_shape();
         let count = centres.len() / padded;
         let span = first * m * d..(first + count) * m * d;
         let mut sums = Sums::zeros(shared.sizes());
@@ -268,9 +268,9 @@ fn dot<S: Simd>(simd: S, x: &[f32], y: &[f32]) -> f32 {
 /// Data shared by all tasks.
 pub(super) struct KeysShared<'a> {
     pub(super) form: Form,
-    pub(super) asked: &'a Asked,
+    pub(super) tables: &'a QueryTables,
     /// Both projections, unless they are folded into the queries.
-    pub(super) projection: Option<(KeyProjection, KeyProjectionBack)>,
+    pub(super) projection: Option<(KeyProjection, KeyProjectionBackward)>,
     pub(super) y: &'a [f32],
     /// `[sets, 2, padded]`.
     pub(super) stats: &'a [f32],
@@ -304,16 +304,16 @@ impl KeysShared<'_> {
         simd: S,
         piece: &Piece,
         features: (&[f32], usize),
-        turned: &[f32],
+        transposed: &[f32],
         weights: &mut [f32],
         deltas: &mut [f32],
     ) {
         let padded = self.form.padded();
-        let Gathers { heads, queries, feature } = self.form.gathers();
+        let ScoreShape { heads, queries, feature } = self.form.score_shape();
         let size = Size { m: piece.rows.len(), n: self.form.score_columns(), k: feature };
         for h in 0..heads {
             let left = Lhs::rows(&features.0[h * feature..], features.1);
-            let right = Rhs::rows::<S>(&turned[h * feature * padded..], padded);
+            let right = Rhs::rows::<S>(&transposed[h * feature * padded..], padded);
             gemm(simd, size, left, right, &mut deltas[h * queries..], padded, Store);
         }
         let stats = &self.stats[piece.set * 2 * padded..][..2 * padded];
@@ -331,8 +331,8 @@ impl KeysShared<'_> {
 
     /// Transposes the gradients of the means of a set, `[heads, feature, padded]`.
     #[inline(always)]
-    fn turn(&self, set: usize, out: &mut [f32]) {
-        let Gathers { heads, queries, feature } = self.form.gathers();
+    fn transpose_means(&self, set: usize, out: &mut [f32]) {
+        let ScoreShape { heads, queries, feature } = self.form.score_shape();
         let padded = self.form.padded();
         for h in 0..heads {
             let means = &self.means[set * self.form.pooled() + h * queries * feature..];
@@ -343,7 +343,7 @@ impl KeysShared<'_> {
     /// `out (+)= P·U` of a piece.
     #[inline(always)]
     fn values<S: Simd>(&self, simd: S, piece: &Piece, weights: &[f32], out: &mut [f32], ld: usize) {
-        let Gathers { heads, queries, feature } = self.form.gathers();
+        let ScoreShape { heads, queries, feature } = self.form.score_shape();
         let size = Size { m: piece.rows.len(), n: feature, k: queries };
         for h in 0..heads {
             let left = Lhs::rows(&weights[h * queries..], self.form.padded());
@@ -360,9 +360,9 @@ impl KeysShared<'_> {
     /// `out = dS·F` of a block.
     #[inline(always)]
     fn keys<S: Simd>(&self, simd: S, rows: usize, deltas: &[f32], out: &mut [f32], ld: usize) {
-        let Gathers { queries, feature, .. } = self.form.gathers();
+        let ScoreShape { queries, feature, .. } = self.form.score_shape();
         let size = Size { m: rows, n: feature, k: queries };
-        for (h, fold) in self.asked.back.iter().enumerate() {
+        for (h, fold) in self.tables.back.iter().enumerate() {
             let left = Lhs::rows(&deltas[h * queries..], self.form.padded());
             gemm(simd, size, left, fold.rhs(), &mut out[h * feature..], ld, Store);
         }
@@ -377,32 +377,32 @@ impl WithSimd for KeysTask<'_> {
         let Self { shared, task, dy } = self;
         let form = &shared.form;
         let (padded, wide, pair) = (form.padded(), form.layer.key_width, 2 * form.layer.width);
-        let Gathers { heads, feature, .. } = form.gathers();
+        let ScoreShape { heads, feature, .. } = form.score_shape();
         let mut sums = Sums::zeros(shared.sizes());
-        let mut turned = Workspace::lease(heads * feature * padded);
+        let mut transposed = Workspace::lease(heads * feature * padded);
         // With several heads the padding columns are not written: zeros keep them finite.
-        let mut found = Workspace::zeros(2 * BLOCK * padded);
-        let (weights, deltas) = found.split_at_mut(BLOCK * padded);
+        let mut score_rows = Workspace::zeros(2 * BLOCK * padded);
+        let (weights, deltas) = score_rows.split_at_mut(BLOCK * padded);
         let mut scratch: [Workspace; 2] =
             std::array::from_fn(|_| Workspace::lease(if form.folded { 0 } else { BLOCK * pair }));
         let [kv, dkv] = &mut scratch;
-        let mut open = None;
+        let mut current = None;
         for block in task.blocks() {
             let rows = block.len();
             let y = &shared.y[block.start * wide..block.end * wide];
             let projection = shared.projection.as_ref().map(|(projection, _)| projection);
             let features = Features::of(simd, form, projection, y, kv);
-            scores(simd, form, &shared.asked.scores, rows, features, weights);
+            scores(simd, form, &shared.tables.scores, rows, features, weights);
             let local = |piece: &Piece, ld: usize| (piece.rows.start - block.start) * ld;
             for piece in task.pieces_of(block.clone()) {
-                if open != Some(piece.set) {
-                    open = Some(piece.set);
-                    shared.turn(piece.set, &mut turned);
+                if current != Some(piece.set) {
+                    current = Some(piece.set);
+                    shared.transpose_means(piece.set, &mut transposed);
                 }
                 let (at, size) = (local(&piece, padded), piece.rows.len() * padded);
                 let values = (&features.values[local(&piece, features.ld)..], features.ld);
                 let (weights, deltas) = (&mut weights[at..][..size], &mut deltas[at..][..size]);
-                shared.gradients(simd, &piece, values, &turned, weights, deltas);
+                shared.gradients(simd, &piece, values, &transposed, weights, deltas);
             }
             weighted_features(simd, form, rows, deltas, (features.keys, features.ld), &mut sums.0[KEY_SUMS]);
             let dy_at = (block.start - task.rows.start) * wide;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::{Asked, Form, Gathers, Saved};
+use super::{Form, QueryTables, Saved, ScoreShape};
 use crate::{
     buffer::Workspace,
     gemm::{Accumulate, Bias, Lhs, Panels, Rhs, Size, Store, gemm},
@@ -16,19 +16,19 @@ use crate::{
         tail::Tail,
     },
     simd,
-    vector::{BARRED, add_assign, axpy, exp, scale, split, split_mut},
+    vector::{MASKED, add_assign, axpy, exp, scale, split, split_mut},
 };
 
 /// Partial weighted sums of every piece of the plan.
-fn partial_sums(form: &Form, weights: &Weights<'_>, asked: &Asked, y: &[f32], plan: &Plan) -> Workspace {
+fn partial_sums(form: &Form, weights: &Weights<'_>, tables: &QueryTables, y: &[f32], plan: &Plan) -> Workspace {
     let projection = (!form.folded).then(|| KeyProjection::of(&form.layer, weights));
-    let mut slots = Workspace::lease(plan.pieces() * form.slot());
-    let slot_parts = parts(&mut slots, plan.tasks.iter().map(|task| task.pieces.len() * form.slot()));
-    plan.tasks.par_iter().zip(slot_parts).for_each(|(task, slots)| {
-        let (folds, projection) = (&asked.scores[..], projection.as_ref());
-        simd::run(PartialSums { form, folds, projection, y, task, slots });
+    let mut partials = Workspace::lease(plan.pieces() * form.partial_len());
+    let partial_parts = parts(&mut partials, plan.tasks.iter().map(|task| task.pieces.len() * form.partial_len()));
+    plan.tasks.par_iter().zip(partial_parts).for_each(|(task, partials)| {
+        let (folds, projection) = (&tables.scores[..], projection.as_ref());
+        simd::run(PartialSums { form, folds, projection, y, task, partials });
     });
-    slots
+    partials
 }
 
 pub(in crate::set) fn forward(
@@ -39,9 +39,9 @@ pub(in crate::set) fn forward(
     save: bool,
 ) -> (Vec<f32>, Option<Saved>) {
     let form = Form::of(layer, queries, keys);
-    let asked = Asked::of(&form, weights, queries, false);
+    let tables = QueryTables::of(&form, weights, queries, false);
     let plan = Plan::of(keys.offsets);
-    let slots = partial_sums(&form, weights, &asked, keys.rows, &plan);
+    let partials = partial_sums(&form, weights, &tables, keys.rows, &plan);
     let tail = Tail::of(layer.width, weights, false);
     let (row, sets, group) = (form.queries * layer.width, form.sets, form.group());
     let kept = |keep: bool| if save && keep { row } else { 0 };
@@ -52,8 +52,8 @@ pub(in crate::set) fn forward(
     let words = if save && tail.feeds() { form.gate_words() } else { 0 };
     let mut gates = vec![0; sets.div_ceil(group) * words];
     let mut out = vec![0.0; sets * row];
-    let residual = asked.residual(layer, queries);
-    let shared = FinishShared { form, weights, tail, residual, slots: &slots, of_sets: &plan.slots };
+    let residual = tables.residual(layer, queries);
+    let shared = FinishShared { form, weights, tail, residual, partials: &partials, of_sets: &plan.set_pieces };
     let groups: Vec<usize> = (0..sets).step_by(group).map(|first| group.min(sets - first)).collect();
     let cut = |all, size: usize| parts(all, groups.iter().map(|count| count * size));
     cut(&mut out, row)
@@ -107,7 +107,7 @@ pub(super) fn scores<S: Simd>(
     keys: Features<'_>,
     out: &mut [f32],
 ) {
-    let Gathers { queries, feature, .. } = form.gathers();
+    let ScoreShape { queries, feature, .. } = form.score_shape();
     let size = Size { m: rows, n: form.score_columns(), k: feature };
     for (h, fold) in folds.iter().enumerate() {
         let left = Lhs::rows(&keys.keys[h * feature..], keys.ld);
@@ -125,7 +125,7 @@ pub(super) fn weighted_features<S: Simd>(
     (features, ld): (&[f32], usize),
     into: &mut [f32],
 ) {
-    let Gathers { heads, queries, feature } = form.gathers();
+    let ScoreShape { heads, queries, feature } = form.score_shape();
     let size = Size { m: queries, n: feature, k: rows };
     for h in 0..heads {
         let left = Lhs::transposed(&weights[h * queries..], form.padded());
@@ -137,7 +137,7 @@ pub(super) fn weighted_features<S: Simd>(
 impl Form {
     /// Number of floats of a partial result: maxima and sums of exponentials of all columns, weighted sums of
     /// features.
-    pub(super) fn slot(&self) -> usize {
+    pub(super) fn partial_len(&self) -> usize {
         2 * self.padded() + self.pooled()
     }
 }
@@ -149,7 +149,7 @@ pub(super) struct PartialSums<'a> {
     pub(super) y: &'a [f32],
     pub(super) task: &'a Task,
     /// One partial result for each piece of the task.
-    pub(super) slots: &'a mut [f32],
+    pub(super) partials: &'a mut [f32],
 }
 
 impl WithSimd for PartialSums<'_> {
@@ -157,26 +157,26 @@ impl WithSimd for PartialSums<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { form, folds, projection, y, task, slots } = self;
-        let (padded, wide, size) = (form.padded(), form.layer.key_width, form.slot());
-        for slot in slots.chunks_exact_mut(size) {
-            slot.fill(0.0);
-            slot[..padded].fill(BARRED);
+        let Self { form, folds, projection, y, task, partials } = self;
+        let (padded, wide, size) = (form.padded(), form.layer.key_width, form.partial_len());
+        for partial in partials.chunks_exact_mut(size) {
+            partial.fill(0.0);
+            partial[..padded].fill(MASKED);
         }
         // With several heads the padding columns are not written: zeros keep them finite.
-        let mut found = Workspace::zeros(BLOCK * padded);
+        let mut score_rows = Workspace::zeros(BLOCK * padded);
         let mut scratch = Workspace::lease(if form.folded { 0 } else { BLOCK * 2 * form.layer.width });
-        let first = task.pieces[0].slot;
+        let first = task.pieces[0].index;
         for block in task.blocks() {
             let y = &y[block.start * wide..block.end * wide];
             let features = Features::of(simd, form, projection, y, &mut scratch);
-            scores(simd, form, folds, block.len(), features, &mut found);
+            scores(simd, form, folds, block.len(), features, &mut score_rows);
             for piece in task.pieces_of(block.clone()) {
                 let (from, rows) = (piece.rows.start - block.start, piece.rows.len());
-                let weights = &mut found[from * padded..][..rows * padded];
-                let slot = &mut slots[(piece.slot - first) * size..][..size];
-                let (stats, pooled) = slot.split_at_mut(2 * padded);
-                online_softmax(simd, weights, stats, pooled, form.gathers().feature);
+                let weights = &mut score_rows[from * padded..][..rows * padded];
+                let partial = &mut partials[(piece.index - first) * size..][..size];
+                let (stats, pooled) = partial.split_at_mut(2 * padded);
+                online_softmax(simd, weights, stats, pooled, form.score_shape().feature);
                 weighted_features(
                     simd,
                     form,
@@ -196,7 +196,7 @@ impl WithSimd for PartialSums<'_> {
 fn online_softmax<S: Simd>(simd: S, scores: &mut [f32], stats: &mut [f32], pooled: &mut [f32], feature: usize) {
     let padded = stats.len() / 2;
     let (max, sums) = stats.split_at_mut(padded);
-    let fresh = sums[0] == 0.0;
+    let is_first = sums[0] == 0.0;
     let mut factors = Workspace::lease(padded);
     let registers = split_mut::<S>(max).0.iter_mut().zip(split_mut::<S>(sums).0).zip(split_mut::<S>(&mut factors).0);
     for (c, ((max, sum), factor)) in registers.enumerate() {
@@ -213,7 +213,7 @@ fn online_softmax<S: Simd>(simd: S, scores: &mut [f32], stats: &mut [f32], poole
             *sum = simd.add_f32s(*sum, *score);
         }
     }
-    if !fresh {
+    if !is_first {
         for (pooled, factor) in pooled.chunks_exact_mut(feature).zip(factors.iter()) {
             if *factor != 1.0 {
                 scale(simd, *factor, pooled);
@@ -228,7 +228,7 @@ pub(super) struct FinishShared<'a> {
     pub(super) weights: &'a Weights<'a>,
     pub(super) tail: Tail<'a>,
     pub(super) residual: Option<&'a [f32]>,
-    pub(super) slots: &'a [f32],
+    pub(super) partials: &'a [f32],
     /// Indices of the pieces of each set.
     pub(super) of_sets: &'a [Range<usize>],
 }
@@ -284,26 +284,27 @@ impl FinishShared<'_> {
     /// features and the maximum and inverse sum of each column. The set is number `i` of `count` in its group.
     #[inline(always)]
     fn merge<S: Simd>(&self, simd: S, set: usize, (i, count): (usize, usize), pooled: &mut [f32], stats: &mut [f32]) {
-        let (form, size) = (&self.form, self.form.slot());
-        let (padded, queries, feature) = (form.padded(), form.queries, form.gathers().feature);
-        let slots = || self.of_sets[set].clone().map(|slot| self.slots[slot * size..][..size].split_at(2 * padded));
+        let (form, size) = (&self.form, self.form.partial_len());
+        let (padded, queries, feature) = (form.padded(), form.queries, form.score_shape().feature);
+        let partials =
+            || self.of_sets[set].clone().map(|partial| self.partials[partial * size..][..size].split_at(2 * padded));
         let mut means = Workspace::zeros(form.pooled());
         let mut factors = Workspace::lease(padded);
         let (max, inverse) = stats.split_at_mut(padded);
-        max.fill(BARRED);
+        max.fill(MASKED);
         inverse.fill(0.0);
-        for (found, _) in slots() {
-            for (max, found) in max.iter_mut().zip(found) {
-                *max = max.max(*found);
+        for (score_rows, _) in partials() {
+            for (max, score_rows) in max.iter_mut().zip(score_rows) {
+                *max = max.max(*score_rows);
             }
         }
-        for (found, sums) in slots() {
-            for ((factor, found), max) in factors.iter_mut().zip(found).zip(&*max) {
-                *factor = found - max;
+        for (score_rows, sums) in partials() {
+            for ((factor, score_rows), max) in factors.iter_mut().zip(score_rows).zip(&*max) {
+                *factor = score_rows - max;
             }
             split_mut::<S>(&mut factors).0.iter_mut().for_each(|factor| *factor = exp(simd, *factor));
-            for ((sum, found), factor) in inverse.iter_mut().zip(&found[padded..]).zip(&*factors) {
-                *sum += factor * found;
+            for ((sum, score_rows), factor) in inverse.iter_mut().zip(&score_rows[padded..]).zip(&*factors) {
+                *sum += factor * score_rows;
             }
             let rows = means.chunks_exact_mut(feature).zip(sums.chunks_exact(feature));
             for ((mean, sum), factor) in rows.zip(&*factors) {
@@ -325,7 +326,7 @@ impl FinishShared<'_> {
     #[inline(always)]
     fn values<S: Simd>(&self, simd: S, pooled: &[f32], out: &mut [f32]) {
         let Self { form, weights, .. } = self;
-        let (d, head, Gathers { feature, .. }) = (form.layer.width, form.layer.head(), form.gathers());
+        let (d, head, ScoreShape { feature, .. }) = (form.layer.width, form.layer.head(), form.score_shape());
         let rows = out.len() / d;
         for (h, pooled) in pooled.chunks_exact(rows * feature).enumerate() {
             if form.folded {

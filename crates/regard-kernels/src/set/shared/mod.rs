@@ -6,7 +6,7 @@
 //! `q_h·k_hᵀ = (q_h·Wk_hᵀ)·yᵀ`, and `A_h·v_h = (A_h·y)·Wv_h + bv_h`, as weights sum to one. Then the key
 //! rows enter scores and sums directly and are not projected. The folded form is used if it needs fewer
 //! multiplications. Both forms share the same code, which computes attention of the queries over
-//! features: the features of each head, or the rows `y` for all heads at once ([`Form::gathers`]).
+//! features: the features of each head, or the rows `y` for all heads at once ([`Form::score_shape`]).
 
 mod backward;
 mod forward;
@@ -40,7 +40,7 @@ pub(super) struct Saved {
 /// Shape of the score products: `heads` products with `queries` columns of scores each, over features
 /// of `feature` floats.
 #[derive(Clone, Copy)]
-struct Gathers {
+struct ScoreShape {
     heads: usize,
     queries: usize,
     feature: usize,
@@ -76,23 +76,23 @@ impl Form {
         self.columns().next_multiple_of(16)
     }
 
-    fn gathers(&self) -> Gathers {
+    fn score_shape(&self) -> ScoreShape {
         match self.folded {
-            true => Gathers { heads: 1, queries: self.columns(), feature: self.layer.key_width },
-            false => Gathers { heads: self.layer.heads, queries: self.queries, feature: self.layer.head() },
+            true => ScoreShape { heads: 1, queries: self.columns(), feature: self.layer.key_width },
+            false => ScoreShape { heads: self.layer.heads, queries: self.queries, feature: self.layer.head() },
         }
     }
 
     /// Number of columns of scores that one product writes. A single product writes the padding too, as
     /// zeros, so that it has whole registers only.
     fn score_columns(&self) -> usize {
-        let Gathers { heads, queries, .. } = self.gathers();
+        let ScoreShape { heads, queries, .. } = self.score_shape();
         if heads == 1 { self.padded() } else { queries }
     }
 
     /// Number of floats of the pooled features of a set.
     fn pooled(&self) -> usize {
-        self.columns() * self.gathers().feature
+        self.columns() * self.score_shape().feature
     }
 
     /// Number of words of the gates of a group.
@@ -107,7 +107,7 @@ impl Form {
 }
 
 /// The projected queries, packed for products with key rows.
-struct Asked {
+struct QueryTables {
     /// `x·Wq + bq`, `[queries, width]`.
     q: Vec<f32>,
     /// For each product `scale · [feature, queries]`.
@@ -116,7 +116,7 @@ struct Asked {
     back: Vec<Panels>,
 }
 
-impl Asked {
+impl QueryTables {
     fn of(form: &Form, weights: &Weights<'_>, x: &[f32], backward: bool) -> Self {
         let Form { layer, queries: m, .. } = *form;
         let (d, head) = (layer.width, layer.head());
@@ -124,17 +124,17 @@ impl Asked {
         let size = Size { m, n: d, k: layer.query_width };
         let left = Lhs::rows(x, layer.query_width);
         product(size, left, weights.query.weight, d, &mut q, d, Bias(weights.query.bias));
-        let turned: Vec<f32> = (0..d * m).map(|at| layer.scale * q[at % m * d + at / m]).collect();
-        let Gathers { heads, queries, feature } = form.gathers();
+        let transposed: Vec<f32> = (0..d * m).map(|at| layer.scale * q[at % m * d + at / m]).collect();
+        let ScoreShape { heads, queries, feature } = form.score_shape();
         let mut folds = vec![0.0; heads * feature * queries];
         if form.folded {
             for h in 0..layer.heads {
                 let size = Size { m: feature, n: m, k: head };
                 let key = Lhs::rows(&weights.key.weight[h * head..], d);
-                product(size, key, &turned[h * head * m..], m, &mut folds[h * m..], queries, Store);
+                product(size, key, &transposed[h * head * m..], m, &mut folds[h * m..], queries, Store);
             }
         } else {
-            folds.copy_from_slice(&turned);
+            folds.copy_from_slice(&transposed);
         }
         let each = || folds.chunks_exact(feature * queries);
         let columns = form.score_columns();
