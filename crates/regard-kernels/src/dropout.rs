@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rate_is_left_out_and_the_mean_is_kept() {
+    fn dropout_preserves_the_mean() {
         for (rate, seed) in [(0.0, 1), (0.1, 2), (0.5, 1 << 40), (0.9, 77)] {
             let dropout = Dropout { rate, seed };
             let all = (0..40_000).flat_map(|row| (0..8).map(move |column| dropout.factor(row, column)));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_rows_and_seeds_differ() {
+    fn masks_differ_by_column_row_and_seed() {
         let draw = |seed, row, column| Dropout { rate: 0.5, seed }.factor(row, column) > 0.0;
         let row = |f: &dyn Fn(usize) -> bool| (0..256).map(f).collect::<Vec<_>>();
         let plain = row(&|i| draw(3, i, 0));
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_factors_are_the_factors() {
+    fn rows_and_columns_of_factors_agree_with_single_factors() {
         let dropout = Dropout { rate: 0.3, seed: 9 << 31 };
         let (sampler, rows) = (dropout.sampler(), [3, 4, 700].map(|row| dropout.row(row)));
         let (mut along_row, mut along_column) = ([0.0; 50], [0.0; 3]);

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_finds_its_place_and_the_rest_is_zero() {
+    fn transposes_and_pads_with_zeros() {
         for (rows, width, ld, padded) in
             [(1, 1, 1, 1), (3, 5, 7, 16), (16, 4, 4, 16), (42, 16, 48, 48), (37, 6, 9, 37), (5, 0, 3, 8), (0, 3, 3, 2)]
         {

@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn error_function_has_its_known_values() {
+    fn error_function_agrees_with_known_values() {
         let mut x = [0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0];
         crate::simd::run(Map(&mut x, 2));
         let known = [0.0, 0.112_462_92, 0.276_326_4, 0.520_499_9, 0.842_700_8, 0.966_105_16, 0.995_322_3, 0.999_977_9];

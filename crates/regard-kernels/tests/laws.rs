@@ -1,4 +1,4 @@
-//! Laws of the kernels: they agree with their definition in double precision, and their bits do
+//! Properties of the kernels: they agree with their definition in double precision, and their bits do
 //! not depend on the number of threads.
 
 use rand::{RngExt, SeedableRng};
@@ -20,14 +20,14 @@ fn close(found: &[f32], expected: &[f64], what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");
     let scale = expected.iter().fold(1.0f64, |max, x| max.max(x.abs()));
     for (i, (found, expected)) in found.iter().zip(expected).enumerate() {
-        assert!((f64::from(*found) - expected).abs() < 2e-6 * scale, "{what} at {i}: {found} and not {expected}");
+        assert!((f64::from(*found) - expected).abs() < 2e-6 * scale, "{what} at {i}: {found} expected {expected}");
     }
 }
 
-/// Whether query `i` of instance `b` may see key `j`.
+/// Returns true if query `i` of instance `b` may attend to key `j`.
 type Rule<'a> = &'a dyn Fn(usize, usize, usize) -> bool;
 
-/// Attention by its definition.
+/// Attention computed from its definition in double precision.
 fn attention_by_definition(
     shape: &attention::Shape,
     (query, key, value): (&[f32], &[f32], &[f32]),
@@ -60,7 +60,7 @@ fn attention_by_definition(
 }
 
 #[test]
-fn attention_is_its_definition_under_every_mask() {
+fn attention_agrees_with_its_definition_for_every_mask() {
     let sizes = [
         (1, 1, 1, 1, 1),
         (3, 7, 7, 4, 3),
@@ -95,7 +95,7 @@ fn attention_is_its_definition_under_every_mask() {
 }
 
 #[test]
-fn chosen_log_probabilities_are_those_of_all_cells() {
+fn chosen_log_probabilities_agree_with_all_log_probabilities() {
     let shape = pointer::Shape { batch: 3, steps: 19, nodes: 19, width: 24, clip: 10.0 };
     let (glimpse, keys) = (random(3 * 19 * 24, 1), random(3 * 19 * 24, 2));
     let chosen: Vec<u32> = (0..3).flat_map(|_| 0..19).collect();
@@ -115,7 +115,7 @@ fn chosen_log_probabilities_are_those_of_all_cells() {
     }
 }
 
-/// Everything a training step computes, as bits.
+/// The bits of all values that a training step computes.
 fn step(rows: Rows, kind: NormKind, activation: Activation) -> Vec<u32> {
     let (d, f, heads) = (rows.width, 48, 4);
     let x = random(rows.batch * rows.nodes * d, 11);
@@ -126,11 +126,11 @@ fn step(rows: Rows, kind: NormKind, activation: Activation) -> Vec<u32> {
     let layer = AttentionLayer { rows, heads, key_width: d / heads, value_width: d / heads };
     let weights = AttentionWeights { query: &w[0], key: &w[1], value: &w[2], out: &w[3] };
     let (y, saved, statistics) = sublayer::attention(&layer, &weights, &norm, &x, true);
-    let first = attention_backward(&layer, &weights, &norm, &x, &saved.expect("asked for"), &y);
+    let first = attention_backward(&layer, &weights, &norm, &x, &saved.expect("requested"), &y);
     let feed = FeedForwardWeights { w1: &w1, b1: &b1, w2: &w2, b2: &b2, activation, dropouts: Dropouts::default() };
     let tail = Tail::ResidualNorm(norm);
     let (z, saved, _) = sublayer::feed_forward(&rows, &feed, &tail, &y, true);
-    let second = feed_forward_backward(&rows, &feed, &tail, &y, &saved.expect("asked for"), &z);
+    let second = feed_forward_backward(&rows, &feed, &tail, &y, &saved.expect("requested"), &z);
     let (plain, saved, _) = residual_norm(&rows, &norm, &x, &z);
     let third = residual_norm_backward(&rows, &norm, &saved, &y);
     let mut all = vec![y, z, plain, first.x, first.query, first.key, first.value, first.out, first.gamma, first.beta];
@@ -156,7 +156,7 @@ fn bits_do_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
-fn inference_is_training_without_memory() {
+fn inference_agrees_with_training() {
     for activation in [Activation::Relu, Activation::Gelu] {
         let rows = Rows { batch: 5, nodes: 9, width: 32 };
         let (w1, b1, w2, b2) = (random(32 * 200, 1), random(200, 2), random(200 * 32, 3), random(32, 4));

@@ -31,7 +31,7 @@ pub struct GraphLayerConfig {
     /// are clamped to ±5, 1e-6 is added to the sum of exponentials if edges have rows, and the result of a
     /// node without incoming edges is NaN if they do not. Default: false.
     #[config(default = false)]
-    pub stable: bool,
+    pub stable_softmax: bool,
     /// If true, the query, key, value and edge projections have biases. Default: false.
     #[config(default = false)]
     pub bias: bool,
@@ -81,7 +81,7 @@ pub struct GraphLayer {
     /// Number of heads.
     pub heads: usize,
     /// If true, the softmax is the stable one.
-    pub stable: bool,
+    pub stable_softmax: bool,
 }
 
 impl GraphLayerConfig {
@@ -109,7 +109,7 @@ impl GraphLayerConfig {
             node_stream: stream.init(device),
             edge_stream: self.edges.then(|| stream.init(device)),
             heads,
-            stable: self.stable,
+            stable_softmax: self.stable_softmax,
         }
     }
 }
@@ -184,7 +184,7 @@ impl GraphLayer {
 
     fn options(&self, dropout: Option<EdgeDropout>) -> EdgeAttentionOptions {
         let width = self.query.weight.dims()[1];
-        let softmax = match (self.stable, self.edge.is_some()) {
+        let softmax = match (self.stable_softmax, self.edge.is_some()) {
             (true, _) => EdgeSoftmax::Stable,
             (false, true) => EdgeSoftmax::PUBLISHED_WITH_EDGES,
             (false, false) => EdgeSoftmax::PUBLISHED,

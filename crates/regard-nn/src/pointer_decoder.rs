@@ -122,7 +122,7 @@ impl PointerDecoder {
         context: Tensor<3>,
         mask: &Mask,
     ) -> Tensor<3> {
-        let Some(dynamic) = &self.dynamic else { panic!("pointer decoder: nodes do not change between steps") };
+        let Some(dynamic) = &self.dynamic else { panic!("pointer decoder: no weights for a dynamic feature") };
         let ([batch, steps, nodes], width) = (features.dims(), tables.logit_keys.dims()[2]);
         let direction = |part: usize| dynamic.weight.val().narrow(1, part * width, width);
         let table = |table: &Tensor<3>, part: usize| with_dynamic(table.clone(), features.clone(), direction(part));

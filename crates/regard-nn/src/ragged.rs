@@ -33,7 +33,7 @@ impl Ragged {
     /// If the offsets do not increase from 0 to the number of rows.
     pub fn new(rows: Tensor<2>, offsets: impl Into<Arc<[usize]>>) -> Self {
         let offsets = offsets.into();
-        assert!(offsets.first() == Some(&0) && offsets.is_sorted(), "ragged: offsets rise from 0");
+        assert!(offsets.first() == Some(&0) && offsets.is_sorted(), "ragged: offsets increase from 0");
         assert_eq!(offsets.last(), Some(&rows.dims()[0]), "ragged: the last offset is the number of rows");
         Self { rows, offsets }
     }

@@ -92,7 +92,7 @@ impl Rollout<'_> {
     /// If the context of the tours differs from that of the decoder, or shapes do not match.
     pub fn policy_loss(&self, embeddings: Tensor<3>, tours: &Tours, coefficient: Vec<f32>) -> PolicyLoss {
         let decoder = self.decoder;
-        assert_eq!(self.scalars, tours.scalars(), "policy loss: tensor_values of a context");
+        assert_eq!(self.scalars, tours.scalars(), "policy loss: number of scalars in the context");
         let weights = DecoderWeights {
             nodes: decoder.nodes.weight.val(),
             fixed: decoder.fixed.weight.val(),

@@ -80,7 +80,7 @@ fn inputs(case: &Case, device: &Device) -> (AttentionInput, Vec<(String, Tensor<
     let names = ["input.x", "input.queries", "input.keys", "input.values"];
     let leaves: Vec<(String, Tensor<3>)> = names.into_iter().filter_map(leaf).collect();
     let input = match leaves.as_slice() {
-        [(_, x)] => AttentionInput::to_itself(x.clone()),
+        [(_, x)] => AttentionInput::self_attention(x.clone()),
         [(_, q), (_, k), (_, v)] => AttentionInput::new(q.clone(), k.clone(), v.clone()),
         _ => panic!("{}: one input or three", case.name),
     };

@@ -40,7 +40,7 @@ impl EdgeList {
     /// If the offsets do not increase from 0 to the number of edges, a source is not a node, or there
     /// are 2³² edges or more.
     pub fn new(offsets: Vec<usize>, sources: Vec<u32>) -> Self {
-        assert!(offsets.first() == Some(&0) && offsets.is_sorted(), "offsets rise from 0");
+        assert!(offsets.first() == Some(&0) && offsets.is_sorted(), "offsets increase from 0");
         let nodes = offsets.len() - 1;
         assert_eq!(offsets[nodes], sources.len(), "offsets and sources");
         assert!(u32::try_from(sources.len()).is_ok(), "fewer than 2^32 edges");
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn borders_are_where_no_edge_passes() {
+    fn borders_are_crossed_by_no_edge() {
         let list = list(7, &[(2, 0), (3, 4), (4, 4), (6, 6)]);
         assert_eq!(list.borders(), [true, false, false, true, false, true, true, true]);
         assert_eq!(EdgeList::new(vec![0], vec![]).borders(), [true]);

@@ -140,9 +140,9 @@ impl Gradients<Vec<f32>> {
 impl Layer {
     pub(super) fn check(&self, graph: &EdgeList, inputs: &Inputs<'_>) {
         let Self { width, heads, .. } = *self;
-        assert!(heads > 0 && width > 0 && width.is_multiple_of(heads), "heads divide a positive width");
+        assert!(heads > 0 && width > 0 && width.is_multiple_of(heads), "heads divide the width, both positive");
         let dropout = self.dropout.is_none_or(|dropout| (0.0..1.0).contains(&dropout.rate));
-        assert!(dropout, "a part below one is left out");
+        assert!(dropout, "dropout rate in [0, 1)");
         match inputs.nodes {
             Nodes::Packed(all) => assert_eq!(all.len(), 3 * graph.nodes() * width, "packed nodes"),
             Nodes::Separate { query, key, value } => {

@@ -82,7 +82,10 @@ impl PackedDecoder {
         assert!(square.iter().all(|matrix| matrix.len() == d * d), "decoder matrices are [width, width]");
         let embeddings = if decoder.uses_first { 2 } else { 1 };
         assert_eq!(decoder.step.len(), (embeddings * d + decoder.scalars) * d, "step context is [context, width]");
-        assert!(decoder.dynamic.is_none_or(|rows| rows.len() == 3 * d), "dynamic directions are [3 · width]");
+        assert!(
+            decoder.dynamic.is_none_or(|rows| rows.len() == 3 * d),
+            "weights of the dynamic feature are [3 · width]"
+        );
         let folded = folded_logit_keys(decoder.logit_key, decoder.out, d);
         let head_scale = 1.0 / ((d / decoder.heads) as f32).sqrt();
         let last = &decoder.step[(embeddings - 1) * d * d..][..d * d];

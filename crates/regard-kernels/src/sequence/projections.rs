@@ -57,25 +57,25 @@ impl Projections<'_> {
     pub(super) fn check(&self, layer: &Layer, x: &[f32]) {
         let (rows, width) = (layer.rows.rows(), layer.rows.width);
         assert_eq!(x.len(), rows * width, "sequence attention: input");
-        assert!(x.is_empty() || layer.keys() * layer.values() > 0, "sequence attention: heads have a width");
+        assert!(x.is_empty() || layer.keys() * layer.values() > 0, "sequence attention: widths of heads are positive");
         let fits = |map: &Linear<'_>, inputs: usize, outputs: usize| {
             map.weight.len() == inputs * outputs && map.bias.is_none_or(|bias| bias.len() == outputs)
         };
         match self.scores {
             Scores::Projected { query, key, .. } => {
-                assert!(fits(&query, width, layer.keys()), "sequence attention: query map");
-                assert!(fits(&key, width, layer.keys()), "sequence attention: key map");
+                assert!(fits(&query, width, layer.keys()), "sequence attention: query projection");
+                assert!(fits(&key, width, layer.keys()), "sequence attention: key projection");
             }
             Scores::Precomputed(layers) => {
-                assert!(!layers.is_empty(), "sequence attention: queries and keys are given");
+                assert!(!layers.is_empty(), "sequence attention: at least one layer of queries and keys");
                 let whole = layers.iter().all(|given| given.len() == rows * 2 * layer.keys());
                 assert!(whole, "sequence attention: queries and keys");
             }
         }
-        assert!(fits(&self.value, width, layer.values()), "sequence attention: value map");
-        assert!(fits(&self.out, layer.values(), width), "sequence attention: output map");
+        assert!(fits(&self.value, width, layer.values()), "sequence attention: value projection");
+        assert!(fits(&self.out, layer.values(), width), "sequence attention: output projection");
         for dropout in [layer.weights_dropout, layer.residual_dropout].into_iter().flatten() {
-            assert!((0.0..1.0).contains(&dropout.rate), "sequence attention: a part below one is left out");
+            assert!((0.0..1.0).contains(&dropout.rate), "sequence attention: dropout rate in [0, 1)");
         }
     }
 

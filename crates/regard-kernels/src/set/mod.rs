@@ -99,7 +99,7 @@ impl Sets<'_> {
     }
 
     fn check(&self, width: usize) {
-        assert!(self.offsets.first() == Some(&0) && self.offsets.is_sorted(), "offsets rise from 0");
+        assert!(self.offsets.first() == Some(&0) && self.offsets.is_sorted(), "offsets increase from 0");
         assert_eq!(self.rows.len(), self.offsets[self.count()] * width, "rows and offsets");
     }
 }
@@ -207,7 +207,7 @@ pub fn backward(
         (Queries::Shared(queries), Kind::Shared(saved)) => {
             shared::backward(layer, weights, queries, keys, saved, grad, requires_grad)
         }
-        _ => panic!("saved by a forward pass of other queries"),
+        _ => panic!("`saved` belongs to the other kind of queries"),
     }
 }
 
@@ -217,7 +217,7 @@ fn check(layer: &Layer, weights: &Weights<'_>, queries: Queries<'_>, keys: Sets<
     assert!(width.is_multiple_of(heads), "heads divide the width");
     assert!(residual != Residual::Raw || query_width == width, "a raw residual has the block's width");
     let linear = |linear: &Linear<'_>, rows: usize| {
-        assert!(linear.weight.len() == rows * width && linear.bias.len() == width, "matrix, bias and their sizes");
+        assert!(linear.weight.len() == rows * width && linear.bias.len() == width, "sizes of weight and bias");
     };
     linear(&weights.query, query_width);
     linear(&weights.key, key_width);

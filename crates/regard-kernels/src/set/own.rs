@@ -476,8 +476,8 @@ fn merge(layer: &Layer, keys: Sets<'_>, plan: &Plan, pieces: Workspace) -> Works
     let starts: Vec<usize> = starts.collect();
     let sets = parts(&mut merged, (0..keys.count()).map(size));
     sets.into_par_iter().enumerate().filter(|(_, sum)| !sum.is_empty()).for_each(|(set, sum)| {
-        let score_rows = &pieces[starts[set]..][..sum.len() * plan.set_pieces[set].len()];
-        score_rows.chunks_exact(sum.len()).for_each(|piece| add(piece, sum));
+        let pieces_of_set = &pieces[starts[set]..][..sum.len() * plan.set_pieces[set].len()];
+        pieces_of_set.chunks_exact(sum.len()).for_each(|piece| add(piece, sum));
     });
     merged
 }
@@ -492,7 +492,7 @@ pub(super) fn backward(
     requires_grad: RequiresGrad,
 ) -> Gradients {
     let (d, wide) = (layer.width, layer.query_width);
-    assert_eq!(grad.len(), queries.rows.len() / wide * d, "gradient and its sizes");
+    assert_eq!(grad.len(), queries.rows.len() / wide * d, "length of the gradient");
     let tail = Tail::of(d, weights, true);
     let query = requires_grad.queries.then(|| Panels::of_transposed(weights.query.weight, d, wide));
     let shared = BackwardShared { layer, tail, query, x: queries.rows, keys, saved, grad };
@@ -501,11 +501,11 @@ pub(super) fn backward(
     let keys_of = |task: &Task| -> usize {
         task.pieces.iter().map(|piece| keys.offsets[piece.set + 1] - keys.offsets[piece.set]).sum()
     };
-    let score_rows: Vec<usize> = plan.tasks.iter().map(|task| keys_of(task) * 2 * d).collect();
-    let mut pieces = Workspace::lease(score_rows.iter().sum());
+    let sizes: Vec<usize> = plan.tasks.iter().map(|task| keys_of(task) * 2 * d).collect();
+    let mut pieces = Workspace::lease(sizes.iter().sum());
     let dx_width = if requires_grad.queries { wide } else { 0 };
     let dx_parts = parts(&mut dx, plan.tasks.iter().map(|task| task.rows.len() * dx_width));
-    let tasks = plan.tasks.par_iter().zip(dx_parts).zip(parts(&mut pieces, score_rows));
+    let tasks = plan.tasks.par_iter().zip(dx_parts).zip(parts(&mut pieces, sizes));
     let mut first = 0;
     let gates = plan.tasks.iter().map(|task| {
         let size = if saved.gates.is_empty() { 0 } else { blocks(task.rows.len()) * gate_words(BLOCK * d) };

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_of_every_set_is_in_one_piece() {
+    fn every_row_is_in_exactly_one_piece() {
         for sizes in [vec![], vec![0], vec![5, 0, 1, 400, 3, 3, 0], vec![1000; 10], vec![1; 700], vec![100_000, 2]] {
             let mut offsets = vec![0];
             offsets.extend(sizes.iter().scan(0, |sum, size| {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn large_sets_are_cut_and_small_ones_put_together() {
+    fn large_sets_are_split_and_small_ones_combined() {
         assert!(Plan::of(&[0, 1_000_000]).tasks.len() >= TASKS - 1);
         let offsets: Vec<usize> = (0..=1000).map(|i| 3 * i).collect();
         assert!(Plan::of(&offsets).tasks.len() <= 2 * TASKS);

@@ -66,7 +66,7 @@ pub fn sums_backward(offsets: &[usize], width: usize, grad: &[f32]) -> Vec<f32> 
 }
 
 fn check(offsets: &[usize], width: usize, len: usize) {
-    assert!(offsets.first() == Some(&0) && offsets.is_sorted(), "sums: offsets rise from 0");
+    assert!(offsets.first() == Some(&0) && offsets.is_sorted(), "sums: offsets increase from 0");
     assert_eq!(offsets.last().map(|rows| rows * width), Some(len), "sums: rows");
 }
 
@@ -75,23 +75,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_of_any_size_are_summed_by_themselves() {
+    fn sums_agree_for_sets_of_all_sizes() {
         let lengths = (0..1000).map(|at| [3, 0, 1, 40][at % 4]);
         let mut offsets = vec![0];
         lengths.for_each(|length| offsets.push(offsets[offsets.len() - 1] + length));
         let width = 19;
         let x: Vec<f32> = (0..offsets[1000] * width).map(|at| (at % 7) as f32).collect();
-        let score_rows = sums(&offsets, width, &x);
+        let found = sums(&offsets, width, &x);
         for (set, pair) in offsets.windows(2).enumerate() {
             for column in 0..width {
                 let expected: f32 = (pair[0]..pair[1]).map(|row| x[row * width + column]).sum();
-                assert_eq!(score_rows[set * width + column], expected, "{set} {column}");
+                assert_eq!(found[set * width + column], expected, "{set} {column}");
             }
         }
-        let back = sums_backward(&offsets, width, &score_rows);
+        let back = sums_backward(&offsets, width, &found);
         for (set, pair) in offsets.windows(2).enumerate() {
             for row in pair[0]..pair[1] {
-                assert_eq!(back[row * width..][..width], score_rows[set * width..][..width]);
+                assert_eq!(back[row * width..][..width], found[set * width..][..width]);
             }
         }
     }

@@ -170,7 +170,7 @@ pub fn attention(
     save: bool,
 ) -> (Vec<f32>, Option<AttentionSaved>, Option<BatchStatistics>) {
     let rows = &layer.rows;
-    assert_eq!(x.len(), rows.rows() * rows.width, "input and its sizes");
+    assert_eq!(x.len(), rows.rows() * rows.width, "length of the input");
     let folded = if save { None } else { norm.folded() };
     let projections = layer.pack_projections(weights);
     let (values, width) = (layer.values(), rows.width);

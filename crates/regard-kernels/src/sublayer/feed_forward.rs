@@ -203,7 +203,7 @@ pub fn feed_forward(
     x: &[f32],
     save: bool,
 ) -> (Vec<f32>, Option<FeedForwardSaved>, Option<BatchStatistics>) {
-    assert_eq!(x.len(), rows.rows() * rows.width, "input and its sizes");
+    assert_eq!(x.len(), rows.rows() * rows.width, "length of the input");
     let norm = tail.norm();
     let rows = &rows.split_instances(norm.map(|norm| norm.kind));
     let (width, hidden) = (rows.width, weights.b1.len());

@@ -96,7 +96,7 @@ fn rows_of(heads: &Heads, map: &Linear<'_>, norm: &Norm<'_>, x: &[f32], y: &[f32
     let width = norm.gamma.len();
     assert!(width > 0 && x.len().is_multiple_of(width), "output: whole rows");
     let rows = Rows { batch: x.len() / width, nodes: 1, width };
-    assert!(heads.count > 0 && heads.width.is_multiple_of(heads.count), "output: heads divide a width");
+    assert!(heads.count > 0 && heads.width.is_multiple_of(heads.count), "output: heads divide the width");
     assert_eq!(y.len(), rows.batch * heads.width, "output: rows of the attention");
     assert_eq!(map.weight.len(), heads.width * width, "output: weight");
     assert!(map.bias.is_none_or(|bias| bias.len() == width), "output: bias");

@@ -115,7 +115,7 @@ pub fn policy_gradient(
     embeddings: &[f32],
     coefficient: &[f32],
 ) -> (Vec<f32>, Gradients) {
-    assert_eq!(coefficient.len(), tours.batch * tours.trajectories, "one coefficient a tour");
+    assert_eq!(coefficient.len(), tours.batch * tours.trajectories, "one coefficient for each tour");
     let (values, sums) = pass(decoder, tours, embeddings, Some(coefficient));
     let (embeddings, sums) = sums.unwrap_or_else(|| unreachable!("a pass with coefficients has gradients"));
     (values, weights::unfold(decoder, embeddings, sums))
@@ -162,18 +162,25 @@ fn check(decoder: &Decoder<'_>, tours: &Tours<'_>, embeddings: &[f32]) {
     assert_eq!(tours.order.len(), count * steps, "tours are [batch, trajectories, steps]");
     if let StepInputs::Recorded { lengths, allowed, scalars, dynamic } = tours.inputs {
         assert!(!decoder.uses_first, "the context is the last node and scalars");
-        assert_eq!(lengths.len(), count, "one length a tour");
-        assert_eq!(allowed.len(), count * steps * words(nodes), "one bit a node and step");
+        assert_eq!(lengths.len(), count, "one length for each tour");
+        assert_eq!(allowed.len(), count * steps * words(nodes), "one bit for each node and step");
         assert_eq!(scalars.len(), count * steps * decoder.scalars, "the decoder's scalars at every step");
-        let moved = if decoder.dynamic.is_some() { count * steps * nodes } else { 0 };
-        assert_eq!(dynamic.len(), moved, "one number a node and step where the decoder has_dynamic nodes by it");
-        assert!(decoder.dynamic.is_none_or(|rows| rows.len() == 3 * width), "dynamic directions are [3 · width]");
+        let count = if decoder.dynamic.is_some() { count * steps * nodes } else { 0 };
+        assert_eq!(
+            dynamic.len(),
+            count,
+            "one dynamic feature for each node and step if the decoder has weights for it"
+        );
+        assert!(
+            decoder.dynamic.is_none_or(|rows| rows.len() == 3 * width),
+            "weights of the dynamic feature are [3 · width]"
+        );
         assert!(lengths.iter().all(|&length| length as usize <= steps), "lengths are at most {steps}");
         assert!(tours.order.iter().all(|&node| (node as usize) < nodes), "nodes are below {nodes}");
         return;
     }
     assert!(decoder.uses_first && decoder.scalars == 0, "the context is first and last node");
-    assert!(decoder.dynamic.is_none(), "nodes move in recorded tours");
+    assert!(decoder.dynamic.is_none(), "a dynamic feature needs recorded tours");
     assert_eq!(steps, nodes, "tours visit every node");
     let mut last_tour = vec![usize::MAX; nodes];
     for (index, tour) in tours.order.chunks_exact(nodes.max(1)).enumerate() {

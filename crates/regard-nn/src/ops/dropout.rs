@@ -25,6 +25,6 @@ pub fn apply_dropout<const D: usize>(x: Tensor<D>, dropout: Option<Dropout>) -> 
 /// If the rate is not in `[0, 1)`.
 pub(super) fn active(dropout: Option<Dropout>) -> Option<Dropout> {
     let dropout = dropout.filter(|dropout| dropout.rate != 0.0)?;
-    assert!((0.0..1.0).contains(&dropout.rate), "dropout: a part of {} is left out", dropout.rate);
+    assert!((0.0..1.0).contains(&dropout.rate), "dropout: rate {} is not in [0, 1)", dropout.rate);
     Some(dropout)
 }

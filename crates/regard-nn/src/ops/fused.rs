@@ -258,7 +258,7 @@ pub(crate) fn run<const D: usize>(kernel: impl Kernel, inputs: Vec<FloatTensor<D
     assert!((1..=MAX_INPUTS).contains(&count), "a kernel reads one to {MAX_INPUTS} tensors");
     let filler = inputs[0].clone();
     let mut places = inputs.into_iter().chain(std::iter::repeat_n(filler, MAX_INPUTS - count));
-    let mut place = || places.next().unwrap_or_else(|| unreachable!("as many as places"));
+    let mut place = || places.next().unwrap_or_else(|| unreachable!("one for each place"));
     let inputs = Inputs {
         a: place(),
         b: place(),

@@ -74,7 +74,7 @@ fn check(embeddings: &Tensor<3>, weights: &DecoderWeights, tours: &Tours, coeffi
     assert_eq!(coefficient.len(), batch * trajectories, "policy loss: one coefficient for each tour");
     let count = batch * trajectories * tours.steps() * nodes;
     let features = weights.dynamic.is_none() || tours.dynamic().len() == count;
-    assert!(features, "policy loss: weights that move nodes, and tours without features to move them by");
+    assert!(features, "policy loss: the decoder has weights for a dynamic feature, but the tours do not record one");
 }
 
 /// The kernel. Its inputs are embeddings, nodes, fixed, step, out, then optionally placeholder and
@@ -138,7 +138,7 @@ impl Kernel for Fused {
 
     fn backward(&self, _: &[Array<'_>], saved: &Self::Saved, grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
         let gradients = saved.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
-        let Some(gradients) = gradients else { unreachable!("a graph is replay backward once") };
+        let Some(gradients) = gradients else { unreachable!("the backward pass of a graph runs once") };
         let kernel::Gradients { embeddings, nodes, fixed, step, out, placeholder, dynamic } = gradients;
         let mut all = vec![embeddings, nodes, fixed, step, out];
         all.extend([placeholder, dynamic].into_iter().filter(|gradient| !gradient.is_empty()));

@@ -193,7 +193,7 @@ impl Fused {
                 (kernel::Scores::Projected { query, key, scale: self.options.scale }, value, out)
             }
             [value, out] => (kernel::Scores::Precomputed(&layers), value, out),
-            _ => unreachable!("queries and keys are projected or layers"),
+            _ => unreachable!("two projections or four"),
         };
         let tail = match &self.norm {
             Some(norm) => kernel::Tail::ResidualNorm(norm.view(next(), next())),

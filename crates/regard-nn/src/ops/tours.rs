@@ -44,7 +44,7 @@ impl Tours {
             for &node in tour {
                 let is_new =
                     (node as usize) < nodes && std::mem::replace(&mut last_tour[node as usize], index) != index;
-                assert!(is_new, "tour {index} is no permutation of {nodes} nodes");
+                assert!(is_new, "tour {index} is not a permutation of {nodes} nodes");
             }
         }
         Self { shape, steps: nodes, forced, order: Arc::new(order), record: None }
@@ -65,9 +65,9 @@ impl Tours {
         let trajectories = sequences.first().map_or(0, Vec::len);
         assert!(
             sequences.iter().all(|sequences| sequences.len() == trajectories),
-            "as many sequences for every instance"
+            "the same number of tours for every instance"
         );
-        assert_eq!(starts.len(), sequences.len(), "one start for every instance");
+        assert_eq!(starts.len(), sequences.len(), "one initial state for every instance");
         let steps = sequences.iter().flatten().map(Vec::len).max().unwrap_or(0);
         let mut record = Record { count: scalars, ..Record::default() };
         let mut order = Vec::with_capacity(sequences.len() * trajectories * steps);
@@ -80,7 +80,7 @@ impl Tours {
             let mut state = start.clone();
             for &node in sequence {
                 state.allowed(&mut allowed);
-                assert!(allowed[node as usize], "node {node} was not allowed");
+                assert!(allowed[node as usize], "node {node} is masked");
                 record.record_step(&state, &allowed, dynamic);
                 state.step(node as usize);
             }

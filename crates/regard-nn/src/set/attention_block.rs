@@ -172,7 +172,7 @@ impl SetAttentionBlock {
     /// The result and the attention weights `[sets, heads, longest queries, longest keys]`.
     pub fn forward_with_weights(&self, queries: SetQueries, keys: Ragged) -> (Ragged, Tensor<4>) {
         let (sum, weights) = self.attend(queries, keys, true);
-        let weights = weights.unwrap_or_else(|| unreachable!("weights were normed_queries for"));
+        let weights = weights.unwrap_or_else(|| unreachable!("weights were requested"));
         (self.feed_forward(sum), weights)
     }
 

@@ -34,7 +34,7 @@ pub(in crate::set) fn backward(
     requires_grad: RequiresGrad,
 ) -> Gradients {
     let form = Form::of(layer, queries, keys);
-    assert_eq!(grad.len(), form.sets * form.queries * layer.width, "gradient and its sizes");
+    assert_eq!(grad.len(), form.sets * form.queries * layer.width, "length of the gradient");
     let tables = QueryTables::of(&form, weights, queries, true);
     let plan = Plan::of(keys.offsets);
     let mut means = Workspace::lease(form.sets * form.pooled());

@@ -293,18 +293,18 @@ impl FinishShared<'_> {
         let (max, inverse) = stats.split_at_mut(padded);
         max.fill(MASKED);
         inverse.fill(0.0);
-        for (score_rows, _) in partials() {
-            for (max, score_rows) in max.iter_mut().zip(score_rows) {
-                *max = max.max(*score_rows);
+        for (stats, _) in partials() {
+            for (max, stats) in max.iter_mut().zip(stats) {
+                *max = max.max(*stats);
             }
         }
-        for (score_rows, sums) in partials() {
-            for ((factor, score_rows), max) in factors.iter_mut().zip(score_rows).zip(&*max) {
-                *factor = score_rows - max;
+        for (stats, sums) in partials() {
+            for ((factor, stats), max) in factors.iter_mut().zip(stats).zip(&*max) {
+                *factor = stats - max;
             }
             split_mut::<S>(&mut factors).0.iter_mut().for_each(|factor| *factor = exp(simd, *factor));
-            for ((sum, score_rows), factor) in inverse.iter_mut().zip(&score_rows[padded..]).zip(&*factors) {
-                *sum += factor * score_rows;
+            for ((sum, stats), factor) in inverse.iter_mut().zip(&stats[padded..]).zip(&*factors) {
+                *sum += factor * stats;
             }
             let rows = means.chunks_exact_mut(feature).zip(sums.chunks_exact(feature));
             for ((mean, sum), factor) in rows.zip(&*factors) {

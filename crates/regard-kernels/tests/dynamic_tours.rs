@@ -1,21 +1,22 @@
-//! Laws of the pass over tours whose nodes move from step to step: log-likelihoods are their definition in double
-//! precision, gradients are the slopes of that definition, and bits do not depend on the number of threads.
+//! Properties of the log-likelihood of tours with a dynamic feature: it agrees with its definition in double
+//! precision, its gradients with finite differences of that definition, and its bits do not depend on the
+//! number of threads.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use regard_kernels::rollout::Decoder;
-use regard_kernels::tour::{Gradients, Sight, Tours, log_likelihood, policy_gradient, words};
+use regard_kernels::tour::{Gradients, StepInputs, Tours, log_likelihood, policy_gradient, words};
 
-/// The inputs of a pass: embeddings, three node projections, fixed, step, out, directions.
+/// Number of inputs: embeddings, three node projections, fixed, step, out, weights of the dynamic feature.
 const PARTS: usize = 8;
 
-/// Random walks with random masks and numbers.
+/// Random tours with random masks and features.
 struct Case {
     sizes: Sizes,
     parts: [Vec<f32>; PARTS],
     order: Vec<u32>,
     lengths: Vec<u32>,
-    open: Vec<u64>,
+    allowed: Vec<u64>,
     scalars: Vec<f32>,
     dynamic: Vec<f32>,
     coefficient: Vec<f32>,
@@ -43,7 +44,7 @@ const fn sizes(
     Sizes { batch, trajectories, nodes, steps, width, heads, scalars, forced, clip }
 }
 
-/// Heads of whole and of broken registers, one and two words of bits, one and many blocks of steps.
+/// Heads of whole registers and of parts, one and two words of bits, one and several blocks of steps.
 const CASES: [Sizes; 7] = [
     sizes([2, 1, 7, 9], [8, 2, 1], 0, 10.0),
     sizes([3, 4, 5, 6], [12, 3, 1], 1, 10.0),
@@ -66,18 +67,18 @@ impl Case {
         let rows = (width + scalars) * width;
         let lens = [batch * nodes * width, square, square, square, square, rows, square, 3 * width];
         let parts = std::array::from_fn(|i| random(lens[i], if i == 0 { 1.0 } else { 0.6 }, &mut generator));
-        let numbers = [tours * steps * scalars, tours * steps * nodes, tours];
-        let [scalars, dynamic, coefficient] = numbers.map(|len| random(len, 1.0, &mut generator));
+        let features = [tours * steps * scalars, tours * steps * nodes, tours];
+        let [scalars, dynamic, coefficient] = features.map(|len| random(len, 1.0, &mut generator));
         let lengths = (0..tours).map(|_| generator.random_range(steps / 2..=steps) as u32).collect();
-        let (mut order, mut open) = (vec![], vec![0; tours * steps * words(nodes)]);
-        for bits in open.chunks_exact_mut(words(nodes)) {
+        let (mut order, mut allowed) = (vec![], vec![0; tours * steps * words(nodes)]);
+        for bits in allowed.chunks_exact_mut(words(nodes)) {
             let chosen = generator.random_range(0..nodes);
             order.push(chosen as u32);
             for node in (0..nodes).filter(|&node| node == chosen || generator.random_bool(0.6)) {
                 bits[node / 64] |= 1 << (node % 64);
             }
         }
-        Self { sizes, parts, order, lengths, open, scalars, dynamic, coefficient }
+        Self { sizes, parts, order, lengths, allowed, scalars, dynamic, coefficient }
     }
 
     fn decoder(&self) -> Decoder<'_> {
@@ -101,9 +102,9 @@ impl Case {
 
     fn tours(&self) -> Tours<'_> {
         let Sizes { batch, trajectories, nodes, steps, forced, .. } = self.sizes;
-        let Self { lengths, open, scalars, dynamic, order, .. } = self;
-        let sight = Sight::Recorded { lengths, open, scalars, dynamic };
-        Tours { batch, trajectories, nodes, steps, forced, order, sight }
+        let Self { lengths, allowed, scalars, dynamic, order, .. } = self;
+        let inputs = StepInputs::Recorded { lengths, allowed, scalars, dynamic };
+        Tours { batch, trajectories, nodes, steps, forced, order, inputs }
     }
 
     fn gradients(&self) -> (Vec<f32>, Gradients) {
@@ -114,14 +115,14 @@ impl Case {
         std::array::from_fn(|i| self.parts[i].iter().map(|&x| f64::from(x)).collect())
     }
 
-    /// Log-likelihoods by their definition.
+    /// Log-likelihoods computed from their definition.
     fn definition(&self, parts: &[Vec<f64>; PARTS]) -> Vec<f64> {
         let tour =
             |(k, &length): (usize, &u32)| (self.sizes.forced..length as usize).map(|t| self.log_p(parts, k, t)).sum();
         self.lengths.iter().enumerate().map(tour).collect()
     }
 
-    /// Log-probability of step `t` of tour `k`: its own tables, moved along the directions.
+    /// Log-probability of step `t` of tour `k`, with the tables of that step.
     fn log_p(&self, parts: &[Vec<f64>; PARTS], k: usize, t: usize) -> f64 {
         let Sizes { trajectories, nodes: n, steps, width: d, heads, scalars, clip, .. } = self.sizes;
         let [h, key, value, logit, fixed, step, out, dynamic] = parts;
@@ -129,18 +130,18 @@ impl Case {
         let row = |node: usize| &h[node * d..][..d];
         let at = k * steps + t;
         let table = |weight: &[f64], part: usize, node: usize| -> Vec<f64> {
-            let number = f64::from(self.dynamic[at * n + node]);
-            let moved = dynamic[part * d..][..d].iter().map(|w| w * number);
-            product(row(node), weight, d).into_iter().zip(moved).map(|(x, m)| x + m).collect()
+            let feature = f64::from(self.dynamic[at * n + node]);
+            let change = dynamic[part * d..][..d].iter().map(|w| w * feature);
+            product(row(node), weight, d).into_iter().zip(change).map(|(x, m)| x + m).collect()
         };
         let mean: Vec<f64> = (0..d).map(|c| (0..n).map(|i| row(i)[c]).sum::<f64>() / n as f64).collect();
         let last = if t == 0 { 0 } else { self.order[at - 1] as usize };
-        let numbers = self.scalars[at * scalars..][..scalars].iter().map(|&x| f64::from(x));
-        let context: Vec<f64> = row(last).iter().copied().chain(numbers).collect();
+        let features = self.scalars[at * scalars..][..scalars].iter().map(|&x| f64::from(x));
+        let context: Vec<f64> = row(last).iter().copied().chain(features).collect();
         let query: Vec<f64> =
             product(&mean, fixed, d).iter().zip(product(&context, step, d)).map(|(a, b)| a + b).collect();
-        let bits = &self.open[at * words(n)..][..words(n)];
-        let open: Vec<usize> = (0..n).filter(|node| bits[node / 64] >> (node % 64) & 1 == 1).collect();
+        let bits = &self.allowed[at * words(n)..][..words(n)];
+        let allowed: Vec<usize> = (0..n).filter(|node| bits[node / 64] >> (node % 64) & 1 == 1).collect();
         let head = d / heads;
         let mut glimpse = vec![0.0; d];
         for part in 0..heads {
@@ -149,9 +150,9 @@ impl Case {
                 let key = table(key, 0, node);
                 at.clone().map(|c| query[c] * key[c]).sum::<f64>() / (head as f64).sqrt()
             };
-            let weights: Vec<f64> = open.iter().map(|&node| score(node).exp()).collect();
+            let weights: Vec<f64> = allowed.iter().map(|&node| score(node).exp()).collect();
             let sum: f64 = weights.iter().sum();
-            for (weight, &node) in weights.iter().zip(&open) {
+            for (weight, &node) in weights.iter().zip(&allowed) {
                 let value = table(value, 1, node);
                 at.clone().for_each(|c| glimpse[c] += weight / sum * value[c]);
             }
@@ -162,7 +163,7 @@ impl Case {
             let raw = raw / (d as f64).sqrt();
             if clip > 0.0 { clip * raw.tanh() } else { raw }
         };
-        u(self.order[at] as usize) - open.iter().map(|&node| u(node).exp()).sum::<f64>().ln()
+        u(self.order[at] as usize) - allowed.iter().map(|&node| u(node).exp()).sum::<f64>().ln()
     }
 }
 
@@ -172,7 +173,7 @@ fn product(x: &[f64], matrix: &[f64], d: usize) -> Vec<f64> {
 }
 
 #[test]
-fn log_likelihoods_are_their_definition() {
+fn log_likelihoods_agree_with_their_definition() {
     for sizes in CASES {
         let case = Case::new(sizes);
         let expected = case.definition(&case.double());
@@ -186,7 +187,7 @@ fn log_likelihoods_are_their_definition() {
 }
 
 #[test]
-fn gradients_are_the_slopes_of_the_definition() {
+fn gradients_agree_with_finite_differences() {
     for sizes in CASES {
         let case = Case::new(sizes);
         let (_, gradients) = case.gradients();
@@ -201,7 +202,8 @@ fn gradients_are_the_slopes_of_the_definition() {
         let mut generator = Pcg64Mcg::seed_from_u64(5);
         for (place, gradient) in found.iter().enumerate() {
             assert_eq!(gradient.len(), case.parts[place].len(), "{sizes:?}, input {place}");
-            // The three directions one by one: a random one of them all would hide a small one.
+            // The weights for keys, values and logit keys are tested one by one: a common random direction would
+            // not show an error in a small one.
             let third = |third: usize, at: usize| place + 1 < PARTS || at / d == third;
             for draw in 0..3 {
                 let direction: Vec<f64> = random(gradient.len(), 1.0, &mut generator)
@@ -217,28 +219,31 @@ fn gradients_are_the_slopes_of_the_definition() {
                 let slope = (along(1e-4) - along(-1e-4)) / 2e-4;
                 let products = gradient.iter().zip(&direction).map(|(g, v)| f64::from(*g) * v);
                 let (sum, size) = products.fold((0.0, 0.0f64), |(sum, size), x| (sum + x, size + x.abs()));
-                assert!((sum - slope).abs() < 1e-4 * size.max(1e-2), "{sizes:?}, input {place}: {sum} and not {slope}");
+                assert!(
+                    (sum - slope).abs() < 1e-4 * size.max(1e-2),
+                    "{sizes:?}, input {place}: {sum} expected {slope}"
+                );
             }
         }
     }
 }
 
 #[test]
-fn numbers_of_zero_are_nodes_that_stay() {
+fn a_dynamic_feature_of_zero_changes_nothing() {
     for sizes in CASES {
         let mut case = Case::new(sizes);
         case.dynamic.fill(0.0);
-        let (values, moving) = case.gradients();
+        let (values, dynamic_feature) = case.gradients();
         let decoder = Decoder { dynamic: None, ..case.decoder() };
-        let Sight::Recorded { lengths, open, scalars, .. } = case.tours().sight else { unreachable!() };
-        let sight = Sight::Recorded { lengths, open, scalars, dynamic: &[] };
-        let still = Tours { sight, ..case.tours() };
+        let StepInputs::Recorded { lengths, allowed, scalars, .. } = case.tours().inputs else { unreachable!() };
+        let inputs = StepInputs::Recorded { lengths, allowed, scalars, dynamic: &[] };
+        let still = Tours { inputs, ..case.tours() };
         let (expected, staying) = policy_gradient(&decoder, &still, &case.parts[0], &case.coefficient);
         assert_eq!(values, expected, "{sizes:?}");
-        assert_eq!(moving.embeddings, staying.embeddings, "{sizes:?}");
-        assert_eq!(moving.nodes, staying.nodes, "{sizes:?}");
-        assert_eq!((moving.step, moving.out), (staying.step, staying.out), "{sizes:?}");
-        assert!(moving.dynamic.iter().all(|&x| x == 0.0) && staying.dynamic.is_empty());
+        assert_eq!(dynamic_feature.embeddings, staying.embeddings, "{sizes:?}");
+        assert_eq!(dynamic_feature.nodes, staying.nodes, "{sizes:?}");
+        assert_eq!((dynamic_feature.step, dynamic_feature.out), (staying.step, staying.out), "{sizes:?}");
+        assert!(dynamic_feature.dynamic.iter().all(|&x| x == 0.0) && staying.dynamic.is_empty());
     }
 }
 
@@ -263,8 +268,8 @@ fn bits_do_not_depend_on_threads() {
 }
 
 #[test]
-#[should_panic(expected = "one number a node and step")]
-fn moving_nodes_without_numbers_are_refused() {
+#[should_panic(expected = "one feature a node and step")]
+fn a_missing_dynamic_feature_is_refused() {
     let mut case = Case::new(CASES[0]);
     case.dynamic.clear();
     case.gradients();
