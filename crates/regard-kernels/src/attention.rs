@@ -38,6 +38,17 @@ pub struct Shape {
     pub clamp: Option<f32>,
 }
 
+/// Queries, keys and values of a batch.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs<'a> {
+    /// `[batch, queries, heads·key_width]`.
+    pub query: &'a [f32],
+    /// `[batch, keys, heads·key_width]`.
+    pub key: &'a [f32],
+    /// `[batch, keys, heads·value_width]`.
+    pub value: &'a [f32],
+}
+
 /// A bias added to the scores; element `(b, h, i, j)` is at `b·batch + h·head + i·query + j`.
 #[derive(Clone, Copy, Debug)]
 pub struct BiasView<'a> {
@@ -58,12 +69,13 @@ pub struct Saved(Workspace);
 
 fn instance<'a>(
     shape: &Shape,
-    (query, key, value): (&'a [f32], &'a [f32], &'a [f32]),
+    inputs: Inputs<'a>,
     mask: Mask<'a>,
     bias: Option<BiasView<'a>>,
     b: usize,
 ) -> Instance<'a> {
     let Shape { queries, keys, heads, key_width, value_width, scale, clamp, .. } = *shape;
+    let Inputs { query, key, value } = inputs;
     let (wide, value_wide) = (heads * key_width, heads * value_width);
     Instance {
         query: &query[b * queries * wide..][..queries * wide],
@@ -87,12 +99,7 @@ fn instance<'a>(
 /// Attention of a batch: `query [batch, queries, heads·key_width]`,
 /// `key [batch, keys, heads·key_width]`, `value [batch, keys, heads·value_width]`; returns
 /// `[batch, queries, heads·value_width]`. The output of a fully masked query is zero.
-pub fn forward(
-    shape: &Shape,
-    qkv: (&[f32], &[f32], &[f32]),
-    mask: Mask<'_>,
-    bias: Option<BiasView<'_>>,
-) -> (Vec<f32>, Saved) {
+pub fn forward(shape: &Shape, inputs: Inputs<'_>, mask: Mask<'_>, bias: Option<BiasView<'_>>) -> (Vec<f32>, Saved) {
     let row = shape.heads * shape.value_width;
     let mut out = vec![0.0; shape.batch * shape.queries * row];
     let mut lse = Workspace::lease(shape.batch * shape.heads * shape.queries);
@@ -101,7 +108,7 @@ pub fn forward(
         .enumerate()
         .for_each(|(b, (out, lse))| {
             simd::run(AttentionForward {
-                instance: &instance(shape, qkv, mask, bias, b),
+                instance: &instance(shape, inputs, mask, bias, b),
                 out,
                 out_ld: row,
                 lse: Some(lse),
@@ -127,7 +134,7 @@ pub struct Gradients {
 /// of every score, which is also the gradient of an additive bias, is returned too.
 pub fn backward(
     shape: &Shape,
-    qkv: (&[f32], &[f32], &[f32]),
+    inputs: Inputs<'_>,
     mask: Mask<'_>,
     bias: Option<BiasView<'_>>,
     saved: &Saved,
@@ -161,7 +168,7 @@ pub fn backward(
         .enumerate()
         .for_each(|(b, (((query, key), value), scores))| {
             simd::run(AttentionBackward {
-                instance: &instance(shape, qkv, mask, bias, b),
+                instance: &instance(shape, inputs, mask, bias, b),
                 lse: &saved.0[b * shape.heads * queries..][..shape.heads * queries],
                 grad: &grad[b * queries * value_wide..][..queries * value_wide],
                 grad_ld: value_wide,

@@ -14,16 +14,16 @@ pub(crate) fn transpose(x: &[f32], ld: usize, rows: usize, width: usize, padded:
     if rows < padded {
         out[..width * padded].chunks_exact_mut(padded).for_each(|to| to[rows..].fill(0.0));
     }
-    transpose_into((x, ld), rows, width, (out, padded));
+    transpose_into(x, ld, rows, width, out, padded);
 }
 
-/// Copies a matrix of `rows` rows of `width` floats transposed into the first `rows` floats of
-/// `width` rows.
+/// Copies `x` (`rows` rows of `width` floats, `ld` apart) transposed into the first `rows` floats of `width`
+/// rows of `out`, `out_ld` apart.
 ///
 /// # Panics
 /// If a slice is too short, or `rows` exceeds `out_ld`.
 #[inline(always)]
-pub(crate) fn transpose_into((x, ld): (&[f32], usize), rows: usize, width: usize, (out, out_ld): (&mut [f32], usize)) {
+pub(crate) fn transpose_into(x: &[f32], ld: usize, rows: usize, width: usize, out: &mut [f32], out_ld: usize) {
     if rows == 0 || width == 0 {
         return;
     }

@@ -30,10 +30,11 @@ type Rule<'a> = &'a dyn Fn(usize, usize, usize) -> bool;
 /// Attention computed from its definition in double precision.
 fn attention_by_definition(
     shape: &attention::Shape,
-    (query, key, value): (&[f32], &[f32], &[f32]),
+    inputs: attention::Inputs<'_>,
     allowed: impl Fn(usize, usize, usize) -> bool,
 ) -> Vec<f64> {
     let attention::Shape { batch, queries, keys, heads, key_width, value_width, scale, .. } = *shape;
+    let attention::Inputs { query, key, value } = inputs;
     let mut out = Vec::new();
     for b in 0..batch {
         for i in 0..queries {
@@ -76,6 +77,7 @@ fn attention_agrees_with_its_definition_for_every_mask() {
         let query = random(batch * queries * heads * key_width, 1);
         let key = random(batch * keys * heads * key_width, 2);
         let value = random(batch * keys * heads * value_width, 3);
+        let inputs = attention::Inputs { query: &query, key: &key, value: &value };
         let lengths = [0, keys as u32 / 2 + 1];
         let cells: Vec<bool> = random(batch * queries * keys, 4).iter().map(|x| *x > 0.3).collect();
         let dense = Mask::Dense { allowed: &cells, cells: queries * keys };
@@ -88,8 +90,8 @@ fn attention_agrees_with_its_definition_for_every_mask() {
             (dense, &at),
         ];
         for (mask, allowed) in masks {
-            let (out, _) = attention::forward(&shape, (&query, &key, &value), mask, None);
-            close(&out, &attention_by_definition(&shape, (&query, &key, &value), allowed), &format!("{mask:?}"));
+            let (out, _) = attention::forward(&shape, inputs, mask, None);
+            close(&out, &attention_by_definition(&shape, inputs, allowed), &format!("{mask:?}"));
         }
     }
 }

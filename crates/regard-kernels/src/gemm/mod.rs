@@ -9,7 +9,7 @@ mod epilogue;
 mod tile;
 
 use pulp::{Simd, WithSimd};
-use tile::{Edge, Full, Masked, tile};
+use tile::{Edge, Full, Masked, Tile};
 
 use crate::{buffer::Workspace, simd};
 pub(crate) use epilogue::{
@@ -94,6 +94,13 @@ pub(crate) fn gemm<S: Simd, E: Epilogue<S>>(
     simd.vectorize(Product { simd, size, a, b, c: c.as_mut_ptr(), ldc, epilogue });
 }
 
+/// A group of columns; the last register starts `back` columns further left.
+#[derive(Clone, Copy)]
+struct Columns {
+    first: usize,
+    back: usize,
+}
+
 struct Product<'a, S, E> {
     simd: S,
     size: Size,
@@ -113,9 +120,9 @@ impl<S: Simd, E: Epilogue<S>> pulp::WithSimd for Product<'_, S, E> {
         let mut column = 0;
         while column + width <= self.size.n {
             if const { S::REGISTER_COUNT >= 32 } {
-                self.columns::<4, ROWS, Full>((column, 0), Full);
+                self.columns::<4, ROWS, Full>(Columns { first: column, back: 0 }, Full);
             } else {
-                self.columns::<2, ROWS, Full>((column, 0), Full);
+                self.columns::<2, ROWS, Full>(Columns { first: column, back: 0 }, Full);
             }
             column += width;
         }
@@ -124,12 +131,12 @@ impl<S: Simd, E: Epilogue<S>> pulp::WithSimd for Product<'_, S, E> {
             return self.rest(column, rest);
         }
         while column + lanes <= self.size.n {
-            self.columns::<1, NARROW, Full>((column, 0), Full);
+            self.columns::<1, NARROW, Full>(Columns { first: column, back: 0 }, Full);
             column += lanes;
         }
         if column < self.size.n {
             let mask = self.simd.mask_between_m32s(0, (self.size.n - column) as u32);
-            self.columns::<1, NARROW, Masked<S>>((column, 0), Masked(mask));
+            self.columns::<1, NARROW, Masked<S>>(Columns { first: column, back: 0 }, Masked(mask));
         }
     }
 }
@@ -141,46 +148,42 @@ impl<S: Simd, E: Epilogue<S>> Product<'_, S, E> {
     #[inline(always)]
     fn rest(&self, column: usize, rest: usize) {
         let registers = rest.div_ceil(S::F32_LANES);
-        let at = (column, registers * S::F32_LANES - rest);
+        let columns = Columns { first: column, back: registers * S::F32_LANES - rest };
         if const { S::REGISTER_COUNT < 32 } {
-            return self.columns::<2, ROWS, Full>(at, Full);
+            return self.columns::<2, ROWS, Full>(columns, Full);
         }
         match registers {
-            2 => self.columns::<2, NARROW, Full>(at, Full),
-            3 => self.columns::<3, ROWS, Full>(at, Full),
-            _ => self.columns::<4, ROWS, Full>(at, Full),
+            2 => self.columns::<2, NARROW, Full>(columns, Full),
+            3 => self.columns::<3, ROWS, Full>(columns, Full),
+            _ => self.columns::<4, ROWS, Full>(columns, Full),
         }
     }
 
-    /// All rows of `VECTORS` registers of columns from the column `at.0` on, the last `at.1` columns back.
+    /// Computes all rows of `VECTORS` registers of columns.
     #[inline(always)]
-    fn columns<const VECTORS: usize, const TALL: usize, G: Edge<S>>(&self, at: (usize, usize), edge: G) {
+    fn columns<const VECTORS: usize, const TALL: usize, G: Edge<S>>(&self, columns: Columns, edge: G) {
         let m = self.size.m;
         let mut row = 0;
         while row + TALL <= m {
-            self.rows::<TALL, VECTORS, G>(row, at, edge);
+            self.rows::<TALL, VECTORS, G>(row, columns, edge);
             row += TALL;
         }
         while row + 4 <= m {
-            self.rows::<4, VECTORS, G>(row, at, edge);
+            self.rows::<4, VECTORS, G>(row, columns, edge);
             row += 4;
         }
         if row + 2 <= m {
-            self.rows::<2, VECTORS, G>(row, at, edge);
+            self.rows::<2, VECTORS, G>(row, columns, edge);
             row += 2;
         }
         if row < m {
-            self.rows::<1, VECTORS, G>(row, at, edge);
+            self.rows::<1, VECTORS, G>(row, columns, edge);
         }
     }
 
     #[inline(always)]
-    fn rows<const R: usize, const VECTORS: usize, G: Edge<S>>(
-        &self,
-        row: usize,
-        (column, back): (usize, usize),
-        edge: G,
-    ) {
+    fn rows<const R: usize, const VECTORS: usize, G: Edge<S>>(&self, row: usize, columns: Columns, edge: G) {
+        let Columns { first: column, back } = columns;
         let width = panel_width::<S>();
         // With `k = 0` both factors may be empty; nothing is read from them.
         let b = self.b.data.get((column / width) * self.b.panel + column % width..).unwrap_or_default();
@@ -188,16 +191,20 @@ impl<S: Simd, E: Epilogue<S>> Product<'_, S, E> {
         // SAFETY: `gemm` checked that the whole product lies inside the slices; this tile's rows
         // and columns are inside the product, and `edge` masks lanes beyond the last column.
         unsafe {
-            tile::<S, R, VECTORS, E, G>(
-                self.simd,
-                self.size.k,
-                (a.as_ptr(), self.a.row, self.a.col),
-                (b.as_ptr(), self.b.row),
-                (self.c, self.ldc),
-                (row, column, back),
-                &self.epilogue,
-                edge,
-            );
+            let tile = Tile {
+                k: self.size.k,
+                a: a.as_ptr(),
+                a_row: self.a.row,
+                a_col: self.a.col,
+                b: b.as_ptr(),
+                b_row: self.b.row,
+                c: self.c,
+                ldc: self.ldc,
+                row,
+                column,
+                back,
+            };
+            tile.compute::<S, R, VECTORS, E, G>(self.simd, &self.epilogue, edge);
         }
     }
 }

@@ -163,9 +163,9 @@ impl AttentionBackward<'_> {
             let size = chunk.len() * self.view.lanes.head_row();
             let is_first = first == edges.start;
             self.exponentials::<S, B, ONE>(simd, target, chunk, is_first, scratch);
-            let both = (split::<S>(&scratch.weights[..size]).0, split::<S>(&scratch.deltas[..size]).0);
+            let (weights, deltas) = (split::<S>(&scratch.weights[..size]).0, split::<S>(&scratch.deltas[..size]).0);
             let rescale = (!is_first).then(|| scratch.normaliser.rescale::<S, ONE>());
-            weighted_sums::<S, ONE>(simd, both, rescale, registers_mut::<S>(&mut scratch.mean));
+            weighted_sums::<S, ONE>(simd, weights, deltas, rescale, registers_mut::<S>(&mut scratch.mean));
         }
         let inverse = registers_mut::<S>(&mut scratch.inverse);
         scratch.normaliser.invert::<S, ONE>(simd, self.view.layer.softmax, inverse);
@@ -190,9 +190,8 @@ impl AttentionBackward<'_> {
         let Scratch { query, query_grad, weights, deltas, inverse, mean, rearranged, key_values, .. } = scratch;
         let size = chunk.len() * lanes.head_row();
         let (weights, deltas) = (&mut weights[..size], &mut deltas[..size]);
-        let heads = (split::<S>(inverse).0, split::<S>(mean).0);
         let (score, delta) = (registers_mut::<S>(weights), registers_mut::<S>(deltas));
-        score_gradients::<S, ONE>(simd, lanes.phases, heads, score, delta);
+        score_gradients::<S, ONE>(simd, lanes.phases, split::<S>(inverse).0, split::<S>(mean).0, score, delta);
         view.drop_out(chunk.start, weights);
         let local = chunk.start - offsets[targets.start]..chunk.end - offsets[targets.start];
         if let Some(bias) = &mut into.bias {

@@ -154,7 +154,8 @@ pub(super) fn repeated<T: Copy, const B: usize>(heads: &[T], phase: impl Fn(usiz
 pub(super) fn score_gradients<S: Simd, const ONE: bool>(
     simd: S,
     phases: usize,
-    (inverse, mean): (&[S::f32s], &[S::f32s]),
+    inverse: &[S::f32s],
+    mean: &[S::f32s],
     weights: &mut [S::f32s],
     deltas: &mut [S::f32s],
 ) {
@@ -176,7 +177,8 @@ pub(super) fn score_gradients<S: Simd, const ONE: bool>(
 #[inline(always)]
 pub(super) fn weighted_sums<S: Simd, const ONE: bool>(
     simd: S,
-    (weights, deltas): (&[S::f32s], &[S::f32s]),
+    weights: &[S::f32s],
+    deltas: &[S::f32s],
     rescale: Option<&[S::f32s]>,
     sums: &mut [S::f32s],
 ) {

@@ -51,8 +51,8 @@ impl<S: Simd> Blocked<S> for KeyValueBackward<'_> {
             for first in all.clone().step_by(CHUNK) {
                 let chunk = first..(first + CHUNK).min(all.end);
                 let (key, value) = sums.split_at_mut(lanes.row());
-                let sums = (registers_mut::<S>(key), registers_mut::<S>(value));
-                self.collect::<S, B, ONE>(simd, chunk, &mut rearranged, sums);
+                let (key, value) = (registers_mut::<S>(key), registers_mut::<S>(value));
+                self.collect::<S, B, ONE>(simd, chunk, &mut rearranged, key, value);
             }
             let (key, value) = sums.split_at_mut(lanes.row());
             let local = node - self.nodes.start;
@@ -70,7 +70,8 @@ impl KeyValueBackward<'_> {
         simd: S,
         chunk: Range<usize>,
         rearranged: &mut [Workspace; 2],
-        (keys, values): (&mut [S::f32s], &mut [S::f32s]),
+        keys: &mut [S::f32s],
+        values: &mut [S::f32s],
     ) {
         let Self { view, by_source, grad, edge_grad, saved, .. } = self;
         let lanes = view.lanes;

@@ -5,6 +5,42 @@ use pulp::Simd;
 use super::{Moments, Norm, NormKind, Rows};
 use crate::vector::{split, split_mut};
 
+/// Means and reciprocal standard deviations of a block: one for each column or one for each row.
+#[derive(Clone, Copy)]
+pub(crate) struct BlockMoments<'a> {
+    pub(crate) mean: &'a [f32],
+    pub(crate) rstd: &'a [f32],
+}
+
+impl<'a> BlockMoments<'a> {
+    /// Splits `[2, moments_len]`.
+    pub(crate) fn split(all: &'a [f32]) -> Self {
+        let (mean, rstd) = all.split_at(all.len() / 2);
+        Self { mean, rstd }
+    }
+}
+
+/// Mean and reciprocal standard deviation of a row.
+#[derive(Clone, Copy)]
+struct RowMoments {
+    mean: f32,
+    rstd: f32,
+}
+
+/// Rows before normalisation, and the gradient of the normalised rows.
+#[derive(Clone, Copy)]
+pub(crate) struct BlockGradient<'a> {
+    pub(crate) x: &'a [f32],
+    pub(crate) grad: &'a [f32],
+}
+
+/// Means of the gradient, and of the gradient times the normalised value.
+#[derive(Clone, Copy)]
+pub(crate) struct GradientMeans<'a> {
+    pub(crate) plain: &'a [f32],
+    pub(crate) weighted: &'a [f32],
+}
+
 /// Mean and sum of squared deviations of every column of `x`, in two passes.
 #[inline(always)]
 fn column_moments<S: Simd>(simd: S, x: &[f32], width: usize, mean: &mut [f32], squares: &mut [f32]) {
@@ -29,7 +65,8 @@ fn column_moments<S: Simd>(simd: S, x: &[f32], width: usize, mean: &mut [f32], s
 
 /// `out = (x − mean) · rstd · gamma + beta` for every row.
 #[inline(always)]
-fn affine_columns<S: Simd>(simd: S, norm: &Norm<'_>, (mean, rstd): (&[f32], &[f32]), x: &[f32], out: &mut [f32]) {
+fn affine_columns<S: Simd>(simd: S, norm: &Norm<'_>, moments: BlockMoments<'_>, x: &[f32], out: &mut [f32]) {
+    let BlockMoments { mean, rstd } = moments;
     let width = norm.gamma.len();
     let (mean, mean_rest) = split::<S>(mean);
     let (rstd, rstd_rest) = split::<S>(rstd);
@@ -68,7 +105,8 @@ pub(crate) fn block_moments<S: Simd>(simd: S, norm: &Norm<'_>, rows: &Rows, x: &
         }
         NormKind::Layer => {
             for (x, (mean, rstd)) in x.chunks_exact(width).zip(first.iter_mut().zip(second)) {
-                (*mean, *rstd) = row_moments(simd, x, norm.eps);
+                let moments = row_moments(simd, x, norm.eps);
+                (*mean, *rstd) = (moments.mean, moments.rstd);
             }
         }
     }
@@ -80,7 +118,7 @@ pub(crate) fn normalise_block<S: Simd>(
     simd: S,
     norm: &Norm<'_>,
     rows: &Rows,
-    moments: (&[f32], &[f32]),
+    moments: BlockMoments<'_>,
     x: &[f32],
     out: &mut [f32],
 ) {
@@ -91,12 +129,14 @@ pub(crate) fn normalise_block<S: Simd>(
             let size = rows.nodes * width;
             for (i, (x, out)) in x.chunks_exact(size).zip(out.chunks_exact_mut(size)).enumerate() {
                 let at = i * width..(i + 1) * width;
-                affine_columns(simd, norm, (&moments.0[at.clone()], &moments.1[at]), x, out);
+                let moments = BlockMoments { mean: &moments.mean[at.clone()], rstd: &moments.rstd[at] };
+                affine_columns(simd, norm, moments, x, out);
             }
         }
         NormKind::Layer => {
             for (i, (x, out)) in x.chunks_exact(width).zip(out.chunks_exact_mut(width)).enumerate() {
-                normalise_row(simd, norm, (moments.0[i], moments.1[i]), x, out);
+                let moments = RowMoments { mean: moments.mean[i], rstd: moments.rstd[i] };
+                normalise_row(simd, norm, moments, x, out);
             }
         }
     }
@@ -105,12 +145,12 @@ pub(crate) fn normalise_block<S: Simd>(
 impl Moments {
     /// Means and reciprocal standard deviations of block `index`.
     #[inline(always)]
-    pub(crate) fn of_block(&self, rows: &Rows, kind: NormKind, index: usize) -> (&[f32], &[f32]) {
+    pub(crate) fn of_block(&self, rows: &Rows, kind: NormKind, index: usize) -> BlockMoments<'_> {
         match self {
-            Self::Columns { mean, rstd, .. } => (mean, rstd),
+            Self::Columns { mean, rstd, .. } => BlockMoments { mean, rstd },
             Self::Blocks(all) => {
                 let moments_len = rows.moments_len(kind);
-                all[index * 2 * moments_len..][..2 * moments_len].split_at(moments_len)
+                BlockMoments::split(&all[index * 2 * moments_len..][..2 * moments_len])
             }
         }
     }
@@ -128,9 +168,15 @@ impl NormSums {
         Self { plain: vec![0.0; width], weighted: vec![0.0; width] }
     }
 
+    /// The sums, as means if they were scaled to such.
+    fn means(&self) -> GradientMeans<'_> {
+        GradientMeans { plain: &self.plain, weighted: &self.weighted }
+    }
+
     /// Adds the column sums of `grad` over rows of `x`, which are normalised by the column `moments`.
     #[inline(always)]
-    pub(crate) fn add<S: Simd>(&mut self, simd: S, (mean, rstd): (&[f32], &[f32]), x: &[f32], grad: &[f32]) {
+    pub(crate) fn add<S: Simd>(&mut self, simd: S, moments: BlockMoments<'_>, x: &[f32], grad: &[f32]) {
+        let BlockMoments { mean, rstd } = moments;
         let width = self.plain.len();
         for (x, grad) in x.chunks_exact(width).zip(grad.chunks_exact(width)) {
             let (x, x_rest) = split::<S>(x);
@@ -158,11 +204,13 @@ impl NormSums {
 fn columns_backward<S: Simd>(
     simd: S,
     gamma: &[f32],
-    (mean, rstd): (&[f32], &[f32]),
-    (plain, weighted): (&[f32], &[f32]),
-    (x, grad): (&[f32], &[f32]),
+    moments: BlockMoments<'_>,
+    means: GradientMeans<'_>,
+    rows: BlockGradient<'_>,
     out: &mut [f32],
 ) {
+    let (BlockMoments { mean, rstd }, GradientMeans { plain, weighted }) = (moments, means);
+    let BlockGradient { x, grad } = rows;
     let width = gamma.len();
     let (gamma, gamma_rest) = split::<S>(gamma);
     let (mean, mean_rest) = split::<S>(mean);
@@ -195,9 +243,9 @@ pub(crate) struct BlockNorm<'a> {
     pub(crate) norm: &'a Norm<'a>,
     pub(crate) rows: &'a Rows,
     /// Means and reciprocal standard deviations.
-    pub(crate) moments: (&'a [f32], &'a [f32]),
+    pub(crate) moments: BlockMoments<'a>,
     /// Column means of the gradient, and of the gradient times the normalised value.
-    pub(crate) means: (&'a [f32], &'a [f32]),
+    pub(crate) means: GradientMeans<'a>,
 }
 
 /// Backward pass of a block: computes `out` from `grad`, the gradient of the normalised block of `x`.
@@ -206,20 +254,21 @@ pub(crate) struct BlockNorm<'a> {
 pub(crate) fn backward_block<S: Simd>(
     simd: S,
     block: BlockNorm<'_>,
-    (x, grad): (&[f32], &[f32]),
+    data: BlockGradient<'_>,
     out: &mut [f32],
     sums: &mut NormSums,
 ) {
-    let BlockNorm { norm, rows, moments: (mean, rstd), means } = block;
+    let (BlockNorm { norm, rows, moments, means }, BlockGradient { x, grad }) = (block, data);
+    let BlockMoments { mean, rstd } = moments;
     let width = rows.width;
     match norm.kind {
-        NormKind::Batch => columns_backward(simd, norm.gamma, (mean, rstd), means, (x, grad), out),
+        NormKind::Batch => columns_backward(simd, norm.gamma, moments, means, data, out),
         NormKind::Instance => {
             let size = rows.nodes * width;
             let parts = x.chunks_exact(size).zip(grad.chunks_exact(size)).zip(out.chunks_exact_mut(size));
             let mut own = NormSums::zeros(width);
             for (i, ((x, grad), out)) in parts.enumerate() {
-                let moments = (&mean[i * width..][..width], &rstd[i * width..][..width]);
+                let moments = BlockMoments { mean: &mean[i * width..][..width], rstd: &rstd[i * width..][..width] };
                 own.plain.fill(0.0);
                 own.weighted.fill(0.0);
                 own.add(simd, moments, x, grad);
@@ -227,13 +276,14 @@ pub(crate) fn backward_block<S: Simd>(
                 crate::vector::add_assign(simd, &own.weighted, &mut sums.weighted);
                 crate::vector::scale(simd, 1.0 / rows.nodes as f32, &mut own.plain);
                 crate::vector::scale(simd, 1.0 / rows.nodes as f32, &mut own.weighted);
-                columns_backward(simd, norm.gamma, moments, (&own.plain, &own.weighted), (x, grad), out);
+                columns_backward(simd, norm.gamma, moments, own.means(), BlockGradient { x, grad }, out);
             }
         }
         NormKind::Layer => {
             let parts = x.chunks_exact(width).zip(grad.chunks_exact(width)).zip(out.chunks_exact_mut(width));
             for (i, ((x, grad), out)) in parts.enumerate() {
-                row_backward(simd, norm.gamma, (mean[i], rstd[i]), (x, grad), out, sums);
+                let moments = RowMoments { mean: mean[i], rstd: rstd[i] };
+                row_backward(simd, norm.gamma, moments, BlockGradient { x, grad }, out, sums);
             }
         }
     }
@@ -241,7 +291,7 @@ pub(crate) fn backward_block<S: Simd>(
 
 /// Mean and reciprocal standard deviation of a row, in two passes.
 #[inline(always)]
-pub(super) fn row_moments<S: Simd>(simd: S, x: &[f32], eps: f32) -> (f32, f32) {
+fn row_moments<S: Simd>(simd: S, x: &[f32], eps: f32) -> RowMoments {
     let (whole, rest) = split::<S>(x);
     let sum = whole.iter().fold(simd.splat_f32s(0.0), |sum, x| simd.add_f32s(sum, *x));
     let mean = (simd.reduce_sum_f32s(sum) + rest.iter().sum::<f32>()) / x.len() as f32;
@@ -252,12 +302,13 @@ pub(super) fn row_moments<S: Simd>(simd: S, x: &[f32], eps: f32) -> (f32, f32) {
     });
     let rest: f32 = rest.iter().map(|x| (x - mean) * (x - mean)).sum();
     let variance = (simd.reduce_sum_f32s(squares) + rest) / x.len() as f32;
-    (mean, 1.0 / (variance + eps).sqrt())
+    RowMoments { mean, rstd: 1.0 / (variance + eps).sqrt() }
 }
 
 /// `out = (x − mean) · rstd · gamma + beta`.
 #[inline(always)]
-pub(super) fn normalise_row<S: Simd>(simd: S, norm: &Norm<'_>, (mean, rstd): (f32, f32), x: &[f32], out: &mut [f32]) {
+fn normalise_row<S: Simd>(simd: S, norm: &Norm<'_>, moments: RowMoments, x: &[f32], out: &mut [f32]) {
+    let RowMoments { mean, rstd } = moments;
     let (middle, factor) = (simd.splat_f32s(mean), simd.splat_f32s(rstd));
     let (x, x_rest) = split::<S>(x);
     let (gamma, gamma_rest) = split::<S>(norm.gamma);
@@ -273,14 +324,15 @@ pub(super) fn normalise_row<S: Simd>(simd: S, norm: &Norm<'_>, (mean, rstd): (f3
 
 /// Computes the gradient of a row and adds those of gamma and beta to `sums`.
 #[inline(always)]
-pub(super) fn row_backward<S: Simd>(
+fn row_backward<S: Simd>(
     simd: S,
     gamma: &[f32],
-    (mean, rstd): (f32, f32),
-    (x, grad): (&[f32], &[f32]),
+    moments: RowMoments,
+    row: BlockGradient<'_>,
     out: &mut [f32],
     sums: &mut NormSums,
 ) {
+    let (RowMoments { mean, rstd }, BlockGradient { x, grad }) = (moments, row);
     let share = 1.0 / x.len() as f32;
     let (middle, factor) = (simd.splat_f32s(mean), simd.splat_f32s(rstd));
     let (x, x_rest) = split::<S>(x);

@@ -10,7 +10,9 @@ mod block;
 mod residual;
 
 use crate::buffer::Workspace;
-pub(crate) use block::{BlockNorm, NormSums, backward_block, block_moments, normalise_block};
+pub(crate) use block::{
+    BlockGradient, BlockMoments, BlockNorm, GradientMeans, NormSums, backward_block, block_moments, normalise_block,
+};
 pub(crate) use residual::{BatchMeans, batch_means, finish_moments, merge_sums, normalise};
 pub use residual::{ResidualNormSaved, residual_norm, residual_norm_backward};
 

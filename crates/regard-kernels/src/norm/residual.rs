@@ -4,7 +4,8 @@ use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::{
-    BatchStatistics, BlockNorm, Moments, Norm, NormSums, Rows, backward_block, block_moments, normalise_block,
+    BatchStatistics, BlockGradient, BlockMoments, BlockNorm, GradientMeans, Moments, Norm, NormSums, Rows,
+    backward_block, block_moments, normalise_block,
 };
 use crate::{buffer::Workspace, simd, vector::add};
 
@@ -15,9 +16,9 @@ pub struct ResidualNormSaved {
     pub(crate) moments: Moments,
 }
 
-struct BlockMoments<'a>(&'a Norm<'a>, &'a Rows, &'a [f32], &'a mut [f32]);
+struct ComputeMoments<'a>(&'a Norm<'a>, &'a Rows, &'a [f32], &'a mut [f32]);
 
-impl WithSimd for BlockMoments<'_> {
+impl WithSimd for ComputeMoments<'_> {
     type Output = ();
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
@@ -25,7 +26,7 @@ impl WithSimd for BlockMoments<'_> {
     }
 }
 
-struct NormaliseBlock<'a>(&'a Norm<'a>, &'a Rows, (&'a [f32], &'a [f32]), &'a [f32], &'a mut [f32]);
+struct NormaliseBlock<'a>(&'a Norm<'a>, &'a Rows, BlockMoments<'a>, &'a [f32], &'a mut [f32]);
 
 impl WithSimd for NormaliseBlock<'_> {
     type Output = ();
@@ -74,7 +75,7 @@ pub fn residual_norm(
     parts.zip(x.par_chunks(size).zip(y.par_chunks(size))).for_each(|((pre, moments), (x, y))| {
         pre.copy_from_slice(x);
         add(y, pre);
-        simd::run(BlockMoments(norm, rows, pre, moments));
+        simd::run(ComputeMoments(norm, rows, pre, moments));
     });
     let (moments, statistics) = finish_moments(norm, rows, blocks);
     let mut out = vec![0.0; x.len()];
@@ -82,7 +83,7 @@ pub fn residual_norm(
     (out, ResidualNormSaved { pre, moments }, statistics)
 }
 
-struct SumBlock<'a>((&'a [f32], &'a [f32]), &'a [f32], &'a [f32], &'a mut [f32]);
+struct SumBlock<'a>(BlockMoments<'a>, &'a [f32], &'a [f32], &'a mut [f32]);
 
 impl WithSimd for SumBlock<'_> {
     type Output = ();
@@ -105,6 +106,13 @@ pub(crate) struct BatchMeans {
     pub(crate) beta: Vec<f32>,
 }
 
+impl BatchMeans {
+    /// The means that the second phase subtracts.
+    pub(crate) fn means(&self) -> GradientMeans<'_> {
+        GradientMeans { plain: &self.plain, weighted: &self.weighted }
+    }
+}
+
 /// First phase of a backward pass: column sums over the batch. They are zero if the norm needs none.
 pub(crate) fn batch_means(rows: &Rows, moments: &Moments, pre: &[f32], grad: &[f32]) -> BatchMeans {
     let width = rows.width;
@@ -116,7 +124,7 @@ pub(crate) fn batch_means(rows: &Rows, moments: &Moments, pre: &[f32], grad: &[f
     let mut blocks = Workspace::lease(rows.blocks() * 2 * width);
     let parts = pre.par_chunks(size).zip(grad.par_chunks(size));
     blocks.par_chunks_mut((2 * width).max(1)).zip(parts).for_each(|(sums, (pre, grad))| {
-        simd::run(SumBlock((mean, rstd), pre, grad, sums));
+        simd::run(SumBlock(BlockMoments { mean, rstd }, pre, grad, sums));
     });
     let (plain, weighted) = gradient_columns(width, &blocks);
     let share = if *own { 1.0 / rows.rows() as f64 } else { 0.0 };
@@ -150,8 +158,8 @@ impl WithSimd for Group<'_> {
             let index = first + i;
             let at = index * size..index * size + out.len();
             let moments = saved.moments.of_block(rows, norm.kind, index);
-            let data = (&saved.pre[at.clone()], &grad[at]);
-            let means = (&means.plain[..], &means.weighted[..]);
+            let data = BlockGradient { x: &saved.pre[at.clone()], grad: &grad[at] };
+            let means = means.means();
             backward_block(simd, BlockNorm { norm, rows, moments, means }, data, out, &mut sums);
         }
         sums

@@ -11,7 +11,7 @@ use crate::{
     buffer::Workspace,
     dropout::add_dropped,
     gemm::{Accumulate, AddResidual, Lhs, Panels, Rhs, Size, Store, gemm},
-    norm::{BatchMeans, BlockNorm, Norm, backward_block, batch_means, merge_sums},
+    norm::{BatchMeans, BlockGradient, BlockNorm, Norm, backward_block, batch_means, merge_sums},
     simd,
     sublayer::{Accumulators, sum_groups},
     transpose::transpose,
@@ -126,6 +126,12 @@ pub(super) const OTHERS_BIAS: usize = 3;
 pub(super) const OUT: usize = 4;
 pub(super) const OUT_BIAS: usize = 5;
 
+/// Patches of a block, and the gradient of the residual connection, if there is one.
+struct PatchRows<'a> {
+    x: &'a [f32],
+    residual: Option<&'a [f32]>,
+}
+
 struct Group<'a> {
     shared: &'a Shared<'a>,
     first: usize,
@@ -193,12 +199,13 @@ impl Shared<'_> {
         let depths = layer.depths(self.projections);
         let mut query = Workspace::lease(count * depths);
         let mut others = Workspace::lease((depths + values) * ld);
-        self.heads(simd, (index, count), attended_grad, (&mut query, &mut others));
+        self.heads(simd, index, count, attended_grad, &mut query, &mut others);
         for (l, given) in given.into_iter().enumerate() {
             layer.scatter(self.projections.layers(), l, &query, &others, given);
         }
         let residual = self.norm.is_some().then_some(before);
-        self.projections(simd, (&self.x[span], residual), &query, &others, out, sums);
+        let inputs = PatchRows { x: &self.x[span], residual };
+        self.projections(simd, inputs, &query, &others, out, sums);
     }
 
     /// Gradient of the input of the norm: computed into `own`, or the gradient of the result without a norm.
@@ -216,21 +223,15 @@ impl Shared<'_> {
         };
         let rows = &self.layer.rows;
         let moments = moments.of_block(rows, norm.kind, index);
-        let means = (&means.plain[..], &means.weighted[..]);
-        let data = (&pre[span.clone()], &self.grad[span]);
+        let means = means.means();
+        let data = BlockGradient { x: &pre[span.clone()], grad: &self.grad[span] };
         backward_block(simd, BlockNorm { norm, rows, moments, means }, data, own, &mut sums.norm);
         own
     }
 
     /// Gradients of queries `[positions, depths]`, and of keys and values, one channel a row.
     #[inline(always)]
-    fn heads<S: Simd>(
-        &self,
-        simd: S,
-        (index, count): (usize, usize),
-        grad: &[f32],
-        (query, others): (&mut [f32], &mut [f32]),
-    ) {
+    fn heads<S: Simd>(&self, simd: S, index: usize, count: usize, grad: &[f32], query: &mut [f32], others: &mut [f32]) {
         let (layer, ld, patches) = (self.layer, self.layer.ld(), self.layer.rows.nodes);
         let (rows, depths, values) = (&layer.rows, layer.depths(self.projections), layer.values());
         let first = index * rows.block();
@@ -271,12 +272,13 @@ impl Shared<'_> {
     fn projections<S: Simd>(
         &self,
         simd: S,
-        (x, residual): (&[f32], Option<&[f32]>),
+        inputs: PatchRows<'_>,
         query: &[f32],
         others: &[f32],
         out: &mut [f32],
         sums: &mut Accumulators<6>,
     ) {
+        let PatchRows { x, residual } = inputs;
         let (layer, width, ld) = (self.layer, self.layer.rows.width, self.layer.ld());
         let (count, keys, wide) = (x.len() / width, layer.keys(), self.other_rows);
         let others = &others[others.len() - wide * ld..];

@@ -8,7 +8,7 @@ use crate::{
     buffer::Workspace,
     dropout::add_dropped,
     gemm::{Bias, BiasResidual, Lhs, Panels, Residual, Rhs, RowBias, Size, gemm},
-    norm::{BatchStatistics, Norm, NormKind, block_moments, finish_moments, normalise, normalise_block},
+    norm::{BatchStatistics, BlockMoments, Norm, NormKind, block_moments, finish_moments, normalise, normalise_block},
     simd,
     transpose::transpose,
 };
@@ -88,14 +88,14 @@ impl WithSimd for Block<'_> {
             let out = &mut attended[h * layer.value_width * ld + s * rows.nodes..];
             head.attend(simd, out, softmax, &mut scratch);
         }
-        self.shared.finish(simd, (first, x), attended, self.to);
+        self.shared.finish(simd, first, x, attended, self.to);
     }
 }
 
 impl Shared<'_> {
     /// Applies output projection, dropout, residual and norm to the block that starts at row `first`.
     #[inline(always)]
-    fn finish<S: Simd>(&self, simd: S, (first, x): (usize, &[f32]), attended: &[f32], to: Destination<'_>) {
+    fn finish<S: Simd>(&self, simd: S, first: usize, x: &[f32], attended: &[f32], to: Destination<'_>) {
         let Destination { pre, moments, out } = to;
         let (layer, width) = (self.layer, self.layer.rows.width);
         let size = Size { m: x.len() / width, n: width, k: layer.values() };
@@ -125,7 +125,7 @@ impl Shared<'_> {
         }
         block_moments(simd, norm, &layer.rows, pre, moments);
         if let Some(out) = out {
-            let moments = moments.split_at(layer.rows.moments_len(norm.kind));
+            let moments = BlockMoments::split(moments);
             normalise_block(simd, norm, &layer.rows, moments, pre, out);
         }
     }

@@ -175,7 +175,7 @@ impl Head<'_> {
                 let row = Row { largest: largest[at], inverse: inverse[at], mean: means[at] };
                 match &sampler {
                     None => row.gradients(simd, weights, deltas),
-                    Some((sampler, rows)) => row.dropped_gradients(simd, (sampler, rows[i]), weights, deltas, factors),
+                    Some((sampler, rows)) => row.dropped_gradients(simd, sampler, rows[i], weights, deltas, factors),
                 }
             }
             let size = Size { m: count, n: self.depth, k: patches };
@@ -242,7 +242,8 @@ impl Row {
     fn dropped_gradients<S: Simd>(
         self,
         simd: S,
-        (sampler, row): (&DropoutSampler, u32),
+        sampler: &DropoutSampler,
+        row: u32,
         weights: &mut [f32],
         deltas: &mut [f32],
         factors: &mut [f32],

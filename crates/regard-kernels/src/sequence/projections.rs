@@ -162,7 +162,7 @@ impl Layer {
         let count = into.len() / (2 * keys);
         for h in 0..self.heads {
             let (to, from) = (&mut into[keys + h * width..], &key[(h * layers + l) * width * ld..]);
-            transpose_into((from, ld), width, count, (to, 2 * keys));
+            transpose_into(from, ld, width, count, to, 2 * keys);
         }
     }
 

@@ -97,7 +97,8 @@ impl KeyProjectionBackward {
     pub(super) fn rows<S: Simd, const N: usize>(
         &self,
         simd: S,
-        (y, dkv): (&[f32], &[f32]),
+        y: &[f32],
+        dkv: &[f32],
         dy: &mut [f32],
         sums: &mut Sums<N>,
         at: usize,
@@ -140,7 +141,7 @@ pub(super) fn keys_backward(
             let (wide, n) = (back.key_width, 2 * back.width);
             let dy_size = if back.transposed.is_some() { BLOCK * wide } else { 0 };
             for (i, (y, dkv)) in y.chunks(BLOCK * wide).zip(dkv.chunks(BLOCK * n)).enumerate() {
-                back.rows(simd, (y, dkv), &mut dy[i * dy_size..], &mut sums, 0);
+                back.rows(simd, y, dkv, &mut dy[i * dy_size..], &mut sums, 0);
             }
             sums
         }

@@ -10,7 +10,7 @@ use super::{
     Gradients, Layer, LinearGradients, RequiresGrad, Residual, Sets, Sums, Weights,
     keys::{KeyProjection, keys_backward},
     plan::{BLOCK, Plan, Task, blocks, parts},
-    tail::{TAIL_SUMS, Tail, gate_words},
+    tail::{FeedForwardRows, TAIL_SUMS, Tail, gate_words},
 };
 use crate::{
     buffer::Workspace,
@@ -80,6 +80,13 @@ struct SetKeys<'a> {
     transposed: Workspace,
     /// Values transposed, for the backward pass.
     values: Workspace,
+}
+
+/// Query rows of a set with their softmax statistics, `[rows, heads, 2]`, and the gradient of their attention.
+struct QueryRows<'a> {
+    q: &'a [f32],
+    stats: &'a [f32],
+    grad: &'a [f32],
 }
 
 impl<'a> SetKeys<'a> {
@@ -168,11 +175,12 @@ impl<'a> SetKeys<'a> {
     fn attend_backward<S: Simd>(
         &self,
         simd: S,
-        (q, stats, grad): (&[f32], &[f32], &[f32]),
+        rows: QueryRows<'_>,
         residual: Option<&[f32]>,
         into: &mut [f32],
         kv_grad: &mut [f32],
     ) {
+        let QueryRows { q, stats, grad } = rows;
         let Heads { count, width, .. } = self.heads;
         let d = count * width;
         if self.keys == 0 {
@@ -192,7 +200,7 @@ impl<'a> SetKeys<'a> {
                 let pairs = weights.chunks_exact_mut(padded).zip(deltas.chunks_exact_mut(padded));
                 for (r, (weights, deltas)) in pairs.take(rows).enumerate() {
                     let stats = &stats[2 * ((first + r) * count + h)..];
-                    score_gradients(simd, (stats[0], stats[1], self.heads.scale), weights, deltas);
+                    score_gradients(simd, stats[0], stats[1], self.heads.scale, weights, deltas);
                 }
                 let size = Size { m: self.keys, n: width, k: rows };
                 let (q, grad) = (Rhs::rows::<S>(&q[at..], d), Rhs::rows::<S>(&grad[at..], d));
@@ -224,7 +232,7 @@ fn without_keys(residual: Option<&[f32]>, out: &mut [f32]) {
 /// weights into that of the products of query and keys. The deltas of padded columns are zero, so they
 /// do not change the mean.
 #[inline(always)]
-fn score_gradients<S: Simd>(simd: S, (max, inverse, scale): (f32, f32, f32), weights: &mut [f32], deltas: &mut [f32]) {
+fn score_gradients<S: Simd>(simd: S, max: f32, inverse: f32, scale: f32, weights: &mut [f32], deltas: &mut [f32]) {
     let (max, inverse) = (simd.splat_f32s(max.max(MASKED)), simd.splat_f32s(inverse));
     let (weights, deltas) = (split_mut::<S>(weights).0, split_mut::<S>(deltas).0);
     let mut sum = simd.splat_f32s(0.0);
@@ -413,14 +421,15 @@ impl WithSimd for BackwardTask<'_> {
             if tail.feeds() {
                 let into = &mut o_scratch[..size];
                 let gates = &gates[(block.start - task.rows.start) / BLOCK * gate_words(BLOCK * d)..];
-                tail.feed_backward(simd, (&saved.o[span.clone()], gates, o_grad), into, &mut sums, 0);
+                let rows = FeedForwardRows { o: &saved.o[span.clone()], gates, grad: o_grad };
+                tail.feed_backward(simd, rows, into, &mut sums, 0);
                 o_grad = into;
             }
             let mut attended_grad = o_grad;
             if tail.projects() {
                 let into = &mut attended_scratch[..size];
                 let attended = slice_or_empty(&saved.attended, span.clone());
-                tail.project_backward(simd, (attended, o_grad), into, &mut sums, 0);
+                tail.project_backward(simd, attended, o_grad, into, &mut sums, 0);
                 attended_grad = into;
             }
             let q_grad = &mut q_scratch[..size];
@@ -437,8 +446,8 @@ impl WithSimd for BackwardTask<'_> {
                 let local = (piece.rows.start - block.start) * d..(piece.rows.end - block.start) * d;
                 let stats = &saved.stats[piece.rows.start * 2 * layer.heads..];
                 let residual = (layer.residual == Residual::Projected).then(|| &o_grad[local.clone()]);
-                let data = (&saved.q[all], stats, &attended_grad[local.clone()]);
-                set_keys.attend_backward(simd, data, residual, &mut q_grad[local], piece_grad);
+                let rows = QueryRows { q: &saved.q[all], stats, grad: &attended_grad[local.clone()] };
+                set_keys.attend_backward(simd, rows, residual, &mut q_grad[local], piece_grad);
             }
             let x = &shared.x[block.start * wide..block.end * wide];
             column_sums(simd, q_grad, d, block.len(), &mut sums.0[TAIL_SUMS + 1]);

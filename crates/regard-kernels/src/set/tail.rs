@@ -25,6 +25,13 @@ pub(super) struct Tail<'a> {
     feed: Option<Dense<'a>>,
 }
 
+/// Input rows of the feed-forward part, their gates, and the gradient of the result.
+pub(super) struct FeedForwardRows<'a> {
+    pub(super) o: &'a [f32],
+    pub(super) gates: &'a [u32],
+    pub(super) grad: &'a [f32],
+}
+
 /// Number of [`Sums`] that the backward pass adds to: weight and bias of both parts.
 pub(super) const TAIL_SUMS: usize = 4;
 
@@ -87,11 +94,12 @@ impl<'a> Tail<'a> {
     pub(super) fn feed_backward<S: Simd, const N: usize>(
         &self,
         simd: S,
-        (o, gates, grad): (&[f32], &[u32], &[f32]),
+        rows: FeedForwardRows<'_>,
         into: &mut [f32],
         sums: &mut Sums<N>,
         at: usize,
     ) {
+        let FeedForwardRows { o, gates, grad } = rows;
         let Some(Dense { back: Some(back), .. }) = &self.feed else { return };
         let d = self.width;
         let rows = grad.len() / d;
@@ -110,7 +118,8 @@ impl<'a> Tail<'a> {
     pub(super) fn project_backward<S: Simd, const N: usize>(
         &self,
         simd: S,
-        (attended, grad): (&[f32], &[f32]),
+        attended: &[f32],
+        grad: &[f32],
         into: &mut [f32],
         sums: &mut Sums<N>,
         at: usize,

@@ -7,7 +7,9 @@ use crate::{
     attention::{Instance, InstanceMask, attend},
     buffer::Workspace,
     gemm::{AddResidual, Lhs, Panels, Residual, Size, Store, gemm},
-    norm::{BatchStatistics, Moments, Norm, Rows, block_moments, finish_moments, normalise, normalise_block},
+    norm::{
+        BatchStatistics, BlockMoments, Moments, Norm, Rows, block_moments, finish_moments, normalise, normalise_block,
+    },
     simd,
 };
 
@@ -154,7 +156,7 @@ impl WithSimd for Block<'_> {
         gemm(simd, size, attended, self.output.rhs(), pre, width, AddResidual { x: self.x, ldx: width });
         block_moments(simd, self.norm, &layer.rows, pre, self.moments);
         if let Some(out) = self.out {
-            let moments = self.moments.split_at(layer.rows.moments_len(self.norm.kind));
+            let moments = BlockMoments::split(self.moments);
             normalise_block(simd, self.norm, &layer.rows, moments, pre, out);
         }
     }

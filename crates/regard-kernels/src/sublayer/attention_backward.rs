@@ -12,7 +12,7 @@ use crate::{
     attention::{GradientsMut, attend_backward, backward_scratch},
     buffer::Workspace,
     gemm::{Accumulate, AddResidual, Lhs, Panels, Rhs, Size, Store, gemm},
-    norm::{BatchMeans, BlockNorm, Norm, NormSums, backward_block, batch_means, merge_sums},
+    norm::{BatchMeans, BlockGradient, BlockNorm, Norm, NormSums, backward_block, batch_means, merge_sums},
     simd,
 };
 
@@ -89,8 +89,8 @@ impl Shared<'_> {
         let (pre_grad, rest) = scratch.split_at_mut(count * width);
         let (attended_grad, projected_grad) = rest.split_at_mut(count * values);
         let moments = self.saved.moments.of_block(rows, self.norm.kind, index);
-        let means = (&self.means.plain[..], &self.means.weighted[..]);
-        let data = (&self.saved.pre[span.clone()], &self.grad[span.clone()]);
+        let means = self.means.means();
+        let data = BlockGradient { x: &self.saved.pre[span.clone()], grad: &self.grad[span.clone()] };
         let block = BlockNorm { norm: self.norm, rows, moments, means };
         backward_block(simd, block, data, pre_grad, &mut sums.norm);
 

@@ -6,7 +6,9 @@ use crate::{
     buffer::Workspace,
     dropout::{Dropout, add_dropped},
     gemm::{Accumulate, Bias, BiasRelu, BiasResidual, Epilogue, Lhs, Panels, Residual, Size, gemm},
-    norm::{BatchStatistics, Moments, Norm, Rows, block_moments, finish_moments, normalise, normalise_block},
+    norm::{
+        BatchStatistics, BlockMoments, Moments, Norm, Rows, block_moments, finish_moments, normalise, normalise_block,
+    },
     simd,
     vector::gelu_block,
 };
@@ -73,7 +75,7 @@ const NARROW: usize = 64;
 /// Multiplies rows of a chunk of the hidden layer with their dropout factors. The chunk starts at row
 /// `first` and column `chunk`.
 #[inline(always)]
-pub(super) fn drop_rows(dropout: &Dropout, (first, chunk): (usize, usize), wide: usize, ld: usize, x: &mut [f32]) {
+pub(super) fn drop_rows(dropout: &Dropout, first: usize, chunk: usize, wide: usize, ld: usize, x: &mut [f32]) {
     let (sampler, mut factors) = (dropout.sampler(), [0.0; CHUNK]);
     for (i, row) in x.chunks_mut(ld).enumerate() {
         sampler.along_row(dropout.row(first + i), chunk, &mut factors);
@@ -91,14 +93,25 @@ pub(super) struct Shared<'a> {
     folded: Option<&'a (Vec<f32>, Vec<f32>)>,
 }
 
+/// Input rows of a block; `first` is the index of the first one in the batch.
+#[derive(Clone, Copy)]
+struct InputRows<'a> {
+    first: usize,
+    x: &'a [f32],
+}
+
+/// Memory for the hidden layer of a block: all columns if `whole` is true, else one chunk.
+struct HiddenLayer<'a> {
+    data: &'a mut [f32],
+    whole: bool,
+}
+
 struct Block<'a> {
     shared: &'a Shared<'a>,
     /// First row of the block.
     first: usize,
     x: &'a [f32],
-    /// The whole hidden block if it is saved, else scratch memory for one chunk.
-    hidden: &'a mut [f32],
-    save_hidden: bool,
+    hidden: HiddenLayer<'a>,
     pre: Option<&'a mut [f32]>,
     moments: &'a mut [f32],
     out: Option<&'a mut [f32]>,
@@ -111,18 +124,20 @@ impl Shared<'_> {
     fn products<S: Simd, E: Epilogue<S>>(
         &self,
         simd: S,
-        (first, x): (usize, &[f32]),
-        (hidden, save_hidden): (&mut [f32], bool),
+        rows: InputRows<'_>,
+        hidden: HiddenLayer<'_>,
         out: &mut [f32],
         epilogue: E,
     ) {
+        let InputRows { first, x } = rows;
+        let HiddenLayer { data: hidden, whole } = hidden;
         let (width, rows) = (self.rows.width, x.len() / self.rows.width);
         let dropout = self.weights.dropouts.hidden.as_ref();
-        let ld = if save_hidden { self.hidden } else { CHUNK };
+        let ld = if whole { self.hidden } else { CHUNK };
         let mut active = Workspace::lease(if self.weights.activation == Activation::Gelu { rows * CHUNK } else { 0 });
         for chunk in (0..self.hidden).step_by(CHUNK) {
             let wide = CHUNK.min(self.hidden - chunk);
-            let into = if save_hidden { &mut hidden[chunk..] } else { &mut hidden[..] };
+            let into = if whole { &mut hidden[chunk..] } else { &mut hidden[..] };
             let size = Size { m: rows, n: wide, k: width };
             let bias = &self.weights.b1[chunk..chunk + wide];
             let (left, map) = (Lhs::rows(x, width), self.first.slice(0, chunk));
@@ -130,7 +145,7 @@ impl Shared<'_> {
                 Activation::Relu => {
                     gemm(simd, size, left, map, into, ld, BiasRelu(bias));
                     if let Some(dropout) = dropout {
-                        drop_rows(dropout, (first, chunk), wide, ld, &mut into[..(rows - 1) * ld + wide]);
+                        drop_rows(dropout, first, chunk, wide, ld, &mut into[..(rows - 1) * ld + wide]);
                     }
                     Lhs::rows(into, ld)
                 }
@@ -140,7 +155,7 @@ impl Shared<'_> {
                         gelu_block(simd, &into[r * ld..][..wide], &mut to[..wide]);
                     }
                     if let Some(dropout) = dropout {
-                        drop_rows(dropout, (first, chunk), wide, CHUNK, &mut active);
+                        drop_rows(dropout, first, chunk, wide, CHUNK, &mut active);
                     }
                     Lhs::rows(&active, CHUNK)
                 }
@@ -163,31 +178,31 @@ impl WithSimd for Block<'_> {
     fn with_simd<S: Simd>(mut self, simd: S) {
         let shared = self.shared;
         let (width, weights) = (shared.rows.width, shared.weights);
-        let (rows, hidden) = ((self.first, self.x), (self.hidden, self.save_hidden));
+        let rows = InputRows { first: self.first, x: self.x };
         let dropout = weights.dropouts.result;
         let Some(norm) = shared.norm else {
             if let Some(out) = self.out {
-                shared.products(simd, rows, hidden, out, Bias(weights.b2));
+                shared.products(simd, rows, self.hidden, out, Bias(weights.b2));
                 add_dropped(simd, dropout, self.first, None, width, out);
             }
             return;
         };
         if let (Some((scale, shift)), Some(out)) = (shared.folded, self.out.as_deref_mut()) {
             let epilogue = Residual { scale, shift, x: self.x, ldx: width };
-            return shared.products(simd, rows, hidden, out, epilogue);
+            return shared.products(simd, rows, self.hidden, out, epilogue);
         }
         let mut own = Workspace::lease(if self.pre.is_some() { 0 } else { self.x.len() });
         let pre = self.pre.unwrap_or(&mut own);
         if dropout.is_some() {
-            shared.products(simd, rows, hidden, pre, Bias(weights.b2));
+            shared.products(simd, rows, self.hidden, pre, Bias(weights.b2));
             add_dropped(simd, dropout, self.first, Some(self.x), width, pre);
         } else {
             let epilogue = BiasResidual { bias: weights.b2, x: self.x, ldx: width };
-            shared.products(simd, rows, hidden, pre, epilogue);
+            shared.products(simd, rows, self.hidden, pre, epilogue);
         }
         block_moments(simd, norm, &shared.rows, pre, self.moments);
         if let Some(out) = self.out {
-            let moments = self.moments.split_at(shared.rows.moments_len(norm.kind));
+            let moments = BlockMoments::split(self.moments);
             normalise_block(simd, norm, &shared.rows, moments, pre, out);
         }
     }
@@ -252,8 +267,7 @@ impl Shared<'_> {
                 shared: self,
                 first,
                 x,
-                hidden,
-                save_hidden,
+                hidden: HiddenLayer { data: hidden, whole: save_hidden },
                 pre: None,
                 moments: &mut moments,
                 out: Some(out),
@@ -286,7 +300,15 @@ impl Shared<'_> {
                 let first = index * rows.block();
                 let mut scratch = Workspace::lease(if save_hidden { 0 } else { x.len() / rows.width * CHUNK });
                 let hidden = if save_hidden { &mut **hidden_parts } else { &mut scratch[..] };
-                simd::run(Block { shared: self, first, x, hidden, save_hidden, pre: Some(pre), moments, out: None });
+                simd::run(Block {
+                    shared: self,
+                    first,
+                    x,
+                    hidden: HiddenLayer { data: hidden, whole: save_hidden },
+                    pre: Some(pre),
+                    moments,
+                    out: None,
+                });
             });
         drop(hidden_parts);
         let (moments, statistics) = finish_moments(norm, rows, blocks);

@@ -12,7 +12,7 @@ use crate::{
     buffer::Workspace,
     dropout::add_dropped,
     gemm::{Accumulate, AddResidual, Bias, BiasRelu, Lhs, Panels, ReluGate, Rhs, Size, Store, gemm},
-    norm::{BatchMeans, BlockNorm, Norm, Rows, backward_block, batch_means, merge_sums},
+    norm::{BatchMeans, BlockGradient, BlockNorm, Norm, Rows, backward_block, batch_means, merge_sums},
     simd,
     vector::{column_sums, gelu_gradients, scale},
 };
@@ -76,6 +76,18 @@ fn sizes(width: usize, hidden: usize) -> [usize; 4] {
     [width * hidden, hidden, hidden * width, width]
 }
 
+/// Rows of the hidden layer, `ld` floats apart.
+struct HiddenRows<'a> {
+    data: &'a [f32],
+    ld: usize,
+}
+
+/// Destinations of the gradient of a chunk of the hidden layer and, with GELU, of the activated values.
+struct HiddenGradient<'g, 'a> {
+    grad: &'g mut [f32],
+    active: &'a mut [f32],
+}
+
 impl Shared<'_> {
     #[inline(always)]
     fn block<S: Simd>(&self, simd: S, index: usize, out: &mut [f32], sums: &mut Accumulators<4>) {
@@ -86,8 +98,8 @@ impl Shared<'_> {
         match (self.norm, &self.saved.norm) {
             (Some((norm, means)), Some((pre, moments))) => {
                 let moments = moments.of_block(self.rows, norm.kind, index);
-                let data = (&pre[span.clone()], &self.grad[span.clone()]);
-                let means = (&means.plain[..], &means.weighted[..]);
+                let data = BlockGradient { x: &pre[span.clone()], grad: &self.grad[span.clone()] };
+                let means = means.means();
                 let block = BlockNorm { norm, rows: self.rows, moments, means };
                 backward_block(simd, block, data, &mut pre_grad, &mut sums.norm);
             }
@@ -110,8 +122,9 @@ impl Shared<'_> {
         let mut active = Workspace::lease(if self.activation == Activation::Gelu { count * CHUNK } else { 0 });
         for chunk in (0..self.hidden).step_by(CHUNK) {
             let wide = CHUNK.min(self.hidden - chunk);
-            let hidden = self.hidden(simd, (first, x), chunk, &mut before);
-            let after = self.activation(simd, (first, branch), chunk, hidden, (&mut hidden_grad, &mut active));
+            let hidden = self.hidden(simd, first, x, chunk, &mut before);
+            let gradient = HiddenGradient { grad: &mut hidden_grad, active: &mut active };
+            let after = self.activation(simd, first, branch, chunk, hidden, gradient);
             column_sums(simd, &hidden_grad, CHUNK, count, &mut sums.weights[1][chunk..chunk + wide]);
             let size = Size { m: wide, n: width, k: count };
             let into = &mut sums.weights[2][chunk * width..];
@@ -136,18 +149,20 @@ impl Shared<'_> {
             }
         }
     }
-    /// The hidden layer from column `chunk` on, after ReLU or before GELU, and its stride between rows in
-    /// floats. It is recomputed in `own` if it was not saved.
+
+    /// The hidden layer from column `chunk` on, after ReLU or before GELU. It is recomputed in `own` if it was
+    /// not saved.
     #[inline(always)]
     fn hidden<'b, S: Simd>(
         &'b self,
         simd: S,
-        (first, x): (usize, &[f32]),
+        first: usize,
+        x: &[f32],
         chunk: usize,
         own: &'b mut [f32],
-    ) -> (&'b [f32], usize) {
+    ) -> HiddenRows<'b> {
         if !self.saved.hidden.is_empty() {
-            return (&self.saved.hidden[first * self.hidden + chunk..], self.hidden);
+            return HiddenRows { data: &self.saved.hidden[first * self.hidden + chunk..], ld: self.hidden };
         }
         let (width, wide) = (self.rows.width, CHUNK.min(self.hidden - chunk));
         let size = Size { m: x.len() / width, n: wide, k: width };
@@ -156,25 +171,27 @@ impl Shared<'_> {
             Activation::Relu => {
                 gemm(simd, size, left, right, own, CHUNK, BiasRelu(bias));
                 if let Some(dropout) = &self.dropouts.hidden {
-                    drop_rows(dropout, (first, chunk), wide, CHUNK, own);
+                    drop_rows(dropout, first, chunk, wide, CHUNK, own);
                 }
             }
             Activation::Gelu => gemm(simd, size, left, right, own, CHUNK, Bias(bias)),
         }
-        (own, CHUNK)
+        HiddenRows { data: own, ld: CHUNK }
     }
 
-    /// Computes the gradient of [`Self::hidden`] into `grad`, from the gradient of the second product.
-    /// Returns the activated hidden layer, which is in `active` or `hidden`.
+    /// Computes the gradient of [`Self::hidden`] from that of the second product. Returns the activated
+    /// hidden layer, which is in `out.active` or `hidden`.
     #[inline(always)]
     fn activation<'b, S: Simd>(
         &self,
         simd: S,
-        (first, branch): (usize, &[f32]),
+        first: usize,
+        branch: &[f32],
         chunk: usize,
-        (hidden, ld): (&'b [f32], usize),
-        (grad, active): (&mut [f32], &'b mut [f32]),
+        hidden: HiddenRows<'b>,
+        out: HiddenGradient<'_, 'b>,
     ) -> Lhs<'b> {
+        let (HiddenRows { data: hidden, ld }, HiddenGradient { grad, active }) = (hidden, out);
         let (width, wide) = (self.rows.width, CHUNK.min(self.hidden - chunk));
         let size = Size { m: branch.len() / width, n: wide, k: width };
         let (left, second) = (Lhs::rows(branch, width), self.second.slice(0, chunk));

@@ -13,8 +13,8 @@ use crate::{
     buffer::Workspace,
     gemm::{Accumulate, AddResidual, BiasResidual, Lhs, Panels, Residual, Rhs, Size, Store, gemm},
     norm::{
-        BatchMeans, BatchStatistics, BlockNorm, Moments, Norm, Rows, backward_block, batch_means, block_moments,
-        finish_moments, merge_sums, normalise, normalise_block,
+        BatchMeans, BatchStatistics, BlockGradient, BlockMoments, BlockNorm, Moments, Norm, Rows, backward_block,
+        batch_means, block_moments, finish_moments, merge_sums, normalise, normalise_block,
     },
     simd,
     vector::column_sums,
@@ -86,7 +86,7 @@ impl WithSimd for Block<'_> {
         }
         block_moments(simd, norm, rows, pre, self.moments);
         if let Some(out) = self.out {
-            let moments = self.moments.split_at(rows.moments_len(norm.kind));
+            let moments = BlockMoments::split(self.moments);
             normalise_block(simd, norm, rows, moments, pre, out);
         }
     }
@@ -193,8 +193,8 @@ impl WithSimd for Group<'_> {
             let (index, count) = (first + i, dx.len() / width);
             let span = index * block * width..index * block * width + dx.len();
             let moments = saved.moments.of_block(rows, norm.kind, index);
-            let data = (&saved.pre[span.clone()], &grad[span]);
-            let of_block = BlockNorm { norm, rows, moments, means: (&means.plain[..], &means.weighted[..]) };
+            let data = BlockGradient { x: &saved.pre[span.clone()], grad: &grad[span] };
+            let of_block = BlockNorm { norm, rows, moments, means: means.means() };
             backward_block(simd, of_block, data, dx, &mut sums.norm);
             column_sums(simd, dx, width, count, &mut sums.weights[1]);
             let y = &y[index * block * inner..][..count * inner];

@@ -52,7 +52,7 @@ pub(crate) fn gradients(case: &Case, grad: &[f32], edge_grad: Option<&[f32]>) ->
 }
 
 /// Derivative of `Σ result · grad + Σ products · edge_grad` along a direction in one tensor.
-fn slope(case: &Case, (grad, edge_grad): (&[f32], &[f32]), tensor: usize, direction: &[f64]) -> f64 {
+fn slope(case: &Case, grad: &[f32], edge_grad: &[f32], tensor: usize, direction: &[f64]) -> f64 {
     const STEP: f64 = 1e-6;
     let at = |step: f64| -> f64 {
         let mut tensors = case.wide();
@@ -87,7 +87,7 @@ fn check(case: &Case, axes: bool) {
             assert_eq!(found.len(), case.tensors[tensor].len(), "{tensor}");
             let norm = found.iter().map(|x| f64::from(x * x)).sum::<f64>().sqrt();
             let compare = |direction: &[f64], what: &str| {
-                let expected = slope(case, (&grad, edge_grad), tensor, direction);
+                let expected = slope(case, &grad, edge_grad, tensor, direction);
                 let found: f64 = found.iter().zip(direction).map(|(x, direction)| f64::from(*x) * direction).sum();
                 let far = (found - expected).abs();
                 assert!(far < 1e-5 * (1.0 + norm), "{what} of {tensor}: {found} expected {expected}: {case:?}");

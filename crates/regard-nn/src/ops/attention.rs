@@ -70,7 +70,7 @@ pub fn attention(
         let [b, h, l, _] = bias.dims();
         input(bias.expand([b, h, l, keys]))
     }));
-    run(Fused(options.clone()), inputs).0
+    run(Fused(options.clone()), inputs).y
 }
 
 /// [`attention`] in ordinary tensor operations: the reference that the kernel is tested against.
@@ -197,7 +197,7 @@ impl Kernel for Fused {
 
     fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved> {
         let shape = self.shape(inputs);
-        let qkv = (inputs[0].data, inputs[1].data, inputs[2].data);
+        let qkv = kernel::Inputs { query: inputs[0].data, key: inputs[1].data, value: inputs[2].data };
         let (y, saved) = kernel::forward(&shape, qkv, self.0.mask.view(), bias_view(inputs));
         let out = vec![shape.batch, shape.queries, shape.heads * shape.value_width];
         Output { y, shape: out, extra: vec![], saved: save.then_some(saved) }
@@ -211,7 +211,7 @@ impl Kernel for Fused {
         requires_grad: &[bool],
     ) -> Vec<Vec<f32>> {
         let shape = self.shape(inputs);
-        let qkv = (inputs[0].data, inputs[1].data, inputs[2].data);
+        let qkv = kernel::Inputs { query: inputs[0].data, key: inputs[1].data, value: inputs[2].data };
         let bias = bias_view(inputs);
         let needed = requires_grad.get(3).copied().unwrap_or(false);
         let gradients = kernel::backward(&shape, qkv, self.0.mask.view(), bias, saved, grad, needed);

@@ -69,7 +69,7 @@ pub fn edge_attention(
         Fused { graph: graph.clone(), options: options.clone(), edge: args.edge.is_some(), bias: args.bias.is_some() };
     let optional = [args.edge.map(input), args.bias.map(input)];
     let inputs = [input(args.nodes)].into_iter().chain(optional.into_iter().flatten());
-    let y = run::<2>(fused.clone(), inputs.collect()).0;
+    let y = run::<2>(fused.clone(), inputs.collect()).y;
     // A kernel has one result with gradients, so both are parts of one tensor.
     match fused.edge {
         true => (y.clone().narrow(0, 0, nodes), Some(y.narrow(0, nodes, graph.edges()))),

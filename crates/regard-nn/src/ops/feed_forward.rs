@@ -54,7 +54,7 @@ pub fn feed_forward(
     if !has_kernels(&x.device()) || !same_width || x.dims().contains(&0) {
         return feed_forward_composed(x, w1, b1, w2, b2, act);
     }
-    run(Fused(act), vec![input(x), input(w1), input(b1), input(w2), input(b2)]).0
+    run(Fused(act), vec![input(x), input(w1), input(b1), input(w2), input(b2)]).y
 }
 
 /// [`feed_forward`] in ordinary tensor operations.

@@ -252,8 +252,14 @@ pub(crate) fn input<const D: usize>(tensor: Tensor<D>) -> FloatTensor<Dispatch> 
     tensor.into_dispatch()
 }
 
-/// Runs `kernel` on one to sixteen inputs. Returns its result and the additional values.
-pub(crate) fn run<const D: usize>(kernel: impl Kernel, inputs: Vec<FloatTensor<Dispatch>>) -> (Tensor<D>, Tensor<1>) {
+/// The result of a kernel and its additional values.
+pub(crate) struct KernelResult<const D: usize> {
+    pub(crate) y: Tensor<D>,
+    pub(crate) extra: Tensor<1>,
+}
+
+/// Runs `kernel` on one to sixteen inputs.
+pub(crate) fn run<const D: usize>(kernel: impl Kernel, inputs: Vec<FloatTensor<Dispatch>>) -> KernelResult<D> {
     let count = inputs.len();
     assert!((1..=MAX_INPUTS).contains(&count), "a kernel reads one to {MAX_INPUTS} tensors");
     let filler = inputs[0].clone();
@@ -278,5 +284,5 @@ pub(crate) fn run<const D: usize>(kernel: impl Kernel, inputs: Vec<FloatTensor<D
         p: place(),
     };
     let (y, extra) = <Dispatch as KernelOps>::kernel(inputs, count, Arc::new(kernel));
-    (Tensor::from_dispatch(y), Tensor::from_dispatch(extra))
+    KernelResult { y: Tensor::from_dispatch(y), extra: Tensor::from_dispatch(extra) }
 }

@@ -23,7 +23,7 @@ pub fn pointer(glimpse: Tensor<3>, keys: Tensor<3>, mask: &Mask, clip: f32) -> T
         return pointer_composed(glimpse, keys, mask, clip);
     }
     let fused = Fused { mask: mask.clone(), clip, chosen: None };
-    run(fused, vec![input(glimpse), input(keys)]).0
+    run(fused, vec![input(glimpse), input(keys)]).y
 }
 
 /// [`pointer()`] in ordinary tensor operations.
@@ -66,7 +66,7 @@ pub fn pointer_chosen(
     let nodes = shape[2];
     assert!(chosen.iter().all(|&node| (node as usize) < nodes), "pointer: chosen nodes below {nodes}");
     let fused = Fused { mask: mask.clone(), clip, chosen: Some(chosen) };
-    run(fused, vec![input(glimpse), input(keys)]).0
+    run(fused, vec![input(glimpse), input(keys)]).y
 }
 
 /// [`pointer_chosen`] in ordinary tensor operations.

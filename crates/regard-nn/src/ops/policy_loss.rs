@@ -11,7 +11,7 @@ use regard_kernels::{rollout::Decoder, tour as kernel};
 use super::tours::Tours;
 use super::{
     AttentionOptions, DenseMask, Mask, attention_composed,
-    fused::{Array, Kernel, Output, has_kernels, input, run},
+    fused::{Array, Kernel, KernelResult, Output, has_kernels, input, run},
     pointer_composed,
 };
 
@@ -64,7 +64,7 @@ pub fn policy_loss(embeddings: Tensor<3>, weights: DecoderWeights, tours: &Tours
     let fused = Fused { tours: tours.clone(), coefficient, heads, clip, has_placeholder, has_dynamic };
     let inputs = [input(embeddings), input(nodes), input(fixed), input(step), input(out)];
     let inputs = inputs.into_iter().chain(placeholder.map(input)).chain(dynamic.map(input)).collect();
-    let (loss, log_likelihood) = run(fused, inputs);
+    let KernelResult { y: loss, extra: log_likelihood } = run(fused, inputs);
     PolicyLoss { loss, log_likelihood }
 }
 

@@ -44,7 +44,7 @@ pub fn projections(x: Tensor<2>, maps: Vec<Projection>, heads: usize) -> Tensor<
         [Some(input(map.weight)), bias].into_iter().flatten()
     });
     let inputs = [input(x)].into_iter().chain(inputs).collect();
-    run(Fused { heads, biases }, inputs).0
+    run(Fused { heads, biases }, inputs).y
 }
 
 /// [`projections`] in ordinary tensor operations.

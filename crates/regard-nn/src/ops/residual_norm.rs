@@ -8,7 +8,7 @@ use burn::config::Config;
 use burn::tensor::Tensor;
 use regard_kernels::norm as kernel;
 
-use super::fused::{Array, Kernel, Output, has_kernels, input, run};
+use super::fused::{Array, Kernel, KernelResult, Output, has_kernels, input, run};
 
 /// The axes of `[batch, nodes, width]` that mean and variance are computed over.
 #[derive(Config, Copy, Debug, PartialEq, Eq)]
@@ -157,7 +157,8 @@ pub(super) fn statistics_values(statistics: Option<kernel::BatchStatistics>) -> 
 }
 
 /// Combines the result of a kernel with its batch statistics.
-pub(super) fn norm_output(norm: &FusedNorm, count: usize, (y, extra): (Tensor<3>, Tensor<1>)) -> NormOutput {
+pub(super) fn norm_output(norm: &FusedNorm, count: usize, result: KernelResult<3>) -> NormOutput {
+    let KernelResult { y, extra } = result;
     let own = norm.kind == NormKind::Batch && norm.running.is_none();
     let statistics = own.then(|| {
         let width = extra.dims()[0] / 2;

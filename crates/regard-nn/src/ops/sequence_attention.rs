@@ -150,7 +150,7 @@ fn attend(
     let result = run(fused, inputs);
     let result = match norm {
         Some(norm) => norm_output(&norm, sequences * patches, result),
-        None => NormOutput { y: result.0, statistics: None },
+        None => NormOutput { y: result.y, statistics: None },
     };
     (result, earlier)
 }

@@ -78,7 +78,7 @@ fn fused(
     let result = run(Fused { activation: maps.activation, dropouts, norm: norm.clone() }, inputs);
     match norm {
         Some(norm) => norm_output(&norm, sequences * patches, result),
-        None => NormOutput { y: result.0, statistics: None },
+        None => NormOutput { y: result.y, statistics: None },
     }
 }
 

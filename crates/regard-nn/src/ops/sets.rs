@@ -101,7 +101,7 @@ pub fn set_block(queries: SetQueries, keys: Ragged, args: SetBlockArgs) -> Ragge
     let affine = [Some(args.query), Some(args.key), Some(args.value), args.out, args.feed];
     let affine = affine.into_iter().flatten().flat_map(|Affine { weight, bias }| [input(weight), input(bias)]);
     let inputs = [input(rows), input(keys.rows)].into_iter().chain(affine).collect();
-    Ragged::new(run(fused, inputs).0, offsets)
+    Ragged::new(run(fused, inputs).y, offsets)
 }
 
 /// The kernel. Its inputs are query rows, key rows, weight and bias of query, key and value, and
@@ -248,7 +248,7 @@ pub fn set_sums(x: Tensor<2>, offsets: &Arc<[usize]>) -> Tensor<2> {
     if !has_kernels(&x.device()) || x.dims().contains(&0) {
         return set_sums_composed(x, offsets);
     }
-    run(FusedSums { offsets: offsets.clone() }, vec![input(x)]).0
+    run(FusedSums { offsets: offsets.clone() }, vec![input(x)]).y
 }
 
 /// [`set_sums`] in ordinary tensor operations.

@@ -17,7 +17,7 @@ use crate::{
         Gradients, Layer, LinearGradients, RequiresGrad, Residual, Sets, Sums, Weights,
         keys::{KEY_SUMS, KeyProjection, KeyProjectionBackward},
         plan::{BLOCK, Piece, Plan, Task, parts},
-        tail::{TAIL_SUMS, Tail},
+        tail::{FeedForwardRows, TAIL_SUMS, Tail},
     },
     simd,
     transpose::transpose,
@@ -39,7 +39,7 @@ pub(in crate::set) fn backward(
     let plan = Plan::of(keys.offsets);
     let mut means = Workspace::lease(form.sets * form.pooled());
     let mut centres = Workspace::lease(form.sets * form.padded());
-    let [wo, bo, wf, bf, wv, bv, residual] = finish(&form, weights, saved, grad, &plan, (&mut means, &mut centres));
+    let [wo, bo, wf, bf, wv, bv, residual] = finish(&form, weights, saved, grad, &plan, &mut means, &mut centres);
     let projection = (!form.folded)
         .then(|| (KeyProjection::of(layer, weights), KeyProjectionBackward::of(layer, weights, requires_grad.keys)));
     let (tables, stats) = (&tables, &saved.stats);
@@ -81,7 +81,8 @@ fn finish(
     saved: &Saved,
     grad: &[f32],
     plan: &Plan,
-    (means, centres): (&mut [f32], &mut [f32]),
+    means: &mut [f32],
+    centres: &mut [f32],
 ) -> [Vec<f32>; FINISH_SUMS] {
     let layer = &form.layer;
     let tail = Tail::of(layer.width, weights, true);
@@ -221,12 +222,13 @@ impl WithSimd for FinishGroup<'_> {
         let mut o_grad = &grad[span.clone()];
         if tail.feeds() {
             let gates = &saved.gates[first / form.group() * form.gate_words()..];
-            tail.feed_backward(simd, (&saved.o[span.clone()], gates, o_grad), o_scratch, &mut sums, 0);
+            let rows = FeedForwardRows { o: &saved.o[span.clone()], gates, grad: o_grad };
+            tail.feed_backward(simd, rows, o_scratch, &mut sums, 0);
             o_grad = o_scratch;
         }
         let mut attended_grad = o_grad;
         if tail.projects() {
-            tail.project_backward(simd, (&saved.attended[span], o_grad), attended_scratch, &mut sums, 0);
+            tail.project_backward(simd, &saved.attended[span], o_grad, attended_scratch, &mut sums, 0);
             attended_grad = attended_scratch;
         }
         if form.layer.residual != Residual::None {
@@ -404,7 +406,7 @@ impl WithSimd for KeysTask<'_> {
                 let (weights, deltas) = (&mut weights[at..][..size], &mut deltas[at..][..size]);
                 shared.gradients(simd, &piece, values, &transposed, weights, deltas);
             }
-            weighted_features(simd, form, rows, deltas, (features.keys, features.ld), &mut sums.0[KEY_SUMS]);
+            weighted_features(simd, form, rows, deltas, features.keys, features.ld, &mut sums.0[KEY_SUMS]);
             let dy_at = (block.start - task.rows.start) * wide;
             let (out, ld, offset) = match &shared.projection {
                 Some(_) => (&mut dkv[..rows * pair], pair, form.layer.width),
@@ -418,7 +420,7 @@ impl WithSimd for KeysTask<'_> {
             }
             if let Some((_, back)) = &shared.projection {
                 let dy = dy.get_mut(dy_at..).unwrap_or_default();
-                back.rows(simd, (y, &dkv[..rows * pair]), dy, &mut sums, 0);
+                back.rows(simd, y, &dkv[..rows * pair], dy, &mut sums, 0);
             }
         }
         sums

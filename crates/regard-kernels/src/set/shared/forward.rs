@@ -122,7 +122,8 @@ pub(super) fn weighted_features<S: Simd>(
     form: &Form,
     rows: usize,
     weights: &[f32],
-    (features, ld): (&[f32], usize),
+    features: &[f32],
+    ld: usize,
     into: &mut [f32],
 ) {
     let ScoreShape { heads, queries, feature } = form.score_shape();
@@ -182,7 +183,8 @@ impl WithSimd for PartialSums<'_> {
                     form,
                     rows,
                     weights,
-                    (&features.values[from * features.ld..], features.ld),
+                    &features.values[from * features.ld..],
+                    features.ld,
                     pooled,
                 );
             }
@@ -255,7 +257,7 @@ impl WithSimd for FinishGroup<'_> {
         let row = form.queries * form.layer.width;
         let count = out.len() / row;
         for (i, stats) in stats.chunks_exact_mut(2 * form.padded()).enumerate() {
-            shared.merge(simd, first + i, (i, count), pooled, stats);
+            shared.merge(simd, first + i, i, count, pooled, stats);
         }
         let mut attended_own = Workspace::lease(if attended.is_empty() && tail.projects() { out.len() } else { 0 });
         let mut o_own = Workspace::lease(if o.is_empty() && tail.feeds() { out.len() } else { 0 });
@@ -283,7 +285,7 @@ impl FinishShared<'_> {
     /// Merges the partial results of the pieces of a set, in their order, into the weighted means of its
     /// features and the maximum and inverse sum of each column. The set is number `i` of `count` in its group.
     #[inline(always)]
-    fn merge<S: Simd>(&self, simd: S, set: usize, (i, count): (usize, usize), pooled: &mut [f32], stats: &mut [f32]) {
+    fn merge<S: Simd>(&self, simd: S, set: usize, i: usize, count: usize, pooled: &mut [f32], stats: &mut [f32]) {
         let (form, size) = (&self.form, self.form.partial_len());
         let (padded, queries, feature) = (form.padded(), form.queries, form.score_shape().feature);
         let partials =
