@@ -181,7 +181,7 @@ def times(started, options, cell, n):
 
 
 def variants(started, cell, n):
-    """What is measured in a cell: `((name, style), ask)`, where `ask` takes seconds."""
+    """Measurements of a cell: `((name, style), ask)`, where `ask` takes seconds."""
     for worker in started.values():
         if cell in speed.TRAINING and worker.name.endswith("-avx2"):
             continue

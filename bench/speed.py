@@ -151,7 +151,7 @@ def peak(run, simd=None):
 
 
 def ratio(cell, theirs, ours):
-    """How many times faster `ours` is than `theirs`; None when one was not measured."""
+    """Time of `theirs` divided by the time of `ours`; None if one was not measured."""
     times = cell["times"]
     if theirs not in times or ours not in times:
         return None
@@ -176,7 +176,7 @@ def share(run, cell, ours="regard", simd=None):
 
 
 def step_mib(found):
-    """What a training step takes above what the process held before it."""
+    """Memory of a training step above that of the process before it."""
     return found["peak_mib"] - found["before_mib"]
 
 
