@@ -67,7 +67,7 @@ PAPER_SETS = {
     "regard-cvrp20": "cvrp20",
     "regard-cvrp50": "cvrp50",
     "regard-sdvrp": "sdvrp20",
-    "regard-op": "op20-dist",
+    "regard-op": "op_dist20",
     "regard-pctsp": "pctsp20",
     "regard-spctsp": "spctsp20",
 }
