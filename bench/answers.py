@@ -23,7 +23,7 @@ EXAMPLES = ROOT / "examples"
 SHARED = Path(os.environ.get("REGARD_SHARED", ROOT.parent / "shared")) / "data"
 STEPS = 30
 # Times differ from run to run.
-CLOCKS = re.compile(r'"[a-z_]*(seconds|wall|created|time)[a-z_]*"\s*:\s*("[^"]*"|[-0-9.e+]+),?')
+CLOCKS = re.compile(r'"[a-z_]*(second|wall|created|time)[a-z_]*"\s*:\s*("[^"]*"|[-0-9.e+]+),?')
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 DIGEST = re.compile(r'"sha256"\s*:\s*"[0-9a-f]+",?')
 
