@@ -23,13 +23,12 @@ def main():
 
 
 def links(page):
-    """Relative links outside of code blocks, with their line numbers."""
-    code = False
-    for number, line in enumerate(page.read_text().splitlines(), 1):
-        code ^= line.startswith("```")
-        for target in LINK.findall(re.sub(r"`[^`]*`", "", line)) if not code else ():
-            if "://" not in target and not target.startswith("mailto:"):
-                yield number, target
+    """Relative links outside of code, with their line numbers."""
+    blank = lambda code: re.sub(r"[^\n]", " ", code.group())
+    text = re.sub(r"^```.*?^```|`[^`]*`", blank, page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    for link in LINK.finditer(text):
+        if "://" not in link[1] and not link[1].startswith("mailto:"):
+            yield text.count("\n", 0, link.start()) + 1, link[1]
 
 
 def leads(page, target):
