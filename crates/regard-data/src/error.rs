@@ -116,6 +116,52 @@ pub(crate) fn shown(token: &str) -> String {
     text
 }
 
+/// A fault before the file's name is known.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    /// The byte, the instance or the array; empty for the file as a whole.
+    place: String,
+    reason: String,
+    hint: Option<&'static str>,
+}
+
+impl Fault {
+    /// A fault of the file as a whole.
+    pub(crate) fn whole(reason: impl Into<String>) -> Self {
+        Self { place: String::new(), reason: reason.into(), hint: None }
+    }
+
+    /// A fault at a byte of the file.
+    pub(crate) fn at_byte(at: usize, reason: impl Into<String>) -> Self {
+        Self::whole(reason).within(format!("byte {at}"))
+    }
+
+    /// A fault of an instance, counted from 0.
+    pub(crate) fn of_instance(at: usize, reason: impl Into<String>) -> Self {
+        Self::whole(reason).within(format!("instance {}", at + 1))
+    }
+
+    /// The same fault with its place.
+    pub(crate) fn within(mut self, place: impl Into<String>) -> Self {
+        self.place = place.into();
+        self
+    }
+
+    /// The same fault with what to do about it.
+    pub(crate) fn hint(mut self, hint: &'static str) -> Self {
+        self.hint = Some(hint);
+        self
+    }
+
+    pub(crate) fn in_file(self, path: &Path) -> Error {
+        let error = Error::parse(path, 0, self.reason).in_field(self.place);
+        match self.hint {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -88,7 +88,7 @@ impl LeastSquares {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::draws::Draws;
+    use crate::random::Draws;
 
     #[test]
     fn blocks_give_what_all_rows_give_and_penalties_shrink() {

@@ -22,7 +22,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
-mod fault;
+
 pub mod file;
 pub mod graphs;
 pub mod least_squares;

@@ -26,7 +26,6 @@ pub mod formats;
 pub mod generate;
 mod graph;
 pub mod molecules;
-mod part;
 pub mod positions;
 mod targets;
 
@@ -34,5 +33,4 @@ pub use self::batch::Batch;
 pub use self::data_set::{Census, Graphs, Skipped};
 pub use self::features::{Features, Kinds, MOST_TYPES};
 pub use self::graph::Graph;
-pub use self::part::{Part, Parts};
-pub use self::targets::{Level, TargetClasses, Targets, Values};
+pub use self::targets::{Level, Part, Parts, TargetClasses, Targets, Values};

@@ -7,18 +7,16 @@ mod edges;
 mod header;
 pub mod jsonl;
 mod lines;
-mod options;
 pub mod predictions;
 pub mod smiles_csv;
 pub mod tu;
 pub mod tu_folder;
 
 use std::path::{Path, PathBuf};
-
-pub use self::options::ReadOptions;
 use super::Graphs;
 use crate::file::read_text;
 use crate::{Error, Result};
+use crate::graphs::molecules::Rule;
 
 /// Reads graphs from a file of any format.
 ///
@@ -67,4 +65,39 @@ fn edges_beside(path: &Path, options: &ReadOptions) -> Result<PathBuf> {
         let error = Error::parse(path, 0, "is a table without a column of SMILES, and no file of edges is known");
         error.with_hint("name the column of SMILES, or the file of edges; nodes.csv finds edges.csv by itself")
     })
+}
+
+/// How a file of graphs is read. Which of these matter depends on its format.
+///
+/// ```
+/// use regard_data::graphs::formats::ReadOptions;
+///
+/// let options = ReadOptions { smiles: Some("smiles".into()), targets: vec!["expt".into()], ..Default::default() };
+/// assert!(!options.skip_bad);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// Tables: the column of SMILES; each row is a molecule.
+    pub smiles: Option<String>,
+    /// Molecules: what atoms and bonds are called.
+    pub rule: Rule,
+    /// Tables: the columns of what is to be predicted.
+    pub targets: Vec<String>,
+    /// Columns of targets may be absent: graphs to be predicted.
+    pub targets_optional: bool,
+    /// Tables: the column of names; rows are numbered from 1 without one.
+    pub id: Option<String>,
+    /// Tables: the column that says `train`, `val` or `test`.
+    pub split: Option<String>,
+    /// Molecules: rows that are wrong are left out and listed by
+    /// [`Graphs::skipped`](crate::graphs::Graphs::skipped).
+    pub skip_bad: bool,
+    /// Tables: the character between fields; `None` is the one of comma, semicolon and tab that the
+    /// first line has most of.
+    pub delimiter: Option<u8>,
+    /// Tables of nodes: the file of edges; `None` looks for the same name with `edges` for `nodes`.
+    pub edges: Option<PathBuf>,
+    /// Lists of edges have one direction each; otherwise each line is an edge both ways, and one that is
+    /// repeated is taken once.
+    pub directed: bool,
 }

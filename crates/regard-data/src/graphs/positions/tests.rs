@@ -104,7 +104,7 @@ fn the_partial_solver_agrees_with_the_dense_one() {
 fn large_components_are_solved_in_part() {
     let n = laplacian::LARGEST_DENSE + 200;
     let mut graph = Graph::new("tree", n);
-    let mut draws = crate::random::draws::Draws::new(1);
+    let mut draws = crate::random::Draws::new(1);
     (1..n).for_each(|node| graph.join(draws.index(node) as u32, node as u32, 0));
     (0..n).for_each(|_| graph.join(draws.index(n) as u32, draws.index(n) as u32, 0));
     let positions = laplacian(4, Nulls::SkipFirst, graph);

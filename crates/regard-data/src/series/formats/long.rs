@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::constant::Constant;
 use super::header::{Column, Footer, Header};
-use super::options::{ReadOptions, TableLayout};
-use super::report::ReadReport;
+use super::{ReadOptions, TableLayout};
+use super::ReadReport;
 use super::rows::{Row, Rows};
 use super::stamps::Stamps;
 use super::timeline::{Placing, Timeline, Track};

@@ -4,27 +4,22 @@ mod constant;
 pub mod forecasts;
 mod header;
 mod long;
-mod options;
-mod report;
 mod rows;
 mod stamps;
-#[cfg(test)]
-mod tests;
 mod timeline;
 mod wide;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-
 use flate2::bufread::MultiGzDecoder;
-
 use self::header::Header;
-pub use self::options::{Duplicates, ReadOptions, TableLayout};
-pub use self::report::ReadReport;
 use self::rows::Rows;
 use self::timeline::Timeline;
 use super::Panel;
 use crate::{Error, Result};
+use crate::series::Frequency;
+use std::fmt;
+use serde::Serialize;
 
 /// A panel and what was done to make it.
 #[derive(Debug, Clone)]
@@ -115,3 +110,131 @@ fn report_of(panel: &Panel, timeline: &Timeline) -> Result<ReadReport> {
         footer: None,
     })
 }
+
+/// How a file of series is read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// How the table is laid out.
+    pub layout: TableLayout,
+    /// The column of stamps; `None` finds it.
+    pub date: Option<String>,
+    /// There are no stamps: rows are steps counted from 0.
+    pub without_dates: bool,
+    /// How stamps are written, in the pattern of `strftime`; `None` finds it.
+    pub date_pattern: Option<String>,
+    /// The distance of stamps; `None` is the most common one.
+    pub frequency: Option<Frequency>,
+    /// Wide tables: the columns to read as series, in this order; `None` takes all that are nothing else.
+    pub columns: Option<Vec<String>>,
+    /// Long tables: the column of the series' names; `None` finds it.
+    pub id: Option<String>,
+    /// Long tables: the column of values; `None` finds it.
+    pub target: Option<String>,
+    /// Columns that are known in the future.
+    pub covariates: Vec<String>,
+    /// Long tables: columns of numbers that are the same in all rows of a series.
+    pub statics: Vec<String>,
+    /// Long tables: the column of a label, the same in all rows of a series.
+    pub label: Option<String>,
+    /// Labels may be absent, all of them: series to be classified.
+    pub label_optional: bool,
+    /// What is done with two rows of one series and stamp.
+    pub duplicates: Duplicates,
+    /// The character between fields; `None` is the one of comma, semicolon and tab that the header has most
+    /// of.
+    pub delimiter: Option<u8>,
+}
+
+/// How a table is laid out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TableLayout {
+    /// [`TableLayout::Tfb`] when the header is `date,data,cols`, [`TableLayout::Long`] when a column of ids
+    /// is named in the options or called `unique_id`, `item_id`, `series_id` or `ts_id`, otherwise
+    /// [`TableLayout::Wide`].
+    #[default]
+    Auto,
+    /// A column for each series.
+    Wide,
+    /// A row for each value: id, stamp, value.
+    Long,
+    /// Long with the columns `date`, `data` and `cols`, as TFB has it.
+    Tfb,
+}
+
+/// What is done with two rows of one series and stamp.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Duplicates {
+    /// They are an error that names both lines.
+    #[default]
+    Error,
+    /// Their mean is taken, missing values left out.
+    Mean,
+    /// The one that stands last in the file is taken.
+    Last,
+}
+
+/// What was done to make a panel of a file. Nothing is left out of a file without being said here.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReadReport {
+    /// Rows below the header, without the footer.
+    pub rows: usize,
+    /// The column of stamps; `None` where there is none and steps are counted from 0.
+    pub date: Option<String>,
+    /// The distance of stamps, given or found.
+    pub frequency: Frequency,
+    /// Steps of a season that data of this frequency usually has.
+    pub season: usize,
+    /// The first and the last stamp.
+    pub span: (String, String),
+    /// Stamps that no row has, filled with missing values, summed over series that have rows of their own.
+    pub gaps: usize,
+    /// Rows that had to be brought into the order of time.
+    pub out_of_order: usize,
+    /// Rows of a stamp that had occurred before, merged as the options say.
+    pub duplicates: usize,
+    /// Missing values of each series, gaps included, in the order of the series.
+    pub missing: Vec<(String, usize)>,
+    /// Rows at the end that only say what is known of the future, of all series.
+    pub future: usize,
+    /// Columns that were not read.
+    pub skipped: Vec<String>,
+    /// Text below the table.
+    pub footer: Option<String>,
+}
+
+impl fmt::Display for ReadReport {
+    /// A line for each thing that was found.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (first, last) = &self.span;
+        writeln!(
+            f,
+            "{} rows, {} series, every {} from {first} to {last}",
+            self.rows,
+            self.missing.len(),
+            self.frequency
+        )?;
+        match &self.date {
+            None => writeln!(f, "no column is a date: steps are counted from 0")?,
+            Some(_) if self.season > 1 => writeln!(f, "season of {} steps", self.season)?,
+            Some(_) => {}
+        }
+        for (count, what) in [
+            (self.gaps, "stamps without a row, filled as missing"),
+            (self.out_of_order, "rows out of order, sorted"),
+            (self.duplicates, "rows of a stamp seen before, merged"),
+            (self.missing.iter().map(|(_, count)| count).sum(), "missing values"),
+            (self.future, "rows of the future"),
+        ] {
+            if count > 0 {
+                writeln!(f, "{count} {what}")?;
+            }
+        }
+        if !self.skipped.is_empty() {
+            writeln!(f, "columns not read: {}", self.skipped.join(", "))?;
+        }
+        self.footer.as_ref().map_or(Ok(()), |footer| writeln!(f, "below the table: {footer}"))
+    }
+}
+
+#[cfg(test)]
+mod tests;

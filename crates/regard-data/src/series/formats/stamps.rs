@@ -1,7 +1,7 @@
 //! The column of stamps.
 
 use super::header::{Column, Header};
-use super::options::ReadOptions;
+use super::ReadOptions;
 use super::rows::{Row, Rows};
 use crate::Result;
 use crate::error::shown;

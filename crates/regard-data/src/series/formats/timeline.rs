@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use super::header::Header;
-use super::options::{Duplicates, ReadOptions};
+use super::{Duplicates, ReadOptions};
 use super::stamps::Stamps;
 use crate::error::shown;
 use crate::series::clock::{Clock, Frequency, Layout, Unit, infer};

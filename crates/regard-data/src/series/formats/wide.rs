@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::header::{Column, Footer, Header};
-use super::options::ReadOptions;
-use super::report::ReadReport;
+use super::ReadOptions;
+use super::ReadReport;
 use super::rows::Rows;
 use super::stamps::Stamps;
 use super::timeline::Placing;

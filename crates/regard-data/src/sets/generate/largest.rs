@@ -1,7 +1,7 @@
 //! Max regression: the largest of a few numbers.
 
 use super::{Drawn, Sizes};
-use crate::random::draws::Draws;
+use crate::random::Draws;
 
 /// Sets of numbers, whose largest is to be told (J. Lee et al., "Set Transformer", 2019, section 5.1).
 /// The empty set, where sizes allow it, has the target 0.

@@ -1,7 +1,7 @@
 //! Points of mixtures of Gaussians in the plane, to be clustered.
 
 use super::{Drawn, Sizes};
-use crate::random::draws::Draws;
+use crate::random::Draws;
 use crate::sets::mixture::{LogWeights, Mixture};
 
 /// Sets of points, each from a mixture of its own (J. Lee et al., "Set Transformer", 2019, section 5.3

@@ -13,25 +13,21 @@
 //! assert_eq!(batch.targets[5], f64::from(largest));
 //! ```
 
-mod digit_sets;
 mod digits;
 mod largest;
 mod mixtures;
 mod population;
-mod shape;
 mod shapes;
 
-pub use self::digit_sets::{DigitSum, OddOneOut};
-pub use self::digits::Digits;
+pub use self::digits::{DigitSum, Digits, OddOneOut};
 pub use self::largest::{MaxRegression, Values};
 pub use self::mixtures::{Mixtures, Truth};
 pub use self::population::{EntropyTarget, NormalSample, RotatedEntropy, Statistic};
-pub use self::shape::Shape;
-pub use self::shapes::Shapes;
+pub use self::shapes::{Shape, Shapes};
 
 use super::{Bags, FeatureNames, Labels};
 use crate::Result;
-use crate::random::draws::Draws;
+use crate::random::Draws;
 
 /// Sets of any size with what is to be learnt about each.
 #[derive(Debug, Clone, PartialEq)]

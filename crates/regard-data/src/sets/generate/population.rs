@@ -1,8 +1,8 @@
 //! Statistics of a population, to be told from a sample of it.
 
 use super::Drawn;
-use crate::random::draws::Draws;
-use crate::random::numpy::NumpyLegacy;
+use crate::random::Draws;
+use crate::random::NumpyLegacy;
 
 /// Samples of normal distributions, whose statistic is to be told: Normal-var of L. Zhang et al., "Set
 /// Norm and Equivariant Skip Connections: Putting the Deep in Deep Sets", 2022 (`synthetic_datasets.py`),

@@ -5,7 +5,6 @@
 //! Sets of points are flat, `[points, dimension]` row-major, of `f32` or `f64`.
 
 mod em;
-mod start;
 #[cfg(test)]
 mod tests;
 

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use super::edges::Listed;
 use super::header::{Table, target};
-use super::options::ReadOptions;
+use super::ReadOptions;
 use super::smiles_csv::part_of;
 use crate::error::shown;
 use crate::graphs::data_set::{Collected, Origin};

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::super::edges::Listed;
-use super::super::options::ReadOptions;
+use super::super::ReadOptions;
 use super::super::smiles_csv::part_of;
 use super::object::Object;
 use super::seen::{Seen, agree, kinds, note_type, take};

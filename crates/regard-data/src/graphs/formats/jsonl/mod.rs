@@ -21,7 +21,7 @@ use std::path::Path;
 
 use self::collected::Lines;
 use self::object::Object;
-use super::options::ReadOptions;
+use super::ReadOptions;
 use crate::Result;
 use crate::graphs::Graphs;
 

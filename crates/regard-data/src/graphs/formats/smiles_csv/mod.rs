@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::header::{Table, target};
-use super::options::ReadOptions;
+use super::ReadOptions;
 use crate::error::shown;
 use crate::graphs::data_set::{Collected, Origin};
 use crate::graphs::features::Kinds;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::edges::Listed;
 use super::lines::Line;
-use super::options::ReadOptions;
+use super::ReadOptions;
 use crate::error::shown;
 use crate::graphs::data_set::{Collected, Origin};
 use crate::graphs::features::{Kinds, Vocabulary};

@@ -1,6 +1,6 @@
 //! Reading the bytes of a pickle, checked against the end of the file.
 
-use crate::fault::Fault;
+use crate::error::Fault;
 
 /// A position in a pickle.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use super::cursor::Cursor;
 use super::value::{Heap, Value};
-use crate::fault::Fault;
+use crate::error::Fault;
 use crate::routes::formats::shown;
 
 /// The value of a literal opcode, found at byte `start`.

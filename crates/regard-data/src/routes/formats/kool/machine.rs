@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::cursor::Cursor;
 use super::literal;
 use super::value::{Heap, Value};
-use crate::fault::Fault;
+use crate::error::Fault;
 use crate::routes::formats::shown;
 
 /// Runs the pickle that the bytes are.

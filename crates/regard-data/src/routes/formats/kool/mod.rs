@@ -16,7 +16,7 @@ mod value;
 
 use std::path::Path;
 
-use crate::fault::Fault;
+use crate::error::Fault;
 use crate::routes::drawn::{DrawnCvrp, DrawnOrienteering, DrawnPrizeCollecting};
 use crate::{Error, Result};
 

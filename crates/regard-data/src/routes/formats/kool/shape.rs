@@ -3,7 +3,7 @@
 use super::KoolSet;
 use super::instance;
 use super::value::{Heap, Value};
-use crate::fault::Fault;
+use crate::error::Fault;
 use crate::routes::drawn::DrawnPrizeCollecting;
 
 /// Numbers that may be read for each byte of the file. A list can stand in many places at the cost

@@ -1,6 +1,6 @@
 //! What a pickle of instances is made of.
 
-use crate::fault::Fault;
+use crate::error::Fault;
 
 /// One value on the machine's stack.
 #[derive(Debug, Clone, Copy, PartialEq)]

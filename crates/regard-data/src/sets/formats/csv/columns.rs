@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use csv::StringRecord;
 
 use super::super::gathered::feature;
-use super::super::options::ReadOptions;
+use super::super::ReadOptions;
 use super::sheet::{Sheet, is_data};
 use crate::error::shown;
 use crate::sets::names::nearest;

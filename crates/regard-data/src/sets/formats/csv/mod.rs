@@ -22,7 +22,7 @@ use std::path::Path;
 use self::columns::Columns;
 use self::sheet::{Row, Sheet};
 use super::gathered::Gathered;
-use super::options::{Layout, ReadOptions};
+use super::{Layout, ReadOptions};
 use crate::sets::{Bags, FeatureNames};
 use crate::{Error, Result};
 

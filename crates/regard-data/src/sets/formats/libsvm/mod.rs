@@ -9,7 +9,7 @@
 use std::path::Path;
 
 use super::gathered::{Gathered, feature};
-use super::options::ReadOptions;
+use super::ReadOptions;
 use crate::error::shown;
 use crate::sets::{Bags, FeatureNames};
 use crate::{Error, Result};

@@ -1,12 +1,24 @@
-//! PATTERN and CLUSTER (`data/SBMs/generate_SBM_PATTERN.ipynb` and `generate_SBM_CLUSTER.ipynb` of
-//! benchmarking-gnns).
+//! Graphs drawn from a seed: those of the benchmark that the Graph Transformer was measured on (V.
+//! Dwivedi et al., "Benchmarking graph neural networks", 2020).
+//!
+//! The published sets were drawn without a seed, so that these are others of the same distribution. Every
+//! graph is a function of the seed and its number, drawn from a generator of its own (PCG XSL RR
+//! 128/64); the numbers are the same on every machine.
+//!
+//! ```
+//! use regard_data::graphs::generate::{cluster, csl};
+//!
+//! let graphs = cluster(7, [3, 1, 1])?;
+//! assert_eq!((graphs.len(), graphs.node_features().type_names().len()), (5, 7));
+//! assert_eq!(csl(7)?.len(), 150);
+//! # Ok::<(), regard_data::Error>(())
+//! ```
 
-use super::blocks::{Drawn, communities, shuffled, size, uniform};
 use crate::Result;
 use crate::graphs::data_set::{Collected, Origin};
 use crate::graphs::features::Kinds;
-use crate::graphs::{Graphs, Level, Part, Parts, Targets};
-use crate::random::draws::Draws;
+use crate::graphs::{Graph, Graphs, Level, Part, Parts, Targets};
+use crate::random::Draws;
 
 /// How many graphs there are of PATTERN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,6 +151,106 @@ impl Set {
     }
 }
 
+/// Sizes of communities are `SMALLEST..END`, as numpy's `randint(5, 35)` draws them.
+const SMALLEST: usize = 5;
+const END: usize = 35;
+
+/// Which nodes are joined, of a graph that is being drawn: each pair once, the lower number first.
+#[derive(Debug, Clone, Default)]
+struct Drawn {
+    nodes: usize,
+    pairs: Vec<[u32; 2]>,
+}
+
+/// The size of a community or of a pattern.
+fn size(draws: &mut Draws) -> usize {
+    SMALLEST + draws.index(END - SMALLEST)
+}
+
+/// Communities of random sizes: each pair of nodes is joined with the chance `within` of one community
+/// or `between` of two. Gives the community of each node too.
+fn communities(count: usize, within: f64, between: f64, draws: &mut Draws) -> (Drawn, Vec<usize>) {
+    let mut of = Vec::new();
+    for community in 0..count {
+        let nodes = of.len() + size(draws);
+        of.resize(nodes, community);
+    }
+    let mut drawn = Drawn { nodes: of.len(), pairs: Vec::new() };
+    for a in 0..of.len() {
+        for b in a + 1..of.len() {
+            if draws.unit() < if of[a] == of[b] { within } else { between } {
+                drawn.pairs.push([a as u32, b as u32]);
+            }
+        }
+    }
+    (drawn, of)
+}
+
+/// Each pair is joined with this chance.
+fn uniform(nodes: usize, chance: f64, draws: &mut Draws) -> Drawn {
+    let mut drawn = Drawn { nodes, pairs: Vec::new() };
+    for a in 0..nodes as u32 {
+        for b in a + 1..nodes as u32 {
+            if draws.unit() < chance {
+                drawn.pairs.push([a, b]);
+            }
+        }
+    }
+    drawn
+}
+
+impl Drawn {
+    /// The graph with its nodes in the order `order[new] = old`, edges both ways.
+    fn graph(&self, id: String, order: &[usize]) -> Graph {
+        let mut places = vec![0; self.nodes];
+        order.iter().enumerate().for_each(|(new, old)| places[*old] = new as u32);
+        let mut graph = Graph::new(id, self.nodes);
+        for [a, b] in &self.pairs {
+            graph.join(places[*a as usize], places[*b as usize], 0);
+        }
+        graph
+    }
+}
+
+/// All nodes in a random order.
+fn shuffled(nodes: usize, draws: &mut Draws) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..nodes).collect();
+    draws.shuffle(&mut order);
+    order
+}
+
+/// Nodes of each graph.
+const NODES: usize = 41;
+/// Orders of the nodes of each graph.
+const ORDERS: usize = 15;
+/// How far the links of each class skip.
+pub const CSL_LINKS: [usize; 10] = [2, 3, 4, 5, 6, 9, 11, 12, 13, 16];
+
+/// CSL: 150 graphs of 41 nodes in a circle, each of which is joined with the nodes `R` steps on and back
+/// too; the class says which of the 10 values of [`CSL_LINKS`] `R` has. 15 random orders of the nodes of
+/// each, one class after the other, as the benchmark's lists of indices count them. All nodes look the
+/// same, and no message passing tells the classes apart.
+///
+/// # Errors
+/// [`crate::Error::Invalid`], which does not happen.
+pub fn csl(seed: u64) -> Result<Graphs> {
+    let mut graphs = Vec::new();
+    for (class, skip) in CSL_LINKS.into_iter().enumerate() {
+        let steps = |step: usize| (0..NODES).map(move |node| [node as u32, ((node + step) % NODES) as u32]);
+        let drawn = Drawn { nodes: NODES, pairs: steps(1).chain(steps(skip)).collect() };
+        for at in 0..ORDERS {
+            let mut draws = Draws::of_batch(seed, (class * ORDERS + at) as u64);
+            let order = shuffled(NODES, &mut draws);
+            let mut graph = drawn.graph(format!("{}", class * ORDERS + at), &order);
+            graph.node_types = vec![0; NODES];
+            graphs.push(graph);
+        }
+    }
+    let classes: Vec<usize> = (0..graphs.len()).map(|graph| graph / ORDERS).collect();
+    let graphs = Graphs::new(Kinds::counted(1), Kinds::default(), graphs)?;
+    graphs.with_targets(Targets::of_classes(Level::Graph, "class", &classes))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -203,5 +315,16 @@ mod tests {
         assert_ne!(few.sources(), cluster(1235, [1, 1, 1]).unwrap().sources());
         let sizes = PatternSizes { patterns: 2, graphs: [1, 0, 1] };
         assert_eq!(pattern(5, sizes).unwrap(), pattern(5, sizes).unwrap());
+    }
+
+    #[test]
+    fn every_node_has_four_neighbours() {
+        let graphs = csl(1).unwrap();
+        assert_eq!((graphs.len(), graphs.nodes(), graphs.edges()), (150, 150 * 41, 150 * 164));
+        assert!((0..graphs.nodes()).all(|node| graphs.in_degree(node) == 4));
+        let census = graphs.census();
+        assert_eq!((census.self_loops, census.repeated, census.one_way), (0, 0, 0));
+        assert_ne!(graphs.select(&[0]).sources(), graphs.select(&[1]).sources());
+        assert_eq!(csl(1).unwrap(), graphs);
     }
 }

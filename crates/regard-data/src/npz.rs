@@ -1,17 +1,112 @@
-//! The header of a numpy array: a Python dict of three entries, such as
-//! `{'descr': '<f4', 'fortran_order': False, 'shape': (100, 20, 2), }`.
+//! Archives of numpy arrays (`numpy.savez`): what all readers of them share.
 //!
-//! It is always written by numpy in this form; no other Python expression is understood.
+//! Numbers are `float32`, `float64`, `int32`, `int64` or `uint8`, in C order. Nothing that would have to be
+//! run is understood.
 
+use std::collections::BTreeMap;
+use std::io::{Cursor, Read};
+use zip::ZipArchive;
+use zip::read::ZipFile;
 use crate::error::shown;
-use crate::fault::Fault;
+use crate::error::Fault;
+
+/// Whether the bytes begin as those of an archive do.
+pub(crate) fn looks_like(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"PK")
+}
+
+/// How far an archive may grow when it is unpacked: random numbers hardly shrink, and constant
+/// columns are a small part of a set.
+const UNPACKED_PER_BYTE: u64 = 64;
+/// What any archive may grow to.
+const UNPACKED_ALWAYS: u64 = 1 << 20;
+
+/// All arrays by name.
+pub(crate) fn arrays(bytes: &[u8]) -> Result<BTreeMap<String, Array>, Fault> {
+    let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| damaged(&error))?;
+    let mut left = (bytes.len() as u64).saturating_mul(UNPACKED_PER_BYTE).saturating_add(UNPACKED_ALWAYS);
+    let mut all = BTreeMap::new();
+    for at in 0..zip.len() {
+        let member = zip.by_index(at).map_err(|error| damaged(&error))?;
+        let file = member.name().map_err(|error| damaged(&error))?.into_owned();
+        let Some(name) = file.strip_suffix(".npy") else {
+            return Err(Fault::whole(format!("holds `{}`, expected arrays (`.npy`) only", shown(&file))));
+        };
+        let size = member.size();
+        left = left.checked_sub(size).ok_or_else(|| {
+            Fault::whole("unpacks to more than 64 times its size, which no measured or random numbers do")
+                .hint("save with `numpy.savez`, which does not compress")
+                .within(shown(name))
+        })?;
+        let content = unpacked(member, size).map_err(|reason| Fault::whole(reason).within(shown(name)))?;
+        let array = Array::parse(&content).map_err(|fault| fault.within(shown(name)))?;
+        all.insert(name.to_owned(), array);
+    }
+    Ok(all)
+}
+
+/// The content of a member, which has to be as long as the archive says.
+fn unpacked(member: ZipFile<'_, Cursor<&[u8]>>, size: u64) -> Result<Vec<u8>, String> {
+    let mut content = Vec::new();
+    // One byte more than stated shows that there is more, and ends there.
+    let read = member.take(size.saturating_add(1)).read_to_end(&mut content);
+    read.map_err(|error| format!("cannot be unpacked: {error}"))?;
+    if content.len() as u64 == size {
+        return Ok(content);
+    }
+    Err(format!("does not unpack to the {size} bytes the archive states"))
+}
+
+fn damaged(error: &dyn std::fmt::Display) -> Fault {
+    Fault::whole(format!("is not a readable archive: {error}"))
+}
+
+/// An array of numbers in C order.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Array {
+    pub(crate) shape: Vec<usize>,
+    pub(crate) values: Vec<f64>,
+}
+
+impl Array {
+    /// Reads the bytes of a `.npy` file, format versions 1 to 3.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Fault> {
+        let (Header { kind, shape }, data) = split(bytes)?;
+        let stated = shape.iter().try_fold(kind.width(), |all, length| all.checked_mul(*length));
+        if stated != Some(data.len()) {
+            let reason =
+                format!("has {} bytes of numbers, which is not what its shape {} takes", data.len(), tuple(&shape));
+            return Err(Fault::whole(reason));
+        }
+        let values = match kind {
+            Kind::Float32 => numbers(data, |b| f32::from_le_bytes(b).into()),
+            Kind::Float64 => numbers(data, f64::from_le_bytes),
+            Kind::Int32 => numbers(data, |b| i32::from_le_bytes(b).into()),
+            Kind::Int64 => numbers(data, |b| i64::from_le_bytes(b) as f64),
+            Kind::UInt8 => numbers(data, |[b]| b.into()),
+        };
+        Ok(Self { shape, values })
+    }
+}
+
+fn numbers<const N: usize>(data: &[u8], number: impl Fn([u8; N]) -> f64) -> Vec<f64> {
+    data.as_chunks::<N>().0.iter().map(|bytes| number(*bytes)).collect()
+}
+
+/// A shape as Python writes it.
+pub(crate) fn tuple(shape: &[usize]) -> String {
+    match shape {
+        [one] => format!("({one},)"),
+        _ => format!("({})", shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
+    }
+}
 
 /// The most dimensions that are read.
 const MOST_DIMENSIONS: usize = 8;
 
 /// What the numbers are.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Kind {
+enum Kind {
     Float32,
     Float64,
     Int32,
@@ -21,7 +116,7 @@ pub(super) enum Kind {
 
 impl Kind {
     /// Bytes of one number.
-    pub(super) fn width(self) -> usize {
+    fn width(self) -> usize {
         match self {
             Self::Float32 | Self::Int32 => 4,
             Self::Float64 | Self::Int64 => 8,
@@ -49,13 +144,13 @@ impl Kind {
 
 /// What is said before the numbers.
 #[derive(Debug, PartialEq)]
-pub(super) struct Header {
-    pub(super) kind: Kind,
-    pub(super) shape: Vec<usize>,
+struct Header {
+    kind: Kind,
+    shape: Vec<usize>,
 }
 
 /// The header, and the bytes of the numbers.
-pub(super) fn split(bytes: &[u8]) -> Result<(Header, &[u8]), Fault> {
+fn split(bytes: &[u8]) -> Result<(Header, &[u8]), Fault> {
     let cut = || Fault::whole("ends within its header");
     let Some(rest) = bytes.strip_prefix(b"\x93NUMPY") else {
         return Err(Fault::whole("is not a numpy array: it does not begin with `\\x93NUMPY`"));
