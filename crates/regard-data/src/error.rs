@@ -116,9 +116,9 @@ pub(crate) fn shown(token: &str) -> String {
     text
 }
 
-/// A fault before the file's name is known.
+/// A fault of a file whose name is not known where it is found.
 #[derive(Debug)]
-pub(crate) struct Fault {
+pub struct Fault {
     /// The byte, the instance or the array; empty for the file as a whole.
     place: String,
     reason: String,
@@ -126,13 +126,13 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    /// A fault of the file as a whole.
-    pub(crate) fn whole(reason: impl Into<String>) -> Self {
+    /// A fault of the file as a whole: what was found and what was expected.
+    pub fn whole(reason: impl Into<String>) -> Self {
         Self { place: String::new(), reason: reason.into(), hint: None }
     }
 
     /// A fault at a byte of the file.
-    pub(crate) fn at_byte(at: usize, reason: impl Into<String>) -> Self {
+    pub fn at_byte(at: usize, reason: impl Into<String>) -> Self {
         Self::whole(reason).within(format!("byte {at}"))
     }
 
@@ -142,19 +142,47 @@ impl Fault {
     }
 
     /// The same fault with its place.
-    pub(crate) fn within(mut self, place: impl Into<String>) -> Self {
+    #[must_use]
+    pub fn within(mut self, place: impl Into<String>) -> Self {
         self.place = place.into();
         self
     }
 
     /// The same fault with what to do about it.
-    pub(crate) fn hint(mut self, hint: &'static str) -> Self {
+    #[must_use]
+    pub fn hint(mut self, hint: &'static str) -> Self {
         self.hint = Some(hint);
         self
     }
 
-    pub(crate) fn in_file(self, path: &Path) -> Error {
-        let error = Error::parse(path, 0, self.reason).in_field(self.place);
+    /// What to do about it, where something can be said.
+    #[must_use]
+    pub fn advice(&self) -> Option<&'static str> {
+        self.hint
+    }
+
+    /// The place, empty for the file as a whole.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// What was found and what was expected.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// The error of the file at `path`.
+    #[must_use]
+    pub fn in_file(self, path: &Path) -> Error {
+        let place = self.place.clone();
+        self.in_line(path, 0, &place)
+    }
+
+    /// The error of a field on a line of the file at `path`.
+    pub(crate) fn in_line(self, path: &Path, line: usize, field: &str) -> Error {
+        let error = Error::parse(path, line, self.reason).in_field(field);
         match self.hint {
             Some(hint) => error.with_hint(hint),
             None => error,

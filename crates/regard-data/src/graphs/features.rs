@@ -1,7 +1,7 @@
 //! What nodes or edges carry: a type, numbers, both or neither.
 
 use crate::error::shown;
-use crate::sets::FeatureNames;
+use crate::names::FeatureNames;
 use crate::{Error, Result};
 
 /// Most types that nodes or edges may have; a network keeps a row of weights for each.
@@ -157,7 +157,7 @@ impl Vocabulary {
     /// The names by value where all are numbers and by text otherwise, and the types of `values` counted
     /// in that order: the same whatever the order of the file.
     pub(super) fn into_sorted(self, values: &mut [u32]) -> Vec<String> {
-        let classes = crate::sets::Labels::of_texts(self.names.clone()).classes();
+        let classes = crate::labels::Labels::of_texts(self.names.clone()).classes();
         // Two spellings of one number would be one class but are two types.
         let order = if classes.names.len() == self.names.len() {
             classes.of

@@ -1,7 +1,7 @@
 //! What is to be predicted: one or more answers for each graph or for each node, some of them unknown.
 
 use crate::error::shown;
-use crate::sets::Labels;
+use crate::labels::Labels;
 use crate::{Error, Result};
 
 /// What has an answer.

@@ -24,12 +24,10 @@ mod bags;
 pub mod baseline;
 pub mod formats;
 pub mod generate;
-mod labels;
 pub mod mixture;
-pub(crate) mod names;
 mod standardise;
 
 pub use self::bags::Bags;
-pub use self::labels::{Classes, Labels};
-pub use self::names::FeatureNames;
 pub use self::standardise::Standardiser;
+pub use crate::labels::{Classes, Labels};
+pub use crate::names::FeatureNames;

@@ -11,7 +11,7 @@ use super::targets::Parts;
 use super::targets::{Level, Targets};
 use crate::error::shown;
 use crate::{Error, Result};
-use crate::sets::FeatureNames;
+use crate::names::FeatureNames;
 
 /// Graphs of any size, with directed edges in compressed rows by target.
 ///

@@ -3,7 +3,7 @@
 use super::{Graphs, Origin, Skipped, unseen_type};
 use crate::graphs::features::{Features, Kinds};
 use crate::graphs::{Level, Parts};
-use crate::sets::FeatureNames;
+use crate::names::FeatureNames;
 use crate::{Error, Result};
 
 impl Graphs {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::file::write_atomic;
 use crate::graphs::Graphs;
-use crate::table::quoted;
+use crate::table::write::quoted;
 use crate::{Error, Result};
 
 /// The weights of one layer along the edges of some graphs.

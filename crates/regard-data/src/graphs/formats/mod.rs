@@ -4,7 +4,6 @@ pub mod attention;
 pub mod cora;
 pub mod edge_list;
 mod edges;
-mod header;
 pub mod jsonl;
 mod lines;
 pub mod predictions;
@@ -14,7 +13,8 @@ pub mod tu_folder;
 
 use std::path::{Path, PathBuf};
 use super::Graphs;
-use crate::file::read_text;
+use crate::file::{extension, read_text};
+use crate::table::{Text, json_lines};
 use crate::{Error, Result};
 use crate::graphs::molecules::Rule;
 
@@ -24,7 +24,8 @@ use crate::graphs::molecules::Rule;
 /// are named, for it has none. Where a column of SMILES is named, any other file is read as [`smiles_csv`];
 /// a name ending in `.csv` or `.tsv` as the nodes of an [`edge_list`]; of any other name the content
 /// decides, which may also be [`tu`] or [`cora`]. Edges beside nodes are looked for in a file of the same
-/// name with `edges` for `nodes`.
+/// name with `edges` for `nodes`. Text may be compressed by gzip (`.csv.gz`); a Parquet file (with the feature of
+/// that name) is read as the table it would be.
 ///
 /// # Errors
 /// [`Error::Io`] when a file cannot be read, and [`Error::Parse`] with file, line and expectation when
@@ -34,13 +35,14 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Graphs> {
     if path.is_dir() {
         return tu_folder::read(path);
     }
-    let text = read_text(path)?;
-    let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
-    match extension.as_deref() {
-        Some("jsonl" | "ndjson") => jsonl::parse(&text, path, options),
+    let Text { text, delimiter } = Text::read(path)?;
+    let options = &ReadOptions { delimiter: delimiter.or(options.delimiter), ..options.clone() };
+    match extension(path).as_str() {
+        "jsonl" | "ndjson" => jsonl::parse(&text, path, options),
         _ if options.smiles.is_some() => smiles_csv::parse(&text, path, options),
-        Some("csv" | "tsv") => with_edges(&text, path, options),
-        _ if jsonl::looks_like(&text) => jsonl::parse(&text, path, options),
+        "csv" | "tsv" => with_edges(&text, path, options),
+        _ if delimiter.is_some() => with_edges(&text, path, options),
+        _ if json_lines::looks_like(&text) => jsonl::parse(&text, path, options),
         _ if cora::looks_like(&text) => {
             let edges = edges_beside(path, options)?;
             cora::parse(&text, path, &read_text(&edges)?, &edges)
@@ -52,7 +54,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Graphs> {
 
 fn with_edges(text: &str, path: &Path, options: &ReadOptions) -> Result<Graphs> {
     let edges = edges_beside(path, options)?;
-    edge_list::parse(text, path, &read_text(&edges)?, &edges, options)
+    edge_list::parse(text, path, &Text::read(&edges)?.text, &edges, options)
 }
 
 /// The file of edges: the one that is named, or the same name with `edges` for `nodes`.

@@ -3,7 +3,7 @@
 use super::{Atom, Molecule, elements};
 use crate::graphs::features::Vocabulary;
 use crate::graphs::{Graph, Kinds};
-use crate::sets::FeatureNames;
+use crate::names::FeatureNames;
 
 /// How molecules become graphs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

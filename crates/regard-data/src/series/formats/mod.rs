@@ -1,22 +1,16 @@
 //! Files of series, and of what is forecast for them.
 
-mod constant;
 pub mod forecasts;
-mod header;
 mod long;
-mod rows;
 mod stamps;
 mod timeline;
 mod wide;
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use flate2::bufread::MultiGzDecoder;
-use self::header::Header;
-use self::rows::Rows;
 use self::timeline::Timeline;
 use super::Panel;
-use crate::{Error, Result};
+use crate::Result;
+use crate::table::{Header, Rows};
 use crate::series::Frequency;
 use std::fmt;
 use serde::Serialize;
@@ -38,16 +32,7 @@ pub struct Read {
 /// when it is malformed.
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Read> {
     let path = path.as_ref();
-    let file = std::fs::File::open(path).map_err(|source| Error::io(path, source))?;
-    let mut source = BufReader::with_capacity(1 << 16, file);
-    let begin = source.fill_buf().map_err(|source| Error::io(path, source))?;
-    if begin.starts_with(b"PAR1") {
-        return from_parquet(path, options);
-    }
-    if begin.starts_with(&[0x1f, 0x8b]) {
-        return table(Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(source))), path, options);
-    }
-    table(Box::new(source), path, options)
+    table(Rows::open(path, options.delimiter)?, options)
 }
 
 /// Reads series from the text of a table; `path` names it in errors.
@@ -67,29 +52,22 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Read> {
 /// # Ok::<(), regard_data::Error>(())
 /// ```
 pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Read> {
-    table(Box::new(text.as_bytes()), path, options)
+    table(Rows::of_text(text, path, options.delimiter)?, options)
 }
 
-fn table(source: Box<dyn BufRead + '_>, path: &Path, options: &ReadOptions) -> Result<Read> {
-    let mut rows = Rows::of(source, path, options.delimiter)?;
-    let header = Header::of(&mut rows)?;
+fn table(mut rows: Rows<'_>, options: &ReadOptions) -> Result<Read> {
+    let header = Header::of(&mut rows, "a header and rows of values")?;
+    header.check_distinct()?;
+    // A year and a month are numbers that may well name columns; all of them together are no header.
+    let fraction = |name: &String| name.parse::<f64>().is_ok_and(|value| value.fract() != 0.0);
+    if header.len() > 1 && header.names.iter().skip(1).all(fraction) {
+        return Err(header.error("is a row of numbers, expected a header that names the columns"));
+    }
     match options.layout {
         TableLayout::Long | TableLayout::Tfb => long::read(rows, &header, options),
         TableLayout::Auto if long::looks_like(&header, options) => long::read(rows, &header, options),
         TableLayout::Auto | TableLayout::Wide => wide::read(rows, &header, options),
     }
-}
-
-#[cfg(feature = "parquet")]
-fn from_parquet(path: &Path, options: &ReadOptions) -> Result<Read> {
-    let commas = ReadOptions { delimiter: Some(b','), ..options.clone() };
-    parse(&crate::parquet::as_csv(path)?, path, &commas)
-}
-
-#[cfg(not(feature = "parquet"))]
-fn from_parquet(path: &Path, _: &ReadOptions) -> Result<Read> {
-    let error = Error::parse(path, 0, "is a Parquet file, which this build does not read");
-    Err(error.with_hint("build with `--features parquet`, or write the table as CSV"))
 }
 
 /// The report of a panel, without what only its reader knows.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use super::header::Header;
+use crate::table::Header;
 use super::{Duplicates, ReadOptions};
 use super::stamps::Stamps;
 use crate::error::shown;

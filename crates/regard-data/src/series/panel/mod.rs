@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Clock;
 use crate::error::shown;
-use crate::sets::Labels;
+use crate::labels::Labels;
 use crate::{Error, Result};
 
 /// One series of a [`Panel`].
@@ -270,7 +270,7 @@ impl Panel {
     pub fn select(&self, names: &[String]) -> Result<Self> {
         let find = |name: &String| {
             self.names().position(|known| known == name).ok_or_else(|| {
-                let near = crate::sets::names::nearest(name, self.names());
+                let near = crate::names::nearest(name, self.names());
                 let near = near.map_or(String::new(), |near| format!("; there is `{}`", shown(&near)));
                 Error::invalid(format!("series `{}`", shown(name)), format!("is not in the file{near}"))
             })

@@ -1,8 +1,8 @@
 //! Bags of rows: many sets of vectors in one array.
 
 use std::path::{Path, PathBuf};
-use super::labels::Labels;
-use super::names::FeatureNames;
+use crate::labels::Labels;
+use crate::names::FeatureNames;
 use crate::error::shown;
 use crate::{Error, Result};
 use std::collections::HashMap;

@@ -152,24 +152,3 @@ impl<'p> Gathered<'p> {
 fn same_label(a: &str, b: &str) -> bool {
     a == b || matches!((a.parse::<f64>(), b.parse::<f64>()), (Ok(a), Ok(b)) if a == b)
 }
-
-/// A feature as text, in single precision.
-///
-/// The error is what was found and expected, and a hint.
-pub(crate) fn feature(text: &str) -> Result<f32, (String, Option<&'static str>)> {
-    if text.is_empty() {
-        return Err(("is empty, expected a number".into(), Some("fill the gap, or leave the row or the column out")));
-    }
-    let found = |expected: &str| format!("found `{}`, expected {expected}", shown(text));
-    match text.parse::<f64>() {
-        Ok(value) if !value.is_finite() => {
-            Err((found("a finite number"), Some("fill the gap, or leave the row or the column out")))
-        }
-        Ok(value) if !(value as f32).is_finite() => {
-            Err((found("a number below 3.4e38"), Some("features are kept in single precision")))
-        }
-        Ok(value) => Ok(value as f32),
-        Err(_) if text.contains(',') => Err((found("a number"), Some("write the decimal point as `.`"))),
-        Err(_) => Err((found("a number"), None)),
-    }
-}

@@ -9,7 +9,7 @@ use super::predictions::rows_csv;
 use crate::file::write_atomic;
 use crate::sets::Bags;
 use crate::sets::mixture::{LogWeights, Mixture};
-use crate::table::quoted;
+use crate::table::write::quoted;
 use crate::{Error, Result};
 
 /// The mixture of each bag, ready to be written.

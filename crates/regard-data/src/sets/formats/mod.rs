@@ -10,14 +10,15 @@ pub mod predictions;
 
 use std::path::Path;
 use super::Bags;
-use crate::file::read_text;
+use crate::file::{extension, read_text};
+use crate::table::{Text, json_lines};
 use crate::{Error, Result};
 
 /// Reads bags from a file of any format.
 ///
-/// A name ending in `.npz` is read as [`npz`], in `.parquet` (with the feature of that name) as the
-/// [`csv`] it would be, in `.jsonl` or `.ndjson` as [`jsonl`], in `.csv` or
-/// `.tsv` as [`csv`], in `.svm` or `.libsvm` as [`libsvm`]; of any other name the content decides.
+/// A name ending in `.npz` is read as [`npz`], in `.jsonl` or `.ndjson` as [`jsonl`], in `.csv` or
+/// `.tsv` as [`csv`], in `.svm` or `.libsvm` as [`libsvm`]; of any other name the content decides. Text may be
+/// compressed by gzip (`.csv.gz`). A Parquet file (with the feature of that name) is read as the [`csv`] it would be.
 /// For libsvm, the sizes of the queries are looked for in a file of the same name with `.query` after
 /// it.
 ///
@@ -26,35 +27,23 @@ use crate::{Error, Result};
 /// when it is malformed.
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Bags> {
     let path = path.as_ref();
-    let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
-    if extension.as_deref() == Some("npz") {
+    let extension = extension(path);
+    if extension == "npz" {
         return npz::read(path);
     }
-    if extension.as_deref() == Some("parquet") {
-        return from_parquet(path, options);
+    let Text { text, delimiter } = Text::read(path)?;
+    if delimiter.is_some() {
+        return csv::parse(&text, path, &ReadOptions { delimiter, ..options.clone() });
     }
-    let text = read_text(path)?;
-    match extension.as_deref() {
-        Some("jsonl" | "ndjson") => jsonl::parse(&text, path),
-        Some("csv" | "tsv") => csv::parse(&text, path, options),
-        Some("svm" | "libsvm") => with_queries(&text, path, options),
-        _ if jsonl::looks_like(&text) => jsonl::parse(&text, path),
+    match extension.as_str() {
+        "jsonl" | "ndjson" => jsonl::parse(&text, path),
+        "csv" | "tsv" => csv::parse(&text, path, options),
+        "svm" | "libsvm" => with_queries(&text, path, options),
+        _ if json_lines::looks_like(&text) => jsonl::parse(&text, path),
         _ if libsvm::looks_like(&text) => with_queries(&text, path, options),
         _ if crate::npz::looks_like(text.as_bytes()) => npz::read(path),
         _ => csv::parse(&text, path, options),
     }
-}
-
-#[cfg(feature = "parquet")]
-fn from_parquet(path: &Path, options: &ReadOptions) -> Result<Bags> {
-    let commas = ReadOptions { delimiter: Some(b','), ..options.clone() };
-    csv::parse(&crate::parquet::as_csv(path)?, path, &commas)
-}
-
-#[cfg(not(feature = "parquet"))]
-fn from_parquet(path: &Path, _: &ReadOptions) -> Result<Bags> {
-    let error = Error::parse(path, 0, "is a Parquet file, which this build does not read");
-    Err(error.with_hint("build with `--features parquet`, or write the table as CSV"))
 }
 
 fn with_queries(text: &str, path: &Path, options: &ReadOptions) -> Result<Bags> {

@@ -12,7 +12,7 @@ use super::smiles_csv::part_of;
 use crate::graphs::data_set::{Collected, Origin};
 use crate::graphs::features::Kinds;
 use crate::graphs::{Graph, Graphs, Level, Parts, Targets};
-use crate::sets::FeatureNames;
+use crate::names::FeatureNames;
 use crate::{Error, Result};
 
 /// Dense values that are always taken (64 MiB).

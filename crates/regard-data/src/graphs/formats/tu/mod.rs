@@ -12,8 +12,8 @@ use crate::error::shown;
 use crate::graphs::data_set::{Collected, Origin};
 use crate::graphs::features::{Kinds, Vocabulary};
 use crate::graphs::{Graph, Graphs, Level, Targets};
-use crate::sets::FeatureNames;
-use crate::sets::formats::gathered::feature;
+use crate::names::FeatureNames;
+use crate::table::values;
 use crate::{Error, Result};
 
 /// Whether a text begins as such a file does: a number alone, then two.
@@ -119,7 +119,7 @@ impl Reading {
         }
         let start = graph.node_dense.len();
         while let Some(word) = line.next() {
-            graph.node_dense.push(feature(word).map_err(|(reason, _)| line.error("attribute", reason))?);
+            graph.node_dense.push(values::number(word).map_err(|fault| line.error("attribute", fault.reason()))?);
         }
         let found = graph.node_dense.len() - start;
         let (width, above) = *self.width.get_or_insert((found, line.number));

@@ -12,8 +12,8 @@ use crate::error::shown;
 use crate::graphs::data_set::{Collected, Origin};
 use crate::graphs::features::{Kinds, Vocabulary};
 use crate::graphs::{Graph, Graphs, Level, Targets};
-use crate::sets::FeatureNames;
-use crate::sets::formats::gathered::feature;
+use crate::names::FeatureNames;
+use crate::table::values;
 use crate::{Error, Result};
 
 /// Reads the data set of a folder, whose name is what stands before `_A.txt`.
@@ -148,8 +148,8 @@ impl File {
         for (line, text) in self.rows(count)? {
             let start = values.len();
             for word in text.split(',') {
-                let value = feature(word.trim());
-                values.push(value.map_err(|(reason, _)| Error::parse(&self.path, line, reason))?);
+                let value = values::number(word.trim());
+                values.push(value.map_err(|fault| Error::parse(&self.path, line, fault.reason()))?);
             }
             let found = values.len() - start;
             if found != *width.get_or_insert(found) {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::error::shown;
 use crate::file::write_atomic;
 use crate::series::Clock;
-use crate::table::quoted;
+use crate::table::write::quoted;
 use crate::{Error, Result};
 
 /// The forecast of one series.

@@ -8,10 +8,11 @@
 
 use std::path::Path;
 
-use super::gathered::{Gathered, feature};
+use super::gathered::Gathered;
 use super::ReadOptions;
 use crate::error::shown;
 use crate::sets::{Bags, FeatureNames};
+use crate::table::values;
 use crate::{Error, Result};
 
 /// Dense values that are always taken (64 MiB).
@@ -125,7 +126,7 @@ impl<'t> Line<'t> {
                 return Err(error.with_hint("features of a row are in rising order, each at most once"));
             }
             before = Some(key);
-            row[key - first] = feature(text).map_err(|(reason, _)| self.error(&key.to_string(), reason))?;
+            row[key - first] = values::number(text).map_err(|fault| self.error(&key.to_string(), fault.reason()))?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::file::write_atomic;
 use crate::sets::Bags;
 use crate::stats::largest;
-use crate::table::quoted;
+use crate::table::write::quoted;
 use crate::{Error, Result};
 
 /// What is predicted for each bag.

@@ -1,20 +1,20 @@
-//! What the features of a row are called, and how two lists of names are brought into one order.
+//! Names: of features and their order, and the known name nearest to a misspelt one.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::error::shown;
 
-/// The features of a row: their names, or only how many there are (files without a header).
+/// The features of a row: their names, or only their number (files without a header).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FeatureNames {
     /// Distinct names, in the order of the columns.
     Named(Vec<String>),
-    /// So many features without names.
+    /// This number of features without names.
     Count(usize),
 }
 
 impl FeatureNames {
-    /// How many features there are.
+    /// The number of features.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -23,7 +23,7 @@ impl FeatureNames {
         }
     }
 
-    /// Whether there are none.
+    /// If true, there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -39,7 +39,7 @@ impl FeatureNames {
     }
 
     /// For each feature of `wanted`, where it stands here; `None` when the order is the same already.
-    pub(super) fn places_of(&self, wanted: &Self) -> Result<Option<Vec<usize>>, Misfit> {
+    pub(crate) fn places_of(&self, wanted: &Self) -> Result<Option<Vec<usize>>, Misfit> {
         let (Self::Named(here), Self::Named(wanted)) = (self, wanted) else {
             return if self.len() == wanted.len() {
                 Ok(None)
@@ -62,9 +62,9 @@ impl FeatureNames {
     }
 }
 
-/// Why features are not those of training.
+/// The reason why features are not those of training.
 #[derive(Debug)]
-pub(super) enum Misfit {
+pub(crate) enum Misfit {
     Missing { name: String, nearest: Option<String> },
     Unseen { name: String },
     Count { here: usize, wanted: usize },
@@ -74,10 +74,10 @@ impl Misfit {
     fn missing(name: &str, here: &[String], wanted: &[String]) -> Self {
         // A column that has a place already is not the misspelt one.
         let free: Vec<&String> = here.iter().filter(|n| !wanted.contains(n)).collect();
-        Self::Missing { name: name.to_owned(), nearest: nearest(name, free.iter().map(|n| n.as_str())) }
+        Self::Missing { name: name.to_owned(), nearest: nearest(name, free.iter().map(|n| n.as_str())).map(str::to_owned) }
     }
 
-    pub(super) fn reason(&self) -> String {
+    pub(crate) fn reason(&self) -> String {
         match self {
             Self::Missing { name, .. } => format!("the column `{}` of training is missing", shown(name)),
             Self::Unseen { name } => format!("the column `{}` was not there in training", shown(name)),
@@ -85,7 +85,7 @@ impl Misfit {
         }
     }
 
-    pub(super) fn hint(&self) -> String {
+    pub(crate) fn hint(&self) -> String {
         match self {
             Self::Missing { nearest: Some(near), .. } => format!("did you mean the column `{}`?", shown(near)),
             Self::Missing { .. } => "columns may stand in any order, but all of them are needed".into(),
@@ -95,14 +95,36 @@ impl Misfit {
     }
 }
 
-/// The most similar of some names, if one is similar at all.
-pub(crate) fn nearest<'n>(name: &str, among: impl Iterator<Item = &'n str>) -> Option<String> {
+/// The most similar of some names, if one is similar at all: at most a third of its letters differ, and not all.
+/// Upper and lower case are the same.
+///
+/// ```
+/// use regard_data::names::nearest;
+///
+/// assert_eq!(nearest("widht", ["heads", "width"]), Some("width"));
+/// assert_eq!(nearest("colour", ["heads", "width"]), None);
+/// ```
+#[must_use]
+pub fn nearest<'n>(name: &str, among: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let wanted = name.to_lowercase();
-    let scored = among.map(|candidate| (strsim::damerau_levenshtein(&wanted, &candidate.to_lowercase()), candidate));
-    let (distance, best) = scored.min_by_key(|(distance, _)| *distance)?;
+    let distance = |candidate: &str| strsim::damerau_levenshtein(&wanted, &candidate.to_lowercase());
+    let (distance, best) =
+        among.into_iter().map(|name| (distance(name), name)).min_by_key(|(distance, _)| *distance)?;
     let letters = wanted.chars().count();
-    // A third of the letters may differ, but not all of them; beyond that a hint only misleads.
-    (distance * 3 <= letters.max(3) && distance < letters).then(|| best.to_owned())
+    let most = letters.max(best.chars().count()).div_ceil(3);
+    (distance <= most && distance < letters).then_some(best)
+}
+
+/// ` (did you mean `name`?)` for the [`nearest`] name, else nothing: the end of a message.
+#[must_use]
+pub fn suggestion<'n>(name: &str, among: impl IntoIterator<Item = &'n str>) -> String {
+    nearest(name, among).map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"))
+}
+
+/// `` `a`, `b`, `c` ``.
+#[must_use]
+pub fn list<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -122,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_told_apart() {
+    fn other_names_are_refused() {
         let wanted = named(&["age", "weight"]);
         let misfit = named(&["age", "wieght"]).places_of(&wanted).unwrap_err();
         assert_eq!(misfit.reason(), "the column `weight` of training is missing");
@@ -135,10 +157,13 @@ mod tests {
 
     #[test]
     fn names_far_from_all_have_no_nearest() {
-        assert_eq!(nearest("target", ["targt", "x"].into_iter()).as_deref(), Some("targt"));
-        assert_eq!(nearest("Target", ["TARGET"].into_iter()).as_deref(), Some("TARGET"));
-        assert_eq!(nearest("target", ["x", "feature"].into_iter()), None);
-        assert_eq!(nearest("target", [].into_iter()), None);
-        assert_eq!(nearest("y", ["a", "b"].into_iter()), None);
+        assert_eq!(nearest("target", ["targt", "x"]), Some("targt"));
+        assert_eq!(nearest("Target", ["TARGET"]), Some("TARGET"));
+        assert_eq!(nearest("tren", ["train", "model"]), Some("train"));
+        assert_eq!(nearest("target", ["x", "feature"]), None);
+        assert_eq!(nearest("target", []), None);
+        assert_eq!(nearest("y", ["a", "b"]), None);
+        assert_eq!(suggestion("Kool2019", ["kool-2019", "regard-tsp"]), " (did you mean `kool-2019`?)");
+        assert_eq!(suggestion("x", []), "");
     }
 }

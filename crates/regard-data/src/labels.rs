@@ -1,9 +1,9 @@
-//! Labels of bags or of rows: numbers, or names of classes.
+//! Labels: numbers, or names of classes.
 
 use crate::error::shown;
 use crate::{Error, Result};
 
-/// One label for each bag, or for each row.
+/// One label for each thing: a bag, a row, a graph, a node or a series.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Labels {
     /// Finite numbers.
@@ -33,7 +33,7 @@ impl Labels {
         }
     }
 
-    /// How many there are.
+    /// The number of labels.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -42,7 +42,7 @@ impl Labels {
         }
     }
 
-    /// Whether there are none.
+    /// If true, there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -73,7 +73,7 @@ impl Labels {
     }
 
     /// These labels, and others behind them.
-    pub(super) fn followed_by(&self, other: &Self) -> Self {
+    pub(crate) fn followed_by(&self, other: &Self) -> Self {
         match (self, other) {
             (Self::Numbers(first), Self::Numbers(second)) => Self::Numbers([first.as_slice(), second].concat()),
             _ => {
@@ -101,7 +101,7 @@ impl Labels {
     /// The labels as classes, named by what occurs.
     ///
     /// ```
-    /// use regard_data::sets::Labels;
+    /// use regard_data::labels::Labels;
     ///
     /// let classes = Labels::Numbers(vec![10.0, 2.0, 10.0]).classes();
     /// assert_eq!((&classes.names[..], &classes.of[..]), (&["2".into(), "10".into()][..], &[1, 0, 1][..]));
