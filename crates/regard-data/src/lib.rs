@@ -30,6 +30,8 @@ pub mod least_squares;
 pub mod metrics;
 pub mod names;
 mod npz;
+pub mod pickle;
+pub mod predictions;
 pub mod random;
 pub mod routes;
 pub mod series;

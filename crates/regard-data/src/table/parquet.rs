@@ -238,7 +238,7 @@ mod tests {
         let path = folder.path().join("a.parquet");
         write_amounts(&path, [1.0, 2.0, 3.0]);
         let whole = std::fs::read(&path).unwrap();
-        assert!(matches!(as_csv(folder.path().join("none.parquet")), Err(Error::Io { .. })));
+        assert!(matches!(as_csv(&folder.path().join("none.parquet")), Err(Error::Io { .. })));
         let mut damaged = whole.clone();
         damaged[6..40].fill(0xff);
         for bytes in [&b""[..], b"who,left\na,1\n", &whole[..whole.len() / 2], &damaged] {

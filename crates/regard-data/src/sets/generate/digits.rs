@@ -222,13 +222,6 @@ mod tests {
         );
         assert!(Digits::parse(b"", "d.npz".as_ref()).is_err());
     }
-    use std::path::Path;
-
-
-    fn shipped() -> Digits {
-        Digits::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/sets/digits.npz")).unwrap()
-    }
-
     /// Which image of the digits a row is.
     fn label(digits: &Digits, row: &[f32]) -> usize {
         digits.labels()[(0..digits.len()).find(|at| digits.image(*at) == row).unwrap()]
