@@ -1,4 +1,4 @@
-//! What can go wrong, said so that the reader can mend it: where, what, what was expected.
+//! Errors: the place, the finding, the expectation, and what to do about them.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub enum Error {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// A file was read but does not say what its format asks for.
@@ -29,9 +29,9 @@ pub enum Error {
         line: usize,
         /// The field (a column, a keyword); empty where there is none.
         field: String,
-        /// What was found and what was expected.
+        /// The finding and the expectation.
         reason: String,
-        /// What to do about it.
+        /// The hint that helps to correct the file.
         hint: Option<String>,
     },
     /// A solution breaks a constraint of its instance.
@@ -43,7 +43,7 @@ pub enum Error {
     /// A value given by the caller is outside what is possible.
     #[error("{what}: {reason}")]
     Invalid {
-        /// What was given.
+        /// The value, by its name.
         what: String,
         /// Why it cannot be taken, and what can.
         reason: String,
@@ -51,7 +51,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What to do about the error, in one line, where something useful can be said.
+    /// The hint that helps to correct the error, in one line, where there is one.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         match self {
@@ -155,7 +155,7 @@ impl Fault {
         self
     }
 
-    /// What to do about it, where something can be said.
+    /// The hint that helps to correct the file, where there is one.
     #[must_use]
     pub fn advice(&self) -> Option<&'static str> {
         self.hint
@@ -167,7 +167,7 @@ impl Fault {
         &self.place
     }
 
-    /// What was found and what was expected.
+    /// The finding and the expectation.
     #[must_use]
     pub fn reason(&self) -> &str {
         &self.reason

@@ -12,9 +12,9 @@ use crate::{Error, Result};
 /// The first bytes of a file compressed by gzip.
 pub(crate) const GZIP: &[u8] = &[0x1f, 0x8b];
 
-/// How far a text may grow when it is unpacked, for each byte; tables of text grow to ten or twenty times their size.
+/// The most bytes to which each byte of a compressed text may grow; tables grow to ten or twenty times their size.
 const UNPACKED_PER_BYTE: u64 = 256;
-/// What any text may grow to.
+/// The size to which any compressed text may grow.
 const UNPACKED_ALWAYS: u64 = 1 << 26;
 
 

@@ -39,7 +39,7 @@ impl LeastSquares {
         self.rows += rows;
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows

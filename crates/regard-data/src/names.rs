@@ -56,7 +56,7 @@ impl FeatureNames {
         let places: Vec<usize> = wanted.iter().map(place).collect::<Result<_, _>>()?;
         let expected: HashSet<&String> = wanted.iter().collect();
         match here.iter().find(|name| !expected.contains(name)) {
-            Some(name) => Err(Misfit::Unseen { name: name.clone() }),
+            Some(name) => Err(Misfit::Unknown { name: name.clone() }),
             None => Ok(Some(places)),
         }
     }
@@ -66,7 +66,7 @@ impl FeatureNames {
 #[derive(Debug)]
 pub(crate) enum Misfit {
     Missing { name: String, nearest: Option<String> },
-    Unseen { name: String },
+    Unknown { name: String },
     Count { here: usize, wanted: usize },
 }
 
@@ -80,7 +80,7 @@ impl Misfit {
     pub(crate) fn reason(&self) -> String {
         match self {
             Self::Missing { name, .. } => format!("the column `{}` of training is missing", shown(name)),
-            Self::Unseen { name } => format!("the column `{}` was not there in training", shown(name)),
+            Self::Unknown { name } => format!("the column `{}` was not there in training", shown(name)),
             Self::Count { here, wanted } => format!("has {here} features, expected {wanted} as in training"),
         }
     }
@@ -89,13 +89,14 @@ impl Misfit {
         match self {
             Self::Missing { nearest: Some(near), .. } => format!("did you mean the column `{}`?", shown(near)),
             Self::Missing { .. } => "columns may stand in any order, but all of them are needed".into(),
-            Self::Unseen { .. } => "remove the column, or list the features to read".into(),
+            Self::Unknown { .. } => "remove the column, or list the features to read".into(),
             Self::Count { .. } => "without names, features are taken in the order of training".into(),
         }
     }
 }
 
-/// The most similar of some names, if one is similar at all: at most a third of its letters differ, and not all.
+/// The most similar of some names, if one is similar at all: at most a third of its letters differ, and not all
+/// of those that were written.
 /// Upper and lower case are the same.
 ///
 /// ```
@@ -110,9 +111,7 @@ pub fn nearest<'n>(name: &str, among: impl IntoIterator<Item = &'n str>) -> Opti
     let distance = |candidate: &str| strsim::damerau_levenshtein(&wanted, &candidate.to_lowercase());
     let (distance, best) =
         among.into_iter().map(|name| (distance(name), name)).min_by_key(|(distance, _)| *distance)?;
-    let letters = wanted.chars().count();
-    let most = letters.max(best.chars().count()).div_ceil(3);
-    (distance <= most && distance < letters).then_some(best)
+    (distance <= best.chars().count().div_ceil(3) && distance < wanted.chars().count()).then_some(best)
 }
 
 /// ` (did you mean `name`?)` for the [`nearest`] name, else nothing: the end of a message.

@@ -10,15 +10,15 @@ use zip::read::ZipFile;
 use crate::error::shown;
 use crate::error::Fault;
 
-/// Whether the bytes begin as those of an archive do.
+/// If true, the bytes begin as those of an archive do.
 pub(crate) fn looks_like(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK")
 }
 
-/// How far an archive may grow when it is unpacked: random numbers hardly shrink, and constant
+/// The most bytes to which each byte of an archive may grow: random numbers hardly shrink, and constant
 /// columns are a small part of a set.
 const UNPACKED_PER_BYTE: u64 = 64;
-/// What any archive may grow to.
+/// The size to which any archive may grow.
 const UNPACKED_ALWAYS: u64 = 1 << 20;
 
 /// All arrays by name.
@@ -104,7 +104,7 @@ pub(crate) fn tuple(shape: &[usize]) -> String {
 /// The most dimensions that are read.
 const MOST_DIMENSIONS: usize = 8;
 
-/// What the numbers are.
+/// The type of the numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     Float32,
@@ -142,7 +142,7 @@ impl Kind {
     }
 }
 
-/// What is said before the numbers.
+/// The header of an array.
 #[derive(Debug, PartialEq)]
 struct Header {
     kind: Kind,

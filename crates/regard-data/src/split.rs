@@ -1,4 +1,4 @@
-//! Which examples, sets or graphs, to train on and which to test with.
+//! Splits of examples, sets or graphs into those to train on and those to test with.
 //!
 //! A split is decided by its arguments alone: the same seed gives the same parts on every machine.
 

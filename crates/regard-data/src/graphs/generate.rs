@@ -15,12 +15,12 @@
 //! ```
 
 use crate::Result;
-use crate::graphs::data_set::{Collected, Origin};
+use crate::graphs::data_set::{GraphsBuilder, Origin};
 use crate::graphs::features::Kinds;
 use crate::graphs::{Graph, Graphs, Level, Part, Parts, Targets};
 use crate::random::Draws;
 
-/// How many graphs there are of PATTERN.
+/// The numbers of graphs of PATTERN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PatternSizes {
     /// Different patterns.
@@ -37,7 +37,7 @@ impl PatternSizes {
     }
 }
 
-/// PATTERN: which nodes belong to a pattern that was added to a graph of 5 communities?
+/// PATTERN: graphs of 5 communities with an added pattern, whose nodes are one class.
 ///
 /// Communities have 5 to 34 nodes and are joined with the chances 0.5 within and 0.35 between; a pattern
 /// of 5 to 34 nodes, joined within with 0.5 and with every other node with 0.5, is the same in all its
@@ -78,7 +78,7 @@ pub fn pattern(seed: u64, sizes: PatternSizes) -> Result<Graphs> {
 }
 
 /// Adds a pattern behind the other nodes.
-fn join_pattern(drawn: &mut Drawn, inside: &Drawn, draws: &mut Draws) {
+fn join_pattern(drawn: &mut RandomGraph, inside: &RandomGraph, draws: &mut Draws) {
     let outside = drawn.nodes as u32;
     for node in 0..inside.nodes as u32 {
         for other in 0..outside {
@@ -91,7 +91,8 @@ fn join_pattern(drawn: &mut Drawn, inside: &Drawn, draws: &mut Draws) {
     drawn.nodes += inside.nodes;
 }
 
-/// CLUSTER: which of 6 communities does each node belong to, one node of each being told?
+/// CLUSTER: graphs whose nodes belong to 6 communities, which are the classes; the type of one node of each is its
+/// community.
 ///
 /// Communities have 5 to 34 nodes and are joined with the chances 0.55 within and 0.25 between. One random
 /// node of community `r` has the type `r + 1`, all others type 0; nodes stand in random order. `counts`
@@ -124,7 +125,7 @@ const PARTS: [Part; 3] = [Part::Training, Part::Validation, Part::Test];
 
 /// Graphs so far.
 struct Set {
-    all: Collected,
+    all: GraphsBuilder,
     kinds: Kinds,
     classes: Vec<usize>,
     parts: Vec<Part>,
@@ -132,10 +133,10 @@ struct Set {
 
 impl Set {
     fn new(kinds: Kinds) -> Self {
-        Self { all: Collected::default(), kinds, classes: Vec::new(), parts: Vec::new() }
+        Self { all: GraphsBuilder::default(), kinds, classes: Vec::new(), parts: Vec::new() }
     }
 
-    fn push(&mut self, drawn: &Drawn, order: &[usize], types: Vec<u32>, classes: Vec<usize>, part: Part) -> Result<()> {
+    fn push(&mut self, drawn: &RandomGraph, order: &[usize], types: Vec<u32>, classes: Vec<usize>, part: Part) -> Result<()> {
         let mut graph = drawn.graph((self.all.len() + 1).to_string(), order);
         graph.node_types = types;
         self.classes.extend(classes);
@@ -155,9 +156,9 @@ impl Set {
 const SMALLEST: usize = 5;
 const END: usize = 35;
 
-/// Which nodes are joined, of a graph that is being drawn: each pair once, the lower number first.
+/// The edges of a random graph: each pair once, the lower number first.
 #[derive(Debug, Clone, Default)]
-struct Drawn {
+struct RandomGraph {
     nodes: usize,
     pairs: Vec<[u32; 2]>,
 }
@@ -169,13 +170,13 @@ fn size(draws: &mut Draws) -> usize {
 
 /// Communities of random sizes: each pair of nodes is joined with the chance `within` of one community
 /// or `between` of two. Gives the community of each node too.
-fn communities(count: usize, within: f64, between: f64, draws: &mut Draws) -> (Drawn, Vec<usize>) {
+fn communities(count: usize, within: f64, between: f64, draws: &mut Draws) -> (RandomGraph, Vec<usize>) {
     let mut of = Vec::new();
     for community in 0..count {
         let nodes = of.len() + size(draws);
         of.resize(nodes, community);
     }
-    let mut drawn = Drawn { nodes: of.len(), pairs: Vec::new() };
+    let mut drawn = RandomGraph { nodes: of.len(), pairs: Vec::new() };
     for a in 0..of.len() {
         for b in a + 1..of.len() {
             if draws.unit() < if of[a] == of[b] { within } else { between } {
@@ -187,8 +188,8 @@ fn communities(count: usize, within: f64, between: f64, draws: &mut Draws) -> (D
 }
 
 /// Each pair is joined with this chance.
-fn uniform(nodes: usize, chance: f64, draws: &mut Draws) -> Drawn {
-    let mut drawn = Drawn { nodes, pairs: Vec::new() };
+fn uniform(nodes: usize, chance: f64, draws: &mut Draws) -> RandomGraph {
+    let mut drawn = RandomGraph { nodes, pairs: Vec::new() };
     for a in 0..nodes as u32 {
         for b in a + 1..nodes as u32 {
             if draws.unit() < chance {
@@ -199,7 +200,7 @@ fn uniform(nodes: usize, chance: f64, draws: &mut Draws) -> Drawn {
     drawn
 }
 
-impl Drawn {
+impl RandomGraph {
     /// The graph with its nodes in the order `order[new] = old`, edges both ways.
     fn graph(&self, id: String, order: &[usize]) -> Graph {
         let mut places = vec![0; self.nodes];
@@ -223,13 +224,13 @@ fn shuffled(nodes: usize, draws: &mut Draws) -> Vec<usize> {
 const NODES: usize = 41;
 /// Orders of the nodes of each graph.
 const ORDERS: usize = 15;
-/// How far the links of each class skip.
+/// The lengths of the skip links of each class.
 pub const CSL_LINKS: [usize; 10] = [2, 3, 4, 5, 6, 9, 11, 12, 13, 16];
 
 /// CSL: 150 graphs of 41 nodes in a circle, each of which is joined with the nodes `R` steps on and back
 /// too; the class says which of the 10 values of [`CSL_LINKS`] `R` has. 15 random orders of the nodes of
 /// each, one class after the other, as the benchmark's lists of indices count them. All nodes look the
-/// same, and no message passing tells the classes apart.
+/// same, and no message passing separates the classes.
 ///
 /// # Errors
 /// [`crate::Error::Invalid`], which does not happen.
@@ -237,7 +238,7 @@ pub fn csl(seed: u64) -> Result<Graphs> {
     let mut graphs = Vec::new();
     for (class, skip) in CSL_LINKS.into_iter().enumerate() {
         let steps = |step: usize| (0..NODES).map(move |node| [node as u32, ((node + step) % NODES) as u32]);
-        let drawn = Drawn { nodes: NODES, pairs: steps(1).chain(steps(skip)).collect() };
+        let drawn = RandomGraph { nodes: NODES, pairs: steps(1).chain(steps(skip)).collect() };
         for at in 0..ORDERS {
             let mut draws = Draws::of_batch(seed, (class * ORDERS + at) as u64);
             let order = shuffled(NODES, &mut draws);

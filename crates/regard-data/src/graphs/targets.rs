@@ -1,10 +1,10 @@
-//! What is to be predicted: one or more answers for each graph or for each node, some of them unknown.
+//! Targets: one or more values for each graph or for each node, some of them missing.
 
 use crate::error::shown;
 use crate::labels::Labels;
 use crate::{Error, Result};
 
-/// What has an answer.
+/// The things that have targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     /// Each graph.
@@ -78,7 +78,7 @@ impl Targets {
         Self { level, tasks, values }
     }
 
-    /// Whether graphs or nodes have them.
+    /// The things that have them: graphs or nodes.
     #[must_use]
     pub fn level(&self) -> Level {
         self.level
@@ -96,7 +96,7 @@ impl Targets {
         &self.values
     }
 
-    /// How many graphs or nodes there are.
+    /// The number of graphs or nodes.
     #[must_use]
     pub fn rows(&self) -> usize {
         let all = match &self.values {
@@ -106,7 +106,7 @@ impl Targets {
         all / self.tasks.len().max(1)
     }
 
-    /// How many answers are missing.
+    /// The number of missing values.
     #[must_use]
     pub fn missing(&self) -> usize {
         match &self.values {
@@ -208,7 +208,7 @@ pub enum Part {
 /// The part of each graph, or of each node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parts {
-    /// Whether graphs or nodes are split.
+    /// The things that are split: graphs or nodes.
     pub level: Level,
     /// `[graphs]` or `[nodes]`.
     pub of: Vec<Part>,

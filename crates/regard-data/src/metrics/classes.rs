@@ -72,7 +72,7 @@ pub fn average_precision(scores: &[f64], positive: &[bool]) -> Option<f64> {
     (found > 0.0).then(|| sum / found)
 }
 
-/// How many positives and negatives have one score.
+/// The numbers of positives and negatives of one score.
 struct Tie {
     positives: f64,
     negatives: f64,

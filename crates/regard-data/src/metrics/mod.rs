@@ -1,4 +1,4 @@
-//! How well predictions fit: of numbers, of classes, of rankings, of clusters, of forecasts. All in `f64`.
+//! Metrics of numbers, classes, rankings, clusters and forecasts, all in `f64`.
 //!
 //! Mean and spread over repeats are those of [`crate::stats::Summary`].
 

@@ -6,7 +6,7 @@ use super::cursor::Cursor;
 use super::value::{Heap, Value};
 use crate::error::Fault;
 
-/// What a pickle may ask for beside numbers, text, lists and tuples.
+/// A construct that a pickle may ask for beside numbers, text, lists and tuples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Construct {
     /// None.
@@ -81,7 +81,7 @@ impl Construct {
     }
 }
 
-/// What a reader allows in its pickles. Faults get the byte at which they occur.
+/// The constructs and names that a reader allows in its pickles. Faults get the byte at which they occur.
 pub trait Rules<'a> {
     /// An object that stands for a name of Python, or that a call gives.
     type Object: Copy + PartialEq;

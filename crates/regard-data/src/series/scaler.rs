@@ -103,7 +103,7 @@ impl Scaler {
         &self.deviation
     }
 
-    /// Whether a panel has the series of training in their order, which [`Panel::select`] brings them into.
+    /// If true, a panel has the series of training in their order, which [`Panel::select`] brings them into.
     ///
     /// # Errors
     /// [`Error::Invalid`] naming the first series that is missing, was not there in training, or stands

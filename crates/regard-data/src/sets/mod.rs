@@ -3,7 +3,7 @@
 //!
 //! [`Bags`] hold the rows; [`formats`] reads and writes them; [`Standardiser`] and [`crate::split`] prepare
 //! training; [`generate`] draws the sets of the published experiments; [`mixture`] is the mathematics
-//! of Gaussian mixtures; [`baseline`] answers without a network. How well answers fit is measured by
+//! of Gaussian mixtures; [`baseline`] answers without a network. Predictions are measured by
 //! [`crate::metrics`].
 //!
 //! ```

@@ -128,7 +128,7 @@ impl<'p> Header<'p> {
     /// Gives a column a role; it may have no other one.
     pub(crate) fn assign(&self, column: &Column, taken: &mut Vec<Column>) -> Result<()> {
         if taken.contains(column) {
-            return Err(self.error(format!("column `{}` is asked for in two roles", shown(&column.name))));
+            return Err(self.error(format!("column `{}` has two roles", shown(&column.name))));
         }
         taken.push(column.clone());
         Ok(())

@@ -20,7 +20,7 @@ use crate::names::FeatureNames;
 /// `in_offsets[v]..in_offsets[v + 1]`, in rising order of their sources and, where several edges join
 /// the same nodes, in the order they were given in. Sources are numbered within their graph.
 ///
-/// What is not a simple undirected graph is kept as it is: an isolated node receives no edge, a self
+/// Graphs that are not simple or not undirected are kept as they are: an isolated node receives no edge, a self
 /// loop is one edge from a node to itself, several edges between the same nodes are several edges.
 /// [`Graphs::census`] counts them. All numbers are finite.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,7 +44,7 @@ pub(super) struct Origin {
     pub(super) path: PathBuf,
     /// The line of each graph; empty where they have none.
     pub(super) lines: Vec<usize>,
-    /// What a node is called in errors.
+    /// The word for a node in errors.
     pub(super) node: &'static str,
     /// Repeated edges of undirected files that were taken once.
     pub(super) merged: usize,
@@ -59,7 +59,7 @@ pub(super) struct Origin {
 pub struct Skipped {
     /// Its line.
     pub line: usize,
-    /// What is wrong with it, with the field it is about.
+    /// The error, with its field.
     pub reason: String,
 }
 
@@ -70,7 +70,7 @@ impl Graphs {
     /// [`Error::Invalid`] naming the graph and what does not fit: arrays that are too long or too short,
     /// an edge to a node that is not there, a type without a name, a number that is not finite.
     pub fn new(nodes: Kinds, edges: Kinds, graphs: Vec<Graph>) -> Result<Self> {
-        let mut all = Collected::default();
+        let mut all = GraphsBuilder::default();
         for (at, graph) in graphs.into_iter().enumerate() {
             let place = format!("graph {}", at + 1);
             all.push(graph, &nodes, &edges).map_err(|reason| Error::invalid(place, reason))?;
@@ -266,7 +266,7 @@ fn check_values(what: &str, count: usize, types: &[u32], dense: &[f32], kinds: &
 
 /// All graphs so far.
 #[derive(Debug)]
-pub(in crate::graphs) struct Collected {
+pub(in crate::graphs) struct GraphsBuilder {
     pub(in crate::graphs) ids: Vec<String>,
     node_offsets: Vec<usize>,
     in_offsets: Vec<usize>,
@@ -277,7 +277,7 @@ pub(in crate::graphs) struct Collected {
     edge_dense: Vec<f32>,
 }
 
-impl Default for Collected {
+impl Default for GraphsBuilder {
     fn default() -> Self {
         Self {
             ids: Vec::new(),
@@ -292,7 +292,7 @@ impl Default for Collected {
     }
 }
 
-impl Collected {
+impl GraphsBuilder {
     /// Takes a graph whose values must fit `nodes` and `edges`.
     pub(in crate::graphs) fn push(&mut self, graph: Graph, nodes: &Kinds, edges: &Kinds) -> Result<(), String> {
         check_graph(&graph, nodes, edges)?;
@@ -329,7 +329,7 @@ impl Collected {
         self.ids.len()
     }
 
-    /// Whether some nodes or edges lack what others carry.
+    /// If some nodes or edges lack features that others have, their name.
     pub(in crate::graphs) fn uneven(&self, nodes: &Kinds, edges: &Kinds) -> Option<&'static str> {
         let fits = |kinds: &Kinds, types: usize, dense: usize, count: usize| {
             types == if kinds.types.is_empty() { 0 } else { count } && dense == count * kinds.columns.len()

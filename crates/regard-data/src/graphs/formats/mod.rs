@@ -69,7 +69,7 @@ fn edges_beside(path: &Path, options: &ReadOptions) -> Result<PathBuf> {
     })
 }
 
-/// How a file of graphs is read. Which of these matter depends on its format.
+/// Options of reading a file of graphs. The format decides which of them matter.
 ///
 /// ```
 /// use regard_data::graphs::formats::ReadOptions;

@@ -1,4 +1,4 @@
-//! Where a node is in its graph: numbers, or an index, that a network is told beside what nodes carry.
+//! Positional encodings of nodes: numbers, or an index, that a network gets beside the features of nodes.
 //!
 //! [`Encoding::Laplacian`] takes eigenvectors of `L = I - D^-1/2 A D^-1/2`, as the Graph Transformer does
 //! (V. Dwivedi and X. Bresson, "A generalization of transformer networks to graphs", 2021, section 3.1),
@@ -12,7 +12,7 @@
 //! - `A` counts the edges between two nodes; where the directions differ, the larger count goes both
 //!   ways, and [`Positions::symmetrised`] counts such graphs. `D` are its row sums, at least 1: an isolated
 //!   node is an eigenvector of its own with the value 1, as in the published code.
-//! - A graph with fewer eigenvectors than are asked for has zeros behind them; [`Positions::filled`] says
+//! - A graph with fewer eigenvectors than requested has zeros behind them; [`Positions::filled`] says
 //!   how many columns are real.
 //! - Eigenvectors are those of the connected components, each zero on all others, in the order of their
 //!   values; equal values stand in the order of the components' first nodes. The code skips the first
@@ -36,7 +36,7 @@ use crate::graphs::Graphs;
 use std::collections::{BTreeMap, HashMap};
 use md5::{Digest, Md5};
 
-/// How nodes are told where they are.
+/// The positional encoding of nodes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Encoding {
     /// Not at all.
@@ -44,9 +44,9 @@ pub enum Encoding {
     None,
     /// Eigenvectors of the normalised Laplacian with the smallest values.
     Laplacian {
-        /// How many.
+        /// The number of them.
         k: usize,
-        /// Which are skipped at the beginning.
+        /// The first ones that are skipped.
         nulls: Nulls,
     },
     /// The index of the Weisfeiler-Lehman colouring as the published code computes it: from 1, the rank of
@@ -55,12 +55,12 @@ pub enum Encoding {
     WeisfeilerLehman,
     /// The chance that a random walk is back after 1, 2, ... steps.
     RandomWalk {
-        /// How many.
+        /// The number of them.
         steps: usize,
     },
 }
 
-/// Which eigenvectors of the value 0 are left out; they only say which component a node belongs to.
+/// The eigenvectors of the value 0 that are left out; they only mark the component of a node.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Nulls {
     /// The first, as the published code does.
@@ -114,7 +114,7 @@ impl Positions {
         positions
     }
 
-    /// How many numbers tell where a node is; 0 for an index and for none.
+    /// The numbers of a node's position; 0 for an index and for none.
     #[must_use]
     pub fn width(&self) -> usize {
         self.width
@@ -132,19 +132,19 @@ impl Positions {
         &self.indices
     }
 
-    /// How many columns of each graph are real, `[graphs]`; the others are 0.
+    /// The number of columns of each graph that are computed, `[graphs]`; the others are 0.
     #[must_use]
     pub fn filled(&self) -> &[u32] {
         &self.filled
     }
 
-    /// How many graphs had edges of one direction, which were taken both ways.
+    /// The number of graphs that had edges of one direction, which were taken both ways.
     #[must_use]
     pub fn symmetrised(&self) -> usize {
         self.symmetrised
     }
 
-    /// How many large graphs have eigenvectors that are only near (residual above 1e-6), because
+    /// The number of large graphs whose eigenvectors are approximate (residual above 1e-6), because
     /// values lie too close for the number of steps.
     #[must_use]
     pub fn unconverged(&self) -> usize {
@@ -177,7 +177,7 @@ impl Positions {
 }
 
 impl Encoding {
-    /// How many numbers each node gets.
+    /// The number of numbers of each node.
     #[must_use]
     pub fn width(&self) -> usize {
         match self {

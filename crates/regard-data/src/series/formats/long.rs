@@ -29,7 +29,7 @@ struct Columns {
     skipped: Vec<String>,
 }
 
-/// Whether a table is long by its header, or by what is asked of it.
+/// If true, a table is long by its header, or by the options.
 pub(super) fn looks_like(header: &Header<'_>, options: &ReadOptions) -> bool {
     options.id.is_some() || header.find_any(&IDS).is_some() || is_tfb(header)
 }
@@ -112,7 +112,7 @@ impl Columns {
     }
 }
 
-/// What is kept of the rows.
+/// The rows as far as they are kept.
 struct Table {
     /// Names of the series, in the order in which they first occur.
     names: Vec<String>,

@@ -20,7 +20,7 @@ use serde::Serialize;
 pub struct Read {
     /// The series.
     pub panel: Panel,
-    /// What was found in the file.
+    /// A summary of the file.
     pub report: ReadReport,
 }
 
@@ -89,16 +89,16 @@ fn report_of(panel: &Panel, timeline: &Timeline) -> Result<ReadReport> {
     })
 }
 
-/// How a file of series is read.
+/// Options of reading a file of series.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// How the table is laid out.
+    /// The layout of the table.
     pub layout: TableLayout,
     /// The column of stamps; `None` finds it.
     pub date: Option<String>,
     /// There are no stamps: rows are steps counted from 0.
     pub without_dates: bool,
-    /// How stamps are written, in the pattern of `strftime`; `None` finds it.
+    /// The pattern of stamps, that of `strftime`; `None` finds it.
     pub date_pattern: Option<String>,
     /// The distance of stamps; `None` is the most common one.
     pub frequency: Option<Frequency>,
@@ -116,14 +116,14 @@ pub struct ReadOptions {
     pub label: Option<String>,
     /// Labels may be absent, all of them: series to be classified.
     pub label_optional: bool,
-    /// What is done with two rows of one series and stamp.
+    /// The treatment of two rows of one series and stamp.
     pub duplicates: Duplicates,
     /// The character between fields; `None` is the one of comma, semicolon and tab that the header has most
     /// of.
     pub delimiter: Option<u8>,
 }
 
-/// How a table is laid out.
+/// The layout of a table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TableLayout {
     /// [`TableLayout::Tfb`] when the header is `date,data,cols`, [`TableLayout::Long`] when a column of ids
@@ -139,7 +139,7 @@ pub enum TableLayout {
     Tfb,
 }
 
-/// What is done with two rows of one series and stamp.
+/// The treatment of two rows of one series and stamp.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Duplicates {
     /// They are an error that names both lines.
@@ -151,7 +151,7 @@ pub enum Duplicates {
     Last,
 }
 
-/// What was done to make a panel of a file. Nothing is left out of a file without being said here.
+/// A summary of reading a file. It lists all that was left out or changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReadReport {
     /// Rows below the header, without the footer.

@@ -46,7 +46,7 @@ impl Stamps {
         Self { column, layouts: layouts.into_iter().collect(), example: pattern.unwrap_or_default().to_owned() }
     }
 
-    /// The column of stamps that is asked for or can be seen from header and first row: one that is called
+    /// The column of stamps: the one that the options name, or the one that header and first row show: one that is called
     /// so, or the first of the rest whose value is a date. Whole numbers are stamps only under such a name,
     /// or in a first column without a name.
     pub(super) fn find(header: &Header<'_>, rows: &mut Rows<'_>, options: &ReadOptions) -> Result<Option<Column>> {
@@ -76,7 +76,7 @@ impl Stamps {
         Ok(found)
     }
 
-    /// Whether a text could be the next stamp.
+    /// If true, a text could be the next stamp.
     pub(super) fn may_be(&self, text: &str) -> bool {
         match (&self.column, self.layouts.is_empty()) {
             (None, _) => text.parse::<f64>().is_ok(),

@@ -111,7 +111,7 @@ impl Columns {
     }
 }
 
-/// What is kept of the rows.
+/// The rows as far as they are kept.
 struct Table {
     stamps: Stamps,
     /// The line of each row.

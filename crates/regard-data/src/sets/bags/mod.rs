@@ -134,31 +134,31 @@ impl Bags {
         self
     }
 
-    /// How many bags there are.
+    /// The number of bags.
     #[must_use]
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// Whether there are no bags.
+    /// If true, there are no bags.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many rows all bags have together.
+    /// The number of rows of all bags together.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.offsets[self.len()]
     }
 
-    /// How many features a row has.
+    /// The number of features of a row.
     #[must_use]
     pub fn width(&self) -> usize {
         self.names.len()
     }
 
-    /// How many rows a bag has.
+    /// The number of rows of a bag.
     ///
     /// # Panics
     /// If there is no such bag.

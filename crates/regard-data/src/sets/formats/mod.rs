@@ -1,7 +1,7 @@
 //! Files of bags, and of what is predicted for them.
 
 pub mod csv;
-pub(crate) mod gathered;
+pub(crate) mod builder;
 pub mod jsonl;
 pub mod libsvm;
 pub mod mixtures;
@@ -59,7 +59,7 @@ fn with_queries(text: &str, path: &Path, options: &ReadOptions) -> Result<Bags> 
     }
 }
 
-/// How a file of bags is read. Which of these matter depends on its format.
+/// Options of reading a file of bags. The format decides which of them matter.
 ///
 /// ```
 /// use regard_data::sets::formats::ReadOptions;
@@ -91,7 +91,7 @@ pub struct ReadOptions {
     pub zero_based: bool,
 }
 
-/// What the first line of a table is.
+/// The kind of a table's first line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Layout {
     /// Rows as in [`Layout::Headerless`] when no column is named in the options and the first line is
@@ -107,7 +107,7 @@ pub enum Layout {
 }
 
 impl ReadOptions {
-    /// Whether a column is named.
+    /// If true, a column is named.
     fn names_columns(&self) -> bool {
         self.group_by.is_some() || self.target.is_some() || self.row_target.is_some() || self.features.is_some()
     }

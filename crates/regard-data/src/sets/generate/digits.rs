@@ -5,7 +5,7 @@ use crate::error::Fault;
 use crate::npz::{Array, arrays, tuple};
 use crate::split::holdout;
 use crate::{Error, Result};
-use super::{Drawn, Sizes};
+use super::{SetBatch, Sizes};
 use crate::random::Draws;
 
 /// Images of digits with what they show.
@@ -69,13 +69,13 @@ impl Digits {
         Ok(Self { pixels, labels: labels.values.iter().map(|v| *v as usize).collect() })
     }
 
-    /// How many images there are.
+    /// The number of images.
     #[must_use]
     pub fn len(&self) -> usize {
         self.labels.len()
     }
 
-    /// Whether there are none.
+    /// If true, there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty()
@@ -90,7 +90,7 @@ impl Digits {
         &self.pixels[at * Self::PIXELS..(at + 1) * Self::PIXELS]
     }
 
-    /// What the images show, `[images]`.
+    /// The digits that the images show, `[images]`.
     #[must_use]
     pub fn labels(&self) -> &[usize] {
         &self.labels
@@ -111,12 +111,12 @@ impl Digits {
     }
 }
 
-/// Sets of digits, whose sum is to be told (M. Zaheer et al., "Deep Sets", 2017, section 4.1.2).
+/// Sets of digits, whose sum is the target (M. Zaheer et al., "Deep Sets", 2017, section 4.1.2).
 #[derive(Debug, Clone, Copy)]
 pub struct DigitSum<'d> {
     /// The images to draw from; there has to be one.
     pub digits: &'d Digits,
-    /// How many images a set has.
+    /// The number of images of a set.
     pub sizes: Sizes,
 }
 
@@ -126,10 +126,10 @@ impl DigitSum<'_> {
     /// # Panics
     /// If there are no images.
     #[must_use]
-    pub fn batch(&self, seed: u64, batch: u64, sets: usize) -> Drawn<f64> {
+    pub fn batch(&self, seed: u64, batch: u64, sets: usize) -> SetBatch<f64> {
         let mut draws = Draws::of_batch(seed, batch);
         let sizes = self.sizes.draw(sets, &mut draws);
-        Drawn::draw(Digits::PIXELS, &sizes, |size, features| {
+        SetBatch::draw(Digits::PIXELS, &sizes, |size, features| {
             let mut sum = 0;
             for _ in 0..size {
                 let at = draws.index(self.digits.len());
@@ -169,9 +169,9 @@ impl<'d> OddOneOut<'d> {
     /// A batch: elements `[size, 64]`, the target is the place of the odd one in its set, from 0. Images
     /// of the others may occur twice.
     #[must_use]
-    pub fn batch(&self, seed: u64, batch: u64, sets: usize) -> Drawn<usize> {
+    pub fn batch(&self, seed: u64, batch: u64, sets: usize) -> SetBatch<usize> {
         let mut draws = Draws::of_batch(seed, batch);
-        Drawn::draw(Digits::PIXELS, &vec![self.size; sets], |size, features| {
+        SetBatch::draw(Digits::PIXELS, &vec![self.size; sets], |size, features| {
             let usual = draws.index(self.by_digit.len());
             let odd = (usual + 1 + draws.index(self.by_digit.len() - 1)) % self.by_digit.len();
             let place = draws.index(size);
@@ -222,7 +222,7 @@ mod tests {
         );
         assert!(Digits::parse(b"", "d.npz".as_ref()).is_err());
     }
-    /// Which image of the digits a row is.
+    /// The label of the image that a row is.
     fn label(digits: &Digits, row: &[f32]) -> usize {
         digits.labels()[(0..digits.len()).find(|at| digits.image(*at) == row).unwrap()]
     }

@@ -1,6 +1,6 @@
-//! Clouds of points on shapes, to be told apart.
+//! Clouds of points on shapes, to be classified.
 
-use super::{Drawn, Sizes};
+use super::{SetBatch, Sizes};
 use crate::random::Draws;
 use crate::{Error, Result};
 use std::f64::consts::TAU;
@@ -45,11 +45,11 @@ impl Shapes {
 
     /// A batch: elements `[n, dimension]`, the target is the place of the shape among those given.
     #[must_use]
-    pub fn batch(&self, seed: u64, batch: u64, sets: usize) -> Drawn<usize> {
+    pub fn batch(&self, seed: u64, batch: u64, sets: usize) -> SetBatch<usize> {
         let mut draws = Draws::of_batch(seed, batch);
         let sizes = self.sizes.draw(sets, &mut draws);
         let dimension = self.shapes[0].dimension();
-        Drawn::draw(dimension, &sizes, |size, features| {
+        SetBatch::draw(dimension, &sizes, |size, features| {
             let class = draws.index(self.shapes.len());
             let scale = draws.between(0.8, 1.25);
             let turn = if dimension == 2 { turn_in_plane(&mut draws) } else { turn_in_space(&mut draws) };

@@ -4,7 +4,7 @@ use super::{Densities, LogWeights, Mixture};
 use crate::random::Draws;
 use crate::{Error, Result};
 
-/// Which deviations a step may give.
+/// The form of covariances.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Covariance {
     /// One for each dimension.
@@ -14,18 +14,18 @@ pub enum Covariance {
     Isotropic,
 }
 
-/// How expectation maximisation is done.
+/// Settings of expectation maximisation.
 ///
 /// A step never lowers the likelihood of the points, if the mixture it starts from has no deviation
 /// below the floor and logarithms of weights are exact.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Em {
-    /// Which deviations a step may give.
+    /// The form of covariances.
     pub covariance: Covariance,
     /// No deviation gets smaller than this, in units of the points, so that no component collapses
     /// onto a single point.
     pub floor: f64,
-    /// How weights enter the responsibilities.
+    /// The form in which weights enter the responsibilities.
     pub log_weights: LogWeights,
 }
 
@@ -36,7 +36,7 @@ impl Default for Em {
     }
 }
 
-/// What [`Em::refine`] found.
+/// The result of [`Em::refine`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refined {
     /// The mixture after the last step.

@@ -8,11 +8,11 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::edges::Listed;
+use super::edges::EdgeList;
 use super::ReadOptions;
 use super::smiles_csv::part_of;
 use crate::error::shown;
-use crate::graphs::data_set::{Collected, Origin};
+use crate::graphs::data_set::{GraphsBuilder, Origin};
 use crate::graphs::features::{Kinds, Vocabulary};
 use crate::graphs::{Graph, Graphs, Level, Parts, Targets};
 use crate::names::FeatureNames;
@@ -42,7 +42,7 @@ pub fn parse(nodes: &str, nodes_path: &Path, edges: &str, edges_path: &Path, opt
     let edge_table = Table::of(edges, edges_path, options.delimiter, "a header and rows of edges")?;
     let (kinds_of_edges, merged) = read.edges(&edge_table, options)?;
     let kinds = Kinds { types: Vec::new(), columns: read.columns.names() };
-    let mut all = Collected::default();
+    let mut all = GraphsBuilder::default();
     let mut types = Vec::new();
     for graph in std::mem::take(&mut read.graphs) {
         types.extend_from_slice(&graph.node_types);
@@ -57,7 +57,7 @@ pub fn parse(nodes: &str, nodes_path: &Path, edges: &str, edges_path: &Path, opt
     read.finish(graphs)
 }
 
-/// Which columns say what.
+/// The roles of columns.
 struct Columns {
     graph: Option<Column>,
     kind: Option<Column>,
@@ -177,7 +177,7 @@ impl Nodes {
         let columns = Columns::of(table, &[&source, &to])?;
         let by_name = self.by_name(columns.graph.is_some());
         let mut types = Vocabulary::default();
-        let mut listed: Vec<Listed> = self.graphs.iter().map(|_| Listed::new(options.directed)).collect();
+        let mut listed: Vec<EdgeList> = self.graphs.iter().map(|_| EdgeList::new(options.directed)).collect();
         table.each_row(|row| {
             let group = columns.graph.as_ref().map_or("", |column| row.get(column));
             let find = |column: &Column| {

@@ -19,10 +19,10 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::ReadOptions;
-use super::edges::Listed;
+use super::edges::EdgeList;
 use super::smiles_csv::part_of;
 use crate::error::shown;
-use crate::graphs::data_set::{Collected, Origin};
+use crate::graphs::data_set::{GraphsBuilder, Origin};
 use crate::graphs::features::Kinds;
 use crate::graphs::{Graph, Graphs, Level, MOST_TYPES, Parts, Targets};
 use crate::names::FeatureNames;
@@ -61,11 +61,11 @@ pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Graphs> {
 struct Reader<'p> {
     path: &'p Path,
     options: &'p ReadOptions,
-    all: Collected,
+    all: GraphsBuilder,
     origin: Origin,
     nodes: Kind,
     edges: Kind,
-    listed: Listed,
+    listed: EdgeList,
     /// Tasks of `y`, and the line that says so.
     tasks: Option<(usize, usize)>,
     texts: Vec<Option<String>>,
@@ -78,11 +78,11 @@ impl<'p> Reader<'p> {
         Self {
             path,
             options,
-            all: Collected::default(),
+            all: GraphsBuilder::default(),
             origin: Origin { path: path.to_path_buf(), node: "node", ..Origin::default() },
             nodes: Kind::default(),
             edges: Kind::default(),
-            listed: Listed::new(options.directed),
+            listed: EdgeList::new(options.directed),
             tasks: None,
             texts: Vec::new(),
             node_texts: Vec::new(),

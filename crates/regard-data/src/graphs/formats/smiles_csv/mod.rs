@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::ReadOptions;
 use crate::error::shown;
-use crate::graphs::data_set::{Collected, Origin};
+use crate::graphs::data_set::{GraphsBuilder, Origin};
 use crate::graphs::features::Kinds;
 use crate::graphs::molecules::{Molecule, Rule};
 use crate::graphs::{Graphs, Level, Part, Parts, Skipped, Targets};
@@ -48,7 +48,7 @@ pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Graphs> {
     let (id, split) = (table.header.given(options.id.as_ref(), false)?, table.header.given(options.split.as_ref(), false)?);
     let mut origin = Origin { path: path.to_path_buf(), node: "atom", ..Origin::default() };
     let (mut texts, mut parts) = (Vec::new(), Vec::new());
-    let mut read = Molecules { all: Collected::default(), types: options.rule.vocabulary(), rule: options.rule };
+    let mut read = Molecules { all: GraphsBuilder::default(), types: options.rule.vocabulary(), rule: options.rule };
     let mut rows = 0;
     table.each_row(|row| {
         rows += 1;
@@ -90,7 +90,7 @@ pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Graphs> {
 
 /// All molecules so far.
 struct Molecules {
-    all: Collected,
+    all: GraphsBuilder,
     types: crate::graphs::features::Vocabulary,
     rule: Rule,
 }

@@ -28,7 +28,7 @@ pub struct Forecast {
 /// An interval in which the truth should lie so often.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interval {
-    /// How often, in per cent.
+    /// The share of values that should lie in it, in per cent.
     pub level: f64,
     /// The lower end for each step.
     pub low: Vec<f32>,
@@ -53,7 +53,7 @@ pub struct ForecastRow {
 /// One step of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct IntervalRow {
-    /// How often the truth should lie in it, in per cent.
+    /// The share of values that should lie in it, in per cent.
     pub level: f64,
     /// Its lower end.
     pub low: f32,

@@ -19,7 +19,7 @@ mod tests;
 use std::path::Path;
 
 use self::columns::Columns;
-use super::gathered::Gathered;
+use super::builder::BagsBuilder;
 use super::{Layout, ReadOptions};
 use crate::sets::{Bags, FeatureNames};
 use crate::table::{Column, Header, Rows, Table};
@@ -58,7 +58,7 @@ pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Bags> {
 }
 
 fn with_header(table: &Table<'_>, columns: Columns, options: &ReadOptions) -> Result<Bags> {
-    let mut gathered = Gathered::new(table.path);
+    let mut gathered = BagsBuilder::new(table.path);
     table.each_row(|row| {
         let bag = gathered.bag(row.filled(&columns.group, "the id of a bag")?);
         if let Some(target) = &columns.target {
@@ -91,7 +91,7 @@ fn without_header(mut rows: Rows<'_>, first: &Header<'_>, options: &ReadOptions)
         let error = first.error(format!("has {fields} fields, expected label, bag and features"));
         return Err(error.with_hint("fields are separated by commas, semicolons or tabs"));
     }
-    let mut gathered = Gathered::new(rows.path);
+    let mut gathered = BagsBuilder::new(rows.path);
     let (label, bag) = (Column::new(0, "label"), Column::new(1, "bag"));
     let features: Vec<Column> =
         (BEFORE_FEATURES..fields).map(|at| Column::new(at, &format!("column {}", at + 1))).collect();

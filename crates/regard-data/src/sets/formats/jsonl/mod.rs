@@ -95,7 +95,7 @@ struct Reader<'p> {
     order: Vec<String>,
     /// The line that names the features; 0 where none does.
     header: usize,
-    /// How many features a row has, and the line that says so.
+    /// The number of features of a row, and the line that decides it.
     width: Option<(usize, usize)>,
     features: Vec<f32>,
     offsets: Vec<usize>,

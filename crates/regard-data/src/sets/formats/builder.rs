@@ -9,7 +9,7 @@ use crate::sets::{Bags, FeatureNames, Labels};
 use crate::{Error, Result};
 
 /// Rows in the order of the file.
-pub(super) struct Gathered<'p> {
+pub(super) struct BagsBuilder<'p> {
     path: &'p Path,
     bags: HashMap<String, usize>,
     ids: Vec<String>,
@@ -25,7 +25,7 @@ pub(super) struct Gathered<'p> {
     pub(super) row_labels: Vec<String>,
 }
 
-impl<'p> Gathered<'p> {
+impl<'p> BagsBuilder<'p> {
     pub(super) fn new(path: &'p Path) -> Self {
         Self {
             path,
