@@ -6,7 +6,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use regard::routes::decode::{Decode, DecodeOptions};
 use regard::routes::model::{AttentionModel, AttentionModelConfig};
 use regard::routing::problems::tsp::TspEnv;
-use regard_data::routes::generate;
+use regard::routing::generate;
 
 use crate::protocol::{Answer, Request};
 use crate::timing::timings;

@@ -12,7 +12,7 @@ use regard::routes::model::AttentionModel;
 use regard::routes::train::Learner;
 use regard::routing::problems::tsp::TspEnv;
 use regard::routes::model::AttentionModelConfig;
-use regard_data::routes::generate;
+use regard::routing::generate;
 
 use crate::memory::{Memory, peak_resident_mib};
 use crate::model::{BATCH, SEED};

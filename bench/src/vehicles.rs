@@ -83,7 +83,7 @@ pub(crate) fn write(folder: &Path) -> regard::Result<()> {
 fn instances(customers: usize, walks: Vec<Vec<usize>>) -> regard::Result<Weights> {
     let (nodes, drawn) = (customers + 1, generate::draw(Points::Uniform, SEED, BATCH, customers));
     let points = drawn.iter().flat_map(|one| one.points()).flatten().copied().collect();
-    let share = |capacity: u32| move |&demand: &u32| demand as f32 / capacity as f32;
+    let share = |capacity: f64| move |&demand: &f64| demand as f32 / capacity as f32;
     let demands = drawn.iter().flat_map(|one| one.demands().iter().map(share(one.capacity()))).collect();
     let steps = walks.iter().map(Vec::len).max().unwrap_or(0);
     let filled = |walk: Vec<usize>| walk.into_iter().chain(std::iter::repeat(0)).take(steps).map(|node| node as f32);

@@ -1,36 +1,22 @@
-//! Data for attention on structured data: problem instances, file formats, exact costs,
-//! independent checkers, generators and statistics.
+//! Data for attention on structured data: tables and other files, generators, metrics and statistics.
 //!
-//! Instances and data come in four families: [`routes`], [`sets`] of vectors, [`graphs`] and time
-//! [`series`].
+//! Data come in three families: [`sets`] of vectors, [`graphs`] and time [`series`]. Routing problems have a crate of
+//! their own, `regard-routing`, which reads its files by the tables, pickles and arrays of this one.
 //!
-//! Nothing here knows a tensor, so the crate builds quickly and serves programs that have no
-//! network in them. Distances and costs are `f64` throughout.
-//!
-//! ```
-//! use regard_data::routes::tsp::Tsp;
-//!
-//! # fn main() -> regard_data::Result<()> {
-//! let square = Tsp::euclidean("square", vec![[0.0, 0.0], [0.0, 3.0], [4.0, 3.0], [4.0, 0.0]])?;
-//! let tour = [0, 1, 2, 3];
-//! square.check(&tour)?;
-//! assert_eq!(square.cost(&tour), 14.0);
-//! # Ok(())
-//! # }
-//! ```
+//! Nothing here knows a tensor, so the crate builds quickly and serves programs that have no network in them.
 
 #![forbid(unsafe_code)]
 
 mod error;
-pub mod fault;
 pub mod file;
 pub mod graphs;
+pub mod labels;
 pub mod least_squares;
 pub mod metrics;
+pub mod names;
 pub mod npz;
-#[cfg(feature = "parquet")]
-pub mod parquet;
 pub mod pickle;
+pub mod predictions;
 pub mod random;
 pub mod series;
 pub mod sets;
@@ -38,4 +24,4 @@ pub mod split;
 pub mod stats;
 pub mod table;
 
-pub use error::{Error, Result, shown};
+pub use error::{Error, Fault, Result, shown};

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::instance::{Instance, SolverInstance};
 use crate::paper::PaperSet;
 use crate::problem::Problem;
-use crate::random::draws::Draws;
+use crate::random::Draws;
 use crate::registry::{ProblemVisitor, with_problem};
 use crate::{Error, Metric, Result, Sites};
 

@@ -45,4 +45,4 @@ pub use self::sites::matrix::SymmetricMatrix;
 pub use self::sites::metric::{self, Metric};
 pub use regard_data::{Error, Result};
 
-pub(crate) use regard_data::{fault, file, npz, pickle, random, shown, stats, table};
+pub(crate) use regard_data::{file, npz, pickle, random, shown, stats, table};

@@ -11,7 +11,7 @@
 
 use std::fmt;
 
-use crate::random::numpy::NumpyLegacy;
+use crate::random::NumpyLegacy;
 use crate::registry::{self, ProblemSpec};
 use crate::{Error, Result};
 

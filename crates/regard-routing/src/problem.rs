@@ -6,12 +6,12 @@
 
 pub use regard_kernels::rollout::State;
 
-use crate::fault::Fault;
 use crate::formats::sets::{RawSet, SetField};
 use crate::generate::GeneratorConfig;
 use crate::local_search::LocalSearchOptions;
 use crate::paper::{PaperSet, PaperSetName};
 use crate::{Error, Result, Sites};
+use regard_data::Fault;
 
 /// One instance of a routing problem in the unit square, as a policy sees it (RL4CO calls this the environment).
 pub trait Problem: Clone + Send + Sync + Sized + 'static {

@@ -1,7 +1,7 @@
 //! Laws of instances, tours and generators, on random ones.
 
 use proptest::prelude::*;
-use regard_data::random::numpy::NumpyLegacy;
+use regard_data::random::NumpyLegacy;
 use regard_routing::problems::cvrp::Cvrp;
 use regard_routing::problems::op::Op;
 use regard_routing::problems::pctsp::Pctsp;

@@ -5,8 +5,8 @@ use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 use super::given::Given;
-use crate::store::nearest::{list, suggestion};
 use crate::{Error, Result};
+use regard_data::names::{list, suggestion};
 
 /// Settings in sections, every one with a default.
 pub(crate) trait Sections: Serialize + DeserializeOwned + Sized {

@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::layout::Slot;
-use super::nearest::{list, suggestion};
 use crate::{Error, Result};
+use regard_data::names::{list, suggestion};
 
 /// Version of `config.json` that this crate writes and reads.
 pub const FORMAT: u32 = 1;

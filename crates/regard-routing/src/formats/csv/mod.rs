@@ -21,7 +21,7 @@ use super::{number, shown};
 use crate::file::write_atomic;
 use crate::instance::{FileSpec, Instance, SolverInstance};
 use crate::registry::{ProblemVisitor, with_files, with_problem};
-use crate::table::quoted;
+use crate::table::write::quoted;
 use crate::{Error, Metric, Result, Sites, depot};
 
 pub use self::sheet::Sheet;
@@ -107,9 +107,9 @@ impl Options {
     fn and_comments(&self, sheet: &Sheet<'_>) -> Result<(Self, String)> {
         let mut others = Vec::new();
         let mut found = Self::default();
-        for &(line, words) in &sheet.comments {
-            if !found.take(sheet, line, words)? {
-                others.push(words);
+        for (line, words) in &sheet.comments {
+            if !found.take(sheet, *line, words)? {
+                others.push(words.as_str());
             }
         }
         found.0.extend(self.0.clone());
@@ -295,7 +295,7 @@ impl<'s, 't> DepotTable<'s, 't> {
         let mut values = Vec::new();
         for (number, row) in self.sheet.rows().enumerate() {
             let is_depot = number == self.depot;
-            let empty = row.record.get(*at).is_none_or(str::is_empty);
+            let empty = row.field(*at).is_empty();
             let value = if is_depot && empty { 0.0 } else { row.number(column)? };
             if value < 0.0 {
                 return Err(row.error(name, format!("found {value}, expected 0 or more")));
@@ -320,7 +320,7 @@ fn depot_row(sheet: &Sheet<'_>, depot: Option<Column>) -> Result<usize> {
     };
     let mut marked: Option<(usize, usize)> = None;
     for (at, row) in sheet.rows().enumerate() {
-        let found = row.record.get(*column).unwrap_or("");
+        let found = row.field(*column);
         let Some(is_depot) = flag(found) else {
             return Err(row.error(name, format!("found `{}`, expected 1 for the depot, else 0", shown(found))));
         };

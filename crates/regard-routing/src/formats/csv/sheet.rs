@@ -3,59 +3,45 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use csv::{ReaderBuilder, StringRecord, Trim};
-
 use super::super::{number, shown, stem};
 use super::{ID, LATITUDE, LONGITUDE};
-use crate::table::{broken, delimiter, line_of, split_comments};
+use crate::table::Cells;
 use crate::{Error, Metric, Result, Sites};
 
 /// A text cut into comments, header and rows.
 pub struct Sheet<'t> {
     pub(super) path: &'t Path,
     /// Lines starting with `#` above the header, without the sign, with their numbers.
-    pub(super) comments: Vec<(usize, &'t str)>,
+    pub(super) comments: Vec<(usize, String)>,
     /// The line of the header.
     pub(super) top: usize,
-    pub(super) header: StringRecord,
+    /// Names of the columns in lower case.
+    pub(super) header: Vec<String>,
     /// Rows with any value in them, with their lines.
-    rows: Vec<(usize, StringRecord)>,
+    rows: Vec<(usize, Vec<String>)>,
 }
 
 impl<'t> Sheet<'t> {
     /// Cuts a text; `path` names it in errors.
-    pub(super) fn of(text: &'t str, path: &'t Path) -> Result<Self> {
-        let (comments, skipped, table) = split_comments(text);
-        let mut reader = ReaderBuilder::new()
-            .delimiter(delimiter(table))
-            .flexible(true)
-            .trim(Trim::All)
-            .from_reader(table.as_bytes());
-        let header = broken(reader.headers(), path)?.clone();
-        let mut rows = Vec::new();
-        for record in reader.into_records() {
-            let record = broken(record.as_ref(), path)?;
-            if !record.iter().all(str::is_empty) {
-                rows.push((skipped + line_of(record, table), record.clone()));
-            }
-        }
-        Ok(Self { path, comments, top: skipped + 1, header, rows })
+    pub(super) fn of(text: &str, path: &'t Path) -> Result<Self> {
+        let Cells { comments, top, header, rows } = Cells::of(text, path)?;
+        let header = header.iter().map(|name| name.to_lowercase()).collect();
+        Ok(Self { path, comments, top, header, rows })
     }
 
     /// The column with the first of these names; an error when it occurs twice.
     pub(super) fn column(&self, names: &[&str]) -> Result<Option<Column>> {
-        let header: Vec<String> = self.header.iter().map(str::to_lowercase).collect();
-        find(&header, names).map_err(|reason| Error::parse(self.path, self.top, reason))
+        find(&self.header, names).map_err(|reason| Error::parse(self.path, self.top, reason))
     }
 
     /// The rows, ready to be read.
     pub(super) fn rows(&self) -> impl Iterator<Item = Row<'_>> {
-        self.rows.iter().map(|(line, record)| Row { path: self.path, line: *line, record })
+        self.rows.iter().map(|(line, fields)| Row { path: self.path, line: *line, fields })
     }
 
     /// All comments in one line.
     pub(crate) fn all_comments(&self) -> String {
-        self.comments.iter().map(|(_, words)| *words).collect::<Vec<_>>().join(" ")
+        self.comments.iter().map(|(_, words)| words.as_str()).collect::<Vec<_>>().join(" ")
     }
 
     /// Ids and coordinates of all rows as nodes, with this comment.
@@ -91,9 +77,8 @@ pub(super) struct NodeColumns {
 
 impl NodeColumns {
     /// Finds the columns in the header, which stands on `line`.
-    pub(super) fn of(header: &StringRecord, path: &Path, line: usize) -> Result<Self> {
-        let names: Vec<String> = header.iter().map(str::to_lowercase).collect();
-        Self::among(&names).map_err(|reason| {
+    pub(super) fn of(header: &[String], path: &Path, line: usize) -> Result<Self> {
+        Self::among(header).map_err(|reason| {
             Error::parse(path, line, reason)
                 .with_hint("the first line names the columns, e.g. `id,x,y` or `id,lat,lon`")
         })
@@ -128,9 +113,9 @@ impl NodeColumns {
         let Some((column, name)) = &self.id else {
             return Ok(counted.to_string());
         };
-        match row.record.get(*column) {
-            Some(id) if !id.is_empty() => Ok(id.to_owned()),
-            _ => Err(row.error(name, "is empty")),
+        match row.field(*column) {
+            "" => Err(row.error(name, "is empty")),
+            id => Ok(id.to_owned()),
         }
     }
 
@@ -173,13 +158,18 @@ pub(super) fn find(names: &[String], wanted: &[&str]) -> Result<Option<Column>, 
 pub(super) struct Row<'r> {
     pub(super) path: &'r Path,
     pub(super) line: usize,
-    pub(super) record: &'r StringRecord,
+    pub(super) fields: &'r [String],
 }
 
 impl Row<'_> {
+    /// The field in a column; empty where the row is too short.
+    pub(super) fn field(&self, column: usize) -> &str {
+        self.fields.get(column).map_or("", String::as_str)
+    }
+
     /// The number in a column.
     pub(super) fn number(&self, (column, name): &Column) -> Result<f64> {
-        let found = self.record.get(*column).unwrap_or("");
+        let found = self.field(*column);
         if found.is_empty() {
             return Err(self.error(name, "is missing, expected a number"));
         }

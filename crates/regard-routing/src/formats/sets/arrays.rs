@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{Per, RawInstance, RawSet, SetField, with_set_fields};
-use crate::fault::Fault;
 use crate::npz::{Array, tuple};
 use crate::shown;
+use regard_data::Fault;
 
 /// Arrays of every problem.
 const PLACES: [&str; 3] = ["locs", "loc", "depot"];

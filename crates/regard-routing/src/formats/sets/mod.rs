@@ -22,11 +22,11 @@ mod tests;
 
 use std::path::Path;
 
-use crate::fault::Fault;
 use crate::instance::SolverInstance;
 use crate::problem::Problem;
 use crate::registry::{PROBLEMS, ProblemVisitor, with_problem};
-use crate::{Error, Result, npz, pickle};
+use crate::{Error, Result, npz};
+use regard_data::Fault;
 
 /// A list of numbers that the instances of a set have beside places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -303,8 +303,7 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<InstanceSet> {
         if npz::looks_like(bytes) {
             return InstanceSet::claimed(vec![arrays::read(&npz::arrays(bytes)?)?]);
         }
-        let (root, heap) = pickle::load(bytes)?;
-        InstanceSet::claimed(pickled::read(root, &heap, bytes.len())?)
+        InstanceSet::claimed(pickled::parse(bytes)?)
     };
     read().map_err(|fault: Fault| fault.in_file(path))
 }

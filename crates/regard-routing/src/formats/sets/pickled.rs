@@ -2,16 +2,81 @@
 //! depot a tuple of the depot, the customers and what the problem adds ([`SetField`]).
 
 use super::{Per, RawInstance, RawSet, SetField, with_set_fields};
-use crate::fault::Fault;
-use crate::pickle::{Heap, Value};
+use crate::pickle::{self, Construct, Rules};
+use crate::shown;
+use regard_data::Fault;
+
+type Value = pickle::Value<NoObject>;
+type Heap<'a> = pickle::Heap<'a, NoObject>;
 
 /// Numbers that may be read for each byte of the file. A list can stand in many places at the cost
 /// of two bytes each; without a bound a small file could fill the memory.
 const NUMBERS_PER_BYTE: usize = 16;
 
+/// The sets that the bytes of a pickle may be.
+pub(super) fn parse(bytes: &[u8]) -> Result<Vec<RawSet>, Fault> {
+    let (mut heap, mut at) = (Heap::default(), 0);
+    let root = pickle::load(bytes, &mut at, &mut heap, &mut SetRules)?;
+    match bytes.len() - at {
+        0 => read(root, &heap, bytes.len()),
+        left => Err(Fault::at_byte(at, format!("{left} bytes follow the end of the pickle"))),
+    }
+}
+
+/// The rules of sets of instances: lists, tuples and numbers, and no name of Python.
+struct SetRules;
+
+/// The objects of a set of instances, of which there are none.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum NoObject {}
+
+impl<'a> Rules<'a> for SetRules {
+    type Object = NoObject;
+
+    // What a pickle builds is bounded by its size.
+    const MOST_VALUES: usize = usize::MAX;
+    const INTEGER_BYTES: usize = 8;
+    const ALLOWED: &'static [Construct] = &[];
+
+    fn refused(&self, construct: Construct) -> Fault {
+        let holds = |what: &str| format!("holds {what}, expected lists, tuples and numbers");
+        Fault::whole(match construct {
+            Construct::None => holds("None"),
+            Construct::Bool => holds("True or False"),
+            Construct::Dict => holds("a dict"),
+            Construct::Set => holds("a set"),
+            Construct::Bytes | Construct::Buffer => holds("bytes"),
+            _ => format!("the opcode {} would call a function of Python, which is refused", construct.opcode()),
+        })
+    }
+
+    fn global(&mut self, _: &str, _: &str) -> Option<NoObject> {
+        None
+    }
+
+    fn refused_name(&self, module: &str, name: &str) -> Fault {
+        let numpy = module == "numpy" || module.starts_with("numpy.");
+        let (module, name) = (shown(module), shown(name));
+        let fault = Fault::whole(format!("would call the function `{module}.{name}` of Python, which is refused"));
+        fault.hint(if numpy {
+            "write plain lists and numbers: `.tolist()` of an array, or an `.npz` file"
+        } else {
+            "a set of instances needs lists, tuples and numbers only; do not open this file in Python"
+        })
+    }
+
+    fn call(&mut self, _: &mut Heap<'a>, _: Value, _: Value) -> Result<Value, Fault> {
+        Err(self.refused(Construct::Reduce))
+    }
+
+    fn persistent(&mut self, _: &mut Heap<'a>, _: Value) -> Result<Value, Fault> {
+        Err(self.refused(Construct::PersistentValue))
+    }
+}
+
 /// The sets that `root` may be, one for each layout of fields with this number of parts.
-pub(super) fn read(root: Value, heap: &Heap<'_>, file_bytes: usize) -> Result<Vec<RawSet>, Fault> {
-    let found = |value| heap.found(value);
+fn read(root: Value, heap: &Heap<'_>, file_bytes: usize) -> Result<Vec<RawSet>, Fault> {
+    let found = |value| heap.describe(value);
     let Some(instances) = heap.items(root) else {
         return Err(Fault::whole(format!("found {}, expected a list of instances", found(root))));
     };
@@ -39,7 +104,7 @@ impl<'h> Reader<'h, '_> {
         let parts = self.items(first, "a list of points or a tuple of a depot and more")?;
         let items = |at: usize| parts.get(at).and_then(|part| self.heap.items(*part));
         if items(0).is_none() {
-            let what = parts.first().map_or("nothing".to_owned(), |part| self.heap.found(*part));
+            let what = parts.first().map_or("nothing".to_owned(), |part| self.heap.describe(*part));
             return Err(format!("starts with {what}, expected a point; a set of one instance is a list of one"));
         }
         // The second part of an instance with a depot is a list of points, else it is a point.
@@ -114,11 +179,11 @@ impl<'h> Reader<'h, '_> {
         match value {
             Value::Int(number) => Ok(number as f64),
             Value::Float(number) => Ok(number),
-            other => Err(format!("found {}, expected a number", self.heap.found(other))),
+            other => Err(format!("found {}, expected a number", self.heap.describe(other))),
         }
     }
 
     fn items(&self, value: Value, expected: &str) -> Result<&'h [Value], String> {
-        self.heap.items(value).ok_or_else(|| format!("found {}, expected {expected}", self.heap.found(value)))
+        self.heap.items(value).ok_or_else(|| format!("found {}, expected {expected}", self.heap.describe(value)))
     }
 }

@@ -5,7 +5,7 @@ use crate::Result;
 use crate::generate::{Points, with_depot};
 use crate::paper::PaperDraws;
 use crate::problem::Problem;
-use crate::random::draws::Draws;
+use crate::random::Draws;
 
 /// Capacities by customers: 10, 20, 50 and 100 of the paper (after M. Nazari et al.,
 /// "Reinforcement learning for solving the vehicle routing problem", 2018), the others as RL4CO

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::{Cvrp, generate, sets};
-use crate::fault::Fault;
 use crate::formats::sets::{RawSet, SetField};
 use crate::generate::GeneratorConfig;
 use crate::instance::SolverInstance;
@@ -11,6 +10,7 @@ use crate::local_search::LocalSearchOptions;
 use crate::paper::{PaperSet, PaperSetName};
 use crate::problem::{Precision, Problem, State, chosen, points_in_view, round_trip, sites, visited};
 use crate::{Result, routes_of};
+use regard_data::Fault;
 
 /// A depot, customers and their demands, in the unit square.
 #[derive(Clone, Debug, PartialEq)]

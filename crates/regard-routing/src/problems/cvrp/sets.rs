@@ -1,8 +1,8 @@
 //! Sets of instances: demands of the customers and a capacity.
 
 use super::{CvrpEnv, generate};
-use crate::fault::Fault;
 use crate::formats::sets::{RawInstance, RawSet, SetField};
+use regard_data::Fault;
 
 /// What a set holds beside places.
 pub(crate) const FIELDS: &[SetField] =

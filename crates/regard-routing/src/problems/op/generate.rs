@@ -5,7 +5,7 @@ use crate::Result;
 use crate::generate::{Points, Prizes, behind_depot, rounded, with_depot};
 use crate::paper::{PaperDraws, PaperSet};
 use crate::problem::Problem;
-use crate::random::draws::Draws;
+use crate::random::Draws;
 
 /// Longest tours by customers, as in the paper.
 const LENGTHS: [(usize, f64); 3] = [(20, 2.0), (50, 3.0), (100, 4.0)];

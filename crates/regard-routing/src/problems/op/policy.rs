@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::{Op, generate};
 use crate::Result;
-use crate::fault::Fault;
 use crate::formats::sets::{RawSet, SetField, amount};
 use crate::generate::GeneratorConfig;
 use crate::instance::SolverInstance;
 use crate::local_search::LocalSearchOptions;
 use crate::paper::{PaperSet, PaperSetName};
 use crate::problem::{Precision, Problem, State, chosen, points_in_view, sites, visited, without_return};
+use regard_data::Fault;
 
 /// Kept free of the length, so that rounding never makes a tour too long.
 const MARGIN: f64 = 1e-6;

@@ -5,7 +5,7 @@ use crate::generate::{Points, behind_depot, rounded, with_depot};
 use crate::paper::PaperDraws;
 use crate::problem::Problem;
 use crate::problems::op::generate::max_length;
-use crate::random::draws::Draws;
+use crate::random::Draws;
 
 /// Numbers of an instance in single precision, for the deterministic and the stochastic problem; prizes of 1 in all
 /// are required.

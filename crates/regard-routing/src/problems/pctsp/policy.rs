@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::Pctsp;
 use super::generate::{self, Values};
-use crate::fault::Fault;
 use crate::formats::sets::{RawInstance, RawSet, SetField};
 use crate::generate::GeneratorConfig;
 use crate::instance::SolverInstance;
@@ -12,6 +11,7 @@ use crate::local_search::LocalSearchOptions;
 use crate::paper::{PaperSet, PaperSetName};
 use crate::problem::{Precision, Problem, State, chosen, points_in_view, round_trip, sites, visited, without_return};
 use crate::{Result, Sites};
+use regard_data::Fault;
 
 /// A depot, places, prizes and penalties, in the unit square.
 #[derive(Clone, Debug, PartialEq)]

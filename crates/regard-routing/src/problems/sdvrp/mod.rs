@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::cvrp::search::{vrp_options, walk_of};
 use super::cvrp::{self, Cvrp, CvrpEnv, Demands};
-use crate::fault::Fault;
 use crate::formats::csv::{self, Sheet};
 use crate::formats::sets::{RawSet, SetField};
 use crate::formats::tsplib::{self, TsplibType};
@@ -16,6 +15,7 @@ use crate::local_search::vrp::{self, Vrp};
 use crate::paper::{PaperSet, PaperSetName};
 use crate::problem::{Problem, State, sites, visited};
 use crate::{Error, Result, Sites, routes_of};
+use regard_data::Fault;
 
 /// An instance in a metric of its own: as [`Cvrp`], but several vehicles may serve one customer, whose demand may be
 /// above the capacity.

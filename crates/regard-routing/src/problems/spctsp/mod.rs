@@ -9,7 +9,6 @@ use rand_pcg::Pcg64Mcg;
 use self::recourse::Known;
 use super::pctsp::generate::{self, Values};
 use super::pctsp::{self, Pctsp, PctspEnv, PctspState, Scale, collected, doubles, values_of};
-use crate::fault::Fault;
 use crate::formats::csv::{self, CsvColumn, DepotTable, Sheet};
 use crate::formats::sets::{RawSet, SetField};
 use crate::generate::{GeneratorConfig, decimals};
@@ -18,6 +17,7 @@ use crate::local_search::{LocalSearchOptions, orienteering};
 use crate::paper::{PaperSet, PaperSetName};
 use crate::problem::{Problem, State, without_return};
 use crate::{Result, Sites, depot, visits_of};
+use regard_data::Fault;
 
 /// An instance in a metric of its own: one of prize collecting by expected prizes, and the prizes that visits collect.
 #[derive(Debug, Clone)]

@@ -1,7 +1,6 @@
 //! The travelling salesman problem: visit every node once and return.
 
 use crate::check;
-use crate::fault::Fault;
 use crate::formats::best_known::BestKnown;
 use crate::formats::csv::{self, Sheet};
 use crate::formats::sets::{RawSet, SetField};
@@ -14,6 +13,7 @@ use crate::local_search::{self, LocalSearchOptions};
 use crate::paper::{self, PaperSet, PaperSetName};
 use crate::problem::{Problem, State, chosen, distance, points_in_view, sites, visited};
 use crate::{Result, Sites};
+use regard_data::Fault;
 
 /// An instance in a metric of its own: its nodes are all there is to know of it.
 #[derive(Debug, Clone)]

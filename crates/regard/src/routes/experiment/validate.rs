@@ -8,9 +8,9 @@ use crate::experiment::under;
 use crate::routes::decode::Decode;
 use crate::routes::model::{AttentionModelConfig, KIND, PROBLEMS};
 use crate::store::FORMAT;
-use crate::store::nearest::{list, suggestion};
 use crate::store::ranges::whole;
 use crate::{Error, Result};
+use regard_data::names::{list, suggestion};
 
 /// The largest whole number of TOML.
 const LARGEST_SEED: u64 = i64::MAX as u64;

@@ -7,8 +7,8 @@ use super::shape;
 use regard_routing::registry::{self, ProblemSpec};
 
 use crate::store::Weights;
-use crate::store::nearest::{list, suggestion};
 use crate::{Error, Result};
+use regard_data::names::{list, suggestion};
 
 /// Kool's words for problems, longer ones first, and ours.
 const WORDS: [(&str, &str); 9] = [

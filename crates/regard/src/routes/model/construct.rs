@@ -2,7 +2,7 @@
 
 use burn::module::Param;
 use burn::tensor::Tensor;
-use regard_nn::{Pick, Rollout};
+use regard_nn::{NodeSelection, Rollout};
 use regard_routing::Problem;
 
 use super::AttentionModel;
@@ -36,7 +36,7 @@ impl AttentionModel {
             return Constructed { tours: vec![vec![]; batch], log_likelihood: vec![0.0; batch] };
         }
         let starts = starts.into_iter().map(|start| vec![start]).collect();
-        let outcomes = self.rollout().construct(self.encode(features), starts, Pick::Greedy);
+        let outcomes = self.rollout().construct(self.encode(features), starts, NodeSelection::Greedy);
         let outcomes = outcomes.into_iter().flatten();
         let (tours, log_likelihood) = outcomes.map(|found| (P::solution(&found.state), found.log_probability)).unzip();
         Constructed { tours, log_likelihood }
