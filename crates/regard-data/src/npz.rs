@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
+
 use zip::ZipArchive;
 use zip::read::ZipFile;
-use crate::error::shown;
-use crate::error::Fault;
+
+use crate::error::{Fault, shown};
 
 /// If true, the bytes begin as those of an archive do.
 pub(crate) fn looks_like(bytes: &[u8]) -> bool {

@@ -1,7 +1,7 @@
 //! Random numbers whose values are fixed for good.
 
-use rand_mt::Mt;
 use rand::{Rng, SeedableRng};
+use rand_mt::Mt;
 use rand_pcg::Pcg64;
 
 /// numpy's `RandomState(seed)`: MT19937 with numpy's legacy conversions.

@@ -136,7 +136,14 @@ impl Set {
         Self { all: GraphsBuilder::default(), kinds, classes: Vec::new(), parts: Vec::new() }
     }
 
-    fn push(&mut self, drawn: &RandomGraph, order: &[usize], types: Vec<u32>, classes: Vec<usize>, part: Part) -> Result<()> {
+    fn push(
+        &mut self,
+        drawn: &RandomGraph,
+        order: &[usize],
+        types: Vec<u32>,
+        classes: Vec<usize>,
+        part: Part,
+    ) -> Result<()> {
         let mut graph = drawn.graph((self.all.len() + 1).to_string(), order);
         graph.node_types = types;
         self.classes.extend(classes);

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::path::Path;
+
 use super::{Graphs, Skipped};
 use crate::error::shown;
 use crate::graphs::{Features, Level, Parts, Targets, Values};

@@ -6,14 +6,16 @@ mod stamps;
 mod timeline;
 mod wide;
 
+use std::fmt;
 use std::path::Path;
+
+use serde::Serialize;
+
 use self::timeline::Timeline;
 use super::Panel;
 use crate::Result;
-use crate::table::{Header, Rows};
 use crate::series::Frequency;
-use std::fmt;
-use serde::Serialize;
+use crate::table::{Header, Rows};
 
 /// A panel and what was done to make it.
 #[derive(Debug, Clone)]

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use crate::table::Header;
-use super::{Duplicates, ReadOptions};
 use super::stamps::Stamps;
+use super::{Duplicates, ReadOptions};
 use crate::error::shown;
 use crate::series::clock::{Clock, Frequency, Layout, Unit, infer};
+use crate::table::Header;
 use crate::{Error, Result};
 
 /// Where the rows of each series lie on a clock.

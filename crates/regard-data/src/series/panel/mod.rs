@@ -271,7 +271,7 @@ impl Panel {
         let find = |name: &String| {
             self.names().position(|known| known == name).ok_or_else(|| {
                 let near = crate::names::nearest(name, self.names());
-                let near = near.map_or(String::new(), |near| format!("; there is `{}`", shown(&near)));
+                let near = near.map_or(String::new(), |near| format!("; there is `{}`", shown(near)));
                 Error::invalid(format!("series `{}`", shown(name)), format!("is not in the file{near}"))
             })
         };

@@ -1,11 +1,12 @@
 //! Bags of rows: many sets of vectors in one array.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+
+use crate::error::shown;
 use crate::labels::Labels;
 use crate::names::FeatureNames;
-use crate::error::shown;
 use crate::{Error, Result};
-use std::collections::HashMap;
 
 /// Bags of any size, a bag with no rows among them.
 ///

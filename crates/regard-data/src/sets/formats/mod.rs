@@ -1,7 +1,7 @@
 //! Files of bags, and of what is predicted for them.
 
-pub mod csv;
 pub(crate) mod builder;
+pub mod csv;
 pub mod jsonl;
 pub mod libsvm;
 pub mod mixtures;
@@ -9,6 +9,7 @@ pub mod npz;
 pub mod predictions;
 
 use std::path::Path;
+
 use super::Bags;
 use crate::file::{extension, read_text};
 use crate::table::{Text, json_lines};
