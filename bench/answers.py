@@ -23,7 +23,7 @@ EXAMPLES = ROOT / "examples"
 SHARED = Path(os.environ.get("REGARD_SHARED", ROOT.parent / "shared")) / "data"
 STEPS = 30
 # Times differ from run to run.
-CLOCKS = re.compile(r'"[a-z_]*(seconds|wall|created|time)[a-z_]*"\s*:\s*("[^"]*"|[-0-9.e+]+),?')
+CLOCKS = re.compile(r'"[a-z_]*(second|wall|created|time)[a-z_]*"\s*:\s*("[^"]*"|[-0-9.e+]+),?')
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 DIGEST = re.compile(r'"sha256"\s*:\s*"[0-9a-f]+",?')
 
@@ -67,7 +67,7 @@ PAPER_SETS = {
     "regard-cvrp20": "cvrp20",
     "regard-cvrp50": "cvrp50",
     "regard-sdvrp": "sdvrp20",
-    "regard-op": "op20-dist",
+    "regard-op": "op_dist20",
     "regard-pctsp": "pctsp20",
     "regard-spctsp": "spctsp20",
 }

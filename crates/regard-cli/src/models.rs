@@ -26,7 +26,8 @@ struct Shipped {
 }
 
 /// The models built into the binary: those the source tree had.
-const BUILT_IN: &[Shipped] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
+// A static, not a constant: a constant is copied into every unit of code that names it, megabytes each time.
+static BUILT_IN: &[Shipped] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
 
 fn built_in(problem: &str) -> Option<&'static Shipped> {
     BUILT_IN.iter().find(|shipped| shipped.problem == problem)

@@ -2,21 +2,22 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Task of a network on time series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SeriesTask {
-    /// The values after the window.
+    /// Predicts the values after the window.
     Forecast,
-    /// Values of the window that are missing.
+    /// Fills in missing values of the window.
     Imputation,
-    /// The window itself, so that what is rebuilt badly stands out.
+    /// Reconstructs the window; a large error marks an anomaly.
     Anomaly,
-    /// A class for the whole window.
+    /// Predicts a class for the whole window.
     Classification,
-    /// Patches that were hidden, to learn from series without asking anything of them.
+    /// Reconstructs masked patches, to learn without targets.
     Pretraining,
 }
 

@@ -1,23 +1,24 @@
 //! How learning rates and Adam's first beta go in the published codes.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::train::{half_cosine, rise};
 
-/// How the learning rate goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Schedule of the learning rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SeriesSchedule {
-    /// Always the same.
+    /// The same rate in all steps.
     Constant,
-    /// The same for two epochs, then half of it after each: `type1` of the published codes.
+    /// Constant for two epochs, then half after each epoch: `type1` of the published codes.
     Halving,
-    /// The same for four epochs, then nine tenths of it after each: `type3` of the authors' code.
+    /// Constant for four epochs, then times 0.9 after each epoch: `type3` of the authors' code.
     Tenths,
-    /// Up from a 25th and down to nearly nothing on cosines, step by step (Smith & Topin 2019), Adam's first
-    /// beta the other way between 0.95 and 0.85: `TST` of the authors' code.
+    /// One-cycle (Smith & Topin 2019): up from a 25th and down to nearly 0 on cosines, with Adam's first beta the other
+    /// way between 0.95 and 0.85: `TST` of the authors' code.
     OneCycle,
-    /// Half a cosine down to 0.
+    /// Half a cosine from the full rate down to 0.
     Cosine,
 }
 

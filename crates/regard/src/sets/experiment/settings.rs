@@ -1,128 +1,143 @@
 //! Sections of an experiment on sets, with what stands in them when nothing is said. Folders of models that were
 //! written before a setting was thought of have its default too.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::sets::task::{NumberLoss, TaskKind};
 
-/// Section `[task]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Section `[task]`: the question about a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetTask {
-    /// What is asked of a set.
+    /// Task of the network.
     pub kind: TaskKind,
 }
 
-/// Where sets come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Source of sets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SourceKind {
-    /// A file: [`SetData::path`].
+    /// A file: `data.path`.
     File,
-    /// 1 to 10 numbers between 0 and 100; the largest is asked for (Lee et al. 2019, §5.1).
+    /// 1 to 10 numbers between 0 and 100; the target is the largest (Lee et al. 2019, §5.1).
     Max,
-    /// As the authors' notebook: whole numbers, as many in all sets of a batch.
+    /// As `max`, but as in the authors' notebook: whole numbers, and all sets of a batch have the same size.
     MaxNotebook,
-    /// Mixtures of four normal distributions in the plane, 100 to 500 points (the paper).
+    /// 100 to 500 points of a mixture of four normal distributions in the plane (the paper).
     Mixtures,
-    /// As the authors' code: 300 to 599 points, as many in all sets of a batch.
+    /// As `mixtures`, but as in the authors' code: 300 to 599 points, and all sets of a batch have the same size.
     MixturesRepository,
-    /// Six components, 1,000 to 5,000 points.
+    /// 1,000 to 5,000 points of a mixture of six normal distributions in the plane.
     MixturesLarge,
-    /// Samples of normal distributions; their mean is asked for.
+    /// Samples of a normal distribution; the target is its mean.
     Mean,
-    /// Samples of normal distributions; their variance is asked for (Zhang et al. 2022).
+    /// Samples of a normal distribution; the target is its variance (Zhang et al. 2022).
     Variance,
-    /// Samples of rotated normal distributions; the entropy of the first coordinate is asked for
-    /// (Zaheer et al. 2017).
+    /// Samples of a rotated normal distribution; the target is the entropy of the first coordinate (Zaheer et al.
+    /// 2017).
     Entropy,
-    /// Images of digits; their sum is asked for.
+    /// Images of digits; the target is their sum.
     DigitSum,
-    /// Images of one digit, and one of another.
+    /// Images of one digit and one image of another digit; the target is the odd one.
     OddDigit,
-    /// Points of simple shapes, to be told apart.
+    /// Points on a simple shape; the target is the shape.
     Shapes,
 }
 
-/// Section `[data]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Section `[data]`: the sets to train on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SetData {
-    /// Where sets come from.
+    /// Source of the sets: a file or a generator.
     pub source: SourceKind,
-    /// The file: CSV, JSON lines, npz or libsvm rows.
+    /// File of sets: CSV, JSON lines, npz or libsvm.
     pub path: String,
-    /// A file of sets to measure on, for `regard eval`, laid out as the other; empty for folds of that one.
+    /// File of test sets for `regard eval`, with the columns of `path`; empty for cross-validation on `path`.
     pub test: String,
-    /// Column whose equal values make a set; empty for files that say it themselves.
+    /// Column whose equal values form a set; empty for formats that contain the sets.
     pub group_by: String,
-    /// Column of what is asked for, the same in all rows of a set.
+    /// Column of the target of a set, the same in all its rows.
     pub target: String,
-    /// Column of what is asked for of every item, where items are scored.
+    /// Column of the target of an item, for tasks that score items.
     pub item_target: String,
-    /// Columns of features; empty for all others with numbers.
+    /// Columns of features; empty for all other numeric columns.
     pub features: Vec<String>,
-    /// Whether features are brought to mean 0 and deviation 1, learnt on the training sets.
+    /// If true, features are scaled to mean 0 and standard deviation 1, as measured on the training sets.
     pub standardise: bool,
-    /// Share of a file's sets that is kept for validation, below 1.
+    /// Fraction of the sets of a file that is held out for validation.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub validation_fraction: f64,
 }
 
-/// How the learning rate goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Schedule of the learning rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RateSchedule {
-    /// Always the same.
+    /// The same rate in all steps.
     Constant,
-    /// A tenth after [`SetTraining::learning_rate_drop_at`] of all steps.
+    /// The rate divided by 10 after the fraction `learning_rate_drop_at` of all steps.
     Step,
-    /// Half a cosine down to 0, after a rise over [`SetTraining::warmup_epochs`].
+    /// Half a cosine from the full rate down to 0.
     Cosine,
 }
 
-/// Section `[train]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Section `[train]`: the training of the network.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SetTraining {
-    /// Sets of a step.
+    /// Number of sets in a step.
+    #[schemars(range(min = 1))]
     pub batch_size: usize,
-    /// Steps of an epoch.
+    /// Number of steps in an epoch.
+    #[schemars(range(min = 1))]
     pub steps_per_epoch: usize,
-    /// Epochs.
+    /// Number of epochs.
+    #[schemars(range(min = 1))]
     pub epochs: usize,
     /// Learning rate of Adam.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub learning_rate: f64,
-    /// How the learning rate goes.
+    /// Schedule of the learning rate.
     pub schedule: RateSchedule,
-    /// Share of all steps after which the rate of `step` falls.
+    /// Fraction of all steps after which the schedule `step` divides the learning rate by 10.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub learning_rate_drop_at: f64,
-    /// Epochs over which the learning rate rises linearly from 0; 0 for none.
+    /// Number of epochs over which the learning rate rises linearly from 0; 0 for none.
+    #[schemars(range(min = 0.0))]
     pub warmup_epochs: f64,
-    /// Weight decay, apart from the gradient (Loshchilov & Hutter 2019).
+    /// Decoupled weight decay of AdamW (Loshchilov & Hutter 2019); 0 for none.
+    #[schemars(range(min = 0.0))]
     pub weight_decay: f64,
-    /// Largest norm of the gradient; 0 for no limit.
+    /// Largest norm of the gradient; a longer gradient is scaled down; 0 for no limit.
+    #[schemars(range(min = 0.0))]
     pub max_grad_norm: f64,
-    /// Decay of the running average of the weights that is measured and saved; 0 for none.
+    /// Decay of the exponential moving average of the weights that is evaluated and saved; 0 for no average.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub ema_decay: f64,
-    /// How far a number is off.
+    /// Loss of predicted numbers.
     pub loss: NumberLoss,
-    /// Seed of everything random in training.
+    /// Seed of every random number in training.
     pub seed: u64,
-    /// Steps between two lines of metrics.
+    /// Number of steps between two lines of metrics.
+    #[schemars(range(min = 1))]
     pub log_steps: usize,
-    /// A checkpoint is written at least so often, in minutes.
+    /// Longest time between two checkpoints, in minutes.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub checkpoint_minutes: f64,
 }
 
-/// Section `[eval]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Section `[eval]`: the evaluation of the network.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SetEval {
-    /// Generated sets on which a network is measured.
+    /// Number of generated sets that the network is evaluated on.
+    #[schemars(range(min = 1))]
     pub num_sets: usize,
-    /// Their seed.
+    /// Seed of the generated sets.
     pub seed: u64,
-    /// Networks in a fold, whose answers are averaged.
+    /// Number of networks per fold of a cross-validation, whose predictions are averaged.
+    #[schemars(range(min = 1))]
     pub ensemble: usize,
 }
 
