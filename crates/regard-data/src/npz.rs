@@ -1,4 +1,4 @@
-//! Archives of numpy arrays (`numpy.savez`): what all readers of them share.
+//! Archives of numpy arrays (`numpy.savez`).
 //!
 //! Numbers are `float32`, `float64`, `int32`, `int64` or `uint8`, in C order. Nothing that would have to be
 //! run is understood.

@@ -1,4 +1,4 @@
-//! Series with mean 0 and deviation 1.
+//! Standardisation of series: mean 0 and deviation 1.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Many graphs in a few arrays.
+//! Data sets of graphs, in compressed rows.
 
 mod access;
 mod select;

@@ -1,4 +1,4 @@
-//! Files of graphs, and of what is predicted for them.
+//! Files of graphs, and of predictions for them.
 
 pub mod attention;
 pub mod cora;

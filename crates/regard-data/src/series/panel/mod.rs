@@ -1,4 +1,4 @@
-//! Series that share a clock.
+//! Panels: series that share a clock.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl Series {
         self
     }
 
-    /// The same with other values; what is known beside them stays.
+    /// The same with other values; covariates and static features stay.
     #[must_use]
     pub fn with_values(&self, values: Vec<f32>) -> Self {
         Self { values, ..self.clone() }

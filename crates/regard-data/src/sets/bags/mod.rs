@@ -105,8 +105,8 @@ impl Bags {
         Ok(self)
     }
 
-    /// These bags, and behind them others with the same features; ids are counted anew, and what only one of both
-    /// has, labels of bags or of rows, is left out.
+    /// These bags, followed by others with the same features. Ids are counted anew; labels that only one of both has are
+    /// left out.
     ///
     /// # Errors
     /// [`Error::Invalid`] when the other bags have not the same features in the same order.
