@@ -6,6 +6,7 @@ pub(crate) mod cross_validation;
 mod data;
 mod doctor;
 mod eval;
+mod experiments;
 mod explain;
 mod forecast;
 mod graphs;
@@ -24,19 +25,19 @@ use crate::args::{BenchCommand, Cli, Command, DataCommand, Evaluated, ExplainCom
 use crate::device;
 use crate::report::Printer;
 
-/// How a command that could be carried out ended.
+/// Result of a command that ran to its end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Outcome {
-    /// Done.
+    /// Success.
     Done,
-    /// The answer is no: a check failed.
+    /// A check failed.
     No,
 }
 
 /// Seed where none is given; that of the paper's code.
 const SEED: u64 = 1234;
 
-/// Carries out the command.
+/// Runs the command.
 pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
     let device = device::choose(&cli.global.device)?;
     device::limit_threads(cli.global.threads)?;
@@ -45,17 +46,17 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
     let printer = &mut printer;
     match cli.command {
         Command::Solve(args) => solve::run(&args.check(seed)?, &device, printer),
-        Command::Train(args) if args.list => train::list(printer),
+        Command::Train(args) if args.list => experiments::list(printer),
         Command::Train(args) => train::run(args.check(cli.global.seed)?, &device, printer),
-        Command::Eval(args) => match args.about(cli.global.seed, seed)? {
+        Command::Eval(args) => match args.evaluation(cli.global.seed, seed)? {
             Evaluated::Routes(job) => eval::run(job, &device, printer),
             Evaluated::SetModel { model, file, limit } => {
                 sets::measure(&model, file.as_deref(), limit, &device, printer)
             }
             Evaluated::GraphModel { model, file } => graphs::measure(&model, file.as_deref(), &device, printer),
             Evaluated::SeriesModel { model, file } => series::measure(&model, file.as_deref(), &device, printer),
-            Evaluated::SeriesExperiment { experiment, origins, refit } => {
-                series::back_test(&experiment, origins, refit, &device, printer)
+            Evaluated::SeriesExperiment(experiment, options) => {
+                series::back_test(&experiment, &options, &device, printer)
             }
             Evaluated::SeriesClasses(experiment, cut) => cross_validation::series(&experiment, &cut, &device, printer),
             Evaluated::SetExperiment(experiment, cut) => cross_validation::sets(&experiment, &cut, &device, printer),
@@ -83,6 +84,8 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Data(DataCommand::Verify(args)) => data::verify(&args, printer),
         Command::Data(DataCommand::Show(args)) => data::show(&args, printer),
         Command::Doctor => doctor::run(printer),
+        Command::Settings(args) => experiments::settings(&args, printer),
+        Command::Reference { page } => experiments::reference(page, printer),
         Command::Completions { shell } => completions::run(shell, printer),
     }
 }
