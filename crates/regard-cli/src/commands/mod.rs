@@ -1,7 +1,6 @@
 //! One file for each command.
 
 mod bench;
-mod completions;
 pub(crate) mod cross_validation;
 mod data;
 mod doctor;
@@ -17,6 +16,7 @@ mod sets;
 mod solve;
 mod train;
 
+use clap::CommandFactory;
 use regard::graphs::model::KIND as GRAPH_TRANSFORMER;
 use regard::series::model::KIND as PATCHTST;
 use regard::store::kind_of;
@@ -86,6 +86,14 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Doctor => doctor::run(printer),
         Command::Settings(args) => experiments::settings(&args, printer),
         Command::Reference { page } => experiments::reference(page, printer),
-        Command::Completions { shell } => completions::run(shell, printer),
+        Command::Completions { shell } => completions(shell, printer),
     }
+}
+
+/// Prints the completion script of a shell.
+fn completions(shell: clap_complete::Shell, printer: &mut Printer) -> anyhow::Result<Outcome> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "regard", &mut script);
+    printer.result(&String::from_utf8(script)?)?;
+    Ok(Outcome::Done)
 }
