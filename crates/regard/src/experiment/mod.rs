@@ -65,7 +65,7 @@ pub fn family(text: &str, path: &Path) -> Result<Family> {
         Some("graphs") => Ok(Family::Graphs),
         Some("series") => Ok(Family::Series),
         Some(other) => {
-            let near = crate::store::nearest::suggestion(other, ["routes", "sets", "graphs", "series"]);
+            let near = regard_data::names::suggestion(other, ["routes", "sets", "graphs", "series"]);
             let reason = format!("`{other}` is no family{near}; families: `routes`, `sets`, `graphs`, `series`");
             Err(given.locate(Error::config("task.family", reason), path))
         }
