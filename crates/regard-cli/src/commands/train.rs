@@ -12,7 +12,7 @@ use regard::graphs::train as graphs;
 use regard::routes::train::{Training, train};
 use regard::series::train as series;
 use regard::sets::train as sets;
-use regard::train::{Checked, Ended, Event, Limits, Measure, Measures, Trained};
+use regard::train::{ValidationMetrics, Ended, Event, Limits, Measure, Measures, Trained};
 use serde::Serialize;
 
 use super::Outcome;
@@ -212,7 +212,7 @@ impl<'a> Watch<'a> {
                     },
                 ));
             }
-            Event::Remark(remark) => self.printer.note(remark),
+            Event::Warning(warning) => self.printer.note(warning),
             Event::Step(step) => {
                 let seconds = self.begun.elapsed().as_secs_f64();
                 let instances = (step.step - self.first_step) as f64 * self.batch as f64;
@@ -230,7 +230,7 @@ impl<'a> Watch<'a> {
                 }
             }
             Event::Valid(valid) => {
-                let Checked { cost, measures, baseline_updated, .. } = valid.checked.clone();
+                let ValidationMetrics { cost, measures, baseline_updated, .. } = valid.metrics.clone();
                 let told = std::iter::once(Measure::Last("cost", cost)).chain(measures.0.iter().copied());
                 self.record(valid.step, "valid", &Measures(told.collect()));
                 if let Some(progress) = &mut self.progress {

@@ -129,7 +129,7 @@ fn mistake<E: DeserializeOwned>(template: &Table, section: &str, key: &str, valu
         one.try_into::<E>().err().map(|error| error.message().trim().to_owned())
     };
     let mut message = refusal(value)?;
-    if message.ends_with("expected string only") {
+    if message.ends_with("expected string only") || message.ends_with("expected string or map") {
         // One of several words: which ones is only told to somebody who says a wrong one.
         message = refusal(&Value::String(String::new())).unwrap_or(message);
     }

@@ -58,7 +58,7 @@ impl GraphInput {
     }
 
     /// Sets a share of the nodes' numbers to 0 at random and scales the others up.
-    pub(crate) fn leave_out(&mut self, share: f64, random: &mut Pcg64Mcg) {
+    pub(crate) fn drop_features(&mut self, share: f64, random: &mut Pcg64Mcg) {
         if share > 0.0 {
             self.node_numbers.iter_mut().for_each(|x| *x *= factor(share, random));
         }
@@ -99,9 +99,9 @@ mod tests {
             edge_numbers: vec![],
             places: Places::None,
         };
-        input.leave_out(0.0, &mut Pcg64Mcg::seed_from_u64(1));
+        input.drop_features(0.0, &mut Pcg64Mcg::seed_from_u64(1));
         assert!(input.node_numbers.iter().all(|&x| x == 2.0));
-        input.leave_out(0.75, &mut Pcg64Mcg::seed_from_u64(1));
+        input.drop_features(0.75, &mut Pcg64Mcg::seed_from_u64(1));
         assert!(input.node_numbers.iter().all(|&x| x == 0.0 || x == 8.0));
         let mean = input.node_numbers.iter().sum::<f32>() / 10_000.0;
         assert!((mean - 2.0).abs() < 0.1, "{mean}");

@@ -48,11 +48,11 @@ impl Batch {
     }
 
     /// Some series of each place, drawn from `noise`.
-    pub fn some(source: &Source, windows: &Windows, samples: &[usize], (count, noise): (usize, &mut Pcg64Mcg)) -> Self {
+    pub fn some(source: &Source, windows: &Windows, samples: &[usize], count: usize, noise: &mut Pcg64Mcg) -> Self {
         let all = samples.iter().flat_map(|&sample| {
-            let mut drawn = index::sample(noise, source.panel.len(), count).into_vec();
-            drawn.sort_unstable();
-            drawn.into_iter().map(|series| windows.window(series, sample)).collect::<Vec<_>>()
+            let mut chosen = index::sample(noise, source.panel.len(), count).into_vec();
+            chosen.sort_unstable();
+            chosen.into_iter().map(|series| windows.window(series, sample)).collect::<Vec<_>>()
         });
         Self::of_windows(&source.panel, &all.collect::<Vec<_>>(), 1, true)
     }

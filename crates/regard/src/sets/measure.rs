@@ -8,9 +8,9 @@ use regard_data::stats::largest;
 use super::examples::Examples;
 use super::mixture::softplus;
 use super::model::{Answers, Decoding, SetTransformer, SetTransformerConfig};
-use super::task::{NumberLoss, Targets, TaskKind};
+use super::task::{Targets, TaskKind};
 use crate::Result;
-use crate::train::{Checked, Measure, Measures, checked_classes, probabilities};
+use crate::train::{Measure, Measures, NumberLoss, ValidationMetrics, classification_metrics, probabilities};
 
 /// Items that go through a network together; bounds memory.
 const ITEMS_AT_ONCE: usize = 1 << 17;
@@ -71,24 +71,24 @@ pub fn measure(
     examples: &Examples,
     loss: NumberLoss,
     device: &Device,
-) -> Result<Checked> {
+) -> Result<ValidationMetrics> {
     let told = answers(model, examples, false, device).numbers;
-    measure_told(config, &told, examples, loss)
+    measure_predictions(config, &told, examples, loss)
 }
 
 /// As [`measure`], for answers that are known.
 ///
 /// # Errors
 /// As there.
-pub fn measure_told(
+pub fn measure_predictions(
     config: &SetTransformerConfig,
     told: &[f64],
     examples: &Examples,
     loss: NumberLoss,
-) -> Result<Checked> {
+) -> Result<ValidationMetrics> {
     let checked = |cost: f64, measures: Vec<(&'static str, f64)>| {
         let measures = Measures(measures.into_iter().map(|(name, value)| Measure::Last(name, value)).collect());
-        Ok(Checked { cost, measures, ..Checked::default() })
+        Ok(ValidationMetrics { cost, measures, ..ValidationMetrics::default() })
     };
     match &examples.targets {
         Targets::Numbers(targets) => {
@@ -108,7 +108,7 @@ pub fn measure_told(
                 _ => checked(cost, vec![("mae", mae), ("rmse", rmse)]),
             }
         }
-        Targets::Classes(classes) => Ok(checked_classes(&probabilities(told, config.outputs), config.outputs, classes)),
+        Targets::Classes(classes) => Ok(classification_metrics(&probabilities(told, config.outputs), config.outputs, classes)),
         Targets::Relevance(relevance) => {
             let labels: Vec<f64> = relevance.iter().map(|&grade| f64::from(grade)).collect();
             let at = |k: usize| mean_ndcg(told, &labels, &examples.offsets, k);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::mixture;
 use super::model::{Answers, Decoding, SetTransformerConfig};
-use crate::train::{cross_entropy, unlikelihood};
+use crate::train::{NumberLoss, cross_entropy, negative_log_likelihood, number_loss};
 
 /// What is asked of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,18 +46,6 @@ impl TaskKind {
     }
 }
 
-/// How far a number is off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum NumberLoss {
-    /// The absolute difference.
-    #[serde(rename = "mae")]
-    Absolute,
-    /// The squared difference.
-    #[serde(rename = "mse")]
-    Squared,
-}
-
 /// What is right.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Targets {
@@ -94,8 +82,7 @@ pub fn loss(answers: Answers, batch: &Batch, config: &SetTransformerConfig, numb
             let target = Tensor::from_data(TensorData::new(numbers.clone(), [sets, each * outputs]), &rows.device());
             match (config.decoding, number) {
                 (Decoding::Rate, _) => poisson(rows, target),
-                (_, NumberLoss::Absolute) => (rows - target).abs().mean(),
-                (_, NumberLoss::Squared) => (rows - target).square().mean(),
+                (_, number) => number_loss(rows - target, number).mean(),
             }
         }
         (Answers::Sets(rows), Targets::Classes(classes)) => {
@@ -104,7 +91,7 @@ pub fn loss(answers: Answers, batch: &Batch, config: &SetTransformerConfig, numb
         }
         (Answers::Sets(rows), Targets::Points) => mixture::log_likelihood(rows, &batch.sets, config).mean().neg(),
         (Answers::Items(items), Targets::Relevance(relevance)) => listwise(&items, relevance),
-        (Answers::Items(items), Targets::Odd(odd)) => unlikelihood(within_sets(&items), odd),
+        (Answers::Items(items), Targets::Odd(odd)) => negative_log_likelihood(within_sets(&items), odd),
         _ => panic!("answers and targets of different tasks"),
     }
 }

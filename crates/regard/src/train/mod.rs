@@ -6,17 +6,17 @@
 
 mod average;
 mod checkpoint;
-mod classes;
-mod cross_validated;
+mod losses;
 mod dropout;
 mod measures;
 mod metrics;
 mod optimizer;
 mod parameters;
-mod rates;
 mod run;
 mod run_folder;
+mod schedule;
 mod seeds;
+mod settings;
 mod shuffled;
 mod trainee;
 
@@ -26,18 +26,21 @@ use std::time::{Duration, Instant};
 
 pub(crate) use average::RunningAverage;
 pub(crate) use checkpoint::Checkpoint;
-pub(crate) use classes::{checked_classes, cross_entropy, most_frequent, probabilities, unlikelihood};
-pub use cross_validated::CrossValidated;
+pub(crate) use losses::{
+    classification_metrics, cross_entropy, majority_share, negative_log_likelihood, number_loss, probabilities,
+};
 pub(crate) use dropout::{dropped, factor};
 pub use measures::{Measure, Measures};
 pub(crate) use optimizer::Optimizer;
 pub(crate) use parameters::{collect, gradients, numbered, restore, shapes};
-pub(crate) use rates::{half_cosine, rise};
-pub use run::{Checked, Trained, Training};
-pub(crate) use run::{Learning, Schedule, Settings, train_with};
+pub(crate) use run::{Learning, RunLength, Settings, train_with};
+pub use run::{Trained, Training, ValidationMetrics};
 pub(crate) use run_folder::{RunFolder, Written};
+pub(crate) use schedule::{EarlyStopping, Plateau, linear_warmup};
+pub use schedule::{LearningRate, Position, Rounding, Schedule, StepRate};
 pub(crate) use seeds::{Stream, derived, drawn};
-pub(crate) use shuffled::Shuffled;
+pub use settings::{FamilyTraining, NumberLoss, Select, TrainSettings};
+pub use shuffled::Shuffled;
 pub(crate) use trainee::{Trainee, fresh};
 
 /// What happens during a training, in order.
@@ -54,8 +57,8 @@ pub enum Event {
         /// Trainable numbers of the network.
         parameters: usize,
     },
-    /// Something unusual about what is learnt from, in words.
-    Remark(String),
+    /// A warning about the data, a sentence.
+    Warning(String),
     /// A step of the optimiser was made.
     Step(Step),
     /// The network was measured on the validation set.
@@ -89,8 +92,8 @@ pub struct Valid {
     pub epoch: u64,
     /// Instances seen.
     pub instances: u64,
-    /// What was found.
-    pub checked: Checked,
+    /// Loss and metrics.
+    pub metrics: ValidationMetrics,
 }
 
 /// Somebody who watches a training.

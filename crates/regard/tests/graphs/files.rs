@@ -8,7 +8,7 @@ use regard::graphs::experiment::{AtomRule, GraphData};
 use regard::graphs::input::Places;
 use regard::graphs::predict::GraphModel;
 use regard::graphs::source::Source;
-use regard::graphs::train::GraphLearner;
+use regard::graphs::GraphLearner;
 use regard::{Device, Error};
 
 use crate::{molecules, on_molecules, run};

@@ -13,7 +13,7 @@ fn every_task_learns_and_is_measured() {
     let folder = tempfile::tempdir().unwrap();
     let path = molecules(folder.path(), 60);
     for (at, more) in [
-        &["data.targets=[\"length\"]", "train.loss=\"absolute\"", "train.epochs=40", "train.learning_rate=0.01"][..],
+        &["data.targets=[\"length\"]", "train.loss=\"mae\"", "train.epochs=40", "train.learning_rate=0.01"][..],
         &["task.kind=\"labels\"", "data.targets=[\"oxygen\"]", "train.epochs=30", "train.learning_rate=0.01"],
         &["task.kind=\"classification\"", "data.targets=[\"oxygen\"]", "train.epochs=30", "train.learning_rate=0.01"],
         &[

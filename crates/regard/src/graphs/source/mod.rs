@@ -1,7 +1,7 @@
 //! Where the graphs of an experiment come from, and what of them is learnt from, chosen by and tested
 //! with.
 
-mod portions;
+mod splits;
 mod prepared;
 
 use std::path::Path;
@@ -13,27 +13,26 @@ use regard_data::graphs::generate::{PatternSizes, cluster, csl, pattern};
 use regard_data::graphs::molecules::Rule;
 use regard_data::graphs::positions::{Encoding, Nulls, Positions};
 
-use super::examples::{Examples, Portion};
+use super::examples::{Examples, DataSplit};
 use super::experiment::{AtomRule, GraphData, GraphExperiment, SourceKind};
 use super::model::{GraphTransformerConfig, PositionKind};
 use super::task::GraphTask;
 use crate::Result;
-use crate::train::Shuffled;
-pub(crate) use portions::{Portions, fold, folds};
+pub(crate) use splits::{DataSplits, fold, folds};
 use prepared::position_scales;
 pub(crate) use prepared::targets;
 
-/// The graphs of an experiment, in three portions.
+/// The graphs of an experiment, in three splits.
 #[derive(Debug)]
 pub struct Source {
     /// All graphs.
     pub examples: Examples,
     /// To learn from.
-    pub training: Portion,
+    pub training: DataSplit,
     /// To choose by while learning.
-    pub validation: Portion,
+    pub validation: DataSplit,
     /// To be measured with at the end.
-    pub test: Portion,
+    pub test: DataSplit,
 }
 
 impl Source {
@@ -53,22 +52,8 @@ impl Source {
     /// As there.
     pub fn of_graphs(experiment: &GraphExperiment, graphs: Graphs) -> Result<(Self, GraphTransformerConfig)> {
         let placed = Placed::of_graphs(experiment, graphs)?;
-        let portions = placed.portions(experiment)?;
-        placed.source(experiment, portions)
-    }
-
-    /// The graphs of step `step`: all are shuffled before every epoch, and the last batch of one is what is
-    /// left. `order` is what the steps before have kept.
-    pub(crate) fn step(&self, order: &mut Shuffled, seed: u64, step: u64, batch: usize) -> Vec<usize> {
-        let steps = self.steps(batch);
-        let order = order.of(self.training.graphs.iter().copied(), seed, step / steps);
-        let first = (step % steps) as usize * batch;
-        order[first..(first + batch).min(order.len())].to_vec()
-    }
-
-    /// Steps of an epoch.
-    pub(crate) fn steps(&self, batch: usize) -> u64 {
-        self.training.graphs.len().div_ceil(batch.max(1)).max(1) as u64
+        let splits = placed.splits(experiment)?;
+        placed.source(experiment, splits)
     }
 }
 
@@ -101,16 +86,16 @@ impl Placed {
         prepared::task(experiment, &self.graphs)
     }
 
-    /// The portions that the data has, or the experiment says.
-    pub(crate) fn portions(&self, experiment: &GraphExperiment) -> Result<Portions> {
-        portions::portions(experiment, &self.graphs, self.task(experiment))
+    /// The splits that the data has, or the experiment says.
+    pub(crate) fn splits(&self, experiment: &GraphExperiment) -> Result<DataSplits> {
+        splits::splits(experiment, &self.graphs, self.task(experiment))
     }
 
-    /// The graphs in given portions, and the network's settings with what follows from the first.
+    /// The graphs in given splits, and the network's settings with what follows from the first.
     pub(crate) fn source(
         &self,
         experiment: &GraphExperiment,
-        [training, validation, test]: Portions,
+        [training, validation, test]: DataSplits,
     ) -> Result<(Source, GraphTransformerConfig)> {
         let Self { graphs, positions } = self.clone();
         let graphs = match experiment.data.min_type_count {
@@ -150,7 +135,7 @@ pub fn read_graphs(path: &Path, data: &GraphData, labelled: bool) -> Result<Grap
             AtomRule::Zinc => Rule::Zinc,
             AtomRule::Described => Rule::Described,
         },
-        targets: data.asked(),
+        targets: data.target_columns(),
         targets_optional: !labelled,
         id: named(&data.id),
         split: named(&data.split),

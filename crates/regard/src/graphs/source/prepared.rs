@@ -4,8 +4,8 @@ use regard_data::graphs::positions::Positions;
 use regard_data::graphs::{Graphs, Level, Values};
 use regard_data::sets::FeatureNames;
 
-use crate::graphs::examples::Portion;
-use crate::graphs::experiment::{Asked, GraphExperiment};
+use crate::graphs::examples::DataSplit;
+use crate::graphs::experiment::{GraphExperiment, TaskChoice};
 use crate::graphs::model::{GraphPreparation, GraphTransformerConfig, PositionKind};
 use crate::graphs::task::{GraphTask, LevelName, Targets};
 use crate::{Error, Result};
@@ -16,10 +16,10 @@ pub(super) const OTHER: &str = "other";
 /// What is asked: as the experiment says, or as the data has it.
 pub(super) fn task(experiment: &GraphExperiment, graphs: &Graphs) -> GraphTask {
     match experiment.task.kind {
-        Asked::Regression => GraphTask::Regression,
-        Asked::Classification => GraphTask::Classification,
-        Asked::Labels => GraphTask::Labels,
-        Asked::Data => match graphs.targets() {
+        TaskChoice::Regression => GraphTask::Regression,
+        TaskChoice::Classification => GraphTask::Classification,
+        TaskChoice::Labels => GraphTask::Labels,
+        TaskChoice::Data => match graphs.targets() {
             Some(targets) if only_classes(targets.values()) && targets.tasks().len() > 1 => GraphTask::Labels,
             Some(targets) if only_classes(targets.values()) => GraphTask::Classification,
             _ => GraphTask::Regression,
@@ -39,7 +39,7 @@ fn only_classes(values: &Values) -> bool {
 pub(super) fn prepared(
     experiment: &GraphExperiment,
     graphs: &Graphs,
-    training: &Portion,
+    training: &DataSplit,
 ) -> Result<GraphTransformerConfig> {
     let (nodes, edges) = (graphs.node_features(), graphs.edge_features());
     let mut config = GraphTransformerConfig {
@@ -97,7 +97,7 @@ fn word(level: LevelName) -> &'static str {
 }
 
 /// Mean and deviation of each target over the training rows.
-fn scales(graphs: &Graphs, training: &Portion, outputs: usize) -> Result<(Vec<f64>, Vec<f64>)> {
+fn scales(graphs: &Graphs, training: &DataSplit, outputs: usize) -> Result<(Vec<f64>, Vec<f64>)> {
     let numbers = graphs.target_numbers()?;
     let rows: Vec<usize> = match graphs.targets().map(|targets| targets.level()) {
         Some(Level::Node) => {
@@ -120,7 +120,7 @@ fn scales(graphs: &Graphs, training: &Portion, outputs: usize) -> Result<(Vec<f6
 pub(super) fn position_scales(
     graphs: &Graphs,
     positions: &Positions,
-    training: &Portion,
+    training: &DataSplit,
     kind: PositionKind,
 ) -> (Vec<f32>, Vec<f32>) {
     let (values, width) = (positions.of(graphs, &training.graphs), positions.width());

@@ -102,9 +102,9 @@ impl PatchTst {
         self.backbones[0].mapped(input)
     }
 
-    /// The network with only the read-out, or all numbers, open to learning.
-    pub(crate) fn with_moving(self, head_only: bool) -> Self {
-        self.map(&mut Moving { head_only, in_head: 0 })
+    /// The network with everything but its head frozen, or with all parts free.
+    pub(crate) fn with_frozen_body(self, head_only: bool) -> Self {
+        self.map(&mut Freezing { head_only, in_head: 0 })
     }
 
     fn answer(&self, input: SeriesInput, drop: Option<Drop>) -> Tensor<3> {
@@ -123,14 +123,14 @@ impl PatchTst {
     }
 }
 
-/// Opens numbers to learning, or closes them.
-struct Moving {
+/// Freezes parameters, or frees them.
+struct Freezing {
     head_only: bool,
     /// How deep in the read-out.
     in_head: usize,
 }
 
-impl ModuleMapper for Moving {
+impl ModuleMapper for Freezing {
     fn enter_module(&mut self, name: &str, _: &str) {
         if self.in_head > 0 || name == "readout" {
             self.in_head += 1;
