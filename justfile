@@ -41,7 +41,7 @@ memory *ARGS: build
 collect *ARGS: build
     python3 bench/collect.py {{ ARGS }}
 
-# Generate RESULTS.md from what was measured
+# Generate RESULTS.md and the pages of results/ from saved runs
 results:
     python3 bench/results.py
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Collects the accuracy part of RESULTS.md: what `regard eval --json` and `regard solve --json` say, and training runs.
+"""Saves accuracy for RESULTS.md: the output of `regard eval --json` and `regard solve --json`, and training runs.
 
     python bench/collect.py eval  --regard BIN --model DIR --set tsp20 [--limit N] [-- more arguments of regard eval]
     python bench/collect.py solve --regard BIN [--model DIR] FILE... [-- more arguments of regard solve]

@@ -181,7 +181,7 @@ def times(started, options, cell, n):
 
 
 def variants(started, cell, n):
-    """What is measured in a cell: `((name, style), ask)`, where `ask` takes seconds."""
+    """Measurements of a cell: `((name, style), ask)`, where `ask` takes seconds."""
     for worker in started.values():
         if cell in speed.TRAINING and worker.name.endswith("-avx2"):
             continue
@@ -197,7 +197,7 @@ def variants(started, cell, n):
 def memory(started, cell, n):
     """Resident sizes around a training step of both sides, or around our inference; None for one not measured."""
     found = {"cell": cell, "n": n, "regard": None, "torch": None}
-    for name in ("regard",) if cell in speed.LIMITS else ("regard", "torch"):
+    for name in ("regard",) if cell in speed.WHOLE_PROCESS else ("regard", "torch"):
         try:
             found[name] = started[name].memory(cell, n) if name in started else None
         except RuntimeError as missing:

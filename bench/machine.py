@@ -1,4 +1,4 @@
-"""What the machine is, how busy it is, and which commit is measured."""
+"""Description and load of the machine, and the measured commit."""
 
 import os
 import re
@@ -14,7 +14,7 @@ def busy():
 
 
 def description():
-    """What the machine is."""
+    """Processor, cores and memory of the machine."""
     text = Path("/proc/cpuinfo").read_text()
     field = lambda name: (re.findall(rf"^{name}\s*: (.*)$", text, re.MULTILINE) or ["unknown"])[0]
     memory = int(re.findall(r"MemTotal:\s+(\d+)", Path("/proc/meminfo").read_text())[0])
@@ -28,7 +28,7 @@ def description():
 
 
 def commit(folder):
-    """The commit that was measured; with `+` when files differ from it."""
+    """The measured commit; with `+` if files differ from it."""
     git = lambda *words: subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True)
     head = git("rev-parse", "--short", "HEAD")
     if head.returncode != 0:

@@ -1,6 +1,6 @@
 """Reference costs: table 1 of Kool et al. 2019 (10,000 instances), and the best that was measured here.
 
-In orienteering the value is a prize: evaluations tell it as a negative cost, the paper as it is.
+In orienteering the value is a prize: evaluations report it as a negative cost, the paper as it is.
 """
 
 import records
@@ -30,7 +30,7 @@ WHOLE = 10_000
 
 
 def references(folder):
-    """The cost that gaps are taken to, by set: the lowest mean over the whole set that local search reached here, else
+    """Reference costs of gaps, by set: the lowest mean over the whole set that local search reached here, else
     the optimal mean printed in the paper."""
     found = {name: costs["optimal"] for name, costs in PAPER.items()}
     best = {}
@@ -42,7 +42,7 @@ def references(folder):
 
 
 def gap(references, name, mean_cost):
-    """How far a mean cost is from the reference of its set, as a fraction; None for another set."""
+    """Relative difference of a mean cost to the reference of its set; None for another set."""
     reference = references.get(name)
     if reference is None:
         return None

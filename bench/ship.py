@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Puts the model of a finished run into models/, with a few words about it on its card.
+"""Copies the model of a finished run to models/, with a description on its card.
 
     python bench/ship.py runs/cvrp20 regard-cvrp --text "Trained on ..."
 
-Checkpoints stay behind; the card, the manifest and the curve come along.
+The card, the manifest and the metrics are copied too, checkpoints are not.
 """
 
 import argparse
@@ -20,7 +20,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("run", type=Path)
     parser.add_argument("name")
-    parser.add_argument("--text", required=True, help="what it was trained on, and how good it is")
+    parser.add_argument("--text", required=True, help="what it predicts, its training data and its accuracy")
     options = parser.parse_args()
     folder = MODELS / options.name
     folder.mkdir(parents=True, exist_ok=True)
@@ -36,12 +36,12 @@ def main():
 
 
 def bare(text):
-    """Words without the folders of the machine they were written on."""
+    """Text without the folders of the machine it was written on."""
     return re.sub(r"(?<![\w./])/(?:[^\s\"'/]+/)+(?=[^\s\"'/])", "", text)
 
 
 def described(card, before, name, text):
-    """The card under the model's name, with the words where `regard` puts them: before the settings."""
+    """The card under the model's name, with the description where `regard` writes it: before the settings."""
     title, _, rest = card.partition("\n")
     assert title == f"# {before}", f"the card is headed {title!r}"
     head, table, tail = rest.partition("\n| setting |")

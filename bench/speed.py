@@ -1,6 +1,6 @@
-"""What the numbers of a comparison with PyTorch mean: operations, targets, ratios.
+"""Meaning of the numbers of a comparison with PyTorch: operations, ratios, shares of the peak.
 
-`tables.py` makes text of them; `compare.py --json` prints them.
+`tables.py` turns them into text; `compare.py --json` prints them.
 """
 
 WIDTH, LAYERS, HIDDEN = 128, 3, 512
@@ -55,46 +55,11 @@ FORMS = {
     "pomo": (TEACHER, "pomo-forced"),
 }
 
-# Ratios to be reached against PyTorch: as installed, and with its AVX-512 path forced.
-TARGETS = {
-    ("encoder", 20): (3.0, 1.8),
-    ("encoder", 50): (3.0, 1.8),
-    ("encoder", 100): (3.0, 1.8),
-    ("rollout", 20): (3.8, 2.4),
-    ("rollout", 50): (4.2, 2.6),
-    ("rollout", 100): (4.5, 2.8),
-    ("cvrp", 50): (6.0, 3.5),
-    ("cvrp", 100): (6.0, 3.5),
-    ("sampling", 100): (10.0, 6.0),
-    ("train-encoder", 20): (3.2, 1.7),
-    ("train-encoder", 50): (3.6, 2.1),
-    ("train-encoder", 100): (3.5, 2.2),
-    ("reinforce", 20): (3.5, 2.3),
-    ("reinforce", 50): (5.0, 3.0),
-    ("reinforce", 100): (6.0, 4.4),
-    ("pomo", 50): (4.0, 2.5),
-    ("isab", 1_000): (4.0, 2.2),
-    ("train-isab", 1_000): (3.0, 1.8),
-    ("molecules", 128): (5.0, 4.0),
-    ("blocks", 32): (5.0, 4.0),
-    ("train-molecules", 128): (3.0, 2.0),
-    ("train-blocks", 32): (5.0, 4.0),
-    ("etth1", 128): (5.0, 3.5),
-    ("etth1-tfb", 32): (5.0, 3.5),
-    ("train-etth1", 128): (4.0, 3.0),
-    ("train-etth1-tfb", 32): (3.0, 2.0),
-}
-# Share of the measured peak that has to be reached.
-PEAK_TARGETS = {("encoder", 50): 0.80, ("reinforce", 50): 0.60}
-# Without AVX-512, against PyTorch without AVX-512, encoder.
-AVX2_TARGET = 1.5
-# Memory of a training step, as a share of PyTorch's; at most.
-MEMORY_TARGET = 1 / 3
-# Memory of a process, in MiB, less than this: of one that decodes 10,000 instances of `cvrp` greedily, of one that takes a
-# set of 1,000,000 points through two induced blocks and a pooling, and of one that takes a graph of 1,000,000 edges
-# through the Graph Transformer.
-LIMITS = {"cvrp": 1024, "isab": 2048, "edges": 2048}
-# What is measured of memory when a cell is, and its size; none for the size that was asked for.
+# Memory is measured of the whole process, not of one step: of one that decodes 10,000 instances of `cvrp` greedily, of one
+# that takes a set of 1,000,000 points through two induced blocks and a pooling, and of one that takes a graph of 1,000,000
+# edges through the Graph Transformer.
+WHOLE_PROCESS = ("cvrp", "isab", "edges")
+# The memory measurement that belongs to a cell, and its size; none for the size that was requested.
 MEMORY = {
     "reinforce": ("reinforce", None),
     "cvrp": ("cvrp", None),
@@ -186,7 +151,7 @@ def peak(run, simd=None):
 
 
 def ratio(cell, theirs, ours):
-    """How many times faster `ours` is than `theirs`; None when one was not measured."""
+    """Time of `theirs` divided by the time of `ours`; None if one was not measured."""
     times = cell["times"]
     if theirs not in times or ours not in times:
         return None
@@ -211,40 +176,36 @@ def share(run, cell, ours="regard", simd=None):
 
 
 def step_mib(found):
-    """What a training step takes above what the process held before it."""
+    """Memory of a training step above that of the process before it."""
     return found["peak_mib"] - found["before_mib"]
 
 
 def memory_ratio(one):
     """Memory of our training step as a share of PyTorch's; None when one was not measured."""
-    if one["cell"] in LIMITS or one["regard"] is None or one["torch"] is None:
+    if one["cell"] in WHOLE_PROCESS or one["regard"] is None or one["torch"] is None:
         return None
     return step_mib(one["regard"]) / step_mib(one["torch"])
 
 
 def memory_numbers(one):
-    """What is compared with a target: a share of PyTorch's memory, or the peak in MiB."""
+    """Memory as a share of PyTorch's, or the peak of our process in MiB."""
     names = {"cell": one["cell"], "n": one["n"]}
-    if one["cell"] in LIMITS:
-        peak_mib = one["regard"] and one["regard"]["peak_mib"]
-        return names | {"peak_mib": peak_mib, "target_mib": LIMITS[one["cell"]]}
-    return names | {"ratio": rounded(memory_ratio(one)), "target": rounded(MEMORY_TARGET)}
+    if one["cell"] in WHOLE_PROCESS:
+        return names | {"peak_mib": one["regard"] and one["regard"]["peak_mib"]}
+    return names | {"ratio": rounded(memory_ratio(one))}
 
 
 def ratios(run):
-    """The numbers that are compared with targets, as one object."""
+    """The ratios of a run, as one object."""
     found = []
     for cell in run["cells"]:
-        stock, forced = TARGETS.get((cell["cell"], cell["n"]), (None, None))
         rate, part = share(run, cell)
         one = {
             "cell": cell["cell"],
             "n": cell["n"],
             "regard_ms": cell["times"].get("regard", {}).get("median"),
             "ratio_stock": ratio(cell, "torch", "regard"),
-            "target_stock": stock,
             "ratio_forced": ratio(cell, "torch-forced", "regard"),
-            "target_forced": forced,
             "ratio_avx2": ratio(cell, "torch-avx2", "regard-avx2"),
             "ratio_stock_teacher": ratio(cell, "torch" + TEACHER, "regard"),
             "ratio_forced_teacher": ratio(cell, "torch-forced" + TEACHER, "regard"),
@@ -252,7 +213,6 @@ def ratios(run):
             "ratio_forced_shared": ratio(cell, "torch-forced" + SHARED, "regard"),
             "gflops": rate,
             "share_of_peak": part,
-            "target_share": PEAK_TARGETS.get((cell["cell"], cell["n"])),
         }
         found.append({name: rounded(value) for name, value in one.items()})
     memory = [memory_numbers(one) for one in run.get("memory", [])]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Time from the start of a command to its end, files in the cache: what a user waits for a short answer.
+"""Time from the start of a command to its end, files in the cache: the waiting time for a short answer.
 
     python bench/start.py [--limit MS] [--rounds N] --save results/start-NAME.json -- COMMAND...
 

@@ -1,4 +1,4 @@
-"""What the PyTorch worker times: one iteration of each cell, with its model and input."""
+"""Cells of the PyTorch worker: one iteration of each, with its model and input."""
 
 import torch
 

@@ -118,7 +118,7 @@ class AttentionModel(nn.Module):
         return self.out(heads.view(-1, WIDTH))
 
     def decoder_tables(self, nodes):
-        """What all steps share: the graph's part of the query, keys, values, and keys of the logits."""
+        """Tensors that all steps share: the graph's part of the query, keys, values, and keys of the logits."""
         key, value, logit_key = self.tables(nodes).chunk(3, dim=-1)
         key, value = (split_heads(table).contiguous() for table in (key, value))
         return self.fixed(nodes.mean(dim=1)), key, value, logit_key.contiguous()

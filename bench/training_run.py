@@ -1,4 +1,4 @@
-"""What a training run left in its folder, as the fields of a record for RESULTS.md.
+"""Reads the folder of a training run as the fields of a record for results/.
 
 * `manifest.json`: `command`, and where it has them `commit`, `machine` and `threads`;
 * `metrics.jsonl`: lines `{"kind": "valid", "step", "epoch", "instances", "cost"}` among others;
@@ -54,7 +54,7 @@ def evals(records):
 
 
 def decoding(result, arguments):
-    """How tours were made."""
+    """Name of the way of decoding."""
     at = arguments.index("--temperature") if "--temperature" in arguments else None
     warm = "" if at is None else f", temperature {arguments[at + 1]}"
     return result.get("decode", "greedy") + warm + (" + improve" if result.get("improve") else "")

@@ -20,7 +20,7 @@ a training cleanly.
 
 Examples:
   regard train routes/tsp20 --out runs/tsp20 --time 2h
-  regard train routes/tsp20 --set train.rate=1e-4 --set data.nodes=30 --out runs/tsp30
+  regard train routes/tsp20 --set train.learning_rate=1e-4 --set data.nodes=30 --out runs/tsp30
   regard train sets/bags --set data.path=sales.csv --set data.group_by=customer --set data.target=spent
   regard train graphs/molecules --set data.path=esol.csv --set data.targets='[\"solubility\"]'
   regard train --out runs/tsp20 --resume")]

@@ -123,8 +123,8 @@ fn mistakes_say_what_to_do() {
         }
     };
     refused(&["routes/tsp2O"], &["routes/tsp20"]);
-    refused(&["small.toml", "--set", "train.rats=1"], &["did you mean `rate`"]);
-    refused(&["small.toml", "--set", "train.rate=fast"], &["train.rate"]);
+    refused(&["small.toml", "--set", "train.lerning_rate=1"], &["did you mean `learning_rate`"]);
+    refused(&["small.toml", "--set", "train.learning_rate=fast"], &["train.learning_rate"]);
     refused(&["small.toml", "--time", "soon"], &["expected a time"]);
     refused(&["--resume", "--out", "nowhere"], &["nowhere"]);
     refused(&[], &["EXPERIMENT"]);

@@ -2,15 +2,17 @@
 
 use regard_data::routes::drawn::Prizes;
 use regard_data::routes::generate::Points;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::routes::problem::Drawing;
 
-/// Section `[task]`: what is to be learned.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// Section `[task]`: the problem to learn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Task {
-    /// The problem, one of [`PROBLEMS`](crate::store::config::PROBLEMS).
+    /// Routing problem that the network learns to solve.
+    #[schemars(extend("x-words" = crate::store::config::PROBLEMS))]
     pub problem: String,
 }
 
@@ -20,19 +22,20 @@ impl Default for Task {
     }
 }
 
-/// Section `[data]`: where instances come from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// Section `[data]`: the instances to train on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DataSettings {
-    /// Nodes of an instance.
+    /// Number of nodes of an instance, the depot not counted; `[20, 100]` draws a size for every batch.
+    #[schemars(extend("x-type" = "whole number or [lowest, highest]", "minimum" = 2, "maximum" = 10_000))]
     pub nodes: Sizes,
-    /// How the nodes lie.
+    /// Distribution of the nodes in the unit square.
     pub distribution: Distribution,
-    /// Folder of past instances, whose nodes are resampled instead of drawn; empty for none. Each has at
-    /// least as many nodes as are asked for.
+    /// Folder of instance files whose nodes are resampled instead of random points; empty for random points. Each file
+    /// needs at least as many nodes as an instance.
     #[serde(default)]
     pub folder: String,
-    /// Prizes of the orienteering problem.
+    /// Distribution of the prizes of the orienteering problem.
     pub prizes: PrizeKind,
 }
 
@@ -65,12 +68,12 @@ impl Default for DataSettings {
 }
 
 /// Sizes of instances: `20`, or `[20, 100]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a number of nodes such as 20, or the lowest and the highest such as [20, 100]")]
 pub enum Sizes {
-    /// Always the same.
+    /// The same size for all instances.
     One(usize),
-    /// A size drawn uniformly for every batch, from the first to the second, both included.
+    /// A size drawn uniformly for every batch, between the lowest and the highest, both included.
     Between([usize; 2]),
 }
 
@@ -90,41 +93,43 @@ impl Sizes {
     }
 }
 
-/// How nodes lie in the plane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Distribution of the nodes in the plane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distribution {
-    /// Uniformly in the unit square.
+    /// Uniform in the unit square.
     Uniform,
-    /// Around three centres.
+    /// Around three cluster centres.
     Cluster,
-    /// In a mixture of three normal distributions.
+    /// A mixture of three normal distributions.
     GaussianMixture,
 }
 
-/// How the prizes of orienteering are drawn (Kool et al. 2019, appendix C.3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Distribution of the prizes of orienteering (Kool et al. 2019, appendix C.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PrizeKind {
-    /// All 1.
+    /// All prizes are 1.
     Const,
-    /// Uniformly between 0.01 and 1.
+    /// Uniform between 0.01 and 1.
     Unif,
     /// Growing with the distance from the depot.
     Dist,
 }
 
-/// Section `[eval]`: how the network is measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// Section `[eval]`: the validation of the network.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EvalSettings {
-    /// Instances, 1 to 10 million.
+    /// Number of validation instances.
+    #[schemars(range(min = 1, max = 10_000_000))]
     pub instances: usize,
-    /// Seed of the instances, up to 2⁶³ - 1.
+    /// Seed of the validation instances.
     pub seed: u64,
-    /// How tours are read off the network, as in [`Decode`](crate::routes::decode::Decode).
+    /// Decoding method: `greedy`, `sample:K`, `multistart`, `multistart:K` or `beam:K`.
     pub decode: String,
-    /// Views of each instance: 1, or 8 for all symmetries of the square.
+    /// Number of views of each instance: 1, or 8 for all symmetries of the square.
+    #[schemars(extend("x-words" = [1, 8]))]
     pub augment: usize,
 }
 

@@ -187,7 +187,10 @@ fn mistakes_say_where_they_are_and_what_was_expected() {
             "`train.lerning_rate`: line 3: is not a setting (did you mean `learning_rate`?); settings of [",
         ),
         ("[train]\nnodes = 1", "`train.nodes`: line 2: is not a setting (it belongs in [data]); settings of [train]"),
-        ("train.x.y = 1", "`train.x`: line 1: is not a setting; settings of [train]: `preset`, `from`, `baseline`"),
+        (
+            "train.x.y = 1",
+            "`train.x`: line 1: is not a setting; settings of [train]: `preset`, `init_from`, `baseline`",
+        ),
         ("data.seed = 1", "`data.seed`: line 1: is not a setting (it belongs in [train] or [eval]); settings of"),
         ("[model]\nwidht = 8", "`model.widht`: line 2: is not a setting (did you mean `width`?)"),
         ("[train]\nlearning_rate = 'fast'", "`train.learning_rate`: line 2: is \"fast\"; expected a number"),

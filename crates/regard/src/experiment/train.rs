@@ -1,23 +1,24 @@
 //! Settings of the section `[train]`, and their presets.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
 use crate::store::config::unknown_preset;
 
-/// What the cost of a tour is compared with in the policy gradient.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Baseline that the cost of a sampled solution is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum BaselineKind {
-    /// Nothing.
+    /// No baseline.
     None,
-    /// A running mean of costs.
+    /// An exponential moving average of the costs.
     Exponential,
     /// A second network that learns to predict the cost.
     Critic,
-    /// The greedy tour of the best network so far (Kool et al. 2019, section 4).
+    /// The greedy solution of the best policy so far (Kool et al. 2019, section 4).
     Rollout,
-    /// The mean over several tours of the same instance (POMO, Kwon et al. 2020, section 4.2).
+    /// The mean over several solutions of the same instance (POMO, Kwon et al. 2020, section 4.2).
     Shared,
 }
 
@@ -39,86 +40,102 @@ impl BaselineKind {
     }
 }
 
-/// What is made of the costs of sampled tours.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Loss of the policy.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Loss {
-    /// How much each tour costs above the baseline (Williams 1992).
+    /// REINFORCE: the log-likelihood of a solution, weighted by its cost minus the baseline (Williams 1992).
     #[default]
     Reinforce,
-    /// Which of two tours of an instance is the shorter, whatever the difference
-    /// ([`preference`](crate::routes::train::preference)).
+    /// Preference loss: of two solutions of an instance the shorter one becomes more likely, however large the
+    /// difference.
     Preference,
 }
 
-/// How several tours of an instance get their first nodes; one tour alone chooses its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Choice of the first nodes when an instance has several solutions; a single solution chooses its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FirstNode {
-    /// Each tour is given another one, and nothing is learned about it (POMO, Kwon et al. 2020).
+    /// Each solution starts at a different given node, which is not learned (POMO, Kwon et al. 2020).
     Given,
-    /// Each tour is given another one, and the policy learns which of them lead to short tours: a
-    /// single greedy tour then begins well.
+    /// Each solution starts at a different given node, and the policy learns which starts give short tours, so that a
+    /// single greedy tour starts well.
     Learned,
-    /// The policy chooses.
+    /// The policy chooses the first node.
     Sampled,
 }
 
-/// Section `[train]`: how the network is trained.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Section `[train]`: the training of the network.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrainSettings {
-    /// The preset the settings started from, one of [`PRESETS`](crate::store::config::PRESETS); settings written out overrule it.
+    /// Named training whose settings are taken where this section gives none.
     #[serde(default)]
+    #[schemars(extend("x-words" = crate::store::config::PRESETS))]
     pub preset: Option<String>,
-    /// Folder of a model to begin with, which must have the same sizes; empty for fresh weights.
+    /// Folder of a model whose weights the training starts from, of the same sizes; empty for random weights.
     pub init_from: String,
-    /// What costs are compared with.
+    /// Baseline of the policy gradient.
     pub baseline: BaselineKind,
-    /// What is made of the costs; `preference` takes several tours an instance.
+    /// Loss of the policy; `preference` needs the baseline `shared`.
     #[serde(default)]
     pub loss: Loss,
-    /// Factor of log-likelihoods in the preference loss; above 0.
+    /// Factor on log-likelihoods in the preference loss.
     #[serde(default = "preference_scale")]
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub preference_scale: f64,
-    /// Trajectories of an instance with the shared baseline, 2 to the largest number of nodes; 0 for
-    /// one from every node. 1 with every other baseline. Follows the baseline where it is left out.
+    /// Number of solutions sampled for an instance: 1, or with the baseline `shared` 2 or more, and 0 for one from
+    /// every node. The default follows the baseline.
     pub num_starts: usize,
-    /// How the tours of an instance get their first nodes.
+    /// Choice of the first nodes when an instance has several solutions.
     pub first_node: FirstNode,
-    /// Instances of a step, 1 to 65536.
+    /// Number of instances in a step.
+    #[schemars(range(min = 1, max = 65536))]
     pub batch_size: usize,
-    /// Instances of an epoch, at least 1.
+    /// Number of instances in an epoch.
+    #[schemars(range(min = 1, max = 1_000_000_000))]
     pub epoch_size: usize,
-    /// Epochs, at least 1.
+    /// Number of epochs.
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub epochs: usize,
-    /// Learning rate of the network; above 0.
+    /// Learning rate of the network.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub learning_rate: f64,
-    /// Learning rate of the critic; above 0.
+    /// Learning rate of the critic, for the baseline `critic`.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub critic_learning_rate: f64,
-    /// Factor on the learning rates after every epoch; above 0, at most 1.
+    /// Factor on the learning rates after every epoch.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0))]
     pub learning_rate_decay: f64,
-    /// Epochs over which the learning rate rises linearly from 0; 0 for none.
+    /// Number of epochs over which the learning rate rises linearly from 0; 0 for none.
     #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1e6))]
     pub warmup_epochs: f64,
-    /// Largest norm of the gradient, longer ones are scaled down to it; 0 for no limit.
+    /// Largest norm of the gradient; a longer gradient is scaled down; 0 for no limit.
+    #[schemars(range(min = 0.0))]
     pub max_grad_norm: f64,
-    /// The exponential baseline is mixed into another one for so many epochs.
+    /// Number of epochs in which an exponential baseline is mixed into the baseline; 0 for none.
+    #[schemars(range(min = 0, max = 1_000_000))]
     pub baseline_warmup_epochs: usize,
-    /// Decay of the exponential baseline, between 0 and 1.
+    /// Decay of the exponential baseline.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub baseline_decay: f64,
-    /// Significance at which the rollout baseline takes over a better network, between 0 and 1.
+    /// Significance level at which the rollout baseline adopts a better policy.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub baseline_significance: f64,
-    /// Instances on which the rollout baseline compares networks, at least 2.
+    /// Number of instances on which the rollout baseline compares policies.
+    #[schemars(range(min = 2, max = 10_000_000))]
     pub baseline_instances: usize,
-    /// Decay of the running average of the weights that is evaluated and saved, from 0 to below 1;
-    /// 0 for no average.
+    /// Decay of the exponential moving average of the weights that is evaluated and saved; 0 for no average.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub ema_decay: f64,
-    /// Seed of everything random in training, up to 2⁶³ - 1.
+    /// Seed of every random number in training.
     pub seed: u64,
-    /// Steps between two lines of metrics, at least 1.
+    /// Number of steps between two lines of metrics.
+    #[schemars(range(min = 1, max = 1_000_000_000))]
     pub log_steps: usize,
-    /// A checkpoint is written at least so often, in minutes, and after each epoch; above 0.
+    /// Longest time between two checkpoints, in minutes. Each epoch ends with one too.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub checkpoint_minutes: f64,
 }
 

@@ -32,15 +32,15 @@ pub struct DataSplit {
     pub nodes: Option<Arc<[bool]>>,
 }
 
-/// Which eigenvectors are turned over in training, for their sign means nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+/// Random sign flips of the Laplacian eigenvectors in training; their sign is arbitrary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SignFlips {
-    /// None.
+    /// No flips.
     None,
-    /// The same in all graphs of a batch (the authors' code).
+    /// The same flips for all graphs of a batch (the authors' code).
     Batch,
-    /// Those of every graph by themselves.
+    /// Flips of its own for every graph.
     Graph,
 }
 

@@ -1,5 +1,6 @@
 //! Experiments on graphs: their settings, defaults and checks.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Graphs;
@@ -15,18 +16,17 @@ use crate::{Error, Result};
 /// A complete experiment on graphs.
 pub type GraphExperiment = SupervisedExperiment<Graphs>;
 
-/// What is asked, or where that is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Task of an experiment on graphs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskChoice {
-    /// As the data has it: classes where answers are words, or 0 and 1 alone (yes or no for several
-    /// columns), else numbers.
+    /// Chosen by the data: classes if targets are words or only 0 and 1 (labels for several columns), else numbers.
     Data,
-    /// [`GraphTask::Regression`]
+    /// Predicts one or several numbers; targets may be missing.
     Regression,
-    /// [`GraphTask::Classification`]
+    /// Predicts one of several classes.
     Classification,
-    /// [`GraphTask::Labels`]
+    /// Predicts several yes/no labels; targets may be missing.
     Labels,
 }
 
@@ -42,85 +42,88 @@ impl TaskChoice {
     }
 }
 
-/// Section `[task]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Section `[task]`: the question about a graph or its nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GraphTaskSettings {
-    /// What is asked.
+    /// Task of the network.
     pub kind: TaskChoice,
-    /// Of what it is asked.
+    /// Level of the task: graphs or nodes.
     pub level: LevelName,
 }
 
-/// Where graphs come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Source of graphs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SourceKind {
-    /// A file: [`GraphData::path`].
+    /// A file: `data.path`.
     File,
-    /// Which nodes belong to a pattern (PATTERN, Dwivedi et al. 2020).
+    /// Random graphs with a hidden pattern; the targets are the nodes that belong to it (PATTERN, Dwivedi et al. 2020).
     Pattern,
-    /// Which nodes belong together (CLUSTER, Dwivedi et al. 2020).
+    /// Random graphs of several communities; the targets are the communities of the nodes (CLUSTER, Dwivedi et al.
+    /// 2020).
     Cluster,
-    /// Circles with skipping links, to be told apart (CSL, Murphy et al. 2019).
+    /// Cycles with skip links; the target is the length of the skips (CSL, Murphy et al. 2019).
     Csl,
 }
 
-/// What atoms and bonds of molecules are called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Features of atoms and bonds of molecules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AtomRule {
-    /// As the ZINC benchmark does: element, charge and hydrogens in brackets; bonds by their order.
+    /// As in the ZINC benchmark: an atom has a type of element, charge and hydrogens; a bond its order.
     Zinc,
-    /// Element, and numbers for charge, hydrogens, neighbours, aromaticity, rings and handedness; bonds with
-    /// an aromatic kind, and whether they are in a ring.
+    /// An atom has its element and numbers for charge, hydrogens, neighbours, aromaticity, rings and chirality; a bond
+    /// its order or `aromatic`, and whether it is in a ring.
     Described,
 }
 
-/// Section `[data]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Section `[data]`: the graphs to train on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GraphData {
-    /// Where graphs come from.
+    /// Source of the graphs: a file or a generator.
     pub source: SourceKind,
-    /// The file: a table with a column of SMILES, a table of nodes beside one of edges, JSON lines, TU's
-    /// text or folder, Cora's.
+    /// File of graphs: a table with a column of SMILES, a table of nodes beside one of edges, JSON lines, a TU file or
+    /// folder, or Cora's files.
     pub path: String,
     /// Column of SMILES; empty for files of nodes and edges.
     pub smiles: String,
-    /// What atoms and bonds of molecules are called.
+    /// Features of atoms and bonds of molecules.
     pub atom_features: AtomRule,
-    /// Column of what is asked for.
+    /// Column of the target.
     pub target: String,
-    /// Columns of what is asked for, where they are several.
+    /// Columns of the targets, if there are several.
     pub targets: Vec<String>,
-    /// Column of names; rows are numbered without one.
+    /// Column of identifiers; empty to number the rows.
     pub id: String,
-    /// Column that says `train`, `val` or `test`.
+    /// Column with the words `train`, `val` and `test`; empty for a random split.
     pub split: String,
-    /// File of edges beside one of nodes; empty looks for the same name with `edges` for `nodes`.
+    /// File of edges beside a file of nodes; empty for the name with `edges` in place of `nodes`.
     pub edges: String,
-    /// Whether lists of edges have one direction.
+    /// If true, an edge in a list of edges has one direction.
     pub directed: bool,
-    /// Whether molecules that cannot be read are left out.
+    /// If true, molecules that cannot be read are skipped.
     pub skip_bad: bool,
-    /// Types that fewer nodes of the training graphs have are one type, which stands for what training did not
-    /// have too; 0 keeps all types, and what training did not have is refused.
+    /// Smallest number of training nodes that a node type needs; rarer and unknown types become one type `other`. 0
+    /// keeps all types and refuses unknown ones.
     pub min_type_count: usize,
-    /// Whether every node has an edge to every other instead of those the data has.
+    /// If true, every node has an edge to every other node instead of the edges of the data.
     pub complete_graph: bool,
-    /// Folder in which positions are kept once they are computed; empty to compute them every time.
+    /// Folder that keeps computed positional encodings; empty to compute them in every run.
     pub cache: String,
-    /// Whether numbers asked for are brought to mean 0 and deviation 1, learnt on the training rows.
+    /// If true, targets are scaled to mean 0 and standard deviation 1, as measured on the training rows.
     pub standardise: bool,
-    /// Whether the numbers that tell where a node is are brought to deviation 1, and those of random walks
-    /// to mean 0, learnt on the training rows.
+    /// If true, positional encodings are scaled to standard deviation 1 (random walks also to mean 0), as measured on
+    /// the training rows.
     pub standardise_positions: bool,
-    /// Share of graphs that are kept to choose by, where the data has no split of its own.
+    /// Fraction of the graphs or nodes held out for validation, if the data has no split.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub validation_fraction: f64,
-    /// Share of graphs that are kept to test with, where the data has no split of its own.
+    /// Fraction of the graphs or nodes held out for the test, if the data has no split.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub test_fraction: f64,
-    /// Seed of that split, and of generated graphs.
+    /// Seed of the random split and of generated graphs.
     pub seed: u64,
 }
 
@@ -132,30 +135,36 @@ impl GraphData {
 }
 
 /// Settings of `[train]` that only graphs have.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct GraphTraining {
-    /// Share of the nodes' numbers that a step drops from its input.
+    /// Fraction of the numeric node features that a step sets to 0.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub feature_dropout: f64,
-    /// Views of the graphs of a step, each with other numbers dropped.
+    /// Number of copies of a batch in a step, each with other dropped features.
+    #[schemars(range(min = 1))]
     pub augmented_views: usize,
-    /// Weight of the loss between the class probabilities of different views; 0 for none.
+    /// Weight of the consistency loss between the augmented views (GRAND, Feng et al. 2020); 0 for none.
+    #[schemars(range(min = 0.0))]
     pub consistency: f64,
-    /// Temperature that sharpens the mean probabilities of the views, which are the target of that loss.
+    /// Temperature that sharpens the mean prediction of the views, the target of the consistency loss.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub consistency_temperature: f64,
-    /// If true, rows of rare classes have larger weights in the loss.
+    /// If true, rows of rare classes have a larger weight in the loss.
     pub class_weights: bool,
-    /// How the signs of eigenvectors are flipped in training.
+    /// Random sign flips of the Laplacian eigenvectors in training.
     pub sign_flip: SignFlips,
 }
 
-/// Section `[eval]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Section `[eval]`: the evaluation of the network.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GraphEval {
-    /// Graphs that are measured together; the authors' numbers are means of the batches' own.
+    /// Number of graphs in a batch of the evaluation; metrics named `_paper` are means over batches.
+    #[schemars(range(min = 1))]
     pub batch_size: usize,
-    /// Networks, from seeds of their own, whose answers are averaged in cross-validation.
+    /// Number of networks per fold of a cross-validation, whose predictions are averaged.
+    #[schemars(range(min = 1))]
     pub ensemble: usize,
 }
 

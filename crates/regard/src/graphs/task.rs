@@ -1,29 +1,30 @@
 //! What is asked of graphs or nodes, and how wrong an answer is.
 
 use burn::tensor::{Device, Int, Tensor, TensorData, activation};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::train::{NumberLoss, number_loss};
 
-/// What is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Task of a network on graphs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum GraphTask {
-    /// One number, or several; some may be unknown.
+    /// Predicts one or several numbers; targets may be missing.
     Regression,
-    /// One of several classes.
+    /// Predicts one of several classes.
     Classification,
-    /// Several questions with yes or no for an answer; some may be unknown.
+    /// Predicts several yes/no labels; targets may be missing.
     Labels,
 }
 
-/// Of what it is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Level of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LevelName {
-    /// Of each graph.
+    /// One prediction for each graph.
     Graph,
-    /// Of each node.
+    /// One prediction for each node.
     Node,
 }
 

@@ -1,5 +1,6 @@
 //! Experiments on time series: their settings, defaults and checks.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::TimeSeries;
@@ -14,125 +15,133 @@ use crate::{Error, Result};
 /// A complete experiment on time series.
 pub type SeriesExperiment = SupervisedExperiment<TimeSeries>;
 
-/// Section `[task]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Section `[task]`: the question about a series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SeriesTaskSettings {
-    /// What is asked.
+    /// Task of the network.
     pub kind: SeriesTask,
-    /// Values that are told, for a forecast.
+    /// Number of future values that a forecast predicts.
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub horizon: usize,
 }
 
-/// How a file of series is laid out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Layout of a file of series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SeriesLayout {
-    /// As the header says.
+    /// Taken from the header.
     Auto,
-    /// A column for each series.
+    /// One column for each series.
     Wide,
-    /// A row for each value: name, time, value.
+    /// One row for each value: name, time, value.
     Long,
 }
 
-/// Which rows are learnt from, which choose, which measure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Split of the rows into training, validation and test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SeriesSplit {
-    /// Shares of the rows, in order of time: `data.validation_fraction` and `data.test_fraction`.
+    /// Fractions of the rows in order of time: `data.validation_fraction` and `data.test_fraction`.
     Fractions,
-    /// 12, 4 and 4 months of 30 days of hours, as the ETTh files are split.
+    /// 12, 4 and 4 months of 30 days of hourly rows, the split of the ETTh files.
     Etth,
-    /// The same of quarters of hours, as the ETTm files are split.
+    /// The same of quarter-hourly rows, the split of the ETTm files.
     Ettm,
-    /// From the dates `data.validation_from` and `data.test_from`.
+    /// By date: from `data.validation_from` and `data.test_from` on.
     Dates,
-    /// So many rows at the end of each series: `data.validation_rows` and `data.test_rows`.
+    /// By number of rows at the end of each series: `data.validation_rows` and `data.test_rows`.
     Rows,
 }
 
-/// Section `[data]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Section `[data]`: the series to train on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SeriesData {
-    /// The file: CSV, also packed with gzip, or Parquet.
+    /// File of time series: CSV, gzipped CSV or Parquet.
     pub path: String,
-    /// How it is laid out.
+    /// Layout of the file.
     pub layout: SeriesLayout,
-    /// Column of time stamps; empty to find it.
+    /// Column of time stamps; empty to detect it.
     pub date: String,
-    /// Column of names in a long file; empty to find it.
+    /// Column of series names in a long file; empty to detect it.
     pub id: String,
-    /// Columns of values; empty for all there are.
+    /// Columns of values; empty for all.
     pub columns: Vec<String>,
-    /// Column of classes in a long file, where series are classified; empty for none.
+    /// Column of classes in a long file, for classification; empty for none.
     pub label: String,
-    /// Columns that are known of the future.
+    /// Columns whose future values are known.
     pub future_covariates: Vec<String>,
-    /// Columns that are known of each series as a whole.
+    /// Columns with one value for a whole series.
     pub static_covariates: Vec<String>,
-    /// Which rows are learnt from, which choose, which measure.
+    /// Split of the rows into training, validation and test.
     pub split: SeriesSplit,
-    /// Share of the rows that choose.
+    /// Fraction of the rows held out for validation, for the split `fractions`.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub validation_fraction: f64,
-    /// Share of the rows that measure.
+    /// Fraction of the rows held out for the test, for the split `fractions`.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub test_fraction: f64,
-    /// Rows that choose.
+    /// Number of rows held out for validation, for the split `rows`.
     pub validation_rows: usize,
-    /// Rows that measure.
+    /// Number of rows held out for the test, for the split `rows`.
     pub test_rows: usize,
-    /// The first date that chooses.
+    /// First date of the validation rows, for the split `dates`.
     pub validation_from: String,
-    /// The first date that measures.
+    /// First date of the test rows, for the split `dates`.
     pub test_from: String,
-    /// Whether series are brought to mean 0 and deviation 1, learnt on the training rows.
+    /// If true, series are scaled to mean 0 and standard deviation 1, as measured on the training rows.
     pub standardise: bool,
-    /// Values after which series repeat themselves; 0 to take it from the distance of time stamps.
+    /// Number of values in a season; 0 to derive it from the time stamps.
     pub season_length: usize,
 }
 
-/// The parts of a network that are trained.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Parameters that training changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Trainable {
-    /// All parts.
+    /// All parameters.
     All,
-    /// The head alone; the rest stays as it was (linear probing).
+    /// The parameters of the head; the rest is frozen (linear probing).
     Head,
 }
 
 /// Settings of `[train]` that only time series have.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SeriesTraining {
-    /// Windows of single series in a step, at most, drawn from those of all series; 0 for all. Networks with parameters
-    /// of their own for each series take all of them.
+    /// Largest number of windows of single series in a step, sampled from all series; 0 for all. Not for networks with
+    /// parameters of their own for each series.
     pub windows_batch_size: usize,
-    /// Ridge penalty of the least squares that fit a linear skip, relative to the mean square of a window's value.
+    /// Ridge penalty of the fitted `model.linear_skip`, in units of the mean square of a window value.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub ridge_penalty: f64,
-    /// If true, what the network adds to a fitted linear skip is scaled after every epoch to the share that the
-    /// validation windows support: the lower end of the 95 % interval of the least-squares share.
+    /// If true, the network's correction of a fitted `model.linear_skip` is scaled after every epoch to the share that
+    /// the validation windows support: the lower end of the 95 % interval of its least-squares factor.
     pub shrink: bool,
-    /// Share of values, or of patches, that are masked for imputation and pretraining.
+    /// Fraction of the values, or of the patches, that are masked, for imputation and pretraining.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub mask_ratio: f64,
-    /// Folder of a model to begin with; its head is fresh where it predicts something else.
+    /// Folder of a model whose weights the training starts from; the head is fresh if the task is another one; empty
+    /// for random weights.
     pub init_from: String,
-    /// The parts of the network that are trained.
+    /// Parameters that training changes.
     pub trainable: Trainable,
-    /// Epochs in which only the head is trained before all parts are.
+    /// Number of first epochs that train only the head; 0 for none.
     pub head_epochs: usize,
 }
 
-/// Section `[eval]`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// Section `[eval]`: the evaluation of the network.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SeriesEval {
-    /// Windows that are measured together; the published numbers leave out those that do not fill a batch.
+    /// Number of windows in a batch of the evaluation; metrics named `_paper` leave out the windows that do not fill a
+    /// last batch.
+    #[schemars(range(min = 1))]
     pub batch_size: usize,
-    /// Windows of single series to choose by, at most, evenly spread; 0 for all.
+    /// Largest number of windows of single series for validation, evenly spaced; 0 for all.
     pub validation_windows: usize,
-    /// Whether intervals are learnt from the errors on the validation rows.
+    /// If true, prediction intervals are calibrated on the errors of the validation rows.
     pub intervals: bool,
 }
 

@@ -5,25 +5,26 @@ use std::fmt;
 use burn::tensor::{Device, Tensor, TensorData};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::batch::Batch;
 use super::model::{PatchTst, PatchTstConfig, SeriesInput};
 use crate::train::{NumberLoss, number_loss};
 
-/// The task of a network on time series.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Task of a network on time series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SeriesTask {
-    /// The values after the window.
+    /// Predicts the values after the window.
     Forecast,
-    /// Values of the window that are missing.
+    /// Fills in missing values of the window.
     Imputation,
-    /// The window itself, so that what is rebuilt badly stands out.
+    /// Reconstructs the window; a large error marks an anomaly.
     Anomaly,
-    /// A class for the whole window.
+    /// Predicts a class for the whole window.
     Classification,
-    /// Patches that were hidden, to learn from series without asking anything of them.
+    /// Reconstructs masked patches, to learn without targets.
     Pretraining,
 }
 

@@ -1,5 +1,6 @@
 //! Experiments on sets: their settings, defaults and checks.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Sets;
@@ -14,82 +15,85 @@ use crate::{Error, Result};
 /// A complete experiment on sets.
 pub type SetExperiment = SupervisedExperiment<Sets>;
 
-/// Section `[task]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Section `[task]`: the question about a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetTask {
-    /// What is asked of a set.
+    /// Task of the network.
     pub kind: TaskKind,
 }
 
-/// Where sets come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Source of sets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SourceKind {
-    /// A file: [`SetData::path`].
+    /// A file: `data.path`.
     File,
-    /// 1 to 10 numbers between 0 and 100; the largest is asked for (Lee et al. 2019, §5.1).
+    /// 1 to 10 numbers between 0 and 100; the target is the largest (Lee et al. 2019, §5.1).
     Max,
-    /// As the authors' notebook: whole numbers, as many in all sets of a batch.
+    /// As `max`, but as in the authors' notebook: whole numbers, and all sets of a batch have the same size.
     MaxNotebook,
-    /// Mixtures of four normal distributions in the plane, 100 to 500 points (the paper).
+    /// 100 to 500 points of a mixture of four normal distributions in the plane (the paper).
     Mixtures,
-    /// As the authors' code: 300 to 599 points, as many in all sets of a batch.
+    /// As `mixtures`, but as in the authors' code: 300 to 599 points, and all sets of a batch have the same size.
     MixturesRepository,
-    /// Six components, 1,000 to 5,000 points.
+    /// 1,000 to 5,000 points of a mixture of six normal distributions in the plane.
     MixturesLarge,
-    /// Samples of normal distributions; their mean is asked for.
+    /// Samples of a normal distribution; the target is its mean.
     Mean,
-    /// Samples of normal distributions; their variance is asked for (Zhang et al. 2022).
+    /// Samples of a normal distribution; the target is its variance (Zhang et al. 2022).
     Variance,
-    /// Samples of rotated normal distributions; the entropy of the first coordinate is asked for
-    /// (Zaheer et al. 2017).
+    /// Samples of a rotated normal distribution; the target is the entropy of the first coordinate (Zaheer et al.
+    /// 2017).
     Entropy,
-    /// Images of digits; their sum is asked for.
+    /// Images of digits; the target is their sum.
     DigitSum,
-    /// Images of one digit, and one of another.
+    /// Images of one digit and one image of another digit; the target is the odd one.
     OddDigit,
-    /// Points of simple shapes, to be told apart.
+    /// Points on a simple shape; the target is the shape.
     Shapes,
 }
 
-/// Section `[data]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Section `[data]`: the sets to train on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SetData {
-    /// Where sets come from.
+    /// Source of the sets: a file or a generator.
     pub source: SourceKind,
-    /// The file: CSV, JSON lines, npz or libsvm rows.
+    /// File of sets: CSV, JSON lines, npz or libsvm.
     pub path: String,
-    /// A file of sets to measure on, for `regard eval`, laid out as the other; empty for folds of that one.
+    /// File of test sets for `regard eval`, with the columns of `path`; empty for cross-validation on `path`.
     pub test: String,
-    /// Column whose equal values make a set; empty for files that say it themselves.
+    /// Column whose equal values form a set; empty for formats that contain the sets.
     pub group_by: String,
-    /// Column of what is asked for, the same in all rows of a set.
+    /// Column of the target of a set, the same in all its rows.
     pub target: String,
-    /// Column of what is asked for of every item, where items are scored.
+    /// Column of the target of an item, for tasks that score items.
     pub item_target: String,
-    /// Columns of features; empty for all others with numbers.
+    /// Columns of features; empty for all other numeric columns.
     pub features: Vec<String>,
-    /// Whether features are brought to mean 0 and deviation 1, learnt on the training sets.
+    /// If true, features are scaled to mean 0 and standard deviation 1, as measured on the training sets.
     pub standardise: bool,
-    /// Share of a file's sets that is kept for validation, below 1.
+    /// Fraction of the sets of a file that is held out for validation.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub validation_fraction: f64,
 }
 
 /// Settings of `[train]` that only sets have: there are none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SetTraining {}
 
-/// Section `[eval]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Section `[eval]`: the evaluation of the network.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SetEval {
-    /// Generated sets on which a network is measured.
+    /// Number of generated sets that the network is evaluated on.
+    #[schemars(range(min = 1))]
     pub num_sets: usize,
-    /// Their seed.
+    /// Seed of the generated sets.
     pub seed: u64,
-    /// Networks in a fold, whose answers are averaged.
+    /// Number of networks per fold of a cross-validation, whose predictions are averaged.
+    #[schemars(range(min = 1))]
     pub ensemble: usize,
 }
 

@@ -3,27 +3,28 @@
 use burn::tensor::{Tensor, TensorData, activation};
 use regard_nn::Ragged;
 use regard_nn::ops::MASKED;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::mixture;
 use super::model::{Answers, Decoding, SetTransformerConfig};
 use crate::train::{NumberLoss, cross_entropy, negative_log_likelihood, number_loss};
 
-/// What is asked of a set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Task of a network on sets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskKind {
-    /// One number, or several.
+    /// Predicts one or several numbers for a set.
     Regression,
-    /// One of several classes.
+    /// Predicts one of several classes for a set.
     Classification,
-    /// A count.
+    /// Predicts a count for a set.
     Counting,
-    /// The mixture of normal distributions its points come from.
+    /// Predicts the mixture of normal distributions that the points were drawn from.
     Clustering,
-    /// A score for every item; the better items the higher.
+    /// Predicts a score for every item, higher for better items.
     Ranking,
-    /// The one item that does not belong.
+    /// Finds the one item that does not belong to the set.
     Anomaly,
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -22,14 +23,14 @@ pub const PRESETS: [&str; 4] = ["regard-tsp", "regard-cvrp", "pomo-2020", "kool-
 pub const PROBLEMS: [&str; registry::PROBLEMS.len()] = registry::NAMES;
 
 /// Normalisation after each residual sum of the encoder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Norm {
-    /// Over batch and nodes, per channel, with running statistics (Kool et al. 2019).
+    /// Batch normalisation: over batch and nodes, with running statistics (Kool et al. 2019).
     Batch,
-    /// Over the nodes of one instance, per channel (POMO, Kwon et al. 2020).
+    /// Instance normalisation: over the nodes of one instance (POMO, Kwon et al. 2020).
     Instance,
-    /// Over the channels of one node.
+    /// Layer normalisation: over the channels of one node.
     Layer,
 }
 
@@ -46,29 +47,38 @@ impl Norm {
 
 /// Everything needed to rebuild an Attention Model (Kool, van Hoof, Welling 2019, "Attention, Learn
 /// to Solve Routing Problems!").
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AttentionModelConfig {
     /// [`KIND`].
+    #[schemars(skip)]
     pub kind: String,
     /// [`FORMAT`].
+    #[schemars(skip)]
     pub format: u32,
-    /// The preset the settings started from, one of [`PRESETS`]; settings written out overrule it.
+    /// Named network whose settings are taken where this section gives none. The default is the preset of `[train]`.
     #[serde(default)]
+    #[schemars(extend("x-words" = PRESETS))]
     pub preset: Option<String>,
     /// The problem it solves, one of [`PROBLEMS`].
+    #[schemars(skip)]
     pub problem: String,
-    /// Width of node embeddings, 1 to 8192; a multiple of `heads`.
+    /// Width of the node embeddings; a multiple of `heads`.
+    #[schemars(range(min = 1, max = 8192))]
     pub width: usize,
-    /// Attention heads of encoder and glimpse.
+    /// Number of attention heads in encoder and decoder.
+    #[schemars(range(min = 1))]
     pub heads: usize,
-    /// Encoder layers, 1 to 64.
+    /// Number of encoder layers.
+    #[schemars(range(min = 1, max = 64))]
     pub layers: usize,
-    /// Width of the hidden layer of the feed-forward sub-layers, 1 to 65536.
+    /// Width of the hidden layer of the feed-forward blocks.
+    #[schemars(range(min = 1, max = 65536))]
     pub feedforward_width: usize,
     /// Normalisation of the encoder.
     pub norm: Norm,
-    /// Pointer scores are `clip * tanh(score)`; above 0.
+    /// Clipping constant C of the pointer scores, `C * tanh(score)`.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub tanh_clipping: f32,
 }
 

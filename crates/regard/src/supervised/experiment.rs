@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Family;
@@ -10,18 +11,19 @@ use crate::experiment::{Given, Sections, load, sections, written};
 use crate::train::{RunLength, Settings, TrainSettings};
 
 /// A complete experiment, with every default filled in.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, bound = "")]
+#[schemars(bound = "")]
 pub struct SupervisedExperiment<F: Family> {
-    /// The task.
+    /// Task to learn.
     pub task: F::Task,
-    /// The source of the examples.
+    /// Examples to train on.
     pub data: F::Data,
-    /// The network; sizes that follow from the data are filled in when it is read.
+    /// Network; sizes that follow from the data are filled in when it is read.
     pub model: F::Config,
-    /// The training.
+    /// Training of the network.
     pub train: TrainSettings<F::Train>,
-    /// The evaluation.
+    /// Evaluation of the network.
     pub eval: F::Eval,
 }
 

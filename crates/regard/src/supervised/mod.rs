@@ -13,6 +13,7 @@ use std::fmt::Debug;
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 use rand_pcg::Pcg64Mcg;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -29,9 +30,9 @@ pub use model::Model;
 
 
 /// A section of an experiment.
-pub trait Section: Clone + Debug + PartialEq + Serialize + DeserializeOwned {}
+pub trait Section: Clone + Debug + PartialEq + Serialize + DeserializeOwned + JsonSchema {}
 
-impl<T: Clone + Debug + PartialEq + Serialize + DeserializeOwned> Section for T {}
+impl<T: Clone + Debug + PartialEq + Serialize + DeserializeOwned + JsonSchema> Section for T {}
 
 /// A network that is built from its settings and stored under the names of its published code.
 pub trait Network: Module + Sized {
@@ -90,7 +91,7 @@ pub trait Family: Clone + Debug + PartialEq + Sized + 'static {
     /// Section `[eval]`.
     type Eval: Section;
     /// Section `[model]`, and the content of `config.json`.
-    type Config: NetworkConfig + DeserializeOwned;
+    type Config: NetworkConfig + Section;
     /// The network.
     type Network: Network<Config = Self::Config>;
     /// Examples to learn from and to validate on.

@@ -1,9 +1,10 @@
 //! Learning-rate schedules, plateaus and early stopping.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How the learning rate changes over a training.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Schedule of the learning rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Schedule {
     /// The same rate at every step.

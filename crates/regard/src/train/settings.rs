@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -9,8 +10,8 @@ use super::schedule::{LearningRate, Rounding, Schedule};
 use crate::store::ranges;
 use crate::{Error, Result};
 
-/// The network that a training leaves behind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Selection of the network that a run saves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Select {
     /// The network of the last epoch.
@@ -19,78 +20,91 @@ pub enum Select {
     Best,
 }
 
-/// The loss of a predicted number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Loss of a predicted number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NumberLoss {
-    /// The absolute error.
+    /// Mean absolute error.
     #[serde(rename = "mae")]
     Absolute,
-    /// The squared error.
+    /// Mean squared error.
     #[serde(rename = "mse")]
     Squared,
-    /// Half the squared error below 1, the absolute error less a half beyond (Huber 1964).
+    /// Squared error below 1, absolute error beyond (Huber 1964).
     Huber,
 }
 
 /// Settings of `[train]` that one family alone has.
-pub trait FamilyTraining: Clone + Debug + PartialEq + Serialize + DeserializeOwned {
+pub trait FamilyTraining: Clone + Debug + PartialEq + Serialize + DeserializeOwned + JsonSchema {
     /// The training of the family where nothing is written.
     fn defaults() -> TrainSettings<Self>;
 }
 
-/// Section `[train]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Section `[train]`: the training of the network.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, bound = "X: FamilyTraining")]
+#[schemars(bound = "X: FamilyTraining")]
 pub struct TrainSettings<X> {
-    /// Examples of a step.
+    /// Number of examples in a step: sets, graphs, windows or series.
+    #[schemars(range(min = 1))]
     pub batch_size: usize,
-    /// Steps of an epoch, at most; 0 for as many as it takes to see every example once. Examples that are generated
-    /// need a number.
+    /// Largest number of steps in an epoch; 0 for as many as it takes to see every example. Sets need a number.
     pub steps_per_epoch: usize,
-    /// Epochs, at most.
+    /// Largest number of epochs.
+    #[schemars(range(min = 1))]
     pub epochs: usize,
     /// If true, an epoch leaves out the examples that do not fill a last batch.
     pub drop_last: bool,
     /// Learning rate of Adam.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub learning_rate: f64,
-    /// How the learning rate changes.
+    /// Schedule of the learning rate.
     pub schedule: Schedule,
-    /// Epochs over which the learning rate rises linearly from 0; 0 for none.
+    /// Number of epochs over which the learning rate rises linearly from 0; 0 for none.
+    #[schemars(range(min = 0.0))]
     pub warmup_epochs: f64,
-    /// Share of all steps after which the schedule `step` takes a tenth of the rate.
+    /// Fraction of all steps after which the schedule `step` divides the learning rate by 10.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub learning_rate_drop_at: f64,
-    /// The schedule `plateau` multiplies the rate by this number.
+    /// Factor on the learning rate at a plateau of the validation loss.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub plateau_factor: f64,
-    /// Epochs without a lower validation loss that the schedule `plateau` waits for.
+    /// Number of epochs without a lower validation loss that make a plateau.
     pub plateau_patience: usize,
-    /// Training with the schedule `plateau` ends when the rate is below this number.
+    /// Learning rate below which training with the schedule `plateau` ends.
+    #[schemars(range(min = 0.0))]
     pub min_learning_rate: f64,
-    /// Share of the schedule `one-cycle` in which the rate rises.
+    /// Fraction of a one-cycle schedule in which the learning rate rises.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub pct_start: f64,
-    /// If true, a one-cycle schedule sets the optimiser's initial state even where another schedule is followed, as
-    /// in the authors' PatchTST code: the first epoch runs at a 25th of the rate, and Adam's first beta is 0.95.
+    /// If true, training starts in the state of a one-cycle schedule even with another one, as in the authors' code:
+    /// the first epoch runs at a 25th of the rate and Adam's first beta is 0.95.
     pub one_cycle_initial_state: bool,
-    /// Epochs without a lower validation loss after which training ends; 0 to run all epochs.
+    /// Number of epochs without a lower validation loss after which training ends; 0 to run all epochs.
     pub early_stopping_patience: usize,
-    /// Decoupled weight decay (Loshchilov & Hutter 2019).
+    /// Decoupled weight decay of AdamW (Loshchilov & Hutter 2019); 0 for none.
+    #[schemars(range(min = 0.0))]
     pub weight_decay: f64,
-    /// Largest norm of the gradient; 0 for no limit.
+    /// Largest norm of the gradient; a longer gradient is scaled down; 0 for no limit.
+    #[schemars(range(min = 0.0))]
     pub max_grad_norm: f64,
-    /// Decay of the running average of the weights that is validated and saved; 0 for none.
+    /// Decay of the exponential moving average of the weights that is evaluated and saved; 0 for no average.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub ema_decay: f64,
-    /// The loss of a predicted number.
+    /// Loss of predicted numbers.
     pub loss: NumberLoss,
     /// Settings of the family.
     #[serde(flatten)]
     pub family: X,
-    /// The network that a training leaves behind.
+    /// Selection of the network that a run saves.
     pub select: Select,
-    /// Seed of everything random in training.
+    /// Seed of every random number in training.
     pub seed: u64,
-    /// Steps between two lines of metrics.
+    /// Number of steps between two lines of metrics.
+    #[schemars(range(min = 1))]
     pub log_steps: usize,
-    /// Minutes between two checkpoints, at most.
+    /// Longest time between two checkpoints, in minutes.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub checkpoint_minutes: f64,
 }
 

@@ -44,7 +44,7 @@ fn positions_are_standardised_by_what_is_learnt_from() {
         let settings = fs::read_to_string(before.join("config.json")).unwrap();
         let mut settings: serde_json::Value = serde_json::from_str(&settings).unwrap();
         let data = settings["data"].as_object_mut().unwrap();
-        assert!(data.remove("position_mean").is_some() && data.remove("position_deviation").is_some());
+        assert!(data.remove("position_mean").is_some() && data.remove("position_std").is_some());
         fs::write(before.join("config.json"), settings.to_string()).unwrap();
         assert!(GraphModel::open(&before, &Device::flex()).unwrap().config.data.position_mean.is_empty());
     }

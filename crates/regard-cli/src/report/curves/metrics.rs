@@ -26,7 +26,7 @@ pub(super) struct Step {
     pub(super) cost: Option<f64>,
     pub(super) baseline: Option<f64>,
     pub(super) grad_norm: Option<f64>,
-    pub(super) rate: Option<f64>,
+    pub(super) learning_rate: Option<f64>,
 }
 
 /// One validation.
@@ -153,7 +153,7 @@ mod tests {
     fn records_are_read_and_what_is_unknown_is_passed_over() {
         let metrics = parse(&format!("{STEP}\n\n{{\"kind\":\"note\",\"text\":[1]}}\n{VALID}\n")).unwrap();
         assert_eq!((metrics.steps.len(), metrics.valids.len()), (1, 1));
-        assert_eq!((metrics.steps[0].rate, metrics.steps[0].grad_norm), (Some(0.0001), None));
+        assert_eq!((metrics.steps[0].learning_rate, metrics.steps[0].grad_norm), (Some(0.0001), None));
         assert_eq!((metrics.last_step(), metrics.instances()), (60, (3200, 3840)));
         assert_eq!(parse(&STEP.replace("4.91", "null")).unwrap().steps[0].cost, None);
     }

@@ -121,7 +121,7 @@ fn facts(metrics: &Metrics) -> String {
 /// The panels that have something to show.
 fn panels(metrics: &Metrics) -> Vec<Panel> {
     let gradient = points(&metrics.steps, |step| step.grad_norm);
-    let rate = points(&metrics.steps, |step| step.rate);
+    let rate = points(&metrics.steps, |step| step.learning_rate);
     let mut panels = vec![cost(metrics)];
     if !gradient.is_empty() {
         let range = axis::range(values(&gradient), Some(0.0), 0.99);

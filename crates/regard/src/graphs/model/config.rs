@@ -1,6 +1,7 @@
 //! Settings of a network on graphs, as they stand in `config.json`.
 
 use burn::tensor::Device;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -16,24 +17,24 @@ use crate::{Error, Result};
 /// The kind of these networks.
 pub const KIND: &str = "graph-transformer";
 
-/// How a node knows where it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Positional encoding of the nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PositionKind {
-    /// Not at all.
+    /// No positional encoding.
     None,
-    /// Eigenvectors of the graph's Laplacian as the authors' code takes them: all but the first.
+    /// Eigenvectors of the graph's Laplacian as in the authors' code: all but the first.
     Laplacian,
-    /// The same without those of eigenvalue 0, of which every component has one.
+    /// Eigenvectors of the Laplacian without those of eigenvalue 0, of which every component has one.
     LaplacianSafe,
     /// The authors' Weisfeiler-Lehman index, a rank of the degree.
     WeisfeilerLehman,
-    /// Probabilities that a random walk is back after 1, 2, … steps (Dwivedi et al. 2022).
+    /// Probabilities that a random walk has returned after 1, 2, … steps (Dwivedi et al. 2022).
     RandomWalk,
 }
 
-/// The softmax that turns scores of edges into attention weights.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Softmax over the edges of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SoftmaxKind {
     /// The largest score is subtracted before the exponential; a node without edges keeps its own value.
@@ -42,17 +43,17 @@ pub enum SoftmaxKind {
     Clamped,
 }
 
-/// How the nodes of a graph become one row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Pooling of the nodes of a graph into one row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Readout {
-    /// Their mean.
+    /// The mean of the nodes.
     Mean,
-    /// Their sum.
+    /// The sum of the nodes.
     Sum,
-    /// The largest of every channel.
+    /// The largest value of every channel.
     Max,
-    /// Attention of one learnt row.
+    /// Attention of one learned row.
     Attention,
 }
 
@@ -84,69 +85,87 @@ pub struct GraphPreparation {
     pub position_std: Vec<f32>,
 }
 
-/// Everything needed to rebuild a network on graphs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Settings of a network on graphs: all that is needed to rebuild it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GraphTransformerConfig {
     /// [`KIND`].
+    #[schemars(skip)]
     pub kind: String,
     /// Version of these settings.
+    #[schemars(skip)]
     pub format: u32,
-    /// The preset the settings started from; settings written out overrule it.
+    /// Named network whose settings are taken where this section gives none.
     #[serde(default)]
+    #[schemars(extend("x-words" = super::PRESETS))]
     pub preset: Option<String>,
     /// What is asked.
+    #[schemars(skip)]
     pub task: GraphTask,
     /// Of what it is asked.
+    #[schemars(skip)]
     pub level: LevelName,
-    /// Types of nodes; 0 where nodes have none.
+    /// Number of node types; 0 if nodes have none.
+    #[schemars(range(max = 1_000_000), extend("x-from-data" = true))]
     pub node_types: usize,
-    /// Numbers of a node.
+    /// Number of numeric features of a node.
+    #[schemars(range(max = 1_000_000), extend("x-from-data" = true))]
     pub node_numbers: usize,
-    /// Types of edges; 0 where edges have none.
+    /// Number of edge types; 0 if edges have none.
+    #[schemars(range(max = 1_000_000), extend("x-from-data" = true))]
     pub edge_types: usize,
-    /// Numbers of an edge.
+    /// Number of numeric features of an edge.
+    #[schemars(range(max = 1_000_000), extend("x-from-data" = true))]
     pub edge_numbers: usize,
-    /// Numbers of the answer: targets, or classes.
+    /// Number of outputs: targets or classes.
+    #[schemars(range(min = 1, max = 1_000_000), extend("x-from-data" = true))]
     pub outputs: usize,
-    /// Whether edges carry rows of their own.
+    /// If true, edges have representations of their own, which the layers update.
     pub edge_stream: bool,
-    /// How a node knows where it is.
+    /// Positional encoding of the nodes.
     pub positions: PositionKind,
-    /// Eigenvectors, steps of the walk, or largest index.
+    /// Size of the positional encoding: eigenvectors, steps of the random walk, or largest index.
+    #[schemars(range(min = 1, max = 4096))]
     pub position_size: usize,
-    /// Layers.
+    /// Number of layers.
+    #[schemars(range(min = 1, max = 64))]
     pub layers: usize,
-    /// Width of a node's and of an edge's row; a multiple of `heads`.
+    /// Width of the representations of nodes and edges; a multiple of `heads`.
+    #[schemars(range(min = 4, max = 8192))]
     pub width: usize,
-    /// Attention heads.
+    /// Number of attention heads.
+    #[schemars(range(min = 1))]
     pub heads: usize,
-    /// Whether a layer norm follows each sum.
+    /// If true, a layer norm follows each residual sum.
     pub layer_norm: bool,
-    /// Whether a batch norm follows each sum.
+    /// If true, a batch norm follows each residual sum.
     pub batch_norm: bool,
-    /// Whether the input of each half of a layer is added to its result.
+    /// If true, the input of each half of a layer is added to its output.
     pub residual: bool,
-    /// Whether the projections before the attention have biases.
+    /// If true, the projections to queries, keys and values have biases.
     pub bias: bool,
-    /// The softmax over a node's edges.
+    /// Softmax over the edges of a node.
     pub softmax: SoftmaxKind,
-    /// Whether a node also takes the sum of its edges' products, where edges have any.
+    /// If true, a node also receives the sum of its edges' messages, if edges have features.
     #[serde(default)]
     pub edge_sums: bool,
-    /// How the nodes of a graph become one row.
+    /// Pooling of the nodes of a graph into one row.
     pub readout: Readout,
-    /// Whether the read-out also sees how many nodes there are of each type, and how many nodes and edges.
+    /// If true, the readout also sees the number of nodes of each type and the numbers of nodes and edges.
     #[serde(default)]
     pub composition_features: bool,
-    /// Share of numbers dropped in training, of the nodes' first rows.
+    /// Dropout rate on the embeddings of the nodes.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub input_dropout: f64,
-    /// Share of numbers dropped in training, inside the layers.
+    /// Dropout rate inside the layers.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub dropout: f64,
-    /// Share of attention weights dropped in training.
+    /// Dropout rate on the attention weights.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub attention_dropout: f64,
     /// What was learnt of the training data.
     #[serde(default, skip_serializing_if = "GraphPreparation::is_empty")]
+    #[schemars(skip)]
     pub data: GraphPreparation,
 }
 

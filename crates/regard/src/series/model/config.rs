@@ -2,6 +2,7 @@
 
 use burn::tensor::Device;
 use regard_nn::series::Patching;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -19,81 +20,101 @@ use crate::{Error, Result};
 /// The kind of these networks.
 pub const KIND: &str = "patchtst";
 
-/// Everything needed to rebuild a network on time series.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Settings of a network on time series: all that is needed to rebuild it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PatchTstConfig {
     /// [`KIND`].
+    #[schemars(skip)]
     pub kind: String,
     /// Version of these settings.
+    #[schemars(skip)]
     pub format: u32,
-    /// The preset the settings started from; settings written out overrule it.
+    /// Named network whose settings are taken where this section gives none. `[train]` and `[eval]` take the training
+    /// that belongs to it.
     #[serde(default)]
+    #[schemars(extend("x-words" = super::PRESETS))]
     pub preset: Option<String>,
     /// What is asked.
+    #[schemars(skip)]
     pub task: SeriesTask,
-    /// Values that are looked at.
+    /// Number of past values that the network sees.
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub look_back: usize,
     /// Values that are told; the look-back itself where it is filled in or rebuilt.
+    #[schemars(skip)]
     pub horizon: usize,
-    /// Channels of the data, where the network has something of its own for each; else 0.
+    /// Number of channels if the network has parameters of its own for each; else 0.
+    #[schemars(range(max = 1_000_000), extend("x-from-data" = true))]
     pub channels: usize,
-    /// Classes, where series are classified; else 0.
+    /// Number of classes, for classification; else 0.
+    #[schemars(extend("x-from-data" = true))]
     pub classes: usize,
-    /// Values of a patch.
+    /// Number of values in a patch.
+    #[schemars(range(min = 1))]
     pub patch_len: usize,
-    /// Values from the start of one patch to the start of the next.
+    /// Number of values from the start of one patch to the start of the next.
+    #[schemars(range(min = 1))]
     pub stride: usize,
-    /// Whether the last value is repeated `stride` times, so that one more patch fits.
+    /// If true, the last value is repeated `stride` times, so that one more patch fits.
     pub end_padding: bool,
-    /// Layers.
+    /// Number of layers.
+    #[schemars(range(min = 1, max = 64))]
     pub layers: usize,
-    /// Width of a patch's row; a multiple of `heads`.
+    /// Width of the representation of a patch; a multiple of `heads`.
+    #[schemars(range(min = 1, max = 8192))]
     pub width: usize,
-    /// Attention heads.
+    /// Number of attention heads.
+    #[schemars(range(min = 1))]
     pub heads: usize,
-    /// Width inside the feed-forward part.
+    /// Width of the hidden layer of the feed-forward blocks.
+    #[schemars(range(min = 1, max = 65536))]
     pub feedforward_width: usize,
-    /// Norms of a layer.
+    /// Normalisation inside a layer.
     pub norm: LayerNorm,
-    /// Where norms of a layer stand.
+    /// Position of the norms in a layer.
     pub norm_placement: Placement,
-    /// Norm after the last layer.
+    /// Normalisation after the last layer.
     pub final_norm: FinalNorm,
-    /// Whether scores of earlier layers are added to those of later ones.
+    /// If true, attention scores of earlier layers are added to those of later layers.
     pub residual_attention: bool,
-    /// How a patch knows where it stands.
+    /// Positional encoding of the patches.
     pub positions: Positions,
-    /// Whether the map from patches to rows has a bias.
+    /// If true, the map from patches to representations has a bias.
     pub embedding_bias: bool,
-    /// What a window is moved and scaled by.
+    /// Normalisation of a window before it is cut into patches.
     pub window_norm: WindowNorm,
-    /// Whether each channel has a learnt scale and shift of its own after that.
+    /// If true, each channel has a learned scale and shift after `window_norm`.
     pub affine: bool,
-    /// Whether each channel has a read-out of its own.
+    /// If true, each channel has a head of its own.
     pub individual: bool,
-    /// Values of the moving average that is told apart from the rest by a network of its own; odd, and 0 for
+    /// Number of values in the moving average that separates trend and rest, each with a network of its own; odd; 0 for
     /// none.
     pub decomposition_kernel: usize,
-    /// Whether a forecast is what a linear map of the whole normalised window says, and what the network adds to
-    /// it.
+    /// Linear map of the whole normalised window, to which the network adds its correction.
     pub linear_skip: Shortcut,
-    /// Share of numbers dropped in training, of the patches' first rows and in the layers.
+    /// Dropout rate on the embeddings of the patches and in the layers.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub dropout: f64,
-    /// Whether what attention adds is dropped twice in a row, as in the authors' code.
+    /// If true, dropout is applied twice to the output of attention, as in the authors' code.
     pub dropout_twice: bool,
-    /// Share of attention weights dropped in training.
+    /// Dropout rate on the attention weights.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub attention_dropout: f64,
-    /// Share of numbers dropped in training, at the read-out.
+    /// Dropout rate before the head.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub head_dropout: f64,
-    /// Levels that are told of each value, rising and with 0.5 among them; none for a single number.
+    /// Quantile levels to predict, in rising order and with 0.5 among them; empty for a single number.
     pub quantiles: Vec<f64>,
-    /// Numbers that are known of the future beside the series.
+    /// Number of covariates whose future values are known.
+    #[schemars(range(max = 10_000), extend("x-from-data" = true))]
     pub future_covariates: usize,
-    /// Numbers that are known of each series as a whole.
+    /// Number of covariates with one value for a whole series.
+    #[schemars(range(max = 10_000), extend("x-from-data" = true))]
     pub static_covariates: usize,
     /// What was learnt of the training data.
     #[serde(default, skip_serializing_if = "SeriesPreparation::is_empty")]
+    #[schemars(skip)]
     pub data: SeriesPreparation,
 }
 

@@ -1,66 +1,66 @@
 //! Where the published forms of the network differ.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the norms of a layer run over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Normalisation inside a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LayerNorm {
-    /// Every channel over all patches of the batch.
+    /// Batch norm: each channel over all patches of the batch.
     Batch,
-    /// Every patch over its channels.
+    /// Layer norm: each patch over its channels.
     Layer,
 }
 
-/// Where the norms of a layer stand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Position of the norms in a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// After each sum (`post_norm`).
+    /// After each residual sum (`post_norm`).
     Post,
-    /// Before each half, which adds to what is normed: `pre_norm` of the authors' code.
+    /// Before each half, and the residual starts from the normed input: `pre_norm` of the authors' code.
     PreSummed,
-    /// In the branch that is added alone (Xiong et al. 2020).
+    /// Before each half, inside the branch only (Xiong et al. 2020).
     Pre,
 }
 
-/// The norm after the last layer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Normalisation after the last layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FinalNorm {
-    /// There is none.
+    /// No normalisation.
     None,
-    /// Every channel over all patches of the batch.
+    /// Batch norm: each channel over all patches of the batch.
     Batch,
-    /// Every patch over its channels.
+    /// Layer norm: each patch over its channels.
     Layer,
 }
 
-/// How a patch knows where it stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Positional encoding of the patches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Positions {
-    /// A learnt row for each place.
+    /// A learned row for each position.
     Learned,
     /// Sines and cosines.
     Sine,
-    /// Sines and cosines without their mean, divided by ten times their deviation, as the `sincos` of the
-    /// authors is.
+    /// Sines and cosines minus their mean, divided by ten times their standard deviation: `sincos` of the authors'
+    /// code.
     StandardisedSine,
-    /// Not at all.
+    /// No positional encoding.
     None,
 }
 
-/// A linear map of the whole normalised window, to which the network adds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Linear map of the whole normalised window, to which the network adds its correction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shortcut {
-    /// There is none.
+    /// No linear map.
     None,
-    /// It is learnt with the rest.
+    /// Learned with the network.
     Learned,
-    /// It is fitted by least squares before the training, and does not move; the network learns what it
-    /// leaves.
+    /// Fitted by least squares before training and then frozen; the network learns the residual.
     Fitted,
 }
 
@@ -74,14 +74,14 @@ impl std::fmt::Display for Shortcut {
     }
 }
 
-/// What a window is moved and scaled by before it is cut.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Normalisation of a window before it is cut into patches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowNorm {
-    /// By nothing.
+    /// No normalisation.
     None,
-    /// By its mean and deviation.
+    /// The mean is subtracted, and the result divided by the standard deviation.
     Mean,
-    /// By its last value and deviation.
+    /// The last value is subtracted, and the result divided by the standard deviation.
     Last,
 }

@@ -1,6 +1,7 @@
 //! Settings of a network on sets, as they stand in `config.json`.
 
 use burn::tensor::Device;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -35,66 +36,84 @@ pub struct DataPreparation {
     pub target_std: f64,
 }
 
-/// Everything needed to rebuild a network on sets.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Settings of a network on sets: all that is needed to rebuild it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetTransformerConfig {
     /// [`KIND`].
+    #[schemars(skip)]
     pub kind: String,
     /// Version of these settings.
+    #[schemars(skip)]
     pub format: u32,
-    /// The preset the settings started from; settings written out overrule it.
+    /// Named network whose settings are taken where this section gives none.
     #[serde(default)]
+    #[schemars(extend("x-words" = super::PRESETS))]
     pub preset: Option<String>,
     /// What is asked of a set.
+    #[schemars(skip)]
     pub task: TaskKind,
-    /// Numbers of an item.
+    /// Number of features of an item.
+    #[schemars(range(min = 1, max = 1_000_000), extend("x-from-data" = true))]
     pub inputs: usize,
-    /// Numbers of a row of the answer.
+    /// Number of values in a row of the output.
+    #[schemars(range(min = 1, max = 1_000_000), extend("x-from-data" = true))]
     pub outputs: usize,
-    /// How an answer is to be read.
+    /// Form of the output.
     pub decoding: Decoding,
-    /// What the items pass first.
+    /// Encoder of the items.
     pub encoder: EncoderKind,
-    /// Layers of the encoder.
+    /// Number of encoder layers.
+    #[schemars(range(min = 0, max = 64))]
     pub layers: usize,
-    /// Whether items pass one linear map to the width before the first block.
+    /// If true, a linear map brings items to the width before the first block.
     pub input_projection: bool,
     /// Width of all blocks; a multiple of `heads`.
+    #[schemars(range(min = 1, max = 8192))]
     pub width: usize,
-    /// Attention heads.
+    /// Number of attention heads.
+    #[schemars(range(min = 1))]
     pub heads: usize,
-    /// Inducing points of an `isab` encoder.
+    /// Number of inducing points of the encoder `isab`.
+    #[schemars(range(min = 1, max = 65536))]
     pub inducing_points: usize,
-    /// How a set becomes a few rows.
+    /// Pooling of a set into a few rows.
     pub pooling: PoolingKind,
-    /// Whether items pass `ReLU(Linear)` before attention pools them (the paper's equation 11).
+    /// If true, a layer `ReLU(Linear)` precedes the attention pooling (the paper's equation 11).
     pub pooling_feedforward: bool,
-    /// Rows of the answer of a set: seeds of the pooling.
+    /// Number of seeds of the attention pooling: rows of the output of a set.
+    #[schemars(range(min = 1, max = 65536))]
     pub num_seeds: usize,
-    /// Blocks among the seeds after attention pooling, else layers `ReLU(Linear)` on the one row.
+    /// Number of attention blocks between the seeds after attention pooling; after other poolings, of layers
+    /// `ReLU(Linear)`.
+    #[schemars(range(min = 0, max = 64))]
     pub decoder_layers: usize,
-    /// How often, after attention pooling, the seeds look at the items once more and then at each
-    /// other, as EM does, before the decoder.
+    /// Number of further rounds in which the seeds attend to the items and then to each other, as EM iterates; 0 for
+    /// none. Needs attention pooling.
     #[serde(default)]
+    #[schemars(range(min = 0, max = 64))]
     pub seed_refinements: usize,
-    /// What dot products are divided by.
+    /// Divisor of the dot products of attention.
     pub scale: ScaleName,
-    /// What the attended values are added to.
+    /// Input of the residual connection of attention.
     pub residual: ResidualName,
-    /// Whether heads are mixed before the residual.
+    /// If true, a linear map mixes the heads before the residual sum.
     pub output_projection: bool,
-    /// Layers `ReLU(Linear)` of a block's feed-forward part.
+    /// Number of layers `ReLU(Linear)` in the feed-forward part of a block.
+    #[schemars(range(min = 0, max = 16))]
     pub feedforward_layers: usize,
     /// Normalisation of the blocks.
     pub norm: NormName,
-    /// Added to the deviations of mixtures, so that no component shrinks to a point.
+    /// Smallest standard deviation of a mixture component: it is added to the predicted one.
     #[serde(default)]
+    #[schemars(range(min = 0.0))]
     pub min_std: f64,
-    /// Share of numbers dropped in training, before the pooling and before the last layer.
+    /// Dropout rate before the pooling and before the last layer.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub dropout: f64,
     /// What was learnt of the training data.
     #[serde(default, skip_serializing_if = "DataPreparation::is_empty")]
+    #[schemars(skip)]
     pub data: DataPreparation,
 }
 

@@ -2,12 +2,13 @@
 
 use regard_nn::ops::Residual;
 use regard_nn::set::{BlockNorm, ScoreScale};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 macro_rules! words {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident),+ $(,)? }) => {
         $(#[$about])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "kebab-case")]
         pub enum $name {
             $($(#[$doc])* $variant),+
@@ -16,37 +17,37 @@ macro_rules! words {
 }
 
 words! {
-    /// What the items pass first.
+    /// Encoder of the items.
     EncoderKind {
-        /// A network for every item by itself (rFF).
+        /// A feed-forward network applied to every item alone (rFF).
         Rows,
-        /// Set attention blocks.
+        /// Set attention blocks (SAB).
         Sab,
-        /// Induced set attention blocks.
+        /// Induced set attention blocks (ISAB).
         Isab,
     }
 }
 
 words! {
-    /// How a set becomes a few rows.
+    /// Pooling of a set into a few rows.
     PoolingKind {
-        /// Multihead attention of seeds (PMA).
+        /// Multi-head attention of learned seeds (PMA).
         Attention,
         /// The mean of the items.
         Mean,
-        /// Their sum.
+        /// The sum of the items.
         Sum,
-        /// The largest of every channel.
+        /// The largest value of every channel.
         Max,
-        /// A mean weighted by dot products with one learnt row.
+        /// A mean weighted by dot products with one learned row.
         Dot,
-        /// Not at all: every item gets an answer.
+        /// No pooling: every item has a prediction.
         None,
     }
 }
 
 words! {
-    /// What dot products are divided by.
+    /// Divisor of the dot products of attention.
     ScaleName {
         /// √width.
         FullWidth,
@@ -56,7 +57,7 @@ words! {
 }
 
 words! {
-    /// What the attended values are added to.
+    /// Input of the residual connection of attention.
     ResidualName {
         /// The projected queries.
         Projected,
@@ -68,29 +69,29 @@ words! {
 words! {
     /// Normalisation of a block.
     NormName {
-        /// None.
+        /// No normalisation.
         None,
-        /// Layer norm after each sum.
+        /// Layer norm after each residual sum.
         Post,
-        /// Layer norm before each half.
+        /// Layer norm before each half of a block.
         Pre,
-        /// SetNorm before each half.
+        /// Set norm before each half of a block (Zhang et al. 2022).
         SetNorm,
     }
 }
 
 words! {
-    /// How an answer is to be read.
+    /// Form of the output.
     Decoding {
-        /// As it is, scaled back.
+        /// A number, in the unit of the target.
         Number,
         /// A score for every class.
         Classes,
         /// The rate of a Poisson distribution, before softplus.
         Rate,
-        /// Components of a mixture: logit, mean, deviation for all axes before softplus.
+        /// Components of a mixture: logit, mean, and one standard deviation before softplus.
         IsotropicMixture,
-        /// Components of a mixture: logit, mean, deviation of every axis before softplus.
+        /// Components of a mixture: logit, mean, and one standard deviation per axis before softplus.
         DiagonalMixture,
     }
 }
