@@ -1,22 +1,12 @@
 //! `regard eval`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args};
-use regard::graphs::GraphExperiment;
-use regard::graphs::model::KIND as GRAPH_TRANSFORMER;
 use regard::routes::decode::Decode;
 use regard::routes::evaluate::EvaluateOptions;
-use regard::series::SeriesExperiment;
-use regard::series::model::KIND as PATCHTST;
-use regard::series::task::SeriesTask;
-use regard::sets::SetExperiment;
-use regard::sets::model::KIND as SET_TRANSFORMER;
-use regard::store::kind_of;
 
-use super::{AnyExperiment, NetworkArgs};
-use crate::commands::cross_validation::Cut;
-use crate::failure::Failure;
+use super::NetworkArgs;
 
 /// Arguments of `regard eval`.
 #[derive(Debug, Args)]
@@ -88,11 +78,11 @@ pub(crate) struct EvalArgs {
 pub(crate) enum Source {
     /// A generated test set, by name.
     PaperSet(String),
-    /// Instance files.
+    /// Files; none where nothing is named.
     Files(Vec<PathBuf>),
 }
 
-/// A checked `regard eval`.
+/// A model to evaluate.
 #[derive(Debug)]
 pub(crate) struct EvalJob {
     pub(crate) model: Option<PathBuf>,
@@ -101,71 +91,58 @@ pub(crate) struct EvalJob {
     pub(crate) options: EvaluateOptions,
 }
 
-/// What `regard eval` is about.
+impl EvalJob {
+    /// The one file of a model on sets, graphs or series, where one is given.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match &self.source {
+            Source::Files(files) => files.first().map(PathBuf::as_path),
+            Source::PaperSet(_) => None,
+        }
+    }
+}
+
+/// How the data of an experiment is cut into folds.
 #[derive(Debug)]
-pub(crate) enum Evaluated {
-    /// A routing model.
-    Routes(EvalJob),
-    /// A model on sets, by its folder; on a file, or on the sets of its experiment.
-    SetModel { model: PathBuf, file: Option<PathBuf>, limit: Option<usize> },
-    /// A model on graphs, by its folder; on a file, or on the test part of its experiment's data.
-    GraphModel { model: PathBuf, file: Option<PathBuf> },
-    /// A model on time series, by its folder; on a file, or on the test part of its experiment's data.
-    SeriesModel { model: PathBuf, file: Option<PathBuf> },
-    /// An experiment on time series, from several places in the past.
-    SeriesExperiment { experiment: Box<SeriesExperiment>, origins: usize, refit: bool },
-    /// An experiment on whole series and their classes, cut into folds.
-    SeriesClasses(Box<SeriesExperiment>, Cut),
-    /// An experiment on sets, cut into folds.
-    SetExperiment(Box<SetExperiment>, Cut),
-    /// An experiment on graphs, cut into folds or by its split.
-    GraphExperiment(Box<GraphExperiment>, Cut),
+pub(crate) struct FoldOptions {
+    /// Number of folds, or of origins of a back-test, where it is given.
+    pub(crate) folds: Option<usize>,
+    /// Folder of given folds.
+    pub(crate) given: Option<PathBuf>,
+    /// Repeats of the cross-validation, each with folds of its own.
+    pub(crate) repeats: usize,
+    /// If true, a back-test trains anew for every origin.
+    pub(crate) refit: bool,
+}
+
+/// An experiment to evaluate by training it several times.
+#[derive(Debug)]
+pub(crate) struct EvalExperimentJob {
+    /// A file, or the name of a built-in experiment.
+    pub(crate) experiment: String,
+    /// Assignments that override its settings.
+    pub(crate) sets: Vec<String>,
+    pub(crate) folds: FoldOptions,
+}
+
+/// A checked `regard eval`.
+#[derive(Debug)]
+pub(crate) enum Evaluation {
+    /// Of a model.
+    Model(EvalJob),
+    /// Of an experiment.
+    Experiment(EvalExperimentJob),
 }
 
 impl EvalArgs {
-    /// What is evaluated; `given` is the seed of the command line, `seed` the one that counts.
-    pub(crate) fn about(self, given: Option<u64>, seed: u64) -> anyhow::Result<Evaluated> {
-        if let Some(name) = &self.experiment {
-            let mut sets = self.set.clone();
-            sets.extend(self.skip_bad.then(|| "data.skip_bad=true".to_owned()));
-            sets.extend(given.map(|seed| format!("train.seed={seed}")));
-            let cut = Cut { folds: self.folds, lists: self.folds_from, repeats: self.repeats };
-            return match AnyExperiment::load(name, &sets)? {
-                AnyExperiment::Sets(experiment) => Ok(Evaluated::SetExperiment(experiment, cut)),
-                AnyExperiment::Graphs(experiment) => Ok(Evaluated::GraphExperiment(experiment, cut)),
-                AnyExperiment::Series(experiment) if experiment.task.kind == SeriesTask::Classification => {
-                    Ok(Evaluated::SeriesClasses(experiment, cut))
-                }
-                AnyExperiment::Series(experiment) => {
-                    Ok(Evaluated::SeriesExperiment { experiment, origins: self.folds.unwrap_or(5), refit: !self.once })
-                }
-                AnyExperiment::Routes(_) => {
-                    Err(Failure::new(format!("{name}: instances of routes are drawn, not cut into folds"))
-                        .hint("train it, then: regard eval --model DIR --paper-set tsp20")
-                        .into())
-                }
-            };
-        }
-        let kind = self.network.model.as_deref().and_then(|model| kind_of(model).ok());
-        match (self.network.model.clone(), kind.as_deref()) {
-            (Some(model), Some(SET_TRANSFORMER)) => {
-                let file = self.data.into_iter().next();
-                return Ok(Evaluated::SetModel { model, file, limit: self.limit });
-            }
-            (Some(model), Some(GRAPH_TRANSFORMER)) => {
-                return Ok(Evaluated::GraphModel { model, file: self.data.into_iter().next() });
-            }
-            (Some(model), Some(PATCHTST)) => {
-                return Ok(Evaluated::SeriesModel { model, file: self.data.into_iter().next() });
-            }
-            _ => {}
-        }
-        if self.paper_set.is_none() && self.data.is_empty() {
-            return Err(Failure::new("nothing to evaluate on")
-                .hint("name a test set with --paper-set, or files with --data")
-                .into());
-        }
-        Ok(Evaluated::Routes(self.check(seed)))
+    /// The evaluation; `given` is the seed of the command line, `seed` the one that counts.
+    pub(crate) fn evaluation(self, given: Option<u64>, seed: u64) -> Evaluation {
+        let Some(experiment) = self.experiment.clone() else { return Evaluation::Model(self.check(seed)) };
+        let mut sets = self.set;
+        sets.extend(self.skip_bad.then(|| "data.skip_bad=true".to_owned()));
+        sets.extend(given.map(|seed| format!("train.seed={seed}")));
+        let folds =
+            FoldOptions { folds: self.folds, given: self.folds_from, repeats: self.repeats, refit: !self.once };
+        Evaluation::Experiment(EvalExperimentJob { experiment, sets, folds })
     }
 
     /// Checks what can be checked without opening a file.

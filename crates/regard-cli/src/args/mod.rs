@@ -19,7 +19,7 @@ pub(crate) use bench::{BenchCommand, BenchLibJob, BenchPaperArgs};
 pub(crate) use data::{
     CheckArgs, DataCommand, Generate, GenerateJob, InstanceFormat, ProblemName, ShowArgs, VerifyArgs,
 };
-pub(crate) use eval::{EvalArgs, EvalJob, Evaluated, Source};
+pub(crate) use eval::{EvalArgs, EvalJob, Evaluation, FoldOptions, Source};
 pub(crate) use explain::{AttentionArgs, ExplainCommand};
 pub(crate) use forecast::ForecastArgs;
 pub(crate) use model::{ImportCommand, KoolArgs, ModelCommand, ModelShowArgs};
@@ -27,7 +27,7 @@ use network::NetworkArgs;
 pub(crate) use plot::{PlotArgs, PlotJob};
 pub(crate) use predict::PredictArgs;
 pub(crate) use solve::{SolveArgs, SolveJob, SolveTask};
-pub(crate) use train::{AnyExperiment, TrainArgs, TrainJob};
+pub(crate) use train::{TrainArgs, TrainJob};
 
 use std::time::Duration;
 

@@ -8,15 +8,12 @@ use std::time::Instant;
 
 use regard::Device;
 use regard::experiment::{built_in, description};
-use regard::graphs::train as graphs;
-use regard::routes::train::{Training, train};
-use regard::series::train as series;
-use regard::sets::train as sets;
-use regard::train::{ValidationMetrics, Ended, Event, Limits, Measure, Measures, Trained};
+use regard::train::{Ended, Event, Limits, Measure, Measures, Trained, ValidationMetrics};
 use serde::Serialize;
 
 use super::Outcome;
-use crate::args::{AnyExperiment, TrainJob};
+use super::families::{self, TrainingOptions};
+use crate::args::TrainJob;
 use crate::failure::Failure;
 use crate::report::tensorboard::EventFile;
 use crate::report::train::{Started, Step, TrainProgress, Valid};
@@ -53,31 +50,11 @@ pub(super) fn run(job: TrainJob, device: &Device, printer: &mut Printer) -> anyh
     let board = job.tensorboard.then(|| job.out.join("tensorboard"));
     let (out, resume) = (job.out.clone(), job.resume);
     let limits = Limits { steps: job.steps, time: job.time, interrupt: interrupt()? };
-    let [batch, log_steps] = match &job.experiment {
-        AnyExperiment::Routes(experiment) => [experiment.train.batch_size, experiment.train.log_steps],
-        AnyExperiment::Sets(experiment) => [experiment.train.batch_size, experiment.train.log_steps],
-        AnyExperiment::Graphs(experiment) => [experiment.train.batch_size, experiment.train.log_steps],
-        AnyExperiment::Series(experiment) => [experiment.train.batch_size, experiment.train.log_steps],
-    };
-    let mut watch = Watch::new(printer, &job.name, device, [batch, log_steps], board);
-    let mut see = |event: &Event| watch.see(event);
-    let trained = match job.experiment {
-        AnyExperiment::Routes(experiment) => {
-            train(&Training { experiment: *experiment, out, resume, limits, command: command() }, device, &mut see)?
-        }
-        AnyExperiment::Sets(experiment) => {
-            let training = sets::Training { experiment: *experiment, out, resume, limits, command: command() };
-            sets::train(&training, device, &mut see)?
-        }
-        AnyExperiment::Graphs(experiment) => {
-            let training = graphs::Training { experiment: *experiment, out, resume, limits, command: command() };
-            graphs::train(&training, device, &mut see)?
-        }
-        AnyExperiment::Series(experiment) => {
-            let training = series::Training { experiment: *experiment, out, resume, limits, command: command() };
-            series::train(&training, device, &mut see)?
-        }
-    };
+    let experiment = families::load(&job.experiment, &job.sets)?;
+    let sizes = [experiment.batch_size(), experiment.log_steps()];
+    let mut watch = Watch::new(printer, &job.name, device, sizes, board);
+    let options = TrainingOptions { out, resume, limits, command: command() };
+    let trained = experiment.train(options, device, &mut |event: &Event| watch.see(event))?;
     drop(watch);
     let out = job.out.display().to_string();
     if printer.json() {
@@ -231,8 +208,8 @@ impl<'a> Watch<'a> {
             }
             Event::Valid(valid) => {
                 let ValidationMetrics { cost, measures, baseline_updated, .. } = valid.metrics.clone();
-                let told = std::iter::once(Measure::Last("cost", cost)).chain(measures.0.iter().copied());
-                self.record(valid.step, "valid", &Measures(told.collect()));
+                let scalars = std::iter::once(Measure::Last("cost", cost)).chain(measures.0.iter().copied());
+                self.record(valid.step, "valid", &Measures(scalars.collect()));
                 if let Some(progress) = &mut self.progress {
                     let previous = self.valid.replace(cost);
                     progress.valid(&Valid {

@@ -95,7 +95,7 @@ fn a_file_is_forecast_on_the_spot() {
     let told = || forecast(&read, &options, &Device::flex()).unwrap();
     let (first, again) = (told(), told());
     assert_eq!(first.forecasts.csv(), again.forecasts.csv());
-    assert!(first.backtest.mase < 2.0 * first.backtest.naive_mase, "{:?}", first.backtest);
+    assert!(first.back_test.mase < 2.0 * first.back_test.naive_mase, "{:?}", first.back_test);
     assert_eq!(first.forecasts.rows().len(), 24);
     let short = hours(folder.path(), 30, 0);
     let short = regard::data::series::formats::read(&short, &ReadOptions::default()).unwrap();
