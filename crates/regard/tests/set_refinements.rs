@@ -7,8 +7,8 @@ use regard::data::sets::mixture::LogWeights;
 use regard::sets::mixture::mixtures;
 use regard::sets::model::{Answers, PoolingKind, SetTransformer, SetTransformerConfig};
 use regard::sets::task::{Batch, Targets, loss};
-use regard::train::NumberLoss;
 use regard::store::NetworkConfig;
+use regard::train::NumberLoss;
 use regard::{Device, Error};
 use regard_nn::Ragged;
 

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use regard::data::sets::formats::predictions::Predicted;
 use regard::sets::SetExperiment;
+use regard::sets::SetLearner;
 use regard::sets::cross_validation::{HeldOut, cross_validate};
 use regard::sets::experiment::SetData;
 use regard::sets::predict::SetModel;
 use regard::sets::source::read_bags;
 use regard::sets::task::TaskKind;
-use regard::sets::SetLearner;
 use regard::supervised::{Training, train};
 use regard::train::{Ended, Event, Limits, Trained};
 use regard::{Device, Error};

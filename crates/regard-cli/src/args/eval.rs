@@ -140,8 +140,7 @@ impl EvalArgs {
         let mut sets = self.set;
         sets.extend(self.skip_bad.then(|| "data.skip_bad=true".to_owned()));
         sets.extend(given.map(|seed| format!("train.seed={seed}")));
-        let folds =
-            FoldOptions { folds: self.folds, given: self.folds_from, repeats: self.repeats, refit: !self.once };
+        let folds = FoldOptions { folds: self.folds, given: self.folds_from, repeats: self.repeats, refit: !self.once };
         Evaluation::Experiment(EvalExperimentJob { experiment, sets, folds })
     }
 

@@ -98,7 +98,8 @@ pub(super) fn graphs(
         HeldOut::Folds(folds) => *folds,
         HeldOut::Split => 1,
     };
-    let found = counted(folds * options.repeats, printer, |done| validation.run(&held_out, options.repeats, device, done))?;
+    let found =
+        counted(folds * options.repeats, printer, |done| validation.run(&held_out, options.repeats, device, done))?;
     let data = if experiment.data.path.is_empty() { "graphs of the experiment" } else { &experiment.data.path };
     write(&found, &About { data, examples: "graphs", count: validation.graphs(), folds }, printer)
 }

@@ -1,4 +1,4 @@
-//! The table of families: what each command does with an experiment or a model of each.
+//! The table of families: the commands for experiments and models of each.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ use crate::args::{EvalJob, FoldOptions, PredictArgs};
 use crate::failure::Failure;
 use crate::report::Printer;
 
-/// What the commands do for a family.
+/// The commands of a family.
 pub(super) struct FamilyCommands {
     /// The value of `task.family`.
     name: &'static str,
@@ -72,7 +72,7 @@ static FAMILIES: [FamilyCommands; 4] = [
     },
 ];
 
-/// The family of a model's folder; that of routes for a folder that names no kind, which then says what is wrong.
+/// The family of a model's folder; that of routes for a folder that names no kind, whose error then says why.
 pub(super) fn of_model(folder: Option<&Path>) -> &'static FamilyCommands {
     let kind = folder.and_then(|folder| kind_of(folder).ok());
     let found = FAMILIES.iter().find(|family| Some(family.kind) == kind.as_deref());
@@ -87,7 +87,7 @@ pub(super) fn load(name_or_path: &str, sets: &[String]) -> regard::Result<Box<dy
     (found.parse)(&text, &path, sets)
 }
 
-/// How an experiment is trained.
+/// Options of a training.
 pub(super) struct TrainingOptions {
     /// The run's folder.
     pub(super) out: PathBuf,

@@ -7,9 +7,9 @@ use regard::data::series::Panel;
 use regard::data::series::formats::forecasts::{ForecastRow, Forecasts};
 use regard::data::series::formats::{Read, ReadReport};
 use regard::series::experiment::SeriesData;
+use regard::series::local_forecast::{BackTest, LocalForecast, LocalForecastOptions, forecast};
 use regard::series::predict::SeriesModel;
 use regard::series::source::read_panel;
-use regard::series::local_forecast::{BackTest, LocalForecast, LocalForecastOptions, forecast};
 use serde::Serialize;
 
 use super::Outcome;

@@ -21,7 +21,7 @@ use crate::args::{BenchCommand, Cli, Command, DataCommand, Evaluation, ExplainCo
 use crate::device;
 use crate::report::Printer;
 
-/// How a command that could be carried out ended.
+/// The outcome of a command that could be carried out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Outcome {
     /// Done.

@@ -70,17 +70,17 @@ pub(super) fn run(job: TrainJob, device: &Device, printer: &mut Printer) -> anyh
 
 /// True after the first Ctrl-C; the second one ends the process at once.
 pub(super) fn interrupt() -> anyhow::Result<Arc<AtomicBool>> {
-    let asked = Arc::new(AtomicBool::new(false));
-    let seen = asked.clone();
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let seen = interrupted.clone();
     let handler = move || {
         if seen.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
-        // Nobody is left to tell when standard error is closed.
+        // A closed standard error is no reason to fail.
         let _ = io::Write::write_all(&mut io::stderr(), b"\nstopping after this step; once more to stop at once\n");
     };
     ctrlc::set_handler(handler).map_err(|error| Failure::new(format!("Ctrl-C cannot be watched: {error}")))?;
-    Ok(asked)
+    Ok(interrupted)
 }
 
 /// This call, as one would write it.
@@ -95,7 +95,7 @@ fn command() -> String {
 fn sentence(trained: &Trained, out: &str) -> String {
     let why = match trained.ended {
         Ended::Complete => "trained",
-        Ended::Steps => "stopped at the number of steps asked for,",
+        Ended::Steps => "stopped at the limit of steps,",
         Ended::Time => "time is up",
         Ended::Interrupted => "stopped",
     };

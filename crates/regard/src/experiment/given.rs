@@ -16,7 +16,7 @@ pub struct Given {
     places: HashMap<String, Place>,
 }
 
-/// Where a value was written.
+/// The place where a value was written.
 #[derive(Clone, Copy)]
 enum Place {
     /// A line of the file, from 1.

@@ -1,4 +1,4 @@
-//! Networks measured on graphs, or nodes, they have not seen: folds, or the data's own split.
+//! Cross-validation of networks on graphs or nodes: by folds, or by the data's own split.
 
 use burn::tensor::Device;
 use regard_data::graphs::Level;
@@ -16,7 +16,7 @@ use crate::supervised::{CrossValidationMetrics, Folds, ensemble};
 use crate::train::{Measure, Measures, majority_share};
 use crate::{Error, Result};
 
-/// What is held out in turn.
+/// The held-out parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HeldOut {
     /// So many parts, of each class alike, cut anew for every repeat; nodes of a single graph where they
@@ -28,7 +28,7 @@ pub enum HeldOut {
     Split,
 }
 
-/// The graphs of an experiment, ready to be learnt from several times.
+/// The graphs of an experiment, for several trainings.
 #[derive(Clone, Debug)]
 pub struct CrossValidation {
     experiment: GraphExperiment,
@@ -36,15 +36,15 @@ pub struct CrossValidation {
 }
 
 impl CrossValidation {
-    /// Reads or draws the graphs.
+    /// Reads or generates the graphs.
     ///
     /// # Errors
-    /// What reading a file gives.
+    /// Those of reading a file.
     pub fn new(experiment: &GraphExperiment) -> Result<Self> {
         Ok(Self { experiment: experiment.clone(), placed: Placed::of(experiment)? })
     }
 
-    /// How many graphs there are.
+    /// Number of graphs.
     pub fn graphs(&self) -> usize {
         self.placed.graphs.len()
     }
@@ -54,16 +54,16 @@ impl CrossValidation {
         warnings(&self.placed.graphs, &self.placed.positions)
     }
 
-    /// Whether the data says itself what is to be tested with.
+    /// If true, the data has a split of its own.
     pub fn has_split(&self) -> bool {
         self.placed.graphs.parts().is_some()
     }
 
-    /// For every part, trains on the rest and measures on it; all that `repeats` times. With folds there is
-    /// nothing to choose by, and the last network counts. `done` hears of every fold.
+    /// For every part, trains on the rest and measures on it; all that `repeats` times. Folds have no validation
+    /// graphs, and the last network counts. `done` is called after every fold.
     ///
     /// # Errors
-    /// [`Error::Config`] for data that cannot be asked, more folds than graphs, or nothing held out;
+    /// [`Error::Config`] for data that the task does not fit, more folds than graphs, or nothing held out;
     /// [`Error::Diverged`].
     pub fn run(
         &self,

@@ -1,4 +1,4 @@
-//! Graphs with what is right about them, as a network takes them.
+//! Graphs and their targets, as a network takes them.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use super::input::{GraphInput, Places};
 use super::model::{GraphTransformerConfig, PositionKind};
 use super::task::{LevelName, Targets};
 
-/// Graphs, where their nodes are, and what is right.
+/// Graphs, the positions of their nodes, and their targets.
 #[derive(Debug)]
 pub struct Examples {
     /// The graphs.
     pub graphs: Arc<Graphs>,
-    /// Where their nodes are.
+    /// The positions of their nodes.
     pub positions: Arc<Positions>,
-    /// What is right of all graphs, or of all nodes; none where that is to be told.
+    /// The targets of all graphs, or of all nodes; none where they are to be predicted.
     pub targets: Option<Targets>,
 }
 
@@ -28,7 +28,7 @@ pub struct Examples {
 pub struct DataSplit {
     /// Graphs.
     pub graphs: Vec<usize>,
-    /// Which of all nodes count; all of these graphs where it is not said.
+    /// The nodes that count; `None` for all nodes of these graphs.
     pub nodes: Option<Arc<[bool]>>,
 }
 
@@ -102,14 +102,14 @@ impl Examples {
     /// Targets of some graphs, or of their nodes; those outside the split are unknown.
     ///
     /// # Panics
-    /// If nothing is known of what is right.
+    /// If the examples have no targets.
     pub fn targets(&self, level: LevelName, split: &DataSplit, graphs: &[usize]) -> Targets {
         let rows: Vec<usize> = match level {
             LevelName::Graph => graphs.to_vec(),
             LevelName::Node => graphs.iter().flat_map(|&graph| self.graphs.nodes_of(graph)).collect(),
         };
         let counts = |row: usize| level == LevelName::Graph || split.nodes.as_ref().is_none_or(|nodes| nodes[row]);
-        match self.targets.as_ref().unwrap_or_else(|| panic!("examples to learn from say what is right")) {
+        match self.targets.as_ref().unwrap_or_else(|| panic!("training examples have targets")) {
             Targets::Classes(all) => {
                 Targets::Classes(rows.iter().map(|&row| all[row].filter(|_| counts(row))).collect())
             }
@@ -142,7 +142,7 @@ fn turn(values: &mut [f32], size: usize, offsets: &[usize], flips: SignFlips, ra
 /// Rows that are named one by one.
 const NAMED: usize = 10;
 
-/// What was left out, merged or approximated in reading graphs, a sentence each.
+/// Warnings about what was left out, merged or approximated in reading graphs, a sentence each.
 pub(crate) fn warnings(graphs: &Graphs, positions: &Positions) -> Vec<String> {
     let mut all = Vec::new();
     let skipped = graphs.skipped();

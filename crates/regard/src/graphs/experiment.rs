@@ -31,7 +31,7 @@ pub enum TaskChoice {
 }
 
 impl TaskChoice {
-    /// What is asked, where it does not depend on the data.
+    /// The task, where it does not depend on the data.
     pub fn written(self) -> Option<GraphTask> {
         match self {
             Self::Data => None,
@@ -128,7 +128,7 @@ pub struct GraphData {
 }
 
 impl GraphData {
-    /// Columns of what is asked for.
+    /// Columns of the targets.
     pub fn target_columns(&self) -> Vec<String> {
         if self.target.is_empty() { self.targets.clone() } else { vec![self.target.clone()] }
     }
@@ -251,7 +251,7 @@ pub(super) fn validate(experiment: &GraphExperiment) -> Result<()> {
     let refuse = |key: &str, reason: String| Err(Error::config(key, reason));
     let written = task.kind.written();
     if written.is_some_and(|written| written != model.task) || model.level != task.level {
-        let reason = "is another task than that of `[task]`; say it there".to_owned();
+        let reason = "is another task than that of `[task]`; set it there".to_owned();
         return refuse(if model.level == task.level { "model.task" } else { "model.level" }, reason);
     }
     if !data.target.is_empty() && !data.targets.is_empty() {
@@ -260,12 +260,12 @@ pub(super) fn validate(experiment: &GraphExperiment) -> Result<()> {
     if data.source == SourceKind::File && data.path.is_empty() {
         return refuse("data.path", "is empty; expected a file of graphs, since `data.source` is `file`".into());
     }
-    let asked = match data.source {
+    let generated = match data.source {
         SourceKind::File => None,
         SourceKind::Pattern | SourceKind::Cluster => Some((GraphTask::Classification, LevelName::Node)),
         SourceKind::Csl => Some((GraphTask::Classification, LevelName::Graph)),
     };
-    if asked.is_some_and(|(kind, level)| written.is_some_and(|written| written != kind) || level != task.level) {
+    if generated.is_some_and(|(kind, level)| written.is_some_and(|written| written != kind) || level != task.level) {
         return refuse(
             "data.source",
             "draws graphs for another task; its classes are those of nodes (`pattern`, `cluster`) or graphs (`csl`)"

@@ -10,7 +10,7 @@ use crate::train::factor;
 /// Numbers of a graph's composition beside those of its types of nodes: how many nodes and edges it has.
 pub(super) const SIZES: usize = 2;
 
-/// Where nodes are.
+/// The positions of nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Places {
     /// Nothing is known of it.
@@ -24,7 +24,7 @@ pub enum Places {
 /// Graphs one after another, their nodes numbered through; what a graph does not have is empty.
 #[derive(Clone, Debug)]
 pub struct GraphInput {
-    /// Which node looks at which.
+    /// The edges, from the attending node to the attended one.
     pub edges: Arc<EdgeList>,
     /// `[graphs + 1]`: graph `g` has the nodes `offsets[g]..offsets[g + 1]`.
     pub offsets: Arc<[usize]>,
@@ -36,12 +36,12 @@ pub struct GraphInput {
     pub edge_types: Vec<u32>,
     /// `[edges, numbers]`; ones where edges have rows and nothing is said of them.
     pub edge_numbers: Vec<f32>,
-    /// Where nodes are.
+    /// The positions of the nodes.
     pub places: Places,
 }
 
 impl GraphInput {
-    /// What graphs are made of, `[graphs, types + SIZES]`: the logarithms of one more than how many nodes there are
+    /// The composition of graphs, `[graphs, types + SIZES]`: the logarithms of one more than how many nodes there are
     /// of each type, how many nodes, and how many directed edges.
     pub(crate) fn composition(&self, types: usize) -> Vec<f32> {
         let graphs = self.offsets.windows(2).map(|pair| pair[0]..pair[1]);

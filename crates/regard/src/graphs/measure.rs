@@ -6,13 +6,13 @@ use regard_data::metrics::{
 };
 use regard_data::stats::{largest, mean};
 
-use super::examples::{Examples, DataSplit};
+use super::examples::{DataSplit, Examples};
 use super::model::{GraphTransformer, GraphTransformerConfig};
 use super::task::{GraphTask, LossOptions, Targets, loss};
 use crate::Result;
 use crate::train::{Measure, Measures, ValidationMetrics};
 
-/// How a network is measured.
+/// Options of [`measure`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeasureOptions {
     /// The loss.
@@ -45,7 +45,11 @@ pub fn measure(
     device: &Device,
 ) -> Result<ValidationMetrics> {
     let predicted = predict(model, config, examples, split, options, device);
-    Ok(ValidationMetrics { cost: mean(&predicted.losses), measures: measures(config, &predicted), ..ValidationMetrics::default() })
+    Ok(ValidationMetrics {
+        cost: mean(&predicted.losses),
+        measures: measures(config, &predicted),
+        ..ValidationMetrics::default()
+    })
 }
 
 /// Metrics of predictions.

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use burn::tensor::Tensor;
-use regard_data::graphs::formats::predictions::Predicted;
 use regard_data as data;
 use regard_data::graphs::Kinds;
+use regard_data::graphs::formats::predictions::Predicted;
 use regard_data::sets::FeatureNames;
 
-use super::examples::{Examples, DataSplit};
 use super::Graphs;
+use super::examples::{DataSplit, Examples};
 use super::experiment::GraphData;
 use super::measure::{MeasureOptions, in_own_units, measure};
 use super::model::GraphTransformerConfig;
@@ -38,19 +38,19 @@ pub struct AttentionWeights {
 }
 
 impl GraphModel {
-    /// Reads graphs of a file, with types and columns as in training; `labelled` where the file has to say
-    /// what is right. Where wrong rows are left out, so are graphs with types that training did not have.
+    /// Reads graphs of a file, with types and columns as in training; `labelled` where the file needs targets.
+    /// Where wrong rows are left out, so are graphs with types that training did not have.
     ///
     /// # Errors
-    /// What the reader says; types that training did not have, where it learnt none for what is rare; a file
-    /// that does not say what is right.
+    /// Those of reading the file; types that training did not have, where it learnt none for rare types; a file
+    /// without targets.
     pub fn read(&self, path: &Path, columns: &GraphData, labelled: bool) -> Result<Examples> {
         let mut graphs = read_graphs(path, columns, labelled)?;
         if columns.skip_bad && self.config.data.other_node.is_empty() {
             graphs = graphs.without_unseen_nodes(&self.config.data.node_types)?;
         }
         let Examples { graphs, positions, .. } = unlabelled(&self.config, graphs);
-        // Positions tell of the edges the data has.
+        // Positions are those of the edges the data has.
         let graphs =
             self.aligned(if columns.complete_graph { graphs.complete() } else { Arc::unwrap_or_clone(graphs) })?;
         let targets = if labelled { Some(targets(&self.config, &graphs)?) } else { None };
@@ -109,7 +109,7 @@ impl GraphModel {
         found
     }
 
-    /// The model measured on examples that say what is right.
+    /// The metrics of the model on examples with targets.
     ///
     /// # Errors
     /// None so far.
@@ -118,7 +118,7 @@ impl GraphModel {
         self.measured(examples, &split)
     }
 
-    /// The model measured on the test part of its experiment's data.
+    /// The metrics of the model on the test part of its experiment's data.
     ///
     /// # Errors
     /// [`Error::Config`] for a model whose folder says nothing of its experiment, or whose data has no part

@@ -1,4 +1,4 @@
-//! What is asked of graphs or nodes, and how wrong an answer is.
+//! Tasks on graphs or nodes, their targets and their losses.
 
 use burn::tensor::{Device, Int, Tensor, TensorData, activation};
 use schemars::JsonSchema;
@@ -39,7 +39,7 @@ impl GraphTask {
     }
 }
 
-/// What is right, row by row; what is unknown has no part in the loss.
+/// Targets row by row; unknown ones have no part in the loss.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Targets {
     /// `[rows, outputs]`, as the network shall give them; 0 or 1 for labels.
@@ -48,19 +48,19 @@ pub enum Targets {
     Classes(Vec<Option<usize>>),
 }
 
-/// How a loss is taken.
+/// Options of [`loss`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LossOptions {
-    /// What is asked.
+    /// The task.
     pub task: GraphTask,
-    /// How far a number is off.
+    /// The loss of a number.
     pub number: NumberLoss,
-    /// Whether a row counts the more, the fewer of the batch are of its class: `(rows − rows of the
+    /// If true, a row has a larger weight the fewer of the batch are of its class: `(rows − rows of the
     /// class) / rows`, as the authors' code for SBM graphs weighs nodes.
     pub class_weights: bool,
 }
 
-/// The loss of answers `[rows, outputs]`, a mean over what is known; `[1]`.
+/// The loss of predictions `[rows, outputs]`, a mean over known targets; `[1]`.
 ///
 /// # Panics
 /// If answers and targets do not fit together.
@@ -118,7 +118,7 @@ fn whole(all: &[i64], device: &Device) -> Tensor<1, Int> {
     Tensor::from_data(TensorData::new(all.to_vec(), [all.len()]), device)
 }
 
-/// Mean squared distance of the probabilities of each view from what all views say together, sharpened by
+/// Mean squared distance of the probabilities of each view from the mean of all views, sharpened by
 /// `temperature` (GRAND, Feng et al. 2020, §3.2); `[1]`. `answers` are `[views * rows, classes]`, all rows of
 /// a view after those of the view before.
 ///

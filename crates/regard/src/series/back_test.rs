@@ -33,11 +33,11 @@ pub struct Origin {
     pub mean: ErrorSummary,
 }
 
-/// Forecasts of one horizon from each of `origins` places, one horizon apart, the last one horizon before the
+/// Forecasts of one horizon from each of `origins` origins, one horizon apart, the last one horizon before the
 /// end of the file. With `refit` a network is trained for each, else one before the first.
 ///
 /// # Errors
-/// What reading the data and learning gives; series too short for so many places.
+/// Those of reading the data and of training; [`Error::Config`] for series too short for so many origins.
 pub fn back_test(
     experiment: &SeriesExperiment,
     origins: usize,
@@ -79,8 +79,7 @@ pub fn back_test(
 
 fn origin(model: &SeriesModel, source: &Source, experiment: &SeriesExperiment, device: &Device) -> Result<Origin> {
     let options = EvaluateOptions { measuring: Measuring::of(experiment), paper_batch: None };
-    let found =
-        evaluate(&model.network, &model.config, source, Part::Test, options, device)?;
+    let found = evaluate(&model.network, &model.config, source, Part::Test, options, device)?;
     let seen = source.parts[0].test.start;
     Ok(Origin {
         from: source.panel.stamp(0, seen)?,
@@ -92,7 +91,7 @@ fn origin(model: &SeriesModel, source: &Source, experiment: &SeriesExperiment, d
     })
 }
 
-/// The last horizon measures, and as many rows before it choose as the experiment's share says.
+/// The experiment with the last horizon as its test rows, and its share of the rows before for validation.
 fn with_test(experiment: &SeriesExperiment, rows: usize, horizon: usize) -> SeriesExperiment {
     let mut experiment = experiment.clone();
     let share = (experiment.data.validation_fraction * rows as f64) as usize;

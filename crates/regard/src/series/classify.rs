@@ -40,10 +40,10 @@ pub struct Labelled {
     report: ReadReport,
 }
 
-/// Reads whole series of a long file; `labelled` where each has to say its class.
+/// Reads whole series of a long file; `labelled` where each needs a class.
 ///
 /// # Errors
-/// What the reader says.
+/// Those of reading the file.
 pub fn read_whole(path: &Path, data: &SeriesData, labelled: bool) -> Result<Read> {
     let options = ReadOptions { label_optional: !labelled, ..read_options(data) };
     Ok(read(path, &options)?)
@@ -53,7 +53,7 @@ impl Labelled {
     /// The series of an experiment, and the network's settings with what was learnt of them.
     ///
     /// # Errors
-    /// What the reader says; [`Error::Config`] for series of fewer than two classes, or too few of them.
+    /// Those of reading the file; [`Error::Config`] for series of fewer than two classes, or too few of them.
     pub fn of(experiment: &SeriesExperiment) -> Result<(Self, PatchTstConfig)> {
         let read = read_whole(Path::new(&experiment.data.path), &experiment.data, true)?;
         let (all, tested) = ((0..read.panel.len()).collect(), experiment.data.test_fraction);
@@ -90,12 +90,12 @@ impl Labelled {
         Ok((Self { panel, classes, training, validation, test, look_back, report }, config))
     }
 
-    /// What was found in the file.
+    /// The report of the reader.
     pub(crate) fn report(&self) -> &ReadReport {
         &self.report
     }
 
-    /// How many series are learnt from.
+    /// Number of training series.
     pub(crate) fn samples(&self) -> usize {
         self.training.len()
     }
@@ -131,7 +131,7 @@ impl Labelled {
     }
 }
 
-/// What a network says of the series of a panel at its scale: probabilities `[series, classes]`.
+/// Probabilities `[series, classes]` of the classes for series of a panel at the network's scale.
 pub(super) fn class_probabilities(
     network: &PatchTst,
     config: &PatchTstConfig,
@@ -176,7 +176,7 @@ fn held_out(series: Vec<usize>, classes: &[usize], share: f64, seed: u64) -> Res
     Ok((named(found.training), named(found.held_out)))
 }
 
-/// One mean and deviation for all series: how high and how wide they are may tell them apart.
+/// One mean and deviation for all series: classes may differ in level and width.
 fn learnt(panel: &Panel, training: &[usize]) -> SeriesPreparation {
     let all = || training.iter().map(|&one| &panel.series()[one]);
     let (mean, deviation) = moments(all().flat_map(|one| one.values().iter().copied()));
@@ -204,7 +204,7 @@ fn learnt(panel: &Panel, training: &[usize]) -> SeriesPreparation {
 pub(super) fn at_scale(panel: &Panel, config: &PatchTstConfig) -> Result<Panel> {
     let data = &config.data;
     let (Some(&mean), Some(&deviation)) = (data.mean.first(), data.std.first()) else {
-        return Err(Error::config("data", "says nothing of the scale of the series"));
+        return Err(Error::config("data", "has no scale of the series"));
     };
     let scaled = |&value: &f32| ((f64::from(value) - mean) / deviation) as f32;
     let panel = panel.changed(|one| one.with_values(one.values().iter().map(scaled).collect()))?;
@@ -240,7 +240,7 @@ impl SeriesModel {
     /// The model on all series of a file, or on those its experiment held out.
     ///
     /// # Errors
-    /// What reading the data gives; [`Error::Config`] for a class the model does not know.
+    /// Those of reading the data; [`Error::Config`] for a class the model does not know.
     pub fn measure_classes(&self, file: Option<&Path>) -> Result<ValidationMetrics> {
         let Some(experiment) = &self.experiment else {
             return Err(Error::config("--model", "has a folder that does not say what it was trained on"));

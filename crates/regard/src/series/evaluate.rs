@@ -13,10 +13,10 @@ use super::source::Source;
 use super::task::SeriesTask;
 use crate::{Error, Result};
 
-/// How a network is evaluated.
+/// Options of [`evaluate`].
 #[derive(Clone, Copy, Debug)]
 pub struct EvaluateOptions {
-    /// How windows are measured.
+    /// Batches and loss.
     pub measuring: Measuring,
     /// Windows of a batch of the published numbers; `None` to take all windows.
     pub paper_batch: Option<usize>,

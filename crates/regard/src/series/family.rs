@@ -22,9 +22,7 @@ use super::task::{Masking, SeriesTask, TaskBatch};
 use crate::experiment::Given;
 use crate::store::{NetworkDir, Weights};
 use crate::supervised::{BatchPosition, Context, Family, Learner, Network};
-use crate::train::{
-    Measure, Rounding, TrainSettings, ValidationMetrics, collect, cross_entropy, restore,
-};
+use crate::train::{Measure, Rounding, TrainSettings, ValidationMetrics, collect, cross_entropy, restore};
 use crate::{Error, Result};
 
 /// The family of time series.
@@ -192,10 +190,7 @@ impl Family for TimeSeries {
         }
     }
 
-    fn validation(
-        network: &PatchTst,
-        context: &Context<'_, Self>,
-    ) -> Result<(ValidationMetrics, Option<Residuals>)> {
+    fn validation(network: &PatchTst, context: &Context<'_, Self>) -> Result<(ValidationMetrics, Option<Residuals>)> {
         let Context { experiment, config, data, device } = context;
         Ok(match data {
             TrainingData::Windows(source) => measured(source, network, config, experiment, device),
@@ -223,9 +218,7 @@ impl Learner<TimeSeries> {
         let device = self.plain_device();
         let Context { config, data, .. } = self.evaluation(&device);
         match data {
-            TrainingData::Classes(labelled) => {
-                Ok(labelled.test_probabilities(&self.evaluated()?, config, &device))
-            }
+            TrainingData::Classes(labelled) => Ok(labelled.test_probabilities(&self.evaluated()?, config, &device)),
             TrainingData::Windows(_) => Err(Error::config("task.kind", "is not `classification`")),
         }
     }
@@ -235,7 +228,7 @@ impl Learner<TimeSeries> {
 /// that the model does not have.
 ///
 /// # Errors
-/// What opening the folder gives; [`Error::Config`] for a network with other layers.
+/// Those of opening the folder; [`Error::Config`] for a network with other layers.
 fn initialised_from(fresh: PatchTst, config: &PatchTstConfig, folder: &str) -> Result<PatchTst> {
     let found = NetworkDir::<PatchTstConfig>::open(Path::new(folder))?;
     let device = burn::tensor::Device::flex();

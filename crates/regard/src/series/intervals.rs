@@ -9,7 +9,7 @@ pub(super) const LEVELS: [f64; 9] = [50.0, 60.0, 70.0, 80.0, 85.0, 90.0, 95.0, 9
 /// Numbers that are kept for all steps together, at most.
 const MOST: usize = 8_000_000;
 
-/// How far forecasts were off, by step ahead.
+/// Absolute errors of forecasts, by step ahead.
 #[derive(Clone, Debug)]
 pub struct Residuals {
     /// `[horizon][windows]`, in deviations of the series.
@@ -34,10 +34,10 @@ impl Residuals {
             if !(self.seen - 1).is_multiple_of(self.every) {
                 continue;
             }
-            for (step, told) in forecast.iter().enumerate() {
+            for (step, predicted) in forecast.iter().enumerate() {
                 let at = row * horizon + step;
                 if batch.counted.get(at).copied().unwrap_or(true) {
-                    self.off[step].push((told - batch.targets[at]).abs());
+                    self.off[step].push((predicted - batch.targets[at]).abs());
                 }
             }
         }

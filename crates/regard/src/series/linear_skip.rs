@@ -48,7 +48,7 @@ pub(super) fn fitted(
         let rows = Rows::of(&network, &batch, device);
         equations.add(&rows.seen, &rows.right);
     }
-    // Without one whole window the map says nothing, and the network everything.
+    // Without one whole window the map is 0, and the network predicts alone.
     let known = equations.rows() > 0;
     let weights = if known { equations.solve(penalty)? } else { vec![0.0; look_back * horizon] };
     let mut ours: Weights = collect(&network);
@@ -107,7 +107,7 @@ struct Stretch {
 
 /// The network with its read-out scaled to the share of it that the validation windows support, and that
 /// share: the lower end of the 95 % interval that the stretches of the windows give for what least squares
-/// ask for, within 0 and 1. `None` where there is no fitted map, quantiles are predicted, which would be scaled together,
+/// give, within 0 and 1. `None` where there is no fitted map, quantiles are predicted, which would be scaled together,
 /// or nothing is held out.
 ///
 /// Times change: what betters one stretch of time worsens the next more often than the map does. The
@@ -150,7 +150,7 @@ pub(super) fn supported(
     Ok(Some((with_share(network, share)?, share)))
 }
 
-/// Whether an array is of what a network adds to a fitted map.
+/// If true, an array belongs to the head, which adds to a fitted linear skip.
 pub(super) fn reads_out(name: &str) -> bool {
     name.contains(".readout.head.")
 }

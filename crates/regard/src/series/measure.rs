@@ -17,7 +17,7 @@ use crate::train::{Measure, Measures, NumberLoss, Stream, ValidationMetrics, der
 /// Windows of single series that are looked at together, at most.
 const ROWS: usize = 4096;
 
-/// How windows are measured.
+/// Batches and loss of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Measuring {
     /// Samples that go through the network together.
@@ -31,7 +31,7 @@ pub struct Measuring {
 }
 
 impl Measuring {
-    /// As an experiment has it.
+    /// Those of an experiment.
     pub fn of(experiment: &SeriesExperiment) -> Self {
         let SeriesExperiment { train, eval, .. } = experiment;
         Self { batch: eval.batch_size, loss: train.loss, mask_ratio: train.family.mask_ratio, seed: train.seed }
@@ -115,7 +115,7 @@ impl Errors {
     }
 }
 
-/// What the errors of each series are scaled by, at the network's scale.
+/// The scale of the errors of each series, at the network's scale.
 pub fn scales(source: &Source) -> Vec<f64> {
     let series = source.panel.series().iter().zip(&source.parts);
     series.map(|(one, parts)| mase_scale(&one.values()[parts.training.clone()], source.season)).collect()

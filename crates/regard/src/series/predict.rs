@@ -33,7 +33,7 @@ pub struct Series {
     pub panel: Panel,
     /// The same as they stand in the file.
     pub own: Panel,
-    /// What was found in the file.
+    /// The report of the reader.
     pub report: ReadReport,
     /// Series of the file that the model does not know.
     pub unknown: Vec<String>,
@@ -43,7 +43,7 @@ impl SeriesModel {
     /// Reads the series of a file.
     ///
     /// # Errors
-    /// What the reader says; series that are missing; other distances of time stamps than in training.
+    /// Those of reading the file; series that are missing; other distances of time stamps than in training.
     pub fn read(&self, path: &Path, data: &SeriesData) -> Result<Series> {
         let Read { panel, report } = read_panel(path, data)?;
         let frequency = panel.clock().frequency().to_string();
@@ -138,7 +138,7 @@ impl SeriesModel {
     /// The model on the test part of an experiment's data.
     ///
     /// # Errors
-    /// What reading the data gives.
+    /// Those of reading the data.
     pub fn measure(&self, experiment: &SeriesExperiment) -> Result<SeriesEvaluation> {
         let mut read = read_panel(Path::new(&experiment.data.path), &experiment.data)?;
         read.panel = read.panel.select(&self.config.data.names)?;
@@ -199,7 +199,7 @@ impl SeriesModel {
         [-1.0, 1.0].map(|sign| values.iter().enumerate().map(|(step, &value)| value + sign * width(step)).collect())
     }
 
-    /// What brings values to the network's scale and back.
+    /// The scale of the network.
     pub(super) fn scaler(&self) -> Result<Scaler> {
         let data = &self.config.data;
         Ok(Scaler::from_arrays(data.names.clone(), data.mean.clone(), data.std.clone())?)

@@ -1,5 +1,4 @@
-//! What a network says of the values it looks at: those that are missing, and how far the others are from
-//! what it would expect.
+//! Reconstruction of windows: missing values are filled in, and values far from their reconstruction are anomalies.
 
 use regard_data::series::formats::forecasts::{Forecast, Forecasts};
 use regard_data::series::{Panel, Window};
@@ -27,7 +26,7 @@ impl SeriesModel {
         Ok(Forecasts::new(panel.clock(), all.collect())?)
     }
 
-    /// How far each value is from what the network rebuilds of its window: the square of the distance in
+    /// The anomaly score of each value: its squared distance from the network's reconstruction, in squared
     /// deviations of the series; not a number where a value is missing.
     ///
     /// # Errors
@@ -36,7 +35,11 @@ impl SeriesModel {
         self.check_task(SeriesTask::Anomaly)?;
         let all = self.rebuilt(panel)?.into_iter().enumerate().map(|(series, rebuilt)| {
             let there = panel.series()[series].values();
-            of_series(panel, series, rebuilt.iter().zip(there).map(|(rebuilt, there)| (rebuilt - there).powi(2)).collect())
+            of_series(
+                panel,
+                series,
+                rebuilt.iter().zip(there).map(|(rebuilt, there)| (rebuilt - there).powi(2)).collect(),
+            )
         });
         Ok(Forecasts::new(panel.clock(), all.collect())?)
     }

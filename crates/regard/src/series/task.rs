@@ -40,7 +40,7 @@ impl fmt::Display for SeriesTask {
     }
 }
 
-/// Which values of a batch are masked.
+/// The masked values of a batch.
 #[derive(Debug)]
 pub struct Masking<'a> {
     /// Share of values, or of patches, that are masked.

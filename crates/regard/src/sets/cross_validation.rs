@@ -1,4 +1,4 @@
-//! Networks measured on sets they have not seen: folds of a file, or another file, several times.
+//! Cross-validation of networks on sets: by folds of a file, or on another file, several times.
 
 use std::borrow::Cow;
 
@@ -9,22 +9,22 @@ use regard_data::split::{others, stratified_folds};
 
 use super::SetLearner;
 use super::experiment::SetExperiment;
-use super::measure::{answers, measure_predictions};
+use super::measure::{measure_predictions, predict};
 use super::source::{Prepared, Source, prepared, strata};
 use super::task::TaskKind;
 use crate::Result;
 use crate::supervised::{CrossValidationMetrics, Folds, ensemble};
 use crate::train::{Measure, Measures, majority_share};
 
-/// Added to the squares of the linear baseline: as much as 300 rows say of a feature that is brought to deviation 1.
+/// Ridge penalty of the linear baseline: the weight of 300 rows, for features of deviation 1.
 const RIDGE: f64 = 300.0;
 
-/// On what is measured.
+/// The held-out sets.
 #[derive(Clone, Copy, Debug)]
 pub enum HeldOut<'a> {
-    /// On so many folds of the sets, of each class alike.
+    /// Folds of the sets, stratified by class.
     Folds(usize),
-    /// On other sets.
+    /// Other sets.
     Sets(&'a Bags),
 }
 
@@ -75,7 +75,13 @@ pub fn cross_validate(
 }
 
 /// Predictions for the sets of a fold, in the target's own units, by networks that have not seen them.
-fn predictions(experiment: &SetExperiment, bags: &Bags, sets: &[usize], seed: u64, device: &Device) -> Result<Vec<f64>> {
+fn predictions(
+    experiment: &SetExperiment,
+    bags: &Bags,
+    sets: &[usize],
+    seed: u64,
+    device: &Device,
+) -> Result<Vec<f64>> {
     let training = others(bags.len(), sets);
     let Prepared { examples, config } = prepared(experiment, bags, &training)?;
     let (learnt, test) = (examples.select(&training), examples.select(sets));
@@ -83,8 +89,8 @@ fn predictions(experiment: &SetExperiment, bags: &Bags, sets: &[usize], seed: u6
         let source = Source::Kept { training: learnt.clone(), held_out: test.select(&[]) };
         Ok((source.into(), config.clone()))
     };
-    let predict = |learner: &SetLearner| Ok(answers(&learner.evaluated()?, &test, false, device).numbers);
-    let mut numbers = ensemble(experiment, seed, experiment.eval.ensemble, device, load, predict)?;
+    let of_network = |learner: &SetLearner| Ok(predict(&learner.evaluated()?, &test, false, device).numbers);
+    let mut numbers = ensemble(experiment, seed, experiment.eval.ensemble, device, load, of_network)?;
     // Scaled as the whole file is, not as the training sets of this fold were.
     if experiment.task.kind == TaskKind::Regression {
         numbers.iter_mut().for_each(|value| *value = config.data.unscaled(*value));

@@ -151,7 +151,7 @@ pub(super) fn defaults(given: &Given) -> Result<SetExperiment> {
     })
 }
 
-/// How answers of a task are usually read.
+/// The usual decoding of a task.
 fn decoding(kind: TaskKind) -> Decoding {
     match kind {
         TaskKind::Classification => Decoding::Classes,
@@ -176,7 +176,10 @@ pub(super) fn validate(experiment: &SetExperiment) -> Result<()> {
         return refuse("data.path", "is empty; expected a file of sets, since `data.source` is `file`".into());
     }
     if train.drop_last {
-        return refuse("train.drop_last", "is true; batches of sets go on into the next round, and none is left out".into());
+        return refuse(
+            "train.drop_last",
+            "is true; batches of sets go on into the next round, and none is left out".into(),
+        );
     }
     ranges::at_least_one(&[
         ("train.steps_per_epoch", train.steps_per_epoch),

@@ -34,7 +34,7 @@ impl CrossValidationMetrics {
         Self { mean: over(&repeats, mean), deviation, repeats, folds, seeds, constant }
     }
 
-    /// What the deviation is over: `repeats` or `folds`.
+    /// The samples of the deviation: `repeats` or `folds`.
     pub fn spread(&self) -> &'static str {
         if self.repeats.len() > 1 { "repeats" } else { "folds" }
     }

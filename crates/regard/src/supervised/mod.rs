@@ -1,6 +1,6 @@
 //! The engine of supervised learning: everything that sets, graphs and time series have in common.
 //!
-//! A [`Family`] says what its settings, examples, network, loss and metrics are. Experiments, the training loop,
+//! A [`Family`] defines its settings, examples, network, loss and metrics. Experiments, the training loop,
 //! selection of the best network, model folders, cross-validation and ensembles are written once, for every family.
 
 mod cross_validation;
@@ -27,7 +27,6 @@ pub(crate) use cross_validation::{Folds, ensemble};
 pub use experiment::SupervisedExperiment;
 pub use learner::{Learner, train};
 pub use model::Model;
-
 
 /// A section of an experiment.
 pub trait Section: Clone + Debug + PartialEq + Serialize + DeserializeOwned + JsonSchema {}
@@ -119,11 +118,10 @@ pub trait Family: Clone + Debug + PartialEq + Sized + 'static {
     /// # Errors
     /// Those of reading the data; [`Error::Config`](crate::Error::Config) for data that the task does not fit.
     fn load(experiment: &SupervisedExperiment<Self>) -> Result<(Self::TrainingData, Self::Config)>;
-    /// Number of training examples; `None` if they are drawn without end, and an epoch has as many steps as
-    /// `train.steps_per_epoch` says.
+    /// Number of training examples; `None` if epochs do not follow them and have `train.steps_per_epoch` steps.
     fn samples(data: &Self::TrainingData) -> Option<usize>;
-    /// If true, validation says more than the training loss: validation examples exist, or the family validates on
-    /// its training examples where there are none.
+    /// If true, epochs are validated: validation examples exist, or the family validates on its training examples
+    /// where there are none.
     fn has_validation(data: &Self::TrainingData) -> bool;
     /// Warnings about the data, a sentence each.
     fn warnings(_data: &Self::TrainingData) -> Vec<String> {
@@ -171,10 +169,8 @@ pub trait Family: Clone + Debug + PartialEq + Sized + 'static {
     ///
     /// # Errors
     /// Those of computing the metrics.
-    fn validation(
-        network: &Self::Network,
-        context: &Context<'_, Self>,
-    ) -> Result<(ValidationMetrics, Self::Residuals)>;
+    fn validation(network: &Self::Network, context: &Context<'_, Self>)
+    -> Result<(ValidationMetrics, Self::Residuals)>;
     /// The calibration that validation errors give.
     fn calibrate(residuals: Self::Residuals) -> Self::Calibration;
     /// The network's settings with a calibration.

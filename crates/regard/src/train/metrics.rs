@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{ValidationMetrics, Measures, Step, Valid};
+use super::{Measures, Step, Valid, ValidationMetrics};
 use crate::{Error, Result};
 
 /// A file of lines that can be cut back to where a checkpoint was made.

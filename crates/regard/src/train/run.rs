@@ -1,4 +1,4 @@
-//! A training from its first step to its last, with its folder, whatever is trained.
+//! A training from its first step to its last, with its folder, for all families.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,13 +18,13 @@ pub(crate) trait Settings: Clone + PartialEq + Serialize + Sized {
     fn parse(text: &str, path: &Path) -> Result<Self>;
     /// Every setting written out.
     fn to_toml(&self) -> Result<String>;
-    /// How long, and how often something is written.
+    /// The length of the run, and how often metrics and checkpoints are written.
     fn run_length(&self) -> RunLength;
     /// The same with those settings of `before` that may change when a run goes on.
     fn continuing(&self, before: &Self) -> Self;
 }
 
-/// How long a run is, and how often something is written.
+/// The length of a run, and how often metrics and checkpoints are written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunLength {
     pub(crate) steps_per_epoch: u64,
@@ -37,26 +37,26 @@ pub(crate) struct RunLength {
     pub(crate) seed: u64,
 }
 
-/// What was found between two epochs.
+/// Loss and metrics of a validation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ValidationMetrics {
-    /// What is to become small, on the validation set.
+    /// The number that training minimises, on the validation set.
     pub cost: f64,
-    /// What else was measured there.
+    /// The metrics.
     pub measures: Measures,
-    /// Whether the baseline took over the network, where it was asked.
+    /// If true, the rollout baseline took over the network; `None` without that baseline.
     pub baseline_updated: Option<bool>,
     /// One-sided p-value of that test, where one was made.
     pub p_value: Option<f64>,
 }
 
-/// A network, its optimiser, and the step that moves them.
+/// A network, its optimiser, and the training step.
 ///
 /// A step's random numbers follow from the seed and the number of the step alone.
 pub(crate) trait Learning: Sized {
     /// Its settings.
     type Experiment: Settings;
-    /// Its numbers that are no weights.
+    /// Its numbers that are not weights.
     type State: Serialize + DeserializeOwned;
 
     /// The learner before its first step.
@@ -67,7 +67,7 @@ pub(crate) trait Learning: Sized {
     fn parameters(&self) -> usize;
     /// Steps done.
     fn steps(&self) -> u64;
-    /// Steps of an epoch, where the data says it and not the settings.
+    /// Steps of an epoch, where they follow from the data.
     fn steps_per_epoch(&self) -> Option<u64> {
         None
     }
@@ -75,17 +75,17 @@ pub(crate) trait Learning: Sized {
     fn warnings(&self) -> Vec<String> {
         vec![]
     }
-    /// Whether nothing is left to learn before all epochs are done.
+    /// If true, training ends before all epochs are done.
     fn done(&self) -> bool {
         false
     }
     /// One step, and what it measured.
     fn step(&mut self) -> Result<Measures>;
-    /// What has to be done between two epochs, and the network on the validation set.
+    /// Ends an epoch and validates the network.
     fn finish_epoch(&mut self) -> Result<ValidationMetrics>;
     /// The network on the validation set.
     fn validate(&self) -> Result<ValidationMetrics>;
-    /// Whether a validation cost far above the best one means that the network fell apart.
+    /// If true, a validation cost far above the best one means that training diverged.
     fn may_diverge(&self) -> bool;
     /// Networks and optimisers.
     fn checkpoint(&self) -> Result<Checkpoint>;
@@ -95,14 +95,14 @@ pub(crate) trait Learning: Sized {
     fn save_model(&self, folder: &Path, manifest: Manifest) -> Result<()>;
 }
 
-/// What is to be trained, and how far.
+/// A training: its settings, its folder and its limits.
 #[derive(Clone, Debug)]
 pub struct Training<E> {
     /// The settings.
     pub experiment: E,
     /// The run's folder; the model stands in it.
     pub out: PathBuf,
-    /// Whether to go on with the run in the folder.
+    /// If true, the run in the folder is resumed.
     pub resume: bool,
     /// When to end early.
     pub limits: Limits,
@@ -110,7 +110,7 @@ pub struct Training<E> {
     pub command: String,
 }
 
-/// How a training ended.
+/// The result of a training.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trained {
     /// Steps done in all.
@@ -127,7 +127,7 @@ pub struct Trained {
     pub parameters: usize,
 }
 
-/// A validation cost above the best one by so much of it means that the network fell apart.
+/// A validation cost above the best one by this share of it means that training diverged.
 const DIVERGED: f64 = 0.5;
 
 #[derive(Serialize, Deserialize)]
@@ -255,7 +255,7 @@ impl<'a, L: Learning> Run<'a, L> {
         RunPosition { step, epoch, instances: step * self.length.batch }
     }
 
-    /// What the learner does between epochs, and what it then measures.
+    /// Ends an epoch: validates, reports and saves the model.
     fn finish_epoch(&mut self, observer: &mut dyn Observer) -> Result<ValidationMetrics> {
         let checked = self.learner.finish_epoch()?;
         let cost = checked.cost;
@@ -306,7 +306,7 @@ impl<'a, L: Learning> Run<'a, L> {
     }
 }
 
-/// How far a run is.
+/// The position of a run.
 #[derive(Clone, Copy, Debug)]
 struct RunPosition {
     /// Steps done.
@@ -362,7 +362,7 @@ fn nothing_to_resume(out: &Path) -> Error {
         .with_hint("leave `--resume` out to begin one")
 }
 
-/// Whether a run with the settings `before` can go on with `now`: what does not change any number
+/// Checks that a run with the settings `before` can be resumed with `now`: what does not change any number
 /// computed so far may differ.
 fn comparable<E: Settings>(before: &E, now: &E) -> Result<()> {
     let allowed = now.continuing(before);

@@ -64,7 +64,7 @@ pub struct StepRate {
 /// The learning rate of every step of a training.
 #[derive(Clone, Copy, Debug)]
 pub struct LearningRate {
-    /// How the rate changes.
+    /// The schedule.
     pub schedule: Schedule,
     /// The full rate.
     pub rate: f64,
@@ -267,7 +267,10 @@ mod tests {
     fn training_stops_when_no_epoch_is_better() {
         let mut stopping = EarlyStopping::default();
         assert!(!stopping.has_best());
-        assert_eq!([3.0, 2.0, 2.0, 1.0, 1.5, 1.0].map(|loss| stopping.observe(loss)), [true, true, false, true, false, false]);
+        assert_eq!(
+            [3.0, 2.0, 2.0, 1.0, 1.5, 1.0].map(|loss| stopping.observe(loss)),
+            [true, true, false, true, false, false]
+        );
         assert!(stopping.has_best() && stopping.ended(2) && !stopping.ended(3) && !stopping.ended(0));
     }
 }

@@ -6,7 +6,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::seeds::{Stream, derived};
 
-/// The shuffled order of the examples of a round, kept until another round is asked for.
+/// The shuffled order of the examples of a round, kept until the next round.
 ///
 /// The order follows from the seed and the number of the round alone.
 #[derive(Clone, Debug, Default)]

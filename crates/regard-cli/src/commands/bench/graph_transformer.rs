@@ -7,7 +7,7 @@ use regard::graphs::GraphExperiment;
 use regard::graphs::predict::GraphModel;
 use regard::supervised::{Training, train};
 
-use super::trained::{Planned, Run, RowResult, row};
+use super::trained::{Planned, RowResult, Run, row};
 
 const MAE: &[&str] = &["mae_paper", "mae"];
 const SHARE: &[&str] = &["accuracy_paper", "balanced_accuracy"];

@@ -11,7 +11,7 @@ use regard::series::predict::SeriesModel;
 use regard::supervised::{Training, train};
 use regard::train::{Measure, Measures};
 
-use super::trained::{Planned, Run, RowResult, row};
+use super::trained::{Planned, RowResult, Run, row};
 
 const HONEST: &[&str] = &["mse", "mae", "naive_mse", "seasonal_naive_mse"];
 const MEASURES: &[&str] = &["mse", "mae", "mse_paper", "naive_mse", "seasonal_naive_mse"];

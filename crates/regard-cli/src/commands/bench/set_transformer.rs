@@ -9,7 +9,7 @@ use regard::sets::task::TaskKind;
 use regard::supervised::{Training, train};
 use regard::train::{Measure, Measures};
 
-use super::trained::{Planned, Run, RowResult, row};
+use super::trained::{Planned, RowResult, Run, row};
 
 const MAE: &[&str] = &["mae", "rmse"];
 /// Of the paper's sets, to which its numbers belong, and of those of the authors' code.
@@ -78,11 +78,8 @@ pub(super) const ROWS: [Planned; 11] = [
 pub(super) fn measure(row: &Planned, run: Run<'_>, device: &Device) -> anyhow::Result<RowResult> {
     let experiment = SetExperiment::load(row.experiment, &run.sets)?;
     let Run { folder, limits, command, resume, .. } = run.clone();
-    let trained = train(
-        &Training { experiment, out: folder.clone(), resume, limits, command },
-        device,
-        &mut run.observer(),
-    )?;
+    let trained =
+        train(&Training { experiment, out: folder.clone(), resume, limits, command }, device, &mut run.observer())?;
     let model = SetModel::open(&folder, device)?;
     let measures = match model.config.task {
         TaskKind::Clustering => likelihoods(&model)?,
@@ -91,7 +88,7 @@ pub(super) fn measure(row: &Planned, run: Run<'_>, device: &Device) -> anyhow::R
     Ok(RowResult { measures, trained })
 }
 
-/// The authors' code draws larger sets than their paper tells of, in which one step of EM gains less.
+/// The authors' code draws larger sets than their paper describes, in which one step of EM gains less.
 fn likelihoods(model: &SetModel) -> regard::Result<Measures> {
     let paper = model.measure_on(SourceKind::Mixtures)?.measures;
     let code = model.measure_on(SourceKind::MixturesRepository)?.measures;

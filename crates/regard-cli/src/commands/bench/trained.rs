@@ -34,12 +34,12 @@ pub(super) const fn row(
     Planned { name, experiment, sets, measures, paper }
 }
 
-/// How a row is trained.
+/// Options of the training of a row.
 #[derive(Clone)]
 pub(super) struct Run<'a> {
     /// Settings that differ from the experiment's.
     pub(super) sets: Vec<String>,
-    /// Where files of data are that an experiment names.
+    /// Folder of the data files that an experiment names.
     pub(super) data: Option<PathBuf>,
     pub(super) folder: PathBuf,
     pub(super) resume: bool,
@@ -98,7 +98,7 @@ pub(in crate::commands) fn trained(
         "patchtst" => (&patchtst::ROWS, patchtst::measure),
         _ => (&set_transformer::ROWS, set_transformer::measure),
     };
-    // The name of a row asks for it alone, also where others contain it.
+    // A full name selects its row alone, also where others contain it.
     let named: Vec<&Planned> = rows.iter().filter(|row| row.name == args.rows).collect();
     let holding = || rows.iter().filter(|row| row.name.contains(&args.rows)).collect();
     let planned = if named.is_empty() { holding() } else { named };

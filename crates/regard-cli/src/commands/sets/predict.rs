@@ -37,7 +37,7 @@ fn columns_of(args: &PredictArgs, model: &SetModel) -> SetData {
     columns(model, args.group_by.clone())
 }
 
-/// What is written of a model that answers for sets or rows.
+/// The output of a model that predicts for sets or rows.
 fn answers(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer) -> anyhow::Result<String> {
     let only_rows = model.config.task.of_items();
     if args.refine > 0 || args.rescale {
@@ -69,7 +69,7 @@ fn answers(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer)
     Ok(if only_rows { rows } else { predictions.csv() + &rows })
 }
 
-/// What the model says of a set, for a picture.
+/// The prediction for a set, for a picture.
 fn answer(found: &SetPredictions, bag: usize) -> String {
     match &found.of_sets {
         None => "scores".to_owned(),
@@ -82,7 +82,7 @@ fn answer(found: &SetPredictions, bag: usize) -> String {
     }
 }
 
-/// What is written of a model that finds clusters.
+/// The output of a model that finds clusters.
 fn mixtures(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer) -> anyhow::Result<String> {
     if args.importance {
         return Err(Failure::new("--importance: a model that finds clusters does not weigh rows")

@@ -1,4 +1,4 @@
-//! Which graphs, or nodes, are learnt from, chosen by and tested with.
+//! The split of graphs or nodes into training, validation and test.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::graphs::task::GraphTask;
 /// Training, validation and test split.
 pub(crate) type DataSplits = [DataSplit; 3];
 
-/// As the data says, else at random and, where classes are asked for, of each class alike.
+/// The split of the data, else a random one, stratified by class for classification.
 pub(super) fn splits(experiment: &GraphExperiment, graphs: &Graphs, task: GraphTask) -> Result<DataSplits> {
     if let Some(parts) = graphs.parts() {
         let places = [Part::Training, Part::Validation, Part::Test].map(|part| parts.places(part));
@@ -34,9 +34,9 @@ pub(super) fn splits(experiment: &GraphExperiment, graphs: &Graphs, task: GraphT
     Ok([training, validation, test].map(|graphs| DataSplit { graphs, nodes: None }))
 }
 
-/// `k` folds with nothing to choose by: graphs, or the nodes of one, of each class alike.
+/// `k` folds without validation: graphs, or the nodes of one, stratified by class.
 pub(crate) fn folds(graphs: &Graphs, task: GraphTask, k: usize, seed: u64) -> Result<Vec<DataSplits>> {
-    // Nodes of several graphs are not told apart: that would train on the graphs that are tested.
+    // Nodes of several graphs are not split: that would train on the graphs that are tested.
     let of_nodes = graphs.targets().is_some_and(|targets| targets.level() == Level::Node);
     let level = if of_nodes && graphs.len() == 1 { Level::Node } else { Level::Graph };
     let classes = strata(graphs, level, task)?;
@@ -44,7 +44,7 @@ pub(crate) fn folds(graphs: &Graphs, task: GraphTask, k: usize, seed: u64) -> Re
     Ok(cut.into_iter().map(|test| fold(graphs, level, others(classes.len(), &test), test)).collect())
 }
 
-/// A fold with nothing to choose by.
+/// A fold without validation.
 pub(crate) fn fold(graphs: &Graphs, level: Level, training: Vec<usize>, test: Vec<usize>) -> DataSplits {
     [training, vec![], test].map(|places| split(graphs, level, places))
 }
@@ -62,7 +62,7 @@ fn split(graphs: &Graphs, level: Level, places: Vec<usize>) -> DataSplit {
     }
 }
 
-/// Classes to be held out alike; one class where there are none.
+/// Classes of a stratified split; one class where there are none.
 fn strata(graphs: &Graphs, level: Level, task: GraphTask) -> Result<Vec<usize>> {
     let count = if level == Level::Graph { graphs.len() } else { graphs.nodes() };
     match graphs.targets() {

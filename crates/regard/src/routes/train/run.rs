@@ -11,7 +11,7 @@ use crate::routes::problem::Problem;
 use crate::routes::registry::{ForProblem, with_problem};
 use crate::store::{Manifest, ModelDir};
 use crate::train::{
-    ValidationMetrics, Checkpoint, Learning, Measure, Measures, Observer, RunLength, Settings, Trained, train_with,
+    Checkpoint, Learning, Measure, Measures, Observer, RunLength, Settings, Trained, ValidationMetrics, train_with,
 };
 use crate::{Error, Result};
 
@@ -110,7 +110,10 @@ impl<P: Problem> Learning for Course<P> {
     }
 
     fn validate(&self) -> Result<ValidationMetrics> {
-        Ok(ValidationMetrics { cost: self.validation.cost(&self.learner.evaluated()?)?, ..ValidationMetrics::default() })
+        Ok(ValidationMetrics {
+            cost: self.validation.cost(&self.learner.evaluated()?)?,
+            ..ValidationMetrics::default()
+        })
     }
 
     fn may_diverge(&self) -> bool {

@@ -107,7 +107,7 @@ pub(super) struct Widths {
 }
 
 impl Widths {
-    /// Those of a series.
+    /// The half widths of a series.
     pub(super) fn of(&self, name: &str) -> impl Iterator<Item = f32> {
         self.of.get(name).into_iter().flatten().copied()
     }

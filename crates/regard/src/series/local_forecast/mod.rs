@@ -73,7 +73,8 @@ pub fn forecast(read: &Read, options: &LocalForecastOptions, device: &Device) ->
     for (at, transform) in Transform::fitting(&read.panel).into_iter().enumerate() {
         let read = transform.of_read(read)?;
         let part = CHOICE * (at + 1) as f64;
-        let network = trained(&read, &plan, [plan.horizon, plan.horizon], seed, Deadline { clock: &clock, part }, device)?;
+        let network =
+            trained(&read, &plan, [plan.horizon, plan.horizon], seed, Deadline { clock: &clock, part }, device)?;
         let off = measured(&[&network], &read, &plan, plan.horizon, transform)?;
         tried.push((off.mase, transform, network, read));
     }
@@ -81,7 +82,9 @@ pub fn forecast(read: &Read, options: &LocalForecastOptions, device: &Device) ->
     let (_, transform, chooser, read) = tried.swap_remove(0);
     let several = |rows: [usize; 2], [from, to]: [f64; 2]| -> Result<Vec<SeriesModel>> {
         let part = |at: u64| from + (to - from) * (at + 1) as f64 / ENSEMBLE as f64;
-        let of = |at: u64| trained(&read, &plan, rows, seed.wrapping_add(at), Deadline { clock: &clock, part: part(at) }, device);
+        let of = |at: u64| {
+            trained(&read, &plan, rows, seed.wrapping_add(at), Deadline { clock: &clock, part: part(at) }, device)
+        };
         (0..ENSEMBLE).map(of).collect()
     };
     let before = several([0, plan.horizon], MEASURED)?;
@@ -188,7 +191,7 @@ enum Transform {
 }
 
 impl Transform {
-    /// Those that every value of a panel allows.
+    /// The transforms that every value of a panel allows.
     fn fitting(panel: &Panel) -> Vec<Self> {
         let values = panel.series().iter().flat_map(Series::values);
         match values.filter(|value| !value.is_nan()).all(|&value| value > 0.0) {

@@ -33,7 +33,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// What the series of a panel allow.
+    /// The plan for the series of a panel.
     ///
     /// # Errors
     /// [`Error::Config`] for series too short, with the rows that are needed.
@@ -48,7 +48,7 @@ impl Plan {
                 "is {horizon}, and the shortest series has {shortest} rows; to learn {horizon} values ahead and to \
                  measure that takes at least {needed}"
             );
-            return Err(Error::config("--horizon", reason).with_hint("ask for a shorter horizon, or give a model"));
+            return Err(Error::config("--horizon", reason).with_hint("choose a shorter horizon, or name a model"));
         }
         let season = panel.clock().season();
         let wanted = match season {

@@ -1,4 +1,4 @@
-//! What a network says of the sets of a file.
+//! Predictions for the sets of a file.
 
 mod mixtures;
 
@@ -7,11 +7,11 @@ use std::path::Path;
 use regard_data::sets::formats::predictions::Predicted;
 use regard_data::sets::{Bags, FeatureNames};
 
+use crate::sets::Sets;
 use crate::sets::experiment::{SetData, SetExperiment, SourceKind};
-use crate::sets::measure::{Told, answers, in_own_measure, measure_predictions};
+use crate::sets::measure::{Predictions, in_own_units, measure_predictions, predict};
 use crate::sets::source::{Source, features_of, read_bags, targets_of};
 use crate::sets::task::TaskKind;
-use crate::sets::Sets;
 use crate::supervised::Model;
 use crate::train::{NumberLoss, ValidationMetrics, probabilities};
 use crate::{Error, Result};
@@ -31,10 +31,10 @@ pub struct SetPredictions {
 
 impl SetModel {
     /// Reads sets of a file with the columns the model was trained on, in its order; `labelled` where the
-    /// file has to say what is right.
+    /// file needs targets.
     ///
     /// # Errors
-    /// What the reader says; columns that differ from those of training.
+    /// Those of reading the file; columns that differ from those of training.
     pub fn read(&self, path: &Path, data: &SetData, labelled: bool) -> Result<Bags> {
         let bags = read_bags(path, data, self.config.task, labelled)?;
         let names = match self.config.data.features.as_slice() {
@@ -44,13 +44,13 @@ impl SetModel {
         Ok(bags.align(&names)?)
     }
 
-    /// What the model says of sets; with `importance` also how much it looked at every item.
+    /// The predictions for sets; with `importance` also the attention to every item.
     ///
     /// # Errors
-    /// [`Error::Config`] when importance is asked of a model that does not weigh items.
+    /// [`Error::Config`] for the importance of a model that does not weigh items.
     pub fn predict(&self, bags: &Bags, importance: bool) -> Result<SetPredictions> {
         let examples = features_of(&self.config, bags)?;
-        let Told { numbers, importance: weights } = answers(&self.network, &examples, importance, &self.device);
+        let Predictions { numbers, importance: weights } = predict(&self.network, &examples, importance, &self.device);
         if importance && weights.is_none() && !self.config.task.of_items() {
             let reason = "asks for importances, but this model pools nothing";
             return Err(Error::config("--importance", reason));
@@ -62,7 +62,7 @@ impl SetModel {
                 probabilities: probabilities(&numbers, self.config.outputs),
             }),
             TaskKind::Regression | TaskKind::Counting if self.config.outputs == 1 => {
-                Some(Predicted::Numbers(in_own_measure(&self.config, &numbers)))
+                Some(Predicted::Numbers(in_own_units(&self.config, &numbers)))
             }
             other => {
                 let reason = format!(
@@ -77,16 +77,16 @@ impl SetModel {
         Ok(SetPredictions { of_sets, of_items })
     }
 
-    /// The model measured on the sets of a file, which say what is right.
+    /// The metrics of the model on the sets of a file with targets.
     ///
     /// # Errors
-    /// A file without what is asked for.
+    /// [`Error::Config`] for a file without targets.
     pub fn measure(&self, bags: &Bags) -> Result<ValidationMetrics> {
         let mut examples = features_of(&self.config, bags)?;
         examples.targets = targets_of(&self.config, bags)?;
-        let told = answers(&self.network, &examples, false, &self.device).numbers;
+        let predicted = predict(&self.network, &examples, false, &self.device).numbers;
         let loss = self.experiment.as_ref().map_or(NumberLoss::Absolute, |found| found.train.loss);
-        measure_predictions(&self.config, &told, &examples, loss)
+        measure_predictions(&self.config, &predicted, &examples, loss)
     }
 
     /// The model measured on the generated sets of its experiment.
@@ -122,7 +122,7 @@ impl SetModel {
     fn measure_drawn(&self, experiment: &SetExperiment) -> Result<ValidationMetrics> {
         let (source, _) = Source::of(experiment)?;
         let examples = source.validation(experiment);
-        let told = answers(&self.network, &examples, false, &self.device).numbers;
-        measure_predictions(&self.config, &told, &examples, experiment.train.loss)
+        let predicted = predict(&self.network, &examples, false, &self.device).numbers;
+        measure_predictions(&self.config, &predicted, &examples, experiment.train.loss)
     }
 }

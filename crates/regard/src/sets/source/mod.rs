@@ -1,4 +1,4 @@
-//! Where the sets of an experiment come from.
+//! The source of the sets of an experiment.
 
 mod files;
 mod generated;
@@ -36,8 +36,7 @@ impl Source {
     /// The source of an experiment, and the network's settings with what follows from the data.
     ///
     /// # Errors
-    /// What reading a file gives, and [`Error::Config`](crate::Error::Config) for data that cannot be
-    /// asked what the experiment asks.
+    /// Those of reading a file; [`Error::Config`](crate::Error::Config) for data that the task does not fit.
     pub fn of(experiment: &SetExperiment) -> Result<(Self, SetTransformerConfig)> {
         if experiment.data.source == SourceKind::File {
             let bags = read_bags(Path::new(&experiment.data.path), &experiment.data, experiment.task.kind, true)?;

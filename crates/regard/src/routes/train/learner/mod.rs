@@ -137,7 +137,8 @@ impl<P: Problem> Learner<P> {
     fn rate(&self, full: f64) -> f64 {
         let train = &self.experiment.train;
         let warmup_steps = train.warmup_epochs * self.experiment.steps_per_epoch() as f64;
-        full * linear_warmup(self.step, warmup_steps) * train.learning_rate_decay.powi(self.epoch().min(i32::MAX as u64) as i32)
+        full * linear_warmup(self.step, warmup_steps)
+            * train.learning_rate_decay.powi(self.epoch().min(i32::MAX as u64) as i32)
     }
 
     /// This step's instances.
