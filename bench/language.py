@@ -3,7 +3,7 @@
     python3 bench/language.py
 
 Retired identifiers are looked for in code; retired settings in experiments, models, strings and settings structs;
-retired sentences everywhere. The list is that of the book's glossary, "Retired words".
+retired sentences everywhere.
 """
 
 import json

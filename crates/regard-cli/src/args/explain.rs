@@ -4,17 +4,17 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-/// What can be explained.
+/// Computations that can be explained.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ExplainCommand {
-    /// Multi-head attention on a small input, every number on the way
+    /// Print every intermediate number of multi-head attention on a small input
     Attention(AttentionArgs),
 }
 
 /// Arguments of `regard explain attention`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The input is a JSON object; only x must be there:
+The input is a JSON object; only x is required:
   x               tokens, one row of numbers each: [[1, 0, 1, 0], [0, 1, 0, 1]]
   heads           number of heads, divides the width [default: 1]
   query_weights   width x width numbers, rows are inputs [default: identity];

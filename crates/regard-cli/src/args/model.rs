@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-/// What can be done with models.
+/// Commands on models.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelCommand {
-    /// Turn weights of another project into a model folder
+    /// Convert weights of another project to a model folder
     #[command(subcommand)]
     Import(ImportCommand),
     /// Describe a model folder
@@ -27,7 +27,7 @@ pub(crate) struct KoolArgs {
     /// Weights: a checkpoint (.pt, legacy torch format) or .safetensors with the original names
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The problem: tsp, cvrp, sdvrp, op, pctsp or spctsp [default: from args.json or the names]
+    /// Problem: tsp, cvrp, sdvrp, op, pctsp or spctsp [default: from args.json or the names of the weights]
     #[arg(long, value_name = "NAME")]
     pub(crate) problem: Option<String>,
     /// Model folder to write
@@ -38,7 +38,7 @@ pub(crate) struct KoolArgs {
 /// Arguments of `regard model show`.
 #[derive(Debug, Args)]
 pub(crate) struct ModelShowArgs {
-    /// Model folder [default: $REGARD_MODEL, else the model built into the binary]
+    /// Model folder [default: $REGARD_MODEL, else the built-in model]
     #[arg(value_name = "DIR")]
     pub(crate) model: Option<PathBuf>,
 }

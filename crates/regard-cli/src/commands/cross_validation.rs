@@ -25,8 +25,9 @@ use crate::report::progress::Progress;
 /// Folds where nothing is said of them.
 const FOLDS: usize = 10;
 
-/// Refuses given folds, which only graphs have.
+/// Refuses the options of back-tests, and given folds, which only graphs have.
 fn refuse_given(folds: &FoldOptions, examples: &str) -> anyhow::Result<()> {
+    folds.check_cross_validation()?;
     match folds.given {
         None => Ok(()),
         Some(_) => Err(Failure::new("--folds-from is for graphs")
@@ -85,6 +86,7 @@ pub(super) fn graphs(
     device: &Device,
     printer: &mut Printer,
 ) -> anyhow::Result<Outcome> {
+    options.check_cross_validation()?;
     let validation = CrossValidation::new(experiment)?;
     validation.warnings().iter().for_each(|warning| printer.note(warning));
     let held_out = match (&options.given, options.folds) {

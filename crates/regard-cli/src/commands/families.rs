@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use regard::Device;
-use regard::experiment::{Experiment, family, find};
+use regard::experiment::{Experiment, Section, family, find};
 use regard::graphs::model::KIND as GRAPH_TRANSFORMER;
 use regard::graphs::{GraphExperiment, GraphTransformerConfig, Graphs};
 use regard::routes;
@@ -29,6 +29,8 @@ pub(super) struct FamilyCommands {
     kind: &'static str,
     /// Reads an experiment, overridden by assignments.
     parse: fn(&str, &Path, &[String]) -> regard::Result<Box<dyn LoadedExperiment>>,
+    /// The settings of an experiment, described for readers.
+    describe: fn(&str, &Path, &[String]) -> regard::Result<Vec<Section>>,
     /// `regard eval --model`.
     pub(super) evaluate: fn(&EvalJob, &Device, &mut Printer) -> anyhow::Result<Outcome>,
     /// `regard predict`.
@@ -42,6 +44,7 @@ static FAMILIES: [FamilyCommands; 4] = [
         name: "routes",
         kind: ATTENTION_MODEL,
         parse: |text, path, sets| Ok(Box::new(Experiment::parse(text, path, sets)?)),
+        describe: Experiment::settings,
         evaluate: eval::run,
         predict: routes_predict,
         show: model::show_routes,
@@ -50,6 +53,7 @@ static FAMILIES: [FamilyCommands; 4] = [
         name: Sets::NAME,
         kind: SET_TRANSFORMER,
         parse: |text, path, sets| Ok(Box::new(SetExperiment::parse(text, path, sets)?)),
+        describe: SetExperiment::settings,
         evaluate: sets::evaluate,
         predict: sets::predict,
         show: model::show_network::<SetTransformerConfig>,
@@ -58,6 +62,7 @@ static FAMILIES: [FamilyCommands; 4] = [
         name: Graphs::NAME,
         kind: GRAPH_TRANSFORMER,
         parse: |text, path, sets| Ok(Box::new(GraphExperiment::parse(text, path, sets)?)),
+        describe: GraphExperiment::settings,
         evaluate: graphs::evaluate,
         predict: graphs::predict,
         show: model::show_network::<GraphTransformerConfig>,
@@ -66,6 +71,7 @@ static FAMILIES: [FamilyCommands; 4] = [
         name: TimeSeries::NAME,
         kind: PATCHTST,
         parse: |text, path, sets| Ok(Box::new(SeriesExperiment::parse(text, path, sets)?)),
+        describe: SeriesExperiment::settings,
         evaluate: series::evaluate,
         predict: series::predict,
         show: model::show_network::<PatchTstConfig>,
@@ -82,9 +88,17 @@ pub(super) fn of_model(folder: Option<&Path>) -> &'static FamilyCommands {
 /// The experiment found under a name or in a file, overridden by assignments.
 pub(super) fn load(name_or_path: &str, sets: &[String]) -> regard::Result<Box<dyn LoadedExperiment>> {
     let (text, path) = find(name_or_path)?;
-    let name = family(&text, &path)?;
-    let found = FAMILIES.iter().find(|family| family.name == name).unwrap_or(&FAMILIES[0]);
-    (found.parse)(&text, &path, sets)
+    (of_experiment(&text, &path)?.parse)(&text, &path, sets)
+}
+
+/// The settings of the experiment `text`, overridden by assignments and described for readers.
+pub(super) fn describe(text: &str, path: &Path, sets: &[String]) -> regard::Result<Vec<Section>> {
+    (of_experiment(text, path)?.describe)(text, path, sets)
+}
+
+fn of_experiment(text: &str, path: &Path) -> regard::Result<&'static FamilyCommands> {
+    let name = family(text, path)?;
+    Ok(FAMILIES.iter().find(|family| family.name == name).unwrap_or(&FAMILIES[0]))
 }
 
 /// Options of a training.
@@ -208,7 +222,7 @@ impl LoadedExperiment for Experiment {
     }
 
     fn evaluate(&self, _: &FoldOptions, _: &Device, _: &mut Printer) -> anyhow::Result<Outcome> {
-        Err(Failure::new("instances of routes are generated, not cut into folds")
+        Err(Failure::new("an experiment on routes generates its instances and has no folds")
             .hint("train it, then: regard eval --model DIR --paper-set tsp20")
             .into())
     }

@@ -79,7 +79,7 @@ fn write_attention(
 
 /// The graph that is drawn.
 fn chosen(args: &PredictArgs, graphs: &Graphs) -> anyhow::Result<usize> {
-    let found = args.drawn(graphs.ids(), "graph")?;
+    let found = args.example_to_draw(graphs.ids(), "graph")?;
     let nodes = graphs.nodes_of(found).len();
     if nodes > graph_plot::MOST_NODES {
         let what = format!(

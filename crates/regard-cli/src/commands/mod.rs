@@ -6,6 +6,7 @@ mod cross_validation;
 mod data;
 mod doctor;
 mod eval;
+mod experiments;
 mod explain;
 mod families;
 mod forecast;
@@ -21,19 +22,19 @@ use crate::args::{BenchCommand, Cli, Command, DataCommand, Evaluation, ExplainCo
 use crate::device;
 use crate::report::Printer;
 
-/// The outcome of a command that could be carried out.
+/// Result of a command that ran to its end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Outcome {
-    /// Done.
+    /// Success.
     Done,
-    /// The answer is no: a check failed.
+    /// A check failed.
     No,
 }
 
 /// Seed where none is given; that of the paper's code.
 const SEED: u64 = 1234;
 
-/// Carries out the command.
+/// Runs the command.
 pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
     let device = device::choose(&cli.global.device)?;
     device::limit_threads(cli.global.threads)?;
@@ -42,7 +43,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
     let printer = &mut printer;
     match cli.command {
         Command::Solve(args) => solve::run(&args.check(seed)?, &device, printer),
-        Command::Train(args) if args.list => train::list(printer),
+        Command::Train(args) if args.list => experiments::list(printer),
         Command::Train(args) => train::run(args.check(cli.global.seed)?, &device, printer),
         Command::Eval(args) => match args.evaluation(cli.global.seed, seed) {
             Evaluation::Model(job) => (families::of_model(job.model.as_deref()).evaluate)(&job, &device, printer),
@@ -66,6 +67,8 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Data(DataCommand::Verify(args)) => data::verify(&args, printer),
         Command::Data(DataCommand::Show(args)) => data::show(&args, printer),
         Command::Doctor => doctor::run(printer),
+        Command::Settings(args) => experiments::settings(&args, printer),
+        Command::Reference { page } => experiments::reference(page, printer),
         Command::Completions { shell } => completions::run(shell, printer),
     }
 }

@@ -7,7 +7,7 @@ use regard::data::series::Series;
 use regard::data::sets::formats::predictions::Predictions;
 use regard::data::sets::{Bags, FeatureNames};
 use regard::series::SeriesExperiment;
-use regard::series::back_test::Origin;
+use regard::series::back_test::{BackTestOptions, Origin};
 use regard::series::classify::read_whole;
 use regard::series::evaluate::SeriesEvaluation;
 use regard::series::experiment::SeriesData;
@@ -21,9 +21,6 @@ use crate::args::{EvalJob, FoldOptions, PredictArgs};
 use crate::failure::Failure;
 use crate::report::progress::Progress;
 use crate::report::{Align, Printer, Table, measures, number};
-
-/// Origins of a back-test where their number is not given.
-const ORIGINS: usize = 5;
 
 /// The result for programs.
 #[derive(Serialize)]
@@ -132,27 +129,32 @@ pub(super) fn evaluate_experiment(
 ) -> anyhow::Result<Outcome> {
     match experiment.task.kind {
         SeriesTask::Classification => cross_validation::series(experiment, folds, device, printer),
-        _ => back_test(experiment, folds.folds.unwrap_or(ORIGINS), folds.refit, device, printer),
+        _ => back_test(experiment, &folds.back_test()?, device, printer),
     }
 }
 
-/// Forecasts from several origins in the past.
+/// Back-tests an experiment from several origins.
 fn back_test(
     experiment: &SeriesExperiment,
-    origins: usize,
-    refit: bool,
+    options: &BackTestOptions,
     device: &Device,
     printer: &mut Printer,
 ) -> anyhow::Result<Outcome> {
-    let progress = Progress::new(printer, origins, "origins");
+    let progress = Progress::new(printer, options.windows, "windows");
     let mut done = 0;
-    let found = regard::series::back_test::back_test(experiment, origins, refit, device, &mut |_| {
+    let found = regard::series::back_test::back_test(experiment, options, device, &mut |_| {
         done += 1;
         progress.set(done);
     })?;
     drop(progress);
     if printer.json() {
-        printer.object(&serde_json::json!({ "data": experiment.data.path, "refit": refit, "origins": found }))?;
+        let step_size = options.step_size.unwrap_or(experiment.task.horizon);
+        printer.object(&serde_json::json!({
+            "data": experiment.data.path,
+            "step_size": step_size,
+            "refit": options.refit,
+            "origins": found,
+        }))?;
         return Ok(Outcome::Done);
     }
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right]);

@@ -24,7 +24,7 @@ use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
 
-pub(crate) use self::table::{Align, Table};
+pub(crate) use self::table::{Align, Table, wrap};
 use crate::args::GlobalArgs;
 
 /// Writes results to standard output and notes to standard error.
@@ -66,6 +66,13 @@ impl Printer {
     /// Whether a progress bar may be shown.
     pub(crate) fn progress(&self) -> bool {
         self.progress
+    }
+
+    /// Width of the text in characters: that of the terminal (`COLUMNS` overrules it), 40 to 120; 100 without one.
+    pub(crate) fn width(&self) -> usize {
+        let given = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+        given.or_else(terminal).unwrap_or(100).clamp(40, 120)
     }
 
     /// Writes a part of the result; a line break is added when it has none at its end.

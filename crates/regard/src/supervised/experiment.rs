@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Family;
 use crate::Result;
-use crate::experiment::{Given, Sections, load, sections, written};
+use crate::experiment::{Given, Section, Sections, describe, load, sections, written};
 use crate::train::{RunLength, Settings, TrainSettings};
 
 /// A complete experiment, with every default filled in.
@@ -37,6 +37,15 @@ impl<F: Family> SupervisedExperiment<F> {
     /// or out of range.
     pub fn parse(text: &str, path: &Path, sets: &[String]) -> Result<Self> {
         sections(text, path, sets)
+    }
+
+    /// Describes every setting of the experiment `text`, overridden by `sets`. Values are not validated.
+    ///
+    /// # Errors
+    /// [`Error::Parse`](crate::Error::Parse) and [`Error::Config`](crate::Error::Config) for text that is not TOML,
+    /// unknown keys and values of another type.
+    pub fn settings(text: &str, path: &Path, sets: &[String]) -> Result<Vec<Section>> {
+        describe::<Self>(text, path, sets)
     }
 
     /// The experiment found under a name or in a file, overridden by `sets`.

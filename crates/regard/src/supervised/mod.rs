@@ -29,9 +29,9 @@ pub use learner::{Learner, train};
 pub use model::Model;
 
 /// A section of an experiment.
-pub trait Section: Clone + Debug + PartialEq + Serialize + DeserializeOwned + JsonSchema {}
+pub trait SettingsSection: Clone + Debug + PartialEq + Serialize + DeserializeOwned + JsonSchema {}
 
-impl<T: Clone + Debug + PartialEq + Serialize + DeserializeOwned + JsonSchema> Section for T {}
+impl<T: Clone + Debug + PartialEq + Serialize + DeserializeOwned + JsonSchema> SettingsSection for T {}
 
 /// A network that is built from its settings and stored under the names of its published code.
 pub trait Network: Module + Sized {
@@ -82,15 +82,15 @@ pub trait Family: Clone + Debug + PartialEq + Sized + 'static {
     const ROUNDING: Rounding;
 
     /// Section `[task]`.
-    type Task: Section;
+    type Task: SettingsSection;
     /// Section `[data]`.
-    type Data: Section;
+    type Data: SettingsSection;
     /// Settings of `[train]` that other families do not have.
     type Train: FamilyTraining;
     /// Section `[eval]`.
-    type Eval: Section;
+    type Eval: SettingsSection;
     /// Section `[model]`, and the content of `config.json`.
-    type Config: NetworkConfig + Section;
+    type Config: NetworkConfig + SettingsSection;
     /// The network.
     type Network: Network<Config = Self::Config>;
     /// Examples to learn from and to validate on.
