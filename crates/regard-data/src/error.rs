@@ -1,4 +1,4 @@
-//! What can go wrong, said so that the reader can mend it: where, what, what was expected.
+//! Errors: the place, the finding, the expectation, and what to do about them.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub enum Error {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// A file was read but does not say what its format asks for.
@@ -29,9 +29,9 @@ pub enum Error {
         line: usize,
         /// The field (a column, a keyword); empty where there is none.
         field: String,
-        /// What was found and what was expected.
+        /// The finding and the expectation.
         reason: String,
-        /// What to do about it.
+        /// The hint that helps to correct the file.
         hint: Option<String>,
     },
     /// A solution breaks a constraint of its instance.
@@ -43,7 +43,7 @@ pub enum Error {
     /// A value given by the caller is outside what is possible.
     #[error("{what}: {reason}")]
     Invalid {
-        /// What was given.
+        /// The value, by its name.
         what: String,
         /// Why it cannot be taken, and what can.
         reason: String,
@@ -51,7 +51,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What to do about the error, in one line, where something useful can be said.
+    /// The hint that helps to correct the error, in one line, where there is one.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         match self {
@@ -114,6 +114,80 @@ pub(crate) fn shown(token: &str) -> String {
         text.push_str("...");
     }
     text
+}
+
+/// A fault of a file whose name is not known where it is found.
+#[derive(Debug)]
+pub struct Fault {
+    /// The byte, the instance or the array; empty for the file as a whole.
+    place: String,
+    reason: String,
+    hint: Option<&'static str>,
+}
+
+impl Fault {
+    /// A fault of the file as a whole: what was found and what was expected.
+    pub fn whole(reason: impl Into<String>) -> Self {
+        Self { place: String::new(), reason: reason.into(), hint: None }
+    }
+
+    /// A fault at a byte of the file.
+    pub fn at_byte(at: usize, reason: impl Into<String>) -> Self {
+        Self::whole(reason).within(format!("byte {at}"))
+    }
+
+    /// A fault of an instance, counted from 0.
+    pub(crate) fn of_instance(at: usize, reason: impl Into<String>) -> Self {
+        Self::whole(reason).within(format!("instance {}", at + 1))
+    }
+
+    /// The same fault with its place.
+    #[must_use]
+    pub fn within(mut self, place: impl Into<String>) -> Self {
+        self.place = place.into();
+        self
+    }
+
+    /// The same fault with what to do about it.
+    #[must_use]
+    pub fn hint(mut self, hint: &'static str) -> Self {
+        self.hint = Some(hint);
+        self
+    }
+
+    /// The hint that helps to correct the file, where there is one.
+    #[must_use]
+    pub fn advice(&self) -> Option<&'static str> {
+        self.hint
+    }
+
+    /// The place, empty for the file as a whole.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// The finding and the expectation.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// The error of the file at `path`.
+    #[must_use]
+    pub fn in_file(self, path: &Path) -> Error {
+        let place = self.place.clone();
+        self.in_line(path, 0, &place)
+    }
+
+    /// The error of a field on a line of the file at `path`.
+    pub(crate) fn in_line(self, path: &Path, line: usize, field: &str) -> Error {
+        let error = Error::parse(path, line, self.reason).in_field(field);
+        match self.hint {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        }
+    }
 }
 
 #[cfg(test)]

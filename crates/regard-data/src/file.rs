@@ -2,19 +2,34 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
 
 use crate::{Error, Result};
 
-/// Reads a text file; bytes that are not UTF-8 (old files have Latin-1 comments) become `U+FFFD`,
-/// and a byte order mark at the start is dropped.
+/// The first bytes of a file compressed by gzip.
+pub(crate) const GZIP: &[u8] = &[0x1f, 0x8b];
+
+/// The most bytes to which each byte of a compressed text may grow; tables grow to ten or twenty times their size.
+const UNPACKED_PER_BYTE: u64 = 256;
+/// The size to which any compressed text may grow.
+const UNPACKED_ALWAYS: u64 = 1 << 26;
+
+
+/// Reads a text file, compressed by gzip or not; bytes that are not UTF-8 (old files have Latin-1 comments) become
+/// `U+FFFD`, and a byte order mark at the start is dropped.
 ///
 /// # Errors
-/// [`Error::Io`] when the file cannot be read.
+/// [`Error::Io`] when the file cannot be read, [`Error::Parse`] when it is compressed and damaged, or unpacks to more
+/// than 256 times its size and 64 MiB.
 pub fn read_text(path: impl AsRef<Path>) -> Result<String> {
     let path = path.as_ref();
-    let bytes = std::fs::read(path).map_err(|source| Error::io(path, source))?;
+    let mut bytes = std::fs::read(path).map_err(|source| Error::io(path, source))?;
+    if bytes.starts_with(GZIP) {
+        bytes = unpacked(&bytes).map_err(|reason| Error::parse(path, 0, reason))?;
+    }
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
@@ -23,6 +38,26 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String> {
         Some(rest) => rest.to_owned(),
         None => text,
     })
+}
+
+fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, String> {
+    let most = (bytes.len() as u64).saturating_mul(UNPACKED_PER_BYTE).saturating_add(UNPACKED_ALWAYS);
+    let mut text = Vec::new();
+    let read = MultiGzDecoder::new(bytes).take(most + 1).read_to_end(&mut text);
+    read.map_err(|error| format!("cannot be unpacked: {error}"))?;
+    if text.len() as u64 > most {
+        return Err(format!("unpacks to more than {UNPACKED_PER_BYTE} times its size, which no table does"));
+    }
+    Ok(text)
+}
+
+/// The extension of a file in lower case, that in front of `.gz` for a compressed one; empty where there is none.
+pub(crate) fn extension(path: &Path) -> String {
+    let of = |path: &Path| path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).unwrap_or_default();
+    match of(path) {
+        packed if packed == "gz" => of(Path::new(path.file_stem().unwrap_or_default())),
+        plain => plain,
+    }
 }
 
 /// Writes a file under a temporary name beside `path` and renames it when it is complete.

@@ -39,7 +39,7 @@ impl LeastSquares {
         self.rows += rows;
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
@@ -88,7 +88,7 @@ impl LeastSquares {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::draws::Draws;
+    use crate::random::Draws;
 
     #[test]
     fn blocks_give_what_all_rows_give_and_penalties_shrink() {

@@ -22,20 +22,22 @@
 #![forbid(unsafe_code)]
 
 mod error;
-mod fault;
+
 pub mod file;
 pub mod graphs;
+pub mod labels;
 pub mod least_squares;
 pub mod metrics;
+pub mod names;
 mod npz;
-#[cfg(feature = "parquet")]
-pub mod parquet;
+pub mod pickle;
+pub mod predictions;
 pub mod random;
 pub mod routes;
 pub mod series;
 pub mod sets;
 pub mod split;
 pub mod stats;
-mod table;
+pub mod table;
 
 pub use error::{Error, Result};

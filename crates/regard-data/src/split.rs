@@ -1,8 +1,8 @@
-//! Which examples, sets or graphs, to train on and which to test with.
+//! Splits of examples, sets or graphs into those to train on and those to test with.
 //!
 //! A split is decided by its arguments alone: the same seed gives the same parts on every machine.
 
-use crate::random::draws::Draws;
+use crate::random::Draws;
 use crate::{Error, Result};
 
 /// Cuts `count` examples into `k` parts at random; sizes differ by at most 1. Each part is the test set of

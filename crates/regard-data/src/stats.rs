@@ -34,7 +34,7 @@ pub fn standard_error(values: &[f64]) -> f64 {
     standard_deviation(values) / (values.len() as f64).sqrt()
 }
 
-/// How many standard errors below its mean what a sample of normal values is drawn from begins, with this
+/// The number of standard errors below its mean at which the mean of normal values may lie, with this
 /// confidence on each side (Student's t): 1.96 of many values for 0.975, 12.7 of two. Infinity for fewer.
 #[must_use]
 pub fn standard_errors(confidence: f64, values: usize) -> f64 {
@@ -48,7 +48,7 @@ pub fn largest(values: &[f64]) -> usize {
     (1..values.len()).fold(0, |best, at| if values[at] > values[best] { at } else { best })
 }
 
-/// How much worse `cost` is than `reference`, as a fraction of the reference (0.05 is 5 %).
+/// The gap of `cost` to `reference`, as a fraction of the reference (0.05 is 5 %).
 ///
 /// `None` when the reference is 0, where no fraction exists, unless the cost is 0 too.
 #[must_use]

@@ -1,6 +1,6 @@
 //! numpy's legacy generator against numpy.
 
-use regard_data::random::numpy::NumpyLegacy;
+use regard_data::random::NumpyLegacy;
 use regard_testing::Golden;
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! Laws of instances, tours and generators, on random ones.
 
 use proptest::prelude::*;
-use regard_data::random::numpy::NumpyLegacy;
+use regard_data::random::NumpyLegacy;
 use regard_data::routes::cvrp::{Cvrp, routes_of};
 use regard_data::routes::generate;
 use regard_data::routes::metric::Metric;

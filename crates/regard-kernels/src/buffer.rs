@@ -1,8 +1,8 @@
-//! Aligned memory for kernels, and a pool that hands it out again.
+//! Aligned memory for kernels, and a pool that reuses it.
 //!
-//! A training step asks for the same dozen large arrays every time. Taking them from the system
-//! each time costs page faults that rival the arithmetic, so a [`Workspace`] returns its memory
-//! to a process-wide pool when it is dropped.
+//! A training step needs the same dozen large arrays every time. Allocating them anew causes page
+//! faults that cost as much as the arithmetic. A [`Workspace`] therefore returns its memory to a
+//! process-wide pool when it is dropped.
 
 use std::{
     ops::{Deref, DerefMut},
@@ -11,7 +11,7 @@ use std::{
 
 use pulp::bytemuck;
 
-/// One cache line; gives buffers an alignment every SIMD width is happy with.
+/// One cache line. It aligns buffers for every SIMD width.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Line([f32; 16]);
@@ -59,13 +59,14 @@ impl DerefMut for Buffer {
     }
 }
 
-/// Buffers waiting for their next use.
+/// Buffers that are free for reuse.
 static POOL: Mutex<Vec<Buffer>> = Mutex::new(Vec::new());
 
-/// Buffers kept at most; the smallest leave first, they are the cheapest to make again.
+/// Maximum number of buffers in the pool. The smallest are removed first, as they are the cheapest
+/// to allocate again.
 const POOLED: usize = 64;
 
-/// A buffer on loan from the pool. **Its content is unspecified** until written.
+/// A buffer borrowed from the pool. **Its content is unspecified** until it is written.
 pub struct Workspace(Option<Buffer>);
 
 impl Workspace {
@@ -122,7 +123,7 @@ impl std::fmt::Debug for Workspace {
     }
 }
 
-/// Cuts `all` into consecutive parts of the given sizes.
+/// Splits `all` into consecutive parts of the given sizes.
 pub(crate) fn parts<T>(mut all: &mut [T], sizes: impl IntoIterator<Item = usize>) -> Vec<&mut [T]> {
     let cut = |size| {
         let (part, rest) = std::mem::take(&mut all).split_at_mut(size);

@@ -1,24 +1,24 @@
-//! Which numbers dropout leaves out (Srivastava et al. 2014), as a function of the seed and the place.
+//! Dropout (Srivastava et al. 2014) with a mask that is a function of seed, row and column.
 //!
-//! Nothing is drawn in an order and nothing is stored: the backward pass, and another implementation,
-//! finds the same places again.
+//! No random state advances and no mask is stored: the backward pass, and any other
+//! implementation, recomputes the same mask.
 
 use pulp::Simd;
 
 use crate::{buffer::Workspace, vector::add_assign};
 
-/// Numbers left out at random while training; the others are scaled up.
+/// Dropout: sets values to zero at random during training and scales the others by `1/(1 − rate)`.
 ///
-/// Whether a number stays is a function of seed, row and column.
+/// The mask is a function of seed, row and column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dropout {
-    /// Part left out, in `[0, 1)`.
+    /// Probability that a value is set to zero, in `[0, 1)`.
     pub rate: f32,
-    /// Another one for every step and place in the network.
+    /// Seed of the mask; it differs for every step and for every layer of the network.
     pub seed: u64,
 }
 
-/// Distance of the numbers that the columns of a row are drawn from.
+/// Step between the random numbers of neighbouring columns of a row.
 const COLUMN: u32 = 0x9e37_79b9;
 
 /// Mixes all bits of `x` (the finaliser of MurmurHash3, Appleby).
@@ -30,46 +30,50 @@ fn mix(x: u32) -> u32 {
 }
 
 impl Dropout {
-    /// What the number at a row and column is multiplied with: 0 where it is left out, else
-    /// 1/(1 − rate).
+    /// Factor of the value at a row and column: 0 where it is dropped, else 1/(1 − rate).
     #[inline(always)]
     pub fn factor(&self, row: usize, column: usize) -> f32 {
-        self.draws().factor(self.row(row), column)
+        self.sampler().factor(self.row(row), column)
     }
 
-    /// [`Self::factor`] of every place of an array `[rows, columns]`.
+    /// [`Self::factor`] for every element of an array `[rows, columns]`.
     pub fn factors(&self, rows: usize, columns: usize) -> Vec<f32> {
         (0..rows).flat_map(|row| (0..columns).map(move |column| self.factor(row, column))).collect()
     }
 
-    /// What all draws share.
+    /// The constants that all rows share.
     #[inline(always)]
-    pub(crate) fn draws(&self) -> Draws {
-        // 24 bits, evenly in [0, 1), are compared with the rate: as integers, which is exact.
+    pub(crate) fn sampler(&self) -> DropoutSampler {
+        // 24 random bits are compared with the rate as integers, which is exact.
         let threshold = (self.rate * 16_777_216.0).ceil() as u32;
-        Draws { seed: (self.seed >> 32) as u32, threshold: threshold << 8, kept: 1.0 / (1.0 - self.rate) }
+        DropoutSampler {
+            seed: (self.seed >> 32) as u32,
+            threshold: threshold << 8,
+            keep_scale: 1.0 / (1.0 - self.rate),
+        }
     }
 
-    /// What the draws of a row start from.
+    /// Random state of a row.
     #[inline(always)]
     pub(crate) fn row(&self, row: usize) -> u32 {
         mix((row as u32) ^ (self.seed as u32))
     }
 }
 
-/// A [`Dropout`] ready to draw. The loops over slices below are plain so that the compiler turns them
-/// into the instruction set they are inlined into; `pulp` has no product of integers.
+/// The precomputed constants of a [`Dropout`]. The loops over slices below are plain, so that the
+/// compiler vectorises them for the instruction set they are inlined into; `pulp` has no integer
+/// product.
 #[derive(Clone, Copy)]
-pub(crate) struct Draws {
+pub(crate) struct DropoutSampler {
     seed: u32,
     threshold: u32,
-    kept: f32,
+    keep_scale: f32,
 }
 
-impl Draws {
-    /// What numbers that stay are multiplied with.
-    pub(crate) fn kept(&self) -> f32 {
-        self.kept
+impl DropoutSampler {
+    /// Factor of the values that are not dropped.
+    pub(crate) fn keep_scale(&self) -> f32 {
+        self.keep_scale
     }
 
     #[inline(always)]
@@ -80,10 +84,10 @@ impl Draws {
     #[inline(always)]
     fn of(&self, row: u32, column: u32) -> f32 {
         let bits = mix(row.wrapping_add(column) ^ self.seed);
-        if bits < self.threshold { 0.0 } else { self.kept }
+        if bits < self.threshold { 0.0 } else { self.keep_scale }
     }
 
-    /// The factors of a row's columns from `first` on.
+    /// Factors of the columns of a row, starting at column `first`.
     #[inline(always)]
     pub(crate) fn along_row(&self, row: u32, first: usize, factors: &mut [f32]) {
         let first = (first as u32).wrapping_mul(COLUMN).wrapping_add(row);
@@ -92,7 +96,7 @@ impl Draws {
         }
     }
 
-    /// The factors of a column in several rows.
+    /// Factors of one column in several rows.
     #[inline(always)]
     pub(crate) fn along_column(&self, rows: &[u32], column: usize, factors: &mut [f32]) {
         let column = (column as u32).wrapping_mul(COLUMN);
@@ -102,8 +106,8 @@ impl Draws {
     }
 }
 
-/// Every row of `y [rows, width]` times its factors, plus the row of `x` where there is one; the first
-/// is row `first` of the array the dropout runs over.
+/// Multiplies every row of `y [rows, width]` with its dropout factors and then adds the same row of
+/// `x`, if given. The first row of `y` is row `first` of the array that dropout runs over.
 #[inline(always)]
 pub(crate) fn add_dropped<S: Simd>(
     simd: S,
@@ -114,10 +118,10 @@ pub(crate) fn add_dropped<S: Simd>(
     y: &mut [f32],
 ) {
     if let Some(dropout) = dropout {
-        let draws = dropout.draws();
+        let sampler = dropout.sampler();
         let mut factors = Workspace::lease(width);
         for (i, y) in y.chunks_exact_mut(width).enumerate() {
-            draws.along_row(dropout.row(first + i), 0, &mut factors);
+            sampler.along_row(dropout.row(first + i), 0, &mut factors);
             y.iter_mut().zip(factors.iter()).for_each(|(y, factor)| *y *= factor);
         }
     }
@@ -131,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rate_is_left_out_and_the_mean_is_kept() {
+    fn dropout_preserves_the_mean() {
         for (rate, seed) in [(0.0, 1), (0.1, 2), (0.5, 1 << 40), (0.9, 77)] {
             let dropout = Dropout { rate, seed };
             let all = (0..40_000).flat_map(|row| (0..8).map(move |column| dropout.factor(row, column)));
@@ -141,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_rows_and_seeds_differ() {
+    fn masks_differ_by_column_row_and_seed() {
         let draw = |seed, row, column| Dropout { rate: 0.5, seed }.factor(row, column) > 0.0;
         let row = |f: &dyn Fn(usize) -> bool| (0..256).map(f).collect::<Vec<_>>();
         let plain = row(&|i| draw(3, i, 0));
@@ -152,12 +156,12 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_factors_are_the_factors() {
+    fn rows_and_columns_of_factors_agree_with_single_factors() {
         let dropout = Dropout { rate: 0.3, seed: 9 << 31 };
-        let (draws, rows) = (dropout.draws(), [3, 4, 700].map(|row| dropout.row(row)));
+        let (sampler, rows) = (dropout.sampler(), [3, 4, 700].map(|row| dropout.row(row)));
         let (mut along_row, mut along_column) = ([0.0; 50], [0.0; 3]);
-        draws.along_row(rows[1], 7, &mut along_row);
-        draws.along_column(&rows, 11, &mut along_column);
+        sampler.along_row(rows[1], 7, &mut along_row);
+        sampler.along_column(&rows, 11, &mut along_column);
         assert!(along_row.iter().enumerate().all(|(i, &factor)| factor == dropout.factor(4, 7 + i)));
         assert_eq!(along_column, [3, 4, 700].map(|row| dropout.factor(row, 11)));
         assert_eq!(dropout.factors(5, 9)[4 * 9 + 8], dropout.factor(4, 8));

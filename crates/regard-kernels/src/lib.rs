@@ -1,23 +1,23 @@
 //! CPU kernels of `regard`, on plain slices: matrix products, attention, pointer, norms,
-//! feed-forward, the two encoder sub-layers, the set block, attention along edges and
-//! over many short sequences (forward and backward), and the routing rollout.
+//! feed-forward networks, the two sub-layers of an encoder layer, set attention blocks, attention
+//! along graph edges and over many short sequences (forward and backward), and the rollout of
+//! routing policies.
 //!
+//! The crate does not depend on a tensor library. Every kernel is generic over the SIMD width through
 //! Nothing here knows a tensor library. Every kernel is generic over the SIMD width through
 //! [`pulp`]; the widest instruction set of the machine is chosen once at run time ([`simd`]).
 //! All numbers are `f32`, all arrays row-major, heads stay inside the width
-//! (`[batch, length, heads · head_width]`), so nothing is ever transposed in memory by a caller.
+//! (`[batch, length, heads · head_width]`), so a caller never transposes anything.
 //!
-//! The order of every sum is a function of the shapes alone, never of the number of threads:
-//! the same input gives the same bits with one thread and with sixteen.
+//! The order of every sum depends on the shapes alone, never on the number of threads: the same
+//! input gives the same bits with one thread and with sixteen.
 
 pub mod attention;
 pub mod buffer;
 pub mod dropout;
-pub mod feed_forward;
 mod gemm;
 pub mod graph;
 pub mod norm;
-pub mod peak;
 pub mod pointer;
 pub mod rollout;
 pub mod sequence;

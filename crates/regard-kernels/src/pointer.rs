@@ -1,8 +1,8 @@
-//! The pointer: a distribution over nodes for every step (Vinyals et al. 2015; Bello et al. 2016;
+//! The pointer: a distribution over nodes for every decoding step (Vinyals et al. 2015; Bello et al. 2016;
 //! Kool et al. 2019, section 3.2, equations 7 and 8), forward and backward.
 //!
 //! `log p_ij = log_softmax_j(clip · tanh(g_i·k_j / √width))` over the nodes that step `i` may
-//! choose. With nodes gathered in tour order and [`Mask::Remaining`], one call gives every step
+//! choose. With the nodes sorted in tour order and [`Mask::Remaining`], one call covers every step
 //! of a whole tour.
 
 use pulp::{Simd, WithSimd};
@@ -14,30 +14,30 @@ use crate::{
     gemm::{Accumulate, Lhs, Rhs, Size, Store, gemm},
     simd,
     transpose::transpose,
-    vector::{BARRED, exp, maximum, split_mut, tanh},
+    vector::{MASKED, exp, maximum, split_mut, tanh},
 };
 
 /// Sizes of a pointer call.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Instances.
+    /// Number of instances.
     pub batch: usize,
-    /// Steps (queries) of an instance.
+    /// Number of steps (queries) of an instance.
     pub steps: usize,
-    /// Nodes (keys) of an instance.
+    /// Number of nodes (keys) of an instance.
     pub nodes: usize,
     /// Width of glimpses and keys.
     pub width: usize,
-    /// Logits are `clip · tanh(·)`; 0 leaves them as they are.
+    /// Logits are `clip · tanh(·)`; 0 turns the clipping off.
     pub clip: f32,
 }
 
-/// What is asked of the distributions, and the gradient it receives.
+/// Gradient of the log-probabilities.
 #[derive(Clone, Copy)]
-enum Wanted<'a> {
-    /// Log-probabilities of all nodes.
-    Cells(&'a [f32]),
-    /// Log-probability of the chosen node of each step, all with one gradient.
+enum LogProbGradient<'a> {
+    /// One gradient for every node.
+    All(&'a [f32]),
+    /// One gradient, shared by the chosen node of each step.
     Chosen(&'a [u32], f32),
 }
 
@@ -65,24 +65,24 @@ impl Shape {
     }
 }
 
-/// Turns masked scores into clipped logits (barred ones −∞) and returns their log-sum-exp.
+/// Turns scores into clipped logits (−∞ where masked) and returns their log-sum-exp.
 #[inline(always)]
 pub(crate) fn logits<S: Simd>(simd: S, clip: f32, row: &mut [f32]) -> f32 {
-    let barred = simd.splat_f32s(BARRED);
+    let masked = simd.splat_f32s(MASKED);
     if clip > 0.0 {
         let clip = simd.splat_f32s(clip);
         for z in split_mut::<S>(row).0 {
-            let open = simd.less_than_f32s(barred, *z);
+            let unmasked = simd.less_than_f32s(masked, *z);
             let logit = simd.mul_f32s(clip, tanh(simd, *z));
-            *z = simd.select_f32s(open, logit, simd.splat_f32s(f32::NEG_INFINITY));
+            *z = simd.select_f32s(unmasked, logit, simd.splat_f32s(f32::NEG_INFINITY));
         }
     }
     let max = maximum(simd, row);
     let (top, zero) = (simd.splat_f32s(max), simd.splat_f32s(0.0));
     let mut sum = zero;
     for u in split_mut::<S>(row).0 {
-        let open = simd.less_than_f32s(barred, *u);
-        sum = simd.add_f32s(sum, simd.select_f32s(open, exp(simd, simd.sub_f32s(*u, top)), zero));
+        let unmasked = simd.less_than_f32s(masked, *u);
+        sum = simd.add_f32s(sum, simd.select_f32s(unmasked, exp(simd, simd.sub_f32s(*u, top)), zero));
     }
     max + simd.reduce_sum_f32s(sum).ln()
 }
@@ -91,7 +91,7 @@ struct Forward<'a> {
     instance: Instance<'a>,
     clip: f32,
     chosen: Option<&'a [u32]>,
-    /// All cells, or one number.
+    /// Log-probabilities of all nodes, or the single sum over the chosen nodes.
     out: &'a mut [f32],
 }
 
@@ -112,11 +112,11 @@ impl WithSimd for Forward<'_> {
             for (r, row) in scores.chunks_exact_mut(padded).take(rows).enumerate() {
                 let lse = logits(simd, self.clip, row);
                 match self.chosen {
-                    Some(chosen) => total += f64::from(row[chosen[first + r] as usize].max(BARRED) - lse),
+                    Some(chosen) => total += f64::from(row[chosen[first + r] as usize].max(MASKED) - lse),
                     None => {
                         let out = &mut self.out[(first + r) * nodes..][..nodes];
                         for (out, u) in out.iter_mut().zip(row) {
-                            *out = if *u > BARRED { *u - lse } else { BARRED };
+                            *out = if *u > MASKED { *u - lse } else { MASKED };
                         }
                     }
                 }
@@ -131,7 +131,7 @@ impl WithSimd for Forward<'_> {
 struct Backward<'a> {
     instance: Instance<'a>,
     clip: f32,
-    wanted: Wanted<'a>,
+    gradient: LogProbGradient<'a>,
     glimpse: &'a mut [f32],
     keys: &'a mut [f32],
 }
@@ -153,9 +153,9 @@ impl WithSimd for Backward<'_> {
             let pairs = scores.chunks_exact_mut(padded).zip(grads.chunks_exact_mut(padded));
             for (r, (row, grad)) in pairs.take(rows).enumerate() {
                 grad.fill(0.0);
-                match self.wanted {
-                    Wanted::Cells(all) => grad[..nodes].copy_from_slice(&all[(first + r) * nodes..][..nodes]),
-                    Wanted::Chosen(chosen, value) => grad[chosen[first + r] as usize] = value,
+                match self.gradient {
+                    LogProbGradient::All(all) => grad[..nodes].copy_from_slice(&all[(first + r) * nodes..][..nodes]),
+                    LogProbGradient::Chosen(chosen, value) => grad[chosen[first + r] as usize] = value,
                 }
                 score_gradients(simd, self.clip, x.scale, row, grad);
             }
@@ -169,34 +169,34 @@ impl WithSimd for Backward<'_> {
     }
 }
 
-/// One row: `grad` from the gradient of the log-probabilities to that of the raw products.
+/// Turns one row of `grad` from the gradient of the log-probabilities into that of the raw products.
 #[inline(always)]
 fn score_gradients<S: Simd>(simd: S, clip: f32, scale: f32, row: &mut [f32], grad: &mut [f32]) {
     let lse = simd.splat_f32s(logits(simd, clip, row));
-    let (barred, zero, one) = (simd.splat_f32s(BARRED), simd.splat_f32s(0.0), simd.splat_f32s(1.0));
+    let (masked, zero, one) = (simd.splat_f32s(MASKED), simd.splat_f32s(0.0), simd.splat_f32s(1.0));
     let (row, grad) = (split_mut::<S>(row).0, split_mut::<S>(grad).0);
     let mut sum = zero;
     for (u, g) in row.iter().zip(grad.iter_mut()) {
-        // A barred node has a constant log-probability.
-        *g = simd.select_f32s(simd.less_than_f32s(barred, *u), *g, zero);
+        // The log-probability of a masked node is constant.
+        *g = simd.select_f32s(simd.less_than_f32s(masked, *u), *g, zero);
         sum = simd.add_f32s(sum, *g);
     }
     let sum = simd.splat_f32s(simd.reduce_sum_f32s(sum));
-    // Without clipping the slope is the scale alone.
+    // Without clipping the derivative is the scale.
     let (unclip, factor) = if clip > 0.0 { (1.0 / clip, clip * scale) } else { (0.0, scale) };
     let (unclip, factor) = (simd.splat_f32s(unclip), simd.splat_f32s(factor));
     for (u, g) in row.iter().zip(grad) {
-        let open = simd.less_than_f32s(barred, *u);
+        let unmasked = simd.less_than_f32s(masked, *u);
         let p = exp(simd, simd.sub_f32s(*u, lse));
         let t = simd.mul_f32s(*u, unclip);
         let slope = simd.mul_f32s(factor, simd.sub_f32s(one, simd.mul_f32s(t, t)));
-        let moved = simd.mul_f32s(simd.sub_f32s(*g, simd.mul_f32s(p, sum)), slope);
-        *g = simd.select_f32s(open, moved, zero);
+        let gradient = simd.mul_f32s(simd.sub_f32s(*g, simd.mul_f32s(p, sum)), slope);
+        *g = simd.select_f32s(unmasked, gradient, zero);
     }
 }
 
-/// Log-probabilities `[batch, steps, nodes]` for `glimpse [batch, steps, width]` and
-/// `keys [batch, nodes, width]`; −1e30 where barred.
+/// Log-probabilities `[batch, steps, nodes]` of `glimpse [batch, steps, width]` and
+/// `keys [batch, nodes, width]`; −1e30 where masked.
 pub fn log_probabilities(shape: &Shape, glimpse: &[f32], keys: &[f32], mask: Mask<'_>) -> Vec<f32> {
     let mut out = vec![0.0; shape.batch * shape.steps * shape.nodes];
     out.par_chunks_mut((shape.steps * shape.nodes).max(1)).enumerate().for_each(|(b, out)| {
@@ -206,7 +206,7 @@ pub fn log_probabilities(shape: &Shape, glimpse: &[f32], keys: &[f32], mask: Mas
     out
 }
 
-/// Sum over the steps of the log-probability of the chosen node: `[batch]` for
+/// Sum over the steps of the log-probability of the chosen nodes, `[batch]`, for
 /// `chosen [batch, steps]`.
 pub fn chosen(shape: &Shape, glimpse: &[f32], keys: &[f32], mask: Mask<'_>, chosen: &[u32]) -> Vec<f32> {
     let mut out = vec![0.0; shape.batch];
@@ -227,7 +227,7 @@ pub fn log_probabilities_backward(
     grad: &[f32],
 ) -> (Vec<f32>, Vec<f32>) {
     let cells = shape.steps * shape.nodes;
-    backward(shape, glimpse, keys, mask, |b| Wanted::Cells(&grad[b * cells..][..cells]))
+    backward(shape, glimpse, keys, mask, |b| LogProbGradient::All(&grad[b * cells..][..cells]))
 }
 
 /// Gradients of [`chosen`] with respect to glimpses and keys.
@@ -240,7 +240,7 @@ pub fn chosen_backward(
     grad: &[f32],
 ) -> (Vec<f32>, Vec<f32>) {
     let steps = shape.steps;
-    backward(shape, glimpse, keys, mask, |b| Wanted::Chosen(&chosen[b * steps..][..steps], grad[b]))
+    backward(shape, glimpse, keys, mask, |b| LogProbGradient::Chosen(&chosen[b * steps..][..steps], grad[b]))
 }
 
 fn backward<'a>(
@@ -248,7 +248,7 @@ fn backward<'a>(
     glimpse: &'a [f32],
     keys: &'a [f32],
     mask: Mask<'a>,
-    wanted: impl Fn(usize) -> Wanted<'a> + Sync,
+    gradient: impl Fn(usize) -> LogProbGradient<'a> + Sync,
 ) -> (Vec<f32>, Vec<f32>) {
     let (mut glimpse_grad, mut keys_grad) = (vec![0.0; glimpse.len()], vec![0.0; keys.len()]);
     glimpse_grad
@@ -257,8 +257,8 @@ fn backward<'a>(
         .enumerate()
         .for_each(|(b, (glimpse_grad, keys_grad))| {
             let instance = shape.instance(glimpse, keys, mask, b);
-            let wanted = wanted(b);
-            simd::run(Backward { instance, clip: shape.clip, wanted, glimpse: glimpse_grad, keys: keys_grad });
+            let gradient = gradient(b);
+            simd::run(Backward { instance, clip: shape.clip, gradient, glimpse: glimpse_grad, keys: keys_grad });
         });
     (glimpse_grad, keys_grad)
 }

@@ -1,7 +1,8 @@
-//! Which instruction set the kernels run on.
+//! Selection of the instruction set that the kernels run on.
 //!
-//! The widest one the machine has is taken; `REGARD_SIMD=avx512|avx2|scalar` (read once) takes a
-//! narrower one, to compare or to track down a difference.
+//! The default is the widest set of the machine. The environment variable
+//! `REGARD_SIMD=avx512|avx2|scalar`, read once, selects a narrower one for comparisons and for
+//! debugging.
 
 use std::sync::OnceLock;
 
@@ -18,7 +19,7 @@ fn arch() -> Arch {
     })
 }
 
-/// Runs `op` with the instruction set chosen for this process.
+/// Runs `op` with the instruction set selected for this process.
 pub(crate) fn run<Op: WithSimd>(op: Op) -> Op::Output {
     arch().dispatch(op)
 }

@@ -1,10 +1,10 @@
-//! Matrices transposed block by block.
+//! Matrix transposition in blocks.
 
-/// Rows of a block: their numbers of one column fill a cache line.
+/// Number of rows of a block: the values of one column fill a cache line.
 const BLOCK: usize = 16;
 
-/// Copies `x` (`rows` rows of `width` floats, `ld` apart) transposed into `out` (`[width, padded]`); columns
-/// from `rows` to `padded` become zero.
+/// Copies `x` (`rows` rows of `width` floats, `ld` apart) transposed into `out` (`[width, padded]`).
+/// Columns from `rows` to `padded` are set to zero.
 ///
 /// # Panics
 /// If a slice is too short, or `rows` exceeds `padded`.
@@ -14,16 +14,16 @@ pub(crate) fn transpose(x: &[f32], ld: usize, rows: usize, width: usize, padded:
     if rows < padded {
         out[..width * padded].chunks_exact_mut(padded).for_each(|to| to[rows..].fill(0.0));
     }
-    transpose_into((x, ld), rows, width, (out, padded));
+    transpose_into(x, ld, rows, width, out, padded);
 }
 
-/// Copies `x` (`rows` rows of `width` floats, `ld` apart) transposed into the first `rows` numbers of `width`
+/// Copies `x` (`rows` rows of `width` floats, `ld` apart) transposed into the first `rows` floats of `width`
 /// rows of `out`, `out_ld` apart.
 ///
 /// # Panics
 /// If a slice is too short, or `rows` exceeds `out_ld`.
 #[inline(always)]
-pub(crate) fn transpose_into((x, ld): (&[f32], usize), rows: usize, width: usize, (out, out_ld): (&mut [f32], usize)) {
+pub(crate) fn transpose_into(x: &[f32], ld: usize, rows: usize, width: usize, out: &mut [f32], out_ld: usize) {
     if rows == 0 || width == 0 {
         return;
     }
@@ -33,10 +33,16 @@ pub(crate) fn transpose_into((x, ld): (&[f32], usize), rows: usize, width: usize
     for first in (0..whole_rows).step_by(BLOCK) {
         for column in (0..whole_columns).step_by(4) {
             for row in (first..whole_rows.min(first + BLOCK)).step_by(4) {
-                // SAFETY: four rows from `row` on of `x`, four from `column` on of `out`, four numbers of each:
-                // below `rows` and `width`, which both slices were checked for.
+                // SAFETY: this reads four floats of four rows of `x` from `row` on and writes four floats of
+                // four rows of `out` from `column` on; both are below `rows` and `width`, which were checked
+                // against both slices.
                 unsafe {
-                    quad(x.as_ptr().add(row * ld + column), ld, out.as_mut_ptr().add(column * out_ld + row), out_ld)
+                    transpose_4x4(
+                        x.as_ptr().add(row * ld + column),
+                        ld,
+                        out.as_mut_ptr().add(column * out_ld + row),
+                        out_ld,
+                    )
                 }
             }
         }
@@ -49,17 +55,17 @@ pub(crate) fn transpose_into((x, ld): (&[f32], usize), rows: usize, width: usize
     }
 }
 
-/// Four rows of four numbers, transposed.
+/// Transposes a 4 × 4 matrix.
 ///
 /// # Safety
-/// Four rows of four numbers, `ld` apart, must be readable, and as many, `to_ld` apart, writable.
+/// Four rows of four floats, `ld` apart, must be readable, and as many, `to_ld` apart, writable.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn quad(from: *const f32, ld: usize, to: *mut f32, to_ld: usize) {
+unsafe fn transpose_4x4(from: *const f32, ld: usize, to: *mut f32, to_ld: usize) {
     use std::arch::x86_64::{
         _mm_loadu_ps, _mm_movehl_ps, _mm_movelh_ps, _mm_storeu_ps, _mm_unpackhi_ps, _mm_unpacklo_ps,
     };
-    // SAFETY: the caller vouches for all rows; every processor of this architecture has these instructions.
+    // SAFETY: the caller guarantees all rows; every processor of this architecture has these instructions.
     unsafe {
         let [a, b, c, d] = std::array::from_fn(|row| _mm_loadu_ps(from.add(row * ld)));
         let (ab, cd) = (_mm_unpacklo_ps(a, b), _mm_unpacklo_ps(c, d));
@@ -71,14 +77,14 @@ unsafe fn quad(from: *const f32, ld: usize, to: *mut f32, to_ld: usize) {
     }
 }
 
-/// Four rows of four numbers, transposed.
+/// Transposes a 4 × 4 matrix.
 ///
 /// # Safety
-/// Four rows of four numbers, `ld` apart, must be readable, and as many, `to_ld` apart, writable.
+/// Four rows of four floats, `ld` apart, must be readable, and as many, `to_ld` apart, writable.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
-unsafe fn quad(from: *const f32, ld: usize, to: *mut f32, to_ld: usize) {
-    // SAFETY: the caller vouches for all rows.
+unsafe fn transpose_4x4(from: *const f32, ld: usize, to: *mut f32, to_ld: usize) {
+    // SAFETY: the caller guarantees all rows.
     unsafe {
         let rows: [[f32; 4]; 4] = std::array::from_fn(|row| from.add(row * ld).cast::<[f32; 4]>().read_unaligned());
         for column in 0..4 {
@@ -92,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_finds_its_place_and_the_rest_is_zero() {
+    fn transposes_and_pads_with_zeros() {
         for (rows, width, ld, padded) in
             [(1, 1, 1, 1), (3, 5, 7, 16), (16, 4, 4, 16), (42, 16, 48, 48), (37, 6, 9, 37), (5, 0, 3, 8), (0, 3, 3, 2)]
         {

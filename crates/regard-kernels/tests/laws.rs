@@ -1,4 +1,4 @@
-//! Laws of the kernels: they agree with their definition in double precision, and their bits do
+//! Properties of the kernels: they agree with their definition in double precision, and their bits do
 //! not depend on the number of threads.
 
 use rand::{RngExt, SeedableRng};
@@ -20,20 +20,21 @@ fn close(found: &[f32], expected: &[f64], what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");
     let scale = expected.iter().fold(1.0f64, |max, x| max.max(x.abs()));
     for (i, (found, expected)) in found.iter().zip(expected).enumerate() {
-        assert!((f64::from(*found) - expected).abs() < 2e-6 * scale, "{what} at {i}: {found} and not {expected}");
+        assert!((f64::from(*found) - expected).abs() < 2e-6 * scale, "{what} at {i}: {found} expected {expected}");
     }
 }
 
-/// Whether query `i` of instance `b` may see key `j`.
+/// Returns true if query `i` of instance `b` may attend to key `j`.
 type Rule<'a> = &'a dyn Fn(usize, usize, usize) -> bool;
 
-/// Attention by its definition.
+/// Attention computed from its definition in double precision.
 fn attention_by_definition(
     shape: &attention::Shape,
-    (query, key, value): (&[f32], &[f32], &[f32]),
+    inputs: attention::Inputs<'_>,
     allowed: impl Fn(usize, usize, usize) -> bool,
 ) -> Vec<f64> {
     let attention::Shape { batch, queries, keys, heads, key_width, value_width, scale, .. } = *shape;
+    let attention::Inputs { query, key, value } = inputs;
     let mut out = Vec::new();
     for b in 0..batch {
         for i in 0..queries {
@@ -60,7 +61,7 @@ fn attention_by_definition(
 }
 
 #[test]
-fn attention_is_its_definition_under_every_mask() {
+fn attention_agrees_with_its_definition_for_every_mask() {
     let sizes = [
         (1, 1, 1, 1, 1),
         (3, 7, 7, 4, 3),
@@ -76,6 +77,7 @@ fn attention_is_its_definition_under_every_mask() {
         let query = random(batch * queries * heads * key_width, 1);
         let key = random(batch * keys * heads * key_width, 2);
         let value = random(batch * keys * heads * value_width, 3);
+        let inputs = attention::Inputs { query: &query, key: &key, value: &value };
         let lengths = [0, keys as u32 / 2 + 1];
         let cells: Vec<bool> = random(batch * queries * keys, 4).iter().map(|x| *x > 0.3).collect();
         let dense = Mask::Dense { allowed: &cells, cells: queries * keys };
@@ -88,14 +90,14 @@ fn attention_is_its_definition_under_every_mask() {
             (dense, &at),
         ];
         for (mask, allowed) in masks {
-            let (out, _) = attention::forward(&shape, (&query, &key, &value), mask, None);
-            close(&out, &attention_by_definition(&shape, (&query, &key, &value), allowed), &format!("{mask:?}"));
+            let (out, _) = attention::forward(&shape, inputs, mask, None);
+            close(&out, &attention_by_definition(&shape, inputs, allowed), &format!("{mask:?}"));
         }
     }
 }
 
 #[test]
-fn chosen_log_probabilities_are_those_of_all_cells() {
+fn chosen_log_probabilities_agree_with_all_log_probabilities() {
     let shape = pointer::Shape { batch: 3, steps: 19, nodes: 19, width: 24, clip: 10.0 };
     let (glimpse, keys) = (random(3 * 19 * 24, 1), random(3 * 19 * 24, 2));
     let chosen: Vec<u32> = (0..3).flat_map(|_| 0..19).collect();
@@ -115,7 +117,7 @@ fn chosen_log_probabilities_are_those_of_all_cells() {
     }
 }
 
-/// Everything a training step computes, as bits.
+/// The bits of all values that a training step computes.
 fn step(rows: Rows, kind: NormKind, activation: Activation) -> Vec<u32> {
     let (d, f, heads) = (rows.width, 48, 4);
     let x = random(rows.batch * rows.nodes * d, 11);
@@ -126,11 +128,11 @@ fn step(rows: Rows, kind: NormKind, activation: Activation) -> Vec<u32> {
     let layer = AttentionLayer { rows, heads, key_width: d / heads, value_width: d / heads };
     let weights = AttentionWeights { query: &w[0], key: &w[1], value: &w[2], out: &w[3] };
     let (y, saved, statistics) = sublayer::attention(&layer, &weights, &norm, &x, true);
-    let first = attention_backward(&layer, &weights, &norm, &x, &saved.expect("asked for"), &y);
+    let first = attention_backward(&layer, &weights, &norm, &x, &saved.expect("requested"), &y);
     let feed = FeedForwardWeights { w1: &w1, b1: &b1, w2: &w2, b2: &b2, activation, dropouts: Dropouts::default() };
     let tail = Tail::ResidualNorm(norm);
     let (z, saved, _) = sublayer::feed_forward(&rows, &feed, &tail, &y, true);
-    let second = feed_forward_backward(&rows, &feed, &tail, &y, &saved.expect("asked for"), &z);
+    let second = feed_forward_backward(&rows, &feed, &tail, &y, &saved.expect("requested"), &z);
     let (plain, saved, _) = residual_norm(&rows, &norm, &x, &z);
     let third = residual_norm_backward(&rows, &norm, &saved, &y);
     let mut all = vec![y, z, plain, first.x, first.query, first.key, first.value, first.out, first.gamma, first.beta];
@@ -156,7 +158,7 @@ fn bits_do_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
-fn inference_is_training_without_memory() {
+fn inference_agrees_with_training() {
     for activation in [Activation::Relu, Activation::Gelu] {
         let rows = Rows { batch: 5, nodes: 9, width: 32 };
         let (w1, b1, w2, b2) = (random(32 * 200, 1), random(200, 2), random(200 * 32, 3), random(32, 4));

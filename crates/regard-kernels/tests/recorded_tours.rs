@@ -1,12 +1,12 @@
-//! Laws of the pass over tours that a rollout recorded: log-likelihoods are those of the rollout, whether nodes
-//! move or stay, and gradients are the slopes of the log-likelihoods.
+//! Properties of the log-likelihood of tours that a rollout recorded: it agrees with the rollout, with and
+//! without a dynamic feature, and its gradients agree with finite differences.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use regard_kernels::rollout::{Decoder, Outcome, Pick, Prepared, State, rollout};
-use regard_kernels::tour::{Sight, Tours, log_likelihood, policy_gradient, words};
+use regard_kernels::rollout::{Decoder, NodeSelection, Outcome, PackedDecoder, State, rollout};
+use regard_kernels::tour::{StepInputs, Tours, log_likelihood, policy_gradient, words};
 
-/// Embeddings, three node projections, fixed, step, out, and the directions of moving nodes.
+/// Embeddings, three node projections, fixed, step, out, and the weights of the dynamic feature.
 #[derive(Clone)]
 struct Inputs {
     width: usize,
@@ -23,7 +23,7 @@ impl Inputs {
         Self { width, heads, parts: sizes.map(&mut random) }
     }
 
-    fn decoder(&self, moving: bool) -> Decoder<'_> {
+    fn decoder(&self, dynamic_feature: bool) -> Decoder<'_> {
         let [_, glimpse_key, glimpse_value, logit_key, fixed, step, out, dynamic] = &self.parts;
         Decoder {
             width: self.width,
@@ -38,31 +38,31 @@ impl Inputs {
             placeholder: None,
             uses_first: false,
             scalars: 1,
-            dynamic: moving.then_some(dynamic),
+            dynamic: dynamic_feature.then_some(dynamic),
         }
     }
 }
 
-/// Vehicles of three places: customers are visited once, the depot whenever it was left.
+/// A vehicle of capacity three: customers are visited once, the depot between trips.
 #[derive(Clone)]
 struct Shuttle {
     visited: Vec<bool>,
-    walk: Vec<u32>,
+    tour: Vec<u32>,
     load: usize,
-    seen: Vec<Seen>,
+    records: Vec<StepRecord>,
 }
 
-/// What a step saw: open nodes, the scalar, the nodes' numbers.
+/// Mask, scalar and dynamic feature of a step.
 #[derive(Clone)]
-struct Seen {
-    open: Vec<bool>,
+struct StepRecord {
+    allowed: Vec<bool>,
     scalar: f32,
-    numbers: Vec<f32>,
+    features: Vec<f32>,
 }
 
 impl Shuttle {
     fn new(nodes: usize) -> Self {
-        Self { visited: vec![false; nodes], walk: vec![], load: 0, seen: vec![] }
+        Self { visited: vec![false; nodes], tour: vec![], load: 0, records: vec![] }
     }
 }
 
@@ -71,11 +71,11 @@ impl State for Shuttle {
         self.visited[1..].iter().all(|&visited| visited)
     }
 
-    fn allowed(&self, open: &mut [bool]) {
-        for (open, visited) in open.iter_mut().zip(&self.visited).skip(1) {
-            *open = !visited && self.load < 3;
+    fn allowed(&self, allowed: &mut [bool]) {
+        for (allowed, visited) in allowed.iter_mut().zip(&self.visited).skip(1) {
+            *allowed = !visited && self.load < 3;
         }
-        open[0] = self.walk.last().is_some_and(|&last| last != 0);
+        allowed[0] = self.tour.last().is_some_and(|&last| last != 0);
     }
 
     fn first(&self) -> Option<usize> {
@@ -83,7 +83,7 @@ impl State for Shuttle {
     }
 
     fn last(&self) -> Option<usize> {
-        Some(self.walk.last().map_or(0, |&node| node as usize))
+        Some(self.tour.last().map_or(0, |&node| node as usize))
     }
 
     fn scalars(&self, out: &mut [f32]) {
@@ -92,19 +92,19 @@ impl State for Shuttle {
 
     fn dynamic(&self, out: &mut [f32]) {
         for (node, (out, visited)) in out.iter_mut().zip(&self.visited).enumerate() {
-            *out = if *visited { -0.5 } else { (node + self.walk.len()) as f32 / self.visited.len() as f32 };
+            *out = if *visited { -0.5 } else { (node + self.tour.len()) as f32 / self.visited.len() as f32 };
         }
     }
 
     fn step(&mut self, node: usize) {
-        let (mut open, mut scalars, mut numbers) =
+        let (mut allowed, mut scalars, mut features) =
             (vec![false; self.visited.len()], [0.0], vec![0.0; self.visited.len()]);
-        self.allowed(&mut open);
+        self.allowed(&mut allowed);
         self.scalars(&mut scalars);
-        self.dynamic(&mut numbers);
-        assert!(open[node], "a barred node was chosen");
-        self.seen.push(Seen { open, scalar: scalars[0], numbers });
-        self.walk.push(node as u32);
+        self.dynamic(&mut features);
+        assert!(allowed[node], "a barred node was chosen");
+        self.records.push(StepRecord { allowed, scalar: scalars[0], features });
+        self.tour.push(node as u32);
         self.visited[node] = node != 0;
         self.load = if node == 0 { 0 } else { self.load + 1 };
     }
@@ -114,29 +114,29 @@ struct Recorded {
     steps: usize,
     lengths: Vec<u32>,
     order: Vec<u32>,
-    open: Vec<u64>,
+    allowed: Vec<u64>,
     scalars: Vec<f32>,
     dynamic: Vec<f32>,
 }
 
 impl Recorded {
-    fn of(outcomes: &[Vec<Outcome<Shuttle>>], nodes: usize, moving: bool) -> Self {
+    fn of(outcomes: &[Vec<Outcome<Shuttle>>], nodes: usize, dynamic_feature: bool) -> Self {
         let states = || outcomes.iter().flatten().map(|outcome| &outcome.state);
-        let steps = states().map(|state| state.walk.len()).max().unwrap();
-        let mut all = Self { steps, lengths: vec![], order: vec![], open: vec![], scalars: vec![], dynamic: vec![] };
+        let steps = states().map(|state| state.tour.len()).max().unwrap();
+        let mut all = Self { steps, lengths: vec![], order: vec![], allowed: vec![], scalars: vec![], dynamic: vec![] };
         for state in states() {
-            all.lengths.push(state.walk.len() as u32);
+            all.lengths.push(state.tour.len() as u32);
             for step in 0..steps {
-                all.order.push(state.walk.get(step).copied().unwrap_or(0));
+                all.order.push(state.tour.get(step).copied().unwrap_or(0));
                 let mut bits = vec![0; words(nodes)];
-                let seen = state.seen.get(step);
-                if let Some(Seen { open, .. }) = seen {
-                    (0..nodes).filter(|&node| open[node]).for_each(|node| bits[node / 64] |= 1 << (node % 64));
+                let records = state.records.get(step);
+                if let Some(StepRecord { allowed, .. }) = records {
+                    (0..nodes).filter(|&node| allowed[node]).for_each(|node| bits[node / 64] |= 1 << (node % 64));
                 }
-                all.open.extend(bits);
-                all.scalars.push(seen.map_or(0.0, |seen| seen.scalar));
-                if moving {
-                    all.dynamic.extend(seen.map_or(vec![0.0; nodes], |seen| seen.numbers.clone()));
+                all.allowed.extend(bits);
+                all.scalars.push(records.map_or(0.0, |records| records.scalar));
+                if dynamic_feature {
+                    all.dynamic.extend(records.map_or(vec![0.0; nodes], |records| records.features.clone()));
                 }
             }
         }
@@ -144,28 +144,28 @@ impl Recorded {
     }
 
     fn tours(&self, batch: usize, trajectories: usize, nodes: usize) -> Tours<'_> {
-        let Self { lengths, open, scalars, dynamic, .. } = self;
-        let sight = Sight::Recorded { lengths, open, scalars, dynamic };
-        Tours { batch, trajectories, nodes, steps: self.steps, forced: 0, order: &self.order, sight }
+        let Self { lengths, allowed, scalars, dynamic, .. } = self;
+        let inputs = StepInputs::Recorded { lengths, allowed, scalars, dynamic };
+        Tours { batch, trajectories, nodes, steps: self.steps, forced: 0, order: &self.order, inputs }
     }
 }
 
 fn sampled(decoder: &Decoder<'_>, inputs: &Inputs, [batch, per, nodes]: [usize; 3]) -> Vec<Vec<Outcome<Shuttle>>> {
     let starts = vec![vec![Shuttle::new(nodes); per]; batch];
-    let pick = Pick::Sample { temperature: 1.0, top_p: 1.0, seed: 5 };
-    rollout(&Prepared::new(decoder), nodes, &inputs.parts[0], starts, pick)
+    let selection = NodeSelection::Sample { temperature: 1.0, top_p: 1.0, seed: 5 };
+    rollout(&PackedDecoder::new(decoder), nodes, &inputs.parts[0], starts, selection)
 }
 
 #[test]
-fn the_log_likelihoods_are_those_of_the_rollout() {
-    // 70 nodes take two words of bits; 1, 3 and 9 trajectories go one by one and side by side.
+fn log_likelihoods_agree_with_the_rollout() {
+    // 70 nodes need two words of bits; 1 and 3 trajectories are constructed alone, 9 as a group.
     let sizes = [[3, 1, 7], [2, 3, 70], [5, 9, 11]];
-    for (sizes, moving) in sizes.into_iter().flat_map(|sizes| [(sizes, false), (sizes, true)]) {
+    for (sizes, dynamic_feature) in sizes.into_iter().flat_map(|sizes| [(sizes, false), (sizes, true)]) {
         let [batch, trajectories, nodes] = sizes;
         let inputs = Inputs::new(batch, nodes, 32, 4, 3);
-        let decoder = inputs.decoder(moving);
+        let decoder = inputs.decoder(dynamic_feature);
         let outcomes = sampled(&decoder, &inputs, sizes);
-        let recorded = Recorded::of(&outcomes, nodes, moving);
+        let recorded = Recorded::of(&outcomes, nodes, dynamic_feature);
         let values = log_likelihood(&decoder, &recorded.tours(batch, trajectories, nodes), &inputs.parts[0]);
         for (value, outcome) in values.iter().zip(outcomes.iter().flatten()) {
             let expected = outcome.log_probability;
@@ -175,7 +175,7 @@ fn the_log_likelihoods_are_those_of_the_rollout() {
 }
 
 #[test]
-fn the_gradients_are_the_slopes() {
+fn gradients_agree_with_finite_differences() {
     let (batch, trajectories, nodes) = (2, 3, 9);
     let inputs = Inputs::new(batch, nodes, 16, 2, 8);
     let recorded = Recorded::of(&sampled(&inputs.decoder(false), &inputs, [batch, trajectories, nodes]), nodes, false);

@@ -1,13 +1,14 @@
-//! Laws of the one-pass log-likelihood: it is its definition in double precision, its gradients
-//! are the slopes of that definition, and its bits do not depend on the number of threads.
+//! Properties of the log-likelihood of tours over all nodes: it agrees with its definition in double
+//! precision, its gradients with finite differences of that definition, and its bits do not depend on the
+//! number of threads.
 
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use regard_kernels::rollout::{Decoder, Pick, Prepared, State, rollout};
+use regard_kernels::rollout::{Decoder, NodeSelection, PackedDecoder, State, rollout};
 use regard_kernels::tour::{Gradients, Tours, log_likelihood, policy_gradient};
 
-/// The inputs of a pass: embeddings, three node projections, fixed, step, out, placeholder.
+/// The inputs: embeddings, three node projections, fixed, step, out, placeholder.
 #[derive(Clone)]
 struct Inputs {
     width: usize,
@@ -56,7 +57,7 @@ impl Case {
         policy_gradient(&self.inputs.decoder(), &self.tours(), &self.inputs.parts[0], &self.coefficient)
     }
 
-    /// Log-likelihoods by their definition.
+    /// Log-likelihoods computed from their definition.
     fn definition(&self, parts: &[Vec<f64>; 8]) -> Vec<f64> {
         let (n, d) = (self.nodes, self.inputs.width);
         let tours = self.order.chunks_exact(n).enumerate();
@@ -81,7 +82,7 @@ impl Case {
         };
         let query: Vec<f64> =
             product(&mean, fixed, d).iter().zip(product(&context, step, d)).map(|(a, b)| a + b).collect();
-        let open = &tour[t..];
+        let allowed = &tour[t..];
         let head = d / heads;
         let mut glimpse = vec![0.0; d];
         for part in 0..heads {
@@ -90,16 +91,16 @@ impl Case {
                 let key = product(row(node), key, d);
                 at.clone().map(|c| query[c] * key[c]).sum::<f64>() / (head as f64).sqrt()
             };
-            let weights: Vec<f64> = open.iter().map(|&node| score(node).exp()).collect();
+            let weights: Vec<f64> = allowed.iter().map(|&node| score(node).exp()).collect();
             let sum: f64 = weights.iter().sum();
-            for (weight, &node) in weights.iter().zip(open) {
+            for (weight, &node) in weights.iter().zip(allowed) {
                 let value = product(row(node), value, d);
                 at.clone().for_each(|c| glimpse[c] += weight / sum * value[c]);
             }
         }
         let glimpse = product(&glimpse, out, d);
         let clip = f64::from(self.inputs.clip);
-        let logits: Vec<f64> = open
+        let logits: Vec<f64> = allowed
             .iter()
             .map(|&node| {
                 let key = product(row(node), logit, d);
@@ -153,7 +154,7 @@ const CASES: [([usize; 5], usize, f32); 7] = [
 ];
 
 #[test]
-fn log_likelihoods_are_their_definition() {
+fn log_likelihoods_agree_with_their_definition() {
     for (sizes, forced, clip) in CASES {
         let case = Case::new(sizes, forced, clip);
         let expected = case.definition(&case.inputs.double());
@@ -170,7 +171,7 @@ fn log_likelihoods_are_their_definition() {
 }
 
 #[test]
-fn gradients_are_the_slopes_of_the_definition() {
+fn gradients_agree_with_finite_differences() {
     for (sizes, forced, clip) in CASES {
         let case = Case::new(sizes, forced, clip);
         let (_, gradients) = case.gradients();
@@ -195,7 +196,10 @@ fn gradients_are_the_slopes_of_the_definition() {
                 let slope = (along(1e-4) - along(-1e-4)) / 2e-4;
                 let products = gradient.iter().zip(&direction).map(|(g, v)| f64::from(*g) * v);
                 let (sum, size) = products.fold((0.0, 0.0f64), |(sum, size), x| (sum + x, size + x.abs()));
-                assert!((sum - slope).abs() < 1e-4 * size.max(1e-2), "{sizes:?}, input {place}: {sum} and not {slope}");
+                assert!(
+                    (sum - slope).abs() < 1e-4 * size.max(1e-2),
+                    "{sizes:?}, input {place}: {sum} expected {slope}"
+                );
             }
         }
     }
@@ -227,9 +231,9 @@ impl State for Path {
     fn done(&self) -> bool {
         self.0.len() == self.1
     }
-    fn allowed(&self, open: &mut [bool]) {
-        open.fill(true);
-        self.0.iter().for_each(|&node| open[node] = false);
+    fn allowed(&self, allowed: &mut [bool]) {
+        allowed.fill(true);
+        self.0.iter().for_each(|&node| allowed[node] = false);
     }
     fn first(&self) -> Option<usize> {
         self.0.first().copied()
@@ -244,11 +248,12 @@ impl State for Path {
 }
 
 #[test]
-fn the_sampler_and_the_pass_agree_on_every_tour() {
+fn rollout_and_log_likelihood_agree() {
     let mut case = Case::new([9, 4, 21, 16, 4], 0, 10.0);
     let starts = vec![vec![Path(vec![], case.nodes); 4]; case.batch];
-    let pick = Pick::Sample { temperature: 1.0, top_p: 1.0, seed: 3 };
-    let sampled = rollout(&Prepared::new(&case.inputs.decoder()), case.nodes, &case.inputs.parts[0], starts, pick);
+    let selection = NodeSelection::Sample { temperature: 1.0, top_p: 1.0, seed: 3 };
+    let sampled =
+        rollout(&PackedDecoder::new(&case.inputs.decoder()), case.nodes, &case.inputs.parts[0], starts, selection);
     let outcomes: Vec<_> = sampled.into_iter().flatten().collect();
     case.order = outcomes.iter().flat_map(|found| found.state.0.iter().map(|&node| node as u32)).collect();
     let found = log_likelihood(&case.inputs.decoder(), &case.tours(), &case.inputs.parts[0]);
@@ -258,33 +263,33 @@ fn the_sampler_and_the_pass_agree_on_every_tour() {
 }
 
 #[test]
-fn trajectories_side_by_side_are_those_one_by_one() {
+fn grouped_trajectories_agree_with_single_ones() {
     let case = Case::new([5, 1, 19, 16, 4], 0, 10.0);
-    let prepared = Prepared::new(&case.inputs.decoder());
-    let paths = |count: usize, pick: Pick| {
+    let packed = PackedDecoder::new(&case.inputs.decoder());
+    let paths = |count: usize, selection: NodeSelection| {
         let starts = vec![vec![Path(vec![], case.nodes); count]; case.batch];
-        rollout(&prepared, case.nodes, &case.inputs.parts[0], starts, pick)
+        rollout(&packed, case.nodes, &case.inputs.parts[0], starts, selection)
     };
-    for pick in [Pick::Greedy, Pick::Sample { temperature: 1.0, top_p: 1.0, seed: 9 }] {
-        let (alone, many) = (paths(3, pick), paths(70, pick));
+    for selection in [NodeSelection::Greedy, NodeSelection::Sample { temperature: 1.0, top_p: 1.0, seed: 9 }] {
+        let (alone, many) = (paths(3, selection), paths(70, selection));
         let mut equal = 0;
         for (alone, many) in alone.iter().zip(&many) {
             assert_eq!(many.len(), 70);
             for (a, b) in alone.iter().zip(many) {
-                // Rounding may send a sample another way once in a long while.
+                // In rare cases rounding changes a sampled node.
                 equal += usize::from(a.state.0 == b.state.0);
                 if a.state.0 == b.state.0 {
                     assert!((a.log_probability - b.log_probability).abs() < 1e-4);
                 }
             }
         }
-        assert!(equal >= 14, "{equal} of 15, {pick:?}");
+        assert!(equal >= 14, "{equal} of 15, {selection:?}");
     }
 }
 
 #[test]
 #[should_panic(expected = "not a permutation")]
-fn tours_with_a_node_twice_are_refused() {
+fn tours_with_a_repeated_node_are_refused() {
     let mut case = Case::new([1, 1, 4, 4, 1], 0, 10.0);
     case.order[0] = case.order[1];
     case.gradients();

@@ -1,17 +1,26 @@
-//! The encoder: layers one after another (Kool et al. 2019, §3.1).
+//! The transformer encoder of routing policies (Kool et al. 2019, §3.1, eq. 2 and 3).
+//!
+//! Each layer computes `h' = norm(h + MHA(h))` and `h'' = norm(h' + FF(h'))`.
 
-use burn::config::Config;
-use burn::module::Module;
-use burn::tensor::{Device, Tensor};
+use burn::{
+    config::Config,
+    module::Module,
+    tensor::{Device, Tensor},
+};
 
-use crate::{EncoderLayer, EncoderLayerConfig};
+use crate::{
+    AttentionInput, FeedForward, FeedForwardConfig, MultiHeadAttention, MultiHeadAttentionConfig, Normalization,
+    NormalizationConfig, ProjectionInit,
+    graph::DropoutFn,
+    ops::{Activation, NormKind, attention_sublayer},
+};
 
 /// Sizes of an [`Encoder`].
 #[derive(Config, Debug)]
 pub struct EncoderConfig {
     /// Number of layers.
     pub layers: usize,
-    /// What each of them is.
+    /// Configuration of each layer.
     pub layer: EncoderLayerConfig,
 }
 
@@ -23,7 +32,7 @@ pub struct Encoder {
 }
 
 impl EncoderConfig {
-    /// Fresh weights.
+    /// Initialises the weights.
     ///
     /// # Panics
     /// If the heads do not divide the width.
@@ -38,4 +47,93 @@ impl Encoder {
     pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
         self.layers.iter().fold(x, |x, layer| layer.forward(x))
     }
+}
+
+/// Sizes of an [`EncoderLayer`].
+#[derive(Config, Debug)]
+pub struct EncoderLayerConfig {
+    /// Width of a node's embedding.
+    pub width: usize,
+    /// Number of attention heads.
+    pub heads: usize,
+    /// Hidden width of the feed-forward network.
+    pub hidden: usize,
+    /// Kind of both norms. Default: batch.
+    #[config(default = "NormKind::Batch")]
+    pub norm: NormKind,
+    /// Activation function of the feed-forward network. Default: ReLU.
+    #[config(default = "Activation::Relu")]
+    pub activation: Activation,
+    /// If true, the projections of the attention have biases. Default: false.
+    #[config(default = false)]
+    pub bias: bool,
+    /// Initialisation of the projections. Default: as in the code of Kool et al.
+    #[config(default = "ProjectionInit::PerHead")]
+    pub init: ProjectionInit,
+}
+
+/// Self-attention and a feed-forward network, each followed by a residual sum and a norm.
+#[derive(Module, Debug)]
+pub struct EncoderLayer {
+    /// Self-attention of the nodes.
+    pub attention: MultiHeadAttention,
+    /// Norm after the attention.
+    pub attention_norm: Normalization,
+    /// Feed-forward network, applied to every node separately.
+    pub feed_forward: FeedForward,
+    /// Norm after the feed-forward network.
+    pub feed_forward_norm: Normalization,
+}
+
+impl EncoderLayerConfig {
+    /// Initialises the weights.
+    ///
+    /// # Panics
+    /// If the heads do not divide the width.
+    pub fn init(&self, device: &Device) -> EncoderLayer {
+        let attention = MultiHeadAttentionConfig::new(self.width, self.heads).with_bias(self.bias).with_init(self.init);
+        let feed_forward = FeedForwardConfig::new(self.width, self.hidden).with_activation(self.activation);
+        let norm = NormalizationConfig::new(self.norm, self.width);
+        EncoderLayer {
+            attention: attention.init(device),
+            attention_norm: norm.init(device),
+            feed_forward: feed_forward.init(device),
+            feed_forward_norm: norm.init(device),
+        }
+    }
+}
+
+impl EncoderLayer {
+    /// Embeddings of `x [batch, nodes, width]` after this layer, in the same shape.
+    pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
+        let device = x.device();
+        let x = match self.attention.weights() {
+            Some(weights) => {
+                let args = self.attention_norm.args(&device);
+                self.attention_norm.update_running(attention_sublayer(x, weights, self.attention.heads, args))
+            }
+            None => {
+                let y = self.attention.forward(AttentionInput::self_attention(x.clone()));
+                self.attention_norm.residual(x, y)
+            }
+        };
+        let normed = self.feed_forward.residual(x, self.feed_forward_norm.args(&device));
+        self.feed_forward_norm.update_running(normed)
+    }
+
+    /// As [`Self::forward`], with `drop` applied to the results of the attention and of the feed-forward
+    /// network before the residual sums.
+    pub fn forward_with_dropout(&self, x: Tensor<3>, drop: &mut DropoutFn<'_>) -> Tensor<3> {
+        let y = self.attention.forward(AttentionInput::self_attention(x.clone()));
+        let x = self.attention_norm.residual(x, apply_dropout(y, drop));
+        let y = self.feed_forward.forward(x.clone());
+        self.feed_forward_norm.residual(x, apply_dropout(y, drop))
+    }
+}
+
+/// Applies `drop` to `x [batch, nodes, width]`, whose rows it receives as `[batch · nodes, width]`.
+pub(crate) fn apply_dropout(x: Tensor<3>, drop: &mut DropoutFn<'_>) -> Tensor<3> {
+    let shape = x.dims();
+    let [batch, nodes, width] = shape;
+    drop(x.reshape([batch * nodes, width])).reshape(shape)
 }

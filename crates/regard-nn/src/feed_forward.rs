@@ -5,34 +5,34 @@ use burn::module::{Module, Param};
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
 
-use crate::ops::{Activation, NormArgs, Normed, feed_forward, feed_forward_sublayer};
+use crate::ops::{Activation, NormArgs, NormOutput, feed_forward, feed_forward_sublayer};
 
 /// Sizes of a [`FeedForward`].
 #[derive(Config, Debug)]
 pub struct FeedForwardConfig {
     /// Width of the input and of the result.
     pub width: usize,
-    /// Width in between.
+    /// Width of the hidden layer.
     pub hidden: usize,
-    /// The nonlinearity. Default: ReLU.
+    /// Activation function. Default: ReLU.
     #[config(default = "Activation::Relu")]
     pub activation: Activation,
 }
 
-/// `y = act(x W1 + b1) W2 + b2`, every node by itself.
+/// `y = act(x W1 + b1) W2 + b2`, for every node separately.
 #[derive(Module, Debug)]
 pub struct FeedForward {
     /// `[width, hidden]`
     pub inner: Linear,
     /// `[hidden, width]`
     pub outer: Linear,
-    /// The nonlinearity.
+    /// Activation function.
     #[module(skip)]
     pub activation: Activation,
 }
 
 impl FeedForwardConfig {
-    /// Fresh weights, uniform in ±1/√inputs.
+    /// Initialises the weights, uniform in ±1/√inputs.
     pub fn init(&self, device: &Device) -> FeedForward {
         FeedForward {
             inner: LinearConfig::new(self.width, self.hidden).init(device),
@@ -50,7 +50,7 @@ impl FeedForward {
     }
 
     /// `norm(x + forward(x))` in one operation.
-    pub fn residual(&self, x: Tensor<3>, norm: NormArgs) -> Normed {
+    pub fn residual(&self, x: Tensor<3>, norm: NormArgs) -> NormOutput {
         let [(w1, b1), (w2, b2)] = self.parameters();
         feed_forward_sublayer(x, w1, b1, w2, b2, self.activation, norm)
     }

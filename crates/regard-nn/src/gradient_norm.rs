@@ -1,11 +1,11 @@
-//! Clipping by the norm of all gradients together (Pascanu et al. 2013, "On the difficulty of
+//! Gradient clipping by the global norm of all gradients (Pascanu et al. 2013, "On the difficulty of
 //! training recurrent neural networks").
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::Tensor;
 
-use crate::rollout::numbers;
+use crate::rollout::tensor_values;
 
 /// The Euclidean norm of the gradients of all parameters of a module.
 pub fn gradient_norm<M: Module>(module: &M, gradients: &GradientsParams) -> f64 {
@@ -16,7 +16,7 @@ pub fn gradient_norm<M: Module>(module: &M, gradients: &GradientsParams) -> f64 
     impl ModuleVisitor for Sum<'_> {
         fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
             if let Some(gradient) = self.gradients.get::<D>(param.id) {
-                self.squares += squares(&numbers(gradient));
+                self.squares += squares(&tensor_values(gradient));
             }
         }
     }
@@ -25,8 +25,8 @@ pub fn gradient_norm<M: Module>(module: &M, gradients: &GradientsParams) -> f64 
     sum.squares.sqrt()
 }
 
-/// Sum of squares in double precision, so that small tensors count beside large ones; eight sums
-/// side by side, which a processor adds at a time.
+/// Sum of squares in double precision, so that small tensors keep their share beside large ones.
+/// Eight partial sums let the compiler vectorise the loop.
 fn squares(values: &[f32]) -> f64 {
     let mut sums = [0f64; 8];
     let chunks = values.chunks_exact(8);
@@ -39,12 +39,12 @@ fn squares(values: &[f32]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-/// Scales all gradients by `min(1, most / (norm + 1e-6))`, so that their common norm is at most
-/// `most`, and returns the norm they had.
+/// Scales all gradients by `min(1, max_norm / (norm + 1e-6))`, so that their global norm is at most
+/// `max_norm`. Returns the norm before the scaling.
 ///
-/// Burn's own clipping works tensor by tensor; this one keeps the direction, and is that of
-/// `torch.nn.utils.clip_grad_norm_`.
-pub fn clip_gradient_norm<M: Module>(module: &M, gradients: &mut GradientsParams, most: f64) -> f64 {
+/// Burn's own clipping works tensor by tensor. This function keeps the direction of the gradient; it
+/// is equal to `torch.nn.utils.clip_grad_norm_`.
+pub fn clip_gradient_norm<M: Module>(module: &M, gradients: &mut GradientsParams, max_norm: f64) -> f64 {
     struct Scale<'a> {
         gradients: &'a mut GradientsParams,
         factor: f64,
@@ -57,7 +57,7 @@ pub fn clip_gradient_norm<M: Module>(module: &M, gradients: &mut GradientsParams
         }
     }
     let norm = gradient_norm(module, gradients);
-    let factor = most / (norm + 1e-6);
+    let factor = max_norm / (norm + 1e-6);
     if factor < 1.0 {
         module.visit(&mut Scale { gradients, factor });
     }

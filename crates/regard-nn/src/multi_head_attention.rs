@@ -1,8 +1,8 @@
-//! Multi-head attention (Vaswani et al. 2017, §3.2.2), self and cross, with the de-stationary
-//! factors of Liu et al. 2022 (Non-stationary Transformers, §3.3).
+//! Multi-head attention (Vaswani et al. 2017, §3.2.2), for self-attention and cross-attention, with the
+//! de-stationary factors of Liu et al. 2022 (Non-stationary Transformers, §3.3).
 //!
-//! `MHA(q, k, v) = concat_h(softmax(τ q_h k_hᵀ + δ, scaled) v_h) W_out`, where `q_h = q W_query` and
-//! so on are read off the projections head by head.
+//! `MHA(q, k, v) = concat_h(softmax(scale · (τ q_h k_hᵀ + δ)) v_h) W_out`, where `q_h` is the part of
+//! `q W_query` that belongs to head `h`, and likewise for keys and values.
 
 use burn::config::Config;
 use burn::module::{Initializer, Module};
@@ -11,10 +11,10 @@ use burn::tensor::{Device, Tensor};
 
 use crate::ops::{AttentionOptions, AttentionWeights, Mask, attention, attention_weights};
 
-/// How fresh projections are drawn.
+/// Initialisation of the projections.
 #[derive(Config, Copy, Debug, PartialEq, Eq)]
 pub enum ProjectionInit {
-    /// Uniform in ±1/√inputs, biases too: the defaults of `torch.nn.Linear`.
+    /// Uniform in ±1/√inputs, also for biases: the default of `torch.nn.Linear`.
     Linear,
     /// Uniform in ±1/√(last axis of the original tensors `[heads, width, head_width]` and
     /// `[heads, head_width, width]`), as in the code of Kool et al. 2019.
@@ -28,25 +28,25 @@ pub struct MultiHeadAttentionConfig {
     pub width: usize,
     /// Number of heads.
     pub heads: usize,
-    /// Width of a query or key in one head; `width / heads` when not given.
+    /// Width of a query or key in one head. Default: `width / heads`.
     pub key_width: Option<usize>,
-    /// Width of a value in one head; `width / heads` when not given.
+    /// Width of a value in one head. Default: `width / heads`.
     pub value_width: Option<usize>,
-    /// Whether the four projections have biases. Default: true.
+    /// If true, the four projections have biases. Default: true.
     #[config(default = true)]
     pub bias: bool,
-    /// How fresh projections are drawn. Default: as `torch.nn.Linear`.
+    /// Initialisation of the projections. Default: as `torch.nn.Linear`.
     #[config(default = "ProjectionInit::Linear")]
     pub init: ProjectionInit,
 }
 
-/// Attention with projections before and after, all heads side by side in the width.
+/// Multi-head attention with its four linear projections; all heads are side by side in the width.
 ///
 /// # A worked example
 ///
-/// Two tokens, two heads of width 2, every projection the identity. In each head a token's query
-/// meets its own key with `1/√2` and the other's with 0, so it looks at itself with
-/// `e^(1/√2) / (e^(1/√2) + 1) = 0.66976155` and at the other with `0.33023845`:
+/// There are two tokens and two heads of width 2, and every projection is the identity. In each head
+/// the score of a token with itself is `1/√2` and with the other token 0. So its attention weight on
+/// itself is `e^(1/√2) / (e^(1/√2) + 1) = 0.66976155`, and on the other token `0.33023845`:
 ///
 /// ```
 /// use burn::{module::Param, tensor::{Device, Tensor}};
@@ -61,7 +61,7 @@ pub struct MultiHeadAttentionConfig {
 /// attention.out.weight = identity();
 ///
 /// let x = Tensor::<3>::from_floats([[[1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]], &device);
-/// let (y, weights) = attention.forward_with_weights(AttentionInput::to_itself(x));
+/// let (y, weights) = attention.forward_with_weights(AttentionInput::self_attention(x));
 ///
 /// let (own, other) = (0.66976155_f32, 0.33023845_f32);
 /// let close = |found: Vec<f32>, expected: &[f32]| {
@@ -89,7 +89,7 @@ pub struct MultiHeadAttention {
     pub key_width: usize,
 }
 
-/// What one call of [`MultiHeadAttention`] looks at.
+/// Inputs of one call of [`MultiHeadAttention`].
 #[derive(Clone, Debug)]
 pub struct AttentionInput {
     query: Tensor<3>,
@@ -107,23 +107,23 @@ impl AttentionInput {
     }
 
     /// Self-attention of `x [batch, length, width]`.
-    pub fn to_itself(x: Tensor<3>) -> Self {
+    pub fn self_attention(x: Tensor<3>) -> Self {
         Self::new(x.clone(), x.clone(), x)
     }
 
-    /// Which keys a query may see.
+    /// Sets the mask of keys.
     pub fn with_mask(mut self, mask: Mask) -> Self {
         self.mask = mask;
         self
     }
 
-    /// An additive bias, broadcastable to `[batch, heads, queries, keys]`, after the scale.
+    /// Sets a bias of the scores, broadcastable to `[batch, heads, queries, keys]`, added after the scale.
     pub fn with_bias(mut self, bias: Tensor<4>) -> Self {
         self.bias = Some(bias);
         self
     }
 
-    /// De-stationary factors: scores become `(q·k) τ + δ` before the scale, with `tau [batch, 1]`
+    /// Sets the de-stationary factors: scores become `(q·k) τ + δ` before the scale, with `tau [batch, 1]`
     /// and `delta [batch, keys]`.
     pub fn with_destationary(mut self, tau: Tensor<2>, delta: Tensor<2>) -> Self {
         self.destationary = Some((tau, delta));
@@ -132,7 +132,7 @@ impl AttentionInput {
 }
 
 impl MultiHeadAttentionConfig {
-    /// Fresh weights.
+    /// Initialises the weights.
     ///
     /// # Panics
     /// If there is no head, or a head width is not given and the heads do not divide the width.
@@ -169,20 +169,20 @@ impl MultiHeadAttentionConfig {
 }
 
 impl MultiHeadAttention {
-    /// The result `[batch, queries, width]`.
+    /// Attention of the queries over the keys, `[batch, queries, width]`.
     pub fn forward(&self, input: AttentionInput) -> Tensor<3> {
         let Projected { query, key, value, bias, options } = self.project(input);
         project(&self.out, attention(query, key, value, bias, &options))
     }
 
-    /// The result `[batch, queries, width]` and the weights `[batch, heads, queries, keys]`.
+    /// The result `[batch, queries, width]` and the attention weights `[batch, heads, queries, keys]`.
     pub fn forward_with_weights(&self, input: AttentionInput) -> (Tensor<3>, Tensor<4>) {
         let Projected { query, key, value, bias, options } = self.project(input);
         let (heads, weights) = attention_weights(query, key, value, bias, &options);
         (project(&self.out, heads), weights)
     }
 
-    /// The four projections, when they have no biases.
+    /// The weights of the four projections; `None` if they have biases.
     pub fn weights(&self) -> Option<AttentionWeights> {
         let linears = [&self.query, &self.key, &self.value, &self.out];
         linears.iter().all(|linear| linear.bias.is_none()).then(|| AttentionWeights {
@@ -211,7 +211,7 @@ impl MultiHeadAttention {
     }
 }
 
-/// The arguments of the attention itself.
+/// Projected queries, keys and values, and the options of the attention.
 pub(crate) struct Projected {
     pub(crate) query: Tensor<3>,
     pub(crate) key: Tensor<3>,
@@ -220,7 +220,7 @@ pub(crate) struct Projected {
     pub(crate) options: AttentionOptions,
 }
 
-/// A linear map of rows; an empty batch stays empty, which matrix products do not promise.
+/// Applies a linear layer to all rows. An empty batch stays empty; matrix products do not guarantee this.
 pub(crate) fn project(linear: &Linear, x: Tensor<3>) -> Tensor<3> {
     let [batch, length, width] = x.dims();
     let columns = linear.weight.dims()[1];

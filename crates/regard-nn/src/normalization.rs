@@ -1,18 +1,18 @@
-//! Batch, instance and layer normalisation of `[batch, nodes, width]` under one roof.
+//! Batch, instance and layer normalisation of `[batch, nodes, width]` in one module.
 //!
 //! Ioffe & Szegedy 2015 (batch, with running statistics), Ulyanov et al. 2016 (instance), Ba et al.
-//! 2016 (layer); constants as in PyTorch.
+//! 2016 (layer); the defaults are those of PyTorch.
 
 use burn::config::Config;
 use burn::module::{Initializer, Module, Param, RunningState};
 use burn::tensor::{Device, Tensor};
 
-use crate::ops::{BatchStatistics, NormArgs, NormKind, Normed, norm_composed, residual_norm};
+use crate::ops::{BatchStatistics, NormArgs, NormKind, NormOutput, norm_composed, residual_norm};
 
 /// Sizes and constants of a [`Normalization`].
 #[derive(Config, Debug)]
 pub struct NormalizationConfig {
-    /// What mean and variance run over.
+    /// The axes that mean and variance are computed over.
     pub kind: NormKind,
     /// Number of channels.
     pub width: usize,
@@ -26,9 +26,9 @@ pub struct NormalizationConfig {
 
 /// A normalisation with learnt scale and shift.
 ///
-/// [`NormKind::Batch`] normalises by the batch's own statistics on an autodiff device, which
-/// also move the running ones, and by the running ones elsewhere (`module.valid()`). The other
-/// kinds are the same everywhere and keep no statistics.
+/// On an autodiff device (training), [`NormKind::Batch`] normalises with the statistics of the batch and
+/// updates the running statistics. On other devices (`module.valid()`) it uses the running statistics.
+/// The other kinds have no running statistics and behave the same on every device.
 #[derive(Module, Debug)]
 pub struct Normalization {
     /// Scale `[width]`.
@@ -39,7 +39,7 @@ pub struct Normalization {
     pub running_mean: Option<RunningState<Tensor<1>>>,
     /// Running unbiased variance `[width]`; for [`NormKind::Batch`] only.
     pub running_variance: Option<RunningState<Tensor<1>>>,
-    /// What mean and variance run over.
+    /// The axes that mean and variance are computed over.
     #[module(skip)]
     pub kind: NormKind,
     /// Added to the variance.
@@ -49,7 +49,7 @@ pub struct Normalization {
 }
 
 impl NormalizationConfig {
-    /// Scale 1, shift 0, running mean 0 and variance 1.
+    /// Initialises scale 1, shift 0, running mean 0 and running variance 1.
     pub fn init(&self, device: &Device) -> Normalization {
         let shape = [self.width];
         let running = |value: Tensor<1>| (self.kind == NormKind::Batch).then(|| RunningState::new(value));
@@ -69,31 +69,31 @@ impl Normalization {
     /// `norm(x)` of `[batch, nodes, width]`.
     pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
         let args = self.args(&x.device());
-        self.observe(norm_composed(x, args))
+        self.update_running(norm_composed(x, args))
     }
 
     /// `norm(x + y)` of `[batch, nodes, width]`.
     pub fn residual(&self, x: Tensor<3>, y: Tensor<3>) -> Tensor<3> {
         let args = self.args(&x.device());
-        self.observe(residual_norm(x, y, args))
+        self.update_running(residual_norm(x, y, args))
     }
 
-    /// The arguments of an operation that ends in this normalisation, for inputs on `device`.
+    /// Arguments of a fused operation that ends with this normalisation, for inputs on `device`.
     pub fn args(&self, device: &Device) -> NormArgs {
         let running = self.running().filter(|_| !device.is_autodiff());
         NormArgs { kind: self.kind, gamma: self.gamma.val(), beta: self.beta.val(), running, eps: self.eps }
     }
 
-    /// Takes the result out of `normed` and moves the running statistics by what the batch gave:
-    /// `running = (1 - momentum) running + momentum batch`, the variance unbiased.
-    pub fn observe(&self, normed: Normed) -> Tensor<3> {
+    /// Returns the result in `normed` and updates the running statistics with those of the batch:
+    /// `running = (1 - momentum) running + momentum batch`, with the unbiased variance.
+    pub fn update_running(&self, normed: NormOutput) -> Tensor<3> {
         if let Some(statistics) = normed.statistics {
             self.update(statistics);
         }
         normed.y
     }
 
-    /// Running mean and variance `[width]`, up to date; `None` where there are none.
+    /// Current running mean and variance `[width]`; `None` if the norm has none.
     pub fn running(&self) -> Option<(Tensor<1>, Tensor<1>)> {
         let (mean, variance) = (self.running_mean.as_ref()?, self.running_variance.as_ref()?);
         Some((mean.value_sync(), variance.value_sync()))
@@ -108,7 +108,7 @@ impl Normalization {
             let old = state.value_sync();
             let new = new.detach().to_device(&old.device()).mul_scalar(self.momentum);
             state.update(old.mul_scalar(1.0 - self.momentum).add(new));
-            // Visitors (saving, `valid`) read the last synchronised value, so it is made current.
+            // Visitors (saving, `valid`) read the last synchronised value, so it is synchronised here.
             state.value_sync();
         }
     }

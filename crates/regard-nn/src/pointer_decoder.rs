@@ -1,4 +1,5 @@
-//! The decoder: a glimpse of the nodes, then a pointer to one (Kool et al. 2019, §3.2).
+//! The pointer decoder: a glimpse of the nodes, then a distribution over the nodes (Kool et al. 2019,
+//! "Attention, Learn to Solve Routing Problems!", §3.2).
 //!
 //! `query = W_fixed mean(h) + W_step context`, `glimpse = W_out MHA(query, K, V)`,
 //! `log p = pointer(glimpse, L)`, with `(K, V, L) = W_nodes h`.
@@ -9,7 +10,7 @@ use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Int, Tensor};
 
 use crate::multi_head_attention::project;
-use crate::ops::{AttentionOptions, DenseMask, Mask, attention, moved, pointer, pointer_chosen};
+use crate::ops::{AttentionOptions, DenseMask, Mask, attention, pointer, pointer_chosen, with_dynamic};
 
 /// Sizes of a [`PointerDecoder`].
 #[derive(Config, Debug)]
@@ -18,43 +19,43 @@ pub struct PointerDecoderConfig {
     pub width: usize,
     /// Number of heads of the glimpse.
     pub heads: usize,
-    /// Width of the step's context, such as the first and the last node's embeddings.
+    /// Width of the step context, for example the embeddings of the first and the last node.
     pub context: usize,
-    /// Logits are held to `(-clip, clip)`. Default: 10.
+    /// Logits are clipped to `(-clip, clip)`. Default: 10.
     #[config(default = 10.0)]
     pub clip: f32,
-    /// Whether nodes have a number that changes from step to step. Default: no.
+    /// If true, nodes have a dynamic feature that changes from step to step. Default: false.
     #[config(default = false)]
     pub dynamic: bool,
 }
 
-/// Turns a context into a distribution over the nodes.
+/// Turns the context of a step into a distribution over the nodes.
 ///
-/// It knows nothing of the problem: which context belongs to a step, and which nodes are allowed,
-/// is told with each call, for one step or for all steps of a known tour at once.
+/// The decoder is independent of the routing problem: each call receives the contexts and the masks,
+/// for one step or for all steps of a known tour at once.
 #[derive(Module, Debug)]
 pub struct PointerDecoder {
-    /// `[width, 3 * width]`: glimpse key, glimpse value and logit key of a node.
+    /// Projection of a node to glimpse key, glimpse value and logit key, `[width, 3 * width]`.
     pub nodes: Linear,
-    /// `[width, width]`, from the mean embedding of the graph.
+    /// Projection of the mean embedding of the graph, `[width, width]`.
     pub fixed: Linear,
-    /// `[context, width]`, from what differs between steps.
+    /// Projection of the step context, `[context, width]`.
     pub step: Linear,
-    /// `[width, width]`, the output projection of the glimpse.
+    /// Output projection of the glimpse, `[width, width]`.
     pub out: Linear,
-    /// `[1, 3 * width]`, from a node's changing number to what it adds to glimpse key, glimpse
-    /// value and logit key (appendix C.2 of the paper: what is left to deliver there).
+    /// Projection of the dynamic feature of a node, `[1, 3 * width]`, which is added to glimpse key, glimpse
+    /// value and logit key (appendix C.2 of the paper, where the feature is the remaining demand).
     pub dynamic: Option<Linear>,
     /// Number of heads of the glimpse.
     pub heads: usize,
-    /// Bound of the logits.
+    /// Clipping bound of the logits.
     pub clip: f32,
 }
 
-/// What every step of one batch of graphs shares.
+/// Projections that all steps of one batch of graphs share.
 #[derive(Clone, Debug)]
 pub struct DecoderTables {
-    /// The graph's part of every query, `[batch, 1, width]`.
+    /// Contribution of the graph embedding to every query, `[batch, 1, width]`.
     pub fixed: Tensor<3>,
     /// `[batch, nodes, width]`
     pub glimpse_keys: Tensor<3>,
@@ -65,7 +66,7 @@ pub struct DecoderTables {
 }
 
 impl PointerDecoderConfig {
-    /// Fresh weights, uniform in ±1/√inputs, without biases.
+    /// Initialises the weights, uniform in ±1/√inputs, without biases.
     ///
     /// # Panics
     /// If the heads do not divide the width.
@@ -87,7 +88,7 @@ impl PointerDecoderConfig {
 }
 
 impl PointerDecoder {
-    /// The tables of graphs with embeddings `[batch, nodes, width]`.
+    /// Computes the tables of graphs with embeddings `[batch, nodes, width]`.
     pub fn precompute(&self, embeddings: Tensor<3>) -> DecoderTables {
         let width = embeddings.dims()[2];
         let projected = project(&self.nodes, embeddings.clone());
@@ -102,44 +103,43 @@ impl PointerDecoder {
 
     /// Log-probabilities `[batch, steps, nodes]` for `context [batch, steps, context]`.
     ///
-    /// One step of a tour being built, or all steps of a given one: nothing passes between steps,
-    /// so what a step may know is only what its context and its row of the mask
-    /// `[batch, steps, nodes]` say.
+    /// The steps may be one step of a tour under construction, or all steps of a known tour: each step
+    /// depends only on its context and on its row of the mask `[batch, steps, nodes]`.
     pub fn log_probabilities(&self, tables: &DecoderTables, context: Tensor<3>, mask: &Mask) -> Tensor<3> {
         let glimpse = self.glimpse(tables, context, mask);
         pointer(glimpse, tables.logit_keys.clone(), mask, self.clip)
     }
 
-    /// [`Self::log_probabilities`] where every node has a number of its own at every step,
-    /// `numbers [batch, steps, nodes]`.
+    /// [`Self::log_probabilities`] with a dynamic feature `features [batch, steps, nodes]` of every node at
+    /// every step.
     ///
     /// # Panics
-    /// If the decoder has no weights for them.
-    pub fn log_probabilities_moved(
+    /// If the decoder has no weights for a dynamic feature.
+    pub fn log_probabilities_dynamic(
         &self,
         tables: &DecoderTables,
-        numbers: Tensor<3>,
+        features: Tensor<3>,
         context: Tensor<3>,
         mask: &Mask,
     ) -> Tensor<3> {
-        let Some(dynamic) = &self.dynamic else { panic!("pointer decoder: nodes do not change between steps") };
-        let ([batch, steps, nodes], width) = (numbers.dims(), tables.logit_keys.dims()[2]);
+        let Some(dynamic) = &self.dynamic else { panic!("pointer decoder: no weights for a dynamic feature") };
+        let ([batch, steps, nodes], width) = (features.dims(), tables.logit_keys.dims()[2]);
         let direction = |part: usize| dynamic.weight.val().narrow(1, part * width, width);
-        let table = |table: &Tensor<3>, part: usize| moved(table.clone(), numbers.clone(), direction(part));
-        let moved = DecoderTables {
+        let table = |table: &Tensor<3>, part: usize| with_dynamic(table.clone(), features.clone(), direction(part));
+        let tables = DecoderTables {
             fixed: tables.fixed.clone().expand([batch, steps, width]).reshape([batch * steps, 1, width]),
             glimpse_keys: table(&tables.glimpse_keys, 0),
             glimpse_values: table(&tables.glimpse_values, 1),
             logit_keys: table(&tables.logit_keys, 2),
         };
-        let open = |row: usize, _: usize, node: usize| mask.allows(row / steps, row % steps, node);
-        let mask = Mask::from(DenseMask::from_fn([batch * steps, 1, nodes], open));
+        let allowed = |row: usize, _: usize, node: usize| mask.allows(row / steps, row % steps, node);
+        let mask = Mask::from(DenseMask::from_fn([batch * steps, 1, nodes], allowed));
         let width = context.dims()[2];
         let context = context.reshape([batch * steps, 1, width]);
-        self.log_probabilities(&moved, context, &mask).reshape([batch, steps, nodes])
+        self.log_probabilities(&tables, context, &mask).reshape([batch, steps, nodes])
     }
 
-    /// Log-probability of the `chosen [batch, steps]` nodes, summed over the steps: `[batch]`.
+    /// Log-probability of the nodes `chosen [batch, steps]`, summed over the steps: `[batch]`.
     pub fn log_likelihood(
         &self,
         tables: &DecoderTables,
@@ -151,7 +151,7 @@ impl PointerDecoder {
         pointer_chosen(glimpse, tables.logit_keys.clone(), mask, self.clip, chosen)
     }
 
-    /// What each step looks for, `[batch, steps, width]`.
+    /// The glimpse of each step, `[batch, steps, width]`.
     pub fn glimpse(&self, tables: &DecoderTables, context: Tensor<3>, mask: &Mask) -> Tensor<3> {
         let query = project(&self.step, context) + tables.fixed.clone();
         let width = query.dims()[2];

@@ -1,4 +1,4 @@
-//! Sets of different sizes in one batch, without padding.
+//! Batches of sets of different sizes, without padding.
 
 use std::sync::Arc;
 
@@ -8,8 +8,7 @@ use crate::ops::{Mask, set_sums};
 
 /// The rows of several sets, one set after the other.
 ///
-/// Nothing here is padding, so whatever is computed row by row or set by set counts real items
-/// only. A set may be empty.
+/// There is no padding, so row-wise and set-wise computations use real items only. A set may be empty.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -23,38 +22,38 @@ use crate::ops::{Mask, set_sums};
 pub struct Ragged {
     /// `[rows, width]`.
     pub rows: Tensor<2>,
-    /// `[sets + 1]`: set `s` has the rows `offsets[s]..offsets[s + 1]`.
+    /// `[sets + 1]`: set `s` consists of the rows `offsets[s]..offsets[s + 1]`.
     offsets: Arc<[usize]>,
 }
 
 impl Ragged {
-    /// Sets whose borders are `offsets`, from 0 to the number of rows.
+    /// Creates sets from their concatenated rows and the offsets, from 0 to the number of rows.
     ///
     /// # Panics
-    /// If the offsets do not rise from 0 to the number of rows.
+    /// If the offsets do not increase from 0 to the number of rows.
     pub fn new(rows: Tensor<2>, offsets: impl Into<Arc<[usize]>>) -> Self {
         let offsets = offsets.into();
-        assert!(offsets.first() == Some(&0) && offsets.is_sorted(), "ragged: offsets rise from 0");
+        assert!(offsets.first() == Some(&0) && offsets.is_sorted(), "ragged: offsets increase from 0");
         assert_eq!(offsets.last(), Some(&rows.dims()[0]), "ragged: the last offset is the number of rows");
         Self { rows, offsets }
     }
 
-    /// Sets of one size, `[sets, items, width]`.
+    /// Creates sets of equal size from `[sets, items, width]`.
     pub fn uniform(sets: Tensor<3>) -> Self {
         let [count, items, _] = sets.dims();
         Self::from_padded(sets, &vec![items; count])
     }
 
-    /// The first `lengths[s]` items of every set of `padded [sets, items, width]`.
+    /// Creates sets from the first `lengths[s]` items of every set of `padded [sets, items, width]`.
     ///
     /// # Panics
-    /// If there are not as many lengths as sets, or one is longer than the padded sets.
+    /// If the number of lengths is not the number of sets, or a length exceeds the padded size.
     pub fn from_padded(padded: Tensor<3>, lengths: &[usize]) -> Self {
         let [sets, items, width] = padded.dims();
         assert_eq!(sets, lengths.len(), "ragged: one length for each set");
         assert!(lengths.iter().all(|&length| length <= items), "ragged: lengths within the padded sets");
         if sets * items > 0 && lengths.iter().all(|&length| length == items) {
-            return Self::new(padded.reshape([sets * items, width]), borders(lengths));
+            return Self::new(padded.reshape([sets * items, width]), offsets_of(lengths));
         }
         let kept =
             lengths.iter().enumerate().flat_map(|(set, &length)| (0..length).map(move |item| set * items + item));
@@ -63,7 +62,7 @@ impl Ragged {
             true => Tensor::zeros([0, width], &device),
             false => padded.reshape([sets * items, width]).select(0, indices(kept.into_iter(), &device)),
         };
-        Self::new(rows, borders(lengths))
+        Self::new(rows, offsets_of(lengths))
     }
 
     /// The sets padded with zeros, `[sets, longest, width]`.
@@ -76,7 +75,7 @@ impl Ragged {
         if rows == self.count() * longest {
             return self.rows.clone().reshape([self.count(), longest, width]);
         }
-        // The row behind the last one is zero.
+        // Padding selects the additional row after the last one, which is zero.
         let zero = Tensor::zeros([1, width], &device);
         let place = |(at, length): (usize, usize)| (0..longest).map(move |i| if i < length { at + i } else { rows });
         let index = indices(self.offsets.iter().copied().zip(self.lengths()).flat_map(place), &device);
@@ -84,10 +83,10 @@ impl Ragged {
         all.select(0, index).reshape([self.count(), longest, width])
     }
 
-    /// The same sets with other rows, as many.
+    /// The same sets with other rows, one for each of the old rows.
     ///
     /// # Panics
-    /// If their number differs.
+    /// If the number of rows differs.
     pub fn with_rows(&self, rows: Tensor<2>) -> Self {
         Self::new(rows, self.offsets.clone())
     }
@@ -97,7 +96,7 @@ impl Ragged {
         self.offsets.len() - 1
     }
 
-    /// Where each set begins, and the number of rows.
+    /// First row of each set, and the number of rows.
     pub fn offsets(&self) -> &Arc<[usize]> {
         &self.offsets
     }
@@ -107,42 +106,42 @@ impl Ragged {
         self.offsets.windows(2).map(|pair| pair[1] - pair[0])
     }
 
-    /// Number of items of the largest set; 0 when there is none.
+    /// Number of items of the largest set; 0 if there is no set.
     pub fn longest(&self) -> usize {
         self.lengths().max().unwrap_or(0)
     }
 
-    /// What is no padding in [`Self::to_padded`].
+    /// The mask of real items in [`Self::to_padded`].
     pub fn mask(&self) -> Mask {
         Mask::Lengths(Arc::new(self.lengths().map(|length| length as u32).collect()))
     }
 
-    /// The set of every row, `[rows]`.
-    pub fn owners(&self) -> Tensor<1, Int> {
+    /// Index of the set of every row, `[rows]`.
+    pub fn set_indices(&self) -> Tensor<1, Int> {
         let owner = |(set, length)| std::iter::repeat_n(set, length);
         indices(self.lengths().enumerate().flat_map(owner), &self.rows.device())
     }
 
-    /// Sums over the items of each set, `[sets, width]`; 0 for an empty one.
+    /// Sums over the items of each set, `[sets, width]`; 0 for an empty set.
     pub fn sums(&self) -> Tensor<2> {
         set_sums(self.rows.clone(), &self.offsets)
     }
 
-    /// Means over the items of each set, `[sets, width]`; 0 for an empty one.
+    /// Means over the items of each set, `[sets, width]`; 0 for an empty set.
     pub fn means(&self) -> Tensor<2> {
         let share: Vec<f32> = self.lengths().map(|length| 1.0 / length.max(1) as f32).collect();
         let share = TensorData::new(share, [self.count(), 1]);
         self.sums() * Tensor::from_data(share, &self.rows.device())
     }
 
-    /// Every row of `of_sets [sets, width]` once for each item of its set, `[rows, width]`.
-    pub fn spread(&self, of_sets: Tensor<2>) -> Tensor<2> {
-        of_sets.select(0, self.owners())
+    /// Repeats every row of `of_sets [sets, width]` once for each item of its set: `[rows, width]`.
+    pub fn repeat_rows(&self, of_sets: Tensor<2>) -> Tensor<2> {
+        of_sets.select(0, self.set_indices())
     }
 }
 
-/// Offsets of sets of these lengths.
-pub(crate) fn borders(lengths: &[usize]) -> Vec<usize> {
+/// Offsets of sets with these lengths.
+pub(crate) fn offsets_of(lengths: &[usize]) -> Vec<usize> {
     let mut at = 0;
     std::iter::once(0)
         .chain(lengths.iter().map(|length| {

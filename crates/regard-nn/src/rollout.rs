@@ -1,51 +1,50 @@
-//! Construction of whole solutions by a [`PointerDecoder`] (Kool et al. 2019, §3.2 and §5).
+//! Construction of whole solutions with a [`PointerDecoder`] (Kool et al. 2019, §3.2 and §5).
 //!
-//! On the CPU the rollout kernel runs from the embeddings to the finished solutions without a
-//! tensor operation; on other devices each step is one pass of the decoder, with the
-//! trajectories of an instance as its steps. What may be visited is the business of a [`State`],
-//! plain Rust on either path.
+//! On the CPU the rollout kernel runs from the embeddings to the finished solutions without a tensor
+//! operation. On other devices each step is one call of the decoder, with the trajectories of an
+//! instance as its steps. In both cases a [`State`], which is plain Rust, holds the rules of the problem.
 
 use burn::tensor::{Tensor, TensorData};
 use regard_kernels::rollout as kernel;
-pub use regard_kernels::rollout::{Outcome, Pick, State};
+pub use regard_kernels::rollout::{NodeSelection, Outcome, State};
 
-use crate::ops::{DenseMask, Mask, PolicyLoss, TourWeights, Tours, has_kernels, policy_loss};
+use crate::ops::{DecoderWeights, DenseMask, Mask, PolicyLoss, Tours, has_kernels, policy_loss};
 use crate::{DecoderTables, PointerDecoder};
 
-/// A decoder and what its step context is made of.
+/// A decoder and the composition of its step context.
 #[derive(Clone, Debug)]
 pub struct Rollout<'a> {
     /// The decoder.
     pub decoder: &'a PointerDecoder,
-    /// Stands for the embeddings of the context before the first step, `[embeddings * width]`.
+    /// Replaces the embeddings of the context before the first step, `[embeddings * width]`.
     pub placeholder: Option<Tensor<1>>,
-    /// Whether the context begins with the embedding of the first node.
+    /// If true, the context begins with the embedding of the first node.
     pub uses_first: bool,
-    /// Numbers of the context beside embeddings.
+    /// Number of scalars in the context.
     pub scalars: usize,
 }
 
 impl Rollout<'_> {
-    /// Solutions over `embeddings [batch, nodes, width]`; `starts[b]` are the initial states of
-    /// instance `b`'s trajectories. Results in the same order.
+    /// Constructs solutions for `embeddings [batch, nodes, width]`. `starts[b]` are the initial states of
+    /// the trajectories of instance `b`. The results are in the same order.
     ///
     /// # Panics
-    /// If `starts` and the batch differ, or the step projection does not fit the context.
+    /// If `starts` and the batch differ in length, or the step projection does not match the context.
     pub fn construct<T: State + Clone>(
         &self,
         embeddings: Tensor<3>,
         starts: Vec<Vec<T>>,
-        pick: Pick,
+        selection: NodeSelection,
     ) -> Vec<Vec<Outcome<T>>> {
         let nodes = embeddings.dims()[1];
         if has_kernels(&embeddings.device()) {
-            let prepared = self.prepare();
-            return kernel::rollout(&prepared, nodes, &numbers(embeddings), starts, pick);
+            let packed = self.pack();
+            return kernel::rollout(&packed, nodes, &tensor_values(embeddings), starts, selection);
         }
-        let steps = Steps::new(self, embeddings);
-        let picker = |b, k| kernel::Picker::new(pick, Pick::stream(b, k));
-        let mut pickers: Vec<Vec<_>> =
-            starts.iter().enumerate().map(|(b, states)| (0..states.len()).map(|k| picker(b, k)).collect()).collect();
+        let steps = TensorDecoder::new(self, embeddings);
+        let selector = |b, k| kernel::NodeSelector::new(selection, NodeSelection::stream(b, k));
+        let mut selectors: Vec<Vec<_>> =
+            starts.iter().enumerate().map(|(b, states)| (0..states.len()).map(|k| selector(b, k)).collect()).collect();
         let begin = |state| Outcome { state, log_probability: 0.0 };
         let mut all: Vec<Vec<_>> = starts.into_iter().map(|states| states.into_iter().map(begin).collect()).collect();
         while all.iter().flatten().any(|entry| !entry.state.done()) {
@@ -53,7 +52,7 @@ impl Rollout<'_> {
             for (b, entries) in all.iter_mut().enumerate() {
                 for (k, entry) in entries.iter_mut().enumerate().filter(|(_, entry)| !entry.state.done()) {
                     let row = rows.row(b, k);
-                    let node = pickers[b][k].pick(row);
+                    let node = selectors[b][k].select(row);
                     entry.log_probability += row[node];
                     entry.state.step(node);
                 }
@@ -62,39 +61,39 @@ impl Rollout<'_> {
         all
     }
 
-    /// Beam search over `embeddings [batch, nodes, width]` from one initial state an instance:
-    /// per instance the finished entries, most probable first.
+    /// Beam search over `embeddings [batch, nodes, width]` from one initial state for each instance.
+    /// Returns the finished entries of each instance, most probable first.
     ///
     /// # Panics
     /// As [`Self::construct`].
     pub fn beam<T: State + Clone>(&self, embeddings: Tensor<3>, starts: Vec<T>, width: usize) -> Vec<Vec<Outcome<T>>> {
         let nodes = embeddings.dims()[1];
         if has_kernels(&embeddings.device()) {
-            return kernel::beam(&self.prepare(), nodes, &numbers(embeddings), starts, width);
+            return kernel::beam(&self.pack(), nodes, &tensor_values(embeddings), starts, width);
         }
-        let steps = Steps::new(self, embeddings);
+        let steps = TensorDecoder::new(self, embeddings);
         let mut all: Vec<Vec<_>> =
             starts.into_iter().map(|state| vec![Outcome { state, log_probability: 0.0 }]).collect();
         while all.iter().flatten().any(|entry| !entry.state.done()) {
             let rows = steps.log_probabilities(&all);
             let next = |(b, beam): (usize, Vec<Outcome<T>>)| {
                 let count = beam.len();
-                kernel::survivors(beam, rows.rows(b, count), width.max(1))
+                kernel::beam_step(beam, rows.rows(b, count), width.max(1))
             };
             all = all.into_iter().enumerate().map(next).collect();
         }
         all
     }
 
-    /// `Σ coefficient · log-likelihood` of finished tours over `embeddings [batch, nodes, width]`,
-    /// one coefficient a tour: what REINFORCE descends.
+    /// The REINFORCE loss `Σ coefficient · log-likelihood` of finished tours over
+    /// `embeddings [batch, nodes, width]`, with one coefficient for each tour.
     ///
     /// # Panics
-    /// If the context of the tours is not the decoder's, or shapes do not fit together.
+    /// If the context of the tours differs from that of the decoder, or shapes do not match.
     pub fn policy_loss(&self, embeddings: Tensor<3>, tours: &Tours, coefficient: Vec<f32>) -> PolicyLoss {
         let decoder = self.decoder;
-        assert_eq!(self.scalars, tours.scalars(), "policy loss: numbers of a context");
-        let weights = TourWeights {
+        assert_eq!(self.scalars, tours.scalars(), "policy loss: number of scalars in the context");
+        let weights = DecoderWeights {
             nodes: decoder.nodes.weight.val(),
             fixed: decoder.fixed.weight.val(),
             step: decoder.step.weight.val(),
@@ -107,22 +106,22 @@ impl Rollout<'_> {
         policy_loss(embeddings, weights, tours, coefficient)
     }
 
-    fn prepare(&self) -> kernel::Prepared {
+    fn pack(&self) -> kernel::PackedDecoder {
         let decoder = self.decoder;
         let width = decoder.out.weight.dims()[0];
-        let part = |index: usize| numbers(decoder.nodes.weight.val().narrow(1, index * width, width));
-        let placeholder = self.placeholder.clone().map(numbers);
-        let dynamic = decoder.dynamic.as_ref().map(|linear| numbers(linear.weight.val()));
-        kernel::Prepared::new(&kernel::Decoder {
+        let part = |index: usize| tensor_values(decoder.nodes.weight.val().narrow(1, index * width, width));
+        let placeholder = self.placeholder.clone().map(tensor_values);
+        let dynamic = decoder.dynamic.as_ref().map(|linear| tensor_values(linear.weight.val()));
+        kernel::PackedDecoder::new(&kernel::Decoder {
             width,
             heads: decoder.heads,
             clip: decoder.clip,
             glimpse_key: &part(0),
             glimpse_value: &part(1),
             logit_key: &part(2),
-            fixed: &numbers(decoder.fixed.weight.val()),
-            step: &numbers(decoder.step.weight.val()),
-            out: &numbers(decoder.out.weight.val()),
+            fixed: &tensor_values(decoder.fixed.weight.val()),
+            step: &tensor_values(decoder.step.weight.val()),
+            out: &tensor_values(decoder.out.weight.val()),
             placeholder: placeholder.as_deref(),
             uses_first: self.uses_first,
             scalars: self.scalars,
@@ -131,14 +130,14 @@ impl Rollout<'_> {
     }
 }
 
-/// A tensor's numbers, moved out where they are on the CPU already.
-pub(crate) fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
-    let numbers = tensor.into_data().try_into_vec_as::<f32>();
-    numbers.unwrap_or_else(|error| unreachable!("floats convert to f32: {error:?}"))
+/// The values of a tensor, without a copy if they are in CPU memory already.
+pub(crate) fn tensor_values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+    let tensor_values = tensor.into_data().try_into_vec_as::<f32>();
+    tensor_values.unwrap_or_else(|error| unreachable!("floats convert to f32: {error:?}"))
 }
 
-/// Step by step through the decoder.
-struct Steps<'a> {
+/// Runs the decoder step by step with tensor operations.
+struct TensorDecoder<'a> {
     rollout: &'a Rollout<'a>,
     tables: DecoderTables,
     /// `[batch, nodes, width]`.
@@ -148,7 +147,7 @@ struct Steps<'a> {
     device: burn::tensor::Device,
 }
 
-/// Log-probabilities `[batch, trajectories, nodes]`.
+/// Log-probabilities, `[batch, trajectories, nodes]`.
 struct Rows {
     all: Vec<f32>,
     trajectories: usize,
@@ -165,50 +164,55 @@ impl Rows {
     }
 }
 
-impl<'a> Steps<'a> {
+impl<'a> TensorDecoder<'a> {
     fn new(rollout: &'a Rollout<'a>, embeddings: Tensor<3>) -> Self {
         Self {
             rollout,
             tables: rollout.decoder.precompute(embeddings.clone()),
-            placeholder: rollout.placeholder.clone().map(numbers).unwrap_or_default(),
+            placeholder: rollout.placeholder.clone().map(tensor_values).unwrap_or_default(),
             shape: embeddings.dims(),
             device: embeddings.device(),
-            embeddings: numbers(embeddings),
+            embeddings: tensor_values(embeddings),
         }
     }
 
-    /// One step of every trajectory. Instances with fewer trajectories than others, and finished
-    /// ones, get rows without meaning.
+    /// Log-probabilities of the next step of every trajectory. Rows of finished trajectories, and rows
+    /// beyond the trajectories of an instance, are undefined.
     fn log_probabilities<T: State>(&self, all: &[Vec<Outcome<T>>]) -> Rows {
         let [batch, nodes, _] = self.shape;
         let trajectories = all.iter().map(Vec::len).max().unwrap_or(0);
         let width = self.rollout.decoder.step.weight.dims()[0];
         let mut context = vec![0.0; batch * trajectories * width];
-        let mut open = vec![false; batch * trajectories * nodes];
-        let moves = self.rollout.decoder.dynamic.is_some();
-        let mut dynamic = vec![0.0; if moves { open.len() } else { 0 }];
+        let mut allowed = vec![false; batch * trajectories * nodes];
+        let has_dynamic = self.rollout.decoder.dynamic.is_some();
+        let mut dynamic = vec![0.0; if has_dynamic { allowed.len() } else { 0 }];
         for (b, entries) in all.iter().enumerate() {
             for (k, entry) in entries.iter().enumerate() {
                 let at = b * trajectories + k;
                 self.context(b, &entry.state, &mut context[at * width..][..width]);
-                entry.state.allowed(&mut open[at * nodes..][..nodes]);
-                if moves {
+                entry.state.allowed(&mut allowed[at * nodes..][..nodes]);
+                if has_dynamic {
                     entry.state.dynamic(&mut dynamic[at * nodes..][..nodes]);
                 }
             }
         }
         let context = TensorData::new(context, [batch, trajectories, width]);
         let context = Tensor::from_data(context, &self.device);
-        let mask = Mask::from(DenseMask::new([batch, trajectories, nodes], open));
+        let mask = Mask::from(DenseMask::new([batch, trajectories, nodes], allowed));
         let decoder = self.rollout.decoder;
-        let log_p = match moves {
+        let log_p = match has_dynamic {
             true => {
                 let dynamic = TensorData::new(dynamic, [batch, trajectories, nodes]);
-                decoder.log_probabilities_moved(&self.tables, Tensor::from_data(dynamic, &self.device), context, &mask)
+                decoder.log_probabilities_dynamic(
+                    &self.tables,
+                    Tensor::from_data(dynamic, &self.device),
+                    context,
+                    &mask,
+                )
             }
             false => decoder.log_probabilities(&self.tables, context, &mask),
         };
-        Rows { all: numbers(log_p), trajectories, nodes }
+        Rows { all: tensor_values(log_p), trajectories, nodes }
     }
 
     fn context<T: State>(&self, b: usize, state: &T, out: &mut [f32]) {

@@ -1,4 +1,4 @@
-//! The laws of the blocks, each with its own shapes: see `block_suite!`.
+//! Properties of the blocks; see `block_suite!`.
 
 use std::sync::Arc;
 
@@ -22,14 +22,14 @@ fn layer(norm: NormKind) -> EncoderLayerConfig {
 block_suite! {
     name: multi_head_attention,
     block: |device: &Device| MultiHeadAttentionConfig::new(12, 3).init(device),
-    forward: |block: &MultiHeadAttention, x: Tensor<3>| block.forward(AttentionInput::to_itself(x)),
+    forward: |block: &MultiHeadAttention, x: Tensor<3>| block.forward(AttentionInput::self_attention(x)),
     input: [3, 5, 12],
     output: [3, 5, 12],
     law: Equivariant,
-    // The softmax does not change when every score of a row does.
+    // Adding a constant to all scores of a row does not change the softmax.
     without_gradient: ["key.bias"],
     padded: |block: &MultiHeadAttention, x: Tensor<3>, valid: &[usize]| {
-        block.forward(AttentionInput::to_itself(x).with_mask(lengths(valid)))
+        block.forward(AttentionInput::self_attention(x).with_mask(lengths(valid)))
     }
 }
 
@@ -40,7 +40,7 @@ block_suite! {
         config.with_key_width(Some(3)).with_value_width(Some(5)).init(device)
     },
     forward: |block: &MultiHeadAttention, x: Tensor<3>| {
-        block.forward(AttentionInput::to_itself(x).with_mask(Mask::Causal))
+        block.forward(AttentionInput::self_attention(x).with_mask(Mask::Causal))
     },
     input: [2, 7, 8],
     output: [2, 7, 8],
@@ -66,7 +66,7 @@ block_suite! {
     input: [3, 5, 6],
     output: [3, 5, 6],
     law: Equivariant,
-    // In evaluation, where the statistics are the running ones.
+    // In evaluation, with the running statistics.
     padded: |block: &Normalization, x: Tensor<3>, _: &[usize]| block.forward(x)
 }
 
@@ -119,8 +119,8 @@ block_suite! {
     law: Equivariant
 }
 
-// The context of the one step is made of the mean, which does not depend on the order; the
-// log-probabilities then change places with the nodes.
+// The context of the step is the mean of the nodes, which does not depend on their order. So the
+// log-probabilities are permuted with the nodes.
 block_suite! {
     name: pointer_decoder,
     block: |device: &Device| PointerDecoderConfig::new(12, 3, 12).init(device),
@@ -134,7 +134,7 @@ block_suite! {
 }
 
 #[test]
-fn batch_norm_moves_its_statistics_in_training_only() {
+fn batch_norm_updates_its_statistics_in_training_only() {
     let training = Device::flex().autodiff();
     let norm = NormalizationConfig::new(NormKind::Batch, 1).init(&training);
     let x = |device: &Device| Tensor::<3>::from_floats([[[1.0], [3.0]]], device);

@@ -1,11 +1,11 @@
-//! Multi-head attention against the AttentionLayer of TSLib, with FullAttention and DSAttention:
-//! outputs, weights and every gradient.
+//! Golden test of multi-head attention against `AttentionLayer` of Time-Series-Library, with `FullAttention`
+//! and `DSAttention`: outputs, attention weights and every gradient.
 
-mod original;
-
-use burn::tensor::Device;
-use original::{check_layer, fill, inputs, layer_config};
+use burn::module::Param;
+use burn::nn::Linear;
+use burn::tensor::{Device, Gradients, Tensor};
 use regard_nn::ops::{Mask, with_kernels};
+use regard_nn::{AttentionInput, MultiHeadAttention, MultiHeadAttentionConfig};
 use regard_testing::{Case, Checks, Golden};
 
 #[test]
@@ -30,7 +30,7 @@ fn check_all(label: &str) {
 fn check(case: &Case, label: &str) {
     let device = Device::flex().autodiff();
     let mut layer = layer_config(case).init(&device);
-    fill(&mut layer, case, "", &device);
+    fill(&mut layer, case, &device);
     let (input, leaves) = inputs(case, &device);
     let factor = |name: &str| case.find(name).map(|v| v.tensor::<2>(&device).require_grad());
     let (tau, delta) = (factor("input.tau"), factor("input.delta"));
@@ -59,6 +59,63 @@ fn check(case: &Case, label: &str) {
             checks.tensor(name, &x.grad(&grads).expect("a gradient"));
         }
     }
-    check_layer(&mut checks, &layer, "", &grads);
+    check_layer(&mut checks, &layer, &grads);
     checks.finish();
+}
+
+/// The configuration of the layer of a case.
+fn layer_config(case: &Case) -> MultiHeadAttentionConfig {
+    let per_head = |key: &str| case.config[key].as_u64().map(|width| width as usize);
+    MultiHeadAttentionConfig::new(case.size("d_model"), case.size("n_heads"))
+        .with_key_width(per_head("d_keys"))
+        .with_value_width(per_head("d_values"))
+}
+
+/// The inputs of a case, one or three, with their names.
+fn inputs(case: &Case, device: &Device) -> (AttentionInput, Vec<(String, Tensor<3>)>) {
+    let leaf = |name: &str| {
+        let found = case.find(name);
+        found.map(|values| (name.to_owned(), values.tensor::<3>(device).require_grad()))
+    };
+    let names = ["input.x", "input.queries", "input.keys", "input.values"];
+    let leaves: Vec<(String, Tensor<3>)> = names.into_iter().filter_map(leaf).collect();
+    let input = match leaves.as_slice() {
+        [(_, x)] => AttentionInput::self_attention(x.clone()),
+        [(_, q), (_, k), (_, v)] => AttentionInput::new(q.clone(), k.clone(), v.clone()),
+        _ => panic!("{}: one input or three", case.name),
+    };
+    (input, leaves)
+}
+
+/// The linear layer `weight.{name}` of the case.
+fn linear(case: &Case, name: &str, device: &Device) -> Linear {
+    Linear {
+        weight: Param::from_tensor(case.get(&format!("weight.{name}.weight")).tensor(device).transpose()),
+        bias: Some(Param::from_tensor(case.get(&format!("weight.{name}.bias")).tensor(device))),
+    }
+}
+
+/// Sets the projections of `layer` to those of the case.
+fn fill(layer: &mut MultiHeadAttention, case: &Case, device: &Device) {
+    let projection = |name: &str| linear(case, &format!("{name}_projection"), device);
+    layer.query = projection("query");
+    layer.key = projection("key");
+    layer.value = projection("value");
+    layer.out = projection("out");
+}
+
+/// Compares the gradients of all projections.
+fn check_layer(checks: &mut Checks<'_>, layer: &MultiHeadAttention, grads: &Gradients) {
+    let MultiHeadAttention { query, key, value, out, .. } = layer;
+    for (name, linear) in [("query", query), ("key", key), ("value", value), ("out", out)] {
+        check_linear(checks, linear, &format!("{name}_projection"), grads);
+    }
+}
+
+/// Compares the gradients of a linear layer.
+fn check_linear(checks: &mut Checks<'_>, linear: &Linear, name: &str, grads: &Gradients) {
+    let weight = linear.weight.val().grad(grads).expect("a gradient");
+    checks.tensor(&format!("grad.weight.{name}.weight"), &weight.transpose());
+    let bias = linear.bias.as_ref().expect("a bias").val().grad(grads);
+    checks.tensor(&format!("grad.weight.{name}.bias"), &bias.expect("a gradient"));
 }

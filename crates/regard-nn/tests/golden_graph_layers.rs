@@ -1,5 +1,5 @@
-//! The layers of the Graph Transformer against the authors' code: outputs, every gradient, running
-//! statistics, and what they make of a node without edges.
+//! Golden test of the layers of the Graph Transformer against the authors' code: outputs, every gradient,
+//! running statistics, and the result of a node without edges.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ fn check_all(label: &str) {
     let mut layers = 0;
     for name in golden.names("graph_transformer/") {
         let case = golden.case(&name).expect("named by the manifest");
-        // Nets are checked where nets are made.
+        // Whole networks are tested in another crate.
         if case.config.get("residual").is_some() && case.config.get("n_heads").is_some() {
             check(&case, label);
             layers += 1;
@@ -34,7 +34,7 @@ fn check_all(label: &str) {
     assert!(layers > 0, "a case of a layer");
 }
 
-/// Name in the original code of a path of ours, and whether it is transposed.
+/// The name of a parameter in the original code, and true if it is transposed there.
 fn original(path: &str, edges: bool) -> (String, bool) {
     let (part, rest) = path.split_once('.').expect("a path");
     let letter = match (part, edges) {
@@ -67,7 +67,7 @@ fn original(path: &str, edges: bool) -> (String, bool) {
     }
 }
 
-/// Puts the arrays of a case into a layer.
+/// Loads the arrays of a case into a layer.
 struct Fill<'a> {
     case: &'a Case,
     edges: bool,
@@ -91,7 +91,7 @@ impl ModuleMapper for Fill<'_> {
     }
 }
 
-/// Compares the gradients of a layer, and the running statistics after a step.
+/// Compares the gradients of a layer, and its running statistics after a step.
 struct Compare<'a, 'c> {
     checks: &'a mut Checks<'c>,
     case: &'c Case,
@@ -123,7 +123,7 @@ impl ModuleVisitor for Compare<'_, '_> {
     }
 }
 
-/// The edges by target, and where each of them stands in the case.
+/// The edges by target, and the index of each of them in the case.
 fn edges(case: &Case) -> (Arc<EdgeList>, Vec<i64>) {
     let whole = |name: &str| case.get(name).data.iter().map(|&v| v as usize).collect::<Vec<_>>();
     let (sources, targets, nodes) = (whole("input.src"), whole("input.dst"), case.size("nodes"));
@@ -138,7 +138,7 @@ fn whole(all: &[i64], device: &Device) -> Tensor<1, Int> {
     Tensor::from_data(TensorData::new(all.to_vec(), [all.len()]), device)
 }
 
-/// Where each edge of the case stands among those by target.
+/// The inverse of a permutation of edges.
 fn inverse(order: &[i64]) -> Vec<i64> {
     let mut places = vec![0; order.len()];
     order.iter().enumerate().for_each(|(place, &edge)| places[edge as usize] = place as i64);
@@ -159,7 +159,7 @@ fn layer(case: &Case, device: &Device) -> GraphLayer {
 }
 
 fn check(case: &Case, label: &str) {
-    // In evaluation the running statistics count, and gradients flow through them.
+    // In evaluation the running statistics are used, and gradients flow through them.
     let evaluated = case.config["mode"] == "eval";
     let device = if evaluated { Device::flex() } else { Device::flex().autodiff() };
     let (layer, (graph, order)) = (layer(case, &device), edges(case));

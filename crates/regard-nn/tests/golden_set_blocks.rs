@@ -1,4 +1,4 @@
-//! The blocks of the Set Transformer against the authors' code: outputs and every gradient.
+//! Golden test of the blocks of the Set Transformer against the authors' code: outputs and every gradient.
 
 use burn::module::Param;
 use burn::nn::Linear;
@@ -27,7 +27,7 @@ fn check_all(label: &str) {
     assert!(!names.is_empty());
     for name in names {
         let case = golden.case(&name).expect("named by the manifest");
-        // Nets are checked where nets are made.
+        // Whole networks are tested in another crate.
         if case.config.get("ln").is_some() && case.config.get("dim_hidden").is_none() {
             check(&case, label);
         }
@@ -41,11 +41,11 @@ enum Block {
     Pma(Box<AttentionPooling>),
 }
 
-/// Blocks with the prefix of their names, and learnt rows with their names.
+/// Blocks with the prefixes of their names, and learnt rows with their names.
 type Parts<'a> = (Vec<(&'static str, &'a SetAttentionBlock)>, Vec<(&'static str, &'a Param<Tensor<2>>)>);
 
 impl Block {
-    /// The block that the configuration of the case describes, with its weights.
+    /// The block of a case, with its weights.
     fn of(case: &Case, device: &Device) -> Self {
         let size = |key: &str| case.size(key);
         let norm = if case.config["ln"].as_bool() == Some(true) { BlockNorm::Post } else { BlockNorm::None };
@@ -154,7 +154,7 @@ fn check_block(checks: &mut Checks<'_>, mab: &SetAttentionBlock, prefix: &str, g
         let weight = linear.weight.val().grad(grads).expect("a gradient");
         checks.tensor(&format!("{prefix}{name}.weight"), &weight.transpose());
         let bias = linear.bias.as_ref().expect("a bias").val();
-        // The key's bias moves all scores of a query alike: its gradient is nothing.
+        // The key bias adds the same number to all scores of a query: its gradient is zero.
         let bias = bias.grad(grads).unwrap_or_else(|| bias.zeros_like().inner());
         checks.tensor(&format!("{prefix}{name}.bias"), &bias);
     }

@@ -1,5 +1,5 @@
-//! Attention and pointer at their edges: rows without an allowed key, lengths 0 and 1, odd shapes;
-//! with kernels and composed, values and gradients.
+//! Attention and pointer in edge cases: fully masked rows, lengths 0 and 1, unusual shapes; values and
+//! gradients, with kernels and composed.
 
 mod agreement;
 
@@ -64,7 +64,7 @@ fn attention_without_an_allowed_key_is_zero_and_passes_no_gradient() {
 }
 
 #[test]
-fn attention_of_nothing() {
+fn attention_of_empty_inputs() {
     let device = Device::flex();
     let options = AttentionOptions::new(2, 2);
     let empty = |b, n| Tensor::<3>::zeros([b, n, 4], &device);
@@ -77,7 +77,7 @@ fn attention_of_nothing() {
 }
 
 #[test]
-fn attention_weights_are_rows_of_ones_or_zeros() {
+fn attention_weights_sum_to_one_or_are_zero() {
     let device = Device::flex();
     let (q, k): (Tensor<3>, Tensor<3>) = (input([3, 5, 8], 1, &device), input([3, 4, 8], 2, &device));
     let mask = random_mask([3, 5, 4], 3);

@@ -1,4 +1,4 @@
-//! Attention along edges: kernels and composed bodies agree, and the laws hold.
+//! Edge attention: the kernels agree with the composed operations, and further properties.
 
 mod agreement;
 
@@ -15,7 +15,7 @@ use regard_nn::ops::{
 };
 use regard_testing::{input, values_of};
 
-/// Random edges among `nodes`, some of which receive none; loops and repeated edges too.
+/// Random edges among `nodes`, with self loops, parallel edges and nodes without incoming edges.
 fn random_edges(nodes: usize, most: usize, seed: u64) -> Arc<EdgeList> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut offsets = vec![0];
@@ -41,7 +41,7 @@ fn args(leaves: &Leaves, edge: bool, bias: bool) -> EdgeAttentionArgs {
 }
 
 #[test]
-fn kernels_and_composed_bodies_agree() {
+fn kernels_and_composed_operations_agree() {
     for (case, (nodes, most, heads, head)) in
         [(2, 4, 2, 3), (5, 3, 2, 4), (9, 12, 4, 10), (40, 5, 8, 8), (6, 90, 3, 5), (12, 4, 1, 7)]
             .into_iter()
@@ -88,7 +88,7 @@ fn kernels_and_composed_bodies_agree() {
 }
 
 #[test]
-fn without_edges_there_is_nothing_to_see() {
+fn graphs_without_edges_give_the_isolated_value() {
     let (device, graph) = (Device::flex(), Arc::new(EdgeList::new(vec![0, 0, 0], vec![])));
     let rows = |count: usize, width: usize| -> Tensor<2> { input([count, width], 1, &device) };
     let args = EdgeAttentionArgs { nodes: rows(2, 12), edge: Some(rows(0, 4)), bias: None };
@@ -102,7 +102,7 @@ fn without_edges_there_is_nothing_to_see() {
 }
 
 #[test]
-fn weights_add_up_to_one_where_there_are_edges() {
+fn weights_of_incoming_edges_sum_to_one() {
     let (device, graph) = (Device::flex(), random_edges(20, 6, 3));
     let tensor = |rows: usize, seed: u64| -> Tensor<2> { input([rows, 12], seed, &device) };
     let value = tensor(20, 3);
@@ -145,19 +145,19 @@ fn sums_of_sets_agree() {
 }
 
 #[test]
-fn a_layer_with_sums_tells_how_many_edges_there_are() {
+fn a_layer_with_edge_sums_depends_on_the_number_of_edges() {
     let device = Device::flex();
-    // Two nodes that receive one edge and three of the same kind, from nodes that are alike.
+    // One node receives one edge and another three equal edges, from equal nodes.
     let graph = Arc::new(EdgeList::new(vec![0, 1, 4, 4, 4, 4], vec![2, 2, 3, 4]));
     let alike = |rows: usize| -> Tensor<2> { input::<2>([1, 8], 7, &device).repeat_dim(0, rows) };
     let rows = || GraphRows { nodes: alike(5), edges: Some(alike(4)) };
-    let plain = GraphLayerConfig::new(8, 2).with_edges(true).with_stable(true).with_batch_norm(false);
+    let plain = GraphLayerConfig::new(8, 2).with_edges(true).with_stable_softmax(true).with_batch_norm(false);
     for (sums, apart) in [(false, false), (true, true)] {
         let nodes = values_of(&plain.with_edge_sums(sums).init(&device).forward(rows(), None, &graph).nodes);
         let difference = nodes[..8].iter().zip(&nodes[8..16]).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
         assert_eq!(difference > 1e-3, apart, "{difference}");
     }
-    // Kernels and composed bodies.
+    // The kernels agree with the composed operations.
     let graph = random_edges(9, 4, 2);
     let layer = plain.with_edge_sums(true).init(&Leaves::device());
     agree(&[&[9, 8], &[graph.edges(), 8]], |leaves| {

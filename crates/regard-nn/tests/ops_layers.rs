@@ -1,5 +1,5 @@
-//! Feed-forward, norms and sub-layers in odd shapes; with kernels and composed, values and
-//! gradients.
+//! Feed-forward network, norms and sub-layers in unusual shapes; values and gradients, with kernels and
+//! composed.
 
 mod agreement;
 
@@ -19,7 +19,7 @@ fn feed_forward_in_odd_shapes() {
             agree(&shapes, |x| feed_forward(x.get(0), x.get(1), x.get(2), x.get(3), x.get(4), act));
         }
     }
-    // The exact form: gelu(1) = Φ(1).
+    // The exact GELU: gelu(1) = Φ(1).
     let one = Tensor::<1>::from_floats([1.0], &Device::flex());
     assert!((values_of(&Activation::Gelu.apply(one))[0] - 0.841_344_8).abs() < 1e-6);
 }
@@ -132,7 +132,7 @@ fn outputs_of_heads_in_odd_shapes() {
 }
 
 #[test]
-fn large_instances_are_divided_without_a_trace() {
+fn splitting_large_instances_does_not_change_results() {
     for (kind, running) in KINDS {
         let shapes: [&[usize]; 4] = [&[2, 300, 8], &[2, 300, 8], &[8], &[8]];
         agree(&shapes, |x| residual_norm(x.get(0), x.get(1), norm_args(kind, x, 2, running)).y);

@@ -1,4 +1,4 @@
-//! The policy loss in its two bodies: value, log-likelihoods and every gradient.
+//! The policy loss with kernels and composed: value, log-likelihoods and every gradient.
 
 mod agreement;
 
@@ -7,7 +7,7 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use regard_nn::State;
-use regard_nn::ops::{TourWeights, Tours, policy_loss, policy_loss_composed};
+use regard_nn::ops::{DecoderWeights, Tours, policy_loss, policy_loss_composed};
 use regard_testing::values_of;
 
 fn random_tours(shape: [usize; 3], forced: usize, seed: u64) -> (Tours, Vec<f32>) {
@@ -22,13 +22,13 @@ fn random_tours(shape: [usize; 3], forced: usize, seed: u64) -> (Tours, Vec<f32>
     (Tours::new(shape, order, forced), coefficient)
 }
 
-fn weights(x: &Leaves, heads: usize, clip: f32) -> TourWeights {
-    TourWeights { placeholder: Some(x.get(5)), ..without_start(x, heads, clip) }
+fn weights(x: &Leaves, heads: usize, clip: f32) -> DecoderWeights {
+    DecoderWeights { placeholder: Some(x.get(5)), ..without_placeholder(x, heads, clip) }
 }
 
-fn without_start(x: &Leaves, heads: usize, clip: f32) -> TourWeights {
+fn without_placeholder(x: &Leaves, heads: usize, clip: f32) -> DecoderWeights {
     let (nodes, fixed, step, out) = (x.get(1), x.get(2), x.get(3), x.get(4));
-    TourWeights { nodes, fixed, step, out, placeholder: None, dynamic: None, heads, clip }
+    DecoderWeights { nodes, fixed, step, out, placeholder: None, dynamic: None, heads, clip }
 }
 
 fn shapes([batch, nodes, width]: [usize; 3]) -> [Vec<usize>; 6] {
@@ -59,11 +59,11 @@ fn policy_loss_in_random_shapes() {
     }
 }
 
-/// Deliveries in parts: a visit takes away half of what a node has, and a node is done below a quarter.
+/// Split deliveries: a visit halves the demand of a node, and a demand below a quarter is served.
 #[derive(Clone)]
 struct Halving {
     left: Vec<f32>,
-    walk: Vec<u32>,
+    tour: Vec<u32>,
 }
 
 impl State for Halving {
@@ -71,9 +71,9 @@ impl State for Halving {
         self.left.iter().all(|&left| left < 0.25)
     }
 
-    fn allowed(&self, open: &mut [bool]) {
-        open.iter_mut().zip(&self.left).for_each(|(open, &left)| *open = left >= 0.25);
-        open[0] |= !self.walk.is_empty();
+    fn allowed(&self, allowed: &mut [bool]) {
+        allowed.iter_mut().zip(&self.left).for_each(|(allowed, &left)| *allowed = left >= 0.25);
+        allowed[0] |= !self.tour.is_empty();
     }
 
     fn first(&self) -> Option<usize> {
@@ -81,11 +81,11 @@ impl State for Halving {
     }
 
     fn last(&self) -> Option<usize> {
-        Some(self.walk.last().map_or(0, |&node| node as usize))
+        Some(self.tour.last().map_or(0, |&node| node as usize))
     }
 
     fn scalars(&self, out: &mut [f32]) {
-        out[0] = self.walk.len() as f32 / 10.0;
+        out[0] = self.tour.len() as f32 / 10.0;
     }
 
     fn dynamic(&self, out: &mut [f32]) {
@@ -94,71 +94,71 @@ impl State for Halving {
 
     fn step(&mut self, node: usize) {
         self.left[node] /= 2.0;
-        self.walk.push(node as u32);
+        self.tour.push(node as u32);
     }
 }
 
-fn moving_tours([batch, trajectories, nodes]: [usize; 3], forced: usize, seed: u64) -> (Tours, Vec<f32>) {
+fn dynamic_tours([batch, trajectories, nodes]: [usize; 3], forced: usize, seed: u64) -> (Tours, Vec<f32>) {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let mut open = vec![false; nodes];
-    let (mut starts, mut walks) = (vec![], vec![]);
+    let mut allowed = vec![false; nodes];
+    let (mut starts, mut sequences) = (vec![], vec![]);
     for _ in 0..batch {
         let left = (0..nodes).map(|_| 0.3 + random.random::<f32>()).collect();
-        let start = Halving { left, walk: vec![] };
-        let walk = |_| {
+        let start = Halving { left, tour: vec![] };
+        let tour = |_| {
             let mut state = start.clone();
             while !state.done() {
-                state.allowed(&mut open);
-                let nodes: Vec<usize> = (0..nodes).filter(|&node| open[node]).collect();
+                state.allowed(&mut allowed);
+                let nodes: Vec<usize> = (0..nodes).filter(|&node| allowed[node]).collect();
                 state.step(nodes[random.random_range(0..nodes.len())]);
             }
-            state.walk
+            state.tour
         };
-        walks.push((0..trajectories).map(walk).collect());
+        sequences.push((0..trajectories).map(tour).collect());
         starts.push(start);
     }
     let coefficient = (0..batch * trajectories).map(|_| random.random::<f32>() - 0.5).collect();
-    (Tours::walked(&starts, &walks, [nodes, 1, forced], true), coefficient)
+    (Tours::replay(&starts, &sequences, [nodes, 1, forced], true), coefficient)
 }
 
-/// Weights of nodes that move: no placeholder, one number in the context.
-fn moving_weights(x: &Leaves, heads: usize, clip: f32) -> TourWeights {
-    TourWeights { dynamic: Some(x.get(5)), ..without_start(x, heads, clip) }
+/// Weights for a dynamic feature: no placeholder, one scalar in the context.
+fn dynamic_weights(x: &Leaves, heads: usize, clip: f32) -> DecoderWeights {
+    DecoderWeights { dynamic: Some(x.get(5)), ..without_placeholder(x, heads, clip) }
 }
 
-fn moving_shapes([batch, nodes, width]: [usize; 3]) -> [Vec<usize>; 6] {
+fn dynamic_shapes([batch, nodes, width]: [usize; 3]) -> [Vec<usize>; 6] {
     let [embeddings, tables, square, _, out, _] = shapes([batch, nodes, width]);
     [embeddings, tables, square, vec![width + 1, width], out, vec![1, 3 * width]]
 }
 
 #[test]
-fn policy_loss_of_moving_nodes() {
+fn policy_loss_with_a_dynamic_feature() {
     for (seed, (batch, trajectories, nodes, heads, head, forced)) in
         [(1, 1, 1, 1, 3, 0), (3, 1, 9, 2, 4, 0), (2, 5, 5, 3, 2, 1), (4, 1, 33, 2, 8, 0), (2, 3, 66, 2, 16, 0)]
             .into_iter()
             .enumerate()
     {
-        let (tours, coefficient) = moving_tours([batch, trajectories, nodes], forced, seed as u64);
-        let shapes = moving_shapes([batch, nodes, heads * head]);
+        let (tours, coefficient) = dynamic_tours([batch, trajectories, nodes], forced, seed as u64);
+        let shapes = dynamic_shapes([batch, nodes, heads * head]);
         let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
         agree(&shapes, |x| {
-            let found = policy_loss(x.get(0), moving_weights(x, heads, 10.0), &tours, coefficient.clone());
+            let found = policy_loss(x.get(0), dynamic_weights(x, heads, 10.0), &tours, coefficient.clone());
             found.loss.reshape([1, 1, 1])
         });
     }
 }
 
 #[test]
-#[should_panic(expected = "tours without numbers")]
-fn weights_that_move_nodes_of_tours_that_stay() {
-    let shapes = moving_shapes([2, 7, 8]);
+#[should_panic(expected = "the tours do not record one")]
+fn tours_without_a_dynamic_feature_are_refused() {
+    let shapes = dynamic_shapes([2, 7, 8]);
     let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
     let ((tours, coefficient), x) = (random_tours([2, 3, 7], 0, 3), Leaves::new(&shapes));
-    policy_loss(x.get(0), moving_weights(&x, 2, 10.0), &tours, coefficient);
+    policy_loss(x.get(0), dynamic_weights(&x, 2, 10.0), &tours, coefficient);
 }
 
 #[test]
-fn log_likelihoods_stand_beside_the_loss_and_carry_no_gradient() {
+fn log_likelihoods_have_no_gradient() {
     let (tours, coefficient) = random_tours([2, 3, 7], 1, 3);
     let shapes = shapes([2, 7, 8]);
     let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
@@ -174,7 +174,7 @@ fn log_likelihoods_stand_beside_the_loss_and_carry_no_gradient() {
 }
 
 #[test]
-#[should_panic(expected = "no permutation")]
-fn a_node_visited_twice() {
+#[should_panic(expected = "not a permutation")]
+fn repeated_nodes_are_refused() {
     Tours::new([1, 1, 3], vec![0, 1, 1], 0);
 }

@@ -1,16 +1,17 @@
-//! Sub-layers over many short sequences: with kernels and composed, values and gradients.
+//! Sub-layers for many short sequences: values and gradients, with kernels and composed.
 
 mod agreement;
 
 use agreement::{Leaves, agree};
 use burn::tensor::{Device, Tensor};
 use regard_nn::ops::{
-    Activation, Carried, Dropout, FeedForwardMaps, NormArgs, NormKind, Normed, Projection, SequenceAttentionOptions,
-    SequenceFeedForwardOptions, SequenceProjections, sequence_attention, sequence_feed_forward,
+    Activation, Dropout, FeedForwardLayers, NormArgs, NormKind, NormOutput, Projection, ResidualScores,
+    SequenceAttentionOptions, SequenceFeedForwardOptions, SequenceProjections, sequence_attention,
+    sequence_feed_forward,
 };
 use regard_testing::{input, values_of};
 
-/// Sizes and switches of one case.
+/// Sizes and options of one case.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     sequences: usize,
@@ -19,12 +20,12 @@ struct Case {
     key_width: usize,
     value_width: usize,
     width: usize,
-    /// Norm and whether it has running statistics.
+    /// Kind of the norm, and true if it uses running statistics.
     norm: Option<(NormKind, bool)>,
     norm_first: bool,
-    /// Layers in a row, all with the same weights.
+    /// Number of layers, all with the same weights.
     layers: usize,
-    carries: bool,
+    residual_scores: bool,
     dropout: bool,
     biases: bool,
 }
@@ -34,7 +35,7 @@ const RUNNING: Option<(NormKind, bool)> = Some((NormKind::Batch, true));
 const LAYER: Option<(NormKind, bool)> = Some((NormKind::Layer, false));
 const NORMS: [Option<(NormKind, bool)>; 4] = [BATCH, RUNNING, LAYER, None];
 
-/// Three heads of five and four channels, eight patches.
+/// Three heads of widths five and four, eight patches.
 const PLAIN: Case = Case {
     sequences: 3,
     patches: 8,
@@ -45,7 +46,7 @@ const PLAIN: Case = Case {
     norm: LAYER,
     norm_first: false,
     layers: 1,
-    carries: false,
+    residual_scores: false,
     dropout: false,
     biases: true,
 };
@@ -71,15 +72,15 @@ impl Case {
         [x].into_iter().chain(maps).chain([vec![width], vec![width]]).collect()
     }
 
-    /// Values of all layers in a row.
+    /// The result of all layers.
     fn attention(&self, x: &Leaves) -> Tensor<3> {
-        // Small enough that rounding does not grow from layer to layer.
+        // Small weights, so that rounding errors do not grow from layer to layer.
         let scale = 1.0 / (self.width as f32).sqrt();
         let map = |at: usize| Projection {
             weight: x.get::<2>(at).mul_scalar(scale),
             bias: self.biases.then(|| x.get(at + 1)),
         };
-        let mut carried = self.carries.then(Carried::default);
+        let mut earlier = self.residual_scores.then(ResidualScores::default);
         let mut y = x.get(0);
         for layer in 0..self.layers as u64 {
             let projections = SequenceProjections { query: map(1), key: map(3), value: map(5), out: map(7) };
@@ -91,10 +92,10 @@ impl Case {
                 ..SequenceAttentionOptions::new(self.width, self.heads)
             };
             let norm = norm_args(self.norm, x, 9);
-            let (normed, handed_on) = sequence_attention(y, projections, carried, norm, &options);
-            (y, carried) = (normed.y, handed_on);
+            let (result, scores) = sequence_attention(y, projections, earlier, norm, &options);
+            (y, earlier) = (result.y, scores);
         }
-        assert_eq!(carried.map(|carried| carried.layers()), self.carries.then_some(self.layers));
+        assert_eq!(earlier.map(|earlier| earlier.layers()), self.residual_scores.then_some(self.layers));
         y
     }
 
@@ -125,33 +126,33 @@ fn attention_in_odd_shapes() {
 }
 
 #[test]
-fn attention_with_every_norm_and_switch() {
+fn attention_with_all_norms_and_options() {
     for norm in NORMS {
         for norm_first in [false, true] {
             for (biases, dropout) in [(true, false), (false, true)] {
                 Case { norm, norm_first, biases, dropout, ..PLAIN }.check();
-                Case { norm, norm_first, biases, dropout, carries: true, layers: 2, ..PLAIN }.check();
+                Case { norm, norm_first, biases, dropout, residual_scores: true, layers: 2, ..PLAIN }.check();
             }
         }
     }
 }
 
 #[test]
-fn attention_carries_scores_from_layer_to_layer() {
+fn attention_with_residual_scores() {
     for layers in 1..=4 {
         for (sequences, patches, heads, key_width) in [(1, 1, 1, 1), (7, 42, 4, 4), (2, 64, 2, 16)] {
             let (value_width, width) = (key_width, heads * key_width);
             let sizes = Case { sequences, patches, heads, key_width, value_width, width, ..PLAIN };
-            Case { layers, carries: true, dropout: layers == 3, ..sizes }.check();
+            Case { layers, residual_scores: true, dropout: layers == 3, ..sizes }.check();
         }
     }
-    // More than a kernel has places for.
-    Case { layers: 11, carries: true, ..PLAIN }.check();
+    // More layers than a kernel has inputs.
+    Case { layers: 11, residual_scores: true, ..PLAIN }.check();
 }
 
 #[test]
-fn carried_scores_are_the_sum_of_products() {
-    // A second layer that has no scores of its own is left with those of the first.
+fn residual_scores_are_sums_of_scores() {
+    // The scores of the second layer are zero, so it uses those of the first.
     let device = Device::flex();
     let tensor = |shape: [usize; 2], seed| input::<2>(shape, seed, &device);
     let map = |seed| Projection { weight: tensor([6, 6], seed), bias: None };
@@ -160,14 +161,14 @@ fn carried_scores_are_the_sum_of_products() {
     let x: Tensor<3> = input([2, 9, 6], 1, &device);
     let first = SequenceProjections { query: map(2), key: map(3), value: map(4), out: map(5) };
     let second = SequenceProjections { query: zeros.clone(), key: zeros, value: map(4), out: map(5) };
-    let (alone, carried) = sequence_attention(x.clone(), first, Some(Carried::default()), None, &options);
-    let (after, _) = sequence_attention(x, second, carried, None, &options);
-    agreement::same(&values_of(&after.y), &values_of(&alone.y), "scores carried on");
+    let (first_layer, earlier) = sequence_attention(x.clone(), first, Some(ResidualScores::default()), None, &options);
+    let (after, _) = sequence_attention(x, second, earlier, None, &options);
+    agreement::same(&values_of(&after.y), &values_of(&first_layer.y), "residual scores");
 }
 
 fn feed_forward(x: &Leaves, norm: Option<(NormKind, bool)>, on: bool, first: bool, act: Activation) -> Tensor<3> {
     let map = |at: usize, bias: bool| Projection { weight: x.get(at), bias: bias.then(|| x.get(at + 1)) };
-    let maps = FeedForwardMaps { first: map(1, true), second: map(3, !on), activation: act };
+    let maps = FeedForwardLayers { first: map(1, true), second: map(3, !on), activation: act };
     let options = SequenceFeedForwardOptions {
         hidden_dropout: dropout(on, 0.3, 5 << 33),
         residual_dropout: dropout(on, 0.2, 6),
@@ -194,14 +195,14 @@ fn feed_forward_in_odd_shapes() {
 }
 
 #[test]
-fn inference_is_training_without_memory() {
+fn inference_agrees_with_training() {
     for norm in NORMS {
-        for (layers, carries) in [(1, false), (3, true)] {
-            let case = Case { sequences: 4, patches: 42, layers, carries, norm, ..PLAIN };
+        for (layers, residual_scores) in [(1, false), (3, true)] {
+            let case = Case { sequences: 4, patches: 42, layers, residual_scores, norm, ..PLAIN };
             let shapes = case.shapes();
             let leaves = Leaves::new(&shapes.iter().map(Vec::as_slice).collect::<Vec<_>>());
-            let (kept, light) = (case.attention(&leaves), case.attention(&leaves.untracked()));
-            agreement::same(&values_of(&light), &values_of(&kept), "attention");
+            let (training, inference) = (case.attention(&leaves), case.attention(&leaves.untracked()));
+            agreement::same(&values_of(&inference), &values_of(&training), "attention");
         }
         for (width, hidden) in [(7, 200), (40, 300)] {
             let leaves = Leaves::new(&[
@@ -214,17 +215,18 @@ fn inference_is_training_without_memory() {
                 &[width],
             ]);
             for act in [Activation::Relu, Activation::Gelu] {
-                let kept = feed_forward(&leaves, norm, false, false, act);
-                let light = feed_forward(&leaves.untracked(), norm, false, false, act);
-                agreement::same(&values_of(&light), &values_of(&kept), "feed-forward");
+                let training = feed_forward(&leaves, norm, false, false, act);
+                let inference = feed_forward(&leaves.untracked(), norm, false, false, act);
+                agreement::same(&values_of(&inference), &values_of(&training), "feed-forward");
             }
         }
     }
 }
 
-/// Three layers with everything on: result and gradients of all leaves.
+/// Three layers with all options: loss and gradients of all leaves.
 fn step(leaves: &Leaves) -> (f32, Vec<Vec<f32>>) {
-    let case = Case { sequences: 37, patches: 11, norm: BATCH, layers: 3, carries: true, dropout: true, ..PLAIN };
+    let case =
+        Case { sequences: 37, patches: 11, norm: BATCH, layers: 3, residual_scores: true, dropout: true, ..PLAIN };
     let y = case.attention(leaves);
     let r: Tensor<3> = input(y.dims(), 3, &Leaves::device());
     let loss = (y * r).sum();
@@ -239,24 +241,24 @@ fn leaves() -> Leaves {
 }
 
 #[test]
-fn every_input_gets_a_gradient() {
+fn every_input_has_a_gradient() {
     let (_, grads) = step(&leaves());
     for (index, grad) in grads.iter().enumerate() {
         let largest = grad.iter().fold(0.0_f32, |m, v| m.max(v.abs()));
-        // A key bias adds the same to all scores of a query, which no softmax sees: index 4. With the
-        // first layer's queries carried on, it still adds the same to a row.
+        // Leaf 4 is the key bias: it adds the same number to all scores of a query, which does not change the
+        // softmax, also with residual scores.
         assert_eq!(largest > 1e-3, index != 4, "gradient of leaf {index}: {largest}");
         assert!(grad.iter().all(|v| v.is_finite()));
     }
 }
 
 #[test]
-fn gradients_are_slopes() {
+fn gradients_agree_with_finite_differences() {
     let (_, grads) = step(&leaves());
     let at = |leaf: usize, element: usize, by: f32| {
-        let mut moved = leaves();
-        moved.shift(leaf, element, by);
-        f64::from(step(&moved).0)
+        let mut shifted = leaves();
+        shifted.shift(leaf, element, by);
+        f64::from(step(&shifted).0)
     };
     for (leaf, element) in [(0, 100), (1, 3), (2, 1), (3, 20), (5, 11), (6, 2), (7, 30), (8, 5), (9, 1), (10, 4)] {
         let h = 1e-2;
@@ -288,16 +290,16 @@ fn bits_do_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
-fn the_rate_is_left_out() {
+fn dropout_has_its_rate_and_mean() {
     let device = Device::flex();
     let (x, width) = (Tensor::<3>::zeros([40, 25, 16], &device), 16);
     let constant = |rows: usize, columns: usize| Tensor::<2>::zeros([rows, columns], &device);
     let map = || Projection { weight: constant(width, width), bias: Some(Tensor::ones([width], &device)) };
     for rate in [0.1, 0.5] {
-        let check = |Normed { y, .. }: Normed| {
+        let check = |NormOutput { y, .. }: NormOutput| {
             let y = values_of(&y);
-            let left_out = y.iter().filter(|v| **v == 0.0).count() as f32 / y.len() as f32;
-            assert!((left_out - rate).abs() < 0.02, "{left_out} instead of {rate}");
+            let dropped = y.iter().filter(|v| **v == 0.0).count() as f32 / y.len() as f32;
+            assert!((dropped - rate).abs() < 0.02, "{dropped} instead of {rate}");
             assert!(y.iter().all(|v| *v == 0.0 || (v * (1.0 - rate) - 1.0).abs() < 1e-5));
         };
         let residual_dropout = dropout(true, rate, 3);
@@ -305,10 +307,10 @@ fn the_rate_is_left_out() {
         let projections = SequenceProjections { query: map(), key: map(), value: map(), out: map() };
         check(sequence_attention(x.clone(), projections, None, None, &options).0);
         let options = SequenceFeedForwardOptions { residual_dropout, ..Default::default() };
-        let maps = FeedForwardMaps { first: map(), second: map(), activation: Activation::Gelu };
+        let maps = FeedForwardLayers { first: map(), second: map(), activation: Activation::Gelu };
         check(sequence_feed_forward(x.clone(), maps, None, &options));
-        // Values are all one and the output map takes the first channel of each: the sum of the weights
-        // that stay, which is 1 on average and spread by 25 draws.
+        // All values are one, and the output projection is the identity. So the result is the sum of the
+        // weights that are not dropped: its mean is 1 and its variance follows from 25 independent weights.
         let one = Projection { weight: constant(width, width), bias: Some(Tensor::ones([width], &device)) };
         let options = SequenceAttentionOptions {
             weights_dropout: dropout(true, rate, 3),

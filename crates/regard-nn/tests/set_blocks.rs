@@ -1,4 +1,4 @@
-//! Laws of the blocks on sets: order, size, padding, kernels.
+//! Properties of the blocks on sets: order, size, padding, kernels.
 
 use burn::tensor::{Device, Tensor};
 use regard_nn::Ragged;
@@ -93,43 +93,43 @@ block_suite! {
     without_gradient: ["mab.key.bias"],
 }
 
-/// Sizes of sets, an empty one and one of a single item among them.
+/// Sizes of sets, with an empty one and one with a single item.
 const LENGTHS: [usize; 5] = [4, 0, 7, 1, 3];
 
-/// Every way through sets, from `[rows, 8]` in sets to as many rows or some a set.
-fn ways(device: &Device) -> Vec<Box<dyn Fn(Ragged) -> Ragged>> {
-    let mut ways: Vec<Box<dyn Fn(Ragged) -> Ragged>> = Vec::new();
+/// All blocks on sets, as functions from rows of width 8.
+fn blocks(device: &Device) -> Vec<Box<dyn Fn(Ragged) -> Ragged>> {
+    let mut blocks: Vec<Box<dyn Fn(Ragged) -> Ragged>> = Vec::new();
     for norm in [BlockNorm::None, BlockNorm::Post, BlockNorm::Pre, BlockNorm::SetNorm] {
         let (sab, isab, pma) = (sab(norm, device), isab(norm, device), pma(norm, device));
-        ways.push(Box::new(move |x| sab.forward(x)));
-        ways.push(Box::new(move |x| isab.forward(x)));
-        ways.push(Box::new(move |x| pma.forward(x)));
+        blocks.push(Box::new(move |x| sab.forward(x)));
+        blocks.push(Box::new(move |x| isab.forward(x)));
+        blocks.push(Box::new(move |x| pma.forward(x)));
     }
     for reduction in [Reduction::Mean, Reduction::Sum, Reduction::Max] {
-        ways.push(Box::new(move |x| Ragged::uniform(reduce(&x, reduction).unsqueeze_dim(1))));
+        blocks.push(Box::new(move |x| Ragged::uniform(reduce(&x, reduction).unsqueeze_dim(1))));
     }
     let dot = DotPoolingConfig { width: 8 }.init(device);
-    ways.push(Box::new(move |x| Ragged::uniform(dot.forward(&x).0.unsqueeze_dim(1))));
+    blocks.push(Box::new(move |x| Ragged::uniform(dot.forward(&x).0.unsqueeze_dim(1))));
     for kind in [RaggedNormKind::Layer, RaggedNormKind::Set] {
         let norm = RaggedNormConfig::new(kind, 8).init(device);
-        ways.push(Box::new(move |x| norm.forward(x)));
+        blocks.push(Box::new(move |x| norm.forward(x)));
     }
-    ways
+    blocks
 }
 
 #[test]
-fn a_set_in_a_batch_is_the_set_alone_whatever_the_padding() {
+fn a_set_in_a_batch_agrees_with_the_set_alone() {
     let device = Device::flex();
     let padded = input([LENGTHS.len(), 9, 8], 1, &device);
     let sets = Ragged::from_padded(padded.clone(), &LENGTHS);
     for on in [true, false] {
         with_kernels(on, || {
-            for way in ways(&device) {
-                let together = way(sets.clone());
+            for block in blocks(&device) {
+                let together = block(sets.clone());
                 for (set, &length) in LENGTHS.iter().enumerate() {
                     let items = padded.clone().narrow(0, set, 1).narrow(1, 0, length.max(1));
                     let alone = Ragged::from_padded(items, &[length]);
-                    let alone = way(alone).rows;
+                    let alone = block(alone).rows;
                     let (from, to) = (together.offsets()[set], together.offsets()[set + 1]);
                     assert_eq!(alone.dims()[0], to - from, "rows of set {set}");
                     if to > from {
@@ -143,7 +143,7 @@ fn a_set_in_a_batch_is_the_set_alone_whatever_the_padding() {
 }
 
 #[test]
-fn padding_and_back() {
+fn padding_can_be_undone() {
     let device = Device::flex();
     let padded: Tensor<3> = input([LENGTHS.len(), 9, 2], 1, &device);
     let sets = Ragged::from_padded(padded.clone(), &LENGTHS);
@@ -151,8 +151,8 @@ fn padding_and_back() {
     let back = Ragged::from_padded(sets.to_padded(), &LENGTHS);
     close(&back.rows, &sets.rows, 0.0);
     assert_eq!(values_of(&sets.to_padded().narrow(0, 1, 1)), vec![0.0; 14]);
-    let owners: Vec<i64> = sets.owners().into_data().iter::<i64>().collect();
-    assert_eq!(owners, [0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 3, 4, 4, 4]);
+    let set_indices: Vec<i64> = sets.set_indices().into_data().iter::<i64>().collect();
+    assert_eq!(set_indices, [0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 3, 4, 4, 4]);
     let none = Ragged::from_padded(padded.narrow(0, 0, 2), &[0, 0]);
     assert_eq!((none.longest(), values_of(&none.means())), (0, vec![0.0; 4]));
 }
@@ -169,7 +169,7 @@ fn pooled_values_by_hand() {
 }
 
 #[test]
-fn the_largest_items_count_by_channels() {
+fn maximum_weights_count_channels() {
     let device = Device::flex();
     let rows = Tensor::<2>::from_floats([[1.0, 5.0], [3.0, 4.0], [3.0, 6.0], [7.0, 7.0]], &device);
     let sets = Ragged::new(rows, vec![0, 3, 3, 4]);
@@ -179,7 +179,7 @@ fn the_largest_items_count_by_channels() {
 }
 
 #[test]
-fn weights_of_a_pooling_add_up() {
+fn weights_of_a_pooling_sum_to_one() {
     let device = Device::flex();
     let sets = Ragged::from_padded(input([LENGTHS.len(), 7, 8], 3, &device), &LENGTHS);
     let pma = AttentionPoolingConfig::new(8, 2, 3).init(&device);

@@ -14,7 +14,7 @@ use regard::routes::problem::{Problem, State};
 use regard::routes::sdvrp::SplitDelivery;
 use regard::store::AttentionModelConfig;
 use regard_nn::ops::{DenseMask, MASKED, Mask, Tours, with_kernels};
-use regard_nn::{Outcome, Pick};
+use regard_nn::{NodeSelection, Outcome};
 use regard_testing::{Case, Checks, Golden};
 use support::instances::FromCase;
 use support::weights;
@@ -162,7 +162,7 @@ fn check_training<P: FromCase>(case: &Case, label: &str) {
 fn tours<P: Problem>(problems: &[P], walks: Vec<Vec<u32>>) -> Tours {
     let starts: Vec<P::State> = problems.iter().map(P::start).collect();
     let walks: Vec<Vec<Vec<u32>>> = walks.into_iter().map(|walk| vec![walk]).collect();
-    Tours::walked(&starts, &walks, [problems[0].nodes(), P::SCALARS, 0], P::DYNAMIC)
+    Tours::replay(&starts, &walks, [problems[0].nodes(), P::SCALARS, 0], P::DYNAMIC)
 }
 
 /// Log-probabilities of all nodes at all steps, and that exactly the masked nodes are barred.
@@ -204,7 +204,7 @@ fn check_log_p<P: Problem>(
     let log_p = match P::DYNAMIC {
         true => {
             let numbers = Tensor::from_data(TensorData::new(dynamic, [batch, steps, nodes]), &device);
-            model.decoder.log_probabilities_moved(&tables, numbers, context, &mask)
+            model.decoder.log_probabilities_dynamic(&tables, numbers, context, &mask)
         }
         false => model.decoder.log_probabilities(&tables, context, &mask),
     };
@@ -242,7 +242,7 @@ fn greedy<P: Problem>(model: &AttentionModel, problems: &[P]) -> Vec<Outcome<P::
         .flat_map(|part| {
             let starts = part.iter().map(|problem| vec![problem.start()]).collect();
             let embeddings = model.encode(features(part, &Device::flex()));
-            model.rollout().construct(embeddings, starts, Pick::Greedy).into_iter().flatten()
+            model.rollout().construct(embeddings, starts, NodeSelection::Greedy).into_iter().flatten()
         })
         .collect()
 }

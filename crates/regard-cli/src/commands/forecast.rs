@@ -57,8 +57,8 @@ pub(super) fn run(args: &ForecastArgs, seed: u64, device: &Device, printer: &mut
         let json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
         let written = match (json, args.wide) {
             (true, _) => forecasts.write_json(path),
-            (false, true) => forecasts.write_wide_csv(path, &date(args)),
-            (false, false) => forecasts.write_csv(path),
+            (false, true) => forecasts.write_wide(path, &date(args)),
+            (false, false) => forecasts.write(path),
         };
         written.map_err(regard::Error::from)?;
         printer.note(&format!("written {}", path.display()));

@@ -69,25 +69,25 @@ impl Graphs {
 }
 
 impl Batch {
-    /// How many graphs there are.
+    /// The number of graphs.
     #[must_use]
     pub fn len(&self) -> usize {
         self.graphs.len()
     }
 
-    /// Whether there are no graphs.
+    /// If true, there are no graphs.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.graphs.is_empty()
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.in_offsets.len() - 1
     }
 
-    /// How many edges there are.
+    /// The number of edges.
     #[must_use]
     pub fn edges(&self) -> usize {
         self.sources.len()

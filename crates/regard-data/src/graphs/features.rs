@@ -1,13 +1,13 @@
-//! What nodes or edges carry: a type, numbers, both or neither.
+//! Features of nodes or edges: a type, numbers, both or neither.
 
 use crate::error::shown;
-use crate::sets::FeatureNames;
+use crate::names::FeatureNames;
 use crate::{Error, Result};
 
 /// Most types that nodes or edges may have; a network keeps a row of weights for each.
 pub const MOST_TYPES: usize = 65_536;
 
-/// What the values of nodes or edges mean: names of the types, names of the numbers.
+/// The meaning of the values of nodes or edges: names of the types, names of the numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kinds {
     /// Names of the types, at most [`MOST_TYPES`]; empty where there are none.
@@ -53,7 +53,7 @@ pub struct Features {
 }
 
 impl Features {
-    /// What the values mean.
+    /// The meaning of the values.
     #[must_use]
     pub fn kinds(&self) -> &Kinds {
         &self.kinds
@@ -71,7 +71,7 @@ impl Features {
         &self.kinds.types
     }
 
-    /// How many numbers each node or edge has.
+    /// The number of numbers of each node or edge.
     #[must_use]
     pub fn width(&self) -> usize {
         self.kinds.columns.len()
@@ -88,12 +88,12 @@ impl Features {
     /// # Errors
     /// The place of the first value whose type is none of them and that type, where no type is called
     /// `other`; or that one side has types and the other none.
-    pub(super) fn align(&mut self, training: &[String], other: Option<&str>) -> Result<(), Unseen> {
+    pub(super) fn align(&mut self, training: &[String], other: Option<&str>) -> Result<(), UnknownType> {
         if self.kinds.types == training {
             return Ok(());
         }
         if self.kinds.types.is_empty() || training.is_empty() {
-            return Err(Unseen { at: None, name: String::new() });
+            return Err(UnknownType { at: None, name: String::new() });
         }
         let place = |name: &str| training.iter().position(|known| known == name);
         let fallback = other.and_then(place);
@@ -101,7 +101,7 @@ impl Features {
         for (at, kind) in self.types.iter_mut().enumerate() {
             match places[*kind as usize] {
                 Some(new) => *kind = new as u32,
-                None => return Err(Unseen { at: Some(at), name: self.kinds.types[*kind as usize].clone() }),
+                None => return Err(UnknownType { at: Some(at), name: self.kinds.types[*kind as usize].clone() }),
             }
         }
         self.kinds.types = training.to_vec();
@@ -111,7 +111,7 @@ impl Features {
 
 /// A type that was not there in training.
 #[derive(Debug)]
-pub(super) struct Unseen {
+pub(super) struct UnknownType {
     /// The node or edge; `None` where only one side has types at all.
     pub(super) at: Option<usize>,
     pub(super) name: String,
@@ -157,7 +157,7 @@ impl Vocabulary {
     /// The names by value where all are numbers and by text otherwise, and the types of `values` counted
     /// in that order: the same whatever the order of the file.
     pub(super) fn into_sorted(self, values: &mut [u32]) -> Vec<String> {
-        let classes = crate::sets::Labels::of_texts(self.names.clone()).classes();
+        let classes = crate::labels::Labels::of_texts(self.names.clone()).classes();
         // Two spellings of one number would be one class but are two types.
         let order = if classes.names.len() == self.names.len() {
             classes.of
@@ -177,12 +177,12 @@ impl Vocabulary {
     }
 }
 
-/// What has to hold for the kinds of a data set.
+/// Refuses too many types, and two of one name.
 pub(super) fn check_kinds(kinds: &Kinds, what: &str) -> Result<()> {
     if kinds.types.len() > MOST_TYPES {
         return Err(Error::invalid(
             what,
-            format!("have {} types, at most {MOST_TYPES} can be told", kinds.types.len()),
+            format!("have {} types, at most {MOST_TYPES} are possible", kinds.types.len()),
         ));
     }
     let mut seen = std::collections::HashSet::new();

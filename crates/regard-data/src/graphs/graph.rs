@@ -21,7 +21,7 @@
 pub struct Graph {
     /// Its name.
     pub id: String,
-    /// How many nodes it has.
+    /// The number of nodes.
     pub nodes: usize,
     /// `[nodes]`, or empty where nodes have no types.
     pub node_types: Vec<u32>,

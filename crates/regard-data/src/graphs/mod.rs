@@ -1,10 +1,10 @@
 //! Graphs: read from files, made of molecules or generated, and what learning from them needs besides
 //! a network.
 //!
-//! [`Graphs`] hold nodes, directed edges by target and what is to be predicted; [`Batch`] is the disjoint
+//! [`Graphs`] hold nodes, directed edges by target and targets; [`Batch`] is the disjoint
 //! union of some of them. [`formats`] reads and writes them, [`molecules`] makes them of SMILES,
-//! [`generate`] draws those of the published experiments, and [`positions`] tells nodes where they are.
-//! How well answers fit is measured by [`crate::metrics`].
+//! [`generate`] draws those of the published experiments, and [`positions`] computes positional encodings.
+//! [`crate::metrics`] measures predictions.
 //!
 //! ```
 //! use regard_data::graphs::formats::{ReadOptions, jsonl};
@@ -26,7 +26,6 @@ pub mod formats;
 pub mod generate;
 mod graph;
 pub mod molecules;
-mod part;
 pub mod positions;
 mod targets;
 
@@ -34,5 +33,4 @@ pub use self::batch::Batch;
 pub use self::data_set::{Census, Graphs, Skipped};
 pub use self::features::{Features, Kinds, MOST_TYPES};
 pub use self::graph::Graph;
-pub use self::part::{Part, Parts};
-pub use self::targets::{Level, TargetClasses, Targets, Values};
+pub use self::targets::{Level, Part, Parts, TargetClasses, Targets, Values};

@@ -1,10 +1,10 @@
-//! What is to be predicted: one or more answers for each graph or for each node, some of them unknown.
+//! Targets: one or more values for each graph or for each node, some of them missing.
 
 use crate::error::shown;
-use crate::sets::Labels;
+use crate::labels::Labels;
 use crate::{Error, Result};
 
-/// What has an answer.
+/// The things that have targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     /// Each graph.
@@ -78,7 +78,7 @@ impl Targets {
         Self { level, tasks, values }
     }
 
-    /// Whether graphs or nodes have them.
+    /// The things that have them: graphs or nodes.
     #[must_use]
     pub fn level(&self) -> Level {
         self.level
@@ -96,7 +96,7 @@ impl Targets {
         &self.values
     }
 
-    /// How many graphs or nodes there are.
+    /// The number of graphs or nodes.
     #[must_use]
     pub fn rows(&self) -> usize {
         let all = match &self.values {
@@ -106,7 +106,7 @@ impl Targets {
         all / self.tasks.len().max(1)
     }
 
-    /// How many answers are missing.
+    /// The number of missing values.
     #[must_use]
     pub fn missing(&self) -> usize {
         match &self.values {
@@ -190,6 +190,50 @@ fn spread(classes: Vec<usize>, places: &[usize], rows: usize) -> Vec<Option<usiz
     let mut of = vec![None; rows];
     places.iter().zip(classes).for_each(|(row, class)| of[*row] = Some(class));
     of
+}
+
+/// A part of a data set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// To learn from.
+    Training,
+    /// To choose by while learning.
+    Validation,
+    /// To be measured with at the end.
+    Test,
+    /// Without a label that counts.
+    None,
+}
+
+/// The part of each graph, or of each node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parts {
+    /// The things that are split: graphs or nodes.
+    pub level: Level,
+    /// `[graphs]` or `[nodes]`.
+    pub of: Vec<Part>,
+}
+
+impl Part {
+    /// `train`, `val` (or `valid`, `validation`, `dev`), `test`, or `none` and the empty word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        match word.to_ascii_lowercase().as_str() {
+            "train" | "training" => Some(Self::Training),
+            "val" | "valid" | "validation" | "dev" => Some(Self::Validation),
+            "test" => Some(Self::Test),
+            "none" | "" => Some(Self::None),
+            _ => None,
+        }
+    }
+}
+
+impl Parts {
+    /// The graphs or nodes of a part, in rising order.
+    #[must_use]
+    pub fn places(&self, part: Part) -> Vec<usize> {
+        (0..self.of.len()).filter(|at| self.of[*at] == part).collect()
+    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,13 @@
-//! How well predictions fit: of numbers, of classes, of rankings, of clusters, of forecasts. All in `f64`.
+//! Metrics of numbers, classes, rankings, clusters and forecasts, all in `f64`.
 //!
 //! Mean and spread over repeats are those of [`crate::stats::Summary`].
 
-mod blocks;
 mod classes;
 mod clusters;
 pub mod forecast;
 mod ranking;
 
-pub use self::blocks::accuracy_sbm;
-pub use self::classes::{accuracy, average_precision, balanced_accuracy, roc_auc};
+pub use self::classes::{accuracy, accuracy_sbm, average_precision, balanced_accuracy, roc_auc};
 pub use self::clusters::adjusted_rand_index;
 pub use self::ranking::{mean_ndcg, ndcg};
 

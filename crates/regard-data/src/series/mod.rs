@@ -1,7 +1,7 @@
 //! Time series: panels of series on one clock, read from files, and what forecasting needs besides a model.
 //!
 //! A [`Panel`] holds the values; [`formats`] reads and writes them; [`Split`], [`Scaler`] and [`Windows`] prepare
-//! training; [`baseline`] forecasts without a model. How well forecasts fit is measured by
+//! training; [`baseline`] forecasts without a model. Forecasts are measured by
 //! [`crate::metrics::forecast`].
 //!
 //! ```

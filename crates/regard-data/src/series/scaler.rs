@@ -103,7 +103,7 @@ impl Scaler {
         &self.deviation
     }
 
-    /// Whether a panel has the series of training in their order, which [`Panel::select`] brings them into.
+    /// If true, a panel has the series of training in their order, which [`Panel::select`] brings them into.
     ///
     /// # Errors
     /// [`Error::Invalid`] naming the first series that is missing, was not there in training, or stands
@@ -112,7 +112,7 @@ impl Scaler {
         let series = |name: &str| format!("series `{}`", shown(name));
         let known: std::collections::HashSet<&str> = panel.names().collect();
         if let Some(name) = self.names.iter().find(|name| !known.contains(name.as_str())) {
-            let near = crate::sets::names::nearest(name, panel.names().filter(|n| !self.names.iter().any(|m| m == n)));
+            let near = crate::names::nearest(name, panel.names().filter(|n| !self.names.iter().any(|m| m == n)));
             let near = near.map_or(String::new(), |near| format!("; there is `{}`", shown(&near)));
             return Err(Error::invalid(series(name), format!("was there in training and is missing{near}")));
         }

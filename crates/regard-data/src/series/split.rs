@@ -1,4 +1,4 @@
-//! Which steps of a panel are trained on, and which it is measured on.
+//! The split of a panel into steps to train on, to validate with and to test on.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ pub enum Split {
         /// At the end.
         test: f64,
     },
-    /// So many steps at the end of each series, training before them.
+    /// These numbers of steps at the end of each series, training before them.
     Last {
         /// Before the test.
         validation: usize,
@@ -41,11 +41,11 @@ pub enum Split {
 /// A part of a panel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part {
-    /// What is learnt from.
+    /// The steps to learn from.
     Training,
-    /// What choices are made by.
+    /// The steps to choose by.
     Validation,
-    /// What is measured once.
+    /// The steps to test on once.
     Test,
 }
 
@@ -53,11 +53,11 @@ pub enum Part {
 /// the part before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parts {
-    /// What is learnt from.
+    /// The steps to learn from.
     pub training: Range<usize>,
-    /// What choices are made by.
+    /// The steps to choose by.
     pub validation: Range<usize>,
-    /// What is measured once.
+    /// The steps to test on once.
     pub test: Range<usize>,
 }
 

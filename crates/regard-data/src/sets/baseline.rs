@@ -105,7 +105,7 @@ pub fn majority_class(classes: &Classes, training: &[usize]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::draws::Draws;
+    use crate::random::Draws;
     use crate::sets::{FeatureNames, Labels};
 
     #[test]

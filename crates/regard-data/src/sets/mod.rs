@@ -3,7 +3,7 @@
 //!
 //! [`Bags`] hold the rows; [`formats`] reads and writes them; [`Standardiser`] and [`crate::split`] prepare
 //! training; [`generate`] draws the sets of the published experiments; [`mixture`] is the mathematics
-//! of Gaussian mixtures; [`baseline`] answers without a network. How well answers fit is measured by
+//! of Gaussian mixtures; [`baseline`] answers without a network. Predictions are measured by
 //! [`crate::metrics`].
 //!
 //! ```
@@ -24,12 +24,10 @@ mod bags;
 pub mod baseline;
 pub mod formats;
 pub mod generate;
-mod labels;
 pub mod mixture;
-pub(crate) mod names;
 mod standardise;
 
 pub use self::bags::Bags;
-pub use self::labels::{Classes, Labels};
-pub use self::names::FeatureNames;
 pub use self::standardise::Standardiser;
+pub use crate::labels::{Classes, Labels};
+pub use crate::names::FeatureNames;

@@ -1,10 +1,10 @@
-//! What happens to a sum while it is still in a register.
+//! Epilogues: operations on a sum of a matrix product while it is still in a register.
 
 use pulp::Simd;
 
 use super::tile::Edge;
 
-/// Where a register of results stands in the matrix.
+/// Position of a register of results in the matrix.
 #[derive(Clone, Copy)]
 pub(crate) struct Cell {
     pub(crate) row: usize,
@@ -13,9 +13,9 @@ pub(crate) struct Cell {
 
 /// Turns an accumulated sum into the value that is stored.
 pub(crate) trait Epilogue<S: Simd>: Copy {
-    /// Whether the value is the same if a cell is computed twice: it does not depend on its old content.
+    /// If true, computing a cell twice gives the same value: the value does not depend on the old content.
     const REPEATABLE: bool = true;
-    /// Checks that operands cover an `m` by `n` result.
+    /// Panics if the operands do not cover an `m` by `n` result.
     fn check(&self, m: usize, n: usize);
     /// The value to store at `cell`, whose old content is at `old`.
     ///
@@ -36,11 +36,11 @@ pub(crate) struct Accumulate;
 #[derive(Clone, Copy)]
 pub(crate) struct Bias<'a>(pub(crate) &'a [f32]);
 
-/// `C = A·B + bias`, one bias a row.
+/// `C = A·B + bias`, with one bias for each row.
 #[derive(Clone, Copy)]
 pub(crate) struct RowBias<'a>(pub(crate) &'a [f32]);
 
-/// `C = A·B · scale`, one factor a column.
+/// `C = A·B · scale`, with one factor for each column.
 #[derive(Clone, Copy)]
 pub(crate) struct ScaleColumns<'a>(pub(crate) &'a [f32]);
 
@@ -71,7 +71,8 @@ pub(crate) struct BiasReluResidual<'a> {
     pub(crate) ldx: usize,
 }
 
-/// `C = A·B + x · scale + shift`, scale and shift per column: residual and folded batch norm.
+/// `C = A·B + x · scale + shift`, with scale and shift for each column: a residual and a folded
+/// batch norm.
 #[derive(Clone, Copy)]
 pub(crate) struct Residual<'a> {
     pub(crate) scale: &'a [f32],
@@ -106,7 +107,7 @@ impl<S: Simd> Epilogue<S> for Accumulate {
     fn check(&self, _: usize, _: usize) {}
     #[inline(always)]
     unsafe fn apply<G: Edge<S>>(&self, simd: S, _: Cell, sum: S::f32s, old: *const f32, edge: G) -> S::f32s {
-        // SAFETY: `old` is the cell itself.
+        // SAFETY: `old` points to the cell.
         simd.add_f32s(unsafe { edge.load(simd, old) }, sum)
     }
 }

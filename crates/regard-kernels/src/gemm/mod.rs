@@ -1,24 +1,23 @@
-//! Matrix products with fused epilogues: the engine under every other kernel.
+//! Matrix products with fused epilogues. All other kernels are built on them.
 //!
 //! `C[m, n] = A[m, k] · B[k, n]`, then an [`Epilogue`] while the result is still in registers.
-//! One register tile is [`ROWS`] rows by as many columns as the register file bears (6 × 64 with
-//! AVX-512, 6 × 16 with AVX2). `B` is read in panels of that many columns: either packed once
+//! One register tile is [`ROWS`] rows by as many columns as the registers can hold (6 × 64 with
+//! AVX-512, 6 × 16 with AVX2). `B` is read in panels of that many columns, either packed once
 //! ([`Panels`]) or in place from a row-major matrix.
 
 mod epilogue;
-mod panels;
 mod tile;
 
+use pulp::{Simd, WithSimd};
+use tile::{Edge, Full, Masked, Tile};
+
+use crate::{buffer::Workspace, simd};
 pub(crate) use epilogue::{
     Accumulate, AddResidual, Bias, BiasRelu, BiasReluResidual, BiasResidual, Epilogue, ReluGate, Residual, RowBias,
     ScaleColumns, Store,
 };
-pub(crate) use panels::{Panels, panel_width};
 
-use pulp::Simd;
-use tile::{Edge, Full, Masked, tile};
-
-/// Left factor: element `(i, p)` stands at `data[i · row + p · col]`.
+/// Left factor: element `(i, p)` is at `data[i · row + p · col]`.
 #[derive(Clone, Copy)]
 pub(crate) struct Lhs<'a> {
     pub(crate) data: &'a [f32],
@@ -27,18 +26,18 @@ pub(crate) struct Lhs<'a> {
 }
 
 impl<'a> Lhs<'a> {
-    /// Row-major matrix with `row` floats from one row to the next.
+    /// A row-major matrix whose rows are `row` floats apart.
     pub(crate) fn rows(data: &'a [f32], row: usize) -> Self {
         Self { data, row, col: 1 }
     }
 
-    /// The transpose of a row-major matrix with `row` floats from one row to the next.
+    /// The transpose of a row-major matrix whose rows are `row` floats apart.
     pub(crate) fn transposed(data: &'a [f32], row: usize) -> Self {
         Self { data, row: 1, col: row }
     }
 }
 
-/// Right factor: element `(p, j)` stands at
+/// Right factor: element `(p, j)` is at
 /// `data[(j / panel_width) · panel + p · row + j % panel_width]`.
 #[derive(Clone, Copy)]
 pub(crate) struct Rhs<'a> {
@@ -48,13 +47,13 @@ pub(crate) struct Rhs<'a> {
 }
 
 impl<'a> Rhs<'a> {
-    /// Row-major matrix, read in place, with `row` floats from one row to the next.
+    /// A row-major matrix, read in place, whose rows are `row` floats apart.
     pub(crate) fn rows<S: Simd>(data: &'a [f32], row: usize) -> Self {
         Self { data, row, panel: panel_width::<S>() }
     }
 }
 
-/// Size of a product: `m` rows, `n` columns, `k` terms a sum.
+/// Size of a product: `m` rows, `n` columns, `k` terms in each sum.
 #[derive(Clone, Copy)]
 pub(crate) struct Size {
     pub(crate) m: usize,
@@ -67,7 +66,7 @@ const ROWS: usize = 6;
 /// Rows of the narrow tile that is one register wide.
 const NARROW: usize = 12;
 
-/// `C = epilogue(A · B)`; `c` is row-major with `ldc` floats from row to row.
+/// Computes `C = epilogue(A · B)`; `c` is row-major and its rows are `ldc` floats apart.
 ///
 /// # Panics
 /// If a slice is too short for its matrix.
@@ -91,8 +90,15 @@ pub(crate) fn gemm<S: Simd, E: Epilogue<S>>(
     assert!(k == 0 || b.data.len() > last * b.panel + (k - 1) * b.row + (n - 1) % width, "right factor too short");
     assert!(c.len() > (m - 1) * ldc + n - 1 && (ldc >= n || m == 1), "result too short");
     epilogue.check(m, n);
-    // A function of its own: the tile loops are compiled once per epilogue, not once per caller.
+    // A separate function: the tile loops are compiled once per epilogue, not once per caller.
     simd.vectorize(Product { simd, size, a, b, c: c.as_mut_ptr(), ldc, epilogue });
+}
+
+/// A group of columns; the last register starts `back` columns further left.
+#[derive(Clone, Copy)]
+struct Columns {
+    first: usize,
+    back: usize,
 }
 
 struct Product<'a, S, E> {
@@ -114,9 +120,9 @@ impl<S: Simd, E: Epilogue<S>> pulp::WithSimd for Product<'_, S, E> {
         let mut column = 0;
         while column + width <= self.size.n {
             if const { S::REGISTER_COUNT >= 32 } {
-                self.columns::<4, ROWS, Full>((column, 0), Full);
+                self.columns::<4, ROWS, Full>(Columns { first: column, back: 0 }, Full);
             } else {
-                self.columns::<2, ROWS, Full>((column, 0), Full);
+                self.columns::<2, ROWS, Full>(Columns { first: column, back: 0 }, Full);
             }
             column += width;
         }
@@ -125,80 +131,148 @@ impl<S: Simd, E: Epilogue<S>> pulp::WithSimd for Product<'_, S, E> {
             return self.rest(column, rest);
         }
         while column + lanes <= self.size.n {
-            self.columns::<1, NARROW, Full>((column, 0), Full);
+            self.columns::<1, NARROW, Full>(Columns { first: column, back: 0 }, Full);
             column += lanes;
         }
         if column < self.size.n {
             let mask = self.simd.mask_between_m32s(0, (self.size.n - column) as u32);
-            self.columns::<1, NARROW, Masked<S>>((column, 0), Masked(mask));
+            self.columns::<1, NARROW, Masked<S>>(Columns { first: column, back: 0 }, Masked(mask));
         }
     }
 }
 
 impl<S: Simd, E: Epilogue<S>> Product<'_, S, E> {
-    /// The last `rest` columns, more than one register and less than a panel: the last register ends with the
-    /// last column and so computes some of the one before again, which costs less than a mask.
+    /// The last `rest` columns, more than one register and less than a panel. The last register ends
+    /// at the last column and computes some columns of the one before again, which costs less than a
+    /// mask.
     #[inline(always)]
     fn rest(&self, column: usize, rest: usize) {
         let registers = rest.div_ceil(S::F32_LANES);
-        let at = (column, registers * S::F32_LANES - rest);
+        let columns = Columns { first: column, back: registers * S::F32_LANES - rest };
         if const { S::REGISTER_COUNT < 32 } {
-            return self.columns::<2, ROWS, Full>(at, Full);
+            return self.columns::<2, ROWS, Full>(columns, Full);
         }
         match registers {
-            2 => self.columns::<2, NARROW, Full>(at, Full),
-            3 => self.columns::<3, ROWS, Full>(at, Full),
-            _ => self.columns::<4, ROWS, Full>(at, Full),
+            2 => self.columns::<2, NARROW, Full>(columns, Full),
+            3 => self.columns::<3, ROWS, Full>(columns, Full),
+            _ => self.columns::<4, ROWS, Full>(columns, Full),
         }
     }
 
-    /// All rows of `VECTORS` registers of columns from the column `at.0` on, the last `at.1` columns back.
+    /// Computes all rows of `VECTORS` registers of columns.
     #[inline(always)]
-    fn columns<const VECTORS: usize, const TALL: usize, G: Edge<S>>(&self, at: (usize, usize), edge: G) {
+    fn columns<const VECTORS: usize, const TALL: usize, G: Edge<S>>(&self, columns: Columns, edge: G) {
         let m = self.size.m;
         let mut row = 0;
         while row + TALL <= m {
-            self.rows::<TALL, VECTORS, G>(row, at, edge);
+            self.rows::<TALL, VECTORS, G>(row, columns, edge);
             row += TALL;
         }
         while row + 4 <= m {
-            self.rows::<4, VECTORS, G>(row, at, edge);
+            self.rows::<4, VECTORS, G>(row, columns, edge);
             row += 4;
         }
         if row + 2 <= m {
-            self.rows::<2, VECTORS, G>(row, at, edge);
+            self.rows::<2, VECTORS, G>(row, columns, edge);
             row += 2;
         }
         if row < m {
-            self.rows::<1, VECTORS, G>(row, at, edge);
+            self.rows::<1, VECTORS, G>(row, columns, edge);
         }
     }
 
     #[inline(always)]
-    fn rows<const R: usize, const VECTORS: usize, G: Edge<S>>(
-        &self,
-        row: usize,
-        (column, back): (usize, usize),
-        edge: G,
-    ) {
+    fn rows<const R: usize, const VECTORS: usize, G: Edge<S>>(&self, row: usize, columns: Columns, edge: G) {
+        let Columns { first: column, back } = columns;
         let width = panel_width::<S>();
-        // With `k = 0` both factors may be empty, and nothing is read of them.
+        // With `k = 0` both factors may be empty; nothing is read from them.
         let b = self.b.data.get((column / width) * self.b.panel + column % width..).unwrap_or_default();
         let a = self.a.data.get(row * self.a.row..).unwrap_or_default();
         // SAFETY: `gemm` checked that the whole product lies inside the slices; this tile's rows
-        // and columns are inside the product, and `edge` bars lanes beyond the last column.
+        // and columns are inside the product, and `edge` masks lanes beyond the last column.
         unsafe {
-            tile::<S, R, VECTORS, E, G>(
-                self.simd,
-                self.size.k,
-                (a.as_ptr(), self.a.row, self.a.col),
-                (b.as_ptr(), self.b.row),
-                (self.c, self.ldc),
-                (row, column, back),
-                &self.epilogue,
-                edge,
-            );
+            let tile = Tile {
+                k: self.size.k,
+                a: a.as_ptr(),
+                a_row: self.a.row,
+                a_col: self.a.col,
+                b: b.as_ptr(),
+                b_row: self.b.row,
+                c: self.c,
+                ldc: self.ldc,
+                row,
+                column,
+                back,
+            };
+            tile.compute::<S, R, VECTORS, E, G>(self.simd, &self.epilogue, edge);
         }
+    }
+}
+
+/// Number of columns of a panel: four registers if the machine has 32 of them, else two.
+#[inline(always)]
+pub(crate) fn panel_width<S: Simd>() -> usize {
+    S::F32_LANES * if const { S::REGISTER_COUNT >= 32 } { 4 } else { 2 }
+}
+
+/// A `[k, n]` matrix stored as panels of [`panel_width`] columns, each `[k, panel]`, which the
+/// register tile reads in order. Columns beyond `n` are zero.
+#[derive(Debug)]
+pub(crate) struct Panels {
+    k: usize,
+    width: usize,
+    data: Workspace,
+}
+
+struct Width;
+
+impl WithSimd for Width {
+    type Output = usize;
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> usize {
+        panel_width::<S>()
+    }
+}
+
+impl Panels {
+    /// Packs the matrix whose element `(p, j)` is `at(p, j)`.
+    pub(crate) fn pack(k: usize, n: usize, at: impl Fn(usize, usize) -> f32) -> Self {
+        let width = simd::run(Width);
+        let mut data = Workspace::lease(k * n.div_ceil(width) * width);
+        for (panel, out) in data.chunks_exact_mut((k * width).max(1)).enumerate() {
+            for (p, out) in out.chunks_exact_mut(width).enumerate() {
+                for (c, out) in out.iter_mut().enumerate() {
+                    let j = panel * width + c;
+                    *out = if j < n { at(p, j) } else { 0.0 };
+                }
+            }
+        }
+        Self { k, width, data }
+    }
+
+    /// Packs a row-major `[k, n]` matrix.
+    pub(crate) fn of(weight: &[f32], k: usize, n: usize) -> Self {
+        assert!(weight.len() >= k * n, "matrix too short");
+        Self::pack(k, n, |p, j| weight[p * n + j])
+    }
+
+    /// Packs the transpose of a row-major `[n, k]` matrix.
+    pub(crate) fn of_transposed(weight: &[f32], k: usize, n: usize) -> Self {
+        assert!(weight.len() >= k * n, "matrix too short");
+        Self::pack(k, n, |p, j| weight[j * k + p])
+    }
+
+    /// The whole matrix as right factor.
+    pub(crate) fn rhs(&self) -> Rhs<'_> {
+        self.slice(0, 0)
+    }
+
+    /// The matrix starting at row `row` and column `column`, as right factor; `column` must be the
+    /// first column of a panel.
+    pub(crate) fn slice(&self, row: usize, column: usize) -> Rhs<'_> {
+        assert!(column.is_multiple_of(self.width), "column inside a panel");
+        let start = (column / self.width) * self.k * self.width + row * self.width;
+        Rhs { data: &self.data[start..], row: self.width, panel: self.k * self.width }
     }
 }
 

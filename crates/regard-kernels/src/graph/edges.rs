@@ -1,32 +1,32 @@
-//! Directed edges of a batch of graphs, and how their nodes are cut into tasks.
+//! Directed edges of a batch of graphs, and the partition of their nodes into tasks.
 
 use std::{ops::Range, sync::OnceLock};
 
-/// Tasks a large batch is cut into, about.
+/// Approximate number of tasks of a large batch.
 const TASKS: usize = 64;
-/// Edges and nodes that are worth a task.
+/// Smallest number of edges and nodes in a task.
 const SMALLEST: usize = 512;
-/// Part of all work that one task may be before closed tasks are given up.
+/// Closed tasks are used only if each is at most one part in this many of all work.
 const LARGEST_SHARE: usize = 12;
 
-/// Directed edges in compressed rows by target: node `i` receives the edges
-/// `offsets[i]..offsets[i + 1]`, edge `e` comes from node `sources[e]`.
+/// Directed edges in compressed sparse rows by target: node `i` receives the edges
+/// `offsets[i]..offsets[i + 1]`, and edge `e` comes from node `sources[e]`.
 ///
-/// The graphs of a batch stand one after the other, their nodes numbered through. Self loops,
-/// several edges between the same nodes and nodes without edges are allowed. Made once per batch
-/// and used by all layers.
+/// The graphs of a batch follow one another, with their nodes numbered consecutively. Self loops,
+/// parallel edges and nodes without edges are allowed. The list is built once per batch and used
+/// by all layers.
 #[derive(Debug)]
 pub struct EdgeList {
     offsets: Vec<usize>,
     sources: Vec<u32>,
-    by_source: OnceLock<BySource>,
+    by_source: OnceLock<EdgesBySource>,
     closed: OnceLock<Option<Vec<Range<usize>>>>,
 }
 
-/// The same edges by source: node `s` sends the edges `edges[offsets[s]..offsets[s + 1]]`, in the
-/// order of their numbers.
+/// The same edges by source: node `s` sends the edges `edges[offsets[s]..offsets[s + 1]]`, in
+/// increasing order of their indices.
 #[derive(Debug)]
-pub(super) struct BySource {
+pub(super) struct EdgesBySource {
     pub(super) offsets: Vec<usize>,
     pub(super) edges: Vec<u32>,
     /// Target of each entry of `edges`.
@@ -34,13 +34,13 @@ pub(super) struct BySource {
 }
 
 impl EdgeList {
-    /// Edges by target: `offsets [nodes + 1]`, `sources [edges]`.
+    /// Creates the list from `offsets [nodes + 1]` and `sources [edges]`.
     ///
     /// # Panics
-    /// If the offsets do not rise from 0 to the number of edges, a source is no node, or there are
-    /// 2³² edges or more.
+    /// If the offsets do not increase from 0 to the number of edges, a source is not a node, or there
+    /// are 2³² edges or more.
     pub fn new(offsets: Vec<usize>, sources: Vec<u32>) -> Self {
-        assert!(offsets.first() == Some(&0) && offsets.is_sorted(), "offsets rise from 0");
+        assert!(offsets.first() == Some(&0) && offsets.is_sorted(), "offsets increase from 0");
         let nodes = offsets.len() - 1;
         assert_eq!(offsets[nodes], sources.len(), "offsets and sources");
         assert!(u32::try_from(sources.len()).is_ok(), "fewer than 2^32 edges");
@@ -58,41 +58,41 @@ impl EdgeList {
         self.sources.len()
     }
 
-    /// Where the edges of each target begin, `[nodes + 1]`.
+    /// Index of the first incoming edge of each node, `[nodes + 1]`.
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
 
-    /// Node each edge comes from, `[edges]`.
+    /// Source node of each edge, `[edges]`.
     pub fn sources(&self) -> &[u32] {
         &self.sources
     }
 
-    /// Edges that end in `nodes`.
+    /// The edges that end in `nodes`.
     pub(super) fn edges_of(&self, nodes: &Range<usize>) -> Range<usize> {
         self.offsets[nodes.start]..self.offsets[nodes.end]
     }
 
-    pub(super) fn by_source(&self) -> &BySource {
-        self.by_source.get_or_init(|| BySource::of(self))
+    pub(super) fn by_source(&self) -> &EdgesBySource {
+        self.by_source.get_or_init(|| EdgesBySource::of(self))
     }
 
-    /// Consecutive nodes of about equal work, by the sizes alone.
+    /// Consecutive ranges of nodes with about equal work. They depend on the sizes alone.
     pub(super) fn tasks(&self) -> Vec<Range<usize>> {
-        cut(&self.offsets, |_| true)
+        partition(&self.offsets, |_| true)
     }
 
-    /// As [`EdgeList::tasks`], by what the nodes send.
+    /// As [`EdgeList::tasks`], with the work measured by outgoing edges.
     pub(super) fn tasks_by_source(&self) -> Vec<Range<usize>> {
-        cut(&self.by_source().offsets, |_| true)
+        partition(&self.by_source().offsets, |_| true)
     }
 
-    /// Tasks no edge leaves or enters, whole graphs in the usual case; `None` where one of them
-    /// would be most of the work.
+    /// Tasks that no edge enters or leaves, usually whole graphs; `None` if one of them would be a
+    /// large part of all work.
     pub(super) fn closed_tasks(&self) -> Option<&[Range<usize>]> {
         let find = || {
             let borders = self.borders();
-            let tasks = cut(&self.offsets, |node| borders[node]);
+            let tasks = partition(&self.offsets, |node| borders[node]);
             let work = |nodes: &Range<usize>| nodes.len() + self.edges_of(nodes).len();
             let total = work(&(0..self.nodes()));
             let most = (total / LARGEST_SHARE).max(SMALLEST);
@@ -101,7 +101,7 @@ impl EdgeList {
         self.closed.get_or_init(find).as_deref()
     }
 
-    /// Whether no edge passes between the nodes before `node` and the others, for every node.
+    /// For every node, true if no edge connects the nodes before it with the others.
     fn borders(&self) -> Vec<bool> {
         let nodes = self.nodes();
         let span = |node: usize| {
@@ -122,8 +122,8 @@ impl EdgeList {
     }
 }
 
-impl BySource {
-    /// Counting sort; edges of a source keep their order.
+impl EdgesBySource {
+    /// Sorts the edges by source with a counting sort; edges of a source keep their order.
     fn of(list: &EdgeList) -> Self {
         let nodes = list.nodes();
         let mut offsets = vec![0; nodes + 1];
@@ -142,8 +142,9 @@ impl BySource {
     }
 }
 
-/// Cuts nodes, given where their edges begin, into tasks that begin where they may.
-fn cut(offsets: &[usize], may_begin: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
+/// Splits nodes into tasks of about equal work. `offsets` are the first edges of the nodes; a task
+/// begins only at a node for which `may_begin` is true.
+fn partition(offsets: &[usize], may_begin: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
     let nodes = offsets.len() - 1;
     let worth = ((nodes + offsets[nodes]) / TASKS).max(SMALLEST);
     let mut tasks = Vec::new();
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn borders_are_where_no_edge_passes() {
+    fn borders_are_crossed_by_no_edge() {
         let list = list(7, &[(2, 0), (3, 4), (4, 4), (6, 6)]);
         assert_eq!(list.borders(), [true, false, false, true, false, true, true, true]);
         assert_eq!(EdgeList::new(vec![0], vec![]).borders(), [true]);

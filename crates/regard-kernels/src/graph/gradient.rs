@@ -1,4 +1,4 @@
-//! What gradients are made of, edge by edge.
+//! Gradients of edge attention for a chunk of edges of one target.
 
 use pulp::Simd;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::vector::{abs, split, split_mut};
 
-/// Some edges of one target, everything in the layout of the kernels.
+/// Some edges of one target, all in the kernel layout.
 pub(super) struct Chunk<'a, S: Simd> {
     pub(super) lanes: &'a Lanes,
     /// Scaled query of the target.
@@ -19,25 +19,25 @@ pub(super) struct Chunk<'a, S: Simd> {
     pub(super) sources: &'a [u32],
     /// Gradient of each edge's score, one value for each head.
     pub(super) deltas: &'a [S::f32s],
-    /// Each edge's weight.
+    /// Weight of each edge.
     pub(super) weights: &'a [S::f32s],
-    /// Whether these are the target's first edges.
-    pub(super) begins: bool,
+    /// If true, these are the first edges of the target.
+    pub(super) is_first: bool,
 }
 
 /// The edge stream of a [`Chunk`].
 pub(super) struct Stream<'a> {
     pub(super) factors: &'a [f32],
-    /// Gradient of the products of every channel, where there is one.
+    /// Gradient of the per-channel products, if any.
     pub(super) grad: Option<&'a [f32]>,
     /// Receives the gradient of the factors.
     pub(super) into: &'a mut [f32],
 }
 
-/// Gradients of keys and values of consecutive nodes, `[nodes, 2 · row]`, which edges add to.
+/// Sums of the gradients of keys and values of consecutive nodes, `[nodes, 2 · row]`.
 pub(super) struct KeyValueSums<'a> {
     pub(super) sums: &'a mut [f32],
-    /// Number of the first node.
+    /// Index of the first node.
     pub(super) first: usize,
 }
 
@@ -52,8 +52,8 @@ impl KeyValueSums<'_> {
 }
 
 impl<S: Simd> Chunk<'_, S> {
-    /// Adds what the chunk gives to the query's gradient (without the factor of the scores; from
-    /// zero, if it is the first) and, with `into`, to those of keys and values.
+    /// Adds the contribution of the chunk to the gradient of the query (without the factor of the
+    /// scores; the first chunk starts at zero) and, if `into` is given, to those of keys and values.
     #[inline(always)]
     pub(super) fn plain<const B: usize, const ONE: bool>(
         &self,
@@ -67,7 +67,7 @@ impl<S: Simd> Chunk<'_, S> {
             let query_grad = part_mut::<_, B>(query_grad, block);
             let phase = |j: usize| lanes.phase::<ONE>(block * B + j);
             let (query, grad) = (*part::<_, B>(self.query, block), *part::<_, B>(self.grad, block));
-            let mut sum = if self.begins { [simd.splat_f32s(0.0); B] } else { *query_grad };
+            let mut sum = if self.is_first { [simd.splat_f32s(0.0); B] } else { *query_grad };
             let heads = self.deltas.chunks_exact(phases).zip(self.weights.chunks_exact(phases));
             for (source, (delta, weight)) in self.sources.iter().zip(heads) {
                 let (delta, weight) = (repeated::<_, B>(delta, phase), repeated::<_, B>(weight, phase));
@@ -88,7 +88,7 @@ impl<S: Simd> Chunk<'_, S> {
         }
     }
 
-    /// As [`Chunk::plain`], with the gradient of the edge stream.
+    /// As [`Chunk::plain`], and computes the gradient of the edge stream too.
     #[inline(always)]
     pub(super) fn streamed<const B: usize, const ONE: bool>(
         &self,
@@ -104,7 +104,7 @@ impl<S: Simd> Chunk<'_, S> {
             let query_grad = part_mut::<_, B>(query_grad, block);
             let phase = |j: usize| lanes.phase::<ONE>(block * B + j);
             let (query, grad) = (*part::<_, B>(self.query, block), *part::<_, B>(self.grad, block));
-            let mut sum = if self.begins { [simd.splat_f32s(0.0); B] } else { *query_grad };
+            let mut sum = if self.is_first { [simd.splat_f32s(0.0); B] } else { *query_grad };
             let heads = self.deltas.chunks_exact(phases).zip(self.weights.chunks_exact(phases));
             for (i, (source, (delta, weight))) in self.sources.iter().zip(heads).enumerate() {
                 let place = i * row..(i + 1) * row;
@@ -137,7 +137,7 @@ impl<S: Simd> Chunk<'_, S> {
     }
 }
 
-/// The registers of a value for each head that belong to a block.
+/// Repeats a value for each head over the registers of a block.
 #[inline(always)]
 pub(super) fn repeated<T: Copy, const B: usize>(heads: &[T], phase: impl Fn(usize) -> usize) -> [T; B] {
     let mut all = [heads[0]; B];
@@ -147,13 +147,15 @@ pub(super) fn repeated<T: Copy, const B: usize>(heads: &[T], phase: impl Fn(usiz
     all
 }
 
-/// Turns a target's exponentials into weights and the gradients of the weights into those of the
-/// scores: `δ = w·(dw − Σ w·dw)`, 0 where the clamp held (a negative exponential says so).
+/// Turns the exponentials of a target into weights, and the gradients of the weights into those of
+/// the scores: `δ = w·(dw − Σ w·dw)`. The gradient is 0 where the score was clamped, which a
+/// negative exponential marks.
 #[inline(always)]
 pub(super) fn score_gradients<S: Simd, const ONE: bool>(
     simd: S,
     phases: usize,
-    (inverse, mean): (&[S::f32s], &[S::f32s]),
+    inverse: &[S::f32s],
+    mean: &[S::f32s],
     weights: &mut [S::f32s],
     deltas: &mut [S::f32s],
 ) {
@@ -161,20 +163,22 @@ pub(super) fn score_gradients<S: Simd, const ONE: bool>(
     let phases = if ONE { 1 } else { phases };
     for (weights, deltas) in weights.chunks_exact_mut(phases).zip(deltas.chunks_exact_mut(phases)) {
         for phase in 0..phases {
-            let open = simd.less_than_f32s(zero, weights[phase]);
+            let unclamped = simd.less_than_f32s(zero, weights[phase]);
             let weight = simd.mul_f32s(abs(simd, weights[phase]), inverse[phase]);
-            let moved = simd.mul_f32s(weight, simd.sub_f32s(deltas[phase], mean[phase]));
-            deltas[phase] = simd.select_f32s(open, moved, zero);
+            let gradient = simd.mul_f32s(weight, simd.sub_f32s(deltas[phase], mean[phase]));
+            deltas[phase] = simd.select_f32s(unclamped, gradient, zero);
             weights[phase] = weight;
         }
     }
 }
 
-/// `sums = rescale · sums + Σ |weights| · deltas` over the edges, from zero without `rescale`.
+/// `sums = rescale · sums + Σ |weights| · deltas` over the edges; without `rescale` the sums start
+/// at zero.
 #[inline(always)]
 pub(super) fn weighted_sums<S: Simd, const ONE: bool>(
     simd: S,
-    (weights, deltas): (&[S::f32s], &[S::f32s]),
+    weights: &[S::f32s],
+    deltas: &[S::f32s],
     rescale: Option<&[S::f32s]>,
     sums: &mut [S::f32s],
 ) {

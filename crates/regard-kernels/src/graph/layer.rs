@@ -1,68 +1,68 @@
-//! Sizes, switches and inputs of edge attention.
+//! Sizes, options and inputs of edge attention.
 
 use std::ops::Range;
 
 use super::EdgeList;
 use crate::{buffer::parts, dropout::Dropout};
 
-/// Where the channels of a head stand inside a row.
+/// Order of the channels of the heads in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadLayout {
-    /// Channel `c` of head `h` at `h · head width + c`, as a projection of the papers writes it.
-    /// Rows are rearranged on the way in and out.
+    /// Channel `c` of head `h` is at `h · head width + c`, as in the papers. Rows are rearranged on
+    /// input and output.
     Blocks,
-    /// Channel `c` of head `h` at `c · heads + h`, as a projection with rearranged columns writes
-    /// it. This is what the kernel computes in: sums over a head's channels are sums of whole
-    /// registers, and a row of weights multiplies a row of values as it is.
+    /// Channel `c` of head `h` is at `c · heads + h`, as a projection with permuted columns writes it.
+    /// The kernel computes in this layout: a sum over the channels of a head is a sum of whole
+    /// registers, and a row of weights multiplies a row of values directly.
     Interleaved,
 }
 
-/// How scores become weights.
+/// Function from scores to attention weights.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Softmax {
-    /// `exp(clamp(score, −limit, limit)) / (Σ exp + epsilon)`, what the published layers do. A
-    /// score beyond the limit has no gradient.
+    /// `exp(clamp(score, −limit, limit)) / (Σ exp + epsilon)`, as in the authors' code. The gradient of
+    /// a score beyond the limit is zero.
     Clamped {
-        /// Largest score.
+        /// Largest absolute score.
         limit: f32,
         /// Added to the sum of exponentials.
         epsilon: f32,
-        /// Result of a node that receives no edge: 0, or NaN where the published code has 0/0.
+        /// Result of a node without incoming edges: 0, or NaN where the authors' code computes 0/0.
         isolated: f32,
     },
-    /// The usual softmax, with the largest score subtracted. A node that receives no edge has the
-    /// result 0.
+    /// The usual softmax, with the largest score subtracted. The result of a node without incoming
+    /// edges is 0.
     Stable,
 }
 
 impl Softmax {
-    /// Of the published layer without edge stream (`graph_transformer_layer.py`).
+    /// The softmax of the authors' layer without edge stream (`graph_transformer_layer.py`).
     pub const PUBLISHED: Self = Self::Clamped { limit: 5.0, epsilon: 0.0, isolated: f32::NAN };
-    /// Of the published layer with edge stream (`graph_transformer_edge_layer.py`).
+    /// The softmax of the authors' layer with edge stream (`graph_transformer_edge_layer.py`).
     pub const PUBLISHED_WITH_EDGES: Self = Self::Clamped { limit: 5.0, epsilon: 1e-6, isolated: 0.0 };
 }
 
-/// Sizes and switches.
+/// Sizes and options of edge attention.
 #[derive(Clone, Copy, Debug)]
 pub struct Layer {
     /// Width of a row, a multiple of `heads`.
     pub width: usize,
-    /// Heads.
+    /// Number of heads.
     pub heads: usize,
     /// Order of the channels in all rows.
     pub layout: HeadLayout,
     /// Factor of the scores, 1/√(width/heads) in the paper.
     pub scale: f32,
-    /// How scores become weights.
+    /// Function from scores to weights.
     pub softmax: Softmax,
-    /// Dropout of weights, in training.
+    /// Dropout of the attention weights during training.
     pub dropout: Option<Dropout>,
 }
 
 /// Queries, keys and values of all nodes, or their gradients.
 #[derive(Clone, Copy, Debug)]
 pub enum Nodes<T> {
-    /// `[nodes, 3 · width]`: query, key and value of a node one after the other.
+    /// `[nodes, 3 · width]`: query, key and value of a node side by side.
     Packed(T),
     /// Each `[nodes, width]`.
     Separate {
@@ -76,7 +76,7 @@ pub enum Nodes<T> {
 }
 
 impl Nodes<&mut [f32]> {
-    /// The rows of each of consecutive ranges of all nodes.
+    /// The rows of each of the given consecutive ranges of nodes.
     pub(super) fn split(&mut self, width: usize, ranges: &[Range<usize>]) -> Vec<Nodes<&mut [f32]>> {
         let sizes = |width: usize| ranges.iter().map(move |range| range.len() * width);
         match self {
@@ -89,7 +89,7 @@ impl Nodes<&mut [f32]> {
         }
     }
 
-    /// Query (0), key (1) or value (2) of a node.
+    /// The query (`which` = 0), key (1) or value (2) of a node.
     #[inline(always)]
     pub(super) fn row(&mut self, which: usize, node: usize, width: usize) -> &mut [f32] {
         match self {
@@ -102,30 +102,30 @@ impl Nodes<&mut [f32]> {
     }
 }
 
-/// What attention is made of.
+/// Inputs of edge attention.
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a> {
     /// Queries, keys and values.
     pub nodes: Nodes<&'a [f32]>,
-    /// Factor of every channel's product, `[edges, width]`: the edge stream.
+    /// The edge stream: a factor of every channel of the product, `[edges, width]`.
     pub edge: Option<&'a [f32]>,
-    /// Added to the scores, `[edges, heads]`.
+    /// Bias added to the scores, `[edges, heads]`.
     pub bias: Option<&'a [f32]>,
 }
 
-/// Gradients of the inputs, each in the shape of what it belongs to.
+/// Gradients of the inputs, each in the shape of its input.
 #[derive(Clone, Debug)]
 pub struct Gradients<T> {
-    /// Of queries, keys and values.
+    /// Gradients of queries, keys and values.
     pub nodes: Nodes<T>,
-    /// Of the edge stream, where there is one.
+    /// Gradient of the edge stream, if there is one.
     pub edge: Option<T>,
-    /// Of the bias, where there is one.
+    /// Gradient of the bias, if there is one.
     pub bias: Option<T>,
 }
 
 impl Gradients<Vec<f32>> {
-    /// The same, to write into.
+    /// Mutable views of the gradients.
     pub fn as_mut(&mut self) -> Gradients<&mut [f32]> {
         let nodes = match &mut self.nodes {
             Nodes::Packed(all) => Nodes::Packed(&mut all[..]),
@@ -140,9 +140,9 @@ impl Gradients<Vec<f32>> {
 impl Layer {
     pub(super) fn check(&self, graph: &EdgeList, inputs: &Inputs<'_>) {
         let Self { width, heads, .. } = *self;
-        assert!(heads > 0 && width > 0 && width.is_multiple_of(heads), "heads divide a positive width");
+        assert!(heads > 0 && width > 0 && width.is_multiple_of(heads), "heads divide the width, both positive");
         let dropout = self.dropout.is_none_or(|dropout| (0.0..1.0).contains(&dropout.rate));
-        assert!(dropout, "a part below one is left out");
+        assert!(dropout, "dropout rate in [0, 1)");
         match inputs.nodes {
             Nodes::Packed(all) => assert_eq!(all.len(), 3 * graph.nodes() * width, "packed nodes"),
             Nodes::Separate { query, key, value } => {

@@ -2,15 +2,15 @@
 //! Bresson 2021, "A Generalization of Transformer Networks to Graphs", equations 3-5 and 9-12,
 //! as the authors' code has them), forward and backward.
 //!
-//! Node `i` looks at the nodes `j` it receives an edge from. Per head, with `⊙` channel by
-//! channel and `Σ` over the channels of the head:
+//! Node `i` attends to the nodes `j` that it receives an edge from. Per head, with `⊙` the product
+//! channel by channel and `Σ` the sum over the channels of the head:
 //!
 //! `s_ij = scale · k_j ⊙ q_i ⊙ e_ij` (`e = 1` without edge stream),
 //! `w_ij = softmax_j(Σ s_ij + bias_ij)`, `out_i = Σ_j w_ij · v_j`.
 //!
-//! `s` is also the edge stream's new content. Nothing of the size of the edges is made besides
-//! what is asked for: the backward pass makes scores and weights again from its inputs, a few
-//! edges of one target at a time, and keeps nothing of the forward pass.
+//! `s` is also the new content of the edge stream. No other array grows with the number of edges:
+//! the backward pass recomputes scores and weights from its inputs, a few edges of one target at a
+//! time, and nothing of the forward pass is saved.
 
 mod backward;
 mod edges;
@@ -18,32 +18,28 @@ mod forward;
 mod gradient;
 mod lanes;
 mod layer;
-mod layout;
-mod prepared;
 mod rows;
 mod scores;
 mod sources;
-mod weights;
 
 use rayon::prelude::*;
+use rows::{KernelRows, Rows, optional_parts};
+use scores::KernelInputs;
 
 use crate::{
     buffer::{Workspace, parts},
     simd,
 };
-use prepared::Prepared;
-use rows::{Laid, Rows, optional_parts};
-
 pub use edges::EdgeList;
+pub use forward::edge_attention_weights;
 pub use layer::{Gradients, HeadLayout, Inputs, Layer, Nodes, Softmax};
-pub use weights::edge_attention_weights;
 
-/// Attention of every node, `[nodes, width]`, and with `products` the new edge stream
+/// Attention of every node, `[nodes, width]`, and, if `products` is true, the new edge stream
 /// `s [edges, width]`.
 ///
 /// # Panics
-/// If a slice does not have the size its shape asks for, or `products` is asked for without an
-/// edge stream.
+/// If a slice does not have the size its shape requires, or `products` is true without an edge
+/// stream.
 pub fn edge_attention(
     layer: &Layer,
     graph: &EdgeList,
@@ -56,7 +52,7 @@ pub fn edge_attention(
     (out, edge_out)
 }
 
-/// As [`edge_attention`], into memory of the caller; what was there does not matter.
+/// As [`edge_attention`], but overwrites memory of the caller.
 ///
 /// # Panics
 /// As [`edge_attention`].
@@ -71,26 +67,26 @@ pub fn edge_attention_into(
     assert_eq!(out.len(), graph.nodes() * layer.width, "result");
     let products = edge_out.as_deref().map(<[f32]>::len);
     assert!(products.is_none_or(|len| inputs.edge.is_some_and(|edge| edge.len() == len)), "edge stream's result");
-    let prepared = Prepared::of(layer, graph, inputs);
-    let view = prepared.view(layer, graph, inputs);
+    let inputs_in_layout = KernelInputs::of(layer, graph, inputs);
+    let view = inputs_in_layout.view(layer, graph, inputs);
     let tasks = graph.tasks();
     let outs = parts(out, tasks.iter().map(|task| task.len() * layer.width));
     let edges = tasks.iter().map(|task| graph.edges_of(task).len() * layer.width);
     let edge_outs = optional_parts(edge_out, edges);
     let offsets = graph.offsets();
     tasks.into_par_iter().zip(outs).zip(edge_outs).for_each(|((targets, out), edge_out)| {
-        simd::run(forward::Attend { view: &view, offsets, targets, out, edge_out });
+        simd::run(forward::AttentionForward { view: &view, offsets, targets, out, edge_out });
     });
 }
 
 /// Gradients of [`edge_attention`] for `grad [nodes, width]`, the gradient of its result, and
-/// `edge_grad [edges, width]`, that of the new edge stream. Nodes' gradients have the form of the
-/// inputs; edge stream and bias receive theirs where there are such inputs.
+/// `edge_grad [edges, width]`, the gradient of the new edge stream. The gradients of nodes have the
+/// form of the inputs. Edge stream and bias receive a gradient if they are given.
 ///
-/// A node without edges has a query gradient of 0, whatever its result.
+/// The query gradient of a node without edges is 0, even if its result is NaN.
 ///
 /// # Panics
-/// If a slice does not have the size its shape asks for.
+/// If a slice does not have the size its shape requires.
 pub fn edge_attention_backward(
     layer: &Layer,
     graph: &EdgeList,
@@ -112,11 +108,11 @@ pub fn edge_attention_backward(
     gradients
 }
 
-/// As [`edge_attention_backward`], into memory of the caller; what was there does not matter.
+/// As [`edge_attention_backward`], but overwrites memory of the caller.
 ///
-/// With closed tasks a target adds to the keys and values of its task while its edges are in
-/// cache. In a large graph a first pass over targets keeps two numbers for each edge and head, and
-/// a second one over sources collects.
+/// With closed tasks a target adds to the gradients of keys and values of its task while its edges
+/// are in cache. In a large graph a first pass over targets saves two numbers for each edge and
+/// head, and a second pass over sources sums them.
 ///
 /// # Panics
 /// As [`edge_attention_backward`], or if a gradient is missing or has another size.
@@ -130,35 +126,35 @@ pub fn edge_attention_backward_into(
 ) {
     layer.check(graph, inputs);
     layer.check_backward(graph, inputs, grad, edge_grad, &into);
-    let prepared = Prepared::of(layer, graph, inputs);
-    let view = prepared.view(layer, graph, inputs);
+    let inputs_in_layout = KernelInputs::of(layer, graph, inputs);
+    let view = inputs_in_layout.view(layer, graph, inputs);
     let width = layer.width;
-    let grad = Laid::of(view.lanes, Rows { data: grad, width, ld: width }, graph.nodes());
+    let grad = KernelRows::of(view.lanes, Rows { data: grad, width, ld: width }, graph.nodes());
     let grad = grad.rows();
     let closed = graph.closed_tasks();
     let tasks = closed.map_or_else(|| graph.tasks(), <[_]>::to_vec);
     let per_edge = 2 * view.lanes.head_row();
-    let mut kept = closed.is_none().then(|| Workspace::lease(graph.edges() * per_edge));
+    let mut saved = closed.is_none().then(|| Workspace::lease(graph.edges() * per_edge));
     let edges = |width: usize| tasks.iter().map(move |task| graph.edges_of(task).len() * width);
     let runs = into.nodes.split(width, &tasks).into_iter();
     let runs = runs.zip(optional_parts(into.edge, edges(width))).zip(optional_parts(into.bias, edges(layer.heads)));
-    let runs = runs.zip(optional_parts(kept.as_deref_mut(), edges(per_edge))).zip(&tasks);
+    let runs = runs.zip(optional_parts(saved.as_deref_mut(), edges(per_edge))).zip(&tasks);
     let runs: Vec<_> = runs
-        .map(|((((nodes, edge), bias), kept), targets)| backward::AttendBackward {
+        .map(|((((nodes, edge), bias), saved), targets)| backward::AttentionBackward {
             view: &view,
             offsets: graph.offsets(),
             targets: targets.clone(),
             grad,
             edge_grad,
-            into: backward::Cotangents { nodes, edge, bias, kept },
+            into: backward::GradientsMut { nodes, edge, bias, saved },
         })
         .collect();
     runs.into_par_iter().for_each(simd::run);
-    let Some(kept) = &kept else { return };
+    let Some(saved) = &saved else { return };
     let tasks = graph.tasks_by_source();
     let by_source = graph.by_source();
     let runs = into.nodes.split(width, &tasks).into_par_iter().zip(tasks);
     runs.for_each(|(into, nodes)| {
-        simd::run(sources::Collect { view: &view, by_source, nodes, grad, edge_grad, kept, into });
+        simd::run(sources::KeyValueBackward { view: &view, by_source, nodes, grad, edge_grad, saved, into });
     });
 }

@@ -1,4 +1,4 @@
-//! Rows of nodes and edges, and their way into the layout of the kernels and back.
+//! Rows of nodes and edges in the caller's layout and in the kernel layout.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -13,7 +13,7 @@ use crate::{
     vector::{split, split_mut},
 };
 
-/// Rows of `width` floats, `ld` floats from one to the next.
+/// Rows of `width` floats that are `ld` floats apart.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a> {
     pub(super) data: &'a [f32],
@@ -33,11 +33,11 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Queries, keys and values as the caller gives them.
+/// Queries, keys and values in the caller's layout.
 pub(super) fn of_nodes<'a>(inputs: &Inputs<'a>, width: usize) -> [Rows<'a>; 3] {
     match inputs.nodes {
         Nodes::Packed(all) => [0, 1, 2].map(|i| Rows {
-            // Without nodes there is nothing to skip.
+            // The slice is empty if there are no nodes.
             data: all.get(i * width..).unwrap_or_default(),
             width,
             ld: 3 * width,
@@ -46,7 +46,7 @@ pub(super) fn of_nodes<'a>(inputs: &Inputs<'a>, width: usize) -> [Rows<'a>; 3] {
     }
 }
 
-/// `out = factor · row`, for a row in the layout of the kernels.
+/// `out = factor · row`, for a row in the kernel layout.
 #[inline(always)]
 pub(super) fn scaled<S: Simd>(simd: S, row: &[S::f32s], factor: f32, out: &mut [S::f32s]) {
     let factor = simd.splat_f32s(factor);
@@ -55,17 +55,17 @@ pub(super) fn scaled<S: Simd>(simd: S, row: &[S::f32s], factor: f32, out: &mut [
     }
 }
 
-/// Rows in the layout of the kernels: the caller's own where they are, else a copy.
-pub(super) enum Laid<'a> {
-    Own(Rows<'a>),
+/// Rows in the kernel layout: borrowed from the caller if they are in this layout, else a copy.
+pub(super) enum KernelRows<'a> {
+    Borrowed(Rows<'a>),
     Copy(Workspace, usize),
 }
 
-impl<'a> Laid<'a> {
+impl<'a> KernelRows<'a> {
     pub(super) fn of(lanes: &Lanes, rows: Rows<'a>, count: usize) -> Self {
         const TOGETHER: usize = 64;
         if lanes.native() {
-            return Self::Own(rows);
+            return Self::Borrowed(rows);
         }
         let row = lanes.row();
         let mut copy = Workspace::lease(count * row);
@@ -77,7 +77,7 @@ impl<'a> Laid<'a> {
 
     pub(super) fn rows(&self) -> Rows<'_> {
         match self {
-            Self::Own(rows) => *rows,
+            Self::Borrowed(rows) => *rows,
             Self::Copy(copy, row) => Rows { data: copy, width: *row, ld: *row },
         }
     }
@@ -100,7 +100,7 @@ impl WithSimd for Copied<'_> {
     }
 }
 
-/// [`parts`] of something that may be absent: as many times nothing.
+/// [`parts`] of an optional slice; `None` gives as many `None`s.
 pub(super) fn optional_parts(
     all: Option<&mut [f32]>,
     sizes: impl IntoIterator<Item = usize>,
@@ -111,7 +111,7 @@ pub(super) fn optional_parts(
     }
 }
 
-/// A register-wise view of scratch memory, whose length is a whole number of registers.
+/// The registers of scratch memory whose length is a whole number of registers.
 #[inline(always)]
 pub(super) fn registers_mut<S: Simd>(x: &mut [f32]) -> &mut [S::f32s] {
     split_mut::<S>(x).0

@@ -1,26 +1,29 @@
-//! Scores of some edges of one target, and the weights they become.
+//! Scores of some edges of one target, and their softmax.
 //!
-//! Edges are taken [`CHUNK`] at a time, so that scratch does not grow with a node's degree. A
-//! stable softmax then follows the largest score so far and rescales what it has.
+//! Edges are processed [`CHUNK`] at a time, so that the scratch memory does not grow with the degree
+//! of a node. A stable softmax keeps the largest score so far and rescales its sums when it grows
+//! ("online softmax", Milakov & Gimelshein 2018).
 
 use std::ops::Range;
 
 use pulp::Simd;
 
 use super::{
+    EdgeList, Inputs,
     lanes::Lanes,
     layer::{Layer, Softmax},
-    rows::{Rows, registers_mut},
+    rows::{KernelRows, Rows, of_nodes, registers_mut},
 };
 use crate::{
     buffer::Workspace,
-    vector::{BARRED, exp, negated, split},
+    simd,
+    vector::{MASKED, exp, negated, split},
 };
 
-/// Edges of a target worked on at a time: their scores stay in the first-level cache.
+/// Number of edges of a target in a chunk: their scores stay in the first-level cache.
 pub(super) const CHUNK: usize = 64;
 
-/// Everything attention reads: nodes in the layout of the kernels, edges in the caller's.
+/// All inputs of attention: nodes in the kernel layout, edges in the caller's.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) layer: &'a Layer,
@@ -35,25 +38,25 @@ pub(super) struct View<'a> {
     pub(super) bias: Option<&'a [f32]>,
 }
 
-/// Scratch for what a chunk reads and makes of the edge stream.
+/// Scratch memory for the edge stream of a chunk.
 pub(super) struct EdgeScratch {
-    /// Factors in the layout of the kernels, where the caller's is another.
-    laid: Workspace,
-    /// Products nobody asked for.
-    spare: Workspace,
+    /// Factors in the kernel layout, if the caller's layout differs.
+    rearranged: Workspace,
+    /// Destination of products that are not requested.
+    unused: Workspace,
 }
 
 impl EdgeScratch {
     pub(super) fn of(view: &View<'_>) -> Self {
         let needed = |there: bool| if there { view.lanes.row() } else { 0 };
-        let laid = needed(view.edge.is_some() && !view.lanes.native());
-        Self { laid: Workspace::lease(CHUNK * laid), spare: Workspace::lease(needed(view.edge.is_some())) }
+        let rearranged = needed(view.edge.is_some() && !view.lanes.native());
+        Self { rearranged: Workspace::lease(CHUNK * rearranged), unused: Workspace::lease(needed(view.edge.is_some())) }
     }
 }
 
 impl<'a> View<'a> {
-    /// Scores of `edges` of the target with the scaled query `q`. `kept` receives the products of
-    /// every channel, in the layout of the kernels.
+    /// Computes the scores of `edges` of the target with the scaled query `q`. `products_out` receives the
+    /// per-channel products, in the kernel layout.
     #[inline(always)]
     pub(super) fn scores<S: Simd, const B: usize, const ONE: bool>(
         &self,
@@ -61,42 +64,48 @@ impl<'a> View<'a> {
         q: &[S::f32s],
         edges: Range<usize>,
         scratch: &mut EdgeScratch,
-        kept: Option<&mut [f32]>,
+        products_out: Option<&mut [f32]>,
         scores: &mut [f32],
     ) {
         let lanes = self.lanes;
         let (first, sources) = (edges.start, &self.sources[edges.clone()]);
         let out = registers_mut::<S>(scores).chunks_exact_mut(lanes.phases::<ONE>());
         let rows = sources.iter().map(|source| self.key.registers::<S>(*source as usize)).zip(out);
-        let EdgeScratch { laid, spare } = scratch;
-        match self.laid_edges(simd, edges, laid) {
+        let EdgeScratch { rearranged, unused } = scratch;
+        match self.edge_rows(simd, edges, rearranged) {
             None => {
                 for (k, out) in rows {
                     lanes.products::<S, B, ONE>(simd, q, k, out);
                 }
             }
             Some(factors) => {
-                // Products nobody asks for go where they stay in cache.
-                let (kept, step) = kept.map_or((&mut spare[..], 0), |kept| (kept, lanes.row()));
+                // Products that are not requested are written to one row that stays in cache.
+                let (products_out, step) =
+                    products_out.map_or((&mut unused[..], 0), |products_out| (products_out, lanes.row()));
                 for (i, (k, out)) in rows.enumerate() {
                     let factors = split::<S>(&factors[i * lanes.row()..][..lanes.row()]).0;
-                    let kept = registers_mut::<S>(&mut kept[i * step..][..lanes.row()]);
-                    lanes.modulated::<S, B, ONE>(simd, [q, k, factors], kept, out);
+                    let products_out = registers_mut::<S>(&mut products_out[i * step..][..lanes.row()]);
+                    lanes.modulated::<S, B, ONE>(simd, [q, k, factors], products_out, out);
                 }
             }
         }
         self.add_bias(first, scores);
     }
 
-    /// Factors of `edges` in the layout of the kernels, rearranged into `laid` where they must be.
+    /// Factors of `edges` in the kernel layout, rearranged into `rearranged` if the layouts differ.
     #[inline(always)]
-    pub(super) fn laid_edges<'s, S: Simd>(&self, simd: S, edges: Range<usize>, laid: &'s mut [f32]) -> Option<&'s [f32]>
+    pub(super) fn edge_rows<'s, S: Simd>(
+        &self,
+        simd: S,
+        edges: Range<usize>,
+        rearranged: &'s mut [f32],
+    ) -> Option<&'s [f32]>
     where
         'a: 's,
     {
         let width = self.lanes.width();
         let rows = &self.edge?[edges.start * width..edges.end * width];
-        Some(self.lanes.laid(simd, rows, laid))
+        Some(self.lanes.to_kernel_layout(simd, rows, rearranged))
     }
 
     #[inline(always)]
@@ -111,7 +120,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Multiplies one value for each edge, from `first` on, and head with its dropout factor.
+    /// Multiplies the values of edges, starting with edge `first`, and heads with their dropout factors.
     #[inline(always)]
     pub(super) fn drop_out(&self, first: usize, values: &mut [f32]) {
         let Some(dropout) = self.layer.dropout else { return };
@@ -126,10 +135,10 @@ impl<'a> View<'a> {
     }
 }
 
-/// Normaliser of one target, one value for each head, as far as its edges were seen.
+/// The running softmax of one target: one value for each head over the edges processed so far.
 pub(super) struct Normaliser {
-    /// `[3, head row]`: largest score, sum of exponentials, what the sums before the last chunk
-    /// have to be multiplied with.
+    /// `[3, head row]`: largest score, sum of exponentials, factor that rescales the sums of the
+    /// earlier chunks.
     values: Workspace,
     phases: usize,
 }
@@ -139,8 +148,8 @@ impl Normaliser {
         Self { values: Workspace::lease(3 * lanes.head_row()), phases: lanes.phases }
     }
 
-    /// Turns scores into exponentials and counts them, from the beginning with `first`. With
-    /// `GATED`, those of scores beyond the clamp, which have no gradient, come out negative.
+    /// Turns scores into exponentials and adds them to the sum; `first` starts a new sum. If `GATED`,
+    /// the exponentials of scores beyond the clamp, whose gradient is zero, become negative.
     #[inline(always)]
     pub(super) fn exponentials<S: Simd, const ONE: bool, const GATED: bool>(
         &mut self,
@@ -154,34 +163,34 @@ impl Normaliser {
         for phase in 0..phases {
             let [max, sum, rescale] = [phase, phases + phase, 2 * phases + phase];
             if first {
-                registers[max] = simd.splat_f32s(BARRED);
+                registers[max] = simd.splat_f32s(MASKED);
                 registers[sum] = simd.splat_f32s(0.0);
             }
             let scores = &mut scores[phase..];
             match softmax {
                 Softmax::Clamped { limit, .. } => {
-                    let seen = clamped::<S, GATED>(simd, limit, scores, phases);
-                    registers[sum] = simd.add_f32s(registers[sum], seen);
+                    let chunk_sum = clamped::<S, GATED>(simd, limit, scores, phases);
+                    registers[sum] = simd.add_f32s(registers[sum], chunk_sum);
                     registers[rescale] = simd.splat_f32s(1.0);
                 }
                 Softmax::Stable => {
                     let before = registers[max];
                     let largest = largest(simd, before, scores, phases);
-                    let seen = shifted(simd, largest, scores, phases);
+                    let chunk_sum = shifted(simd, largest, scores, phases);
                     registers[max] = largest;
                     if first {
-                        registers[sum] = seen;
+                        registers[sum] = chunk_sum;
                         continue;
                     }
                     let factor = exp(simd, simd.sub_f32s(before, largest));
-                    registers[sum] = simd.mul_add_f32s(registers[sum], factor, seen);
+                    registers[sum] = simd.mul_add_f32s(registers[sum], factor, chunk_sum);
                     registers[rescale] = factor;
                 }
             }
         }
     }
 
-    /// What sums before the last chunk have to be multiplied with; not defined for the first one.
+    /// Factor that rescales the sums of the earlier chunks; not defined for the first chunk.
     #[inline(always)]
     pub(super) fn rescale<S: Simd, const ONE: bool>(&self) -> &[S::f32s] {
         let phases = if ONE { 1 } else { self.phases };
@@ -203,7 +212,7 @@ impl Normaliser {
     }
 }
 
-/// Exponentials of every `stride`-th score, cut to the limit, and their sum.
+/// Replaces every `stride`-th score with the exponential of its clamped value; returns their sum.
 #[inline(always)]
 fn clamped<S: Simd, const GATED: bool>(simd: S, limit: f32, scores: &mut [S::f32s], stride: usize) -> S::f32s {
     let (low, high) = (simd.splat_f32s(-limit), simd.splat_f32s(limit));
@@ -214,8 +223,8 @@ fn clamped<S: Simd, const GATED: bool>(simd: S, limit: f32, scores: &mut [S::f32
         let weight = exp(simd, within);
         sum = simd.add_f32s(sum, weight);
         if GATED {
-            let open = simd.equal_f32s(within, *score);
-            *score = simd.select_f32s(open, weight, negated(simd, weight));
+            let unclamped = simd.equal_f32s(within, *score);
+            *score = simd.select_f32s(unclamped, weight, negated(simd, weight));
         } else {
             *score = weight;
         }
@@ -233,7 +242,7 @@ fn largest<S: Simd>(simd: S, max: S::f32s, scores: &[S::f32s], stride: usize) ->
     max
 }
 
-/// Exponentials of every `stride`-th score with `max` subtracted, and their sum.
+/// Replaces every `stride`-th score with the exponential of `score − max`; returns their sum.
 #[inline(always)]
 fn shifted<S: Simd>(simd: S, max: S::f32s, scores: &mut [S::f32s], stride: usize) -> S::f32s {
     let mut sum = simd.splat_f32s(0.0);
@@ -242,4 +251,24 @@ fn shifted<S: Simd>(simd: S, max: S::f32s, scores: &mut [S::f32s], stride: usize
         sum = simd.add_f32s(sum, score[0]);
     }
     sum
+}
+
+/// Queries, keys and values in the kernel layout.
+pub(super) struct KernelInputs<'a> {
+    pub(super) lanes: Lanes,
+    nodes: [KernelRows<'a>; 3],
+}
+
+impl<'a> KernelInputs<'a> {
+    pub(super) fn of(layer: &Layer, graph: &EdgeList, inputs: &Inputs<'a>) -> Self {
+        let lanes = Lanes::of(layer, simd::lanes());
+        let nodes = of_nodes(inputs, layer.width).map(|rows| KernelRows::of(&lanes, rows, graph.nodes()));
+        Self { lanes, nodes }
+    }
+
+    pub(super) fn view<'s>(&'s self, layer: &'s Layer, graph: &'s EdgeList, inputs: &Inputs<'s>) -> View<'s> {
+        let [query, key, value] = self.nodes.each_ref().map(KernelRows::rows);
+        let Inputs { edge, bias, .. } = *inputs;
+        View { layer, lanes: &self.lanes, query, key, value, sources: graph.sources(), edge, bias }
+    }
 }

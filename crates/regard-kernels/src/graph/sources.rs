@@ -1,12 +1,12 @@
-//! Gradients of keys and values where tasks are not closed: every node collects them from the
-//! edges it sends.
+//! Second backward pass, over the sources, for tasks that are not closed: every node sums the
+//! gradients of its key and value over its outgoing edges.
 
 use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
 use super::{
-    edges::BySource,
+    edges::EdgesBySource,
     gradient::repeated,
     lanes::{Blocked, Lanes, part, part_mut},
     layer::Nodes,
@@ -15,22 +15,22 @@ use super::{
 };
 use crate::{buffer::Workspace, vector::split};
 
-/// Key and value gradients of the nodes `nodes`.
-pub(super) struct Collect<'a> {
+/// Computes the key and value gradients of the nodes `nodes`.
+pub(super) struct KeyValueBackward<'a> {
     pub(super) view: &'a View<'a>,
-    pub(super) by_source: &'a BySource,
+    pub(super) by_source: &'a EdgesBySource,
     pub(super) nodes: Range<usize>,
-    /// Gradient of the result, in the layout of the kernels.
+    /// Gradient of the result, in the kernel layout.
     pub(super) grad: Rows<'a>,
-    /// Gradient of the products of every channel, `[edges, width]`.
+    /// Gradient of the per-channel products, `[edges, width]`.
     pub(super) edge_grad: Option<&'a [f32]>,
     /// Gradient of the score and weight of each edge, `[edges, 2 · head row]`.
-    pub(super) kept: &'a [f32],
-    /// Rows of the nodes.
+    pub(super) saved: &'a [f32],
+    /// Destinations of the gradients of these nodes.
     pub(super) into: Nodes<&'a mut [f32]>,
 }
 
-impl WithSimd for Collect<'_> {
+impl WithSimd for KeyValueBackward<'_> {
     type Output = ();
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
@@ -38,12 +38,12 @@ impl WithSimd for Collect<'_> {
     }
 }
 
-impl<S: Simd> Blocked<S> for Collect<'_> {
+impl<S: Simd> Blocked<S> for KeyValueBackward<'_> {
     #[inline(always)]
     fn run<const B: usize, const ONE: bool>(mut self, simd: S) {
         let lanes = self.view.lanes;
-        let laid = if self.view.edge.is_some() && !lanes.native() { CHUNK * lanes.row() } else { 0 };
-        let mut laid: [Workspace; 2] = std::array::from_fn(|_| Workspace::lease(laid));
+        let rearranged = if self.view.edge.is_some() && !lanes.native() { CHUNK * lanes.row() } else { 0 };
+        let mut rearranged: [Workspace; 2] = std::array::from_fn(|_| Workspace::lease(rearranged));
         let mut sums = Workspace::lease(2 * lanes.row());
         for node in self.nodes.clone() {
             sums.fill(0.0);
@@ -51,8 +51,8 @@ impl<S: Simd> Blocked<S> for Collect<'_> {
             for first in all.clone().step_by(CHUNK) {
                 let chunk = first..(first + CHUNK).min(all.end);
                 let (key, value) = sums.split_at_mut(lanes.row());
-                let sums = (registers_mut::<S>(key), registers_mut::<S>(value));
-                self.collect::<S, B, ONE>(simd, chunk, &mut laid, sums);
+                let (key, value) = (registers_mut::<S>(key), registers_mut::<S>(value));
+                self.collect::<S, B, ONE>(simd, chunk, &mut rearranged, key, value);
             }
             let (key, value) = sums.split_at_mut(lanes.row());
             let local = node - self.nodes.start;
@@ -62,28 +62,29 @@ impl<S: Simd> Blocked<S> for Collect<'_> {
     }
 }
 
-impl Collect<'_> {
-    /// Adds what the entries `chunk` of the list by source give.
+impl KeyValueBackward<'_> {
+    /// Adds the contribution of the entries `chunk` of the edges by source.
     #[inline(always)]
     fn collect<S: Simd, const B: usize, const ONE: bool>(
         &self,
         simd: S,
         chunk: Range<usize>,
-        laid: &mut [Workspace; 2],
-        (keys, values): (&mut [S::f32s], &mut [S::f32s]),
+        rearranged: &mut [Workspace; 2],
+        keys: &mut [S::f32s],
+        values: &mut [S::f32s],
     ) {
-        let Self { view, by_source, grad, edge_grad, kept, .. } = self;
+        let Self { view, by_source, grad, edge_grad, saved, .. } = self;
         let lanes = view.lanes;
         let (edges, targets) = (&by_source.edges[chunk.clone()], &by_source.targets[chunk]);
-        let [factors, products] = laid;
-        let factors = view.edge.map(|rows| Gathered::of(simd, lanes, rows, edges, factors));
-        let products = edge_grad.map(|rows| Gathered::of(simd, lanes, rows, edges, products));
+        let [factors, products] = rearranged;
+        let factors = view.edge.map(|rows| EdgeRows::of(simd, lanes, rows, edges, factors));
+        let products = edge_grad.map(|rows| EdgeRows::of(simd, lanes, rows, edges, products));
         for block in 0..keys.len() / B {
             let (keys, values) = (part_mut::<_, B>(keys, block), part_mut::<_, B>(values, block));
             let phase = |j: usize| lanes.phase::<ONE>(block * B + j);
             let (mut key, mut value) = (*keys, *values);
             for (i, (edge, target)) in edges.iter().zip(targets).enumerate() {
-                let heads = split::<S>(&kept[*edge as usize * 2 * lanes.head_row()..][..2 * lanes.head_row()]).0;
+                let heads = split::<S>(&saved[*edge as usize * 2 * lanes.head_row()..][..2 * lanes.head_row()]).0;
                 let (deltas, weights) = heads.split_at(lanes.phases::<ONE>());
                 let query = part::<_, B>(view.query.registers::<S>(*target as usize), block);
                 let grad = part::<_, B>(grad.registers::<S>(*target as usize), block);
@@ -110,19 +111,19 @@ impl Collect<'_> {
     }
 }
 
-/// Rows of some edges: the caller's own, or copies in the layout of the kernels.
-enum Gathered<'a> {
-    Own(Rows<'a>),
+/// Rows of some edges: borrowed from the caller, or copies in the kernel layout.
+enum EdgeRows<'a> {
+    Borrowed(Rows<'a>),
     Copy(Rows<'a>),
 }
 
-impl<'a> Gathered<'a> {
+impl<'a> EdgeRows<'a> {
     #[inline(always)]
     fn of<S: Simd>(simd: S, lanes: &Lanes, all: &'a [f32], edges: &[u32], copy: &'a mut [f32]) -> Self {
         let (width, row) = (lanes.width(), lanes.row());
         let own = Rows { data: all, width, ld: width };
         if lanes.native() {
-            return Self::Own(own);
+            return Self::Borrowed(own);
         }
         for (edge, copy) in edges.iter().zip(copy.chunks_exact_mut(row)) {
             lanes.rearrange(simd, own.floats(*edge as usize), copy);
@@ -130,11 +131,11 @@ impl<'a> Gathered<'a> {
         Self::Copy(Rows { data: copy, width: row, ld: row })
     }
 
-    /// Row of the `i`-th of the edges, which is `edge` of all.
+    /// Row of the `i`-th of the gathered edges, which has index `edge` in the graph.
     #[inline(always)]
     fn registers<S: Simd>(&self, i: usize, edge: u32) -> &'a [S::f32s] {
         match self {
-            Self::Own(rows) => rows.registers::<S>(edge as usize),
+            Self::Borrowed(rows) => rows.registers::<S>(edge as usize),
             Self::Copy(rows) => rows.registers::<S>(i),
         }
     }

@@ -2,11 +2,44 @@
 
 use pulp::Simd;
 
-use super::{
-    Moments, Norm, NormKind, Rows,
-    row::{normalise_row, row_backward, row_moments},
-};
+use super::{Moments, Norm, NormKind, Rows};
 use crate::vector::{split, split_mut};
+
+/// Means and reciprocal standard deviations of a block: one for each column or one for each row.
+#[derive(Clone, Copy)]
+pub(crate) struct BlockMoments<'a> {
+    pub(crate) mean: &'a [f32],
+    pub(crate) rstd: &'a [f32],
+}
+
+impl<'a> BlockMoments<'a> {
+    /// Splits `[2, moments_len]`.
+    pub(crate) fn split(all: &'a [f32]) -> Self {
+        let (mean, rstd) = all.split_at(all.len() / 2);
+        Self { mean, rstd }
+    }
+}
+
+/// Mean and reciprocal standard deviation of a row.
+#[derive(Clone, Copy)]
+struct RowMoments {
+    mean: f32,
+    rstd: f32,
+}
+
+/// Rows before normalisation, and the gradient of the normalised rows.
+#[derive(Clone, Copy)]
+pub(crate) struct BlockGradient<'a> {
+    pub(crate) x: &'a [f32],
+    pub(crate) grad: &'a [f32],
+}
+
+/// Means of the gradient, and of the gradient times the normalised value.
+#[derive(Clone, Copy)]
+pub(crate) struct GradientMeans<'a> {
+    pub(crate) plain: &'a [f32],
+    pub(crate) weighted: &'a [f32],
+}
 
 /// Mean and sum of squared deviations of every column of `x`, in two passes.
 #[inline(always)]
@@ -32,7 +65,8 @@ fn column_moments<S: Simd>(simd: S, x: &[f32], width: usize, mean: &mut [f32], s
 
 /// `out = (x − mean) · rstd · gamma + beta` for every row.
 #[inline(always)]
-fn affine_columns<S: Simd>(simd: S, norm: &Norm<'_>, (mean, rstd): (&[f32], &[f32]), x: &[f32], out: &mut [f32]) {
+fn affine_columns<S: Simd>(simd: S, norm: &Norm<'_>, moments: BlockMoments<'_>, x: &[f32], out: &mut [f32]) {
+    let BlockMoments { mean, rstd } = moments;
     let width = norm.gamma.len();
     let (mean, mean_rest) = split::<S>(mean);
     let (rstd, rstd_rest) = split::<S>(rstd);
@@ -51,13 +85,13 @@ fn affine_columns<S: Simd>(simd: S, norm: &Norm<'_>, (mean, rstd): (&[f32], &[f3
     }
 }
 
-/// First pass over a block: what must be known before it can be normalised. For
-/// [`NormKind::Batch`] the block's column moments, else mean and reciprocal deviation of its
-/// instances or rows. `moments` is the block's `[2, slots]`.
+/// First pass over a block: the moments it is normalised with. For [`NormKind::Batch`] these are the
+/// column moments of the block, else mean and reciprocal standard deviation of its instances or
+/// rows. `moments` is `[2, moments_len]`.
 #[inline(always)]
 pub(crate) fn block_moments<S: Simd>(simd: S, norm: &Norm<'_>, rows: &Rows, x: &[f32], moments: &mut [f32]) {
     let width = rows.width;
-    let (first, second) = moments.split_at_mut(rows.slots(norm.kind));
+    let (first, second) = moments.split_at_mut(rows.moments_len(norm.kind));
     match norm.kind {
         NormKind::Batch => column_moments(simd, x, width, first, second),
         NormKind::Instance => {
@@ -71,19 +105,20 @@ pub(crate) fn block_moments<S: Simd>(simd: S, norm: &Norm<'_>, rows: &Rows, x: &
         }
         NormKind::Layer => {
             for (x, (mean, rstd)) in x.chunks_exact(width).zip(first.iter_mut().zip(second)) {
-                (*mean, *rstd) = row_moments(simd, x, norm.eps);
+                let moments = row_moments(simd, x, norm.eps);
+                (*mean, *rstd) = (moments.mean, moments.rstd);
             }
         }
     }
 }
 
-/// Second pass over block `index`: `out = norm(x)`.
+/// Second pass over a block: `out = norm(x)`.
 #[inline(always)]
 pub(crate) fn normalise_block<S: Simd>(
     simd: S,
     norm: &Norm<'_>,
     rows: &Rows,
-    moments: (&[f32], &[f32]),
+    moments: BlockMoments<'_>,
     x: &[f32],
     out: &mut [f32],
 ) {
@@ -94,32 +129,34 @@ pub(crate) fn normalise_block<S: Simd>(
             let size = rows.nodes * width;
             for (i, (x, out)) in x.chunks_exact(size).zip(out.chunks_exact_mut(size)).enumerate() {
                 let at = i * width..(i + 1) * width;
-                affine_columns(simd, norm, (&moments.0[at.clone()], &moments.1[at]), x, out);
+                let moments = BlockMoments { mean: &moments.mean[at.clone()], rstd: &moments.rstd[at] };
+                affine_columns(simd, norm, moments, x, out);
             }
         }
         NormKind::Layer => {
             for (i, (x, out)) in x.chunks_exact(width).zip(out.chunks_exact_mut(width)).enumerate() {
-                normalise_row(simd, norm, (moments.0[i], moments.1[i]), x, out);
+                let moments = RowMoments { mean: moments.mean[i], rstd: moments.rstd[i] };
+                normalise_row(simd, norm, moments, x, out);
             }
         }
     }
 }
 
 impl Moments {
-    /// Means and reciprocal deviations that block `index` uses.
+    /// Means and reciprocal standard deviations of block `index`.
     #[inline(always)]
-    pub(crate) fn of_block(&self, rows: &Rows, kind: NormKind, index: usize) -> (&[f32], &[f32]) {
+    pub(crate) fn of_block(&self, rows: &Rows, kind: NormKind, index: usize) -> BlockMoments<'_> {
         match self {
-            Self::Columns { mean, rstd, .. } => (mean, rstd),
+            Self::Columns { mean, rstd, .. } => BlockMoments { mean, rstd },
             Self::Blocks(all) => {
-                let slots = rows.slots(kind);
-                all[index * 2 * slots..][..2 * slots].split_at(slots)
+                let moments_len = rows.moments_len(kind);
+                BlockMoments::split(&all[index * 2 * moments_len..][..2 * moments_len])
             }
         }
     }
 }
 
-/// Per column: sum of the gradient, and of the gradient times the normalised value.
+/// Column sums of the gradient, and of the gradient times the normalised value.
 #[derive(Clone, Debug)]
 pub(crate) struct NormSums {
     pub(crate) plain: Vec<f32>,
@@ -131,9 +168,15 @@ impl NormSums {
         Self { plain: vec![0.0; width], weighted: vec![0.0; width] }
     }
 
-    /// Adds the sums of `grad` over rows of `x` normalised by `moments` per column.
+    /// The sums, as means if they were scaled to such.
+    fn means(&self) -> GradientMeans<'_> {
+        GradientMeans { plain: &self.plain, weighted: &self.weighted }
+    }
+
+    /// Adds the column sums of `grad` over rows of `x`, which are normalised by the column `moments`.
     #[inline(always)]
-    pub(crate) fn add<S: Simd>(&mut self, simd: S, (mean, rstd): (&[f32], &[f32]), x: &[f32], grad: &[f32]) {
+    pub(crate) fn add<S: Simd>(&mut self, simd: S, moments: BlockMoments<'_>, x: &[f32], grad: &[f32]) {
+        let BlockMoments { mean, rstd } = moments;
         let width = self.plain.len();
         for (x, grad) in x.chunks_exact(width).zip(grad.chunks_exact(width)) {
             let (x, x_rest) = split::<S>(x);
@@ -155,17 +198,19 @@ impl NormSums {
     }
 }
 
-/// `out = gamma · rstd · (grad − plain − normal · weighted)`, where `plain` and `weighted` are
-/// means over whatever the statistics were taken over.
+/// `out = gamma · rstd · (grad − plain − normal · weighted)`, where `plain` and `weighted` are means
+/// over the rows that the statistics were computed from.
 #[inline(always)]
 fn columns_backward<S: Simd>(
     simd: S,
     gamma: &[f32],
-    (mean, rstd): (&[f32], &[f32]),
-    (plain, weighted): (&[f32], &[f32]),
-    (x, grad): (&[f32], &[f32]),
+    moments: BlockMoments<'_>,
+    means: GradientMeans<'_>,
+    rows: BlockGradient<'_>,
     out: &mut [f32],
 ) {
+    let (BlockMoments { mean, rstd }, GradientMeans { plain, weighted }) = (moments, means);
+    let BlockGradient { x, grad } = rows;
     let width = gamma.len();
     let (gamma, gamma_rest) = split::<S>(gamma);
     let (mean, mean_rest) = split::<S>(mean);
@@ -191,38 +236,39 @@ fn columns_backward<S: Simd>(
     }
 }
 
-/// A block's norm, what the block is normalised by, and what [`NormKind::Batch`] subtracts in the
-/// backward pass (zeros under running statistics).
+/// The norm of a block, its moments, and the column means that [`NormKind::Batch`] subtracts in the
+/// backward pass (zeros with running statistics).
 #[derive(Clone, Copy)]
 pub(crate) struct BlockNorm<'a> {
     pub(crate) norm: &'a Norm<'a>,
     pub(crate) rows: &'a Rows,
-    /// Mean and reciprocal deviation.
-    pub(crate) moments: (&'a [f32], &'a [f32]),
+    /// Means and reciprocal standard deviations.
+    pub(crate) moments: BlockMoments<'a>,
     /// Column means of the gradient, and of the gradient times the normalised value.
-    pub(crate) means: (&'a [f32], &'a [f32]),
+    pub(crate) means: GradientMeans<'a>,
 }
 
-/// Gradient of a block: `out` from `grad`, the gradient of the normalised block of `x`. Instance
-/// and layer norm add the gradients of gamma and beta to `sums`.
+/// Backward pass of a block: computes `out` from `grad`, the gradient of the normalised block of `x`.
+/// Instance and layer norm add the gradients of gamma and beta to `sums`.
 #[inline(always)]
 pub(crate) fn backward_block<S: Simd>(
     simd: S,
     block: BlockNorm<'_>,
-    (x, grad): (&[f32], &[f32]),
+    data: BlockGradient<'_>,
     out: &mut [f32],
     sums: &mut NormSums,
 ) {
-    let BlockNorm { norm, rows, moments: (mean, rstd), means } = block;
+    let (BlockNorm { norm, rows, moments, means }, BlockGradient { x, grad }) = (block, data);
+    let BlockMoments { mean, rstd } = moments;
     let width = rows.width;
     match norm.kind {
-        NormKind::Batch => columns_backward(simd, norm.gamma, (mean, rstd), means, (x, grad), out),
+        NormKind::Batch => columns_backward(simd, norm.gamma, moments, means, data, out),
         NormKind::Instance => {
             let size = rows.nodes * width;
             let parts = x.chunks_exact(size).zip(grad.chunks_exact(size)).zip(out.chunks_exact_mut(size));
             let mut own = NormSums::zeros(width);
             for (i, ((x, grad), out)) in parts.enumerate() {
-                let moments = (&mean[i * width..][..width], &rstd[i * width..][..width]);
+                let moments = BlockMoments { mean: &mean[i * width..][..width], rstd: &rstd[i * width..][..width] };
                 own.plain.fill(0.0);
                 own.weighted.fill(0.0);
                 own.add(simd, moments, x, grad);
@@ -230,14 +276,97 @@ pub(crate) fn backward_block<S: Simd>(
                 crate::vector::add_assign(simd, &own.weighted, &mut sums.weighted);
                 crate::vector::scale(simd, 1.0 / rows.nodes as f32, &mut own.plain);
                 crate::vector::scale(simd, 1.0 / rows.nodes as f32, &mut own.weighted);
-                columns_backward(simd, norm.gamma, moments, (&own.plain, &own.weighted), (x, grad), out);
+                columns_backward(simd, norm.gamma, moments, own.means(), BlockGradient { x, grad }, out);
             }
         }
         NormKind::Layer => {
             let parts = x.chunks_exact(width).zip(grad.chunks_exact(width)).zip(out.chunks_exact_mut(width));
             for (i, ((x, grad), out)) in parts.enumerate() {
-                row_backward(simd, norm.gamma, (mean[i], rstd[i]), (x, grad), out, sums);
+                let moments = RowMoments { mean: mean[i], rstd: rstd[i] };
+                row_backward(simd, norm.gamma, moments, BlockGradient { x, grad }, out, sums);
             }
         }
+    }
+}
+
+/// Mean and reciprocal standard deviation of a row, in two passes.
+#[inline(always)]
+fn row_moments<S: Simd>(simd: S, x: &[f32], eps: f32) -> RowMoments {
+    let (whole, rest) = split::<S>(x);
+    let sum = whole.iter().fold(simd.splat_f32s(0.0), |sum, x| simd.add_f32s(sum, *x));
+    let mean = (simd.reduce_sum_f32s(sum) + rest.iter().sum::<f32>()) / x.len() as f32;
+    let middle = simd.splat_f32s(mean);
+    let squares = whole.iter().fold(simd.splat_f32s(0.0), |squares, x| {
+        let d = simd.sub_f32s(*x, middle);
+        simd.mul_add_f32s(d, d, squares)
+    });
+    let rest: f32 = rest.iter().map(|x| (x - mean) * (x - mean)).sum();
+    let variance = (simd.reduce_sum_f32s(squares) + rest) / x.len() as f32;
+    RowMoments { mean, rstd: 1.0 / (variance + eps).sqrt() }
+}
+
+/// `out = (x − mean) · rstd · gamma + beta`.
+#[inline(always)]
+fn normalise_row<S: Simd>(simd: S, norm: &Norm<'_>, moments: RowMoments, x: &[f32], out: &mut [f32]) {
+    let RowMoments { mean, rstd } = moments;
+    let (middle, factor) = (simd.splat_f32s(mean), simd.splat_f32s(rstd));
+    let (x, x_rest) = split::<S>(x);
+    let (gamma, gamma_rest) = split::<S>(norm.gamma);
+    let (beta, beta_rest) = split::<S>(norm.beta);
+    let (out, out_rest) = split_mut::<S>(out);
+    for (((x, gamma), beta), out) in x.iter().zip(gamma).zip(beta).zip(out) {
+        *out = simd.mul_add_f32s(simd.mul_f32s(simd.sub_f32s(*x, middle), factor), *gamma, *beta);
+    }
+    for (((x, gamma), beta), out) in x_rest.iter().zip(gamma_rest).zip(beta_rest).zip(out_rest) {
+        *out = ((x - mean) * rstd).mul_add(*gamma, *beta);
+    }
+}
+
+/// Computes the gradient of a row and adds those of gamma and beta to `sums`.
+#[inline(always)]
+fn row_backward<S: Simd>(
+    simd: S,
+    gamma: &[f32],
+    moments: RowMoments,
+    row: BlockGradient<'_>,
+    out: &mut [f32],
+    sums: &mut NormSums,
+) {
+    let (RowMoments { mean, rstd }, BlockGradient { x, grad }) = (moments, row);
+    let share = 1.0 / x.len() as f32;
+    let (middle, factor) = (simd.splat_f32s(mean), simd.splat_f32s(rstd));
+    let (x, x_rest) = split::<S>(x);
+    let (grad, grad_rest) = split::<S>(grad);
+    let (gamma, gamma_rest) = split::<S>(gamma);
+    let (out, out_rest) = split_mut::<S>(out);
+    let (of_beta, of_beta_rest) = split_mut::<S>(&mut sums.plain);
+    let (of_gamma, of_gamma_rest) = split_mut::<S>(&mut sums.weighted);
+    let (mut plain, mut weighted) = (simd.splat_f32s(0.0), simd.splat_f32s(0.0));
+    for j in 0..x.len() {
+        let normal = simd.mul_f32s(simd.sub_f32s(x[j], middle), factor);
+        let scaled = simd.mul_f32s(grad[j], gamma[j]);
+        of_beta[j] = simd.add_f32s(of_beta[j], grad[j]);
+        of_gamma[j] = simd.mul_add_f32s(grad[j], normal, of_gamma[j]);
+        plain = simd.add_f32s(plain, scaled);
+        weighted = simd.mul_add_f32s(scaled, normal, weighted);
+    }
+    let (mut plain, mut weighted) = (simd.reduce_sum_f32s(plain), simd.reduce_sum_f32s(weighted));
+    for j in 0..x_rest.len() {
+        let (normal, scaled) = ((x_rest[j] - mean) * rstd, grad_rest[j] * gamma_rest[j]);
+        of_beta_rest[j] += grad_rest[j];
+        of_gamma_rest[j] += grad_rest[j] * normal;
+        plain += scaled;
+        weighted += scaled * normal;
+    }
+    (plain, weighted) = (plain * share, weighted * share);
+    let (means, slopes) = (simd.splat_f32s(plain), simd.splat_f32s(weighted));
+    for j in 0..x.len() {
+        let normal = simd.mul_f32s(simd.sub_f32s(x[j], middle), factor);
+        let centred = simd.sub_f32s(simd.mul_f32s(grad[j], gamma[j]), means);
+        out[j] = simd.mul_f32s(factor, simd.sub_f32s(centred, simd.mul_f32s(normal, slopes)));
+    }
+    for j in 0..x_rest.len() {
+        let normal = (x_rest[j] - mean) * rstd;
+        out_rest[j] = rstd * (grad_rest[j] * gamma_rest[j] - plain - normal * weighted);
     }
 }

@@ -1,24 +1,22 @@
 //! Normalisation of `[batch, nodes, width]`: batch, instance and layer norm, forward and backward.
 //!
-//! `y = (x − mean) · rstd · gamma + beta`; what differs is what mean and deviation are taken over:
-//! a column of the whole batch (Ioffe & Szegedy 2015), a column of one instance (Ulyanov et al.
-//! 2016), a row (Ba et al. 2016). Variances are taken in two passes over a block in cache and
-//! blocks are merged by Chan's formula in a fixed order: no digits are lost, and the result does
-//! not depend on the number of threads.
+//! `y = (x − mean) · rstd · gamma + beta`. The kinds differ in the values that mean and standard
+//! deviation are computed over: a column of the whole batch (Ioffe & Szegedy 2015), a column of one
+//! instance (Ulyanov et al. 2016), or a row (Ba et al. 2016). Variances are computed in two passes
+//! over a block in cache, and blocks are merged by Chan's formula in a fixed order. This loses no
+//! digits, and the result does not depend on the number of threads.
 
 mod block;
-mod columns;
 mod residual;
-mod row;
-
-pub(crate) use block::{BlockNorm, NormSums, backward_block, block_moments, normalise_block};
-pub(crate) use columns::{batch_columns, gradient_columns};
-pub(crate) use residual::{BatchMeans, batch_means, merge_sums, normalise, settle};
-pub use residual::{ResidualNormSaved, residual_norm, residual_norm_backward};
 
 use crate::buffer::Workspace;
+pub(crate) use block::{
+    BlockGradient, BlockMoments, BlockNorm, GradientMeans, NormSums, backward_block, block_moments, normalise_block,
+};
+pub(crate) use residual::{BatchMeans, batch_means, finish_moments, merge_sums, normalise};
+pub use residual::{ResidualNormSaved, residual_norm, residual_norm_backward};
 
-/// What mean and deviation are taken over.
+/// The values that mean and standard deviation are computed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NormKind {
     /// A column of the whole batch.
@@ -32,25 +30,25 @@ pub enum NormKind {
 /// A normalisation and its parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Norm<'a> {
-    /// What mean and deviation are taken over.
+    /// The values that mean and standard deviation are computed over.
     pub kind: NormKind,
-    /// Factor per column.
+    /// Scale per column.
     pub gamma: &'a [f32],
     /// Shift per column.
     pub beta: &'a [f32],
-    /// Running mean and variance, used instead of the batch's own by [`NormKind::Batch`].
+    /// Running mean and variance; if given, [`NormKind::Batch`] uses them instead of batch statistics.
     pub running: Option<(&'a [f32], &'a [f32])>,
     /// Added to the variance.
     pub eps: f32,
 }
 
 impl Norm<'_> {
-    /// Whether statistics of the whole batch are needed before anything can be normalised.
+    /// True if statistics of the whole batch must be known before any block can be normalised.
     pub(crate) fn needs_batch(&self) -> bool {
         self.kind == NormKind::Batch && self.running.is_none()
     }
 
-    /// [`Self::folded`] of a sum that `bias` is part of.
+    /// [`Self::folded`], with the `bias` of the preceding layer folded in.
     pub(crate) fn folded_with(&self, bias: Option<&[f32]>) -> Option<(Vec<f32>, Vec<f32>)> {
         let (scale, mut shift) = self.folded()?;
         let bias = bias.into_iter().flatten();
@@ -58,7 +56,7 @@ impl Norm<'_> {
         Some((scale, shift))
     }
 
-    /// Factor and shift per column that [`NormKind::Batch`] with running statistics comes down to.
+    /// Scale and shift per column that are equal to [`NormKind::Batch`] with running statistics.
     pub(crate) fn folded(&self) -> Option<(Vec<f32>, Vec<f32>)> {
         let (mean, variance) = self.running.filter(|_| self.kind == NormKind::Batch)?;
         let scale: Vec<f32> = self.gamma.iter().zip(variance).map(|(g, v)| g / (v + self.eps).sqrt()).collect();
@@ -74,46 +72,46 @@ pub struct BatchStatistics {
     pub mean: Vec<f32>,
     /// Biased variance per column.
     pub variance: Vec<f32>,
-    /// Rows they were taken over.
+    /// Number of rows that they were computed over.
     pub count: usize,
 }
 
 /// Sizes of a `[batch, nodes, width]` array and its split into blocks and groups.
 ///
-/// A block is a run of whole instances that fits in the second-level cache; a group is a run of
-/// blocks that share one set of gradient accumulators. Both follow from the sizes alone, which
-/// is what makes sums independent of the number of threads.
+/// A block is a run of whole instances that fits into the second-level cache. A group is a run of
+/// blocks that share one set of gradient accumulators. Both depend on the sizes alone, so sums do
+/// not depend on the number of threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows {
-    /// Instances.
+    /// Number of instances.
     pub batch: usize,
-    /// Nodes of an instance.
+    /// Number of nodes of an instance.
     pub nodes: usize,
-    /// Floats of a node.
+    /// Number of floats of a node.
     pub width: usize,
 }
 
-/// Rows of a block, about.
+/// Approximate number of rows of a block.
 const BLOCK_ROWS: usize = 120;
-/// Sets of gradient accumulators.
+/// Maximum number of gradient accumulators.
 const GROUPS: usize = 16;
 
 impl Rows {
-    /// The same rows, each an instance of its own where a large instance would be a block beyond the
-    /// cache and `kind` does not look at whole instances.
-    pub(crate) fn divided(self, kind: Option<NormKind>) -> Self {
+    /// The same rows with each row as an instance of its own, if an instance would exceed the cache and
+    /// `kind` does not normalise over whole instances.
+    pub(crate) fn split_instances(self, kind: Option<NormKind>) -> Self {
         if self.nodes <= BLOCK_ROWS || kind == Some(NormKind::Instance) {
             return self;
         }
         Self { batch: self.batch * self.nodes, nodes: 1, width: self.width }
     }
 
-    /// Instances of a block.
+    /// Number of instances in a block.
     pub(crate) fn instances(&self) -> usize {
         (BLOCK_ROWS / self.nodes.max(1)).clamp(1, self.batch.max(1))
     }
 
-    /// Rows of a block.
+    /// Number of rows in a block.
     pub(crate) fn block(&self) -> usize {
         self.instances() * self.nodes.max(1)
     }
@@ -122,7 +120,7 @@ impl Rows {
         self.batch.div_ceil(self.instances())
     }
 
-    /// Blocks of a group.
+    /// Number of blocks in a group.
     pub(crate) fn group(&self) -> usize {
         self.blocks().div_ceil(GROUPS).max(1)
     }
@@ -131,8 +129,8 @@ impl Rows {
         self.batch * self.nodes
     }
 
-    /// Floats of one of the two halves of a block's moments.
-    pub(crate) fn slots(&self, kind: NormKind) -> usize {
+    /// Length of the means of a block, and of its reciprocal standard deviations.
+    pub(crate) fn moments_len(&self, kind: NormKind) -> usize {
         match kind {
             NormKind::Batch => self.width,
             NormKind::Instance => self.instances() * self.width,
@@ -141,11 +139,11 @@ impl Rows {
     }
 }
 
-/// Mean and reciprocal deviation kept for the backward pass.
+/// Means and reciprocal standard deviations, saved for the backward pass.
 #[derive(Debug)]
 pub(crate) enum Moments {
-    /// Per column of the batch: mean, reciprocal deviation, and whether they are the batch's own.
+    /// Per column of the batch. If `own` is true they are batch statistics, else running statistics.
     Columns { mean: Vec<f32>, rstd: Vec<f32>, own: bool },
-    /// Per block, `[blocks, 2, slots]`.
+    /// Per block, `[blocks, 2, moments_len]`.
     Blocks(Workspace),
 }

@@ -1,28 +1,28 @@
-//! Beam search.
+//! Beam search over the policy's action probabilities.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::{
-    Outcome, Prepared, State,
+    Outcome, PackedDecoder, State,
     decoder::Table,
     step::{Scratch, logits},
 };
-use crate::{simd, vector::BARRED};
+use crate::{simd, vector::MASKED};
 
-/// Keeps the `width` most probable partial solutions at every step; per instance, the finished
-/// ones, most probable first. `starts[b]` is the initial state of instance `b`.
+/// Beam search: keeps the `width` most probable partial solutions at every step. Returns the finished
+/// solutions of each instance, most probable first. `starts[b]` is the initial state of instance `b`.
 ///
 /// # Panics
-/// If `embeddings` is not `starts.len() · nodes · width` floats.
+/// If `embeddings` does not hold `starts.len() · nodes · width` floats.
 pub fn beam<T: State + Clone>(
-    prepared: &Prepared,
+    packed: &PackedDecoder,
     nodes: usize,
     embeddings: &[f32],
     starts: Vec<T>,
     width: usize,
 ) -> Vec<Vec<Outcome<T>>> {
-    let row = nodes * prepared.width;
+    let row = nodes * packed.width;
     assert_eq!(embeddings.len(), starts.len() * row, "embeddings and instances");
     starts
         .into_par_iter()
@@ -32,7 +32,7 @@ pub fn beam<T: State + Clone>(
             if row == 0 {
                 return vec![start];
             }
-            let tables = prepared.tables(nodes, &embeddings[b * row..][..row]);
+            let tables = packed.tables(nodes, &embeddings[b * row..][..row]);
             simd::run(Search { table: tables.of_instance(0), start, width: width.max(1) })
         })
         .collect()
@@ -56,7 +56,7 @@ impl<T: State + Clone> WithSimd for Search<'_, T> {
             rows.clear();
             for entry in &beam {
                 if entry.state.done() {
-                    rows.resize(rows.len() + nodes, BARRED);
+                    rows.resize(rows.len() + nodes, MASKED);
                     continue;
                 }
                 let lse = logits(simd, &self.table, &entry.state, &mut scratch);
@@ -64,17 +64,17 @@ impl<T: State + Clone> WithSimd for Search<'_, T> {
                     rows.push(*logit - lse);
                 }
             }
-            beam = survivors(beam, &rows, self.width);
+            beam = beam_step(beam, &rows, self.width);
         }
         beam
     }
 }
 
-/// The `width` most probable of all ways to go on from the entries of `beam`, whose
-/// log-probabilities of the next node are the rows of `log_probabilities [entries, nodes]`;
-/// −1e30 and below is barred. Finished entries stay as they are. Of equals the earlier entry and
-/// the smaller node come first.
-pub fn survivors<T: State + Clone>(beam: Vec<Outcome<T>>, log_probabilities: &[f32], width: usize) -> Vec<Outcome<T>> {
+/// One step of a beam search: expands the entries of `beam` and returns the `width` most probable
+/// results. Row `i` of `log_probabilities [entries, nodes]` holds the log-probabilities of the next
+/// node of entry `i`; values of −1e30 and below are masked. Finished entries are kept as they are.
+/// Ties are broken by the earlier entry and then by the smaller node.
+pub fn beam_step<T: State + Clone>(beam: Vec<Outcome<T>>, log_probabilities: &[f32], width: usize) -> Vec<Outcome<T>> {
     let nodes = log_probabilities.len() / beam.len().max(1);
     let mut next: Vec<(f32, usize, Option<usize>)> = Vec::new();
     for (index, entry) in beam.iter().enumerate() {
@@ -83,8 +83,8 @@ pub fn survivors<T: State + Clone>(beam: Vec<Outcome<T>>, log_probabilities: &[f
             continue;
         }
         let row = log_probabilities[index * nodes..][..nodes].iter().enumerate();
-        let open = row.filter(|(_, value)| **value > BARRED);
-        next.extend(open.map(|(node, value)| (entry.log_probability + value, index, Some(node))));
+        let allowed = row.filter(|(_, value)| **value > MASKED);
+        next.extend(allowed.map(|(node, value)| (entry.log_probability + value, index, Some(node))));
     }
     next.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)).then(a.2.cmp(&b.2)));
     next.truncate(width);

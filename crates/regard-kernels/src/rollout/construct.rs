@@ -1,41 +1,42 @@
-//! Greedy and sampled construction.
+//! Greedy and sampled rollouts.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::{
-    Pick, Picker, Prepared, State,
+    NodeSelection, NodeSelector, PackedDecoder, State,
     decoder::Table,
+    group::{GroupRollout, MIN_GROUP, group_size},
     step::{Scratch, logits},
-    together::{FEW, Together, abreast},
 };
 use crate::simd;
 
-/// A finished trajectory.
+/// A finished rollout.
 #[derive(Clone, Debug)]
 pub struct Outcome<T> {
-    /// The state at the end; it knows its tour.
+    /// The final state, which holds the tour.
     pub state: T,
-    /// Sum of the log-probabilities of the nodes picked.
+    /// Sum of the log-probabilities of the selected nodes.
     pub log_probability: f32,
 }
 
-/// Floats of tables a block of instances may take: keeps memory bounded and tables in cache.
+/// Maximum number of floats in the tables of a block of instances. It bounds memory and keeps the
+/// tables in cache.
 const TABLES: usize = 1 << 17;
 
-/// Constructs solutions for `embeddings [batch, nodes, width]`; `starts[b]` are the initial
-/// states of instance `b`'s trajectories, which share its tables. Results in the same order.
+/// Constructs solutions for `embeddings [batch, nodes, width]`. `starts[b]` are the initial states of
+/// the trajectories of instance `b`, which share its tables. The results are in the same order.
 ///
 /// # Panics
-/// If `embeddings` is not `starts.len() · nodes · width` floats.
+/// If `embeddings` does not hold `starts.len() · nodes · width` floats.
 pub fn rollout<T: State>(
-    prepared: &Prepared,
+    packed: &PackedDecoder,
     nodes: usize,
     embeddings: &[f32],
     starts: Vec<Vec<T>>,
-    pick: Pick,
+    selection: NodeSelection,
 ) -> Vec<Vec<Outcome<T>>> {
-    let row = nodes * prepared.width;
+    let row = nodes * packed.width;
     assert_eq!(embeddings.len(), starts.len() * row, "embeddings and instances");
     if row == 0 {
         let ended = |state| Outcome { state, log_probability: 0.0 };
@@ -52,27 +53,29 @@ pub fn rollout<T: State>(
     blocks
         .into_par_iter()
         .flat_map_iter(|(first, block)| {
-            let tables = prepared.tables(nodes, &embeddings[first * row..][..block.len() * row]);
+            let tables = packed.tables(nodes, &embeddings[first * row..][..block.len() * row]);
             let construct = |(b, states): (usize, Vec<T>)| {
                 let table = tables.of_instance(b);
-                let stream = |k: usize| Pick::stream(first + b, k);
-                if states.len() < FEW {
-                    let one = |(k, state): (usize, T)| simd::run(Construct { table, state, pick, stream: stream(k) });
+                let stream = |k: usize| NodeSelection::stream(first + b, k);
+                if states.len() < MIN_GROUP {
+                    let one = |(k, state): (usize, T)| {
+                        simd::run(SingleRollout { table, state, selection, stream: stream(k) })
+                    };
                     return states.into_par_iter().enumerate().map(one).collect::<Vec<_>>();
                 }
-                let size = abreast(states.len());
+                let size = group_size(states.len());
                 let some = |(index, states): (usize, Vec<T>)| {
-                    simd::run(Together { table, states, pick, stream: stream(index * size) })
+                    simd::run(GroupRollout { table, states, selection, stream: stream(index * size) })
                 };
-                cut(states, size).into_par_iter().enumerate().flat_map_iter(some).collect()
+                chunks(states, size).into_par_iter().enumerate().flat_map_iter(some).collect()
             };
             block.into_iter().enumerate().map(construct).collect::<Vec<_>>()
         })
         .collect()
 }
 
-/// Pieces of `size`, the last one shorter.
-fn cut<T>(states: Vec<T>, size: usize) -> Vec<Vec<T>> {
+/// Splits `states` into pieces of `size`; the last one may be shorter.
+fn chunks<T>(states: Vec<T>, size: usize) -> Vec<Vec<T>> {
     let mut pieces: Vec<Vec<T>> = Vec::with_capacity(states.len().div_ceil(size));
     for state in states {
         match pieces.last_mut() {
@@ -83,25 +86,25 @@ fn cut<T>(states: Vec<T>, size: usize) -> Vec<Vec<T>> {
     pieces
 }
 
-struct Construct<'a, T> {
+struct SingleRollout<'a, T> {
     table: Table<'a>,
     state: T,
-    pick: Pick,
+    selection: NodeSelection,
     stream: u64,
 }
 
-impl<T: State> WithSimd for Construct<'_, T> {
+impl<T: State> WithSimd for SingleRollout<'_, T> {
     type Output = Outcome<T>;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Outcome<T> {
-        let Self { table, mut state, pick, stream } = self;
+        let Self { table, mut state, selection, stream } = self;
         let mut scratch = Scratch::new(&table);
-        let mut picker = Picker::new(pick, stream);
+        let mut selector = NodeSelector::new(selection, stream);
         let mut total = 0f64;
         while !state.done() {
             let lse = logits(simd, &table, &state, &mut scratch);
-            let node = picker.pick(&scratch.logits);
+            let node = selector.select(&scratch.logits);
             total += f64::from(scratch.logits[node] - lse);
             state.step(node);
         }

@@ -1,4 +1,4 @@
-//! Weights of the decoder and the tables an instance gets from them.
+//! Weights of the decoder, and the tables that are computed from them for an instance.
 
 use pulp::{Simd, WithSimd};
 
@@ -10,61 +10,60 @@ use crate::{
     vector::{column_sums, scale},
 };
 
-/// Weights of the decoder, matrices row-major `[in, out]`.
+/// Weights of the decoder; matrices are row-major `[in, out]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Decoder<'a> {
     /// Width of embeddings and queries.
     pub width: usize,
-    /// Heads of the glimpse; divides the width.
+    /// Number of heads of the glimpse; must divide the width.
     pub heads: usize,
-    /// Logits are `clip · tanh(·)`; 0 leaves them as they are.
+    /// Logits are `clip · tanh(·)`; 0 turns the clipping off.
     pub clip: f32,
-    /// Keys of the glimpse, `[width, width]`.
+    /// Projection to the keys of the glimpse, `[width, width]`.
     pub glimpse_key: &'a [f32],
-    /// Values of the glimpse, `[width, width]`.
+    /// Projection to the values of the glimpse, `[width, width]`.
     pub glimpse_value: &'a [f32],
-    /// Keys of the logits, `[width, width]`.
+    /// Projection to the keys of the logits, `[width, width]`.
     pub logit_key: &'a [f32],
-    /// Graph embedding to query, `[width, width]`.
+    /// Projection of the graph embedding to the query, `[width, width]`.
     pub fixed: &'a [f32],
-    /// Step context to query, `[context, width]`: rows for the first node's embedding where
-    /// `uses_first`, for the last node's, then one row a scalar.
+    /// Projection of the step context to the query, `[context, width]`: rows for the embedding of the
+    /// first node if `uses_first`, rows for that of the last node, then one row for each scalar.
     pub step: &'a [f32],
-    /// Glimpse to logit query, `[width, width]`.
+    /// Output projection of the glimpse, `[width, width]`.
     pub out: &'a [f32],
-    /// Stands for the embeddings of first and last node before the first step.
+    /// Replaces the embeddings of first and last node before the first step.
     pub placeholder: Option<&'a [f32]>,
-    /// Whether the context holds the first node's embedding.
+    /// If true, the context contains the embedding of the first node.
     pub uses_first: bool,
-    /// Numbers of the context beside embeddings.
+    /// Number of scalars in the context.
     pub scalars: usize,
-    /// Directions in which [`State::dynamic`](super::State::dynamic) moves glimpse key, glimpse
-    /// value and logit key of a node, `[3 · width]`.
+    /// Weights of the dynamic feature of a node, see [`State::dynamic`](super::State::dynamic): the
+    /// feature times these vectors is added to glimpse key, glimpse value and logit key of the node,
     pub dynamic: Option<&'a [f32]>,
 }
 
-/// Weights packed for use on many instances.
+/// Decoder weights, packed for use on many instances.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PackedDecoder {
     pub(super) width: usize,
     pub(super) heads: usize,
     pub(super) clip: f32,
     pub(super) scalars: usize,
-    /// `[width, 4·width]`: glimpse keys (scaled), glimpse values, logit keys (output projection
-    /// and scale folded in), share as last node.
+    /// `[width, 4·width]`: glimpse keys (scaled), glimpse values, logit keys (with output projection and
+    /// scale folded in), contribution to the query as last node.
     tables: Panels,
     fixed: Panels,
-    /// `[width, width]`: share as first node.
+    /// `[width, width]`: contribution to the query as first node.
     first: Option<Vec<f32>>,
     /// `[scalars, width]`.
     scalar_rows: Vec<f32>,
-    /// Query share of the placeholder.
+    /// Contribution of the placeholder to the query.
     start: Vec<f32>,
     pub(super) dynamic: Option<Dynamic>,
 }
 
-/// Where a node's dynamic number moves its keys and values, `[width]` each, scaled and folded as
-/// the tables are.
+/// Weights of the dynamic feature, `[width]` each, scaled and folded as the tables are.
 #[derive(Debug)]
 pub(super) struct Dynamic {
     pub(super) glimpse_key: Vec<f32>,
@@ -72,18 +71,21 @@ pub(super) struct Dynamic {
     pub(super) logit_key: Vec<f32>,
 }
 
-impl Prepared {
+impl PackedDecoder {
     /// Packs the weights of `decoder`.
     ///
     /// # Panics
-    /// If a matrix has not the size its documentation gives.
+    /// If a matrix does not have the size its documentation gives.
     pub fn new(decoder: &Decoder<'_>) -> Self {
         let d = decoder.width;
         let square = [decoder.glimpse_key, decoder.glimpse_value, decoder.logit_key, decoder.fixed, decoder.out];
         assert!(square.iter().all(|matrix| matrix.len() == d * d), "decoder matrices are [width, width]");
         let embeddings = if decoder.uses_first { 2 } else { 1 };
         assert_eq!(decoder.step.len(), (embeddings * d + decoder.scalars) * d, "step context is [context, width]");
-        assert!(decoder.dynamic.is_none_or(|rows| rows.len() == 3 * d), "dynamic directions are [3 · width]");
+        assert!(
+            decoder.dynamic.is_none_or(|rows| rows.len() == 3 * d),
+            "weights of the dynamic feature are [3 · width]"
+        );
         let folded = folded_logit_keys(decoder.logit_key, decoder.out, d);
         let head_scale = 1.0 / ((d / decoder.heads) as f32).sqrt();
         let last = &decoder.step[(embeddings - 1) * d * d..][..d * d];
@@ -115,13 +117,13 @@ impl Prepared {
         }
     }
 
-    /// Tables of `count` instances of `nodes` nodes, from their embeddings.
+    /// Computes the tables of instances of `nodes` nodes from their embeddings.
     pub(super) fn tables<'a>(&'a self, nodes: usize, embeddings: &'a [f32]) -> Tables<'a> {
-        simd::run(Build { prepared: self, nodes, embeddings })
+        simd::run(Build { packed: self, nodes, embeddings })
     }
 }
 
-/// `rows · outᵀ / √width` for logit keys `rows [_, width]`: a logit is then one inner product of
+/// `rows · outᵀ / √width` for logit keys `rows [_, width]`, so that a logit is one inner product of
 /// glimpse and node.
 pub(crate) fn folded_logit_keys(rows: &[f32], out: &[f32], width: usize) -> Vec<f32> {
     let d = width;
@@ -143,11 +145,11 @@ pub(crate) fn folded_logit_keys(rows: &[f32], out: &[f32], width: usize) -> Vec<
     folded
 }
 
-/// What a step reads, for a block of instances.
+/// The arrays that decoding steps read, for a block of instances.
 pub(super) struct Tables<'a> {
-    pub(super) prepared: &'a Prepared,
+    pub(super) packed: &'a PackedDecoder,
     pub(super) nodes: usize,
-    /// Nodes rounded up to whole registers.
+    /// Number of nodes, rounded up to whole registers.
     pub(super) padded: usize,
     embeddings: &'a [f32],
     /// `[instances, nodes, 4·width]`.
@@ -161,7 +163,7 @@ pub(super) struct Tables<'a> {
 /// The tables of one instance.
 #[derive(Clone, Copy)]
 pub(super) struct Table<'a> {
-    pub(super) prepared: &'a Prepared,
+    pub(super) packed: &'a PackedDecoder,
     pub(super) nodes: usize,
     pub(super) padded: usize,
     pub(super) glimpse_keys: &'a [f32],
@@ -173,7 +175,7 @@ pub(super) struct Table<'a> {
 }
 
 struct Build<'a> {
-    prepared: &'a Prepared,
+    packed: &'a PackedDecoder,
     nodes: usize,
     embeddings: &'a [f32],
 }
@@ -183,14 +185,14 @@ impl<'a> WithSimd for Build<'a> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Tables<'a> {
-        let Self { prepared, nodes, embeddings } = self;
-        let d = prepared.width;
+        let Self { packed, nodes, embeddings } = self;
+        let d = packed.width;
         let padded = nodes.next_multiple_of(S::F32_LANES);
         let all = embeddings.len() / d;
         let count = all / nodes.max(1);
         let mut rows = Workspace::lease(all * 4 * d);
         let size = Size { m: all, n: 4 * d, k: d };
-        gemm(simd, size, Lhs::rows(embeddings, d), prepared.tables.rhs(), &mut rows, 4 * d, Store);
+        gemm(simd, size, Lhs::rows(embeddings, d), packed.tables.rhs(), &mut rows, 4 * d, Store);
         let mut columns = Workspace::lease(count * 2 * d * padded);
         let mut mean = Workspace::zeros(count * d);
         for b in 0..count {
@@ -204,17 +206,17 @@ impl<'a> WithSimd for Build<'a> {
         }
         let mut fixed = Workspace::lease(count * d);
         let size = Size { m: count, n: d, k: d };
-        gemm(simd, size, Lhs::rows(&mean, d), prepared.fixed.rhs(), &mut fixed, d, Store);
-        Tables { prepared, nodes, padded, embeddings, rows, columns, fixed }
+        gemm(simd, size, Lhs::rows(&mean, d), packed.fixed.rhs(), &mut fixed, d, Store);
+        Tables { packed, nodes, padded, embeddings, rows, columns, fixed }
     }
 }
 
 impl Tables<'_> {
     pub(super) fn of_instance(&self, b: usize) -> Table<'_> {
-        let d = self.prepared.width;
+        let d = self.packed.width;
         let (keys, logits) = self.columns[b * 2 * d * self.padded..][..2 * d * self.padded].split_at(d * self.padded);
         Table {
-            prepared: self.prepared,
+            packed: self.packed,
             nodes: self.nodes,
             padded: self.padded,
             glimpse_keys: keys,
@@ -227,44 +229,43 @@ impl Tables<'_> {
 }
 
 impl Table<'_> {
-    /// The glimpse's value of `node`.
+    /// Glimpse value of `node`.
     #[inline(always)]
     pub(super) fn value(&self, node: usize) -> &[f32] {
-        let d = self.prepared.width;
+        let d = self.packed.width;
         &self.rows[node * 4 * d + d..][..d]
     }
 
-    /// The glimpse's values of all nodes from column `column` on, and the floats from one node to
-    /// the next.
+    /// Glimpse values of all nodes, starting at column `column`, and the stride between nodes in floats.
     #[inline(always)]
     pub(super) fn values(&self, column: usize) -> (&[f32], usize) {
-        let d = self.prepared.width;
+        let d = self.packed.width;
         (&self.rows[d + column..], 4 * d)
     }
 
-    /// Query share that no step changes once the first node is known.
+    /// The part of the query that is constant once the first node is known.
     #[inline(always)]
     pub(super) fn base<S: Simd>(&self, simd: S, first: Option<usize>, out: &mut [f32]) {
-        let d = self.prepared.width;
+        let d = self.packed.width;
         out.copy_from_slice(self.fixed);
-        if let (Some(matrix), Some(node)) = (&self.prepared.first, first) {
+        if let (Some(matrix), Some(node)) = (&self.packed.first, first) {
             for (x, row) in self.embeddings[node * d..][..d].iter().zip(matrix.chunks_exact(d)) {
                 crate::vector::axpy(simd, *x, row, out);
             }
         }
     }
 
-    /// The step's query from the base and what the state says.
+    /// The query of a step, from the constant part, the last node and the scalars.
     #[inline(always)]
     pub(super) fn query<S: Simd>(&self, simd: S, base: &[f32], last: Option<usize>, scalars: &[f32], out: &mut [f32]) {
-        let d = self.prepared.width;
+        let d = self.packed.width;
         out.copy_from_slice(base);
         let share = match last {
             Some(node) => &self.rows[node * 4 * d + 3 * d..][..d],
-            None => &self.prepared.start,
+            None => &self.packed.start,
         };
         crate::vector::add_assign(simd, share, out);
-        for (x, row) in scalars.iter().zip(self.prepared.scalar_rows.chunks_exact(d)) {
+        for (x, row) in scalars.iter().zip(self.packed.scalar_rows.chunks_exact(d)) {
             crate::vector::axpy(simd, *x, row, out);
         }
     }

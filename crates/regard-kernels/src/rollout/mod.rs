@@ -1,41 +1,44 @@
-//! The rollout: whole tours constructed node by node, without a framework call per step.
+//! Rollout of a routing policy: constructs whole tours node by node, without a tensor-library call
+//! per step (Kool et al. 2019, "Attention, Learn to Solve Routing Problems!", section 3.2).
 //!
-//! Per instance, once: keys and values of the glimpse, logit keys with the glimpse's output
-//! projection folded in, and every node's share of the step context as the node visited last.
-//! A step is then `query = fixed + first + last + scalars`, a masked glimpse, logits, a pick:
-//! about `3 · nodes · width` multiply-adds and no matrix product (Kool et al. 2019, section 3.2).
-//! A number a node that changes from step to step moves keys and values along one direction each;
-//! scores, glimpse and logits are corrected for it, the tables stay.
+//! The following is computed once per instance: keys and values of the glimpse, logit keys with the
+//! output projection of the glimpse folded in, and the contribution of every node to the step context
+//! as last node. A step is then `query = fixed + first + last + scalars`, a masked glimpse, the logits
+//! and the choice of a node: about `3 · nodes · width` multiply-adds and no matrix product. A dynamic
+//! feature of the nodes adds a multiple of one vector to each key and value. Scores, glimpse and
+//! logits are corrected for it; the tables do not change.
 //!
-//! What may be visited is the business of a [`State`]; the kernel knows masks and contexts only.
+//! A [`State`] holds the rules of a problem; the kernel reads its masks and contexts only.
 
 mod beam;
 mod construct;
 mod decoder;
-mod pick;
+mod group;
+mod selection;
 mod step;
-mod together;
 
-pub use beam::{beam, survivors};
+pub use beam::{beam, beam_step};
 pub use construct::{Outcome, rollout};
 pub(crate) use decoder::folded_logit_keys;
-pub use decoder::{Decoder, Prepared};
-pub use pick::{Pick, Picker};
+pub use decoder::{Decoder, PackedDecoder};
+pub use selection::{NodeSelection, NodeSelector};
 
-/// A partial solution, as far as the decoder needs to know it.
+/// A partial solution of a routing problem, as the decoder reads it.
 pub trait State: Send {
-    /// Whether nothing is left to choose.
+    /// True if the solution is finished.
     fn done(&self) -> bool;
-    /// Sets `open[node]` to whether `node` may be chosen now. At least one may unless `done`.
-    fn allowed(&self, open: &mut [bool]);
-    /// The node the context names as first, once there is one.
+    /// Sets `allowed[node]` to true if `node` may be chosen now. At least one node may be chosen unless
+    /// the solution is finished.
+    fn allowed(&self, allowed: &mut [bool]);
+    /// The first node of the context, once there is one.
     fn first(&self) -> Option<usize>;
-    /// The node the context names as last visited, once there is one.
+    /// The last visited node of the context, once there is one.
     fn last(&self) -> Option<usize>;
-    /// Further numbers of the context (remaining capacity, …); as many as the decoder has weights for.
+    /// Writes the scalars of the context (remaining capacity, …); there are as many as the decoder has
+    /// weights for.
     fn scalars(&self, out: &mut [f32]);
-    /// One number a node that changes from step to step (what is left to deliver there, …), for
-    /// decoders that have weights for it: keys and values of node `j` move by `out[j]` times them.
+    /// Writes the dynamic feature of every node (remaining demand, …), for decoders with weights for it:
+    /// keys and values of node `j` change by `out[j]` times these weights.
     fn dynamic(&self, _out: &mut [f32]) {}
     /// Visits `node`.
     fn step(&mut self, node: usize);

@@ -1,4 +1,4 @@
-//! One step: query to logits.
+//! One decoding step of one trajectory: from query to logits.
 
 use pulp::Simd;
 
@@ -6,55 +6,55 @@ use super::{State, decoder::Table};
 use crate::pointer;
 use crate::vector::{add_assign, axpy, exponentials, maximum, split, split_mut};
 
-/// Scratch of one trajectory.
+/// Scratch memory of one trajectory.
 pub(super) struct Scratch {
     base: Vec<f32>,
-    /// The first node the base was made for; `None` before the base was made.
+    /// The first node that `base` was computed for; `None` before it was computed.
     base_of: Option<Option<usize>>,
     query: Vec<f32>,
     glimpse: Vec<f32>,
     /// `[heads, padded]`.
     weights: Vec<f32>,
     scalars: Vec<f32>,
-    /// The nodes' dynamic numbers, `[padded]`; empty without weights for them.
+    /// Dynamic feature of the nodes, `[padded]`; empty if the decoder has no weights for it.
     dynamic: Vec<f32>,
-    open: Vec<bool>,
-    open_nodes: Vec<u32>,
-    /// 0 for open nodes, −∞ for the others and the padding.
-    barrier: Vec<f32>,
-    /// Clipped logits, −∞ where barred.
+    allowed: Vec<bool>,
+    allowed_nodes: Vec<u32>,
+    /// Mask added to the scores: 0 for allowed nodes, −∞ for the others and the padding.
+    mask: Vec<f32>,
+    /// Clipped logits, −∞ where masked.
     pub(super) logits: Vec<f32>,
 }
 
 impl Scratch {
     pub(super) fn new(table: &Table<'_>) -> Self {
-        let prepared = table.prepared;
+        let packed = table.packed;
         Self {
-            base: vec![0.0; prepared.width],
+            base: vec![0.0; packed.width],
             base_of: None,
-            query: vec![0.0; prepared.width],
-            glimpse: vec![0.0; prepared.width],
-            weights: vec![0.0; prepared.heads * table.padded],
-            scalars: vec![0.0; prepared.scalars],
-            dynamic: vec![0.0; if prepared.dynamic.is_some() { table.padded } else { 0 }],
-            open: vec![false; table.nodes],
-            open_nodes: Vec::with_capacity(table.nodes),
-            barrier: vec![f32::NEG_INFINITY; table.padded],
+            query: vec![0.0; packed.width],
+            glimpse: vec![0.0; packed.width],
+            weights: vec![0.0; packed.heads * table.padded],
+            scalars: vec![0.0; packed.scalars],
+            dynamic: vec![0.0; if packed.dynamic.is_some() { table.padded } else { 0 }],
+            allowed: vec![false; table.nodes],
+            allowed_nodes: Vec::with_capacity(table.nodes),
+            mask: vec![f32::NEG_INFINITY; table.padded],
             logits: vec![0.0; table.padded],
         }
     }
 
-    fn look<T: State>(&mut self, state: &T) {
-        state.allowed(&mut self.open);
+    fn read_state<T: State>(&mut self, state: &T) {
+        state.allowed(&mut self.allowed);
         state.scalars(&mut self.scalars);
         if !self.dynamic.is_empty() {
-            state.dynamic(&mut self.dynamic[..self.open.len()]);
+            state.dynamic(&mut self.dynamic[..self.allowed.len()]);
         }
-        self.open_nodes.clear();
-        for (node, (&open, barrier)) in self.open.iter().zip(&mut self.barrier).enumerate() {
-            *barrier = if open { 0.0 } else { f32::NEG_INFINITY };
-            if open {
-                self.open_nodes.push(node as u32);
+        self.allowed_nodes.clear();
+        for (node, (&allowed, mask)) in self.allowed.iter().zip(&mut self.mask).enumerate() {
+            *mask = if allowed { 0.0 } else { f32::NEG_INFINITY };
+            if allowed {
+                self.allowed_nodes.push(node as u32);
             }
         }
     }
@@ -63,7 +63,7 @@ impl Scratch {
 /// Computes the logits of the next step into `scratch.logits`; returns their log-sum-exp.
 #[inline(always)]
 pub(super) fn logits<S: Simd, T: State>(simd: S, table: &Table<'_>, state: &T, scratch: &mut Scratch) -> f32 {
-    scratch.look(state);
+    scratch.read_state(state);
     let first = state.first();
     if scratch.base_of != Some(first) {
         table.base(simd, first, &mut scratch.base);
@@ -72,28 +72,28 @@ pub(super) fn logits<S: Simd, T: State>(simd: S, table: &Table<'_>, state: &T, s
     table.query(simd, &scratch.base, state.last(), &scratch.scalars, &mut scratch.query);
     glimpse(simd, table, scratch);
     products(simd, &scratch.glimpse, table.logit_keys, table.padded, &mut scratch.logits);
-    if let Some(dynamic) = &table.prepared.dynamic {
+    if let Some(dynamic) = &table.packed.dynamic {
         let along = dot(&scratch.glimpse, &dynamic.logit_key);
         axpy(simd, along, &scratch.dynamic, &mut scratch.logits);
     }
-    add_assign(simd, &scratch.barrier, &mut scratch.logits);
-    pointer::logits(simd, table.prepared.clip, &mut scratch.logits)
+    add_assign(simd, &scratch.mask, &mut scratch.logits);
+    pointer::logits(simd, table.packed.clip, &mut scratch.logits)
 }
 
-/// Masked multi-head attention of the query over the nodes.
+/// The glimpse: masked multi-head attention of the query over the nodes.
 #[inline(always)]
 fn glimpse<S: Simd>(simd: S, table: &Table<'_>, scratch: &mut Scratch) {
-    let (heads, width, padded) = (table.prepared.heads, table.prepared.width, table.padded);
+    let (heads, width, padded) = (table.packed.heads, table.packed.width, table.padded);
     let head = width / heads;
     for h in 0..heads {
         let keys = &table.glimpse_keys[h * head * padded..][..head * padded];
         let weights = &mut scratch.weights[h * padded..][..padded];
         let query = &scratch.query[h * head..][..head];
         products(simd, query, keys, padded, weights);
-        if let Some(dynamic) = &table.prepared.dynamic {
+        if let Some(dynamic) = &table.packed.dynamic {
             axpy(simd, dot(query, &dynamic.glimpse_key[h * head..]), &scratch.dynamic, weights);
         }
-        add_assign(simd, &scratch.barrier, weights);
+        add_assign(simd, &scratch.mask, weights);
         let max = maximum(simd, weights);
         let inverse = 1.0 / exponentials(simd, weights, max);
         crate::vector::scale(simd, inverse, weights);
@@ -105,9 +105,9 @@ fn glimpse<S: Simd>(simd: S, table: &Table<'_>, scratch: &mut Scratch) {
         while from < registers {
             let count = (registers - from).min(8);
             match count {
-                8 => weigh::<S, 8>(simd, table, scratch, from),
-                4..8 => weigh::<S, 4>(simd, table, scratch, from),
-                _ => weigh::<S, 1>(simd, table, scratch, from),
+                8 => weighted_values::<S, 8>(simd, table, scratch, from),
+                4..8 => weighted_values::<S, 4>(simd, table, scratch, from),
+                _ => weighted_values::<S, 1>(simd, table, scratch, from),
             }
             from += match count {
                 8 => 8,
@@ -116,7 +116,7 @@ fn glimpse<S: Simd>(simd: S, table: &Table<'_>, scratch: &mut Scratch) {
             };
         }
     } else {
-        for &node in &scratch.open_nodes {
+        for &node in &scratch.allowed_nodes {
             let value = table.value(node as usize);
             for h in 0..heads {
                 let weight = scratch.weights[h * padded + node as usize];
@@ -127,11 +127,11 @@ fn glimpse<S: Simd>(simd: S, table: &Table<'_>, scratch: &mut Scratch) {
             }
         }
     }
-    if let Some(dynamic) = &table.prepared.dynamic {
+    if let Some(dynamic) = &table.packed.dynamic {
         for h in 0..heads {
-            let moved = dot(&scratch.weights[h * padded..][..padded], &scratch.dynamic);
+            let sum = dot(&scratch.weights[h * padded..][..padded], &scratch.dynamic);
             let at = h * head..(h + 1) * head;
-            axpy_tail(moved, &dynamic.glimpse_value[at.clone()], &mut scratch.glimpse[at]);
+            axpy_tail(sum, &dynamic.glimpse_value[at.clone()], &mut scratch.glimpse[at]);
         }
     }
 }
@@ -141,21 +141,22 @@ pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).fold(0.0, |sum, (a, b)| a.mul_add(*b, sum))
 }
 
-/// `out += factor · row`, for rows that are no whole number of registers.
+/// `out += factor · row`, for rows that are not a whole number of registers.
 pub(super) fn axpy_tail(factor: f32, row: &[f32], out: &mut [f32]) {
     out.iter_mut().zip(row).for_each(|(out, x)| *out = factor.mul_add(*x, *out));
 }
 
-/// `R` registers of the glimpse from register `from` on: weighted sum of the open nodes' values.
+/// `R` registers of the glimpse, starting at register `from`: the weighted sum of the values of the
+/// allowed nodes.
 #[inline(always)]
-fn weigh<S: Simd, const R: usize>(simd: S, table: &Table<'_>, scratch: &mut Scratch, from: usize) {
-    let (padded, head) = (table.padded, table.prepared.width / table.prepared.heads);
+fn weighted_values<S: Simd, const R: usize>(simd: S, table: &Table<'_>, scratch: &mut Scratch, from: usize) {
+    let (padded, head) = (table.padded, table.packed.width / table.packed.heads);
     let mut rows = [0; R];
     for (r, row) in rows.iter_mut().enumerate() {
         *row = (from + r) * S::F32_LANES / head * padded;
     }
     let mut sums = [simd.splat_f32s(0.0); R];
-    for &node in &scratch.open_nodes {
+    for &node in &scratch.allowed_nodes {
         let node = node as usize;
         let value = &split::<S>(table.value(node)).0[from..from + R];
         for r in 0..R {
@@ -166,14 +167,14 @@ fn weigh<S: Simd, const R: usize>(simd: S, table: &Table<'_>, scratch: &mut Scra
     split_mut::<S>(&mut scratch.glimpse).0[from..from + R].copy_from_slice(&sums);
 }
 
-/// `out[j] = Σ_c x[c] · table[c, j]` for a table of rows `padded` apart.
+/// `out[j] = Σ_c x[c] · table[c, j]` for a table whose rows are `padded` apart.
 #[inline(always)]
 fn products<S: Simd>(simd: S, x: &[f32], table: &[f32], padded: usize, out: &mut [f32]) {
     let registers = padded / S::F32_LANES;
     let mut from = 0;
     while from < registers {
         let left = registers - from;
-        // Few columns leave the adders idle between dependent sums: more rows side by side then.
+        // With few columns the adders wait for dependent sums, so more rows are processed side by side.
         let done = match left {
             1 => strip::<S, 1, 8>(simd, x, table, padded, from, out),
             2 | 3 => strip::<S, 2, 4>(simd, x, table, padded, from, out),
@@ -184,7 +185,7 @@ fn products<S: Simd>(simd: S, x: &[f32], table: &[f32], padded: usize, out: &mut
     }
 }
 
-/// `V` registers of [`products`], `U` rows side by side.
+/// `V` registers of [`products`], with `U` rows side by side.
 #[inline(always)]
 fn strip<S: Simd, const V: usize, const U: usize>(
     simd: S,

@@ -1,34 +1,34 @@
-//! Forward pass: blocks of sequences, then the norm where it needs the whole batch.
+//! Forward pass of sequence attention: blocks of sequences, then the norm if it needs batch statistics.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::{Layer, Maps, Saved, Tail, heads::QUERIES};
+use super::{Layer, Projections, Saved, Tail, heads::QUERIES};
 use crate::{
     buffer::Workspace,
     dropout::add_dropped,
     gemm::{Bias, BiasResidual, Lhs, Panels, Residual, Rhs, RowBias, Size, gemm},
-    norm::{BatchStatistics, Norm, NormKind, block_moments, normalise, normalise_block, settle},
+    norm::{BatchStatistics, BlockMoments, Norm, NormKind, block_moments, finish_moments, normalise, normalise_block},
     simd,
     transpose::transpose,
 };
 
-/// What all blocks share.
+/// Data shared by all blocks.
 struct Shared<'a> {
     layer: &'a Layer,
-    maps: &'a Maps<'a>,
-    /// Maps of patches, one output channel a row, and their biases.
+    projections: &'a Projections<'a>,
+    /// Projections of the patches, one output channel a row, and their biases.
     channels: Vec<f32>,
     biases: Vec<f32>,
     output: Panels,
     output_bias: Vec<f32>,
     norm: Option<&'a Norm<'a>>,
-    /// Folded batch norm: factor and shift per column, the bias among it.
+    /// Folded batch norm: scale and shift per column, including the bias.
     folded: Option<(Vec<f32>, Vec<f32>)>,
     x: &'a [f32],
 }
 
-/// One block; empty slices are leased for the time of the block.
+/// One block of sequences. Slices that are not saved are empty; the block then uses scratch memory.
 struct Block<'a> {
     shared: &'a Shared<'a>,
     index: usize,
@@ -38,18 +38,18 @@ struct Block<'a> {
     to: Destination<'a>,
 }
 
-/// Where the result of a block goes.
+/// Destinations of the result of a block.
 struct Destination<'a> {
-    /// Before the norm, where it is kept or the norm is taken later.
+    /// Input of the norm, if it is saved or normalised in a second phase.
     pre: Option<&'a mut [f32]>,
     moments: &'a mut [f32],
     out: Option<&'a mut [f32]>,
 }
 
-/// `kept`, or `own` leased where nothing is kept.
-fn kept_or_leased<'a>(kept: &'a mut [f32], own: &'a mut Workspace, len: usize) -> &'a mut [f32] {
-    if !kept.is_empty() {
-        return kept;
+/// Returns `kept`, or `own` with `len` floats if `kept` is empty.
+fn saved_or_scratch<'a>(saved: &'a mut [f32], own: &'a mut Workspace, len: usize) -> &'a mut [f32] {
+    if !saved.is_empty() {
+        return saved;
     }
     *own = Workspace::lease(len);
     own
@@ -60,16 +60,16 @@ impl WithSimd for Block<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Shared { layer, maps, channels, biases, x, .. } = self.shared;
+        let Shared { layer, projections, channels, biases, x, .. } = self.shared;
         let (rows, ld) = (&layer.rows, layer.ld());
         let first = self.index * rows.block();
         let count = rows.block().min(rows.rows() - first);
         let x = &x[first * rows.width..][..count * rows.width];
         let mut own: [Workspace; 3] = std::array::from_fn(|_| Workspace::lease(0));
         let [own_projected, own_attended, own_softmax] = &mut own;
-        let projected = kept_or_leased(self.projected, own_projected, biases.len() * ld);
-        let attended = kept_or_leased(self.attended, own_attended, layer.values() * ld);
-        let softmax = kept_or_leased(self.softmax, own_softmax, count * layer.heads * 2);
+        let projected = saved_or_scratch(self.projected, own_projected, biases.len() * ld);
+        let attended = saved_or_scratch(self.attended, own_attended, layer.values() * ld);
+        let softmax = saved_or_scratch(self.softmax, own_softmax, count * layer.heads * 2);
 
         let mut across = Workspace::lease(rows.width * ld);
         transpose(x, rows.width, count, rows.width, ld, &mut across);
@@ -77,9 +77,9 @@ impl WithSimd for Block<'_> {
         let (left, right) = (Lhs::rows(channels, rows.width), Rhs::rows::<S>(&across, ld));
         gemm(simd, size, left, right, projected, ld, RowBias(biases));
 
-        let given = layer.gather(maps, first, count);
-        let channels = layer.channels(maps, projected, &given);
-        // Lanes beyond the last query are computed too, so that they must hold numbers.
+        let given = layer.gather(projections, first, count);
+        let channels = layer.channels(projections, projected, &given);
+        // Lanes beyond the last query are computed too, so they must be finite.
         let mut scratch = Workspace::zeros(rows.nodes * QUERIES);
         let parts = softmax.chunks_exact_mut((2 * rows.nodes).max(1));
         for (i, softmax) in parts.take(count / rows.nodes * layer.heads).enumerate() {
@@ -88,14 +88,14 @@ impl WithSimd for Block<'_> {
             let out = &mut attended[h * layer.value_width * ld + s * rows.nodes..];
             head.attend(simd, out, softmax, &mut scratch);
         }
-        self.shared.finish(simd, (first, x), attended, self.to);
+        self.shared.finish(simd, first, x, attended, self.to);
     }
 }
 
 impl Shared<'_> {
-    /// Output map, dropout, residual and norm of the block that starts with row `first`.
+    /// Applies output projection, dropout, residual and norm to the block that starts at row `first`.
     #[inline(always)]
-    fn finish<S: Simd>(&self, simd: S, (first, x): (usize, &[f32]), attended: &[f32], to: Destination<'_>) {
+    fn finish<S: Simd>(&self, simd: S, first: usize, x: &[f32], attended: &[f32], to: Destination<'_>) {
         let Destination { pre, moments, out } = to;
         let (layer, width) = (self.layer, self.layer.rows.width);
         let size = Size { m: x.len() / width, n: width, k: layer.values() };
@@ -125,41 +125,42 @@ impl Shared<'_> {
         }
         block_moments(simd, norm, &layer.rows, pre, moments);
         if let Some(out) = out {
-            let moments = moments.split_at(layer.rows.slots(norm.kind));
+            let moments = BlockMoments::split(moments);
             normalise_block(simd, norm, &layer.rows, moments, pre, out);
         }
     }
 }
 
-/// Self-attention of `x [sequences, patches, width]` followed by `tail`; statistics of the batch where
-/// the norm took them. With `save`, also what [`super::sequence_attention_backward`] needs.
+/// Self-attention of `x [sequences, patches, width]` followed by `tail`. Also returns the batch
+/// statistics, if the norm computes them, and, if `save` is true, the values that
+/// [`super::sequence_attention_backward`] needs.
 ///
 /// # Panics
-/// If sizes do not fit together.
+/// If sizes do not match.
 pub fn sequence_attention(
     layer: &Layer,
-    maps: &Maps<'_>,
+    projections: &Projections<'_>,
     tail: &Tail<'_>,
     x: &[f32],
     save: bool,
 ) -> (Vec<f32>, Option<Saved>, Option<BatchStatistics>) {
-    maps.check(layer, x);
+    projections.check(layer, x);
     let (norm, width, values) = (tail.norm(), layer.rows.width, layer.values());
-    // A folded norm scales the product before dropout could reach it.
+    // A folded norm would scale the product before dropout.
     let folded = norm.filter(|_| !save && layer.residual_dropout.is_none());
-    let folded = folded.and_then(|norm| norm.folded_with(maps.out.bias));
-    let weight = maps.out.weight;
+    let folded = folded.and_then(|norm| norm.folded_with(projections.out.bias));
+    let weight = projections.out.weight;
     let output = match &folded {
         Some((scale, _)) => Panels::pack(values, width, |p, j| weight[p * width + j] * scale[j]),
         None => Panels::of(weight, values, width),
     };
     let shared = Shared {
         layer,
-        maps,
-        channels: maps.channels(layer),
-        biases: maps.channel_biases(layer),
+        projections,
+        channels: projections.channels(layer),
+        biases: projections.channel_biases(layer),
         output,
-        output_bias: maps.out.bias.map_or_else(|| vec![0.0; width], <[f32]>::to_vec),
+        output_bias: projections.out.bias.map_or_else(|| vec![0.0; width], <[f32]>::to_vec),
         norm,
         folded,
         x,
@@ -167,11 +168,11 @@ pub fn sequence_attention(
     shared.run(save)
 }
 
-/// Cuts what is kept of all blocks; empty slices where nothing is.
-fn cut(all: &mut [f32], stride: usize, blocks: usize) -> Vec<&mut [f32]> {
-    let mut cut: Vec<&mut [f32]> = all.chunks_mut(stride.max(1)).collect();
-    cut.resize_with(blocks, Default::default);
-    cut
+/// Splits saved values into those of each block; the parts are empty if nothing is saved.
+fn split_blocks(all: &mut [f32], stride: usize, blocks: usize) -> Vec<&mut [f32]> {
+    let mut split_blocks: Vec<&mut [f32]> = all.chunks_mut(stride.max(1)).collect();
+    split_blocks.resize_with(blocks, Default::default);
+    split_blocks
 }
 
 impl Shared<'_> {
@@ -179,38 +180,39 @@ impl Shared<'_> {
         let (layer, rows) = (self.layer, &self.layer.rows);
         let (blocks, size) = (rows.blocks(), (rows.block() * rows.width).max(1));
         let later = self.norm.is_some_and(|norm| norm.needs_batch() || (save && norm.kind == NormKind::Batch));
-        let slots = self.norm.map_or(0, |norm| 2 * rows.slots(norm.kind));
+        let moments_len = self.norm.map_or(0, |norm| 2 * rows.moments_len(norm.kind));
         let strides = [
             self.biases.len() * layer.ld(),
             layer.values() * layer.ld(),
             rows.instances() * layer.heads * 2 * rows.nodes,
         ];
-        let mut kept = strides.map(|stride| Workspace::lease(if save { blocks * stride } else { 0 }));
+        let mut saved = strides.map(|stride| Workspace::lease(if save { blocks * stride } else { 0 }));
         let keep_pre = later || (save && self.norm.is_some());
         let mut pre = Workspace::lease(if keep_pre { self.x.len() } else { 0 });
-        let mut moments = Workspace::lease(blocks * slots);
+        let mut moments = Workspace::lease(blocks * moments_len);
         let mut out = vec![0.0; self.x.len()];
         {
-            let [projected, attended, softmax] = &mut kept;
-            let pre = cut(&mut pre, size, blocks).into_par_iter();
-            let outs = cut(&mut out, size, blocks).into_par_iter();
-            let parts = cut(projected, strides[0], blocks).into_par_iter();
-            let parts = parts.zip(cut(attended, strides[1], blocks)).zip(cut(softmax, strides[2], blocks));
-            let parts = parts.zip(pre).zip(cut(&mut moments, slots, blocks)).zip(outs).enumerate();
+            let [projected, attended, softmax] = &mut saved;
+            let pre = split_blocks(&mut pre, size, blocks).into_par_iter();
+            let outs = split_blocks(&mut out, size, blocks).into_par_iter();
+            let parts = split_blocks(projected, strides[0], blocks).into_par_iter();
+            let parts =
+                parts.zip(split_blocks(attended, strides[1], blocks)).zip(split_blocks(softmax, strides[2], blocks));
+            let parts = parts.zip(pre).zip(split_blocks(&mut moments, moments_len, blocks)).zip(outs).enumerate();
             parts.for_each(|(index, (((((projected, attended), softmax), pre), moments), out))| {
                 let pre = keep_pre.then_some(pre);
                 let to = Destination { pre, moments, out: (!later).then_some(out) };
                 simd::run(Block { shared: self, index, projected, attended, softmax, to });
             });
         }
-        let [projected, attended, softmax] = kept;
+        let [projected, attended, softmax] = saved;
         let Some(norm) = self.norm else {
             return (out, save.then_some(Saved { projected, attended, softmax, norm: None }), None);
         };
         if !keep_pre {
             return (out, None, None);
         }
-        let (moments, statistics) = settle(norm, rows, moments);
+        let (moments, statistics) = finish_moments(norm, rows, moments);
         if later {
             normalise(norm, rows, &moments, &pre, &mut out);
         }

@@ -1,4 +1,4 @@
-//! Projections of keys and values, forward and backward.
+//! Projections to keys and values, forward and backward.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -14,7 +14,7 @@ use crate::{
     vector::column_sums,
 };
 
-/// Packs the projections of keys and values side by side, `[key_width, 2 · width]`.
+/// Packs the projections to keys and values side by side, `[key_width, 2 · width]`.
 fn pack(layer: &Layer, weights: &Weights<'_>) -> Panels {
     let d = layer.width;
     Panels::pack(layer.key_width, 2 * d, |p, j| match j {
@@ -27,7 +27,7 @@ fn pack(layer: &Layer, weights: &Weights<'_>) -> Panels {
 pub(super) struct KeyProjection {
     key_width: usize,
     panels: Panels,
-    /// The bias of the keys changes nothing and is left out.
+    /// The bias of the values; that of the keys changes no result and is omitted.
     bias: Vec<f32>,
 }
 
@@ -64,21 +64,21 @@ impl KeyProjection {
     }
 }
 
-/// The way back through both projections.
-pub(super) struct KeyProjectionBack {
+/// Backward pass of both projections.
+pub(super) struct KeyProjectionBackward {
     key_width: usize,
     width: usize,
-    /// `[2 · width, key_width]`, where the rows' gradient is asked for.
+    /// `[2 · width, key_width]`, if the gradient of the rows is required.
     transposed: Option<Panels>,
 }
 
-/// Sums of [`KeyProjectionBack`]: both matrices side by side, both biases.
+/// Number of sums of [`KeyProjectionBackward`]: both weights side by side, both biases.
 pub(super) const KEY_SUMS: usize = 2;
 
-impl KeyProjectionBack {
-    pub(super) fn of(layer: &Layer, weights: &Weights<'_>, wanted: bool) -> Self {
+impl KeyProjectionBackward {
+    pub(super) fn of(layer: &Layer, weights: &Weights<'_>, requires_grad: bool) -> Self {
         let (d, wide) = (layer.width, layer.key_width);
-        let transposed = wanted.then(|| {
+        let transposed = requires_grad.then(|| {
             Panels::pack(2 * d, wide, |p, j| match p {
                 p if p < d => weights.key.weight[j * d + p],
                 p => weights.value.weight[j * d + p - d],
@@ -91,13 +91,14 @@ impl KeyProjectionBack {
         [self.key_width * 2 * self.width, 2 * self.width]
     }
 
-    /// Adds what the rows `y` with gradients `dkv` of keys and values give to the weights, and
-    /// stores the gradient of the rows where it is asked for.
+    /// Adds the contribution of the rows `y`, given the gradients `dkv` of their keys and values, to the
+    /// gradients of the weights. Writes the gradient of the rows if it is required.
     #[inline(always)]
     pub(super) fn rows<S: Simd, const N: usize>(
         &self,
         simd: S,
-        (y, dkv): (&[f32], &[f32]),
+        y: &[f32],
+        dkv: &[f32],
         dy: &mut [f32],
         sums: &mut Sums<N>,
         at: usize,
@@ -113,7 +114,7 @@ impl KeyProjectionBack {
         }
     }
 
-    /// Gradients of both projections from the sums over all rows.
+    /// Gradients of both projections, from the sums over all rows.
     pub(super) fn split(&self, matrix: &[f32], bias: &[f32]) -> (LinearGradients, LinearGradients) {
         let d = self.width;
         let part = |from: usize| matrix.chunks_exact(2 * d).flat_map(|row| &row[from..from + d]).copied().collect();
@@ -122,15 +123,15 @@ impl KeyProjectionBack {
     }
 }
 
-/// Gradients of the rows (where asked for) and of both projections, from `dkv [key rows, 2 · width]`.
+/// Gradients of the rows (if required) and of both projections, from `dkv [key rows, 2 · width]`.
 pub(super) fn keys_backward(
     layer: &Layer,
     weights: &Weights<'_>,
     y: &[f32],
     dkv: &[f32],
-    wanted: bool,
+    requires_grad: bool,
 ) -> (Option<Vec<f32>>, LinearGradients, LinearGradients) {
-    struct Rows<'a>(&'a KeyProjectionBack, (&'a [f32], &'a [f32]), &'a mut [f32]);
+    struct Rows<'a>(&'a KeyProjectionBackward, (&'a [f32], &'a [f32]), &'a mut [f32]);
     impl WithSimd for Rows<'_> {
         type Output = Sums<KEY_SUMS>;
         #[inline(always)]
@@ -140,20 +141,20 @@ pub(super) fn keys_backward(
             let (wide, n) = (back.key_width, 2 * back.width);
             let dy_size = if back.transposed.is_some() { BLOCK * wide } else { 0 };
             for (i, (y, dkv)) in y.chunks(BLOCK * wide).zip(dkv.chunks(BLOCK * n)).enumerate() {
-                back.rows(simd, (y, dkv), &mut dy[i * dy_size..], &mut sums, 0);
+                back.rows(simd, y, dkv, &mut dy[i * dy_size..], &mut sums, 0);
             }
             sums
         }
     }
     let (wide, n) = (layer.key_width, 2 * layer.width);
-    let back = KeyProjectionBack::of(layer, weights, wanted);
+    let back = KeyProjectionBackward::of(layer, weights, requires_grad);
     let rows = task_rows(y.len() / wide);
-    let mut dy = vec![0.0; if wanted { y.len() } else { 0 }];
+    let mut dy = vec![0.0; if requires_grad { y.len() } else { 0 }];
     let mut dy_parts: Vec<&mut [f32]> = dy.chunks_mut(rows * wide).collect();
     dy_parts.resize_with((y.len() / wide).div_ceil(rows), Default::default);
     let tasks = y.par_chunks(rows * wide).zip(dkv.par_chunks(rows * n)).zip(dy_parts);
     let sums: Vec<Sums<KEY_SUMS>> = tasks.map(|(data, dy)| simd::run(Rows(&back, data, dy))).collect();
     let [matrix, bias] = Sums::total(&sums, back.sizes());
     let (key, value) = back.split(&matrix, &bias);
-    (wanted.then_some(dy), key, value)
+    (requires_grad.then_some(dy), key, value)
 }

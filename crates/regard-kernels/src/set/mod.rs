@@ -1,20 +1,18 @@
-//! The multihead attention block of the Set Transformer (Lee et al. 2019, section 3.1), forward
-//! and backward, on ragged batches: the rows of all sets stand one after the other, and offsets
-//! say where each set starts.
+//! The multihead attention block (MAB) of the Set Transformer (Lee et al. 2019, section 3.1), forward
+//! and backward, on ragged batches: the rows of all sets are concatenated, and offsets are the first
+//! rows of the sets.
 //!
 //! With `q = x·Wq + bq`, `k = y·Wk + bk`, `v = y·Wv + bv` and, per head `h`,
 //! `A_h = softmax(scale · q_h·k_hᵀ)` over the keys of the same set:
 //!
-//! `O = residual + concat_h(A_h·v_h)` (`· Wo + bo` before the residual where there is an output
+//! `O = residual + concat_h(A_h·v_h)` (`· Wo + bo` before the residual if there is an output
 //! projection), and with a feed-forward part `out = O + max(O·Wf + bf, 0)`.
 //!
-//! The block of a set on itself (SAB) has `x = y`; its input receives both input gradients.
-//! Queries may also be shared by all sets: the inducing points of an ISAB, the seeds of a PMA.
-//! A set without keys attends to nothing: its attention is zero, and so is every gradient
-//! through it. The key bias adds one number to all scores of a query, which no softmax can see:
-//! it changes no result and its gradient is zero.
+//! The self-attention block of a set (SAB) has `x = y`; its input receives both input gradients. All
+//! sets may share the same queries: the inducing points of an ISAB, the seeds of a PMA. The attention
+//! of a set without keys is zero, and so is every gradient through it. The key bias adds the same
+//! number to all scores of a query, which does not change the softmax: its gradient is zero.
 
-mod gates;
 mod keys;
 mod own;
 mod plan;
@@ -27,7 +25,7 @@ use crate::buffer::Workspace;
 pub use sums::{sums, sums_backward};
 pub use weights::attention_weights;
 
-/// A matrix and a bias: `x·weight + bias`.
+/// A linear layer `x·weight + bias`.
 #[derive(Clone, Copy, Debug)]
 pub struct Linear<'a> {
     /// `[in, out]`, row-major.
@@ -36,31 +34,31 @@ pub struct Linear<'a> {
     pub bias: &'a [f32],
 }
 
-/// What the attended values are added to.
+/// The residual that the attended values are added to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Residual {
     /// The projected queries `x·Wq + bq` (the authors' code).
     Projected,
-    /// The queries `x` (the paper); the widths must be equal.
+    /// The queries `x` (the paper); their width must equal the width of the block.
     Raw,
-    /// Nothing.
+    /// No residual.
     None,
 }
 
-/// Sizes and switches of a block.
+/// Sizes and options of a block.
 #[derive(Clone, Copy, Debug)]
 pub struct Layer {
     /// Width of a query row.
     pub query_width: usize,
     /// Width of a key row.
     pub key_width: usize,
-    /// Width inside the block and of its result, a multiple of `heads`.
+    /// Width of the block and of its result, a multiple of `heads`.
     pub width: usize,
-    /// Heads.
+    /// Number of heads.
     pub heads: usize,
     /// Factor of the scores: 1/√width in the paper and its code, 1/√(width/heads) elsewhere.
     pub scale: f32,
-    /// What the attended values are added to.
+    /// The residual that the attended values are added to.
     pub residual: Residual,
 }
 
@@ -80,18 +78,18 @@ pub struct Weights<'a> {
     pub key: Linear<'a>,
     /// `[key_width, width]`.
     pub value: Linear<'a>,
-    /// Output projection `[width, width]`, where there is one.
+    /// Output projection `[width, width]`, if there is one.
     pub out: Option<Linear<'a>>,
-    /// Feed-forward part `[width, width]`, where there is one.
+    /// Feed-forward part `[width, width]`, if there is one.
     pub feed: Option<Linear<'a>>,
 }
 
-/// A ragged batch: set `s` has the rows `offsets[s]..offsets[s + 1]`.
+/// A ragged batch: set `s` consists of the rows `offsets[s]..offsets[s + 1]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Sets<'a> {
-    /// `[rows, width]`, all sets one after the other.
+    /// `[rows, width]`, one set after the other.
     pub rows: &'a [f32],
-    /// `[sets + 1]`, from 0 to the number of rows, never falling.
+    /// `[sets + 1]`, increasing from 0 to the number of rows.
     pub offsets: &'a [usize],
 }
 
@@ -101,12 +99,12 @@ impl Sets<'_> {
     }
 
     fn check(&self, width: usize) {
-        assert!(self.offsets.first() == Some(&0) && self.offsets.is_sorted(), "offsets rise from 0");
+        assert!(self.offsets.first() == Some(&0) && self.offsets.is_sorted(), "offsets increase from 0");
         assert_eq!(self.rows.len(), self.offsets[self.count()] * width, "rows and offsets");
     }
 }
 
-/// Who asks.
+/// Queries of the block.
 #[derive(Clone, Copy, Debug)]
 pub enum Queries<'a> {
     /// Each set has its own rows.
@@ -115,7 +113,7 @@ pub enum Queries<'a> {
     Shared(&'a [f32]),
 }
 
-/// What the backward pass needs of the forward pass.
+/// Values saved by the forward pass for the backward pass.
 #[derive(Debug)]
 pub struct Saved(Kind);
 
@@ -125,48 +123,49 @@ enum Kind {
     Shared(shared::Saved),
 }
 
-/// Inputs whose gradient is asked for; weights always receive theirs.
+/// Selects the inputs whose gradient is computed; the gradients of weights are always computed.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
-    /// The queries.
+pub struct RequiresGrad {
+    /// If true, the gradient of the queries is computed.
     pub queries: bool,
-    /// The keys.
+    /// If true, the gradient of the keys is computed.
     pub keys: bool,
 }
 
-/// Gradients of a matrix and its bias, each in its shape.
+/// Gradients of a linear layer, each in the shape of its parameter.
 #[derive(Clone, Debug)]
 pub struct LinearGradients {
-    /// Of the matrix.
+    /// Gradient of the weight.
     pub weight: Vec<f32>,
-    /// Of the bias.
+    /// Gradient of the bias.
     pub bias: Vec<f32>,
 }
 
-/// Gradients of [`forward`], each in the shape of what it belongs to.
+/// Gradients of [`forward`], each in the shape of its input.
 #[derive(Clone, Debug)]
 pub struct Gradients {
-    /// Of the queries, where asked for; of shared ones the sum over the sets.
+    /// Gradient of the queries, if required; for shared queries the sum over the sets.
     pub queries: Option<Vec<f32>>,
-    /// Of the keys, where asked for.
+    /// Gradient of the keys, if required.
     pub keys: Option<Vec<f32>>,
-    /// Of the query projection.
+    /// Gradients of the query projection.
     pub query: LinearGradients,
-    /// Of the key projection; the bias's is zero.
+    /// Gradients of the key projection; that of the bias is zero.
     pub key: LinearGradients,
-    /// Of the value projection.
+    /// Gradients of the value projection.
     pub value: LinearGradients,
-    /// Of the output projection.
+    /// Gradients of the output projection.
     pub out: Option<LinearGradients>,
-    /// Of the feed-forward part.
+    /// Gradients of the feed-forward part.
     pub feed: Option<LinearGradients>,
 }
 
-/// The block on `sets` sets: `[query rows, width]` for own queries, `[sets · queries, width]` for
-/// shared ones. With `save`, also what [`backward`] needs.
+/// Applies the block to a batch of sets. Returns `[query rows, width]` if each set has its own queries,
+/// `[sets · queries, width]` if they are shared, and, if `save` is true, the values that [`backward`]
+/// needs.
 ///
 /// # Panics
-/// If a slice does not have the size its shape asks for.
+/// If a slice does not have the size its shape requires.
 pub fn forward(
     layer: &Layer,
     weights: &Weights<'_>,
@@ -190,7 +189,7 @@ pub fn forward(
 /// Gradients of [`forward`] for `grad`, the gradient of its result.
 ///
 /// # Panics
-/// If a slice does not have the size its shape asks for, or `saved` is of other queries.
+/// If a slice does not have the size its shape requires, or `saved` belongs to the other kind of queries.
 pub fn backward(
     layer: &Layer,
     weights: &Weights<'_>,
@@ -198,15 +197,17 @@ pub fn backward(
     keys: Sets<'_>,
     saved: &Saved,
     grad: &[f32],
-    wanted: Wanted,
+    requires_grad: RequiresGrad,
 ) -> Gradients {
     check(layer, weights, queries, keys);
     match (queries, &saved.0) {
-        (Queries::Own(queries), Kind::Own(saved)) => own::backward(layer, weights, queries, keys, saved, grad, wanted),
-        (Queries::Shared(queries), Kind::Shared(saved)) => {
-            shared::backward(layer, weights, queries, keys, saved, grad, wanted)
+        (Queries::Own(queries), Kind::Own(saved)) => {
+            own::backward(layer, weights, queries, keys, saved, grad, requires_grad)
         }
-        _ => panic!("saved by a forward pass of other queries"),
+        (Queries::Shared(queries), Kind::Shared(saved)) => {
+            shared::backward(layer, weights, queries, keys, saved, grad, requires_grad)
+        }
+        _ => panic!("`saved` belongs to the other kind of queries"),
     }
 }
 
@@ -216,7 +217,7 @@ fn check(layer: &Layer, weights: &Weights<'_>, queries: Queries<'_>, keys: Sets<
     assert!(width.is_multiple_of(heads), "heads divide the width");
     assert!(residual != Residual::Raw || query_width == width, "a raw residual has the block's width");
     let linear = |linear: &Linear<'_>, rows: usize| {
-        assert!(linear.weight.len() == rows * width && linear.bias.len() == width, "matrix, bias and their sizes");
+        assert!(linear.weight.len() == rows * width && linear.bias.len() == width, "sizes of weight and bias");
     };
     linear(&weights.query, query_width);
     linear(&weights.key, key_width);
@@ -232,7 +233,7 @@ fn check(layer: &Layer, weights: &Weights<'_>, queries: Queries<'_>, keys: Sets<
     }
 }
 
-/// Sums of one task, or of all: one array for each parameter.
+/// Gradient sums of one task, or of all: one array for each parameter.
 struct Sums<const N: usize>([Workspace; N]);
 
 impl<const N: usize> Sums<N> {
@@ -240,7 +241,7 @@ impl<const N: usize> Sums<N> {
         Self(sizes.map(Workspace::zeros))
     }
 
-    /// Adds the tasks up in their order.
+    /// Sum of the tasks, in their order.
     fn total(tasks: &[Self], sizes: [usize; N]) -> [Vec<f32>; N] {
         std::array::from_fn(|i| {
             let mut sum = vec![0.0; sizes[i]];

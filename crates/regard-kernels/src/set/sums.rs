@@ -1,15 +1,15 @@
-//! Sums over the rows of sets that stand one after the other.
+//! Sums over the rows of each set of a ragged batch.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use crate::{simd, vector::column_sums};
 
-/// Rows that are worth a task.
+/// Approximate number of rows in a task.
 const ROWS: usize = 256;
 
 struct Sums<'a> {
-    /// Borders of these sets, and where the first begins.
+    /// Offsets of these sets.
     offsets: &'a [usize],
     x: &'a [f32],
     out: &'a mut [f32],
@@ -29,7 +29,7 @@ impl WithSimd for Sums<'_> {
     }
 }
 
-/// Sets of one task, so that it has about [`ROWS`] rows.
+/// Number of sets in a task, so that it has about [`ROWS`] rows.
 fn task(offsets: &[usize]) -> usize {
     let sets = offsets.len() - 1;
     let rows = offsets[sets] + sets;
@@ -39,7 +39,7 @@ fn task(offsets: &[usize]) -> usize {
 /// Sums over the rows `offsets[s]..offsets[s + 1]` of `x [rows, width]`, `[sets, width]`; 0 for an empty set.
 ///
 /// # Panics
-/// If the offsets do not rise from 0 to the number of rows.
+/// If the offsets do not increase from 0 to the number of rows.
 pub fn sums(offsets: &[usize], width: usize, x: &[f32]) -> Vec<f32> {
     check(offsets, width, x.len());
     let (sets, size) = (offsets.len() - 1, task(offsets));
@@ -51,10 +51,10 @@ pub fn sums(offsets: &[usize], width: usize, x: &[f32]) -> Vec<f32> {
     out
 }
 
-/// The gradient of [`sums`] for `grad [sets, width]`, that of its result: every row has its set's.
+/// The gradient of [`sums`] for `grad [sets, width]`: every row receives the gradient of its set.
 ///
 /// # Panics
-/// If sizes do not fit together.
+/// If sizes do not match.
 pub fn sums_backward(offsets: &[usize], width: usize, grad: &[f32]) -> Vec<f32> {
     let rows = offsets.last().copied().unwrap_or(0);
     assert_eq!(grad.len(), (offsets.len() - 1) * width, "sums: gradient");
@@ -66,7 +66,7 @@ pub fn sums_backward(offsets: &[usize], width: usize, grad: &[f32]) -> Vec<f32> 
 }
 
 fn check(offsets: &[usize], width: usize, len: usize) {
-    assert!(offsets.first() == Some(&0) && offsets.is_sorted(), "sums: offsets rise from 0");
+    assert!(offsets.first() == Some(&0) && offsets.is_sorted(), "sums: offsets increase from 0");
     assert_eq!(offsets.last().map(|rows| rows * width), Some(len), "sums: rows");
 }
 
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_of_any_size_are_summed_by_themselves() {
+    fn sums_agree_for_sets_of_all_sizes() {
         let lengths = (0..1000).map(|at| [3, 0, 1, 40][at % 4]);
         let mut offsets = vec![0];
         lengths.for_each(|length| offsets.push(offsets[offsets.len() - 1] + length));

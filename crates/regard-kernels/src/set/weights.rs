@@ -1,4 +1,4 @@
-//! The weights of the attention, for explaining a result.
+//! Attention weights of set attention blocks, for explaining a result.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -33,15 +33,15 @@ impl WithSimd for OfSet<'_> {
         let padded = keys.next_multiple_of(S::F32_LANES);
         let mut q = Workspace::lease(queries * d);
         let mut kv = Workspace::lease(keys * 2 * d);
-        let mut turned = Workspace::lease(head * padded);
+        let mut transposed = Workspace::lease(head * padded);
         let mut row = Workspace::lease(padded);
         let size = Size { m: queries, n: d, k: wide };
         gemm(simd, size, Lhs::rows(self.x, wide), self.query.rhs(), &mut q, d, Bias(self.query_bias));
         self.keys.rows(simd, self.y, &mut kv);
         for (h, out) in self.out.chunks_exact_mut(queries * keys).enumerate() {
-            transpose(&kv[h * head..], 2 * d, keys, head, padded, &mut turned);
-            scale(simd, self.layer.scale, &mut turned);
-            let right = Rhs::rows::<S>(&turned, padded);
+            transpose(&kv[h * head..], 2 * d, keys, head, padded, &mut transposed);
+            scale(simd, self.layer.scale, &mut transposed);
+            let right = Rhs::rows::<S>(&transposed, padded);
             let size = Size { m: queries, n: keys, k: head };
             gemm(simd, size, Lhs::rows(&q[h * head..], d), right, out, keys, Store);
             for out in out.chunks_exact_mut(keys) {
@@ -56,11 +56,11 @@ impl WithSimd for OfSet<'_> {
     }
 }
 
-/// The weights `A` that the queries give the keys of their set: for each set
-/// `[heads, queries, keys]`, all sets one after the other.
+/// The attention weights `A` of the queries over the keys of their set: `[heads, queries, keys]` for each
+/// set, one set after the other.
 ///
 /// # Panics
-/// If a slice does not have the size its shape asks for.
+/// If a slice does not have the size its shape requires.
 pub fn attention_weights(layer: &Layer, weights: &Weights<'_>, queries: Queries<'_>, keys: Sets<'_>) -> Vec<f32> {
     super::check(layer, weights, queries, keys);
     let query = Panels::of(weights.query.weight, layer.query_width, layer.width);

@@ -1,4 +1,4 @@
-//! `norm(x + attention(x))`, forward.
+//! The attention sub-layer `norm(x + attention(x))`, forward pass.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -7,7 +7,9 @@ use crate::{
     attention::{Instance, InstanceMask, attend},
     buffer::Workspace,
     gemm::{AddResidual, Lhs, Panels, Residual, Size, Store, gemm},
-    norm::{BatchStatistics, Moments, Norm, Rows, block_moments, normalise, normalise_block, settle},
+    norm::{
+        BatchStatistics, BlockMoments, Moments, Norm, Rows, block_moments, finish_moments, normalise, normalise_block,
+    },
     simd,
 };
 
@@ -24,12 +26,12 @@ pub struct AttentionWeights<'a> {
     pub out: &'a [f32],
 }
 
-/// Sizes of the sub-layer.
+/// Sizes of the attention sub-layer.
 #[derive(Clone, Copy, Debug)]
 pub struct AttentionLayer {
     /// Sizes of the input.
     pub rows: Rows,
-    /// Heads.
+    /// Number of heads.
     pub heads: usize,
     /// Width of one head of queries and keys.
     pub key_width: usize,
@@ -46,17 +48,17 @@ impl AttentionLayer {
         self.heads * self.value_width
     }
 
-    /// Floats of a row of queries, keys and values together.
+    /// Number of floats of a row of queries, keys and values together.
     pub(super) fn projected(&self) -> usize {
         2 * self.keys() + self.values()
     }
 
-    /// Factor of the scores, folded into the query projection.
+    /// Factor of the scores; it is folded into the query projection.
     pub(super) fn scale(&self) -> f32 {
         1.0 / (self.key_width as f32).sqrt()
     }
 
-    /// The attention of one instance whose projections stand in `projected`.
+    /// The attention of one instance whose queries, keys and values are in `projected`.
     #[inline(always)]
     pub(super) fn instance<'a>(&self, projected: &'a [f32]) -> Instance<'a> {
         let (keys, row, nodes) = (self.keys(), self.projected(), self.rows.nodes);
@@ -72,7 +74,7 @@ impl AttentionLayer {
             heads: self.heads,
             key_width: self.key_width,
             value_width: self.value_width,
-            // Folded into the query projection.
+            // The factor is folded into the query projection.
             scale: 1.0,
             clamp: None,
             mask: InstanceMask::None,
@@ -91,7 +93,7 @@ impl AttentionLayer {
     }
 }
 
-/// What the backward pass needs.
+/// Values saved by the forward pass for the backward pass.
 #[derive(Debug)]
 pub struct AttentionSaved {
     /// `[rows, projected]`.
@@ -100,7 +102,7 @@ pub struct AttentionSaved {
     pub(super) attended: Workspace,
     /// `[batch, heads, nodes]`.
     pub(super) lse: Workspace,
-    /// `[rows, width]`: before the norm.
+    /// Input of the norm, `[rows, width]`.
     pub(super) pre: Workspace,
     pub(super) moments: Moments,
 }
@@ -110,13 +112,13 @@ struct Block<'a> {
     projections: &'a Panels,
     output: &'a Panels,
     norm: &'a Norm<'a>,
-    /// Folded batch norm: factor and shift per column.
+    /// Folded batch norm: scale and shift per column.
     folded: Option<&'a (Vec<f32>, Vec<f32>)>,
     x: &'a [f32],
     projected: &'a mut [f32],
     attended: &'a mut [f32],
     lse: Option<&'a mut [f32]>,
-    /// Before the norm, where it is kept; else the residual goes to `out` and is normed there.
+    /// Input of the norm, if it is saved; else the sum is computed in `out` and normalised there.
     pre: Option<&'a mut [f32]>,
     moments: &'a mut [f32],
     out: Option<&'a mut [f32]>,
@@ -154,14 +156,14 @@ impl WithSimd for Block<'_> {
         gemm(simd, size, attended, self.output.rhs(), pre, width, AddResidual { x: self.x, ldx: width });
         block_moments(simd, self.norm, &layer.rows, pre, self.moments);
         if let Some(out) = self.out {
-            let moments = self.moments.split_at(layer.rows.slots(self.norm.kind));
+            let moments = BlockMoments::split(self.moments);
             normalise_block(simd, self.norm, &layer.rows, moments, pre, out);
         }
     }
 }
 
-/// `norm(x + attention(x))` for `x [batch, nodes, width]`; statistics of the batch where the norm
-/// took them. With `save`, also what [`super::attention_backward`] needs.
+/// `norm(x + attention(x))` for `x [batch, nodes, width]`. Also returns the batch statistics, if the norm
+/// computes them, and, if `save` is true, the values that [`super::attention_backward`] needs.
 pub fn attention(
     layer: &AttentionLayer,
     weights: &AttentionWeights<'_>,
@@ -170,7 +172,7 @@ pub fn attention(
     save: bool,
 ) -> (Vec<f32>, Option<AttentionSaved>, Option<BatchStatistics>) {
     let rows = &layer.rows;
-    assert_eq!(x.len(), rows.rows() * rows.width, "input and its sizes");
+    assert_eq!(x.len(), rows.rows() * rows.width, "length of the input");
     let folded = if save { None } else { norm.folded() };
     let projections = layer.pack_projections(weights);
     let (values, width) = (layer.values(), rows.width);
@@ -186,7 +188,7 @@ pub fn attention(
     (out, save.then_some(saved), statistics)
 }
 
-/// What all blocks share.
+/// Data shared by all blocks.
 struct Shared<'a> {
     layer: &'a AttentionLayer,
     projections: &'a Panels,
@@ -204,7 +206,7 @@ impl Shared<'_> {
             let count = x.len() / rows.width;
             let mut projected = Workspace::lease(count * self.layer.projected());
             let mut attended = Workspace::lease(count * self.layer.values());
-            let mut moments = Workspace::lease(2 * rows.slots(self.norm.kind));
+            let mut moments = Workspace::lease(2 * rows.moments_len(self.norm.kind));
             simd::run(Block {
                 layer: self.layer,
                 projections: self.projections,
@@ -226,18 +228,18 @@ impl Shared<'_> {
     fn train(&self, x: &[f32]) -> (Vec<f32>, AttentionSaved, Option<BatchStatistics>) {
         let (layer, rows, norm) = (self.layer, &self.layer.rows, self.norm);
         let (width, count, block) = (rows.width, rows.rows(), rows.block());
-        let slots = 2 * rows.slots(norm.kind);
+        let moments_len = 2 * rows.moments_len(norm.kind);
         let mut projected = Workspace::lease(count * layer.projected());
         let mut attended = Workspace::lease(count * layer.values());
         let mut lse = Workspace::lease(count * layer.heads);
         let mut pre = Workspace::lease(count * width);
-        let mut blocks = Workspace::lease(rows.blocks() * slots);
+        let mut blocks = Workspace::lease(rows.blocks() * moments_len);
         x.par_chunks((block * width).max(1))
             .zip(projected.par_chunks_mut((block * layer.projected()).max(1)))
             .zip(attended.par_chunks_mut((block * layer.values()).max(1)))
             .zip(lse.par_chunks_mut((block * layer.heads).max(1)))
             .zip(pre.par_chunks_mut((block * width).max(1)))
-            .zip(blocks.par_chunks_mut(slots.max(1)))
+            .zip(blocks.par_chunks_mut(moments_len.max(1)))
             .for_each(|(((((x, projected), attended), lse), pre), moments)| {
                 simd::run(Block {
                     layer,
@@ -254,7 +256,7 @@ impl Shared<'_> {
                     out: None,
                 });
             });
-        let (moments, statistics) = settle(norm, rows, blocks);
+        let (moments, statistics) = finish_moments(norm, rows, blocks);
         let mut out = vec![0.0; x.len()];
         normalise(norm, rows, &moments, &pre, &mut out);
         (out, AttentionSaved { projected, attended, lse, pre, moments }, statistics)

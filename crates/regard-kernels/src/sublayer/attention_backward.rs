@@ -1,36 +1,37 @@
-//! `norm(x + attention(x))`, backward.
+//! The attention sub-layer `norm(x + attention(x))`, backward pass.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::{
+    Accumulators,
     attention::{AttentionLayer, AttentionSaved, AttentionWeights},
-    group::{Accumulators, total},
+    sum_groups,
 };
 use crate::{
-    attention::{Cotangents, attend_backward, backward_scratch},
+    attention::{GradientsMut, attend_backward, backward_scratch},
     buffer::Workspace,
     gemm::{Accumulate, AddResidual, Lhs, Panels, Rhs, Size, Store, gemm},
-    norm::{BatchMeans, BlockNorm, Norm, NormSums, backward_block, batch_means, merge_sums},
+    norm::{BatchMeans, BlockGradient, BlockNorm, Norm, NormSums, backward_block, batch_means, merge_sums},
     simd,
 };
 
-/// Gradients of the sub-layer, each in the shape of what it belongs to.
+/// Gradients of the attention sub-layer, each in the shape of its input.
 #[derive(Debug)]
 pub struct AttentionGradients {
-    /// Of the input.
+    /// Gradient of the input.
     pub x: Vec<f32>,
-    /// Of the query projection.
+    /// Gradient of the query projection.
     pub query: Vec<f32>,
-    /// Of the key projection.
+    /// Gradient of the key projection.
     pub key: Vec<f32>,
-    /// Of the value projection.
+    /// Gradient of the value projection.
     pub value: Vec<f32>,
-    /// Of the output projection.
+    /// Gradient of the output projection.
     pub out: Vec<f32>,
-    /// Of the norm's factor.
+    /// Gradient of the norm's gamma.
     pub gamma: Vec<f32>,
-    /// Of the norm's shift.
+    /// Gradient of the norm's beta.
     pub beta: Vec<f32>,
 }
 
@@ -39,7 +40,7 @@ struct Shared<'a> {
     norm: &'a Norm<'a>,
     saved: &'a AttentionSaved,
     means: &'a BatchMeans,
-    /// Transposed projections `[projected, width]` and output `[width, values]`.
+    /// Transposed query, key and value projections `[projected, width]` and output projection `[width, values]`.
     projections: &'a Panels,
     output: &'a Panels,
     x: &'a [f32],
@@ -69,7 +70,8 @@ impl WithSimd for Group<'_> {
 }
 
 impl AttentionLayer {
-    /// Floats of the gradients of the three projections together, and of the output projection.
+    /// Number of floats of the gradients of the query, key and value projections together, and of the output
+    /// projection.
     fn gradient_sizes(&self) -> [usize; 2] {
         [self.rows.width * self.projected(), self.values() * self.rows.width]
     }
@@ -87,8 +89,8 @@ impl Shared<'_> {
         let (pre_grad, rest) = scratch.split_at_mut(count * width);
         let (attended_grad, projected_grad) = rest.split_at_mut(count * values);
         let moments = self.saved.moments.of_block(rows, self.norm.kind, index);
-        let means = (&self.means.plain[..], &self.means.weighted[..]);
-        let data = (&self.saved.pre[span.clone()], &self.grad[span.clone()]);
+        let means = self.means.means();
+        let data = BlockGradient { x: &self.saved.pre[span.clone()], grad: &self.grad[span.clone()] };
         let block = BlockNorm { norm: self.norm, rows, moments, means };
         backward_block(simd, block, data, pre_grad, &mut sums.norm);
 
@@ -124,7 +126,7 @@ impl Shared<'_> {
             let (key, value) = rest.split_at_mut(nodes * keys);
             key.fill(0.0);
             value.fill(0.0);
-            let into = Cotangents { query, key, value, query_ld: keys, key_ld: keys, value_ld: values, scores: None };
+            let into = GradientsMut { query, key, value, query_ld: keys, key_ld: keys, value_ld: values, scores: None };
             attend_backward(
                 simd,
                 &instance,
@@ -170,7 +172,7 @@ pub fn attention_backward(
         .enumerate()
         .map(|(g, out)| simd::run(Group { shared: &shared, first: g * rows.group(), out }))
         .collect();
-    let ([projected, out], norms): (_, Vec<NormSums>) = total(groups, layer.gradient_sizes());
+    let ([projected, out], norms): (_, Vec<NormSums>) = sum_groups(groups, layer.gradient_sizes());
     let (gamma, beta) = merge_sums(means, &norms);
     let part = |from: usize, wide: usize| -> Vec<f32> {
         projected.chunks_exact(row).flat_map(|row| row[from..from + wide].iter().copied()).collect()

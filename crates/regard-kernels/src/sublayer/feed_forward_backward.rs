@@ -1,38 +1,36 @@
-//! `feed_forward(x)` and `norm(x + feed_forward(x))`, backward.
+//! The feed-forward network `feed_forward(x)` and the sub-layer `norm(x + feed_forward(x))`, backward pass.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::{
-    Activation,
-    feed_forward::{CHUNK, FeedForwardSaved, drop_rows},
-    feed_forward_weights::{Dropouts, FeedForwardWeights, Tail},
-    gelu::gelu_gradients,
-    group::{Accumulators, total},
+    Accumulators, Activation,
+    feed_forward::{CHUNK, Dropouts, FeedForwardSaved, FeedForwardWeights, Tail, drop_rows},
+    sum_groups,
 };
 use crate::{
     buffer::Workspace,
     dropout::add_dropped,
     gemm::{Accumulate, AddResidual, Bias, BiasRelu, Lhs, Panels, ReluGate, Rhs, Size, Store, gemm},
-    norm::{BatchMeans, BlockNorm, Norm, Rows, backward_block, batch_means, merge_sums},
+    norm::{BatchMeans, BlockGradient, BlockNorm, Norm, Rows, backward_block, batch_means, merge_sums},
     simd,
-    vector::{column_sums, scale},
+    vector::{column_sums, gelu_gradients, scale},
 };
 
-/// Gradients, each in the shape of what it belongs to.
+/// Gradients of the feed-forward network, each in the shape of its input.
 #[derive(Debug)]
 pub struct FeedForwardGradients {
-    /// Of the input.
+    /// Gradient of the input.
     pub x: Vec<f32>,
-    /// Of the first weights.
+    /// Gradient of the first weights.
     pub w1: Vec<f32>,
-    /// Of the first bias.
+    /// Gradient of the first bias.
     pub b1: Vec<f32>,
-    /// Of the second weights.
+    /// Gradient of the second weights.
     pub w2: Vec<f32>,
-    /// Of the second bias.
+    /// Gradient of the second bias.
     pub b2: Vec<f32>,
-    /// Of the norm's factor and shift, where there is a norm.
+    /// Gradients of the norm's gamma and beta, if there is a norm.
     pub norm: Option<(Vec<f32>, Vec<f32>)>,
 }
 
@@ -46,7 +44,7 @@ struct Shared<'a> {
     /// Transposed weights `[hidden, width]` and `[width, hidden]`.
     first: &'a Panels,
     second: &'a Panels,
-    /// The first map itself, where the hidden layer was not kept.
+    /// The first weights, not transposed, if the hidden layer was not saved.
     forward: &'a Panels,
     b1: &'a [f32],
     x: &'a [f32],
@@ -73,9 +71,21 @@ impl WithSimd for Group<'_> {
     }
 }
 
-/// Floats of the gradients of w1, b1, w2, b2.
+/// Numbers of floats of the gradients of w1, b1, w2, b2.
 fn sizes(width: usize, hidden: usize) -> [usize; 4] {
     [width * hidden, hidden, hidden * width, width]
+}
+
+/// Rows of the hidden layer, `ld` floats apart.
+struct HiddenRows<'a> {
+    data: &'a [f32],
+    ld: usize,
+}
+
+/// Destinations of the gradient of a chunk of the hidden layer and, with GELU, of the activated values.
+struct HiddenGradient<'g, 'a> {
+    grad: &'g mut [f32],
+    active: &'a mut [f32],
 }
 
 impl Shared<'_> {
@@ -88,8 +98,8 @@ impl Shared<'_> {
         match (self.norm, &self.saved.norm) {
             (Some((norm, means)), Some((pre, moments))) => {
                 let moments = moments.of_block(self.rows, norm.kind, index);
-                let data = (&pre[span.clone()], &self.grad[span.clone()]);
-                let means = (&means.plain[..], &means.weighted[..]);
+                let data = BlockGradient { x: &pre[span.clone()], grad: &self.grad[span.clone()] };
+                let means = means.means();
                 let block = BlockNorm { norm, rows: self.rows, moments, means };
                 backward_block(simd, block, data, &mut pre_grad, &mut sums.norm);
             }
@@ -112,8 +122,9 @@ impl Shared<'_> {
         let mut active = Workspace::lease(if self.activation == Activation::Gelu { count * CHUNK } else { 0 });
         for chunk in (0..self.hidden).step_by(CHUNK) {
             let wide = CHUNK.min(self.hidden - chunk);
-            let hidden = self.hidden(simd, (first, x), chunk, &mut before);
-            let after = self.activation(simd, (first, branch), chunk, hidden, (&mut hidden_grad, &mut active));
+            let hidden = self.hidden(simd, first, x, chunk, &mut before);
+            let gradient = HiddenGradient { grad: &mut hidden_grad, active: &mut active };
+            let after = self.activation(simd, first, branch, chunk, hidden, gradient);
             column_sums(simd, &hidden_grad, CHUNK, count, &mut sums.weights[1][chunk..chunk + wide]);
             let size = Size { m: wide, n: width, k: count };
             let into = &mut sums.weights[2][chunk * width..];
@@ -138,18 +149,20 @@ impl Shared<'_> {
             }
         }
     }
-    /// The hidden layer from column `chunk` on, after ReLU or before GELU, and the floats from row to row;
-    /// made again in `own` where it was not kept.
+
+    /// The hidden layer from column `chunk` on, after ReLU or before GELU. It is recomputed in `own` if it was
+    /// not saved.
     #[inline(always)]
     fn hidden<'b, S: Simd>(
         &'b self,
         simd: S,
-        (first, x): (usize, &[f32]),
+        first: usize,
+        x: &[f32],
         chunk: usize,
         own: &'b mut [f32],
-    ) -> (&'b [f32], usize) {
+    ) -> HiddenRows<'b> {
         if !self.saved.hidden.is_empty() {
-            return (&self.saved.hidden[first * self.hidden + chunk..], self.hidden);
+            return HiddenRows { data: &self.saved.hidden[first * self.hidden + chunk..], ld: self.hidden };
         }
         let (width, wide) = (self.rows.width, CHUNK.min(self.hidden - chunk));
         let size = Size { m: x.len() / width, n: wide, k: width };
@@ -158,25 +171,27 @@ impl Shared<'_> {
             Activation::Relu => {
                 gemm(simd, size, left, right, own, CHUNK, BiasRelu(bias));
                 if let Some(dropout) = &self.dropouts.hidden {
-                    drop_rows(dropout, (first, chunk), wide, CHUNK, own);
+                    drop_rows(dropout, first, chunk, wide, CHUNK, own);
                 }
             }
             Activation::Gelu => gemm(simd, size, left, right, own, CHUNK, Bias(bias)),
         }
-        (own, CHUNK)
+        HiddenRows { data: own, ld: CHUNK }
     }
 
-    /// The gradient of [`Self::hidden`] into `grad`, from that of the second product; what the second
-    /// product was taken of, in `active` if not in `hidden`.
+    /// Computes the gradient of [`Self::hidden`] from that of the second product. Returns the activated
+    /// hidden layer, which is in `out.active` or `hidden`.
     #[inline(always)]
     fn activation<'b, S: Simd>(
         &self,
         simd: S,
-        (first, branch): (usize, &[f32]),
+        first: usize,
+        branch: &[f32],
         chunk: usize,
-        (hidden, ld): (&'b [f32], usize),
-        (grad, active): (&mut [f32], &'b mut [f32]),
+        hidden: HiddenRows<'b>,
+        out: HiddenGradient<'_, 'b>,
     ) -> Lhs<'b> {
+        let (HiddenRows { data: hidden, ld }, HiddenGradient { grad, active }) = (hidden, out);
         let (width, wide) = (self.rows.width, CHUNK.min(self.hidden - chunk));
         let size = Size { m: branch.len() / width, n: wide, k: width };
         let (left, second) = (Lhs::rows(branch, width), self.second.slice(0, chunk));
@@ -184,8 +199,8 @@ impl Shared<'_> {
         if self.activation == Activation::Relu {
             gemm(simd, size, left, second, grad, CHUNK, ReluGate { gate: hidden, ld });
             if let Some(dropout) = dropout {
-                // What was left out is no more than 0, so that the gate bars it already.
-                scale(simd, dropout.draws().kept(), grad);
+                // A dropped value is 0 in the saved layer, so the gate masks it already.
+                scale(simd, dropout.sampler().keep_scale(), grad);
             }
             return Lhs::transposed(hidden, ld);
         }
@@ -194,7 +209,7 @@ impl Shared<'_> {
         let rows = hidden.chunks(ld).zip(active.chunks_exact_mut(CHUNK)).zip(grad.chunks_exact_mut(CHUNK));
         for (r, ((before, active), grad)) in rows.take(size.m).enumerate() {
             if let Some(dropout) = dropout {
-                dropout.draws().along_row(dropout.row(first + r), chunk, &mut factors);
+                dropout.sampler().along_row(dropout.row(first + r), chunk, &mut factors);
             }
             gelu_gradients(simd, &before[..wide], &factors[..wide], &mut active[..wide], &mut grad[..wide]);
         }
@@ -211,7 +226,7 @@ pub fn feed_forward_backward(
     saved: &FeedForwardSaved,
     grad: &[f32],
 ) -> FeedForwardGradients {
-    let rows = &rows.divided(tail.norm().map(|norm| norm.kind));
+    let rows = &rows.split_instances(tail.norm().map(|norm| norm.kind));
     let (width, hidden) = (rows.width, weights.b1.len());
     let means = match (tail.norm(), &saved.norm) {
         (Some(_), Some((pre, moments))) => Some(batch_means(rows, moments, pre, grad)),
@@ -243,6 +258,6 @@ pub fn feed_forward_backward(
         .enumerate()
         .map(|(g, out)| simd::run(Group { shared: &shared, first: g * rows.group(), out }))
         .collect();
-    let ([w1, b1, w2, b2], norms) = total(groups, sizes(width, hidden));
+    let ([w1, b1, w2, b2], norms) = sum_groups(groups, sizes(width, hidden));
     FeedForwardGradients { x: dx, w1, b1, w2, b2, norm: means.map(|means| merge_sums(means, &norms)) }
 }

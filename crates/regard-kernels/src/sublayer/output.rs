@@ -1,57 +1,58 @@
-//! `norm(x + y · weight + bias)`, forward and backward: what follows an attention whose heads `y` are
-//! interleaved.
+//! `norm(x + y · weight + bias)`, forward and backward: output projection, residual and norm after an
+//! attention whose heads `y` are interleaved.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::{
-    group::{Accumulators, total},
-    heads::{Heads, Linear},
+    Accumulators,
+    projections::{Heads, Linear},
+    sum_groups,
 };
 use crate::{
     buffer::Workspace,
     gemm::{Accumulate, AddResidual, BiasResidual, Lhs, Panels, Residual, Rhs, Size, Store, gemm},
     norm::{
-        BatchMeans, BatchStatistics, BlockNorm, Moments, Norm, Rows, backward_block, batch_means, block_moments,
-        merge_sums, normalise, normalise_block, settle,
+        BatchMeans, BatchStatistics, BlockGradient, BlockMoments, BlockNorm, Moments, Norm, Rows, backward_block,
+        batch_means, block_moments, finish_moments, merge_sums, normalise, normalise_block,
     },
     simd,
     vector::column_sums,
 };
 
-/// What the backward pass needs.
+/// Values saved by the forward pass for the backward pass.
 #[derive(Debug)]
 pub struct OutputSaved {
-    /// `[rows, width]`: before the norm.
+    /// Input of the norm, `[rows, width]`.
     pre: Workspace,
     moments: Moments,
 }
 
-/// Gradients of [`output`], each in the shape of what it belongs to.
+/// Gradients of [`output`], each in the shape of its input.
 #[derive(Debug)]
 pub struct OutputGradients {
-    /// Of `x`.
+    /// Gradient of `x`.
     pub x: Vec<f32>,
-    /// Of `y`.
+    /// Gradient of `y`.
     pub y: Vec<f32>,
-    /// Of the weight.
+    /// Gradient of the weight.
     pub weight: Vec<f32>,
-    /// Of the bias, whether there is one or not.
+    /// Gradient of the bias, present even if there is no bias.
     pub bias: Vec<f32>,
-    /// Of the norm's factor.
+    /// Gradient of the norm's gamma.
     pub gamma: Vec<f32>,
-    /// Of the norm's shift.
+    /// Gradient of the norm's beta.
     pub beta: Vec<f32>,
 }
 
-/// What all blocks share.
+/// Data shared by all blocks.
 struct Shared<'a> {
     rows: Rows,
     heads: &'a Heads,
     panels: Panels,
     bias: Option<&'a [f32]>,
     norm: &'a Norm<'a>,
-    /// Folded batch norm: factor and shift per column, the bias among it.
+    /// Folded batch norm: scale and shift per column, including the bias.
     folded: Option<(Vec<f32>, Vec<f32>)>,
 }
 
@@ -60,7 +61,7 @@ struct Block<'a> {
     x: &'a [f32],
     y: &'a [f32],
     moments: &'a mut [f32],
-    /// Before the norm, where it is kept; else the result is normed at once.
+    /// Input of the norm, if it is saved; else the result is normalised at once.
     pre: Option<&'a mut [f32]>,
     out: Option<&'a mut [f32]>,
 }
@@ -85,7 +86,7 @@ impl WithSimd for Block<'_> {
         }
         block_moments(simd, norm, rows, pre, self.moments);
         if let Some(out) = self.out {
-            let moments = self.moments.split_at(rows.slots(norm.kind));
+            let moments = BlockMoments::split(self.moments);
             normalise_block(simd, norm, rows, moments, pre, out);
         }
     }
@@ -95,19 +96,19 @@ fn rows_of(heads: &Heads, map: &Linear<'_>, norm: &Norm<'_>, x: &[f32], y: &[f32
     let width = norm.gamma.len();
     assert!(width > 0 && x.len().is_multiple_of(width), "output: whole rows");
     let rows = Rows { batch: x.len() / width, nodes: 1, width };
-    assert!(heads.count > 0 && heads.width.is_multiple_of(heads.count), "output: heads divide a width");
+    assert!(heads.count > 0 && heads.width.is_multiple_of(heads.count), "output: heads divide the width");
     assert_eq!(y.len(), rows.batch * heads.width, "output: rows of the attention");
     assert_eq!(map.weight.len(), heads.width * width, "output: weight");
     assert!(map.bias.is_none_or(|bias| bias.len() == width), "output: bias");
     rows
 }
 
-/// `norm(x + y · weight + bias)` for `x [rows, width]` and `y [rows, heads.width]`, the weight
-/// `[heads.width, width]` in the papers' order; statistics of the batch where the norm took them. With
-/// `save`, also what [`output_backward`] needs.
+/// `norm(x + y · weight + bias)` for `x [rows, width]` and `y [rows, heads.width]`, with the weight
+/// `[heads.width, width]` in the order of the papers. Also returns the batch statistics, if the norm
+/// computes them, and, if `save` is true, the values that [`output_backward`] needs.
 ///
 /// # Panics
-/// If sizes do not fit together.
+/// If sizes do not match.
 pub fn output(
     heads: &Heads,
     map: &Linear<'_>,
@@ -117,11 +118,13 @@ pub fn output(
     save: bool,
 ) -> (Vec<f32>, Option<OutputSaved>, Option<BatchStatistics>) {
     let rows = rows_of(heads, map, norm, x, y);
-    let (places, width) = (heads.places(), rows.width);
+    let (channel_order, width) = (heads.channel_order(), rows.width);
     let folded = if save { None } else { norm.folded_with(map.bias) };
     let panels = match &folded {
-        Some((scale, _)) => Panels::pack(heads.width, width, |p, j| map.weight[places[p] * width + j] * scale[j]),
-        None => Panels::pack(heads.width, width, |p, j| map.weight[places[p] * width + j]),
+        Some((scale, _)) => {
+            Panels::pack(heads.width, width, |p, j| map.weight[channel_order[p] * width + j] * scale[j])
+        }
+        None => Panels::pack(heads.width, width, |p, j| map.weight[channel_order[p] * width + j]),
     };
     let shared = Shared { rows, heads, panels, bias: map.bias, norm, folded };
     let mut out = vec![0.0; x.len()];
@@ -138,7 +141,7 @@ impl Shared<'_> {
         let block = self.rows.block().max(1);
         let (size, inner) = (block * self.rows.width, block * self.heads.width.max(1));
         out.par_chunks_mut(size).zip(x.par_chunks(size)).zip(y.par_chunks(inner)).for_each(|((out, x), y)| {
-            let mut moments = Workspace::lease(2 * self.rows.slots(self.norm.kind));
+            let mut moments = Workspace::lease(2 * self.rows.moments_len(self.norm.kind));
             simd::run(Block { shared: self, x, y, moments: &mut moments, pre: None, out: Some(out) });
         });
     }
@@ -146,17 +149,17 @@ impl Shared<'_> {
     fn train(&self, x: &[f32], y: &[f32], out: &mut [f32]) -> (OutputSaved, Option<BatchStatistics>) {
         let (rows, norm) = (&self.rows, self.norm);
         let block = rows.block().max(1);
-        let slots = 2 * rows.slots(norm.kind);
+        let moments_len = 2 * rows.moments_len(norm.kind);
         let mut pre = Workspace::lease(x.len());
-        let mut blocks = Workspace::lease(rows.blocks() * slots);
+        let mut blocks = Workspace::lease(rows.blocks() * moments_len);
         x.par_chunks(block * rows.width)
             .zip(y.par_chunks(block * self.heads.width.max(1)))
             .zip(pre.par_chunks_mut(block * rows.width))
-            .zip(blocks.par_chunks_mut(slots.max(1)))
+            .zip(blocks.par_chunks_mut(moments_len.max(1)))
             .for_each(|(((x, y), pre), moments)| {
                 simd::run(Block { shared: self, x, y, moments, pre: Some(pre), out: None });
             });
-        let (moments, statistics) = settle(norm, rows, blocks);
+        let (moments, statistics) = finish_moments(norm, rows, blocks);
         normalise(norm, rows, &moments, &pre, out);
         (OutputSaved { pre, moments }, statistics)
     }
@@ -168,7 +171,7 @@ struct Group<'a> {
     norm: &'a Norm<'a>,
     saved: &'a OutputSaved,
     means: &'a BatchMeans,
-    /// The weight's transpose `[width, heads.width]`.
+    /// The transposed weight, `[width, heads.width]`.
     transposed: &'a Panels,
     y: &'a [f32],
     grad: &'a [f32],
@@ -190,8 +193,8 @@ impl WithSimd for Group<'_> {
             let (index, count) = (first + i, dx.len() / width);
             let span = index * block * width..index * block * width + dx.len();
             let moments = saved.moments.of_block(rows, norm.kind, index);
-            let data = (&saved.pre[span.clone()], &grad[span]);
-            let of_block = BlockNorm { norm, rows, moments, means: (&means.plain[..], &means.weighted[..]) };
+            let data = BlockGradient { x: &saved.pre[span.clone()], grad: &grad[span] };
+            let of_block = BlockNorm { norm, rows, moments, means: means.means() };
             backward_block(simd, of_block, data, dx, &mut sums.norm);
             column_sums(simd, dx, width, count, &mut sums.weights[1]);
             let y = &y[index * block * inner..][..count * inner];
@@ -205,10 +208,10 @@ impl WithSimd for Group<'_> {
     }
 }
 
-/// Gradients of [`output`] for `grad [rows, width]`, that of its result.
+/// Gradients of [`output`] for `grad [rows, width]`, the gradient of its result.
 ///
 /// # Panics
-/// If sizes do not fit together.
+/// If sizes do not match.
 pub fn output_backward(
     heads: &Heads,
     map: &Linear<'_>,
@@ -218,8 +221,8 @@ pub fn output_backward(
     grad: &[f32],
 ) -> OutputGradients {
     let rows = rows_of(heads, map, norm, grad, y);
-    let (places, width, inner) = (heads.places(), rows.width, heads.width);
-    let transposed = Panels::pack(width, inner, |p, j| map.weight[places[j] * width + p]);
+    let (channel_order, width, inner) = (heads.channel_order(), rows.width, heads.width);
+    let transposed = Panels::pack(width, inner, |p, j| map.weight[channel_order[j] * width + p]);
     let means = batch_means(&rows, &saved.moments, &saved.pre, grad);
     let (mut dx, mut dy) = (vec![0.0; grad.len()], vec![0.0; y.len()]);
     let group = (rows.group() * rows.block()).max(1);
@@ -231,9 +234,9 @@ pub fn output_backward(
             simd::run(Group { rows, heads, norm, saved, means, transposed, y, grad, first, dx, dy })
         })
         .collect();
-    let ([interleaved, bias], norms) = total(groups, [inner * width, width]);
+    let ([interleaved, bias], norms) = sum_groups(groups, [inner * width, width]);
     let mut weight = vec![0.0; inner * width];
-    for (row, place) in interleaved.chunks_exact(width).zip(places) {
+    for (row, place) in interleaved.chunks_exact(width).zip(channel_order) {
         weight[place * width..][..width].copy_from_slice(row);
     }
     let (gamma, beta) = merge_sums(means, &norms);

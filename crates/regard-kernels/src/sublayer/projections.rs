@@ -1,13 +1,9 @@
-//! Rows times several weights side by side, forward and backward: queries, keys and values of nodes,
-//! factors of edges.
+//! Linear maps to and from rows of interleaved heads.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::{
-    group::{Accumulators, total},
-    heads::{Heads, Linear},
-};
+use super::{Accumulators, sum_groups};
 use crate::{
     gemm::{Accumulate, Bias, Lhs, Panels, Rhs, Size, Store, gemm},
     norm::Rows,
@@ -15,14 +11,68 @@ use crate::{
     vector::column_sums,
 };
 
+/// A linear layer `x · weight + bias` with a row-major weight.
+#[derive(Clone, Copy, Debug)]
+pub struct Linear<'a> {
+    /// `[in, out]`.
+    pub weight: &'a [f32],
+    /// `[out]`.
+    pub bias: Option<&'a [f32]>,
+}
+
+/// Rows of heads whose channels are interleaved: channel `c` of head `h` is at `c · count + h`; in the
+/// weights of the papers it is at `h · (width / count) + c`.
+#[derive(Clone, Copy, Debug)]
+pub struct Heads {
+    /// Number of heads; must divide the width.
+    pub count: usize,
+    /// Number of channels of all heads.
+    pub width: usize,
+}
+
+impl Heads {
+    /// For each channel of an interleaved row, its index in the weights of the papers.
+    ///
+    /// # Panics
+    /// If the heads do not divide the width.
+    pub fn channel_order(&self) -> Vec<usize> {
+        assert!(self.count > 0 && self.width.is_multiple_of(self.count), "{} heads in {}", self.count, self.width);
+        let channels = self.width / self.count;
+        (0..self.width).map(|j| (j % self.count) * channels + j / self.count).collect()
+    }
+
+    /// Packs weights `[inputs, width]` side by side, with interleaved columns.
+    pub(super) fn side_by_side(&self, maps: &[Linear<'_>], inputs: usize) -> Panels {
+        let (channel_order, width) = (self.channel_order(), self.width);
+        Panels::pack(inputs, maps.len() * width, |p, j| maps[j / width].weight[p * width + channel_order[j % width]])
+    }
+
+    /// The transpose of [`Self::side_by_side`].
+    pub(super) fn side_by_side_transposed(&self, maps: &[Linear<'_>], inputs: usize) -> Panels {
+        let (channel_order, width) = (self.channel_order(), self.width);
+        Panels::pack(maps.len() * width, inputs, |j, p| maps[j / width].weight[p * width + channel_order[j % width]])
+    }
+
+    /// Biases side by side, interleaved; `None` if no layer has one.
+    pub(super) fn biases(&self, maps: &[Linear<'_>]) -> Option<Vec<f32>> {
+        let channel_order = self.channel_order();
+        maps.iter().any(|map| map.bias.is_some()).then(|| {
+            let of_map = |map: &Linear<'_>| -> Vec<f32> {
+                channel_order.iter().map(|&place| map.bias.map_or(0.0, |bias| bias[place])).collect()
+            };
+            maps.iter().flat_map(of_map).collect()
+        })
+    }
+}
+
 /// Gradients of [`projections`].
 #[derive(Debug)]
 pub struct ProjectionGradients {
-    /// `[rows, width]`.
+    /// Gradient of the rows, `[rows, width]`.
     pub x: Vec<f32>,
-    /// Of each weight, in its own order.
+    /// Gradients of the weights, in the order of the papers.
     pub weights: Vec<Vec<f32>>,
-    /// Of each bias, in its own order, whether there is one or not.
+    /// Gradients of the biases, in the order of the papers, present even if there is no bias.
     pub biases: Vec<Vec<f32>>,
 }
 
@@ -49,11 +99,11 @@ impl WithSimd for Block<'_> {
     }
 }
 
-/// `x [rows, width]` times `maps`, each `[width, heads.width]`: `[rows, maps · heads.width]`, the heads
-/// of each interleaved.
+/// Projects `x [rows, width]` with `maps`, each `[width, heads.width]`. Returns
+/// `[rows, maps · heads.width]`, with the heads of each projection interleaved.
 ///
 /// # Panics
-/// If sizes do not fit together.
+/// If sizes do not match.
 pub fn projections(heads: &Heads, maps: &[Linear<'_>], width: usize, x: &[f32]) -> Vec<f32> {
     let columns = maps.len() * heads.width;
     let rows = rows_of(heads, maps, width, x);
@@ -105,10 +155,10 @@ impl WithSimd for Group<'_> {
     }
 }
 
-/// Gradients of [`projections`] for `grad [rows, maps · heads.width]`, that of its result.
+/// Gradients of [`projections`] for `grad [rows, maps · heads.width]`, the gradient of its result.
 ///
 /// # Panics
-/// If sizes do not fit together.
+/// If sizes do not match.
 pub fn projections_backward(
     heads: &Heads,
     maps: &[Linear<'_>],
@@ -126,13 +176,13 @@ pub fn projections_backward(
     let groups: Vec<Accumulators<2>> = runs
         .map(|((out, x), grad)| simd::run(Group { rows: &rows, columns, transposed: &transposed, x, grad, out }))
         .collect();
-    let ([weights, biases], _) = total(groups, [width * columns, columns]);
-    let places = heads.places();
+    let ([weights, biases], _) = sum_groups(groups, [width * columns, columns]);
+    let channel_order = heads.channel_order();
     let apart = |all: &[f32], inputs: usize| -> Vec<Vec<f32>> {
         let mut parts = vec![vec![0.0; inputs * heads.width]; maps.len()];
         for (p, row) in all.chunks_exact(columns.max(1)).enumerate() {
             for (part, row) in parts.iter_mut().zip(row.chunks_exact(heads.width)) {
-                places.iter().zip(row).for_each(|(&place, value)| part[p * heads.width + place] = *value);
+                channel_order.iter().zip(row).for_each(|(&place, value)| part[p * heads.width + place] = *value);
             }
         }
         parts

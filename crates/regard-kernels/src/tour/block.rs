@@ -1,11 +1,11 @@
-//! A block of instances: tables, queries, the pass over the rows, and the way back.
+//! A block of instances: tables, queries, the steps of their tours, and the backward pass.
 
 use pulp::Simd;
 
 use super::{
-    Sight, Tours,
-    rows::{Cotangents, Rows, Scratch, Table},
-    weights::{Folded, TABLES},
+    StepInputs, Tours,
+    rows::{GradientsMut, Rows, Scratch, Table},
+    weights::{FoldedWeights, TABLES},
 };
 use crate::{
     buffer::Workspace,
@@ -15,24 +15,24 @@ use crate::{
     vector::{add_assign, column_sums, scale},
 };
 
-/// One group's share of the gradients of the folded weights.
-pub(super) struct Sums {
+/// Gradients of the folded weights, summed over one group of instances.
+pub(super) struct WeightGradients {
     /// `[width, TABLES·width]`.
     pub(super) tables: Workspace,
     /// `[width, width]`.
     pub(super) fixed: Workspace,
-    /// `[width, width]`, where the context has a first node.
+    /// `[width, width]`, if the context has a first node.
     pub(super) first: Workspace,
     /// `[width]`.
     pub(super) start: Workspace,
     /// `[scalars, width]`.
     pub(super) scalars: Workspace,
-    /// `[3·width]`, zeros where nodes stay.
+    /// `[3·width]`, zeros without a dynamic feature.
     pub(super) dynamic: Workspace,
 }
 
-impl Sums {
-    /// Those of a pass without gradients.
+impl WeightGradients {
+    /// Empty gradients, for a pass that computes none.
     pub(super) fn none() -> Self {
         let none = || Workspace::lease(0);
         Self { tables: none(), fixed: none(), first: none(), start: none(), scalars: none(), dynamic: none() }
@@ -52,31 +52,31 @@ impl Sums {
     }
 }
 
-/// Nodes of a block: its tables and their gradients fit the second-level cache.
+/// Number of nodes in a block: its tables and their gradients fit into the second-level cache.
 const NODES: usize = 128;
 
-/// What every block of a pass reads.
+/// Inputs that all blocks of a pass share.
 pub(super) struct Block<'a> {
-    pub(super) folded: &'a Folded,
+    pub(super) folded: &'a FoldedWeights,
     pub(super) tours: &'a Tours<'a>,
     pub(super) embeddings: &'a [f32],
     pub(super) coefficient: Option<&'a [f32]>,
 }
 
 impl Block<'_> {
-    /// Instances of a block.
+    /// Number of instances in a block.
     pub(super) fn instances(&self) -> usize {
         (NODES / self.tours.nodes.max(1)).max(1)
     }
 
-    /// With one tour of all nodes an instance, the nodes are put in its order: a step then sees a suffix, and
-    /// the keys before it need not be looked at.
+    /// True if each instance has one tour of all nodes. Its nodes are then sorted in tour order: a step
+    /// attends to a suffix of the nodes, and the keys before it are skipped.
     fn ordered(&self) -> bool {
-        self.tours.trajectories == 1 && matches!(self.tours.sight, Sight::Unvisited)
+        self.tours.trajectories == 1 && matches!(self.tours.inputs, StepInputs::Unvisited)
     }
 
-    /// The block of instances from `begin` on: log-likelihoods into `values`, gradients of the
-    /// embeddings into `gradient`, those of the weights added to `sums`.
+    /// Processes the block of instances that starts at `begin`: writes log-likelihoods to `values` and
+    /// gradients of the embeddings to `gradient`, and adds those of the weights to `sums`.
     #[inline(always)]
     pub(super) fn run<S: Simd>(
         &self,
@@ -84,7 +84,7 @@ impl Block<'_> {
         begin: usize,
         values: &mut [f32],
         gradient: &mut [f32],
-        sums: &mut Sums,
+        sums: &mut WeightGradients,
     ) {
         let (tours, folded, d) = (self.tours, self.folded, self.folded.width);
         let (n, per) = (tours.nodes, tours.trajectories);
@@ -132,7 +132,7 @@ impl Block<'_> {
                 coefficient: self.coefficient.map(|all| &all[(begin + b) * per..][..per]),
             };
             let into = if learns {
-                Some(Cotangents {
+                Some(GradientsMut {
                     rows: &mut d_tables[b * n * wide..][..n * wide],
                     fixed: &mut d_fixed[b * d..][..d],
                     first: if d_first.is_empty() { &mut [] } else { &mut d_first[b * per * d..][..per * d] },
@@ -156,7 +156,7 @@ impl Block<'_> {
             let right = Rhs::rows::<S>(&d_first, d);
             gemm(simd, size(d, d, count * per), Lhs::transposed(&firsts, d), right, &mut sums.first, d, Accumulate);
         }
-        // What reached the tables, the graph's mean and the first nodes goes back to the nodes.
+        // Gradients of the tables, the graph embedding and the first nodes are added to those of the nodes.
         gemm(simd, size(count, d, d), Lhs::rows(&d_fixed, d), folded.fixed_back.rhs(), &mut mean, d, Store);
         scale(simd, 1.0 / n as f32, &mut mean);
         if let Some(panels) = &folded.first_back {
@@ -182,8 +182,8 @@ impl Block<'_> {
         }
     }
 
-    /// Embeddings of the block, in tour order with one tour an instance; those of the first nodes
-    /// of its tours; and the means over the nodes.
+    /// Gathers the embeddings of the block (in tour order if [`Self::ordered`]), the embeddings of the
+    /// first nodes of its tours, and the means over the nodes.
     #[inline(always)]
     fn gather<S: Simd>(&self, simd: S, begin: usize, x: &mut [f32], firsts: &mut [f32], mean: &mut [f32]) {
         let (tours, d) = (self.tours, self.folded.width);

@@ -1,15 +1,15 @@
 //! The log-probability of whole tours in one pass, and its gradients.
 //!
-//! Nothing passes between the steps of a tour but the tour itself: once it is known, every step's
-//! context and mask are known too, and the decoder (Kool et al. 2019, section 3.2) is a masked
-//! attention of `[steps]` queries over `[nodes]` keys. Where every node is visited once, the nodes
-//! a step may see follow from the positions in the tour, and no mask is ever stored; of other
-//! problems it is recorded what each step saw, one bit a node, and how far each node has moved where nodes do.
+//! The steps of a finished tour are independent of one another: context and mask of every step are
+//! known. The decoder (Kool et al. 2019, section 3.2) is then a masked attention of `[steps]` queries
+//! over `[nodes]` keys. If every node is visited once, the masks follow from the positions in the
+//! tour and are not stored. For other problems the mask of each step is recorded, one bit a node,
+//! together with the dynamic feature of the nodes if there is one.
 //!
 //! REINFORCE knows the coefficient of each tour before the pass, and its loss is linear in the
-//! log-probabilities. So values and gradients come from one walk over the instances, with a
-//! block's scores, weights and their gradients in cache: nothing of size `steps × nodes` reaches
-//! memory. Trajectories of one instance (Kwon et al. 2020) share its tables.
+//! log-probabilities. So values and gradients are computed in one pass over the instances, with the
+//! scores, weights and gradients of a block in cache: no array of size `steps × nodes` is written to
+//! memory. Trajectories of one instance (POMO, Kwon et al. 2020) share its tables.
 
 mod block;
 mod rows;
@@ -19,87 +19,87 @@ use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use crate::{rollout::Decoder, simd, vector::add};
-use block::{Block, Sums};
-use weights::Folded;
+use block::{Block, WeightGradients};
+use weights::FoldedWeights;
 
-/// Finished tours, in the order visited.
+/// Finished tours; the nodes are in the order in which they were visited.
 #[derive(Clone, Copy, Debug)]
 pub struct Tours<'a> {
-    /// Instances.
+    /// Number of instances.
     pub batch: usize,
-    /// Tours of one instance.
+    /// Number of tours of one instance.
     pub trajectories: usize,
-    /// Nodes of an instance.
+    /// Number of nodes of an instance.
     pub nodes: usize,
-    /// Steps of a tour, at most.
+    /// Maximum number of steps of a tour.
     pub steps: usize,
-    /// First steps that were given and not chosen: they have no probability.
+    /// Number of first steps that were prescribed, not chosen; they do not count in the probability.
     pub forced: usize,
     /// `[batch, trajectories, steps]`.
     pub order: &'a [u32],
-    /// What the steps saw.
-    pub sight: Sight<'a>,
+    /// Masks and contexts of the steps.
+    pub inputs: StepInputs<'a>,
 }
 
-/// What the steps of tours saw: the nodes open to them, and their contexts.
+/// Masks and contexts of the steps of tours.
 #[derive(Clone, Copy, Debug)]
-pub enum Sight<'a> {
-    /// Every node is visited once, as many steps as nodes: the unvisited ones were open. The
-    /// context is the first and the last node, a placeholder before the first step.
+pub enum StepInputs<'a> {
+    /// Every node is visited once and there are as many steps as nodes: the unvisited nodes are
+    /// allowed. The context is the first and the last node, and a placeholder before the first step.
     Unvisited,
-    /// Written down at every step. The context is the last node, the depot (node 0) before the
-    /// first step, and the decoder's scalars.
+    /// Masks and contexts are recorded for every step. The context is the last node (the depot, node 0,
+    /// before the first step) and the decoder's scalars.
     Recorded {
-        /// Steps of each tour, `[batch, trajectories]`.
+        /// Number of steps of each tour, `[batch, trajectories]`.
         lengths: &'a [u32],
-        /// One bit a node, `[batch, trajectories, steps, words]` with [`words`] of the nodes.
-        open: &'a [u64],
-        /// `[batch, trajectories, steps, scalars]`.
+        /// Allowed nodes, one bit a node, `[batch, trajectories, steps, words]`; see [`words`].
+        allowed: &'a [u64],
+        /// Scalars of the context, `[batch, trajectories, steps, scalars]`.
         scalars: &'a [f32],
-        /// What moves each node, `[batch, trajectories, steps, nodes]`; empty where nodes stay.
+        /// Dynamic feature of each node, `[batch, trajectories, steps, nodes]`; empty without one.
         dynamic: &'a [f32],
     },
 }
 
-/// Words of a row of bits, one bit a node.
+/// Number of 64-bit words that hold one bit a node.
 pub const fn words(nodes: usize) -> usize {
     nodes.div_ceil(64)
 }
 
 impl<'a> Tours<'a> {
-    /// Tours `[batch, trajectories, nodes]` that visit every node once.
+    /// Creates tours `[batch, trajectories, nodes]` that visit every node once.
     pub fn of_all_nodes([batch, trajectories, nodes]: [usize; 3], forced: usize, order: &'a [u32]) -> Self {
-        Self { batch, trajectories, nodes, steps: nodes, forced, order, sight: Sight::Unvisited }
+        Self { batch, trajectories, nodes, steps: nodes, forced, order, inputs: StepInputs::Unvisited }
     }
 }
 
-/// Gradients of `Σ coefficient · log-likelihood`, each in the shape of what it belongs to.
+/// Gradients of `Σ coefficient · log-likelihood`, each in the shape of its input.
 #[derive(Debug)]
 pub struct Gradients {
-    /// Of the embeddings, `[batch, nodes, width]`.
+    /// Gradient of the embeddings, `[batch, nodes, width]`.
     pub embeddings: Vec<f32>,
-    /// Of glimpse keys, glimpse values and logit keys side by side, `[width, 3·width]`.
+    /// Gradients of the projections to glimpse keys, glimpse values and logit keys side by side, `[width, 3·width]`.
     pub nodes: Vec<f32>,
-    /// Of the projection of the graph's embedding, `[width, width]`.
+    /// Gradient of the projection of the graph embedding, `[width, width]`.
     pub fixed: Vec<f32>,
-    /// Of the projection of the context, `[context, width]`.
+    /// Gradient of the projection of the context, `[context, width]`.
     pub step: Vec<f32>,
-    /// Of the glimpse's output projection, `[width, width]`.
+    /// Gradient of the output projection of the glimpse, `[width, width]`.
     pub out: Vec<f32>,
-    /// Of the placeholder, `[2·width]`; empty without one.
+    /// Gradient of the placeholder, `[2·width]`; empty without one.
     pub placeholder: Vec<f32>,
-    /// Of the directions in which nodes move, `[3·width]`; empty where they stay.
+    /// Gradient of the weights of the dynamic feature, `[3·width]`; empty without one.
     pub dynamic: Vec<f32>,
 }
 
-/// Instances are cut into so many groups at most, each with accumulators of its own, whatever the number
-/// of threads: that fixes the order of every sum.
+/// Maximum number of groups of instances. Each group has gradient accumulators of its own. The groups
+/// do not depend on the number of threads, which fixes the order of every sum.
 const GROUPS: usize = 16;
 
 /// Log-likelihoods `[batch, trajectories]` of `tours` over `embeddings [batch, nodes, width]`.
 ///
 /// # Panics
-/// If sizes do not fit together, or the decoder's context is not what the tours recorded.
+/// If sizes do not match, or the decoder's context differs from that of the tours.
 pub fn log_likelihood(decoder: &Decoder<'_>, tours: &Tours<'_>, embeddings: &[f32]) -> Vec<f32> {
     pass(decoder, tours, embeddings, None).0
 }
@@ -115,13 +115,13 @@ pub fn policy_gradient(
     embeddings: &[f32],
     coefficient: &[f32],
 ) -> (Vec<f32>, Gradients) {
-    assert_eq!(coefficient.len(), tours.batch * tours.trajectories, "one coefficient a tour");
+    assert_eq!(coefficient.len(), tours.batch * tours.trajectories, "one coefficient for each tour");
     let (values, sums) = pass(decoder, tours, embeddings, Some(coefficient));
     let (embeddings, sums) = sums.unwrap_or_else(|| unreachable!("a pass with coefficients has gradients"));
     (values, weights::unfold(decoder, embeddings, sums))
 }
 
-type Backward = (Vec<f32>, Sums);
+type Backward = (Vec<f32>, WeightGradients);
 
 fn pass(
     decoder: &Decoder<'_>,
@@ -134,15 +134,15 @@ fn pass(
     let mut values = vec![0.0; tours.batch * tours.trajectories];
     let mut gradient = vec![0.0; if coefficient.is_some() { embeddings.len() } else { 0 }];
     if values.is_empty() || nodes == 0 {
-        return (values, coefficient.map(|_| (gradient, Sums::zeros(decoder))));
+        return (values, coefficient.map(|_| (gradient, WeightGradients::zeros(decoder))));
     }
-    let folded = Folded::new(decoder);
+    let folded = FoldedWeights::new(decoder);
     let block = Block { folded: &folded, tours, embeddings, coefficient };
-    // Accumulators cost time too: a group has a whole block at least.
+    // Accumulators cost time too, so a group is at least one block.
     let size = tours.batch.div_ceil(GROUPS).max(block.instances());
     let mut parts: Vec<&mut [f32]> = gradient.chunks_mut(size * nodes * width).collect();
     parts.resize_with(tours.batch.div_ceil(size), Default::default);
-    let groups: Vec<Sums> = values
+    let groups: Vec<WeightGradients> = values
         .par_chunks_mut(size * tours.trajectories)
         .zip(parts)
         .enumerate()
@@ -150,7 +150,7 @@ fn pass(
             simd::run(Group { block: &block, decoder, first: index * size, values, gradient })
         })
         .collect();
-    (values, coefficient.map(|_| (gradient, total(groups, decoder))))
+    (values, coefficient.map(|_| (gradient, sum_groups(groups, decoder))))
 }
 
 fn check(decoder: &Decoder<'_>, tours: &Tours<'_>, embeddings: &[f32]) {
@@ -160,27 +160,34 @@ fn check(decoder: &Decoder<'_>, tours: &Tours<'_>, embeddings: &[f32]) {
     assert_eq!(decoder.step.len(), context * width, "step context is [context, width]");
     assert_eq!(embeddings.len(), tours.batch * nodes * width, "embeddings are [batch, nodes, width]");
     assert_eq!(tours.order.len(), count * steps, "tours are [batch, trajectories, steps]");
-    if let Sight::Recorded { lengths, open, scalars, dynamic } = tours.sight {
+    if let StepInputs::Recorded { lengths, allowed, scalars, dynamic } = tours.inputs {
         assert!(!decoder.uses_first, "the context is the last node and scalars");
-        assert_eq!(lengths.len(), count, "one length a tour");
-        assert_eq!(open.len(), count * steps * words(nodes), "one bit a node and step");
+        assert_eq!(lengths.len(), count, "one length for each tour");
+        assert_eq!(allowed.len(), count * steps * words(nodes), "one bit for each node and step");
         assert_eq!(scalars.len(), count * steps * decoder.scalars, "the decoder's scalars at every step");
-        let moved = if decoder.dynamic.is_some() { count * steps * nodes } else { 0 };
-        assert_eq!(dynamic.len(), moved, "one number a node and step where the decoder moves nodes by it");
-        assert!(decoder.dynamic.is_none_or(|rows| rows.len() == 3 * width), "dynamic directions are [3 · width]");
+        let count = if decoder.dynamic.is_some() { count * steps * nodes } else { 0 };
+        assert_eq!(
+            dynamic.len(),
+            count,
+            "one dynamic feature for each node and step if the decoder has weights for it"
+        );
+        assert!(
+            decoder.dynamic.is_none_or(|rows| rows.len() == 3 * width),
+            "weights of the dynamic feature are [3 · width]"
+        );
         assert!(lengths.iter().all(|&length| length as usize <= steps), "lengths are at most {steps}");
         assert!(tours.order.iter().all(|&node| (node as usize) < nodes), "nodes are below {nodes}");
         return;
     }
     assert!(decoder.uses_first && decoder.scalars == 0, "the context is first and last node");
-    assert!(decoder.dynamic.is_none(), "nodes move in recorded tours");
+    assert!(decoder.dynamic.is_none(), "a dynamic feature needs recorded tours");
     assert_eq!(steps, nodes, "tours visit every node");
-    let mut seen = vec![usize::MAX; nodes];
+    let mut last_tour = vec![usize::MAX; nodes];
     for (index, tour) in tours.order.chunks_exact(nodes.max(1)).enumerate() {
         for &node in tour {
             let node = node as usize;
-            assert!(node < nodes && seen[node] != index, "tour {index} is not a permutation of {nodes} nodes");
-            seen[node] = index;
+            assert!(node < nodes && last_tour[node] != index, "tour {index} is not a permutation of {nodes} nodes");
+            last_tour[node] = index;
         }
     }
 }
@@ -194,13 +201,14 @@ struct Group<'a> {
 }
 
 impl WithSimd for Group<'_> {
-    type Output = Sums;
+    type Output = WeightGradients;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Sums {
+    fn with_simd<S: Simd>(self, simd: S) -> WeightGradients {
         let Self { block, decoder, first, values, mut gradient } = self;
         let (tours, width) = (block.tours, block.folded.width);
-        let mut sums = if block.coefficient.is_some() { Sums::zeros(decoder) } else { Sums::none() };
+        let mut sums =
+            if block.coefficient.is_some() { WeightGradients::zeros(decoder) } else { WeightGradients::none() };
         let size = block.instances();
         for (index, values) in values.chunks_mut(size * tours.trajectories).enumerate() {
             let count = values.len() / tours.trajectories;
@@ -213,12 +221,12 @@ impl WithSimd for Group<'_> {
     }
 }
 
-/// Sums of the groups, in their order; pieces of the matrices go side by side.
-fn total(groups: Vec<Sums>, decoder: &Decoder<'_>) -> Sums {
+/// Sum of the groups, in their order; pieces of the matrices are summed in parallel.
+fn sum_groups(groups: Vec<WeightGradients>, decoder: &Decoder<'_>) -> WeightGradients {
     const PIECE: usize = 4096;
-    let mut sums = Sums::zeros(decoder);
-    let Sums { tables, fixed, first, start, scalars, dynamic } = &mut sums;
-    type Part = fn(&Sums) -> &[f32];
+    let mut sums = WeightGradients::zeros(decoder);
+    let WeightGradients { tables, fixed, first, start, scalars, dynamic } = &mut sums;
+    type Part = fn(&WeightGradients) -> &[f32];
     let parts: [(&mut [f32], Part); 6] = [
         (tables, |s| &s.tables),
         (fixed, |s| &s.fixed),

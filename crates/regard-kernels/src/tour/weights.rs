@@ -1,17 +1,17 @@
-//! The decoder's weights folded for one pass, and their gradients unfolded.
+//! Decoder weights folded for one pass, and the gradients of the original weights.
 
-use super::{Gradients, block::Sums};
+use super::{Gradients, block::WeightGradients};
 use crate::gemm::{Lhs, Panels, Rhs, Size, Store, gemm};
 use crate::rollout::{Decoder, folded_logit_keys};
 use crate::simd;
 use pulp::{Simd, WithSimd};
 
-/// Tables of a node, side by side: glimpse keys (scaled), glimpse values, logit keys (output
-/// projection and scale folded in), share of the query as last node.
+/// Number of tables of a node, side by side: glimpse keys (scaled), glimpse values, logit keys (with
+/// output projection and scale folded in), contribution to the query as last node.
 pub(super) const TABLES: usize = 4;
 
-/// Weights packed for a pass, forward and backward.
-pub(super) struct Folded {
+/// Weights packed for the forward and backward pass.
+pub(super) struct FoldedWeights {
     pub(super) width: usize,
     pub(super) heads: usize,
     pub(super) clip: f32,
@@ -21,18 +21,18 @@ pub(super) struct Folded {
     pub(super) tables_back: Panels,
     pub(super) fixed: Panels,
     pub(super) fixed_back: Panels,
-    /// Share of the query as first node, `[width, width]`, where the context has one.
+    /// Contribution to the query as first node, `[width, width]`, if the context has one.
     pub(super) first: Option<Panels>,
     pub(super) first_back: Option<Panels>,
-    /// Numbers of the context beside embeddings, and their share of the query `[scalars, width]`.
+    /// Number of scalars in the context, and their contribution to the query, `[scalars, width]`.
     pub(super) scalars: usize,
     pub(super) scalar_rows: Vec<f32>,
-    /// Query share of the placeholder.
+    /// Contribution of the placeholder to the query.
     pub(super) start: Vec<f32>,
-    /// Whether nodes move from step to step.
-    pub(super) moves: bool,
-    /// The directions in which they do, of keys, values and logit keys as they are in the tables: `[3·width]`,
-    /// zeros where they stay.
+    /// If true, nodes have a dynamic feature.
+    pub(super) has_dynamic: bool,
+    /// Weights of the dynamic feature for keys, values and logit keys, scaled and folded as in the tables,
+    /// `[3·width]`; zeros without a dynamic feature.
     pub(super) dynamic: Vec<f32>,
 }
 
@@ -40,7 +40,7 @@ fn head_scale(decoder: &Decoder<'_>) -> f32 {
     1.0 / ((decoder.width / decoder.heads) as f32).sqrt()
 }
 
-impl Folded {
+impl FoldedWeights {
     pub(super) fn new(decoder: &Decoder<'_>) -> Self {
         let d = decoder.width;
         let (logit, scale) = (folded_logit_keys(decoder.logit_key, decoder.out, d), head_scale(decoder));
@@ -77,14 +77,14 @@ impl Folded {
             scalars: decoder.scalars,
             scalar_rows: scalar_rows.to_vec(),
             start,
-            moves: decoder.dynamic.is_some(),
+            has_dynamic: decoder.dynamic.is_some(),
             dynamic,
         }
     }
 }
 
-/// Gradients of the decoder's own weights from those of the folded ones.
-pub(super) fn unfold(decoder: &Decoder<'_>, embeddings: Vec<f32>, sums: Sums) -> Gradients {
+/// Computes the gradients of the original decoder weights from those of the folded ones.
+pub(super) fn unfold(decoder: &Decoder<'_>, embeddings: Vec<f32>, sums: WeightGradients) -> Gradients {
     let d = decoder.width;
     let (scale, root) = (head_scale(decoder), 1.0 / (d as f32).sqrt());
     let mut nodes = vec![0.0; d * 3 * d];
@@ -102,7 +102,7 @@ pub(super) fn unfold(decoder: &Decoder<'_>, embeddings: Vec<f32>, sums: Sums) ->
     if let Some(rows) = decoder.dynamic {
         dynamic.copy_from_slice(&sums.dynamic);
         dynamic[..d].iter_mut().for_each(|x| *x *= scale);
-        // The logit keys' direction is folded as one more of their rows.
+        // The weights of the dynamic feature for logit keys are folded like one more row.
         folded.extend(sums.dynamic[2 * d..].iter().map(|g| g * root));
         keys.extend_from_slice(&rows[2 * d..]);
     }
@@ -128,7 +128,7 @@ pub(super) fn unfold(decoder: &Decoder<'_>, embeddings: Vec<f32>, sums: Sums) ->
     Gradients { embeddings, nodes, fixed: sums.fixed.to_vec(), step, out, placeholder, dynamic }
 }
 
-/// `c = a · b`, rows of `b` and `c` as long as the product is wide.
+/// Computes `c = a · b`; the rows of `b` and `c` are contiguous.
 struct Product<'a> {
     size: Size,
     a: Lhs<'a>,

@@ -1,4 +1,4 @@
-//! Edge attention by its definition, in double precision.
+//! Edge attention computed from its definition in double precision.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -9,7 +9,7 @@ pub(crate) fn random(len: usize, seed: u64) -> Vec<f32> {
     (0..len).map(|_| 2.0 * generator.random::<f32>() - 1.0).collect()
 }
 
-/// Edges by target from pairs of source and target, in their order.
+/// An edge list from pairs of source and target; edges of a target keep their order.
 pub(crate) fn list(nodes: usize, pairs: &[(usize, usize)]) -> EdgeList {
     let mut pairs = pairs.to_vec();
     pairs.sort_by_key(|pair| pair.1);
@@ -17,14 +17,14 @@ pub(crate) fn list(nodes: usize, pairs: &[(usize, usize)]) -> EdgeList {
     EdgeList::new(offsets, pairs.iter().map(|pair| pair.0 as u32).collect())
 }
 
-/// Pairs between random nodes: loops, repetitions and lonely nodes as they come.
+/// Random pairs of nodes, with self loops, parallel edges and isolated nodes.
 pub(crate) fn random_pairs(nodes: usize, edges: usize, seed: u64) -> Vec<(usize, usize)> {
     let mut generator = Pcg64Mcg::seed_from_u64(seed);
     let mut node = || generator.random_range(0..nodes);
     (0..edges).map(|_| (node(), node())).collect()
 }
 
-/// Which inputs there are.
+/// Inputs that a case has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Given {
     pub(crate) packed: bool,
@@ -37,7 +37,7 @@ pub(crate) struct Case {
     pub(crate) layer: Layer,
     pub(crate) given: Given,
     pub(crate) graph: EdgeList,
-    /// Query, key, value, edge factors, bias; the last two empty where they are absent.
+    /// Query, key, value, edge factors, bias; the last two are empty if absent.
     pub(crate) tensors: [Vec<f32>; 5],
     packed: Vec<f32>,
 }
@@ -49,19 +49,24 @@ impl std::fmt::Debug for Case {
     }
 }
 
-/// A layer of a width and heads with the rest as published.
+/// A layer with the scale of the paper and without dropout.
 pub(crate) fn layer(width: usize, heads: usize, layout: HeadLayout, softmax: Softmax) -> Layer {
     let scale = 1.0 / ((width / heads) as f32).sqrt();
     Layer { width, heads, layout, scale, softmax, dropout: None }
 }
 
 impl Case {
-    /// `spread` stretches queries, so that scores reach the clamp.
+    /// A random case; queries are multiplied with `spread`, so that scores reach the clamp.
     pub(crate) fn new(layer: Layer, given: Given, graph: EdgeList, spread: f32) -> Self {
         let (nodes, edges) = (graph.nodes() * layer.width, graph.edges());
-        let there = |there: bool, len: usize| if there { len } else { 0 };
-        let sizes =
-            [nodes, nodes, nodes, there(given.edge, edges * layer.width), there(given.bias, edges * layer.heads)];
+        let if_present = |if_present: bool, len: usize| if if_present { len } else { 0 };
+        let sizes = [
+            nodes,
+            nodes,
+            nodes,
+            if_present(given.edge, edges * layer.width),
+            if_present(given.bias, edges * layer.heads),
+        ];
         let mut seed = 10;
         let mut tensors = sizes.map(|size| {
             seed += 1;
@@ -92,7 +97,7 @@ impl Case {
         self.tensors.each_ref().map(|tensor| tensor.iter().map(|x| f64::from(*x)).collect())
     }
 
-    /// Place of a channel in a row.
+    /// Index of a channel in a row.
     fn channel(&self, head: usize, channel: usize) -> usize {
         let Layer { width, heads, layout, .. } = self.layer;
         match layout {
@@ -102,11 +107,11 @@ impl Case {
     }
 }
 
-/// Attention by its definition.
+/// Results of edge attention.
 pub(crate) struct Definition {
     /// `[nodes, width]`.
     pub(crate) out: Vec<f64>,
-    /// `[edges, width]`, with an edge stream.
+    /// `[edges, width]`, if there is an edge stream.
     pub(crate) products: Vec<f64>,
     /// `[edges, heads]`, without dropout.
     pub(crate) weights: Vec<f64>,

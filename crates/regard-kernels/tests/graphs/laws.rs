@@ -1,5 +1,5 @@
-//! Laws of edge attention: lonely nodes and extreme scores have defined answers, the result moves
-//! with the numbering of nodes and edges, and its bits do not depend on the number of threads.
+//! Properties of edge attention: isolated nodes and extreme scores have defined results, the result does not
+//! depend on the numbering of nodes and edges, and its bits do not depend on the number of threads.
 
 use proptest::prelude::*;
 use regard_kernels::dropout::Dropout;
@@ -29,7 +29,7 @@ fn graphs_without_edges_or_nodes_are_defined() {
 }
 
 #[test]
-fn a_lonely_node_is_nan_where_it_was_published_so() {
+fn an_isolated_node_is_nan_as_in_the_authors_code() {
     let layer = layer(8, 2, HeadLayout::Blocks, Softmax::PUBLISHED);
     let case = Case::new(layer, Given { packed: true, edge: false, bias: false }, list(3, &[(0, 0), (2, 1)]), 1.0);
     let (out, _) = edge_attention(&case.layer, &case.graph, &case.inputs(), false);
@@ -79,10 +79,10 @@ fn bits_do_not_depend_on_the_number_of_threads() {
     }
 }
 
-/// The same graph with nodes and edges numbered otherwise.
+/// The same graph with nodes and edges in another order.
 fn renumbered(case: &Case, pairs: &[(usize, usize)], nodes: &[usize], edges: &[usize]) -> (Case, Vec<usize>) {
     let moved: Vec<_> = edges.iter().map(|e| (nodes[pairs[*e].0], nodes[pairs[*e].1])).collect();
-    // Where each edge of the new list stood in the old one; both lists sort stably by target.
+    // Index of each edge of the new list in the old one; both lists are sorted stably by target.
     let by_target = |pairs: &[(usize, usize)]| {
         let mut order: Vec<usize> = (0..pairs.len()).collect();
         order.sort_by_key(|e| pairs[*e].1);
@@ -123,7 +123,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn numbers_of_nodes_and_edges_do_not_matter(
+    fn numbering_of_nodes_and_edges_does_not_matter(
         (nodes, edges) in (1usize..40, 0usize..200),
         seed in 0u64..1000,
     ) {

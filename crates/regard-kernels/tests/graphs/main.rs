@@ -1,5 +1,5 @@
-//! Edge attention agrees with its definition in double precision, forward and backward; `laws` has
-//! what holds without one.
+//! Edge attention agrees with its definition in double precision, forward and backward. Further
+//! properties are tested in `laws`.
 
 mod definition;
 mod laws;
@@ -16,7 +16,7 @@ const LAYOUTS: [HeadLayout; 2] = [HeadLayout::Blocks, HeadLayout::Interleaved];
 const SOFTMAXES: [Softmax; 3] =
     [Softmax::Stable, Softmax::PUBLISHED_WITH_EDGES, Softmax::Clamped { limit: 2.0, epsilon: 0.5, isolated: 0.0 }];
 
-/// Largest error beside the largest number.
+/// Largest error, relative to the largest value.
 const TOLERANCE: f64 = 3e-6;
 
 pub(crate) fn close(found: &[f32], expected: &[f64], what: &str) {
@@ -27,11 +27,11 @@ fn close_within(tolerance: f64, found: &[f32], expected: &[f64], what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");
     let scale = expected.iter().fold(1.0f64, |max, x| max.max(x.abs()));
     for (i, (found, expected)) in found.iter().zip(expected).enumerate() {
-        assert!((f64::from(*found) - expected).abs() < tolerance * scale, "{what} at {i}: {found} and not {expected}");
+        assert!((f64::from(*found) - expected).abs() < tolerance * scale, "{what} at {i}: {found} expected {expected}");
     }
 }
 
-/// All inputs there may be.
+/// All combinations of inputs.
 pub(crate) fn given() -> impl Iterator<Item = Given> {
     (0..8).map(|bits| Given { packed: bits & 1 > 0, edge: bits & 2 > 0, bias: bits & 4 > 0 })
 }
@@ -51,8 +51,8 @@ pub(crate) fn gradients(case: &Case, grad: &[f32], edge_grad: Option<&[f32]>) ->
     [query, key, value, edge.unwrap_or_default(), bias.unwrap_or_default()]
 }
 
-/// Change of `Σ result · grad + Σ products · edge_grad` along a direction in one tensor.
-fn slope(case: &Case, (grad, edge_grad): (&[f32], &[f32]), tensor: usize, direction: &[f64]) -> f64 {
+/// Derivative of `Σ result · grad + Σ products · edge_grad` along a direction in one tensor.
+fn slope(case: &Case, grad: &[f32], edge_grad: &[f32], tensor: usize, direction: &[f64]) -> f64 {
     const STEP: f64 = 1e-6;
     let at = |step: f64| -> f64 {
         let mut tensors = case.wide();
@@ -64,33 +64,33 @@ fn slope(case: &Case, (grad, edge_grad): (&[f32], &[f32]), tensor: usize, direct
     (at(STEP) - at(-STEP)) / (2.0 * STEP)
 }
 
-/// Values, weights and gradients against the definition: along each axis of small tensors, and
-/// along directions of signs.
+/// Compares values, weights and gradients with the definition. Gradients are compared along random
+/// directions of signs and, if `axes` is true, along every axis.
 fn check(case: &Case, axes: bool) {
     let expected = definition(case, &case.wide());
     let (out, products) = edge_attention(&case.layer, &case.graph, &case.inputs(), case.given.edge);
-    // A sum over the edges of a node rounds by 2⁻²⁴ as often as it has edges.
+    // The rounding error of a sum over n edges is up to n · 2⁻²⁴.
     let busiest = case.graph.offsets().windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
     let of_sums = TOLERANCE.max(busiest as f64 * 2f64.powi(-24));
     close_within(of_sums, &out, &expected.out, &format!("{case:?}"));
     close(&products.unwrap_or_default(), &expected.products, &format!("products of {case:?}"));
     let (light, none) = edge_attention(&case.layer, &case.graph, &case.inputs(), false);
-    assert!(none.is_none() && light == out, "products do not matter: {case:?}");
+    assert!(none.is_none() && light == out, "the result does not depend on products: {case:?}");
     let weights = edge_attention_weights(&case.layer, &case.graph, &case.inputs());
     close(&weights, &expected.weights, &format!("weights of {case:?}"));
     let (grad, edge_grad) = (random(out.len(), 99), random(expected.products.len(), 98));
     let nothing = vec![0.0; edge_grad.len()];
     for edge_grad in [&edge_grad, &nothing] {
-        let asked = (case.given.edge && edge_grad != &nothing).then_some(&edge_grad[..]);
-        let found = gradients(case, &grad, asked);
+        let required = (case.given.edge && edge_grad != &nothing).then_some(&edge_grad[..]);
+        let found = gradients(case, &grad, required);
         for (tensor, found) in found.iter().enumerate() {
             assert_eq!(found.len(), case.tensors[tensor].len(), "{tensor}");
             let norm = found.iter().map(|x| f64::from(x * x)).sum::<f64>().sqrt();
             let compare = |direction: &[f64], what: &str| {
-                let expected = slope(case, (&grad, edge_grad), tensor, direction);
+                let expected = slope(case, &grad, edge_grad, tensor, direction);
                 let found: f64 = found.iter().zip(direction).map(|(x, direction)| f64::from(*x) * direction).sum();
                 let far = (found - expected).abs();
-                assert!(far < 1e-5 * (1.0 + norm), "{what} of {tensor}: {found} and not {expected}: {case:?}");
+                assert!(far < 1e-5 * (1.0 + norm), "{what} of {tensor}: {found} expected {expected}: {case:?}");
             };
             for seed in 0..2 {
                 let signs: Vec<f64> = random(found.len(), 200 + seed).iter().map(|x| f64::from(x.signum())).collect();
@@ -105,14 +105,14 @@ fn check(case: &Case, axes: bool) {
     }
 }
 
-/// Seven nodes with a loop, a double edge, a node that only sends, one that only receives, and one
-/// alone.
+/// Seven nodes with a self loop, parallel edges, a node with outgoing edges only, one with incoming edges
+/// only, and an isolated one.
 fn small() -> EdgeList {
     list(7, &[(0, 0), (1, 0), (3, 0), (3, 0), (0, 1), (1, 1), (0, 2), (3, 2), (4, 5), (5, 4)])
 }
 
 #[test]
-fn every_switch_is_its_definition() {
+fn every_option_agrees_with_its_definition() {
     for (layout, softmax) in LAYOUTS.into_iter().flat_map(|layout| SOFTMAXES.map(|softmax| (layout, softmax))) {
         for given in given() {
             let plain = layer(6, 2, layout, softmax);
@@ -124,7 +124,7 @@ fn every_switch_is_its_definition() {
 }
 
 #[test]
-fn widths_and_heads_of_every_kind_are_their_definition() {
+fn all_widths_and_heads_agree_with_their_definition() {
     let sizes = [(1, 1), (5, 1), (3, 3), (8, 2), (9, 3), (12, 4), (30, 6), (24, 12), (64, 8), (80, 8), (72, 8), (7, 7)];
     let sizes = sizes.into_iter().chain([(16, 16), (48, 16), (64, 32), (96, 24), (40, 20), (128, 8), (160, 16)]);
     for (width, heads) in sizes {
@@ -139,8 +139,8 @@ fn widths_and_heads_of_every_kind_are_their_definition() {
 }
 
 #[test]
-fn degrees_beyond_a_chunk_are_their_definition() {
-    // 1000 edges for one node, and one node with 700 more.
+fn large_degrees_agree_with_their_definition() {
+    // One node with 1000 incoming edges, and one with 700 outgoing edges.
     let mut pairs: Vec<_> = (0..1000).map(|i| (i % 23, 4)).collect();
     pairs.extend((0..700).map(|i| (7, i % 40)));
     for softmax in SOFTMAXES {
@@ -148,7 +148,7 @@ fn degrees_beyond_a_chunk_are_their_definition() {
             for given in given() {
                 let plain = layer(16, 4, layout, softmax);
                 let mut case = Case::new(plain, given, list(40, &pairs), 6.0);
-                // Scores that grow along the edges move the largest one from chunk to chunk.
+                // The scores grow along the edges, so that the maximum changes from chunk to chunk.
                 for (i, bias) in case.tensors[4].iter_mut().enumerate() {
                     *bias += i as f32 / 300.0;
                 }
@@ -158,7 +158,7 @@ fn degrees_beyond_a_chunk_are_their_definition() {
     }
 }
 
-/// Many small graphs, closed each, or one large graph whose sources collect their gradients.
+/// Many small graphs, whose tasks are closed, and one large graph, which needs the pass over sources.
 pub(crate) fn batches() -> [EdgeList; 3] {
     let graphs = (0..120).flat_map(|graph| {
         random_pairs(23, 50, graph as u64).into_iter().map(move |(s, t)| (23 * graph + s, 23 * graph + t))
@@ -172,7 +172,7 @@ pub(crate) fn batches() -> [EdgeList; 3] {
 }
 
 #[test]
-fn batches_and_large_graphs_are_their_definition() {
+fn batches_and_large_graphs_agree_with_their_definition() {
     for graph in batches() {
         let all = Given { packed: true, edge: true, bias: true };
         let softmax = Softmax::PUBLISHED_WITH_EDGES;
@@ -188,7 +188,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn random_graphs_are_their_definition(
+    fn random_graphs_agree_with_their_definition(
         (nodes, edges) in (1usize..50, 0usize..300),
         (heads, head) in (1usize..10, 1usize..12),
         bits in 0u8..32,

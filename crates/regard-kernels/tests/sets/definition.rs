@@ -1,4 +1,4 @@
-//! The block by its definition, in double precision.
+//! The set attention block computed from its definition in double precision.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -16,11 +16,11 @@ pub(crate) struct Case {
     shared: bool,
     pub(crate) query_offsets: Vec<usize>,
     pub(crate) key_offsets: Vec<usize>,
-    /// Queries, keys, then matrix and bias of query, key, value, out, feed; empty what is absent.
+    /// Queries, keys, then weight and bias of query, key, value, out, feed; empty if absent.
     pub(crate) tensors: Tensors,
 }
 
-/// Tensors that stay out of a failed test's message.
+/// Tensors that are printed as their lengths only.
 pub(crate) struct Tensors(Vec<Vec<f32>>);
 
 impl std::fmt::Debug for Tensors {
@@ -44,7 +44,7 @@ fn offsets(sizes: &[usize]) -> Vec<usize> {
     std::iter::once(0).chain(ends).collect()
 }
 
-/// Widths of queries, of keys, of the block, and heads.
+/// Widths of queries, keys and block, and number of heads.
 type Widths = (usize, usize, usize, usize);
 /// Residual, output projection, feed-forward part.
 type Switches = (Residual, bool, bool);
@@ -72,8 +72,8 @@ impl Case {
         let scale = 1.3 / (width as f32).sqrt();
         let layer = Layer { query_width, key_width, width, heads, scale, residual };
         let keys = key_offsets[key_offsets.len() - 1];
-        let square = |there: bool| if there { width * width } else { 0 };
-        let bias = |there: bool| if there { width } else { 0 };
+        let square = |if_present: bool| if if_present { width * width } else { 0 };
+        let bias = |if_present: bool| if if_present { width } else { 0 };
         let sizes = [rows * query_width, keys * key_width, query_width * width, width, key_width * width, width];
         let sizes =
             sizes.into_iter().chain([key_width * width, width, square(out), bias(out), square(feed), bias(feed)]);
@@ -86,8 +86,8 @@ impl Case {
 
     pub(crate) fn weights(&self) -> Weights<'_> {
         let linear = |i: usize| Linear { weight: &self.tensors[i], bias: &self.tensors[i + 1] };
-        let there = |i: usize| (!self.tensors[i].is_empty()).then(|| linear(i));
-        Weights { query: linear(2), key: linear(4), value: linear(6), out: there(8), feed: there(10) }
+        let if_present = |i: usize| (!self.tensors[i].is_empty()).then(|| linear(i));
+        Weights { query: linear(2), key: linear(4), value: linear(6), out: if_present(8), feed: if_present(10) }
     }
 
     pub(crate) fn queries(&self) -> Queries<'_> {
@@ -99,7 +99,7 @@ impl Case {
         Sets { rows: &self.tensors[1], offsets: &self.key_offsets }
     }
 
-    /// Rows of the result.
+    /// Number of rows of the result.
     pub(crate) fn rows(&self) -> usize {
         self.query_offsets[self.query_offsets.len() - 1]
     }
@@ -109,14 +109,14 @@ impl Case {
         self.tensors.iter().map(|tensor| tensor.iter().map(|x| f64::from(*x)).collect()).collect()
     }
 
-    /// Sets, as ranges of query rows (of the tensor) and of key rows.
+    /// For each set, its range of query rows (of the tensor) and of key rows.
     fn sets(&self) -> impl Iterator<Item = (std::ops::Range<usize>, std::ops::Range<usize>)> {
         let bounds = self.query_offsets.windows(2).zip(self.key_offsets.windows(2));
         bounds.map(|(q, k)| (if self.shared { 0..q[1] - q[0] } else { q[0]..q[1] }, k[0]..k[1]))
     }
 }
 
-/// `x·weight + bias` of one row.
+/// `x·weight + bias` for one row.
 fn linear(x: &[f64], weight: &[f64], bias: &[f64]) -> Vec<f64> {
     let mut out = bias.to_vec();
     for (x, row) in x.iter().zip(weight.chunks_exact(bias.len())) {
@@ -129,7 +129,7 @@ fn rows_of(x: &[f64], width: usize, weight: &[f64], bias: &[f64]) -> Vec<Vec<f64
     x.chunks_exact(width).map(|x| linear(x, weight, bias)).collect()
 }
 
-/// The weights of every set, `[heads, queries, keys]`.
+/// The attention weights of every set, `[heads, queries, keys]`.
 pub(crate) fn attention(case: &Case, t: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let layer = &case.layer;
     let head = layer.width / layer.heads;
@@ -153,7 +153,7 @@ pub(crate) fn attention(case: &Case, t: &[Vec<f64>]) -> Vec<Vec<f64>> {
     case.sets().map(of_set).collect()
 }
 
-/// The block's result.
+/// The result of the block.
 pub(crate) fn definition(case: &Case, t: &[Vec<f64>]) -> Vec<f64> {
     let Layer { query_width, key_width, width, heads, residual, .. } = case.layer;
     let q = rows_of(&t[0], query_width, &t[2], &t[3]);

@@ -1,27 +1,28 @@
-//! Laws of the set blocks: they agree with their definition in double precision, forward and
-//! backward, do not depend on the order of a set's rows, and their bits not on the number of threads.
+//! Properties of the set attention blocks: they agree with their definition in double precision, forward
+//! and backward, and do not depend on the order of a set's rows; their bits do not depend on the number of
+//! threads.
 
 mod definition;
 
 use definition::{Case, definition};
 use proptest::prelude::*;
-use regard_kernels::set::{Queries, Residual, Sets, Wanted, attention_weights, backward, forward};
+use regard_kernels::set::{Queries, RequiresGrad, Residual, Sets, attention_weights, backward, forward};
 
-const BOTH: Wanted = Wanted { queries: true, keys: true };
+const BOTH: RequiresGrad = RequiresGrad { queries: true, keys: true };
 
 fn close(found: &[f32], expected: &[f64], what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");
     let scale = expected.iter().fold(1.0f64, |max, x| max.max(x.abs()));
     for (i, (found, expected)) in found.iter().zip(expected).enumerate() {
-        assert!((f64::from(*found) - expected).abs() < 5e-6 * scale, "{what} at {i}: {found} and not {expected}");
+        assert!((f64::from(*found) - expected).abs() < 5e-6 * scale, "{what} at {i}: {found} expected {expected}");
     }
 }
 
 /// The gradient of every tensor of a case, in the order of its tensors.
-fn gradients(case: &Case, grad: &[f32], wanted: Wanted) -> Vec<Option<Vec<f32>>> {
+fn gradients(case: &Case, grad: &[f32], requires_grad: RequiresGrad) -> Vec<Option<Vec<f32>>> {
     let (_, saved) = forward(&case.layer, &case.weights(), case.queries(), case.keys(), true);
-    let saved = saved.expect("asked for");
-    let found = backward(&case.layer, &case.weights(), case.queries(), case.keys(), &saved, grad, wanted);
+    let saved = saved.expect("requested");
+    let found = backward(&case.layer, &case.weights(), case.queries(), case.keys(), &saved, grad, requires_grad);
     let mut all = vec![found.queries, found.keys];
     for linear in [Some(found.query), Some(found.key), Some(found.value), found.out, found.feed] {
         let (weight, bias) = linear.map(|linear| (linear.weight, linear.bias)).unzip();
@@ -30,9 +31,9 @@ fn gradients(case: &Case, grad: &[f32], wanted: Wanted) -> Vec<Option<Vec<f32>>>
     all
 }
 
-/// Change of `Σ result · grad` along a direction in one tensor.
+/// Derivative of `Σ result · grad` along a direction in one tensor.
 fn slope(case: &Case, grad: &[f64], tensor: usize, direction: &[f64]) -> f64 {
-    // Short enough that hardly any unit of thousands opens or closes on the way.
+    // A short step, so that almost no ReLU changes its state.
     const STEP: f64 = 1e-7;
     let at = |step: f64| -> f64 {
         let mut tensors = case.wide();
@@ -42,14 +43,14 @@ fn slope(case: &Case, grad: &[f64], tensor: usize, direction: &[f64]) -> f64 {
     (at(STEP) - at(-STEP)) / (2.0 * STEP)
 }
 
-/// Every gradient against the definition's slope: along each axis of small tensors, and along
-/// directions of signs.
+/// Compares every gradient with finite differences of the definition, along random directions of signs
+/// and, if `axes` is true, along every axis.
 fn check(case: &Case, axes: bool) {
     let expected = definition(case, &case.wide());
     let (out, _) = forward(&case.layer, &case.weights(), case.queries(), case.keys(), false);
     close(&out, &expected, &format!("{case:?}"));
-    let (kept, _) = forward(&case.layer, &case.weights(), case.queries(), case.keys(), true);
-    close(&kept, &expected, &format!("{case:?}"));
+    let (saved_out, _) = forward(&case.layer, &case.weights(), case.queries(), case.keys(), true);
+    close(&saved_out, &expected, &format!("{case:?}"));
     let grad = definition::random(out.len(), 99);
     let wide: Vec<f64> = grad.iter().map(|x| f64::from(*x)).collect();
     for (tensor, found) in gradients(case, &grad, BOTH).into_iter().enumerate() {
@@ -62,7 +63,7 @@ fn check(case: &Case, axes: bool) {
             let found: f64 = found.iter().zip(direction).map(|(x, direction)| f64::from(*x) * direction).sum();
             assert!(
                 (found - expected).abs() < 1e-5 * (1.0 + norm),
-                "{what} of {tensor}: {found} and not {expected}: {case:?}"
+                "{what} of {tensor}: {found} expected {expected}: {case:?}"
             );
         };
         for seed in 0..3 {
@@ -78,7 +79,7 @@ fn check(case: &Case, axes: bool) {
     }
 }
 
-/// All switches of a block.
+/// All options of a block.
 fn switches() -> impl Iterator<Item = (Residual, bool, bool)> {
     [Residual::Projected, Residual::Raw, Residual::None].into_iter().flat_map(|residual| {
         [(false, false), (true, false), (false, true), (true, true)].map(|(out, feed)| (residual, out, feed))
@@ -86,7 +87,7 @@ fn switches() -> impl Iterator<Item = (Residual, bool, bool)> {
 }
 
 #[test]
-fn own_queries_are_their_definition() {
+fn own_queries_agree_with_their_definition() {
     for (residual, out, feed) in switches() {
         let wide = if residual == Residual::Raw { 6 } else { 3 };
         let case = Case::own((wide, 4, 6, 2), (residual, out, feed), &[2, 0, 1, 3], &[3, 2, 0, 1]);
@@ -95,10 +96,10 @@ fn own_queries_are_their_definition() {
 }
 
 #[test]
-fn shared_queries_are_their_definition() {
+fn shared_queries_agree_with_their_definition() {
     for (residual, out, feed) in switches() {
         let wide = if residual == Residual::Raw { 6 } else { 5 };
-        // Few rows are projected, many are folded into the queries.
+        // With few key rows the projected form is used, with many the folded form.
         for keys in [&[2, 0, 1][..], &[20, 0, 3, 1]] {
             check(&Case::shared((wide, 3, 6, 3), (residual, out, feed), 3, keys), true);
         }
@@ -106,7 +107,7 @@ fn shared_queries_are_their_definition() {
 }
 
 #[test]
-fn sizes_of_every_kind_are_their_definition() {
+fn all_sizes_agree_with_their_definition() {
     let plain = (Residual::Projected, false, true);
     check(&Case::own((20, 16, 32, 4), plain, &[700, 5, 0, 130], &[32, 9, 3, 17]), false);
     check(&Case::own((7, 7, 24, 3), (Residual::None, true, true), &[40, 300], &[290, 45]), false);
@@ -119,7 +120,7 @@ fn sizes_of_every_kind_are_their_definition() {
 }
 
 #[test]
-fn nothing_gives_nothing() {
+fn empty_inputs_give_empty_results() {
     let plain = (Residual::Projected, true, true);
     check(&Case::own((3, 4, 6, 2), plain, &[], &[]), false);
     check(&Case::own((3, 4, 6, 2), plain, &[0, 0], &[0, 3]), false);
@@ -141,7 +142,7 @@ fn scores_of_hundreds_stay_finite() {
 }
 
 #[test]
-fn inputs_not_asked_for_change_no_other_gradient() {
+fn unrequired_gradients_do_not_change_the_others() {
     let cases = [
         Case::own((5, 4, 6, 2), (Residual::Projected, true, true), &[30, 200], &[20, 31]),
         Case::shared((5, 4, 6, 2), (Residual::Projected, true, true), 3, &[300, 31]),
@@ -150,7 +151,7 @@ fn inputs_not_asked_for_change_no_other_gradient() {
     for case in cases {
         let grad = definition::random(case.rows() * 6, 5);
         let all = gradients(&case, &grad, BOTH);
-        let none = gradients(&case, &grad, Wanted { queries: false, keys: false });
+        let none = gradients(&case, &grad, RequiresGrad { queries: false, keys: false });
         assert!(none[..2].iter().all(Option::is_none) && all[..2].iter().all(Option::is_some));
         assert_eq!(none[2..], all[2..]);
     }
@@ -191,7 +192,7 @@ fn weights_are_the_softmax_of_the_scores() {
     }
 }
 
-/// Rows of a packed array in another order inside each set; also the sizes of the sets.
+/// The rows of a packed array in a random order inside each set, and that order.
 fn permuted(rows: &[f32], width: usize, offsets: &[usize], seed: u64) -> (Vec<f32>, Vec<usize>) {
     let keys = definition::random(rows.len() / width, seed);
     let mut order: Vec<usize> = (0..rows.len() / width).collect();
@@ -232,11 +233,11 @@ proptest! {
     }
 
     #[test]
-    fn a_batch_is_its_sets_one_by_one(sizes in prop::collection::vec((0usize..30, 0usize..300), 1..5)) {
+    fn a_batch_agrees_with_its_sets_one_by_one(sizes in prop::collection::vec((0usize..30, 0usize..300), 1..5)) {
         let (own, keys): (Vec<usize>, Vec<usize>) = sizes.into_iter().unzip();
         let case = Case::own((5, 4, 8, 2), (Residual::Projected, true, true), &own, &keys);
         let (out, _) = forward(&case.layer, &case.weights(), case.queries(), case.keys(), false);
-        let mut alone = Vec::new();
+        let mut separate = Vec::new();
         for set in 0..own.len() {
             let part = |rows: &[f32], width: usize, offsets: &[usize]| {
                 rows[offsets[set] * width..offsets[set + 1] * width].to_vec()
@@ -247,8 +248,8 @@ proptest! {
             let queries = Queries::Own(Sets { rows: &x, offsets: &x_offsets });
             let (one, _) =
                 forward(&case.layer, &case.weights(), queries, Sets { rows: &y, offsets: &y_offsets }, false);
-            alone.extend(one.into_iter().map(f64::from));
+            separate.extend(one.into_iter().map(f64::from));
         }
-        close(&out, &alone, "one by one");
+        close(&out, &separate, "one by one");
     }
 }

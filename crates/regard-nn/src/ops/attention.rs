@@ -1,26 +1,30 @@
-//! Scaled dot-product attention with heads kept inside the width (Vaswani et al. 2017, §3.2).
+//! Scaled dot-product attention (Vaswani et al. 2017, §3.2.1).
 //!
-//! `out_h = softmax(clamp(scale · q_h k_hᵀ + bias)) v_h`, masked; heads side by side in the width.
+//! `out_h = softmax(clamp(scale · q_h k_hᵀ + bias)) v_h`, masked; the heads are side by side in the width.
 
 use burn::tensor::{Tensor, activation};
-use regard_kernels::attention as kernel;
+use regard_kernels::{attention as kernel, sublayer};
 
-use super::Mask;
-use super::fused::{Array, Kernel, Output, has_kernels, input, run};
+use super::{
+    Mask, NormArgs, NormOutput,
+    fused::{Array, Kernel, Output, has_kernels, input, run},
+    residual_norm::{FusedNorm, norm_output, rows, statistics_values},
+    residual_norm_composed,
+};
 
-/// A finite stand-in for minus infinity: the value of barred scores and log-probabilities.
+/// The value of masked scores and log-probabilities: a finite stand-in for minus infinity.
 pub const MASKED: f32 = -1e30;
 
-/// How scores become weights.
+/// Options of [`attention`].
 #[derive(Clone, Debug)]
 pub struct AttentionOptions {
-    /// Number of heads; it divides the widths of queries, keys and values.
+    /// Number of heads; must divide the widths of queries, keys and values.
     pub heads: usize,
     /// Factor of the dot products, usually `1 / sqrt(width of a head)`.
     pub scale: f32,
-    /// Scores are held to `[-clamp, clamp]` after scale and bias, before the mask.
+    /// If given, scores are clamped to `[-clamp, clamp]` after scale and bias, before the mask.
     pub clamp: Option<f32>,
-    /// Which keys a query may see.
+    /// The keys that a query may attend to.
     pub mask: Mask,
 }
 
@@ -31,7 +35,7 @@ impl AttentionOptions {
         Self { heads, scale, clamp: None, mask: Mask::None }
     }
 
-    /// The same with a mask.
+    /// Sets the mask.
     pub fn with_mask(mut self, mask: Mask) -> Self {
         self.mask = mask;
         self
@@ -45,11 +49,11 @@ impl AttentionOptions {
 /// - `value`: `[batch, keys, heads * value_width]`
 /// - `bias`: broadcastable to `[batch, heads, queries, keys]`, added after the scale
 ///
-/// Returns `[batch, queries, heads * value_width]`. A query without an allowed key gives zeros and
+/// Returns `[batch, queries, heads * value_width]`. The output of a fully masked query is zero and
 /// passes no gradient.
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// If the shapes do not match.
 pub fn attention(
     query: Tensor<3>,
     key: Tensor<3>,
@@ -66,10 +70,10 @@ pub fn attention(
         let [b, h, l, _] = bias.dims();
         input(bias.expand([b, h, l, keys]))
     }));
-    run(Fused(options.clone()), inputs).0
+    run(Fused(options.clone()), inputs).y
 }
 
-/// [`attention`] in ordinary tensor operations: the definition every kernel is tested against.
+/// [`attention`] in ordinary tensor operations: the reference that the kernel is tested against.
 pub fn attention_composed(
     query: Tensor<3>,
     key: Tensor<3>,
@@ -80,12 +84,12 @@ pub fn attention_composed(
     attention_weights(query, key, value, bias, options).0
 }
 
-/// [`attention`] that also returns the weights `[batch, heads, queries, keys]`.
+/// As [`attention`], and also returns the attention weights `[batch, heads, queries, keys]`.
 ///
-/// Always composed: whoever asks for the weights wants them in memory.
+/// It always runs the composed operations, because the weights must be in memory.
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// If the shapes do not match.
 pub fn attention_weights(
     query: Tensor<3>,
     key: Tensor<3>,
@@ -109,12 +113,12 @@ pub fn attention_weights(
     if let Some(limit) = options.clamp {
         scores = scores.clamp(-limit, limit);
     }
-    let barred = options.mask.barred([batch, queries, keys], &device);
-    let barred = barred.map(|mask| mask.unsqueeze_dim::<4>(1).expand(shape));
-    let weights = match barred {
+    let masked = options.mask.masked([batch, queries, keys], &device);
+    let masked = masked.map(|mask| mask.unsqueeze_dim::<4>(1).expand(shape));
+    let weights = match masked {
         None => activation::softmax(scores, 3),
-        // The second fill empties rows without any allowed key, which are uniform after softmax.
-        Some(barred) => activation::softmax(scores.mask_fill(barred.clone(), MASKED), 3).mask_fill(barred, 0.0),
+        // The second fill sets fully masked rows to zero, which are uniform after the softmax.
+        Some(masked) => activation::softmax(scores.mask_fill(masked.clone(), MASKED), 3).mask_fill(masked, 0.0),
     };
     let out = join_heads(weights.clone().matmul(split_heads(value, heads)));
     (out, weights)
@@ -143,7 +147,7 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// Reads the sizes; panics with what does not fit.
+    /// Reads the sizes and panics if they do not match.
     pub(crate) fn check(query: &Tensor<3>, key: &Tensor<3>, value: &Tensor<3>, options: &AttentionOptions) -> Self {
         let [batch, queries, key_width] = query.dims();
         let [key_batch, keys, found] = key.dims();
@@ -161,7 +165,7 @@ impl Sizes {
     }
 }
 
-/// The kernel: query, key, value and, where there is a fourth input, a bias.
+/// The kernel. Its inputs are query, key, value and optionally a bias.
 #[derive(Debug)]
 struct Fused(AttentionOptions);
 
@@ -181,7 +185,7 @@ impl Fused {
     }
 }
 
-/// The bias with stride 0 along every axis it is broadcast on.
+/// The bias with stride 0 along every broadcast axis.
 fn bias_view<'a>(inputs: &[Array<'a>]) -> Option<kernel::BiasView<'a>> {
     let &Array { data, shape } = inputs.get(3)?;
     let stride = |axis: usize| if shape[axis] == 1 { 0 } else { shape[axis + 1..].iter().product() };
@@ -193,18 +197,24 @@ impl Kernel for Fused {
 
     fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved> {
         let shape = self.shape(inputs);
-        let qkv = (inputs[0].data, inputs[1].data, inputs[2].data);
+        let qkv = kernel::Inputs { query: inputs[0].data, key: inputs[1].data, value: inputs[2].data };
         let (y, saved) = kernel::forward(&shape, qkv, self.0.mask.view(), bias_view(inputs));
         let out = vec![shape.batch, shape.queries, shape.heads * shape.value_width];
-        Output { y, shape: out, beside: vec![], saved: save.then_some(saved) }
+        Output { y, shape: out, extra: vec![], saved: save.then_some(saved) }
     }
 
-    fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], wanted: &[bool]) -> Vec<Vec<f32>> {
+    fn backward(
+        &self,
+        inputs: &[Array<'_>],
+        saved: &Self::Saved,
+        grad: &[f32],
+        requires_grad: &[bool],
+    ) -> Vec<Vec<f32>> {
         let shape = self.shape(inputs);
-        let qkv = (inputs[0].data, inputs[1].data, inputs[2].data);
+        let qkv = kernel::Inputs { query: inputs[0].data, key: inputs[1].data, value: inputs[2].data };
         let bias = bias_view(inputs);
-        let asked = wanted.get(3).copied().unwrap_or(false);
-        let gradients = kernel::backward(&shape, qkv, self.0.mask.view(), bias, saved, grad, asked);
+        let needed = requires_grad.get(3).copied().unwrap_or(false);
+        let gradients = kernel::backward(&shape, qkv, self.0.mask.view(), bias, saved, grad, needed);
         let mut all = vec![gradients.query, gradients.key, gradients.value];
         if let Some(bias) = inputs.get(3) {
             all.push(match gradients.scores {
@@ -216,7 +226,7 @@ impl Kernel for Fused {
     }
 }
 
-/// Sums the gradient of the scores over the axes the bias was broadcast on.
+/// Sums the gradient of the scores over the broadcast axes of the bias.
 fn reduce(scores: &[f32], shape: &kernel::Shape, bias: &Array<'_>) -> Vec<f32> {
     let mut sums = vec![0.0; bias.data.len()];
     let Some(view) = bias_view(&[*bias; 4]) else { return sums };
@@ -228,4 +238,99 @@ fn reduce(scores: &[f32], shape: &kernel::Shape, bias: &Array<'_>) -> Vec<f32> {
         sums[at..][..shape.keys].iter_mut().zip(scores).for_each(|(sum, score)| *sum += score);
     }
     sums
+}
+
+/// The four projections of a self-attention, without biases.
+#[derive(Clone, Debug)]
+pub struct AttentionWeights {
+    /// `[width, heads * key_width]`
+    pub query: Tensor<2>,
+    /// `[width, heads * key_width]`
+    pub key: Tensor<2>,
+    /// `[width, heads * value_width]`
+    pub value: Tensor<2>,
+    /// `[heads * value_width, width]`
+    pub out: Tensor<2>,
+}
+
+/// `norm(x + MHA(x))` of `[batch, nodes, width]`, without a mask.
+///
+/// # Panics
+/// If the shapes do not match.
+pub fn attention_sublayer(x: Tensor<3>, weights: AttentionWeights, heads: usize, norm: NormArgs) -> NormOutput {
+    if !has_kernels(&x.device()) || x.dims().contains(&0) {
+        return attention_sublayer_composed(x, weights, heads, norm);
+    }
+    let [batch, nodes, _] = x.dims();
+    let (norm, [gamma, beta]) = FusedNorm::new(norm);
+    let AttentionWeights { query, key, value, out } = weights;
+    let inputs = vec![input(x), input(query), input(key), input(value), input(out), gamma, beta];
+    norm_output(&norm.clone(), batch * nodes, run(FusedSublayer { heads, norm }, inputs))
+}
+
+/// [`attention_sublayer`] in ordinary tensor operations.
+pub fn attention_sublayer_composed(
+    x: Tensor<3>,
+    weights: AttentionWeights,
+    heads: usize,
+    norm: NormArgs,
+) -> NormOutput {
+    let [batch, nodes, width] = x.dims();
+    let [value_width, out_width] = weights.out.dims();
+    assert_eq!(out_width, width, "attention sub-layer: width of the output projection");
+    if batch * nodes == 0 {
+        return NormOutput { y: x, statistics: None };
+    }
+    let rows = x.clone().reshape([batch * nodes, width]);
+    let project = |weight: Tensor<2>| {
+        let columns = weight.dims()[1];
+        rows.clone().matmul(weight).reshape([batch, nodes, columns])
+    };
+    let options = AttentionOptions::new(heads, weights.query.dims()[1] / heads.max(1));
+    let (query, key) = (project(weights.query), project(weights.key));
+    let glimpse = attention_composed(query, key, project(weights.value), None, &options);
+    let out = glimpse.reshape([batch * nodes, value_width]).matmul(weights.out);
+    residual_norm_composed(x, out.reshape([batch, nodes, width]), norm)
+}
+
+/// The kernel. Its inputs are `x`, the four projections, gamma, beta.
+#[derive(Debug)]
+struct FusedSublayer {
+    heads: usize,
+    norm: FusedNorm,
+}
+
+impl FusedSublayer {
+    fn layer(&self, inputs: &[Array<'_>]) -> sublayer::AttentionLayer {
+        sublayer::AttentionLayer {
+            rows: rows(&inputs[0]),
+            heads: self.heads,
+            key_width: inputs[1].shape[1] / self.heads,
+            value_width: inputs[3].shape[1] / self.heads,
+        }
+    }
+}
+
+fn weights<'a>(inputs: &[Array<'a>]) -> sublayer::AttentionWeights<'a> {
+    let [query, key, value, out] = [1, 2, 3, 4].map(|place| inputs[place].data);
+    sublayer::AttentionWeights { query, key, value, out }
+}
+
+impl Kernel for FusedSublayer {
+    type Saved = sublayer::AttentionSaved;
+
+    fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved> {
+        let norm = self.norm.view(inputs[5].data, inputs[6].data);
+        let (y, saved, statistics) =
+            sublayer::attention(&self.layer(inputs), &weights(inputs), &norm, inputs[0].data, save);
+        Output { y, shape: inputs[0].shape.to_vec(), extra: statistics_values(statistics), saved }
+    }
+
+    fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
+        let norm = self.norm.view(inputs[5].data, inputs[6].data);
+        let gradients =
+            sublayer::attention_backward(&self.layer(inputs), &weights(inputs), &norm, inputs[0].data, saved, grad);
+        let sublayer::AttentionGradients { x, query, key, value, out, gamma, beta } = gradients;
+        vec![x, query, key, value, out, gamma, beta]
+    }
 }

@@ -1,15 +1,15 @@
-//! Numbers left out at random in training (Srivastava et al. 2014).
+//! Dropout (Srivastava et al. 2014) as a tensor operation.
 
 use burn::tensor::{Tensor, TensorData};
 
 pub use regard_kernels::dropout::Dropout;
 
-/// `x` with its numbers left out or scaled up; the last axis are the columns, all others together the
-/// rows by which [`Dropout`] draws.
+/// Applies dropout to `x`. The last axis of `x` is the column of the dropout mask, all other axes
+/// together are the row.
 ///
 /// # Panics
 /// If the rate is not in `[0, 1)`.
-pub fn dropped<const D: usize>(x: Tensor<D>, dropout: Option<Dropout>) -> Tensor<D> {
+pub fn apply_dropout<const D: usize>(x: Tensor<D>, dropout: Option<Dropout>) -> Tensor<D> {
     let Some(dropout) = active(dropout) else { return x };
     let shape = x.dims();
     let columns = shape[D - 1];
@@ -19,12 +19,12 @@ pub fn dropped<const D: usize>(x: Tensor<D>, dropout: Option<Dropout>) -> Tensor
     x * factors
 }
 
-/// The dropout if it leaves anything out.
+/// The dropout, or `None` if its rate is 0.
 ///
 /// # Panics
 /// If the rate is not in `[0, 1)`.
 pub(super) fn active(dropout: Option<Dropout>) -> Option<Dropout> {
     let dropout = dropout.filter(|dropout| dropout.rate != 0.0)?;
-    assert!((0.0..1.0).contains(&dropout.rate), "dropout: a part of {} is left out", dropout.rate);
+    assert!((0.0..1.0).contains(&dropout.rate), "dropout: rate {} is not in [0, 1)", dropout.rate);
     Some(dropout)
 }

@@ -1,15 +1,21 @@
 //! The position-wise feed-forward network (Vaswani et al. 2017, §3.3).
 //!
-//! `y = act(x w1 + b1) w2 + b2`, each row by itself.
+//! `y = act(x w1 + b1) w2 + b2`, for each row separately.
 
-use burn::config::Config;
-use burn::tensor::{Tensor, activation};
-use regard_kernels::feed_forward as kernel;
+use burn::{
+    config::Config,
+    tensor::{Tensor, activation},
+};
+use regard_kernels::sublayer as kernel;
 
-use super::fused::{Array, Kernel, Output, has_kernels, input, run};
-use super::residual_norm::rows;
+use super::{
+    NormArgs, NormOutput,
+    fused::{Array, Kernel, Output, has_kernels, input, run},
+    residual_norm::{FusedNorm, norm_output, rows, statistics_values},
+    residual_norm_composed,
+};
 
-/// The nonlinearity between the two products.
+/// Activation function between the two linear layers.
 #[derive(Config, Copy, Debug, PartialEq, Eq)]
 pub enum Activation {
     /// `max(0, x)`
@@ -19,7 +25,7 @@ pub enum Activation {
 }
 
 impl Activation {
-    /// Applies the nonlinearity to every element.
+    /// Applies the activation function to every element.
     pub fn apply<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
         match self {
             Activation::Relu => activation::relu(x),
@@ -28,13 +34,14 @@ impl Activation {
     }
 }
 
-/// Two products with a nonlinearity between them.
+/// The feed-forward network `act(x w1 + b1) w2 + b2`.
 ///
 /// - `x`: `[batch, nodes, width]`
 /// - `w1`: `[width, hidden]`, `b1`: `[hidden]`
 /// - `w2`: `[hidden, width]`, `b2`: `[width]`
 ///
-/// Returns `[batch, nodes, width]`. (A second product to another width is computed composed.)
+/// Returns `[batch, nodes, width]`. If the output width of `w2` differs from the width of `x`, the
+/// composed operations are used.
 pub fn feed_forward(
     x: Tensor<3>,
     w1: Tensor<2>,
@@ -47,7 +54,7 @@ pub fn feed_forward(
     if !has_kernels(&x.device()) || !same_width || x.dims().contains(&0) {
         return feed_forward_composed(x, w1, b1, w2, b2, act);
     }
-    run(Fused(act), vec![input(x), input(w1), input(b1), input(w2), input(b2)]).0
+    run(Fused(act), vec![input(x), input(w1), input(b1), input(w2), input(b2)]).y
 }
 
 /// [`feed_forward`] in ordinary tensor operations.
@@ -69,7 +76,7 @@ pub fn feed_forward_composed(
     y.reshape([batch, nodes, out])
 }
 
-/// The weights among a kernel's inputs, which follow `x` in the order w1, b1, w2, b2.
+/// The weights among the inputs of a kernel: w1, b1, w2, b2 follow `x`.
 pub(super) fn weights<'a>(inputs: &[Array<'a>], act: Activation) -> kernel::FeedForwardWeights<'a> {
     let [w1, b1, w2, b2] = [1, 2, 3, 4].map(|place| inputs[place].data);
     let activation = match act {
@@ -79,7 +86,7 @@ pub(super) fn weights<'a>(inputs: &[Array<'a>], act: Activation) -> kernel::Feed
     kernel::FeedForwardWeights { w1, b1, w2, b2, activation, dropouts: kernel::Dropouts::default() }
 }
 
-/// The kernel: `x`, w1, b1, w2, b2.
+/// The kernel. Its inputs are `x`, w1, b1, w2, b2.
 #[derive(Debug)]
 struct Fused(Activation);
 
@@ -89,7 +96,7 @@ impl Kernel for Fused {
     fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved> {
         let (rows, weights) = (rows(&inputs[0]), weights(inputs, self.0));
         let (y, saved, _) = kernel::feed_forward(&rows, &weights, &kernel::Tail::Plain, inputs[0].data, save);
-        Output { y, shape: inputs[0].shape.to_vec(), beside: vec![], saved }
+        Output { y, shape: inputs[0].shape.to_vec(), extra: vec![], saved }
     }
 
     fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
@@ -98,5 +105,71 @@ impl Kernel for Fused {
             kernel::feed_forward_backward(&rows, &weights, &kernel::Tail::Plain, inputs[0].data, saved, grad);
         let kernel::FeedForwardGradients { x, w1, b1, w2, b2, .. } = gradients;
         vec![x, w1, b1, w2, b2]
+    }
+}
+
+/// `norm(x + FF(x))` of `[batch, nodes, width]`.
+///
+/// - `w1`: `[width, hidden]`, `b1`: `[hidden]`
+/// - `w2`: `[hidden, width]`, `b2`: `[width]`
+///
+/// # Panics
+/// If the shapes do not match.
+pub fn feed_forward_sublayer(
+    x: Tensor<3>,
+    w1: Tensor<2>,
+    b1: Tensor<1>,
+    w2: Tensor<2>,
+    b2: Tensor<1>,
+    act: Activation,
+    norm: NormArgs,
+) -> NormOutput {
+    if !has_kernels(&x.device()) || x.dims().contains(&0) {
+        return feed_forward_sublayer_composed(x, w1, b1, w2, b2, act, norm);
+    }
+    let [batch, nodes, _] = x.dims();
+    let (norm, [gamma, beta]) = FusedNorm::new(norm);
+    let inputs = vec![input(x), input(w1), input(b1), input(w2), input(b2), gamma, beta];
+    norm_output(&norm.clone(), batch * nodes, run(FusedSublayer { act, norm }, inputs))
+}
+
+/// [`feed_forward_sublayer`] in ordinary tensor operations.
+pub fn feed_forward_sublayer_composed(
+    x: Tensor<3>,
+    w1: Tensor<2>,
+    b1: Tensor<1>,
+    w2: Tensor<2>,
+    b2: Tensor<1>,
+    act: Activation,
+    norm: NormArgs,
+) -> NormOutput {
+    let y = feed_forward_composed(x.clone(), w1, b1, w2, b2, act);
+    residual_norm_composed(x, y, norm)
+}
+
+/// The kernel. Its inputs are `x`, w1, b1, w2, b2, gamma, beta.
+#[derive(Debug)]
+struct FusedSublayer {
+    act: Activation,
+    norm: FusedNorm,
+}
+
+impl Kernel for FusedSublayer {
+    type Saved = kernel::FeedForwardSaved;
+
+    fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved> {
+        let tail = kernel::Tail::ResidualNorm(self.norm.view(inputs[5].data, inputs[6].data));
+        let (rows, weights) = (rows(&inputs[0]), weights(inputs, self.act));
+        let (y, saved, statistics) = kernel::feed_forward(&rows, &weights, &tail, inputs[0].data, save);
+        Output { y, shape: inputs[0].shape.to_vec(), extra: statistics_values(statistics), saved }
+    }
+
+    fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
+        let tail = kernel::Tail::ResidualNorm(self.norm.view(inputs[5].data, inputs[6].data));
+        let (rows, weights) = (rows(&inputs[0]), weights(inputs, self.act));
+        let gradients = kernel::feed_forward_backward(&rows, &weights, &tail, inputs[0].data, saved, grad);
+        let kernel::FeedForwardGradients { x, w1, b1, w2, b2, norm } = gradients;
+        let (gamma, beta) = norm.unwrap_or_default();
+        vec![x, w1, b1, w2, b2, gamma, beta]
     }
 }

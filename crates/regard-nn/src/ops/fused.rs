@@ -1,8 +1,8 @@
-//! The one place where kernels on slices meet Burn: dispatch, autodiff, saved state.
+//! The bridge from Burn tensors to the kernels: dispatch, autodiff and saved state.
 //!
-//! An operation with a CPU kernel implements [`Kernel`]; [`run`] does the rest. On the CPU device
-//! the kernel runs on the tensors' memory; under autodiff its saved state waits in the graph and
-//! its backward registers one gradient for each input that asked for one.
+//! An operation with a CPU kernel implements [`Kernel`], and [`run`] calls it. On the CPU device the
+//! kernel works on the memory of the tensors. With autodiff its saved state is kept in the graph, and
+//! its backward pass registers a gradient for each input that requires one.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -18,35 +18,42 @@ use burn_flex::{FlexTensor, Layout};
 
 use super::kernels_enabled;
 
-/// A tensor's memory, row-major.
+/// The memory of a tensor, row-major.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Array<'a> {
     pub(crate) data: &'a [f32],
     pub(crate) shape: &'a [usize],
 }
 
-/// What a kernel's forward pass gives.
+/// The result of a kernel's forward pass.
 pub(crate) struct Output<S> {
     pub(crate) y: Vec<f32>,
     pub(crate) shape: Vec<usize>,
-    /// Numbers beside the result that carry no gradient, such as batch statistics.
-    pub(crate) beside: Vec<f32>,
+    /// Additional values without a gradient, for example batch statistics.
+    pub(crate) extra: Vec<f32>,
     pub(crate) saved: Option<S>,
 }
 
 /// An operation on contiguous `f32` arrays.
 pub(crate) trait Kernel: Debug + Send + Sync + 'static {
-    /// What the backward pass needs beside the inputs.
+    /// Values that the backward pass needs in addition to the inputs.
     type Saved: Send + Sync + 'static;
-    /// The result; with `save`, also what the backward pass needs.
+    /// Computes the result and, if `save` is true, the values that the backward pass needs.
     fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved>;
-    /// The gradient of each input, given that of the result; `wanted` says whose are needed.
-    fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], wanted: &[bool]) -> Vec<Vec<f32>>;
+    /// Computes the gradient of each input from that of the result. If `wanted[i]` is false, the gradient
+    /// of input `i` is not used.
+    fn backward(
+        &self,
+        inputs: &[Array<'_>],
+        saved: &Self::Saved,
+        grad: &[f32],
+        requires_grad: &[bool],
+    ) -> Vec<Vec<f32>>;
 }
 
 type Saved = Option<Arc<dyn Any + Send + Sync>>;
 
-/// A [`Kernel`] whose saved state has lost its type.
+/// A [`Kernel`] with its type of saved state erased.
 pub(crate) trait AnyKernel: Debug + Send + Sync {
     fn forward_flex(&self, inputs: &[FlexTensor], save: bool) -> (FlexTensor, FlexTensor, Saved);
     fn backward_flex(
@@ -54,17 +61,17 @@ pub(crate) trait AnyKernel: Debug + Send + Sync {
         inputs: &[FlexTensor],
         saved: &Saved,
         grad: &FlexTensor,
-        wanted: &[bool],
+        requires_grad: &[bool],
     ) -> Vec<FlexTensor>;
 }
 
 impl<K: Kernel> AnyKernel for K {
     fn forward_flex(&self, inputs: &[FlexTensor], save: bool) -> (FlexTensor, FlexTensor, Saved) {
         let output = with_arrays(inputs, |arrays| self.forward(arrays, save));
-        let beside = if output.beside.is_empty() { vec![0.0] } else { output.beside };
-        let count = beside.len();
+        let extra = if output.extra.is_empty() { vec![0.0] } else { output.extra };
+        let count = extra.len();
         let saved = output.saved.map(|saved| Arc::new(saved) as Arc<dyn Any + Send + Sync>);
-        (flex(output.y, output.shape), flex(beside, vec![count]), saved)
+        (flex(output.y, output.shape), flex(extra, vec![count]), saved)
     }
 
     fn backward_flex(
@@ -72,12 +79,12 @@ impl<K: Kernel> AnyKernel for K {
         inputs: &[FlexTensor],
         saved: &Saved,
         grad: &FlexTensor,
-        wanted: &[bool],
+        requires_grad: &[bool],
     ) -> Vec<FlexTensor> {
         let saved = saved.as_ref().and_then(|saved| saved.downcast_ref::<K::Saved>());
         let Some(saved) = saved else { unreachable!("a tracked kernel saves its own type of state") };
         let gradients = with_arrays(inputs, |arrays| {
-            with_arrays(std::slice::from_ref(grad), |grad| self.backward(arrays, saved, grad[0].data, wanted))
+            with_arrays(std::slice::from_ref(grad), |grad| self.backward(arrays, saved, grad[0].data, requires_grad))
         });
         let shapes = inputs.iter().map(|input| input.shape().to_vec());
         gradients.into_iter().zip(shapes).map(|(gradient, shape)| flex(gradient, shape)).collect()
@@ -102,10 +109,10 @@ fn with_arrays<T>(tensors: &[FlexTensor], body: impl FnOnce(&[Array<'_>]) -> T) 
     body(&arrays)
 }
 
-/// Inputs a kernel may have; unused places repeat the first input and are never read.
-pub(super) const PLACES: usize = 16;
+/// Maximum number of inputs of a kernel; unused inputs repeat the first one and are never read.
+pub(super) const MAX_INPUTS: usize = 16;
 
-/// The tensors an operation reads.
+/// The input tensors of an operation.
 #[derive(ExtensionType)]
 pub(crate) struct Inputs<B: Backend> {
     a: FloatTensor<B>,
@@ -127,16 +134,16 @@ pub(crate) struct Inputs<B: Backend> {
 }
 
 impl<B: Backend> Inputs<B> {
-    fn into_array(self) -> [FloatTensor<B>; PLACES] {
+    fn into_array(self) -> [FloatTensor<B>; MAX_INPUTS] {
         let Self { a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p } = self;
         [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]
     }
 }
 
-/// Operations with kernels, as a backend extension.
+/// Kernels as a backend extension.
 #[backend_extension(Autodiff, Flex)]
 pub(crate) trait KernelOps: Backend {
-    /// Runs `kernel` on the first `count` inputs: its result, and what it gives beside.
+    /// Runs `kernel` on the first `count` inputs. Returns its result and the additional values.
     fn kernel(
         #[extension_type] inputs: Inputs<Self>,
         count: usize,
@@ -144,7 +151,7 @@ pub(crate) trait KernelOps: Backend {
     ) -> (FloatTensor<Self>, FloatTensor<Self>);
 }
 
-/// A backend that has kernels; not dispatched, so it may hand saved state around.
+/// A backend with kernels. Its functions are not dispatched, so they can pass saved state.
 pub(crate) trait HasKernels: Backend {
     fn forward(
         kernel: &dyn AnyKernel,
@@ -156,7 +163,7 @@ pub(crate) trait HasKernels: Backend {
         inputs: &[FloatTensor<Self>],
         saved: &Saved,
         grad: &FloatTensor<Self>,
-        wanted: &[bool],
+        requires_grad: &[bool],
     ) -> Vec<FloatTensor<Self>>;
 }
 
@@ -170,38 +177,38 @@ impl HasKernels for Flex {
         inputs: &[FlexTensor],
         saved: &Saved,
         grad: &FlexTensor,
-        wanted: &[bool],
+        requires_grad: &[bool],
     ) -> Vec<FlexTensor> {
-        kernel.backward_flex(inputs, saved, grad, wanted)
+        kernel.backward_flex(inputs, saved, grad, requires_grad)
     }
 }
 
 impl KernelOps for Flex {
     fn kernel(inputs: Inputs<Self>, count: usize, kernel: Arc<dyn AnyKernel>) -> (FlexTensor, FlexTensor) {
-        let (y, beside, _) = kernel.forward_flex(&inputs.into_array()[..count], false);
-        (y, beside)
+        let (y, extra, _) = kernel.forward_flex(&inputs.into_array()[..count], false);
+        (y, extra)
     }
 }
 
 #[derive(Debug)]
 struct Fused;
 
-/// What waits in the graph for the backward pass.
+/// State in the autodiff graph for the backward pass.
 #[derive(Clone, Debug)]
-struct Waiting<B: Backend> {
+struct BackwardState<B: Backend> {
     kernel: Arc<dyn AnyKernel>,
     inputs: Vec<FloatTensor<B>>,
     saved: Saved,
 }
 
-impl<B: HasKernels> Backward<B, PLACES> for Fused {
-    type State = Waiting<B>;
+impl<B: HasKernels> Backward<B, MAX_INPUTS> for Fused {
+    type State = BackwardState<B>;
 
-    fn backward(self, ops: Ops<Self::State, PLACES>, grads: &mut Gradients, _: &mut Checkpointer) {
+    fn backward(self, ops: Ops<Self::State, MAX_INPUTS>, grads: &mut Gradients, _: &mut Checkpointer) {
         let grad = grads.consume::<B>(&ops.node);
-        let Waiting { kernel, inputs, saved } = ops.state;
-        let wanted: Vec<bool> = ops.parents.iter().take(inputs.len()).map(Option::is_some).collect();
-        let gradients = B::backward(kernel.as_ref(), &inputs, &saved, &grad, &wanted);
+        let BackwardState { kernel, inputs, saved } = ops.state;
+        let requires_grad: Vec<bool> = ops.parents.iter().take(inputs.len()).map(Option::is_some).collect();
+        let gradients = B::backward(kernel.as_ref(), &inputs, &saved, &grad, &requires_grad);
         for (parent, gradient) in ops.parents.into_iter().zip(gradients) {
             if let Some(parent) = parent {
                 grads.register::<B>(parent.id, gradient);
@@ -222,36 +229,42 @@ impl<B: HasKernels, C: CheckpointStrategy> KernelOps for Autodiff<B, C> {
             inputs.into_iter().take(count).map(|tensor| tensor.into_primitive()).collect();
         match Fused.prepare::<C>(nodes).compute_bound().stateful() {
             OpsKind::Tracked(tracked) => {
-                let (y, beside, saved) = B::forward(kernel.as_ref(), &inputs, true);
-                let y = tracked.finish(Waiting { kernel, inputs, saved }, y);
-                (y, FloatTensor::<Self>::new(beside))
+                let (y, extra, saved) = B::forward(kernel.as_ref(), &inputs, true);
+                let y = tracked.finish(BackwardState { kernel, inputs, saved }, y);
+                (y, FloatTensor::<Self>::new(extra))
             }
             OpsKind::UnTracked(untracked) => {
-                let (y, beside, _) = B::forward(kernel.as_ref(), &inputs, false);
-                (untracked.finish(y), FloatTensor::<Self>::new(beside))
+                let (y, extra, _) = B::forward(kernel.as_ref(), &inputs, false);
+                (untracked.finish(y), FloatTensor::<Self>::new(extra))
             }
         }
     }
 }
 
-/// Whether an operation on `device` runs its kernel.
+/// True if operations on `device` run their kernels.
 pub(crate) fn has_kernels(device: &Device) -> bool {
-    // Tensors on other devices are not in our memory: they run the composed bodies.
+    // Tensors on other devices are not in CPU memory: they run the composed operations.
     kernels_enabled() && device.clone().inner() == Device::flex()
 }
 
-/// A tensor as the first, second, … input of a kernel.
+/// Converts a tensor to an input of a kernel.
 pub(crate) fn input<const D: usize>(tensor: Tensor<D>) -> FloatTensor<Dispatch> {
     tensor.into_dispatch()
 }
 
-/// Runs `kernel` on one to sixteen inputs: its result and what it gives beside.
-pub(crate) fn run<const D: usize>(kernel: impl Kernel, inputs: Vec<FloatTensor<Dispatch>>) -> (Tensor<D>, Tensor<1>) {
+/// The result of a kernel and its additional values.
+pub(crate) struct KernelResult<const D: usize> {
+    pub(crate) y: Tensor<D>,
+    pub(crate) extra: Tensor<1>,
+}
+
+/// Runs `kernel` on one to sixteen inputs.
+pub(crate) fn run<const D: usize>(kernel: impl Kernel, inputs: Vec<FloatTensor<Dispatch>>) -> KernelResult<D> {
     let count = inputs.len();
-    assert!((1..=PLACES).contains(&count), "a kernel reads one to {PLACES} tensors");
+    assert!((1..=MAX_INPUTS).contains(&count), "a kernel reads one to {MAX_INPUTS} tensors");
     let filler = inputs[0].clone();
-    let mut places = inputs.into_iter().chain(std::iter::repeat_n(filler, PLACES - count));
-    let mut place = || places.next().unwrap_or_else(|| unreachable!("as many as places"));
+    let mut places = inputs.into_iter().chain(std::iter::repeat_n(filler, MAX_INPUTS - count));
+    let mut place = || places.next().unwrap_or_else(|| unreachable!("one for each place"));
     let inputs = Inputs {
         a: place(),
         b: place(),
@@ -270,6 +283,6 @@ pub(crate) fn run<const D: usize>(kernel: impl Kernel, inputs: Vec<FloatTensor<D
         o: place(),
         p: place(),
     };
-    let (y, beside) = <Dispatch as KernelOps>::kernel(inputs, count, Arc::new(kernel));
-    (Tensor::from_dispatch(y), Tensor::from_dispatch(beside))
+    let (y, extra) = <Dispatch as KernelOps>::kernel(inputs, count, Arc::new(kernel));
+    KernelResult { y: Tensor::from_dispatch(y), extra: Tensor::from_dispatch(extra) }
 }

@@ -1,33 +1,33 @@
-//! Who may look at whom: the masks of every attention operation.
+//! Attention masks.
 
 use std::sync::Arc;
 
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 
-/// Which keys each query may attend to.
+/// The keys that each query may attend to.
 ///
-/// Masks that follow from a rule stay a rule, so that a kernel can skip work instead of reading
-/// bits; [`Mask::barred`] spells any of them out for the composed bodies.
+/// Masks that follow a rule are stored as the rule, so that a kernel can skip work instead of reading
+/// bits; [`Mask::masked`] expands any mask for the composed operations.
 #[derive(Clone, Debug, Default)]
 pub enum Mask {
     /// Every key is allowed.
     #[default]
     None,
-    /// Padding: key `j` of item `b` is allowed when `j < lengths[b]`. Length 0 bars all keys.
+    /// Padding: key `j` of item `b` is allowed if `j < lengths[b]`. Length 0 masks all keys.
     Lengths(Arc<Vec<u32>>),
-    /// Key `s` is barred for query `l` when `s > l`.
+    /// Key `s` is masked for query `l` if `s > l`.
     Causal,
-    /// Keys in visiting order: key `j` is allowed for query `t` when `j >= t`.
+    /// Nodes in visiting order: key `j` is allowed for query `t` if `j >= t`.
     Remaining,
-    /// Any pattern, bit by bit.
+    /// Any pattern, one bit for each pair of query and key.
     Dense(Arc<DenseMask>),
 }
 
 impl Mask {
-    /// Whether `query` of item `item` may attend to `key`.
+    /// Returns true if `query` of item `item` may attend to `key`.
     ///
     /// # Panics
-    /// If an index lies outside the lengths or the dense pattern.
+    /// If an index is outside the lengths or the dense pattern.
     pub fn allows(&self, item: usize, query: usize, key: usize) -> bool {
         match self {
             Mask::None => true,
@@ -38,15 +38,15 @@ impl Mask {
         }
     }
 
-    /// The mask as a tensor `[batch, queries, keys]`, true where attention is barred; `None` when
-    /// nothing is.
+    /// The mask as a tensor `[batch, queries, keys]`, true where a pair is masked; `None` if nothing is
+    /// masked.
     ///
     /// # Panics
-    /// If the mask is made for other sizes.
-    pub fn barred(&self, [batch, queries, keys]: [usize; 3], device: &Device) -> Option<Tensor<3, Bool>> {
+    /// If the mask has other sizes.
+    pub fn masked(&self, [batch, queries, keys]: [usize; 3], device: &Device) -> Option<Tensor<3, Bool>> {
         let shape = [batch, queries, keys];
         self.check(shape);
-        // Only axes along which the mask differs are built; the rest is a broadcast view.
+        // Only axes along which the mask differs are allocated; the others are broadcast.
         let built = match self {
             Mask::None => return None,
             Mask::Lengths(_) => [batch, 1, keys],
@@ -63,7 +63,7 @@ impl Mask {
         Some(tensor.expand(shape))
     }
 
-    /// The mask as the kernels read it.
+    /// The mask in the form that the kernels read.
     pub(crate) fn view(&self) -> regard_kernels::attention::Mask<'_> {
         use regard_kernels::attention::Mask as View;
         match self {
@@ -78,7 +78,7 @@ impl Mask {
         }
     }
 
-    /// Panics unless the mask fits `[batch, queries, keys]`.
+    /// Panics if the mask does not match `[batch, queries, keys]`.
     pub(crate) fn check(&self, [batch, queries, keys]: [usize; 3]) {
         match self {
             Mask::None | Mask::Causal | Mask::Remaining => {}
@@ -104,16 +104,16 @@ pub struct DenseMask {
 }
 
 impl DenseMask {
-    /// A mask from its row-major bits; true means allowed.
+    /// Creates a mask from row-major values; true means allowed.
     ///
     /// # Panics
-    /// If the number of bits is not the product of the shape.
+    /// If the number of values is not the product of the shape.
     pub fn new(shape: [usize; 3], allowed: Vec<bool>) -> Self {
         assert_eq!(allowed.len(), shape.iter().product::<usize>(), "dense mask {shape:?}: number of bits");
         Self { shape, allowed }
     }
 
-    /// A mask from a rule `(item, query, key) -> allowed`.
+    /// Creates a mask from a rule `(item, query, key) -> allowed`.
     pub fn from_fn(shape: [usize; 3], rule: impl Fn(usize, usize, usize) -> bool) -> Self {
         let [batch, queries, keys] = shape;
         let mut allowed = Vec::with_capacity(batch * queries * keys);
@@ -130,15 +130,15 @@ impl DenseMask {
         self.shape
     }
 
-    /// The bits, row-major, true where allowed.
+    /// The values, row-major, true where allowed.
     pub fn bits(&self) -> &[bool] {
         &self.allowed
     }
 
-    /// Whether `query` of item `item` may attend to `key`.
+    /// Returns true if `query` of item `item` may attend to `key`.
     ///
     /// # Panics
-    /// If an index lies outside the shape.
+    /// If an index is outside the shape.
     pub fn allows(&self, item: usize, query: usize, key: usize) -> bool {
         let [_, queries, keys] = self.shape;
         assert!(query < queries && key < keys, "dense mask: index outside the shape");
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     fn rows(mask: Mask, shape: [usize; 3]) -> Vec<bool> {
-        let tensor = mask.barred(shape, &Device::flex());
+        let tensor = mask.masked(shape, &Device::flex());
         tensor.map_or(vec![], |t| t.into_data().iter::<bool>().collect())
     }
 
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(rows(Mask::Remaining, [1, 3, 3]), [o, o, o, x, o, o, x, x, o]);
         let lengths = Mask::Lengths(Arc::new(vec![0, 2]));
         assert_eq!(rows(lengths, [2, 1, 2]), [x, x, o, o]);
-        assert!(Mask::None.barred([1, 1, 1], &Device::flex()).is_none());
+        assert!(Mask::None.masked([1, 1, 1], &Device::flex()).is_none());
     }
 
     #[test]
@@ -176,13 +176,13 @@ mod tests {
         let mask = DenseMask::from_fn([2, 2, 2], |b, q, k| (b + q + k) % 2 == 0);
         assert_eq!(mask, DenseMask::new([2, 2, 2], mask.bits().to_vec()));
         assert!(mask.allows(1, 1, 0) && !mask.allows(0, 0, 1));
-        let barred = rows(mask.clone().into(), [2, 2, 2]);
-        assert!(barred.iter().zip(mask.bits()).all(|(barred, allowed)| barred != allowed));
+        let masked = rows(mask.clone().into(), [2, 2, 2]);
+        assert!(masked.iter().zip(mask.bits()).all(|(masked, allowed)| masked != allowed));
     }
 
     #[test]
     #[should_panic(expected = "none above the 2 keys")]
     fn lengths_beyond_the_keys() {
-        let _ = Mask::Lengths(Arc::new(vec![3])).barred([1, 1, 2], &Device::flex());
+        let _ = Mask::Lengths(Arc::new(vec![3])).masked([1, 1, 2], &Device::flex());
     }
 }

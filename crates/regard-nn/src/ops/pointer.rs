@@ -10,20 +10,20 @@ use super::{MASKED, Mask};
 
 /// Log-probabilities of every node for every step.
 ///
-/// - `glimpse`: `[batch, steps, width]`, what the decoder looks for
+/// - `glimpse`: `[batch, steps, width]`, the query of each step
 /// - `keys`: `[batch, nodes, width]`
-/// - `clip`: logits are held to `(-clip, clip)`; 0 leaves them as they are
+/// - `clip`: logits are clipped to `(-clip, clip)`; 0 turns the clipping off
 ///
-/// Returns `[batch, steps, nodes]`; barred nodes have [`MASKED`] and pass no gradient.
+/// Returns `[batch, steps, nodes]`; masked nodes have the value [`MASKED`] and pass no gradient.
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// If the shapes do not match.
 pub fn pointer(glimpse: Tensor<3>, keys: Tensor<3>, mask: &Mask, clip: f32) -> Tensor<3> {
     if !has_kernels(&glimpse.device()) || check(&glimpse, &keys, mask).contains(&0) {
         return pointer_composed(glimpse, keys, mask, clip);
     }
     let fused = Fused { mask: mask.clone(), clip, chosen: None };
-    run(fused, vec![input(glimpse), input(keys)]).0
+    run(fused, vec![input(glimpse), input(keys)]).y
 }
 
 /// [`pointer()`] in ordinary tensor operations.
@@ -38,10 +38,10 @@ pub fn pointer_composed(glimpse: Tensor<3>, keys: Tensor<3>, mask: &Mask, clip: 
     if clip > 0.0 {
         logits = logits.tanh().mul_scalar(clip);
     }
-    match mask.barred(shape, &device) {
+    match mask.masked(shape, &device) {
         None => activation::log_softmax(logits, 2),
-        // The second fill gives a step without an allowed node the same finite value everywhere.
-        Some(barred) => activation::log_softmax(logits.mask_fill(barred.clone(), MASKED), 2).mask_fill(barred, MASKED),
+        // The second fill gives fully masked steps the same finite value everywhere.
+        Some(masked) => activation::log_softmax(logits.mask_fill(masked.clone(), MASKED), 2).mask_fill(masked, MASKED),
     }
 }
 
@@ -50,7 +50,7 @@ pub fn pointer_composed(glimpse: Tensor<3>, keys: Tensor<3>, mask: &Mask, clip: 
 /// Shapes as for [`pointer()`]; `chosen` is `[batch, steps]` with node indices. Returns `[batch]`.
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// If the shapes do not match.
 pub fn pointer_chosen(
     glimpse: Tensor<3>,
     keys: Tensor<3>,
@@ -66,7 +66,7 @@ pub fn pointer_chosen(
     let nodes = shape[2];
     assert!(chosen.iter().all(|&node| (node as usize) < nodes), "pointer: chosen nodes below {nodes}");
     let fused = Fused { mask: mask.clone(), clip, chosen: Some(chosen) };
-    run(fused, vec![input(glimpse), input(keys)]).0
+    run(fused, vec![input(glimpse), input(keys)]).y
 }
 
 /// [`pointer_chosen`] in ordinary tensor operations.
@@ -97,7 +97,8 @@ fn check(glimpse: &Tensor<3>, keys: &Tensor<3>, mask: &Mask) -> [usize; 3] {
     [batch, steps, nodes]
 }
 
-/// The kernel: glimpses and keys, to all cells or to the chosen nodes' sums.
+/// The kernel. Its inputs are glimpses and keys; its result are all log-probabilities or the sums for
+/// the chosen nodes.
 #[derive(Debug)]
 struct Fused {
     mask: Mask,
@@ -126,7 +127,7 @@ impl Kernel for Fused {
                 (y, vec![shape.batch, shape.steps, shape.nodes])
             }
         };
-        Output { y, shape, beside: vec![], saved: save.then_some(()) }
+        Output { y, shape, extra: vec![], saved: save.then_some(()) }
     }
 
     fn backward(&self, inputs: &[Array<'_>], (): &(), grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {

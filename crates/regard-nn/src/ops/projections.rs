@@ -1,8 +1,8 @@
-//! Linear maps around an attention along edges: queries, keys and values side by side before it, a
-//! projection with residual and norm after it (Dwivedi & Bresson 2021, eq. 3-7 and 9-15).
+//! Linear layers before and after an attention along graph edges (Dwivedi & Bresson 2021, eq. 3-7 and
+//! 9-15): queries, keys and values side by side before it; a projection with residual and norm after it.
 //!
-//! Between the two, heads are interleaved: channel `c` of head `h` stands at `c · heads + h`
-//! ([`HeadLayout::Interleaved`](super::HeadLayout)). Weights keep the papers' order.
+//! Between them heads are interleaved: channel `c` of head `h` is at `c · heads + h`
+//! ([`HeadLayout::Interleaved`](super::HeadLayout)). Weights keep the order of the papers.
 
 use burn::module::Param;
 use burn::nn::Linear;
@@ -10,10 +10,10 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use regard_kernels::sublayer as kernel;
 
 use super::fused::{Array, Kernel, Output, has_kernels, input, run};
-use super::residual_norm::{FusedNorm, beside, normed};
-use super::{NormArgs, Normed, residual_norm_composed};
+use super::residual_norm::{FusedNorm, norm_output, statistics_values};
+use super::{NormArgs, NormOutput, residual_norm_composed};
 
-/// Weight `[in, out]` and bias `[out]` of a linear map.
+/// Weight `[in, out]` and bias `[out]` of a linear layer.
 #[derive(Clone, Debug)]
 pub struct Projection {
     /// `[in, out]`
@@ -23,17 +23,17 @@ pub struct Projection {
 }
 
 impl Projection {
-    /// The weights of a module.
+    /// The parameters of a Burn module.
     pub fn of(linear: &Linear) -> Self {
         Self { weight: linear.weight.val(), bias: linear.bias.as_ref().map(Param::val) }
     }
 }
 
-/// `x [rows, width]` times several maps of heads, side by side and the heads of each interleaved:
-/// `[rows, maps · out]`.
+/// Projects `x [rows, width]` with several linear layers side by side, with the heads of each
+/// interleaved: `[rows, maps · out]`.
 ///
 /// # Panics
-/// If the shapes do not fit together, or no map or more than five are given.
+/// If the shapes do not match, or the number of layers is zero or above five.
 pub fn projections(x: Tensor<2>, maps: Vec<Projection>, heads: usize) -> Tensor<2> {
     if !has_kernels(&x.device()) || x.dims().contains(&0) {
         return projections_composed(x, maps, heads);
@@ -44,36 +44,36 @@ pub fn projections(x: Tensor<2>, maps: Vec<Projection>, heads: usize) -> Tensor<
         [Some(input(map.weight)), bias].into_iter().flatten()
     });
     let inputs = [input(x)].into_iter().chain(inputs).collect();
-    run(Fused { heads, biases }, inputs).0
+    run(Fused { heads, biases }, inputs).y
 }
 
 /// [`projections`] in ordinary tensor operations.
 ///
 /// # Panics
-/// As there.
+/// As [`projections`].
 pub fn projections_composed(x: Tensor<2>, maps: Vec<Projection>, heads: usize) -> Tensor<2> {
     let of_map = |Projection { weight, bias }: Projection| {
         let [inputs, outputs] = weight.dims();
-        let places = places(outputs, heads, &x.device());
-        // A matrix product of no row is not defined everywhere.
+        let channel_order = channel_order(outputs, heads, &x.device());
+        // A matrix product without rows is not defined on every device.
         let y = match x.dims()[0] {
             0 => Tensor::zeros([0, outputs], &x.device()),
-            _ => x.clone().matmul(weight.select(1, places.clone())),
+            _ => x.clone().matmul(weight.select(1, channel_order.clone())),
         };
         assert_eq!(inputs, x.dims()[1], "projections: width of the rows");
-        bias.map(|bias| bias.select(0, places)).into_iter().fold(y, |y, bias| y + bias.unsqueeze())
+        bias.map(|bias| bias.select(0, channel_order)).into_iter().fold(y, |y, bias| y + bias.unsqueeze())
     };
     Tensor::cat(maps.into_iter().map(of_map).collect(), 1)
 }
 
-/// Where the channels of an interleaved row stand in the papers' weights.
-fn places(width: usize, heads: usize, device: &Device) -> Tensor<1, Int> {
-    let places = kernel::Heads { count: heads, width }.places();
-    let places: Vec<i64> = places.into_iter().map(|place| place as i64).collect();
-    Tensor::from_data(TensorData::new(places, [width]), device)
+/// For each channel of an interleaved row, its index in the weights of the papers.
+fn channel_order(width: usize, heads: usize, device: &Device) -> Tensor<1, Int> {
+    let channel_order = kernel::Heads { count: heads, width }.channel_order();
+    let channel_order: Vec<i64> = channel_order.into_iter().map(|place| place as i64).collect();
+    Tensor::from_data(TensorData::new(channel_order, [width]), device)
 }
 
-/// The kernel: `x`, then weight and, where there is one, bias of every map.
+/// The kernel. Its inputs are `x`, then weight and optionally bias of every layer.
 #[derive(Debug)]
 struct Fused {
     heads: usize,
@@ -88,7 +88,7 @@ impl Fused {
     }
 }
 
-/// The heads of a kernel whose second input has their width: a weight `[in, out]`, or rows of them.
+/// The heads of a kernel; their width is the last axis of the second input, a weight or rows.
 fn interleaved(count: usize, inputs: &[Array<'_>]) -> kernel::Heads {
     kernel::Heads { count, width: inputs[1].shape[1] }
 }
@@ -100,7 +100,7 @@ impl Kernel for Fused {
         let (heads, maps, x) = (interleaved(self.heads, inputs), self.maps(inputs), &inputs[0]);
         let y = kernel::projections(&heads, &maps, x.shape[1], x.data);
         let shape = vec![x.shape[0], maps.len() * heads.width];
-        Output { y, shape, beside: vec![], saved: save.then_some(()) }
+        Output { y, shape, extra: vec![], saved: save.then_some(()) }
     }
 
     fn backward(&self, inputs: &[Array<'_>], (): &(), grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
@@ -112,11 +112,11 @@ impl Kernel for Fused {
     }
 }
 
-/// `norm(x + y · weight + bias)` of `x [rows, width]` and the interleaved heads `y [rows, in]`.
+/// `norm(x + y · weight + bias)` of `x [rows, width]` and interleaved heads `y [rows, in]`.
 ///
 /// # Panics
-/// If the shapes do not fit together.
-pub fn output_sublayer(x: Tensor<2>, y: Tensor<2>, map: Projection, heads: usize, norm: NormArgs) -> Normed {
+/// If the shapes do not match.
+pub fn output_sublayer(x: Tensor<2>, y: Tensor<2>, map: Projection, heads: usize, norm: NormArgs) -> NormOutput {
     if !has_kernels(&x.device()) || x.dims().contains(&0) {
         return output_sublayer_composed(x, y, map, heads, norm);
     }
@@ -124,28 +124,34 @@ pub fn output_sublayer(x: Tensor<2>, y: Tensor<2>, map: Projection, heads: usize
     let (norm, [gamma, beta]) = FusedNorm::new(norm);
     let bias = map.bias.unwrap_or_else(|| Tensor::zeros([width], &x.device()));
     let inputs = vec![input(x), input(y), input(map.weight), input(bias), gamma, beta];
-    normed(&norm.clone(), rows, run(FusedOutput { heads, norm }, inputs))
+    norm_output(&norm.clone(), rows, run(FusedOutput { heads, norm }, inputs))
 }
 
 /// [`output_sublayer`] in ordinary tensor operations.
 ///
 /// # Panics
-/// As there.
-pub fn output_sublayer_composed(x: Tensor<2>, y: Tensor<2>, map: Projection, heads: usize, norm: NormArgs) -> Normed {
+/// As [`output_sublayer`].
+pub fn output_sublayer_composed(
+    x: Tensor<2>,
+    y: Tensor<2>,
+    map: Projection,
+    heads: usize,
+    norm: NormArgs,
+) -> NormOutput {
     residual_norm_composed(x.unsqueeze_dim(1), output(y, map, heads).unsqueeze_dim(1), norm)
 }
 
 /// `y · weight + bias` of interleaved heads `y [rows, in]`.
 ///
 /// # Panics
-/// If the shapes do not fit together.
+/// If the shapes do not match.
 pub fn output(y: Tensor<2>, map: Projection, heads: usize) -> Tensor<2> {
-    let places = places(map.weight.dims()[0], heads, &y.device());
-    let out = y.matmul(map.weight.select(0, places));
+    let channel_order = channel_order(map.weight.dims()[0], heads, &y.device());
+    let out = y.matmul(map.weight.select(0, channel_order));
     map.bias.into_iter().fold(out, |out, bias| out + bias.unsqueeze())
 }
 
-/// The kernel: `x`, `y`, weight, bias, gamma, beta.
+/// The kernel. Its inputs are `x`, `y`, weight, bias, gamma, beta.
 #[derive(Debug)]
 struct FusedOutput {
     heads: usize,
@@ -163,7 +169,7 @@ impl Kernel for FusedOutput {
         let norm = self.norm.view(inputs[4].data, inputs[5].data);
         let (heads, x, y) = (interleaved(self.heads, inputs), &inputs[0], inputs[1].data);
         let (out, saved, statistics) = kernel::output(&heads, &map(inputs), &norm, x.data, y, save);
-        Output { y: out, shape: vec![x.shape[0], 1, x.shape[1]], beside: beside(statistics), saved }
+        Output { y: out, shape: vec![x.shape[0], 1, x.shape[1]], extra: statistics_values(statistics), saved }
     }
 
     fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {

@@ -1,47 +1,47 @@
-//! A residual sum and its normalisation, in one pass.
+//! A residual sum and its normalisation in one operation.
 //!
-//! `norm(x + y)` with `norm(z) = γ (z - mean) / √(variance + eps) + β`. What mean and variance run
-//! over is the [`NormKind`]: Ioffe & Szegedy 2015 (batch), Ulyanov et al. 2016 (instance), Ba et al.
-//! 2016 (layer).
+//! `norm(x + y)` with `norm(z) = γ (z - mean) / √(variance + eps) + β`. [`NormKind`] selects the axes of
+//! mean and variance: Ioffe & Szegedy 2015 (batch), Ulyanov et al. 2016 (instance), Ba et al. 2016
+//! (layer).
 
 use burn::config::Config;
 use burn::tensor::Tensor;
 use regard_kernels::norm as kernel;
 
-use super::fused::{Array, Kernel, Output, has_kernels, input, run};
+use super::fused::{Array, Kernel, KernelResult, Output, has_kernels, input, run};
 
-/// What the mean and the variance of `[batch, nodes, width]` run over.
+/// The axes of `[batch, nodes, width]` that mean and variance are computed over.
 #[derive(Config, Copy, Debug, PartialEq, Eq)]
 pub enum NormKind {
-    /// Every channel over batch and nodes; running statistics in evaluation.
+    /// Each channel over batch and nodes; running statistics in evaluation.
     Batch,
-    /// Every channel of every item over its nodes.
+    /// Each channel of every item over its nodes.
     Instance,
-    /// Every node over its channels.
+    /// Each node over its channels.
     Layer,
 }
 
 /// The parameters of one normalisation.
 #[derive(Clone, Debug)]
 pub struct NormArgs {
-    /// What mean and variance run over.
+    /// The axes that mean and variance are computed over.
     pub kind: NormKind,
     /// Scale `[width]`.
     pub gamma: Tensor<1>,
     /// Shift `[width]`.
     pub beta: Tensor<1>,
-    /// Mean and variance `[width]` used in place of the batch's own ([`NormKind::Batch`] only).
+    /// Running mean and variance `[width]`, used instead of batch statistics ([`NormKind::Batch`] only).
     pub running: Option<(Tensor<1>, Tensor<1>)>,
     /// Added to the variance.
     pub eps: f32,
 }
 
-/// A normalised tensor and the statistics it was normalised by.
+/// A normalised tensor and the batch statistics.
 #[derive(Clone, Debug)]
-pub struct Normed {
+pub struct NormOutput {
     /// The result `[batch, nodes, width]`.
     pub y: Tensor<3>,
-    /// What the batch itself gave; only for [`NormKind::Batch`] without running statistics.
+    /// Statistics of the batch; only for [`NormKind::Batch`] without running statistics.
     pub statistics: Option<BatchStatistics>,
 }
 
@@ -52,50 +52,50 @@ pub struct BatchStatistics {
     pub mean: Tensor<1>,
     /// Biased variance `[width]`.
     pub variance: Tensor<1>,
-    /// Number of values behind each: batch times nodes.
+    /// Number of values that each was computed from: batch times nodes.
     pub count: usize,
 }
 
 /// `norm(x + y)` of two tensors `[batch, nodes, width]`.
 ///
 /// # Panics
-/// If the shapes do not fit together.
-pub fn residual_norm(x: Tensor<3>, y: Tensor<3>, args: NormArgs) -> Normed {
+/// If the shapes do not match.
+pub fn residual_norm(x: Tensor<3>, y: Tensor<3>, args: NormArgs) -> NormOutput {
     assert_eq!(x.dims(), y.dims(), "residual norm: shapes of the two summands");
     if !has_kernels(&x.device()) || x.dims().contains(&0) {
         return residual_norm_composed(x, y, args);
     }
     let (norm, [gamma, beta]) = FusedNorm::new(args);
     let [batch, nodes, _] = x.dims();
-    normed(&norm.clone(), batch * nodes, run(Fused(norm), vec![input(x), input(y), gamma, beta]))
+    norm_output(&norm.clone(), batch * nodes, run(Fused(norm), vec![input(x), input(y), gamma, beta]))
 }
 
 /// [`residual_norm`] in ordinary tensor operations.
-pub fn residual_norm_composed(x: Tensor<3>, y: Tensor<3>, args: NormArgs) -> Normed {
+pub fn residual_norm_composed(x: Tensor<3>, y: Tensor<3>, args: NormArgs) -> NormOutput {
     assert_eq!(x.dims(), y.dims(), "residual norm: shapes of the two summands");
     norm_composed(x + y, args)
 }
 
-/// The normalisation alone, `norm(x)` of `[batch, nodes, width]`, in ordinary tensor operations.
-pub fn norm_composed(x: Tensor<3>, args: NormArgs) -> Normed {
+/// The normalisation `norm(x)` of `[batch, nodes, width]` without a residual, in ordinary tensor operations.
+pub fn norm_composed(x: Tensor<3>, args: NormArgs) -> NormOutput {
     let [batch, nodes, width] = x.dims();
     assert_eq!(args.gamma.dims(), [width], "norm: width of the scale");
     assert_eq!(args.beta.dims(), [width], "norm: width of the shift");
     if batch * nodes * width == 0 {
-        return Normed { y: x, statistics: None };
+        return NormOutput { y: x, statistics: None };
     }
     match (args.kind, args.running.clone()) {
         (NormKind::Batch, Some((mean, variance))) => {
             let centred = x - mean.unsqueeze();
-            Normed { y: scale_shift(centred, variance.unsqueeze(), &args), statistics: None }
+            NormOutput { y: scale_shift(centred, variance.unsqueeze(), &args), statistics: None }
         }
         (NormKind::Batch, None) => batch_norm(x, &args),
-        (NormKind::Instance, _) => Normed { y: norm_along(x, 1, &args), statistics: None },
-        (NormKind::Layer, _) => Normed { y: norm_along(x, 2, &args), statistics: None },
+        (NormKind::Instance, _) => NormOutput { y: norm_along(x, 1, &args), statistics: None },
+        (NormKind::Layer, _) => NormOutput { y: norm_along(x, 2, &args), statistics: None },
     }
 }
 
-fn batch_norm(x: Tensor<3>, args: &NormArgs) -> Normed {
+fn batch_norm(x: Tensor<3>, args: &NormArgs) -> NormOutput {
     let [batch, nodes, width] = x.dims();
     let count = batch * nodes;
     // Two passes: the mean of squares minus the squared mean loses digits in f32.
@@ -105,7 +105,7 @@ fn batch_norm(x: Tensor<3>, args: &NormArgs) -> Normed {
     let y = scale_shift(centred, variance.clone().unsqueeze(), args);
     let statistics =
         BatchStatistics { mean: mean.detach().reshape([width]), variance: variance.detach().reshape([width]), count };
-    Normed { y, statistics: Some(statistics) }
+    NormOutput { y, statistics: Some(statistics) }
 }
 
 fn norm_along(x: Tensor<3>, dim: usize, args: &NormArgs) -> Tensor<3> {
@@ -120,7 +120,7 @@ fn scale_shift(centred: Tensor<3>, variance: Tensor<3>, args: &NormArgs) -> Tens
     centred * factor + args.beta.clone().unsqueeze()
 }
 
-/// A norm as the kernels take it: everything but gamma and beta, which are inputs.
+/// The parameters of a norm in a kernel. Gamma and beta are inputs of the kernel.
 #[derive(Clone, Debug)]
 pub(super) struct FusedNorm {
     kind: NormKind,
@@ -128,11 +128,11 @@ pub(super) struct FusedNorm {
     running: Option<(Vec<f32>, Vec<f32>)>,
 }
 
-/// A tensor on its way into a kernel.
+/// An input of a kernel.
 pub(super) type Input = burn::backend::tensor::FloatTensor<burn::backend::Dispatch>;
 
 impl FusedNorm {
-    /// The norm, and gamma and beta as inputs.
+    /// Splits `args` into the norm and its inputs gamma and beta.
     pub(super) fn new(args: NormArgs) -> (Self, [Input; 2]) {
         let NormArgs { kind, gamma, beta, running, eps } = args;
         let numbers = |tensor: Tensor<1>| tensor.into_data().iter::<f32>().collect::<Vec<_>>();
@@ -151,20 +151,21 @@ impl FusedNorm {
     }
 }
 
-/// Means, then variances: what a kernel gives beside its result.
-pub(super) fn beside(statistics: Option<kernel::BatchStatistics>) -> Vec<f32> {
+/// Means, then variances: the additional values of a kernel with batch norm.
+pub(super) fn statistics_values(statistics: Option<kernel::BatchStatistics>) -> Vec<f32> {
     statistics.map_or(vec![], |statistics| [statistics.mean, statistics.variance].concat())
 }
 
-/// A kernel's result and the statistics beside it.
-pub(super) fn normed(norm: &FusedNorm, count: usize, (y, beside): (Tensor<3>, Tensor<1>)) -> Normed {
+/// Combines the result of a kernel with its batch statistics.
+pub(super) fn norm_output(norm: &FusedNorm, count: usize, result: KernelResult<3>) -> NormOutput {
+    let KernelResult { y, extra } = result;
     let own = norm.kind == NormKind::Batch && norm.running.is_none();
     let statistics = own.then(|| {
-        let width = beside.dims()[0] / 2;
-        let part = |from| beside.clone().narrow(0, from, width);
+        let width = extra.dims()[0] / 2;
+        let part = |from| extra.clone().narrow(0, from, width);
         BatchStatistics { mean: part(0), variance: part(width), count }
     });
-    Normed { y, statistics }
+    NormOutput { y, statistics }
 }
 
 /// The rows of an array `[batch, nodes, width]`.
@@ -172,7 +173,7 @@ pub(super) fn rows(array: &Array<'_>) -> kernel::Rows {
     kernel::Rows { batch: array.shape[0], nodes: array.shape[1], width: array.shape[2] }
 }
 
-/// The kernel: `x`, `y`, gamma, beta.
+/// The kernel. Its inputs are `x`, `y`, gamma, beta.
 #[derive(Debug)]
 struct Fused(FusedNorm);
 
@@ -182,7 +183,12 @@ impl Kernel for Fused {
     fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved> {
         let norm = self.0.view(inputs[2].data, inputs[3].data);
         let (y, saved, statistics) = kernel::residual_norm(&rows(&inputs[0]), &norm, inputs[0].data, inputs[1].data);
-        Output { y, shape: inputs[0].shape.to_vec(), beside: beside(statistics), saved: save.then_some(saved) }
+        Output {
+            y,
+            shape: inputs[0].shape.to_vec(),
+            extra: statistics_values(statistics),
+            saved: save.then_some(saved),
+        }
     }
 
     fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {

@@ -1,63 +1,68 @@
-//! The feed-forward half of an encoder layer over many short sequences (Vaswani et al. 2017, §3.3; with
-//! the dropouts of PatchTST, Nie et al. 2023).
+//! The feed-forward sub-layer of an encoder layer for many short sequences (Vaswani et al. 2017, §3.3;
+//! with the dropouts of PatchTST, Nie et al. 2023).
 //!
-//! `norm(x + drop(drop(act(x W₁ + b₁)) W₂ + b₂))`, or `x + drop(…norm(x)…)` with the norm first.
+//! `norm(x + drop(drop(act(x W₁ + b₁)) W₂ + b₂))`, or `x + drop(…norm(x)…)` if the norm is first.
 
 use burn::tensor::Tensor;
-use regard_kernels::feed_forward as kernel;
+use regard_kernels::sublayer as kernel;
 
-use super::dropout::{active, dropped};
+use super::dropout::{active, apply_dropout};
 use super::feed_forward::weights;
 use super::fused::{Array, Kernel, Output, has_kernels, input, run};
-use super::residual_norm::{FusedNorm, beside, normed, rows};
-use super::sequence_attention::{linear, normed_before, normed_composed};
-use super::{Activation, Dropout, NormArgs, Normed, Projection};
+use super::residual_norm::{FusedNorm, norm_output, rows, statistics_values};
+use super::sequence_attention::{linear, norm_before, norm_or_identity};
+use super::{Activation, Dropout, NormArgs, NormOutput, Projection};
 
-/// The two maps of a feed-forward part and what stands between them.
+/// The two linear layers of a feed-forward network and its activation function.
 #[derive(Clone, Debug)]
-pub struct FeedForwardMaps {
+pub struct FeedForwardLayers {
     /// `[width, hidden]`
     pub first: Projection,
     /// `[hidden, width]`
     pub second: Projection,
-    /// Between the two.
+    /// Activation function between the two layers.
     pub activation: Activation,
 }
 
-/// Switches of [`sequence_feed_forward`].
+/// Options of [`sequence_feed_forward`].
 #[derive(Clone, Debug, Default)]
 pub struct SequenceFeedForwardOptions {
-    /// Numbers of the hidden layer left out, by rows `sequence · patches + patch`.
+    /// Dropout of the hidden layer; mask rows are `sequence · patches + patch`.
     pub hidden_dropout: Option<Dropout>,
-    /// Numbers left out before the residual, by rows as there.
+    /// Dropout of the result before the residual; mask rows as above.
     pub residual_dropout: Option<Dropout>,
-    /// Whether the norm stands before the first map instead of behind the residual.
+    /// If true, the norm is applied before the first layer instead of after the residual sum.
     pub norm_first: bool,
 }
 
-/// One feed-forward sub-layer of `x [sequences, patches, width]`; `norm: None` leaves the norm out.
+/// The feed-forward sub-layer of `x [sequences, patches, width]`; `norm: None` omits the norm.
 ///
 /// # Panics
-/// If the shapes do not fit together, or a dropout's rate is not in `[0, 1)`.
+/// If the shapes do not match, or a dropout rate is not in `[0, 1)`.
 pub fn sequence_feed_forward(
     x: Tensor<3>,
-    maps: FeedForwardMaps,
+    maps: FeedForwardLayers,
     norm: Option<NormArgs>,
     options: &SequenceFeedForwardOptions,
-) -> Normed {
+) -> NormOutput {
     if !has_kernels(&x.device()) || x.dims().contains(&0) {
         return sequence_feed_forward_composed(x, maps, norm, options);
     }
     if options.norm_first || norm.is_none() {
-        // The residual goes around the norm: a sum of its own.
-        let Normed { y: tokens, statistics } = normed_before(x.clone(), norm);
-        return Normed { y: x + fused(tokens, maps, None, options).y, statistics };
+        // The residual bypasses the norm, so it is added here.
+        let NormOutput { y: tokens, statistics } = norm_before(x.clone(), norm);
+        return NormOutput { y: x + fused(tokens, maps, None, options).y, statistics };
     }
     fused(x, maps, norm, options)
 }
 
-/// The kernel, followed by residual and norm where there is a norm.
-fn fused(x: Tensor<3>, maps: FeedForwardMaps, norm: Option<NormArgs>, options: &SequenceFeedForwardOptions) -> Normed {
+/// Runs the kernel. Residual and norm are applied if there is a norm.
+fn fused(
+    x: Tensor<3>,
+    maps: FeedForwardLayers,
+    norm: Option<NormArgs>,
+    options: &SequenceFeedForwardOptions,
+) -> NormOutput {
     let [sequences, patches, _] = x.dims();
     let mut inputs = vec![input(x)];
     for Projection { weight, bias } in [maps.first, maps.second] {
@@ -72,12 +77,12 @@ fn fused(x: Tensor<3>, maps: FeedForwardMaps, norm: Option<NormArgs>, options: &
         kernel::Dropouts { hidden: active(options.hidden_dropout), result: active(options.residual_dropout) };
     let result = run(Fused { activation: maps.activation, dropouts, norm: norm.clone() }, inputs);
     match norm {
-        Some(norm) => normed(&norm, sequences * patches, result),
-        None => Normed { y: result.0, statistics: None },
+        Some(norm) => norm_output(&norm, sequences * patches, result),
+        None => NormOutput { y: result.y, statistics: None },
     }
 }
 
-/// The kernel: `x`, weight and bias of both maps, gamma and beta where there is a norm.
+/// The kernel. Its inputs are `x`, weight and bias of both layers, and gamma and beta if there is a norm.
 #[derive(Debug)]
 struct Fused {
     activation: Activation,
@@ -102,7 +107,7 @@ impl Kernel for Fused {
     fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved> {
         let (x, (weights, tail)) = (&inputs[0], self.parts(inputs));
         let (y, saved, statistics) = kernel::feed_forward(&rows(x), &weights, &tail, x.data, save);
-        Output { y, shape: x.shape.to_vec(), beside: beside(statistics), saved }
+        Output { y, shape: x.shape.to_vec(), extra: statistics_values(statistics), saved }
     }
 
     fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
@@ -117,21 +122,21 @@ impl Kernel for Fused {
 /// [`sequence_feed_forward`] in ordinary tensor operations.
 ///
 /// # Panics
-/// As there.
+/// As [`sequence_feed_forward`].
 pub fn sequence_feed_forward_composed(
     x: Tensor<3>,
-    maps: FeedForwardMaps,
+    maps: FeedForwardLayers,
     norm: Option<NormArgs>,
     options: &SequenceFeedForwardOptions,
-) -> Normed {
+) -> NormOutput {
     if x.dims().contains(&0) {
-        return Normed { y: x, statistics: None };
+        return NormOutput { y: x, statistics: None };
     }
     let (first, last) = if options.norm_first { (norm, None) } else { (None, norm) };
-    let Normed { y: tokens, statistics } = normed_composed(x.clone(), first);
+    let NormOutput { y: tokens, statistics } = norm_or_identity(x.clone(), first);
     let hidden = maps.activation.apply(linear(tokens, maps.first));
-    let hidden = dropped(hidden, options.hidden_dropout);
-    let y = x + dropped(linear(hidden, maps.second), options.residual_dropout);
-    let result = normed_composed(y, last);
-    Normed { y: result.y, statistics: result.statistics.or(statistics) }
+    let hidden = apply_dropout(hidden, options.hidden_dropout);
+    let y = x + apply_dropout(linear(hidden, maps.second), options.residual_dropout);
+    let result = norm_or_identity(y, last);
+    NormOutput { y: result.y, statistics: result.statistics.or(statistics) }
 }

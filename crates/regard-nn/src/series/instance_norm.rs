@@ -1,17 +1,17 @@
-//! Reversible instance normalisation (RevIN, Kim et al. 2022) of `[batch, channels, time]`: what every
-//! window of every channel is moved and scaled by, and undone for the forecast.
+//! Reversible instance normalisation (RevIN, Kim et al. 2022) of `[batch, channels, time]`: every window
+//! of every channel is shifted and scaled before the network, and the forecast is scaled and shifted back.
 
 use burn::config::Config;
 use burn::module::{Initializer, Module, Param};
 use burn::tensor::{Device, Tensor};
 
-/// Switches of an [`InstanceNorm`].
+/// Options of an [`InstanceNorm`].
 #[derive(Config, Debug)]
 pub struct InstanceNormConfig {
-    /// Whether the last value is taken away in place of the mean. Default: false.
+    /// If true, the last value is subtracted instead of the mean. Default: false.
     #[config(default = false)]
     pub subtract_last: bool,
-    /// Channels that have a learnt scale and shift of their own; 0 for none. Default: 0.
+    /// Number of channels with a learnt scale and shift; 0 for none. Default: 0.
     #[config(default = 0)]
     pub affine_channels: usize,
     /// Added to the variance. Default: 1e-5.
@@ -19,31 +19,31 @@ pub struct InstanceNormConfig {
     pub eps: f64,
 }
 
-/// Moves every window of every channel to mean 0 and deviation 1, and back.
+/// Normalises every window of every channel to mean 0 and standard deviation 1, and back.
 #[derive(Module, Debug)]
 pub struct InstanceNorm {
     /// Learnt scale `[channels]`.
     pub affine_weight: Option<Param<Tensor<1>>>,
     /// Learnt shift `[channels]`.
     pub affine_bias: Option<Param<Tensor<1>>>,
-    /// Whether the last value is taken away in place of the mean.
+    /// If true, the last value is subtracted instead of the mean.
     pub subtract_last: bool,
     /// Added to the variance.
     pub eps: f64,
 }
 
-/// What windows were moved and scaled by, `[batch, channels, 1]`; no gradient flows through mean and
+/// Shift and scale of the windows, `[batch, channels, 1]`; no gradient flows through mean and standard
 /// deviation.
 #[derive(Clone, Debug)]
 pub struct WindowStatistics {
     /// Mean, or last value.
     pub center: Tensor<3>,
-    /// `√(variance + eps)`, the variance that of a population.
+    /// `√(variance + eps)` with the population variance.
     pub deviation: Tensor<3>,
 }
 
 impl InstanceNormConfig {
-    /// Scale 1 and shift 0.
+    /// Initialises scale 1 and shift 0.
     pub fn init(&self, device: &Device) -> InstanceNorm {
         let shape = [self.affine_channels];
         let affine = |initializer: Initializer| (self.affine_channels > 0).then(|| initializer.init(shape, device));
@@ -57,8 +57,8 @@ impl InstanceNormConfig {
 }
 
 impl InstanceNorm {
-    /// `x [batch, channels, time]` normalised; `observed`, of the same shape, is 1 where `x` counts and 0
-    /// where it is missing. What is missing becomes 0.
+    /// Normalises `x [batch, channels, time]`. `observed`, of the same shape, is 1 where a value is present
+    /// and 0 where it is missing. Missing values become 0.
     pub fn normalize(&self, x: Tensor<3>, observed: Option<&Tensor<3>>) -> (Tensor<3>, WindowStatistics) {
         let statistics = self.statistics(x.clone(), observed);
         let scaled = (x - statistics.center.clone()) / statistics.deviation.clone();
@@ -73,10 +73,10 @@ impl InstanceNorm {
         (scaled, statistics)
     }
 
-    /// Undoes [`Self::normalize`] for `y [batch, channels, anything]`.
+    /// Undoes [`Self::normalize`] for `y [batch, channels, any length]`.
     pub fn denormalize(&self, y: Tensor<3>, statistics: &WindowStatistics) -> Tensor<3> {
         let y = match self.affine() {
-            // The authors' guard against a scale of 0 is the square of theirs in the variance.
+            // The authors add eps² to avoid a division by 0, while they add eps to the variance.
             Some((weight, bias)) => (y - bias) / weight.add_scalar(self.eps * self.eps),
             None => y,
         };
@@ -90,7 +90,7 @@ impl InstanceNorm {
 
     fn statistics(&self, x: Tensor<3>, observed: Option<&Tensor<3>>) -> WindowStatistics {
         let length = x.dims()[2];
-        // The last value carries its gradient in the authors' code; mean and deviation do not.
+        // In the authors' code the last value has a gradient; mean and deviation do not.
         let last = x.clone().narrow(2, length - 1, 1);
         let x = x.detach();
         let mean_of = |values: Tensor<3>| match observed {

@@ -1,5 +1,5 @@
-//! One layer of PatchTST's encoder: patches attend to each other, then each passes a feed-forward part
-//! (Nie et al. 2023, §3.1), in the forms of the published codes.
+//! One encoder layer of PatchTST (Nie et al. 2023, §3.1): attention among patches, then a feed-forward
+//! network, with the variants of the authors' code.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -7,45 +7,45 @@ use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
 
 use crate::ops::{
-    Activation, Carried, Dropout, FeedForwardMaps, NormArgs, NormKind, Projection, SequenceAttentionOptions,
+    Activation, Dropout, FeedForwardLayers, NormArgs, NormKind, Projection, ResidualScores, SequenceAttentionOptions,
     SequenceFeedForwardOptions, SequenceProjections, sequence_attention, sequence_feed_forward,
 };
 use crate::{FeedForward, FeedForwardConfig, Normalization, NormalizationConfig};
 
-/// Sizes and switches of a [`PatchLayer`].
+/// Sizes and options of a [`PatchLayer`].
 #[derive(Config, Copy, Debug)]
 pub struct PatchLayerConfig {
-    /// Width of a patch's row.
+    /// Width of a patch embedding.
     pub width: usize,
-    /// Heads; they divide the width.
+    /// Number of heads; must divide the width.
     pub heads: usize,
-    /// Width inside the feed-forward part.
+    /// Hidden width of the feed-forward network.
     pub hidden: usize,
-    /// What a norm's mean and variance run over. Default: batch, every channel over all patches.
+    /// Kind of the norms. Default: batch, each channel over all patches.
     #[config(default = "NormKind::Batch")]
     pub norm: NormKind,
-    /// Where norms stand. Default: behind each sum.
-    #[config(default = "NormPlace::Behind")]
-    pub norm_place: NormPlace,
-    /// Whether the scores of earlier layers are added to those of this one (He et al. 2021, RealFormer).
+    /// Placement of the norms. Default: after each residual sum.
+    #[config(default = "NormPlacement::Post")]
+    pub norm_placement: NormPlacement,
+    /// If true, the scores of earlier layers are added to those of this one (RealFormer, He et al. 2021).
     /// Default: true.
     #[config(default = true)]
     pub residual_scores: bool,
 }
 
-/// Where the norm of a half of a layer stands.
+/// Placement of the norm of a sub-layer.
 #[derive(Config, Copy, Debug, PartialEq, Eq)]
-pub enum NormPlace {
-    /// Behind the sum: `norm(x + f(x))`.
-    Behind,
-    /// Before the half, which adds to what is normed: `y + f(y)` with `y = norm(x)`, as the authors' code has
-    /// its `pre_norm`.
-    Before,
-    /// In the branch alone: `x + f(norm(x))` (Xiong et al. 2020).
-    Inside,
+pub enum NormPlacement {
+    /// After the residual sum: `norm(x + f(x))`.
+    Post,
+    /// Before the sub-layer and its residual: `y + f(y)` with `y = norm(x)`, as `pre_norm` in the authors'
+    /// code.
+    PreSummed,
+    /// Before the sub-layer, but not on the residual: `x + f(norm(x))` (Xiong et al. 2020).
+    Pre,
 }
 
-/// Attention among patches, and a feed-forward part.
+/// Attention among patches, followed by a feed-forward network.
 #[derive(Module, Debug)]
 pub struct PatchLayer {
     /// `[width, width]`
@@ -56,38 +56,38 @@ pub struct PatchLayer {
     pub value: Linear,
     /// `[width, width]`
     pub out: Linear,
-    /// Norm of the attention half.
+    /// Norm of the attention sub-layer.
     pub attention_norm: Normalization,
-    /// The feed-forward part.
+    /// Feed-forward network.
     pub feed: FeedForward,
-    /// Norm of the feed-forward half.
+    /// Norm of the feed-forward sub-layer.
     pub feed_norm: Normalization,
     /// Number of heads.
     pub heads: usize,
-    /// Where norms stand.
+    /// Placement of the norms.
     #[module(skip)]
-    pub norm_place: NormPlace,
-    /// Whether the scores of earlier layers are added.
+    pub norm_placement: NormPlacement,
+    /// If true, the scores of earlier layers are added.
     pub residual_scores: bool,
 }
 
-/// What a layer leaves out at random in training.
+/// Dropout rates of a layer during training.
 #[derive(Clone, Copy, Debug)]
 pub struct PatchDropout {
-    /// Share of attention weights.
+    /// Rate for attention weights.
     pub weights: f32,
-    /// Share of what attention adds.
+    /// Rate for the result of the attention.
     pub attention: f32,
-    /// Share of the numbers inside the feed-forward part.
+    /// Rate for the hidden layer of the feed-forward network.
     pub hidden: f32,
-    /// Share of what the feed-forward part adds.
+    /// Rate for the result of the feed-forward network.
     pub feed: f32,
-    /// Decides which.
+    /// Seed of the dropout masks.
     pub seed: u64,
 }
 
 impl PatchLayerConfig {
-    /// Fresh weights, uniform in ±1/√inputs.
+    /// Initialises the weights, uniform in ±1/√inputs.
     ///
     /// # Panics
     /// If the heads do not divide the width.
@@ -105,16 +105,21 @@ impl PatchLayerConfig {
             feed: FeedForwardConfig::new(width, self.hidden).with_activation(Activation::Gelu).init(device),
             feed_norm: norm(),
             heads,
-            norm_place: self.norm_place,
+            norm_placement: self.norm_placement,
             residual_scores: self.residual_scores,
         }
     }
 }
 
 impl PatchLayer {
-    /// The new rows of `x [sequences, patches, width]`, and what carries scores on to the next layer; the
-    /// first layer is given nothing.
-    pub fn forward(&self, x: Tensor<3>, carried: Carried, drop: Option<PatchDropout>) -> (Tensor<3>, Carried) {
+    /// New embeddings of `x [sequences, patches, width]`, and the scores for the next layer. The first layer
+    /// receives the default `earlier`.
+    pub fn forward(
+        &self,
+        x: Tensor<3>,
+        earlier: ResidualScores,
+        drop: Option<PatchDropout>,
+    ) -> (Tensor<3>, ResidualScores) {
         let dropout = |rate: fn(&PatchDropout) -> f32, place: u64| {
             let drop = drop.filter(|drop| rate(drop) > 0.0)?;
             Some(Dropout { rate: rate(&drop), seed: drop.seed.wrapping_add(place) })
@@ -124,32 +129,32 @@ impl PatchLayer {
             scale: 1.0 / ((self.query.weight.dims()[1] / self.heads) as f32).sqrt(),
             weights_dropout: dropout(|drop| drop.weights, 0),
             residual_dropout: dropout(|drop| drop.attention, 1),
-            norm_first: self.norm_place == NormPlace::Inside,
+            norm_first: self.norm_placement == NormPlacement::Pre,
         };
-        let carried = self.residual_scores.then_some(carried);
+        let earlier = self.residual_scores.then_some(earlier);
         let (x, norm) = self.placed(x, &self.attention_norm);
-        let (normed, carried) = sequence_attention(x, self.projections(), carried, norm, &options);
-        let x = self.attention_norm.observe(normed);
+        let (normed, earlier) = sequence_attention(x, self.projections(), earlier, norm, &options);
+        let x = self.attention_norm.update_running(normed);
         let options = SequenceFeedForwardOptions {
             hidden_dropout: dropout(|drop| drop.hidden, 2),
             residual_dropout: dropout(|drop| drop.feed, 3),
-            norm_first: self.norm_place == NormPlace::Inside,
+            norm_first: self.norm_placement == NormPlacement::Pre,
         };
-        let maps = FeedForwardMaps {
+        let maps = FeedForwardLayers {
             first: Projection::of(&self.feed.inner),
             second: Projection::of(&self.feed.outer),
             activation: self.feed.activation,
         };
         let (x, norm) = self.placed(x, &self.feed_norm);
         let normed = sequence_feed_forward(x, maps, norm, &options);
-        (self.feed_norm.observe(normed), carried.unwrap_or_default())
+        (self.feed_norm.update_running(normed), earlier.unwrap_or_default())
     }
 
-    /// What a half begins with, and the norm that is left to it.
+    /// The input of a sub-layer, and the norm that the sub-layer still has to apply.
     fn placed(&self, x: Tensor<3>, norm: &Normalization) -> (Tensor<3>, Option<NormArgs>) {
-        match self.norm_place {
-            NormPlace::Before => (norm.forward(x), None),
-            NormPlace::Behind | NormPlace::Inside => {
+        match self.norm_placement {
+            NormPlacement::PreSummed => (norm.forward(x), None),
+            NormPlacement::Post | NormPlacement::Pre => {
                 let args = norm.args(&x.device());
                 (x, Some(args))
             }

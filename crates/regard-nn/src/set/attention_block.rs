@@ -1,7 +1,7 @@
-//! The multihead attention block, MAB (Lee et al. 2019, §3.1, eq. 6 and 7), with every variant that
-//! goes by its name.
+//! The multihead attention block, MAB (Lee et al. 2019, §3.1, eq. 6 and 7), with the variants that are
+//! in use, and the blocks built from it: SAB (eq. 8) and ISAB (eq. 9 and 10).
 //!
-//! | switch | the paper | the authors' code |
+//! | option | the paper | the authors' code |
 //! |---|---|---|
 //! | `scale` | 1/√width | 1/√width |
 //! | `residual` | the queries | the projected queries |
@@ -9,16 +9,20 @@
 //! | `feed_forward` | any network | one layer |
 //! | `norm` | after each half | off |
 
-use burn::config::Config;
-use burn::module::{Module, Param};
-use burn::nn::{Linear, LinearConfig};
-use burn::tensor::{Device, Tensor, activation};
+use burn::{
+    config::Config,
+    module::{Initializer, Module, Param},
+    nn::{Linear, LinearConfig},
+    tensor::{Device, Tensor, activation},
+};
 
 use super::{RaggedNorm, RaggedNormConfig, RaggedNormKind};
-use crate::Ragged;
-use crate::ops::{Affine, Residual, SetBlockArgs, SetQueries, set_block, set_block_weights};
+use crate::{
+    Ragged,
+    ops::{Affine, Residual, SetBlockArgs, SetQueries, set_block, set_block_weights},
+};
 
-/// What the dot products are divided by.
+/// Divisor of the dot products.
 #[derive(Config, Copy, Debug, PartialEq, Eq)]
 pub enum ScoreScale {
     /// √width: the paper and the authors' code.
@@ -34,16 +38,16 @@ pub enum BlockNorm {
     None,
     /// Layer norm after each of the two sums.
     Post,
-    /// Layer norm before attention and before the feed-forward part, with a clean way past both.
+    /// Layer norm before the attention and before the feed-forward part; residuals bypass both.
     Pre,
     /// As `Pre`, with SetNorm (Zhang et al. 2022).
     SetNorm,
 }
 
-/// Where a block's queries come from, which tells what is normalised before it.
+/// Source of a block's queries, which decides about the norm before the attention.
 #[derive(Config, Copy, Debug, PartialEq, Eq)]
 pub enum QuerySource {
-    /// Another set than the keys.
+    /// A set other than the keys.
     Other,
     /// The keys themselves.
     Keys,
@@ -51,39 +55,39 @@ pub enum QuerySource {
     Learnt,
 }
 
-/// Sizes and switches of a [`SetAttentionBlock`].
+/// Sizes and options of a [`SetAttentionBlock`].
 #[derive(Config, Debug)]
 pub struct SetAttentionBlockConfig {
     /// Width of the queries.
     pub query_width: usize,
     /// Width of the keys.
     pub key_width: usize,
-    /// Width inside the block and of its result.
+    /// Width of the block and of its result.
     pub width: usize,
-    /// Heads; they divide the width.
+    /// Number of heads; must divide the width.
     pub heads: usize,
-    /// What the dot products are divided by. Default: full width.
+    /// Divisor of the dot products. Default: full width.
     #[config(default = "ScoreScale::FullWidth")]
     pub scale: ScoreScale,
-    /// What the attended values are added to. Default: the projected queries. The queries
-    /// themselves must have the block's width; where they have not, their projection stands for them.
+    /// The residual that the attended values are added to. Default: the projected queries. If raw queries
+    /// are selected and their width differs from the width of the block, the projected queries are used.
     #[config(default = "Residual::Projected")]
     pub residual: Residual,
-    /// Whether the heads are mixed before the residual. Default: false.
+    /// If true, the heads are combined by an output projection before the residual. Default: false.
     #[config(default = false)]
     pub output_projection: bool,
-    /// Layers `ReLU(Linear)` of the feed-forward part. Default: 1.
+    /// Number of layers `ReLU(Linear)` of the feed-forward part. Default: 1.
     #[config(default = 1)]
     pub feed_forward: usize,
     /// Normalisation. Default: none.
     #[config(default = "BlockNorm::None")]
     pub norm: BlockNorm,
-    /// Where the queries come from. Default: another set.
+    /// Source of the queries. Default: another set.
     #[config(default = "QuerySource::Other")]
     pub queries: QuerySource,
 }
 
-/// Attention of queries to the items of a set, and a feed-forward part.
+/// Attention of queries over the items of a set, followed by a feed-forward part.
 #[derive(Module, Debug)]
 pub struct SetAttentionBlock {
     /// `[query_width, width]`
@@ -92,15 +96,15 @@ pub struct SetAttentionBlock {
     pub key: Linear,
     /// `[key_width, width]`
     pub value: Linear,
-    /// `[width, width]`, where the heads are mixed.
+    /// Output projection `[width, width]`, if there is one.
     pub out: Option<Linear>,
-    /// `[width, width]` each.
+    /// Layers of the feed-forward part, `[width, width]` each.
     pub feed: Vec<Linear>,
-    /// Norm of the queries before the attention, or of the first sum.
+    /// Norm of the queries before the attention, or of the first residual sum.
     pub first_norm: Option<RaggedNorm>,
-    /// Norm of the keys before the attention, where they are not the queries.
+    /// Norm of the keys before the attention, if they are not the queries.
     pub key_norm: Option<RaggedNorm>,
-    /// Norm before the feed-forward part, or of the second sum.
+    /// Norm before the feed-forward part, or of the second residual sum.
     pub second_norm: Option<RaggedNorm>,
     /// Number of heads.
     pub heads: usize,
@@ -113,7 +117,7 @@ pub struct SetAttentionBlock {
 }
 
 impl SetAttentionBlockConfig {
-    /// Fresh weights, uniform in ±1/√inputs.
+    /// Initialises the weights, uniform in ±1/√inputs.
     ///
     /// # Panics
     /// If the heads do not divide the width.
@@ -151,7 +155,7 @@ impl SetAttentionBlockConfig {
 }
 
 impl SetAttentionBlock {
-    /// The result for every query, in sets.
+    /// One row for every query, grouped by set.
     pub fn forward(&self, queries: SetQueries, keys: Ragged) -> Ragged {
         if self.norm == BlockNorm::None && self.feed.len() == 1 {
             return set_block(queries, keys, self.args(self.residual, true));
@@ -160,32 +164,33 @@ impl SetAttentionBlock {
         self.feed_forward(sum)
     }
 
-    /// The result of a set on itself.
-    pub fn forward_to_itself(&self, x: Ragged) -> Ragged {
+    /// Self-attention of each set.
+    pub fn forward_self(&self, x: Ragged) -> Ragged {
         self.forward(SetQueries::Own(x.clone()), x)
     }
 
-    /// The result, and the weights of the attention `[sets, heads, longest queries, longest keys]`.
+    /// The result and the attention weights `[sets, heads, longest queries, longest keys]`.
     pub fn forward_with_weights(&self, queries: SetQueries, keys: Ragged) -> (Ragged, Tensor<4>) {
         let (sum, weights) = self.attend(queries, keys, true);
-        let weights = weights.unwrap_or_else(|| unreachable!("weights were asked for"));
+        let weights = weights.unwrap_or_else(|| unreachable!("weights were requested"));
         (self.feed_forward(sum), weights)
     }
 
-    /// The first sum, normed where that comes after it.
+    /// The first residual sum, after its norm if the norm follows the sum.
     fn attend(&self, queries: SetQueries, keys: Ragged, weights: bool) -> (Ragged, Option<Tensor<4>>) {
         let before = matches!(self.norm, BlockNorm::Pre | BlockNorm::SetNorm);
-        let clean = before && self.residual == Residual::Raw;
-        let args = self.args(if clean { Residual::None } else { self.residual }, false);
-        let (asked, seen) = if before { self.normed(queries.clone(), keys) } else { (queries.clone(), keys) };
+        let bypass = before && self.residual == Residual::Raw;
+        let args = self.args(if bypass { Residual::None } else { self.residual }, false);
+        let (normed_queries, normed_keys) =
+            if before { self.normed(queries.clone(), keys) } else { (queries.clone(), keys) };
         let (mut sum, weights) = match weights {
             true => {
-                let (sum, weights) = set_block_weights(asked, seen, args);
+                let (sum, weights) = set_block_weights(normed_queries, normed_keys, args);
                 (sum, Some(weights))
             }
-            false => (set_block(asked, seen, args), None),
+            false => (set_block(normed_queries, normed_keys, args), None),
         };
-        if clean {
+        if bypass {
             sum = sum.with_rows(sum.rows.clone() + rows_of(queries, sum.count()));
         }
         match &self.first_norm {
@@ -236,7 +241,7 @@ impl SetAttentionBlock {
     }
 }
 
-/// The queries of `sets` sets one after another.
+/// The queries of `sets` sets, one set after another.
 fn rows_of(queries: SetQueries, sets: usize) -> Tensor<2> {
     match queries {
         SetQueries::Own(own) => own.rows,
@@ -249,4 +254,97 @@ fn affine(linear: &Linear) -> Affine {
     let zeros = || Tensor::zeros([weight.dims()[1]], &weight.device());
     let bias = linear.bias.as_ref().map_or_else(zeros, Param::val);
     Affine { weight, bias }
+}
+
+/// Configuration of a [`SelfSetBlock`]: that of its one block.
+#[derive(Clone, Debug)]
+pub struct SelfSetBlockConfig(pub SetAttentionBlockConfig);
+
+/// The set attention block, `SAB(x) = MAB(x, x)`, in time `n²`.
+#[derive(Module, Debug)]
+pub struct SelfSetBlock {
+    /// The block.
+    pub mab: SetAttentionBlock,
+}
+
+impl SelfSetBlockConfig {
+    /// A block of width `width` for items of width `inputs`.
+    pub fn new(inputs: usize, width: usize, heads: usize) -> Self {
+        Self(SetAttentionBlockConfig::new(inputs, inputs, width, heads))
+    }
+
+    /// Initialises the weights.
+    ///
+    /// # Panics
+    /// As [`SetAttentionBlockConfig::init`].
+    pub fn init(&self, device: &Device) -> SelfSetBlock {
+        SelfSetBlock { mab: self.0.clone().with_queries(QuerySource::Keys).init(device) }
+    }
+}
+
+impl SelfSetBlock {
+    /// One row for every item, which depends on its whole set.
+    pub fn forward(&self, x: Ragged) -> Ragged {
+        self.mab.forward_self(x)
+    }
+}
+
+/// Sizes of an [`InducedSetBlock`].
+#[derive(Clone, Debug)]
+pub struct InducedSetBlockConfig {
+    /// Sizes and options of both blocks; its query and key width are the width of the items.
+    pub block: SetAttentionBlockConfig,
+    /// Number of inducing points.
+    pub points: usize,
+}
+
+/// The induced set attention block, `ISAB(x) = MAB(x, h)` with `h = MAB(i, x)` for inducing points `i`, in
+/// time `n · points`.
+#[derive(Module, Debug)]
+pub struct InducedSetBlock {
+    /// `[points, width]`
+    pub points: Param<Tensor<2>>,
+    /// From the items to the inducing points.
+    pub mab0: SetAttentionBlock,
+    /// From the inducing points back to the items.
+    pub mab1: SetAttentionBlock,
+}
+
+impl InducedSetBlockConfig {
+    /// A block for items of width `inputs`, with `points` inducing points.
+    pub fn new(inputs: usize, width: usize, heads: usize, points: usize) -> Self {
+        Self { block: SetAttentionBlockConfig::new(inputs, inputs, width, heads), points }
+    }
+
+    /// Initialises the weights; the inducing points as PyTorch's `xavier_uniform_` for `[1, points, width]`.
+    ///
+    /// # Panics
+    /// As [`SetAttentionBlockConfig::init`], or if there is no inducing point.
+    pub fn init(&self, device: &Device) -> InducedSetBlock {
+        let (inputs, width) = (self.block.key_width, self.block.width);
+        let block = |queries: usize, keys: usize, source: QuerySource| {
+            let config = self.block.clone().with_queries(source);
+            SetAttentionBlockConfig { query_width: queries, key_width: keys, ..config }.init(device)
+        };
+        InducedSetBlock {
+            points: learnt_rows(self.points, width, device),
+            mab0: block(width, inputs, QuerySource::Learnt),
+            mab1: block(inputs, width, QuerySource::Other),
+        }
+    }
+}
+
+impl InducedSetBlock {
+    /// One row for every item, which depends on its whole set.
+    pub fn forward(&self, x: Ragged) -> Ragged {
+        let summary = self.mab0.forward(SetQueries::Shared(self.points.val()), x.clone());
+        self.mab1.forward(SetQueries::Own(x), summary)
+    }
+}
+
+/// Learnt rows `[count, width]`, uniform in ±√(6 / (width · (count + 1))).
+pub(super) fn learnt_rows(count: usize, width: usize, device: &Device) -> Param<Tensor<2>> {
+    assert!(count > 0, "at least one learnt row");
+    let bound = (6.0 / (width as f64 * (count as f64 + 1.0))).sqrt();
+    Initializer::Uniform { min: -bound, max: bound }.init([count, width], device)
 }

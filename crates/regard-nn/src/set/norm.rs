@@ -1,4 +1,4 @@
-//! Normalisation of sets: by item (layer norm, Ba et al. 2016) or by set (SetNorm, Zhang et al. 2022,
+//! Normalisation of sets: per item (layer norm, Ba et al. 2016) or per set (SetNorm, Zhang et al. 2022,
 //! "Set Norm and Equivariant Skip Connections").
 
 use burn::config::Config;
@@ -7,19 +7,19 @@ use burn::tensor::{Device, Tensor};
 
 use crate::Ragged;
 
-/// What mean and variance run over.
+/// The values that mean and variance are computed over.
 #[derive(Config, Copy, Debug, PartialEq, Eq)]
 pub enum RaggedNormKind {
     /// The channels of one item.
     Layer,
-    /// Items and channels of one set together; padding has no part in it.
+    /// Items and channels of one set together, without padding.
     Set,
 }
 
 /// Sizes of a [`RaggedNorm`].
 #[derive(Config, Debug)]
 pub struct RaggedNormConfig {
-    /// What mean and variance run over.
+    /// The values that mean and variance are computed over.
     pub kind: RaggedNormKind,
     /// Number of channels.
     pub width: usize,
@@ -41,7 +41,7 @@ pub struct RaggedNorm {
 }
 
 impl RaggedNormConfig {
-    /// Scale 1 and shift 0.
+    /// Initialises scale 1 and shift 0.
     pub fn init(&self, device: &Device) -> RaggedNorm {
         RaggedNorm {
             gamma: Initializer::Ones.init([self.width], device),
@@ -59,10 +59,10 @@ impl RaggedNorm {
         if rows == 0 {
             return x;
         }
-        // In two passes: the mean of squares minus the squared mean loses digits.
+        // Two passes: the mean of squares minus the squared mean loses digits.
         let mean = |of: &Ragged| match self.kind {
             RaggedNormKind::Layer => of.rows.clone().mean_dim(1),
-            RaggedNormKind::Set => of.spread(of.means().mean_dim(1)),
+            RaggedNormKind::Set => of.repeat_rows(of.means().mean_dim(1)),
         };
         let centred = x.with_rows(x.rows.clone() - mean(&x));
         let variance = mean(&x.with_rows(centred.rows.clone().square()));

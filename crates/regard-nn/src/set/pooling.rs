@@ -1,24 +1,26 @@
-//! From the items of a set to a fixed number of rows.
+//! Pooling of a set to a fixed number of rows.
 
-use burn::module::{Initializer, Module, Param};
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::{
+    module::{Initializer, Module, Param},
+    tensor::{Device, Tensor, TensorData},
+};
 
-use super::induced_block::learnt_rows;
-use super::{QuerySource, SetAttentionBlock, SetAttentionBlockConfig};
-use crate::Ragged;
-use crate::ops::{AttentionOptions, MASKED, SetQueries, attention_weights};
+use super::{QuerySource, SetAttentionBlock, SetAttentionBlockConfig, attention_block::learnt_rows};
+use crate::{
+    Ragged,
+    ops::{AttentionOptions, MASKED, SetQueries, attention_weights},
+};
 
 /// Sizes of an [`AttentionPooling`].
 #[derive(Clone, Debug)]
 pub struct AttentionPoolingConfig {
-    /// Sizes and switches of the block.
+    /// Sizes and options of the block.
     pub block: SetAttentionBlockConfig,
-    /// Number of seeds: rows of the result.
+    /// Number of seeds, which is the number of rows of the result.
     pub seeds: usize,
 }
 
-/// Pooling by multihead attention, PMA (Lee et al. 2019, §3.2, eq. 11): learnt seeds ask, the items
-/// answer.
+/// Pooling by multihead attention, PMA (Lee et al. 2019, §3.2, eq. 11): learnt seeds attend to the items.
 #[derive(Module, Debug)]
 pub struct AttentionPooling {
     /// `[seeds, width]`
@@ -28,15 +30,15 @@ pub struct AttentionPooling {
 }
 
 impl AttentionPoolingConfig {
-    /// `seeds` rows out of items of `width` numbers.
+    /// Pools items of width `width` to `seeds` rows.
     pub fn new(width: usize, heads: usize, seeds: usize) -> Self {
         Self { block: SetAttentionBlockConfig::new(width, width, width, heads), seeds }
     }
 
-    /// Fresh weights.
+    /// Initialises the weights.
     ///
     /// # Panics
-    /// As [`SetAttentionBlockConfig::init`], and without a seed.
+    /// As [`SetAttentionBlockConfig::init`], or if there is no seed.
     pub fn init(&self, device: &Device) -> AttentionPooling {
         AttentionPooling {
             seeds: learnt_rows(self.seeds, self.block.width, device),
@@ -46,30 +48,29 @@ impl AttentionPoolingConfig {
 }
 
 impl AttentionPooling {
-    /// As many rows for every set as there are seeds.
+    /// One row for every seed of every set.
     pub fn forward(&self, x: Ragged) -> Ragged {
         self.mab.forward(SetQueries::Shared(self.seeds.val()), x)
     }
 
-    /// The result, and how much each seed looks at each item in each head,
-    /// `[sets, heads, seeds, longest set]`.
+    /// The result and the attention weights of the seeds over the items, `[sets, heads, seeds, longest set]`.
     pub fn forward_with_weights(&self, x: Ragged) -> (Ragged, Tensor<4>) {
         self.mab.forward_with_weights(SetQueries::Shared(self.seeds.val()), x)
     }
 }
 
-/// How Deep Sets (Zaheer et al. 2017) pool.
+/// Pooling functions of Deep Sets (Zaheer et al. 2017).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
     /// The mean.
     Mean,
     /// The sum.
     Sum,
-    /// The largest of each channel.
+    /// The maximum of each channel.
     Max,
 }
 
-/// One row for every set, `[sets, width]`; zeros for an empty one.
+/// Pools every set to one row, `[sets, width]`; zeros for an empty set.
 pub fn reduce(x: &Ragged, by: Reduction) -> Tensor<2> {
     match by {
         Reduction::Mean => x.means(),
@@ -84,8 +85,8 @@ fn largest(x: &Ragged) -> Tensor<2> {
         return Tensor::zeros([sets, width], &device);
     }
     let padded = x.to_padded();
-    let padded = match x.mask().barred([sets, 1, longest], &device) {
-        Some(barred) => padded.mask_fill(barred.swap_dims(1, 2).expand([sets, longest, width]), MASKED),
+    let padded = match x.mask().masked([sets, 1, longest], &device) {
+        Some(masked) => padded.mask_fill(masked.swap_dims(1, 2).expand([sets, longest, width]), MASKED),
         None => padded,
     };
     let largest = padded.max_dim(1).reshape([sets, width]);
@@ -93,9 +94,9 @@ fn largest(x: &Ragged) -> Tensor<2> {
     largest.mask_fill(empty, 0.0)
 }
 
-/// How much each item counts in [`reduce`], `[sets, longest]`, which adds up to 1 in a set that is not
-/// empty: of the largest the share of channels in which an item is it (the first of equals), else the
-/// same for all.
+/// Share of each item in the result of [`reduce`], `[sets, longest]`; the shares of a non-empty set sum to
+/// 1. For the maximum it is the share of channels in which the item is the largest (the first of equals),
+/// else all items have equal shares.
 pub fn reduction_weights(x: &Ragged, by: Reduction) -> Tensor<2> {
     let ([_, width], sets, longest, device) = (x.rows.dims(), x.count(), x.longest(), x.rows.device());
     let mut weights = vec![0.0; sets * longest];
@@ -130,7 +131,7 @@ pub struct DotPooling {
 }
 
 impl DotPoolingConfig {
-    /// A fresh row, uniform in ±1/√width.
+    /// Initialises the learnt row, uniform in ±1/√width.
     pub fn init(&self, device: &Device) -> DotPooling {
         let bound = 1.0 / (self.width.max(1) as f64).sqrt();
         DotPooling { query: Initializer::Uniform { min: -bound, max: bound }.init([self.width], device) }
@@ -138,8 +139,8 @@ impl DotPoolingConfig {
 }
 
 impl DotPooling {
-    /// One row for every set, `[sets, width]`, and the weight of every item `[sets, longest]`; zeros
-    /// for an empty set.
+    /// One row for every set, `[sets, width]`, and the weight of every item `[sets, longest]`; zeros for an
+    /// empty set.
     pub fn forward(&self, x: &Ragged) -> (Tensor<2>, Tensor<2>) {
         let ([_, width], sets, longest, device) = (x.rows.dims(), x.count(), x.longest(), x.rows.device());
         if longest == 0 {

@@ -9,8 +9,8 @@ use regard_testing::{input, values_of};
 /// Largest difference, relative to the largest value.
 pub(crate) const TOLERANCE: f32 = 1e-4;
 
-/// Runs `op` on leaves of the given shapes with kernels and composed; results and gradients of
-/// all leaves must agree and be finite.
+/// Runs `op` on leaves of the given shapes with kernels and composed. Results and gradients of all leaves
+/// must agree and be finite.
 pub(crate) fn agree(shapes: &[&[usize]], op: impl Fn(&Leaves) -> Tensor<3>) -> Vec<f32> {
     let run = |on: bool| {
         with_kernels(on, || {
@@ -25,7 +25,7 @@ pub(crate) fn agree(shapes: &[&[usize]], op: impl Fn(&Leaves) -> Tensor<3>) -> V
     let ((y, found), (reference, expected)) = (run(true), run(false));
     same(&y, &reference, "values");
     for (index, (a, b)) in found.iter().zip(&expected).enumerate() {
-        // A leaf without any gradient may come as zeros or as nothing.
+        // A leaf without a gradient may have zeros or none.
         if a.is_empty() || b.is_empty() {
             assert!(a.iter().chain(b).all(|&v| v == 0.0), "gradient of leaf {index}");
         } else {
@@ -35,7 +35,7 @@ pub(crate) fn agree(shapes: &[&[usize]], op: impl Fn(&Leaves) -> Tensor<3>) -> V
     y
 }
 
-/// Fails unless the values agree.
+/// Panics unless the values agree.
 pub(crate) fn same(found: &[f32], expected: &[f32], what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");
     let scale = expected.iter().filter(|v| **v != MASKED).fold(1.0_f32, |m, v| m.max(v.abs()));
@@ -44,7 +44,7 @@ pub(crate) fn same(found: &[f32], expected: &[f32], what: &str) {
     }
 }
 
-/// Flat tensors that require gradients, with the shapes they stand for.
+/// Flat tensors that require gradients, with their shapes.
 pub(crate) struct Leaves(Vec<Tensor<1>>, Vec<Vec<usize>>);
 
 impl Leaves {
@@ -61,7 +61,7 @@ impl Leaves {
         Self(flat, shapes.iter().map(|shape| shape.to_vec()).collect())
     }
 
-    /// The same without gradients.
+    /// The same leaves without gradients.
     pub(crate) fn untracked(&self) -> Self {
         Self(self.0.iter().map(|leaf| leaf.clone().detach()).collect(), self.1.clone())
     }
@@ -77,7 +77,7 @@ impl Leaves {
         &self.0
     }
 
-    /// Adds to one element of a leaf.
+    /// Adds `by` to one element of a leaf.
     pub(crate) fn shift(&mut self, index: usize, element: usize, by: f32) {
         let mut values = values_of(&self.0[index]);
         values[element] += by;

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::store::file;
-use crate::store::nearest::suggestion;
+use regard_data::names::suggestion;
 use crate::{Error, Result};
 
 macro_rules! experiments {

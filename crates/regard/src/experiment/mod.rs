@@ -53,8 +53,8 @@ pub fn family(text: &str, path: &Path) -> Result<&'static str> {
         return Ok(FAMILIES[0]);
     };
     FAMILIES.into_iter().find(|family| *family == named).ok_or_else(|| {
-        let near = crate::store::nearest::suggestion(named, FAMILIES);
-        let known = crate::store::nearest::list(FAMILIES);
+        let near = regard_data::names::suggestion(named, FAMILIES);
+        let known = regard_data::names::list(FAMILIES);
         given.locate(Error::config("task.family", format!("`{named}` is no family{near}; families: {known}")), path)
     })
 }

@@ -9,7 +9,7 @@ use super::validate::under;
 use super::{DataSettings, EvalSettings, Experiment, Task, TrainSettings};
 use crate::store::AttentionModelConfig;
 use crate::store::config::PRESETS;
-use crate::store::nearest::{list, suggestion};
+use regard_data::names::{list, suggestion};
 use crate::{Error, Result};
 
 /// Settings in sections, every one with a default.

@@ -6,7 +6,7 @@ use crate::routes::decode::Decode;
 use crate::routes::registry;
 use crate::store::AttentionModelConfig;
 use crate::store::config::{FORMAT, KIND, PROBLEMS};
-use crate::store::nearest::{list, suggestion};
+use regard_data::names::{list, suggestion};
 use crate::store::ranges::whole;
 use crate::{Error, Result};
 

@@ -63,7 +63,7 @@ struct Intermediates {
 fn run(input: &AttentionInput, options: &AttentionOptions, device: &Device) -> Intermediates {
     let block = block(input, device);
     let x = tensor(&input.x, device).unsqueeze::<3>(); // [1, tokens, width]
-    let look = BlockInput::to_itself(x.clone()).with_mask(options.mask.clone());
+    let look = BlockInput::self_attention(x.clone()).with_mask(options.mask.clone());
     let (output, weights) = block.forward_with_weights(look);
     let [q, k, v] = [&block.query, &block.key, &block.value].map(|linear| linear.forward(x.clone()));
     let [_, n, width] = q.dims();

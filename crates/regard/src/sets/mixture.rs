@@ -27,13 +27,13 @@ pub(super) fn log_likelihood(answers: Tensor<3>, points: &Ragged, config: &SetTr
         Decoding::DiagonalMixture => deviations,
         _ => deviations.expand([sets, components, axes]),
     };
-    let spread = |rows: Tensor<3>| points.spread(flat(rows, axes)).reshape([count, components, axes]);
+    let spread = |rows: Tensor<3>| points.repeat_rows(flat(rows, axes)).reshape([count, components, axes]);
     let (mean, deviation) = (spread(means), spread(wide));
     let x = points.rows.clone().reshape([count, 1, axes]);
     let normed = (x - mean) / deviation.clone();
     let half_log_tau = 0.5 * std::f32::consts::TAU.ln();
     let log_density = (normed.square().mul_scalar(-0.5) - deviation.log()).sub_scalar(half_log_tau);
-    let joint = log_density.sum_dim(2).reshape([count, components]) + points.spread(log_weights);
+    let joint = log_density.sum_dim(2).reshape([count, components]) + points.repeat_rows(log_weights);
     let most = joint.clone().detach().max_dim(1);
     let sum = (joint - most.clone()).exp().sum_dim(1).log() + most;
     sum.reshape([count])

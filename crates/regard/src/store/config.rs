@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::nearest::{list, suggestion};
+use regard_data::names::{list, suggestion};
 use super::network::{CardText, NetworkConfig, from_object};
 use super::{file, layout};
 use crate::routes::registry::{self, Outline};

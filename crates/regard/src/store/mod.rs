@@ -15,7 +15,7 @@ pub mod layout;
 pub mod legacy_torch;
 pub mod manifest;
 pub mod model_dir;
-pub(crate) mod nearest;
+
 pub mod network;
 pub(crate) mod ranges;
 pub(crate) mod renamed;

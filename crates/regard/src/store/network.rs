@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::config::FORMAT;
 use super::layout::Slot;
-use super::nearest::{list, suggestion};
+use regard_data::names::{list, suggestion};
 use crate::{Error, Result};
 
 /// Settings from which a network is rebuilt; the content of `config.json`.

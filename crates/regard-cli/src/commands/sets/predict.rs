@@ -58,7 +58,7 @@ fn answers(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer)
         let name = if only_rows { "score" } else { "importance" };
         predictions = predictions.with_rows(name, rows).map_err(regard::Error::from)?;
         if let Some(file) = &args.rows {
-            predictions.write_rows_csv(file).map_err(regard::Error::from)?;
+            predictions.write_rows(file).map_err(regard::Error::from)?;
             printer.note(&format!("written {}", file.display()));
         }
     }
@@ -73,7 +73,7 @@ fn answers(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer)
 fn answer(found: &SetPredictions, bag: usize) -> String {
     match &found.of_sets {
         None => "scores".to_owned(),
-        Some(Predicted::Numbers(numbers)) => format!("prediction {:.4}", numbers[bag]),
+        Some(Predicted::Numbers { values, .. }) => format!("prediction {:.4}", values[bag]),
         Some(Predicted::Classes { names, probabilities }) => {
             let of_bag = &probabilities[bag * names.len()..(bag + 1) * names.len()];
             let best = largest(of_bag);
@@ -92,7 +92,7 @@ fn mixtures(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer
     let options = MixtureOptions { refine: args.refine, rescale: args.rescale };
     let found = Mixtures::new(bags, model.mixtures(bags, options)?).map_err(regard::Error::from)?;
     if let Some(file) = &args.rows {
-        found.write_rows_csv(file).map_err(regard::Error::from)?;
+        found.write_rows(file).map_err(regard::Error::from)?;
         printer.note(&format!("written {}", file.display()));
     }
     if let Some(file) = &args.plot {

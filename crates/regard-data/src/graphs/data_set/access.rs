@@ -1,33 +1,32 @@
-//! What graphs consist of.
+//! The parts of graphs.
 
 use std::ops::Range;
 use std::path::Path;
-
 use super::{Graphs, Skipped};
 use crate::error::shown;
 use crate::graphs::{Features, Level, Parts, Targets, Values};
 use crate::{Error, Result};
 
 impl Graphs {
-    /// How many graphs there are.
+    /// The number of graphs.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Whether there are no graphs.
+    /// If true, there are no graphs.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 
-    /// How many nodes all graphs have together.
+    /// The number of nodes of all graphs together.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.in_offsets.len() - 1
     }
 
-    /// How many directed edges all graphs have together.
+    /// The number of directed edges of all graphs together.
     #[must_use]
     pub fn edges(&self) -> usize {
         self.sources.len()
@@ -84,7 +83,7 @@ impl Graphs {
         &self.sources[self.in_offsets[node]..self.in_offsets[node + 1]]
     }
 
-    /// How many edges end in a node of all nodes.
+    /// The number of edges that end in a node of all nodes.
     ///
     /// # Panics
     /// If there is no such node.
@@ -103,13 +102,13 @@ impl Graphs {
         self.node_offsets.partition_point(|start| *start <= node) - 1
     }
 
-    /// What nodes carry, in the order of the nodes.
+    /// The features of nodes, in the order of the nodes.
     #[must_use]
     pub fn node_features(&self) -> &Features {
         &self.node_features
     }
 
-    /// What edges carry, in the order of [`Graphs::sources`].
+    /// The features of edges, in the order of [`Graphs::sources`].
     #[must_use]
     pub fn edge_features(&self) -> &Features {
         &self.edge_features
@@ -121,7 +120,7 @@ impl Graphs {
         self.node_ids.as_deref()
     }
 
-    /// What a node is called: its name, or its number within its graph from 0.
+    /// The name of a node, or its number within its graph from 0.
     ///
     /// # Panics
     /// If there is no such node.
@@ -133,13 +132,13 @@ impl Graphs {
         }
     }
 
-    /// What is to be predicted.
+    /// The targets.
     #[must_use]
     pub fn targets(&self) -> Option<&Targets> {
         self.targets.as_ref()
     }
 
-    /// What is to be predicted as numbers, `[rows, tasks]`.
+    /// The targets as numbers, `[rows, tasks]`.
     ///
     /// # Errors
     /// [`Error::Parse`] with the line and the task of the first answer that is a word, where lines are
@@ -192,9 +191,57 @@ impl Graphs {
         self.origin.taken_as_rare
     }
 
-    /// Rows of the file that were left out because they are wrong, where that was asked for.
+    /// Rows of the file that were left out because they are wrong, where the options allow it.
     #[must_use]
     pub fn skipped(&self) -> &[Skipped] {
         &self.origin.skipped
+    }
+}
+
+/// Counts of whatever makes the graphs of a data set not simple or not undirected.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Census {
+    /// Graphs without nodes.
+    pub empty: usize,
+    /// Nodes that no edge ends in or begins at.
+    pub isolated: usize,
+    /// Edges from a node to itself.
+    pub self_loops: usize,
+    /// Edges beyond the first from one node to another.
+    pub repeated: usize,
+    /// Edges whose reverse is not there.
+    pub one_way: usize,
+    /// Graphs with such an edge.
+    pub directed: usize,
+    /// Repeated edges of undirected files that were taken once.
+    pub merged: usize,
+}
+
+impl Graphs {
+    /// Counts empty graphs, isolated nodes, self loops, repeated edges and edges without a reverse.
+    #[must_use]
+    pub fn census(&self) -> Census {
+        let mut census = Census { merged: self.merged(), ..Census::default() };
+        for graph in 0..self.len() {
+            let nodes = self.nodes_of(graph);
+            census.empty += usize::from(nodes.is_empty());
+            let mut sends = vec![false; nodes.len()];
+            let mut one_way = 0;
+            for node in nodes.clone() {
+                let within = (node - nodes.start) as u32;
+                let sources = self.sources_of(node);
+                census.repeated += sources.windows(2).filter(|pair| pair[0] == pair[1]).count();
+                census.self_loops += sources.iter().filter(|source| **source == within).count();
+                for source in sources {
+                    sends[*source as usize] = true;
+                    let back = self.sources_of(nodes.start + *source as usize);
+                    one_way += usize::from(back.binary_search(&within).is_err());
+                }
+            }
+            census.one_way += one_way;
+            census.directed += usize::from(one_way > 0);
+            census.isolated += nodes.clone().filter(|v| self.in_degree(*v) == 0 && !sends[v - nodes.start]).count();
+        }
+        census
     }
 }

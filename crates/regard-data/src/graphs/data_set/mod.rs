@@ -1,22 +1,17 @@
 //! Many graphs in a few arrays.
 
 mod access;
-mod census;
-mod check;
-mod collected;
-mod rare;
 mod select;
 
 use std::path::PathBuf;
-
-pub use self::census::Census;
-pub(super) use self::collected::Collected;
+pub use self::access::Census;
 use super::features::{Features, Kinds, check_kinds};
 use super::graph::Graph;
-use super::part::Parts;
+use super::targets::Parts;
 use super::targets::{Level, Targets};
 use crate::error::shown;
 use crate::{Error, Result};
+use crate::names::FeatureNames;
 
 /// Graphs of any size, with directed edges in compressed rows by target.
 ///
@@ -25,7 +20,7 @@ use crate::{Error, Result};
 /// `in_offsets[v]..in_offsets[v + 1]`, in rising order of their sources and, where several edges join
 /// the same nodes, in the order they were given in. Sources are numbered within their graph.
 ///
-/// What is not a simple undirected graph is kept as it is: an isolated node receives no edge, a self
+/// Graphs that are not simple or not undirected are kept as they are: an isolated node receives no edge, a self
 /// loop is one edge from a node to itself, several edges between the same nodes are several edges.
 /// [`Graphs::census`] counts them. All numbers are finite.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +44,7 @@ pub(super) struct Origin {
     pub(super) path: PathBuf,
     /// The line of each graph; empty where they have none.
     pub(super) lines: Vec<usize>,
-    /// What a node is called in errors.
+    /// The word for a node in errors.
     pub(super) node: &'static str,
     /// Repeated edges of undirected files that were taken once.
     pub(super) merged: usize,
@@ -64,7 +59,7 @@ pub(super) struct Origin {
 pub struct Skipped {
     /// Its line.
     pub line: usize,
-    /// What is wrong with it, with the field it is about.
+    /// The error, with its field.
     pub reason: String,
 }
 
@@ -75,7 +70,7 @@ impl Graphs {
     /// [`Error::Invalid`] naming the graph and what does not fit: arrays that are too long or too short,
     /// an edge to a node that is not there, a type without a name, a number that is not finite.
     pub fn new(nodes: Kinds, edges: Kinds, graphs: Vec<Graph>) -> Result<Self> {
-        let mut all = Collected::default();
+        let mut all = GraphsBuilder::default();
         for (at, graph) in graphs.into_iter().enumerate() {
             let place = format!("graph {}", at + 1);
             all.push(graph, &nodes, &edges).map_err(|reason| Error::invalid(place, reason))?;
@@ -88,7 +83,7 @@ impl Graphs {
     /// # Errors
     /// [`Error::Invalid`] when there are not as many answers as graphs, or nodes.
     pub fn with_targets(mut self, targets: Targets) -> Result<Self> {
-        check::same_count("targets", targets.rows(), self.places_of(targets.level()))?;
+        same_count("targets", targets.rows(), self.places_of(targets.level()))?;
         self.targets = Some(targets);
         Ok(self)
     }
@@ -98,7 +93,7 @@ impl Graphs {
     /// # Errors
     /// [`Error::Invalid`] when there are not as many parts as graphs, or nodes.
     pub fn with_parts(mut self, parts: Parts) -> Result<Self> {
-        check::same_count("parts", parts.of.len(), self.places_of(parts.level))?;
+        same_count("parts", parts.of.len(), self.places_of(parts.level))?;
         self.parts = Some(parts);
         Ok(self)
     }
@@ -108,7 +103,7 @@ impl Graphs {
     /// # Errors
     /// [`Error::Invalid`] when there are not as many names as nodes.
     pub fn with_node_ids(mut self, ids: Vec<String>) -> Result<Self> {
-        check::same_count("names of nodes", ids.len(), self.nodes())?;
+        same_count("names of nodes", ids.len(), self.nodes())?;
         self.node_ids = Some(ids);
         Ok(self)
     }
@@ -142,7 +137,7 @@ impl Graphs {
     /// [`Error::Invalid`] for graphs that were not read from a file; also when columns differ.
     pub fn align(mut self, nodes: &Kinds, edges: &Kinds, other: Option<&str>) -> Result<Self> {
         for (features, kinds, what) in [(&self.node_features, nodes, "nodes"), (&self.edge_features, edges, "edges")] {
-            check::same_columns(&features.kinds.columns, &kinds.columns, what)?;
+            same_columns(&features.kinds.columns, &kinds.columns, what)?;
         }
         self.origin.taken_as_rare = self.unseen_nodes(&nodes.types).count();
         if let Err(unseen) = self.node_features.align(&nodes.types, other) {
@@ -212,6 +207,162 @@ fn rename(features: &mut Features, names: Vec<String>, what: &str) -> Result<()>
     check_kinds(&kinds, what)?;
     features.kinds = kinds;
     Ok(())
+}
+
+fn same_count(what: &str, found: usize, expected: usize) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::invalid(what, format!("are {found}, expected {expected}")))
+}
+
+fn same_columns(found: &FeatureNames, training: &FeatureNames, what: &str) -> Result<()> {
+    let named = |names: &FeatureNames| match names {
+        FeatureNames::Named(names) => names.join(", "),
+        FeatureNames::Count(count) => format!("{count} without names"),
+    };
+    let same = match (found, training) {
+        (FeatureNames::Named(found), FeatureNames::Named(training)) => found == training,
+        _ => found.len() == training.len(),
+    };
+    if same {
+        return Ok(());
+    }
+    let reason = format!("have the numbers {}, expected {} as in training", named(found), named(training));
+    Err(Error::invalid(what, reason))
+}
+
+/// The first thing that does not fit in a graph.
+fn check_graph(graph: &Graph, nodes: &Kinds, edges: &Kinds) -> Result<(), String> {
+    if graph.nodes > u32::MAX as usize || graph.edges.len() > u32::MAX as usize {
+        return Err("has more nodes or edges than 32 bits count".into());
+    }
+    for (at, [source, target]) in graph.edges.iter().enumerate() {
+        let highest = (*source).max(*target) as usize;
+        if highest >= graph.nodes {
+            return Err(format!("edge {} has the node {highest}, expected numbers below {}", at + 1, graph.nodes));
+        }
+    }
+    check_values("nodes", graph.nodes, &graph.node_types, &graph.node_dense, nodes)?;
+    check_values("edges", graph.edges.len(), &graph.edge_types, &graph.edge_dense, edges)
+}
+
+fn check_values(what: &str, count: usize, types: &[u32], dense: &[f32], kinds: &Kinds) -> Result<(), String> {
+    let wanted = if kinds.types.is_empty() { 0 } else { count };
+    if !kinds.types.is_empty() && types.len() != wanted {
+        return Err(format!("has {} types of {what}, expected {wanted}", types.len()));
+    }
+    if let Some(kind) = types.iter().take(wanted).find(|kind| **kind as usize >= kinds.types.len()) {
+        return Err(format!("has {what} of type {kind}, expected numbers below {}", kinds.types.len()));
+    }
+    if Some(dense.len()) != count.checked_mul(kinds.columns.len()) {
+        return Err(format!("has {} numbers for {count} {what} of {} each", dense.len(), kinds.columns.len()));
+    }
+    match dense.iter().find(|value| !value.is_finite()) {
+        Some(value) => Err(format!("has the number {value} among those of {what}, expected finite ones")),
+        None => Ok(()),
+    }
+}
+
+/// All graphs so far.
+#[derive(Debug)]
+pub(in crate::graphs) struct GraphsBuilder {
+    pub(in crate::graphs) ids: Vec<String>,
+    node_offsets: Vec<usize>,
+    in_offsets: Vec<usize>,
+    sources: Vec<u32>,
+    pub(in crate::graphs) node_types: Vec<u32>,
+    node_dense: Vec<f32>,
+    pub(in crate::graphs) edge_types: Vec<u32>,
+    edge_dense: Vec<f32>,
+}
+
+impl Default for GraphsBuilder {
+    fn default() -> Self {
+        Self {
+            ids: Vec::new(),
+            node_offsets: vec![0],
+            in_offsets: vec![0],
+            sources: Vec::new(),
+            node_types: Vec::new(),
+            node_dense: Vec::new(),
+            edge_types: Vec::new(),
+            edge_dense: Vec::new(),
+        }
+    }
+}
+
+impl GraphsBuilder {
+    /// Takes a graph whose values must fit `nodes` and `edges`.
+    pub(in crate::graphs) fn push(&mut self, graph: Graph, nodes: &Kinds, edges: &Kinds) -> Result<(), String> {
+        check_graph(&graph, nodes, edges)?;
+        let width = edges.columns.len();
+        let mut order: Vec<u32> = (0..graph.edges.len() as u32).collect();
+        // Stable: edges between the same nodes stay in the order they have.
+        order.sort_by_key(|edge| {
+            let [source, target] = graph.edges[*edge as usize];
+            (target, source)
+        });
+        let start = self.in_offsets.len();
+        self.in_offsets.resize(start + graph.nodes, 0);
+        graph.edges.iter().for_each(|[_, target]| self.in_offsets[start + *target as usize] += 1);
+        for node in start..self.in_offsets.len() {
+            self.in_offsets[node] += self.in_offsets[node - 1];
+        }
+        for edge in order.iter().map(|edge| *edge as usize) {
+            self.sources.push(graph.edges[edge][0]);
+            if !edges.types.is_empty() {
+                self.edge_types.push(graph.edge_types[edge]);
+            }
+            self.edge_dense.extend_from_slice(&graph.edge_dense[edge * width..(edge + 1) * width]);
+        }
+        if !nodes.types.is_empty() {
+            self.node_types.extend_from_slice(&graph.node_types);
+        }
+        self.node_dense.extend_from_slice(&graph.node_dense);
+        self.node_offsets.push(self.in_offsets.len() - 1);
+        self.ids.push(graph.id);
+        Ok(())
+    }
+
+    pub(in crate::graphs) fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// If some nodes or edges lack features that others have, their name.
+    pub(in crate::graphs) fn uneven(&self, nodes: &Kinds, edges: &Kinds) -> Option<&'static str> {
+        let fits = |kinds: &Kinds, types: usize, dense: usize, count: usize| {
+            types == if kinds.types.is_empty() { 0 } else { count } && dense == count * kinds.columns.len()
+        };
+        let all_nodes = fits(nodes, self.node_types.len(), self.node_dense.len(), self.in_offsets.len() - 1);
+        let all_edges = fits(edges, self.edge_types.len(), self.edge_dense.len(), self.sources.len());
+        match (all_nodes, all_edges) {
+            (false, _) => Some("nodes"),
+            (_, false) => Some("edges"),
+            _ => None,
+        }
+    }
+
+    /// The data set; types are called by the names of `nodes` and `edges`.
+    pub(in crate::graphs) fn finish(self, nodes: Kinds, edges: Kinds, origin: Origin) -> Result<Graphs> {
+        check_kinds(&nodes, "nodes")?;
+        check_kinds(&edges, "edges")?;
+        if let Some(what) = self.uneven(&nodes, &edges) {
+            return Err(crate::Error::invalid(what, "carry something in some graphs that is missing in others"));
+        }
+        Ok(Graphs {
+            ids: self.ids,
+            node_offsets: self.node_offsets,
+            in_offsets: self.in_offsets,
+            sources: self.sources,
+            node_features: Features { kinds: nodes, types: self.node_types, dense: self.node_dense },
+            edge_features: Features { kinds: edges, types: self.edge_types, dense: self.edge_dense },
+            node_ids: None,
+            targets: None,
+            parts: None,
+            origin,
+        })
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 use super::*;
 use crate::graphs::{Part, Parts};
-use crate::sets::FeatureNames;
+use crate::names::FeatureNames;
 
 fn two() -> Graphs {
     let mut a = Graph::new("a", 3);

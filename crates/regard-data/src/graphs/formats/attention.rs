@@ -1,11 +1,10 @@
-//! How much each node looks at its neighbours, as CSV: `graph,source,target,layer,head,weight`.
+//! The weights of attention along the edges of graphs, as a table: `graph,source,target,layer,head,weight`.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
-use crate::file::write_atomic;
 use crate::graphs::Graphs;
-use crate::table::quoted;
+use crate::table::write::{self, Cell, TableSource};
 use crate::{Error, Result};
 
 /// The weights of one layer along the edges of some graphs.
@@ -15,14 +14,14 @@ pub struct LayerWeights<'w> {
     pub graphs: &'w [usize],
     /// The layer, from 1.
     pub layer: usize,
-    /// How many heads there are.
+    /// The number of heads.
     pub heads: usize,
     /// `[edges of those graphs, heads]`, row-major.
     pub weights: &'w [f32],
 }
 
-/// Writes weights of attention, a line for each edge, layer and head, under a temporary name first. Nodes
-/// have their names, or their numbers in their graph from 0; heads are counted from 1.
+/// Writes weights of attention, a row for each edge, layer and head, as [`write::write`] does. Nodes have their names,
+/// or their numbers in their graph from 0; heads are counted from 1.
 ///
 /// # Errors
 /// [`Error::Invalid`] when there are not as many weights as edges and heads, [`Error::Io`] when the file
@@ -54,29 +53,49 @@ pub fn write(path: impl AsRef<Path>, graphs: &Graphs, layers: &[LayerWeights<'_>
             return Err(Error::invalid(format!("layer {}", layer.layer), reason));
         }
     }
-    write_atomic(path, |w| {
-        writeln!(w, "graph,source,target,layer,head,weight")?;
-        layers.iter().try_for_each(|layer| write_layer(w, graphs, layer))
-    })
+    write::write(path, &Weights { graphs, layers })
 }
 
-fn write_layer(w: &mut dyn Write, graphs: &Graphs, layer: &LayerWeights<'_>) -> io::Result<()> {
-    let mut weights = layer.weights.chunks_exact(layer.heads.max(1));
-    for &graph in layer.graphs {
-        let nodes = graphs.nodes_of(graph);
-        let id = quoted(&graphs.ids()[graph]);
-        for node in nodes.clone() {
-            let target = quoted(&graphs.node_name(node));
-            for source in graphs.sources_of(node) {
-                let source = quoted(&graphs.node_name(nodes.start + *source as usize));
-                let of_edge = weights.next().unwrap_or(&[]);
-                for (head, weight) in of_edge.iter().enumerate() {
-                    writeln!(w, "{id},{source},{target},{},{},{weight}", layer.layer, head + 1)?;
+struct Weights<'w> {
+    graphs: &'w Graphs,
+    layers: &'w [LayerWeights<'w>],
+}
+
+impl TableSource for Weights<'_> {
+    fn columns(&self) -> Vec<String> {
+        ["graph", "source", "target", "layer", "head", "weight"].map(str::to_owned).to_vec()
+    }
+
+    fn each_row(&self, visit: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>) -> io::Result<()> {
+        self.layers.iter().try_for_each(|layer| self.each_of_layer(layer, visit))
+    }
+}
+
+impl Weights<'_> {
+    fn each_of_layer(
+        &self,
+        layer: &LayerWeights<'_>,
+        visit: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let graphs = self.graphs;
+        let mut weights = layer.weights.chunks_exact(layer.heads.max(1));
+        for &graph in layer.graphs {
+            let nodes = graphs.nodes_of(graph);
+            let id = Cell::Text(&graphs.ids()[graph]);
+            for node in nodes.clone() {
+                let target = graphs.node_name(node);
+                for source in graphs.sources_of(node) {
+                    let source = graphs.node_name(nodes.start + *source as usize);
+                    let ends = [Cell::Text(&source), Cell::Text(&target)];
+                    for (head, weight) in weights.next().unwrap_or(&[]).iter().enumerate() {
+                        let place = [Cell::Whole(layer.layer), Cell::Whole(head + 1)];
+                        visit(&[id, ends[0], ends[1], place[0], place[1], Cell::Single(*weight)])?;
+                    }
                 }
             }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::graphs::Graph;
 
 /// Puts listed edges into a graph.
 #[derive(Debug, Default)]
-pub(super) struct Listed {
+pub(super) struct EdgeList {
     directed: bool,
     /// Where the first edge between two nodes stands, the smaller first.
     seen: HashMap<[u32; 2], usize>,
@@ -14,7 +14,7 @@ pub(super) struct Listed {
     pub(super) merged: usize,
 }
 
-impl Listed {
+impl EdgeList {
     pub(super) fn new(directed: bool) -> Self {
         Self { directed, ..Self::default() }
     }

@@ -4,21 +4,19 @@ pub mod attention;
 pub mod cora;
 pub mod edge_list;
 mod edges;
-mod header;
 pub mod jsonl;
 mod lines;
-mod options;
 pub mod predictions;
 pub mod smiles_csv;
 pub mod tu;
 pub mod tu_folder;
 
 use std::path::{Path, PathBuf};
-
-pub use self::options::ReadOptions;
 use super::Graphs;
-use crate::file::read_text;
+use crate::file::{extension, read_text};
+use crate::table::{Text, json_lines};
 use crate::{Error, Result};
+use crate::graphs::molecules::Rule;
 
 /// Reads graphs from a file of any format.
 ///
@@ -26,7 +24,8 @@ use crate::{Error, Result};
 /// are named, for it has none. Where a column of SMILES is named, any other file is read as [`smiles_csv`];
 /// a name ending in `.csv` or `.tsv` as the nodes of an [`edge_list`]; of any other name the content
 /// decides, which may also be [`tu`] or [`cora`]. Edges beside nodes are looked for in a file of the same
-/// name with `edges` for `nodes`.
+/// name with `edges` for `nodes`. Text may be compressed by gzip (`.csv.gz`); a Parquet file (with the feature of
+/// that name) is read as the table it would be.
 ///
 /// # Errors
 /// [`Error::Io`] when a file cannot be read, and [`Error::Parse`] with file, line and expectation when
@@ -36,13 +35,14 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Graphs> {
     if path.is_dir() {
         return tu_folder::read(path);
     }
-    let text = read_text(path)?;
-    let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
-    match extension.as_deref() {
-        Some("jsonl" | "ndjson") => jsonl::parse(&text, path, options),
+    let Text { text, delimiter } = Text::read(path)?;
+    let options = &ReadOptions { delimiter: delimiter.or(options.delimiter), ..options.clone() };
+    match extension(path).as_str() {
+        "jsonl" | "ndjson" => jsonl::parse(&text, path, options),
         _ if options.smiles.is_some() => smiles_csv::parse(&text, path, options),
-        Some("csv" | "tsv") => with_edges(&text, path, options),
-        _ if jsonl::looks_like(&text) => jsonl::parse(&text, path, options),
+        "csv" | "tsv" => with_edges(&text, path, options),
+        _ if delimiter.is_some() => with_edges(&text, path, options),
+        _ if json_lines::looks_like(&text) => jsonl::parse(&text, path, options),
         _ if cora::looks_like(&text) => {
             let edges = edges_beside(path, options)?;
             cora::parse(&text, path, &read_text(&edges)?, &edges)
@@ -54,7 +54,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Graphs> {
 
 fn with_edges(text: &str, path: &Path, options: &ReadOptions) -> Result<Graphs> {
     let edges = edges_beside(path, options)?;
-    edge_list::parse(text, path, &read_text(&edges)?, &edges, options)
+    edge_list::parse(text, path, &Text::read(&edges)?.text, &edges, options)
 }
 
 /// The file of edges: the one that is named, or the same name with `edges` for `nodes`.
@@ -67,4 +67,39 @@ fn edges_beside(path: &Path, options: &ReadOptions) -> Result<PathBuf> {
         let error = Error::parse(path, 0, "is a table without a column of SMILES, and no file of edges is known");
         error.with_hint("name the column of SMILES, or the file of edges; nodes.csv finds edges.csv by itself")
     })
+}
+
+/// Options of reading a file of graphs. The format decides which of them matter.
+///
+/// ```
+/// use regard_data::graphs::formats::ReadOptions;
+///
+/// let options = ReadOptions { smiles: Some("smiles".into()), targets: vec!["expt".into()], ..Default::default() };
+/// assert!(!options.skip_bad);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// Tables: the column of SMILES; each row is a molecule.
+    pub smiles: Option<String>,
+    /// Molecules: what atoms and bonds are called.
+    pub rule: Rule,
+    /// Tables: the columns of what is to be predicted.
+    pub targets: Vec<String>,
+    /// Columns of targets may be absent: graphs to be predicted.
+    pub targets_optional: bool,
+    /// Tables: the column of names; rows are numbered from 1 without one.
+    pub id: Option<String>,
+    /// Tables: the column that says `train`, `val` or `test`.
+    pub split: Option<String>,
+    /// Molecules: rows that are wrong are left out and listed by
+    /// [`Graphs::skipped`](crate::graphs::Graphs::skipped).
+    pub skip_bad: bool,
+    /// Tables: the character between fields; `None` is the one of comma, semicolon and tab that the
+    /// first line has most of.
+    pub delimiter: Option<u8>,
+    /// Tables of nodes: the file of edges; `None` looks for the same name with `edges` for `nodes`.
+    pub edges: Option<PathBuf>,
+    /// Lists of edges have one direction each; otherwise each line is an edge both ways, and one that is
+    /// repeated is taken once.
+    pub directed: bool,
 }

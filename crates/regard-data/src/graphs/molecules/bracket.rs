@@ -48,7 +48,7 @@ pub(super) fn read(text: &[u8], start: usize) -> Result<(Atom, usize), SmilesErr
     Ok((atom, start + length + 1))
 }
 
-/// What stands between the brackets.
+/// The parts of an atom in brackets.
 struct Inside<'t> {
     text: &'t [u8],
     at: usize,

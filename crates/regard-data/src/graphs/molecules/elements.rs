@@ -40,7 +40,7 @@ pub(super) fn is_organic(symbol: &str) -> bool {
     ORGANIC.contains(&symbol)
 }
 
-/// How many bonds an element makes, hydrogens counted, in rising order; empty where nothing is said.
+/// The numbers of bonds that an element makes, hydrogens included, in rising order; empty where none is known.
 /// A charge is taken for the neighbour in the table of elements: N+ bonds as C, C- and O+ as N.
 pub(super) fn valences(symbol: &str, charge: i8) -> &'static [u8] {
     let group: i16 = match symbol {

@@ -151,7 +151,7 @@ impl Search<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::draws::Draws;
+    use crate::random::Draws;
 
     /// The size of a largest matching, by trying everything.
     fn best(edges: &[(usize, usize)], taken: u32) -> usize {

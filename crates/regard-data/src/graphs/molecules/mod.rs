@@ -74,13 +74,13 @@ pub struct Bond {
     pub ring: bool,
 }
 
-/// What is wrong with a SMILES.
+/// An error in a SMILES.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("character {}: {reason}", at + 1)]
 pub struct SmilesError {
     /// Where, in characters from 0.
     pub at: usize,
-    /// What was found and what was expected.
+    /// The finding and the expectation.
     pub reason: String,
 }
 

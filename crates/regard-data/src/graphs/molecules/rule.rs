@@ -1,18 +1,18 @@
-//! What atoms and bonds are called.
+//! Names of the types of atoms and bonds.
 
 use super::{Atom, Molecule, elements};
 use crate::graphs::features::Vocabulary;
 use crate::graphs::{Graph, Kinds};
-use crate::sets::FeatureNames;
+use crate::names::FeatureNames;
 
-/// How molecules become graphs.
+/// The rule by which molecules become graphs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Rule {
     /// The types of ZINC-12k: [`ZINC_ATOMS`] in their order, others behind them, and [`ZINC_BONDS`].
     ///
     /// An atom's brackets count where the molecule, written with double bonds, would need them: with a
     /// charge, a mark of chirality, an element that always has brackets, or hydrogens that do not fill
-    /// the lowest valence. Without brackets hydrogens are not told. Masses are left out.
+    /// the lowest valence. Without brackets hydrogens are not counted. Masses are left out.
     #[default]
     Zinc,
     /// Elements as types; beside them `charge`, `hydrogens`, `degree`, `aromatic`, `ring` and `chiral` as
@@ -41,7 +41,7 @@ impl Rule {
         }
     }
 
-    /// What edges carry.
+    /// The features of edges.
     #[must_use]
     pub fn edge_kinds(self) -> Kinds {
         match self {
@@ -53,7 +53,7 @@ impl Rule {
         }
     }
 
-    /// What nodes carry, with types of these names.
+    /// The features of nodes, with types of these names.
     #[must_use]
     pub fn node_kinds(self, types: Vec<String>) -> Kinds {
         let columns = match self {

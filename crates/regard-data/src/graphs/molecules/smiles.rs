@@ -16,7 +16,7 @@ pub(super) struct Written {
     pub(super) bonds: Vec<Bond>,
 }
 
-/// What stands between two atoms.
+/// A bond as it is written between two atoms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Link {
     order: u8,
@@ -30,7 +30,7 @@ struct Open {
     at: usize,
 }
 
-/// What has been read so far.
+/// The state of a reader in the middle of a file.
 struct Reader<'t> {
     text: &'t [u8],
     at: usize,

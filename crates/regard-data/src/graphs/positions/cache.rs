@@ -61,7 +61,7 @@ impl Positions {
     }
 }
 
-/// What positions depend on: edges, encoding and the method.
+/// A digest of all that positions depend on: edges, encoding and the method.
 fn key(graphs: &Graphs, encoding: &Encoding) -> [u8; SUM] {
     let mut sum = Sha256::new();
     let (kind, parameter) = match encoding {

@@ -48,7 +48,7 @@ fn turn_to(vectors: &mut [Vec<f64>], node: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::draws::Draws;
+    use crate::random::Draws;
 
     #[test]
     fn any_basis_of_a_space_becomes_the_same() {

@@ -2,13 +2,13 @@
 
 use crate::graphs::Graphs;
 
-/// How often two nodes are joined, both ways alike, in compressed rows.
+/// The number of edges between two nodes, both ways alike, in compressed rows.
 #[derive(Debug)]
 pub(super) struct Adjacency {
     pub(super) offsets: Vec<usize>,
     pub(super) others: Vec<u32>,
     pub(super) counts: Vec<f64>,
-    /// Whether directions differed.
+    /// If true, directions differed.
     pub(super) symmetrised: bool,
 }
 
@@ -52,7 +52,7 @@ impl Adjacency {
         self.others[range.clone()].iter().map(|other| *other as usize).zip(self.counts[range].iter().copied())
     }
 
-    /// How often each node is joined with any.
+    /// The number of edges of each node.
     pub(super) fn degrees(&self) -> Vec<f64> {
         (0..self.nodes()).map(|node| self.row(node).map(|(_, count)| count).sum()).collect()
     }

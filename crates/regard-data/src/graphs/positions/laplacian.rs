@@ -1,10 +1,10 @@
 //! Eigenvectors of the normalised Laplacian.
 
 use super::canonical::basis;
-use super::components::Adjacency;
-use super::dense::{self, Spectrum};
+use super::components::{Adjacency, Operator};
 use super::{Nulls, OfGraph, partial};
 use crate::graphs::Graphs;
+use faer::{Mat, Side};
 
 /// Components of more nodes are solved for the wanted vectors only.
 pub(super) const LARGEST_DENSE: usize = 1500;
@@ -46,7 +46,7 @@ fn smallest(adjacency: &Adjacency, components: &[Vec<usize>], most: usize) -> (V
         let joined = !operator.others.is_empty();
         let null = null_vector(nodes, &degrees);
         let mut found = match nodes.len() > LARGEST_DENSE {
-            false => dense::spectrum(&operator),
+            false => dense_spectrum(&operator),
             true => partial::spectrum(&operator, &null, most),
         };
         unconverged |= found.unconverged;
@@ -90,4 +90,35 @@ fn canonical(mut found: Spectrum, component: usize, joined: bool) -> Vec<Vector>
     }
     let vectors = found.values.into_iter().zip(found.vectors).enumerate();
     vectors.map(|(at, (value, entries))| Vector { value, component, null: joined && at == 0, entries }).collect()
+}
+
+/// Values in rising order and their vectors.
+#[derive(Debug, Default)]
+pub(super) struct Spectrum {
+    pub(super) values: Vec<f64>,
+    /// As many as values, each of the length of the component.
+    pub(super) vectors: Vec<Vec<f64>>,
+    /// Some vectors are only near.
+    pub(super) unconverged: bool,
+}
+
+/// The spectrum of `I - operator`; without values where the solver fails, which it does for no finite
+/// symmetric matrix.
+pub(super) fn dense_spectrum(operator: &Operator) -> Spectrum {
+    let n = operator.len();
+    let mut matrix = Mat::<f64>::identity(n, n);
+    for row in 0..n {
+        for at in operator.offsets[row]..operator.offsets[row + 1] {
+            matrix[(row, operator.others[at] as usize)] -= operator.weights[at];
+        }
+    }
+    let Ok(eigen) = matrix.self_adjoint_eigen(Side::Lower) else {
+        return Spectrum { unconverged: true, ..Spectrum::default() };
+    };
+    let (values, vectors) = (eigen.S(), eigen.U());
+    Spectrum {
+        values: (0..n).map(|at| values[at]).collect(),
+        vectors: (0..n).map(|at| (0..n).map(|row| vectors[(row, at)]).collect()).collect(),
+        unconverged: false,
+    }
 }

@@ -1,4 +1,4 @@
-//! Where a node is in its graph: numbers, or an index, that a network is told beside what nodes carry.
+//! Positional encodings of nodes: numbers, or an index, that a network gets beside the features of nodes.
 //!
 //! [`Encoding::Laplacian`] takes eigenvectors of `L = I - D^-1/2 A D^-1/2`, as the Graph Transformer does
 //! (V. Dwivedi and X. Bresson, "A generalization of transformer networks to graphs", 2021, section 3.1),
@@ -12,7 +12,7 @@
 //! - `A` counts the edges between two nodes; where the directions differ, the larger count goes both
 //!   ways, and [`Positions::symmetrised`] counts such graphs. `D` are its row sums, at least 1: an isolated
 //!   node is an eigenvector of its own with the value 1, as in the published code.
-//! - A graph with fewer eigenvectors than are asked for has zeros behind them; [`Positions::filled`] says
+//! - A graph with fewer eigenvectors than requested has zeros behind them; [`Positions::filled`] says
 //!   how many columns are real.
 //! - Eigenvectors are those of the connected components, each zero on all others, in the order of their
 //!   values; equal values stand in the order of the components' first nodes. The code skips the first
@@ -26,22 +26,17 @@
 mod cache;
 mod canonical;
 mod components;
-mod dense;
 mod laplacian;
 mod partial;
-mod walk;
-mod weisfeiler;
-
-#[cfg(test)]
-mod tests;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-
 use rayon::prelude::*;
+use self::components::Adjacency;
+use crate::graphs::Graphs;
+use std::collections::{BTreeMap, HashMap};
+use md5::{Digest, Md5};
 
-use super::data_set::Graphs;
-
-/// How nodes are told where they are.
+/// The positional encoding of nodes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Encoding {
     /// Not at all.
@@ -49,9 +44,9 @@ pub enum Encoding {
     None,
     /// Eigenvectors of the normalised Laplacian with the smallest values.
     Laplacian {
-        /// How many.
+        /// The number of them.
         k: usize,
-        /// Which are skipped at the beginning.
+        /// The first ones that are skipped.
         nulls: Nulls,
     },
     /// The index of the Weisfeiler-Lehman colouring as the published code computes it: from 1, the rank of
@@ -60,12 +55,12 @@ pub enum Encoding {
     WeisfeilerLehman,
     /// The chance that a random walk is back after 1, 2, ... steps.
     RandomWalk {
-        /// How many.
+        /// The number of them.
         steps: usize,
     },
 }
 
-/// Which eigenvectors of the value 0 are left out; they only say which component a node belongs to.
+/// The eigenvectors of the value 0 that are left out; they only mark the component of a node.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Nulls {
     /// The first, as the published code does.
@@ -119,7 +114,7 @@ impl Positions {
         positions
     }
 
-    /// How many numbers tell where a node is; 0 for an index and for none.
+    /// The numbers of a node's position; 0 for an index and for none.
     #[must_use]
     pub fn width(&self) -> usize {
         self.width
@@ -137,19 +132,19 @@ impl Positions {
         &self.indices
     }
 
-    /// How many columns of each graph are real, `[graphs]`; the others are 0.
+    /// The number of columns of each graph that are computed, `[graphs]`; the others are 0.
     #[must_use]
     pub fn filled(&self) -> &[u32] {
         &self.filled
     }
 
-    /// How many graphs had edges of one direction, which were taken both ways.
+    /// The number of graphs that had edges of one direction, which were taken both ways.
     #[must_use]
     pub fn symmetrised(&self) -> usize {
         self.symmetrised
     }
 
-    /// How many large graphs have eigenvectors that are only near (residual above 1e-6), because
+    /// The number of large graphs whose eigenvectors are approximate (residual above 1e-6), because
     /// values lie too close for the number of steps.
     #[must_use]
     pub fn unconverged(&self) -> usize {
@@ -182,7 +177,7 @@ impl Positions {
 }
 
 impl Encoding {
-    /// How many numbers each node gets.
+    /// The number of numbers of each node.
     #[must_use]
     pub fn width(&self) -> usize {
         match self {
@@ -195,9 +190,92 @@ impl Encoding {
     fn of_graph(&self, graphs: &Graphs, graph: usize) -> OfGraph {
         match self {
             Self::None => OfGraph::default(),
-            Self::WeisfeilerLehman => OfGraph { indices: weisfeiler::indices(graphs, graph), ..OfGraph::default() },
+            Self::WeisfeilerLehman => OfGraph { indices: weisfeiler_lehman_indices(graphs, graph), ..OfGraph::default() },
             Self::Laplacian { k, nulls } => laplacian::positions(graphs, graph, *k, *nulls),
-            Self::RandomWalk { steps } => walk::positions(graphs, graph, *steps),
+            Self::RandomWalk { steps } => random_walk_positions(graphs, graph, *steps),
         }
     }
 }
+
+/// `(D^-1 A)^t [i, i]` for `t` from 1 to `steps`; 0 for an isolated node.
+///
+/// With `S = D^-1/2 A D^-1/2`, which is symmetric, that is the product of `S^a e_i` and `S^b e_i` for any
+/// `a + b = t`, so half as many steps are walked, and only through nodes that the walk can have reached.
+fn random_walk_positions(graphs: &Graphs, graph: usize, steps: usize) -> OfGraph {
+    let adjacency = Adjacency::of(graphs, graph);
+    let n = adjacency.nodes();
+    let degrees: Vec<f64> = adjacency.degrees().into_iter().map(|degree| degree.max(1.0)).collect();
+    let mut values = vec![0.0; n * steps];
+    let (mut now, mut next) = (Reached::new(n), Reached::new(n));
+    for node in 0..n {
+        now.clear();
+        now.add(node, 1.0);
+        for half in 0..steps.div_ceil(2) {
+            next.clear();
+            for &from in &now.nodes {
+                for (to, count) in adjacency.row(from) {
+                    next.add(to, now.chances[from] * count / (degrees[from] * degrees[to]).sqrt());
+                }
+            }
+            // Steps 2 half + 1 and 2 half + 2.
+            let odd: f64 = now.nodes.iter().map(|at| now.chances[*at] * next.chances[*at]).sum();
+            values[node * steps + 2 * half] = odd as f32;
+            if 2 * half + 1 < steps {
+                let even: f64 = next.nodes.iter().map(|at| next.chances[*at].powi(2)).sum();
+                values[node * steps + 2 * half + 1] = even as f32;
+            }
+            std::mem::swap(&mut now, &mut next);
+        }
+    }
+    OfGraph { values, filled: steps, symmetrised: adjacency.symmetrised, ..OfGraph::default() }
+}
+
+/// Numbers of a few nodes.
+struct Reached {
+    chances: Vec<f64>,
+    nodes: Vec<usize>,
+    known: Vec<bool>,
+}
+
+impl Reached {
+    fn new(n: usize) -> Self {
+        Self { chances: vec![0.0; n], nodes: Vec::new(), known: vec![false; n] }
+    }
+
+    fn clear(&mut self) {
+        for node in self.nodes.drain(..) {
+            self.chances[node] = 0.0;
+            self.known[node] = false;
+        }
+    }
+
+    fn add(&mut self, node: usize, chance: f64) {
+        self.chances[node] += chance;
+        if !std::mem::replace(&mut self.known[node], true) {
+            self.nodes.push(node);
+        }
+    }
+}
+
+/// From 1, for each node.
+///
+/// The first round colours a node by the MD5 sum of its own colour, 1, and those of its neighbours, all 1,
+/// and ranks the colours by their sums as text. Where all are alike the code keeps the colour 1, and so
+/// does the rank. What a second round would give is dropped.
+fn weisfeiler_lehman_indices(graphs: &Graphs, graph: usize) -> Vec<u32> {
+    let adjacency = Adjacency::of(graphs, graph);
+    // A neighbour counts once, however often it is joined.
+    let neighbours: Vec<usize> = (0..adjacency.nodes()).map(|node| adjacency.row(node).count()).collect();
+    let sums: HashMap<usize, String> = neighbours.iter().map(|degree| (*degree, sum(*degree))).collect();
+    let ordered: BTreeMap<&str, usize> = sums.iter().map(|(degree, sum)| (sum.as_str(), *degree)).collect();
+    let ranks: HashMap<usize, u32> = ordered.values().zip(1..).map(|(degree, rank)| (*degree, rank)).collect();
+    neighbours.iter().map(|degree| ranks[degree]).collect()
+}
+
+fn sum(degree: usize) -> String {
+    let text = vec!["1"; degree + 1].join("_");
+    Md5::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests;

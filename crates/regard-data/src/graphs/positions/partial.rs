@@ -9,8 +9,8 @@
 use faer::{Mat, Side};
 
 use super::components::Operator;
-use super::dense::Spectrum;
-use crate::random::draws::Draws;
+use super::laplacian::Spectrum;
+use crate::random::Draws;
 
 /// Vectors beyond those that are wanted.
 const BESIDE: usize = 10;

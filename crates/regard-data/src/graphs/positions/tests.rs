@@ -88,7 +88,7 @@ fn the_partial_solver_agrees_with_the_dense_one() {
     let nodes: Vec<usize> = (0..n).collect();
     let operator = adjacency.normalised(&nodes, &adjacency.degrees());
     let null = vec![(1.0 / n as f64).sqrt(); n];
-    let (whole, part) = (dense::spectrum(&operator), partial::spectrum(&operator, &null, 6));
+    let (whole, part) = (laplacian::dense_spectrum(&operator), partial::spectrum(&operator, &null, 6));
     assert!(!part.unconverged);
     for (found, expected) in part.values.iter().zip(&whole.values) {
         assert!((found - expected).abs() < 1e-10, "{:?} {:?}", part.values, &whole.values[..6]);
@@ -104,7 +104,7 @@ fn the_partial_solver_agrees_with_the_dense_one() {
 fn large_components_are_solved_in_part() {
     let n = laplacian::LARGEST_DENSE + 200;
     let mut graph = Graph::new("tree", n);
-    let mut draws = crate::random::draws::Draws::new(1);
+    let mut draws = crate::random::Draws::new(1);
     (1..n).for_each(|node| graph.join(draws.index(node) as u32, node as u32, 0));
     (0..n).for_each(|_| graph.join(draws.index(n) as u32, draws.index(n) as u32, 0));
     let positions = laplacian(4, Nulls::SkipFirst, graph);

@@ -88,7 +88,7 @@ impl BatchMeans {
         self.mean(1)
     }
 
-    /// How many windows are left out.
+    /// The number of windows that are left out.
     #[must_use]
     pub fn dropped(&self) -> usize {
         if self.drop_last { self.windows } else { 0 }

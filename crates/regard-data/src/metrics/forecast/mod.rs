@@ -1,4 +1,4 @@
-//! How well forecasts of series fit.
+//! Metrics of forecasts of series.
 //!
 //! Accumulators take one window after the other and leave out targets that are missing. Windows that are
 //! shared out among threads are added to accumulators of their own, which are [merged](ForecastErrors::merge)
@@ -149,7 +149,7 @@ impl ForecastErrors {
     }
 }
 
-/// What the errors of a series are measured in: the mean absolute error of the seasonal naive forecast one step
+/// The scale of the errors of a series: the mean absolute error of the seasonal naive forecast one step
 /// ahead on its training values, NaN being missing.
 ///
 /// Where that is 0 or there are no two values a season apart, it is the same with a season of 1; where that is

@@ -1,4 +1,4 @@
-//! How well quantiles and intervals fit.
+//! Metrics of quantiles and intervals.
 
 /// The pinball loss of quantile forecasts: `level (y - f)` where the truth is above the forecast, `(1 - level)
 /// (f - y)` where it is below (Koenker and Bassett 1978). Some programs print twice as much.
@@ -63,7 +63,7 @@ impl Pinball {
     }
 }
 
-/// How often the truth lies in an interval, and how wide it is.
+/// The coverage of intervals, and their mean width.
 ///
 /// ```
 /// use regard_data::metrics::forecast::Intervals;

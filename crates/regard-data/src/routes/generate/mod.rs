@@ -10,7 +10,7 @@ mod problems;
 pub use points::{Points, tsp};
 pub use problems::{cvrp, cvrp_with, orienteering, prize_collecting};
 
-use crate::random::draws::Draws;
+use crate::random::Draws;
 
 /// `instances` times `n` points, uniform in the unit square: `[instances, n, 2]`.
 ///

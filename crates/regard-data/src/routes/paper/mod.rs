@@ -11,7 +11,7 @@ mod problems;
 pub use names::PaperSet;
 pub use problems::{cvrp_set, orienteering_set, prize_collecting_set};
 
-use crate::random::numpy::NumpyLegacy;
+use crate::random::NumpyLegacy;
 use crate::{Error, Result};
 
 /// Seed of the paper's test sets.

@@ -5,7 +5,7 @@
 //! lies beyond `limit` is dropped.
 
 use super::{INSTANCES, MOST_POINTS, TEST_SEED};
-use crate::random::numpy::NumpyLegacy;
+use crate::random::NumpyLegacy;
 use crate::routes::drawn::{
     DrawnCvrp, DrawnOrienteering, DrawnPrizeCollecting, Prizes, behind_depot, capacity, distance_prizes,
     largest_penalty, max_length, rounded, uniform_prize,

@@ -1,4 +1,4 @@
-//! How far stamps lie apart.
+//! The distance between stamps.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::shown;
 use crate::{Error, Result};
 
-/// What a distance between stamps is counted in.
+/// The unit of a distance between stamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Unit {
     /// Thousandths of a second.
@@ -97,19 +97,19 @@ impl Frequency {
         Self { unit, count }
     }
 
-    /// What is counted.
+    /// The unit.
     #[must_use]
     pub fn unit(self) -> Unit {
         self.unit
     }
 
-    /// How many units lie between stamps.
+    /// The number of units between stamps.
     #[must_use]
     pub fn count(self) -> i64 {
         self.count
     }
 
-    /// How many steps make the season that such data usually has: a day of hours or minutes, a minute of
+    /// The number of steps of the season that such data usually has: a day of hours or minutes, a minute of
     /// seconds, a week of days, a year of weeks, months and quarters. 1 where there is none.
     #[must_use]
     pub fn season(self) -> usize {

@@ -89,7 +89,7 @@ impl Frequency {
         day.checked_mul(DAY)?.checked_add(first.rem_euclid(DAY))
     }
 
-    /// How many steps `tick` lies after `first`; `None` where it lies between two, or before the
+    /// The number of steps from `first` to `tick`; `None` where it lies between two, or before the
     /// calendar.
     pub(super) fn step(self, first: i64, tick: i64) -> Option<i64> {
         if let Some(distance) = self.fixed() {
@@ -129,7 +129,7 @@ fn business_day(day: i64) -> Option<i64> {
     (weekday < 5).then_some((day + MONDAY).div_euclid(7) * 5 + weekday)
 }
 
-/// Whether a tick is a Saturday or a Sunday.
+/// If true, a tick is a Saturday or a Sunday.
 pub(super) fn is_weekend(tick: i64) -> bool {
     business_day(tick.div_euclid(DAY)).is_none()
 }

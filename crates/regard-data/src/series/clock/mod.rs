@@ -71,13 +71,13 @@ impl Clock {
         self.frequency
     }
 
-    /// How many steps make a season, see [`Frequency::season`].
+    /// The number of steps of a season, see [`Frequency::season`].
     #[must_use]
     pub fn season(&self) -> usize {
         self.frequency.season()
     }
 
-    /// Whether stamps are dates rather than whole numbers.
+    /// If true, stamps are dates rather than whole numbers.
     #[must_use]
     pub fn has_dates(&self) -> bool {
         self.layout != Layout::Integer
@@ -124,7 +124,7 @@ impl Clock {
         Ok(usize::try_from(before).unwrap_or(usize::MAX) + usize::from(!exact))
     }
 
-    /// How many steps a tick lies after the first; `None` where it lies between two.
+    /// The number of steps from the first tick to this one; `None` where it lies between two.
     pub(super) fn step_of(&self, tick: i64) -> Option<i64> {
         self.frequency.step(self.first, tick)
     }

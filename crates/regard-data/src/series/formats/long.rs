@@ -2,18 +2,17 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-
-use super::constant::Constant;
-use super::header::{Column, Footer, Header};
-use super::options::{ReadOptions, TableLayout};
-use super::report::ReadReport;
-use super::rows::{Row, Rows};
+use crate::table::{Column, Footer, Header, Row, Rows};
+use super::{ReadOptions, TableLayout};
+use super::ReadReport;
 use super::stamps::Stamps;
 use super::timeline::{Placing, Timeline, Track};
 use super::{Read, report_of};
 use crate::error::shown;
 use crate::series::{Panel, Series};
 use crate::{Error, Result};
+use std::path::Path;
+use crate::labels::Labels;
 
 /// Names that a column of ids has.
 const IDS: [&str; 4] = ["unique_id", "item_id", "series_id", "ts_id"];
@@ -30,9 +29,9 @@ struct Columns {
     skipped: Vec<String>,
 }
 
-/// Whether a table is long by its header, or by what is asked of it.
+/// If true, a table is long by its header, or by the options.
 pub(super) fn looks_like(header: &Header<'_>, options: &ReadOptions) -> bool {
-    options.id.is_some() || header.find_known(&IDS).is_some() || is_tfb(header)
+    options.id.is_some() || header.find_any(&IDS).is_some() || is_tfb(header)
 }
 
 /// `date`, `data` and `cols`, the layout of TFB (Qiu et al. 2024).
@@ -88,32 +87,32 @@ impl Columns {
         let mut taken: Vec<Column> = date.cloned().into_iter().collect();
         let tfb = options.layout == TableLayout::Tfb || is_tfb(header);
         let known = |asked: &Option<String>, of_tfb: &str, names: &[&str], what: &str| match asked {
-            Some(name) => header.find(name),
-            None if tfb => header.find(of_tfb),
-            None => header.find_known(names).ok_or_else(|| {
+            Some(name) => header.column(name),
+            None if tfb => header.column(of_tfb),
+            None => header.find_any(names).ok_or_else(|| {
                 let error = header.error(format!("has no column of {what}, expected one of `{}`", names.join("`, `")));
                 error.with_hint(format!("name it (the columns are {})", header.all()))
             }),
         };
         let id = known(&options.id, "cols", &IDS, "ids")?;
-        header.take(&id, &mut taken)?;
+        header.assign(&id, &mut taken)?;
         let target = known(&options.target, "data", &TARGETS, "values")?;
-        header.take(&target, &mut taken)?;
+        header.assign(&target, &mut taken)?;
         let label = match &options.label {
             Some(name) if options.label_optional && !header.names.contains(name) => None,
-            Some(name) => Some(header.find(name)?),
+            Some(name) => Some(header.column(name)?),
             None => None,
         };
-        label.iter().try_for_each(|label| header.take(label, &mut taken))?;
-        let statics = header.find_all(&options.statics, &mut taken)?;
-        let covariates = header.find_all(&options.covariates, &mut taken)?;
-        let all = (0..header.len()).map(|at| header.column(at));
-        let skipped = all.filter(|column| !taken.contains(column)).map(|column| header.called(column.at)).collect();
+        label.iter().try_for_each(|label| header.assign(label, &mut taken))?;
+        let statics = header.assign_all(&options.statics, &mut taken)?;
+        let covariates = header.assign_all(&options.covariates, &mut taken)?;
+        let all = header.columns();
+        let skipped = all.filter(|column| !taken.contains(column)).map(|column| header.label(column.at)).collect();
         Ok(Self { id, target, label, statics, covariates, skipped })
     }
 }
 
-/// What is kept of the rows.
+/// The rows as far as they are kept.
 struct Table {
     /// Names of the series, in the order in which they first occur.
     names: Vec<String>,
@@ -153,7 +152,7 @@ impl Table {
                 continue;
             }
             footer.ends_before(row, "a row of values")?;
-            row.has_fields(header.len())?;
+            row.check_fields(header.len(), "the header has")?;
             let series = table.series_of(row, &columns.id, &mut places)?;
             stamps.push(row, table.rows[series].len())?;
             table.rows[series].push(table.lines.len() as u32);
@@ -177,23 +176,23 @@ impl Table {
         if name.is_empty() {
             return Err(row.error(&id.name, "is empty, expected the id of a series"));
         }
-        if let Some(known) = places.get(name.as_ref()) {
+        if let Some(known) = places.get(name) {
             return Ok(*known);
         }
-        places.insert(name.clone().into_owned(), self.names.len());
-        self.names.push(name.into_owned());
+        places.insert(name.to_owned(), self.names.len());
+        self.names.push(name.to_owned());
         self.rows.push(Vec::new());
         Ok(self.names.len() - 1)
     }
 
     /// Keeps what a row says besides id and stamp.
     fn push(&mut self, row: Row<'_>, series: usize, columns: &Columns, options: &ReadOptions) -> Result<()> {
-        self.values.push(row.number(columns.target.at, &columns.target.name)?);
+        self.values.push(row.number_or_nan(&columns.target)?);
         for (values, column) in self.covariates.iter_mut().zip(&columns.covariates) {
-            values.push(row.number(column.at, &column.name)?);
+            values.push(row.number_or_nan(column)?);
         }
         for (of, column) in self.statics.iter_mut().zip(&columns.statics) {
-            let value = row.number(column.at, &column.name)?;
+            let value = row.number_or_nan(column)?;
             if value.is_nan() {
                 return Err(row.error(&column.name, "is missing, expected the number of its series"));
             }
@@ -204,7 +203,7 @@ impl Table {
             if label.is_empty() && !options.label_optional {
                 return Err(row.error(&column.name, "is empty, expected the label of the series"));
             }
-            self.labels.note(series, label.into_owned(), row, &column.name, "label")?;
+            self.labels.note(series, label.to_owned(), row, &column.name, "label")?;
         }
         self.lines.push(row.line as u32);
         Ok(())
@@ -226,5 +225,55 @@ impl Table {
     fn no_value(&self, rows: &Rows<'_>, at: usize, target: &Column) -> Error {
         let reason = format!("series `{}` has no value in any row, expected at least one", shown(&self.names[at]));
         Error::parse(rows.path, 0, reason).in_field(shown(&target.name))
+    }
+}
+
+/// A value for each series, with the line on which it was found first.
+pub(super) struct Constant<T>(Vec<(T, usize)>);
+
+impl<T> Default for Constant<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: PartialEq + ToString> Constant<T> {
+    /// Notes the value of a row; series are counted in the order in which they first occur.
+    pub(super) fn note(&mut self, series: usize, value: T, row: Row<'_>, field: &str, what: &str) -> Result<()> {
+        match self.0.get(series) {
+            None => self.0.push((value, row.line)),
+            Some((known, _)) if *known == value => {}
+            Some((known, line)) => {
+                let (here, there) = (shown(&value.to_string()), shown(&known.to_string()));
+                let reason = format!("found the {what} `{here}`, the series has `{there}` on line {line}");
+                return Err(row
+                    .error(field, reason)
+                    .with_hint(format!("a series has one {what}, the same in all its rows")));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Constant<f32> {
+    pub(super) fn get(&self, series: usize) -> f32 {
+        self.0[series].0
+    }
+}
+
+impl Constant<String> {
+    /// The labels of all series; none when they are optional and nowhere given.
+    pub(super) fn labels(self, path: &Path, column: Option<&Column>, optional: bool) -> Result<Option<Labels>> {
+        let Some(column) = column else {
+            return Ok(None);
+        };
+        let missing = self.0.iter().find(|(label, _)| label.is_empty()).map(|(_, line)| *line);
+        match missing {
+            None => Ok(Some(Labels::of_texts(self.0.into_iter().map(|(label, _)| label).collect()))),
+            Some(_) if optional && self.0.iter().all(|(label, _)| label.is_empty()) => Ok(None),
+            Some(line) => {
+                Err(Error::parse(path, line, "is empty, expected the label of the series").in_field(&column.name))
+            }
+        }
     }
 }

@@ -1,37 +1,26 @@
 //! Files of series, and of what is forecast for them.
 
-mod constant;
 pub mod forecasts;
-mod header;
 mod long;
-mod options;
-mod report;
-mod rows;
 mod stamps;
-#[cfg(test)]
-mod tests;
 mod timeline;
 mod wide;
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-
-use flate2::bufread::MultiGzDecoder;
-
-use self::header::Header;
-pub use self::options::{Duplicates, ReadOptions, TableLayout};
-pub use self::report::ReadReport;
-use self::rows::Rows;
 use self::timeline::Timeline;
 use super::Panel;
-use crate::{Error, Result};
+use crate::Result;
+use crate::table::{Header, Rows};
+use crate::series::Frequency;
+use std::fmt;
+use serde::Serialize;
 
 /// A panel and what was done to make it.
 #[derive(Debug, Clone)]
 pub struct Read {
     /// The series.
     pub panel: Panel,
-    /// What was found in the file.
+    /// A summary of the file.
     pub report: ReadReport,
 }
 
@@ -43,16 +32,7 @@ pub struct Read {
 /// when it is malformed.
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Read> {
     let path = path.as_ref();
-    let file = std::fs::File::open(path).map_err(|source| Error::io(path, source))?;
-    let mut source = BufReader::with_capacity(1 << 16, file);
-    let begin = source.fill_buf().map_err(|source| Error::io(path, source))?;
-    if begin.starts_with(b"PAR1") {
-        return from_parquet(path, options);
-    }
-    if begin.starts_with(&[0x1f, 0x8b]) {
-        return table(Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(source))), path, options);
-    }
-    table(Box::new(source), path, options)
+    table(Rows::open(path, options.delimiter)?, options)
 }
 
 /// Reads series from the text of a table; `path` names it in errors.
@@ -72,29 +52,22 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Read> {
 /// # Ok::<(), regard_data::Error>(())
 /// ```
 pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Read> {
-    table(Box::new(text.as_bytes()), path, options)
+    table(Rows::of_text(text, path, options.delimiter)?, options)
 }
 
-fn table(source: Box<dyn BufRead + '_>, path: &Path, options: &ReadOptions) -> Result<Read> {
-    let mut rows = Rows::of(source, path, options.delimiter)?;
-    let header = Header::of(&mut rows)?;
+fn table(mut rows: Rows<'_>, options: &ReadOptions) -> Result<Read> {
+    let header = Header::of(&mut rows, "a header and rows of values")?;
+    header.check_distinct()?;
+    // A year and a month are numbers that may well name columns; all of them together are no header.
+    let fraction = |name: &String| name.parse::<f64>().is_ok_and(|value| value.fract() != 0.0);
+    if header.len() > 1 && header.names.iter().skip(1).all(fraction) {
+        return Err(header.error("is a row of numbers, expected a header that names the columns"));
+    }
     match options.layout {
         TableLayout::Long | TableLayout::Tfb => long::read(rows, &header, options),
         TableLayout::Auto if long::looks_like(&header, options) => long::read(rows, &header, options),
         TableLayout::Auto | TableLayout::Wide => wide::read(rows, &header, options),
     }
-}
-
-#[cfg(feature = "parquet")]
-fn from_parquet(path: &Path, options: &ReadOptions) -> Result<Read> {
-    let commas = ReadOptions { delimiter: Some(b','), ..options.clone() };
-    parse(&crate::parquet::as_csv(path)?, path, &commas)
-}
-
-#[cfg(not(feature = "parquet"))]
-fn from_parquet(path: &Path, _: &ReadOptions) -> Result<Read> {
-    let error = Error::parse(path, 0, "is a Parquet file, which this build does not read");
-    Err(error.with_hint("build with `--features parquet`, or write the table as CSV"))
 }
 
 /// The report of a panel, without what only its reader knows.
@@ -115,3 +88,131 @@ fn report_of(panel: &Panel, timeline: &Timeline) -> Result<ReadReport> {
         footer: None,
     })
 }
+
+/// Options of reading a file of series.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// The layout of the table.
+    pub layout: TableLayout,
+    /// The column of stamps; `None` finds it.
+    pub date: Option<String>,
+    /// There are no stamps: rows are steps counted from 0.
+    pub without_dates: bool,
+    /// The pattern of stamps, that of `strftime`; `None` finds it.
+    pub date_pattern: Option<String>,
+    /// The distance of stamps; `None` is the most common one.
+    pub frequency: Option<Frequency>,
+    /// Wide tables: the columns to read as series, in this order; `None` takes all that are nothing else.
+    pub columns: Option<Vec<String>>,
+    /// Long tables: the column of the series' names; `None` finds it.
+    pub id: Option<String>,
+    /// Long tables: the column of values; `None` finds it.
+    pub target: Option<String>,
+    /// Columns that are known in the future.
+    pub covariates: Vec<String>,
+    /// Long tables: columns of numbers that are the same in all rows of a series.
+    pub statics: Vec<String>,
+    /// Long tables: the column of a label, the same in all rows of a series.
+    pub label: Option<String>,
+    /// Labels may be absent, all of them: series to be classified.
+    pub label_optional: bool,
+    /// The treatment of two rows of one series and stamp.
+    pub duplicates: Duplicates,
+    /// The character between fields; `None` is the one of comma, semicolon and tab that the header has most
+    /// of.
+    pub delimiter: Option<u8>,
+}
+
+/// The layout of a table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TableLayout {
+    /// [`TableLayout::Tfb`] when the header is `date,data,cols`, [`TableLayout::Long`] when a column of ids
+    /// is named in the options or called `unique_id`, `item_id`, `series_id` or `ts_id`, otherwise
+    /// [`TableLayout::Wide`].
+    #[default]
+    Auto,
+    /// A column for each series.
+    Wide,
+    /// A row for each value: id, stamp, value.
+    Long,
+    /// Long with the columns `date`, `data` and `cols`, as TFB has it.
+    Tfb,
+}
+
+/// The treatment of two rows of one series and stamp.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Duplicates {
+    /// They are an error that names both lines.
+    #[default]
+    Error,
+    /// Their mean is taken, missing values left out.
+    Mean,
+    /// The one that stands last in the file is taken.
+    Last,
+}
+
+/// A summary of reading a file. It lists all that was left out or changed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReadReport {
+    /// Rows below the header, without the footer.
+    pub rows: usize,
+    /// The column of stamps; `None` where there is none and steps are counted from 0.
+    pub date: Option<String>,
+    /// The distance of stamps, given or found.
+    pub frequency: Frequency,
+    /// Steps of a season that data of this frequency usually has.
+    pub season: usize,
+    /// The first and the last stamp.
+    pub span: (String, String),
+    /// Stamps that no row has, filled with missing values, summed over series that have rows of their own.
+    pub gaps: usize,
+    /// Rows that had to be brought into the order of time.
+    pub out_of_order: usize,
+    /// Rows of a stamp that had occurred before, merged as the options say.
+    pub duplicates: usize,
+    /// Missing values of each series, gaps included, in the order of the series.
+    pub missing: Vec<(String, usize)>,
+    /// Rows at the end that only say what is known of the future, of all series.
+    pub future: usize,
+    /// Columns that were not read.
+    pub skipped: Vec<String>,
+    /// Text below the table.
+    pub footer: Option<String>,
+}
+
+impl fmt::Display for ReadReport {
+    /// A line for each thing that was found.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (first, last) = &self.span;
+        writeln!(
+            f,
+            "{} rows, {} series, every {} from {first} to {last}",
+            self.rows,
+            self.missing.len(),
+            self.frequency
+        )?;
+        match &self.date {
+            None => writeln!(f, "no column is a date: steps are counted from 0")?,
+            Some(_) if self.season > 1 => writeln!(f, "season of {} steps", self.season)?,
+            Some(_) => {}
+        }
+        for (count, what) in [
+            (self.gaps, "stamps without a row, filled as missing"),
+            (self.out_of_order, "rows out of order, sorted"),
+            (self.duplicates, "rows of a stamp seen before, merged"),
+            (self.missing.iter().map(|(_, count)| count).sum(), "missing values"),
+            (self.future, "rows of the future"),
+        ] {
+            if count > 0 {
+                writeln!(f, "{count} {what}")?;
+            }
+        }
+        if !self.skipped.is_empty() {
+            writeln!(f, "columns not read: {}", self.skipped.join(", "))?;
+        }
+        self.footer.as_ref().map_or(Ok(()), |footer| writeln!(f, "below the table: {footer}"))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,7 @@
 //! The column of stamps.
 
-use super::header::{Column, Header};
-use super::options::ReadOptions;
-use super::rows::{Row, Rows};
+use super::ReadOptions;
+use crate::table::{Column, Header, Row, Rows};
 use crate::Result;
 use crate::error::shown;
 use crate::series::clock::{First, Layout};
@@ -47,7 +46,7 @@ impl Stamps {
         Self { column, layouts: layouts.into_iter().collect(), example: pattern.unwrap_or_default().to_owned() }
     }
 
-    /// The column of stamps that is asked for or can be seen from header and first row: one that is called
+    /// The column of stamps: the one that the options name, or the one that header and first row show: one that is called
     /// so, or the first of the rest whose value is a date. Whole numbers are stamps only under such a name,
     /// or in a first column without a name.
     pub(super) fn find(header: &Header<'_>, rows: &mut Rows<'_>, options: &ReadOptions) -> Result<Option<Column>> {
@@ -55,19 +54,19 @@ impl Stamps {
             return Ok(None);
         }
         if let Some(name) = &options.date {
-            return header.find(name).map(Some);
+            return header.column(name).map(Some);
         }
         let path = rows.path;
         let Some(row) = rows.next()? else {
             return Err(crate::Error::parse(path, 0, "has no rows below its header, expected at least one"));
         };
-        let layouts: Vec<_> = (0..header.len()).map(|at| Layout::of(&row.text(at))).collect();
+        let layouts: Vec<_> = (0..header.len()).map(|at| Layout::of(row.text(at))).collect();
         // A column of whole numbers may hold what looks like dates without separators.
         let digits = |at: usize| row.text(at).bytes().all(|b| b.is_ascii_digit());
         let date =
             |column: &Column| layouts[column.at].iter().any(|found| found.0 != Layout::Integer) && !digits(column.at);
-        let all = || (0..header.len()).map(|at| header.column(at));
-        let known = || NAMES.iter().filter_map(|name| header.find_known(&[name]));
+        let all = || header.columns();
+        let known = || NAMES.iter().filter_map(|name| header.find_any(&[name]));
         let pattern = options.date_pattern.is_some();
         let found = known().find(|column| pattern || date(column));
         let found =
@@ -77,7 +76,7 @@ impl Stamps {
         Ok(found)
     }
 
-    /// Whether a text could be the next stamp.
+    /// If true, a text could be the next stamp.
     pub(super) fn may_be(&self, text: &str) -> bool {
         match (&self.column, self.layouts.is_empty()) {
             (None, _) => text.parse::<f64>().is_ok(),
@@ -97,11 +96,11 @@ impl Stamps {
         };
         let text = row.text(column.at);
         if self.layouts.is_empty() {
-            let found = Layout::of(&text).into_iter();
+            let found = Layout::of(text).into_iter();
             self.layouts = found.map(|(layout, first, tick)| (layout, first, vec![tick])).collect();
-            self.example = text.clone().into_owned();
+            self.example = text.to_owned();
         } else {
-            let next: Vec<Option<i64>> = self.layouts.iter().map(|(layout, ..)| layout.tick(&text)).collect();
+            let next: Vec<Option<i64>> = self.layouts.iter().map(|(layout, ..)| layout.tick(text)).collect();
             if next.iter().any(Option::is_some) {
                 let mut next = next.into_iter();
                 self.layouts.retain_mut(|(_, _, ticks)| match next.next().flatten() {
@@ -116,7 +115,7 @@ impl Stamps {
             }
         }
         if self.layouts.is_empty() {
-            return Err(self.no_stamp(&row, &column.name, &text));
+            return Err(self.no_stamp(&row, &column.name, text));
         }
         Ok(())
     }

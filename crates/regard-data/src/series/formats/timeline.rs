@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use super::header::Header;
-use super::options::{Duplicates, ReadOptions};
+use crate::table::Header;
+use super::{Duplicates, ReadOptions};
 use super::stamps::Stamps;
 use crate::error::shown;
 use crate::series::clock::{Clock, Frequency, Layout, Unit, infer};
@@ -28,11 +28,11 @@ pub(super) struct Track {
     rows: Vec<u32>,
     /// The step of each of `rows` after the first.
     steps: Vec<u32>,
-    /// Whether rows are the steps themselves, all of the file's.
+    /// If true, rows are the steps themselves, all of the file's.
     identity: bool,
 }
 
-/// What is needed to place rows and to say what is wrong with them.
+/// The data that place rows, and that messages about them name.
 pub(super) struct Placing<'a> {
     pub(super) path: &'a Path,
     pub(super) header: &'a Header<'a>,

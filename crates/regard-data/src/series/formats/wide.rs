@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use super::header::{Column, Footer, Header};
-use super::options::ReadOptions;
-use super::report::ReadReport;
-use super::rows::Rows;
+use crate::table::{Column, Footer, Header, Rows};
+use super::ReadOptions;
+use super::ReadReport;
 use super::stamps::Stamps;
 use super::timeline::Placing;
 use super::{Read, report_of};
@@ -89,14 +88,14 @@ fn refuse_roles(header: &Header<'_>, options: &ReadOptions) -> Result<()> {
 impl Columns {
     fn of(header: &Header<'_>, date: Option<&Column>, options: &ReadOptions) -> Result<Self> {
         let mut taken: Vec<Column> = date.cloned().into_iter().collect();
-        let covariates = header.find_all(&options.covariates, &mut taken)?;
+        let covariates = header.assign_all(&options.covariates, &mut taken)?;
         let mut skipped = Vec::new();
         let series = match &options.columns {
-            Some(names) => header.find_all(names, &mut taken)?,
+            Some(names) => header.assign_all(names, &mut taken)?,
             None => {
-                let free = (0..header.len()).map(|at| header.column(at)).filter(|column| !taken.contains(column));
+                let free = header.columns().filter(|column| !taken.contains(column));
                 let (named, unnamed): (Vec<_>, Vec<_>) = free.partition(|column| !column.name.is_empty());
-                skipped.extend(unnamed.iter().map(|column| header.called(column.at)));
+                skipped.extend(unnamed.iter().map(|column| header.label(column.at)));
                 named
             }
         };
@@ -105,14 +104,14 @@ impl Columns {
             return Err(error.with_hint(format!("the columns are {}", header.all())));
         }
         if options.columns.is_some() {
-            let all = (0..header.len()).map(|at| header.column(at));
-            skipped.extend(all.filter(|c| !taken.contains(c) && !series.contains(c)).map(|c| header.called(c.at)));
+            let all = header.columns();
+            skipped.extend(all.filter(|c| !taken.contains(c) && !series.contains(c)).map(|c| header.label(c.at)));
         }
         Ok(Self { series, covariates, skipped })
     }
 }
 
-/// What is kept of the rows.
+/// The rows as far as they are kept.
 struct Table {
     stamps: Stamps,
     /// The line of each row.
@@ -132,10 +131,10 @@ impl Table {
                 continue;
             }
             footer.ends_before(row, "a row of values")?;
-            row.has_fields(header.len())?;
+            row.check_fields(header.len(), "the header has")?;
             stamps.push(row, lines.len())?;
             for (values, column) in values.iter_mut().zip(&all) {
-                values.push(row.number(column.at, &column.name)?);
+                values.push(row.number_or_nan(column)?);
             }
             lines.push(row.line as u32);
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Clock;
 use crate::error::shown;
-use crate::sets::Labels;
+use crate::labels::Labels;
 use crate::{Error, Result};
 
 /// One series of a [`Panel`].
@@ -63,19 +63,19 @@ impl Series {
         &self.values
     }
 
-    /// How many values it has, missing ones too.
+    /// The number of values, missing ones included.
     #[must_use]
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether it has none.
+    /// If true, it has no values.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// How many values are missing.
+    /// The number of missing values.
     #[must_use]
     pub fn missing(&self) -> usize {
         self.values.iter().filter(|value| value.is_nan()).count()
@@ -190,13 +190,13 @@ impl Panel {
         &self.series
     }
 
-    /// How many series there are.
+    /// The number of series.
     #[must_use]
     pub fn len(&self) -> usize {
         self.series.len()
     }
 
-    /// Whether there are none, which is never so.
+    /// If true, there are none; never the case.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.series.is_empty()
@@ -230,13 +230,13 @@ impl Panel {
         self.labels.as_ref()
     }
 
-    /// How many steps the clock goes on until the last value of any series.
+    /// The number of steps of the clock until the last value of any series.
     #[must_use]
     pub fn steps(&self) -> usize {
         self.series.iter().map(|one| one.start + one.len()).max().unwrap_or(0)
     }
 
-    /// Whether all series begin together and are equally long, as those of a wide file are.
+    /// If true, all series begin together and are equally long, as those of a wide file are.
     #[must_use]
     pub fn is_aligned(&self) -> bool {
         self.series.iter().all(|one| one.start == self.series[0].start && one.len() == self.series[0].len())
@@ -270,7 +270,7 @@ impl Panel {
     pub fn select(&self, names: &[String]) -> Result<Self> {
         let find = |name: &String| {
             self.names().position(|known| known == name).ok_or_else(|| {
-                let near = crate::sets::names::nearest(name, self.names());
+                let near = crate::names::nearest(name, self.names());
                 let near = near.map_or(String::new(), |near| format!("; there is `{}`", shown(&near)));
                 Error::invalid(format!("series `{}`", shown(name)), format!("is not in the file{near}"))
             })

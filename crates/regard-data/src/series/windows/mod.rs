@@ -7,13 +7,13 @@ use crate::{Error, Result};
 /// One window of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// Which series of the panel.
+    /// The series, by its number in the panel.
     pub series: usize,
     /// The place of its first input in the series' values.
     pub start: usize,
-    /// How many values are inputs.
+    /// The number of inputs.
     pub look_back: usize,
-    /// How many values after them are targets.
+    /// The number of targets after them.
     pub horizon: usize,
 }
 
@@ -94,19 +94,19 @@ impl Windows {
         self
     }
 
-    /// How many windows there are, of all series.
+    /// The number of windows of all series.
     #[must_use]
     pub fn len(&self) -> usize {
         self.offsets[self.places.len()]
     }
 
-    /// Whether there are none, which is never so.
+    /// If true, there are none; never the case.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many windows a series has.
+    /// The number of windows of a series.
     ///
     /// # Panics
     /// If there is no such series.
@@ -115,7 +115,7 @@ impl Windows {
         self.offsets[series + 1] - self.offsets[series]
     }
 
-    /// How many windows each series has, where all have as many at the same places: the batches of the
+    /// The number of windows of each series, where all have as many at the same places: the batches of the
     /// original codes are such starts, with all series each.
     #[must_use]
     pub fn starts(&self) -> Option<usize> {

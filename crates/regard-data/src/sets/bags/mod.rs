@@ -1,15 +1,11 @@
 //! Bags of rows: many sets of vectors in one array.
 
-mod check;
-mod order;
-
 use std::path::{Path, PathBuf};
-
-use self::check::{check_offsets, distinct, finite, same_count};
-use super::labels::Labels;
-use super::names::FeatureNames;
+use crate::labels::Labels;
+use crate::names::FeatureNames;
 use crate::error::shown;
 use crate::{Error, Result};
+use std::collections::HashMap;
 
 /// Bags of any size, a bag with no rows among them.
 ///
@@ -138,31 +134,31 @@ impl Bags {
         self
     }
 
-    /// How many bags there are.
+    /// The number of bags.
     #[must_use]
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// Whether there are no bags.
+    /// If true, there are no bags.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many rows all bags have together.
+    /// The number of rows of all bags together.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.offsets[self.len()]
     }
 
-    /// How many features a row has.
+    /// The number of features of a row.
     #[must_use]
     pub fn width(&self) -> usize {
         self.names.len()
     }
 
-    /// How many rows a bag has.
+    /// The number of rows of a bag.
     ///
     /// # Panics
     /// If there is no such bag.
@@ -237,6 +233,111 @@ impl Bags {
     #[must_use]
     pub fn line(&self, row: usize) -> Option<usize> {
         self.origin.lines.get(row).copied()
+    }
+}
+
+/// The number of rows that well-formed offsets end at.
+fn check_offsets(offsets: &[usize]) -> Result<usize> {
+    let (Some(0), Some(rows)) = (offsets.first(), offsets.last()) else {
+        return Err(Error::invalid("offsets", "must begin with 0 and have one more entry than there are bags"));
+    };
+    match offsets.windows(2).position(|pair| pair[0] > pair[1]) {
+        Some(bag) => {
+            let reason = format!("fall from {} to {} at bag {}", offsets[bag], offsets[bag + 1], bag + 1);
+            Err(Error::invalid("offsets", reason))
+        }
+        None => Ok(*rows),
+    }
+}
+
+fn same_count(what: &str, found: usize, expected: usize, of: &str) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::invalid(what, format!("are {found}, expected one for each of {expected} {of}")))
+}
+
+fn finite(labels: &Labels) -> Result<()> {
+    match labels {
+        Labels::Numbers(numbers) => match numbers.iter().position(|v| !v.is_finite()) {
+            Some(at) => Err(Error::invalid(
+                format!("label {}", at + 1),
+                format!("is {}, expected a finite number", numbers[at]),
+            )),
+            None => Ok(()),
+        },
+        Labels::Words(_) => Ok(()),
+    }
+}
+
+fn distinct(names: &[String], what: &str) -> Result<()> {
+    let mut seen = HashMap::new();
+    for (at, name) in names.iter().enumerate() {
+        if let Some(first) = seen.insert(name, at) {
+            let reason = format!("occurs twice, at {} and {}", first + 1, at + 1);
+            return Err(Error::invalid(format!("{what} `{}`", shown(name)), reason));
+        }
+    }
+    Ok(())
+}
+
+impl Bags {
+    /// The bags at these places, in this order; a bag may be taken more than once, and has then its
+    /// id more than once.
+    ///
+    /// # Panics
+    /// If there is no such bag.
+    #[must_use]
+    pub fn select(&self, bags: &[usize]) -> Self {
+        let rows: Vec<usize> = bags.iter().flat_map(|&bag| self.offsets[bag]..self.offsets[bag + 1]).collect();
+        let mut offsets = vec![0];
+        offsets.extend(bags.iter().scan(0, |end, &bag| {
+            *end += self.size(bag);
+            Some(*end)
+        }));
+        let lines = if self.origin.lines.is_empty() {
+            Vec::new()
+        } else {
+            rows.iter().map(|&r| self.origin.lines[r]).collect()
+        };
+        Self {
+            names: self.names.clone(),
+            features: bags.iter().flat_map(|&bag| self.bag(bag)).copied().collect(),
+            offsets,
+            ids: bags.iter().map(|&bag| self.ids[bag].clone()).collect(),
+            labels: self.labels.as_ref().map(|labels| labels.select(bags)),
+            row_labels: self.row_labels.as_ref().map(|labels| labels.select(&rows)),
+            skipped: self.skipped.clone(),
+            origin: Origin { path: self.origin.path.clone(), header: self.origin.header, lines },
+        }
+    }
+
+    /// The same bags with the features in the order of `training`.
+    ///
+    /// Names must be the same set. Where one side has no names, the number of features must agree
+    /// and they are taken in the order they have, under the names of these bags.
+    ///
+    /// # Errors
+    /// [`Error::Parse`] naming the column that is missing or was not there in training, with the file
+    /// and the line of its header; [`Error::Invalid`] for bags that were not read from a file.
+    pub fn align(mut self, training: &FeatureNames) -> Result<Self> {
+        let places =
+            self.names.places_of(training).map_err(|misfit| match self.origin.path.as_os_str().is_empty() {
+                true => Error::invalid("features", misfit.reason()),
+                false => Error::parse(&self.origin.path, self.origin.header, misfit.reason()).with_hint(misfit.hint()),
+            })?;
+        if let Some(places) = places {
+            let mut row = vec![0.0; places.len()];
+            for old in self.features.chunks_exact_mut(places.len()) {
+                row.copy_from_slice(old);
+                old.iter_mut().zip(&places).for_each(|(value, &from)| *value = row[from]);
+            }
+        }
+        // Names of its own are worth keeping where training had none.
+        if matches!(training, FeatureNames::Named(_)) {
+            self.names = training.clone();
+        }
+        Ok(self)
     }
 }
 

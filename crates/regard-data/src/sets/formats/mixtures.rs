@@ -1,15 +1,14 @@
-//! Mixtures found in bags of points, as CSV and JSON.
+//! The mixtures of bags of points, as tables and JSON.
 
-use std::fmt::Write as _;
+use std::io;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::predictions::rows_csv;
-use crate::file::write_atomic;
+use super::predictions::RowTable;
 use crate::sets::Bags;
 use crate::sets::mixture::{LogWeights, Mixture};
-use crate::table::quoted;
+use crate::table::write::{Cell, TableSource, csv, write};
 use crate::{Error, Result};
 
 /// The mixture of each bag, ready to be written.
@@ -79,35 +78,27 @@ impl<'b> Mixtures<'b> {
     /// Components are counted from 1.
     #[must_use]
     pub fn csv(&self) -> String {
-        let names: Vec<String> = (0..self.bags.width()).map(|at| self.bags.names().name(at)).collect();
-        let mut text = String::from("id,component,weight");
-        for what in ["mean", "deviation"] {
-            names.iter().for_each(|name| text.push_str(&format!(",{}", quoted(&format!("{what}({name})")))));
-        }
-        text.push('\n');
-        for (bag, mixture) in self.found.iter().enumerate() {
-            for (at, [weight, mean, deviation]) in mixture.iter().flat_map(parts).enumerate() {
-                let _ = write!(text, "{},{},{}", quoted(&self.bags.ids()[bag]), at + 1, weight[0]);
-                mean.iter().chain(deviation).for_each(|number| text.push_str(&format!(",{number}")));
-                text.push('\n');
-            }
-        }
-        text
+        csv(self)
     }
 
     /// One line for each row: the bag's id, the row's number in its bag, the line of its file where it
     /// has one, and its likeliest component, counted from 1.
     #[must_use]
     pub fn rows_csv(&self) -> String {
-        rows_csv(self.bags, "component", |row| (self.components[row] + 1).to_string())
+        csv(&self.row_table())
     }
 
-    /// Writes [`Mixtures::rows_csv`], under a temporary name first.
+    /// Writes the table of rows as [`write`] does.
     ///
     /// # Errors
     /// [`Error::Io`] when the file cannot be written.
-    pub fn write_rows_csv(&self, path: impl AsRef<Path>) -> Result<()> {
-        write_atomic(path, |w| w.write_all(self.rows_csv().as_bytes()))
+    pub fn write_rows(&self, path: impl AsRef<Path>) -> Result<()> {
+        write(path, &self.row_table())
+    }
+
+    fn row_table(&self) -> RowTable<'_> {
+        let cell = Box::new(|row: usize| Cell::Whole(self.components[row] + 1));
+        RowTable { bags: self.bags, name: "component", cell }
     }
 
     /// A list with an object for each bag: `id`, `rows`, `log_likelihood` (the mean of a point),
@@ -128,6 +119,28 @@ impl<'b> Mixtures<'b> {
             })
         };
         Value::Array((0..self.bags.len()).map(one).collect())
+    }
+}
+
+impl TableSource for Mixtures<'_> {
+    fn columns(&self) -> Vec<String> {
+        let names: Vec<String> = (0..self.bags.width()).map(|at| self.bags.names().name(at)).collect();
+        let mut columns = ["id", "component", "weight"].map(str::to_owned).to_vec();
+        for what in ["mean", "deviation"] {
+            columns.extend(names.iter().map(|name| format!("{what}({name})")));
+        }
+        columns
+    }
+
+    fn each_row(&self, visit: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>) -> io::Result<()> {
+        for (bag, mixture) in self.found.iter().enumerate() {
+            for (at, [weight, mean, deviation]) in mixture.iter().flat_map(parts).enumerate() {
+                let mut cells = vec![Cell::Text(&self.bags.ids()[bag]), Cell::Whole(at + 1)];
+                cells.extend(weight.iter().chain(mean).chain(deviation).map(|number| Cell::Number(*number)));
+                visit(&cells)?;
+            }
+        }
+        Ok(())
     }
 }
 

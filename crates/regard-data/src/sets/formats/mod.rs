@@ -1,26 +1,24 @@
 //! Files of bags, and of what is predicted for them.
 
 pub mod csv;
-pub(crate) mod gathered;
+pub(crate) mod builder;
 pub mod jsonl;
 pub mod libsvm;
 pub mod mixtures;
 pub mod npz;
-mod options;
 pub mod predictions;
 
 use std::path::Path;
-
-pub use self::options::{Layout, ReadOptions};
 use super::Bags;
-use crate::file::read_text;
+use crate::file::{extension, read_text};
+use crate::table::{Text, json_lines};
 use crate::{Error, Result};
 
 /// Reads bags from a file of any format.
 ///
-/// A name ending in `.npz` is read as [`npz`], in `.parquet` (with the feature of that name) as the
-/// [`csv`] it would be, in `.jsonl` or `.ndjson` as [`jsonl`], in `.csv` or
-/// `.tsv` as [`csv`], in `.svm` or `.libsvm` as [`libsvm`]; of any other name the content decides.
+/// A name ending in `.npz` is read as [`npz`], in `.jsonl` or `.ndjson` as [`jsonl`], in `.csv` or
+/// `.tsv` as [`csv`], in `.svm` or `.libsvm` as [`libsvm`]; of any other name the content decides. Text may be
+/// compressed by gzip (`.csv.gz`). A Parquet file (with the feature of that name) is read as the [`csv`] it would be.
 /// For libsvm, the sizes of the queries are looked for in a file of the same name with `.query` after
 /// it.
 ///
@@ -29,35 +27,23 @@ use crate::{Error, Result};
 /// when it is malformed.
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Bags> {
     let path = path.as_ref();
-    let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
-    if extension.as_deref() == Some("npz") {
+    let extension = extension(path);
+    if extension == "npz" {
         return npz::read(path);
     }
-    if extension.as_deref() == Some("parquet") {
-        return from_parquet(path, options);
+    let Text { text, delimiter } = Text::read(path)?;
+    if delimiter.is_some() {
+        return csv::parse(&text, path, &ReadOptions { delimiter, ..options.clone() });
     }
-    let text = read_text(path)?;
-    match extension.as_deref() {
-        Some("jsonl" | "ndjson") => jsonl::parse(&text, path),
-        Some("csv" | "tsv") => csv::parse(&text, path, options),
-        Some("svm" | "libsvm") => with_queries(&text, path, options),
-        _ if jsonl::looks_like(&text) => jsonl::parse(&text, path),
+    match extension.as_str() {
+        "jsonl" | "ndjson" => jsonl::parse(&text, path),
+        "csv" | "tsv" => csv::parse(&text, path, options),
+        "svm" | "libsvm" => with_queries(&text, path, options),
+        _ if json_lines::looks_like(&text) => jsonl::parse(&text, path),
         _ if libsvm::looks_like(&text) => with_queries(&text, path, options),
         _ if crate::npz::looks_like(text.as_bytes()) => npz::read(path),
         _ => csv::parse(&text, path, options),
     }
-}
-
-#[cfg(feature = "parquet")]
-fn from_parquet(path: &Path, options: &ReadOptions) -> Result<Bags> {
-    let commas = ReadOptions { delimiter: Some(b','), ..options.clone() };
-    csv::parse(&crate::parquet::as_csv(path)?, path, &commas)
-}
-
-#[cfg(not(feature = "parquet"))]
-fn from_parquet(path: &Path, _: &ReadOptions) -> Result<Bags> {
-    let error = Error::parse(path, 0, "is a Parquet file, which this build does not read");
-    Err(error.with_hint("build with `--features parquet`, or write the table as CSV"))
 }
 
 fn with_queries(text: &str, path: &Path, options: &ReadOptions) -> Result<Bags> {
@@ -70,5 +56,59 @@ fn with_queries(text: &str, path: &Path, options: &ReadOptions) -> Result<Bags> 
             libsvm::parse(text, path, None, options)
         }
         Err(error) => Err(error),
+    }
+}
+
+/// Options of reading a file of bags. The format decides which of them matter.
+///
+/// ```
+/// use regard_data::sets::formats::ReadOptions;
+///
+/// let options = ReadOptions { group_by: Some("customer".into()), target: Some("left".into()), ..Default::default() };
+/// assert!(options.features.is_none());
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// Tables: the column whose equal values make a bag.
+    pub group_by: Option<String>,
+    /// Tables: the column of a bag's label, the same in all its rows.
+    pub target: Option<String>,
+    /// Labels may be absent, all of them: bags to be predicted.
+    pub target_optional: bool,
+    /// Tables: the column of a row's label.
+    pub row_target: Option<String>,
+    /// Tables with a header: the columns to read as features, in this order; `None` takes every other
+    /// column in which there are numbers.
+    pub features: Option<Vec<String>>,
+    /// Tables: the character between fields; `None` is the one of comma, semicolon and tab that the
+    /// first line has most of.
+    pub delimiter: Option<u8>,
+    /// Tables: whether the first line names the columns.
+    pub layout: Layout,
+    /// libsvm: how many features there are; `None` is the largest that occurs.
+    pub width: Option<usize>,
+    /// libsvm: features are counted from 0 instead of 1.
+    pub zero_based: bool,
+}
+
+/// The kind of a table's first line.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// Rows as in [`Layout::Headerless`] when no column is named in the options and the first line is
+    /// numbers from its third field on, otherwise a header. Numbers that count columns (`0,1,2`) are a
+    /// header.
+    #[default]
+    Auto,
+    /// The first line names the columns.
+    Header,
+    /// There is no header: rows are the bag's label, its id, then the features, as is customary for
+    /// multiple-instance learning.
+    Headerless,
+}
+
+impl ReadOptions {
+    /// If true, a column is named.
+    fn names_columns(&self) -> bool {
+        self.group_by.is_some() || self.target.is_some() || self.row_target.is_some() || self.features.is_some()
     }
 }

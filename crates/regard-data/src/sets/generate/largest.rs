@@ -1,15 +1,15 @@
 //! Max regression: the largest of a few numbers.
 
-use super::{Drawn, Sizes};
-use crate::random::draws::Draws;
+use super::{SetBatch, Sizes};
+use crate::random::Draws;
 
-/// Sets of numbers, whose largest is to be told (J. Lee et al., "Set Transformer", 2019, section 5.1).
+/// Sets of numbers, whose largest is the target (J. Lee et al., "Set Transformer", 2019, section 5.1).
 /// The empty set, where sizes allow it, has the target 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MaxRegression {
-    /// How many numbers a set has.
+    /// The number of numbers of a set.
     pub sizes: Sizes,
-    /// Which numbers.
+    /// The distribution of the numbers.
     pub values: Values,
 }
 
@@ -37,10 +37,10 @@ impl MaxRegression {
 
     /// A batch: elements `[n, 1]`, the target is the largest.
     #[must_use]
-    pub fn batch(&self, seed: u64, batch: u64, sets: usize) -> Drawn<f64> {
+    pub fn batch(&self, seed: u64, batch: u64, sets: usize) -> SetBatch<f64> {
         let mut draws = Draws::of_batch(seed, batch);
         let sizes = self.sizes.draw(sets, &mut draws);
-        Drawn::draw(1, &sizes, |size, features| {
+        SetBatch::draw(1, &sizes, |size, features| {
             let start = features.len();
             features.extend((0..size).map(|_| match self.values {
                 Values::Reals => draws.between(0.0, 100.0) as f32,

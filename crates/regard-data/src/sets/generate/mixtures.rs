@@ -1,7 +1,7 @@
 //! Points of mixtures of Gaussians in the plane, to be clustered.
 
-use super::{Drawn, Sizes};
-use crate::random::draws::Draws;
+use super::{SetBatch, Sizes};
+use crate::random::Draws;
 use crate::sets::mixture::{LogWeights, Mixture};
 
 /// Sets of points, each from a mixture of its own (J. Lee et al., "Set Transformer", 2019, section 5.3
@@ -15,7 +15,7 @@ pub struct Mixtures {
     pub sizes: Sizes,
 }
 
-/// What a set of points was drawn from.
+/// The distribution that a set of points was drawn from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Truth {
     /// The mixture.
@@ -52,10 +52,10 @@ impl Mixtures {
     ///
     /// Of each set the means are drawn first, then the weights, then component and place of each point.
     #[must_use]
-    pub fn batch(&self, seed: u64, batch: u64, sets: usize) -> Drawn<Truth> {
+    pub fn batch(&self, seed: u64, batch: u64, sets: usize) -> SetBatch<Truth> {
         let mut draws = Draws::of_batch(seed, batch);
         let sizes = self.sizes.draw(sets, &mut draws);
-        Drawn::draw(2, &sizes, |size, features| {
+        SetBatch::draw(2, &sizes, |size, features| {
             let mixture = self.mixture(&mut draws);
             let mut point = || {
                 let label = drawn_from(mixture.weights(), draws.unit());
@@ -93,7 +93,7 @@ fn drawn_from(weights: &[f64], unit: f64) -> usize {
     weights.iter().rposition(|weight| *weight > 0.0).unwrap_or(0)
 }
 
-impl Drawn<Truth> {
+impl SetBatch<Truth> {
     /// Mean over the sets of the mean log-likelihood of their points under the mixtures they were drawn
     /// from: what a clustering is compared with. Sets without points are left out; NaN when there are
     /// no others.
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn batches_are_functions_of_seed_and_number() {
-        let sizes = |drawn: &Drawn<Truth>| drawn.offsets.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>();
+        let sizes = |drawn: &SetBatch<Truth>| drawn.offsets.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>();
         for batch in 0..20 {
             let drawn = Mixtures::repository().batch(2, batch, 2);
             assert!(sizes(&drawn).iter().all(|n| (300..600).contains(n) && *n == sizes(&drawn)[0]));

@@ -13,29 +13,25 @@
 //! assert_eq!(batch.targets[5], f64::from(largest));
 //! ```
 
-mod digit_sets;
 mod digits;
 mod largest;
 mod mixtures;
 mod population;
-mod shape;
 mod shapes;
 
-pub use self::digit_sets::{DigitSum, OddOneOut};
-pub use self::digits::Digits;
+pub use self::digits::{DigitSum, Digits, OddOneOut};
 pub use self::largest::{MaxRegression, Values};
 pub use self::mixtures::{Mixtures, Truth};
 pub use self::population::{EntropyTarget, NormalSample, RotatedEntropy, Statistic};
-pub use self::shape::Shape;
-pub use self::shapes::Shapes;
+pub use self::shapes::{Shape, Shapes};
 
 use super::{Bags, FeatureNames, Labels};
 use crate::Result;
-use crate::random::draws::Draws;
+use crate::random::Draws;
 
-/// Sets of any size with what is to be learnt about each.
+/// Sets of any size, each with a target.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Drawn<T> {
+pub struct SetBatch<T> {
     /// Features of an element.
     pub width: usize,
     /// `[elements of all sets, width]`, row-major.
@@ -46,14 +42,14 @@ pub struct Drawn<T> {
     pub targets: Vec<T>,
 }
 
-impl<T> Drawn<T> {
-    /// How many sets there are.
+impl<T> SetBatch<T> {
+    /// The number of sets.
     #[must_use]
     pub fn len(&self) -> usize {
         self.targets.len()
     }
 
-    /// Whether there are none.
+    /// If true, there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.targets.is_empty()
@@ -98,7 +94,7 @@ impl<T> Drawn<T> {
     }
 }
 
-/// How many elements sets have: uniform from the first number to the second, both included.
+/// The number of elements of sets: uniform from the first number to the second, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sizes {
     /// Each set has a size of its own.

@@ -1,16 +1,16 @@
-//! Statistics of a population, to be told from a sample of it.
+//! Statistics of a population, to be predicted from a sample of it.
 
-use super::Drawn;
-use crate::random::draws::Draws;
-use crate::random::numpy::NumpyLegacy;
+use super::SetBatch;
+use crate::random::Draws;
+use crate::random::NumpyLegacy;
 
-/// Samples of normal distributions, whose statistic is to be told: Normal-var of L. Zhang et al., "Set
+/// Samples of normal distributions, whose statistic is the target: Normal-var of L. Zhang et al., "Set
 /// Norm and Equivariant Skip Connections: Putting the Deep in Deep Sets", 2022 (`synthetic_datasets.py`),
 /// and the mean with it. Each coordinate has a mean uniform in [-10, 10] and a variance uniform in
 /// [0, 10].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NormalSample {
-    /// What is to be told.
+    /// The target.
     pub statistic: Statistic,
     /// Independent coordinates of an element; the published code has 2.
     pub dimension: usize,
@@ -37,9 +37,9 @@ impl NormalSample {
     /// A batch: elements `[size, dimension]`, the target is the statistic of each coordinate,
     /// `[dimension]`; 0 for the empty sample.
     #[must_use]
-    pub fn batch(&self, seed: u64, batch: u64, sets: usize) -> Drawn<Vec<f64>> {
+    pub fn batch(&self, seed: u64, batch: u64, sets: usize) -> SetBatch<Vec<f64>> {
         let mut draws = Draws::of_batch(seed, batch);
-        Drawn::draw(self.dimension, &vec![self.size; sets], |size, features| {
+        SetBatch::draw(self.dimension, &vec![self.size; sets], |size, features| {
             let start = features.len();
             let distributions: Vec<(f64, f64)> =
                 (0..self.dimension).map(|_| (draws.between(-10.0, 10.0), draws.between(0.0, 10.0).sqrt())).collect();
@@ -65,7 +65,7 @@ impl Statistic {
     }
 }
 
-/// Samples of a rotated Gaussian in the plane, the entropy of whose first coordinate is to be told (M.
+/// Samples of a rotated Gaussian in the plane, the entropy of whose first coordinate is the target (M.
 /// Zaheer et al., "Deep Sets", 2017, section 4.1.1, task 1; `generate_task1_dataset.m`).
 ///
 /// Elements are `R(angle) A z` with `z` standard normal, `R` the rotation by an angle and `A` the 2x2
@@ -76,7 +76,7 @@ impl Statistic {
 pub struct RotatedEntropy {
     /// Elements of a set; the published ones have 512.
     pub size: usize,
-    /// What is to be told.
+    /// The target.
     pub target: EntropyTarget,
 }
 
@@ -85,7 +85,7 @@ pub struct RotatedEntropy {
 pub enum EntropyTarget {
     /// The entropy, `ln(2 pi e s) / 2`.
     Exact,
-    /// What the published code computes, `ln(2 pi e s^2) / 2`: it takes the variance for a deviation.
+    /// The value of the published code, `ln(2 pi e s^2) / 2`: it takes the variance for a deviation.
     Repository,
 }
 
@@ -98,10 +98,10 @@ impl RotatedEntropy {
 
     /// A batch: elements `[size, 2]`, the target is the entropy of the first coordinate in nats.
     #[must_use]
-    pub fn batch(&self, seed: u64, batch: u64, sets: usize) -> Drawn<f64> {
+    pub fn batch(&self, seed: u64, batch: u64, sets: usize) -> SetBatch<f64> {
         let mut draws = Draws::of_batch(seed, batch);
         let factor = shared_factor();
-        Drawn::draw(2, &vec![self.size; sets], |size, features| {
+        SetBatch::draw(2, &vec![self.size; sets], |size, features| {
             let angle = draws.between(0.0, std::f64::consts::PI);
             let rows = rotated(factor, angle);
             for _ in 0..size {

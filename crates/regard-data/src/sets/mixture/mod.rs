@@ -5,7 +5,6 @@
 //! Sets of points are flat, `[points, dimension]` row-major, of `f32` or `f64`.
 
 mod em;
-mod start;
 #[cfg(test)]
 mod tests;
 
@@ -30,7 +29,7 @@ pub struct Mixture {
     deviations: Vec<f64>,
 }
 
-/// How the logarithm of a weight is taken.
+/// The logarithm of a weight.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LogWeights {
     /// `ln w`; a component of weight 0 has no part in anything.
@@ -96,13 +95,13 @@ impl Mixture {
         Self::new(self.weights.clone(), means, deviations.collect())
     }
 
-    /// How many components there are.
+    /// The number of components.
     #[must_use]
     pub fn components(&self) -> usize {
         self.weights.len()
     }
 
-    /// How many coordinates a point has.
+    /// The number of coordinates of a point.
     #[must_use]
     pub fn dimension(&self) -> usize {
         self.means.len() / self.weights.len()

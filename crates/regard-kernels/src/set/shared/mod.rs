@@ -1,23 +1,19 @@
 //! Blocks whose queries are shared by all sets: the first half of an ISAB (inducing points), and
-//! PMA (seeds). Few queries look at many keys, so the keys are what is cut into blocks; each
-//! block's share of a softmax is merged with the others' by its maximum and its sum.
+//! PMA (seeds). Few queries attend to many keys, so the keys are split into blocks. The partial
+//! softmax of a block is merged with the others by its maximum and its sum.
 //!
-//! With `q` known, the projections of the keys can be folded into the queries:
-//! `q_h·k_hᵀ = (q_h·Wk_hᵀ)·yᵀ`, and `A_h·v_h = (A_h·y)·Wv_h + bv_h`, as weights sum to one. The key
-//! rows then go into the scores and into the sums as they are, and nothing is projected; the
-//! folded form is taken where it has fewer multiplications. Both forms share one set of steps on
-//! [`Form::gathers`] of queries over features: the projected heads, or all heads at once over `y`.
+//! The projections of the keys can be folded into the queries:
+//! `q_h·k_hᵀ = (q_h·Wk_hᵀ)·yᵀ`, and `A_h·v_h = (A_h·y)·Wv_h + bv_h`, as weights sum to one. Then the key
+//! rows enter scores and sums directly and are not projected. The folded form is used if it needs fewer
+//! multiplications. Both forms share the same code, which computes attention of the queries over
+//! features: the features of each head, or the rows `y` for all heads at once ([`Form::score_shape`]).
 
 mod backward;
-mod finish;
-mod finish_backward;
 mod forward;
-mod keys;
-mod keys_backward;
 
 use pulp::{Simd, WithSimd};
 
-use super::{Layer, Residual, Sets, Weights, gates::gate_words, plan::BLOCK};
+use super::{Layer, Residual, Sets, Weights, plan::BLOCK, tail::gate_words};
 use crate::{
     buffer::Workspace,
     gemm::{Accumulate, Bias, Epilogue, Lhs, Panels, Rhs, Size, Store, gemm},
@@ -26,31 +22,31 @@ use crate::{
 pub(super) use backward::backward;
 pub(super) use forward::forward;
 
-/// What the backward pass needs of the forward pass.
+/// Values saved by the forward pass for the backward pass.
 #[derive(Debug)]
 pub(super) struct Saved {
     /// Weighted means of the features, in groups of sets: `[heads, sets of the group, queries, feature]`.
     pooled: Workspace,
     /// `[sets, 2, padded]`: largest score and inverse sum of exponentials of each column.
     stats: Workspace,
-    /// `[sets · queries, width]` where there is an output projection, else empty.
+    /// Attended values, `[sets · queries, width]`; empty without an output projection.
     attended: Workspace,
-    /// `[sets · queries, width]`: before the feed-forward part, where there is one, else empty.
+    /// Input of the feed-forward part, `[sets · queries, width]`; empty without one.
     o: Workspace,
-    /// Open units of the feed-forward part, `[groups, gate words]`, else empty.
+    /// Gates of the feed-forward part, `[groups, gate words]`; empty without one.
     gates: Vec<u32>,
 }
 
-/// Queries of one softmax product: `heads` times `queries` columns of scores over features of
-/// `feature` floats.
+/// Shape of the score products: `heads` products with `queries` columns of scores each, over features
+/// of `feature` floats.
 #[derive(Clone, Copy)]
-struct Gathers {
+struct ScoreShape {
     heads: usize,
     queries: usize,
     feature: usize,
 }
 
-/// Sizes, and which of the two forms is taken.
+/// Sizes, and which of the two forms is used.
 #[derive(Clone, Copy)]
 struct Form {
     layer: Layer,
@@ -70,57 +66,57 @@ impl Form {
         Self { layer: *layer, queries, sets, folded: folded <= projected }
     }
 
-    /// Columns of scores: heads times queries.
+    /// Number of columns of scores: heads times queries.
     fn columns(&self) -> usize {
         self.layer.heads * self.queries
     }
 
-    /// Columns rounded up to registers of every size.
+    /// Number of columns, rounded up to whole registers of every size.
     fn padded(&self) -> usize {
         self.columns().next_multiple_of(16)
     }
 
-    fn gathers(&self) -> Gathers {
+    fn score_shape(&self) -> ScoreShape {
         match self.folded {
-            true => Gathers { heads: 1, queries: self.columns(), feature: self.layer.key_width },
-            false => Gathers { heads: self.layer.heads, queries: self.queries, feature: self.layer.head() },
+            true => ScoreShape { heads: 1, queries: self.columns(), feature: self.layer.key_width },
+            false => ScoreShape { heads: self.layer.heads, queries: self.queries, feature: self.layer.head() },
         }
     }
 
-    /// Columns of scores that a gather writes: a single one writes those of padding too, as zeros,
-    /// and has whole registers only.
+    /// Number of columns of scores that one product writes. A single product writes the padding too, as
+    /// zeros, so that it has whole registers only.
     fn score_columns(&self) -> usize {
-        let Gathers { heads, queries, .. } = self.gathers();
+        let ScoreShape { heads, queries, .. } = self.score_shape();
         if heads == 1 { self.padded() } else { queries }
     }
 
-    /// Floats of the pooled features of a set.
+    /// Number of floats of the pooled features of a set.
     fn pooled(&self) -> usize {
-        self.columns() * self.gathers().feature
+        self.columns() * self.score_shape().feature
     }
 
-    /// Words of the gates of a group.
+    /// Number of words of the gates of a group.
     fn gate_words(&self) -> usize {
         gate_words(self.group() * self.queries * self.layer.width)
     }
 
-    /// Sets finished together.
+    /// Number of sets in a group.
     fn group(&self) -> usize {
         (BLOCK / self.queries).max(1)
     }
 }
 
-/// The queries as the key rows meet them.
-struct Asked {
+/// The projected queries, packed for products with key rows.
+struct QueryTables {
     /// `x·Wq + bq`, `[queries, width]`.
     q: Vec<f32>,
-    /// For each gather `scale · [feature, queries]`.
+    /// For each product `scale · [feature, queries]`.
     scores: Vec<Panels>,
-    /// The transposes, for the backward pass.
+    /// The transposes of `scores`, for the backward pass.
     back: Vec<Panels>,
 }
 
-impl Asked {
+impl QueryTables {
     fn of(form: &Form, weights: &Weights<'_>, x: &[f32], backward: bool) -> Self {
         let Form { layer, queries: m, .. } = *form;
         let (d, head) = (layer.width, layer.head());
@@ -128,17 +124,17 @@ impl Asked {
         let size = Size { m, n: d, k: layer.query_width };
         let left = Lhs::rows(x, layer.query_width);
         product(size, left, weights.query.weight, d, &mut q, d, Bias(weights.query.bias));
-        let turned: Vec<f32> = (0..d * m).map(|at| layer.scale * q[at % m * d + at / m]).collect();
-        let Gathers { heads, queries, feature } = form.gathers();
+        let transposed: Vec<f32> = (0..d * m).map(|at| layer.scale * q[at % m * d + at / m]).collect();
+        let ScoreShape { heads, queries, feature } = form.score_shape();
         let mut folds = vec![0.0; heads * feature * queries];
         if form.folded {
             for h in 0..layer.heads {
                 let size = Size { m: feature, n: m, k: head };
                 let key = Lhs::rows(&weights.key.weight[h * head..], d);
-                product(size, key, &turned[h * head * m..], m, &mut folds[h * m..], queries, Store);
+                product(size, key, &transposed[h * head * m..], m, &mut folds[h * m..], queries, Store);
             }
         } else {
-            folds.copy_from_slice(&turned);
+            folds.copy_from_slice(&transposed);
         }
         let each = || folds.chunks_exact(feature * queries);
         let columns = form.score_columns();
@@ -150,7 +146,7 @@ impl Asked {
         Self { q, scores, back }
     }
 
-    /// What every set's attention is added to.
+    /// The residual that the attention of every set is added to.
     fn residual<'a>(&'a self, layer: &Layer, x: &'a [f32]) -> Option<&'a [f32]> {
         match layer.residual {
             Residual::Projected => Some(&self.q),
@@ -170,7 +166,7 @@ struct Product<'a, E> {
     epilogue: E,
 }
 
-/// An [`Epilogue`] of every instruction set.
+/// An [`Epilogue`] for every instruction set.
 trait AnyEpilogue: Copy {
     fn run<S: Simd>(product: Product<'_, Self>, simd: S);
 }
@@ -203,7 +199,7 @@ impl<E: AnyEpilogue> WithSimd for Product<'_, E> {
     }
 }
 
-/// `c = epilogue(a·b)` for the small products that are made once, `b` row-major.
+/// `c = epilogue(a·b)` for the small products that are computed once; `b` is row-major.
 fn product<E: AnyEpilogue>(size: Size, a: Lhs<'_>, b: &[f32], ldb: usize, c: &mut [f32], ldc: usize, epilogue: E) {
     simd::run(Product { size, a, b, ldb, c, ldc, epilogue });
 }

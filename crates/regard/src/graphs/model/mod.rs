@@ -69,7 +69,7 @@ impl GraphTransformer {
         let placed = !indexed && config.positions != PositionKind::None;
         let layer = GraphLayerConfig::new(width, config.heads)
             .with_edges(edges)
-            .with_stable(config.softmax == SoftmaxKind::Stable)
+            .with_stable_softmax(config.softmax == SoftmaxKind::Stable)
             .with_bias(config.bias)
             .with_layer_norm(config.layer_norm)
             .with_batch_norm(config.batch_norm)

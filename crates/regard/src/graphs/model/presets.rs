@@ -3,7 +3,7 @@
 use super::config::{GraphPreparation, GraphTransformerConfig, KIND, PositionKind, Readout, SoftmaxKind};
 use crate::graphs::task::{GraphTask, LevelName};
 use crate::store::config::FORMAT;
-use crate::store::nearest::{list, suggestion};
+use regard_data::names::{list, suggestion};
 use crate::{Error, Result};
 
 /// Names of the presets, ours first.

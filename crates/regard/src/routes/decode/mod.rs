@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use burn::tensor::{Device, Tensor, TensorData};
 use rayon::prelude::*;
-use regard_nn::{Outcome, Pick};
+use regard_nn::{NodeSelection, Outcome};
 
 use self::choice::best;
 use super::model::AttentionModel;
@@ -175,8 +175,8 @@ impl AttentionModel {
         // A chunk draws from generators of its own, as if all instances had gone at once.
         let seed = options.seed ^ (first as u64).wrapping_mul(0xD134_2543_DE82_EF95);
         let pick = match options.decode {
-            Decode::Sample(_) => Pick::Sample { temperature: options.temperature, top_p: options.top_p, seed },
-            _ => Pick::Greedy,
+            Decode::Sample(_) => NodeSelection::Sample { temperature: options.temperature, top_p: options.top_p, seed },
+            _ => NodeSelection::Greedy,
         };
         match options.decode {
             Decode::Beam(width) => rollout.beam(embeddings, views.iter().map(P::start).collect(), width),

@@ -2,7 +2,7 @@
 
 use burn::module::Param;
 use burn::tensor::Tensor;
-use regard_nn::{Pick, Rollout};
+use regard_nn::{NodeSelection, Rollout};
 
 use super::AttentionModel;
 use crate::routes::problem::Problem;
@@ -37,7 +37,7 @@ impl AttentionModel {
         if batch * nodes == 0 {
             return Constructed { tours: vec![vec![]; batch], log_likelihood: vec![0.0; batch] };
         }
-        let outcomes = self.rollout().construct(self.encode(points), vec![vec![start]; batch], Pick::Greedy);
+        let outcomes = self.rollout().construct(self.encode(points), vec![vec![start]; batch], NodeSelection::Greedy);
         let outcomes = outcomes.into_iter().flatten();
         let (tours, log_likelihood) =
             outcomes.map(|found| (TravellingSalesman::solution(&found.state), found.log_probability)).unzip();

@@ -2,7 +2,7 @@
 
 use burn::tensor::Tensor;
 use rayon::prelude::*;
-use regard_nn::Pick;
+use regard_nn::NodeSelection;
 use regard_nn::ops::Tours;
 
 use crate::experiment::FirstNode;
@@ -38,7 +38,7 @@ pub(super) fn sample<P: Problem>(
         true => spread_starts(problems, trajectories),
         false => problems.iter().map(|problem| vec![problem.start(); trajectories]).collect(),
     };
-    let pick = Pick::Sample { temperature: 1.0, top_p: 1.0, seed };
+    let pick = NodeSelection::Sample { temperature: 1.0, top_p: 1.0, seed };
     let outcomes = policy.rollout().construct(embeddings, states, pick);
     if outcomes.iter().flatten().any(|outcome| !outcome.log_probability.is_finite()) {
         return None;
@@ -60,7 +60,7 @@ pub(super) fn sample<P: Problem>(
         false => {
             let starts: Vec<P::State> = problems.iter().map(P::start).collect();
             let walks: Vec<Vec<Vec<u32>>> = found.iter().map(|found| found.iter().map(walk).collect()).collect();
-            Tours::walked(&starts, &walks, [nodes, P::SCALARS, forced], P::DYNAMIC)
+            Tours::replay(&starts, &walks, [nodes, P::SCALARS, forced], P::DYNAMIC)
         }
     };
     Some(Sampled { tours, costs, log_probabilities })
@@ -69,7 +69,7 @@ pub(super) fn sample<P: Problem>(
 /// Costs of the greedy tours of `policy`, one an instance.
 pub(super) fn greedy_costs<P: Problem>(policy: &AttentionModel, embeddings: Tensor<3>, problems: &[P]) -> Vec<f64> {
     let states = problems.iter().map(|problem| vec![problem.start()]).collect();
-    let outcomes = policy.rollout().construct(embeddings, states, Pick::Greedy);
+    let outcomes = policy.rollout().construct(embeddings, states, NodeSelection::Greedy);
     let cost = |(outcomes, problem): (&Vec<_>, &P)| {
         let of = |outcome: &regard_nn::Outcome<P::State>| problem.cost(&P::solution(&outcome.state));
         outcomes.first().map_or(0.0, of)

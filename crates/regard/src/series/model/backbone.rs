@@ -3,9 +3,9 @@
 use burn::module::{Initializer, Module, Param};
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
-use regard_nn::ops::{Carried, Dropout, NormKind, dropped};
+use regard_nn::ops::{Dropout, NormKind, ResidualScores, apply_dropout};
 use regard_nn::series::{
-    InstanceNorm, InstanceNormConfig, NormPlace, PatchDropout, PatchLayer, PatchLayerConfig, Patching,
+    InstanceNorm, InstanceNormConfig, NormPlacement, PatchDropout, PatchLayer, PatchLayerConfig, Patching,
     WindowStatistics, sine_positions, standardised_sine_positions,
 };
 use regard_nn::{Normalization, NormalizationConfig};
@@ -66,13 +66,13 @@ impl Backbone {
             LayerNorm::Layer => NormKind::Layer,
         };
         let place = match config.norm_placement {
-            Placement::Post => NormPlace::Behind,
-            Placement::PreSummed => NormPlace::Before,
-            Placement::Pre => NormPlace::Inside,
+            Placement::Post => NormPlacement::Post,
+            Placement::PreSummed => NormPlacement::PreSummed,
+            Placement::Pre => NormPlacement::Pre,
         };
         let layer = PatchLayerConfig::new(width, config.heads, config.feedforward_width)
             .with_norm(norm)
-            .with_norm_place(place)
+            .with_norm_placement(place)
             .with_residual_scores(config.residual_attention);
         let final_norm = match config.final_norm {
             FinalNorm::None => None,
@@ -187,7 +187,7 @@ impl Backbone {
             None => embedded,
         };
         let known = self.known(placed, input);
-        let first = dropped(known, drop.filter(|_| self.dropout > 0.0).map(|drop| self.dropped(drop.at(0))));
+        let first = apply_dropout(known, drop.filter(|_| self.dropout > 0.0).map(|drop| self.dropped(drop.at(0))));
         let encoded = self.layers(first, drop);
         let rows = match &self.final_norm {
             Some(norm) => norm.forward(encoded),
@@ -197,7 +197,7 @@ impl Backbone {
     }
 
     fn layers(&self, first: Tensor<3>, drop: Option<Drop>) -> Tensor<3> {
-        let mut carried = Carried::default();
+        let mut carried = ResidualScores::default();
         let mut x = first;
         for (at, layer) in self.layers.iter().enumerate() {
             let drop = drop.map(|drop| self.of_layer(drop.at((at as u64 + 1) * OF_LAYER)));

@@ -5,7 +5,7 @@ use super::preparation::SeriesPreparation;
 use super::switches::{FinalNorm, LayerNorm, Placement, Positions, Shortcut, WindowNorm};
 use crate::series::task::SeriesTask;
 use crate::store::config::FORMAT;
-use crate::store::nearest::{list, suggestion};
+use regard_data::names::{list, suggestion};
 use crate::{Error, Result};
 
 /// Every preset, ours first.

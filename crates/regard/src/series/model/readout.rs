@@ -3,7 +3,7 @@
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor, activation};
-use regard_nn::ops::{Dropout, dropped};
+use regard_nn::ops::{Dropout, apply_dropout};
 
 use super::config::PatchTstConfig;
 use super::input::SeriesInput;
@@ -71,18 +71,18 @@ impl Readout {
         let drop = seed.filter(|_| self.dropout > 0.0).map(|seed| Dropout { rate: self.dropout as f32, seed });
         match self.task {
             SeriesTask::Pretraining => {
-                let predicted = self.head[0].forward(dropped(rows, drop));
+                let predicted = self.head[0].forward(apply_dropout(rows, drop));
                 let predicted_width = predicted.dims()[2];
                 predicted.reshape([batch, channels, patches * predicted_width])
             }
             SeriesTask::Classification => {
                 let rows = rows.swap_dims(1, 2).reshape([batch, 1, channels * width * patches]);
-                self.head[0].forward(dropped(rows, drop))
+                self.head[0].forward(apply_dropout(rows, drop))
             }
             _ => {
                 // As the published codes flatten rows: all patches of one channel of the width, then the next.
                 let rows = rows.swap_dims(1, 2).reshape([batch, channels, width * patches]);
-                let predicted = dropped(self.of_channels(rows), drop);
+                let predicted = apply_dropout(self.of_channels(rows), drop);
                 let predicted =
                     straight.into_iter().fold(predicted, |predicted, straight| self.add_to_values(predicted, straight));
                 self.levels(self.with_future(predicted, input))

@@ -4,7 +4,7 @@ use super::config::{DataPreparation, KIND, SetTransformerConfig};
 use super::switches::{Decoding, EncoderKind, NormName, PoolingKind, ResidualName, ScaleName};
 use crate::sets::task::TaskKind;
 use crate::store::config::FORMAT;
-use crate::store::nearest::{list, suggestion};
+use regard_data::names::{list, suggestion};
 use crate::{Error, Result};
 
 /// Names of the presets, ours first.

@@ -62,7 +62,7 @@ impl SetModel {
                 probabilities: probabilities(&numbers, self.config.outputs),
             }),
             TaskKind::Regression | TaskKind::Counting if self.config.outputs == 1 => {
-                Some(Predicted::Numbers(in_own_units(&self.config, &numbers)))
+                Some(Predicted::numbers(in_own_units(&self.config, &numbers)))
             }
             other => {
                 let reason = format!(

@@ -1,7 +1,7 @@
 //! Generated sets.
 
 use regard_data::sets::generate::{
-    DigitSum, Digits, Drawn, MaxRegression, Mixtures, NormalSample, OddOneOut, RotatedEntropy, Shape, Shapes, Sizes,
+    DigitSum, Digits, SetBatch, MaxRegression, Mixtures, NormalSample, OddOneOut, RotatedEntropy, Shape, Shapes, Sizes,
     Statistic, Truth,
 };
 use std::path::Path;
@@ -96,7 +96,7 @@ impl Generator {
     }
 
     fn draw_of(&self, seed: u64, batch: u64, sets: usize, test: bool) -> Examples {
-        let number = |drawn: Drawn<f64>| numbers(drawn, |target| vec![*target]);
+        let number = |drawn: SetBatch<f64>| numbers(drawn, |target| vec![*target]);
         let digits = self.digits.as_ref().map(|(training, held_out)| if test { held_out } else { training });
         match (self.kind, digits) {
             (SourceKind::MaxNotebook, _) => number(MaxRegression::notebook().batch(seed, batch, sets)),
@@ -117,17 +117,17 @@ impl Generator {
     }
 }
 
-fn examples<T>(drawn: &Drawn<T>, targets: Targets, truth: Vec<Truth>) -> Examples {
-    let Drawn { width, features, offsets, .. } = drawn;
+fn examples<T>(drawn: &SetBatch<T>, targets: Targets, truth: Vec<Truth>) -> Examples {
+    let SetBatch { width, features, offsets, .. } = drawn;
     Examples { width: *width, features: features.clone(), offsets: offsets.clone(), targets, truth }
 }
 
-fn numbers<T>(drawn: Drawn<T>, of: impl Fn(&T) -> Vec<f64>) -> Examples {
+fn numbers<T>(drawn: SetBatch<T>, of: impl Fn(&T) -> Vec<f64>) -> Examples {
     let targets = drawn.targets.iter().flat_map(of).map(|value| value as f32).collect();
     examples(&drawn, Targets::Numbers(targets), Vec::new())
 }
 
-fn points(drawn: Drawn<Truth>) -> Examples {
+fn points(drawn: SetBatch<Truth>) -> Examples {
     let truth = drawn.targets.clone();
     examples(&drawn, Targets::Points, truth)
 }

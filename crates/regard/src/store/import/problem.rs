@@ -6,7 +6,7 @@ use super::args::Args;
 use super::shape;
 use crate::routes::registry::{self, Outline};
 use crate::store::array::Weights;
-use crate::store::nearest::{list, suggestion};
+use regard_data::names::{list, suggestion};
 use crate::{Error, Result};
 
 /// Kool's words for problems, longer ones first, and ours.

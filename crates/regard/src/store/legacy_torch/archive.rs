@@ -2,12 +2,11 @@
 
 use std::io::Cursor;
 
+use regard_data::pickle::{self, Fault, Heap};
 use zip::{CompressionMethod, ZipArchive};
 
-use super::fault::Fault;
-use super::pickle;
+use super::objects::{Objects, clip};
 use super::storage::Storages;
-use super::value::Heap;
 use crate::store::array::Weights;
 
 /// Whether a file begins as a zip archive does.
@@ -24,13 +23,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<Weights, Fault> {
         Ok(_) => return Err(big_endian),
     }
     let program = archive.member("data.pkl")?;
-    let mut heap = Heap::new();
-    let object = pickle::load(program, &mut 0, &mut heap)?;
+    let (mut heap, mut objects) = (Heap::default(), Objects::default());
+    let object = pickle::load(program, &mut 0, &mut heap, &mut objects)?;
     let mut storages = Storages::new();
-    for storage in heap.storages() {
+    for storage in objects.storages() {
         storages.add(storage, archive.member(&format!("data/{}", storage.key))?)?;
     }
-    super::collect(object, &heap, &storages, bytes.len())
+    super::File { heap, objects, storages }.weights(object, bytes.len())
 }
 
 struct Archive<'a> {
@@ -59,7 +58,7 @@ impl<'a> Archive<'a> {
         let member = self
             .zip
             .by_name(&format!("{}{name}", self.folder))
-            .map_err(|error| Fault::whole(format!("member `{}` of the archive: {error}", super::value::clip(name))))?;
+            .map_err(|error| Fault::whole(format!("member `{}` of the archive: {error}", clip(name))))?;
         if member.compression() != CompressionMethod::Stored {
             return Err(Fault::whole(format!("member `{name}` of the archive is compressed"))
                 .hint("repack the archive without compression (`zip -0`), or save the weights again"));

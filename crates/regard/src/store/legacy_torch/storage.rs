@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use half::{bf16, f16};
+use regard_data::pickle::Fault;
 
-use super::fault::Fault;
-use super::value::{Heap, Kind, StorageId, TensorId, clip};
+use super::objects::{Kind, Objects, StorageId, TensorId, clip};
 use crate::store::array::{Array, elements};
 
 /// The raw bytes of every storage, by key.
@@ -18,18 +18,18 @@ impl<'a> Storages<'a> {
     }
 
     /// Takes the next storage of a legacy stream: a count (int64) and as many numbers.
-    pub(super) fn take(&mut self, key: &'a str, bytes: &'a [u8], at: &mut usize, heap: &Heap<'a>) -> Result<(), Fault> {
+    pub(super) fn take(&mut self, key: &'a str, bytes: &'a [u8], at: &mut usize, objects: &Objects<'a>) -> Result<(), Fault> {
         let name = clip(key);
-        let Some(storage) = heap.storage_of_key(key) else {
-            return Err(Fault::new(*at, format!("storage `{name}` is listed, but no tensor lies in it")));
+        let Some(storage) = objects.storage_of_key(key) else {
+            return Err(Fault::at_byte(*at, format!("storage `{name}` is listed, but no tensor lies in it")));
         };
         let Some((count, rest)) = bytes.get(*at..).and_then(|rest| rest.split_first_chunk::<8>()) else {
-            return Err(Fault::new(*at, format!("the file ends before storage `{name}`")));
+            return Err(Fault::at_byte(*at, format!("the file ends before storage `{name}`")));
         };
         let count = i64::from_le_bytes(*count);
         if usize::try_from(count).ok() != Some(storage.elements) {
             let reason = format!("storage `{name}` begins with a count of {count}; {} was promised", storage.elements);
-            return Err(Fault::new(*at, reason));
+            return Err(Fault::at_byte(*at, reason));
         }
         let length = storage.elements.checked_mul(storage.kind.size());
         let Some(data) = length.and_then(|length| rest.get(..length)) else {
@@ -38,7 +38,7 @@ impl<'a> Storages<'a> {
                 storage.elements,
                 rest.len()
             );
-            return Err(Fault::new(*at, reason));
+            return Err(Fault::at_byte(*at, reason));
         };
         self.0.insert(key, data);
         *at += 8 + data.len();
@@ -63,11 +63,11 @@ impl<'a> Storages<'a> {
         &self,
         name: &str,
         tensor: &TensorId,
-        heap: &Heap<'a>,
+        objects: &Objects<'a>,
         budget: &mut usize,
     ) -> Result<Array, Fault> {
         let name = clip(name);
-        let storage = heap.storage(tensor.storage);
+        let storage = objects.storage(tensor.storage);
         let Some(data) = self.0.get(storage.key) else {
             return Err(Fault::whole(format!("{name}: its storage `{}` is missing", clip(storage.key))));
         };

@@ -6,13 +6,13 @@
 
 use std::path::Path;
 
-use super::edges::Listed;
+use super::edges::EdgeList;
 use super::lines::Line;
 use super::smiles_csv::part_of;
-use crate::graphs::data_set::{Collected, Origin};
+use crate::graphs::data_set::{GraphsBuilder, Origin};
 use crate::graphs::features::Kinds;
 use crate::graphs::{Graph, Graphs, Level, Parts, Targets};
-use crate::sets::FeatureNames;
+use crate::names::FeatureNames;
 use crate::{Error, Result};
 
 /// Dense values that are always taken (64 MiB).
@@ -20,7 +20,7 @@ const VALUES_ALWAYS: usize = 1 << 24;
 /// Dense values for each byte of text.
 const VALUES_PER_BYTE: usize = 64;
 
-/// Whether the first line is a header of such nodes, or a node.
+/// If true, the first line is a header of such nodes, or a node.
 #[must_use]
 pub fn looks_like(text: &str) -> bool {
     let first = text.lines().next().unwrap_or("");
@@ -60,7 +60,7 @@ pub fn parse(nodes: &str, nodes_path: &Path, edges: &str, edges_path: &Path) -> 
     for (node, paper) in papers.iter().enumerate() {
         paper.words.iter().for_each(|word| graph.node_dense[node * width + *word as usize] = 1.0);
     }
-    let mut listed = Listed::new(false);
+    let mut listed = EdgeList::new(false);
     for mut line in Line::all(edges, edges_path) {
         let mut end = |what: &str| {
             let id: u32 = line.number(what, "the id of a node")?;
@@ -73,7 +73,7 @@ pub fn parse(nodes: &str, nodes_path: &Path, edges: &str, edges_path: &Path) -> 
     }
     let origin = Origin { path: nodes_path.to_path_buf(), node: "node", merged: listed.merged, ..Origin::default() };
     let kinds = Kinds::columns(FeatureNames::Count(width));
-    let mut all = Collected::default();
+    let mut all = GraphsBuilder::default();
     all.push(graph, &kinds, &Kinds::default()).map_err(|reason| Error::parse(nodes_path, 0, reason))?;
     let of = papers.iter().map(|paper| paper.part).collect();
     let labels = papers.into_iter().map(|paper| Some(paper.label)).collect();

@@ -8,16 +8,16 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::edges::Listed;
-use super::header::{Table, target};
-use super::options::ReadOptions;
+use super::edges::EdgeList;
+use super::ReadOptions;
 use super::smiles_csv::part_of;
 use crate::error::shown;
-use crate::graphs::data_set::{Collected, Origin};
+use crate::graphs::data_set::{GraphsBuilder, Origin};
 use crate::graphs::features::{Kinds, Vocabulary};
 use crate::graphs::{Graph, Graphs, Level, Parts, Targets};
-use crate::sets::FeatureNames;
-use crate::sets::formats::csv::columns::Column;
+use crate::names::FeatureNames;
+use crate::table::values::target;
+use crate::table::{Column, Table};
 use crate::{Error, Result};
 
 /// Reads graphs from the texts of both tables; paths name them in errors. Targets are columns of the
@@ -37,12 +37,12 @@ use crate::{Error, Result};
 /// # Ok::<(), regard_data::Error>(())
 /// ```
 pub fn parse(nodes: &str, nodes_path: &Path, edges: &str, edges_path: &Path, options: &ReadOptions) -> Result<Graphs> {
-    let table = Table::of(nodes, nodes_path, options.delimiter, "nodes")?;
+    let table = Table::of(nodes, nodes_path, options.delimiter, "a header and rows of nodes")?;
     let mut read = Nodes::of(&table, options)?;
-    let edge_table = Table::of(edges, edges_path, options.delimiter, "edges")?;
+    let edge_table = Table::of(edges, edges_path, options.delimiter, "a header and rows of edges")?;
     let (kinds_of_edges, merged) = read.edges(&edge_table, options)?;
     let kinds = Kinds { types: Vec::new(), columns: read.columns.names() };
-    let mut all = Collected::default();
+    let mut all = GraphsBuilder::default();
     let mut types = Vec::new();
     for graph in std::mem::take(&mut read.graphs) {
         types.extend_from_slice(&graph.node_types);
@@ -57,7 +57,7 @@ pub fn parse(nodes: &str, nodes_path: &Path, edges: &str, edges_path: &Path, opt
     read.finish(graphs)
 }
 
-/// Which columns say what.
+/// The roles of columns.
 struct Columns {
     graph: Option<Column>,
     kind: Option<Column>,
@@ -67,14 +67,14 @@ struct Columns {
 impl Columns {
     /// Columns beside those that are `taken`.
     fn of(table: &Table<'_>, taken: &[&Column]) -> Result<Self> {
-        let (graph, kind) = (table.find("graph"), table.find("type"));
+        let (graph, kind) = (table.header.find("graph"), table.header.find("type"));
         let free = |column: &Column| {
             let own = [graph.as_ref(), kind.as_ref()].into_iter().flatten();
             own.chain(taken.iter().copied()).all(|other| other.at != column.at)
         };
-        let mut numbers: Vec<Column> = table.columns().into_iter().filter(free).collect();
+        let mut numbers: Vec<Column> = table.header.named().filter(free).collect();
         let mut first = true;
-        table.rows(|row| {
+        table.each_row(|row| {
             if std::mem::take(&mut first) {
                 numbers.retain(|column| row.get(column).parse::<f64>().is_ok());
             }
@@ -105,14 +105,14 @@ struct Nodes {
 impl Nodes {
     fn of(table: &Table<'_>, options: &ReadOptions) -> Result<Self> {
         let id = match &options.id {
-            Some(name) => Some(table.column(name)?),
-            None => table.find("id").or_else(|| table.columns().into_iter().next()),
+            Some(name) => Some(table.header.column(name)?),
+            None => table.header.find("id").or_else(|| table.header.named().next()),
         };
         let Some(id) = id else {
-            return Err(table.error("names no column, expected the name of a node"));
+            return Err(table.header.error("names no column, expected the name of a node"));
         };
-        let targets = table.targets(&options.targets, options.targets_optional)?;
-        let split = table.asked(options.split.as_ref())?;
+        let targets = table.header.all_given(&options.targets, options.targets_optional)?;
+        let split = table.header.given(options.split.as_ref(), false)?;
         let taken: Vec<&Column> = std::iter::once(&id).chain(&targets).chain(&split).collect();
         let mut read = Self {
             columns: Columns::of(table, &taken)?,
@@ -125,7 +125,7 @@ impl Nodes {
             texts: Vec::new(),
             parts: split.as_ref().map(|_| Vec::new()),
         };
-        table.rows(|row| {
+        table.each_row(|row| {
             let name = row.filled(&id, "the name of a node")?.to_owned();
             let group = read.columns.graph.as_ref().map_or("", |column| row.get(column)).to_owned();
             let graph = read.graph(&group);
@@ -141,7 +141,7 @@ impl Nodes {
                 read.graphs[graph].node_types.push(code.ok_or_else(|| row.error(&kind.name, "is one type too many"))?);
             }
             for column in &read.columns.numbers {
-                read.graphs[graph].node_dense.push(row.feature(column.at, &column.name)?);
+                read.graphs[graph].node_dense.push(row.number(column)?);
             }
             read.texts[graph].extend(targets.iter().map(|column| target(row.get(column))));
             if let (Some(parts), Some(split)) = (&mut read.parts, &split) {
@@ -169,16 +169,16 @@ impl Nodes {
     }
 
     fn edges(&mut self, table: &Table<'_>, options: &ReadOptions) -> Result<(Kinds, usize)> {
-        let all = table.columns();
-        let end = |name: &str, at: usize| table.find(name).or_else(|| all.get(at).cloned());
+        let all: Vec<Column> = table.header.named().collect();
+        let end = |name: &str, at: usize| table.header.find(name).or_else(|| all.get(at).cloned());
         let (Some(source), Some(to)) = (end("source", 0), end("target", 1)) else {
-            return Err(table.error("has fewer than two columns, expected `source` and `target`"));
+            return Err(table.header.error("has fewer than two columns, expected `source` and `target`"));
         };
         let columns = Columns::of(table, &[&source, &to])?;
         let by_name = self.by_name(columns.graph.is_some());
         let mut types = Vocabulary::default();
-        let mut listed: Vec<Listed> = self.graphs.iter().map(|_| Listed::new(options.directed)).collect();
-        table.rows(|row| {
+        let mut listed: Vec<EdgeList> = self.graphs.iter().map(|_| EdgeList::new(options.directed)).collect();
+        table.each_row(|row| {
             let group = columns.graph.as_ref().map_or("", |column| row.get(column));
             let find = |column: &Column| {
                 let name = row.filled(column, "the name of a node")?;
@@ -207,7 +207,7 @@ impl Nodes {
                 }
             };
             let dense: Vec<f32> =
-                columns.numbers.iter().map(|column| row.feature(column.at, &column.name)).collect::<Result<_>>()?;
+                columns.numbers.iter().map(|column| row.number(column)).collect::<Result<_>>()?;
             let added = listed[graph].add(&mut self.graphs[graph], [a, b], kind, &dense);
             added.map_err(|reason| row.error("", format!("the edge {reason}")))
         })?;

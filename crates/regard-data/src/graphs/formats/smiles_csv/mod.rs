@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use super::header::{Table, target};
-use super::options::ReadOptions;
+use super::ReadOptions;
 use crate::error::shown;
-use crate::graphs::data_set::{Collected, Origin};
+use crate::graphs::data_set::{GraphsBuilder, Origin};
 use crate::graphs::features::Kinds;
 use crate::graphs::molecules::{Molecule, Rule};
 use crate::graphs::{Graphs, Level, Part, Parts, Skipped, Targets};
+use crate::table::Table;
+use crate::table::values::target;
 use crate::{Error, Result};
 
 /// Reads molecules from CSV text; `path` names it in errors.
@@ -38,18 +39,18 @@ use crate::{Error, Result};
 /// # Ok::<(), regard_data::Error>(())
 /// ```
 pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Graphs> {
-    let table = Table::of(text, path, options.delimiter, "molecules")?;
+    let table = Table::of(text, path, options.delimiter, "a header and rows of molecules")?;
     let Some(name) = &options.smiles else {
-        return Err(table.error("is a table, and no column of SMILES is named").with_hint("name it as `smiles`"));
+        return Err(table.header.error("is a table, and no column of SMILES is named").with_hint("name it as `smiles`"));
     };
-    let smiles = table.column(name)?;
-    let targets = table.targets(&options.targets, options.targets_optional)?;
-    let (id, split) = (table.asked(options.id.as_ref())?, table.asked(options.split.as_ref())?);
+    let smiles = table.header.column(name)?;
+    let targets = table.header.all_given(&options.targets, options.targets_optional)?;
+    let (id, split) = (table.header.given(options.id.as_ref(), false)?, table.header.given(options.split.as_ref(), false)?);
     let mut origin = Origin { path: path.to_path_buf(), node: "atom", ..Origin::default() };
     let (mut texts, mut parts) = (Vec::new(), Vec::new());
-    let mut read = Molecules { all: Collected::default(), types: options.rule.vocabulary(), rule: options.rule };
+    let mut read = Molecules { all: GraphsBuilder::default(), types: options.rule.vocabulary(), rule: options.rule };
     let mut rows = 0;
-    table.rows(|row| {
+    table.each_row(|row| {
         rows += 1;
         let part = match &split {
             Some(split) => Some(part_of(path, row.line, &split.name, row.get(split))?),
@@ -89,7 +90,7 @@ pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Graphs> {
 
 /// All molecules so far.
 struct Molecules {
-    all: Collected,
+    all: GraphsBuilder,
     types: crate::graphs::features::Vocabulary,
     rule: Rule,
 }

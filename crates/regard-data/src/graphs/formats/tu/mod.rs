@@ -5,18 +5,18 @@
 
 use std::path::Path;
 
-use super::edges::Listed;
+use super::edges::EdgeList;
 use super::lines::Line;
-use super::options::ReadOptions;
+use super::ReadOptions;
 use crate::error::shown;
-use crate::graphs::data_set::{Collected, Origin};
+use crate::graphs::data_set::{GraphsBuilder, Origin};
 use crate::graphs::features::{Kinds, Vocabulary};
 use crate::graphs::{Graph, Graphs, Level, Targets};
-use crate::sets::FeatureNames;
-use crate::sets::formats::gathered::feature;
+use crate::names::FeatureNames;
+use crate::table::values;
 use crate::{Error, Result};
 
-/// Whether a text begins as such a file does: a number alone, then two.
+/// If true, a text begins as such a file does: a number alone, then two.
 #[must_use]
 pub fn looks_like(text: &str) -> bool {
     let mut lines =
@@ -50,9 +50,9 @@ pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Graphs> {
     let count: usize = first.number("graphs", "the number of graphs")?;
     first.end()?;
     let mut read = Reading {
-        all: Collected::default(),
+        all: GraphsBuilder::default(),
         tags: Vocabulary::default(),
-        listed: Listed::new(options.directed),
+        listed: EdgeList::new(options.directed),
         width: None,
         origin: Origin { path: path.to_path_buf(), node: "node", ..Origin::default() },
         labels: Vec::new(),
@@ -70,12 +70,12 @@ pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Graphs> {
     read.finish()
 }
 
-/// What has been read so far.
+/// The state of a reader in the middle of a file.
 struct Reading {
-    all: Collected,
+    all: GraphsBuilder,
     tags: Vocabulary,
-    listed: Listed,
-    /// How many numbers describe a node, and the line that says so.
+    listed: EdgeList,
+    /// The number of numbers of a node, and the line that decides it.
     width: Option<(usize, usize)>,
     origin: Origin,
     labels: Vec<Option<String>>,
@@ -119,7 +119,7 @@ impl Reading {
         }
         let start = graph.node_dense.len();
         while let Some(word) = line.next() {
-            graph.node_dense.push(feature(word).map_err(|(reason, _)| line.error("attribute", reason))?);
+            graph.node_dense.push(values::number(word).map_err(|fault| line.error("attribute", fault.reason()))?);
         }
         let found = graph.node_dense.len() - start;
         let (width, above) = *self.width.get_or_insert((found, line.number));

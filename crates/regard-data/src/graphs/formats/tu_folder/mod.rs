@@ -9,11 +9,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::shown;
-use crate::graphs::data_set::{Collected, Origin};
+use crate::graphs::data_set::{GraphsBuilder, Origin};
 use crate::graphs::features::{Kinds, Vocabulary};
 use crate::graphs::{Graph, Graphs, Level, Targets};
-use crate::sets::FeatureNames;
-use crate::sets::formats::gathered::feature;
+use crate::names::FeatureNames;
+use crate::table::values;
 use crate::{Error, Result};
 
 /// Reads the data set of a folder, whose name is what stands before `_A.txt`.
@@ -33,8 +33,8 @@ pub fn read(folder: impl AsRef<Path>) -> Result<Graphs> {
     let edge_types = set.file("edge_labels", false)?.map(|file| file.types(pairs.len())).transpose()?;
     let edge_numbers = set.file("edge_attributes", false)?.map(|file| file.numbers(pairs.len())).transpose()?;
     let targets = set.targets(graphs.len())?;
-    let nodes = Carried::of(node_types, node_numbers);
-    let carried = Carried::of(edge_types, edge_numbers);
+    let nodes = Attributes::of(node_types, node_numbers);
+    let carried = Attributes::of(edge_types, edge_numbers);
     let mut graphs = graphs;
     for (node, (graph, _)) in places.iter().enumerate() {
         let graph = &mut graphs[*graph];
@@ -45,7 +45,7 @@ pub fn read(folder: impl AsRef<Path>) -> Result<Graphs> {
         graph.edges.push([places[source].1, places[target].1]);
         carried.give(edge, &mut graph.edge_types, &mut graph.edge_dense);
     }
-    let mut all = Collected::default();
+    let mut all = GraphsBuilder::default();
     for graph in graphs {
         all.push(graph, &nodes.kinds, &carried.kinds).map_err(|reason| Error::parse(&edges.path, 0, reason))?;
     }
@@ -142,14 +142,14 @@ impl File {
         Ok((types, names))
     }
 
-    /// How many numbers a line has, and all of them.
+    /// The number of numbers on a line, and the numbers of all lines.
     fn numbers(&self, count: usize) -> Result<(usize, Vec<f32>)> {
         let (mut width, mut values) = (None, Vec::new());
         for (line, text) in self.rows(count)? {
             let start = values.len();
             for word in text.split(',') {
-                let value = feature(word.trim());
-                values.push(value.map_err(|(reason, _)| Error::parse(&self.path, line, reason))?);
+                let value = values::number(word.trim());
+                values.push(value.map_err(|fault| Error::parse(&self.path, line, fault.reason()))?);
             }
             let found = values.len() - start;
             if found != *width.get_or_insert(found) {
@@ -214,14 +214,14 @@ fn graphs_of(file: &File) -> Result<(Vec<Graph>, Places)> {
     }
 }
 
-/// What all nodes or edges carry.
-struct Carried {
+/// The features of all nodes, or of all edges.
+struct Attributes {
     kinds: Kinds,
     types: Vec<u32>,
     numbers: Vec<f32>,
 }
 
-impl Carried {
+impl Attributes {
     fn of(types: Option<(Vec<u32>, Vec<String>)>, numbers: Option<(usize, Vec<f32>)>) -> Self {
         let (types, names) = types.unwrap_or_default();
         let (width, numbers) = numbers.unwrap_or_default();

@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use csv::StringRecord;
-
 use super::super::{number, shown};
 use super::{ID, LATITUDE, LONGITUDE};
 use crate::routes::metric::Metric;
@@ -22,9 +20,8 @@ pub(super) struct Columns {
 
 impl Columns {
     /// Finds the columns in the header, which stands on `line`.
-    pub(super) fn of(header: &StringRecord, path: &Path, line: usize) -> Result<Self> {
-        let names: Vec<String> = header.iter().map(str::to_lowercase).collect();
-        Self::among(&names).map_err(|reason| {
+    pub(super) fn of(header: &[String], path: &Path, line: usize) -> Result<Self> {
+        Self::among(header).map_err(|reason| {
             Error::parse(path, line, reason)
                 .with_hint("the first line names the columns, e.g. `id,x,y` or `id,lat,lon`")
         })
@@ -59,9 +56,9 @@ impl Columns {
         let Some((column, name)) = &self.id else {
             return Ok(counted.to_string());
         };
-        match row.record.get(*column) {
-            Some(id) if !id.is_empty() => Ok(id.to_owned()),
-            _ => Err(row.error(name, "is empty")),
+        match row.field(*column) {
+            "" => Err(row.error(name, "is empty")),
+            id => Ok(id.to_owned()),
         }
     }
 
@@ -104,13 +101,18 @@ pub(super) fn find(names: &[String], wanted: &[&str]) -> Result<Option<Column>, 
 pub(super) struct Row<'r> {
     pub(super) path: &'r Path,
     pub(super) line: usize,
-    pub(super) record: &'r StringRecord,
+    pub(super) fields: &'r [String],
 }
 
 impl Row<'_> {
+    /// The field in a column; empty where the row is too short.
+    pub(super) fn field(&self, column: usize) -> &str {
+        self.fields.get(column).map_or("", String::as_str)
+    }
+
     /// The number in a column.
     pub(super) fn number(&self, (column, name): &Column) -> Result<f64> {
-        let found = self.record.get(*column).unwrap_or("");
+        let found = self.field(*column);
         if found.is_empty() {
             return Err(self.error(name, "is missing, expected a number"));
         }

@@ -68,9 +68,8 @@ struct Columns {
 
 impl Columns {
     fn of(sheet: &Sheet<'_>) -> Result<Self> {
-        let names: Vec<String> = sheet.header.iter().map(str::to_lowercase).collect();
         let error = |reason: &str| Error::parse(sheet.path, sheet.top, reason);
-        let column = |wanted: &[&str]| find(&names, wanted).map_err(|reason| error(&reason));
+        let column = |wanted: &[&str]| find(&sheet.header, wanted).map_err(|reason| error(&reason));
         let columns = Self {
             demand: column(&DEMAND)?,
             prize: column(&PRIZE)?,
@@ -103,7 +102,7 @@ impl Columns {
         };
         let mut marked: Option<(usize, usize)> = None;
         for (at, row) in sheet.rows().enumerate() {
-            let found = row.record.get(*column).unwrap_or("");
+            let found = row.field(*column);
             let Some(is_depot) = flag(found) else {
                 return Err(row.error(name, format!("found `{}`, expected 1 for the depot, else 0", shown(found))));
             };
@@ -185,7 +184,7 @@ impl Reader<'_, '_> {
         let mut values = Vec::new();
         for (number, row) in self.sheet.rows().enumerate() {
             let is_depot = number == self.depot;
-            let empty = row.record.get(*at).is_none_or(str::is_empty);
+            let empty = row.field(*at).is_empty();
             let value = if is_depot && empty { 0.0 } else { row.number(column)? };
             if value < 0.0 {
                 return Err(row.error(name, format!("found {value}, expected 0 or more")));

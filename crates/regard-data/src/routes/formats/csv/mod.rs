@@ -21,7 +21,7 @@ use crate::file::write_atomic;
 use crate::routes::instance::Instance;
 use crate::routes::metric::Metric;
 use crate::routes::tsp::Tsp;
-use crate::table::quoted;
+use crate::table::write::quoted;
 use crate::{Error, Result};
 
 pub use self::instance::parse_instance;
@@ -64,7 +64,7 @@ pub const DEPOT: [&str; 1] = ["depot"];
 /// ```
 pub fn parse(text: &str, path: &Path) -> Result<Tsp> {
     let sheet = Sheet::of(text, path)?;
-    let comments: Vec<&str> = sheet.comments.iter().map(|(_, words)| *words).collect();
+    let comments: Vec<&str> = sheet.comments.iter().map(|(_, words)| words.as_str()).collect();
     sheet.sites(&comments.join(" "))
 }
 

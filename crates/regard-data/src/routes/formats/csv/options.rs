@@ -25,9 +25,9 @@ impl Options {
     pub(super) fn and_comments(mut self, sheet: &Sheet<'_>) -> Result<(Self, String)> {
         let mut remarks = Vec::new();
         let mut told = Self::default();
-        for &(line, words) in &sheet.comments {
-            if !told.take(sheet, line, words)? {
-                remarks.push(words);
+        for (line, words) in &sheet.comments {
+            if !told.take(sheet, *line, words)? {
+                remarks.push(words.as_str());
             }
         }
         self.capacity = self.capacity.or(told.capacity);

@@ -3,49 +3,44 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use csv::{ReaderBuilder, StringRecord, Trim};
-
 use super::super::{shown, stem};
 use super::columns::{Columns, Row};
 use crate::routes::tsp::Tsp;
-use crate::table::{broken, delimiter, line_of, split_comments};
+use crate::table::{Header, Rows};
 use crate::{Error, Result};
 
 /// A text cut into comments, header and rows.
 pub(super) struct Sheet<'t> {
     pub(super) path: &'t Path,
     /// Lines starting with `#` above the header, without the sign, with their numbers.
-    pub(super) comments: Vec<(usize, &'t str)>,
+    pub(super) comments: Vec<(usize, String)>,
     /// The line of the header.
     pub(super) top: usize,
-    pub(super) header: StringRecord,
+    /// Names of the columns in lower case.
+    pub(super) header: Vec<String>,
     /// Rows with any value in them, with their lines.
-    rows: Vec<(usize, StringRecord)>,
+    rows: Vec<(usize, Vec<String>)>,
 }
 
 impl<'t> Sheet<'t> {
     /// Cuts a text; `path` names it in errors.
     pub(super) fn of(text: &'t str, path: &'t Path) -> Result<Self> {
-        let (comments, skipped, table) = split_comments(text);
-        let mut reader = ReaderBuilder::new()
-            .delimiter(delimiter(table))
-            .flexible(true)
-            .trim(Trim::All)
-            .from_reader(table.as_bytes());
-        let header = broken(reader.headers(), path)?.clone();
-        let mut rows = Vec::new();
-        for record in reader.into_records() {
-            let record = broken(record.as_ref(), path)?;
-            if !record.iter().all(str::is_empty) {
-                rows.push((skipped + line_of(record, table), record.clone()));
-            }
+        let mut rows = Rows::of_text(text, path, None)?;
+        let comments = rows.comments().to_vec();
+        let (top, header) = match Header::read(&mut rows)? {
+            Some(header) => (header.line, header.names.iter().map(|name| name.to_lowercase()).collect()),
+            None => (rows.next_line(), Vec::new()),
+        };
+        let mut all = Vec::new();
+        while let Some(row) = rows.next()? {
+            all.push((row.line, row.fields().map(str::to_owned).collect()));
         }
-        Ok(Self { path, comments, top: skipped + 1, header, rows })
+        Ok(Self { path, comments, top, header, rows: all })
     }
 
     /// The rows, ready to be read.
     pub(super) fn rows(&self) -> impl Iterator<Item = Row<'_>> {
-        self.rows.iter().map(|(line, record)| Row { path: self.path, line: *line, record })
+        self.rows.iter().map(|(line, fields)| Row { path: self.path, line: *line, fields })
     }
 
     /// Ids and coordinates of all rows as an instance, with this comment.

@@ -5,18 +5,15 @@
 //! `(depot, locs, prize, max_length)` or `(depot, locs, penalty, deterministic_prize,
 //! stochastic_prize)`. Its successors write the same as arrays, see [`super::npz`].
 
-mod cursor;
 pub(super) mod instance;
-mod literal;
-mod machine;
 mod shape;
 #[cfg(test)]
 mod tests;
-mod value;
 
 use std::path::Path;
 
-use crate::fault::Fault;
+use crate::error::{Fault, shown};
+use crate::pickle::{self, Construct, Heap, Rules, Value};
 use crate::routes::drawn::{DrawnCvrp, DrawnOrienteering, DrawnPrizeCollecting};
 use crate::{Error, Result};
 
@@ -94,8 +91,68 @@ pub fn read(path: impl AsRef<Path>) -> Result<KoolSet> {
 /// ```
 pub fn parse(bytes: &[u8], path: &Path) -> Result<KoolSet> {
     let read = || {
-        let (root, heap) = machine::load(bytes)?;
-        shape::recognise(root, &heap, bytes.len())
+        let (mut heap, mut at) = (Heap::default(), 0);
+        let root = pickle::load(bytes, &mut at, &mut heap, &mut Instances)?;
+        match bytes.len() - at {
+            0 => shape::recognise(root, &heap, bytes.len()),
+            left => Err(Fault::at_byte(at, format!("{left} bytes follow the end of the pickle"))),
+        }
     };
     read().map_err(|fault: Fault| fault.in_file(path))
+}
+
+/// The rules of sets of instances: lists, tuples and numbers, and no name of Python.
+struct Instances;
+
+/// The objects of a set of instances, of which there are none.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum NoObject {}
+
+impl<'a> Rules<'a> for Instances {
+    type Object = NoObject;
+
+    // What a pickle builds is bounded by its size.
+    const MOST_VALUES: usize = usize::MAX;
+    const INTEGER_BYTES: usize = 8;
+    const ALLOWED: &'static [Construct] = &[];
+
+    fn refused(&self, construct: Construct) -> Fault {
+        let holds = |what: &str| format!("holds {what}, expected lists, tuples and numbers");
+        Fault::whole(match construct {
+            Construct::None => holds("None"),
+            Construct::Bool => holds("True or False"),
+            Construct::Dict => holds("a dict"),
+            Construct::Set => holds("a set"),
+            Construct::Bytes | Construct::Buffer => holds("bytes"),
+            _ => format!("the opcode {} would call a function of Python, which is refused", construct.opcode()),
+        })
+    }
+
+    fn global(&mut self, _: &str, _: &str) -> Option<NoObject> {
+        None
+    }
+
+    fn refused_name(&self, module: &str, name: &str) -> Fault {
+        let numpy = module == "numpy" || module.starts_with("numpy.");
+        let (module, name) = (shown(module), shown(name));
+        let fault = Fault::whole(format!("would call the function `{module}.{name}` of Python, which is refused"));
+        fault.hint(if numpy {
+            "write plain lists and numbers: `.tolist()` of an array, or an `.npz` file"
+        } else {
+            "a set of instances needs lists, tuples and numbers only; do not open this file in Python"
+        })
+    }
+
+    fn call(
+        &mut self,
+        _: &mut Heap<'a, NoObject>,
+        _: Value<NoObject>,
+        _: Value<NoObject>,
+    ) -> Result<Value<NoObject>, Fault> {
+        Err(self.refused(Construct::Reduce))
+    }
+
+    fn persistent(&mut self, _: &mut Heap<'a, NoObject>, _: Value<NoObject>) -> Result<Value<NoObject>, Fault> {
+        Err(self.refused(Construct::PersistentValue))
+    }
 }

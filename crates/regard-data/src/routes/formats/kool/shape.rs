@@ -2,9 +2,13 @@
 
 use super::KoolSet;
 use super::instance;
-use super::value::{Heap, Value};
-use crate::fault::Fault;
+use super::NoObject;
+use crate::error::Fault;
+use crate::pickle;
 use crate::routes::drawn::DrawnPrizeCollecting;
+
+type Value = pickle::Value<NoObject>;
+type Heap<'a> = pickle::Heap<'a, NoObject>;
 
 /// Numbers that may be read for each byte of the file. A list can stand in many places at the cost
 /// of two bytes each; without a bound a small file could fill the memory.
@@ -12,7 +16,7 @@ const NUMBERS_PER_BYTE: usize = 16;
 
 /// The set that `root` is.
 pub(super) fn recognise(root: Value, heap: &Heap<'_>, file_bytes: usize) -> Result<KoolSet, Fault> {
-    let found = |value| heap.found(value);
+    let found = |value| heap.describe(value);
     let Some(instances) = heap.items(root) else {
         return Err(Fault::whole(format!("found {}, expected a list of instances", found(root))));
     };
@@ -69,7 +73,7 @@ impl<'h> Reader<'h, '_> {
         let parts = self.items(first, "a list of points or a tuple of a depot and more")?;
         let items = |at: usize| parts.get(at).and_then(|part| self.heap.items(*part));
         if items(0).is_none() {
-            let what = parts.first().map_or("nothing".to_owned(), |part| self.heap.found(*part));
+            let what = parts.first().map_or("nothing".to_owned(), |part| self.heap.describe(*part));
             return Err(format!("starts with {what}, expected a point; a set of one instance is a list of one"));
         }
         // The second part of an instance with a depot is a list of points, else it is a point.
@@ -156,12 +160,12 @@ impl<'h> Reader<'h, '_> {
         match value {
             Value::Int(number) => Ok(number as f64),
             Value::Float(number) => Ok(number),
-            other => Err(format!("found {}, expected a number", self.heap.found(other))),
+            other => Err(format!("found {}, expected a number", self.heap.describe(other))),
         }
     }
 
     fn items(&self, value: Value, expected: &str) -> Result<&'h [Value], String> {
-        self.heap.items(value).ok_or_else(|| format!("found {}, expected {expected}", self.heap.found(value)))
+        self.heap.items(value).ok_or_else(|| format!("found {}, expected {expected}", self.heap.describe(value)))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::kool::{KoolSet, instance};
 use crate::error::shown;
-use crate::fault::Fault;
+use crate::error::Fault;
 use crate::npz::{Array, tuple};
 
 /// All arrays that mean something.

@@ -1,4 +1,4 @@
-//! How a stamp is written.
+//! Layouts of stamps as text.
 
 use jiff::civil::{Date, DateTime};
 use jiff::fmt::strtime::BrokenDownTime;
@@ -18,7 +18,7 @@ pub(crate) enum Layout {
     Integer,
 }
 
-/// Which number stands first in a date of three numbers that may be read in two ways.
+/// The number that stands first in a date of three numbers that may be read in two ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum First {
     Day,
@@ -72,7 +72,7 @@ const TIMES: [&str; 12] = [
 /// Months. A year and a month with a point between them are a number.
 const MONTHS: [&str; 9] = ["%Y-%m", "%Y/%m", "%Y-%-m", "%m/%Y", "%m-%Y", "%YM%m", "%b %Y", "%b-%Y", "%B %Y"];
 
-/// What is a whole number as well, and preferred to it.
+/// Layouts whose text is a whole number as well, and which are preferred to it.
 const DIGITS: [&str; 3] = ["%Y%m%d", "%Y%m", YEAR];
 
 const YEAR: &str = "%Y";

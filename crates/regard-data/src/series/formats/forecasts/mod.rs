@@ -1,7 +1,7 @@
-//! What is forecast for series, as CSV and JSON.
+//! Forecasts of series, as tables and JSON.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::io;
 use std::path::Path;
 
 use serde::Serialize;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::error::shown;
 use crate::file::write_atomic;
 use crate::series::Clock;
-use crate::table::quoted;
+use crate::table::write::{Cell, TableSource, csv, write};
 use crate::{Error, Result};
 
 /// The forecast of one series.
@@ -28,7 +28,7 @@ pub struct Forecast {
 /// An interval in which the truth should lie so often.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interval {
-    /// How often, in per cent.
+    /// The share of values that should lie in it, in per cent.
     pub level: f64,
     /// The lower end for each step.
     pub low: Vec<f32>,
@@ -53,7 +53,7 @@ pub struct ForecastRow {
 /// One step of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct IntervalRow {
-    /// How often the truth should lie in it, in per cent.
+    /// The share of values that should lie in it, in per cent.
     pub level: f64,
     /// Its lower end.
     pub low: f32,
@@ -127,19 +127,7 @@ impl Forecasts {
     /// One line for each step of each series: `unique_id,ds,forecast`, and the ends of intervals `lo-80,hi-80`.
     #[must_use]
     pub fn csv(&self) -> String {
-        let mut text = String::from("unique_id,ds,forecast");
-        for interval in self.forecasts.first().map_or(&[][..], |first| &first.intervals) {
-            let _ = write!(text, ",lo-{0},hi-{0}", interval.level);
-        }
-        text.push('\n');
-        for row in self.rows() {
-            let _ = write!(text, "{},{},{}", quoted(&row.unique_id), quoted(&row.ds), cell(row.forecast));
-            for interval in &row.intervals {
-                let _ = write!(text, ",{},{}", cell(interval.low), cell(interval.high));
-            }
-            text.push('\n');
-        }
-        text
+        csv(self)
     }
 
     /// One line for each stamp, with the columns of each series beside each other: its name, and the ends of
@@ -147,45 +135,23 @@ impl Forecasts {
     /// its fields are empty.
     #[must_use]
     pub fn wide_csv(&self, date: &str) -> String {
-        let mut text = quoted(date);
-        for one in &self.forecasts {
-            text.push_str(&format!(",{}", quoted(&one.name)));
-            for interval in &one.intervals {
-                for end in ["lo", "hi"] {
-                    text.push_str(&format!(",{}", quoted(&format!("{}-{end}-{}", one.name, interval.level))));
-                }
-            }
-        }
-        text.push('\n');
-        for (step, stamp) in &self.stamps {
-            text.push_str(&quoted(stamp));
-            for one in &self.forecasts {
-                let at = step.checked_sub(one.start).filter(|at| *at < one.values.len());
-                let of = |values: &[f32]| at.map_or(String::new(), |at| cell(values[at]));
-                let _ = write!(text, ",{}", of(&one.values));
-                for interval in &one.intervals {
-                    let _ = write!(text, ",{},{}", of(&interval.low), of(&interval.high));
-                }
-            }
-            text.push('\n');
-        }
-        text
+        csv(&WideTable { forecasts: self, date })
     }
 
-    /// Writes [`Forecasts::csv`], under a temporary name first.
+    /// Writes the table of [`Forecasts::csv`] as [`write`] does.
     ///
     /// # Errors
     /// [`Error::Io`] when the file cannot be written.
-    pub fn write_csv(&self, path: impl AsRef<Path>) -> Result<()> {
-        write_atomic(path, |w| w.write_all(self.csv().as_bytes()))
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
+        write(path, self)
     }
 
-    /// Writes [`Forecasts::wide_csv`], under a temporary name first.
+    /// Writes the table of [`Forecasts::wide_csv`] as [`write`] does.
     ///
     /// # Errors
     /// [`Error::Io`] when the file cannot be written.
-    pub fn write_wide_csv(&self, path: impl AsRef<Path>, date: &str) -> Result<()> {
-        write_atomic(path, |w| w.write_all(self.wide_csv(date).as_bytes()))
+    pub fn write_wide(&self, path: impl AsRef<Path>, date: &str) -> Result<()> {
+        write(path, &WideTable { forecasts: self, date })
     }
 
     /// Writes the list of [`Forecasts::rows`] as JSON, under a temporary name first.
@@ -207,9 +173,70 @@ impl Interval {
     }
 }
 
-/// A number, or nothing where there is none.
-fn cell(value: f32) -> String {
-    if value.is_finite() { value.to_string() } else { String::new() }
+impl TableSource for Forecasts {
+    fn columns(&self) -> Vec<String> {
+        let mut columns = ["unique_id", "ds", "forecast"].map(str::to_owned).to_vec();
+        for interval in self.forecasts.first().map_or(&[][..], |first| &first.intervals) {
+            columns.extend(["lo", "hi"].map(|end| format!("{end}-{}", interval.level)));
+        }
+        columns
+    }
+
+    fn each_row(&self, visit: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>) -> io::Result<()> {
+        for one in &self.forecasts {
+            for at in 0..one.values.len() {
+                let mut cells = vec![Cell::Text(&one.name), Cell::Text(&self.stamps[&(one.start + at)])];
+                one.fill_cells(Some(at), &mut cells);
+                visit(&cells)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A table with a row for each stamp.
+struct WideTable<'f> {
+    forecasts: &'f Forecasts,
+    /// The name of the first column.
+    date: &'f str,
+}
+
+impl TableSource for WideTable<'_> {
+    fn columns(&self) -> Vec<String> {
+        let mut columns = vec![self.date.to_owned()];
+        for one in &self.forecasts.forecasts {
+            columns.push(one.name.clone());
+            for interval in &one.intervals {
+                columns.extend(["lo", "hi"].map(|end| format!("{}-{end}-{}", one.name, interval.level)));
+            }
+        }
+        columns
+    }
+
+    fn each_row(&self, visit: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>) -> io::Result<()> {
+        for (step, stamp) in &self.forecasts.stamps {
+            let mut cells = vec![Cell::Text(stamp)];
+            for one in &self.forecasts.forecasts {
+                one.fill_cells(step.checked_sub(one.start).filter(|at| *at < one.values.len()), &mut cells);
+            }
+            visit(&cells)?;
+        }
+        Ok(())
+    }
+}
+
+impl Forecast {
+    /// Adds the value and the ends of intervals at a step; all are missing where there is no such step.
+    fn fill_cells(&self, at: Option<usize>, cells: &mut Vec<Cell<'_>>) {
+        let cell = |values: &[f32]| match at.map(|at| values[at]) {
+            Some(value) if value.is_finite() => Cell::Single(value),
+            _ => Cell::Missing,
+        };
+        cells.push(cell(&self.values));
+        for interval in &self.intervals {
+            cells.extend([cell(&interval.low), cell(&interval.high)]);
+        }
+    }
 }
 
 #[cfg(test)]

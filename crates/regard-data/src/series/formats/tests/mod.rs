@@ -7,7 +7,7 @@ fn said(text: &str, options: &ReadOptions) -> String {
         Ok(read) => panic!("accepted {text:?} as {read:?}"),
         Err(error) => error,
     };
-    assert!(matches!(error, Error::Parse { .. }), "{error:?}");
+    assert!(matches!(error, crate::Error::Parse { .. }), "{error:?}");
     assert_eq!(error.to_string().lines().count(), 1);
     match error.hint() {
         Some(hint) => format!("{error} | {hint}"),

@@ -12,18 +12,17 @@
 //! Fields are separated by commas, semicolons or tabs. Lines starting with `#` above the first row
 //! are comments.
 
-pub(crate) mod columns;
-pub(crate) mod sheet;
+mod columns;
 #[cfg(test)]
 mod tests;
 
 use std::path::Path;
 
 use self::columns::Columns;
-use self::sheet::{Row, Sheet};
-use super::gathered::Gathered;
-use super::options::{Layout, ReadOptions};
+use super::builder::BagsBuilder;
+use super::{Layout, ReadOptions};
 use crate::sets::{Bags, FeatureNames};
+use crate::table::{Column, Header, Rows, Table};
 use crate::{Error, Result};
 
 /// Reads bags from CSV text; `path` names it in errors.
@@ -43,26 +42,24 @@ use crate::{Error, Result};
 /// # Ok::<(), regard_data::Error>(())
 /// ```
 pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Bags> {
-    let sheet = Sheet::of(text, path, options.delimiter);
-    let first = sheet.first()?;
+    let mut rows = Rows::of_text(text, path, options.delimiter)?;
+    let first = Header::of(&mut rows, "rows of bags")?;
     let headerless = match options.layout {
         Layout::Headerless => true,
         Layout::Header => false,
-        Layout::Auto => !options.names_columns() && first.as_ref().is_some_and(|(_, fields)| sheet::is_data(fields)),
-    };
-    let Some((line, fields)) = first else {
-        return Err(Error::parse(path, 0, "is empty, expected rows of bags"));
+        Layout::Auto => !options.names_columns() && is_data(&first.names),
     };
     if headerless {
-        return without_header(&sheet, fields.len(), line, options);
+        rows.unread();
+        return without_header(rows, &first, options);
     }
-    with_header(&sheet, &Columns::of(&sheet, line, &fields, options)?, options)
+    let table = Table::of(text, path, options.delimiter, "rows of bags")?;
+    with_header(&table, Columns::of(&table, options)?, options)
 }
 
-fn with_header(sheet: &Sheet<'_>, columns: &Columns, options: &ReadOptions) -> Result<Bags> {
-    let mut gathered = Gathered::new(sheet.path);
-    sheet.each(true, |row| {
-        row.has_fields(columns.count, "the header has")?;
+fn with_header(table: &Table<'_>, columns: Columns, options: &ReadOptions) -> Result<Bags> {
+    let mut gathered = BagsBuilder::new(table.path);
+    table.each_row(|row| {
         let bag = gathered.bag(row.filled(&columns.group, "the id of a bag")?);
         if let Some(target) = &columns.target {
             let text =
@@ -73,40 +70,55 @@ fn with_header(sheet: &Sheet<'_>, columns: &Columns, options: &ReadOptions) -> R
             gathered.row_labels.push(row.filled(target, "the label of the row")?.to_owned());
         }
         for column in &columns.features {
-            gathered.features.push(row.feature(column.at, &column.name)?);
+            gathered.features.push(row.number(column)?);
         }
         gathered.row(bag, row.line);
         Ok(())
     })?;
     if gathered.is_empty() {
-        return Err(Error::parse(sheet.path, 0, "has no rows below its header, expected at least one"));
+        return Err(Error::parse(table.path, 0, "has no rows below its header, expected at least one"));
     }
-    let names = FeatureNames::Named(columns.features.iter().map(|column| column.name.clone()).collect());
+    let names = FeatureNames::Named(columns.features.into_iter().map(|column| column.name).collect());
     let target = columns.target.as_ref().map(|column| column.name.as_str());
-    let bags = gathered.finish(names, columns.line, target, options.target_optional)?;
-    Ok(bags.with_skipped(columns.skipped.clone()))
+    let bags = gathered.finish(names, table.header.line, target, options.target_optional)?;
+    Ok(bags.with_skipped(columns.skipped))
 }
 
-fn without_header(sheet: &Sheet<'_>, fields: usize, line: usize, options: &ReadOptions) -> Result<Bags> {
+fn without_header(mut rows: Rows<'_>, first: &Header<'_>, options: &ReadOptions) -> Result<Bags> {
     const BEFORE_FEATURES: usize = 2;
+    let (fields, line) = (first.len(), first.line);
     if fields <= BEFORE_FEATURES {
-        let reason = format!("has {fields} fields, expected label, bag and features");
-        return Err(
-            Error::parse(sheet.path, line, reason).with_hint("fields are separated by commas, semicolons or tabs")
-        );
+        let error = first.error(format!("has {fields} fields, expected label, bag and features"));
+        return Err(error.with_hint("fields are separated by commas, semicolons or tabs"));
     }
-    let mut gathered = Gathered::new(sheet.path);
-    let (label, bag) = (columns::Column::new(0, "label"), columns::Column::new(1, "bag"));
-    sheet.each(false, |row: Row<'_>| {
-        row.has_fields(fields, &format!("line {line} has"))?;
+    let mut gathered = BagsBuilder::new(rows.path);
+    let (label, bag) = (Column::new(0, "label"), Column::new(1, "bag"));
+    let features: Vec<Column> =
+        (BEFORE_FEATURES..fields).map(|at| Column::new(at, &format!("column {}", at + 1))).collect();
+    while let Some(row) = rows.next()? {
+        row.check_fields(fields, &format!("line {line} has"))?;
         let bag = gathered.bag(row.filled(&bag, "the id of a bag")?);
         let text = if options.target_optional { row.get(&label) } else { row.filled(&label, "the label of the bag")? };
         gathered.label(bag, text, row.line, &label.name)?;
-        for at in BEFORE_FEATURES..fields {
-            gathered.features.push(row.feature_in_column(at)?);
+        for column in &features {
+            gathered.features.push(row.number(column)?);
         }
         gathered.row(bag, row.line);
-        Ok(())
-    })?;
-    gathered.finish(FeatureNames::Count(fields - BEFORE_FEATURES), 0, Some(&label.name), options.target_optional)
+    }
+    gathered.finish(FeatureNames::Count(features.len()), 0, Some(&label.name), options.target_optional)
+}
+
+/// If true, fields are label, bag and features rather than names: numbers from the third on, and not the numbers of
+/// columns, which some programs write as a header.
+fn is_data(fields: &[String]) -> bool {
+    let numbers: Vec<Option<f64>> = fields.iter().map(|field| field.parse().ok()).collect();
+    let [label, bag, features @ ..] = &numbers[..] else {
+        return false;
+    };
+    let counted = |from: usize, fields: &[Option<f64>]| (from..).zip(fields).all(|(at, v)| *v == Some(at as f64));
+    let header = match (label, bag) {
+        (Some(_), Some(_)) => counted(0, &numbers),
+        _ => counted(0, features) || counted(1, features),
+    };
+    !features.is_empty() && features.iter().all(Option::is_some) && !header
 }

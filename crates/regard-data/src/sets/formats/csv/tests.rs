@@ -141,7 +141,7 @@ fn malformed_tables_are_refused_with_place_and_expectation() {
             "bags.csv:1: column `y` is a feature and something else, or a feature twice".into(),
         ),
         ("id,y,a\nu,1,2\n", asked(&[]), "bags.csv:1: is read without any feature, expected at least one".into()),
-        ("id,y,a\nu,1,2\n", rows("y"), "bags.csv:1: column `y` is asked for in two roles".into()),
+        ("id,y,a\nu,1,2\n", rows("y"), "bags.csv:1: column `y` has two roles".into()),
         ("id,y,a,a\n1,2,3,4\n", options(), "bags.csv:1: column `a` occurs twice, as number 3 and 4".into()),
         ("id,y,a\nu,1,2\nv,1,x1\n", options(), "bags.csv:3: field `a`: found `x1`, expected a number".into()),
         ("id,y,a\nu,1,2\nv,1,\n", options(), format!("bags.csv:3: field `a`: is empty, expected a number | {fill}")),

@@ -8,10 +8,11 @@
 
 use std::path::Path;
 
-use super::gathered::{Gathered, feature};
-use super::options::ReadOptions;
+use super::builder::BagsBuilder;
+use super::ReadOptions;
 use crate::error::shown;
 use crate::sets::{Bags, FeatureNames};
+use crate::table::values;
 use crate::{Error, Result};
 
 /// Dense values that are always taken (64 MiB).
@@ -19,7 +20,7 @@ const VALUES_ALWAYS: usize = 1 << 24;
 /// Dense values for each byte of text.
 const VALUES_PER_BYTE: usize = 16;
 
-/// Whether the first row is a label followed by `feature:value`.
+/// If true, the first row is a label followed by `feature:value`.
 #[must_use]
 pub fn looks_like(text: &str) -> bool {
     let mut words = text.lines().map(row).find(|row| !row.is_empty()).unwrap_or("").split_whitespace();
@@ -51,7 +52,7 @@ pub fn looks_like(text: &str) -> bool {
 /// ```
 pub fn parse(text: &str, path: &Path, sizes: Option<(&str, &Path)>, options: &ReadOptions) -> Result<Bags> {
     let shape = Shape::of(text, path, options)?;
-    let mut gathered = Gathered::new(path);
+    let mut gathered = BagsBuilder::new(path);
     let mut queries = sizes.map(|(sizes, file)| Queries::of(sizes, file, shape.rows)).transpose()?;
     if let Some(queries) = &queries {
         (1..=queries.sizes.len()).for_each(|query| {
@@ -125,7 +126,7 @@ impl<'t> Line<'t> {
                 return Err(error.with_hint("features of a row are in rising order, each at most once"));
             }
             before = Some(key);
-            row[key - first] = feature(text).map_err(|(reason, _)| self.error(&key.to_string(), reason))?;
+            row[key - first] = values::number(text).map_err(|fault| self.error(&key.to_string(), fault.reason()))?;
         }
         Ok(())
     }
@@ -135,7 +136,7 @@ impl<'t> Line<'t> {
     }
 }
 
-/// How large the dense rows are.
+/// The size of the dense rows.
 struct Shape {
     rows: usize,
     width: usize,

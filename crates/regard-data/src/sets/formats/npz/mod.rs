@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::error::shown;
-use crate::fault::Fault;
+use crate::error::Fault;
 use crate::npz::{Array, arrays, tuple};
 use crate::sets::bags::Origin;
 use crate::sets::{Bags, FeatureNames, Labels};

@@ -1,29 +1,14 @@
-//! What is predicted for bags and their rows, as CSV and JSON.
+//! The predictions for bags and their rows, as tables and JSON.
 
-use std::fmt::Write as _;
+use std::io;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::file::write_atomic;
+pub use crate::predictions::Predicted;
 use crate::sets::Bags;
-use crate::stats::largest;
-use crate::table::quoted;
+use crate::table::write::{Cell, TableSource, csv, write};
 use crate::{Error, Result};
-
-/// What is predicted for each bag.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Predicted {
-    /// A number for each bag, `[bags]`.
-    Numbers(Vec<f64>),
-    /// A probability for each class.
-    Classes {
-        /// Names of the classes.
-        names: Vec<String>,
-        /// `[bags, classes]`, row-major.
-        probabilities: Vec<f64>,
-    },
-}
 
 /// Predictions for bags, ready to be written.
 ///
@@ -32,7 +17,7 @@ pub enum Predicted {
 /// use regard_data::sets::{Bags, FeatureNames};
 ///
 /// let bags = Bags::new(FeatureNames::Count(1), vec![1.0, 2.0], vec![0, 2])?;
-/// let predictions = Predictions::new(&bags, Some(Predicted::Numbers(vec![0.5])))?;
+/// let predictions = Predictions::new(&bags, Some(Predicted::numbers(vec![0.5])))?;
 /// let predictions = predictions.with_rows("importance", vec![0.25, 0.75])?;
 /// assert_eq!(predictions.csv(), "id,rows,prediction\n1,2,0.5\n");
 /// assert_eq!(predictions.rows_csv(), "id,row,importance\n1,1,0.25\n1,2,0.75\n");
@@ -51,20 +36,7 @@ impl<'b> Predictions<'b> {
     /// # Errors
     /// [`Error::Invalid`] when there are not as many predictions as bags, or no classes.
     pub fn new(bags: &'b Bags, predicted: Option<Predicted>) -> Result<Self> {
-        let (found, expected) = match &predicted {
-            None => (0, Some(0)),
-            Some(Predicted::Numbers(numbers)) => (numbers.len(), Some(bags.len())),
-            Some(Predicted::Classes { names, probabilities }) if !names.is_empty() => {
-                (probabilities.len(), bags.len().checked_mul(names.len()))
-            }
-            Some(Predicted::Classes { .. }) => {
-                return Err(Error::invalid("classes", "are none, expected at least one"));
-            }
-        };
-        if Some(found) != expected {
-            let reason = format!("has {found} values, which do not fit {} bags", bags.len());
-            return Err(Error::invalid("predictions", reason));
-        }
+        predicted.iter().try_for_each(|predicted| predicted.check(bags.len(), "bags"))?;
         Ok(Self { bags, predicted, rows: None })
     }
 
@@ -86,40 +58,14 @@ impl<'b> Predictions<'b> {
     /// decimal.
     #[must_use]
     pub fn csv(&self) -> String {
-        let mut text = String::from("id,rows");
-        match &self.predicted {
-            None => {}
-            Some(Predicted::Numbers(_)) => text.push_str(",prediction"),
-            Some(Predicted::Classes { names, .. }) => {
-                text.push_str(",prediction");
-                names.iter().for_each(|name| text.push_str(&format!(",{}", quoted(&format!("p({name})")))));
-            }
-        }
-        text.push('\n');
-        for bag in 0..self.bags.len() {
-            let _ = write!(text, "{},{}", quoted(&self.bags.ids()[bag]), self.bags.size(bag));
-            match &self.predicted {
-                None => {}
-                Some(Predicted::Numbers(numbers)) => text.push_str(&format!(",{}", numbers[bag])),
-                Some(Predicted::Classes { names, probabilities }) => {
-                    let of_bag = &probabilities[bag * names.len()..(bag + 1) * names.len()];
-                    let _ = write!(text, ",{}", quoted(&names[largest(of_bag)]));
-                    of_bag.iter().for_each(|p| text.push_str(&format!(",{}", (p * 1e6).round() / 1e6)));
-                }
-            }
-            text.push('\n');
-        }
-        text
+        csv(self)
     }
 
     /// One line for each row: the bag's id, the row's number in its bag from 1, the line of its file
     /// where it has one, and its value. Empty without values of rows.
     #[must_use]
     pub fn rows_csv(&self) -> String {
-        match &self.rows {
-            Some((name, values)) => rows_csv(self.bags, name, |row| values[row].to_string()),
-            None => String::new(),
-        }
+        self.row_table().map_or_else(String::new, |table| csv(&table))
     }
 
     /// A list with an object for each bag: `id`, `rows`, `prediction`, `probabilities` by class, and
@@ -130,17 +76,8 @@ impl<'b> Predictions<'b> {
             let mut object = Map::new();
             object.insert("id".into(), json!(self.bags.ids()[bag]));
             object.insert("rows".into(), json!(self.bags.size(bag)));
-            match &self.predicted {
-                None => {}
-                Some(Predicted::Numbers(numbers)) => {
-                    object.insert("prediction".into(), json!(numbers[bag]));
-                }
-                Some(Predicted::Classes { names, probabilities }) => {
-                    let of_bag = &probabilities[bag * names.len()..(bag + 1) * names.len()];
-                    object.insert("prediction".into(), json!(names[largest(of_bag)]));
-                    let by_name = names.iter().zip(of_bag).map(|(name, p)| (name.clone(), json!(p)));
-                    object.insert("probabilities".into(), Value::Object(by_name.collect()));
-                }
+            if let Some(predicted) = &self.predicted {
+                predicted.fill_object(bag, &mut object);
             }
             if let Some((name, values)) = &self.rows {
                 let of_bag = &values[self.bags.offsets()[bag]..self.bags.offsets()[bag + 1]];
@@ -151,47 +88,76 @@ impl<'b> Predictions<'b> {
         Value::Array((0..self.bags.len()).map(one).collect())
     }
 
-    /// Writes [`Predictions::csv`], under a temporary name first.
+    /// Writes the table of bags as [`write`] does.
     ///
     /// # Errors
     /// [`Error::Io`] when the file cannot be written.
-    pub fn write_csv(&self, path: impl AsRef<Path>) -> Result<()> {
-        write_atomic(path, |w| w.write_all(self.csv().as_bytes()))
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
+        write(path, self)
     }
 
-    /// Writes [`Predictions::rows_csv`], under a temporary name first.
+    /// Writes the table of rows as [`write`] does; nothing without values of rows.
     ///
     /// # Errors
     /// [`Error::Io`] when the file cannot be written.
-    pub fn write_rows_csv(&self, path: impl AsRef<Path>) -> Result<()> {
-        write_atomic(path, |w| w.write_all(self.rows_csv().as_bytes()))
+    pub fn write_rows(&self, path: impl AsRef<Path>) -> Result<()> {
+        self.row_table().map_or(Ok(()), |table| write(path, &table))
     }
 
-    /// Writes [`Predictions::json`], under a temporary name first.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when the file cannot be written.
-    pub fn write_json(&self, path: impl AsRef<Path>) -> Result<()> {
-        let json = self.json();
-        write_atomic(path, |w| writeln!(w, "{json}"))
+    fn row_table(&self) -> Option<RowTable<'_>> {
+        let (name, values) = self.rows.as_ref()?;
+        Some(RowTable { bags: self.bags, name, cell: Box::new(|row| Cell::Number(values[row])) })
     }
 }
 
-/// One line for each row of bags, with what `cell` says of it under `name`.
-pub(super) fn rows_csv(bags: &Bags, name: &str, cell: impl Fn(usize) -> String) -> String {
-    let lines = bags.line(0).is_some();
-    let mut text = format!("id,row{},{}\n", if lines { ",line" } else { "" }, quoted(name));
-    for bag in 0..bags.len() {
-        let start = bags.offsets()[bag];
-        for row in start..bags.offsets()[bag + 1] {
-            let _ = write!(text, "{},{}", quoted(&bags.ids()[bag]), row - start + 1);
-            if let Some(line) = bags.line(row) {
-                let _ = write!(text, ",{line}");
-            }
-            let _ = writeln!(text, ",{}", cell(row));
-        }
+impl TableSource for Predictions<'_> {
+    fn columns(&self) -> Vec<String> {
+        let predicted = self.predicted.as_ref().map_or_else(Vec::new, Predicted::columns);
+        ["id", "rows"].into_iter().map(str::to_owned).chain(predicted).collect()
     }
-    text
+
+    fn each_row(&self, visit: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>) -> io::Result<()> {
+        const DECIMALS: i32 = 6;
+        for bag in 0..self.bags.len() {
+            let mut cells = vec![Cell::Text(&self.bags.ids()[bag]), Cell::Whole(self.bags.size(bag))];
+            if let Some(predicted) = &self.predicted {
+                predicted.fill_cells(bag, Some(DECIMALS), &mut cells);
+            }
+            visit(&cells)?;
+        }
+        Ok(())
+    }
+}
+
+/// A row for each row of bags, with a value under `name`.
+pub(super) struct RowTable<'t> {
+    pub(super) bags: &'t Bags,
+    pub(super) name: &'t str,
+    /// The value of a row.
+    pub(super) cell: Box<dyn Fn(usize) -> Cell<'t> + 't>,
+}
+
+impl TableSource for RowTable<'_> {
+    fn columns(&self) -> Vec<String> {
+        let line = self.bags.line(0).map(|_| "line");
+        ["id", "row"].into_iter().chain(line).chain([self.name]).map(str::to_owned).collect()
+    }
+
+    fn each_row(&self, visit: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>) -> io::Result<()> {
+        let lines = self.bags.line(0).is_some();
+        for bag in 0..self.bags.len() {
+            let start = self.bags.offsets()[bag];
+            for row in start..self.bags.offsets()[bag + 1] {
+                let mut cells = vec![Cell::Text(&self.bags.ids()[bag]), Cell::Whole(row - start + 1)];
+                if lines {
+                    cells.push(self.bags.line(row).map_or(Cell::Missing, Cell::Whole));
+                }
+                cells.push((self.cell)(row));
+                visit(&cells)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ fn classes_and_importances_are_written() {
 #[test]
 fn numbers_rankings_and_gaps_are_written() {
     let bags = bags();
-    let numbers = Predictions::new(&bags, Some(Predicted::Numbers(vec![1.5, f64::NAN]))).unwrap();
+    let numbers = Predictions::new(&bags, Some(Predicted::numbers(vec![1.5, f64::NAN]))).unwrap();
     assert_eq!(
         (numbers.csv().as_str(), numbers.rows_csv().as_str()),
         ("id,rows,prediction\n\"u,1\",2,1.5\nv,1,NaN\n", "")
@@ -42,10 +42,10 @@ fn files_are_written_and_read_again() {
     let folder = tempfile::tempdir().unwrap();
     let bags = bags();
     let all = Predictions::new(&bags, Some(classes())).unwrap().with_rows("importance", vec![0.5, 0.25, 1.0]).unwrap();
-    let (table, rows, json) = (folder.path().join("a.csv"), folder.path().join("b.csv"), folder.path().join("a.json"));
-    all.write_csv(&table).unwrap();
-    all.write_rows_csv(&rows).unwrap();
-    all.write_json(&json).unwrap();
+    let [table, rows, lines] = ["a.csv", "b.csv", "a.jsonl"].map(|name| folder.path().join(name));
+    all.write(&table).unwrap();
+    all.write_rows(&rows).unwrap();
+    all.write(&lines).unwrap();
     let options = ReadOptions {
         group_by: Some("id".into()),
         features: Some(vec!["importance".into()]),
@@ -55,15 +55,16 @@ fn files_are_written_and_read_again() {
         csv::parse(&std::fs::read_to_string(rows).unwrap(), &table, &options).unwrap().features(),
         [0.5, 0.25, 1.0]
     );
-    let read: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
-    assert_eq!(read, all.json());
+    let lines = std::fs::read_to_string(lines).unwrap();
+    let first: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    assert_eq!(first, json!({"id": "u,1", "rows": 2, "prediction": "y,s", "p(no)": 0.25, "p(y,s)": 0.75}));
     assert_eq!(std::fs::read_to_string(table).unwrap(), all.csv());
 }
 
 #[test]
 fn what_does_not_fit_is_refused() {
     let bags = bags();
-    let wrong = [Predicted::Numbers(vec![1.0]), Predicted::Classes { names: vec![], probabilities: vec![] }];
+    let wrong = [Predicted::numbers(vec![1.0]), Predicted::Classes { names: vec![], probabilities: vec![] }];
     assert!(wrong.into_iter().all(|predicted| Predictions::new(&bags, Some(predicted)).is_err()));
     let error = Predictions::new(&bags, None).unwrap().with_rows("score", vec![]).unwrap_err();
     assert_eq!(error.to_string(), "score: has 0 values, expected one for each of 3 rows");

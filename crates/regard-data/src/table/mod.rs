@@ -1,0 +1,53 @@
+//! Tables: rows of fields below a header, as text (CSV or TSV, compressed by gzip or not) or in Parquet files.
+//!
+//! [`Rows`] reads a table row by row, [`Header`] finds its columns by name, [`values`] understands its fields, and
+//! [`Table`] is a table in memory that can be read several times. Routes, sets, graphs and series are read through
+//! them, and all that is predicted is written by [`write`].
+//!
+//! Fields are separated by commas, semicolons or tabs, whichever the header has most of, unless the caller names the
+//! separator. Text in double quotes may hold separators and line breaks. A byte order mark is dropped, bytes that are
+//! not UTF-8 become U+FFFD. Numbers have a decimal point: a decimal comma is an error with a hint, since `1,234` may
+//! also be a thousand.
+
+mod header;
+pub(crate) mod json_lines;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod rows;
+pub(crate) mod values;
+pub mod write;
+
+use std::path::Path;
+
+pub(crate) use self::header::{Column, Footer, Header};
+pub(crate) use self::rows::{Row, Rows, Text};
+use crate::Result;
+
+/// A table in memory. Its rows are parsed anew on each pass, so that memory holds only what is kept of them.
+pub(crate) struct Table<'t> {
+    text: &'t str,
+    pub(crate) path: &'t Path,
+    delimiter: Option<u8>,
+    pub(crate) header: Header<'t>,
+}
+
+impl<'t> Table<'t> {
+    /// Reads the header, whose names have to be distinct. `expected` says what an empty table should hold.
+    pub(crate) fn of(text: &'t str, path: &'t Path, delimiter: Option<u8>, expected: &str) -> Result<Self> {
+        let mut rows = Rows::of_text(text, path, delimiter)?;
+        let header = Header::of(&mut rows, expected)?;
+        header.check_distinct()?;
+        Ok(Self { text, path, delimiter, header })
+    }
+
+    /// Visits the rows below the header, each of which has as many fields.
+    pub(crate) fn each_row(&self, mut visit: impl FnMut(Row<'_>) -> Result<()>) -> Result<()> {
+        let mut rows = Rows::of_text(self.text, self.path, self.delimiter)?;
+        rows.next()?;
+        while let Some(row) = rows.next()? {
+            row.check_fields(self.header.len(), "the header has")?;
+            visit(row)?;
+        }
+        Ok(())
+    }
+}

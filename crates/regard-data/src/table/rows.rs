@@ -1,0 +1,355 @@
+//! The rows of a table, read one after the other: a file may be larger than what is kept of it.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Cursor, Read};
+use std::path::Path;
+
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+use flate2::bufread::MultiGzDecoder;
+
+use super::header::Column;
+use super::values;
+use crate::error::{Error, Fault, Result};
+
+/// The longest row that is read: a quote that is never closed, or a file without lines, would fill the memory.
+const LONGEST: usize = 1 << 26;
+
+/// Text of a table that was a file.
+pub(crate) struct Text {
+    pub(crate) text: String,
+    /// The separator, where the file's format decides it.
+    pub(crate) delimiter: Option<u8>,
+}
+
+impl Text {
+    /// Reads a whole file: text, text compressed by gzip, or a Parquet file as CSV. Its first bytes decide.
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        let mut begin = Vec::new();
+        let file = File::open(path).and_then(|file| file.take(4).read_to_end(&mut begin));
+        file.map_err(|source| Error::io(path, source))?;
+        match is_parquet(&begin, path) {
+            true => Ok(Self { text: from_parquet(path)?, delimiter: Some(b',') }),
+            false => Ok(Self { text: crate::file::read_text(path)?, delimiter: None }),
+        }
+    }
+}
+
+/// If true, a file that begins so is a Parquet file.
+fn is_parquet(begin: &[u8], path: &Path) -> bool {
+    begin.starts_with(b"PAR1") || crate::file::extension(path) == "parquet"
+}
+
+#[cfg(feature = "parquet")]
+fn from_parquet(path: &Path) -> Result<String> {
+    super::parquet::as_csv(path)
+}
+
+#[cfg(not(feature = "parquet"))]
+fn from_parquet(path: &Path) -> Result<String> {
+    let error = Error::parse(path, 0, "is a Parquet file, which this build does not read");
+    Err(error.with_hint("build with `--features parquet`, or write the table as CSV"))
+}
+
+/// A table whose rows are read once.
+pub(crate) struct Rows<'p> {
+    source: Box<dyn BufRead + 'p>,
+    pub(crate) path: &'p Path,
+    parser: Reader,
+    /// Lines above the header that begin with `#`, without the sign, with their numbers.
+    comments: Vec<(usize, String)>,
+    /// The line that was read last.
+    line: usize,
+    /// UTF-8 that was read and is not parsed from `at` on.
+    text: Vec<u8>,
+    at: usize,
+    /// The line on which the row begins.
+    begins: usize,
+    fields: Vec<u8>,
+    ends: Vec<usize>,
+    /// If true, the row that was read last is the next one.
+    again: bool,
+}
+
+impl<'p> Rows<'p> {
+    /// Opens a file: text, text compressed by gzip, or a Parquet file. Its first bytes decide.
+    pub(crate) fn open(path: &'p Path, separator: Option<u8>) -> Result<Self> {
+        let file = File::open(path).map_err(|source| Error::io(path, source))?;
+        let mut source = BufReader::with_capacity(1 << 16, file);
+        let begin = source.fill_buf().map_err(|source| Error::io(path, source))?;
+        if is_parquet(begin, path) {
+            return Self::of(Box::new(Cursor::new(from_parquet(path)?)), path, Some(b','));
+        }
+        if begin.starts_with(crate::file::GZIP) {
+            let unpacked = MultiGzDecoder::new(source);
+            return Self::of(Box::new(BufReader::with_capacity(1 << 16, unpacked)), path, separator);
+        }
+        Self::of(Box::new(source), path, separator)
+    }
+
+    /// The table of a text; `path` names it in errors.
+    pub(crate) fn of_text(text: &'p str, path: &'p Path, separator: Option<u8>) -> Result<Self> {
+        Self::of(Box::new(text.as_bytes()), path, separator)
+    }
+
+    fn of(source: Box<dyn BufRead + 'p>, path: &'p Path, separator: Option<u8>) -> Result<Self> {
+        let mut rows = Self {
+            source,
+            path,
+            parser: Reader::new(),
+            comments: Vec::new(),
+            line: 0,
+            text: Vec::new(),
+            at: 0,
+            begins: 0,
+            fields: Vec::new(),
+            ends: Vec::new(),
+            again: false,
+        };
+        while rows.read_line()? {
+            if rows.text.contains(&0) {
+                let reason = "is no text, expected a table of comma-separated values";
+                return Err(Error::parse(path, rows.line, reason).with_hint("save the table as UTF-8"));
+            }
+            let first = String::from_utf8_lossy(&rows.text);
+            let line = first.trim_start_matches('\u{feff}');
+            match line.trim().strip_prefix('#') {
+                Some(words) if words.trim().is_empty() => {}
+                Some(words) => rows.comments.push((rows.line, words.trim().to_owned())),
+                None if line.trim().is_empty() => {}
+                None => {
+                    rows.at = first.len() - line.len();
+                    rows.parser = ReaderBuilder::new().delimiter(separator.unwrap_or_else(|| delimiter(line))).build();
+                    return Ok(rows);
+                }
+            }
+            rows.at = rows.text.len();
+        }
+        Ok(rows)
+    }
+
+    /// Comments above the header, with their lines.
+    pub(crate) fn comments(&self) -> &[(usize, String)] {
+        &self.comments
+    }
+
+    /// The line below those that were read.
+    pub(crate) fn next_line(&self) -> usize {
+        self.line + 1
+    }
+
+    /// Reads a line behind what is left; `false` at the end of the file.
+    fn read_line(&mut self) -> Result<bool> {
+        self.text.drain(..self.at);
+        self.at = 0;
+        let before = self.text.len();
+        let mut source = (&mut self.source).take(LONGEST as u64);
+        let read = source.read_until(b'\n', &mut self.text).map_err(|source| Error::io(self.path, source))?;
+        if read == LONGEST || self.text.len() > LONGEST {
+            let reason = format!("begins a row of more than {} MB, expected lines of a table", LONGEST >> 20);
+            return Err(Error::parse(self.path, self.line + 1, reason));
+        }
+        if read == 0 {
+            return Ok(false);
+        }
+        self.line += 1;
+        if std::str::from_utf8(&self.text[before..]).is_err() {
+            let line = String::from_utf8_lossy(&self.text[before..]).into_owned();
+            self.text.truncate(before);
+            self.text.extend_from_slice(line.as_bytes());
+        }
+        if !self.text.ends_with(b"\n") {
+            self.text.push(b'\n');
+        }
+        Ok(true)
+    }
+
+    /// The next row that has any value, or `None` at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<Row<'_>>> {
+        if !std::mem::take(&mut self.again) {
+            loop {
+                if !self.record()? {
+                    return Ok(None);
+                }
+                if self.row()?.fields().any(|field| !field.is_empty()) {
+                    break;
+                }
+            }
+        }
+        self.row().map(Some)
+    }
+
+    /// Gives the row that was read last once more.
+    pub(crate) fn unread(&mut self) {
+        self.again = true;
+    }
+
+    fn row(&self) -> Result<Row<'_>> {
+        let written = self.ends.last().copied().unwrap_or(0);
+        match std::str::from_utf8(&self.fields[..written]) {
+            Ok(fields) => Ok(Row { path: self.path, line: self.begins, fields, ends: &self.ends }),
+            Err(_) => Err(Error::parse(self.path, self.begins, "is cut within a character by the separator")
+                .with_hint("separators are single bytes of ASCII")),
+        }
+    }
+
+    /// Reads one record into `fields`.
+    fn record(&mut self) -> Result<bool> {
+        while self.text[self.at..].iter().all(|b| matches!(b, b'\n' | b'\r')) {
+            self.at = self.text.len();
+            if !self.read_line()? {
+                return Ok(false);
+            }
+        }
+        self.begins = self.line;
+        let (mut written, mut ended) = (0, 0);
+        loop {
+            self.fields.resize(self.fields.len().max(written + self.text.len() - self.at + 16), 0);
+            self.ends.resize(self.ends.len().max(ended + 16), 0);
+            let (result, read, out, ends) =
+                self.parser.read_record(&self.text[self.at..], &mut self.fields[written..], &mut self.ends[ended..]);
+            (self.at, written, ended) = (self.at + read, written + out, ended + ends);
+            match result {
+                ReadRecordResult::Record => {
+                    self.ends.truncate(ended);
+                    return Ok(true);
+                }
+                ReadRecordResult::OutputFull => self.fields.resize(self.fields.len() * 2, 0),
+                ReadRecordResult::OutputEndsFull => self.ends.resize(self.ends.len() * 2, 0),
+                // The line ends within quotes.
+                ReadRecordResult::InputEmpty | ReadRecordResult::End => {
+                    if written > LONGEST || !self.read_line()? {
+                        return Err(Error::parse(self.path, self.begins, "has a quote that is never closed"));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Comma, semicolon or tab, whichever the first line has most of.
+fn delimiter(table: &str) -> u8 {
+    let header = table.lines().next().unwrap_or("").as_bytes();
+    let count = |d: u8| header.iter().filter(|b| **b == d).count();
+    [b';', b'\t'].into_iter().fold(b',', |best, d| if count(d) > count(best) { d } else { best })
+}
+
+/// One row with its place in the file.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<'r> {
+    path: &'r Path,
+    pub(crate) line: usize,
+    fields: &'r str,
+    ends: &'r [usize],
+}
+
+impl<'r> Row<'r> {
+    /// The number of fields.
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// All fields, as of [`Row::text`].
+    pub(crate) fn fields(self) -> impl Iterator<Item = &'r str> {
+        (0..self.len()).map(move |at| self.text(at))
+    }
+
+    /// A field without white space around it; empty where there is none.
+    pub(crate) fn text(&self, at: usize) -> &'r str {
+        let Some(end) = self.ends.get(at) else {
+            return "";
+        };
+        let begin = if at == 0 { 0 } else { self.ends[at - 1] };
+        self.fields[begin..*end].trim()
+    }
+
+    /// The field of a column.
+    pub(crate) fn get(&self, column: &Column) -> &'r str {
+        self.text(column.at)
+    }
+
+    /// The field of a column, which may not be empty.
+    pub(crate) fn filled(&self, column: &Column, what: &str) -> Result<&'r str> {
+        match self.get(column) {
+            "" => Err(self.error(&column.name, format!("is empty, expected {what}"))),
+            text => Ok(text),
+        }
+    }
+
+    /// The number in a column, which has to be there.
+    pub(crate) fn number(&self, column: &Column) -> Result<f32> {
+        values::number(self.get(column)).map_err(|fault| self.fault(&column.name, fault))
+    }
+
+    /// The number in a column, NaN where it is missing.
+    pub(crate) fn number_or_nan(&self, column: &Column) -> Result<f32> {
+        values::number_or_nan(self.get(column)).map_err(|fault| self.fault(&column.name, fault))
+    }
+
+    /// Refuses a row that is longer or shorter than the first one. `whose` begins the end of the message: "the header
+    /// has".
+    pub(crate) fn check_fields(&self, expected: usize, whose: &str) -> Result<()> {
+        if self.len() == expected {
+            return Ok(());
+        }
+        let error = Error::parse(self.path, self.line, format!("has {} fields, {whose} {expected}", self.len()));
+        Err(error.with_hint("put text that contains the separator in double quotes"))
+    }
+
+    pub(crate) fn error(&self, field: &str, reason: impl Into<String>) -> Error {
+        Error::parse(self.path, self.line, reason).in_field(field)
+    }
+
+    fn fault(&self, field: &str, fault: Fault) -> Error {
+        fault.in_line(self.path, self.line, field)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(text: &str) -> Vec<(usize, Vec<String>)> {
+        let mut rows = Rows::of_text(text, Path::new("a.csv"), None).unwrap();
+        let mut found = Vec::new();
+        while let Some(row) = rows.next().unwrap() {
+            found.push((row.line, row.fields().map(str::to_owned).collect()));
+        }
+        found
+    }
+
+    #[test]
+    fn rows_have_their_lines_whatever_ends_them() {
+        let expected = |end: &str| vec![
+            (3, vec!["a".to_owned(), "b".to_owned()]),
+            (4, vec!["1".to_owned(), format!("x{end}y")]),
+            (7, vec!["2".to_owned(), "\u{e9}".to_owned()]),
+        ];
+        for end in ["\n", "\r\n"] {
+            let text = ["# one", "", "a;b", " 1 ;\"x", "y\"", "", "2;\u{e9}"].join(end);
+            assert_eq!(all(&text), expected(end));
+        }
+    }
+
+    #[test]
+    fn files_may_be_compressed_and_have_another_encoding() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv.gz");
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        std::io::Write::write_all(&mut packed, b"\xef\xbb\xbfcity,n\nM\xfcnchen,1\n").unwrap();
+        std::fs::write(&path, packed.finish().unwrap()).unwrap();
+        let mut rows = Rows::open(&path, None).unwrap();
+        assert_eq!(rows.next().unwrap().unwrap().fields().collect::<Vec<_>>(), ["city", "n"]);
+        assert_eq!(rows.next().unwrap().unwrap().text(0), "M\u{fffd}nchen");
+        assert_eq!(Text::read(&path).unwrap().text, "city,n\nM\u{fffd}nchen,1\n");
+    }
+
+    #[test]
+    fn open_quotes_and_binary_files_are_refused() {
+        let said = |text: &str| {
+            let rows = Rows::of_text(text, Path::new("a.csv"), None);
+            rows.and_then(|mut rows| rows.next().map(|_| ())).unwrap_err().to_string()
+        };
+        assert_eq!(said("\"a,b\n1,2\n"), "a.csv:1: has a quote that is never closed");
+        assert_eq!(said("a\0,\0b\n"), "a.csv:1: is no text, expected a table of comma-separated values");
+    }
+}
