@@ -124,7 +124,7 @@ fn put(sections: &mut Table, section: &str, key: &str, value: &Value) {
     }
 }
 
-/// What is wrong with the type of a value: what was found and what was expected.
+/// The mistake in the type of a value: what was found and what was expected.
 fn mistake<E: DeserializeOwned>(template: &Table, section: &str, key: &str, value: &Value) -> Option<String> {
     // One setting at a time, so that an error belongs to its key.
     let refusal = |value: &Value| {
@@ -133,8 +133,8 @@ fn mistake<E: DeserializeOwned>(template: &Table, section: &str, key: &str, valu
         one.try_into::<E>().err().map(|error| error.message().trim().to_owned())
     };
     let mut message = refusal(value)?;
-    if message.ends_with("expected string only") {
-        // One of several words: which ones is only told to somebody who says a wrong one.
+    if message.ends_with("expected string only") || message.ends_with("expected string or map") {
+        // One of several words: only a wrong word gives the list of them.
         message = refusal(&Value::String(String::new())).unwrap_or(message);
     }
     let expected = message.rsplit_once("expected ").map_or(message.as_str(), |(_, expected)| expected);
