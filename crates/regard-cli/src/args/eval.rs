@@ -8,6 +8,7 @@ use regard::graphs::model::KIND as GRAPH_TRANSFORMER;
 use regard::routes::decode::Decode;
 use regard::routes::evaluate::EvaluateOptions;
 use regard::series::SeriesExperiment;
+use regard::series::back_test::BackTestOptions;
 use regard::series::model::KIND as PATCHTST;
 use regard::series::task::SeriesTask;
 use regard::sets::SetExperiment;
@@ -23,8 +24,14 @@ use crate::failure::Failure;
 #[command(
     group = ArgGroup::new("source"),
     after_help = "\
-The paper's test sets are made on the spot: numpy's generator, seed 1234, 10,000 instances in the
-unit square. Instance files are scaled into it; costs are in each file's own metric.
+Routes: --paper-set generates the test set of the paper (numpy's generator, seed 1234, 10,000
+instances in the unit square); instance files are scaled to the unit square, and costs are in the
+metric of the file. Sets, graphs, series: an EXPERIMENT is cross-validated, or back-tested for
+forecasts; a --model is evaluated on the test data of its experiment or on --data.
+
+Metrics: a plain name, such as mae or accuracy, is computed over all rows. A name that ends in
+_paper is computed as the code of the paper does: as a mean of the means of the batches, and for
+forecasts without the windows that do not fill a last batch.
 
 Examples:
   regard eval --model models/kool-tsp-100 --paper-set tsp100 --limit 500 --json
@@ -34,30 +41,35 @@ Examples:
   regard eval sets/mil --set data.path=musk1.csv --folds 10 --repeats 5
   regard eval graphs/molecules --set data.path=esol.csv --set data.target=solubility --folds 5
   regard eval graphs/tu --set data.path=MUTAG.txt --folds-from MUTAG_10fold
-  regard eval series/forecast --set data.path=sales.csv --set task.horizon=14 --folds 8
+  regard eval series/forecast --set data.path=sales.csv --set task.horizon=14 --windows 8
   regard eval series/classify --set data.path=heartbeats.csv --set data.label=kind --folds 5"
 )]
 pub(crate) struct EvalArgs {
-    /// An experiment on a file of sets, graphs or series: train on parts of it, measure on the rest
+    /// Experiment on sets, graphs or series: trains on parts of its data and evaluates on the rest
     #[arg(value_name = "EXPERIMENT", conflicts_with_all = ["model", "paper_set", "data"])]
     experiment: Option<String>,
-    /// Overrule a setting of the experiment
+    /// Change a setting of the experiment
     #[arg(long, value_name = "KEY=VALUE", requires = "experiment")]
     set: Vec<String>,
-    /// Leave out molecules that cannot be read, and tell which: data.skip_bad=true
+    /// Skip molecules that cannot be read, and list them; same as --set data.skip_bad=true
     #[arg(long, requires = "experiment")]
     skip_bad: bool,
-    /// Folds of the cross-validation [default: 10, or the split that the data has]; of time series, places
-    /// in the past from which is told what came next [default: 5]
+    /// Number of folds of the cross-validation [default: 10, or the split of the data]
     #[arg(long, value_name = "K", value_parser = super::at_least_one, requires = "experiment")]
     folds: Option<usize>,
-    /// Folder of given folds: train_idx-1.txt, test_idx-1.txt and so on, graphs counted from 0
+    /// Folder with the folds: train_idx-1.txt, test_idx-1.txt and so on; graphs are numbered from 0
     #[arg(long, value_name = "DIR", requires = "experiment", conflicts_with = "folds")]
     folds_from: Option<PathBuf>,
-    /// Time series: train once, before the first fold, and not anew for each
+    /// Forecasts: number of windows of the rolling-origin back-test [default: 5]
+    #[arg(long, value_name = "N", value_parser = super::at_least_one, requires = "experiment", conflicts_with = "folds")]
+    windows: Option<usize>,
+    /// Forecasts: number of rows from one window to the next [default: the horizon]
+    #[arg(long, value_name = "ROWS", value_parser = super::at_least_one, requires = "experiment")]
+    step_size: Option<usize>,
+    /// Forecasts: train a new network for every window instead of one before the first
     #[arg(long, requires = "experiment")]
-    once: bool,
-    /// Times all is done, the folds cut anew
+    refit: bool,
+    /// Number of repetitions of the cross-validation, each with other folds
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::at_least_one, requires = "experiment")]
     repeats: usize,
     #[command(flatten)]
@@ -66,24 +78,25 @@ pub(crate) struct EvalArgs {
     /// pctsp_det20, pctsp_stoch100, or any other size
     #[arg(long, value_name = "NAME", group = "source")]
     paper_set: Option<String>,
-    /// Instance files of one problem, or one file with a set: .pkl of Kool's code, .npz
+    /// Files to evaluate on: instances of one problem, or a set of them (.pkl of Kool's code, .npz); sets,
+    /// graphs or series
     #[arg(long, value_name = "FILE", num_args = 1.., group = "source")]
     data: Vec<PathBuf>,
-    /// Use the first N instances only
+    /// Evaluate only the first N instances
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     limit: Option<usize>,
-    /// Shorten each tour by local search
+    /// Improve each solution by local search
     #[arg(long)]
     improve: bool,
-    /// Mean cost to compare with [default: the best-known costs of the files, if all have one]
+    /// Reference for the gap: a mean cost [default: the best-known costs of the files, if all have one]
     #[arg(long, value_name = "VALUE", value_parser = super::amount, allow_negative_numbers = true)]
     reference: Option<f64>,
-    /// Instances that go through the network together, at most
+    /// Largest number of instances in a batch
     #[arg(long, value_name = "N", default_value_t = 512, value_parser = super::at_least_one)]
     batch: usize,
 }
 
-/// Where the instances come from.
+/// Source of instances.
 #[derive(Debug)]
 pub(crate) enum Source {
     /// A generated test set, by name.
@@ -92,7 +105,7 @@ pub(crate) enum Source {
     Files(Vec<PathBuf>),
 }
 
-/// A checked `regard eval`.
+/// `regard eval` of a routing model.
 #[derive(Debug)]
 pub(crate) struct EvalJob {
     pub(crate) model: Option<PathBuf>,
@@ -101,7 +114,7 @@ pub(crate) struct EvalJob {
     pub(crate) options: EvaluateOptions,
 }
 
-/// What `regard eval` is about.
+/// The kinds of evaluation.
 #[derive(Debug)]
 pub(crate) enum Evaluated {
     /// A routing model.
@@ -112,38 +125,56 @@ pub(crate) enum Evaluated {
     GraphModel { model: PathBuf, file: Option<PathBuf> },
     /// A model on time series, by its folder; on a file, or on the test part of its experiment's data.
     SeriesModel { model: PathBuf, file: Option<PathBuf> },
-    /// An experiment on time series, from several places in the past.
-    SeriesExperiment { experiment: Box<SeriesExperiment>, origins: usize, refit: bool },
-    /// An experiment on whole series and their classes, cut into folds.
+    /// An experiment on forecasts, by a rolling-origin back-test.
+    SeriesExperiment(Box<SeriesExperiment>, BackTestOptions),
+    /// An experiment on classes of series, by cross-validation.
     SeriesClasses(Box<SeriesExperiment>, Cut),
-    /// An experiment on sets, cut into folds.
+    /// An experiment on sets, by cross-validation.
     SetExperiment(Box<SetExperiment>, Cut),
-    /// An experiment on graphs, cut into folds or by its split.
+    /// An experiment on graphs, by cross-validation or its own split.
     GraphExperiment(Box<GraphExperiment>, Cut),
 }
 
 impl EvalArgs {
-    /// What is evaluated; `given` is the seed of the command line, `seed` the one that counts.
-    pub(crate) fn about(self, given: Option<u64>, seed: u64) -> anyhow::Result<Evaluated> {
+    /// The kind of evaluation; `given` is the seed of the command line, `seed` the one in effect.
+    pub(crate) fn evaluation(self, given: Option<u64>, seed: u64) -> anyhow::Result<Evaluated> {
         if let Some(name) = &self.experiment {
             let mut sets = self.set.clone();
             sets.extend(self.skip_bad.then(|| "data.skip_bad=true".to_owned()));
             sets.extend(given.map(|seed| format!("train.seed={seed}")));
             let cut = Cut { folds: self.folds, lists: self.folds_from, repeats: self.repeats };
-            return match AnyExperiment::load(name, &sets)? {
+            let experiment = AnyExperiment::load(name, &sets)?;
+            let forecasts =
+                matches!(&experiment, AnyExperiment::Series(series) if series.task.kind != SeriesTask::Classification);
+            let back_test =
+                BackTestOptions { windows: self.windows.unwrap_or(5), step_size: self.step_size, refit: self.refit };
+            let of_forecasts = [
+                ("--windows", self.windows.is_some()),
+                ("--step-size", self.step_size.is_some()),
+                ("--refit", self.refit),
+            ];
+            if let (false, Some((flag, _))) = (forecasts, of_forecasts.iter().find(|(_, given)| *given)) {
+                return Err(Failure::new(format!("{flag} is for forecasts of time series"))
+                    .hint("--folds K cross-validates other experiments")
+                    .into());
+            }
+            if forecasts && (cut.folds.is_some() || cut.lists.is_some()) {
+                return Err(Failure::new("forecasts are back-tested in order of time, not cut into folds")
+                    .hint("--windows N sets the number of windows of the back-test")
+                    .into());
+            }
+            return match experiment {
                 AnyExperiment::Sets(experiment) => Ok(Evaluated::SetExperiment(experiment, cut)),
                 AnyExperiment::Graphs(experiment) => Ok(Evaluated::GraphExperiment(experiment, cut)),
                 AnyExperiment::Series(experiment) if experiment.task.kind == SeriesTask::Classification => {
                     Ok(Evaluated::SeriesClasses(experiment, cut))
                 }
-                AnyExperiment::Series(experiment) => {
-                    Ok(Evaluated::SeriesExperiment { experiment, origins: self.folds.unwrap_or(5), refit: !self.once })
-                }
-                AnyExperiment::Routes(_) => {
-                    Err(Failure::new(format!("{name}: instances of routes are drawn, not cut into folds"))
-                        .hint("train it, then: regard eval --model DIR --paper-set tsp20")
-                        .into())
-                }
+                AnyExperiment::Series(experiment) => Ok(Evaluated::SeriesExperiment(experiment, back_test)),
+                AnyExperiment::Routes(_) => Err(Failure::new(format!(
+                    "{name}: an experiment on routes generates its instances and has no folds"
+                ))
+                .hint("train it, then: regard eval --model DIR --paper-set tsp20")
+                .into()),
             };
         }
         let kind = self.network.model.as_deref().and_then(|model| kind_of(model).ok());
@@ -161,14 +192,14 @@ impl EvalArgs {
             _ => {}
         }
         if self.paper_set.is_none() && self.data.is_empty() {
-            return Err(Failure::new("nothing to evaluate on")
+            return Err(Failure::new("there is nothing to evaluate on")
                 .hint("name a test set with --paper-set, or files with --data")
                 .into());
         }
         Ok(Evaluated::Routes(self.check(seed)))
     }
 
-    /// Checks what can be checked without opening a file.
+    /// The evaluation of a routing model, with defaults filled in.
     pub(crate) fn check(self, seed: u64) -> EvalJob {
         let options = EvaluateOptions {
             decode: self.network.decode.unwrap_or(Decode::Greedy),

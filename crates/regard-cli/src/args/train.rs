@@ -14,9 +14,9 @@ use crate::failure::Failure;
 /// Arguments of `regard train`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-An experiment is a TOML file, or one of those built in (--list). The folder holds the model as it
-stands, experiment.toml with every setting, metrics.jsonl, and checkpoints to go on from. Ctrl-C ends
-a training cleanly.
+An experiment is a TOML file, or a built-in one (--list; `regard settings` prints its settings). The
+folder of the run holds the latest model, experiment.toml with every setting, metrics.jsonl, and a
+checkpoint to resume from. Ctrl-C stops cleanly after the current step.
 
 Examples:
   regard train routes/tsp20 --out runs/tsp20 --time 2h
@@ -25,33 +25,55 @@ Examples:
   regard train graphs/molecules --set data.path=esol.csv --set data.targets='[\"solubility\"]'
   regard train --out runs/tsp20 --resume")]
 pub(crate) struct TrainArgs {
-    /// Experiment: a file, or the name of one built in; with --resume it may be left out
+    /// Experiment: a file, or the name of a built-in one; optional with --resume
     #[arg(value_name = "EXPERIMENT", required_unless_present_any = ["list", "resume"])]
     experiment: Option<String>,
     /// Folder of the run [default: runs/NAME]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Overrule a setting of the experiment
+    /// Change a setting of the experiment
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Leave out molecules that cannot be read, and tell which: data.skip_bad=true
+    /// Skip molecules that cannot be read, and list them; same as --set data.skip_bad=true
     #[arg(long)]
     skip_bad: bool,
-    /// Go on with the run in the folder
+    /// Resume the run in the folder
     #[arg(long)]
     resume: bool,
-    /// End after so many steps in all
+    /// Stop after N steps in all
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     steps: Option<usize>,
-    /// End after so much time, for example 10m or 2h
+    /// Stop after this time, for example 10m or 2h
     #[arg(long, value_name = "TIME", value_parser = super::duration)]
     time: Option<Duration>,
     /// Write event files for TensorBoard into DIR/tensorboard
     #[arg(long)]
     tensorboard: bool,
-    /// List the experiments that are built in
+    /// List the built-in experiments
     #[arg(long, exclusive = true)]
     pub(crate) list: bool,
+}
+
+/// Arguments of `regard settings`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Prints every setting of the experiment: key, value, type and range, then its meaning and the words
+it may be. Values marked with * are given by the experiment, the others are defaults.
+
+Examples:
+  regard settings routes/tsp50
+  regard settings graphs/molecules --section data
+  regard settings series/forecast --set model.preset=patchtst-tslib --json")]
+pub(crate) struct SettingsArgs {
+    /// Experiment: a file, or the name of a built-in one (`regard train --list`)
+    #[arg(value_name = "EXPERIMENT")]
+    pub(crate) experiment: String,
+    /// Print one section only: task, data, model, train or eval
+    #[arg(long, value_name = "NAME")]
+    pub(crate) section: Option<String>,
+    /// Change a setting of the experiment
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
 }
 
 /// An experiment of any family.
@@ -64,7 +86,7 @@ pub(crate) enum AnyExperiment {
 }
 
 impl AnyExperiment {
-    /// The experiment found under a name or in a file, overruled by assignments.
+    /// Loads an experiment by name or from a file; `sets` are assignments that change it.
     pub(crate) fn load(name_or_path: &str, sets: &[String]) -> regard::Result<Self> {
         let (text, path) = Experiment::find(name_or_path)?;
         Ok(match family(&text, &path)? {
@@ -76,10 +98,10 @@ impl AnyExperiment {
     }
 }
 
-/// A checked `regard train`.
+/// `regard train` with its experiment loaded.
 #[derive(Debug)]
 pub(crate) struct TrainJob {
-    /// Name for people.
+    /// Name to show.
     pub(crate) name: String,
     pub(crate) experiment: AnyExperiment,
     pub(crate) out: PathBuf,
@@ -98,7 +120,9 @@ impl TrainArgs {
         let out = match (&self.out, &self.experiment) {
             (Some(out), _) => out.clone(),
             (None, Some(name)) => Path::new("runs").join(stem(name)),
-            (None, None) => return Err(Failure::new("--resume: which run?").hint("name its folder with --out").into()),
+            (None, None) => {
+                return Err(Failure::new("--resume needs the folder of a run").hint("name it with --out").into());
+            }
         };
         let source = match &self.experiment {
             Some(name) => name.clone(),
@@ -153,7 +177,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named() {
-        assert!(args(None).check(None).unwrap_err().to_string().contains("which run"));
+        assert!(args(None).check(None).unwrap_err().to_string().contains("folder of a run"));
         assert!(args(Some("routes/tsp2O")).check(None).is_err());
     }
 }

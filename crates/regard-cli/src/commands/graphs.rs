@@ -84,7 +84,7 @@ fn told_along_edges(
 
 /// The graph that is drawn.
 fn chosen(args: &PredictArgs, graphs: &Graphs) -> anyhow::Result<usize> {
-    let found = args.drawn(graphs.ids(), "graph")?;
+    let found = args.example_to_draw(graphs.ids(), "graph")?;
     let nodes = graphs.nodes_of(found).len();
     if nodes > graph_plot::MOST_NODES {
         let what = format!(

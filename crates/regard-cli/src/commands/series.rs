@@ -7,7 +7,7 @@ use regard::data::series::Series;
 use regard::data::sets::formats::predictions::Predictions;
 use regard::data::sets::{Bags, FeatureNames};
 use regard::series::SeriesExperiment;
-use regard::series::back_test::Origin;
+use regard::series::back_test::{BackTestOptions, Origin};
 use regard::series::classify::read_whole;
 use regard::series::evaluate::SeriesEvaluation;
 use regard::series::experiment::SeriesData;
@@ -124,23 +124,28 @@ fn classify(
     Ok(Outcome::Done)
 }
 
-/// Forecasts from several places in the past.
+/// Back-tests an experiment from several origins.
 pub(super) fn back_test(
     experiment: &SeriesExperiment,
-    origins: usize,
-    refit: bool,
+    options: &BackTestOptions,
     device: &Device,
     printer: &mut Printer,
 ) -> anyhow::Result<Outcome> {
-    let progress = Progress::new(printer, origins, "places in the past");
+    let progress = Progress::new(printer, options.windows, "windows");
     let mut done = 0;
-    let found = regard::series::back_test::back_test(experiment, origins, refit, device, &mut |_| {
+    let found = regard::series::back_test::back_test(experiment, options, device, &mut |_| {
         done += 1;
         progress.set(done);
     })?;
     drop(progress);
     if printer.json() {
-        printer.object(&serde_json::json!({ "data": experiment.data.path, "refit": refit, "origins": found }))?;
+        let step_size = options.step_size.unwrap_or(experiment.task.horizon);
+        printer.object(&serde_json::json!({
+            "data": experiment.data.path,
+            "step_size": step_size,
+            "refit": options.refit,
+            "origins": found,
+        }))?;
         return Ok(Outcome::Done);
     }
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right]);

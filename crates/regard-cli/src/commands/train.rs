@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use regard::Device;
-use regard::experiment::{built_in, description};
 use regard::graphs::train as graphs;
 use regard::routes::train::{Training, train};
 use regard::series::train as series;
@@ -20,25 +19,7 @@ use crate::args::{AnyExperiment, TrainJob};
 use crate::failure::Failure;
 use crate::report::tensorboard::EventFile;
 use crate::report::train::{Started, Step, TrainProgress, Valid};
-use crate::report::{Align, Printer, Table, number};
-
-/// Lists the experiments that are built in.
-pub(super) fn list(printer: &mut Printer) -> anyhow::Result<Outcome> {
-    if printer.json() {
-        let all: Vec<_> = built_in()
-            .iter()
-            .map(|(name, text)| serde_json::json!({ "name": name, "what": description(text) }))
-            .collect();
-        printer.object(&all)?;
-    } else {
-        let mut table = Table::new(&[Align::Left, Align::Left]);
-        for (name, text) in built_in() {
-            table.row([(*name).to_owned(), description(text).to_owned()]);
-        }
-        printer.result(&table.render(0, 2))?;
-    }
-    Ok(Outcome::Done)
-}
+use crate::report::{Printer, number};
 
 /// The result for programs.
 #[derive(Serialize)]

@@ -14,6 +14,7 @@
 //! ```
 
 mod built_in;
+mod describe;
 mod given;
 mod resolve;
 mod settings;
@@ -24,14 +25,17 @@ mod validate;
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use built_in::{built_in, description};
+pub use describe::{Section, Setting, Word};
 pub use settings::{DataSettings, Distribution, EvalSettings, Sizes, Task};
 pub use train::{BaselineKind, FirstNode, Loss, TrainSettings};
 
 use crate::store::AttentionModelConfig;
 use crate::{Error, Result};
+pub(crate) use describe::describe;
 pub(crate) use given::Given;
 pub(crate) use resolve::{Sections, named_preset};
 pub(crate) use validate::under;
@@ -96,18 +100,18 @@ pub(crate) fn written<E: Sections>(experiment: &E, family: &str) -> Result<Strin
 }
 
 /// A complete experiment, with every default filled in.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// What is to be learned.
+    /// Problem to learn.
     pub task: Task,
-    /// Where instances come from.
+    /// Instances to train on.
     pub data: DataSettings,
-    /// The network.
+    /// Network.
     pub model: AttentionModelConfig,
-    /// How it is trained.
+    /// Training of the network.
     pub train: TrainSettings,
-    /// How it is measured.
+    /// Evaluation of the network.
     pub eval: EvalSettings,
 }
 
@@ -139,6 +143,15 @@ impl Experiment {
     /// of range; `path` and the line are named unless the value came from `sets`.
     pub fn parse(text: &str, path: &Path, sets: &[String]) -> Result<Self> {
         sections(text, path, sets)
+    }
+
+    /// Describes every setting of the experiment `text`, overruled by `sets`. Values are not validated.
+    ///
+    /// # Errors
+    /// [`Error::Parse`] and [`Error::Config`] for text that is not TOML,
+    /// unknown keys and values of another type.
+    pub fn settings(text: &str, path: &Path, sets: &[String]) -> Result<Vec<Section>> {
+        describe::<Self>(text, path, sets)
     }
 
     /// The experiment as TOML with every key written out; [`Self::parse`] reads it back unchanged.

@@ -22,6 +22,13 @@ pub(crate) trait Sections: Serialize + DeserializeOwned + Sized {
 
 /// Fills in the defaults and validates; errors do not know the file yet.
 pub(super) fn resolve<E: Sections>(given: &Given) -> Result<E> {
+    let experiment: E = merge(given)?;
+    experiment.validate()?;
+    Ok(experiment)
+}
+
+/// Fills in the defaults; errors do not know the file yet.
+pub(super) fn merge<E: Sections>(given: &Given) -> Result<E> {
     let base = E::base(given)?;
     let template = Table::try_from(&base).map_err(|error| Error::config("experiment", error.to_string()))?;
     check_names(given, &template)?;
@@ -32,10 +39,7 @@ pub(super) fn resolve<E: Sections>(given: &Given) -> Result<E> {
         }
         put(&mut merged, section, key, value);
     }
-    let experiment: E =
-        merged.try_into().map_err(|error: toml::de::Error| Error::config("experiment", error.message()))?;
-    experiment.validate()?;
-    Ok(experiment)
+    merged.try_into().map_err(|error: toml::de::Error| Error::config("experiment", error.message()))
 }
 
 impl Sections for Experiment {

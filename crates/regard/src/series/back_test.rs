@@ -33,33 +33,44 @@ pub struct Origin {
     pub mean: Errs,
 }
 
-/// Forecasts of one horizon from each of `origins` places, one horizon apart, the last one horizon before the
-/// end of the file. With `refit` a network is trained for each, else one before the first.
+/// Windows of a rolling-origin back-test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackTestOptions {
+    /// Number of windows, at least 1.
+    pub windows: usize,
+    /// Number of rows from one window to the next, at least 1; the horizon if `None`.
+    pub step_size: Option<usize>,
+    /// If true, a network is trained for every window, else one before the first.
+    pub refit: bool,
+}
+
+/// Rolling-origin back-test: forecasts one horizon from each window's origin; the last window ends with the file.
 ///
 /// # Errors
-/// What reading the data and learning gives; series too short for so many places.
+/// Those of reading the data and of training; [`Error::Config`] for series that are too short.
 pub fn back_test(
     experiment: &SeriesExperiment,
-    origins: usize,
-    refit: bool,
+    options: &BackTestOptions,
     device: &Device,
     seen: &mut dyn FnMut(&Origin),
 ) -> Result<Vec<Origin>> {
     let read = read_panel(Path::new(&experiment.data.path), &experiment.data)?;
     let horizon = experiment.task.horizon;
     let shortest = read.panel.series().iter().map(Series::len).min().unwrap_or(0);
-    let needed = origins * horizon + experiment.model.look_back + 2 * horizon;
+    let BackTestOptions { windows, step_size, refit } = *options;
+    let step_size = step_size.unwrap_or(horizon);
+    let needed = windows.saturating_sub(1) * step_size + experiment.model.look_back + 3 * horizon;
     if shortest < needed {
         let reason = format!(
-            "is {origins}, and the shortest series has {shortest} rows; so many places, {horizon} rows apart, take at \
-             least {needed}"
+            "is {windows}, and the shortest series has {shortest} rows; {windows} windows, {step_size} rows apart, \
+             need at least {needed}"
         );
-        return Err(Error::config("--folds", reason));
+        return Err(Error::config("--windows", reason));
     }
     let mut all = vec![];
     let mut model: Option<SeriesModel> = None;
-    for at in 0..origins {
-        let read = before(&read, (origins - 1 - at) * horizon)?;
+    for at in 0..windows {
+        let read = before(&read, (windows - 1 - at) * step_size)?;
         let experiment = with_test(experiment, shortest, horizon);
         let scaler = model.as_ref().map(SeriesModel::scaler).transpose()?;
         let (source, config) = Source::with_panel(&experiment, read, scaler)?;

@@ -47,7 +47,7 @@ fn answers(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer)
     }
     let told = model.predict(bags, args.importance || args.plot.is_some())?;
     if let Some(file) = &args.plot {
-        let bag = args.drawn(bags.ids(), "set")?;
+        let bag = args.example_to_draw(bags.ids(), "set")?;
         let all = told.of_items.as_deref().unwrap_or_default();
         let weights = &all[bags.offsets()[bag]..bags.offsets()[bag + 1]];
         sets_plot::importances(file, bags, bag, weights, &answer(&told, bag))?;
@@ -96,7 +96,7 @@ fn mixtures(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer
         printer.note(&format!("written {}", file.display()));
     }
     if let Some(file) = &args.plot {
-        let bag = args.drawn(bags.ids(), "set")?;
+        let bag = args.example_to_draw(bags.ids(), "set")?;
         let Some(mixture) = found.of(bag) else {
             return Err(Failure::new(format!("--plot: the set `{}` is empty", bags.ids()[bag])).into());
         };

@@ -5,12 +5,13 @@ mod validate;
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::model::{PRESETS, PatchTstConfig};
 use super::task::SeriesTask;
 use crate::Result;
-use crate::experiment::{Given, Sections, load, named_preset, sections, under, written};
+use crate::experiment::{Given, Section, Sections, describe, load, named_preset, sections, under, written};
 use crate::train::{Schedule, Settings};
 pub use settings::{
     KeepSeries, Moving, SeriesData, SeriesEval, SeriesLayout, SeriesLoss, SeriesSplit, SeriesTaskSettings,
@@ -18,18 +19,18 @@ pub use settings::{
 };
 
 /// A complete experiment on time series.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SeriesExperiment {
-    /// What is asked.
+    /// Question to learn.
     pub task: SeriesTaskSettings,
-    /// Where the series come from.
+    /// Data to train on.
     pub data: SeriesData,
-    /// The network; what follows from the data is filled in when it is known.
+    /// Network. Sizes that follow from the data are filled in when it is read.
     pub model: PatchTstConfig,
-    /// How it is trained.
+    /// Training of the network.
     pub train: SeriesTraining,
-    /// How it is measured.
+    /// Evaluation of the network.
     pub eval: SeriesEval,
 }
 
@@ -40,6 +41,15 @@ impl SeriesExperiment {
     /// As [`Experiment::parse`](crate::experiment::Experiment::parse).
     pub fn parse(text: &str, path: &Path, sets: &[String]) -> Result<Self> {
         sections(text, path, sets)
+    }
+
+    /// Describes every setting of the experiment `text`, overruled by `sets`. Values are not validated.
+    ///
+    /// # Errors
+    /// [`Error::Parse`](crate::Error::Parse) and [`Error::Config`](crate::Error::Config) for text that is not TOML,
+    /// unknown keys and values of another type.
+    pub fn settings(text: &str, path: &Path, sets: &[String]) -> Result<Vec<Section>> {
+        describe::<Self>(text, path, sets)
     }
 
     /// The experiment found under a name or in a file, overruled by `sets`.

@@ -5,28 +5,29 @@ mod validate;
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::model::{Decoding, PRESETS, PoolingKind, SetTransformerConfig};
 use super::task::TaskKind;
 use crate::Result;
-use crate::experiment::{Given, Sections, load, named_preset, sections, under, written};
+use crate::experiment::{Given, Section, Sections, describe, load, named_preset, sections, under, written};
 use crate::train::{Schedule, Settings};
 pub use settings::{RateSchedule, SetData, SetEval, SetTask, SetTraining, SourceKind};
 
 /// A complete experiment on sets.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetExperiment {
-    /// What is asked.
+    /// Question to learn.
     pub task: SetTask,
-    /// Where the sets come from.
+    /// Data to train on.
     pub data: SetData,
-    /// The network; sizes that follow from the data are filled in when it is known.
+    /// Network. Sizes that follow from the data are filled in when it is read.
     pub model: SetTransformerConfig,
-    /// How it is trained.
+    /// Training of the network.
     pub train: SetTraining,
-    /// How it is measured.
+    /// Evaluation of the network.
     pub eval: SetEval,
 }
 
@@ -37,6 +38,15 @@ impl SetExperiment {
     /// As [`Experiment::parse`](crate::experiment::Experiment::parse).
     pub fn parse(text: &str, path: &Path, sets: &[String]) -> Result<Self> {
         sections(text, path, sets)
+    }
+
+    /// Describes every setting of the experiment `text`, overruled by `sets`. Values are not validated.
+    ///
+    /// # Errors
+    /// [`Error::Parse`](crate::Error::Parse) and [`Error::Config`](crate::Error::Config) for text that is not TOML,
+    /// unknown keys and values of another type.
+    pub fn settings(text: &str, path: &Path, sets: &[String]) -> Result<Vec<Section>> {
+        describe::<Self>(text, path, sets)
     }
 
     /// The experiment found under a name or in a file, overruled by `sets`.
