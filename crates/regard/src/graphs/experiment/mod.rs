@@ -21,11 +21,11 @@ pub use settings::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GraphExperiment {
-    /// Question to learn.
+    /// Task of the network.
     pub task: GraphTaskSettings,
     /// Data to train on.
     pub data: GraphData,
-    /// Network. Sizes that follow from the data are filled in when it is read.
+    /// Architecture of the network. Sizes that follow from the data are filled in when it is read.
     pub model: GraphTransformerConfig,
     /// Training of the network.
     pub train: GraphTraining,

@@ -22,11 +22,11 @@ pub use settings::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SeriesExperiment {
-    /// Question to learn.
+    /// Task of the network.
     pub task: SeriesTaskSettings,
     /// Data to train on.
     pub data: SeriesData,
-    /// Network. Sizes that follow from the data are filled in when it is read.
+    /// Architecture of the network. Sizes that follow from the data are filled in when it is read.
     pub model: PatchTstConfig,
     /// Training of the network.
     pub train: SeriesTraining,

@@ -19,11 +19,11 @@ pub use settings::{RateSchedule, SetData, SetEval, SetTask, SetTraining, SourceK
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetExperiment {
-    /// Question to learn.
+    /// Task of the network.
     pub task: SetTask,
     /// Data to train on.
     pub data: SetData,
-    /// Network. Sizes that follow from the data are filled in when it is read.
+    /// Architecture of the network. Sizes that follow from the data are filled in when it is read.
     pub model: SetTransformerConfig,
     /// Training of the network.
     pub train: SetTraining,
