@@ -1,4 +1,5 @@
-//! Random numbers whose values are fixed for good.
+//! Random numbers that are the same on every machine and in every version: those of our own generator, and of numpy's
+//! ([`NumpyLegacy`]).
 
 use rand::{Rng, SeedableRng};
 use rand_mt::Mt;

@@ -6,20 +6,20 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use regard::routes::solve::{Finish, SolveOptions};
 
-/// What can be measured.
+/// Benchmarks.
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchCommand {
-    /// Solve every instance of a folder and tell the gaps to its best_known.csv
+    /// Solve every instance of a folder and report the gaps to its best_known.csv
     Lib(BenchLibArgs),
-    /// Print a table of a paper with our numbers beside it
+    /// Reproduce a table of a paper beside the numbers printed there
     Paper(BenchPaperArgs),
 }
 
 /// Arguments of `regard bench lib`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Reads the .tsp, .vrp, .oplib and .csv files of the folder and of those in it. Instances without a
-best-known value are solved, but do not count for the mean gap.
+Reads the .tsp, .vrp, .oplib and .csv files of the folder and its subfolders. Instances without a
+best-known value are solved too; the mean gap leaves them out.
 
 Examples:
   regard bench lib instances/tsplib --time 2s --largest 1100
@@ -28,16 +28,16 @@ pub(crate) struct BenchLibArgs {
     /// Folder with instances
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Model folder [default: $REGARD_MODEL, else those built into the binary]
+    /// Model folder [default: $REGARD_MODEL, else the built-in models]
     #[arg(long, value_name = "DIR")]
     model: Option<PathBuf>,
     /// Time for each instance, for example 2s or 500ms [default: a fixed amount of work]
     #[arg(long, value_name = "TIME", value_parser = super::duration)]
     time: Option<Duration>,
-    /// Leave out instances with more places
+    /// Leave out instances with more than N nodes
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     largest: Option<usize>,
-    /// Solve the first N instances only, by name
+    /// Solve only the first N instances in order of name
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     limit: Option<usize>,
     /// Write the solutions to this folder
@@ -45,7 +45,7 @@ pub(crate) struct BenchLibArgs {
     out: Option<PathBuf>,
 }
 
-/// A checked `regard bench lib`.
+/// `regard bench lib` with defaults filled in.
 #[derive(Debug)]
 pub(crate) struct BenchLibJob {
     pub(crate) folder: PathBuf,
@@ -74,16 +74,16 @@ impl BenchLibArgs {
 /// Arguments of `regard bench paper`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-kool: models are those built into the binary and every folder in --models; each is measured on the
-test sets of its problem, of the size it was trained for where that is known and no sizes are asked
-for: greedily, by 1280 samples, and ours from every start in 8 views. The other tables: every row is
-trained in a folder of its own in --out, which takes hours; what is there already is gone on with.
+kool: evaluates the built-in models and every folder in --models on the test sets of their problem,
+of the size they were trained for unless --sizes says otherwise: by greedy decoding, by 1280 samples,
+and ours also from every start in 8 views. The other tables: trains every row in a folder of its own
+in --out, which takes hours, and resumes the runs that are there.
 
 Examples:
   regard bench paper --table kool --models models --limit 1000
   regard bench paper --table set-transformer --out runs/set-transformer --rows max")]
 pub(crate) struct BenchPaperArgs {
-    /// The table: kool (Table 1 of Kool et al. 2019), set-transformer (§5.1 and §5.3 of Lee et al. 2019),
+    /// Table: kool (Table 1 of Kool et al. 2019), set-transformer (§5.1 and §5.3 of Lee et al. 2019),
     /// graph-transformer (Table 1 of Dwivedi & Bresson 2021) or patchtst (Table 3 of Nie et al. 2023)
     #[arg(long, value_name = "NAME", default_value = "kool",
         value_parser = ["kool", "set-transformer", "graph-transformer", "patchtst"])]
@@ -91,31 +91,31 @@ pub(crate) struct BenchPaperArgs {
     /// Folder of model folders
     #[arg(long, value_name = "DIR")]
     pub(crate) models: Option<PathBuf>,
-    /// Use the first N instances of each set only
+    /// Evaluate only the first N instances of each set
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     pub(crate) limit: Option<usize>,
-    /// Nodes of the sets, 20, 50 or 100 [default: the model's, else all three]
+    /// Number of nodes of the sets: 20, 50 or 100 [default: the model's, else all three]
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub(crate) sizes: Vec<usize>,
-    /// Leave out the rows of sampling
+    /// Leave out the rows with sampling
     #[arg(long)]
     pub(crate) greedy_only: bool,
-    /// Trained tables: folder of the runs [default: runs/TABLE]
+    /// Trained tables: folder for the runs [default: runs/TABLE]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Trained tables: only rows whose name contains this, for example max or clustering
+    /// Trained tables: only rows whose name contains TEXT, for example max or clustering
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub(crate) rows: String,
-    /// Trained tables: end each training after so many steps
+    /// Trained tables: stop each training after N steps
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     pub(crate) steps: Option<usize>,
-    /// Trained tables: end each training after so much time, for example 2h
+    /// Trained tables: stop each training after this time, for example 2h
     #[arg(long, value_name = "TIME", value_parser = super::duration)]
     pub(crate) time: Option<Duration>,
     /// Trained tables: folder of the data files, for example of ETTh1.csv
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
-    /// Trained tables: overrule a setting of the rows' experiments, for example data.path=zinc12k.csv
+    /// Trained tables: change a setting of the experiments, for example data.path=zinc12k.csv
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
 }

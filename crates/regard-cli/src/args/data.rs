@@ -9,17 +9,17 @@ use regard::routing::{formats, registry};
 
 use crate::failure::Failure;
 
-/// Largest number of coordinates `data generate` writes in one go.
-const MOST_PLACES: usize = 50_000_000;
+/// Largest number of nodes that `data generate` writes in one call.
+const MOST_NODES: usize = 50_000_000;
 
-/// What can be done with instances.
+/// Commands on instance files.
 #[derive(Debug, Subcommand)]
 pub(crate) enum DataCommand {
-    /// Write random instances
+    /// Generate random instances
     Generate(GenerateArgs),
-    /// Check instance files, and a solution if one is given
+    /// Check instance files, and optionally a solution
     Check(CheckArgs),
-    /// Check a solution against its instance; exit code 1 names the constraint it violates
+    /// Check a solution against its instance; exit code 1 if it violates a constraint
     Verify(VerifyArgs),
     /// Describe an instance file
     Show(ShowArgs),
@@ -29,48 +29,48 @@ pub(crate) enum DataCommand {
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("what").required(true))]
 pub(crate) struct GenerateArgs {
-    /// Problem the instances are for
+    /// Routing problem
     #[arg(long, default_value = registry::DEFAULT, value_name = "PROBLEM",
         value_parser = PossibleValuesParser::new(registry::NAMES))]
     problem: String,
-    /// Distribution of the places in the unit square, for problems that have several: uniform, cluster or
+    /// Distribution of the nodes in the unit square, for problems with a choice: uniform, cluster or
     /// gaussian-mixture
     #[arg(long, default_value = "uniform", value_name = "NAME", value_parser = Points::parse)]
     distribution: Points,
-    /// Distribution of prizes, for problems that have several: const, unif or dist
+    /// Distribution of the prizes of nodes, for problems with a choice: const, unif or dist
     #[arg(long, default_value = "dist", value_name = "NAME", value_parser = Prizes::parse)]
     prizes: Prizes,
-    /// Places of each instance, a depot not counted, drawn with --seed
+    /// Number of nodes of each instance, the depot not counted
     #[arg(long, value_name = "N", group = "what", value_parser = super::at_least_one)]
     n: Option<usize>,
-    /// Test set of Kool et al. 2019 instead: tsp20, cvrp50, sdvrp20, op_dist50, pctsp_det20, …
+    /// Test set of Kool et al. 2019 to write instead: tsp20, cvrp50, sdvrp20, op_dist50, pctsp_det20, …
     #[arg(long, value_name = "NAME", group = "what")]
     paper_set: Option<String>,
     /// Number of instances [default: 1, or the whole paper set]
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     instances: Option<usize>,
-    /// Folder to write to, or the file when there is one instance
+    /// Folder to write to; a file for a single instance
     #[arg(long, value_name = "DIR|FILE")]
     out: PathBuf,
-    /// Format of the files; TSPLIB, CVRPLIB and OPLib know whole distances only, so tsp, vrp and
-    /// oplib have coordinates times 1,000,000 [default: by the name of FILE, else csv]
+    /// Format of the files; tsp, vrp and oplib multiply coordinates by 1,000,000, since TSPLIB,
+    /// CVRPLIB and OPLib round distances to whole numbers [default: by the name of FILE, else csv]
     #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(formats::endings()))]
     format: Option<String>,
 }
 
-/// A checked `regard data generate`.
+/// `regard data generate` with names and sizes checked.
 #[derive(Debug)]
 pub(crate) struct GenerateJob {
-    /// A paper set's name, or places of each instance and how many.
+    /// Instances to generate.
     pub(crate) what: Generate,
     pub(crate) out: PathBuf,
     /// Ending of the format.
     pub(crate) format: String,
-    /// Whether `out` is one file, not a folder.
+    /// If true, `out` is a file, not a folder.
     pub(crate) single: bool,
 }
 
-/// What to generate.
+/// Instances to generate.
 #[derive(Debug)]
 pub(crate) enum Generate {
     PaperSet { name: String, limit: Option<usize> },
@@ -125,8 +125,8 @@ fn format_of(path: &Path) -> Option<String> {
 
 fn bounded(n: usize, instances: usize) -> anyhow::Result<()> {
     match n.checked_mul(instances) {
-        Some(places) if places <= MOST_PLACES => Ok(()),
-        _ => Err(Failure::new(format!("{instances} instances of {n} places are more than {MOST_PLACES} places"))
+        Some(nodes) if nodes <= MOST_NODES => Ok(()),
+        _ => Err(Failure::new(format!("{instances} instances of {n} nodes are more than {MOST_NODES} nodes"))
             .hint("generate fewer at a time, with another --seed for each part")
             .into()),
     }
@@ -138,7 +138,7 @@ pub(crate) struct CheckArgs {
     /// Instance files
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Solution to check against the instance: .tour, or .sol for routes of vehicles
+    /// Solution to check against the instance: .tour, or .sol for vehicle routes
     #[arg(long, alias = "tour", value_name = "FILE")]
     pub(crate) solution: Option<PathBuf>,
 }
@@ -149,7 +149,7 @@ pub(crate) struct VerifyArgs {
     /// Instance file
     #[arg(value_name = "INSTANCE")]
     pub(crate) instance: PathBuf,
-    /// Its solution: .tour, .sol for routes of vehicles, or .json
+    /// Solution of the instance: .tour, .sol for vehicle routes, or .json
     #[arg(value_name = "SOLUTION")]
     pub(crate) solution: PathBuf,
 }

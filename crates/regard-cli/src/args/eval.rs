@@ -1,21 +1,13 @@
 //! `regard eval`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args};
-use regard::graphs::GraphExperiment;
-use regard::graphs::model::KIND as GRAPH_TRANSFORMER;
 use regard::routes::decode::Decode;
 use regard::routes::evaluate::EvaluateOptions;
-use regard::series::SeriesExperiment;
-use regard::series::model::KIND as PATCHTST;
-use regard::series::task::SeriesTask;
-use regard::sets::SetExperiment;
-use regard::sets::model::KIND as SET_TRANSFORMER;
-use regard::store::kind_of;
+use regard::series::back_test::BackTestOptions;
 
-use super::{AnyExperiment, NetworkArgs};
-use crate::commands::cross_validation::Cut;
+use super::NetworkArgs;
 use crate::failure::Failure;
 
 /// Arguments of `regard eval`.
@@ -23,8 +15,14 @@ use crate::failure::Failure;
 #[command(
     group = ArgGroup::new("source"),
     after_help = "\
-The paper's test sets are made on the spot: numpy's generator, seed 1234, 10,000 instances in the
-unit square. Instance files are scaled into it; costs are in each file's own metric.
+Routes: --paper-set generates the test set of the paper (numpy's generator, seed 1234, 10,000
+instances in the unit square); instance files are scaled to the unit square, and costs are in the
+metric of the file. Sets, graphs, series: an EXPERIMENT is cross-validated, or back-tested for
+forecasts; a --model is evaluated on the test data of its experiment or on --data.
+
+Metrics: a plain name, such as mae or accuracy, is computed over all rows. A name that ends in
+_paper is computed as the code of the paper does: as a mean of the means of the batches, and for
+forecasts without the windows that do not fill a last batch.
 
 Examples:
   regard eval --model models/kool-tsp-100 --paper-set tsp100 --limit 500 --json
@@ -34,30 +32,35 @@ Examples:
   regard eval sets/mil --set data.path=musk1.csv --folds 10 --repeats 5
   regard eval graphs/molecules --set data.path=esol.csv --set data.target=solubility --folds 5
   regard eval graphs/tu --set data.path=MUTAG.txt --folds-from MUTAG_10fold
-  regard eval series/forecast --set data.path=sales.csv --set task.horizon=14 --folds 8
+  regard eval series/forecast --set data.path=sales.csv --set task.horizon=14 --windows 8
   regard eval series/classify --set data.path=heartbeats.csv --set data.label=kind --folds 5"
 )]
 pub(crate) struct EvalArgs {
-    /// An experiment on a file of sets, graphs or series: train on parts of it, measure on the rest
+    /// Experiment on sets, graphs or series: trains on parts of its data and evaluates on the rest
     #[arg(value_name = "EXPERIMENT", conflicts_with_all = ["model", "paper_set", "data"])]
     experiment: Option<String>,
-    /// Overrule a setting of the experiment
+    /// Change a setting of the experiment
     #[arg(long, value_name = "KEY=VALUE", requires = "experiment")]
     set: Vec<String>,
-    /// Leave out molecules that cannot be read, and tell which: data.skip_bad=true
+    /// Skip molecules that cannot be read, and list them; same as --set data.skip_bad=true
     #[arg(long, requires = "experiment")]
     skip_bad: bool,
-    /// Folds of the cross-validation [default: 10, or the split that the data has]; of time series, places
-    /// in the past from which is told what came next [default: 5]
+    /// Number of folds of the cross-validation [default: 10, or the split of the data]
     #[arg(long, value_name = "K", value_parser = super::at_least_one, requires = "experiment")]
     folds: Option<usize>,
-    /// Folder of given folds: train_idx-1.txt, test_idx-1.txt and so on, graphs counted from 0
+    /// Folder with the folds: train_idx-1.txt, test_idx-1.txt and so on; graphs are numbered from 0
     #[arg(long, value_name = "DIR", requires = "experiment", conflicts_with = "folds")]
     folds_from: Option<PathBuf>,
-    /// Time series: train once, before the first fold, and not anew for each
+    /// Forecasts: number of windows of the rolling-origin back-test [default: 5]
+    #[arg(long, value_name = "N", value_parser = super::at_least_one, requires = "experiment", conflicts_with = "folds")]
+    windows: Option<usize>,
+    /// Forecasts: number of rows from one window to the next [default: the horizon]
+    #[arg(long, value_name = "ROWS", value_parser = super::at_least_one, requires = "experiment")]
+    step_size: Option<usize>,
+    /// Forecasts: train a new network for every window instead of one before the first
     #[arg(long, requires = "experiment")]
-    once: bool,
-    /// Times all is done, the folds cut anew
+    refit: bool,
+    /// Number of repetitions of the cross-validation, each with other folds
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::at_least_one, requires = "experiment")]
     repeats: usize,
     #[command(flatten)]
@@ -66,33 +69,34 @@ pub(crate) struct EvalArgs {
     /// pctsp_det20, pctsp_stoch100, or any other size
     #[arg(long, value_name = "NAME", group = "source")]
     paper_set: Option<String>,
-    /// Instance files of one problem, or one file with a set: .pkl of Kool's code, .npz
+    /// Files to evaluate on: instances of one problem, or a set of them (.pkl of Kool's code, .npz); sets,
+    /// graphs or series
     #[arg(long, value_name = "FILE", num_args = 1.., group = "source")]
     data: Vec<PathBuf>,
-    /// Use the first N instances only
+    /// Evaluate only the first N instances
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     limit: Option<usize>,
-    /// Shorten each tour by local search
+    /// Improve each solution by local search
     #[arg(long)]
     improve: bool,
-    /// Mean cost to compare with [default: the best-known costs of the files, if all have one]
+    /// Reference for the gap: a mean cost [default: the best-known costs of the files, if all have one]
     #[arg(long, value_name = "VALUE", value_parser = super::amount, allow_negative_numbers = true)]
     reference: Option<f64>,
-    /// Instances that go through the network together, at most
+    /// Largest number of instances in a batch
     #[arg(long, value_name = "N", default_value_t = 512, value_parser = super::at_least_one)]
     batch: usize,
 }
 
-/// Where the instances come from.
+/// Source of instances.
 #[derive(Debug)]
 pub(crate) enum Source {
     /// A generated test set, by name.
     PaperSet(String),
-    /// Instance files.
+    /// Files; none where nothing is named.
     Files(Vec<PathBuf>),
 }
 
-/// A checked `regard eval`.
+/// A model to evaluate.
 #[derive(Debug)]
 pub(crate) struct EvalJob {
     pub(crate) model: Option<PathBuf>,
@@ -101,74 +105,105 @@ pub(crate) struct EvalJob {
     pub(crate) options: EvaluateOptions,
 }
 
-/// What `regard eval` is about.
+impl EvalJob {
+    /// The one file of a model on sets, graphs or series, where one is given.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match &self.source {
+            Source::Files(files) => files.first().map(PathBuf::as_path),
+            Source::PaperSet(_) => None,
+        }
+    }
+}
+
+/// Folds of a cross-validation, or windows of a back-test.
 #[derive(Debug)]
-pub(crate) enum Evaluated {
-    /// A routing model.
-    Routes(EvalJob),
-    /// A model on sets, by its folder; on a file, or on the sets of its experiment.
-    SetModel { model: PathBuf, file: Option<PathBuf>, limit: Option<usize> },
-    /// A model on graphs, by its folder; on a file, or on the test part of its experiment's data.
-    GraphModel { model: PathBuf, file: Option<PathBuf> },
-    /// A model on time series, by its folder; on a file, or on the test part of its experiment's data.
-    SeriesModel { model: PathBuf, file: Option<PathBuf> },
-    /// An experiment on time series, from several places in the past.
-    SeriesExperiment { experiment: Box<SeriesExperiment>, origins: usize, refit: bool },
-    /// An experiment on whole series and their classes, cut into folds.
-    SeriesClasses(Box<SeriesExperiment>, Cut),
-    /// An experiment on sets, cut into folds.
-    SetExperiment(Box<SetExperiment>, Cut),
-    /// An experiment on graphs, cut into folds or by its split.
-    GraphExperiment(Box<GraphExperiment>, Cut),
+pub(crate) struct FoldOptions {
+    /// Number of folds, where it is given.
+    pub(crate) folds: Option<usize>,
+    /// Folder of given folds.
+    pub(crate) given: Option<PathBuf>,
+    /// Repeats of the cross-validation, each with folds of its own.
+    pub(crate) repeats: usize,
+    /// Number of windows of a back-test, where it is given.
+    pub(crate) windows: Option<usize>,
+    /// Rows from one window of a back-test to the next, where they are given.
+    pub(crate) step_size: Option<usize>,
+    /// If true, a back-test trains a new network for every window.
+    pub(crate) refit: bool,
+}
+
+/// Windows of a back-test where their number is not given.
+const WINDOWS: usize = 5;
+
+impl FoldOptions {
+    /// The options of a cross-validation.
+    ///
+    /// # Errors
+    /// [`Failure`] for options of a back-test.
+    pub(crate) fn check_cross_validation(&self) -> anyhow::Result<()> {
+        let of_forecasts =
+            [("--windows", self.windows.is_some()), ("--step-size", self.step_size.is_some()), ("--refit", self.refit)];
+        match of_forecasts.iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((flag, _)) => Err(Failure::new(format!("{flag} is for forecasts of time series"))
+                .hint("--folds K cross-validates other experiments")
+                .into()),
+        }
+    }
+
+    /// The options of a back-test.
+    ///
+    /// # Errors
+    /// [`Failure`] for options of a cross-validation.
+    pub(crate) fn back_test(&self) -> anyhow::Result<BackTestOptions> {
+        if self.folds.is_some() || self.given.is_some() {
+            return Err(Failure::new("forecasts are back-tested in order of time, not cut into folds")
+                .hint("--windows N sets the number of windows of the back-test")
+                .into());
+        }
+        let windows = self.windows.unwrap_or(WINDOWS);
+        Ok(BackTestOptions { windows, step_size: self.step_size, refit: self.refit })
+    }
+}
+
+/// An experiment to evaluate by training it several times.
+#[derive(Debug)]
+pub(crate) struct EvalExperimentJob {
+    /// A file, or the name of a built-in experiment.
+    pub(crate) experiment: String,
+    /// Assignments that override its settings.
+    pub(crate) sets: Vec<String>,
+    pub(crate) folds: FoldOptions,
+}
+
+/// A checked `regard eval`.
+#[derive(Debug)]
+pub(crate) enum Evaluation {
+    /// Of a model.
+    Model(EvalJob),
+    /// Of an experiment.
+    Experiment(EvalExperimentJob),
 }
 
 impl EvalArgs {
-    /// What is evaluated; `given` is the seed of the command line, `seed` the one that counts.
-    pub(crate) fn about(self, given: Option<u64>, seed: u64) -> anyhow::Result<Evaluated> {
-        if let Some(name) = &self.experiment {
-            let mut sets = self.set.clone();
-            sets.extend(self.skip_bad.then(|| "data.skip_bad=true".to_owned()));
-            sets.extend(given.map(|seed| format!("train.seed={seed}")));
-            let cut = Cut { folds: self.folds, lists: self.folds_from, repeats: self.repeats };
-            return match AnyExperiment::load(name, &sets)? {
-                AnyExperiment::Sets(experiment) => Ok(Evaluated::SetExperiment(experiment, cut)),
-                AnyExperiment::Graphs(experiment) => Ok(Evaluated::GraphExperiment(experiment, cut)),
-                AnyExperiment::Series(experiment) if experiment.task.kind == SeriesTask::Classification => {
-                    Ok(Evaluated::SeriesClasses(experiment, cut))
-                }
-                AnyExperiment::Series(experiment) => {
-                    Ok(Evaluated::SeriesExperiment { experiment, origins: self.folds.unwrap_or(5), refit: !self.once })
-                }
-                AnyExperiment::Routes(_) => {
-                    Err(Failure::new(format!("{name}: instances of routes are drawn, not cut into folds"))
-                        .hint("train it, then: regard eval --model DIR --paper-set tsp20")
-                        .into())
-                }
-            };
-        }
-        let kind = self.network.model.as_deref().and_then(|model| kind_of(model).ok());
-        match (self.network.model.clone(), kind.as_deref()) {
-            (Some(model), Some(SET_TRANSFORMER)) => {
-                let file = self.data.into_iter().next();
-                return Ok(Evaluated::SetModel { model, file, limit: self.limit });
-            }
-            (Some(model), Some(GRAPH_TRANSFORMER)) => {
-                return Ok(Evaluated::GraphModel { model, file: self.data.into_iter().next() });
-            }
-            (Some(model), Some(PATCHTST)) => {
-                return Ok(Evaluated::SeriesModel { model, file: self.data.into_iter().next() });
-            }
-            _ => {}
-        }
-        if self.paper_set.is_none() && self.data.is_empty() {
-            return Err(Failure::new("nothing to evaluate on")
-                .hint("name a test set with --paper-set, or files with --data")
-                .into());
-        }
-        Ok(Evaluated::Routes(self.check(seed)))
+    /// The evaluation; `given` is the seed of the command line, `seed` the one that counts.
+    pub(crate) fn evaluation(self, given: Option<u64>, seed: u64) -> Evaluation {
+        let Some(experiment) = self.experiment.clone() else { return Evaluation::Model(self.check(seed)) };
+        let mut sets = self.set;
+        sets.extend(self.skip_bad.then(|| "data.skip_bad=true".to_owned()));
+        sets.extend(given.map(|seed| format!("train.seed={seed}")));
+        let folds = FoldOptions {
+            folds: self.folds,
+            given: self.folds_from,
+            repeats: self.repeats,
+            windows: self.windows,
+            step_size: self.step_size,
+            refit: self.refit,
+        };
+        Evaluation::Experiment(EvalExperimentJob { experiment, sets, folds })
     }
 
-    /// Checks what can be checked without opening a file.
+    /// The evaluation of a model, with defaults filled in.
     pub(crate) fn check(self, seed: u64) -> EvalJob {
         let options = EvaluateOptions {
             decode: self.network.decode.unwrap_or(Decode::Greedy),

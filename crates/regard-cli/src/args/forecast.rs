@@ -11,59 +11,58 @@ use crate::failure::Failure;
 /// Arguments of `regard forecast`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --model small networks are trained on the spot. They are measured first on the last rows of
-the file, which they have not seen, beside forecasts that need no network.
-CSV goes to standard output in the units of the file, its time stamps go on past its end; --json
-prints the same with the measurement.
+Without --model, small networks are trained on the file itself. They are first evaluated on its last
+rows, which are held out for that, beside the naive and the seasonal naive forecast.
+The forecast goes to standard output as CSV in the units of the file; --json adds the evaluation.
 
 Examples:
   regard forecast passengers.csv --horizon 24 --plot passengers.svg
   regard forecast sales.csv --id shop --date day --target sold --horizon 14 --levels 80,95
   regard forecast --model runs/etth1 ETTh1.csv --horizon 96 --json")]
 pub(crate) struct ForecastArgs {
-    /// Time series: CSV with a column for each, or with a row for each value; packed with gzip or not
+    /// Time series: CSV or gzipped CSV, with a column for each series or a row for each value
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Values to tell after the last [default: all the model tells]
+    /// Number of future values [default: the horizon of the model]
     #[arg(long, value_name = "H", value_parser = super::at_least_one)]
     pub(crate) horizon: Option<usize>,
-    /// Model folder [default: train on the spot]
+    /// Model folder [default: train on the file]
     #[arg(long, value_name = "DIR")]
     pub(crate) model: Option<PathBuf>,
-    /// Intervals that should hold so many percent, for example 80,95
+    /// Levels of the prediction intervals in percent, for example 80,95
     #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
     pub(crate) levels: Vec<f64>,
-    /// Time to train on the spot
+    /// Time for training without --model
     #[arg(long, value_name = "TIME", default_value = "40s", value_parser = super::duration, conflicts_with = "model")]
     pub(crate) time: Duration,
-    /// Write the forecast to a file: .csv, or .json
+    /// Write the forecast to FILE: .csv or .json
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Write a column for each series
+    /// Write one column for each series instead of one row for each value
     #[arg(long)]
     pub(crate) wide: bool,
-    /// Draw a series with its forecast
+    /// Draw a series and its forecast
     #[arg(long, value_name = "F.svg|F.png")]
     pub(crate) plot: Option<PathBuf>,
-    /// The series to draw [default: the first]
+    /// Series to draw [default: the first]
     #[arg(long, value_name = "NAME", requires = "plot")]
     pub(crate) series: Option<String>,
-    /// Column of time stamps [default: found]
+    /// Column of time stamps [default: detected]
     #[arg(long, value_name = "COLUMN")]
     date: Option<String>,
-    /// Column of names, where a row is one value [default: found]
+    /// Column of series names in a long file [default: detected]
     #[arg(long, value_name = "COLUMN")]
     id: Option<String>,
-    /// Columns of values [default: all]; one, where a row is one value
+    /// Columns of values; a single one in a long file [default: all]
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     target: Vec<String>,
-    /// Columns that are known of the future
+    /// Columns whose future values are known
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     covariates: Vec<String>,
 }
 
 impl ForecastArgs {
-    /// How the file is read; what is not said is as in `data`.
+    /// The columns of the file: those of the command line, else those of `data`.
     pub(crate) fn columns(&self, data: SeriesData) -> SeriesData {
         let layout = if self.id.is_some() { SeriesLayout::Long } else { data.layout };
         let given = |list: &[String], before: Vec<String>| if list.is_empty() { before } else { list.to_vec() };
@@ -77,11 +76,11 @@ impl ForecastArgs {
         }
     }
 
-    /// Refuses what cannot be carried out.
+    /// Checks the combination of options.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         if self.model.is_none() && self.horizon.is_none() {
-            return Err(Failure::new("--horizon is needed to train on the spot")
-                .hint("for example --horizon 24, for the next 24 values")
+            return Err(Failure::new("--horizon is required without --model")
+                .hint("for example --horizon 24 for the next 24 values")
                 .into());
         }
         let ends = |path: &PathBuf, endings: &[&str]| {

@@ -1,14 +1,12 @@
-//! What can be written on the command line, and its checked form.
+//! Arguments of the command line.
 //!
-//! Each command has two types: the arguments as clap reads them, and a job in which everything that
-//! can be checked without opening a file has been checked. `commands` sees jobs only.
+//! Many commands have two types: the arguments as clap parses them, and a job with defaults filled in and everything
+//! checked that can be checked without opening a file.
 
 mod bench;
 mod data;
 mod eval;
-mod explain;
 mod forecast;
-mod model;
 mod network;
 mod plot;
 mod predict;
@@ -17,21 +15,20 @@ mod train;
 
 pub(crate) use bench::{BenchCommand, BenchLibJob, BenchPaperArgs};
 pub(crate) use data::{CheckArgs, DataCommand, Generate, GenerateJob, ShowArgs, VerifyArgs};
-pub(crate) use eval::{EvalArgs, EvalJob, Evaluated, Source};
-pub(crate) use explain::{AttentionArgs, ExplainCommand};
+pub(crate) use eval::{EvalArgs, EvalJob, Evaluation, FoldOptions, Source};
 pub(crate) use forecast::ForecastArgs;
-pub(crate) use model::{ImportCommand, KoolArgs, ModelCommand, ModelShowArgs};
 use network::NetworkArgs;
 pub(crate) use plot::{PlotArgs, PlotJob};
 pub(crate) use predict::PredictArgs;
 pub(crate) use solve::{SolveArgs, SolveJob, SolveTask};
-pub(crate) use train::{AnyExperiment, TrainArgs, TrainJob};
+pub(crate) use train::{SettingsArgs, TrainArgs, TrainJob};
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
-/// Attention on structured data: routes from a neural policy, answers about sets, in one program.
+/// Attention models on structured data: routing problems, sets, graphs and time series
 #[derive(Debug, Parser)]
 #[command(
     name = "regard",
@@ -41,7 +38,7 @@ use clap::{Args, Parser, Subcommand};
     arg_required_else_help = true,
     max_term_width = 100,
     after_help = "Results go to standard output, everything else to standard error. \
-                  Exit codes: 0 done, 1 the answer is no, 2 usage or input error."
+                  Exit codes: 0 success, 1 a check failed, 2 usage or input error."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -54,25 +51,25 @@ pub(crate) struct Cli {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct GlobalArgs {
-    /// Where tensors live: auto, cpu, wgpu or cuda:N, as far as built in (see `regard doctor`)
+    /// Device: auto, cpu, wgpu or cuda:N, if built in (see `regard doctor`)
     #[arg(long, global = true, default_value = "auto", value_name = "DEVICE")]
     pub(crate) device: String,
-    /// Seed of everything random [default: 1234, or the experiment's]
+    /// Seed of all random numbers [default: 1234, or that of the experiment]
     #[arg(long, global = true, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Threads to use [default: one per core]
+    /// Number of threads [default: one per core]
     #[arg(long, global = true, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
     /// Print the result as JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Print the result only, no notes and no progress
+    /// Print only the result, no notes and no progress
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
     /// Print more detail
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
-    /// Show no progress bar
+    /// Hide the progress bar
     #[arg(long, global = true)]
     pub(crate) no_progress: bool,
 }
@@ -80,22 +77,24 @@ pub(crate) struct GlobalArgs {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Solve the instances of files: a tour, routes of vehicles, a selection of places
+    /// Solve routing problems
     Solve(SolveArgs),
-    /// Train a model
+    /// Train the model of an experiment
     Train(TrainArgs),
-    /// Measure a model on many instances, or an experiment by cross-validation
+    /// Print the settings of an experiment with type, value, range and meaning
+    Settings(SettingsArgs),
+    /// Evaluate a model on test data, or an experiment by cross-validation
     Eval(EvalArgs),
-    /// Ask a model about the sets of a file
+    /// Predict for the sets, graphs or series of a file
     Predict(PredictArgs),
-    /// Tell what comes after the end of a file of time series
+    /// Forecast a table of time series
     Forecast(ForecastArgs),
-    /// Measure on known instances: a folder of files, or the table of the paper
+    /// Run benchmarks: a library of instances, or the tables of papers
     #[command(subcommand)]
     Bench(BenchCommand),
-    /// Draw the learning curves of a training run
+    /// Plot the learning curves of a training run
     Plot(PlotArgs),
-    /// Show how attention computes, number by number
+    /// Explain a computation number by number
     #[command(subcommand)]
     Explain(ExplainCommand),
     /// Import and inspect models
@@ -104,13 +103,90 @@ pub(crate) enum Command {
     /// Generate, check and inspect instances
     #[command(subcommand)]
     Data(DataCommand),
-    /// Show what this machine and this binary offer
+    /// Report processor, threads, memory, devices and the default model
     Doctor,
-    /// Print completions for a shell
+    /// Print a page of the book that is generated from the code
+    #[command(hide = true)]
+    Reference {
+        /// Page to print
+        page: ReferencePage,
+    },
+    /// Print the completion script of a shell
     Completions {
-        /// Shell to complete for
+        /// Shell
         shell: clap_complete::Shell,
     },
+}
+
+/// Pages of the book that are generated from the code.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum ReferencePage {
+    /// Every setting of every family.
+    Settings,
+    /// Every command and option.
+    Commands,
+}
+
+/// Computations that can be explained.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ExplainCommand {
+    /// Print every intermediate number of multi-head attention on a small input
+    Attention(AttentionArgs),
+}
+
+/// Arguments of `regard explain attention`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The input is a JSON object; only x is required:
+  x               tokens, one row of numbers each: [[1, 0, 1, 0], [0, 1, 0, 1]]
+  heads           number of heads, divides the width [default: 1]
+  query_weights   width x width numbers, rows are inputs [default: identity];
+                  also key_weights, value_weights, output_weights
+  mask            \"none\", or \"causal\": a token sees itself and earlier ones
+  tokens          names to print: [\"first\", \"second\"]")]
+pub(crate) struct AttentionArgs {
+    /// Input as JSON [default: the two-token example worked by hand]
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) input: Option<PathBuf>,
+}
+
+/// Commands on models.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelCommand {
+    /// Convert weights of another project to a model folder
+    #[command(subcommand)]
+    Import(ImportCommand),
+    /// Describe a model folder
+    Show(ModelShowArgs),
+}
+
+/// Projects whose weights can be imported.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ImportCommand {
+    /// Attention, Learn to Solve Routing Problems! (Kool et al. 2019)
+    Kool(KoolArgs),
+}
+
+/// Arguments of `regard model import kool`.
+#[derive(Debug, Args)]
+pub(crate) struct KoolArgs {
+    /// Weights: a checkpoint (.pt, legacy torch format) or .safetensors with the original names
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Problem: tsp, cvrp, sdvrp, op, pctsp or spctsp [default: from args.json or the names of the weights]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) problem: Option<String>,
+    /// Model folder to write
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+}
+
+/// Arguments of `regard model show`.
+#[derive(Debug, Args)]
+pub(crate) struct ModelShowArgs {
+    /// Model folder [default: $REGARD_MODEL, else the built-in model]
+    #[arg(value_name = "DIR")]
+    pub(crate) model: Option<PathBuf>,
 }
 
 /// Reads a whole number that is at least 1.

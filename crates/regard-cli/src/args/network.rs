@@ -1,4 +1,4 @@
-//! Options that choose a model and how its network is used; shared by `solve` and `eval`.
+//! Model and decoding options of `solve` and `eval`.
 
 use std::path::PathBuf;
 
@@ -8,19 +8,19 @@ use regard::routes::decode::Decode;
 /// Model and decoding.
 #[derive(Debug, Args)]
 pub(crate) struct NetworkArgs {
-    /// Model folder [default: $REGARD_MODEL, else the model built into the binary]
+    /// Model folder [default: $REGARD_MODEL, else the built-in model]
     #[arg(long, value_name = "DIR")]
     pub(crate) model: Option<PathBuf>,
-    /// How tours are read off the network: greedy, sample:K, multistart, multistart:K or beam:K
-    #[arg(long, value_name = "HOW", value_parser = decode)]
+    /// Decoding method: greedy, sample:K, multistart, multistart:K or beam:K
+    #[arg(long, value_name = "METHOD", value_parser = decode)]
     pub(crate) decode: Option<Decode>,
-    /// Views of each instance: 1, or 8 for its mirrored and turned copies
+    /// Number of views of each instance: 1, or 8 for its reflections and rotations
     #[arg(long, value_name = "1|8", value_parser = views)]
     pub(crate) augment: Option<usize>,
-    /// Temperature of sample:K; below 1 keeps to what is probable, above 1 explores
+    /// Temperature of sample:K; below 1 prefers probable nodes, above 1 explores
     #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = temperature)]
     pub(crate) temperature: f32,
-    /// sample:K draws from the most probable nodes only, which together have this probability
+    /// Probability mass that sample:K samples from: the most probable nodes that reach it
     #[arg(long, value_name = "P", default_value_t = 1.0, value_parser = share)]
     pub(crate) top_p: f32,
 }

@@ -6,14 +6,13 @@ use clap::Args;
 
 use crate::failure::Failure;
 
-/// Name of the picture in the run's folder.
+/// Name of the picture in the folder of the run.
 const DEFAULT_NAME: &str = "curves.svg";
 
 /// Arguments of `regard plot`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Cost, gradient norm and learning rate stand over the instances seen. A run that is still going can
-be drawn too.
+Plots cost, gradient norm and learning rate over the instances seen. The run may still be going.
 
 Examples:
   regard plot runs/tsp20
@@ -27,7 +26,7 @@ pub(crate) struct PlotArgs {
     out: Option<PathBuf>,
 }
 
-/// A checked `regard plot`.
+/// `regard plot` with defaults filled in.
 #[derive(Debug)]
 pub(crate) struct PlotJob {
     /// Folder of the run.

@@ -13,10 +13,9 @@ use crate::failure::Failure;
 /// Arguments of `regard solve`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --decode the network is asked greedily, then from 16 starting places in 8 views each;
-large instances get fewer starts and views, so that time and memory stay bounded. A heuristic
-that knows no network gives a second start where there is one, and local search goes on from the
-better of them.
+Without --decode the network decodes greedily, then from 16 first nodes in 8 views each; large
+instances get fewer starts and views, to bound time and memory. For some problems a construction
+heuristic adds a second solution. Local search improves the better one.
 
 Examples:
   regard solve examples/capitals.csv --plot capitals.svg
@@ -24,62 +23,62 @@ Examples:
   regard solve X-n303-k21.vrp --time 5s --out X-n303-k21.sol
   regard solve *.tsp --out tours/")]
 pub(crate) struct SolveArgs {
-    /// Instances: TSPLIB (.tsp), CVRPLIB (.vrp), OPLib (.oplib) or CSV (id,x,y or
-    /// id,latitude,longitude; with demand, prize and penalty the depot comes first)
+    /// Instance files: TSPLIB (.tsp), CVRPLIB (.vrp), OPLib (.oplib) or CSV (id,x,y or
+    /// id,latitude,longitude; with demand, prize or penalty, the first row is the depot)
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
     network: NetworkArgs,
-    /// Better the network's solution by local search [default]
+    /// Improve the solution of the network by local search [default]
     #[arg(long, overrides_with = "no_improve")]
     improve: bool,
-    /// Leave the network's solution as it is
+    /// Keep the solution of the network as it is
     #[arg(long)]
     no_improve: bool,
-    /// Time for network and local search together, for example 2s, 500ms or 1m
+    /// Time limit for network and local search together, for example 2s, 500ms or 1m
     #[arg(long, value_name = "TIME", value_parser = super::duration, conflicts_with = "no_improve")]
     time: Option<Duration>,
-    /// Best-known cost, for the gap
+    /// Best-known cost, to report the gap
     #[arg(long, value_name = "VALUE", value_parser = super::amount, allow_negative_numbers = true)]
     best: Option<f64>,
-    /// What a vehicle holds, for a CSV file with demands that does not say
+    /// Capacity of a vehicle, for a CSV file with demands
     #[arg(long, value_name = "VALUE", value_parser = super::amount)]
     capacity: Option<f64>,
-    /// The longest a route or a tour may be, for a CSV file that does not say
+    /// Largest length of a route or tour, for a CSV file
     #[arg(long, value_name = "VALUE", value_parser = super::amount)]
     max_length: Option<f64>,
-    /// The prize that must be collected, for a CSV file with penalties that does not say
+    /// Smallest prize to collect, for a CSV file with penalties
     #[arg(long, value_name = "VALUE", value_parser = super::amount)]
     required_prize: Option<f64>,
-    /// Write the solution, to .tour, .sol or .json: a TSPLIB tour, or CVRPLIB's routes of
-    /// vehicles; a folder when there are several files
+    /// Write the solution to .tour (TSPLIB), .sol (CVRPLIB) or .json; a folder if there are several
+    /// files
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Draw the solution; a folder when there are several files
+    /// Draw the solution; a folder if there are several files
     #[arg(long, value_name = "F.svg|F.png")]
     plot: Option<PathBuf>,
 }
 
-/// A checked `regard solve`.
+/// `regard solve` with paths and options checked.
 #[derive(Debug)]
 pub(crate) struct SolveJob {
     /// One task per instance file, in the order given.
     pub(crate) tasks: Vec<SolveTask>,
-    /// Model folder asked for.
+    /// Model folder of the command line.
     pub(crate) model: Option<PathBuf>,
-    /// What to do with each instance.
+    /// Options for each instance.
     pub(crate) options: SolveOptions,
-    /// Best-known cost given by hand; only with one file.
+    /// Best-known cost of the command line; only with one file.
     pub(crate) best: Option<f64>,
 }
 
-/// One instance file and where its results go.
+/// One instance file and the files for its results.
 #[derive(Debug, PartialEq)]
 pub(crate) struct SolveTask {
     pub(crate) file: PathBuf,
-    /// Numbers that belong to no node, for a CSV file.
+    /// Values that the columns of a CSV file do not hold.
     pub(crate) options: csv::Options,
-    /// Where the solution goes; `ending_open` when its ending follows from the problem.
+    /// File for the solution; if `ending_open`, its ending follows from the problem.
     pub(crate) out: Option<PathBuf>,
     pub(crate) ending_open: bool,
     pub(crate) plot: Option<PathBuf>,
@@ -120,7 +119,7 @@ impl SolveArgs {
     }
 }
 
-/// Where the result of each file goes: `target` itself for one file, `target/STEM.EXTENSION` in a
+/// The file for the result of each instance: `target` itself for one instance, `target/STEM.EXTENSION` in a
 /// folder.
 fn targets(
     flag: &str,

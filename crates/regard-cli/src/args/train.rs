@@ -4,20 +4,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use regard::experiment::{self, Family, family};
-use regard::graphs::GraphExperiment;
-use regard::routes::RouteExperiment;
-use regard::series::SeriesExperiment;
-use regard::sets::SetExperiment;
 
 use crate::failure::Failure;
 
 /// Arguments of `regard train`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-An experiment is a TOML file, or one of those built in (--list). The folder holds the model as it
-stands, experiment.toml with every setting, metrics.jsonl, and checkpoints to go on from. Ctrl-C ends
-a training cleanly.
+An experiment is a TOML file, or a built-in one (--list; `regard settings` prints its settings). The
+folder of the run holds the latest model, experiment.toml with every setting, metrics.jsonl, and a
+checkpoint to resume from. Ctrl-C stops cleanly after the current step.
 
 Examples:
   regard train routes/tsp20 --out runs/tsp20 --time 2h
@@ -26,63 +21,66 @@ Examples:
   regard train graphs/molecules --set data.path=esol.csv --set data.targets='[\"solubility\"]'
   regard train --out runs/tsp20 --resume")]
 pub(crate) struct TrainArgs {
-    /// Experiment: a file, or the name of one built in; with --resume it may be left out
+    /// Experiment: a file, or the name of a built-in one; optional with --resume
     #[arg(value_name = "EXPERIMENT", required_unless_present_any = ["list", "resume"])]
     experiment: Option<String>,
     /// Folder of the run [default: runs/NAME]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Overrule a setting of the experiment
+    /// Change a setting of the experiment
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Leave out molecules that cannot be read, and tell which: data.skip_bad=true
+    /// Skip molecules that cannot be read, and list them; same as --set data.skip_bad=true
     #[arg(long)]
     skip_bad: bool,
-    /// Go on with the run in the folder
+    /// Resume the run in the folder
     #[arg(long)]
     resume: bool,
-    /// End after so many steps in all
+    /// Stop after N steps in all
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     steps: Option<usize>,
-    /// End after so much time, for example 10m or 2h
+    /// Stop after this time, for example 10m or 2h
     #[arg(long, value_name = "TIME", value_parser = super::duration)]
     time: Option<Duration>,
     /// Write event files for TensorBoard into DIR/tensorboard
     #[arg(long)]
     tensorboard: bool,
-    /// List the experiments that are built in
+    /// List the built-in experiments
     #[arg(long, exclusive = true)]
     pub(crate) list: bool,
 }
 
-/// An experiment of any family.
-#[derive(Debug)]
-pub(crate) enum AnyExperiment {
-    Routes(Box<RouteExperiment>),
-    Sets(Box<SetExperiment>),
-    Graphs(Box<GraphExperiment>),
-    Series(Box<SeriesExperiment>),
-}
+/// Arguments of `regard settings`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Prints every setting of the experiment: key, value, type and range, then its meaning and the words
+it may be. Values marked with * are given by the experiment, the others are defaults.
 
-impl AnyExperiment {
-    /// The experiment found under a name or in a file, overruled by assignments.
-    pub(crate) fn load(name_or_path: &str, sets: &[String]) -> regard::Result<Self> {
-        let (text, path) = experiment::find(name_or_path)?;
-        Ok(match family(&text, &path)? {
-            Family::Routes => Self::Routes(Box::new(RouteExperiment::parse(&text, &path, sets)?)),
-            Family::Sets => Self::Sets(Box::new(SetExperiment::parse(&text, &path, sets)?)),
-            Family::Graphs => Self::Graphs(Box::new(GraphExperiment::parse(&text, &path, sets)?)),
-            Family::Series => Self::Series(Box::new(SeriesExperiment::parse(&text, &path, sets)?)),
-        })
-    }
+Examples:
+  regard settings routes/tsp50
+  regard settings graphs/molecules --section data
+  regard settings series/forecast --set model.preset=patchtst-tslib --json")]
+pub(crate) struct SettingsArgs {
+    /// Experiment: a file, or the name of a built-in one (`regard train --list`)
+    #[arg(value_name = "EXPERIMENT")]
+    pub(crate) experiment: String,
+    /// Print one section only: task, data, model, train or eval
+    #[arg(long, value_name = "NAME")]
+    pub(crate) section: Option<String>,
+    /// Change a setting of the experiment
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
 }
 
 /// A checked `regard train`.
 #[derive(Debug)]
 pub(crate) struct TrainJob {
-    /// Name for people.
+    /// Name to show.
     pub(crate) name: String,
-    pub(crate) experiment: AnyExperiment,
+    /// A file, or the name of a built-in experiment.
+    pub(crate) experiment: String,
+    /// Assignments that override its settings.
+    pub(crate) sets: Vec<String>,
     pub(crate) out: PathBuf,
     pub(crate) resume: bool,
     pub(crate) steps: Option<u64>,
@@ -91,7 +89,7 @@ pub(crate) struct TrainJob {
 }
 
 impl TrainArgs {
-    /// Reads the experiment; `seed` is that of the command line, if one was given.
+    /// Checks the arguments; `seed` is that of the command line, if one was given.
     pub(crate) fn check(self, seed: Option<u64>) -> anyhow::Result<TrainJob> {
         let mut sets = self.set;
         sets.extend(self.skip_bad.then(|| "data.skip_bad=true".to_owned()));
@@ -99,7 +97,9 @@ impl TrainArgs {
         let out = match (&self.out, &self.experiment) {
             (Some(out), _) => out.clone(),
             (None, Some(name)) => Path::new("runs").join(stem(name)),
-            (None, None) => return Err(Failure::new("--resume: which run?").hint("name its folder with --out").into()),
+            (None, None) => {
+                return Err(Failure::new("--resume needs the folder of a run").hint("name it with --out").into());
+            }
         };
         let source = match &self.experiment {
             Some(name) => name.clone(),
@@ -107,7 +107,8 @@ impl TrainArgs {
         };
         Ok(TrainJob {
             name: self.experiment.unwrap_or_else(|| stem(&out.display().to_string())),
-            experiment: AnyExperiment::load(&source, &sets)?,
+            experiment: source,
+            sets,
             out,
             resume: self.resume,
             steps: self.steps.map(|steps| steps as u64),
@@ -144,17 +145,14 @@ mod tests {
     #[test]
     fn settings_and_seed_of_the_command_line_overrule() {
         let job = args(Some("routes/tsp20.toml")).check(Some(77)).unwrap();
-        let AnyExperiment::Routes(experiment) = job.experiment else { panic!("an experiment on routes") };
-        assert_eq!((experiment.train.epochs, experiment.train.seed, job.steps), (7, 77, Some(3)));
+        assert_eq!(job.sets, ["train.epochs=7", "train.seed=77"]);
+        assert_eq!((job.experiment.as_str(), job.steps), ("routes/tsp20.toml", Some(3)));
         assert_eq!(job.out, PathBuf::from("runs/tsp20"));
-        let job = args(Some("sets/max")).check(None).unwrap();
-        let AnyExperiment::Sets(experiment) = job.experiment else { panic!("an experiment on sets") };
-        assert_eq!((experiment.train.epochs, experiment.train.seed), (7, 1234));
+        assert_eq!(args(Some("sets/max")).check(None).unwrap().sets, ["train.epochs=7"]);
     }
 
     #[test]
     fn what_is_missing_is_named() {
-        assert!(args(None).check(None).unwrap_err().to_string().contains("which run"));
-        assert!(args(Some("routes/tsp2O")).check(None).is_err());
+        assert!(args(None).check(None).unwrap_err().to_string().contains("folder of a run"));
     }
 }

@@ -1,12 +1,13 @@
 //! One file for each command.
 
 mod bench;
-mod completions;
-pub(crate) mod cross_validation;
+mod cross_validation;
 mod data;
 mod doctor;
 mod eval;
+mod experiments;
 mod explain;
+mod families;
 mod forecast;
 mod graphs;
 mod model;
@@ -16,27 +17,25 @@ mod sets;
 mod solve;
 mod train;
 
-use regard::graphs::model::KIND as GRAPH_TRANSFORMER;
-use regard::series::model::KIND as PATCHTST;
-use regard::store::kind_of;
+use clap::CommandFactory;
 
-use crate::args::{BenchCommand, Cli, Command, DataCommand, Evaluated, ExplainCommand, ImportCommand, ModelCommand};
+use crate::args::{BenchCommand, Cli, Command, DataCommand, Evaluation, ExplainCommand, ImportCommand, ModelCommand};
 use crate::device;
 use crate::report::Printer;
 
-/// How a command that could be carried out ended.
+/// Result of a command that ran to its end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Outcome {
-    /// Done.
+    /// Success.
     Done,
-    /// The answer is no: a check failed.
+    /// A check failed.
     No,
 }
 
 /// Seed where none is given; that of the paper's code.
 const SEED: u64 = 1234;
 
-/// Carries out the command.
+/// Runs the command.
 pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
     let device = device::choose(&cli.global.device)?;
     device::limit_threads(cli.global.threads)?;
@@ -45,29 +44,15 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
     let printer = &mut printer;
     match cli.command {
         Command::Solve(args) => solve::run(&args.check(seed)?, &device, printer),
-        Command::Train(args) if args.list => train::list(printer),
+        Command::Train(args) if args.list => experiments::list(printer),
         Command::Train(args) => train::run(args.check(cli.global.seed)?, &device, printer),
-        Command::Eval(args) => match args.about(cli.global.seed, seed)? {
-            Evaluated::Routes(job) => eval::run(job, &device, printer),
-            Evaluated::SetModel { model, file, limit } => {
-                sets::measure(&model, file.as_deref(), limit, &device, printer)
-            }
-            Evaluated::GraphModel { model, file } => graphs::measure(&model, file.as_deref(), &device, printer),
-            Evaluated::SeriesModel { model, file } => series::measure(&model, file.as_deref(), &device, printer),
-            Evaluated::SeriesExperiment { experiment, origins, refit } => {
-                series::back_test(&experiment, origins, refit, &device, printer)
-            }
-            Evaluated::SeriesClasses(experiment, cut) => cross_validation::series(&experiment, &cut, &device, printer),
-            Evaluated::SetExperiment(experiment, cut) => cross_validation::sets(&experiment, &cut, &device, printer),
-            Evaluated::GraphExperiment(experiment, cut) => {
-                cross_validation::graphs(&experiment, &cut, &device, printer)
+        Command::Eval(args) => match args.evaluation(cli.global.seed, seed) {
+            Evaluation::Model(job) => (families::of_model(job.model.as_deref()).evaluate)(&job, &device, printer),
+            Evaluation::Experiment(job) => {
+                families::load(&job.experiment, &job.sets)?.evaluate(&job.folds, &device, printer)
             }
         },
-        Command::Predict(args) => match kind_of(&args.model).ok().as_deref() {
-            Some(GRAPH_TRANSFORMER) => graphs::predict(&args, &device, printer),
-            Some(PATCHTST) => series::predict(&args, &device, printer),
-            _ => sets::predict(&args, &device, printer),
-        },
+        Command::Predict(args) => (families::of_model(Some(&args.model)).predict)(&args, &device, printer),
         Command::Forecast(args) => forecast::run(&args, seed, &device, printer),
         Command::Bench(BenchCommand::Lib(args)) => bench::library(args.check(seed)?, &device, printer),
         Command::Bench(BenchCommand::Paper(args)) if args.table == "kool" => {
@@ -83,6 +68,16 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Data(DataCommand::Verify(args)) => data::verify(&args, printer),
         Command::Data(DataCommand::Show(args)) => data::show(&args, printer),
         Command::Doctor => doctor::run(printer),
-        Command::Completions { shell } => completions::run(shell, printer),
+        Command::Settings(args) => experiments::settings(&args, printer),
+        Command::Reference { page } => experiments::reference(page, printer),
+        Command::Completions { shell } => completions(shell, printer),
     }
+}
+
+/// Prints the completion script of a shell.
+fn completions(shell: clap_complete::Shell, printer: &mut Printer) -> anyhow::Result<Outcome> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "regard", &mut script);
+    printer.result(&String::from_utf8(script)?)?;
+    Ok(Outcome::Done)
 }

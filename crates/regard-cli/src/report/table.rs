@@ -1,6 +1,6 @@
-//! Columns that line up.
+//! Tables of text, and wrapped lines.
 
-/// Which side of its column a cell keeps to.
+/// Alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Align {
     Left,
@@ -52,9 +52,31 @@ impl Table {
     }
 }
 
+/// Lines of at most `width` characters; a word that is longer has a line of its own.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = vec![];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_end_before_the_width() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("unbreakable words", 5), ["unbreakable", "words"]);
+        assert_eq!(wrap("", 5), [""]);
+    }
 
     #[test]
     fn columns_line_up() {

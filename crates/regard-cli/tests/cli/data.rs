@@ -11,7 +11,7 @@ fn instances_are_generated_and_read_again() {
     for (format, extension) in [("csv", "csv"), ("tsp", "tsp")] {
         let generate = ["data", "generate", "--problem", "tsp", "--n", "7", "--instances", "3", "--seed", "1"];
         let said = regard(folder.path(), &[&generate[..], &["--out", format, "--format", format]].concat()).done();
-        assert!(said.out.contains("3 instances of 7 places, seed 1"), "{said:?}");
+        assert!(said.out.contains("3 instances of 7 nodes, seed 1"), "{said:?}");
         assert_eq!(fs::read_dir(folder.path().join(format)).unwrap().count(), 3);
         let file = format!("{format}/uniform7-0002.{extension}");
         let json = regard(folder.path(), &["data", "show", &file, "--json"]).done().json();
@@ -54,7 +54,7 @@ fn a_wrong_tour_is_the_answer_no() {
     assert!(good.out.contains("tour 585") || good.out.contains("tour 58"), "{good:?}");
     let twice = regard(folder.path(), &["data", "check", "in.tsp", "--tour", "twice.tour"]);
     assert_eq!(twice.code, Some(1), "{twice:?}");
-    assert!(twice.out.contains("not a tour") && twice.out.contains('3'), "{twice:?}");
+    assert!(twice.out.contains("not a valid tour") && twice.out.contains('3'), "{twice:?}");
     let json = regard(folder.path(), &["data", "check", "in.tsp", "--tour", "twice.tour", "--json"]);
     assert_eq!((json.code, &json.json()["ok"]), (Some(1), &serde_json::json!(false)));
 }

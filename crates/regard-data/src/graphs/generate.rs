@@ -1,4 +1,4 @@
-//! Graphs drawn from a seed: those of the benchmark that the Graph Transformer was measured on (V.
+//! Graphs drawn from a seed: the data sets on which the Graph Transformer was evaluated (V.
 //! Dwivedi et al., "Benchmarking graph neural networks", 2020).
 //!
 //! The published sets were drawn without a seed, so that these are others of the same distribution. Every

@@ -1,4 +1,4 @@
-//! The machine, and the rules of a reader.
+//! The machine of opcodes, and the rules of a reader.
 
 use std::collections::HashMap;
 

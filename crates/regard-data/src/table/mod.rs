@@ -1,8 +1,8 @@
 //! Tables: rows of fields below a header, as text (CSV or TSV, compressed by gzip or not) or in Parquet files.
 //!
-//! [`Rows`] reads a table row by row, [`Header`] finds its columns by name, [`values`] understands its fields, and
-//! [`Table`] is a table in memory that can be read several times. Routes, sets, graphs and series are read through
-//! them, and all that is predicted is written by [`write`].
+//! `Rows` reads a table row by row, `Header` finds its columns by name, `values` understands its fields, and `Table` is
+//! a table in memory that can be read several times. Routes, sets, graphs and series are read through them, and all
+//! predictions are written by [`write`].
 //!
 //! Fields are separated by commas, semicolons or tabs, whichever the header has most of, unless the caller names the
 //! separator. Text in double quotes may hold separators and line breaks. A byte order mark is dropped, bytes that are
@@ -42,7 +42,18 @@ impl Cells {
     /// # Errors
     /// [`Error::Parse`](crate::Error::Parse) where the text is no table.
     pub fn of(text: &str, path: &Path) -> Result<Self> {
-        let mut rows = Rows::of_text(text, path, None)?;
+        Self::of_rows(Rows::of_text(text, path, None)?)
+    }
+
+    /// As [`Self::of`], with a separator that is known.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn with_separator(text: &str, path: &Path, separator: u8) -> Result<Self> {
+        Self::of_rows(Rows::of_text(text, path, Some(separator))?)
+    }
+
+    fn of_rows(mut rows: Rows<'_>) -> Result<Self> {
         let comments = rows.comments().to_vec();
         let (top, header) = match Header::read(&mut rows)? {
             Some(header) => (header.line, header.names),

@@ -63,14 +63,22 @@ pub fn built_in() -> &'static [(&'static str, &'static str)] {
     BUILT_IN
 }
 
-/// What the comment in the first line of an experiment says, empty where there is none.
-pub fn description(text: &str) -> &str {
-    let first = text.lines().next().unwrap_or_default().trim();
-    if first.starts_with('#') { first.trim_start_matches('#').trim_start() } else { "" }
+/// Description of an experiment: the first sentence of the comment it begins with, empty without one.
+pub fn description(text: &str) -> String {
+    let comment = text.lines().map_while(|line| Some(line.trim().strip_prefix('#')?.trim()));
+    let comment = comment.collect::<Vec<_>>().join(" ");
+    let begins_sentence = |rest: &str| rest.chars().next().is_some_and(char::is_uppercase);
+    let end = comment.match_indices(". ").find(|(at, _)| begins_sentence(&comment[at + 2..]));
+    end.map_or(comment.as_str(), |(at, _)| &comment[..=at]).to_owned()
 }
 
-/// See [`find`](super::find).
-pub(super) fn find(name_or_path: &str) -> Result<(String, PathBuf)> {
+/// The text of an experiment and its name in errors: the file at this path, else the built-in experiment of this
+/// name, with or without `.toml`.
+///
+/// # Errors
+/// [`Error::Io`] when there is neither, naming the nearest built-in experiment, or when the file cannot be read;
+/// [`Error::Parse`] when it is not text.
+pub fn find(name_or_path: &str) -> Result<(String, PathBuf)> {
     let path = Path::new(name_or_path);
     if path.exists() && !path.is_dir() {
         return Ok((file::read_text(path)?, path.to_owned()));

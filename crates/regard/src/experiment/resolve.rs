@@ -18,6 +18,13 @@ pub(crate) trait Sections: Serialize + DeserializeOwned + Sized {
 
 /// Fills in the defaults and validates; errors do not know the file yet.
 pub(super) fn resolve<E: Sections>(given: &Given) -> Result<E> {
+    let experiment: E = merge(given)?;
+    experiment.validate()?;
+    Ok(experiment)
+}
+
+/// Fills in the defaults; errors do not know the file yet.
+pub(super) fn merge<E: Sections>(given: &Given) -> Result<E> {
     let base = E::base(given)?;
     let template = Table::try_from(&base).map_err(|error| Error::config("experiment", error.to_string()))?;
     check_names(given, &template)?;
@@ -28,10 +35,7 @@ pub(super) fn resolve<E: Sections>(given: &Given) -> Result<E> {
         }
         put(&mut merged, section, key, value);
     }
-    let experiment: E =
-        merged.try_into().map_err(|error: toml::de::Error| Error::config("experiment", error.message()))?;
-    experiment.validate()?;
-    Ok(experiment)
+    merged.try_into().map_err(|error: toml::de::Error| Error::config("experiment", error.message()))
 }
 
 /// The preset that a section names, one of `known`.
@@ -83,7 +87,7 @@ fn put(sections: &mut Table, section: &str, key: &str, value: &Value) {
     }
 }
 
-/// What is wrong with the type of a value: what was found and what was expected.
+/// Message about a value of a wrong type: the value and the expected type.
 fn mistake<E: DeserializeOwned>(template: &Table, section: &str, key: &str, value: &Value) -> Option<String> {
     // One setting at a time, so that an error belongs to its key.
     let refusal = |value: &Value| {
@@ -92,8 +96,8 @@ fn mistake<E: DeserializeOwned>(template: &Table, section: &str, key: &str, valu
         one.try_into::<E>().err().map(|error| error.message().trim().to_owned())
     };
     let mut message = refusal(value)?;
-    if message.ends_with("expected string only") {
-        // One of several words: which ones is only told to somebody who says a wrong one.
+    if message.ends_with("expected string only") || message.ends_with("expected string or map") {
+        // One of several words: only a wrong word gives the list of them.
         message = refusal(&Value::String(String::new())).unwrap_or(message);
     }
     let expected = message.rsplit_once("expected ").map_or(message.as_str(), |(_, expected)| expected);

@@ -24,7 +24,7 @@ fn every_built_in_experiment_is_valid_and_says_what_it_is() {
     for (name, text) in built_in().iter().filter(|(name, _)| name.starts_with("routes/")).copied() {
         let experiment = RouteExperiment::load(name, &[]).unwrap();
         experiment.validate().unwrap();
-        assert!(!description(text).is_empty(), "{name}");
+        assert!(description(text).ends_with('.'), "{name}: {}", description(text));
         let preset = match name {
             name if name.contains("kool") => "kool-2019",
             name if name.contains("pomo") => "pomo-2020",
@@ -44,10 +44,10 @@ fn every_built_in_experiment_is_valid_and_says_what_it_is() {
 #[test]
 fn every_other_built_in_experiment_is_valid_and_stands_in_the_folder_of_its_family() {
     type Load = fn(&str) -> Result<()>;
-    let families: [(Family, &str, usize, Load); 3] = [
-        (Family::Sets, "sets/", 10, |name| SetExperiment::load(name, &[]).map(drop)),
-        (Family::Graphs, "graphs/", 8, |name| GraphExperiment::load(name, &[]).map(drop)),
-        (Family::Series, "series/", 8, |name| SeriesExperiment::load(name, &[]).map(drop)),
+    let families: [(&str, &str, usize, Load); 3] = [
+        ("sets", "sets/", 10, |name| SetExperiment::load(name, &[]).map(drop)),
+        ("graphs", "graphs/", 8, |name| GraphExperiment::load(name, &[]).map(drop)),
+        ("series", "series/", 8, |name| SeriesExperiment::load(name, &[]).map(drop)),
     ];
     for (kind, folder, count, load) in families {
         let of = built_in().iter().filter(|(name, text)| family(text, Path::new(name)).unwrap() == kind);
@@ -179,7 +179,7 @@ fn malformed_text_names_the_line() {
 
 #[test]
 fn mistakes_say_where_they_are_and_what_was_expected() {
-    let shared = "[train]\nbaseline = 'shared'\nstarts";
+    let shared = "[train]\nbaseline = 'shared'\nnum_starts";
     for (text, said) in [
         ("[trian]", "`trian`: line 1: is not a section (did you mean `train`?); sections: `task`, `data`"),
         ("\nlearning_rate = 1", "`learning_rate`: line 2: is not a section (it belongs in [train]); sections"),
@@ -280,25 +280,89 @@ fn experiments_are_found_as_files_and_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine");
     fs::write(&file, "# Mine\n[train]\nepochs = 2").unwrap();
-    let (text, path) = RouteExperiment::find(file.to_str().unwrap()).unwrap();
-    assert_eq!((description(&text), path), ("Mine", file.clone()));
+    let (text, path) = find(file.to_str().unwrap()).unwrap();
+    assert_eq!((description(&text).as_str(), path), ("Mine", file.clone()));
     assert_eq!(RouteExperiment::load(file.to_str().unwrap(), &[]).unwrap().train.epochs, 2);
     for name in ["routes/tsp20", "routes/tsp20.toml"] {
-        assert_eq!(RouteExperiment::find(name).unwrap().1, Path::new("routes/tsp20.toml"));
+        assert_eq!(find(name).unwrap().1, Path::new("routes/tsp20.toml"));
     }
     for (name, near) in [("tsp20", "routes/tsp20"), ("routes/tsp-mixd.toml", "routes/tsp-mixed")] {
-        let error = RouteExperiment::find(name).unwrap_err();
+        let error = find(name).unwrap_err();
         let said = format!("{name}: is neither a file nor a built-in experiment (did you mean `{near}`?)");
         assert_eq!(error.to_string(), said);
         assert_eq!(error.hint(), Some("`regard train --list` shows the built-in experiments"));
     }
-    let error = RouteExperiment::find(folder.path().to_str().unwrap()).unwrap_err();
+    let error = find(folder.path().to_str().unwrap()).unwrap_err();
     assert!(error.to_string().ends_with("is neither a file nor a built-in experiment"), "{error}");
 }
 
 #[test]
 fn the_description_is_the_first_comment() {
     assert_eq!(description("# Some words \n[train]"), "Some words");
+    let two = "# Trains as Kool et al. 2019 did,\n# in two lines. Another sentence.\n\n# Not this";
+    assert_eq!(description(two), "Trains as Kool et al. 2019 did, in two lines.");
     assert_eq!(description("[train]\n# Not this"), "");
     assert_eq!(description(""), "");
+}
+
+/// A setting of a section.
+fn found<'a>(sections: &'a [Section], section: &str, key: &str) -> &'a Setting {
+    let section = sections.iter().find(|one| one.name == section).unwrap();
+    section.settings.iter().find(|setting| setting.key == key).unwrap()
+}
+
+#[test]
+fn settings_are_described_with_the_values_of_the_experiment() {
+    let (text, path) = find("routes/tsp20-kool").unwrap();
+    let sections = RouteExperiment::settings(&text, &path, &["train.batch_size=8".into()]).unwrap();
+    assert_eq!(
+        sections.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(),
+        ["task", "data", "model", "train", "eval"]
+    );
+    let batch = found(&sections, "train", "batch_size");
+    assert_eq!((batch.kind.as_str(), batch.range.as_deref(), batch.given), ("whole number", Some("1 to 65536"), true));
+    assert_eq!(batch.default, Some(8.into()));
+    let baseline = found(&sections, "train", "baseline");
+    assert_eq!((baseline.default.clone(), baseline.given), (Some("rollout".into()), false));
+    assert_eq!(baseline.words[0], Word { word: "none".into(), meaning: "No baseline.".into() });
+    let rate = found(&sections, "train", "learning_rate");
+    assert_eq!((rate.kind.as_str(), rate.range.as_deref()), ("number", Some("above 0")));
+    assert_eq!(found(&sections, "train", "ema_decay").range.as_deref(), Some("0 to below 1"));
+    assert_eq!(found(&sections, "data", "nodes").kind, "whole number or [lowest, highest]");
+    assert_eq!(found(&sections, "task", "problem").words.len(), crate::routes::model::PROBLEMS.len());
+    let preset = found(&sections, "model", "preset");
+    assert_eq!((preset.default.clone(), preset.given), (Some("kool-2019".into()), false));
+    let (text, path) = find("sets/mil").unwrap();
+    let sections = SetExperiment::settings(&text, &path, &[]).unwrap();
+    assert_eq!(found(&sections, "model", "inputs").default, None);
+    assert_eq!(found(&sections, "data", "features").kind, "list of texts");
+    assert_eq!(found(&sections, "data", "standardise").kind, "true or false");
+    let series = SeriesExperiment::settings("[model]\nwidht = 3", Path::new("e.toml"), &[]);
+    assert!(series.unwrap_err().to_string().contains("did you mean `width`?"));
+}
+
+#[test]
+fn every_setting_is_documented_and_lies_in_its_range() {
+    type Describe = fn(&str, &Path, &[String]) -> Result<Vec<Section>>;
+    let families: [Describe; 4] =
+        [RouteExperiment::settings, SetExperiment::settings, GraphExperiment::settings, SeriesExperiment::settings];
+    for describe in families {
+        for section in describe("", Path::new("e.toml"), &[]).unwrap() {
+            assert!(!section.meaning.is_empty(), "[{}]", section.name);
+            for setting in &section.settings {
+                let name = format!("{}.{}", setting.section, setting.key);
+                assert!(
+                    setting.meaning.ends_with('.') && !setting.meaning.contains("[`"),
+                    "{name}: {}",
+                    setting.meaning
+                );
+                assert!(!setting.kind.is_empty(), "{name}");
+                let known = |value: &serde_json::Value| {
+                    let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                    setting.words.is_empty() || setting.words.iter().any(|word| word.word == value)
+                };
+                assert!(setting.default.as_ref().is_none_or(known), "{name}: {:?}", setting.default);
+            }
+        }
+    }
 }

@@ -29,12 +29,14 @@ mod components;
 mod laplacian;
 mod partial;
 
-use self::components::Adjacency;
-use crate::graphs::Graphs;
-use md5::{Digest, Md5};
-use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use md5::{Digest, Md5};
+use rayon::prelude::*;
+
+use self::components::Adjacency;
+use crate::graphs::Graphs;
 
 /// The positional encoding of nodes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

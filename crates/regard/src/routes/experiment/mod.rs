@@ -7,8 +7,9 @@ mod settings;
 mod train;
 mod validate;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
@@ -16,40 +17,30 @@ pub use settings::{DataSettings, Distribution, EvalSettings, Sizes, Task};
 pub use train::{BaselineKind, FirstNode, Loss, TrainSettings};
 
 use super::model::{AttentionModelConfig, PRESETS};
-use crate::experiment::{self, Given, Sections, named_preset, under};
+use crate::experiment::{self, Given, Section, Sections, named_preset, under};
 use crate::{Error, Result};
 
 /// A complete experiment on a routing problem, with every default filled in.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RouteExperiment {
-    /// What is to be learned.
+    /// Routing problem.
     pub task: Task,
-    /// Where instances come from.
+    /// Instances to train on.
     pub data: DataSettings,
-    /// The network.
+    /// Architecture of the network.
     pub model: AttentionModelConfig,
-    /// How it is trained.
+    /// Training of the network.
     pub train: TrainSettings,
-    /// How it is measured.
+    /// Evaluation of the network.
     pub eval: EvalSettings,
 }
 
 impl RouteExperiment {
-    /// The text of an experiment and its name in errors: the file at this path, else the built-in
-    /// experiment of this name, with or without `.toml`.
+    /// The experiment that [`find`](experiment::find) finds, overruled by `sets`.
     ///
     /// # Errors
-    /// [`Error::Io`] when there is neither, naming the nearest built-in experiment, or when the
-    /// file cannot be read; [`Error::Parse`] when it is not text.
-    pub fn find(name_or_path: &str) -> Result<(String, PathBuf)> {
-        experiment::find(name_or_path)
-    }
-
-    /// The experiment that [`Self::find`] finds, overruled by `sets`.
-    ///
-    /// # Errors
-    /// Those of [`Self::find`] and [`Self::parse`].
+    /// Those of [`find`](experiment::find) and [`Self::parse`].
     pub fn load(name_or_path: &str, sets: &[String]) -> Result<Self> {
         experiment::load(name_or_path, sets)
     }
@@ -63,6 +54,15 @@ impl RouteExperiment {
     /// of range; `path` and the line are named unless the value came from `sets`.
     pub fn parse(text: &str, path: &Path, sets: &[String]) -> Result<Self> {
         experiment::sections(text, path, sets)
+    }
+
+    /// Describes every setting of the experiment `text`, overruled by `sets`. Values are not validated.
+    ///
+    /// # Errors
+    /// [`Error::Parse`] and [`Error::Config`] for text that is not TOML,
+    /// unknown keys and values of another type.
+    pub fn settings(text: &str, path: &Path, sets: &[String]) -> Result<Vec<Section>> {
+        experiment::describe::<Self>(text, path, sets)
     }
 
     /// The experiment as TOML with every key written out; [`Self::parse`] reads it back unchanged.

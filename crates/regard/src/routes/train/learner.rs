@@ -16,7 +16,7 @@ use crate::routes::decode::features;
 use crate::routes::experiment::{BaselineKind, Loss, RouteExperiment};
 use crate::routes::model::{AttentionModel, AttentionModelConfig, ModelDir};
 use crate::store::{Weights, layout};
-use crate::train::{Checkpoint, Optimizer, Stream, Trainee, collect, derived, fresh, numbered, restore, rise};
+use crate::train::{Checkpoint, Optimizer, Stream, Trainee, collect, derived, fresh, linear_warmup, numbered, restore};
 use crate::{Error, Result};
 use regard_routing::Problem;
 
@@ -136,7 +136,8 @@ impl<P: Problem> Learner<P> {
     fn rate(&self, full: f64) -> f64 {
         let train = &self.experiment.train;
         let warmup_steps = train.warmup_epochs * self.experiment.steps_per_epoch() as f64;
-        full * rise(self.step, warmup_steps) * train.learning_rate_decay.powi(self.epoch().min(i32::MAX as u64) as i32)
+        full * linear_warmup(self.step, warmup_steps)
+            * train.learning_rate_decay.powi(self.epoch().min(i32::MAX as u64) as i32)
     }
 
     /// This step's instances.

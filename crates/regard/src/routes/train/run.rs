@@ -10,7 +10,7 @@ use crate::routes::experiment::RouteExperiment;
 use crate::routes::model::ModelDir;
 use crate::store::Manifest;
 use crate::train::{
-    Checked, Checkpoint, Learning, Measure, Measures, Observer, Schedule, Settings, Trained, train_with,
+    Checkpoint, Learning, Measure, Measures, Observer, RunLength, Settings, Trained, ValidationMetrics, train_with,
 };
 use crate::{Error, Result};
 use regard_routing::registry::{ProblemVisitor, with_problem};
@@ -49,8 +49,8 @@ impl Settings for RouteExperiment {
         RouteExperiment::to_toml(self)
     }
 
-    fn schedule(&self) -> Schedule {
-        Schedule {
+    fn run_length(&self) -> RunLength {
+        RunLength {
             steps_per_epoch: self.steps_per_epoch() as u64,
             epochs: self.train.epochs as u64,
             batch: self.train.batch_size as u64,
@@ -101,17 +101,20 @@ impl<P: Problem> Learning for Trainer<P> {
     }
 
     /// Challenges the frozen policy, and measures the network.
-    fn finish_epoch(&mut self) -> Result<Checked> {
+    fn finish_epoch(&mut self) -> Result<ValidationMetrics> {
         let challenge = self.learner.challenge()?;
-        Ok(Checked {
+        Ok(ValidationMetrics {
             baseline_updated: challenge.map(|challenge| challenge.updated),
             p_value: challenge.and_then(|challenge| challenge.p_value),
-            ..self.check()?
+            ..self.validate()?
         })
     }
 
-    fn check(&self) -> Result<Checked> {
-        Ok(Checked { cost: self.validation.cost(&self.learner.evaluated()?)?, ..Checked::default() })
+    fn validate(&self) -> Result<ValidationMetrics> {
+        Ok(ValidationMetrics {
+            cost: self.validation.cost(&self.learner.evaluated()?)?,
+            ..ValidationMetrics::default()
+        })
     }
 
     fn may_diverge(&self) -> bool {
