@@ -1,8 +1,7 @@
 //! The memory allocator of the binary.
 //!
-//! Tensor work frees and takes the same large blocks over and over. mimalloc keeps them; by default
-//! it gives unused pages back to the system after 10 ms and faults them in again in the next step,
-//! which costs several percent, so that purging is switched off.
+//! Tensor operations allocate and free the same large blocks in every step. By default mimalloc returns unused pages to
+//! the system after 10 ms, and the next step faults them in again, which costs several percent. So purging is disabled.
 
 use mimalloc::MiMalloc;
 
@@ -13,7 +12,7 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 /// constant for it.
 const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
 
-/// Switches purging off unless the environment says otherwise through `MIMALLOC_PURGE_DELAY`.
+/// Disables purging unless the environment says otherwise through `MIMALLOC_PURGE_DELAY`.
 pub(crate) fn configure() {
     if std::env::var_os("MIMALLOC_PURGE_DELAY").is_none() {
         // SAFETY: the function stores one number in mimalloc's table of options; it is called once,

@@ -4,7 +4,7 @@ use regard::Device;
 
 use crate::failure::Failure;
 
-/// The devices built into this binary.
+/// Devices of this binary.
 pub(crate) const BUILT_IN: &[&str] = &[
     "cpu",
     #[cfg(feature = "wgpu")]
@@ -13,8 +13,10 @@ pub(crate) const BUILT_IN: &[&str] = &[
     "cuda",
 ];
 
-/// The device a name stands for: `auto` is the CPU, whose kernels are ours. Devices known but not
-/// built in are named as such.
+/// The device of a name; `auto` is the CPU.
+///
+/// # Errors
+/// For an unknown device, and for a known one that is not built in.
 pub(crate) fn choose(name: &str) -> anyhow::Result<Device> {
     let (kind, index) = name.split_once(':').map_or((name, None), |(kind, index)| (kind, Some(index)));
     match (kind, index) {
@@ -40,7 +42,7 @@ fn unknown(name: &str) -> anyhow::Error {
     Failure::new(format!("unknown device `{name}`")).hint("expected auto, cpu, cuda, cuda:N or wgpu").into()
 }
 
-/// What a device is called.
+/// Name of a device.
 pub(crate) fn name(device: &Device) -> String {
     if *device == Device::flex() { "cpu".to_owned() } else { format!("{device:?}") }
 }
@@ -58,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_apart() {
+    fn devices_are_found_by_name() {
         assert!(choose("auto").is_ok());
         assert!(choose("cpu").is_ok());
         for name in ["cuda", "cuda:1", "wgpu"] {

@@ -1,8 +1,8 @@
-//! How errors are shown: what happened, where, and what to do about it.
+//! Errors of the command line, and their printing: what happened, where, and a hint.
 
 use std::io::{self, Write};
 
-/// An error of the command line itself, with advice.
+/// An error of the command line, with an optional hint.
 #[derive(Debug)]
 pub(crate) struct Failure {
     what: String,
@@ -10,12 +10,12 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// An error that says `what` is wrong.
+    /// An error with the message `what`.
     pub(crate) fn new(what: impl Into<String>) -> Self {
         Self { what: what.into(), hint: None }
     }
 
-    /// The same error with advice.
+    /// The same error with a hint.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -30,7 +30,7 @@ impl std::fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Whether the reader of our output went away, which is no error (`regard … | head`).
+/// If true, the reader of standard output closed it, which is no error (`regard … | head`).
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()
@@ -43,7 +43,7 @@ pub(crate) fn print(error: &anyhow::Error) {
     if let Some(hint) = hint(error) {
         text.push_str(&format!("  hint: {hint}\n"));
     }
-    // Nobody is left to tell when standard error is closed.
+    // If standard error is closed, there is nobody to inform.
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
@@ -51,7 +51,7 @@ fn label(word: &str) -> String {
     if crate::report::colour_on_stderr() { format!("\x1b[1;31m{word}\x1b[0m") } else { word.to_owned() }
 }
 
-/// The chain of causes on one line; a cause that its parent's message repeats already is left out.
+/// The chain of causes on one line, without causes that are in the message of their parent.
 fn message(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {
@@ -66,7 +66,7 @@ fn message(error: &anyhow::Error) -> String {
     text
 }
 
-/// The first advice in the chain of causes.
+/// The first hint in the chain of causes.
 fn hint(error: &anyhow::Error) -> Option<String> {
     error.chain().find_map(|cause| {
         if let Some(failure) = cause.downcast_ref::<Failure>() {

@@ -1,7 +1,7 @@
 //! `regard`: attention models on structured data, from the command line.
 //!
-//! Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 the
-//! answer is no (a check failed), 2 usage or input error.
+//! Results go to standard output, everything else to standard error. Exit codes: 0 success, 1 a check failed, 2 usage or
+//! input error.
 
 mod allocator;
 mod args;

@@ -1,4 +1,4 @@
-//! Which model a command uses: `--model DIR`, else `$REGARD_MODEL`, else the one for the problem
+//! The model of a command: `--model DIR`, else `$REGARD_MODEL`, else the one for the problem
 //! that is built into the binary.
 
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ pub(crate) fn built_in_problems() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|shipped| shipped.problem)
 }
 
-/// Where a model is found.
+/// Location of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Place {
     /// A folder given by `--model`, an argument or the environment.
@@ -57,7 +57,7 @@ impl Place {
     }
 }
 
-/// What is known of a model without its weights.
+/// Description of a model without its weights.
 #[derive(Debug, Clone)]
 pub(crate) struct ModelInfo {
     pub(crate) name: String,
@@ -74,17 +74,17 @@ pub(crate) struct Model {
     pub(crate) weights: Weights,
 }
 
-/// Where the model is that `asked`, the environment or the binary provides; of those in the binary
+/// Location of the model that `--model`, the environment or the binary provides; of those in the binary
 /// the one for the TSP.
-pub(crate) fn locate(asked: Option<PathBuf>) -> anyhow::Result<Place> {
-    locate_for(asked, FIRST)?.ok_or_else(|| missing(FIRST))
+pub(crate) fn locate(folder: Option<PathBuf>) -> anyhow::Result<Place> {
+    locate_for(folder, FIRST)?.ok_or_else(|| missing(FIRST))
 }
 
-/// Where the model for `problem` is; `None` when neither `asked` nor the environment names one and
+/// Location of the model for `problem`; `None` if neither `folder` nor the environment names one and
 /// the binary has none.
-fn locate_for(asked: Option<PathBuf>, problem: &str) -> anyhow::Result<Option<Place>> {
+fn locate_for(folder: Option<PathBuf>, problem: &str) -> anyhow::Result<Option<Place>> {
     let named = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
-    let folder = asked.or(named.map(PathBuf::from)).map(Place::Folder);
+    let folder = folder.or(named.map(PathBuf::from)).map(Place::Folder);
     Ok(folder.or_else(|| built_in(problem).map(|shipped| Place::BuiltIn(shipped.problem))))
 }
 
@@ -138,9 +138,9 @@ fn note(name: &str, config: &AttentionModelConfig, manifest: Option<&Manifest>) 
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// The problem of the model that `asked` or the environment names.
-pub(crate) fn problem_of(asked: Option<PathBuf>) -> anyhow::Result<Option<String>> {
-    match locate_for(asked, "")? {
+/// The problem of the model that `folder` or the environment names.
+pub(crate) fn problem_of(folder: Option<PathBuf>) -> anyhow::Result<Option<String>> {
+    match locate_for(folder, "")? {
         Some(place) => Ok(Some(open(place)?.info.config.problem)),
         None => Ok(None),
     }
@@ -151,12 +151,12 @@ pub(crate) fn problem_of(asked: Option<PathBuf>) -> anyhow::Result<Option<String
 pub(crate) struct Networks(BTreeMap<&'static str, (AttentionModel, ModelInfo)>);
 
 impl Networks {
-    /// Networks for `problems`: the model asked for, by name or environment, must
+    /// Networks for `problems`: the model named by `folder` or the environment must
     /// solve all of them; of those built in there may be none for a problem, which is then solved
     /// without.
     pub(crate) fn of(
         problems: impl Iterator<Item = &'static str>,
-        asked: Option<PathBuf>,
+        folder: Option<PathBuf>,
         device: &Device,
     ) -> anyhow::Result<Self> {
         let mut all = Self::default();
@@ -164,7 +164,7 @@ impl Networks {
             if all.0.contains_key(problem) {
                 continue;
             }
-            if let Some(place) = locate_for(asked.clone(), problem)? {
+            if let Some(place) = locate_for(folder.clone(), problem)? {
                 all.0.insert(problem, build(place, problem, device)?);
             }
         }
@@ -176,7 +176,7 @@ impl Networks {
         self.0.get(problem)
     }
 
-    /// What is known of the models.
+    /// Descriptions of the models.
     pub(crate) fn infos(&self) -> impl Iterator<Item = &ModelInfo> {
         self.0.values().map(|(_, info)| info)
     }
@@ -184,11 +184,11 @@ impl Networks {
 
 /// The network of a model that solves `problem`.
 pub(crate) fn load(
-    asked: Option<PathBuf>,
+    folder: Option<PathBuf>,
     problem: &str,
     device: &Device,
 ) -> anyhow::Result<(AttentionModel, ModelInfo)> {
-    build(locate_for(asked, problem)?.ok_or_else(|| missing(problem))?, problem, device)
+    build(locate_for(folder, problem)?.ok_or_else(|| missing(problem))?, problem, device)
 }
 
 fn build(place: Place, problem: &str, device: &Device) -> anyhow::Result<(AttentionModel, ModelInfo)> {

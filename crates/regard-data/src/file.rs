@@ -17,7 +17,6 @@ const UNPACKED_PER_BYTE: u64 = 256;
 /// The size to which any compressed text may grow.
 const UNPACKED_ALWAYS: u64 = 1 << 26;
 
-
 /// Reads a text file, compressed by gzip or not; bytes that are not UTF-8 (old files have Latin-1 comments) become
 /// `U+FFFD`, and a byte order mark at the start is dropped.
 ///

@@ -1,4 +1,4 @@
-//! Linear maps by least squares, from rows that come block by block.
+//! Linear least squares over rows that come in blocks.
 
 use faer::linalg::matmul::matmul;
 use faer::linalg::solvers::Solve;

@@ -74,7 +74,10 @@ impl Misfit {
     fn missing(name: &str, here: &[String], wanted: &[String]) -> Self {
         // A column that has a place already is not the misspelt one.
         let free: Vec<&String> = here.iter().filter(|n| !wanted.contains(n)).collect();
-        Self::Missing { name: name.to_owned(), nearest: nearest(name, free.iter().map(|n| n.as_str())).map(str::to_owned) }
+        Self::Missing {
+            name: name.to_owned(),
+            nearest: nearest(name, free.iter().map(|n| n.as_str())).map(str::to_owned),
+        }
     }
 
     pub(crate) fn reason(&self) -> String {

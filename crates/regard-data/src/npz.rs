@@ -1,14 +1,15 @@
-//! Archives of numpy arrays (`numpy.savez`): what all readers of them share.
+//! Archives of numpy arrays (`numpy.savez`).
 //!
 //! Numbers are `float32`, `float64`, `int32`, `int64` or `uint8`, in C order. Nothing that would have to be
 //! run is understood.
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
+
 use zip::ZipArchive;
 use zip::read::ZipFile;
-use crate::error::shown;
-use crate::error::Fault;
+
+use crate::error::{Fault, shown};
 
 /// If true, the bytes begin as those of an archive do.
 pub(crate) fn looks_like(bytes: &[u8]) -> bool {

@@ -1,4 +1,4 @@
-//! Predictions of a network: numbers of one or more tasks, or probabilities of classes, and how they are written.
+//! Predictions of a network: numbers of one or more tasks, or probabilities of classes, and their columns in tables.
 
 use serde_json::{Map, Value, json};
 

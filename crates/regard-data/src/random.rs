@@ -1,7 +1,8 @@
-//! Random numbers whose values are fixed for good.
+//! Random numbers that are the same on every machine and in every version: those of our own generator, and of numpy's
+//! ([`NumpyLegacy`]).
 
-use rand_mt::Mt;
 use rand::{Rng, SeedableRng};
+use rand_mt::Mt;
 use rand_pcg::Pcg64;
 
 /// numpy's `RandomState(seed)`: MT19937 with numpy's legacy conversions.

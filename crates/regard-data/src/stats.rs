@@ -42,7 +42,7 @@ pub fn standard_errors(confidence: f64, values: usize) -> f64 {
     StudentsT::new(0.0, 1.0, degrees).map_or(f64::INFINITY, |distribution| distribution.inverse_cdf(confidence))
 }
 
-/// Where the largest value stands, the first of equal ones; 0 where there is none.
+/// The place of the largest value, the first of equal ones; 0 where there is none.
 #[must_use]
 pub fn largest(values: &[f64]) -> usize {
     (1..values.len()).fold(0, |best, at| if values[at] > values[best] { at } else { best })

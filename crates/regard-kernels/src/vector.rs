@@ -1,4 +1,6 @@
-//! Elementwise functions on registers and slices: exponential, tanh, error function, sums.
+//! Elementwise functions on registers and slices: exponential, tanh, error function, GELU, sums.
+//!
+//! `gelu(x) = x · Φ(x)` with the exact normal distribution (Hendrycks & Gimpel 2016).
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;

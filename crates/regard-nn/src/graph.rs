@@ -1,4 +1,9 @@
-//! Layers of the Graph Transformer (Dwivedi & Bresson 2021).
+//! Layers of the Graph Transformer (Dwivedi & Bresson 2021, "A Generalization of Transformer Networks to
+//! Graphs", §2.2 and 2.3), with and without edge stream, as in the authors' code
+//! (`graph_transformer_layer.py`, `graph_transformer_edge_layer.py`).
+//!
+//! A [`GraphLayer`] computes attention along the edges. Then a [`Stream`] for the nodes, and one for the edges if
+//! they have rows, computes `h' = norm(h + attended W + b)` and `h'' = norm(h' + FF(h'))`.
 
 use std::sync::Arc;
 

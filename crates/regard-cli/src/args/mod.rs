@@ -6,9 +6,7 @@
 mod bench;
 mod data;
 mod eval;
-mod explain;
 mod forecast;
-mod model;
 mod network;
 mod plot;
 mod predict;
@@ -20,15 +18,14 @@ pub(crate) use data::{
     CheckArgs, DataCommand, Generate, GenerateJob, InstanceFormat, ProblemName, ShowArgs, VerifyArgs,
 };
 pub(crate) use eval::{EvalArgs, EvalJob, Evaluation, FoldOptions, Source};
-pub(crate) use explain::{AttentionArgs, ExplainCommand};
 pub(crate) use forecast::ForecastArgs;
-pub(crate) use model::{ImportCommand, KoolArgs, ModelCommand, ModelShowArgs};
 use network::NetworkArgs;
 pub(crate) use plot::{PlotArgs, PlotJob};
 pub(crate) use predict::PredictArgs;
 pub(crate) use solve::{SolveArgs, SolveJob, SolveTask};
 pub(crate) use train::{SettingsArgs, TrainArgs, TrainJob};
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
@@ -130,6 +127,68 @@ pub(crate) enum ReferencePage {
     Settings,
     /// Every command and option.
     Commands,
+}
+
+/// Computations that can be explained.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ExplainCommand {
+    /// Print every intermediate number of multi-head attention on a small input
+    Attention(AttentionArgs),
+}
+
+/// Arguments of `regard explain attention`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The input is a JSON object; only x is required:
+  x               tokens, one row of numbers each: [[1, 0, 1, 0], [0, 1, 0, 1]]
+  heads           number of heads, divides the width [default: 1]
+  query_weights   width x width numbers, rows are inputs [default: identity];
+                  also key_weights, value_weights, output_weights
+  mask            \"none\", or \"causal\": a token sees itself and earlier ones
+  tokens          names to print: [\"first\", \"second\"]")]
+pub(crate) struct AttentionArgs {
+    /// Input as JSON [default: the two-token example worked by hand]
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) input: Option<PathBuf>,
+}
+
+/// Commands on models.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelCommand {
+    /// Convert weights of another project to a model folder
+    #[command(subcommand)]
+    Import(ImportCommand),
+    /// Describe a model folder
+    Show(ModelShowArgs),
+}
+
+/// Projects whose weights can be imported.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ImportCommand {
+    /// Attention, Learn to Solve Routing Problems! (Kool et al. 2019)
+    Kool(KoolArgs),
+}
+
+/// Arguments of `regard model import kool`.
+#[derive(Debug, Args)]
+pub(crate) struct KoolArgs {
+    /// Weights: a checkpoint (.pt, legacy torch format) or .safetensors with the original names
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Problem: tsp, cvrp, sdvrp, op, pctsp or spctsp [default: from args.json or the names of the weights]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) problem: Option<String>,
+    /// Model folder to write
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+}
+
+/// Arguments of `regard model show`.
+#[derive(Debug, Args)]
+pub(crate) struct ModelShowArgs {
+    /// Model folder [default: $REGARD_MODEL, else the built-in model]
+    #[arg(value_name = "DIR")]
+    pub(crate) model: Option<PathBuf>,
 }
 
 /// Reads a whole number that is at least 1.

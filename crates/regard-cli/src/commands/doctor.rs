@@ -10,7 +10,7 @@ use crate::report::{Align, Printer, Table, number};
 /// Environment variables that change what the program does.
 const SWITCHES: [&str; 5] = ["REGARD_KERNELS", "REGARD_SIMD", VARIABLE, "RAYON_NUM_THREADS", "MIMALLOC_PURGE_DELAY"];
 
-/// What was found.
+/// Findings about machine and binary.
 #[derive(Debug, Serialize)]
 struct Report {
     version: &'static str,
@@ -28,8 +28,7 @@ struct Report {
     environment: Vec<(&'static str, Option<String>)>,
 }
 
-/// Prints what this machine and this binary offer; the answer is no when the default model cannot
-/// be read.
+/// Reports processor, threads, memory, devices and the default model; fails if that model cannot be read.
 pub(super) fn run(printer: &mut Printer) -> anyhow::Result<Outcome> {
     let (model, model_problem) = match models::locate(None).and_then(models::open) {
         Ok(found) => (Some(format!("{}, {}", found.info.name, found.info.place.describe())), None),
@@ -63,7 +62,7 @@ fn plain(report: &Report) -> String {
     let mut line = |key: &str, value: String| table.row([key.to_owned(), value]);
     line("machine", report.target.clone());
     line("cpu features", list(&report.cpu_features));
-    let kernels = if report.kernels { "" } else { ", but kernels are switched off" };
+    let kernels = if report.kernels { "" } else { ", but kernels are disabled" };
     line("kernels run on", format!("{}{kernels}", report.simd));
     line("threads", format!("{} of {} cores", report.threads, report.cores));
     if let Some(total) = report.memory_bytes {
@@ -80,10 +79,10 @@ fn plain(report: &Report) -> String {
 }
 
 fn list(words: &[&str]) -> String {
-    if words.is_empty() { "none known".to_owned() } else { words.join(", ") }
+    if words.is_empty() { "none detected".to_owned() } else { words.join(", ") }
 }
 
-/// The features of this CPU that kernels may use.
+/// Features of this CPU that kernels may use.
 fn cpu_features() -> Vec<&'static str> {
     let mut found = Vec::new();
     #[cfg(target_arch = "x86_64")]
@@ -117,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_read_where_the_system_tells() {
+    fn memory_is_read_on_linux() {
         assert_eq!(memory("NoSuchLine:"), None);
         if cfg!(target_os = "linux") {
             assert!(memory("MemTotal:").is_some_and(|bytes| bytes > 1 << 20));

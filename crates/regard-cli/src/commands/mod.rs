@@ -1,7 +1,6 @@
 //! One file for each command.
 
 mod bench;
-mod completions;
 mod cross_validation;
 mod data;
 mod doctor;
@@ -17,6 +16,8 @@ mod series;
 mod sets;
 mod solve;
 mod train;
+
+use clap::CommandFactory;
 
 use crate::args::{BenchCommand, Cli, Command, DataCommand, Evaluation, ExplainCommand, ImportCommand, ModelCommand};
 use crate::device;
@@ -69,6 +70,14 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Doctor => doctor::run(printer),
         Command::Settings(args) => experiments::settings(&args, printer),
         Command::Reference { page } => experiments::reference(page, printer),
-        Command::Completions { shell } => completions::run(shell, printer),
+        Command::Completions { shell } => completions(shell, printer),
     }
+}
+
+/// Prints the completion script of a shell.
+fn completions(shell: clap_complete::Shell, printer: &mut Printer) -> anyhow::Result<Outcome> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "regard", &mut script);
+    printer.result(&String::from_utf8(script)?)?;
+    Ok(Outcome::Done)
 }

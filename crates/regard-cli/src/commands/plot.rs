@@ -5,13 +5,13 @@ use std::path::Path;
 use super::Outcome;
 use crate::args::PlotJob;
 use crate::report::Printer;
-use crate::report::curves::{self, Drawn, Metrics};
+use crate::report::curves::{self, Metrics, PlotReport};
 
 /// Draws the learning curves of a run.
 pub(super) fn run(job: &PlotJob, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let metrics = Metrics::read(&job.run)?;
     curves::draw(&job.out, &title(&job.run), &metrics)?;
-    let drawn = Drawn::new(&job.out, &metrics);
+    let drawn = PlotReport::new(&job.out, &metrics);
     if printer.json() {
         printer.object(&drawn)?;
     } else {

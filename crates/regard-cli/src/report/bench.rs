@@ -22,7 +22,7 @@ pub(crate) struct Solved {
     /// Cost in the file's own metric, in orienteering the prize.
     cost: f64,
     best_known: Option<f64>,
-    /// How much worse than the best known, as a fraction.
+    /// Gap to the best-known cost, as a fraction.
     gap: Option<f64>,
     seconds: f64,
 }
@@ -69,7 +69,7 @@ impl Library {
     pub(crate) fn plain(&self) -> String {
         let aligns = [Align::Left, Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right];
         let mut table = Table::new(&aligns);
-        table.row(["instance", "problem", "places", "cost", "best known", "gap", "time"].map(str::to_owned));
+        table.row(["instance", "problem", "nodes", "cost", "best known", "gap", "time"].map(str::to_owned));
         for solved in &self.instances {
             table.row([
                 solved.name.clone(),
@@ -173,7 +173,7 @@ impl Row {
         }
     }
 
-    /// Where the row stands in the table.
+    /// Sort key of the row.
     pub(crate) fn order(&self) -> (usize, &str, usize, &str) {
         (self.place, &self.set, self.trajectories, &self.model)
     }

@@ -94,7 +94,7 @@ fn number_table(labels: usize, columns: usize) -> Table {
     Table::new(&align)
 }
 
-/// How many decimals a step is printed with: none when all its numbers are whole, else six, which
+/// Number of decimals of a step: none if all its numbers are whole, else six, which
 /// `f32` can keep.
 fn decimals(values: &[f32]) -> usize {
     let whole = |value: &f32| value.fract() == 0.0 || !value.is_finite();

@@ -11,7 +11,7 @@ use regard::data::graphs::Graphs;
 use super::number;
 use super::picture::{Frame, INK, LINE, Point, WHITE, add_circle, add_text, heading, sheet, shortened, write};
 
-/// Largest graph that is drawn: beyond, nothing could be told apart.
+/// Largest number of nodes of a graph that is drawn; a larger picture would be illegible.
 pub(crate) const MOST_NODES: usize = 300;
 /// Steps of the layout, after which small graphs no longer move.
 const STEPS: usize = 300;

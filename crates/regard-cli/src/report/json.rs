@@ -1,4 +1,4 @@
-//! Results as JSON: the names and units that programs rely on.
+//! Results of `regard solve` and `regard eval` as JSON.
 
 use regard::data::routes::formats::Instance;
 use regard::routes::evaluate::Evaluation;
@@ -21,25 +21,25 @@ pub(crate) struct SolveResult<'a> {
     cost: f64,
     /// Best-known cost, when there is one.
     best_known: Option<f64>,
-    /// How much worse than the best known, as a fraction.
+    /// Gap to the best-known cost, as a fraction.
     gap: Option<f64>,
     /// The problem: `tsp`, `cvrp`, …
     problem: &'static str,
-    /// Node ids as in the file, in the order visited; of the problems with a depot without it.
+    /// Node ids of the file in the order of the tour, without the depot.
     #[serde(skip_serializing_if = "Option::is_none")]
     tour: Option<Vec<NodeId<'a>>>,
-    /// The routes of vehicles, each with node ids in the order visited, the depot left out.
+    /// Vehicle routes, each with node ids of the file in order, without the depot.
     #[serde(skip_serializing_if = "Option::is_none")]
     routes: Option<Vec<Vec<NodeId<'a>>>>,
     metric: &'static str,
     unit: &'static str,
-    /// Whether the network saw places made from the table of distances.
-    scaled_places: bool,
+    /// If true, the network got coordinates computed from the matrix of distances.
+    scaled_coordinates: bool,
     stages: Vec<StageResult<'a>>,
-    /// Name of the model; null where none was asked.
+    /// Name of the model; null without one.
     model: Option<&'a str>,
     seconds: f64,
-    /// Whether the independent checker accepted the tour (and the written file, if there is one).
+    /// If true, the independent checker accepted the tour, and the written file if there is one.
     checked: bool,
     /// Files written.
     written: Vec<String>,
@@ -98,7 +98,7 @@ impl<'a> SolveResult<'a> {
             routes,
             metric: sites.metric_name(),
             unit: sites.unit(),
-            scaled_places: plain::scaled(sites),
+            scaled_coordinates: plain::scaled(sites),
             stages: solution.stages.iter().map(|found| stage(found, sign)).collect(),
             model,
             seconds: solution.seconds,
@@ -108,7 +108,7 @@ impl<'a> SolveResult<'a> {
     }
 }
 
-/// The tour, or the routes of vehicles, by node ids.
+/// The tour, or the vehicle routes, by node ids.
 type Named<'a> = (Option<Vec<NodeId<'a>>>, Option<Vec<Vec<NodeId<'a>>>>);
 
 fn named<'a>(instance: &'a Instance, solution: &[usize]) -> Named<'a> {
@@ -173,7 +173,7 @@ pub(crate) struct EvalResult<'a> {
     instances_per_second: f64,
     /// Mean gap as a fraction.
     gap: Option<f64>,
-    /// Mean cost to which the gap is told, when it was given.
+    /// Mean cost that the gap refers to, if given.
     reference: Option<f64>,
     /// Mean cost before local search, when there was one.
     mean_cost_network: Option<f64>,

@@ -1,4 +1,4 @@
-//! What was measured of a network's answers.
+//! Metrics of an evaluation as text and as JSON.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Align, Printer, Table};
 
-/// Writes what was measured of the model in a folder on some data.
+/// Writes the metrics of the model in `folder` on the data `on`.
 pub(crate) fn write(folder: &Path, on: &str, measures: &Measures, printer: &mut Printer) -> anyhow::Result<()> {
     if printer.json() {
         let mut object = numbers(measures);
@@ -20,12 +20,12 @@ pub(crate) fn write(folder: &Path, on: &str, measures: &Measures, printer: &mut 
     Ok(())
 }
 
-/// Measures by name.
+/// Metrics by name.
 pub(crate) fn numbers(measures: &Measures) -> Map<String, Value> {
     measures.0.iter().map(|measure| (measure.name().to_owned(), json!(measure.value()))).collect()
 }
 
-/// Measures by name, with their deviations where there are any.
+/// Metrics by name, with their standard deviations if given.
 pub(crate) fn table(measures: &Measures, deviation: Option<&Measures>) -> String {
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
     for measure in &measures.0 {

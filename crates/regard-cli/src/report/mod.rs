@@ -37,7 +37,7 @@ pub(crate) struct Printer {
 }
 
 impl Printer {
-    /// A printer as the global options ask for it.
+    /// A printer with the global options.
     pub(crate) fn new(global: &GlobalArgs) -> Self {
         Self {
             out: io::stdout().lock(),
@@ -48,22 +48,22 @@ impl Printer {
         }
     }
 
-    /// Whether the result shall be JSON.
+    /// If true, the result is printed as JSON.
     pub(crate) fn json(&self) -> bool {
         self.json
     }
 
-    /// Whether more detail was asked for.
+    /// If true, more detail is printed.
     pub(crate) fn verbose(&self) -> bool {
         self.verbose
     }
 
-    /// Whether notes are unwanted.
+    /// If true, notes are not printed.
     pub(crate) fn quiet(&self) -> bool {
         self.quiet
     }
 
-    /// Whether a progress bar may be shown.
+    /// If true, a progress bar may be shown.
     pub(crate) fn progress(&self) -> bool {
         self.progress
     }
@@ -93,13 +93,13 @@ impl Printer {
     /// Writes a note to standard error unless `--quiet`.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
-            // A note that nobody reads is no reason to stop.
+            // A closed standard error is no reason to stop.
             let _ = writeln!(io::stderr(), "{text}");
         }
     }
 }
 
-/// Whether standard error takes colours: a terminal, and `NO_COLOR` not set
+/// If true, standard error shows colours: it is a terminal, and `NO_COLOR` is not set
 /// (<https://no-color.org>).
 pub(crate) fn colour_on_stderr() -> bool {
     let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());

@@ -1,4 +1,4 @@
-//! What a model is, as text and as JSON.
+//! Descriptions of models, as text and as JSON.
 
 use regard::store::{Manifest, NetworkConfig, NetworkDir, Provenance, Weights};
 use serde::Serialize;
@@ -17,9 +17,9 @@ pub(crate) struct ModelResult<'a> {
     width: usize,
     heads: usize,
     layers: usize,
-    feed_forward: usize,
+    feedforward_width: usize,
     norm: &'static str,
-    clip: f32,
+    tanh_clipping: f32,
     /// Trainable parameters.
     parameters: usize,
     /// Running means and variances of batch normalisation.
@@ -48,9 +48,9 @@ pub(crate) fn json(model: &Model) -> ModelResult<'_> {
         width: config.width,
         heads: config.heads,
         layers: config.layers,
-        feed_forward: config.feedforward_width,
+        feedforward_width: config.feedforward_width,
         norm: config.norm.name(),
-        clip: config.tanh_clipping,
+        tanh_clipping: config.tanh_clipping,
         parameters,
         running_statistics,
         tensors: model.weights.iter().map(|(name, array)| TensorResult { name, shape: &array.shape }).collect(),
@@ -58,7 +58,7 @@ pub(crate) fn json(model: &Model) -> ModelResult<'_> {
     }
 }
 
-/// The description of a network that is no Attention Model.
+/// The description of a network on sets, graphs or series.
 pub(crate) fn network_json<C: NetworkConfig>(found: &NetworkDir<C>) -> serde_json::Value {
     serde_json::json!({
         "name": found.name(),
@@ -133,10 +133,10 @@ fn history(manifest: &Manifest) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     let mut line = |key, value: Option<String>| lines.extend(value.map(|value| (key, value)));
     line("about", manifest.description.clone());
-    line("made", manifest.created.clone());
-    line("by", manifest.command.clone());
+    line("created", manifest.created.clone());
+    line("command", manifest.command.clone());
     line("seed", manifest.seed.map(|seed| seed.to_string()));
-    line("took", manifest.wall_seconds.map(number::seconds));
+    line("training time", manifest.wall_seconds.map(number::seconds));
     line("licence", manifest.licence.clone());
     for (name, value) in &manifest.metrics {
         line("measured", Some(format!("{name} {value}")));

@@ -1,4 +1,4 @@
-//! How numbers are written for people.
+//! Numbers as text for people.
 
 /// A cost or a length: whole numbers as they are, others with about five digits; thousands are
 /// grouped.

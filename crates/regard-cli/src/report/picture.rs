@@ -1,4 +1,4 @@
-//! What all pictures share: paper, colours, the frame that places become points of, words, and the file.
+//! Common parts of all pictures: background, colours, frame, text and file.
 //!
 //! kuva draws the shapes: it brings its own typeface and rasteriser, so that a picture is the same
 //! on a machine without fonts or graphics. Everything is placed here, in points of the picture
@@ -65,7 +65,7 @@ pub(super) fn sheet(width: f64, height: f64) -> Scene {
     scene
 }
 
-/// How places become points: moved and scaled alike in both directions, north upwards.
+/// Map from coordinates to points of the picture: shifted, and scaled alike in both directions, north upwards.
 pub(super) struct Frame {
     pub(super) width: f64,
     pub(super) height: f64,
@@ -76,18 +76,18 @@ pub(super) struct Frame {
 
 impl Frame {
     /// As large as there is room.
-    pub(super) fn around(places: &[[f64; 2]]) -> Self {
-        Self::at_most(places, f64::INFINITY)
+    pub(super) fn around(nodes: &[[f64; 2]]) -> Self {
+        Self::at_most(nodes, f64::INFINITY)
     }
 
     /// As large as there is room, but for `limit` points to a unit.
-    pub(super) fn at_most(places: &[[f64; 2]], limit: f64) -> Self {
+    pub(super) fn at_most(nodes: &[[f64; 2]], limit: f64) -> Self {
         let end =
-            |axis: usize, pick: fn(f64, f64) -> f64| places.iter().map(|place| place[axis]).reduce(pick).unwrap_or(0.0);
+            |axis: usize, pick: fn(f64, f64) -> f64| nodes.iter().map(|place| place[axis]).reduce(pick).unwrap_or(0.0);
         let low = [end(0, f64::min), end(1, f64::min)];
         let extent = [end(0, f64::max) - low[0], end(1, f64::max) - low[1]];
         let scale = (LARGEST[0] / extent[0]).min(LARGEST[1] / extent[1]).min(limit);
-        // All places in one point: any scale will do.
+        // All nodes in one point: any scale will do.
         let scale = if scale.is_finite() { scale } else { 1.0 };
         let drawn = extent.map(|extent| extent * scale);
         let width = (drawn[0] + 2.0 * MARGIN).max(NARROWEST).ceil();
@@ -103,7 +103,7 @@ impl Frame {
     }
 }
 
-/// The name of what is drawn, and a line of facts under it.
+/// The title, and a line of facts below it.
 pub(super) fn heading(scene: &mut Scene, title: &str, facts: &str) {
     let room = ((scene.width - MARGIN) / 13.0) as usize;
     add_text(scene, (MARGIN / 2.0, 40.0), &shortened(title, room), 22, TextAnchor::Start, true, INK);

@@ -13,34 +13,34 @@ use super::{Align, Table, number};
 use crate::args::EvalJob;
 use crate::models::{ModelInfo, Networks};
 
-/// `capitals.csv   47 places   great-circle km`.
+/// `capitals.csv   47 nodes   great-circle km`.
 pub(crate) fn heading(file: &Path, instance: &Instance) -> String {
     let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
     let sites = instance.sites();
-    let places = if sites.len() == 1 { "place" } else { "places" };
+    let nodes = if sites.len() == 1 { "node" } else { "nodes" };
     let problem = match instance {
         Instance::Tsp(_) => String::new(),
         other => format!("   {}", other.problem()),
     };
-    let text = format!("{name}   {} {places}   {}{problem}", number::count(sites.len()), measure(sites));
+    let text = format!("{name}   {} {nodes}   {}{problem}", number::count(sites.len()), measure(sites));
     match scaled(sites) {
-        true => text + "   places for the network by multidimensional scaling",
+        true => text + "   coordinates by multidimensional scaling",
         false => text,
     }
 }
 
-/// Whether the network sees places made from a table of distances.
+/// If true, the network gets coordinates computed from a matrix of distances.
 pub(crate) fn scaled(sites: &Tsp) -> bool {
     matches!(sites.metric(), Metric::Explicit(_)) && sites.display().is_none()
 }
 
-/// The metric and its unit, told once when the name ends in the unit.
+/// The metric and its unit; the name alone if it ends in the unit.
 fn measure(instance: &Tsp) -> String {
     let (metric, unit) = (instance.metric_name(), instance.unit());
     if unit.is_empty() || metric.ends_with(unit) { metric.to_owned() } else { format!("{metric} {unit}") }
 }
 
-/// One line for each stage, its cost, its time and what it gained.
+/// One line for each stage: cost, time and gain.
 pub(crate) fn stages(instance: &Instance, solution: &Solution) -> String {
     let mut table = Table::new(&[Align::Left, Align::Left, Align::Right, Align::Right, Align::Right]);
     let mut last: Option<Author> = None;
@@ -76,7 +76,7 @@ pub(crate) fn verdict(instance: &Instance, solution: &Solution, written: &[Strin
         other => {
             let what = if other.maximises() { "prize" } else { "cost" };
             let visited = routes.iter().map(Vec::len).sum::<usize>();
-            format!("{what} {amount} with {} places, checked", number::count(visited))
+            format!("{what} {amount} with {} nodes, checked", number::count(visited))
         }
     };
     if let Some(best) = instance.best_known() {
@@ -91,11 +91,11 @@ pub(crate) fn verdict(instance: &Instance, solution: &Solution, written: &[Strin
     text
 }
 
-/// One line for each model that was asked.
+/// One line for each model.
 pub(crate) fn model_lines(networks: &Networks) -> String {
     let lines: Vec<String> = networks.infos().map(model_line).collect();
     if lines.is_empty() {
-        "no model for this problem: construction and local search alone".to_owned()
+        "no model for this problem: construction and local search only".to_owned()
     } else {
         lines.join("\n")
     }

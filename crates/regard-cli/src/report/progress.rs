@@ -4,13 +4,13 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::Printer;
 
-/// How many of a known number of things are done.
+/// A bar for a known number of things.
 pub(crate) struct Progress {
     bar: ProgressBar,
 }
 
 impl Progress {
-    /// A bar for `total` things called `what`; hidden where no progress is wanted.
+    /// A bar for `total` things called `what`; hidden without progress.
     pub(crate) fn new(printer: &Printer, total: usize, what: &str) -> Self {
         let target = if printer.progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(total as u64), target);
@@ -27,7 +27,7 @@ impl Progress {
         self.bar.suspend(body)
     }
 
-    /// Says that `done` things are done.
+    /// Sets the number of things done.
     pub(crate) fn set(&self, done: usize) {
         self.bar.set_position(done as u64);
     }

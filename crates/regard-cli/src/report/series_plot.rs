@@ -9,7 +9,7 @@ use kuva::render::{
 use regard::data::series::Panel;
 use regard::data::series::formats::forecasts::ForecastRow;
 
-use super::curves::axis::{Axis, range};
+use super::curves::{Axis, range};
 use super::picture::{self, INK, QUIET, heading, sheet};
 
 /// Size of the picture, and of what surrounds the field.
@@ -19,37 +19,37 @@ const RIGHT: f64 = 24.0;
 const TOP: f64 = 84.0;
 const BOTTOM: f64 = 46.0;
 const GRID: Color = Color::Rgb(228, 230, 234);
-const SEEN: Color = Color::Rgb(70, 78, 92);
-const TOLD: Color = Color::Rgb(196, 78, 32);
+const OBSERVED: Color = Color::Rgb(70, 78, 92);
+const FORECAST: Color = Color::Rgb(196, 78, 32);
 /// Shades of intervals, from the widest.
 const SHADES: [Color; 3] = [Color::Rgb(252, 233, 222), Color::Rgb(247, 206, 184), Color::Rgb(240, 178, 146)];
-/// What was seen is shown for so many times what is told, at least so many values.
+/// Observed values that are shown: so many times the forecast ones, and at least so many.
 const TIMES: usize = 4;
 const LEAST: usize = 48;
 /// Stamps written below.
 const STAMPS: usize = 6;
 
-/// Draws the end of a series of a panel in the units of its file, and the rows that are told of it.
-pub(crate) fn draw(path: &Path, panel: &Panel, series: usize, told: &[&ForecastRow]) -> anyhow::Result<()> {
-    picture::write(path, || scene(panel, series, told))
+/// Draws the end of a series of a panel in the units of its file, and its forecast.
+pub(crate) fn draw(path: &Path, panel: &Panel, series: usize, forecast: &[&ForecastRow]) -> anyhow::Result<()> {
+    picture::write(path, || scene(panel, series, forecast))
 }
 
-fn scene(panel: &Panel, series: usize, told: &[&ForecastRow]) -> Scene {
+fn scene(panel: &Panel, series: usize, forecast: &[&ForecastRow]) -> Scene {
     let one = &panel.series()[series];
-    let shown = one.len().min((TIMES * told.len()).max(LEAST));
+    let shown = one.len().min((TIMES * forecast.len()).max(LEAST));
     let first = one.len() - shown;
-    let seen = &one.values()[first..];
-    let steps = shown + told.len();
+    let observed = &one.values()[first..];
+    let steps = shown + forecast.len();
     let (width, height) = SIZE;
     let mut scene = sheet(width, height);
-    let levels: Vec<String> = told
+    let levels: Vec<String> = forecast
         .first()
         .map_or(vec![], |row| row.intervals.iter().map(|interval| format!("{} %", interval.level)).collect());
     let within =
         if levels.is_empty() { String::new() } else { format!("  ·  shaded: {} intervals", levels.join(" and ")) };
-    heading(&mut scene, one.name(), &format!("the next {} values{within}", told.len()));
-    let ends = told.iter().flat_map(|row| row.intervals.iter().flat_map(|interval| [interval.low, interval.high]));
-    let all = seen.iter().copied().chain(told.iter().map(|row| row.forecast)).chain(ends);
+    heading(&mut scene, one.name(), &format!("the next {} values{within}", forecast.len()));
+    let ends = forecast.iter().flat_map(|row| row.intervals.iter().flat_map(|interval| [interval.low, interval.high]));
+    let all = observed.iter().copied().chain(forecast.iter().map(|row| row.forecast)).chain(ends);
     let (low, high, _) = range(all.filter(|value| value.is_finite()).map(f64::from), None, 1.0);
     let (low, high) = if high > low { (low, high) } else { (low - 1.0, high + 1.0) };
     let x = Axis { low: 0.0, high: (steps - 1).max(1) as f64, from: LEFT, to: width - RIGHT };
@@ -57,11 +57,11 @@ fn scene(panel: &Panel, series: usize, told: &[&ForecastRow]) -> Scene {
     grid(&mut scene, &x, &y);
     stamps(&mut scene, panel, (series, first, steps), &x, y.from);
     let place = |step: usize, value: f32| (x.place(step as f64), y.place(f64::from(value)));
-    for (at, shade) in widest_first(told).into_iter().zip(SHADES.iter().cycle()) {
+    for (at, shade) in widest_first(forecast).into_iter().zip(SHADES.iter().cycle()) {
         let end = |row: &&ForecastRow, high: bool| if high { row.intervals[at].high } else { row.intervals[at].low };
-        let joint = seen.last().filter(|value| value.is_finite()).map(|&value| place(shown - 1, value));
-        let upper = told.iter().enumerate().map(|(step, row)| place(shown + step, end(row, true)));
-        let lower = told.iter().enumerate().rev().map(|(step, row)| place(shown + step, end(row, false)));
+        let joint = observed.last().filter(|value| value.is_finite()).map(|&value| place(shown - 1, value));
+        let upper = forecast.iter().enumerate().map(|(step, row)| place(shown + step, end(row, true)));
+        let lower = forecast.iter().enumerate().rev().map(|(step, row)| place(shown + step, end(row, false)));
         let outline: Vec<(f64, f64)> = joint.into_iter().chain(upper).chain(lower).collect();
         if outline.iter().all(|(_, y)| y.is_finite()) {
             let d = outline
@@ -81,18 +81,18 @@ fn scene(panel: &Panel, series: usize, told: &[&ForecastRow]) -> Scene {
             scene.add(Primitive::Path(Box::new(path)));
         }
     }
-    for part in seen.iter().enumerate().collect::<Vec<_>>().split(|(_, value)| !value.is_finite()) {
-        line(&mut scene, part.iter().map(|(step, value)| place(*step, **value)).collect(), SEEN, 1.6);
+    for part in observed.iter().enumerate().collect::<Vec<_>>().split(|(_, value)| !value.is_finite()) {
+        line(&mut scene, part.iter().map(|(step, value)| place(*step, **value)).collect(), OBSERVED, 1.6);
     }
-    let last = seen.last().filter(|value| value.is_finite()).map(|&value| place(shown - 1, value));
-    let after = told.iter().enumerate().map(|(step, row)| place(shown + step, row.forecast));
-    line(&mut scene, last.into_iter().chain(after).collect(), TOLD, 2.2);
+    let last = observed.last().filter(|value| value.is_finite()).map(|&value| place(shown - 1, value));
+    let after = forecast.iter().enumerate().map(|(step, row)| place(shown + step, row.forecast));
+    line(&mut scene, last.into_iter().chain(after).collect(), FORECAST, 2.2);
     scene
 }
 
-/// Places of the intervals, the widest first.
-fn widest_first(told: &[&ForecastRow]) -> Vec<usize> {
-    let Some(row) = told.first() else { return vec![] };
+/// Indices of the intervals, the widest first.
+fn widest_first(forecast: &[&ForecastRow]) -> Vec<usize> {
+    let Some(row) = forecast.first() else { return vec![] };
     let mut order: Vec<usize> = (0..row.intervals.len()).collect();
     order.sort_by(|&a, &b| row.intervals[b].level.total_cmp(&row.intervals[a].level));
     order

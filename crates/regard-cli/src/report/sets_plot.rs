@@ -37,7 +37,7 @@ pub(crate) fn clusters(
     components: &[usize],
 ) -> anyhow::Result<()> {
     write(path, || {
-        let points = places(bags, bag);
+        let points = points(bags, bag);
         let ellipses: Vec<Vec<[f64; 2]>> = (0..mixture.components()).map(|at| ellipse(mixture, at)).collect();
         let all: Vec<[f64; 2]> = points.iter().chain(ellipses.iter().flatten()).copied().collect();
         let frame = Frame::around(&all);
@@ -60,7 +60,7 @@ pub(crate) fn clusters(
 /// Draws how much a model looked at the rows of a bag: a cloud in the plane as points of that area,
 /// anything else as bars, the weightiest rows first.
 pub(crate) fn importances(path: &Path, bags: &Bags, bag: usize, weights: &[f64], answer: &str) -> anyhow::Result<()> {
-    let points = places(bags, bag);
+    let points = points(bags, bag);
     write(path, || {
         if is_cloud(bags, &points) {
             cloud(bags, bag, &points, weights, answer)
@@ -114,14 +114,14 @@ fn colour(component: usize) -> Color {
 }
 
 /// The first two numbers of every row of a bag.
-fn places(bags: &Bags, bag: usize) -> Vec<[f64; 2]> {
+fn points(bags: &Bags, bag: usize) -> Vec<[f64; 2]> {
     if bags.width() < 2 {
         return Vec::new();
     }
     bags.bag(bag).chunks(bags.width()).map(|row| [f64::from(row[0]), f64::from(row[1])]).collect()
 }
 
-/// Whether the rows are places in a plane, and not two quantities that have nothing to do with each
+/// If true, the rows are points in a plane, and not two quantities that have nothing to do with each
 /// other.
 fn is_cloud(bags: &Bags, points: &[[f64; 2]]) -> bool {
     let extent = |axis: usize| {
@@ -171,11 +171,11 @@ mod tests {
     #[test]
     fn clouds_are_points_and_tables_are_bars() {
         let cloud = bags(2, vec![0.0, 0.0, 1.0, 0.5, 2.0, 2.0]);
-        assert!(is_cloud(&cloud, &places(&cloud, 0)));
+        assert!(is_cloud(&cloud, &points(&cloud, 0)));
         let slim = bags(2, vec![0.0, 0.0, 1.0, 50.0, 2.0, 90.0]);
-        assert!(!is_cloud(&slim, &places(&slim, 0)));
+        assert!(!is_cloud(&slim, &points(&slim, 0)));
         let table = bags(3, vec![1.0; 150]);
-        assert!(!is_cloud(&table, &places(&table, 0)));
+        assert!(!is_cloud(&table, &points(&table, 0)));
         let weights: Vec<f64> = (0..50).map(|row| f64::from(row) / 1225.0).collect();
         let svg = SvgBackend::new().render_scene(&bars(&table, 0, &weights, "yes"));
         assert!(svg.contains("row 50") && !svg.contains("row 5<") && svg.contains("the first 40"), "{svg}");

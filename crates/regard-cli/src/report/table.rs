@@ -1,6 +1,6 @@
-//! Columns that line up.
+//! Tables of text, and wrapped lines.
 
-/// Which side of its column a cell keeps to.
+/// Alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Align {
     Left,

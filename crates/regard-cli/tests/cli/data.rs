@@ -11,7 +11,7 @@ fn instances_are_generated_and_read_again() {
     for (format, extension) in [("csv", "csv"), ("tsp", "tsp")] {
         let generate = ["data", "generate", "--problem", "tsp", "--n", "7", "--instances", "3", "--seed", "1"];
         let said = regard(folder.path(), &[&generate[..], &["--out", format, "--format", format]].concat()).done();
-        assert!(said.out.contains("3 instances of 7 places, seed 1"), "{said:?}");
+        assert!(said.out.contains("3 instances of 7 nodes, seed 1"), "{said:?}");
         assert_eq!(fs::read_dir(folder.path().join(format)).unwrap().count(), 3);
         let file = format!("{format}/uniform7-0002.{extension}");
         let json = regard(folder.path(), &["data", "show", &file, "--json"]).done().json();

@@ -55,7 +55,8 @@ fn a_model_of_molecules_is_trained_measured_and_asked() {
     assert!(on_file["rmse"].as_f64().is_some_and(f64::is_finite), "{on_file}");
 
     fs::write(folder.path().join("new.csv"), "smiles,name\nCCO,x\nCCCC,y\n").unwrap();
-    let asked = ["predict", "--model", "run", "new.csv", "--attention", "edges.csv", "--plot", "y.svg", "--set", "y"];
+    let asked =
+        ["predict", "--model", "run", "new.csv", "--attention", "edges.csv", "--plot", "y.svg", "--example", "y"];
     let plain = regard(folder.path(), &asked).done();
     assert!(plain.out.starts_with("id,nodes,edges,length\nx,3,4,"), "{plain:?}");
     let edges = fs::read_to_string(folder.path().join("edges.csv")).unwrap();
@@ -87,7 +88,7 @@ fn what_is_wrong_with_molecules_is_named() {
     assert!(said.err.contains("left out 1 row: line 2: "), "{said:?}");
     refused("smiles,name\nCC,x\n", &["--importance"], &["--attention"]);
     refused("smiles,name\nCC,x\n", &["--rows", "rows.csv"], &["--rows is for models on sets"]);
-    refused("smiles,name\nCC,x\n", &["--plot", "a.svg", "--set", "z"], &["no such graph", "x"]);
+    refused("smiles,name\nCC,x\n", &["--plot", "a.svg", "--example", "z"], &["no such graph", "x"]);
     let folds = regard(folder.path(), &[&["eval", "graphs/molecules", "--folds", "20"][..], &SMALL].concat());
     assert!(folds.code == Some(2) && folds.err.contains("20 folds"), "{folds:?}");
     let family = regard(folder.path(), &["train", "graphs/zink"]);

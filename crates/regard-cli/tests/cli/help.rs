@@ -12,9 +12,11 @@ fn help_of_every_command() {
         ("regard", vec!["--help"]),
         ("solve", vec!["solve", "--help"]),
         ("train", vec!["train", "--help"]),
+        ("settings", vec!["settings", "--help"]),
         ("plot", vec!["plot", "--help"]),
         ("eval", vec!["eval", "--help"]),
         ("predict", vec!["predict", "--help"]),
+        ("forecast", vec!["forecast", "--help"]),
         ("explain", vec!["explain", "attention", "--help"]),
         ("model_import", vec!["model", "import", "kool", "--help"]),
         ("model_show", vec!["model", "show", "--help"]),
@@ -31,6 +33,16 @@ fn help_of_every_command() {
 }
 
 #[test]
+fn the_reference_pages_of_the_book_are_current() {
+    for page in ["settings", "commands"] {
+        let path = format!("{}/../../book/src/reference/{page}.md", env!("CARGO_MANIFEST_DIR"));
+        let committed = std::fs::read_to_string(&path).unwrap_or_default();
+        let current = regard(Path::new("."), &["reference", page]).done().out;
+        assert!(committed == current, "write it anew: regard reference {page} > book/src/reference/{page}.md");
+    }
+}
+
+#[test]
 fn no_command_shows_the_help_and_is_an_error() {
     let said = regard(Path::new("."), &[]);
     assert_eq!(said.code, Some(2));
@@ -38,7 +50,7 @@ fn no_command_shows_the_help_and_is_an_error() {
 }
 
 #[test]
-fn version_is_told() {
+fn version_is_printed() {
     let said = regard(Path::new("."), &["--version"]).done();
     assert_eq!(said.out, format!("regard {}\n", env!("CARGO_PKG_VERSION")));
 }

@@ -176,25 +176,31 @@ fn series_without_classes_are_refused() {
 }
 
 #[test]
-fn the_past_is_forecast_from_several_places() {
+fn forecasts_are_back_tested() {
     let folder = tempfile::tempdir().unwrap();
     waves(folder.path(), 240);
     let eval = |more: &[&str]| {
-        let args = [&["eval", "series/forecast", "--folds", "3"][..], &SMALL, more].concat();
+        let args = [&["eval", "series/forecast", "--windows", "3"][..], &SMALL, more].concat();
         regard(folder.path(), &args)
     };
-    for more in [&["--json"][..], &["--json", "--once"]] {
+    for more in [&["--json"][..], &["--json", "--refit"]] {
         let json = eval(more).done().json();
         let origins = json["origins"].as_array().unwrap();
         let from: Vec<_> = origins.iter().map(|origin| origin["from"].as_str().unwrap()).collect();
         assert_eq!(from, ["2008-07", "2009-01", "2009-07"]);
         assert!(origins.iter().all(|origin| origin["network"]["mase"].as_f64().is_some_and(f64::is_finite)), "{json}");
     }
+    let json = eval(&["--json", "--step-size", "2"]).done().json();
+    let from: Vec<_> =
+        json["origins"].as_array().unwrap().iter().map(|origin| origin["from"].as_str().unwrap()).collect();
+    assert_eq!((from, json["step_size"].as_u64()), (vec!["2009-03", "2009-05", "2009-07"], Some(2)));
+    let folds = regard(folder.path(), &[&["eval", "series/forecast", "--folds", "3"][..], &SMALL].concat());
+    assert!(folds.code == Some(2) && folds.err.contains("--windows"), "{}", folds.err);
     let table = eval(&[]).done().out;
     assert!(table.contains("2009-07") && table.lines().last().unwrap().starts_with("mean"), "{table}");
-    let many = regard(folder.path(), &[&["eval", "series/forecast", "--folds", "40"][..], &SMALL].concat());
+    let many = regard(folder.path(), &[&["eval", "series/forecast", "--windows", "40"][..], &SMALL].concat());
     assert_eq!(many.code, Some(2));
-    assert!(many.err.contains("--folds") && many.err.contains("240 rows"), "{}", many.err);
+    assert!(many.err.contains("--windows") && many.err.contains("240 rows"), "{}", many.err);
 }
 
 #[test]

@@ -149,7 +149,7 @@ fn clusters_are_written_and_drawn() {
     let weight = |at: usize| json[0]["components"][at]["weight"].as_f64().unwrap();
     assert!(((0..4).map(weight).sum::<f64>() - 1.0).abs() < 1e-6, "{json}");
     for (more, expected) in [
-        (&["--plot", "b.svg", "--set", "c"][..], "no such set"),
+        (&["--plot", "b.svg", "--example", "c"][..], "no such set"),
         (&["--plot", "b.pdf"], ".svg or .png"),
         (&["--importance"], "--rows FILE"),
     ] {
@@ -198,7 +198,7 @@ fn importances_are_drawn() {
     let folder = folder();
     let train = with(&["train", "sets/mil"], &["--set", "model.pooling=attention", "--out", "run", "--steps", "2"]);
     regard(folder.path(), &train).done();
-    let draw = ["predict", "--model", "run", "customers.csv", "--plot", "c2.png", "--set", "c2"];
+    let draw = ["predict", "--model", "run", "customers.csv", "--plot", "c2.png", "--example", "c2"];
     let said = regard(folder.path(), &draw).done();
     assert!(said.out.starts_with("id,rows,prediction") && !said.out.contains("importance"), "{said:?}");
     assert!(fs::read(folder.path().join("c2.png")).unwrap().starts_with(b"\x89PNG"));

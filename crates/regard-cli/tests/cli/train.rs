@@ -140,3 +140,42 @@ fn experiments_are_listed() {
     let list = regard(Path::new("."), &["train", "--list"]).done();
     assert!(list.out.contains("routes/tsp20.toml") && list.out.contains("Kool"), "{list:?}");
 }
+
+#[test]
+fn built_in_experiments_are_listed_by_family() {
+    let here = Path::new(".");
+    let list = regard(here, &["train", "--list"]).done().out;
+    let order = [
+        "Routes\n",
+        "  routes/tsp20 ",
+        "Sets\n",
+        "Graphs\n",
+        "  graphs/molecules ",
+        "Time series\n",
+        "regard settings NAME",
+    ];
+    let places: Vec<_> =
+        order.iter().map(|text| list.find(text).unwrap_or_else(|| panic!("{text} in {list}"))).collect();
+    assert!(places.is_sorted() && list.lines().all(|line| line.chars().count() <= 100), "{list}");
+    let json = regard(here, &["train", "--list", "--json"]).done().json();
+    assert!(json.as_array().unwrap().iter().all(|one| one["description"].as_str().unwrap().ends_with('.')), "{json}");
+}
+
+#[test]
+fn settings_explain_themselves() {
+    let here = Path::new(".");
+    let page = regard(here, &["settings", "routes/tsp20", "--section", "train"]).done().out;
+    assert!(page.contains("[train]") && !page.contains("[model]"), "{page}");
+    assert!(page.contains("number, above 0") && page.contains("Learning rate of the network."), "{page}");
+    assert!(page.lines().all(|line| line.chars().count() <= 100), "{page}");
+    let json = regard(here, &["settings", "series/forecast", "--set", "task.horizon=7", "--json"]).done().json();
+    let horizon = json["settings"].as_array().unwrap().iter().find(|one| one["key"] == "horizon").unwrap();
+    assert_eq!(
+        (&horizon["section"], &horizon["default"], &horizon["given"]),
+        (&"task".into(), &7.into(), &true.into())
+    );
+    let said = regard(here, &["settings", "routes/tsp2O"]);
+    assert!(said.code == Some(2) && said.err.contains("did you mean"), "{said:?}");
+    let said = regard(here, &["settings", "routes/tsp20", "--section", "trian"]);
+    assert!(said.code == Some(2) && said.err.contains("task, data, model, train, eval"), "{said:?}");
+}

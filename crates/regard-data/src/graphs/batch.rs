@@ -1,4 +1,4 @@
-//! Some graphs as one: their disjoint union.
+//! A batch of graphs: their disjoint union.
 
 use super::data_set::Graphs;
 
@@ -13,7 +13,7 @@ pub struct Batch {
     pub graphs: Vec<usize>,
     /// Where graphs begin and end among the nodes, `[graphs + 1]`.
     pub node_offsets: Vec<usize>,
-    /// Where the edges into each node begin and end, `[nodes + 1]`.
+    /// Offsets of the edges into each node, `[nodes + 1]`.
     pub in_offsets: Vec<usize>,
     /// `[edges]`.
     pub sources: Vec<u32>,

@@ -1,4 +1,4 @@
-//! Graphs drawn from a seed: those of the benchmark that the Graph Transformer was measured on (V.
+//! Graphs drawn from a seed: the data sets on which the Graph Transformer was evaluated (V.
 //! Dwivedi et al., "Benchmarking graph neural networks", 2020).
 //!
 //! The published sets were drawn without a seed, so that these are others of the same distribution. Every
@@ -136,7 +136,14 @@ impl Set {
         Self { all: GraphsBuilder::default(), kinds, classes: Vec::new(), parts: Vec::new() }
     }
 
-    fn push(&mut self, drawn: &RandomGraph, order: &[usize], types: Vec<u32>, classes: Vec<usize>, part: Part) -> Result<()> {
+    fn push(
+        &mut self,
+        drawn: &RandomGraph,
+        order: &[usize],
+        types: Vec<u32>,
+        classes: Vec<usize>,
+        part: Part,
+    ) -> Result<()> {
         let mut graph = drawn.graph((self.all.len() + 1).to_string(), order);
         graph.node_types = types;
         self.classes.extend(classes);

@@ -1,4 +1,4 @@
-//! One graph as it is put together, edge by edge.
+//! One graph, built edge by edge.
 
 /// A graph before it joins a data set: nodes are counted from 0, edges have a direction.
 ///

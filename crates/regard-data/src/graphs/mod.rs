@@ -1,5 +1,4 @@
-//! Graphs: read from files, made of molecules or generated, and what learning from them needs besides
-//! a network.
+//! Graphs: read from files, made of molecules or generated, and their preparation for training.
 //!
 //! [`Graphs`] hold nodes, directed edges by target and targets; [`Batch`] is the disjoint
 //! union of some of them. [`formats`] reads and writes them, [`molecules`] makes them of SMILES,

@@ -1,4 +1,4 @@
-//! The machine, and the rules of a reader.
+//! The machine of opcodes, and the rules of a reader.
 
 use std::collections::HashMap;
 
@@ -205,7 +205,8 @@ impl<'a, R: Rules<'a>> Machine<'a, '_, R> {
             b'c' | b'i' | 0x93 => self.name(opcode, start),
             b'R' | b'b' | b'Q' => self.object(opcode, start),
             _ => {
-                let reason = format!("0x{opcode:02x} is not an opcode of a pickle: the file is damaged or of another kind");
+                let reason =
+                    format!("0x{opcode:02x} is not an opcode of a pickle: the file is damaged or of another kind");
                 Err(Fault::at_byte(start, reason))
             }
         }

@@ -1,4 +1,4 @@
-//! Forecasts without a model: what every table shows beside one.
+//! Baselines: forecasts without a model.
 
 /// The last value, for each step of the horizon; 0 without values.
 ///

@@ -1,4 +1,4 @@
-//! Time series: panels of series on one clock, read from files, and what forecasting needs besides a model.
+//! Time series: panels of series on one clock, read from files, and their preparation for training.
 //!
 //! A [`Panel`] holds the values; [`formats`] reads and writes them; [`Split`], [`Scaler`] and [`Windows`] prepare
 //! training; [`baseline`] forecasts without a model. Forecasts are measured by

@@ -1,4 +1,4 @@
-//! Series with mean 0 and deviation 1.
+//! Standardisation of series: mean 0 and deviation 1.
 
 use serde::{Deserialize, Serialize};
 
@@ -113,7 +113,7 @@ impl Scaler {
         let known: std::collections::HashSet<&str> = panel.names().collect();
         if let Some(name) = self.names.iter().find(|name| !known.contains(name.as_str())) {
             let near = crate::names::nearest(name, panel.names().filter(|n| !self.names.iter().any(|m| m == n)));
-            let near = near.map_or(String::new(), |near| format!("; there is `{}`", shown(&near)));
+            let near = near.map_or(String::new(), |near| format!("; there is `{}`", shown(near)));
             return Err(Error::invalid(series(name), format!("was there in training and is missing{near}")));
         }
         let trained: std::collections::HashSet<&str> = self.names.iter().map(String::as_str).collect();

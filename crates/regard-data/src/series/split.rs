@@ -6,7 +6,7 @@ use super::Panel;
 use crate::error::shown;
 use crate::{Error, Result};
 
-/// Where the parts of a panel begin and end.
+/// The ends of the parts of a panel.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Split {
     /// The borders of the ETT files with hourly rows (Zhou et al., "Informer", 2021): 12, 4 and 4 months of 30

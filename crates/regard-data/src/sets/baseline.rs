@@ -1,4 +1,4 @@
-//! Answers without a network: what a table shows beside it.
+//! Baselines: predictions without a network.
 
 use super::{Bags, Classes, Standardiser};
 use crate::least_squares::LeastSquares;

@@ -1,9 +1,8 @@
-//! Sets of vectors: bags of rows read from files or generated, and what learning from them needs
-//! besides a network.
+//! Sets of vectors: bags of rows, read from files or generated, and their preparation for training.
 //!
 //! [`Bags`] hold the rows; [`formats`] reads and writes them; [`Standardiser`] and [`crate::split`] prepare
 //! training; [`generate`] draws the sets of the published experiments; [`mixture`] is the mathematics
-//! of Gaussian mixtures; [`baseline`] answers without a network. Predictions are measured by
+//! of Gaussian mixtures; [`baseline`] predicts without a network. Predictions are measured by
 //! [`crate::metrics`].
 //!
 //! ```

@@ -1,4 +1,4 @@
-//! Features with mean 0 and deviation 1.
+//! Standardisation of features: mean 0 and deviation 1.
 
 use super::Bags;
 use crate::{Error, Result};
@@ -6,7 +6,7 @@ use crate::{Error, Result};
 /// Mean and deviation of each feature, learnt on training bags only.
 ///
 /// A feature becomes `(x - mean) / deviation`. One that is the same in all training rows has a
-/// deviation of 0 and becomes 0, whatever it is elsewhere: nothing was learnt about other values.
+/// deviation of 0 and becomes 0 everywhere.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standardiser {
     /// `[features]`.

@@ -319,11 +319,13 @@ mod tests {
 
     #[test]
     fn rows_have_their_lines_whatever_ends_them() {
-        let expected = |end: &str| vec![
-            (3, vec!["a".to_owned(), "b".to_owned()]),
-            (4, vec!["1".to_owned(), format!("x{end}y")]),
-            (7, vec!["2".to_owned(), "\u{e9}".to_owned()]),
-        ];
+        let expected = |end: &str| {
+            vec![
+                (3, vec!["a".to_owned(), "b".to_owned()]),
+                (4, vec!["1".to_owned(), format!("x{end}y")]),
+                (7, vec!["2".to_owned(), "\u{e9}".to_owned()]),
+            ]
+        };
         for end in ["\n", "\r\n"] {
             let text = ["# one", "", "a;b", " 1 ;\"x", "y\"", "", "2;\u{e9}"].join(end);
             assert_eq!(all(&text), expected(end));

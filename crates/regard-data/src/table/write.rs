@@ -136,7 +136,8 @@ mod tests {
     #[test]
     fn tables_are_written_as_csv_and_json_lines() {
         assert_eq!(csv(&Two), "id,\"a,b\",n,s\n\"x\"\"y\",0.5,3,0.1\nz,NaN,,\n");
-        let expected = "{\"id\":\"x\\\"y\",\"a,b\":0.5,\"n\":3,\"s\":0.1}\n{\"id\":\"z\",\"a,b\":null,\"n\":null,\"s\":null}\n";
+        let expected =
+            "{\"id\":\"x\\\"y\",\"a,b\":0.5,\"n\":3,\"s\":0.1}\n{\"id\":\"z\",\"a,b\":null,\"n\":null,\"s\":null}\n";
         assert_eq!(json_lines(&Two), expected);
         let folder = tempfile::tempdir().unwrap();
         for (name, expected) in [("a.jsonl", json_lines(&Two)), ("a.csv", csv(&Two)), ("a", csv(&Two))] {

@@ -1,4 +1,4 @@
-//! Forward pass of edge attention for some target nodes.
+//! Forward pass of edge attention for some target nodes, and the attention weights for inspection.
 
 use std::ops::Range;
 

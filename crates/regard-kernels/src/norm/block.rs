@@ -1,4 +1,4 @@
-//! Normalisation of one block of rows, forward and backward.
+//! Normalisation of one block of rows, or of one row, forward and backward.
 
 use pulp::Simd;
 

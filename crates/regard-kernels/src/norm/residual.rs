@@ -1,4 +1,5 @@
-//! The operation `norm(x + y)`: residual connection and normalisation.
+//! The operation `norm(x + y)`: residual connection and normalisation, with batch statistics merged from those of
+//! the blocks.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;

@@ -14,14 +14,14 @@ mod beam;
 mod construct;
 mod decoder;
 mod group;
-mod selection;
+mod node_selection;
 mod step;
 
 pub use beam::{beam, beam_step};
 pub use construct::{Outcome, rollout};
 pub(crate) use decoder::folded_logit_keys;
 pub use decoder::{Decoder, PackedDecoder};
-pub use selection::{NodeSelection, NodeSelector};
+pub use node_selection::{NodeSelection, NodeSelector};
 
 /// A partial solution of a routing problem, as the decoder reads it.
 pub trait State: Send {

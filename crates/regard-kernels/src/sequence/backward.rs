@@ -1,4 +1,5 @@
-//! Backward pass of the whole layer: gradients summed over the groups of blocks.
+//! Backward pass of sequence attention. Groups of blocks have gradient accumulators of their own, which are summed
+//! in order.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;

@@ -1,4 +1,8 @@
-//! Attention of one head of one sequence, forward pass.
+//! Attention of one head of one sequence, forward and backward.
+//!
+//! With `P` the attention weights, `D` the dropout factors and `dO` the gradient of the result:
+//! `dV = (P∘D)ᵀ·dO`, `dP = (dO·Vᵀ)∘D`, `dS = P∘(dP − rowsum(P∘dP))`, `dQ = dS·K`, `dK = dSᵀ·Q`, and
+//! `rowsum(P∘dP) = rowsum(dO∘O)` (Dao et al. 2022, appendix B.2).
 
 use pulp::Simd;
 

@@ -1,4 +1,4 @@
-//! The linear projections of a layer and their layout for matrix products.
+//! The linear projections of a layer, and the layout of queries, keys and values in a block: one channel a row.
 
 use super::{Layer, Linear, heads::Head};
 use crate::{

@@ -1,4 +1,8 @@
-//! The part of the block after the attention: output projection, residual, feed-forward part.
+//! The part of the block after the attention: output projection, residual, feed-forward part with ReLU.
+//!
+//! For the backward pass the ReLU saves one bit for each active unit, its gate. Bit `c` of lane `l` of a register of
+//! gates belongs to lane `l` of register `c` of the block, so nothing moves across lanes. 32 registers of units share
+//! one register of gates; the rest of a block has a register of its own.
 
 use pulp::Simd;
 

@@ -1,3 +1,6 @@
+//! The feed-forward network `FF(x) = act(x·w1 + b1)·w2 + b2` (Vaswani et al. 2017, section 3.3) and the sub-layer
+//! `norm(x + FF(x))`: weights and forward pass.
+
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 

@@ -1,4 +1,5 @@
-//! Linear maps to and from rows of interleaved heads.
+//! Several linear projections of the same rows side by side, forward and backward: queries, keys and values of
+//! nodes, factors of edges. The heads of each projection are interleaved.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;

@@ -1,6 +1,8 @@
-//! Scaled dot-product attention (Vaswani et al. 2017, §3.2.1).
+//! Scaled dot-product attention (Vaswani et al. 2017, §3.2.1), and the attention sub-layer of an encoder layer
+//! (Kool et al. 2019, §3.1, eq. 2).
 //!
-//! `out_h = softmax(clamp(scale · q_h k_hᵀ + bias)) v_h`, masked; the heads are side by side in the width.
+//! Attention: `out_h = softmax(clamp(scale · q_h k_hᵀ + bias)) v_h`, masked; the heads are side by side in the
+//! width. Sub-layer: `norm(x + MHA(x))`, that is projections, self-attention, output projection, residual and norm.
 
 use burn::tensor::{Tensor, activation};
 use regard_kernels::{attention as kernel, sublayer};

@@ -1,6 +1,7 @@
-//! The position-wise feed-forward network (Vaswani et al. 2017, §3.3).
+//! The position-wise feed-forward network (Vaswani et al. 2017, §3.3), and the feed-forward sub-layer of an encoder
+//! layer (Kool et al. 2019, §3.1, eq. 3).
 //!
-//! `y = act(x w1 + b1) w2 + b2`, for each row separately.
+//! Network: `FF(x) = act(x w1 + b1) w2 + b2`, for each row separately. Sub-layer: `norm(x + FF(x))`.
 
 use burn::{
     config::Config,

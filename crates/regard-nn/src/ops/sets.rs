@@ -1,9 +1,9 @@
-//! The multihead attention block (MAB) of the Set Transformer (Lee et al. 2019, §3.1, eq. 5 to 7), on
-//! sets of any sizes.
+//! Operations on sets of any sizes: the multihead attention block (MAB) of the Set Transformer (Lee et al. 2019,
+//! §3.1, eq. 5 to 7), and sums over the rows of each set (Deep Sets, Zaheer et al. 2017).
 //!
-//! `O = residual + concat_h(softmax(scale · q_h k_hᵀ) v_h)` with `q = x Wq + bq`, and likewise for keys
-//! and values (`· Wo + bo` before the residual if there is an output projection). With a feed-forward
-//! part the result is `O + max(O Wf + bf, 0)`.
+//! MAB: `O = residual + concat_h(softmax(scale · q_h k_hᵀ) v_h)` with `q = x Wq + bq`, and likewise for keys and
+//! values (`· Wo + bo` before the residual if there is an output projection). With a feed-forward part the result
+//! is `O + max(O Wf + bf, 0)`.
 
 use std::sync::Arc;
 

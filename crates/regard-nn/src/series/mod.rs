@@ -1,4 +1,6 @@
-//! Blocks of transformers for time series (PatchTST, Nie et al. 2023).
+//! Blocks of transformers for time series: encoder layers, patches and positional encodings of PatchTST (Nie
+//! et al. 2023), reversible instance normalisation (Kim et al. 2022), and the decomposition into trend and
+//! remainder (Wu et al. 2021).
 
 mod instance_norm;
 mod patch_layer;

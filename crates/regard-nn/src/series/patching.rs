@@ -1,4 +1,5 @@
-//! Patches of a time series (Nie et al. 2023, §3.1).
+//! Patches of a time series (Nie et al. 2023, §3.1) and their sinusoidal positional encodings (Vaswani et al.
+//! 2017, §3.5).
 
 use burn::{
     config::Config,

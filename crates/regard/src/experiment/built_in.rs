@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::store::file;
-use regard_data::names::suggestion;
 use crate::{Error, Result};
+use regard_data::names::suggestion;
 
 macro_rules! experiments {
     ($($name:literal),+ $(,)?) => {

@@ -9,8 +9,8 @@ use super::validate::under;
 use super::{DataSettings, EvalSettings, Experiment, Task, TrainSettings};
 use crate::store::AttentionModelConfig;
 use crate::store::config::PRESETS;
-use regard_data::names::{list, suggestion};
 use crate::{Error, Result};
+use regard_data::names::{list, suggestion};
 
 /// Settings in sections, every one with a default.
 pub(crate) trait Sections: Serialize + DeserializeOwned + Sized {

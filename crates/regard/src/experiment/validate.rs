@@ -6,9 +6,9 @@ use crate::routes::decode::Decode;
 use crate::routes::registry;
 use crate::store::AttentionModelConfig;
 use crate::store::config::{FORMAT, KIND, PROBLEMS};
-use regard_data::names::{list, suggestion};
 use crate::store::ranges::whole;
 use crate::{Error, Result};
+use regard_data::names::{list, suggestion};
 
 /// The largest whole number of TOML.
 const LARGEST_SEED: u64 = i64::MAX as u64;

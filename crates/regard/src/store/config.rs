@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use regard_data::names::{list, suggestion};
 use super::network::{CardText, NetworkConfig, from_object};
 use super::{file, layout};
 use crate::routes::registry::{self, Outline};
 use crate::{Error, Result};
 use layout::Slot;
+use regard_data::names::{list, suggestion};
 
 /// The only kind of model so far.
 pub const KIND: &str = "attention-model";

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::config::FORMAT;
 use super::layout::Slot;
-use regard_data::names::{list, suggestion};
 use crate::{Error, Result};
+use regard_data::names::{list, suggestion};
 
 /// Settings from which a network is rebuilt; the content of `config.json`.
 pub trait NetworkConfig: Serialize + Clone + PartialEq + Debug + Sized {

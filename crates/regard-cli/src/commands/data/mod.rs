@@ -11,11 +11,11 @@ use self::drawn::Drawn;
 use super::Outcome;
 use crate::args::{CheckArgs, Generate, GenerateJob, InstanceFormat, ProblemName, ShowArgs, VerifyArgs};
 use crate::failure::Failure;
-use crate::report::data::{Checked, CheckedSolution, Generated, Shown, Verified};
+use crate::report::data::{CheckReport, GenerateReport, InstanceSummary, SolutionCheck, VerifyReport};
 use crate::report::progress::Progress;
 use crate::report::{Printer, data};
 
-/// Writes random instances, one a file.
+/// Writes random instances, one in each file.
 pub(super) fn generate(job: GenerateJob, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let (stem, seed, instances) = match &job.what {
         Generate::PaperSet { name, limit } => (name.clone(), None, drawn::paper_set(name, *limit)?),
@@ -35,7 +35,7 @@ pub(super) fn generate(job: GenerateJob, printer: &mut Printer) -> anyhow::Resul
         progress.set(i + 1);
     }
     drop(progress);
-    let result = Generated::new(&job.out, instances.len(), instances.first().map_or(0, Drawn::nodes), seed);
+    let result = GenerateReport::new(&job.out, instances.len(), instances.first().map_or(0, Drawn::nodes), seed);
     if printer.json() {
         printer.object(&result)?;
     } else {
@@ -66,8 +66,8 @@ fn write(path: &PathBuf, name: &str, drawn: &Drawn, format: InstanceFormat) -> a
     Ok(())
 }
 
-/// Reads every file, and checks the solution if one is given. A malformed file is an error; a
-/// solution that breaks a constraint is the answer "no".
+/// Reads every file, and checks the solution if one is given. A malformed file is an error; a solution that violates
+/// a constraint is a failed check.
 pub(super) fn check(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<Outcome> {
     if args.solution.is_some() && args.files.len() > 1 {
         return Err(Failure::new("--solution is one solution, but there are several instances")
@@ -78,7 +78,7 @@ pub(super) fn check(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<O
     for file in &args.files {
         let instance = formats::read_instance(file)?;
         let found = args.solution.as_deref().map(|path| check_solution(path, &instance)).transpose()?;
-        let checked = Checked::new(file, &instance, found);
+        let checked = CheckReport::new(file, &instance, found);
         if !checked.ok() {
             outcome = Outcome::No;
         }
@@ -91,11 +91,11 @@ pub(super) fn check(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<O
     Ok(outcome)
 }
 
-/// Checks a solution against its instance, by rules that know nothing of how it was made.
+/// Checks a solution against its instance, by code that is independent of the solver.
 pub(super) fn verify(args: &VerifyArgs, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let instance = formats::read_instance(&args.instance)?;
     let found = check_solution(&args.solution, &instance)?;
-    let verified = Verified::new(&args.instance, &args.solution, &instance, found);
+    let verified = VerifyReport::new(&args.instance, &args.solution, &instance, found);
     if printer.json() {
         printer.object(&verified)?;
     } else {
@@ -104,16 +104,16 @@ pub(super) fn verify(args: &VerifyArgs, printer: &mut Printer) -> anyhow::Result
     Ok(if verified.ok() { Outcome::Done } else { Outcome::No })
 }
 
-/// What a solution file is worth, or the constraint it violates.
-fn check_solution(path: &Path, instance: &Instance) -> anyhow::Result<CheckedSolution> {
+/// Reads a solution and checks it against its instance.
+fn check_solution(path: &Path, instance: &Instance) -> anyhow::Result<SolutionCheck> {
     let checked = formats::solution::read(path, instance).and_then(|found| {
         instance.check(&found.solution)?;
         let routes = instance.routes(&found.solution).len();
-        Ok(CheckedSolution::Kept { value: instance.value(&found.solution), stated: found.stated_cost, routes })
+        Ok(SolutionCheck::Feasible { value: instance.value(&found.solution), stated: found.stated_cost, routes })
     });
     match checked {
         Ok(kept) => Ok(kept),
-        Err(regard::data::Error::Infeasible { reason, .. }) => Ok(CheckedSolution::Violates(reason)),
+        Err(regard::data::Error::Infeasible { reason, .. }) => Ok(SolutionCheck::Violates(reason)),
         Err(error) => Err(error.into()),
     }
 }
@@ -121,7 +121,7 @@ fn check_solution(path: &Path, instance: &Instance) -> anyhow::Result<CheckedSol
 /// Describes an instance.
 pub(super) fn show(args: &ShowArgs, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let instance = formats::read_instance(&args.file)?;
-    let shown = Shown::new(&args.file, &instance);
+    let shown = InstanceSummary::new(&args.file, &instance);
     if printer.json() {
         printer.object(&shown)?;
     } else {

@@ -1,4 +1,4 @@
-//! What a training run has written about itself: `metrics.jsonl`, one JSON object a line.
+//! Metrics of a training run: `metrics.jsonl`, one JSON object a line.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub(crate) struct Metrics {
     pub(super) valids: Vec<Valid>,
 }
 
-/// State of the training at one step; a number that was not finite is absent.
+/// Metrics of one step; a number that was not finite is absent.
 #[derive(Debug, PartialEq, Deserialize)]
 pub(super) struct Step {
     pub(super) step: u64,

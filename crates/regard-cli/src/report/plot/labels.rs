@@ -1,4 +1,4 @@
-//! Where the names of nodes go: beside the node, off every other name and node, and off the line
+//! Placement of the names of nodes: beside the node, off every other name and node, and off the line
 //! where that can be.
 
 use kuva::render::render::TextAnchor;
@@ -67,7 +67,7 @@ fn candidates(name: &str, (x, y): Point, radius: f64) -> impl Iterator<Item = (A
     })
 }
 
-/// How many legs of the tour run through an area.
+/// Number of legs of the tour that run through an area.
 fn crossings(area: &Area, stops: &[Point]) -> usize {
     stops.windows(2).filter(|leg| area.is_crossed(leg[0], leg[1])).count()
 }
@@ -87,7 +87,7 @@ impl Area {
         self.from.0 < other.to.0 && other.from.0 < self.to.0 && self.from.1 < other.to.1 && other.from.1 < self.to.1
     }
 
-    /// Where text that fills the area is anchored; letters stand on 0.82 of the height.
+    /// Anchor of the text that fills the area; letters stand on 0.82 of the height.
     fn base(&self, anchor: TextAnchor) -> Point {
         let x = match anchor {
             TextAnchor::Start => self.from.0,
@@ -97,7 +97,7 @@ impl Area {
         (x, self.from.1 + 0.82 * (self.to.1 - self.from.1))
     }
 
-    /// Whether a straight line enters the area: Liang and Barsky, "A new concept and method for
+    /// If true, a straight line enters the area: Liang and Barsky, "A new concept and method for
     /// line clipping", ACM Transactions on Graphics 3 (1984).
     fn is_crossed(&self, a: Point, b: Point) -> bool {
         let (mut enter, mut leave) = (0.0_f64, 1.0_f64);

@@ -68,7 +68,7 @@ fn add_heading(scene: &mut Scene, instance: &Instance, solution: &[usize]) {
     let (sites, value) = (instance.sites(), instance.value(solution));
     let amount = number::quantity(value, sites.unit());
     let routes = instance.routes(solution);
-    let mut facts = vec![format!("{} places", number::count(sites.len()))];
+    let mut facts = vec![format!("{} nodes", number::count(sites.len()))];
     facts.push(match instance {
         Instance::Tsp(_) => format!("tour {amount}"),
         Instance::Cvrp(_) => format!("{} routes, {amount}", number::count(routes.len())),

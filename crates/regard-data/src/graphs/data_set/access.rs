@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::path::Path;
+
 use super::{Graphs, Skipped};
 use crate::error::shown;
 use crate::graphs::{Features, Level, Parts, Targets, Values};
@@ -38,13 +39,13 @@ impl Graphs {
         &self.ids
     }
 
-    /// Where graphs begin and end among the nodes, `[graphs + 1]`.
+    /// Offsets of the graphs among the nodes, `[graphs + 1]`.
     #[must_use]
     pub fn node_offsets(&self) -> &[usize] {
         &self.node_offsets
     }
 
-    /// Where the edges into each node begin and end, `[nodes + 1]`.
+    /// Offsets of the edges into each node, `[nodes + 1]`.
     #[must_use]
     pub fn in_offsets(&self) -> &[usize] {
         &self.in_offsets
@@ -74,7 +75,7 @@ impl Graphs {
         self.in_offsets[self.node_offsets[graph]]..self.in_offsets[self.node_offsets[graph + 1]]
     }
 
-    /// Where the edges into node `v` come from, nodes counted within the graph, in rising order.
+    /// The sources of the edges into a node, counted within the graph, in rising order.
     ///
     /// # Panics
     /// If there is no such node.
@@ -198,7 +199,7 @@ impl Graphs {
     }
 }
 
-/// Counts of whatever makes the graphs of a data set not simple or not undirected.
+/// Counts of what makes the graphs of a data set neither simple nor undirected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Census {
     /// Graphs without nodes.

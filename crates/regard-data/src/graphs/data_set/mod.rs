@@ -1,17 +1,17 @@
-//! Many graphs in a few arrays.
+//! Data sets of graphs, in compressed rows.
 
 mod access;
 mod select;
 
 use std::path::PathBuf;
+
 pub use self::access::Census;
 use super::features::{Features, Kinds, check_kinds};
 use super::graph::Graph;
-use super::targets::Parts;
-use super::targets::{Level, Targets};
+use super::targets::{Level, Parts, Targets};
 use crate::error::shown;
-use crate::{Error, Result};
 use crate::names::FeatureNames;
+use crate::{Error, Result};
 
 /// Graphs of any size, with directed edges in compressed rows by target.
 ///

@@ -1,4 +1,4 @@
-//! Other graphs, or the same with other edges.
+//! Subsets of graphs, and graphs with other edges or types.
 
 use super::{Graphs, Origin, Skipped, unseen_type};
 use crate::graphs::features::{Features, Kinds};

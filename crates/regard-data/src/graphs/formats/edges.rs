@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use crate::graphs::Graph;
 
-/// Puts listed edges into a graph.
+/// Puts the edges that a file lists into a graph.
 #[derive(Debug, Default)]
 pub(super) struct EdgeList {
     directed: bool,
-    /// Where the first edge between two nodes stands, the smaller first.
-    seen: HashMap<[u32; 2], usize>,
+    /// The place of the first edge between two nodes, the smaller node first.
+    first: HashMap<[u32; 2], usize>,
     /// Edges that were there already.
     pub(super) merged: usize,
 }
@@ -21,20 +21,21 @@ impl EdgeList {
 
     /// Begins another graph.
     pub(super) fn next_graph(&mut self) {
-        self.seen.clear();
+        self.first.clear();
     }
 
     /// Adds an edge; in undirected files both ways, and only the first of several between two nodes.
     ///
     /// The error says that a repeated edge carries something else than the first.
-    pub(super) fn add(&mut self, graph: &mut Graph, [a, b]: [u32; 2], kind: u32, dense: &[f32]) -> Result<(), String> {
+    pub(super) fn add(&mut self, graph: &mut Graph, ends: [u32; 2], kind: u32, dense: &[f32]) -> Result<(), String> {
+        let [a, b] = ends;
         if self.directed {
             graph.add(a, b, kind);
             graph.edge_dense.extend_from_slice(dense);
             return Ok(());
         }
         let key = [a.min(b), a.max(b)];
-        if let Some(first) = self.seen.get(&key) {
+        if let Some(first) = self.first.get(&key) {
             let width = dense.len();
             if graph.edge_types[*first] != kind || graph.edge_dense[first * width..(first + 1) * width] != *dense {
                 return Err("is given a second time with other values".into());
@@ -42,7 +43,7 @@ impl EdgeList {
             self.merged += 1;
             return Ok(());
         }
-        self.seen.insert(key, graph.edges.len());
+        self.first.insert(key, graph.edges.len());
         graph.join(a, b, kind);
         graph.edge_dense.extend_from_slice(dense);
         if a != b {

@@ -1,4 +1,4 @@
-//! Files of graphs, and of what is predicted for them.
+//! Files of graphs, and of predictions for them.
 
 pub mod attention;
 pub mod cora;
@@ -12,11 +12,12 @@ pub mod tu;
 pub mod tu_folder;
 
 use std::path::{Path, PathBuf};
+
 use super::Graphs;
 use crate::file::{extension, read_text};
+use crate::graphs::molecules::Rule;
 use crate::table::{Text, json_lines};
 use crate::{Error, Result};
-use crate::graphs::molecules::Rule;
 
 /// Reads graphs from a file of any format.
 ///

@@ -1,4 +1,4 @@
-//! Symbols of the elements and how many bonds they make.
+//! Symbols of the elements, and the numbers of their bonds.
 
 /// Symbols in the order of atomic numbers; the wildcard stands in front.
 const SYMBOLS: [&str; 119] = [

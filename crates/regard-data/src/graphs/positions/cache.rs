@@ -1,4 +1,4 @@
-//! Positions on disk, found again by what they were computed of.
+//! A cache of positions on disk, by a digest of the graphs and the encoding.
 //!
 //! A file is the line `regard positions 1`, the sum that names it (32 bytes), six numbers of 64 bits
 //! (width, values, indices, graphs, symmetrised and unconverged ones), values, indices and filled columns

@@ -1,4 +1,4 @@
-//! One basis for the vectors of one value.
+//! A canonical basis of the eigenvectors of one value.
 
 /// Entries that differ by less count as equal.
 const SAME: f64 = 1e-9;

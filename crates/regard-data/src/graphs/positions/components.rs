@@ -1,4 +1,4 @@
-//! A graph without directions, cut into connected components.
+//! The connected components of a graph without directions.
 
 use crate::graphs::Graphs;
 

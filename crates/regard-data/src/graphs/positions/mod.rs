@@ -29,12 +29,14 @@ mod components;
 mod laplacian;
 mod partial;
 
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use md5::{Digest, Md5};
 use rayon::prelude::*;
+
 use self::components::Adjacency;
 use crate::graphs::Graphs;
-use std::collections::{BTreeMap, HashMap};
-use md5::{Digest, Md5};
 
 /// The positional encoding of nodes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -190,7 +192,9 @@ impl Encoding {
     fn of_graph(&self, graphs: &Graphs, graph: usize) -> OfGraph {
         match self {
             Self::None => OfGraph::default(),
-            Self::WeisfeilerLehman => OfGraph { indices: weisfeiler_lehman_indices(graphs, graph), ..OfGraph::default() },
+            Self::WeisfeilerLehman => {
+                OfGraph { indices: weisfeiler_lehman_indices(graphs, graph), ..OfGraph::default() }
+            }
             Self::Laplacian { k, nulls } => laplacian::positions(graphs, graph, *k, *nulls),
             Self::RandomWalk { steps } => random_walk_positions(graphs, graph, *steps),
         }

@@ -1,4 +1,4 @@
-//! Errors as published codes average them.
+//! Mean errors over batches, as published codes compute them.
 
 /// Errors averaged batch by batch, as the codes around PatchTST (Nie et al. 2023) do: the mean of the batches'
 /// means, in which windows of a small last batch weigh more, or that batch dropped, in which case the latest

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use csv::{ReaderBuilder, Trim};
-
 use super::{number, shown, stem};
 use crate::file::read_text;
 use crate::routes::tsp::Tsp;
+use crate::table::{Header, Rows};
 use crate::{Error, Result};
 
 /// Name of the table looked for in the folder of an instance.
@@ -86,26 +85,23 @@ pub fn in_table(text: &str, path: &Path, names: &[&str]) -> Result<Option<f64>> 
 
 /// The number of the first of `columns` that there is, in the row of the first of `names`.
 fn look_up(text: &str, path: &Path, names: &[&str], columns: &[&str]) -> Result<Option<f64>> {
-    let mut reader = ReaderBuilder::new().flexible(true).trim(Trim::All).from_reader(text.as_bytes());
-    let broken = |error: csv::Error| Error::parse(path, 0, error.to_string());
-    let header = reader.headers().map_err(broken)?.clone();
+    let mut rows = Rows::of_text(text, path, Some(b','))?;
+    let header = Header::read(&mut rows)?;
+    let header = header.map_or_else(Vec::new, |header| header.names);
     let plain = |text: &str| -> String { text.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect() };
     let column = |wanted: &[&str]| wanted.iter().find_map(|name| header.iter().position(|found| plain(found) == *name));
     let (Some(name), Some(cost)) = (column(&NAMES), column(columns)) else {
-        let found = shown(&header.iter().collect::<Vec<_>>().join(","));
+        let found = shown(&header.join(","));
         let reason = format!("found the columns `{found}`, expected a name and a cost");
         return Err(Error::parse(path, 1, reason).with_hint("e.g. `name,bks` as the first line"));
     };
     let mut best: Option<(usize, usize, String)> = None;
-    for record in reader.records() {
-        let record = record.map_err(broken)?;
-        let listed = record.get(name).unwrap_or("");
-        let Some(rank) = names.iter().position(|n| n.eq_ignore_ascii_case(listed)) else {
+    while let Some(row) = rows.next()? {
+        let Some(rank) = names.iter().position(|n| n.eq_ignore_ascii_case(row.text(name))) else {
             continue;
         };
         if best.as_ref().is_none_or(|(other, ..)| rank < *other) {
-            let line = record.position().map_or(0, |p| p.line() as usize);
-            best = Some((rank, line, record.get(cost).unwrap_or("").to_owned()));
+            best = Some((rank, row.line, row.text(cost).to_owned()));
         }
     }
     match best {

@@ -1,4 +1,4 @@
-//! Where the stamps of a frequency lie.
+//! The grid of stamps of a frequency.
 //!
 //! Time is counted in ticks: milliseconds of the stamps' own clock since 1970, or the whole numbers
 //! themselves.

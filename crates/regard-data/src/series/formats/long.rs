@@ -1,18 +1,17 @@
 //! Tables with a row for each value.
 
 use std::borrow::Cow;
+use std::path::Path;
 use std::sync::Arc;
-use crate::table::{Column, Footer, Header, Row, Rows};
-use super::{ReadOptions, TableLayout};
-use super::ReadReport;
+
 use super::stamps::Stamps;
 use super::timeline::{Placing, Timeline, Track};
-use super::{Read, report_of};
+use super::{Read, ReadOptions, ReadReport, TableLayout, report_of};
 use crate::error::shown;
-use crate::series::{Panel, Series};
-use crate::{Error, Result};
-use std::path::Path;
 use crate::labels::Labels;
+use crate::series::{Panel, Series};
+use crate::table::{Column, Footer, Header, Row, Rows};
+use crate::{Error, Result};
 
 /// Names that a column of ids has.
 const IDS: [&str; 4] = ["unique_id", "item_id", "series_id", "ts_id"];

@@ -1,4 +1,4 @@
-//! Files of series, and of what is forecast for them.
+//! Files of series, and of forecasts for them.
 
 pub mod forecasts;
 mod long;
@@ -6,14 +6,16 @@ mod stamps;
 mod timeline;
 mod wide;
 
+use std::fmt;
 use std::path::Path;
+
+use serde::Serialize;
+
 use self::timeline::Timeline;
 use super::Panel;
 use crate::Result;
-use crate::table::{Header, Rows};
 use crate::series::Frequency;
-use std::fmt;
-use serde::Serialize;
+use crate::table::{Header, Rows};
 
 /// A panel and what was done to make it.
 #[derive(Debug, Clone)]
@@ -25,7 +27,7 @@ pub struct Read {
 }
 
 /// Reads series from a file: a table as text, compressed by gzip or not, or Parquet (with the feature of that
-/// name). What it is is seen from its first bytes.
+/// name). Its first bytes decide.
 ///
 /// # Errors
 /// [`Error::Io`] when the file cannot be read, and [`Error::Parse`] with file, line, column and expectation

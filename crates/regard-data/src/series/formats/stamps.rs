@@ -1,10 +1,10 @@
 //! The column of stamps.
 
 use super::ReadOptions;
-use crate::table::{Column, Header, Row, Rows};
 use crate::Result;
 use crate::error::shown;
 use crate::series::clock::{First, Layout};
+use crate::table::{Column, Header, Row, Rows};
 
 /// Names that a column of stamps has.
 const NAMES: [&str; 20] = [

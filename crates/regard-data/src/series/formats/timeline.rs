@@ -1,16 +1,16 @@
-//! Rows on the steps of a clock.
+//! The steps of a clock that rows belong to.
 
 use std::borrow::Cow;
 use std::path::Path;
 
-use crate::table::Header;
-use super::{Duplicates, ReadOptions};
 use super::stamps::Stamps;
+use super::{Duplicates, ReadOptions};
 use crate::error::shown;
 use crate::series::clock::{Clock, Frequency, Layout, Unit, infer};
+use crate::table::Header;
 use crate::{Error, Result};
 
-/// Where the rows of each series lie on a clock.
+/// The steps of the rows of each series.
 pub(super) struct Timeline {
     pub(super) clock: Clock,
     pub(super) series: Vec<Track>,
@@ -19,7 +19,7 @@ pub(super) struct Timeline {
     pub(super) duplicates: usize,
 }
 
-/// Where the rows of one series lie.
+/// The steps of the rows of one series.
 pub(super) struct Track {
     pub(super) start: usize,
     /// Steps from the first to the last row.

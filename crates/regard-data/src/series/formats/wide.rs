@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::table::{Column, Footer, Header, Rows};
-use super::ReadOptions;
-use super::ReadReport;
 use super::stamps::Stamps;
 use super::timeline::Placing;
-use super::{Read, report_of};
+use super::{Read, ReadOptions, ReadReport, report_of};
 use crate::error::shown;
 use crate::series::{Panel, Series};
+use crate::table::{Column, Footer, Header, Rows};
 use crate::{Error, Result};
 
 /// The columns of a wide table.

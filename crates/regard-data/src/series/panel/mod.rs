@@ -1,4 +1,4 @@
-//! Series that share a clock.
+//! Panels: series that share a clock.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl Series {
         self
     }
 
-    /// The same with other values; what is known beside them stays.
+    /// The same with other values; covariates and static features stay.
     #[must_use]
     pub fn with_values(&self, values: Vec<f32>) -> Self {
         Self { values, ..self.clone() }
@@ -271,7 +271,7 @@ impl Panel {
         let find = |name: &String| {
             self.names().position(|known| known == name).ok_or_else(|| {
                 let near = crate::names::nearest(name, self.names());
-                let near = near.map_or(String::new(), |near| format!("; there is `{}`", shown(&near)));
+                let near = near.map_or(String::new(), |near| format!("; there is `{}`", shown(near)));
                 Error::invalid(format!("series `{}`", shown(name)), format!("is not in the file{near}"))
             })
         };

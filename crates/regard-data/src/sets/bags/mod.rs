@@ -1,11 +1,12 @@
 //! Bags of rows: many sets of vectors in one array.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+
+use crate::error::shown;
 use crate::labels::Labels;
 use crate::names::FeatureNames;
-use crate::error::shown;
 use crate::{Error, Result};
-use std::collections::HashMap;
 
 /// Bags of any size, a bag with no rows among them.
 ///
@@ -104,8 +105,8 @@ impl Bags {
         Ok(self)
     }
 
-    /// These bags, and behind them others with the same features; ids are counted anew, and what only one of both
-    /// has, labels of bags or of rows, is left out.
+    /// These bags, followed by others with the same features. Ids are counted anew; labels that only one of both has are
+    /// left out.
     ///
     /// # Errors
     /// [`Error::Invalid`] when the other bags have not the same features in the same order.

@@ -1,4 +1,4 @@
-//! Rows as they are read, gathered into bags whatever their order.
+//! A builder of bags from rows in any order.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,7 +1,7 @@
-//! Files of bags, and of what is predicted for them.
+//! Files of bags, and of predictions for them.
 
-pub mod csv;
 pub(crate) mod builder;
+pub mod csv;
 pub mod jsonl;
 pub mod libsvm;
 pub mod mixtures;
@@ -9,6 +9,7 @@ pub mod npz;
 pub mod predictions;
 
 use std::path::Path;
+
 use super::Bags;
 use crate::file::{extension, read_text};
 use crate::table::{Text, json_lines};
@@ -19,7 +20,7 @@ use crate::{Error, Result};
 /// A name ending in `.npz` is read as [`npz`], in `.jsonl` or `.ndjson` as [`jsonl`], in `.csv` or
 /// `.tsv` as [`csv`], in `.svm` or `.libsvm` as [`libsvm`]; of any other name the content decides. Text may be
 /// compressed by gzip (`.csv.gz`). A Parquet file (with the feature of that name) is read as the [`csv`] it would be.
-/// For libsvm, the sizes of the queries are looked for in a file of the same name with `.query` after
+/// For libsvm, the sizes of the queries are read from a file of the same name with `.query` after
 /// it.
 ///
 /// # Errors

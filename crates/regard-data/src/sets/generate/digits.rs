@@ -1,12 +1,13 @@
 //! Sets of handwritten digits.
 
 use std::path::Path;
+
+use super::{SetBatch, Sizes};
 use crate::error::Fault;
 use crate::npz::{Array, arrays, tuple};
+use crate::random::Draws;
 use crate::split::holdout;
 use crate::{Error, Result};
-use super::{SetBatch, Sizes};
-use crate::random::Draws;
 
 /// Images of digits with what they show.
 ///

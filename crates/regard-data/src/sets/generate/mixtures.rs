@@ -167,7 +167,8 @@ mod tests {
 
     #[test]
     fn batches_are_functions_of_seed_and_number() {
-        let sizes = |drawn: &SetBatch<Truth>| drawn.offsets.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>();
+        let sizes =
+            |drawn: &SetBatch<Truth>| drawn.offsets.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>();
         for batch in 0..20 {
             let drawn = Mixtures::repository().batch(2, batch, 2);
             assert!(sizes(&drawn).iter().all(|n| (300..600).contains(n) && *n == sizes(&drawn)[0]));

@@ -1,4 +1,7 @@
-//! Backward pass for shared queries.
+//! Backward pass for shared queries: from the result to the weighted means of each set, then over the key rows.
+//!
+//! With `P` the attention weights and `U` the gradient of the weighted means: `dS = P∘(f·Uᵀ − centre)`, a row of
+//! features receives `dS·F + P·U`, and the folded queries `F` receive `dSᵀ·f`.
 
 use std::ops::Range;
 

@@ -1,4 +1,5 @@
-//! Forward pass for shared queries.
+//! Forward pass for shared queries: the partial softmax of each piece of a set, which a pass over key rows computes,
+//! and the result of each set, which merges its pieces.
 
 use std::ops::Range;
 

@@ -3,8 +3,8 @@
 use super::config::{GraphPreparation, GraphTransformerConfig, KIND, PositionKind, Readout, SoftmaxKind};
 use crate::graphs::task::{GraphTask, LevelName};
 use crate::store::config::FORMAT;
-use regard_data::names::{list, suggestion};
 use crate::{Error, Result};
+use regard_data::names::{list, suggestion};
 
 /// Names of the presets, ours first.
 pub const PRESETS: [&str; 2] = ["regard-graph", "graph-transformer-2021"];

@@ -5,8 +5,8 @@ use super::preparation::SeriesPreparation;
 use super::switches::{FinalNorm, LayerNorm, Placement, Positions, Shortcut, WindowNorm};
 use crate::series::task::SeriesTask;
 use crate::store::config::FORMAT;
-use regard_data::names::{list, suggestion};
 use crate::{Error, Result};
+use regard_data::names::{list, suggestion};
 
 /// Every preset, ours first.
 pub const PRESETS: [&str; 4] = ["regard-series", "patchtst-official", "patchtst-tslib", "patchtst-tfb"];

@@ -4,8 +4,8 @@ use super::config::{DataPreparation, KIND, SetTransformerConfig};
 use super::switches::{Decoding, EncoderKind, NormName, PoolingKind, ResidualName, ScaleName};
 use crate::sets::task::TaskKind;
 use crate::store::config::FORMAT;
-use regard_data::names::{list, suggestion};
 use crate::{Error, Result};
+use regard_data::names::{list, suggestion};
 
 /// Names of the presets, ours first.
 pub const PRESETS: [&str; 4] = ["regard-set", "set-transformer-2019", "set-transformer-paper", "deep-sets-2017"];

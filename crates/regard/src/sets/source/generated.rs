@@ -1,7 +1,7 @@
 //! Generated sets.
 
 use regard_data::sets::generate::{
-    DigitSum, Digits, SetBatch, MaxRegression, Mixtures, NormalSample, OddOneOut, RotatedEntropy, Shape, Shapes, Sizes,
+    DigitSum, Digits, MaxRegression, Mixtures, NormalSample, OddOneOut, RotatedEntropy, SetBatch, Shape, Shapes, Sizes,
     Statistic, Truth,
 };
 use std::path::Path;

@@ -6,8 +6,8 @@ use super::args::Args;
 use super::shape;
 use crate::routes::registry::{self, Outline};
 use crate::store::array::Weights;
-use regard_data::names::{list, suggestion};
 use crate::{Error, Result};
+use regard_data::names::{list, suggestion};
 
 /// Kool's words for problems, longer ones first, and ours.
 const WORDS: [(&str, &str); 9] = [

@@ -18,7 +18,13 @@ impl<'a> Storages<'a> {
     }
 
     /// Takes the next storage of a legacy stream: a count (int64) and as many numbers.
-    pub(super) fn take(&mut self, key: &'a str, bytes: &'a [u8], at: &mut usize, objects: &Objects<'a>) -> Result<(), Fault> {
+    pub(super) fn take(
+        &mut self,
+        key: &'a str,
+        bytes: &'a [u8],
+        at: &mut usize,
+        objects: &Objects<'a>,
+    ) -> Result<(), Fault> {
         let name = clip(key);
         let Some(storage) = objects.storage_of_key(key) else {
             return Err(Fault::at_byte(*at, format!("storage `{name}` is listed, but no tensor lies in it")));

@@ -8,8 +8,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::edges::EdgeList;
 use super::ReadOptions;
+use super::edges::EdgeList;
 use super::smiles_csv::part_of;
 use crate::error::shown;
 use crate::graphs::data_set::{GraphsBuilder, Origin};
@@ -206,8 +206,7 @@ impl Nodes {
                     code.ok_or_else(|| row.error(&kind.name, "is one type too many"))?
                 }
             };
-            let dense: Vec<f32> =
-                columns.numbers.iter().map(|column| row.number(column)).collect::<Result<_>>()?;
+            let dense: Vec<f32> = columns.numbers.iter().map(|column| row.number(column)).collect::<Result<_>>()?;
             let added = listed[graph].add(&mut self.graphs[graph], [a, b], kind, &dense);
             added.map_err(|reason| row.error("", format!("the edge {reason}")))
         })?;

@@ -106,7 +106,7 @@ impl<'p> Reader<'p> {
             self.parts.push(part_of(self.path, object.line, "split", &word)?);
         }
         self.origin.lines.push(object.line);
-                if graph.nodes > 0 && self.nodes.types.is_some() && graph.node_types.is_empty() {
+        if graph.nodes > 0 && self.nodes.types.is_some() && graph.node_types.is_empty() {
             return Err(object.error("x", "is missing, expected a type for each node as in other graphs"));
         }
         self.all.node_types.extend_from_slice(&graph.node_types);
@@ -379,7 +379,9 @@ impl Kind {
     fn check(&self, field: Field<'_>, typed: Option<bool>, width: Option<usize>) -> Result<()> {
         let above = |line: usize| format!("as on line {line}");
         match (typed, width, self.types, self.numbers) {
-            (Some(false), _, Some((line, _)), _) => Err(field.error(format!("has no types, {} there are", above(line)))),
+            (Some(false), _, Some((line, _)), _) => {
+                Err(field.error(format!("has no types, {} there are", above(line))))
+            }
             (Some(_), _, _, Some((line, width))) => {
                 Err(field.error(format!("has types, expected {width} numbers {}", above(line))))
             }

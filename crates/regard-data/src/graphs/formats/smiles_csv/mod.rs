@@ -41,11 +41,15 @@ use crate::{Error, Result};
 pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Graphs> {
     let table = Table::of(text, path, options.delimiter, "a header and rows of molecules")?;
     let Some(name) = &options.smiles else {
-        return Err(table.header.error("is a table, and no column of SMILES is named").with_hint("name it as `smiles`"));
+        return Err(table
+            .header
+            .error("is a table, and no column of SMILES is named")
+            .with_hint("name it as `smiles`"));
     };
     let smiles = table.header.column(name)?;
     let targets = table.header.all_given(&options.targets, options.targets_optional)?;
-    let (id, split) = (table.header.given(options.id.as_ref(), false)?, table.header.given(options.split.as_ref(), false)?);
+    let (id, split) =
+        (table.header.given(options.id.as_ref(), false)?, table.header.given(options.split.as_ref(), false)?);
     let mut origin = Origin { path: path.to_path_buf(), node: "atom", ..Origin::default() };
     let (mut texts, mut parts) = (Vec::new(), Vec::new());
     let mut read = Molecules { all: GraphsBuilder::default(), types: options.rule.vocabulary(), rule: options.rule };

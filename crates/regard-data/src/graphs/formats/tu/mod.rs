@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
+use super::ReadOptions;
 use super::edges::EdgeList;
 use super::lines::Line;
-use super::ReadOptions;
 use crate::error::shown;
 use crate::graphs::data_set::{GraphsBuilder, Origin};
 use crate::graphs::features::{Kinds, Vocabulary};

@@ -1,8 +1,6 @@
 //! Which problem the values of a pickle are instances of, and the instances.
 
-use super::KoolSet;
-use super::instance;
-use super::NoObject;
+use super::{KoolSet, NoObject, instance};
 use crate::error::Fault;
 use crate::pickle;
 use crate::routes::drawn::DrawnPrizeCollecting;

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::kool::{KoolSet, instance};
-use crate::error::shown;
-use crate::error::Fault;
+use crate::error::{Fault, shown};
 use crate::npz::{Array, tuple};
 
 /// All arrays that mean something.

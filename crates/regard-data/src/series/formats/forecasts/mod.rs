@@ -25,7 +25,7 @@ pub struct Forecast {
     pub intervals: Vec<Interval>,
 }
 
-/// An interval in which the truth should lie so often.
+/// A prediction interval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interval {
     /// The share of values that should lie in it, in per cent.

@@ -18,7 +18,11 @@ fn files_that_are_no_table() {
         ("", wide(), "a.csv: is empty, expected a header and rows of values"),
         ("# nothing\n\n", wide(), "a.csv: is empty, expected a header and rows of values"),
         ("date,a\n", wide(), "a.csv: has no rows below its header, expected at least one"),
-        ("\u{0}\u{1}PNG", wide(), "a.csv:1: is no text, expected a table of comma-separated values | save the table as UTF-8"),
+        (
+            "\u{0}\u{1}PNG",
+            wide(),
+            "a.csv:1: is no text, expected a table of comma-separated values | save the table as UTF-8",
+        ),
         (
             "date\n2020-01-01\n",
             wide(),

@@ -52,9 +52,8 @@ fn find(table: &Table<'_>, name: &str) -> Result<Column> {
         return found;
     }
     found.map_err(|error| {
-        error.with_hint(
-            "the first line looks like data: without a header rows are label, bag, features; name no column",
-        )
+        error
+            .with_hint("the first line looks like data: without a header rows are label, bag, features; name no column")
     })
 }
 

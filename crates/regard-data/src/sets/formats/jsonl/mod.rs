@@ -43,17 +43,15 @@ pub fn parse(text: &str, path: &Path) -> Result<Bags> {
     let mut all = Reader::new(path);
     let example = "each line is a bag such as {\"id\": \"a\", \"items\": [[1, 2]], \"target\": 0}";
     let mut names = None;
-    each(text, path, example, |object| {
-        match feature_names(object)? {
-            Some(list) if all.order.is_empty() && names.is_none() => {
-                all.width = Some((list.len(), object.line));
-                all.header = object.line;
-                names = Some(list);
-                Ok(())
-            }
-            Some(_) => Err(object.error("features", "is given below the first line, expected bags")),
-            None => all.bag(object),
+    each(text, path, example, |object| match feature_names(object)? {
+        Some(list) if all.order.is_empty() && names.is_none() => {
+            all.width = Some((list.len(), object.line));
+            all.header = object.line;
+            names = Some(list);
+            Ok(())
         }
+        Some(_) => Err(object.error("features", "is given below the first line, expected bags")),
+        None => all.bag(object),
     })?;
     all.finish(names)
 }

@@ -55,7 +55,7 @@ fn malformed_lines_are_refused_with_place_and_expectation() {
         (
             "{\"items\": [[1e39]]}\n",
             "bags.jsonl:1: field `items`: item 1, feature 1: found \
-             `1000000000000000000000000000000000000000`, expected a number below 3.4e38",
+             `1e+39`, expected a number below 3.4e38",
         ),
         (
             "{\"items\": [[1, 2]]}\n{\"items\": [[1, 2], [1]]}\n",

@@ -8,8 +8,8 @@
 
 use std::path::Path;
 
-use super::builder::BagsBuilder;
 use super::ReadOptions;
+use super::builder::BagsBuilder;
 use crate::error::shown;
 use crate::sets::{Bags, FeatureNames};
 use crate::table::values;

@@ -13,8 +13,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::error::shown;
-use crate::error::Fault;
+use crate::error::{Fault, shown};
 use crate::npz::{Array, arrays, tuple};
 use crate::sets::bags::Origin;
 use crate::sets::{Bags, FeatureNames, Labels};
