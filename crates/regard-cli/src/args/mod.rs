@@ -81,7 +81,7 @@ pub(crate) struct GlobalArgs {
 pub(crate) enum Command {
     /// Solve routing problems
     Solve(SolveArgs),
-    /// Train a model by an experiment
+    /// Train the model of an experiment
     Train(TrainArgs),
     /// Print the settings of an experiment with type, value, range and meaning
     Settings(SettingsArgs),

@@ -113,7 +113,7 @@ fn kind(setting: &Setting) -> String {
     match (&setting.range, plain.is_empty()) {
         (_, false) => format!("{} {plain}", setting.kind),
         (Some(range), true) => format!("{}, {range}", setting.kind),
-        (None, true) if !setting.words.is_empty() => "one of the words".to_owned(),
+        (None, true) if !setting.words.is_empty() => "one of the words below".to_owned(),
         (None, true) => setting.kind.clone(),
     }
 }
@@ -215,7 +215,7 @@ fn help(command: &clap::Command, depth: usize, page: &mut String) {
     if depth > 2 {
         shown = shown.mut_args(|arg| if arg.is_global_set() { arg.hide(true) } else { arg });
     }
-    let text = shown.render_long_help().to_string();
+    let text = shown.render_help().to_string();
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     *page += &format!("\n{} {name}\n\n```text\n{}\n```\n", "#".repeat(depth.min(4)), lines.join("\n").trim_end());
     let visible = command.get_subcommands().filter(|one| !one.is_hide_set() && one.get_name() != "help");

@@ -55,7 +55,7 @@ fn scene(panel: &Panel, series: usize, forecast: &[&ForecastRow]) -> Scene {
     let x = Axis { low: 0.0, high: (steps - 1).max(1) as f64, from: LEFT, to: width - RIGHT };
     let y = Axis { low, high, from: height - BOTTOM, to: TOP };
     grid(&mut scene, &x, &y);
-    stamps(&mut scene, panel, (series, first, steps), &x, y.from);
+    stamps(&mut scene, &x, y.from, |step| panel.stamp(series, first + step).ok());
     let place = |step: usize, value: f32| (x.place(step as f64), y.place(f64::from(value)));
     for (at, shade) in widest_first(forecast).into_iter().zip(SHADES.iter().cycle()) {
         let end = |row: &&ForecastRow, high: bool| if high { row.intervals[at].high } else { row.intervals[at].low };
@@ -112,11 +112,12 @@ fn grid(scene: &mut Scene, x: &Axis, y: &Axis) {
     }
 }
 
-/// Time stamps below the field.
-fn stamps(scene: &mut Scene, panel: &Panel, (series, first, steps): (usize, usize, usize), x: &Axis, base: f64) {
+/// Time stamps below the field, at height `base`; `stamp_of` is the stamp of a step.
+fn stamps(scene: &mut Scene, x: &Axis, base: f64, stamp_of: impl Fn(usize) -> Option<String>) {
+    let steps = x.high as usize + 1;
     let every = steps.div_ceil(STAMPS).max(1);
     for step in (0..steps).step_by(every) {
-        let Ok(stamp) = panel.stamp(series, first + step) else { continue };
+        let Some(stamp) = stamp_of(step) else { continue };
         let at = x.place(step as f64);
         line(scene, vec![(at, base), (at, base + 5.0)], INK, 1.0);
         let anchor = if step == 0 { TextAnchor::Start } else { TextAnchor::Middle };

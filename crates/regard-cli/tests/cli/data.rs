@@ -54,7 +54,7 @@ fn a_wrong_tour_is_the_answer_no() {
     assert!(good.out.contains("tour 585") || good.out.contains("tour 58"), "{good:?}");
     let twice = regard(folder.path(), &["data", "check", "in.tsp", "--tour", "twice.tour"]);
     assert_eq!(twice.code, Some(1), "{twice:?}");
-    assert!(twice.out.contains("not a tour") && twice.out.contains('3'), "{twice:?}");
+    assert!(twice.out.contains("not a valid tour") && twice.out.contains('3'), "{twice:?}");
     let json = regard(folder.path(), &["data", "check", "in.tsp", "--tour", "twice.tour", "--json"]);
     assert_eq!((json.code, &json.json()["ok"]), (Some(1), &serde_json::json!(false)));
 }

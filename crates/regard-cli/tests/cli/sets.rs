@@ -227,5 +227,5 @@ fn what_is_wrong_with_a_file_is_named() {
     assert_eq!(missing.code, Some(2));
     assert!(missing.err.contains("has no file to cut"), "{missing:?}");
     let routes = regard(folder.path(), &["eval", "routes/tsp20"]);
-    assert!(routes.code == Some(2) && routes.err.contains("drawn, not cut"), "{routes:?}");
+    assert!(routes.code == Some(2) && routes.err.contains("generates its instances"), "{routes:?}");
 }

@@ -138,7 +138,7 @@ fn mistakes_say_what_to_do() {
 #[test]
 fn experiments_are_listed() {
     let list = regard(Path::new("."), &["train", "--list"]).done();
-    assert!(list.out.contains("routes/tsp20.toml") && list.out.contains("Kool"), "{list:?}");
+    assert!(list.out.contains("routes/tsp20 ") && list.out.contains("Kool"), "{list:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Settings as they are written, before defaults are filled in.
+//! Settings of a file and of assignments, before defaults are filled in.
 
 use std::collections::HashMap;
 use std::path::Path;

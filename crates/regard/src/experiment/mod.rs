@@ -90,11 +90,11 @@ pub(crate) fn written<E: Sections>(experiment: &E, family: &str) -> Result<Strin
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// Problem to learn.
+    /// Routing problem.
     pub task: Task,
     /// Instances to train on.
     pub data: DataSettings,
-    /// Network.
+    /// Architecture of the network.
     pub model: AttentionModelConfig,
     /// Training of the network.
     pub train: TrainSettings,

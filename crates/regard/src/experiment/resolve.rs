@@ -124,7 +124,7 @@ fn put(sections: &mut Table, section: &str, key: &str, value: &Value) {
     }
 }
 
-/// The mistake in the type of a value: what was found and what was expected.
+/// Message about a value of a wrong type: the value and the expected type.
 fn mistake<E: DeserializeOwned>(template: &Table, section: &str, key: &str, value: &Value) -> Option<String> {
     // One setting at a time, so that an error belongs to its key.
     let refusal = |value: &Value| {

@@ -40,7 +40,7 @@ pub struct DataSettings {
 }
 
 impl DataSettings {
-    /// What random instances are drawn from.
+    /// Configuration of the generator of random instances.
     pub fn drawing(&self) -> Drawing {
         let points = match self.distribution {
             Distribution::Uniform => Points::Uniform,
