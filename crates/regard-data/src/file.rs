@@ -25,7 +25,11 @@ const UNPACKED_ALWAYS: u64 = 1 << 26;
 /// than 256 times its size and 64 MiB.
 pub fn read_text(path: impl AsRef<Path>) -> Result<String> {
     let path = path.as_ref();
-    let mut bytes = std::fs::read(path).map_err(|source| Error::io(path, source))?;
+    text_of(std::fs::read(path).map_err(|source| Error::io(path, source))?, path)
+}
+
+/// The text of a file of these bytes, as [`read_text`] reads it.
+pub(crate) fn text_of(mut bytes: Vec<u8>, path: &Path) -> Result<String> {
     if bytes.starts_with(GZIP) {
         bytes = unpacked(&bytes).map_err(|reason| Error::parse(path, 0, reason))?;
     }

@@ -20,7 +20,7 @@ pub enum Error {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 
@@ -33,7 +33,7 @@ pub enum Error {
         line: usize,
         /// Field, or position in a binary file; may be empty.
         field: String,
-        /// What was found and what was expected.
+        /// The fault: what was found and what was expected.
         reason: String,
     },
 
@@ -42,7 +42,7 @@ pub enum Error {
     Config {
         /// Name of the setting.
         key: String,
-        /// What was found and what was expected.
+        /// The fault: what was found and what was expected.
         reason: String,
     },
 
@@ -71,7 +71,7 @@ pub enum Error {
     /// Something known that this version cannot do.
     #[error("{what}: {reason}")]
     Unsupported {
-        /// What was asked for.
+        /// The request.
         what: String,
         /// Why it cannot be done, and what can.
         reason: String,
@@ -82,7 +82,7 @@ pub enum Error {
     Diverged {
         /// Steps done when it was seen.
         step: u64,
-        /// What was seen.
+        /// The number that diverged.
         reason: String,
     },
 
@@ -91,7 +91,7 @@ pub enum Error {
     State {
         /// The part at fault.
         what: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
 
@@ -105,7 +105,7 @@ pub enum Error {
     Context {
         /// The file or folder, unless the inner error names it already.
         path: Option<PathBuf>,
-        /// What to do about it.
+        /// The hint.
         hint: Option<String>,
         /// The error itself.
         error: Box<Error>,
@@ -137,7 +137,7 @@ impl Error {
         Error::Context { path: Some(path.to_owned()), hint: None, error: Box::new(self) }
     }
 
-    /// Adds what the user can do about it.
+    /// Adds a hint for the user.
     #[must_use]
     pub fn with_hint(self, hint: impl Into<String>) -> Self {
         Error::Context { path: None, hint: Some(hint.into()), error: Box::new(self) }
@@ -151,7 +151,7 @@ impl Error {
         }
     }
 
-    /// What the user can do about it, where that is known.
+    /// A hint for the user, where there is one.
     pub fn hint(&self) -> Option<&str> {
         match self {
             Error::Context { hint: Some(hint), .. } => Some(hint),

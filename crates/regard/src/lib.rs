@@ -3,6 +3,8 @@
 //! - [`routes`]: neural construction of tours, improvement by local search, evaluation;
 //! - [`sets`]: networks on sets of any size: bags of rows, clouds of points;
 //! - [`graphs`]: networks on graphs: molecules, networks of any kind;
+//! - [`series`]: networks on time series: forecasts, missing values, anomalies, classes;
+//! - [`supervised`]: training, models and cross-validation of sets, graphs and series alike;
 //! - [`store`]: models on disk and importers;
 //! - [`explain`]: what a model computes, number by number.
 //!
@@ -17,6 +19,7 @@ pub mod routes;
 pub mod series;
 pub mod sets;
 pub mod store;
+pub mod supervised;
 pub mod train;
 
 pub use burn::tensor::Device;

@@ -6,8 +6,8 @@ use burn::tensor::{Device, Tensor};
 use regard::nn::ops::with_kernels;
 use regard::nn::series::{InstanceNormConfig, sine_positions, standardised_sine_positions};
 use regard::series::model::{PRESETS, PatchTst, PatchTstConfig, Placement, Positions, SeriesInput, WindowNorm};
-use regard::series::train::{Place, Rates, SeriesSchedule};
 use regard::store::{Array, NetworkConfig, Weights};
+use regard::train::{LearningRate, Position, Rounding, Schedule, StepRate};
 use regard_testing::{Case, Checks, Golden};
 use serde_json::Value;
 
@@ -212,28 +212,30 @@ fn golden_positions() {
 fn golden_learning_rates() {
     let golden = Golden::open();
     let case = golden.case("patchtst/lr_schedules").expect("a case of schedules");
-    let (of_epoch, epochs) = (case.size("steps_per_epoch") as u64, case.size("epochs") as u64);
+    let (steps_per_epoch, epochs) = (case.size("steps_per_epoch") as u64, case.size("epochs") as u64);
     let schedules = [
-        ("tst", SeriesSchedule::OneCycle),
-        ("type1", SeriesSchedule::Halving),
-        ("type3", SeriesSchedule::Tenths),
-        ("constant", SeriesSchedule::Constant),
+        ("tst", Schedule::OneCycle),
+        ("type1", Schedule::Halving),
+        ("type3", Schedule::Tenths),
+        ("constant", Schedule::Constant),
     ];
     let mut checks = Checks::new(&case, "rates");
     for (name, schedule) in schedules {
-        let rates = Rates {
+        let rates = LearningRate {
             schedule,
             rate: case.number("max_lr"),
-            rising: case.number("pct_start"),
-            warm_epochs: 0.0,
-            one_cycle_made: true,
+            warmup_epochs: 0.0,
+            drop_at: 0.7,
+            pct_start: case.number("pct_start"),
+            one_cycle_initial_state: true,
+            rounding: Rounding::FactorsFirst,
         };
         let count = case.get(&format!("output.{name}_lr")).data.len();
         // The cycle is given step by step, the others epoch by epoch.
-        let apart = if schedule == SeriesSchedule::OneCycle { 1 } else { of_epoch };
-        let at = |step: u64| rates.at(Place { step: step * apart, of_epoch, epochs });
+        let apart = if schedule == Schedule::OneCycle { 1 } else { steps_per_epoch };
+        let at = |step: u64| rates.at(Position { step: step * apart, steps_per_epoch, epochs }, 1.0);
         let all: Vec<_> = (0..count as u64).map(at).collect();
-        let of = |part: fn(&regard::series::train::StepRate) -> f64| all.iter().map(part).collect::<Vec<_>>();
+        let of = |part: fn(&StepRate) -> f64| all.iter().map(part).collect::<Vec<_>>();
         checks.within(&format!("output.{name}_lr"), &[count], &of(|at| at.rate), |_| 1e-12);
         checks.within(&format!("output.{name}_beta1"), &[count], &of(|at| at.beta), |_| 1e-9);
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use regard::data::graphs::formats::tu::Fold;
 use regard::graphs::GraphExperiment;
 use regard::graphs::cross_validation::{CrossValidation, HeldOut};
-use regard::train::CrossValidated;
+use regard::supervised::CrossValidationMetrics;
 use regard::{Device, Error};
 
 /// Chains of `2..7` carbons; what is asked is how long they are, and whether there is an oxygen.
@@ -33,12 +33,12 @@ fn experiment(path: &Path, more: &[&str]) -> GraphExperiment {
     GraphExperiment::load("graphs/molecules", &sets).unwrap()
 }
 
-fn validated(experiment: &GraphExperiment, held_out: &HeldOut, repeats: usize) -> CrossValidated {
+fn validated(experiment: &GraphExperiment, held_out: &HeldOut, repeats: usize) -> CrossValidationMetrics {
     let validation = CrossValidation::new(experiment).unwrap();
     validation.run(held_out, repeats, &Device::flex(), &|| ()).unwrap()
 }
 
-fn number(found: &CrossValidated, name: &str) -> f64 {
+fn number(found: &CrossValidationMetrics, name: &str) -> f64 {
     found.mean.get(name).unwrap_or_else(|| panic!("no {name} in {:?}", found.mean))
 }
 

@@ -6,8 +6,9 @@ use rand_pcg::Pcg64Mcg;
 use regard::data::sets::mixture::LogWeights;
 use regard::sets::mixture::mixtures;
 use regard::sets::model::{Answers, PoolingKind, SetTransformer, SetTransformerConfig};
-use regard::sets::task::{Batch, NumberLoss, Targets, loss};
+use regard::sets::task::{Batch, Targets, loss};
 use regard::store::NetworkConfig;
+use regard::train::NumberLoss;
 use regard::{Device, Error};
 use regard_nn::Ragged;
 

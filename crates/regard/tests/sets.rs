@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use regard::data::sets::formats::predictions::Predicted;
 use regard::sets::SetExperiment;
+use regard::sets::SetLearner;
 use regard::sets::cross_validation::{HeldOut, cross_validate};
 use regard::sets::experiment::SetData;
 use regard::sets::predict::SetModel;
 use regard::sets::source::read_bags;
 use regard::sets::task::TaskKind;
-use regard::sets::train::{SetLearner, Training, train};
+use regard::supervised::{Training, train};
 use regard::train::{Ended, Event, Limits, Trained};
 use regard::{Device, Error};
 
@@ -175,10 +176,10 @@ fn cross_validation_measures_what_was_not_seen() {
     ];
     let experiment = on_file("sets/mil", &path, "class", &more);
     let bags = read_bags(&path, &experiment.data, TaskKind::Classification, true).unwrap();
-    let found = cross_validate(&experiment, &bags, (HeldOut::Folds(4), 2), &Device::flex(), &|| {}).unwrap();
+    let found = cross_validate(&experiment, &bags, HeldOut::Folds(4), 2, &Device::flex(), &|| {}).unwrap();
     assert!(found.mean.get("accuracy").unwrap() > 0.9, "{found:?}");
     assert_eq!((found.repeats.len(), found.constant, found.seeds[0]), (2, Some(0.5), 1234));
-    let again = cross_validate(&experiment, &bags, (HeldOut::Folds(4), 2), &Device::flex(), &|| {}).unwrap();
+    let again = cross_validate(&experiment, &bags, HeldOut::Folds(4), 2, &Device::flex(), &|| {}).unwrap();
     assert_eq!(found, again, "a seed gives the same numbers");
 }
 
@@ -195,7 +196,7 @@ fn numbers_come_back_in_their_own_measure() {
     ];
     let experiment = on_file("sets/bags", &path, "spent", &more);
     let bags = read_bags(&path, &experiment.data, TaskKind::Regression, true).unwrap();
-    let found = cross_validate(&experiment, &bags, (HeldOut::Folds(4), 1), &Device::flex(), &|| {}).unwrap();
+    let found = cross_validate(&experiment, &bags, HeldOut::Folds(4), 1, &Device::flex(), &|| {}).unwrap();
     // Between 0.5 and 3; a mean alone would be off by 1.25.
     assert!(found.mean.get("mae").unwrap() < 0.3, "{found:?}");
 }

@@ -1,22 +1,13 @@
 //! `regard eval`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args};
-use regard::graphs::GraphExperiment;
-use regard::graphs::model::KIND as GRAPH_TRANSFORMER;
 use regard::routes::decode::Decode;
 use regard::routes::evaluate::EvaluateOptions;
-use regard::series::SeriesExperiment;
 use regard::series::back_test::BackTestOptions;
-use regard::series::model::KIND as PATCHTST;
-use regard::series::task::SeriesTask;
-use regard::sets::SetExperiment;
-use regard::sets::model::KIND as SET_TRANSFORMER;
-use regard::store::kind_of;
 
-use super::{AnyExperiment, NetworkArgs};
-use crate::commands::cross_validation::Cut;
+use super::NetworkArgs;
 use crate::failure::Failure;
 
 /// Arguments of `regard eval`.
@@ -101,11 +92,11 @@ pub(crate) struct EvalArgs {
 pub(crate) enum Source {
     /// A generated test set, by name.
     PaperSet(String),
-    /// Instance files.
+    /// Files; none where nothing is named.
     Files(Vec<PathBuf>),
 }
 
-/// `regard eval` of a routing model.
+/// A model to evaluate.
 #[derive(Debug)]
 pub(crate) struct EvalJob {
     pub(crate) model: Option<PathBuf>,
@@ -114,92 +105,105 @@ pub(crate) struct EvalJob {
     pub(crate) options: EvaluateOptions,
 }
 
-/// The kinds of evaluation.
+impl EvalJob {
+    /// The one file of a model on sets, graphs or series, where one is given.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match &self.source {
+            Source::Files(files) => files.first().map(PathBuf::as_path),
+            Source::PaperSet(_) => None,
+        }
+    }
+}
+
+/// Folds of a cross-validation, or windows of a back-test.
 #[derive(Debug)]
-pub(crate) enum Evaluated {
-    /// A routing model.
-    Routes(EvalJob),
-    /// A model on sets, by its folder; on a file, or on the sets of its experiment.
-    SetModel { model: PathBuf, file: Option<PathBuf>, limit: Option<usize> },
-    /// A model on graphs, by its folder; on a file, or on the test part of its experiment's data.
-    GraphModel { model: PathBuf, file: Option<PathBuf> },
-    /// A model on time series, by its folder; on a file, or on the test part of its experiment's data.
-    SeriesModel { model: PathBuf, file: Option<PathBuf> },
-    /// An experiment on forecasts, by a rolling-origin back-test.
-    SeriesExperiment(Box<SeriesExperiment>, BackTestOptions),
-    /// An experiment on classes of series, by cross-validation.
-    SeriesClasses(Box<SeriesExperiment>, Cut),
-    /// An experiment on sets, by cross-validation.
-    SetExperiment(Box<SetExperiment>, Cut),
-    /// An experiment on graphs, by cross-validation or its own split.
-    GraphExperiment(Box<GraphExperiment>, Cut),
+pub(crate) struct FoldOptions {
+    /// Number of folds, where it is given.
+    pub(crate) folds: Option<usize>,
+    /// Folder of given folds.
+    pub(crate) given: Option<PathBuf>,
+    /// Repeats of the cross-validation, each with folds of its own.
+    pub(crate) repeats: usize,
+    /// Number of windows of a back-test, where it is given.
+    pub(crate) windows: Option<usize>,
+    /// Rows from one window of a back-test to the next, where they are given.
+    pub(crate) step_size: Option<usize>,
+    /// If true, a back-test trains a new network for every window.
+    pub(crate) refit: bool,
+}
+
+/// Windows of a back-test where their number is not given.
+const WINDOWS: usize = 5;
+
+impl FoldOptions {
+    /// The options of a cross-validation.
+    ///
+    /// # Errors
+    /// [`Failure`] for options of a back-test.
+    pub(crate) fn check_cross_validation(&self) -> anyhow::Result<()> {
+        let of_forecasts =
+            [("--windows", self.windows.is_some()), ("--step-size", self.step_size.is_some()), ("--refit", self.refit)];
+        match of_forecasts.iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((flag, _)) => Err(Failure::new(format!("{flag} is for forecasts of time series"))
+                .hint("--folds K cross-validates other experiments")
+                .into()),
+        }
+    }
+
+    /// The options of a back-test.
+    ///
+    /// # Errors
+    /// [`Failure`] for options of a cross-validation.
+    pub(crate) fn back_test(&self) -> anyhow::Result<BackTestOptions> {
+        if self.folds.is_some() || self.given.is_some() {
+            return Err(Failure::new("forecasts are back-tested in order of time, not cut into folds")
+                .hint("--windows N sets the number of windows of the back-test")
+                .into());
+        }
+        let windows = self.windows.unwrap_or(WINDOWS);
+        Ok(BackTestOptions { windows, step_size: self.step_size, refit: self.refit })
+    }
+}
+
+/// An experiment to evaluate by training it several times.
+#[derive(Debug)]
+pub(crate) struct EvalExperimentJob {
+    /// A file, or the name of a built-in experiment.
+    pub(crate) experiment: String,
+    /// Assignments that override its settings.
+    pub(crate) sets: Vec<String>,
+    pub(crate) folds: FoldOptions,
+}
+
+/// A checked `regard eval`.
+#[derive(Debug)]
+pub(crate) enum Evaluation {
+    /// Of a model.
+    Model(EvalJob),
+    /// Of an experiment.
+    Experiment(EvalExperimentJob),
 }
 
 impl EvalArgs {
-    /// The kind of evaluation; `given` is the seed of the command line, `seed` the one in effect.
-    pub(crate) fn evaluation(self, given: Option<u64>, seed: u64) -> anyhow::Result<Evaluated> {
-        if let Some(name) = &self.experiment {
-            let mut sets = self.set.clone();
-            sets.extend(self.skip_bad.then(|| "data.skip_bad=true".to_owned()));
-            sets.extend(given.map(|seed| format!("train.seed={seed}")));
-            let cut = Cut { folds: self.folds, lists: self.folds_from, repeats: self.repeats };
-            let experiment = AnyExperiment::load(name, &sets)?;
-            let forecasts =
-                matches!(&experiment, AnyExperiment::Series(series) if series.task.kind != SeriesTask::Classification);
-            let back_test =
-                BackTestOptions { windows: self.windows.unwrap_or(5), step_size: self.step_size, refit: self.refit };
-            let of_forecasts = [
-                ("--windows", self.windows.is_some()),
-                ("--step-size", self.step_size.is_some()),
-                ("--refit", self.refit),
-            ];
-            if let (false, Some((flag, _))) = (forecasts, of_forecasts.iter().find(|(_, given)| *given)) {
-                return Err(Failure::new(format!("{flag} is for forecasts of time series"))
-                    .hint("--folds K cross-validates other experiments")
-                    .into());
-            }
-            if forecasts && (cut.folds.is_some() || cut.lists.is_some()) {
-                return Err(Failure::new("forecasts are back-tested in order of time, not cut into folds")
-                    .hint("--windows N sets the number of windows of the back-test")
-                    .into());
-            }
-            return match experiment {
-                AnyExperiment::Sets(experiment) => Ok(Evaluated::SetExperiment(experiment, cut)),
-                AnyExperiment::Graphs(experiment) => Ok(Evaluated::GraphExperiment(experiment, cut)),
-                AnyExperiment::Series(experiment) if experiment.task.kind == SeriesTask::Classification => {
-                    Ok(Evaluated::SeriesClasses(experiment, cut))
-                }
-                AnyExperiment::Series(experiment) => Ok(Evaluated::SeriesExperiment(experiment, back_test)),
-                AnyExperiment::Routes(_) => Err(Failure::new(format!(
-                    "{name}: an experiment on routes generates its instances and has no folds"
-                ))
-                .hint("train it, then: regard eval --model DIR --paper-set tsp20")
-                .into()),
-            };
-        }
-        let kind = self.network.model.as_deref().and_then(|model| kind_of(model).ok());
-        match (self.network.model.clone(), kind.as_deref()) {
-            (Some(model), Some(SET_TRANSFORMER)) => {
-                let file = self.data.into_iter().next();
-                return Ok(Evaluated::SetModel { model, file, limit: self.limit });
-            }
-            (Some(model), Some(GRAPH_TRANSFORMER)) => {
-                return Ok(Evaluated::GraphModel { model, file: self.data.into_iter().next() });
-            }
-            (Some(model), Some(PATCHTST)) => {
-                return Ok(Evaluated::SeriesModel { model, file: self.data.into_iter().next() });
-            }
-            _ => {}
-        }
-        if self.paper_set.is_none() && self.data.is_empty() {
-            return Err(Failure::new("there is nothing to evaluate on")
-                .hint("name a test set with --paper-set, or files with --data")
-                .into());
-        }
-        Ok(Evaluated::Routes(self.check(seed)))
+    /// The evaluation; `given` is the seed of the command line, `seed` the one that counts.
+    pub(crate) fn evaluation(self, given: Option<u64>, seed: u64) -> Evaluation {
+        let Some(experiment) = self.experiment.clone() else { return Evaluation::Model(self.check(seed)) };
+        let mut sets = self.set;
+        sets.extend(self.skip_bad.then(|| "data.skip_bad=true".to_owned()));
+        sets.extend(given.map(|seed| format!("train.seed={seed}")));
+        let folds = FoldOptions {
+            folds: self.folds,
+            given: self.folds_from,
+            repeats: self.repeats,
+            windows: self.windows,
+            step_size: self.step_size,
+            refit: self.refit,
+        };
+        Evaluation::Experiment(EvalExperimentJob { experiment, sets, folds })
     }
 
-    /// The evaluation of a routing model, with defaults filled in.
+    /// The evaluation of a model, with defaults filled in.
     pub(crate) fn check(self, seed: u64) -> EvalJob {
         let options = EvaluateOptions {
             decode: self.network.decode.unwrap_or(Decode::Greedy),

@@ -17,13 +17,13 @@ pub(crate) use bench::{BenchCommand, BenchLibJob, BenchPaperArgs};
 pub(crate) use data::{
     CheckArgs, DataCommand, Generate, GenerateJob, InstanceFormat, ProblemName, ShowArgs, VerifyArgs,
 };
-pub(crate) use eval::{EvalArgs, EvalJob, Evaluated, Source};
+pub(crate) use eval::{EvalArgs, EvalJob, Evaluation, FoldOptions, Source};
 pub(crate) use forecast::ForecastArgs;
 use network::NetworkArgs;
 pub(crate) use plot::{PlotArgs, PlotJob};
 pub(crate) use predict::PredictArgs;
 pub(crate) use solve::{SolveArgs, SolveJob, SolveTask};
-pub(crate) use train::{AnyExperiment, SettingsArgs, TrainArgs, TrainJob};
+pub(crate) use train::{SettingsArgs, TrainArgs, TrainJob};
 
 use std::path::PathBuf;
 use std::time::Duration;

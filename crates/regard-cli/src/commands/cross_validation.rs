@@ -1,6 +1,6 @@
 //! `regard eval EXPERIMENT`: networks trained several times and measured on what was held out.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use regard::Device;
@@ -12,10 +12,11 @@ use regard::series::classify::{cross_validate as cross_validate_series, read_who
 use regard::sets::SetExperiment;
 use regard::sets::cross_validation::{HeldOut as HeldOutSets, cross_validate};
 use regard::sets::source::read_bags;
-use regard::train::CrossValidated;
+use regard::supervised::CrossValidationMetrics;
 use serde_json::{Map, Value, json};
 
 use super::Outcome;
+use crate::args::FoldOptions;
 use crate::failure::Failure;
 use crate::report::Printer;
 use crate::report::measures::{numbers, table};
@@ -24,30 +25,18 @@ use crate::report::progress::Progress;
 /// Folds where nothing is said of them.
 const FOLDS: usize = 10;
 
-/// How an experiment is to be cut.
-#[derive(Debug)]
-pub(crate) struct Cut {
-    /// Folds, where their number is given.
-    pub(crate) folds: Option<usize>,
-    /// A folder of lists, where folds are given.
-    pub(crate) lists: Option<PathBuf>,
-    /// How often all is done.
-    pub(crate) repeats: usize,
-}
-
-impl Cut {
-    /// Refuses given folds, which only graphs have.
-    fn without_lists(&self, examples: &str) -> anyhow::Result<()> {
-        match self.lists {
-            None => Ok(()),
-            Some(_) => Err(Failure::new("--folds-from is for graphs")
-                .hint(format!("--folds K cuts the {examples} of the file at random, of each class alike"))
-                .into()),
-        }
+/// Refuses the options of back-tests, and given folds, which only graphs have.
+fn refuse_given(folds: &FoldOptions, examples: &str) -> anyhow::Result<()> {
+    folds.check_cross_validation()?;
+    match folds.given {
+        None => Ok(()),
+        Some(_) => Err(Failure::new("--folds-from is for graphs")
+            .hint(format!("--folds K cuts the {examples} of the file at random, of each class alike"))
+            .into()),
     }
 }
 
-/// What was cut, for whoever reads the numbers.
+/// The data of a cross-validation, for reports.
 struct About<'a> {
     data: &'a str,
     /// `sets`, `graphs` or `series`.
@@ -59,7 +48,7 @@ struct About<'a> {
 /// Measures an experiment on sets.
 pub(super) fn sets(
     experiment: &SetExperiment,
-    cut: &Cut,
+    options: &FoldOptions,
     device: &Device,
     printer: &mut Printer,
 ) -> anyhow::Result<Outcome> {
@@ -69,9 +58,9 @@ pub(super) fn sets(
             .hint("name a file: --set data.path=FILE.csv; or train it and evaluate the model")
             .into());
     }
-    cut.without_lists("sets")?;
+    refuse_given(options, "sets")?;
     let bags = read_bags(path, &experiment.data, experiment.task.kind, true)?;
-    let test = match (experiment.data.test.as_str(), cut.folds) {
+    let test = match (experiment.data.test.as_str(), options.folds) {
         ("", _) => None,
         (_, Some(_)) => {
             return Err(Failure::new("--folds cuts one file, but data.test names another to measure on")
@@ -80,10 +69,10 @@ pub(super) fn sets(
         }
         (test, None) => Some(read_bags(Path::new(test), &experiment.data, experiment.task.kind, true)?),
     };
-    let folds = if test.is_some() { 1 } else { cut.folds.unwrap_or(FOLDS) };
+    let folds = if test.is_some() { 1 } else { options.folds.unwrap_or(FOLDS) };
     let held_out = test.as_ref().map_or(HeldOutSets::Folds(folds), HeldOutSets::Sets);
-    let found = counted(folds * cut.repeats, printer, |done| {
-        cross_validate(experiment, &bags, (held_out, cut.repeats), device, done)
+    let found = counted(folds * options.repeats, printer, |done| {
+        cross_validate(experiment, &bags, held_out, options.repeats, device, done)
     })?;
     let data = path.display().to_string();
     let count = bags.len() + test.map_or(0, |test| test.len());
@@ -93,13 +82,14 @@ pub(super) fn sets(
 /// Measures an experiment on graphs: by given folds, by folds that are cut, or by the data's own split.
 pub(super) fn graphs(
     experiment: &GraphExperiment,
-    cut: &Cut,
+    options: &FoldOptions,
     device: &Device,
     printer: &mut Printer,
 ) -> anyhow::Result<Outcome> {
+    options.check_cross_validation()?;
     let validation = CrossValidation::new(experiment)?;
-    validation.remarks().iter().for_each(|remark| printer.note(remark));
-    let held_out = match (&cut.lists, cut.folds) {
+    validation.warnings().iter().for_each(|warning| printer.note(warning));
+    let held_out = match (&options.given, options.folds) {
         (Some(folder), _) => HeldOut::Lists(read_folds(folder, validation.graphs()).map_err(regard::Error::from)?),
         (None, Some(folds)) => HeldOut::Folds(folds),
         (None, None) if validation.has_split() => HeldOut::Split,
@@ -110,7 +100,8 @@ pub(super) fn graphs(
         HeldOut::Folds(folds) => *folds,
         HeldOut::Split => 1,
     };
-    let found = counted(folds * cut.repeats, printer, |done| validation.run(&held_out, cut.repeats, device, done))?;
+    let found =
+        counted(folds * options.repeats, printer, |done| validation.run(&held_out, options.repeats, device, done))?;
     let data = if experiment.data.path.is_empty() { "graphs of the experiment" } else { &experiment.data.path };
     write(&found, &About { data, examples: "graphs", count: validation.graphs(), folds }, printer)
 }
@@ -118,16 +109,16 @@ pub(super) fn graphs(
 /// Measures an experiment on whole series.
 pub(super) fn series(
     experiment: &SeriesExperiment,
-    cut: &Cut,
+    options: &FoldOptions,
     device: &Device,
     printer: &mut Printer,
 ) -> anyhow::Result<Outcome> {
-    cut.without_lists("series")?;
+    refuse_given(options, "series")?;
     let path = Path::new(&experiment.data.path);
     let read = read_whole(path, &experiment.data, true)?;
-    let folds = cut.folds.unwrap_or(FOLDS);
-    let found = counted(folds * cut.repeats, printer, |done| {
-        cross_validate_series(experiment, &read, (folds, cut.repeats), device, done)
+    let folds = options.folds.unwrap_or(FOLDS);
+    let found = counted(folds * options.repeats, printer, |done| {
+        cross_validate_series(experiment, &read, folds, options.repeats, device, done)
     })?;
     let data = path.display().to_string();
     write(&found, &About { data: &data, examples: "series", count: read.panel.len(), folds }, printer)
@@ -144,7 +135,7 @@ fn counted<T>(
     run(&|| progress.set(count.fetch_add(1, Ordering::Relaxed) + 1))
 }
 
-fn write(found: &CrossValidated, about: &About<'_>, printer: &mut Printer) -> anyhow::Result<Outcome> {
+fn write(found: &CrossValidationMetrics, about: &About<'_>, printer: &mut Printer) -> anyhow::Result<Outcome> {
     if printer.json() {
         printer.object(&object(found, about))?;
         return Ok(Outcome::Done);
@@ -158,7 +149,7 @@ fn write(found: &CrossValidated, about: &About<'_>, printer: &mut Printer) -> an
     Ok(Outcome::Done)
 }
 
-fn object(found: &CrossValidated, about: &About<'_>) -> Map<String, Value> {
+fn object(found: &CrossValidationMetrics, about: &About<'_>) -> Map<String, Value> {
     let mut object = numbers(&found.mean);
     let all = |measures: &[regard::train::Measures]| measures.iter().map(|one| Value::Object(numbers(one))).collect();
     object.insert("std".into(), Value::Object(numbers(&found.deviation)));

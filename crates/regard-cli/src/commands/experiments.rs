@@ -3,13 +3,11 @@
 use std::path::Path;
 
 use clap::CommandFactory;
-use regard::experiment::{Experiment, Family, Section, Setting, built_in, description, family};
-use regard::graphs::GraphExperiment;
-use regard::series::SeriesExperiment;
-use regard::sets::SetExperiment;
+use regard::experiment::{Section, Setting, built_in, description, find};
 use serde_json::{Value, json};
 
 use super::Outcome;
+use super::families::describe;
 use crate::args::{Cli, ReferencePage, SettingsArgs};
 use crate::failure::Failure;
 use crate::report::{Printer, wrap};
@@ -43,7 +41,7 @@ pub(super) fn list(printer: &mut Printer) -> anyhow::Result<Outcome> {
 
 /// Prints the settings of an experiment.
 pub(super) fn settings(args: &SettingsArgs, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    let (text, path) = Experiment::find(&args.experiment)?;
+    let (text, path) = find(&args.experiment)?;
     let mut sections = describe(&text, &path, &args.set)?;
     if let Some(name) = &args.section {
         let names: Vec<String> = sections.iter().map(|section| section.name.clone()).collect();
@@ -77,16 +75,6 @@ pub(super) fn settings(args: &SettingsArgs, printer: &mut Printer) -> anyhow::Re
     page += &format!("\n{}\n", wrap(end, width).join("\n"));
     printer.result(&page)?;
     Ok(Outcome::Done)
-}
-
-/// The sections of an experiment of any family.
-fn describe(text: &str, path: &Path, sets: &[String]) -> regard::Result<Vec<Section>> {
-    match family(text, path)? {
-        Family::Routes => Experiment::settings(text, path, sets),
-        Family::Sets => SetExperiment::settings(text, path, sets),
-        Family::Graphs => GraphExperiment::settings(text, path, sets),
-        Family::Series => SeriesExperiment::settings(text, path, sets),
-    }
 }
 
 /// A setting in lines: key, value and type, then meaning and allowed words from `column` on.

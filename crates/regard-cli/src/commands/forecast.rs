@@ -7,9 +7,9 @@ use regard::data::series::Panel;
 use regard::data::series::formats::forecasts::{ForecastRow, Forecasts};
 use regard::data::series::formats::{Read, ReadReport};
 use regard::series::experiment::SeriesData;
+use regard::series::local_forecast::{BackTest, LocalForecast, LocalForecastOptions, forecast};
 use regard::series::predict::SeriesModel;
 use regard::series::source::read_panel;
-use regard::series::spot::{Backtest, Spot, SpotOptions, forecast};
 use serde::Serialize;
 
 use super::Outcome;
@@ -19,7 +19,7 @@ use crate::report::{Printer, number, series_plot, sparkline};
 
 /// The result for programs.
 #[derive(Serialize)]
-struct Told<'a> {
+struct ForecastResult<'a> {
     file: String,
     model: Option<String>,
     horizon: usize,
@@ -28,31 +28,31 @@ struct Told<'a> {
     look_back: usize,
     forecast: Vec<ForecastRow>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    backtest: Option<&'a Backtest>,
+    backtest: Option<&'a BackTest>,
     #[serde(skip_serializing_if = "Option::is_none")]
     logarithms: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cut_short: Option<bool>,
 }
 
-/// What is told of the series of a file, and what is needed to show it.
+/// The forecasts of a file, and what is needed to show them.
 struct Found {
     forecasts: Forecasts,
     /// The series in the units of the file.
     panel: Panel,
     look_back: usize,
-    spot: Option<Spot>,
+    local: Option<LocalForecast>,
 }
 
-/// Tells what comes after the last values of a file.
+/// Forecasts the series of a file.
 pub(super) fn run(args: &ForecastArgs, seed: u64, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     args.check()?;
     let found = match &args.model {
         Some(folder) => by_model(args, folder, device, printer)?,
-        None => on_the_spot(args, seed, device, printer)?,
+        None => by_local_networks(args, seed, device, printer)?,
     };
     show(args, &found, printer)?;
-    let Found { forecasts, panel, look_back, spot } = &found;
+    let Found { forecasts, panel, look_back, local } = &found;
     if let Some(path) = &args.out {
         let json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
         let written = match (json, args.wide) {
@@ -64,7 +64,7 @@ pub(super) fn run(args: &ForecastArgs, seed: u64, device: &Device, printer: &mut
         printer.note(&format!("written {}", path.display()));
     }
     if printer.json() {
-        printer.object(&Told {
+        printer.object(&ForecastResult {
             file: args.file.display().to_string(),
             model: args.model.as_ref().map(|folder| folder.display().to_string()),
             horizon: forecasts.rows().len() / panel.len().max(1),
@@ -72,9 +72,9 @@ pub(super) fn run(args: &ForecastArgs, seed: u64, device: &Device, printer: &mut
             season: panel.clock().season(),
             look_back: *look_back,
             forecast: forecasts.rows(),
-            backtest: spot.as_ref().map(|spot| &spot.backtest),
-            logarithms: spot.as_ref().map(|spot| spot.logarithms),
-            cut_short: spot.as_ref().map(|spot| spot.cut_short),
+            backtest: local.as_ref().map(|local| &local.back_test),
+            logarithms: local.as_ref().map(|local| local.logarithms),
+            cut_short: local.as_ref().map(|local| local.cut_short),
         })?;
     } else if args.out.is_none() {
         let text = if args.wide { forecasts.wide_csv(&date(args)) } else { forecasts.csv() };
@@ -95,38 +95,38 @@ fn by_model(args: &ForecastArgs, folder: &Path, device: &Device, printer: &Print
     let model = SeriesModel::open(folder, device)?;
     let columns = args.columns(model.columns());
     let series = model.read(&args.file, &columns)?;
-    remarks(&series.report, printer);
+    warnings(&series.report, printer);
     if !series.unknown.is_empty() {
         let names: Vec<&str> = series.unknown.iter().take(5).map(String::as_str).collect();
         let more = if series.unknown.len() > 5 { ", …" } else { "" };
-        printer.note(&format!("not told, since the model does not know them: {}{more}", names.join(", ")));
+        printer.note(&format!("no forecast, since the model does not know them: {}{more}", names.join(", ")));
     }
     let horizon = args.horizon.unwrap_or(model.config.horizon);
     let forecasts = model.forecast(&series.panel, horizon, &args.levels)?;
-    Ok(Found { forecasts, panel: series.own, look_back: model.config.look_back, spot: None })
+    Ok(Found { forecasts, panel: series.own, look_back: model.config.look_back, local: None })
 }
 
-fn on_the_spot(args: &ForecastArgs, seed: u64, device: &Device, printer: &Printer) -> anyhow::Result<Found> {
+fn by_local_networks(args: &ForecastArgs, seed: u64, device: &Device, printer: &Printer) -> anyhow::Result<Found> {
     let read: Read = read_panel(&args.file, &args.columns(SeriesData::default()))?;
-    remarks(&read.report, printer);
+    warnings(&read.report, printer);
     let Some(horizon) = args.horizon else {
-        return Err(Failure::new("--horizon is needed to train on the spot").into());
+        return Err(Failure::new("--horizon is needed to forecast without a model").into());
     };
-    let options = SpotOptions { horizon, levels: args.levels.clone(), budget: args.time, seed };
-    let spot = forecast(&read, &options, device).map_err(|error| error.in_file(&args.file))?;
+    let options = LocalForecastOptions { horizon, levels: args.levels.clone(), budget: args.time, seed };
+    let local = forecast(&read, &options, device).map_err(|error| error.in_file(&args.file))?;
     Ok(Found {
-        forecasts: spot.forecasts.clone(),
+        forecasts: local.forecasts.clone(),
         panel: read.panel,
-        look_back: spot.config.look_back,
-        spot: Some(spot),
+        look_back: local.config.look_back,
+        local: Some(local),
     })
 }
 
-fn remarks(report: &ReadReport, printer: &Printer) {
+fn warnings(report: &ReadReport, printer: &Printer) {
     report.to_string().lines().for_each(|line| printer.note(line));
 }
 
-/// Shows a picture, in the terminal and in a file, and what the forecast is worth.
+/// Shows a picture, in the terminal and in a file, and the errors of a back-test.
 fn show(args: &ForecastArgs, found: &Found, printer: &Printer) -> anyhow::Result<()> {
     let rows = found.forecasts.rows();
     let names: Vec<&str> = found.panel.names().collect();
@@ -138,36 +138,36 @@ fn show(args: &ForecastArgs, found: &Found, printer: &Printer) -> anyhow::Result
         })?,
     };
     for (series, name) in names.iter().enumerate().take(if args.series.is_some() { 0 } else { 4 }) {
-        let told: Vec<f32> = rows.iter().filter(|row| row.unique_id == *name).map(|row| row.forecast).collect();
-        printer.note(&sparkline::line(name, found.panel.series()[series].values(), &told));
+        let values: Vec<f32> = rows.iter().filter(|row| row.unique_id == *name).map(|row| row.forecast).collect();
+        printer.note(&sparkline::line(name, found.panel.series()[series].values(), &values));
     }
     if names.len() > 4 {
         printer.note(&format!("and {} more series", number::count(names.len() - 4)));
     }
-    if let Some(spot) = &found.spot {
-        printer.note(&worth(spot));
+    if let Some(local) = &found.local {
+        printer.note(&back_test_sentence(local));
     }
     if let Some(path) = &args.plot {
-        let told: Vec<&ForecastRow> = rows.iter().filter(|row| row.unique_id == names[at]).collect();
-        series_plot::draw(path, &found.panel, at, &told)?;
+        let values: Vec<&ForecastRow> = rows.iter().filter(|row| row.unique_id == names[at]).collect();
+        series_plot::draw(path, &found.panel, at, &values)?;
         printer.note(&format!("written {}", path.display()));
     }
     Ok(())
 }
 
-/// What networks trained on the spot are worth.
-fn worth(spot: &Spot) -> String {
-    let Backtest { rows, mase, seasonal_naive_mase, naive_mase, .. } = &spot.backtest;
+/// The errors of the local networks in their back-test.
+fn back_test_sentence(local: &LocalForecast) -> String {
+    let BackTest { rows, mase, seasonal_naive_mase, naive_mase, .. } = &local.back_test;
     let better = 100.0 * (1.0 - mase / seasonal_naive_mase);
     let verdict = match better {
         better if better >= 0.0 => format!("{better:.0} % below the seasonal naive forecast"),
         _ => format!("{:.0} % ABOVE the seasonal naive forecast: prefer that one", -better),
     };
-    let learnt = if spot.logarithms { " of logarithms" } else { "" };
-    let cut = if spot.cut_short { "; the time was up before training was done" } else { "" };
+    let learnt = if local.logarithms { " of logarithms" } else { "" };
+    let cut = if local.cut_short { "; the time was up before training was done" } else { "" };
     format!(
         "on the last {rows} rows, not seen: MASE {mase:.3}, {verdict} ({seasonal_naive_mase:.3}; naive {naive_mase:.3})\n\
          {} networks{learnt}, {} values back{cut}",
-        spot.networks, spot.config.look_back
+        local.networks, local.config.look_back
     )
 }

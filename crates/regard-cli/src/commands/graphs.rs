@@ -8,35 +8,30 @@ use regard::data::graphs::formats::predictions::Predictions;
 use regard::data::graphs::{Graphs, Level};
 use regard::graphs::examples::Examples;
 use regard::graphs::experiment::GraphData;
-use regard::graphs::predict::{GraphModel, Seen};
-use regard::graphs::remarks::remarks;
+use regard::graphs::predict::{AttentionWeights, GraphModel};
 use regard::graphs::task::LevelName;
 
 use super::Outcome;
-use crate::args::PredictArgs;
+use crate::args::{EvalJob, PredictArgs};
 use crate::failure::Failure;
 use crate::report::{Printer, graph_plot, measures};
 
-/// Measures a model, on a file or on the test part of its experiment's data.
-pub(super) fn measure(
-    folder: &Path,
-    file: Option<&Path>,
-    device: &Device,
-    printer: &mut Printer,
-) -> anyhow::Result<Outcome> {
+/// Evaluates a model on a file, or on the test part of its experiment's data.
+pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
+    let folder = job.model.as_deref().unwrap_or(Path::new("."));
     let model = GraphModel::open(folder, device)?;
-    let (checked, on) = match file {
+    let (found, on) = match job.file() {
         Some(file) => {
             let data = GraphData { target: String::new(), targets: model.config.data.tasks.clone(), ..columns(&model) };
             (model.measure(&model.read(file, &data, true)?)?, file.display().to_string())
         }
         None => (model.measure_test()?, "the test part of its experiment".to_owned()),
     };
-    measures::write(folder, &on, &checked.measures, printer)?;
+    measures::write(folder, &on, &found.measures, printer)?;
     Ok(Outcome::Done)
 }
 
-/// Asks a model about the graphs of a file.
+/// Predicts for the graphs or nodes of a file.
 pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     args.check_for_graphs()?;
     let model = GraphModel::open(&args.model, device)?;
@@ -46,8 +41,8 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
     data.edges = args.edges.as_ref().map_or(data.edges, |edges| edges.display().to_string());
     data.skip_bad = args.skip_bad;
     let examples = model.read(&args.file, &data, false)?;
-    remarks(&examples).iter().for_each(|remark| printer.note(remark));
-    told_along_edges(args, &model, &examples, printer)?;
+    examples.warnings().iter().for_each(|warning| printer.note(warning));
+    write_attention(args, &model, &examples, printer)?;
     let level = if model.config.level == LevelName::Graph { Level::Graph } else { Level::Node };
     let predictions =
         Predictions::new(&examples.graphs, level, model.predict(&examples)).map_err(regard::Error::from)?;
@@ -55,8 +50,8 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
     Ok(Outcome::Done)
 }
 
-/// Writes and draws what the model looks at, where that was asked.
-fn told_along_edges(
+/// Writes and draws the attention weights, where the arguments ask for it.
+fn write_attention(
     args: &PredictArgs,
     model: &GraphModel,
     examples: &Examples,
@@ -97,24 +92,24 @@ fn chosen(args: &PredictArgs, graphs: &Graphs) -> anyhow::Result<usize> {
     Ok(found)
 }
 
-/// How much each edge of a graph is looked along: the mean over layers and heads.
-fn means(graphs: &Graphs, graph: usize, seen: &[Seen], heads: usize) -> Vec<f64> {
+/// The mean attention weight of each edge of a graph over layers and heads.
+fn means(graphs: &Graphs, graph: usize, layers: &[AttentionWeights], heads: usize) -> Vec<f64> {
     let mut sums = vec![0.0; graphs.edges_of(graph).len()];
-    let mut layers = 0.0;
-    for seen in seen {
-        let Some(place) = seen.graphs.iter().position(|&other| other == graph) else { continue };
-        let before: usize = seen.graphs[..place].iter().map(|&other| graphs.edges_of(other).len()).sum();
-        let weights = seen.weights[before * heads..].chunks(heads);
+    let mut count = 0.0;
+    for layer in layers {
+        let Some(place) = layer.graphs.iter().position(|&other| other == graph) else { continue };
+        let before: usize = layer.graphs[..place].iter().map(|&other| graphs.edges_of(other).len()).sum();
+        let weights = layer.weights[before * heads..].chunks(heads);
         sums.iter_mut().zip(weights).for_each(|(sum, weights)| *sum += f64::from(weights.iter().sum::<f32>()));
-        layers += heads as f64;
+        count += heads as f64;
     }
-    sums.iter_mut().for_each(|sum| *sum /= f64::max(layers, 1.0));
+    sums.iter_mut().for_each(|sum| *sum /= f64::max(count, 1.0));
     sums
 }
 
 /// The columns of a file for a model: those of its training.
 fn columns(model: &GraphModel) -> GraphData {
     let data = model.experiment.as_ref().map(|experiment| experiment.data.clone()).unwrap_or_default();
-    // A file to be asked about has no split and is read strictly.
+    // A file of predictions has no split and is read strictly.
     GraphData { split: String::new(), ..data }
 }

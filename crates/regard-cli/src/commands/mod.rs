@@ -1,12 +1,13 @@
 //! One file for each command.
 
 mod bench;
-pub(crate) mod cross_validation;
+mod cross_validation;
 mod data;
 mod doctor;
 mod eval;
 mod experiments;
 mod explain;
+mod families;
 mod forecast;
 mod graphs;
 mod model;
@@ -17,11 +18,8 @@ mod solve;
 mod train;
 
 use clap::CommandFactory;
-use regard::graphs::model::KIND as GRAPH_TRANSFORMER;
-use regard::series::model::KIND as PATCHTST;
-use regard::store::kind_of;
 
-use crate::args::{BenchCommand, Cli, Command, DataCommand, Evaluated, ExplainCommand, ImportCommand, ModelCommand};
+use crate::args::{BenchCommand, Cli, Command, DataCommand, Evaluation, ExplainCommand, ImportCommand, ModelCommand};
 use crate::device;
 use crate::report::Printer;
 
@@ -48,27 +46,13 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Solve(args) => solve::run(&args.check(seed)?, &device, printer),
         Command::Train(args) if args.list => experiments::list(printer),
         Command::Train(args) => train::run(args.check(cli.global.seed)?, &device, printer),
-        Command::Eval(args) => match args.evaluation(cli.global.seed, seed)? {
-            Evaluated::Routes(job) => eval::run(job, &device, printer),
-            Evaluated::SetModel { model, file, limit } => {
-                sets::measure(&model, file.as_deref(), limit, &device, printer)
-            }
-            Evaluated::GraphModel { model, file } => graphs::measure(&model, file.as_deref(), &device, printer),
-            Evaluated::SeriesModel { model, file } => series::measure(&model, file.as_deref(), &device, printer),
-            Evaluated::SeriesExperiment(experiment, options) => {
-                series::back_test(&experiment, &options, &device, printer)
-            }
-            Evaluated::SeriesClasses(experiment, cut) => cross_validation::series(&experiment, &cut, &device, printer),
-            Evaluated::SetExperiment(experiment, cut) => cross_validation::sets(&experiment, &cut, &device, printer),
-            Evaluated::GraphExperiment(experiment, cut) => {
-                cross_validation::graphs(&experiment, &cut, &device, printer)
+        Command::Eval(args) => match args.evaluation(cli.global.seed, seed) {
+            Evaluation::Model(job) => (families::of_model(job.model.as_deref()).evaluate)(&job, &device, printer),
+            Evaluation::Experiment(job) => {
+                families::load(&job.experiment, &job.sets)?.evaluate(&job.folds, &device, printer)
             }
         },
-        Command::Predict(args) => match kind_of(&args.model).ok().as_deref() {
-            Some(GRAPH_TRANSFORMER) => graphs::predict(&args, &device, printer),
-            Some(PATCHTST) => series::predict(&args, &device, printer),
-            _ => sets::predict(&args, &device, printer),
-        },
+        Command::Predict(args) => (families::of_model(Some(&args.model)).predict)(&args, &device, printer),
         Command::Forecast(args) => forecast::run(&args, seed, &device, printer),
         Command::Bench(BenchCommand::Lib(args)) => bench::library(args.check(seed)?, &device, printer),
         Command::Bench(BenchCommand::Paper(args)) if args.table == "kool" => {

@@ -2,13 +2,9 @@
 
 use std::path::Path;
 
-use regard::graphs::GraphTransformerConfig;
-use regard::graphs::model::KIND as GRAPH_TRANSFORMER;
-use regard::sets::SetTransformerConfig;
-use regard::sets::model::KIND as SET_TRANSFORMER;
-use regard::store::{Manifest, ModelDir, NetworkConfig, NetworkDir, import, kind_of};
+use regard::store::{Manifest, ModelDir, NetworkConfig, NetworkDir, import};
 
-use super::Outcome;
+use super::{Outcome, families};
 use crate::args::{KoolArgs, ModelShowArgs};
 use crate::models;
 use crate::report::{Printer, model};
@@ -39,14 +35,18 @@ pub(super) fn import_kool(args: &KoolArgs, printer: &mut Printer) -> anyhow::Res
 
 /// Describes a model folder.
 pub(super) fn show(args: ModelShowArgs, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    let place = models::locate(args.model)?;
-    if let models::Place::Folder(folder) = &place {
-        match kind_of(folder).ok().as_deref() {
-            Some(SET_TRANSFORMER) => return show_network::<SetTransformerConfig>(folder, printer),
-            Some(GRAPH_TRANSFORMER) => return show_network::<GraphTransformerConfig>(folder, printer),
-            _ => {}
-        }
+    match models::locate(args.model)? {
+        models::Place::Folder(folder) => (families::of_model(Some(&folder)).show)(&folder, printer),
+        place => show_place(place, printer),
     }
+}
+
+/// Describes the folder of a routing model.
+pub(super) fn show_routes(folder: &Path, printer: &mut Printer) -> anyhow::Result<Outcome> {
+    show_place(models::Place::Folder(folder.to_owned()), printer)
+}
+
+fn show_place(place: models::Place, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let found = models::open(place)?;
     if printer.json() {
         printer.object(&model::json(&found))?;
@@ -56,7 +56,8 @@ pub(super) fn show(args: ModelShowArgs, printer: &mut Printer) -> anyhow::Result
     Ok(Outcome::Done)
 }
 
-fn show_network<C: NetworkConfig>(folder: &Path, printer: &mut Printer) -> anyhow::Result<Outcome> {
+/// Describes the folder of a model of a supervised family.
+pub(super) fn show_network<C: NetworkConfig>(folder: &Path, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let found = NetworkDir::<C>::open(folder)?;
     if printer.json() {
         printer.object(&model::network_json(&found))?;

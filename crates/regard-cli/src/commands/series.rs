@@ -11,13 +11,13 @@ use regard::series::back_test::{BackTestOptions, Origin};
 use regard::series::classify::read_whole;
 use regard::series::evaluate::SeriesEvaluation;
 use regard::series::experiment::SeriesData;
-use regard::series::measure::Errs;
+use regard::series::measure::ErrorSummary;
 use regard::series::predict::SeriesModel;
 use regard::series::task::SeriesTask;
 use serde::Serialize;
 
-use super::Outcome;
-use crate::args::PredictArgs;
+use super::{Outcome, cross_validation};
+use crate::args::{EvalJob, FoldOptions, PredictArgs};
 use crate::failure::Failure;
 use crate::report::progress::Progress;
 use crate::report::{Align, Printer, Table, measures, number};
@@ -33,13 +33,9 @@ struct Measured<'a> {
     found: &'a SeriesEvaluation,
 }
 
-/// Measures a model on the test part of its experiment's data, or of another file with the same series.
-pub(super) fn measure(
-    folder: &Path,
-    file: Option<&Path>,
-    device: &Device,
-    printer: &mut Printer,
-) -> anyhow::Result<Outcome> {
+/// Evaluates a model on the test part of its experiment's data, or of another file with the same series.
+pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
+    let (folder, file) = (job.model.as_deref().unwrap_or(Path::new(".")), job.file());
     let model = SeriesModel::open(folder, device)?;
     if model.config.task == SeriesTask::Classification {
         let on = file.map_or("the test part of its experiment".to_owned(), |file| file.display().to_string());
@@ -65,7 +61,7 @@ pub(super) fn measure(
     Ok(Outcome::Done)
 }
 
-/// Fills what is missing in a file, scores how odd each value is, or tells the class of each series.
+/// Fills in missing values of a file, scores anomalies, or classifies series.
 pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     args.check_for_series()?;
     let model = SeriesModel::open(&args.model, device)?;
@@ -80,7 +76,7 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
         SeriesTask::Anomaly => (model.anomalies(&series)?, "score"),
         task => {
             let hint = match task {
-                SeriesTask::Forecast => "regard forecast --model DIR FILE tells what comes next",
+                SeriesTask::Forecast => "regard forecast --model DIR FILE forecasts",
                 _ => "train one with `--set task.kind=imputation`, `anomaly` or `classification`",
             };
             let what = format!("{}: a model for {task} fills and scores nothing", args.model.display());
@@ -98,7 +94,7 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
     Ok(Outcome::Done)
 }
 
-/// Tells the class of each series of a file.
+/// Classifies the series of a file.
 fn classify(
     args: &PredictArgs,
     model: &SeriesModel,
@@ -124,8 +120,21 @@ fn classify(
     Ok(Outcome::Done)
 }
 
+/// Evaluates an experiment: by cross-validation for classes, else by a back-test.
+pub(super) fn evaluate_experiment(
+    experiment: &SeriesExperiment,
+    folds: &FoldOptions,
+    device: &Device,
+    printer: &mut Printer,
+) -> anyhow::Result<Outcome> {
+    match experiment.task.kind {
+        SeriesTask::Classification => cross_validation::series(experiment, folds, device, printer),
+        _ => back_test(experiment, &folds.back_test()?, device, printer),
+    }
+}
+
 /// Back-tests an experiment from several origins.
-pub(super) fn back_test(
+fn back_test(
     experiment: &SeriesExperiment,
     options: &BackTestOptions,
     device: &Device,
@@ -166,7 +175,7 @@ pub(super) fn back_test(
 fn text(folder: &Path, data: &str, model: &SeriesModel, found: &SeriesEvaluation) -> String {
     let mut rows = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right]);
     rows.row(["", "MSE", "MAE", "MASE", "sMAPE %", "MAE in own units"].map(str::to_owned));
-    let own = |errs: &Errs| vec![errs.mse, errs.mae, errs.mase, errs.smape, errs.mae_own];
+    let own = |errs: &ErrorSummary| vec![errs.mse, errs.mae, errs.mase, errs.smape, errs.mae_own];
     let mut row = |name: &str, numbers: Vec<f64>| {
         let cells = numbers.iter().map(|&number| cell(number));
         rows.row(std::iter::once(name.to_owned()).chain(cells).collect::<Vec<_>>());

@@ -7,15 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use regard::Device;
-use regard::graphs::train as graphs;
-use regard::routes::train::{Training, train};
-use regard::series::train as series;
-use regard::sets::train as sets;
-use regard::train::{Checked, Ended, Event, Limits, Measure, Measures, Trained};
+use regard::train::{Ended, Event, Limits, Measure, Measures, Trained, ValidationMetrics};
 use serde::Serialize;
 
 use super::Outcome;
-use crate::args::{AnyExperiment, TrainJob};
+use super::families::{self, TrainingOptions};
+use crate::args::TrainJob;
 use crate::failure::Failure;
 use crate::report::tensorboard::EventFile;
 use crate::report::train::{Started, Step, TrainProgress, Valid};
@@ -34,31 +31,11 @@ pub(super) fn run(job: TrainJob, device: &Device, printer: &mut Printer) -> anyh
     let board = job.tensorboard.then(|| job.out.join("tensorboard"));
     let (out, resume) = (job.out.clone(), job.resume);
     let limits = Limits { steps: job.steps, time: job.time, interrupt: interrupt()? };
-    let [batch, log_steps] = match &job.experiment {
-        AnyExperiment::Routes(experiment) => [experiment.train.batch_size, experiment.train.log_steps],
-        AnyExperiment::Sets(experiment) => [experiment.train.batch_size, experiment.train.log_steps],
-        AnyExperiment::Graphs(experiment) => [experiment.train.batch_size, experiment.train.log_steps],
-        AnyExperiment::Series(experiment) => [experiment.train.batch_size, experiment.train.log_steps],
-    };
-    let mut watch = Watch::new(printer, &job.name, device, [batch, log_steps], board);
-    let mut see = |event: &Event| watch.see(event);
-    let trained = match job.experiment {
-        AnyExperiment::Routes(experiment) => {
-            train(&Training { experiment: *experiment, out, resume, limits, command: command() }, device, &mut see)?
-        }
-        AnyExperiment::Sets(experiment) => {
-            let training = sets::Training { experiment: *experiment, out, resume, limits, command: command() };
-            sets::train(&training, device, &mut see)?
-        }
-        AnyExperiment::Graphs(experiment) => {
-            let training = graphs::Training { experiment: *experiment, out, resume, limits, command: command() };
-            graphs::train(&training, device, &mut see)?
-        }
-        AnyExperiment::Series(experiment) => {
-            let training = series::Training { experiment: *experiment, out, resume, limits, command: command() };
-            series::train(&training, device, &mut see)?
-        }
-    };
+    let experiment = families::load(&job.experiment, &job.sets)?;
+    let sizes = [experiment.batch_size(), experiment.log_steps()];
+    let mut watch = Watch::new(printer, &job.name, device, sizes, board);
+    let options = TrainingOptions { out, resume, limits, command: command() };
+    let trained = experiment.train(options, device, &mut |event: &Event| watch.see(event))?;
     drop(watch);
     let out = job.out.display().to_string();
     if printer.json() {
@@ -74,17 +51,17 @@ pub(super) fn run(job: TrainJob, device: &Device, printer: &mut Printer) -> anyh
 
 /// True after the first Ctrl-C; the second one ends the process at once.
 pub(super) fn interrupt() -> anyhow::Result<Arc<AtomicBool>> {
-    let asked = Arc::new(AtomicBool::new(false));
-    let seen = asked.clone();
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let seen = interrupted.clone();
     let handler = move || {
         if seen.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
-        // Nobody is left to tell when standard error is closed.
+        // A closed standard error is no reason to fail.
         let _ = io::Write::write_all(&mut io::stderr(), b"\nstopping after this step; once more to stop at once\n");
     };
     ctrlc::set_handler(handler).map_err(|error| Failure::new(format!("Ctrl-C cannot be watched: {error}")))?;
-    Ok(asked)
+    Ok(interrupted)
 }
 
 /// This call, as one would write it.
@@ -99,7 +76,7 @@ fn command() -> String {
 fn sentence(trained: &Trained, out: &str) -> String {
     let why = match trained.ended {
         Ended::Complete => "trained",
-        Ended::Steps => "stopped at the number of steps asked for,",
+        Ended::Steps => "stopped at the limit of steps,",
         Ended::Time => "time is up",
         Ended::Interrupted => "stopped",
     };
@@ -193,7 +170,7 @@ impl<'a> Watch<'a> {
                     },
                 ));
             }
-            Event::Remark(remark) => self.printer.note(remark),
+            Event::Warning(warning) => self.printer.note(warning),
             Event::Step(step) => {
                 let seconds = self.begun.elapsed().as_secs_f64();
                 let instances = (step.step - self.first_step) as f64 * self.batch as f64;
@@ -211,9 +188,9 @@ impl<'a> Watch<'a> {
                 }
             }
             Event::Valid(valid) => {
-                let Checked { cost, measures, baseline_updated, .. } = valid.checked.clone();
-                let told = std::iter::once(Measure::Last("cost", cost)).chain(measures.0.iter().copied());
-                self.record(valid.step, "valid", &Measures(told.collect()));
+                let ValidationMetrics { cost, measures, baseline_updated, .. } = valid.metrics.clone();
+                let scalars = std::iter::once(Measure::Last("cost", cost)).chain(measures.0.iter().copied());
+                self.record(valid.step, "valid", &Measures(scalars.collect()));
                 if let Some(progress) = &mut self.progress {
                     let previous = self.valid.replace(cost);
                     progress.valid(&Valid {

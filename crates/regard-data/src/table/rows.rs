@@ -24,12 +24,11 @@ pub(crate) struct Text {
 impl Text {
     /// Reads a whole file: text, text compressed by gzip, or a Parquet file as CSV. Its first bytes decide.
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        let mut begin = Vec::new();
-        let file = File::open(path).and_then(|file| file.take(4).read_to_end(&mut begin));
-        file.map_err(|source| Error::io(path, source))?;
-        match is_parquet(&begin, path) {
+        // A pipe can be read once.
+        let bytes = std::fs::read(path).map_err(|source| Error::io(path, source))?;
+        match is_parquet(&bytes, path) {
             true => Ok(Self { text: from_parquet(path)?, delimiter: Some(b',') }),
-            false => Ok(Self { text: crate::file::read_text(path)?, delimiter: None }),
+            false => Ok(Self { text: crate::file::text_of(bytes, path)?, delimiter: None }),
         }
     }
 }

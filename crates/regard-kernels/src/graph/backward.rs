@@ -219,7 +219,7 @@ impl AttentionBackward<'_> {
         };
         let edge = &mut edge[local.start * lanes.width()..local.end * lanes.width()];
         let grad = edge_grad.map(|grad| {
-            lanes.to_kernel_layout(simd, &grad[chunk.start * lanes.width()..chunk.end * lanes.width()], products)
+            lanes.in_kernel_layout(simd, &grad[chunk.start * lanes.width()..chunk.end * lanes.width()], products)
         });
         if lanes.native() {
             let mut stream = Stream { factors, grad, into: edge };

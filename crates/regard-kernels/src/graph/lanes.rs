@@ -230,7 +230,7 @@ impl Lanes {
     /// Consecutive rows of the caller in the kernel layout. They are rearranged into `scratch` if the
     /// layouts differ.
     #[inline(always)]
-    pub(super) fn to_kernel_layout<'s, S: Simd>(&self, simd: S, rows: &'s [f32], scratch: &'s mut [f32]) -> &'s [f32] {
+    pub(super) fn in_kernel_layout<'s, S: Simd>(&self, simd: S, rows: &'s [f32], scratch: &'s mut [f32]) -> &'s [f32] {
         if self.native() {
             return rows;
         }

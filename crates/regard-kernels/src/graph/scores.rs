@@ -105,7 +105,7 @@ impl<'a> View<'a> {
     {
         let width = self.lanes.width();
         let rows = &self.edge?[edges.start * width..edges.end * width];
-        Some(self.lanes.to_kernel_layout(simd, rows, rearranged))
+        Some(self.lanes.in_kernel_layout(simd, rows, rearranged))
     }
 
     #[inline(always)]

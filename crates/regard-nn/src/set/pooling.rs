@@ -94,9 +94,9 @@ fn largest(x: &Ragged) -> Tensor<2> {
     largest.mask_fill(empty, 0.0)
 }
 
-/// Share of each item in the result of [`reduce`], `[sets, longest]`; the shares of a non-empty set sum to
-/// 1. For the maximum it is the share of channels in which the item is the largest (the first of equals),
-/// else all items have equal shares.
+/// Share of each item in the result of [`reduce`], `[sets, longest]`. The shares of a non-empty set sum to one.
+/// For the maximum, the share is the fraction of channels in which the item is the largest (the first of
+/// equals), else all items have equal shares.
 pub fn reduction_weights(x: &Ragged, by: Reduction) -> Tensor<2> {
     let ([_, width], sets, longest, device) = (x.rows.dims(), x.count(), x.longest(), x.rows.device());
     let mut weights = vec![0.0; sets * longest];

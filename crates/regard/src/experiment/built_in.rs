@@ -72,8 +72,13 @@ pub fn description(text: &str) -> String {
     end.map_or(comment.as_str(), |(at, _)| &comment[..=at]).to_owned()
 }
 
-/// See [`Experiment::find`](super::Experiment::find).
-pub(super) fn find(name_or_path: &str) -> Result<(String, PathBuf)> {
+/// The text of an experiment and its name in errors: the file at this path, else the built-in experiment of this
+/// name, with or without `.toml`.
+///
+/// # Errors
+/// [`Error::Io`] when there is neither, naming the nearest built-in experiment, or when the file cannot be read;
+/// [`Error::Parse`] when it is not text.
+pub fn find(name_or_path: &str) -> Result<(String, PathBuf)> {
     let path = Path::new(name_or_path);
     if path.exists() && !path.is_dir() {
         return Ok((file::read_text(path)?, path.to_owned()));

@@ -8,15 +8,15 @@ use toml::{Table, Value};
 
 use crate::{Error, Result};
 
-/// Values as they were written, with the places they were written at.
-pub(crate) struct Given {
+/// The settings that a file and the assignments after it give, with the places they were written at.
+pub struct Given {
     /// Sections of keys, as they were written: names may be unknown.
     pub(super) sections: Table,
     /// Places of `section` and `section.key`.
     places: HashMap<String, Place>,
 }
 
-/// Where a value was written.
+/// The place where a value was written.
 #[derive(Clone, Copy)]
 enum Place {
     /// A line of the file, from 1.

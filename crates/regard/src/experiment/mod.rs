@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use built_in::{built_in, description};
+pub use built_in::{built_in, description, find};
 pub use describe::{Section, Setting, Word};
 pub use settings::{DataSettings, Distribution, EvalSettings, Sizes, Task};
 pub use train::{BaselineKind, FirstNode, Loss, TrainSettings};
@@ -36,40 +36,27 @@ pub use train::{BaselineKind, FirstNode, Loss, TrainSettings};
 use crate::store::AttentionModelConfig;
 use crate::{Error, Result};
 pub(crate) use describe::describe;
-pub(crate) use given::Given;
+pub use given::Given;
 pub(crate) use resolve::{Sections, named_preset};
 pub(crate) use validate::under;
 
-/// The families of experiments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
-    /// Routing problems.
-    Routes,
-    /// Sets.
-    Sets,
-    /// Graphs.
-    Graphs,
-    /// Time series.
-    Series,
-}
+/// The families of experiments: values of `task.family`, and folders of the built-in experiments.
+pub const FAMILIES: [&str; 4] = ["routes", "sets", "graphs", "series"];
 
-/// The family that an experiment says it is of (`task.family`), that of routes where it says nothing.
+/// The family of an experiment (`task.family`), one of [`FAMILIES`]; the first one where the text names none.
 ///
 /// # Errors
-/// [`Error::Parse`] for text that is not TOML, [`Error::Config`] for a family that there is not.
-pub fn family(text: &str, path: &Path) -> Result<Family> {
+/// [`Error::Parse`] for text that is not TOML, [`Error::Config`] for an unknown family.
+pub fn family(text: &str, path: &Path) -> Result<&'static str> {
     let given = Given::parse(text, path)?;
-    match given.get("task", "family").map(|family| family.as_str().unwrap_or_default()) {
-        None | Some("routes") => Ok(Family::Routes),
-        Some("sets") => Ok(Family::Sets),
-        Some("graphs") => Ok(Family::Graphs),
-        Some("series") => Ok(Family::Series),
-        Some(other) => {
-            let near = regard_data::names::suggestion(other, ["routes", "sets", "graphs", "series"]);
-            let reason = format!("`{other}` is no family{near}; families: `routes`, `sets`, `graphs`, `series`");
-            Err(given.locate(Error::config("task.family", reason), path))
-        }
-    }
+    let Some(named) = given.get("task", "family").map(|family| family.as_str().unwrap_or_default()) else {
+        return Ok(FAMILIES[0]);
+    };
+    FAMILIES.into_iter().find(|family| *family == named).ok_or_else(|| {
+        let near = regard_data::names::suggestion(named, FAMILIES);
+        let known = regard_data::names::list(FAMILIES);
+        given.locate(Error::config("task.family", format!("`{named}` is no family{near}; families: {known}")), path)
+    })
 }
 
 /// Reads sections of settings, overruled by `sets`; the family they are of is no setting.
@@ -84,7 +71,7 @@ pub(crate) fn sections<E: Sections>(text: &str, path: &Path, sets: &[String]) ->
 
 /// The settings found under a name or in a file, overruled by `sets`.
 pub(crate) fn load<E: Sections>(name_or_path: &str, sets: &[String]) -> Result<E> {
-    let (text, path) = Experiment::find(name_or_path)?;
+    let (text, path) = find(name_or_path)?;
     sections(&text, &path, sets)
 }
 

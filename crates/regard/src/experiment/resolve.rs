@@ -133,8 +133,8 @@ fn mistake<E: DeserializeOwned>(template: &Table, section: &str, key: &str, valu
         one.try_into::<E>().err().map(|error| error.message().trim().to_owned())
     };
     let mut message = refusal(value)?;
-    if message.ends_with("expected string only") {
-        // One of several words: which ones is only told to somebody who says a wrong one.
+    if message.ends_with("expected string only") || message.ends_with("expected string or map") {
+        // One of several words: only a wrong word gives the list of them.
         message = refusal(&Value::String(String::new())).unwrap_or(message);
     }
     let expected = message.rsplit_once("expected ").map_or(message.as_str(), |(_, expected)| expected);

@@ -1,4 +1,4 @@
-//! What `explain attention` explains: a few tokens, the projections and the mask.
+//! The input of `explain attention`: a few tokens, the projections and the mask.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub struct AttentionInput {
     pub value_weights: Array,
     /// Weights of the output projection, `[width, width]`.
     pub output_weights: Array,
-    /// Whether a token sees only itself and earlier tokens.
+    /// If true, a token attends only to itself and to earlier tokens.
     pub causal: bool,
 }
 
@@ -56,7 +56,7 @@ impl AttentionInput {
         self.x.shape[0]
     }
 
-    /// Whether there are no tokens; never so for an input read from JSON.
+    /// If true, there are no tokens; never so for an input read from JSON.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

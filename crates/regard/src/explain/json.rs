@@ -144,7 +144,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// The message of a JSON error without its line and column, which are told apart.
+/// The message of a JSON error without its line and column, which are given separately.
 fn without_place(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rfind(" at line ").map_or(text.clone(), |end| text[..end].to_owned())

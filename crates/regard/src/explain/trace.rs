@@ -1,4 +1,4 @@
-//! What an attention layer computed on its way.
+//! The intermediate values of an attention layer.
 
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
@@ -31,9 +31,9 @@ pub struct Step {
     pub name: &'static str,
     /// The formula, for example `q = x Wq`; empty for the input.
     pub formula: String,
-    /// What it means, in a few words.
+    /// Its meaning, in a few words.
     pub meaning: &'static str,
-    /// What each axis of the values counts.
+    /// The meaning of each axis of the values.
     pub axes: Vec<&'static str>,
     /// The values; a score that the mask bars is minus infinity (`null` in JSON).
     pub values: Array,

@@ -1,23 +1,22 @@
-//! Networks measured on graphs, or nodes, they have not seen: folds, or the data's own split.
+//! Cross-validation of networks on graphs or nodes: by folds, or by the data's own split.
 
 use burn::tensor::Device;
-use rayon::prelude::*;
 use regard_data::graphs::Level;
 use regard_data::graphs::formats::tu::Fold;
-use regard_data::split::seed_of_repeat;
 
-use super::examples::Examples;
+use super::GraphLearner;
+use super::examples::warnings;
 use super::experiment::GraphExperiment;
-use super::measure::{Told, measures};
+use super::family::predictions;
+use super::measure::{BatchPredictions, measures};
 use super::model::GraphTransformerConfig;
-use super::remarks::remarks;
-use super::source::{Placed, Portions, Source, fold, folds};
+use super::source::{DataSplits, Placed, Source, fold, folds};
 use super::task::Targets;
-use super::train::GraphLearner;
-use crate::train::{CrossValidated, Measure, Measures, most_frequent};
+use crate::supervised::{CrossValidationMetrics, Folds, ensemble};
+use crate::train::{Measure, Measures, majority_share};
 use crate::{Error, Result};
 
-/// What is held out in turn.
+/// The held-out parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HeldOut {
     /// So many parts, of each class alike, cut anew for every repeat; nodes of a single graph where they
@@ -29,7 +28,7 @@ pub enum HeldOut {
     Split,
 }
 
-/// The graphs of an experiment, ready to be learnt from several times.
+/// The graphs of an experiment, for several trainings.
 #[derive(Clone, Debug)]
 pub struct CrossValidation {
     experiment: GraphExperiment,
@@ -37,35 +36,34 @@ pub struct CrossValidation {
 }
 
 impl CrossValidation {
-    /// Reads or draws the graphs.
+    /// Reads or generates the graphs.
     ///
     /// # Errors
-    /// What reading a file gives.
+    /// Those of reading a file.
     pub fn new(experiment: &GraphExperiment) -> Result<Self> {
         Ok(Self { experiment: experiment.clone(), placed: Placed::of(experiment)? })
     }
 
-    /// How many graphs there are.
+    /// Number of graphs.
     pub fn graphs(&self) -> usize {
         self.placed.graphs.len()
     }
 
-    /// What is unusual about them.
-    pub fn remarks(&self) -> Vec<String> {
-        let Placed { graphs, positions } = self.placed.clone();
-        remarks(&Examples { graphs, positions, targets: None })
+    /// Warnings about the graphs, a sentence each.
+    pub fn warnings(&self) -> Vec<String> {
+        warnings(&self.placed.graphs, &self.placed.positions)
     }
 
-    /// Whether the data says itself what is to be tested with.
+    /// If true, the data has a split of its own.
     pub fn has_split(&self) -> bool {
         self.placed.graphs.parts().is_some()
     }
 
-    /// For every part, trains on the rest and measures on it; all that `repeats` times. With folds there is
-    /// nothing to choose by, and the last network counts. `done` hears of every fold.
+    /// For every part, trains on the rest and measures on it; all that `repeats` times. Folds have no validation
+    /// graphs, and the last network counts. `done` is called after every fold.
     ///
     /// # Errors
-    /// [`Error::Config`] for data that cannot be asked, more folds than graphs, or nothing held out;
+    /// [`Error::Config`] for data that the task does not fit, more folds than graphs, or nothing held out;
     /// [`Error::Diverged`].
     pub fn run(
         &self,
@@ -73,31 +71,16 @@ impl CrossValidation {
         repeats: usize,
         device: &Device,
         done: &(dyn Fn() + Sync),
-    ) -> Result<CrossValidated> {
-        let seed = self.experiment.train.seed;
-        let seeds: Vec<u64> = (0..repeats).map(|repeat| seed_of_repeat(seed, repeat)).collect();
-        let cut = seeds.iter().map(|&seed| self.portions(held_out, seed)).collect::<Result<Vec<_>>>()?;
-        let count = cut.first().map_or(1, Vec::len).max(1);
-        let tasks: Vec<(u64, Portions)> =
-            seeds.iter().zip(cut).flat_map(|(&seed, parts)| parts.into_iter().map(move |part| (seed, part))).collect();
+    ) -> Result<CrossValidationMetrics> {
+        let folds = Folds::new(self.experiment.train.seed, repeats, |seed| self.splits(held_out, seed))?;
         let truth = Truth::new(&self.experiment, &self.placed)?;
-        // Folds are independent, and each is too small for several threads.
-        let told = tasks
-            .into_par_iter()
-            .map(|(seed, portions)| {
-                let found = self.held_out(&truth, portions, seed, device)?;
-                done();
-                Ok(found)
-            })
-            .collect::<Result<Vec<(Vec<f64>, Targets)>>>()?;
-        let of_repeats: Vec<Measures> = told.chunks(count).map(|folds| truth.measures(folds)).collect();
-        let of_folds: Vec<Measures> = told.chunks(1).map(|fold| truth.measures(fold)).collect();
-        let classes = known_classes(told.iter().take(count).map(|(_, targets)| targets));
-        let constant = classes.map(|classes| most_frequent(&classes));
-        Ok(CrossValidated::new(of_repeats, of_folds, seeds, constant))
+        let predict = |splits: DataSplits, seed: u64| self.predictions(&truth, &splits, seed, device);
+        let metrics = |folds: &[FoldPredictions]| Ok(truth.metrics(folds));
+        let constant = |folds: &[FoldPredictions]| known_classes(folds).map(|classes| majority_share(&classes));
+        folds.run(predict, metrics, constant, done)
     }
 
-    fn portions(&self, held_out: &HeldOut, seed: u64) -> Result<Vec<Portions>> {
+    fn splits(&self, held_out: &HeldOut, seed: u64) -> Result<Vec<DataSplits>> {
         let Placed { graphs, .. } = &self.placed;
         Ok(match held_out {
             HeldOut::Folds(k) => folds(graphs, self.placed.task(&self.experiment), *k, seed)?,
@@ -106,36 +89,35 @@ impl CrossValidation {
                 lists.iter().map(of_list).collect()
             }
             HeldOut::Split => {
-                let portions = self.placed.portions(&self.experiment)?;
-                if portions[2].graphs.is_empty() {
+                let splits = self.placed.splits(&self.experiment)?;
+                if splits[2].graphs.is_empty() {
                     let reason = "is 0, and the data has no test part; nothing is left to be measured with";
                     return Err(Error::config("data.test_fraction", reason));
                 }
-                vec![portions]
+                vec![splits]
             }
         })
     }
 
-    /// Answers for what a fold holds out, numbers in their own measure, and what is right.
-    fn held_out(&self, truth: &Truth, portions: Portions, seed: u64, device: &Device) -> Result<(Vec<f64>, Targets)> {
+    /// Predictions for the held-out part of a fold, numbers in the units of their targets, and the targets.
+    fn predictions(&self, truth: &Truth, splits: &DataSplits, seed: u64, device: &Device) -> Result<FoldPredictions> {
         let Self { experiment, placed } = self;
-        let members = experiment.eval.ensemble;
-        let mut sum: Vec<f64> = Vec::new();
-        for member in 0..members {
-            let mut of_member = experiment.clone();
-            of_member.train.seed = seed_of_repeat(seed, member);
-            let (source, config) = placed.source(experiment, portions.clone())?;
-            let mut learner = GraphLearner::with_source(&of_member, source, config, device)?;
-            learner.learn_all()?;
-            let told = learner.told(&portions[2])?;
-            sum.resize(told.len(), 0.0);
-            sum.iter_mut().zip(told).for_each(|(sum, value)| *sum += value / members as f64);
-        }
-        Ok((sum, truth.source.examples.targets(truth.config.level, &portions[2], &portions[2].graphs)))
+        let load = || placed.source(experiment, splits.clone());
+        let test = &splits[2];
+        let of_network = |learner: &GraphLearner| predictions(learner, test);
+        let numbers = ensemble(experiment, seed, experiment.eval.ensemble, device, load, of_network)?;
+        let targets = truth.source.examples.targets(truth.config.level, test, &test.graphs);
+        Ok(FoldPredictions { numbers, targets })
     }
 }
 
-/// What is right, numbers as they stand in the data.
+/// The predictions for a fold, and its targets.
+struct FoldPredictions {
+    numbers: Vec<f64>,
+    targets: Targets,
+}
+
+/// The targets, numbers as they stand in the data.
 struct Truth {
     source: Source,
     config: GraphTransformerConfig,
@@ -145,29 +127,29 @@ impl Truth {
     fn new(experiment: &GraphExperiment, placed: &Placed) -> Result<Self> {
         let mut unscaled = experiment.clone();
         unscaled.data.standardise = false;
-        let (source, config) = placed.source(&unscaled, Portions::default())?;
+        let (source, config) = placed.source(&unscaled, DataSplits::default())?;
         Ok(Self { source, config })
     }
 
-    /// Measures of folds together.
-    fn measures(&self, folds: &[(Vec<f64>, Targets)]) -> Measures {
-        let told = Told {
-            numbers: folds.iter().flat_map(|(told, _)| told.clone()).collect(),
+    /// Metrics of folds together.
+    fn metrics(&self, folds: &[FoldPredictions]) -> Measures {
+        let predicted = BatchPredictions {
+            numbers: folds.iter().flat_map(|fold| fold.numbers.clone()).collect(),
             losses: vec![],
-            targets: folds.iter().map(|(_, targets)| targets.clone()).collect(),
+            targets: folds.iter().map(|fold| fold.targets.clone()).collect(),
         };
-        let mut found = measures(&self.config, &told);
-        // Means over batches, as the authors take them, are none here.
+        let mut found = measures(&self.config, &predicted);
+        // Means over batches, as the authors report them, have no meaning here.
         found.0.retain(|measure: &Measure| !measure.name().ends_with("_paper"));
         found
     }
 }
 
 /// All classes that are known, where there are classes.
-fn known_classes<'a>(all: impl Iterator<Item = &'a Targets>) -> Option<Vec<usize>> {
+fn known_classes(folds: &[FoldPredictions]) -> Option<Vec<usize>> {
     let mut known = Vec::new();
-    for targets in all {
-        let Targets::Classes(classes) = targets else { return None };
+    for fold in folds {
+        let Targets::Classes(classes) = &fold.targets else { return None };
         known.extend(classes.iter().flatten());
     }
     Some(known)

@@ -1,4 +1,4 @@
-//! Graphs with what is right about them, as a network takes them.
+//! Graphs and their targets, as a network takes them.
 
 use std::sync::Arc;
 
@@ -12,23 +12,23 @@ use super::input::{GraphInput, Places};
 use super::model::{GraphTransformerConfig, PositionKind};
 use super::task::{LevelName, Targets};
 
-/// Graphs, where their nodes are, and what is right.
+/// Graphs, the positions of their nodes, and their targets.
 #[derive(Debug)]
 pub struct Examples {
     /// The graphs.
     pub graphs: Arc<Graphs>,
-    /// Where their nodes are.
+    /// The positions of their nodes.
     pub positions: Arc<Positions>,
-    /// What is right of all graphs, or of all nodes; none where that is to be told.
+    /// The targets of all graphs, or of all nodes; none where they are to be predicted.
     pub targets: Option<Targets>,
 }
 
 /// Some of the graphs, or of their nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Portion {
+pub struct DataSplit {
     /// Graphs.
     pub graphs: Vec<usize>,
-    /// Which of all nodes count; all of these graphs where it is not said.
+    /// The nodes that count; `None` for all nodes of these graphs.
     pub nodes: Option<Arc<[bool]>>,
 }
 
@@ -94,17 +94,22 @@ impl Examples {
         }
     }
 
-    /// What is right of some graphs, or of their nodes; what is of another portion is unknown.
+    /// Warnings about what was left out, merged or approximated in reading the graphs, a sentence each.
+    pub fn warnings(&self) -> Vec<String> {
+        warnings(&self.graphs, &self.positions)
+    }
+
+    /// Targets of some graphs, or of their nodes; those outside the split are unknown.
     ///
     /// # Panics
-    /// If nothing is known of what is right.
-    pub fn targets(&self, level: LevelName, portion: &Portion, graphs: &[usize]) -> Targets {
+    /// If the examples have no targets.
+    pub fn targets(&self, level: LevelName, split: &DataSplit, graphs: &[usize]) -> Targets {
         let rows: Vec<usize> = match level {
             LevelName::Graph => graphs.to_vec(),
             LevelName::Node => graphs.iter().flat_map(|&graph| self.graphs.nodes_of(graph)).collect(),
         };
-        let counts = |row: usize| level == LevelName::Graph || portion.nodes.as_ref().is_none_or(|nodes| nodes[row]);
-        match self.targets.as_ref().unwrap_or_else(|| panic!("examples to learn from say what is right")) {
+        let counts = |row: usize| level == LevelName::Graph || split.nodes.as_ref().is_none_or(|nodes| nodes[row]);
+        match self.targets.as_ref().unwrap_or_else(|| panic!("training examples have targets")) {
             Targets::Classes(all) => {
                 Targets::Classes(rows.iter().map(|&row| all[row].filter(|_| counts(row))).collect())
             }
@@ -134,9 +139,44 @@ fn turn(values: &mut [f32], size: usize, offsets: &[usize], flips: SignFlips, ra
     }
 }
 
+/// Rows that are named one by one.
+const NAMED: usize = 10;
+
+/// Warnings about what was left out, merged or approximated in reading graphs, a sentence each.
+pub(crate) fn warnings(graphs: &Graphs, positions: &Positions) -> Vec<String> {
+    let mut all = Vec::new();
+    let skipped = graphs.skipped();
+    if !skipped.is_empty() {
+        let named = skipped.iter().take(NAMED).map(|row| format!("line {}: {}", row.line, row.reason));
+        let more = skipped.len().saturating_sub(NAMED);
+        let rest = (more > 0).then(|| format!("and {more} more"));
+        let list: Vec<String> = named.chain(rest).collect();
+        all.push(format!("left out {}: {}", counted(skipped.len(), "row"), list.join("; ")));
+    }
+    // A whole census looks for the reverse of every edge; no other report names it.
+    let empty = (0..graphs.len()).filter(|&graph| graphs.nodes_of(graph).is_empty()).count();
+    let mut add = |count: usize, what: &str, then: &str| {
+        if count > 0 {
+            all.push(format!("{} {then}", counted(count, what)));
+        }
+    };
+    add(empty, "graph", "without nodes");
+    add(graphs.taken_as_rare(), "node", "of types that were rare in training or not there, which count as one type");
+    add(graphs.merged(), "edge", "given more than once, taken once");
+    add(positions.symmetrised(), "graph", "with edges of one direction, which count both ways for positions");
+    add(positions.unconverged(), "graph", "whose positions are not exact: the eigenvalues did not converge");
+    all
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
 #[cfg(test)]
 mod tests {
     use rand::SeedableRng;
+    use regard_data::graphs::formats::{self, ReadOptions};
+    use regard_data::graphs::positions::{Encoding, Nulls};
 
     use super::*;
 
@@ -155,5 +195,25 @@ mod tests {
         let graph = turned(SignFlips::Graph);
         assert!(graph.chunks(12).all(|rows| rows.chunks(4).all(|row| row == &rows[..4])));
         assert!(graph.chunks(12).any(|rows| rows != &graph[..12]));
+    }
+
+    #[test]
+    fn what_is_unusual_is_reported() {
+        let folder = tempfile::tempdir().unwrap();
+        let read = |name: &str, text: &str, options: ReadOptions| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            let graphs = formats::read(&path, &options).unwrap();
+            let encoding = Encoding::Laplacian { k: 2, nulls: Nulls::SkipAll };
+            warnings(&graphs, &Positions::compute(&graphs, &encoding, &|_, _| ()))
+        };
+        let molecules = ReadOptions { smiles: Some("s".into()), skip_bad: true, ..ReadOptions::default() };
+        let found = read("m.csv", "s\nCC\nC1\nCCO\n", molecules.clone());
+        assert!(found.len() == 1 && found[0].starts_with("left out 1 row: line 3: "), "{found:?}");
+        assert!(read("m.csv", "s\nCC\nCCO\n", molecules).is_empty());
+        let directed = ReadOptions { directed: true, ..ReadOptions::default() };
+        std::fs::write(folder.path().join("edges.csv"), "source,target\n0,1\n1,2\n").unwrap();
+        let found = read("nodes.csv", "id,x\n0,1\n1,2\n2,0\n", directed);
+        assert!(found.len() == 1 && found[0].starts_with("1 graph with edges of one direction"), "{found:?}");
     }
 }

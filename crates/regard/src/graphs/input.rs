@@ -10,7 +10,7 @@ use crate::train::factor;
 /// Numbers of a graph's composition beside those of its types of nodes: how many nodes and edges it has.
 pub(super) const SIZES: usize = 2;
 
-/// Where nodes are.
+/// The positions of nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Places {
     /// Nothing is known of it.
@@ -24,7 +24,7 @@ pub enum Places {
 /// Graphs one after another, their nodes numbered through; what a graph does not have is empty.
 #[derive(Clone, Debug)]
 pub struct GraphInput {
-    /// Which node looks at which.
+    /// The edges, from the attending node to the attended one.
     pub edges: Arc<EdgeList>,
     /// `[graphs + 1]`: graph `g` has the nodes `offsets[g]..offsets[g + 1]`.
     pub offsets: Arc<[usize]>,
@@ -36,12 +36,12 @@ pub struct GraphInput {
     pub edge_types: Vec<u32>,
     /// `[edges, numbers]`; ones where edges have rows and nothing is said of them.
     pub edge_numbers: Vec<f32>,
-    /// Where nodes are.
+    /// The positions of the nodes.
     pub places: Places,
 }
 
 impl GraphInput {
-    /// What graphs are made of, `[graphs, types + SIZES]`: the logarithms of one more than how many nodes there are
+    /// The composition of graphs, `[graphs, types + SIZES]`: the logarithms of one more than how many nodes there are
     /// of each type, how many nodes, and how many directed edges.
     pub(crate) fn composition(&self, types: usize) -> Vec<f32> {
         let graphs = self.offsets.windows(2).map(|pair| pair[0]..pair[1]);
@@ -58,7 +58,7 @@ impl GraphInput {
     }
 
     /// Sets a share of the nodes' numbers to 0 at random and scales the others up.
-    pub(crate) fn leave_out(&mut self, share: f64, random: &mut Pcg64Mcg) {
+    pub(crate) fn drop_features(&mut self, share: f64, random: &mut Pcg64Mcg) {
         if share > 0.0 {
             self.node_numbers.iter_mut().for_each(|x| *x *= factor(share, random));
         }
@@ -99,9 +99,9 @@ mod tests {
             edge_numbers: vec![],
             places: Places::None,
         };
-        input.leave_out(0.0, &mut Pcg64Mcg::seed_from_u64(1));
+        input.drop_features(0.0, &mut Pcg64Mcg::seed_from_u64(1));
         assert!(input.node_numbers.iter().all(|&x| x == 2.0));
-        input.leave_out(0.75, &mut Pcg64Mcg::seed_from_u64(1));
+        input.drop_features(0.75, &mut Pcg64Mcg::seed_from_u64(1));
         assert!(input.node_numbers.iter().all(|&x| x == 0.0 || x == 8.0));
         let mean = input.node_numbers.iter().sum::<f32>() / 10_000.0;
         assert!((mean - 2.0).abs() < 0.1, "{mean}");

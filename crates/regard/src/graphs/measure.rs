@@ -1,4 +1,4 @@
-//! How good a network's answers are.
+//! Predictions for graphs and nodes, and their metrics.
 
 use burn::tensor::Device;
 use regard_data::metrics::{
@@ -6,25 +6,33 @@ use regard_data::metrics::{
 };
 use regard_data::stats::{largest, mean};
 
-use super::examples::{Examples, Portion};
+use super::examples::{DataSplit, Examples};
 use super::model::{GraphTransformer, GraphTransformerConfig};
 use super::task::{GraphTask, LossOptions, Targets, loss};
 use crate::Result;
-use crate::train::{Checked, Measure, Measures};
+use crate::train::{Measure, Measures, ValidationMetrics};
 
-/// What a network says of a portion, batch by batch, and how wrong that is.
+/// Options of [`measure`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeasureOptions {
+    /// The loss.
+    pub loss: LossOptions,
+    /// Graphs of a batch; published metrics are means over batches.
+    pub batch_size: usize,
+}
+
+/// Predictions for a split, batch by batch, and their losses.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct BatchPredictions {
     /// `[rows, outputs]`
     pub(super) numbers: Vec<f64>,
     /// The loss of each batch.
     pub(super) losses: Vec<f64>,
-    /// What is right, batch by batch.
+    /// The targets of each batch.
     pub(super) targets: Vec<Targets>,
 }
 
-/// A network on a portion with what is right, `batch` graphs at a time. The cost is the loss: the mean over
-/// the batches' own, as the authors take it.
+/// Loss and metrics of a network on a split. The cost is the mean of the batches' losses, as in the authors' code.
 ///
 /// # Errors
 /// None so far.
@@ -32,68 +40,72 @@ pub fn measure(
     model: &GraphTransformer,
     config: &GraphTransformerConfig,
     examples: &Examples,
-    portion: &Portion,
-    (options, batch): (LossOptions, usize),
+    split: &DataSplit,
+    options: MeasureOptions,
     device: &Device,
-) -> Result<Checked> {
-    let told = tell(model, config, examples, portion, (options, batch), device);
-    Ok(Checked { cost: mean(&told.losses), measures: measures(config, &told), ..Checked::default() })
+) -> Result<ValidationMetrics> {
+    let predicted = predict(model, config, examples, split, options, device);
+    Ok(ValidationMetrics {
+        cost: mean(&predicted.losses),
+        measures: measures(config, &predicted),
+        ..ValidationMetrics::default()
+    })
 }
 
-/// What answers are worth.
-pub(super) fn measures(config: &GraphTransformerConfig, told: &Told) -> Measures {
+/// Metrics of predictions.
+pub(super) fn measures(config: &GraphTransformerConfig, predicted: &BatchPredictions) -> Measures {
     let measures = match config.task {
-        GraphTask::Regression => regression(config, told),
-        GraphTask::Classification => classification(config, told),
-        GraphTask::Labels => labels(config, told),
+        GraphTask::Regression => regression(config, predicted),
+        GraphTask::Classification => classification(config, predicted),
+        GraphTask::Labels => labels(config, predicted),
     };
     Measures(measures.into_iter().map(|(name, value)| Measure::Last(name, value)).collect())
 }
 
-/// What a network says of a portion, `batch` graphs at a time.
-pub(super) fn tell(
+/// The predictions of a network for a split.
+pub(super) fn predict(
     model: &GraphTransformer,
     config: &GraphTransformerConfig,
     examples: &Examples,
-    portion: &Portion,
-    (options, batch): (LossOptions, usize),
+    split: &DataSplit,
+    options: MeasureOptions,
     device: &Device,
-) -> Told {
-    let mut told = Told::default();
-    for graphs in portion.graphs.chunks(batch.max(1)) {
-        let targets = examples.targets(config.level, portion, graphs);
+) -> BatchPredictions {
+    let mut predicted = BatchPredictions::default();
+    for graphs in split.graphs.chunks(options.batch_size.max(1)) {
+        let targets = examples.targets(config.level, split, graphs);
         let answers = model.forward(&examples.input(config, graphs, None), device);
-        let found = loss(answers.clone(), &targets, options);
-        told.losses.push(f64::from(found.into_scalar::<f32>()));
-        told.numbers.extend(answers.into_data().iter::<f64>());
-        told.targets.push(targets);
+        let found = loss(answers.clone(), &targets, options.loss);
+        predicted.losses.push(f64::from(found.into_scalar::<f32>()));
+        predicted.numbers.extend(answers.into_data().iter::<f64>());
+        predicted.targets.push(targets);
     }
-    told
+    predicted
 }
 
-/// Numbers of a regression in each target's own measure.
-pub fn in_own_measure(config: &GraphTransformerConfig, numbers: &[f64]) -> Vec<f64> {
+/// Predicted numbers in the units of each target.
+pub fn in_own_units(config: &GraphTransformerConfig, numbers: &[f64]) -> Vec<f64> {
     numbers.iter().enumerate().map(|(at, &number)| config.data.unscaled(at % config.outputs, number)).collect()
 }
 
-/// Error over all rows, and as the authors take it: the mean of the batches' own.
-fn regression(config: &GraphTransformerConfig, told: &Told) -> Vec<(&'static str, f64)> {
+/// Errors over all rows, and the mean over batches that the authors report.
+fn regression(config: &GraphTransformerConfig, predicted: &BatchPredictions) -> Vec<(&'static str, f64)> {
     let (mut found, mut truth, mut of_batches) = (vec![], vec![], vec![]);
     let mut from = 0;
-    for targets in &told.targets {
+    for targets in &predicted.targets {
         let Targets::Numbers(numbers) = targets else { continue };
-        let (mut told_here, mut true_here) = (vec![], vec![]);
+        let (mut predicted_here, mut true_here) = (vec![], vec![]);
         for (at, number) in numbers.iter().enumerate() {
             let Some(number) = number else { continue };
             let task = at % config.outputs;
-            told_here.push(config.data.unscaled(task, told.numbers[from + at]));
+            predicted_here.push(config.data.unscaled(task, predicted.numbers[from + at]));
             true_here.push(config.data.unscaled(task, f64::from(*number)));
         }
         from += numbers.len();
-        if !told_here.is_empty() {
-            of_batches.push(mean_absolute_error(&told_here, &true_here));
+        if !predicted_here.is_empty() {
+            of_batches.push(mean_absolute_error(&predicted_here, &true_here));
         }
-        found.extend(told_here);
+        found.extend(predicted_here);
         truth.extend(true_here);
     }
     let mut all = vec![
@@ -105,18 +117,18 @@ fn regression(config: &GraphTransformerConfig, told: &Told) -> Vec<(&'static str
     all
 }
 
-/// Plain and balanced accuracy over all rows, and the accuracy of the authors' code for SBM graphs, a mean of
-/// the batches' own, in the same units.
-fn classification(config: &GraphTransformerConfig, told: &Told) -> Vec<(&'static str, f64)> {
+/// Plain and balanced accuracy over all rows, and the mean over batches of the accuracy of the authors' code for SBM
+/// graphs.
+fn classification(config: &GraphTransformerConfig, predicted: &BatchPredictions) -> Vec<(&'static str, f64)> {
     let outputs = config.outputs;
     let (mut found, mut truth, mut scores, mut of_batches) = (vec![], vec![], vec![], vec![]);
     let mut row = 0;
-    for targets in &told.targets {
+    for targets in &predicted.targets {
         let Targets::Classes(classes) = targets else { continue };
         let first = found.len();
         for class in classes {
             if let Some(class) = class {
-                let answers = &told.numbers[row * outputs..(row + 1) * outputs];
+                let answers = &predicted.numbers[row * outputs..(row + 1) * outputs];
                 found.push(largest(answers));
                 truth.push(*class);
                 scores.push(if outputs == 2 { answers[1] - answers[0] } else { 0.0 });
@@ -140,9 +152,9 @@ fn classification(config: &GraphTransformerConfig, told: &Told) -> Vec<(&'static
     all
 }
 
-/// Means over the questions that have both answers.
-fn labels(config: &GraphTransformerConfig, told: &Told) -> Vec<(&'static str, f64)> {
-    let targets = told.targets.iter().flat_map(|targets| match targets {
+/// Means over the tasks of which both labels are known.
+fn labels(config: &GraphTransformerConfig, predicted: &BatchPredictions) -> Vec<(&'static str, f64)> {
+    let targets = predicted.targets.iter().flat_map(|targets| match targets {
         Targets::Numbers(numbers) => numbers.clone(),
         Targets::Classes(_) => vec![],
     });
@@ -150,7 +162,7 @@ fn labels(config: &GraphTransformerConfig, told: &Told) -> Vec<(&'static str, f6
     let (mut aucs, mut right, mut known) = (vec![], 0usize, 0usize);
     for task in 0..config.outputs {
         let rows = (task..targets.len()).step_by(config.outputs);
-        let found: Vec<(f64, bool)> = rows.filter_map(|at| Some((told.numbers[at], targets[at]? > 0.5))).collect();
+        let found: Vec<(f64, bool)> = rows.filter_map(|at| Some((predicted.numbers[at], targets[at]? > 0.5))).collect();
         known += found.len();
         right += found.iter().filter(|(score, yes)| (*score > 0.0) == *yes).count();
         let (scores, yes): (Vec<f64>, Vec<bool>) = found.into_iter().unzip();

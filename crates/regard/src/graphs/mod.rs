@@ -4,14 +4,18 @@
 pub mod cross_validation;
 pub mod examples;
 pub mod experiment;
+mod family;
 pub mod input;
 pub mod measure;
 pub mod model;
 pub mod predict;
-pub mod remarks;
 pub mod source;
 pub mod task;
-pub mod train;
 
 pub use experiment::GraphExperiment;
+pub use family::Graphs;
 pub use model::{GraphTransformer, GraphTransformerConfig};
+pub use predict::GraphModel;
+
+/// A network on graphs in training.
+pub type GraphLearner = crate::supervised::Learner<Graphs>;

@@ -1,41 +1,34 @@
-//! What a network says of the graphs of a file.
+//! Predictions for the graphs of a file.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use burn::tensor::{Device, Tensor};
+use burn::tensor::Tensor;
+use regard_data as data;
+use regard_data::graphs::Kinds;
 use regard_data::graphs::formats::predictions::Predicted;
-use regard_data::graphs::{Graphs, Kinds};
 use regard_data::sets::FeatureNames;
 
-use super::examples::{Examples, Portion};
-use super::experiment::{GraphData, GraphExperiment};
-use super::measure::{in_own_measure, measure};
-use super::model::{GraphTransformer, GraphTransformerConfig};
+use super::Graphs;
+use super::examples::{DataSplit, Examples};
+use super::experiment::GraphData;
+use super::measure::{MeasureOptions, in_own_units, measure};
+use super::model::GraphTransformerConfig;
 use super::source::{Source, read_graphs, targets, unlabelled};
-use super::task::{GraphLoss, GraphTask, LossOptions};
-use crate::store::NetworkDir;
-use crate::train::{Checked, probabilities};
+use super::task::{GraphTask, LossOptions};
+use crate::supervised::Model;
+use crate::train::{NumberLoss, ValidationMetrics, probabilities};
 use crate::{Error, Result};
 
 /// Graphs that go through a network together.
 const TOGETHER: usize = 128;
 
-/// A model on graphs, ready to be asked.
-#[derive(Debug)]
-pub struct GraphModel {
-    /// The network's settings.
-    pub config: GraphTransformerConfig,
-    /// The network, in evaluation.
-    pub network: GraphTransformer,
-    /// The experiment it comes from, where its folder says so.
-    pub experiment: Option<GraphExperiment>,
-    device: Device,
-}
+/// A model on graphs.
+pub type GraphModel = Model<Graphs>;
 
-/// What was seen along edges in a layer.
+/// Attention weights of the edges in a layer.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct AttentionWeights {
     /// The graphs, in the order of the weights.
     pub graphs: Vec<usize>,
     /// The layer, from 1.
@@ -45,39 +38,27 @@ pub struct Seen {
 }
 
 impl GraphModel {
-    /// Opens the folder of a model.
+    /// Reads graphs of a file, with types and columns as in training; `labelled` where the file needs targets.
+    /// Where wrong rows are left out, so are graphs with types that training did not have.
     ///
     /// # Errors
-    /// As [`NetworkDir::open`] and [`NetworkDir::weights`].
-    pub fn open(folder: &Path, device: &Device) -> Result<Self> {
-        let found = NetworkDir::<GraphTransformerConfig>::open(folder)?;
-        let network = GraphTransformer::from_weights(found.config(), &found.weights()?, device)?;
-        let experiment = found.manifest().and_then(|manifest| manifest.experiment.clone());
-        let experiment = experiment.and_then(|value| serde_json::from_value(value).ok());
-        Ok(Self { config: found.config().clone(), network, experiment, device: device.clone() })
-    }
-
-    /// Reads graphs of a file, with types and columns as in training; `labelled` where the file has to say
-    /// what is right. Where wrong rows are left out, so are graphs with types that training did not have.
-    ///
-    /// # Errors
-    /// What the reader says; types that training did not have, where it learnt none for what is rare; a file
-    /// that does not say what is right.
-    pub fn read(&self, path: &Path, data: &GraphData, labelled: bool) -> Result<Examples> {
-        let mut graphs = read_graphs(path, data, labelled)?;
-        if data.skip_bad && self.config.data.other_node.is_empty() {
+    /// Those of reading the file; types that training did not have, where it learnt none for rare types; a file
+    /// without targets.
+    pub fn read(&self, path: &Path, columns: &GraphData, labelled: bool) -> Result<Examples> {
+        let mut graphs = read_graphs(path, columns, labelled)?;
+        if columns.skip_bad && self.config.data.other_node.is_empty() {
             graphs = graphs.without_unseen_nodes(&self.config.data.node_types)?;
         }
         let Examples { graphs, positions, .. } = unlabelled(&self.config, graphs);
-        // Positions tell of the edges the data has.
+        // Positions are those of the edges the data has.
         let graphs =
-            self.aligned(if data.complete_graph { graphs.complete() } else { Arc::unwrap_or_clone(graphs) })?;
+            self.aligned(if columns.complete_graph { graphs.complete() } else { Arc::unwrap_or_clone(graphs) })?;
         let targets = if labelled { Some(targets(&self.config, &graphs)?) } else { None };
         Ok(Examples { graphs: Arc::new(graphs), positions, targets })
     }
 
     /// Graphs with types and columns as in training.
-    fn aligned(&self, graphs: Graphs) -> Result<Graphs> {
+    fn aligned(&self, graphs: data::graphs::Graphs) -> Result<data::graphs::Graphs> {
         let kinds = |types: &[String], columns: &[String], count: usize| Kinds {
             types: types.to_vec(),
             columns: match columns {
@@ -92,7 +73,7 @@ impl GraphModel {
         Ok(graphs.align(&nodes, &edges, other.map(String::as_str))?)
     }
 
-    /// What the model says of every graph, or node.
+    /// The prediction for every graph, or for every node.
     pub fn predict(&self, examples: &Examples) -> Predicted {
         let mut numbers = Vec::new();
         for chosen in chunks(examples) {
@@ -108,44 +89,42 @@ impl GraphModel {
             GraphTask::Labels => {
                 Predicted::Numbers { tasks, values: numbers.iter().map(|x| 1.0 / (1.0 + (-x).exp())).collect() }
             }
-            GraphTask::Regression => Predicted::Numbers { tasks, values: in_own_measure(&self.config, &numbers) },
+            GraphTask::Regression => Predicted::Numbers { tasks, values: in_own_units(&self.config, &numbers) },
         }
     }
 
-    /// How much every node looks along every edge, layer by layer.
-    pub fn attention(&self, examples: &Examples) -> Vec<Seen> {
-        let mut seen = Vec::new();
+    /// Attention weights of every edge, layer by layer.
+    pub fn attention(&self, examples: &Examples) -> Vec<AttentionWeights> {
+        let mut found = Vec::new();
         for chosen in chunks(examples) {
             let (_, layers) =
                 self.network.forward_with_weights(&examples.input(&self.config, &chosen, None), &self.device);
             let numbers = |weights: Tensor<2>| weights.into_data().iter::<f32>().collect();
-            seen.extend(layers.into_iter().enumerate().map(|(layer, weights)| Seen {
+            found.extend(layers.into_iter().enumerate().map(|(layer, weights)| AttentionWeights {
                 graphs: chosen.clone(),
                 layer: layer + 1,
                 weights: numbers(weights),
             }));
         }
-        seen
+        found
     }
 
-    /// The model measured on examples that say what is right.
+    /// The metrics of the model on examples with targets.
     ///
     /// # Errors
     /// None so far.
-    pub fn measure(&self, examples: &Examples) -> Result<Checked> {
-        let portion = Portion { graphs: (0..examples.graphs.len()).collect(), nodes: None };
-        self.measured(examples, &portion)
+    pub fn measure(&self, examples: &Examples) -> Result<ValidationMetrics> {
+        let split = DataSplit { graphs: (0..examples.graphs.len()).collect(), nodes: None };
+        self.measured(examples, &split)
     }
 
-    /// The model measured on the test part of its experiment's data.
+    /// The metrics of the model on the test part of its experiment's data.
     ///
     /// # Errors
     /// [`Error::Config`] for a model whose folder says nothing of its experiment, or whose data has no part
     /// to test with.
-    pub fn measure_test(&self) -> Result<Checked> {
-        let Some(experiment) = &self.experiment else {
-            return Err(Error::config("--data", "is needed: the model's folder does not say what it was trained on"));
-        };
+    pub fn measure_test(&self) -> Result<ValidationMetrics> {
+        let experiment = self.known_experiment()?;
         let (source, _) = Source::of(experiment)?;
         if source.test.graphs.is_empty() {
             return Err(Error::config("--data", "is needed: the model was trained on all graphs it had"));
@@ -153,15 +132,16 @@ impl GraphModel {
         self.measured(&source.examples, &source.test)
     }
 
-    fn measured(&self, examples: &Examples, portion: &Portion) -> Result<Checked> {
+    fn measured(&self, examples: &Examples, split: &DataSplit) -> Result<ValidationMetrics> {
         let train = self.experiment.as_ref().map(|experiment| &experiment.train);
         let options = LossOptions {
             task: self.config.task,
-            number: train.map_or(GraphLoss::Absolute, |train| train.loss),
-            class_weights: train.is_some_and(|train| train.class_weights),
+            number: train.map_or(NumberLoss::Absolute, |train| train.loss),
+            class_weights: train.is_some_and(|train| train.family.class_weights),
         };
-        let batch = self.experiment.as_ref().map_or(TOGETHER, |experiment| experiment.eval.batch_size);
-        measure(&self.network, &self.config, examples, portion, (options, batch), &self.device)
+        let batch_size = self.experiment.as_ref().map_or(TOGETHER, |experiment| experiment.eval.batch_size);
+        let options = MeasureOptions { loss: options, batch_size };
+        measure(&self.network, &self.config, examples, split, options, &self.device)
     }
 }
 

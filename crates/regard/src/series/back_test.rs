@@ -1,5 +1,5 @@
-//! Forecasts from several places in the past of a file, each by a network that has not seen what comes after
-//! it.
+//! Rolling-origin back-tests: forecasts from several origins in the past of a file, each by a network that has not
+//! seen the rows after it.
 
 use std::path::Path;
 
@@ -8,29 +8,29 @@ use regard_data::series::formats::Read;
 use regard_data::series::{Part, Series};
 use serde::Serialize;
 
-use super::evaluate::evaluate;
+use super::SeriesLearner;
+use super::evaluate::{EvaluateOptions, evaluate};
 use super::experiment::{SeriesExperiment, SeriesSplit};
-use super::measure::{Errs, Measuring};
+use super::measure::{ErrorSummary, Measuring};
 use super::predict::SeriesModel;
 use super::source::{Source, read_panel};
-use super::train::SeriesLearner;
 use crate::{Error, Result};
 
-/// One place in the past, and what forecasts from there were worth.
+/// An origin in the past, and the errors of the forecasts from it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Origin {
-    /// The first time stamp that was told.
+    /// The first time stamp of the forecast.
     pub from: String,
-    /// Rows that had been seen.
+    /// Rows before it.
     pub seen: usize,
     /// Errors of the network.
-    pub network: Errs,
+    pub network: ErrorSummary,
     /// Errors of the last value.
-    pub naive: Errs,
+    pub naive: ErrorSummary,
     /// Errors of the value a season before.
-    pub seasonal_naive: Errs,
+    pub seasonal_naive: ErrorSummary,
     /// Errors of the mean of the look-back.
-    pub mean: Errs,
+    pub mean: ErrorSummary,
 }
 
 /// Windows of a rolling-origin back-test.
@@ -75,8 +75,8 @@ pub fn back_test(
         let scaler = model.as_ref().map(SeriesModel::scaler).transpose()?;
         let (source, config) = Source::with_panel(&experiment, read, scaler)?;
         if model.is_none() || refit {
-            let mut learner = SeriesLearner::with_lessons(&experiment, source.clone().into(), config, device)?;
-            learner.learn_all(|_| true)?;
+            let mut learner = SeriesLearner::with_data(&experiment, source.clone().into(), config, device)?;
+            learner.learn_all()?;
             let network = learner.evaluated()?;
             model = Some(SeriesModel::new(learner.config(), network, Some(experiment.clone()), device));
         }
@@ -89,8 +89,8 @@ pub fn back_test(
 }
 
 fn origin(model: &SeriesModel, source: &Source, experiment: &SeriesExperiment, device: &Device) -> Result<Origin> {
-    let found =
-        evaluate(&model.network, &model.config, (source, Part::Test), (Measuring::of(experiment), None), device)?;
+    let options = EvaluateOptions { measuring: Measuring::of(experiment), paper_batch: None };
+    let found = evaluate(&model.network, &model.config, source, Part::Test, options, device)?;
     let seen = source.parts[0].test.start;
     Ok(Origin {
         from: source.panel.stamp(0, seen)?,
@@ -102,7 +102,7 @@ fn origin(model: &SeriesModel, source: &Source, experiment: &SeriesExperiment, d
     })
 }
 
-/// The last horizon measures, and as many rows before it choose as the experiment's share says.
+/// The experiment with the last horizon as its test rows, and its share of the rows before for validation.
 fn with_test(experiment: &SeriesExperiment, rows: usize, horizon: usize) -> SeriesExperiment {
     let mut experiment = experiment.clone();
     let share = (experiment.data.validation_fraction * rows as f64) as usize;

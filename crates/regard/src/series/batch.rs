@@ -8,7 +8,7 @@ use regard_data::series::{Panel, Window, Windows};
 use super::model::SeriesInput;
 use super::source::Source;
 
-/// Windows of one step, with what is right.
+/// Windows of one step, with the values after them.
 #[derive(Clone, Debug)]
 pub struct Batch {
     /// Windows times series of each: `[samples, channels]`.
@@ -17,15 +17,15 @@ pub struct Batch {
     pub look_back: usize,
     /// Values after it.
     pub horizon: usize,
-    /// Which series each row is of, `[samples · channels]`.
+    /// The series of each row, `[samples · channels]`.
     pub series: Vec<usize>,
     /// `[samples, channels, look-back]`
     pub inputs: Vec<f32>,
-    /// Which of them are not missing; empty where none is.
+    /// True for values that are not missing; empty where none is.
     pub observed: Vec<bool>,
     /// `[samples, channels, horizon]`
     pub targets: Vec<f32>,
-    /// Which of them are not missing; empty where none is.
+    /// True for values that are not missing; empty where none is.
     pub counted: Vec<bool>,
     /// `[samples, channels, covariates, look-back + horizon]`
     pub covariates: Vec<f32>,
@@ -48,11 +48,11 @@ impl Batch {
     }
 
     /// Some series of each place, drawn from `noise`.
-    pub fn some(source: &Source, windows: &Windows, samples: &[usize], (count, noise): (usize, &mut Pcg64Mcg)) -> Self {
+    pub fn some(source: &Source, windows: &Windows, samples: &[usize], count: usize, noise: &mut Pcg64Mcg) -> Self {
         let all = samples.iter().flat_map(|&sample| {
-            let mut drawn = index::sample(noise, source.panel.len(), count).into_vec();
-            drawn.sort_unstable();
-            drawn.into_iter().map(|series| windows.window(series, sample)).collect::<Vec<_>>()
+            let mut chosen = index::sample(noise, source.panel.len(), count).into_vec();
+            chosen.sort_unstable();
+            chosen.into_iter().map(|series| windows.window(series, sample)).collect::<Vec<_>>()
         });
         Self::of_windows(&source.panel, &all.collect::<Vec<_>>(), 1, true)
     }
@@ -95,7 +95,7 @@ impl Batch {
         batch
     }
 
-    /// What the network looks at.
+    /// The input of the network.
     pub fn input(&self, device: &Device) -> SeriesInput {
         let [samples, channels] = self.shape;
         let length = self.look_back + self.horizon;
@@ -116,7 +116,7 @@ impl Batch {
         }
     }
 
-    /// What follows the windows `[samples, channels, horizon]`, and 1 where it is known; none where all is.
+    /// The values after the windows `[samples, channels, horizon]`, and 1 where they are known; `None` where all are.
     pub fn target(&self, device: &Device) -> (Tensor<3>, Option<Tensor<3>>) {
         let shape = [self.shape[0], self.shape[1], self.horizon];
         let numbers = |data: Vec<f32>| Tensor::<3>::from_data(TensorData::new(data, shape), device);

@@ -1,5 +1,5 @@
-//! A network measured on windows it has not seen, honestly and as published, beside forecasts that need no
-//! network.
+//! Evaluation of a network on windows it has not seen, over all windows and as published, with the errors of
+//! forecasts that need no network.
 
 use burn::tensor::Device;
 use regard_data::metrics::forecast::ErrorMeans;
@@ -7,18 +7,27 @@ use regard_data::series::{Part, Windows};
 use serde::Serialize;
 
 use super::batch::Batch;
-use super::measure::{Errors, Errs, Measuring, Plain, medians, plain, told};
+use super::measure::{ErrorSummary, Errors, Measuring, Plain, WindowsOf, medians, plain, predict};
 use super::model::{PatchTst, PatchTstConfig};
 use super::source::Source;
 use super::task::SeriesTask;
 use crate::{Error, Result};
 
-/// What was found.
+/// Options of [`evaluate`].
+#[derive(Clone, Copy, Debug)]
+pub struct EvaluateOptions {
+    /// Batches and loss.
+    pub measuring: Measuring,
+    /// Windows of a batch of the published numbers; `None` to take all windows.
+    pub paper_batch: Option<usize>,
+}
+
+/// The errors of a network on the windows of a part.
 #[derive(Clone, Debug, Serialize)]
 pub struct SeriesEvaluation {
     /// Errors over all windows, each counting the same.
     #[serde(flatten)]
-    pub errs: Errs,
+    pub errs: ErrorSummary,
     /// Mean squared error as the authors' code has it: without the windows that do not fill a last batch.
     pub mse_paper: f64,
     /// Mean absolute error in the same way.
@@ -26,11 +35,11 @@ pub struct SeriesEvaluation {
     /// Windows that are left out there.
     pub paper_dropped: usize,
     /// The last value, again and again.
-    pub naive: Errs,
+    pub naive: ErrorSummary,
     /// The value a season before.
-    pub seasonal_naive: Errs,
+    pub seasonal_naive: ErrorSummary,
     /// The mean of the look-back.
-    pub mean: Errs,
+    pub mean: ErrorSummary,
     /// Windows, counting all series at one place as one where they have the same rows.
     pub windows: usize,
     /// Values of a season.
@@ -39,9 +48,9 @@ pub struct SeriesEvaluation {
     pub by_step: Vec<ErrorMeans>,
     /// Series by series, at the network's scale.
     pub by_series: Vec<OfSeries>,
-    /// What intervals held of the truth, where the network tells them.
+    /// Coverage of the intervals, where the network predicts any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub intervals: Vec<Held>,
+    pub intervals: Vec<Coverage>,
 }
 
 /// Errors of one series.
@@ -54,29 +63,30 @@ pub struct OfSeries {
     pub errors: ErrorMeans,
 }
 
-/// What an interval held.
+/// The coverage of an interval.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Held {
-    /// What it should hold, in percent.
+pub struct Coverage {
+    /// The level, in percent.
     pub level: f64,
-    /// What it held, in percent.
+    /// Share of the true values inside, in percent.
     pub coverage: f64,
     /// Its mean width, in deviations of the series.
     pub width: f64,
 }
 
-/// A network on the windows of a part; the published numbers are of full batches of `paper_batch`, or of all
-/// windows.
+/// Evaluates a network on the windows of a part.
 ///
 /// # Errors
 /// [`Error::Config`] for a part without windows, or a network that does not forecast.
 pub fn evaluate(
     network: &PatchTst,
     config: &PatchTstConfig,
-    (source, part): (&Source, Part),
-    (measuring, paper_batch): (Measuring, Option<usize>),
+    source: &Source,
+    part: Part,
+    options: EvaluateOptions,
     device: &Device,
 ) -> Result<SeriesEvaluation> {
+    let EvaluateOptions { measuring, paper_batch } = options;
     if config.task != SeriesTask::Forecast {
         return Err(Error::config("task.kind", format!("is {}; only forecasts are measured so", config.task)));
     }
@@ -90,11 +100,11 @@ pub fn evaluate(
         held.add(config, batch, &forecasts, numbers);
         errors.add_batch(source, batch, &forecasts);
     };
-    told(network, config, (source, windows), measuring, device, &mut watch);
+    predict(network, config, WindowsOf { source, windows }, measuring, device, &mut watch);
     Ok(summary(source, windows, &errors, held.held()))
 }
 
-fn summary(source: &Source, windows: &Windows, errors: &Errors, intervals: Vec<Held>) -> SeriesEvaluation {
+fn summary(source: &Source, windows: &Windows, errors: &Errors, intervals: Vec<Coverage>) -> SeriesEvaluation {
     let of_series = |(name, errors): (&str, ErrorMeans)| OfSeries { name: name.to_owned(), errors };
     SeriesEvaluation {
         errs: errors.errs(source),
@@ -112,7 +122,7 @@ fn summary(source: &Source, windows: &Windows, errors: &Errors, intervals: Vec<H
     }
 }
 
-/// What intervals hold while windows go by.
+/// Counts of the true values inside intervals.
 struct Intervals {
     /// Level, values inside, sum of widths, values.
     all: Vec<(f64, u64, f64, u64)>,
@@ -152,8 +162,8 @@ impl Intervals {
         }
     }
 
-    fn held(&self) -> Vec<Held> {
-        let held = |&(level, inside, widths, count): &(f64, u64, f64, u64)| Held {
+    fn held(&self) -> Vec<Coverage> {
+        let held = |&(level, inside, widths, count): &(f64, u64, f64, u64)| Coverage {
             level,
             coverage: 100.0 * inside as f64 / count.max(1) as f64,
             width: widths / count.max(1) as f64,

@@ -1,4 +1,4 @@
-//! How good a network's answers are, beside answers that need no network.
+//! Errors of a network's forecasts, and of forecasts that need no network.
 
 use burn::tensor::Device;
 use rand::SeedableRng;
@@ -7,34 +7,34 @@ use regard_data::metrics::forecast::{BatchMeans, ErrorMeans, ForecastErrors, mas
 use regard_data::series::{Windows, baseline};
 use serde::Serialize;
 
-use super::asked::Asked;
 use super::batch::Batch;
-use super::experiment::{SeriesExperiment, SeriesLoss};
+use super::experiment::SeriesExperiment;
 use super::model::{PatchTst, PatchTstConfig};
 use super::source::Source;
-use crate::train::{Checked, Measure, Measures, Stream, derived};
+use super::task::{Masking, TaskBatch};
+use crate::train::{Measure, Measures, NumberLoss, Stream, ValidationMetrics, derived};
 
 /// Windows of single series that are looked at together, at most.
 const ROWS: usize = 4096;
 
-/// What windows are measured with.
+/// Batches and loss of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Measuring {
     /// Samples that go through the network together.
     pub batch: usize,
-    /// How far off a number is.
-    pub loss: SeriesLoss,
-    /// Share of values that is hidden where they are to be told.
-    pub hidden: f64,
-    /// Decides which.
+    /// The loss of a number.
+    pub loss: NumberLoss,
+    /// Share of values that are masked for imputation.
+    pub mask_ratio: f64,
+    /// Seed of the mask.
     pub seed: u64,
 }
 
 impl Measuring {
-    /// As an experiment has it.
+    /// Those of an experiment.
     pub fn of(experiment: &SeriesExperiment) -> Self {
         let SeriesExperiment { train, eval, .. } = experiment;
-        Self { batch: eval.batch_size, loss: train.loss, hidden: train.mask_ratio, seed: train.seed }
+        Self { batch: eval.batch_size, loss: train.loss, mask_ratio: train.family.mask_ratio, seed: train.seed }
     }
 }
 
@@ -49,9 +49,9 @@ pub struct Errors {
     pub paper: BatchMeans,
 }
 
-/// Errors without what they are summed up from.
+/// Errors over all series and steps.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Errs {
+pub struct ErrorSummary {
     /// Mean squared error at the network's scale.
     pub mse: f64,
     /// Mean absolute error at the network's scale.
@@ -95,16 +95,16 @@ impl Errors {
         let all = vec![true; horizon];
         let counted = if batch.counted.is_empty() { &all } else { &batch.counted[row * horizon..(row + 1) * horizon] };
         self.scaled.add(series, forecast, truth, counted);
-        let (mut told, mut right) = (forecast.to_vec(), truth.to_vec());
-        source.scaler.unscale(series, &mut told);
-        source.scaler.unscale(series, &mut right);
-        self.own.add(series, &told, &right, counted);
+        let (mut predicted, mut actual) = (forecast.to_vec(), truth.to_vec());
+        source.scaler.unscale(series, &mut predicted);
+        source.scaler.unscale(series, &mut actual);
+        self.own.add(series, &predicted, &actual, counted);
     }
 
     /// The numbers.
-    pub fn errs(&self, source: &Source) -> Errs {
+    pub fn errs(&self, source: &Source) -> ErrorSummary {
         let (scaled, own): (ErrorMeans, ErrorMeans) = (self.scaled.total(), self.own.total());
-        Errs {
+        ErrorSummary {
             mse: scaled.mse,
             mae: scaled.mae,
             mse_own: own.mse,
@@ -115,7 +115,7 @@ impl Errors {
     }
 }
 
-/// What the errors of each series are scaled by, at the network's scale.
+/// The scale of the errors of each series, at the network's scale.
 pub fn scales(source: &Source) -> Vec<f64> {
     let series = source.panel.series().iter().zip(&source.parts);
     series.map(|(one, parts)| mase_scale(&one.values()[parts.training.clone()], source.season)).collect()
@@ -134,7 +134,7 @@ pub enum Plain {
 
 impl Plain {
     /// The forecast of a window.
-    pub fn tell(self, window: &[f32], season: usize, horizon: &mut [f32]) {
+    pub fn forecast(self, window: &[f32], season: usize, horizon: &mut [f32]) {
         match self {
             Self::Naive => baseline::naive(window, horizon),
             Self::SeasonalNaive => baseline::seasonal_naive(window, season, horizon),
@@ -144,7 +144,7 @@ impl Plain {
 }
 
 /// Errors of forecasts that need no network, on the same windows.
-pub fn plain(source: &Source, windows: &Windows, how: Plain) -> Errs {
+pub fn plain(source: &Source, windows: &Windows, method: Plain) -> ErrorSummary {
     let (mut errors, samples) = (None, source.samples(windows));
     let all: Vec<usize> = (0..samples).collect();
     for chosen in all.chunks(together(source, usize::MAX)) {
@@ -153,7 +153,7 @@ pub fn plain(source: &Source, windows: &Windows, how: Plain) -> Errs {
         let mut forecasts = vec![0.0; batch.rows() * batch.horizon];
         let windows = batch.inputs.chunks_exact(batch.look_back);
         for (window, forecast) in windows.zip(forecasts.chunks_exact_mut(batch.horizon)) {
-            how.tell(window, source.season, forecast);
+            method.forecast(window, source.season, forecast);
         }
         errors.add_batch(source, &batch, &forecasts);
     }
@@ -166,14 +166,23 @@ fn together(source: &Source, batch: usize) -> usize {
     (ROWS / channels).clamp(1, batch.max(1))
 }
 
-/// Sees forecasts: the batch, and its rows' values `[rows, horizon · levels]` at the network's scale.
+/// Gets a batch, and the forecasts of its rows `[rows, horizon · levels]` at the network's scale.
 pub type Watcher<'a> = &'a mut dyn FnMut(&Batch, &[f32]);
 
-/// The loss of a network on windows, batch by batch; each batch and its answers are shown to `watch`.
-pub fn told(
+/// Windows of the series of a source.
+#[derive(Clone, Copy, Debug)]
+pub struct WindowsOf<'a> {
+    /// The series.
+    pub source: &'a Source,
+    /// Their windows.
+    pub windows: &'a Windows,
+}
+
+/// The mean loss of a network on windows; `watch` gets each batch with its predictions.
+pub fn predict(
     network: &PatchTst,
     config: &PatchTstConfig,
-    (source, windows): (&Source, &Windows),
+    WindowsOf { source, windows }: WindowsOf<'_>,
     measuring: Measuring,
     device: &Device,
     watch: Watcher<'_>,
@@ -183,9 +192,10 @@ pub fn told(
     for (at, chosen) in all.chunks(together(source, measuring.batch)).enumerate() {
         let batch = Batch::gather(source, windows, chosen);
         let mut noise = Pcg64Mcg::seed_from_u64(derived(measuring.seed, Stream::Sampling, at as u64));
-        let asked = Asked::of(&batch, network, config, (measuring.hidden, &mut noise), device);
-        let answers = network.forward(asked.input.clone());
-        let loss = f64::from(asked.loss(answers.clone(), config, measuring.loss).into_scalar::<f32>());
+        let masking = Masking { ratio: measuring.mask_ratio, noise: &mut noise };
+        let of_task = TaskBatch::of(&batch, network, config, masking, device);
+        let answers = network.forward(of_task.input.clone());
+        let loss = f64::from(of_task.loss(answers.clone(), config, measuring.loss).into_scalar::<f32>());
         sum += loss * chosen.len() as f64;
         count += chosen.len() as f64;
         let numbers: Vec<f32> = answers.into_data().iter::<f32>().collect();
@@ -202,12 +212,12 @@ pub fn medians<'a>(config: &PatchTstConfig, numbers: &'a [f32]) -> std::borrow::
     }
 }
 
-/// A network's loss as what a training watches, with errors of a forecast beside it.
-pub fn checked(cost: f64, errs: Option<Errs>) -> Checked {
+/// The metrics of a validation: the loss, with the errors of a forecast.
+pub fn validation_metrics(cost: f64, errs: Option<ErrorSummary>) -> ValidationMetrics {
     let measures = errs.map_or_else(Vec::new, |errs| {
         [("mse", errs.mse), ("mae", errs.mae), ("mase", errs.mase)]
             .map(|(name, value)| Measure::Last(name, value))
             .to_vec()
     });
-    Checked { cost, measures: Measures(measures), ..Checked::default() }
+    ValidationMetrics { cost, measures: Measures(measures), ..ValidationMetrics::default() }
 }

@@ -1,21 +1,20 @@
-//! What a network says of series beyond the end of their file.
+//! Forecasts of a network beyond the end of a file.
 
 use std::path::Path;
 
-use burn::tensor::Device;
 use regard_data::series::formats::forecasts::{Forecast, Forecasts, Interval};
 use regard_data::series::formats::{Read, ReadReport};
 use regard_data::series::{Panel, Part, Scaler, Window};
 
+use super::TimeSeries;
 use super::batch::Batch;
-use super::evaluate::{SeriesEvaluation, evaluate};
+use super::evaluate::{EvaluateOptions, SeriesEvaluation, evaluate};
 use super::experiment::{SeriesData, SeriesExperiment};
 use super::measure::{Measuring, medians};
-use super::model::{PatchTst, PatchTstConfig};
 use super::scaled::{Known, scaled_known};
 use super::source::{Source, read_panel};
 use super::task::SeriesTask;
-use crate::store::NetworkDir;
+use crate::supervised::Model;
 use crate::{Error, Result};
 
 /// Windows that go through a network together: about 256, and all series at a place where the network has
@@ -24,17 +23,8 @@ pub(super) fn together(channels: usize) -> usize {
     (256 / channels).max(1) * channels
 }
 
-/// A model on time series, ready to be asked.
-#[derive(Debug)]
-pub struct SeriesModel {
-    /// The network's settings.
-    pub config: PatchTstConfig,
-    /// The network, in evaluation.
-    pub network: PatchTst,
-    /// The experiment it comes from, where its folder says so.
-    pub experiment: Option<SeriesExperiment>,
-    device: Device,
-}
+/// A model on time series.
+pub type SeriesModel = Model<TimeSeries>;
 
 /// Series of a file, at the scale of a model.
 #[derive(Clone, Debug)]
@@ -43,39 +33,17 @@ pub struct Series {
     pub panel: Panel,
     /// The same as they stand in the file.
     pub own: Panel,
-    /// What was found in the file.
+    /// The report of the reader.
     pub report: ReadReport,
     /// Series of the file that the model does not know.
     pub unknown: Vec<String>,
 }
 
 impl SeriesModel {
-    /// Opens the folder of a model.
-    ///
-    /// # Errors
-    /// As [`NetworkDir::open`] and [`NetworkDir::weights`].
-    pub fn open(folder: &Path, device: &Device) -> Result<Self> {
-        let found = NetworkDir::<PatchTstConfig>::open(folder)?;
-        let network = PatchTst::from_weights(found.config(), &found.weights()?, device)?;
-        let experiment = found.manifest().and_then(|manifest| manifest.experiment.clone());
-        let experiment = experiment.and_then(|value| serde_json::from_value(value).ok());
-        Ok(Self::new(found.config().clone(), network, experiment, device))
-    }
-
-    /// A model of a network that was just trained.
-    pub fn new(
-        config: PatchTstConfig,
-        network: PatchTst,
-        experiment: Option<SeriesExperiment>,
-        device: &Device,
-    ) -> Self {
-        Self { config, network, experiment, device: device.clone() }
-    }
-
     /// Reads the series of a file.
     ///
     /// # Errors
-    /// What the reader says; series that are missing; other distances of time stamps than in training.
+    /// Those of reading the file; series that are missing; other distances of time stamps than in training.
     pub fn read(&self, path: &Path, data: &SeriesData) -> Result<Series> {
         let Read { panel, report } = read_panel(path, data)?;
         let frequency = panel.clock().frequency().to_string();
@@ -105,7 +73,7 @@ impl SeriesModel {
     /// [`Error::Config`] for a horizon beyond the model's, or a level it does not know; series shorter than
     /// the look-back.
     pub fn forecast(&self, panel: &Panel, horizon: usize, levels: &[f64]) -> Result<Forecasts> {
-        self.check(horizon, levels)?;
+        self.check_request(horizon, levels)?;
         let look_back = self.config.look_back;
         let windows: Result<Vec<Window>> =
             (0..panel.len()).map(|series| Ok(Window::last(panel, series, look_back, self.config.horizon)?)).collect();
@@ -114,7 +82,7 @@ impl SeriesModel {
     }
 
     /// The forecasts after windows of a panel whose values no network has scaled, in its units.
-    pub(super) fn told(&self, panel: &Panel, windows: &[Window]) -> Result<Vec<Forecast>> {
+    pub(super) fn forecast_windows(&self, panel: &Panel, windows: &[Window]) -> Result<Vec<Forecast>> {
         let mut panel = panel.clone();
         self.scaler()?.apply(&mut panel)?;
         let panel = scaled_known(panel, &Known::of(&self.config.data))?;
@@ -164,16 +132,13 @@ impl SeriesModel {
     /// # Errors
     /// [`Error::Config`] for a model whose folder says nothing of its experiment; what reading the data gives.
     pub fn measure_test(&self) -> Result<SeriesEvaluation> {
-        let Some(experiment) = &self.experiment else {
-            return Err(Error::config("--data", "is needed: the model's folder does not say what it was trained on"));
-        };
-        self.measure(experiment)
+        self.measure(self.known_experiment()?)
     }
 
     /// The model on the test part of an experiment's data.
     ///
     /// # Errors
-    /// What reading the data gives.
+    /// Those of reading the data.
     pub fn measure(&self, experiment: &SeriesExperiment) -> Result<SeriesEvaluation> {
         let mut read = read_panel(Path::new(&experiment.data.path), &experiment.data)?;
         read.panel = read.panel.select(&self.config.data.names)?;
@@ -181,35 +146,31 @@ impl SeriesModel {
         let (source, _) = Source::with_panel(experiment, read, Some(self.scaler()?))?;
         // Only the authors' code leaves windows of the test out.
         let official = self.config.preset.as_deref() == Some("patchtst-official");
-        let batches = (Measuring::of(experiment), official.then_some(experiment.train.batch_size));
-        evaluate(&self.network, &self.config, (&source, Part::Test), batches, &self.device)
+        let paper_batch = official.then_some(experiment.train.batch_size);
+        let options = EvaluateOptions { measuring: Measuring::of(experiment), paper_batch };
+        evaluate(&self.network, &self.config, &source, Part::Test, options, &self.device)
     }
 
-    /// Where the network is.
-    pub(super) fn device(&self) -> &Device {
-        &self.device
-    }
-
-    /// What the network makes of a batch.
+    /// The predictions for a batch.
     pub(super) fn answers(&self, batch: &Batch) -> Vec<f32> {
         self.network.forward(batch.input(&self.device)).into_data().iter::<f32>().collect()
     }
 
-    /// Refuses what the network cannot tell.
-    fn check(&self, horizon: usize, levels: &[f64]) -> Result<()> {
+    /// Refuses a horizon or levels that the network does not predict.
+    fn check_request(&self, horizon: usize, levels: &[f64]) -> Result<()> {
         if self.config.task != SeriesTask::Forecast {
             let reason = format!("was trained for {}, not to forecast", self.config.task);
             return Err(Error::config("--model", reason));
         }
         if horizon == 0 || horizon > self.config.horizon {
-            let reason = format!("is {horizon}; the model tells 1 to {} values", self.config.horizon);
+            let reason = format!("is {horizon}; the model predicts 1 to {} values", self.config.horizon);
             return Err(Error::config("--horizon", reason)
-                .with_hint("train one with `--set task.horizon=…`, or leave --model out to train one on the spot"));
+                .with_hint("train one with `--set task.horizon=…`, or leave --model out to train one for this file"));
         }
         let pairs = self.config.quantile_intervals();
         let known = |level: f64| {
-            let told = pairs.iter().any(|(known, ..)| (known - level).abs() < 1e-9);
-            told || self.config.data.interval_width(level, 0).is_some()
+            let predicted = pairs.iter().any(|(known, ..)| (known - level).abs() < 1e-9);
+            predicted || self.config.data.interval_width(level, 0).is_some()
         };
         match levels.iter().find(|&&level| !(level > 0.0 && level < 100.0 && known(level))) {
             None => Ok(()),
@@ -238,7 +199,7 @@ impl SeriesModel {
         [-1.0, 1.0].map(|sign| values.iter().enumerate().map(|(step, &value)| value + sign * width(step)).collect())
     }
 
-    /// What brings values to the network's scale and back.
+    /// The scale of the network.
     pub(super) fn scaler(&self) -> Result<Scaler> {
         let data = &self.config.data;
         Ok(Scaler::from_arrays(data.names.clone(), data.mean.clone(), data.std.clone())?)

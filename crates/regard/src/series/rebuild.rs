@@ -1,5 +1,4 @@
-//! What a network says of the values it looks at: those that are missing, and how far the others are from
-//! what it would expect.
+//! Reconstruction of windows: missing values are filled in, and values far from their reconstruction are anomalies.
 
 use regard_data::series::formats::forecasts::{Forecast, Forecasts};
 use regard_data::series::{Panel, Window};
@@ -18,30 +17,34 @@ impl SeriesModel {
     pub fn filled(&self, Series { panel, own, .. }: &Series) -> Result<Forecasts> {
         self.check_task(SeriesTask::Imputation)?;
         let scaler = self.scaler()?;
-        let all = self.rebuilt(panel)?.into_iter().enumerate().map(|(series, mut told)| {
-            scaler.unscale(series, &mut told);
+        let all = self.rebuilt(panel)?.into_iter().enumerate().map(|(series, mut values)| {
+            scaler.unscale(series, &mut values);
             let there = own.series()[series].values();
-            let values = told.iter().zip(there).map(|(&told, &there)| if there.is_nan() { told } else { there });
+            let values = values.iter().zip(there).map(|(&value, &there)| if there.is_nan() { value } else { there });
             of_series(panel, series, values.collect())
         });
         Ok(Forecasts::new(panel.clock(), all.collect())?)
     }
 
-    /// How far each value is from what the network rebuilds of its window: the square of the distance in
+    /// The anomaly score of each value: its squared distance from the network's reconstruction, in squared
     /// deviations of the series; not a number where a value is missing.
     ///
     /// # Errors
     /// As [`Self::filled`].
     pub fn anomalies(&self, Series { panel, .. }: &Series) -> Result<Forecasts> {
         self.check_task(SeriesTask::Anomaly)?;
-        let all = self.rebuilt(panel)?.into_iter().enumerate().map(|(series, told)| {
+        let all = self.rebuilt(panel)?.into_iter().enumerate().map(|(series, rebuilt)| {
             let there = panel.series()[series].values();
-            of_series(panel, series, told.iter().zip(there).map(|(told, there)| (told - there).powi(2)).collect())
+            of_series(
+                panel,
+                series,
+                rebuilt.iter().zip(there).map(|(rebuilt, there)| (rebuilt - there).powi(2)).collect(),
+            )
         });
         Ok(Forecasts::new(panel.clock(), all.collect())?)
     }
 
-    /// What the network makes of every value, window after window, the last one up to the end; at its scale.
+    /// The network's reconstruction of every value, window after window, the last one up to the end; at its scale.
     fn rebuilt(&self, panel: &Panel) -> Result<Vec<Vec<f32>>> {
         let look_back = self.config.look_back;
         let mut windows = vec![];
@@ -63,8 +66,8 @@ impl SeriesModel {
         for chosen in windows.chunks(together(channels)) {
             let batch = Batch::of_windows(panel, chosen, channels, false);
             let numbers = self.answers(&batch);
-            for (window, told) in chosen.iter().zip(numbers.chunks_exact(look_back)) {
-                all[window.series][window.start..window.start + look_back].copy_from_slice(told);
+            for (window, rebuilt) in chosen.iter().zip(numbers.chunks_exact(look_back)) {
+                all[window.series][window.start..window.start + look_back].copy_from_slice(rebuilt);
             }
         }
         Ok(all)

@@ -1,4 +1,4 @@
-//! What is known beside series, brought to the network's scale.
+//! Covariates at the network's scale.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use regard_data::series::{Panel, Parts, Series};
 use super::model::SeriesPreparation;
 use crate::Result;
 
-/// Means and deviations of what is known beside series.
+/// Means and deviations of covariates.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Known {
     /// Of each covariate, over the training rows of all series.
@@ -17,7 +17,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// Those a network learnt.
+    /// The scales that a network learnt.
     pub fn of(data: &SeriesPreparation) -> Self {
         Self {
             covariates: (data.future_covariate_mean.clone(), data.future_covariate_std.clone()),

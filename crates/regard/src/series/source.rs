@@ -1,4 +1,4 @@
-//! Where series of an experiment come from, and which of their windows are learnt from.
+//! The series of an experiment, and their windows for training, validation and test.
 
 use std::path::Path;
 
@@ -16,32 +16,32 @@ use crate::{Error, Result};
 pub struct Source {
     /// The series, at the network's scale.
     pub panel: Panel,
-    /// What belongs to which part, series by series.
+    /// The rows of each part, series by series.
     pub parts: Vec<Parts>,
-    /// What brings values to the network's scale and back.
+    /// The scale of the network.
     pub scaler: Scaler,
-    /// Windows to learn from.
+    /// Training windows.
     pub training: Windows,
-    /// Windows to choose by, where there are any.
+    /// Validation windows, where there are any.
     pub validation: Option<Windows>,
-    /// Windows to measure with, where there are any.
+    /// Test windows, where there are any.
     pub test: Option<Windows>,
-    /// Whether a sample is all series at one place, and not one series.
+    /// If true, a sample is all series at one place, and not one series.
     pub together: bool,
     /// Values after which series repeat themselves.
     pub season: usize,
-    /// What was found in the file.
+    /// The report of the reader.
     pub report: ReadReport,
 }
 
-/// How a file is read.
+/// The options of the reader.
 pub fn read_options(data: &SeriesData) -> ReadOptions {
     let given = |name: &String| (!name.is_empty()).then(|| name.clone());
     let labelled = !data.label.is_empty();
     let long = data.layout == SeriesLayout::Long || !data.id.is_empty() || labelled;
     ReadOptions {
         layout: match data.layout {
-            // The columns of a wide table are series, and say nothing of their classes.
+            // The columns of a wide table are series, and have no classes.
             SeriesLayout::Auto if labelled => TableLayout::Long,
             SeriesLayout::Auto => TableLayout::Auto,
             SeriesLayout::Wide => TableLayout::Wide,
@@ -61,7 +61,7 @@ pub fn read_options(data: &SeriesData) -> ReadOptions {
 /// Reads the file of an experiment, or of another with the same columns.
 ///
 /// # Errors
-/// What the reader says.
+/// Those of reading the file.
 pub fn read_panel(path: &Path, data: &SeriesData) -> Result<Read> {
     Ok(read(path, &read_options(data))?)
 }
@@ -70,7 +70,7 @@ impl Source {
     /// The series of an experiment, and the network's settings with what was learnt of them.
     ///
     /// # Errors
-    /// What the reader says; [`Error::Config`] for settings the series do not allow; series too short for a
+    /// Those of reading the file; [`Error::Config`] for settings the series do not allow; series too short for a
     /// window.
     pub fn of(experiment: &SeriesExperiment) -> Result<(Self, PatchTstConfig)> {
         let read = read_panel(Path::new(&experiment.data.path), &experiment.data)?;
@@ -99,7 +99,7 @@ impl Source {
         let panel = scaled_known(panel, &known)?;
         let horizon = if model.task == SeriesTask::Forecast { model.horizon } else { 1 };
         let windows = |part: Part| Windows::new(&panel, &parts, part, model.look_back, horizon);
-        // A part that nobody asked for has no windows.
+        // An empty part has no windows.
         let some = |part: Part| match parts.iter().all(|parts| parts.of(part).is_empty()) {
             true => Ok(None),
             false => windows(part).map(Some),
@@ -135,7 +135,7 @@ impl Source {
     fn config(&self, model: &PatchTstConfig, known: &Known) -> Result<PatchTstConfig> {
         let own = model.affine || model.individual;
         if own && !self.together {
-            let reason = "asks for something of its own for each series, but they have different rows";
+            let reason = "needs parameters of its own for each series, but they have different rows";
             return Err(Error::config(if model.affine { "model.affine" } else { "model.individual" }, reason));
         }
         let names = |all: &[String]| all.to_vec();

@@ -1,134 +1,120 @@
-//! Networks measured on sets they have not seen: folds of a file, or another file, several times.
+//! Cross-validation of networks on sets: by folds of a file, or on another file, several times.
 
 use std::borrow::Cow;
 
 use burn::tensor::Device;
-use rayon::prelude::*;
 use regard_data::sets::Bags;
 use regard_data::sets::baseline::Ridge;
-use regard_data::split::{others, seed_of_repeat, stratified_folds};
+use regard_data::split::{others, stratified_folds};
 
+use super::SetLearner;
 use super::experiment::SetExperiment;
-use super::measure::{answers, measure_told};
+use super::measure::{measure_predictions, predict};
 use super::source::{Prepared, Source, prepared, strata};
 use super::task::TaskKind;
-use super::train::SetLearner;
 use crate::Result;
-use crate::train::{CrossValidated, Measure, Measures, most_frequent};
+use crate::supervised::{CrossValidationMetrics, Folds, ensemble};
+use crate::train::{Measure, Measures, majority_share};
 
-/// Added to the squares of the linear baseline: as much as 300 rows say of a feature that is brought to deviation 1.
+/// Ridge penalty of the linear baseline: the weight of 300 rows, for features of deviation 1.
 const RIDGE: f64 = 300.0;
 
-/// On what is measured.
+/// The held-out sets.
 #[derive(Clone, Copy, Debug)]
 pub enum HeldOut<'a> {
-    /// On so many folds of the sets, of each class alike.
+    /// Folds of the sets, stratified by class.
     Folds(usize),
-    /// On other sets.
+    /// Other sets.
     Sets(&'a Bags),
 }
 
-/// What was told of a fold.
-struct Fold {
-    part: Vec<usize>,
-    told: Vec<f64>,
-    /// Scores of the linear baseline, where rows are ranked.
+/// The predictions for a fold.
+struct FoldPredictions {
+    /// The sets of the fold.
+    sets: Vec<usize>,
+    /// In the target's own units.
+    numbers: Vec<f64>,
+    /// Scores of the linear baseline, where items are ranked.
     linear: Option<Vec<f64>>,
 }
 
-/// Trains on all sets but those that are held out and measures on those, fold by fold, all that `repeats` times.
-/// `done` hears of every fold. Rankings are measured beside those of a ridge regression of the relevances.
+/// Trains on all sets but the held-out ones and measures on those, fold by fold, all that `repeats` times. `done` is
+/// called after every fold. Rankings are compared with those of a ridge regression of the relevances.
 ///
 /// # Errors
-/// [`Error::Config`](crate::Error::Config) for data that cannot be asked, or more folds than sets; what aligning
-/// other sets with these says.
+/// [`Error::Config`](crate::Error::Config) for data that the task does not fit, or more folds than sets; those of
+/// aligning other sets with these.
 pub fn cross_validate(
     experiment: &SetExperiment,
     bags: &Bags,
-    (held_out, repeats): (HeldOut<'_>, usize),
+    held_out: HeldOut<'_>,
+    repeats: usize,
     device: &Device,
     done: &(dyn Fn() + Sync),
-) -> Result<CrossValidated> {
-    let (bags, k) = match held_out {
-        HeldOut::Folds(k) => (Cow::Borrowed(bags), k),
-        HeldOut::Sets(test) => (Cow::Owned(bags.followed_by(&test.clone().align(bags.names())?)?), 1),
+) -> Result<CrossValidationMetrics> {
+    let bags = match held_out {
+        HeldOut::Folds(_) => Cow::Borrowed(bags),
+        HeldOut::Sets(test) => Cow::Owned(bags.followed_by(&test.clone().align(bags.names())?)?),
     };
-    let cut = |seed: u64| match held_out {
-        HeldOut::Folds(k) => stratified_folds(&strata(&bags, experiment.task.kind), k, seed),
+    let folds = Folds::new(experiment.train.seed, repeats, |seed| match held_out {
+        HeldOut::Folds(k) => Ok(stratified_folds(&strata(&bags, experiment.task.kind), k, seed)?),
         HeldOut::Sets(test) => Ok(vec![(bags.len() - test.len()..bags.len()).collect()]),
-    };
-    let seeds: Vec<u64> = (0..repeats).map(|repeat| seed_of_repeat(experiment.train.seed, repeat)).collect();
-    let classes = match (experiment.task.kind, bags.labels()) {
-        (TaskKind::Classification, Some(labels)) => Some(labels.classes()),
+    })?;
+    let all = prepared(experiment, &bags, &(0..bags.len()).collect::<Vec<_>>())?;
+    let metrics = |folds: &[FoldPredictions]| metrics(experiment, &all, folds);
+    let constant = || match (experiment.task.kind, bags.labels()) {
+        (TaskKind::Classification, Some(labels)) => Some(majority_share(&labels.classes().of)),
         _ => None,
     };
-    let mut tasks = Vec::new();
-    for &seed in &seeds {
-        tasks.extend(cut(seed)?.into_iter().map(|part| (seed, part)));
-    }
-    // Folds are independent, and each is too small for several threads.
-    let told: Vec<Fold> = tasks
-        .into_par_iter()
-        .map(|(seed, part)| {
-            let told = told(experiment, &bags, &part, seed, device)?;
-            let linear = linear(experiment, &bags, &part)?;
-            done();
-            Ok(Fold { part, told, linear })
-        })
-        .collect::<Result<_>>()?;
-    let all = prepared(experiment, &bags, &(0..bags.len()).collect::<Vec<_>>())?;
-    let measured: Vec<Measures> =
-        told.chunks(k).map(|folds| of_repeat(experiment, &all, folds)).collect::<Result<_>>()?;
-    let of_folds: Vec<Measures> =
-        told.iter().map(|fold| of_repeat(experiment, &all, std::slice::from_ref(fold))).collect::<Result<_>>()?;
-    let constant = classes.map(|classes| most_frequent(&classes.of));
-    Ok(CrossValidated::new(measured, of_folds, seeds, constant))
+    let predict = |sets: Vec<usize>, seed: u64| {
+        let numbers = predictions(experiment, &bags, &sets, seed, device)?;
+        let linear = linear(experiment, &bags, &sets)?;
+        Ok(FoldPredictions { sets, numbers, linear })
+    };
+    folds.run(predict, metrics, |_| constant(), done)
 }
 
-/// Answers for the sets of a fold, in the target's own measure, from networks that have not seen them.
-fn told(experiment: &SetExperiment, bags: &Bags, part: &[usize], seed: u64, device: &Device) -> Result<Vec<f64>> {
-    let training = others(bags.len(), part);
+/// Predictions for the sets of a fold, in the target's own units, by networks that have not seen them.
+fn predictions(
+    experiment: &SetExperiment,
+    bags: &Bags,
+    sets: &[usize],
+    seed: u64,
+    device: &Device,
+) -> Result<Vec<f64>> {
+    let training = others(bags.len(), sets);
     let Prepared { examples, config } = prepared(experiment, bags, &training)?;
-    let (learnt, test) = (examples.select(&training), examples.select(part));
-    let mut sum: Vec<f64> = Vec::new();
-    for member in 0..experiment.eval.ensemble {
-        let mut of_member = experiment.clone();
-        of_member.train.seed = seed_of_repeat(seed, member);
+    let (learnt, test) = (examples.select(&training), examples.select(sets));
+    let load = || {
         let source = Source::Kept { training: learnt.clone(), held_out: test.select(&[]) };
-        let mut learner = SetLearner::with_source(&of_member, source, config.clone(), device)?;
-        while learner.steps() < experiment.steps() {
-            learner.learn()?;
-        }
-        let told = answers(&learner.evaluated()?, &test, false, device).numbers;
-        if sum.is_empty() {
-            sum = vec![0.0; told.len()];
-        }
-        sum.iter_mut().zip(told).for_each(|(sum, value)| *sum += value / experiment.eval.ensemble as f64);
-    }
-    // Scaled as the whole file is, not as this fold's training sets were.
+        Ok((source.into(), config.clone()))
+    };
+    let of_network = |learner: &SetLearner| Ok(predict(&learner.evaluated()?, &test, false, device).numbers);
+    let mut numbers = ensemble(experiment, seed, experiment.eval.ensemble, device, load, of_network)?;
+    // Scaled as the whole file is, not as the training sets of this fold were.
     if experiment.task.kind == TaskKind::Regression {
-        sum.iter_mut().for_each(|value| *value = config.data.unscaled(*value));
+        numbers.iter_mut().for_each(|value| *value = config.data.unscaled(*value));
     }
-    Ok(sum)
+    Ok(numbers)
 }
 
-/// What a ridge regression says of the rows of a fold, where rows are ranked.
+/// Scores of a ridge regression for the items of a fold, where items are ranked.
 fn linear(experiment: &SetExperiment, bags: &Bags, part: &[usize]) -> Result<Option<Vec<f64>>> {
     let (TaskKind::Ranking, Some(relevance)) = (experiment.task.kind, bags.row_labels()) else { return Ok(None) };
     let ridge = Ridge::fit(bags, relevance.numbers()?, &others(bags.len(), part), RIDGE)?;
     Ok(Some(ridge.scores(&bags.select(part))?))
 }
 
-/// Measures of a repeat, the answers of all its folds together.
-fn of_repeat(experiment: &SetExperiment, all: &Prepared, folds: &[Fold]) -> Result<Measures> {
-    let order: Vec<usize> = folds.iter().flat_map(|fold| fold.part.clone()).collect();
-    let mut told: Vec<f64> = folds.iter().flat_map(|fold| fold.told.clone()).collect();
+/// Metrics of folds, their predictions together.
+fn metrics(experiment: &SetExperiment, all: &Prepared, folds: &[FoldPredictions]) -> Result<Measures> {
+    let order: Vec<usize> = folds.iter().flat_map(|fold| fold.sets.clone()).collect();
+    let mut numbers: Vec<f64> = folds.iter().flat_map(|fold| fold.numbers.clone()).collect();
     if experiment.task.kind == TaskKind::Regression {
-        told.iter_mut().for_each(|value| *value = all.config.data.scaled(*value));
+        numbers.iter_mut().for_each(|value| *value = all.config.data.scaled(*value));
     }
     let examples = all.examples.select(&order);
-    let measured = |told: &[f64]| measure_told(&all.config, told, &examples, experiment.train.loss);
-    let mut measures = measured(&told)?.measures;
+    let measured = |numbers: &[f64]| measure_predictions(&all.config, numbers, &examples, experiment.train.loss);
+    let mut measures = measured(&numbers)?.measures;
     if let Some(linear) = folds.iter().map(|fold| fold.linear.clone()).collect::<Option<Vec<_>>>() {
         let of_linear = measured(&linear.concat())?.measures;
         let names = [("linear_ndcg1", "ndcg1"), ("linear_ndcg3", "ndcg3"), ("linear_ndcg5", "ndcg5")];

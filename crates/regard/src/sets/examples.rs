@@ -1,4 +1,4 @@
-//! Sets with what is right about them, as a network takes them.
+//! Sets and their targets, as a network takes them.
 
 use regard_data::sets::generate::Truth;
 use regard_nn::Ragged;
@@ -7,7 +7,7 @@ use super::mixture::sets_of;
 use super::task::{Batch, Targets};
 use burn::tensor::Device;
 
-/// Sets as numbers, with what is right and, where there is one, the truth they were drawn from.
+/// Sets as numbers, with their targets and, for generated points, the mixtures they were drawn from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Examples {
     /// Numbers of an item.
@@ -16,7 +16,7 @@ pub struct Examples {
     pub features: Vec<f32>,
     /// `[sets + 1]`.
     pub offsets: Vec<usize>,
-    /// What is right.
+    /// The targets.
     pub targets: Targets,
     /// The mixtures of clustered points.
     pub truth: Vec<Truth>,
@@ -28,7 +28,7 @@ impl Examples {
         self.offsets.len().saturating_sub(1)
     }
 
-    /// Whether there is none.
+    /// If true, there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -69,7 +69,7 @@ impl Examples {
         Self { width: self.width, features, offsets, targets, truth }
     }
 
-    /// The sets on `device`, with what is right.
+    /// The sets on `device`, with their targets.
     pub fn batch(self, device: &Device) -> Batch {
         let sets: Ragged = sets_of(self.features, self.width, self.offsets, device);
         Batch { sets, targets: self.targets }

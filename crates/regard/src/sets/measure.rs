@@ -1,4 +1,4 @@
-//! How good a network's answers are.
+//! Predictions for sets and items, and their metrics.
 
 use burn::tensor::Device;
 use regard_data::metrics::{accuracy, mean_absolute_error, mean_ndcg, roc_auc, root_mean_squared_error};
@@ -8,52 +8,52 @@ use regard_data::stats::largest;
 use super::examples::Examples;
 use super::mixture::softplus;
 use super::model::{Answers, Decoding, SetTransformer, SetTransformerConfig};
-use super::task::{NumberLoss, Targets, TaskKind};
+use super::task::{Targets, TaskKind};
 use crate::Result;
-use crate::train::{Checked, Measure, Measures, checked_classes, probabilities};
+use crate::train::{Measure, Measures, NumberLoss, ValidationMetrics, classification_metrics, probabilities};
 
 /// Items that go through a network together; bounds memory.
 const ITEMS_AT_ONCE: usize = 1 << 17;
 
-/// Answers as numbers.
+/// Predictions as numbers.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct Predictions {
     /// `[sets, rows, outputs]`, or `[items, outputs]` where every item has an answer.
     pub numbers: Vec<f64>,
-    /// How much the pooling looked at every item, `[items]`.
+    /// The attention of the pooling to every item, `[items]`.
     pub importance: Option<Vec<f64>>,
 }
 
-/// What a network says of sets, chunk by chunk.
-pub fn answers(model: &SetTransformer, examples: &Examples, importance: bool, device: &Device) -> Told {
-    let mut told = Told { numbers: Vec::new(), importance: importance.then(Vec::new) };
+/// The predictions of a network, chunk by chunk.
+pub fn predict(model: &SetTransformer, examples: &Examples, importance: bool, device: &Device) -> Predictions {
+    let mut predicted = Predictions { numbers: Vec::new(), importance: importance.then(Vec::new) };
     let mut from = 0;
     while from < examples.len() {
         let room = |to: usize| examples.offsets[to] - examples.offsets[from] <= ITEMS_AT_ONCE;
         let to = (from + 1..=examples.len()).take_while(|&to| to == from + 1 || room(to)).last().unwrap_or(from + 1);
         let sets = examples.part(from, to).batch(device).sets;
-        let answers = match &mut told.importance {
+        let answers = match &mut predicted.importance {
             Some(all) => {
                 let (answers, found) = model.forward_with_importance(sets);
                 match found {
                     Some(found) => all.extend(found.into_iter().map(f64::from)),
-                    None => told.importance = None,
+                    None => predicted.importance = None,
                 }
                 answers
             }
             None => model.forward(sets),
         };
         match answers {
-            Answers::Sets(rows) => told.numbers.extend(rows.into_data().iter::<f64>()),
-            Answers::Items(items) => told.numbers.extend(items.rows.into_data().iter::<f64>()),
+            Answers::Sets(rows) => predicted.numbers.extend(rows.into_data().iter::<f64>()),
+            Answers::Items(items) => predicted.numbers.extend(items.rows.into_data().iter::<f64>()),
         }
         from = to;
     }
-    told
+    predicted
 }
 
-/// Numbers of a regression in the target's own measure, or the most likely counts.
-pub fn in_own_measure(config: &SetTransformerConfig, numbers: &[f64]) -> Vec<f64> {
+/// Predicted numbers in the units of the target, or the most likely counts.
+pub fn in_own_units(config: &SetTransformerConfig, numbers: &[f64]) -> Vec<f64> {
     match config.decoding {
         // The mode of a Poisson distribution is the whole part of its rate.
         Decoding::Rate => numbers.iter().map(|&row| softplus(row).floor()).collect(),
@@ -61,7 +61,7 @@ pub fn in_own_measure(config: &SetTransformerConfig, numbers: &[f64]) -> Vec<f64
     }
 }
 
-/// A network on sets with what is right.
+/// Loss and metrics of a network on sets with targets.
 ///
 /// # Errors
 /// Answers that are no numbers.
@@ -71,33 +71,33 @@ pub fn measure(
     examples: &Examples,
     loss: NumberLoss,
     device: &Device,
-) -> Result<Checked> {
-    let told = answers(model, examples, false, device).numbers;
-    measure_told(config, &told, examples, loss)
+) -> Result<ValidationMetrics> {
+    let predicted = predict(model, examples, false, device).numbers;
+    measure_predictions(config, &predicted, examples, loss)
 }
 
-/// As [`measure`], for answers that are known.
+/// As [`measure`], for predictions that are known.
 ///
 /// # Errors
 /// As there.
-pub fn measure_told(
+pub fn measure_predictions(
     config: &SetTransformerConfig,
-    told: &[f64],
+    predicted: &[f64],
     examples: &Examples,
     loss: NumberLoss,
-) -> Result<Checked> {
+) -> Result<ValidationMetrics> {
     let checked = |cost: f64, measures: Vec<(&'static str, f64)>| {
         let measures = Measures(measures.into_iter().map(|(name, value)| Measure::Last(name, value)).collect());
-        Ok(Checked { cost, measures, ..Checked::default() })
+        Ok(ValidationMetrics { cost, measures, ..ValidationMetrics::default() })
     };
     match &examples.targets {
         Targets::Numbers(targets) => {
             let truth: Vec<f64> = targets.iter().map(|&target| f64::from(target)).collect();
             let (found, truth) = (
-                in_own_measure(config, told),
+                in_own_units(config, predicted),
                 match config.decoding {
                     Decoding::Rate => truth,
-                    _ => in_own_measure(config, &truth),
+                    _ => in_own_units(config, &truth),
                 },
             );
             let (mae, rmse) = (mean_absolute_error(&found, &truth), root_mean_squared_error(&found, &truth));
@@ -108,33 +108,39 @@ pub fn measure_told(
                 _ => checked(cost, vec![("mae", mae), ("rmse", rmse)]),
             }
         }
-        Targets::Classes(classes) => Ok(checked_classes(&probabilities(told, config.outputs), config.outputs, classes)),
+        Targets::Classes(classes) => {
+            Ok(classification_metrics(&probabilities(predicted, config.outputs), config.outputs, classes))
+        }
         Targets::Relevance(relevance) => {
             let labels: Vec<f64> = relevance.iter().map(|&grade| f64::from(grade)).collect();
-            let at = |k: usize| mean_ndcg(told, &labels, &examples.offsets, k);
+            let at = |k: usize| mean_ndcg(predicted, &labels, &examples.offsets, k);
             checked(-at(5), vec![("ndcg1", at(1)), ("ndcg3", at(3)), ("ndcg5", at(5))])
         }
         Targets::Odd(odd) => {
-            let sets = examples.offsets.windows(2).map(|pair| &told[pair[0]..pair[1]]);
+            let sets = examples.offsets.windows(2).map(|pair| &predicted[pair[0]..pair[1]]);
             let found: Vec<usize> = sets.map(largest).collect();
             let right = accuracy(&found, odd);
-            let mut positive = vec![false; told.len()];
+            let mut positive = vec![false; predicted.len()];
             odd.iter().zip(&examples.offsets).for_each(|(item, from)| positive[from + item] = true);
-            let auc = roc_auc(told, &positive).map(|auc| ("auc", auc));
+            let auc = roc_auc(predicted, &positive).map(|auc| ("auc", auc));
             checked(1.0 - right, std::iter::once(("accuracy", right)).chain(auc).collect())
         }
-        Targets::Points => clustering(config, told, examples).map(|all| checked(-all[0].1, all))?,
+        Targets::Points => clustering(config, predicted, examples).map(|all| checked(-all[0].1, all))?,
     }
 }
 
-/// Mean log-likelihood of a point as the network tells the mixtures, after one step of EM, and by the
+/// Mean log-likelihood of a point under the predicted mixtures, the same after one step of EM, and under the
 /// mixtures the points were drawn from.
-fn clustering(config: &SetTransformerConfig, told: &[f64], examples: &Examples) -> Result<Vec<(&'static str, f64)>> {
+fn clustering(
+    config: &SetTransformerConfig,
+    predicted: &[f64],
+    examples: &Examples,
+) -> Result<Vec<(&'static str, f64)>> {
     let (components, columns, axes) = (config.num_seeds, config.outputs, examples.width);
     let em = Em { covariance: Covariance::Diagonal, log_weights: LogWeights::Repository, ..Em::default() };
     let mut sums = [0.0; 3];
     let mut sets = 0;
-    for (set, rows) in told.chunks(components * columns).enumerate() {
+    for (set, rows) in predicted.chunks(components * columns).enumerate() {
         let points = examples.set(set);
         if points.is_empty() {
             continue;

@@ -1,4 +1,4 @@
-//! Mixtures of normal distributions as a network tells them (Lee et al. 2019, §5.3; `mvn_diag.py` and
+//! Mixtures of normal distributions that a network predicts (Lee et al. 2019, §5.3; `mvn_diag.py` and
 //! `mixture_of_mvns.py` of the authors).
 
 use burn::tensor::{Tensor, TensorData, activation};
@@ -39,17 +39,17 @@ pub(super) fn log_likelihood(answers: Tensor<3>, points: &Ragged, config: &SetTr
     sum.reshape([count])
 }
 
-/// The mixtures that answers `[sets, components, columns]` tell, for points of `axes` numbers.
+/// The mixtures of predictions `[sets, components, columns]`, for points of `axes` numbers.
 ///
 /// # Errors
-/// What [`Mixture::new`] says of numbers that are none.
+/// Those of [`Mixture::new`], for numbers that are not finite.
 pub fn mixtures(answers: Tensor<3>, axes: usize, config: &SetTransformerConfig) -> Result<Vec<Mixture>> {
     let [_, components, columns] = answers.dims();
     let numbers: Vec<f64> = answers.into_data().iter::<f64>().collect();
     numbers.chunks(components * columns).map(|rows| mixture_of(rows, axes, config)).collect()
 }
 
-/// The mixture that one set's answer `[components, columns]` tells.
+/// The mixture of the prediction `[components, columns]` for one set.
 pub(super) fn mixture_of(rows: &[f64], axes: usize, config: &SetTransformerConfig) -> Result<Mixture> {
     let columns = config.outputs;
     let logits: Vec<f64> = rows.chunks(columns).map(|row| row[0]).collect();

@@ -4,13 +4,18 @@
 pub mod cross_validation;
 pub mod examples;
 pub mod experiment;
+mod family;
 pub mod measure;
 pub mod mixture;
 pub mod model;
 pub mod predict;
 pub mod source;
 pub mod task;
-pub mod train;
 
 pub use experiment::SetExperiment;
+pub use family::{SetTrainingData, Sets};
 pub use model::{Answers, SetTransformer, SetTransformerConfig};
+pub use predict::SetModel;
+
+/// A network on sets in training.
+pub type SetLearner = crate::supervised::Learner<Sets>;

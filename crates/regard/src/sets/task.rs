@@ -1,4 +1,4 @@
-//! What is asked of a set, and how wrong an answer is.
+//! Tasks on sets, their targets and their losses.
 
 use burn::tensor::{Tensor, TensorData, activation};
 use regard_nn::Ragged;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::mixture;
 use super::model::{Answers, Decoding, SetTransformerConfig};
-use crate::train::{cross_entropy, unlikelihood};
+use crate::train::{NumberLoss, cross_entropy, negative_log_likelihood, number_loss};
 
 /// Task of a network on sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -41,25 +41,13 @@ impl TaskKind {
         }
     }
 
-    /// Whether every item gets an answer, not the set.
+    /// If true, every item has a prediction, not the set.
     pub fn of_items(self) -> bool {
         matches!(self, Self::Ranking | Self::Anomaly)
     }
 }
 
-/// Loss of a predicted number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum NumberLoss {
-    /// Mean absolute error.
-    #[serde(rename = "mae")]
-    Absolute,
-    /// Mean squared error.
-    #[serde(rename = "mse")]
-    Squared,
-}
-
-/// What is right.
+/// The targets of a task.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Targets {
     /// Numbers `[sets, outputs]`, as the network shall give them; counts too.
@@ -74,16 +62,16 @@ pub enum Targets {
     Points,
 }
 
-/// Sets with what is right.
+/// Sets with their targets.
 #[derive(Clone, Debug)]
 pub struct Batch {
     /// The items.
     pub sets: Ragged,
-    /// What is right.
+    /// The targets.
     pub targets: Targets,
 }
 
-/// The loss of answers, a mean over sets, items or points; `[1]`.
+/// The loss of predictions, a mean over sets, items or points; `[1]`.
 ///
 /// # Panics
 /// If answers and targets are of different tasks.
@@ -95,8 +83,7 @@ pub fn loss(answers: Answers, batch: &Batch, config: &SetTransformerConfig, numb
             let target = Tensor::from_data(TensorData::new(numbers.clone(), [sets, each * outputs]), &rows.device());
             match (config.decoding, number) {
                 (Decoding::Rate, _) => poisson(rows, target),
-                (_, NumberLoss::Absolute) => (rows - target).abs().mean(),
-                (_, NumberLoss::Squared) => (rows - target).square().mean(),
+                (_, number) => number_loss(rows - target, number).mean(),
             }
         }
         (Answers::Sets(rows), Targets::Classes(classes)) => {
@@ -105,7 +92,7 @@ pub fn loss(answers: Answers, batch: &Batch, config: &SetTransformerConfig, numb
         }
         (Answers::Sets(rows), Targets::Points) => mixture::log_likelihood(rows, &batch.sets, config).mean().neg(),
         (Answers::Items(items), Targets::Relevance(relevance)) => listwise(&items, relevance),
-        (Answers::Items(items), Targets::Odd(odd)) => unlikelihood(within_sets(&items), odd),
+        (Answers::Items(items), Targets::Odd(odd)) => negative_log_likelihood(within_sets(&items), odd),
         _ => panic!("answers and targets of different tasks"),
     }
 }
@@ -122,17 +109,17 @@ fn listwise(items: &Ragged, relevance: &[f32]) -> Tensor<1> {
     let log_p = within_sets(items);
     let [sets, longest] = log_p.dims();
     let mut shares = vec![0.0; sets * longest];
-    let mut asked = 0;
+    let mut count = 0;
     for (set, pair) in items.offsets().windows(2).enumerate() {
         let gains: Vec<f32> = relevance[pair[0]..pair[1]].iter().map(|grade| grade.exp2() - 1.0).collect();
         let sum: f32 = gains.iter().sum();
         if sum > 0.0 {
-            asked += 1;
+            count += 1;
             gains.iter().enumerate().for_each(|(item, gain)| shares[set * longest + item] = gain / sum);
         }
     }
     let shares = Tensor::<2>::from_data(TensorData::new(shares, [sets, longest]), &log_p.device());
-    (log_p * shares).sum().neg().div_scalar(asked.max(1) as f32)
+    (log_p * shares).sum().neg().div_scalar(count.max(1) as f32)
 }
 
 /// Log-softmax of the first number of every item within its set, `[sets, longest]`; what is no item

@@ -20,7 +20,7 @@ impl Array {
     /// An array of the given shape.
     ///
     /// # Errors
-    /// [`Error::Shape`] when `data` does not have as many values as `shape` says.
+    /// [`Error::Shape`] when `data` does not have as many values as `shape` needs.
     pub fn new(shape: Vec<usize>, data: Vec<f32>) -> Result<Self> {
         if elements(&shape) == Some(data.len()) {
             Ok(Self { shape, data })

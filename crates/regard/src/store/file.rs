@@ -38,7 +38,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
     })
 }
 
-/// A JSON error as one of ours, with the line. `text` tells an empty file from a broken one.
+/// A JSON error as one of ours, with the line. `text` distinguishes an empty file from a broken one.
 pub(crate) fn json_error(path: &Path, text: &str, error: &serde_json::Error) -> Error {
     let full = error.to_string();
     let reason = match full.rfind(" at line ") {

@@ -1,4 +1,4 @@
-//! How a model was made: `manifest.json`.
+//! The origin of a model: `manifest.json`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::file;
 use crate::Result;
 
-/// How a model was made. Nothing of it is needed to load the model; what is unknown is left out.
+/// The origin of a model. Nothing of it is needed to load the model; unknown fields are left out.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Manifest {
@@ -21,7 +21,7 @@ pub struct Manifest {
     /// The command that made it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// What it is and what it was trained on, in a sentence or two for the card.
+    /// The model and its training data, in a sentence or two for the card.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The resolved experiment.
@@ -54,16 +54,16 @@ pub struct Manifest {
     /// Licence of the weights.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub licence: Option<String>,
-    /// Where imported weights come from.
+    /// The source of imported weights.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
 }
 
-/// Where imported weights come from.
+/// The source of imported weights.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Provenance {
-    /// What the file is.
+    /// Description of the file.
     pub origin: String,
     /// Repository of the code that trained the weights.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,7 +75,7 @@ pub struct Provenance {
     /// Licence of the weights.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub licence: Option<String>,
-    /// Settings of the original training run, as far as its `args.json` says.
+    /// Settings of the original training run, as far as its `args.json` has them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub training: BTreeMap<String, Value>,
 }

@@ -89,7 +89,7 @@ impl<C: NetworkConfig> NetworkDir<C> {
         &self.config
     }
 
-    /// How the model was made, where the folder says so.
+    /// The manifest, where the folder has one.
     pub fn manifest(&self) -> Option<&Manifest> {
         self.manifest.as_ref()
     }
@@ -164,10 +164,10 @@ fn read_config<C: NetworkConfig>(path: &Path) -> Result<C> {
     C::from_json(&file::read_json(path)?).map_err(|error| error.in_file(path))
 }
 
-/// The kind of the model in a folder, as its `config.json` says.
+/// The kind of the model in a folder, from its `config.json`.
 ///
 /// # Errors
-/// [`Error::Io`], [`Error::Parse`]; [`Error::Config`] when nothing is said.
+/// [`Error::Io`], [`Error::Parse`]; [`Error::Config`] when there is none.
 pub fn kind_of(folder: &Path) -> Result<String> {
     let path = folder.join(CONFIG);
     let value = file::read_json(&path)?;
@@ -175,7 +175,7 @@ pub fn kind_of(folder: &Path) -> Result<String> {
     kind.map(str::to_owned).ok_or_else(|| Error::config("kind", "is missing").in_file(&path))
 }
 
-/// Whether `path` is the folder of a model that would be replaced; an empty folder is like none.
+/// True if `path` is the folder of a model that would be replaced; an empty folder is like none.
 fn replaces(path: &Path) -> Result<bool> {
     if !path.exists() {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! What the settings of every network have in common.
+//! The settings that every network has.
 
 use std::fmt::Debug;
 
@@ -27,7 +27,7 @@ pub trait NetworkConfig: Serialize + Clone + PartialEq + Debug + Sized {
     fn validate(&self) -> Result<()>;
     /// Every tensor of the network.
     fn slots(&self) -> Vec<Slot>;
-    /// What the model's card says of it.
+    /// The text of the model's card.
     fn card(&self) -> CardText;
 
     /// Number of trainable parameters (running statistics are not counted).
@@ -39,11 +39,11 @@ pub trait NetworkConfig: Serialize + Clone + PartialEq + Debug + Sized {
 /// Parts of a model's card.
 #[derive(Clone, Debug)]
 pub struct CardText {
-    /// What the network is, in a sentence.
+    /// The network, in a sentence.
     pub what: String,
     /// The preset it started from.
     pub preset: Option<String>,
-    /// Settings worth telling.
+    /// The main settings.
     pub rows: Vec<(&'static str, String)>,
     /// Commands that use it; `{name}` stands for the model.
     pub usage: Vec<&'static str>,
@@ -78,7 +78,7 @@ pub(crate) fn from_object<T: Serialize + DeserializeOwned>(value: &Value, templa
         one.insert(key.clone(), value.clone());
         T::deserialize(Value::Object(one)).map_err(|error| Error::config(key, error.to_string()))?;
     }
-    // What has a default may be missing: files that were written before a setting was thought of lack it.
+    // What has a default may be missing: files that were written before a setting existed lack it.
     let needed = |key: &str| {
         let mut without = template.clone();
         without.remove(key);

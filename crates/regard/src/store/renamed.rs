@@ -29,7 +29,7 @@ impl Table {
     }
 }
 
-/// How an array lies in files.
+/// The layout of an array in files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// As here.

@@ -15,7 +15,7 @@ pub(crate) fn dropped(x: Tensor<2>, share: f64, noise: &mut Pcg64Mcg) -> Tensor<
     x * Tensor::from_data(TensorData::new(mask, shape), &device)
 }
 
-/// What one number is multiplied by: 0 for a share of them, and what makes up for that for the others.
+/// The factor of one number: 0 for a share of them, and `1 / (1 - share)` for the others.
 pub(crate) fn factor(share: f64, noise: &mut Pcg64Mcg) -> f32 {
     if noise.random::<f64>() < share { 0.0 } else { (1.0 / (1.0 - share)) as f32 }
 }

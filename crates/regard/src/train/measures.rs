@@ -1,15 +1,15 @@
-//! What a step measures, by name.
+//! Metrics of a step, by name.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// One number of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Measure {
-    /// Told as the mean over several steps.
+    /// Written as the mean over several steps.
     Mean(&'static str, f64),
-    /// Told as it was at the last of several steps.
+    /// Written as it was at the last of several steps.
     Last(&'static str, f64),
-    /// A count, told as it was at the last of several steps.
+    /// A count, written as it was at the last of several steps.
     Count(&'static str, u64),
 }
 
@@ -30,7 +30,7 @@ impl Measure {
     }
 }
 
-/// The numbers of a step in the order they are told; an object in `metrics.jsonl`.
+/// The metrics of a step in the order they are written; an object in `metrics.jsonl`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measures(pub Vec<Measure>);
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{Checked, Measures, Step, Valid};
+use super::{Measures, Step, Valid, ValidationMetrics};
 use crate::{Error, Result};
 
 /// A file of lines that can be cut back to where a checkpoint was made.
@@ -84,8 +84,8 @@ impl<'a> From<&'a Step> for Line<'a> {
 
 impl<'a> From<&'a Valid> for Line<'a> {
     fn from(valid: &'a Valid) -> Self {
-        let Valid { step, epoch, instances, ref checked } = *valid;
-        let Checked { cost, ref measures, baseline_updated, p_value } = *checked;
+        let Valid { step, epoch, instances, metrics: ref checked } = *valid;
+        let ValidationMetrics { cost, ref measures, baseline_updated, p_value } = *checked;
         Line::Valid { step, epoch, instances, cost, measures, baseline_updated, p_value }
     }
 }

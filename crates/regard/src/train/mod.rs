@@ -1,4 +1,4 @@
-//! What every training needs, whatever is trained: events for whoever watches, limits, metrics,
+//! The training loop: events for observers, limits, metrics,
 //! checkpoints from which a run goes on bit for bit, and a running average of the weights.
 //!
 //! A step's random numbers follow from the seed and the number of the step alone, so a checkpoint
@@ -6,17 +6,17 @@
 
 mod average;
 mod checkpoint;
-mod classes;
-mod cross_validated;
 mod dropout;
+mod losses;
 mod measures;
 mod metrics;
 mod optimizer;
 mod parameters;
-mod rates;
 mod run;
 mod run_folder;
+mod schedule;
 mod seeds;
+mod settings;
 mod shuffled;
 mod trainee;
 
@@ -26,21 +26,24 @@ use std::time::{Duration, Instant};
 
 pub(crate) use average::RunningAverage;
 pub(crate) use checkpoint::Checkpoint;
-pub(crate) use classes::{checked_classes, cross_entropy, most_frequent, probabilities, unlikelihood};
-pub use cross_validated::CrossValidated;
 pub(crate) use dropout::{dropped, factor};
+pub(crate) use losses::{
+    classification_metrics, cross_entropy, majority_share, negative_log_likelihood, number_loss, probabilities,
+};
 pub use measures::{Measure, Measures};
 pub(crate) use optimizer::Optimizer;
 pub(crate) use parameters::{collect, gradients, numbered, restore, shapes};
-pub(crate) use rates::{half_cosine, rise};
-pub use run::{Checked, Trained, Training};
-pub(crate) use run::{Learning, Schedule, Settings, train_with};
+pub(crate) use run::{Learning, RunLength, Settings, train_with};
+pub use run::{Trained, Training, ValidationMetrics};
 pub(crate) use run_folder::{RunFolder, Written};
+pub(crate) use schedule::{EarlyStopping, Plateau, linear_warmup};
+pub use schedule::{LearningRate, Position, Rounding, Schedule, StepRate};
 pub(crate) use seeds::{Stream, derived, drawn};
-pub(crate) use shuffled::Shuffled;
+pub use settings::{FamilyTraining, NumberLoss, Select, TrainSettings};
+pub use shuffled::Shuffled;
 pub(crate) use trainee::{Trainee, fresh};
 
-/// What happens during a training, in order.
+/// An event of a training.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// The training begins, or goes on.
@@ -54,8 +57,8 @@ pub enum Event {
         /// Trainable numbers of the network.
         parameters: usize,
     },
-    /// Something unusual about what is learnt from, in words.
-    Remark(String),
+    /// A warning about the data, a sentence.
+    Warning(String),
     /// A step of the optimiser was made.
     Step(Step),
     /// The network was measured on the validation set.
@@ -76,7 +79,7 @@ pub struct Step {
     pub epoch: u64,
     /// Instances seen, those of this step included.
     pub instances: u64,
-    /// What was measured.
+    /// The metrics.
     pub measures: Measures,
 }
 
@@ -89,13 +92,13 @@ pub struct Valid {
     pub epoch: u64,
     /// Instances seen.
     pub instances: u64,
-    /// What was found.
-    pub checked: Checked,
+    /// Loss and metrics.
+    pub metrics: ValidationMetrics,
 }
 
-/// Somebody who watches a training.
+/// An observer of a training.
 pub trait Observer {
-    /// Something happened.
+    /// Takes an event.
     fn event(&mut self, event: &Event);
 }
 
@@ -105,7 +108,7 @@ impl<F: FnMut(&Event)> Observer for F {
     }
 }
 
-/// When a training ends before it is complete.
+/// Limits that end a training before it is complete.
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
     /// After so many steps in all, those before a resume included.
@@ -122,16 +125,16 @@ pub struct Limits {
 pub enum Ended {
     /// All epochs are done.
     Complete,
-    /// The number of steps asked for is reached.
+    /// The limit of steps is reached.
     Steps,
     /// The time is used up.
     Time,
-    /// Somebody asked it to stop.
+    /// It was interrupted.
     Interrupted,
 }
 
 impl Limits {
-    /// Whether to end now, `begun` being the start of the call and `step` the steps done.
+    /// The limit that is reached after `step` steps of a call that began at `begun`.
     pub(crate) fn reached(&self, begun: Instant, step: u64) -> Option<Ended> {
         if self.interrupt.load(Ordering::Relaxed) {
             Some(Ended::Interrupted)

@@ -27,7 +27,7 @@ pub(crate) struct RunFolder {
     begun: Instant,
 }
 
-/// How far the files were when a checkpoint was made.
+/// The lengths of the files when a checkpoint was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, serde::Deserialize)]
 pub(crate) struct Written {
     metrics: u64,
@@ -95,7 +95,7 @@ impl RunFolder {
         self.times.append(&Time { step, seconds })
     }
 
-    /// How far the files are, safely on the disk.
+    /// The lengths of the files, flushed to the disk.
     pub(crate) fn written(&self) -> Result<Written> {
         let (metrics, times) = (self.metrics.synced_length()?, self.times.synced_length()?);
         Ok(Written { metrics, times, seconds: self.seconds() })

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use burn::tensor::Device;
 
-/// What a seed is for; parts with a seed of their own do not disturb each other.
+/// The use of a seed. Parts with a seed of their own do not disturb each other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Stream {
     /// Fresh weights.
@@ -36,7 +36,7 @@ fn mixed(state: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// What `make` draws from the device's generator, seeded.
+/// The result of `make`, which draws from the device's generator with this seed.
 ///
 /// There is one generator for the whole process: two learners made at a time would draw from each
 /// other's.

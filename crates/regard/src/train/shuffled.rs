@@ -1,4 +1,4 @@
-//! The order in which a round through all examples takes them.
+//! The order of the examples of an epoch.
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -6,10 +6,11 @@ use rand_pcg::Pcg64Mcg;
 
 use super::seeds::{Stream, derived};
 
-/// The order of a round, kept until another one is asked for: there may be millions of examples, and a step
-/// takes a hundred.
+/// The shuffled order of the examples of a round, kept until the next round.
+///
+/// The order follows from the seed and the number of the round alone.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Shuffled {
+pub struct Shuffled {
     round: Option<u64>,
     order: Vec<usize>,
 }
@@ -24,6 +25,28 @@ impl Shuffled {
             self.round = Some(round);
         }
         &self.order
+    }
+
+    /// The examples of a step where all are shuffled before every epoch, and the last batch of an epoch is what is
+    /// left.
+    pub(crate) fn batch_of_epoch(
+        &mut self,
+        examples: impl Iterator<Item = usize>,
+        seed: u64,
+        position: [u64; 2],
+        batch_size: usize,
+    ) -> Vec<usize> {
+        let [step, steps_per_epoch] = position;
+        let order = self.of(examples, seed, step / steps_per_epoch);
+        let first = (step % steps_per_epoch) as usize * batch_size;
+        order[first..(first + batch_size).min(order.len())].to_vec()
+    }
+
+    /// The places of a step's examples among `count` where batches go on from one round into the next.
+    pub(crate) fn batch_of_rounds(&mut self, count: usize, seed: u64, step: u64, batch_size: usize) -> Vec<usize> {
+        let (first, count) = (step * batch_size as u64, count as u64);
+        let place = |at: u64| self.of(0..count as usize, seed, at / count)[(at % count) as usize];
+        (first..first + batch_size as u64).map(place).collect()
     }
 }
 

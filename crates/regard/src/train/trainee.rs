@@ -1,4 +1,4 @@
-//! What every training moves: a network, its optimiser, and the running average of its weights.
+//! A network in training, its optimiser, and the running average of its weights.
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
@@ -20,7 +20,7 @@ pub(crate) struct Trainee<M> {
 /// A network on `device` whose weights `seed` decides.
 ///
 /// # Errors
-/// What `new` refuses.
+/// Those of `new`.
 pub(crate) fn fresh<M: Module>(seed: u64, device: &Device, new: impl Fn(&Device) -> Result<M>) -> Result<M> {
     // Drawn on the CPU whatever the device: generators differ, and a seed shall mean one network.
     let cpu = Device::flex().autodiff();
@@ -76,7 +76,7 @@ impl<M: Module> Trainee<M> {
     /// Its state, for a checkpoint after `step` steps.
     ///
     /// # Errors
-    /// What the optimiser's state gives.
+    /// Those of writing the optimiser's state.
     pub(crate) fn checkpoint(&self, step: u64) -> Result<Checkpoint> {
         let mut checkpoint = Checkpoint { step, ..Checkpoint::default() };
         checkpoint.weights.insert(MODEL.into(), collect(&self.model));

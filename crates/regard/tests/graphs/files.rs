@@ -4,11 +4,11 @@ use std::fs;
 
 use regard::data::graphs::formats::predictions::Predicted;
 use regard::graphs::GraphExperiment;
+use regard::graphs::GraphLearner;
 use regard::graphs::experiment::{AtomRule, GraphData};
 use regard::graphs::input::Places;
 use regard::graphs::predict::GraphModel;
 use regard::graphs::source::Source;
-use regard::graphs::train::GraphLearner;
 use regard::{Device, Error};
 
 use crate::{molecules, on_molecules, run};

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use regard::Device;
 use regard::graphs::GraphExperiment;
-use regard::graphs::train::{Training, train};
+use regard::supervised::{Training, train};
 use regard::train::{Event, Limits, Trained};
 
 /// A network and batches that take no time.

@@ -6,9 +6,9 @@ use std::fs;
 use regard::data::series::formats::ReadOptions;
 use regard::series::SeriesExperiment;
 use regard::series::experiment::SeriesData;
+use regard::series::local_forecast::{LocalForecastOptions, forecast};
 use regard::series::predict::SeriesModel;
 use regard::series::source::read_panel;
-use regard::series::spot::{SpotOptions, forecast};
 use regard::train::Ended;
 use regard::{Device, Error};
 
@@ -90,12 +90,16 @@ fn a_file_is_forecast_on_the_spot() {
     let path = hours(folder.path(), 200, 0);
     let data = SeriesData { columns: vec!["sun".into(), "shade".into()], ..SeriesData::default() };
     let read = read_panel(&path, &data).unwrap();
-    let options =
-        SpotOptions { horizon: 12, levels: vec![80.0], budget: std::time::Duration::from_secs(60), seed: 1234 };
+    let options = LocalForecastOptions {
+        horizon: 12,
+        levels: vec![80.0],
+        budget: std::time::Duration::from_secs(60),
+        seed: 1234,
+    };
     let told = || forecast(&read, &options, &Device::flex()).unwrap();
     let (first, again) = (told(), told());
     assert_eq!(first.forecasts.csv(), again.forecasts.csv());
-    assert!(first.backtest.mase < 2.0 * first.backtest.naive_mase, "{:?}", first.backtest);
+    assert!(first.back_test.mase < 2.0 * first.back_test.naive_mase, "{:?}", first.back_test);
     assert_eq!(first.forecasts.rows().len(), 24);
     let short = hours(folder.path(), 30, 0);
     let short = regard::data::series::formats::read(&short, &ReadOptions::default()).unwrap();

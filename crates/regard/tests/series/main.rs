@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use regard::Device;
 use regard::series::SeriesExperiment;
 use regard::series::predict::SeriesModel;
-use regard::series::train::{Training, train};
+use regard::supervised::{Training, train};
 use regard::train::{Event, Limits, Trained};
 
 /// A network and batches that take little time.

@@ -5,9 +5,9 @@
 use regard::Device;
 use regard::graphs::GraphExperiment;
 use regard::graphs::predict::GraphModel;
-use regard::graphs::train::{Training, train};
+use regard::supervised::{Training, train};
 
-use super::trained::{Planned, Run, Told, row};
+use super::trained::{Planned, RowResult, Run, row};
 
 const MAE: &[&str] = &["mae_paper", "mae"];
 const SHARE: &[&str] = &["accuracy_paper", "balanced_accuracy"];
@@ -36,11 +36,11 @@ pub(super) const ROWS: [Planned; 11] = [
 ];
 
 /// Trains and measures a row on the test part of its data.
-pub(super) fn measure(row: &Planned, run: Run<'_>, device: &Device) -> anyhow::Result<Told> {
+pub(super) fn measure(row: &Planned, run: Run<'_>, device: &Device) -> anyhow::Result<RowResult> {
     let experiment = GraphExperiment::load(row.experiment, &run.sets)?;
     let Run { folder, limits, command, resume, .. } = run.clone();
     let trained =
-        train(&Training { experiment, out: folder.clone(), resume, limits, command }, device, &mut run.observer(0))?;
+        train(&Training { experiment, out: folder.clone(), resume, limits, command }, device, &mut run.observer())?;
     let measures = GraphModel::open(&folder, device)?.measure_test()?.measures;
-    Ok(Told { measures, trained })
+    Ok(RowResult { measures, trained })
 }

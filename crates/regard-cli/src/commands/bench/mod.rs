@@ -23,7 +23,7 @@ use crate::report::Printer;
 use crate::report::bench::{Library, Solved};
 use crate::report::progress::Progress;
 
-/// Solves every instance of a folder and tells the gaps.
+/// Solves every instance of a folder and reports optimality gaps.
 pub(super) fn library(job: BenchLibJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let instances = instances(&job)?;
     let problems = instances.iter().map(|(_, instance)| instance.problem());

@@ -8,10 +8,10 @@ use regard::Device;
 use regard::series::SeriesExperiment;
 use regard::series::evaluate::SeriesEvaluation;
 use regard::series::predict::SeriesModel;
-use regard::series::train::{Training, train};
+use regard::supervised::{Training, train};
 use regard::train::{Measure, Measures};
 
-use super::trained::{Planned, Run, Told, row};
+use super::trained::{Planned, RowResult, Run, row};
 
 const HONEST: &[&str] = &["mse", "mae", "naive_mse", "seasonal_naive_mse"];
 const MEASURES: &[&str] = &["mse", "mae", "mse_paper", "naive_mse", "seasonal_naive_mse"];
@@ -118,16 +118,16 @@ pub(super) const ROWS: [Planned; 24] = [
 ];
 
 /// Trains and measures a row on the test part of its data.
-pub(super) fn measure(row: &Planned, run: Run<'_>, device: &Device) -> anyhow::Result<Told> {
+pub(super) fn measure(row: &Planned, run: Run<'_>, device: &Device) -> anyhow::Result<RowResult> {
     let mut experiment = SeriesExperiment::load(row.experiment, &run.sets)?;
     let Run { folder, limits, command, resume, data, .. } = run.clone();
     if let Some(data) = data.filter(|_| Path::new(&experiment.data.path).is_relative()) {
         experiment.data.path = data.join(&experiment.data.path).display().to_string();
     }
     let trained =
-        train(&Training { experiment, out: folder.clone(), resume, limits, command }, device, &mut run.observer(0))?;
+        train(&Training { experiment, out: folder.clone(), resume, limits, command }, device, &mut run.observer())?;
     let found = SeriesModel::open(&folder, device)?.measure_test()?;
-    Ok(Told { measures: measures(&found), trained })
+    Ok(RowResult { measures: measures(&found), trained })
 }
 
 fn measures(found: &SeriesEvaluation) -> Measures {

@@ -6,10 +6,10 @@ use regard::sets::SetExperiment;
 use regard::sets::experiment::SourceKind;
 use regard::sets::predict::SetModel;
 use regard::sets::task::TaskKind;
-use regard::sets::train::{Training, train};
+use regard::supervised::{Training, train};
 use regard::train::{Measure, Measures};
 
-use super::trained::{Planned, Run, Told, row};
+use super::trained::{Planned, RowResult, Run, row};
 
 const MAE: &[&str] = &["mae", "rmse"];
 /// Of the paper's sets, to which its numbers belong, and of those of the authors' code.
@@ -75,28 +75,24 @@ pub(super) const ROWS: [Planned; 11] = [
 ];
 
 /// Trains and measures a row.
-pub(super) fn measure(row: &Planned, run: Run<'_>, device: &Device) -> anyhow::Result<Told> {
+pub(super) fn measure(row: &Planned, run: Run<'_>, device: &Device) -> anyhow::Result<RowResult> {
     let experiment = SetExperiment::load(row.experiment, &run.sets)?;
-    let steps = experiment.steps();
     let Run { folder, limits, command, resume, .. } = run.clone();
-    let trained = train(
-        &Training { experiment, out: folder.clone(), resume, limits, command },
-        device,
-        &mut run.observer(steps),
-    )?;
+    let trained =
+        train(&Training { experiment, out: folder.clone(), resume, limits, command }, device, &mut run.observer())?;
     let model = SetModel::open(&folder, device)?;
     let measures = match model.config.task {
         TaskKind::Clustering => likelihoods(&model)?,
         _ => model.measure_generated(None)?.measures,
     };
-    Ok(Told { measures, trained })
+    Ok(RowResult { measures, trained })
 }
 
-/// The authors' code draws larger sets than their paper tells of, in which one step of EM gains less.
+/// The authors' code draws larger sets than their paper describes, in which one step of EM gains less.
 fn likelihoods(model: &SetModel) -> regard::Result<Measures> {
     let paper = model.measure_on(SourceKind::Mixtures)?.measures;
     let code = model.measure_on(SourceKind::MixturesRepository)?.measures;
     let of_code = LIKELIHOOD[3..].iter().zip(&LIKELIHOOD[..3]);
-    let of_code = of_code.filter_map(|(&name, told)| Some(Measure::Last(name, code.get(told)?)));
+    let of_code = of_code.filter_map(|(&name, of_paper)| Some(Measure::Last(name, code.get(of_paper)?)));
     Ok(Measures(paper.0.into_iter().chain(of_code).collect()))
 }

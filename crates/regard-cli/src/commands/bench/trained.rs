@@ -34,12 +34,12 @@ pub(super) const fn row(
     Planned { name, experiment, sets, measures, paper }
 }
 
-/// How a row is trained.
+/// Options of the training of a row.
 #[derive(Clone)]
 pub(super) struct Run<'a> {
     /// Settings that differ from the experiment's.
     pub(super) sets: Vec<String>,
-    /// Where files of data are that an experiment names.
+    /// Folder of the data files that an experiment names.
     pub(super) data: Option<PathBuf>,
     pub(super) folder: PathBuf,
     pub(super) resume: bool,
@@ -49,12 +49,12 @@ pub(super) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// Shows how far a training is, of `steps` steps; 0 where the training says it itself.
-    pub(super) fn observer(&self, steps: u64) -> impl FnMut(&Event) + use<'a> {
+    /// Shows the progress of a training.
+    pub(super) fn observer(&self) -> impl FnMut(&Event) + use<'a> {
         let printer = self.printer;
-        let mut progress = (steps > 0).then(|| Progress::new(printer, steps as usize, "steps"));
+        let mut progress: Option<Progress> = None;
         move |event: &Event| match event {
-            Event::Started { steps, .. } if progress.is_none() => {
+            Event::Started { steps, .. } => {
                 progress = Some(Progress::new(printer, *steps as usize, "steps"));
             }
             Event::Step(step) => {
@@ -67,14 +67,14 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What a row's training ended with.
-pub(super) struct Told {
+/// The result of a row.
+pub(super) struct RowResult {
     pub(super) measures: Measures,
     pub(super) trained: Trained,
 }
 
 /// Trains and measures a row.
-type Measure = fn(&Planned, Run<'_>, &Device) -> anyhow::Result<Told>;
+type Measure = fn(&Planned, Run<'_>, &Device) -> anyhow::Result<RowResult>;
 
 /// A row as it was measured.
 #[derive(Debug, Serialize)]
@@ -98,7 +98,7 @@ pub(in crate::commands) fn trained(
         "patchtst" => (&patchtst::ROWS, patchtst::measure),
         _ => (&set_transformer::ROWS, set_transformer::measure),
     };
-    // The name of a row asks for it alone, also where others contain it.
+    // A full name selects its row alone, also where others contain it.
     let named: Vec<&Planned> = rows.iter().filter(|row| row.name == args.rows).collect();
     let holding = || rows.iter().filter(|row| row.name.contains(&args.rows)).collect();
     let planned = if named.is_empty() { holding() } else { named };
@@ -139,7 +139,7 @@ pub(in crate::commands) fn trained(
 }
 
 impl Measured {
-    fn of(row: &Planned, Told { measures, trained }: &Told) -> Self {
+    fn of(row: &Planned, RowResult { measures, trained }: &RowResult) -> Self {
         Self {
             name: row.name,
             measures: row.measures,

@@ -19,18 +19,23 @@ use crate::report::progress::Progress;
 use crate::report::{Printer, plain};
 
 /// Evaluates a model and prints what was found.
-pub(super) fn run(job: EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
+pub(super) fn run(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let (data, found, info) = match &job.source {
-        Source::PaperSet(name) => paper_set(name, &job, device, printer)?,
+        Source::PaperSet(name) => paper_set(name, job, device, printer)?,
+        Source::Files(files) if files.is_empty() => {
+            return Err(Failure::new("nothing to evaluate on")
+                .hint("name a test set with --paper-set, or files with --data")
+                .into());
+        }
         Source::Files(files) if files.len() == 1 && sets::is_set(&files[0]) => {
-            let (found, info) = sets::evaluate(&files[0], &job, device, printer)?;
+            let (found, info) = sets::evaluate(&files[0], job, device, printer)?;
             (files[0].display().to_string(), found, info)
         }
         Source::Files(files) => {
             let limit = job.limit.unwrap_or(usize::MAX);
             let instances = files.iter().take(limit).map(formats::read_instance);
             let instances = instances.collect::<Result<Vec<Instance>, _>>()?;
-            let (found, info) = on_files(&instances, &job, device, printer)?;
+            let (found, info) = on_files(&instances, job, device, printer)?;
             let name = match &files[..] {
                 [file] => file.display().to_string(),
                 _ => "files".to_owned(),
@@ -39,9 +44,9 @@ pub(super) fn run(job: EvalJob, device: &Device, printer: &mut Printer) -> anyho
         }
     };
     if printer.json() {
-        printer.object(&EvalResult::new(&job, &found, &data, &info.name))?;
+        printer.object(&EvalResult::new(job, &found, &data, &info.name))?;
     } else {
-        printer.result(&plain::evaluation(&job, &found, &data, &info))?;
+        printer.result(&plain::evaluation(job, &found, &data, &info))?;
     }
     Ok(Outcome::Done)
 }

@@ -15,11 +15,11 @@ use crate::commands::Outcome;
 use crate::failure::Failure;
 use crate::report::{Printer, sets_plot};
 
-/// Asks a model about the sets of a file.
+/// Predicts for the sets of a file.
 pub(crate) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     args.check_for_sets()?;
     let model = SetModel::open(&args.model, device)?;
-    let bags = model.read(&args.file, &asked_columns(args, &model), false)?;
+    let bags = model.read(&args.file, &columns_of(args, &model), false)?;
     let empty = (0..bags.len()).filter(|&bag| bags.size(bag) == 0).count();
     if empty > 0 {
         let sets = if empty == 1 { "1 set is".to_owned() } else { format!("{empty} sets are") };
@@ -33,11 +33,11 @@ pub(crate) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
     Ok(Outcome::Done)
 }
 
-fn asked_columns(args: &PredictArgs, model: &SetModel) -> SetData {
+fn columns_of(args: &PredictArgs, model: &SetModel) -> SetData {
     columns(model, args.group_by.clone())
 }
 
-/// What is written of a model that answers for sets or rows.
+/// The output of a model that predicts for sets or rows.
 fn answers(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer) -> anyhow::Result<String> {
     let only_rows = model.config.task.of_items();
     if args.refine > 0 || args.rescale {
@@ -45,16 +45,16 @@ fn answers(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer)
             .hint(format!("`{}` is one for {}", args.model.display(), model.config.task.name()))
             .into());
     }
-    let told = model.predict(bags, args.importance || args.plot.is_some())?;
+    let found = model.predict(bags, args.importance || args.plot.is_some())?;
     if let Some(file) = &args.plot {
         let bag = args.example_to_draw(bags.ids(), "set")?;
-        let all = told.of_items.as_deref().unwrap_or_default();
+        let all = found.of_items.as_deref().unwrap_or_default();
         let weights = &all[bags.offsets()[bag]..bags.offsets()[bag + 1]];
-        sets_plot::importances(file, bags, bag, weights, &answer(&told, bag))?;
+        sets_plot::importances(file, bags, bag, weights, &answer(&found, bag))?;
         printer.note(&format!("written {}", file.display()));
     }
-    let mut predictions = Predictions::new(bags, told.of_sets).map_err(regard::Error::from)?;
-    if let Some(rows) = told.of_items.filter(|_| args.importance || only_rows) {
+    let mut predictions = Predictions::new(bags, found.of_sets).map_err(regard::Error::from)?;
+    if let Some(rows) = found.of_items.filter(|_| args.importance || only_rows) {
         let name = if only_rows { "score" } else { "importance" };
         predictions = predictions.with_rows(name, rows).map_err(regard::Error::from)?;
         if let Some(file) = &args.rows {
@@ -69,9 +69,9 @@ fn answers(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer)
     Ok(if only_rows { rows } else { predictions.csv() + &rows })
 }
 
-/// What the model says of a set, for a picture.
-fn answer(told: &SetPredictions, bag: usize) -> String {
-    match &told.of_sets {
+/// The prediction for a set, for a picture.
+fn answer(found: &SetPredictions, bag: usize) -> String {
+    match &found.of_sets {
         None => "scores".to_owned(),
         Some(Predicted::Numbers { values, .. }) => format!("prediction {:.4}", values[bag]),
         Some(Predicted::Classes { names, probabilities }) => {
@@ -82,7 +82,7 @@ fn answer(told: &SetPredictions, bag: usize) -> String {
     }
 }
 
-/// What is written of a model that finds clusters.
+/// The output of a model that finds clusters.
 fn mixtures(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer) -> anyhow::Result<String> {
     if args.importance {
         return Err(Failure::new("--importance: a model that finds clusters does not weigh rows")

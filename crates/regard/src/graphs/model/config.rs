@@ -57,7 +57,7 @@ pub enum Readout {
     Attention,
 }
 
-/// What was learnt of the training data beside weights.
+/// Numbers and names that were learnt from the training data beside weights.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GraphPreparation {
@@ -71,7 +71,7 @@ pub struct GraphPreparation {
     pub node_columns: Vec<String>,
     /// Names of the numbers of an edge.
     pub edge_columns: Vec<String>,
-    /// Names of what is asked for.
+    /// Names of the targets.
     pub tasks: Vec<String>,
     /// Names of the classes.
     pub classes: Vec<String>,
@@ -79,7 +79,7 @@ pub struct GraphPreparation {
     pub target_mean: Vec<f64>,
     /// Standard deviation of each target.
     pub target_std: Vec<f64>,
-    /// Mean of each number that tells where a node is; empty where they are taken as they are.
+    /// Mean of each positional encoding; empty for encodings that are not scaled.
     pub position_mean: Vec<f32>,
     /// Standard deviation of each of them.
     pub position_std: Vec<f32>,
@@ -99,10 +99,10 @@ pub struct GraphTransformerConfig {
     #[serde(default)]
     #[schemars(extend("x-words" = super::PRESETS))]
     pub preset: Option<String>,
-    /// What is asked.
+    /// The task.
     #[schemars(skip)]
     pub task: GraphTask,
-    /// Of what it is asked.
+    /// The level of the task.
     #[schemars(skip)]
     pub level: LevelName,
     /// Number of node types; 0 if nodes have none.
@@ -163,14 +163,14 @@ pub struct GraphTransformerConfig {
     /// Dropout rate on the attention weights.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub attention_dropout: f64,
-    /// What was learnt of the training data.
+    /// Numbers and names learnt from the training data.
     #[serde(default, skip_serializing_if = "GraphPreparation::is_empty")]
     #[schemars(skip)]
     pub data: GraphPreparation,
 }
 
 impl GraphPreparation {
-    /// What a target's distance from the mean is divided by, and the mean.
+    /// The unit of a scaled target, and its mean.
     fn scale(&self, task: usize) -> (f64, f64) {
         let deviation = self.target_std.get(task).copied().filter(|&by| by > 0.0);
         (deviation.unwrap_or(1.0), self.target_mean.get(task).copied().unwrap_or(0.0))
@@ -203,7 +203,7 @@ impl GraphPreparation {
 }
 
 impl GraphTransformerConfig {
-    /// Whether edges have rows that begin as the same learnt row: an edge stream without anything said of
+    /// If true, all edges begin as the same learnt row: an edge stream without any features of
     /// the edges.
     pub(crate) fn edges_of_one_kind(&self) -> bool {
         self.edge_stream && self.edge_types == 0 && self.edge_numbers == 0
@@ -242,7 +242,7 @@ impl NetworkConfig for GraphTransformerConfig {
             return Err(Error::config("positions", reason));
         }
         if self.composition_features && self.level == LevelName::Node {
-            return Err(Error::config("composition_features", "is of whole graphs, and nodes are asked for"));
+            return Err(Error::config("composition_features", "is of whole graphs, and the task is of nodes"));
         }
         shares(&[
             ("input_dropout", self.input_dropout),

@@ -42,7 +42,7 @@ pub struct GraphTransformer {
     head: Vec<Linear>,
     #[module(skip)]
     readout: Readout,
-    /// Whether nodes have answers, not graphs.
+    /// If true, nodes have predictions, not graphs.
     of_nodes: bool,
     edge_stream: bool,
     input_dropout: f64,
@@ -50,7 +50,7 @@ pub struct GraphTransformer {
     attention_dropout: f64,
 }
 
-/// How much nodes look along edges, layer by layer.
+/// Attention weights of the edges, layer by layer.
 pub type LayerWeights = Vec<Tensor<2>>;
 
 impl GraphTransformer {

@@ -45,7 +45,7 @@ impl GraphTransformerConfig {
         }
     }
 
-    /// Ours: the usual softmax, so that a node without neighbours keeps its own value; places told by
+    /// Ours: the usual softmax, so that a node without neighbours keeps its own value; positions by
     /// random walks; sums over the nodes; some attention weights left out in training.
     pub fn regard_graph() -> Self {
         Self {

@@ -1,8 +1,7 @@
-//! Where the graphs of an experiment come from, and what of them is learnt from, chosen by and tested
-//! with.
-
-mod portions;
+//! The graphs of an experiment, and their split into training, validation and test.
 mod prepared;
+/// What reading a file gives, and [`Error::Config`](crate::Error::Config) for data that cannot be asked
+mod splits;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,27 +12,26 @@ use regard_data::graphs::generate::{PatternSizes, cluster, csl, pattern};
 use regard_data::graphs::molecules::Rule;
 use regard_data::graphs::positions::{Encoding, Nulls, Positions};
 
-use super::examples::{Examples, Portion};
+use super::examples::{DataSplit, Examples};
 use super::experiment::{AtomRule, GraphData, GraphExperiment, SourceKind};
 use super::model::{GraphTransformerConfig, PositionKind};
 use super::task::GraphTask;
 use crate::Result;
-use crate::train::Shuffled;
-pub(crate) use portions::{Portions, fold, folds};
 use prepared::position_scales;
 pub(crate) use prepared::targets;
+pub(crate) use splits::{DataSplits, fold, folds};
 
-/// The graphs of an experiment, in three portions.
+/// The graphs of an experiment and their split.
 #[derive(Debug)]
 pub struct Source {
     /// All graphs.
     pub examples: Examples,
-    /// To learn from.
-    pub training: Portion,
-    /// To choose by while learning.
-    pub validation: Portion,
-    /// To be measured with at the end.
-    pub test: Portion,
+    /// The training split.
+    pub training: DataSplit,
+    /// The validation split.
+    pub validation: DataSplit,
+    /// The test split.
+    pub test: DataSplit,
 }
 
 impl Source {
@@ -41,7 +39,7 @@ impl Source {
     ///
     /// # Errors
     /// What reading a file gives, and [`Error::Config`](crate::Error::Config) for data that cannot be asked
-    /// what the experiment asks.
+    /// Those of reading a file; [`Error::Config`](crate::Error::Config) for data that the task does not fit.
     pub fn of(experiment: &GraphExperiment) -> Result<(Self, GraphTransformerConfig)> {
         let graphs = graphs_of(experiment)?;
         Self::of_graphs(experiment, graphs)
@@ -53,26 +51,12 @@ impl Source {
     /// As there.
     pub fn of_graphs(experiment: &GraphExperiment, graphs: Graphs) -> Result<(Self, GraphTransformerConfig)> {
         let placed = Placed::of_graphs(experiment, graphs)?;
-        let portions = placed.portions(experiment)?;
-        placed.source(experiment, portions)
-    }
-
-    /// The graphs of step `step`: all are shuffled before every epoch, and the last batch of one is what is
-    /// left. `order` is what the steps before have kept.
-    pub(crate) fn step(&self, order: &mut Shuffled, seed: u64, step: u64, batch: usize) -> Vec<usize> {
-        let steps = self.steps(batch);
-        let order = order.of(self.training.graphs.iter().copied(), seed, step / steps);
-        let first = (step % steps) as usize * batch;
-        order[first..(first + batch).min(order.len())].to_vec()
-    }
-
-    /// Steps of an epoch.
-    pub(crate) fn steps(&self, batch: usize) -> u64 {
-        self.training.graphs.len().div_ceil(batch.max(1)).max(1) as u64
+        let splits = placed.splits(experiment)?;
+        placed.source(experiment, splits)
     }
 }
 
-/// The graphs of an experiment and where their nodes are, whatever is learnt from and tested with.
+/// The graphs of an experiment and the positions of their nodes, before they are split.
 #[derive(Clone, Debug)]
 pub(crate) struct Placed {
     pub(crate) graphs: Arc<Graphs>,
@@ -80,13 +64,13 @@ pub(crate) struct Placed {
 }
 
 impl Placed {
-    /// Reads or draws the graphs of an experiment.
+    /// Reads or generates the graphs of an experiment.
     pub(crate) fn of(experiment: &GraphExperiment) -> Result<Self> {
         Self::of_graphs(experiment, graphs_of(experiment)?)
     }
 
     fn of_graphs(experiment: &GraphExperiment, graphs: Graphs) -> Result<Self> {
-        // Positions tell of the edges the data has, as in the authors' code.
+        // Positions are those of the edges the data has, as in the authors' code.
         let (encoding, cache) = (encoding(&experiment.model), &experiment.data.cache);
         let positions = match cache.as_str() {
             "" => Positions::compute(&graphs, &encoding, &|_, _| ()),
@@ -96,21 +80,21 @@ impl Placed {
         Ok(Self { graphs: Arc::new(graphs), positions: Arc::new(positions) })
     }
 
-    /// What is asked of these graphs.
+    /// The task on these graphs.
     pub(crate) fn task(&self, experiment: &GraphExperiment) -> GraphTask {
         prepared::task(experiment, &self.graphs)
     }
 
-    /// The portions that the data has, or the experiment says.
-    pub(crate) fn portions(&self, experiment: &GraphExperiment) -> Result<Portions> {
-        portions::portions(experiment, &self.graphs, self.task(experiment))
+    /// The split of the data, or of the experiment.
+    pub(crate) fn splits(&self, experiment: &GraphExperiment) -> Result<DataSplits> {
+        splits::splits(experiment, &self.graphs, self.task(experiment))
     }
 
-    /// The graphs in given portions, and the network's settings with what follows from the first.
+    /// The graphs in given splits, and the network's settings with what follows from the first.
     pub(crate) fn source(
         &self,
         experiment: &GraphExperiment,
-        [training, validation, test]: Portions,
+        [training, validation, test]: DataSplits,
     ) -> Result<(Source, GraphTransformerConfig)> {
         let Self { graphs, positions } = self.clone();
         let graphs = match experiment.data.min_type_count {
@@ -127,7 +111,7 @@ impl Placed {
     }
 }
 
-/// Reads or draws the graphs of an experiment.
+/// Reads or generates the graphs of an experiment.
 fn graphs_of(experiment: &GraphExperiment) -> Result<Graphs> {
     let GraphData { source, path, seed, .. } = &experiment.data;
     Ok(match source {
@@ -138,10 +122,10 @@ fn graphs_of(experiment: &GraphExperiment) -> Result<Graphs> {
     })
 }
 
-/// Reads the graphs of a file; what is asked for need not be in it unless `labelled`.
+/// Reads the graphs of a file; targets may be missing unless `labelled`.
 ///
 /// # Errors
-/// What the reader says, with file, line and column.
+/// Those of reading the file, with file, line and column.
 pub fn read_graphs(path: &Path, data: &GraphData, labelled: bool) -> Result<Graphs> {
     let named = |column: &str| (!column.is_empty()).then(|| column.to_owned());
     let options = ReadOptions {
@@ -150,7 +134,7 @@ pub fn read_graphs(path: &Path, data: &GraphData, labelled: bool) -> Result<Grap
             AtomRule::Zinc => Rule::Zinc,
             AtomRule::Described => Rule::Described,
         },
-        targets: data.asked(),
+        targets: data.target_columns(),
         targets_optional: !labelled,
         id: named(&data.id),
         split: named(&data.split),
@@ -162,13 +146,13 @@ pub fn read_graphs(path: &Path, data: &GraphData, labelled: bool) -> Result<Grap
     Ok(formats::read(path, &options)?)
 }
 
-/// Graphs with positions, to be asked about.
+/// Graphs with positions, without targets.
 pub fn unlabelled(config: &GraphTransformerConfig, graphs: Graphs) -> Examples {
     let positions = Positions::compute(&graphs, &encoding(config), &|_, _| ());
     Examples { graphs: Arc::new(graphs), positions: Arc::new(positions), targets: None }
 }
 
-/// What is computed of the graphs for a network.
+/// The positional encoding of a network.
 pub fn encoding(config: &GraphTransformerConfig) -> Encoding {
     let size = config.position_size;
     match config.positions {

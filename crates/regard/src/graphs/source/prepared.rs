@@ -4,22 +4,22 @@ use regard_data::graphs::positions::Positions;
 use regard_data::graphs::{Graphs, Level, Values};
 use regard_data::sets::FeatureNames;
 
-use crate::graphs::examples::Portion;
-use crate::graphs::experiment::{Asked, GraphExperiment};
+use crate::graphs::examples::DataSplit;
+use crate::graphs::experiment::{GraphExperiment, TaskChoice};
 use crate::graphs::model::{GraphPreparation, GraphTransformerConfig, PositionKind};
 use crate::graphs::task::{GraphTask, LevelName, Targets};
 use crate::{Error, Result};
 
-/// What types of nodes that are rare are called.
+/// The name of the type that stands for rare types of nodes.
 pub(super) const OTHER: &str = "other";
 
-/// What is asked: as the experiment says, or as the data has it.
+/// The task: that of the experiment, or the one that fits the targets of the data.
 pub(super) fn task(experiment: &GraphExperiment, graphs: &Graphs) -> GraphTask {
     match experiment.task.kind {
-        Asked::Regression => GraphTask::Regression,
-        Asked::Classification => GraphTask::Classification,
-        Asked::Labels => GraphTask::Labels,
-        Asked::Data => match graphs.targets() {
+        TaskChoice::Regression => GraphTask::Regression,
+        TaskChoice::Classification => GraphTask::Classification,
+        TaskChoice::Labels => GraphTask::Labels,
+        TaskChoice::Data => match graphs.targets() {
             Some(targets) if only_classes(targets.values()) && targets.tasks().len() > 1 => GraphTask::Labels,
             Some(targets) if only_classes(targets.values()) => GraphTask::Classification,
             _ => GraphTask::Regression,
@@ -27,7 +27,7 @@ pub(super) fn task(experiment: &GraphExperiment, graphs: &Graphs) -> GraphTask {
     }
 }
 
-/// Whether answers are words, or 0 and 1 alone.
+/// If true, targets are words, or 0 and 1 alone.
 fn only_classes(values: &Values) -> bool {
     match values {
         Values::Words(_) => true,
@@ -35,11 +35,11 @@ fn only_classes(values: &Values) -> bool {
     }
 }
 
-/// The network's settings with what the data says.
+/// The network's settings with the sizes and names of the data.
 pub(super) fn prepared(
     experiment: &GraphExperiment,
     graphs: &Graphs,
-    training: &Portion,
+    training: &DataSplit,
 ) -> Result<GraphTransformerConfig> {
     let (nodes, edges) = (graphs.node_features(), graphs.edge_features());
     let mut config = GraphTransformerConfig {
@@ -50,7 +50,7 @@ pub(super) fn prepared(
         task: task(experiment, graphs),
         ..experiment.model.clone()
     };
-    let missing = || Error::config("data.targets", "names no column, and the file does not say what is right");
+    let missing = || Error::config("data.targets", "names no column, and the file has no targets of its own");
     let targets = graphs.targets().ok_or_else(missing)?;
     let level = if targets.level() == Level::Graph { LevelName::Graph } else { LevelName::Node };
     if level != config.level {
@@ -97,7 +97,7 @@ fn word(level: LevelName) -> &'static str {
 }
 
 /// Mean and deviation of each target over the training rows.
-fn scales(graphs: &Graphs, training: &Portion, outputs: usize) -> Result<(Vec<f64>, Vec<f64>)> {
+fn scales(graphs: &Graphs, training: &DataSplit, outputs: usize) -> Result<(Vec<f64>, Vec<f64>)> {
     let numbers = graphs.target_numbers()?;
     let rows: Vec<usize> = match graphs.targets().map(|targets| targets.level()) {
         Some(Level::Node) => {
@@ -115,12 +115,12 @@ fn scales(graphs: &Graphs, training: &Portion, outputs: usize) -> Result<(Vec<f6
     Ok((0..outputs).map(of_task).unzip())
 }
 
-/// Mean and deviation of each number that tells where a node is, over the graphs that are learnt from. The sign
+/// Mean and deviation of each positional encoding, over the training graphs. The sign
 /// of an eigenvector means nothing, so its mean is 0; a number that never changes has deviation 1.
 pub(super) fn position_scales(
     graphs: &Graphs,
     positions: &Positions,
-    training: &Portion,
+    training: &DataSplit,
     kind: PositionKind,
 ) -> (Vec<f32>, Vec<f32>) {
     let (values, width) = (positions.of(graphs, &training.graphs), positions.width());
@@ -135,9 +135,9 @@ pub(super) fn position_scales(
     (0..width).map(of_column).unzip()
 }
 
-/// What is right about graphs, by a network's measure.
+/// The targets of graphs, at the network's scale.
 pub(crate) fn targets(config: &GraphTransformerConfig, graphs: &Graphs) -> Result<Targets> {
-    let missing = || Error::config("data.targets", "names no column, and the file does not say what is right");
+    let missing = || Error::config("data.targets", "names no column, and the file has no targets of its own");
     let found = graphs.targets().ok_or_else(missing)?;
     if config.task == GraphTask::Classification {
         return Ok(Targets::Classes(found.classes_among(0, &config.data.classes)?.of));

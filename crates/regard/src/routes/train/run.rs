@@ -11,7 +11,7 @@ use crate::routes::problem::Problem;
 use crate::routes::registry::{ForProblem, with_problem};
 use crate::store::{Manifest, ModelDir};
 use crate::train::{
-    Checked, Checkpoint, Learning, Measure, Measures, Observer, Schedule, Settings, Trained, train_with,
+    Checkpoint, Learning, Measure, Measures, Observer, RunLength, Settings, Trained, ValidationMetrics, train_with,
 };
 use crate::{Error, Result};
 
@@ -48,8 +48,8 @@ impl Settings for Experiment {
         Experiment::to_toml(self)
     }
 
-    fn schedule(&self) -> Schedule {
-        Schedule {
+    fn run_length(&self) -> RunLength {
+        RunLength {
             steps_per_epoch: self.steps_per_epoch() as u64,
             epochs: self.train.epochs as u64,
             batch: self.train.batch_size as u64,
@@ -100,17 +100,20 @@ impl<P: Problem> Learning for Course<P> {
     }
 
     /// Challenges the frozen policy, and measures the network.
-    fn finish_epoch(&mut self) -> Result<Checked> {
+    fn finish_epoch(&mut self) -> Result<ValidationMetrics> {
         let challenge = self.learner.challenge()?;
-        Ok(Checked {
+        Ok(ValidationMetrics {
             baseline_updated: challenge.map(|challenge| challenge.updated),
             p_value: challenge.and_then(|challenge| challenge.p_value),
-            ..self.check()?
+            ..self.validate()?
         })
     }
 
-    fn check(&self) -> Result<Checked> {
-        Ok(Checked { cost: self.validation.cost(&self.learner.evaluated()?)?, ..Checked::default() })
+    fn validate(&self) -> Result<ValidationMetrics> {
+        Ok(ValidationMetrics {
+            cost: self.validation.cost(&self.learner.evaluated()?)?,
+            ..ValidationMetrics::default()
+        })
     }
 
     fn may_diverge(&self) -> bool {

@@ -116,16 +116,16 @@ impl Backbone {
         }
     }
 
-    /// What the linear map of the window says.
+    /// The output of the linear skip for a window.
     fn straight(&self, shortcut: &Linear, values: Tensor<3>) -> Tensor<3> {
         if !self.fitted {
             return shortcut.forward(values);
         }
-        let told = values.matmul(shortcut.weight.val().detach().unsqueeze());
-        shortcut.bias.iter().fold(told, |told, bias| told + bias.val().detach().unsqueeze())
+        let output = values.matmul(shortcut.weight.val().detach().unsqueeze());
+        shortcut.bias.iter().fold(output, |output, bias| output + bias.val().detach().unsqueeze())
     }
 
-    /// What the shortcut sees of windows, and center and deviation of these.
+    /// The input of the linear skip for windows, and their center and deviation.
     pub(super) fn shortcut_sees(&self, input: &SeriesInput) -> (Tensor<3>, Tensor<3>, Tensor<3>) {
         let values = input.values.clone();
         match &self.window_norm {
@@ -141,14 +141,14 @@ impl Backbone {
         }
     }
 
-    /// What the linear map of the window says alone, where there is one.
+    /// The output of the linear skip alone, where there is one.
     pub(super) fn mapped(&self, input: &SeriesInput) -> Option<Tensor<3>> {
         let shortcut = self.shortcut.as_ref()?;
         let (values, center, deviation) = self.shortcut_sees(input);
-        let told = self.straight(shortcut, values);
+        let output = self.straight(shortcut, values);
         Some(match &self.window_norm {
-            Some(norm) => norm.denormalize(told, &WindowStatistics { center, deviation }),
-            None => told,
+            Some(norm) => norm.denormalize(output, &WindowStatistics { center, deviation }),
+            None => output,
         })
     }
 

@@ -35,13 +35,13 @@ pub struct PatchTstConfig {
     #[serde(default)]
     #[schemars(extend("x-words" = super::PRESETS))]
     pub preset: Option<String>,
-    /// What is asked.
+    /// The task.
     #[schemars(skip)]
     pub task: SeriesTask,
     /// Number of past values that the network sees.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub look_back: usize,
-    /// Values that are told; the look-back itself where it is filled in or rebuilt.
+    /// Predicted values; the look-back itself for imputation and anomalies.
     #[schemars(skip)]
     pub horizon: usize,
     /// Number of channels if the network has parameters of its own for each; else 0.
@@ -112,14 +112,14 @@ pub struct PatchTstConfig {
     /// Number of covariates with one value for a whole series.
     #[schemars(range(max = 10_000), extend("x-from-data" = true))]
     pub static_covariates: usize,
-    /// What was learnt of the training data.
+    /// Numbers and names learnt from the training data.
     #[serde(default, skip_serializing_if = "SeriesPreparation::is_empty")]
     #[schemars(skip)]
     pub data: SeriesPreparation,
 }
 
 impl PatchTstConfig {
-    /// How windows are cut.
+    /// The patches of a window.
     pub fn patching(&self) -> Patching {
         Patching { patch: self.patch_len, stride: self.stride, padded: self.end_padding }
     }
@@ -129,12 +129,12 @@ impl PatchTstConfig {
         self.patching().count(self.look_back)
     }
 
-    /// Numbers told of each value.
+    /// Numbers predicted for each value.
     pub fn levels(&self) -> usize {
         self.quantiles.len().max(1)
     }
 
-    /// Intervals between two told levels: what they hold in percent, and the places of their ends.
+    /// Intervals between two quantiles: their coverage in percent, and the places of their ends.
     pub fn quantile_intervals(&self) -> Vec<(f64, usize, usize)> {
         let levels = &self.quantiles;
         let pair = |low: usize| {
@@ -147,8 +147,8 @@ impl PatchTstConfig {
         all
     }
 
-    /// Values told of each channel.
-    pub fn told(&self) -> usize {
+    /// Values predicted for each channel.
+    pub fn predicted_values(&self) -> usize {
         match self.task {
             SeriesTask::Forecast => self.horizon,
             SeriesTask::Imputation | SeriesTask::Anomaly => self.look_back,
@@ -172,7 +172,7 @@ impl PatchTstConfig {
         whole("static_covariates", self.static_covariates, 0..=10_000)
     }
 
-    /// Whether a map of the window is fitted before the rest learns.
+    /// If true, a linear skip is fitted before the rest is trained.
     pub(crate) fn fits_map(&self) -> bool {
         self.linear_skip == Shortcut::Fitted && self.task == SeriesTask::Forecast
     }

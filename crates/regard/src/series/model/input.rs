@@ -1,4 +1,4 @@
-//! What a network on time series looks at.
+//! The input of a network on time series.
 
 use burn::tensor::{Device, Tensor, TensorData};
 
@@ -9,9 +9,9 @@ pub struct SeriesInput {
     pub values: Tensor<3>,
     /// 1 where a value counts and 0 where it is missing, `[batch, channels, look-back]`; none where all count.
     pub observed: Option<Tensor<3>>,
-    /// What is known beside the series, `[batch, channels, look-back + horizon, covariates]`.
+    /// Covariates that are known in advance, `[batch, channels, look-back + horizon, covariates]`.
     pub covariates: Option<Tensor<4>>,
-    /// What is known of each series as a whole, `[batch, channels, statics]`.
+    /// Covariates of each series as a whole, `[batch, channels, statics]`.
     pub statics: Option<Tensor<3>>,
 }
 
@@ -27,7 +27,7 @@ impl SeriesInput {
     }
 }
 
-/// What a step of training leaves out at random.
+/// The random dropout of a training step.
 #[derive(Clone, Copy, Debug)]
 pub struct Drop {
     /// Decides which numbers.

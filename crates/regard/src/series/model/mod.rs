@@ -77,7 +77,7 @@ impl PatchTst {
         self.answer(input, Some(drop))
     }
 
-    /// What the encoder makes of windows, `[batch · channels, patches, width]`; of what is left beside the
+    /// The encoder's rows of windows, `[batch · channels, patches, width]`; of the remainder beside the
     /// trend, where trends have a network of their own.
     pub fn encode(&self, input: SeriesInput) -> Tensor<3> {
         let mut parts = self.parts(input);
@@ -91,20 +91,20 @@ impl PatchTst {
         self.backbones[0].patches(input)
     }
 
-    /// What the shortcut sees of windows, `[batch, channels, look-back]`, and the center and deviation
+    /// The input of the linear skip for windows, `[batch, channels, look-back]`, and the center and deviation
     /// `[batch, channels, 1]` that its answers are brought back by.
     pub(crate) fn shortcut_sees(&self, input: &SeriesInput) -> (Tensor<3>, Tensor<3>, Tensor<3>) {
         self.backbones[0].shortcut_sees(input)
     }
 
-    /// What a fitted shortcut says alone, `[batch, channels, horizon]`; `None` without a shortcut.
+    /// The output of a fitted linear skip alone, `[batch, channels, horizon]`; `None` without one.
     pub(crate) fn mapped(&self, input: &SeriesInput) -> Option<Tensor<3>> {
         self.backbones[0].mapped(input)
     }
 
-    /// The network with only the read-out, or all numbers, open to learning.
-    pub(crate) fn with_moving(self, head_only: bool) -> Self {
-        self.map(&mut Moving { head_only, in_head: 0 })
+    /// The network with everything but its head frozen, or with all parts free.
+    pub(crate) fn with_frozen_body(self, head_only: bool) -> Self {
+        self.map(&mut Freezing { head_only, in_head: 0 })
     }
 
     fn answer(&self, input: SeriesInput, drop: Option<Drop>) -> Tensor<3> {
@@ -123,14 +123,14 @@ impl PatchTst {
     }
 }
 
-/// Opens numbers to learning, or closes them.
-struct Moving {
+/// Freezes parameters, or frees them.
+struct Freezing {
     head_only: bool,
-    /// How deep in the read-out.
+    /// Depth inside the head.
     in_head: usize,
 }
 
-impl ModuleMapper for Moving {
+impl ModuleMapper for Freezing {
     fn enter_module(&mut self, name: &str, _: &str) {
         if self.in_head > 0 || name == "readout" {
             self.in_head += 1;

@@ -35,7 +35,7 @@ pub(super) fn table(config: &PatchTstConfig) -> Vec<Renamed> {
     table.0
 }
 
-/// What the authors' files hold beside numbers that are learnt: factors of the scores, and positions that
+/// Constants of the authors' files beside numbers that are learnt: factors of the scores, and positions that
 /// are computed.
 pub(super) fn constants(config: &PatchTstConfig) -> Weights {
     if config.norm == LayerNorm::Layer {
@@ -58,7 +58,7 @@ pub(super) fn constants(config: &PatchTstConfig) -> Weights {
     all
 }
 
-/// What stands before the names of each part: one network, or one for the trend and one for the rest.
+/// The prefix of the names of each part: one network, or one for the trend and one for the rest.
 fn places(config: &PatchTstConfig) -> Vec<String> {
     match (config.decomposition_kernel, config.norm) {
         (0, LayerNorm::Batch) => vec!["model.".into()],

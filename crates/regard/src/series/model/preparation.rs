@@ -1,8 +1,8 @@
-//! What a network on time series learnt of its data beside weights.
+//! Numbers and names that a network on time series learnt from its data beside weights.
 
 use serde::{Deserialize, Serialize};
 
-/// What was learnt of the training data.
+/// Numbers and names learnt from the training data.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeriesPreparation {

@@ -1,4 +1,4 @@
-//! How rows of patches become an answer.
+//! The head: from rows of patches to predictions.
 
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
@@ -16,7 +16,7 @@ const KNOWN_WIDTH: usize = 32;
 pub(super) struct Readout {
     /// One, or one for each channel.
     head: Vec<Linear>,
-    /// What a step's covariates add to its value.
+    /// The contribution of a step's covariates to its value.
     covariate_steps: Vec<Linear>,
     #[module(skip)]
     task: SeriesTask,
@@ -35,7 +35,7 @@ impl Readout {
             SeriesTask::Pretraining => vec![linear(config.width, config.patch_len)],
             _ => {
                 let heads = if config.individual { config.channels } else { 1 };
-                (0..heads).map(|_| linear(rows, config.told() * config.levels())).collect()
+                (0..heads).map(|_| linear(rows, config.predicted_values() * config.levels())).collect()
             }
         };
         let steps = match (config.future_covariates, config.task) {
@@ -53,12 +53,12 @@ impl Readout {
         }
     }
 
-    /// Whether answers are values of the series.
+    /// If true, predictions are values of the series.
     pub(super) fn of_values(&self) -> bool {
         matches!(self.task, SeriesTask::Forecast | SeriesTask::Imputation | SeriesTask::Anomaly)
     }
 
-    /// Answers for rows `[batch · channels, patches, width]`; `straight` is what a map of the window says of a
+    /// Answers for rows `[batch · channels, patches, width]`; `straight` is the output of the linear skip of a
     /// forecast, `[batch, channels, horizon]`.
     pub(super) fn read(
         &self,
@@ -71,9 +71,9 @@ impl Readout {
         let drop = seed.filter(|_| self.dropout > 0.0).map(|seed| Dropout { rate: self.dropout as f32, seed });
         match self.task {
             SeriesTask::Pretraining => {
-                let told = self.head[0].forward(apply_dropout(rows, drop));
-                let told_width = told.dims()[2];
-                told.reshape([batch, channels, patches * told_width])
+                let predicted = self.head[0].forward(apply_dropout(rows, drop));
+                let predicted_width = predicted.dims()[2];
+                predicted.reshape([batch, channels, patches * predicted_width])
             }
             SeriesTask::Classification => {
                 let rows = rows.swap_dims(1, 2).reshape([batch, 1, channels * width * patches]);
@@ -82,9 +82,10 @@ impl Readout {
             _ => {
                 // As the published codes flatten rows: all patches of one channel of the width, then the next.
                 let rows = rows.swap_dims(1, 2).reshape([batch, channels, width * patches]);
-                let told = apply_dropout(self.of_channels(rows), drop);
-                let told = straight.into_iter().fold(told, |told, straight| self.add_to_values(told, straight));
-                self.levels(self.with_future(told, input))
+                let predicted = apply_dropout(self.of_channels(rows), drop);
+                let predicted =
+                    straight.into_iter().fold(predicted, |predicted, straight| self.add_to_values(predicted, straight));
+                self.levels(self.with_future(predicted, input))
             }
         }
     }
@@ -94,43 +95,43 @@ impl Readout {
             return head.forward(rows);
         }
         let channels = self.head.iter().enumerate();
-        let told = channels.map(|(channel, head)| head.forward(rows.clone().narrow(1, channel, 1)));
-        Tensor::cat(told.collect(), 1)
+        let predicted = channels.map(|(channel, head)| head.forward(rows.clone().narrow(1, channel, 1)));
+        Tensor::cat(predicted.collect(), 1)
     }
 
-    /// What is told, and what the covariates of each step add to all its levels.
-    fn with_future(&self, told: Tensor<3>, input: &SeriesInput) -> Tensor<3> {
+    /// Predictions with the contribution of the covariates of each step to all its levels.
+    fn with_future(&self, predicted: Tensor<3>, input: &SeriesInput) -> Tensor<3> {
         let ([inner, outer], Some(covariates)) = (self.covariate_steps.as_slice(), &input.covariates) else {
-            return told;
+            return predicted;
         };
         let [batch, channels, length, kinds] = covariates.dims();
         let steps = self.horizon;
         let future = covariates.clone().narrow(2, length - steps, steps);
         let future = future.reshape([batch * channels * steps, kinds]);
         let added = outer.forward(activation::gelu(inner.forward(future)));
-        self.add_to_values(told, added.reshape([batch, channels, steps]))
+        self.add_to_values(predicted, added.reshape([batch, channels, steps]))
     }
 
-    /// Adds `[batch, channels, horizon]` to what is told of each step. Only the first number of a step is a
+    /// Adds `[batch, channels, horizon]` to the predictions of each step. Only the first number of a step is a
     /// value; the others are distances from it.
-    fn add_to_values(&self, told: Tensor<3>, added: Tensor<3>) -> Tensor<3> {
+    fn add_to_values(&self, predicted: Tensor<3>, added: Tensor<3>) -> Tensor<3> {
         let ([batch, channels, steps], levels) = (added.dims(), self.quantiles.len().max(1));
         if levels == 1 {
-            return told + added;
+            return predicted + added;
         }
         let rest = Tensor::zeros([batch, channels, steps, levels - 1], &added.device());
         let added = Tensor::cat(vec![added.reshape([batch, channels, steps, 1]), rest], 3);
-        told + added.reshape([batch, channels, steps * levels])
+        predicted + added.reshape([batch, channels, steps * levels])
     }
 
     /// Levels that cannot cross: the first number of a step is the median, the others are distances outward.
-    fn levels(&self, told: Tensor<3>) -> Tensor<3> {
+    fn levels(&self, predicted: Tensor<3>) -> Tensor<3> {
         let count = self.quantiles.len();
         if count < 2 {
-            return told;
+            return predicted;
         }
-        let [batch, channels, _] = told.dims();
-        let numbers = told.reshape([batch * channels, self.horizon, count]);
+        let [batch, channels, _] = predicted.dims();
+        let numbers = predicted.reshape([batch * channels, self.horizon, count]);
         let median = numbers.clone().narrow(2, 0, 1);
         let middle = self.quantiles.iter().position(|&level| level == 0.5).unwrap_or(0);
         let distance = |at: usize| activation::softplus(numbers.clone().narrow(2, at, 1), 1.0);

@@ -1,4 +1,4 @@
-//! Where the published forms of the network differ.
+//! Settings in which the published forms of the network differ.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -18,7 +18,7 @@ use crate::{Error, Result};
 /// The kind of these networks.
 pub const KIND: &str = "set-transformer";
 
-/// What was learnt of the training data beside weights.
+/// Numbers and names that were learnt from the training data beside weights.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataPreparation {
@@ -50,7 +50,7 @@ pub struct SetTransformerConfig {
     #[serde(default)]
     #[schemars(extend("x-words" = super::PRESETS))]
     pub preset: Option<String>,
-    /// What is asked of a set.
+    /// The task.
     #[schemars(skip)]
     pub task: TaskKind,
     /// Number of features of an item.
@@ -111,7 +111,7 @@ pub struct SetTransformerConfig {
     /// Dropout rate before the pooling and before the last layer.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub dropout: f64,
-    /// What was learnt of the training data.
+    /// Numbers and names learnt from the training data.
     #[serde(default, skip_serializing_if = "DataPreparation::is_empty")]
     #[schemars(skip)]
     pub data: DataPreparation,
@@ -122,7 +122,7 @@ impl DataPreparation {
         *self == Self::default()
     }
 
-    /// What a target's distance from the mean is divided by.
+    /// The unit of a scaled target.
     fn target_unit(&self) -> f64 {
         if self.target_std > 0.0 { self.target_std } else { 1.0 }
     }

@@ -34,7 +34,7 @@ pub struct SetTransformer {
     dropout: f64,
 }
 
-/// What a network says of a batch.
+/// The predictions for a batch.
 #[derive(Clone, Debug)]
 pub enum Answers {
     /// `[sets, rows, outputs]`.
@@ -86,7 +86,7 @@ impl SetTransformer {
         renamed::to_theirs(names::table(config), gradients(self, found))
     }
 
-    /// What the network says of each set, or of each item.
+    /// The prediction for each set, or for each item.
     pub fn forward(&self, sets: Ragged) -> Answers {
         self.answer(sets, None)
     }

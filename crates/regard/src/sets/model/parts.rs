@@ -1,4 +1,4 @@
-//! Encoder, pooling and decoder, as settings say.
+//! Encoder, pooling and decoder.
 
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
@@ -78,7 +78,7 @@ impl Encoder {
     }
 }
 
-/// Linear maps with ReLU between, and after the last one too where asked.
+/// Linear maps with ReLU between, and after the last one if `last` is true.
 fn row_by_row(layers: &[Linear], x: Tensor<2>, last: bool) -> Tensor<2> {
     layers.iter().enumerate().fold(x, |x, (layer, linear)| {
         let y = linear.forward(x);
@@ -89,7 +89,7 @@ fn row_by_row(layers: &[Linear], x: Tensor<2>, last: bool) -> Tensor<2> {
 /// From items to a few rows.
 #[derive(Module, Debug)]
 pub(super) struct Pooling {
-    /// Before attention, `ReLU(Linear)`, where asked.
+    /// Before attention, `ReLU(Linear)`.
     pub(super) before: Option<Linear>,
     pub(super) pma: Option<AttentionPooling>,
     pub(super) dot: Option<DotPooling>,

@@ -4,7 +4,7 @@ use regard_data::sets::Bags;
 use regard_data::sets::mixture::{Covariance, Em, Mixture};
 
 use super::SetModel;
-use crate::sets::measure::answers;
+use crate::sets::measure::predict;
 use crate::sets::mixture::mixture_of;
 use crate::sets::model::Decoding;
 use crate::sets::source::features_of;
@@ -17,12 +17,12 @@ const GENERATED_DEVIATION: f64 = 2.328_805;
 /// Refining ends when the mean log-likelihood of a point rises by less.
 const RISE: f64 = 1e-7;
 
-/// How mixtures are asked for.
+/// Options of [`SetModel::mixtures`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MixtureOptions {
-    /// Most steps of expectation maximisation after the network.
+    /// Largest number of steps of expectation maximisation after the network.
     pub refine: usize,
-    /// Whether each set is moved and scaled to mean and deviation of the points that the network was
+    /// If true, each set is moved and scaled to mean and deviation of the points that the network was
     /// trained on; what is found is scaled back.
     pub rescale: bool,
 }
@@ -46,15 +46,15 @@ impl SetModel {
                 scale.remove(&mut examples.features[items]);
             }
         }
-        let told = answers(&self.network, &examples, false, &self.device).numbers;
+        let predicted = predict(&self.network, &examples, false, &self.device).numbers;
         let of_set = |(bag, rows): (usize, &[f64])| match examples.set(bag) {
             [] => Ok(None),
             points => self.mixture(rows, points, options.refine, &scales[bag]).map(Some),
         };
-        told.chunks(self.config.num_seeds * self.config.outputs).enumerate().map(of_set).collect()
+        predicted.chunks(self.config.num_seeds * self.config.outputs).enumerate().map(of_set).collect()
     }
 
-    /// The mixture that a set's answer tells, bettered and in the units of the file.
+    /// The mixture of the prediction for a set, refined and in the units of the file.
     fn mixture(&self, rows: &[f64], points: &[f32], refine: usize, scale: &Scale) -> Result<Mixture> {
         let width = scale.mean.len();
         let covariance = match self.config.decoding {
@@ -81,7 +81,7 @@ impl SetModel {
     }
 }
 
-/// Where the points of a set lie, and how far apart: one factor for all coordinates, so that round
+/// The mean and the spread of the points of a set: one factor for all coordinates, so that round
 /// clusters stay round.
 #[derive(Clone, Debug)]
 struct Scale {

@@ -1,34 +1,24 @@
-//! What a network says of the sets of a file.
+//! Predictions for the sets of a file.
 
 mod mixtures;
 
 use std::path::Path;
 
-use burn::tensor::Device;
 use regard_data::sets::formats::predictions::Predicted;
 use regard_data::sets::{Bags, FeatureNames};
 
+use crate::sets::Sets;
 use crate::sets::experiment::{SetData, SetExperiment, SourceKind};
-use crate::sets::measure::{Told, answers, in_own_measure, measure_told};
-use crate::sets::model::{SetTransformer, SetTransformerConfig};
+use crate::sets::measure::{Predictions, in_own_units, measure_predictions, predict};
 use crate::sets::source::{Source, features_of, read_bags, targets_of};
-use crate::sets::task::{NumberLoss, TaskKind};
-use crate::store::NetworkDir;
-use crate::train::{Checked, probabilities};
+use crate::sets::task::TaskKind;
+use crate::supervised::Model;
+use crate::train::{NumberLoss, ValidationMetrics, probabilities};
 use crate::{Error, Result};
 pub use mixtures::MixtureOptions;
 
-/// A model on sets, ready to be asked.
-#[derive(Debug)]
-pub struct SetModel {
-    /// The network's settings.
-    pub config: SetTransformerConfig,
-    /// The network, in evaluation.
-    pub network: SetTransformer,
-    /// The experiment it comes from, where its folder says so.
-    pub experiment: Option<SetExperiment>,
-    device: Device,
-}
+/// A model on sets.
+pub type SetModel = Model<Sets>;
 
 /// Predictions for the sets of a file.
 #[derive(Debug)]
@@ -40,23 +30,11 @@ pub struct SetPredictions {
 }
 
 impl SetModel {
-    /// Opens the folder of a model.
-    ///
-    /// # Errors
-    /// As [`NetworkDir::open`] and [`NetworkDir::weights`].
-    pub fn open(folder: &Path, device: &Device) -> Result<Self> {
-        let found = NetworkDir::<SetTransformerConfig>::open(folder)?;
-        let network = SetTransformer::from_weights(found.config(), &found.weights()?, device)?;
-        let experiment = found.manifest().and_then(|manifest| manifest.experiment.clone());
-        let experiment = experiment.and_then(|value| serde_json::from_value(value).ok());
-        Ok(Self { config: found.config().clone(), network, experiment, device: device.clone() })
-    }
-
     /// Reads sets of a file with the columns the model was trained on, in its order; `labelled` where the
-    /// file has to say what is right.
+    /// file needs targets.
     ///
     /// # Errors
-    /// What the reader says; columns that differ from those of training.
+    /// Those of reading the file; columns that differ from those of training.
     pub fn read(&self, path: &Path, data: &SetData, labelled: bool) -> Result<Bags> {
         let bags = read_bags(path, data, self.config.task, labelled)?;
         let names = match self.config.data.features.as_slice() {
@@ -66,13 +44,13 @@ impl SetModel {
         Ok(bags.align(&names)?)
     }
 
-    /// What the model says of sets; with `importance` also how much it looked at every item.
+    /// The predictions for sets; with `importance` also the attention to every item.
     ///
     /// # Errors
-    /// [`Error::Config`] when importance is asked of a model that does not weigh items.
+    /// [`Error::Config`] for the importance of a model that does not weigh items.
     pub fn predict(&self, bags: &Bags, importance: bool) -> Result<SetPredictions> {
         let examples = features_of(&self.config, bags)?;
-        let Told { numbers, importance: weights } = answers(&self.network, &examples, importance, &self.device);
+        let Predictions { numbers, importance: weights } = predict(&self.network, &examples, importance, &self.device);
         if importance && weights.is_none() && !self.config.task.of_items() {
             let reason = "asks for importances, but this model pools nothing";
             return Err(Error::config("--importance", reason));
@@ -84,7 +62,7 @@ impl SetModel {
                 probabilities: probabilities(&numbers, self.config.outputs),
             }),
             TaskKind::Regression | TaskKind::Counting if self.config.outputs == 1 => {
-                Some(Predicted::numbers(in_own_measure(&self.config, &numbers)))
+                Some(Predicted::numbers(in_own_units(&self.config, &numbers)))
             }
             other => {
                 let reason = format!(
@@ -99,16 +77,16 @@ impl SetModel {
         Ok(SetPredictions { of_sets, of_items })
     }
 
-    /// The model measured on the sets of a file, which say what is right.
+    /// The metrics of the model on the sets of a file with targets.
     ///
     /// # Errors
-    /// A file without what is asked for.
-    pub fn measure(&self, bags: &Bags) -> Result<Checked> {
+    /// [`Error::Config`] for a file without targets.
+    pub fn measure(&self, bags: &Bags) -> Result<ValidationMetrics> {
         let mut examples = features_of(&self.config, bags)?;
         examples.targets = targets_of(&self.config, bags)?;
-        let told = answers(&self.network, &examples, false, &self.device).numbers;
+        let predicted = predict(&self.network, &examples, false, &self.device).numbers;
         let loss = self.experiment.as_ref().map_or(NumberLoss::Absolute, |found| found.train.loss);
-        measure_told(&self.config, &told, &examples, loss)
+        measure_predictions(&self.config, &predicted, &examples, loss)
     }
 
     /// The model measured on the generated sets of its experiment.
@@ -116,8 +94,8 @@ impl SetModel {
     /// # Errors
     /// [`Error::Config`] for a model whose folder says nothing of its experiment, or that was trained on a
     /// file.
-    pub fn measure_generated(&self, sets: Option<usize>) -> Result<Checked> {
-        let mut experiment = self.known_experiment()?.clone();
+    pub fn measure_generated(&self, sets: Option<usize>) -> Result<ValidationMetrics> {
+        let mut experiment = self.generating_experiment()?.clone();
         experiment.eval.num_sets = sets.unwrap_or(experiment.eval.num_sets);
         self.measure_drawn(&experiment)
     }
@@ -127,26 +105,24 @@ impl SetModel {
     ///
     /// # Errors
     /// As [`Self::measure_generated`]; [`Error::Config`] for sets of another task.
-    pub fn measure_on(&self, source: SourceKind) -> Result<Checked> {
-        let mut experiment = self.known_experiment()?.clone();
+    pub fn measure_on(&self, source: SourceKind) -> Result<ValidationMetrics> {
+        let mut experiment = self.generating_experiment()?.clone();
         experiment.data.source = source;
         self.measure_drawn(&experiment)
     }
 
-    fn known_experiment(&self) -> Result<&SetExperiment> {
-        let Some(experiment) = &self.experiment else {
-            return Err(Error::config("--data", "is needed: the model's folder does not say what it was trained on"));
-        };
+    fn generating_experiment(&self) -> Result<&SetExperiment> {
+        let experiment = self.known_experiment()?;
         if experiment.data.source == SourceKind::File {
             return Err(Error::config("--data", "is needed: the model was trained on a file"));
         }
         Ok(experiment)
     }
 
-    fn measure_drawn(&self, experiment: &SetExperiment) -> Result<Checked> {
+    fn measure_drawn(&self, experiment: &SetExperiment) -> Result<ValidationMetrics> {
         let (source, _) = Source::of(experiment)?;
-        let examples = source.measured(experiment);
-        let told = answers(&self.network, &examples, false, &self.device).numbers;
-        measure_told(&self.config, &told, &examples, experiment.train.loss)
+        let examples = source.validation(experiment);
+        let predicted = predict(&self.network, &examples, false, &self.device).numbers;
+        measure_predictions(&self.config, &predicted, &examples, experiment.train.loss)
     }
 }

@@ -20,10 +20,10 @@ pub struct Prepared {
     pub config: SetTransformerConfig,
 }
 
-/// Reads the sets of a file; what is asked for need not be in it unless `labelled`.
+/// Reads the sets of a file; targets may be missing unless `labelled`.
 ///
 /// # Errors
-/// What the reader says, with file, line and column.
+/// Those of reading the file, with file, line and column.
 pub fn read_bags(path: &Path, data: &SetData, kind: TaskKind, labelled: bool) -> Result<Bags> {
     let named = |column: &str| (!column.is_empty()).then(|| column.to_owned());
     let options = ReadOptions {
@@ -48,7 +48,7 @@ pub(crate) fn strata(bags: &Bags, kind: TaskKind) -> Vec<usize> {
 /// The sets of a file with everything that is learnt of data learnt on those at `training`.
 ///
 /// # Errors
-/// [`Error::Config`] for a file that does not say what is asked for.
+/// [`Error::Config`] for a file without the targets of the task.
 pub fn prepared(experiment: &SetExperiment, bags: &Bags, training: &[usize]) -> Result<Prepared> {
     let kind = experiment.task.kind;
     let mut data = DataPreparation { features: names(bags), ..DataPreparation::default() };
@@ -99,7 +99,7 @@ pub(crate) fn features(config: &SetTransformerConfig, bags: &Bags) -> Result<Exa
     Ok(Examples { width: bags.width(), features, offsets, targets: Targets::Points, truth: vec![] })
 }
 
-/// What is right about the sets of a file, by a network's measure.
+/// The targets of the sets of a file, at the network's scale.
 pub(crate) fn targets(config: &SetTransformerConfig, bags: &Bags) -> Result<Targets> {
     let singles = |numbers: &[f64]| numbers.iter().map(|&number| number as f32).collect::<Vec<f32>>();
     Ok(match config.task {
@@ -121,7 +121,7 @@ pub(crate) fn targets(config: &SetTransformerConfig, bags: &Bags) -> Result<Targ
             None => return Err(Error::config("data.item_target", "names no column; expected that of the relevance")),
         },
         TaskKind::Clustering => Targets::Points,
-        TaskKind::Anomaly => return Err(Error::config("task.kind", "is `anomaly`, which files do not tell")),
+        TaskKind::Anomaly => return Err(Error::config("task.kind", "is `anomaly`, and files have no targets for it")),
     })
 }
 

@@ -43,10 +43,10 @@ impl Generator {
             SourceKind::Shapes => TaskKind::Classification,
             _ => TaskKind::Regression,
         };
-        let asked = experiment.task.kind;
-        let count = kind == SourceKind::DigitSum && asked == TaskKind::Counting;
-        if asked != expected && !count {
-            let reason = format!("is `{}`; `data.source` is for `{}`", asked.name(), expected.name());
+        let task = experiment.task.kind;
+        let count = kind == SourceKind::DigitSum && task == TaskKind::Counting;
+        if task != expected && !count {
+            let reason = format!("is `{}`; `data.source` is for `{}`", task.name(), expected.name());
             return Err(Error::config("task.kind", reason));
         }
         let of_digits = matches!(kind, SourceKind::DigitSum | SourceKind::OddDigit);

@@ -1,4 +1,4 @@
-//! Where the sets of an experiment come from.
+//! The source of the sets of an experiment.
 
 mod files;
 mod generated;
@@ -36,8 +36,7 @@ impl Source {
     /// The source of an experiment, and the network's settings with what follows from the data.
     ///
     /// # Errors
-    /// What reading a file gives, and [`Error::Config`](crate::Error::Config) for data that cannot be
-    /// asked what the experiment asks.
+    /// Those of reading a file; [`Error::Config`](crate::Error::Config) for data that the task does not fit.
     pub fn of(experiment: &SetExperiment) -> Result<(Self, SetTransformerConfig)> {
         if experiment.data.source == SourceKind::File {
             let bags = read_bags(Path::new(&experiment.data.path), &experiment.data, experiment.task.kind, true)?;
@@ -61,27 +60,28 @@ impl Source {
         Ok((Self::Kept { training: examples.select(&training), held_out: examples.select(&held_out) }, config))
     }
 
-    /// The sets of a step; `order` is what the steps before have kept.
-    pub(crate) fn step(&self, order: &mut Shuffled, seed: u64, step: u64, batch: usize) -> Examples {
+    /// The sets of a step; files are shuffled, gone through and shuffled again.
+    pub(crate) fn batch(&self, order: &mut Shuffled, seed: u64, step: u64, batch: usize) -> Examples {
         match self {
             Self::Generated(generator) => generator.draw(derived(seed, Stream::Instances, 0), step, batch),
-            Self::Kept { training, .. } => training.select(&turn(order, training.len(), seed, step, batch)),
+            Self::Kept { training, .. } => training.select(&order.batch_of_rounds(training.len(), seed, step, batch)),
         }
     }
 
-    /// The sets on which a network is measured; of a file without any held out those it learns from.
-    pub fn measured(&self, experiment: &SetExperiment) -> Examples {
+    /// If true, the sets of [`Self::validation`] are not those of the training.
+    pub(crate) fn has_validation(&self) -> bool {
+        match self {
+            Self::Generated(_) => true,
+            Self::Kept { held_out, .. } => !held_out.is_empty(),
+        }
+    }
+
+    /// The sets on which a network is validated; the training sets of a file that holds none out.
+    pub fn validation(&self, experiment: &SetExperiment) -> Examples {
         match self {
             Self::Generated(generator) => generator.test(experiment),
             Self::Kept { training, held_out } if held_out.is_empty() => training.clone(),
             Self::Kept { held_out, .. } => held_out.clone(),
         }
     }
-}
-
-/// The sets of step `step`: all are shuffled, gone through and shuffled again.
-fn turn(order: &mut Shuffled, count: usize, seed: u64, step: u64, batch: usize) -> Vec<usize> {
-    let first = step * batch as u64;
-    let chosen = |at: u64| order.of(0..count, seed, at / count as u64)[(at % count as u64) as usize];
-    (first..first + batch as u64).map(chosen).collect()
 }

@@ -18,7 +18,7 @@ use crate::experiment::{BaselineKind, Experiment, Loss};
 use crate::routes::decode::features;
 use crate::routes::model::AttentionModel;
 use crate::routes::problem::Problem;
-use crate::train::{Optimizer, Stream, Trainee, derived, fresh, numbered, rise};
+use crate::train::{Optimizer, Stream, Trainee, derived, fresh, linear_warmup, numbered};
 use crate::{Error, Result};
 pub(super) use state::Counters;
 use state::inherited;
@@ -137,7 +137,8 @@ impl<P: Problem> Learner<P> {
     fn rate(&self, full: f64) -> f64 {
         let train = &self.experiment.train;
         let warmup_steps = train.warmup_epochs * self.experiment.steps_per_epoch() as f64;
-        full * rise(self.step, warmup_steps) * train.learning_rate_decay.powi(self.epoch().min(i32::MAX as u64) as i32)
+        full * linear_warmup(self.step, warmup_steps)
+            * train.learning_rate_decay.powi(self.epoch().min(i32::MAX as u64) as i32)
     }
 
     /// This step's instances.

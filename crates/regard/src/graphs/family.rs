@@ -1,0 +1,144 @@
+//! What the engine of supervised learning has to know of graphs.
+
+use burn::tensor::{Device, Tensor};
+use rand_pcg::Pcg64Mcg;
+
+use super::examples::DataSplit;
+use super::experiment::{self, GraphData, GraphEval, GraphExperiment, GraphTaskSettings, GraphTraining};
+use super::measure::{MeasureOptions, in_own_units, measure, predict};
+use super::model::{GraphTransformer, GraphTransformerConfig};
+use super::source::Source;
+use super::task::{GraphTask, LossOptions, consistency, loss};
+use crate::experiment::Given;
+use crate::store::Weights;
+use crate::supervised::{BatchPosition, Context, Family, Learner, Network};
+use crate::train::{Rounding, ValidationMetrics};
+use crate::{Error, Result};
+
+/// The family of graphs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Graphs;
+
+impl Network for GraphTransformer {
+    type Config = GraphTransformerConfig;
+
+    fn new(config: &GraphTransformerConfig, device: &Device) -> Result<Self> {
+        Self::new(config, device)
+    }
+
+    fn from_weights(config: &GraphTransformerConfig, weights: &Weights, device: &Device) -> Result<Self> {
+        Self::from_weights(config, weights, device)
+    }
+
+    fn to_weights(&self, config: &GraphTransformerConfig) -> Weights {
+        self.to_weights(config)
+    }
+}
+
+impl Family for Graphs {
+    const NAME: &'static str = "graphs";
+    const ROUNDING: Rounding = Rounding::ByEpochs;
+
+    type Task = GraphTaskSettings;
+    type Data = GraphData;
+    type Train = GraphTraining;
+    type Eval = GraphEval;
+    type Config = GraphTransformerConfig;
+    type Network = GraphTransformer;
+    type TrainingData = Source;
+    type Residuals = ();
+    type Calibration = ();
+
+    fn defaults(given: &Given) -> Result<GraphExperiment> {
+        experiment::defaults(given)
+    }
+
+    fn validate(experiment: &GraphExperiment) -> Result<()> {
+        experiment::validate(experiment)
+    }
+
+    fn load(experiment: &GraphExperiment) -> Result<(Source, GraphTransformerConfig)> {
+        Source::of(experiment)
+    }
+
+    fn samples(source: &Source) -> Option<usize> {
+        Some(source.training.graphs.len())
+    }
+
+    fn has_validation(source: &Source) -> bool {
+        !source.validation.graphs.is_empty()
+    }
+
+    fn warnings(source: &Source) -> Vec<String> {
+        source.examples.warnings()
+    }
+
+    fn check(context: &Context<'_, Self>) -> Result<()> {
+        if context.experiment.train.family.consistency > 0.0 && context.config.task != GraphTask::Classification {
+            let reason = "compares probabilities of classes, and the task has none";
+            return Err(Error::config("train.consistency", reason));
+        }
+        if context.data.training.graphs.is_empty() {
+            return Err(Error::config("data.path", "holds no graph to learn from"));
+        }
+        Ok(())
+    }
+
+    fn loss(
+        network: &GraphTransformer,
+        context: &Context<'_, Self>,
+        batch: BatchPosition<'_>,
+        noise: &mut Pcg64Mcg,
+    ) -> Tensor<1> {
+        let Context { experiment, config, data: source, device } = context;
+        let (train, of_graphs) = (&experiment.train, &experiment.train.family);
+        let BatchPosition { step, steps_per_epoch, order } = batch;
+        let all = source.training.graphs.iter().copied();
+        let graphs = order.batch_of_epoch(all, train.seed, [step, steps_per_epoch], train.batch_size);
+        let graphs = graphs.repeat(of_graphs.augmented_views);
+        let mut input = source.examples.input(config, &graphs, Some((of_graphs.sign_flip, noise)));
+        input.drop_features(of_graphs.feature_dropout, noise);
+        let targets = source.examples.targets(config.level, &source.training, &graphs);
+        let answers = network.forward_with_dropout(&input, device, noise);
+        let value = loss(answers.clone(), &targets, loss_options(context));
+        if of_graphs.consistency == 0.0 {
+            return value;
+        }
+        let between_views = consistency(answers, of_graphs.augmented_views, of_graphs.consistency_temperature);
+        value + between_views.mul_scalar(of_graphs.consistency)
+    }
+
+    fn validation(network: &GraphTransformer, context: &Context<'_, Self>) -> Result<(ValidationMetrics, ())> {
+        let Source { examples, training, validation, .. } = context.data;
+        let split = if validation.graphs.is_empty() { training } else { validation };
+        let options = measure_options(context);
+        Ok((measure(network, context.config, examples, split, options, context.device)?, ()))
+    }
+
+    fn calibrate((): ()) {}
+}
+
+fn loss_options(context: &Context<'_, Graphs>) -> LossOptions {
+    let train = &context.experiment.train;
+    LossOptions { task: context.config.task, number: train.loss, class_weights: train.family.class_weights }
+}
+
+fn measure_options(context: &Context<'_, Graphs>) -> MeasureOptions {
+    MeasureOptions { loss: loss_options(context), batch_size: context.experiment.eval.batch_size }
+}
+
+/// The predictions of the kept network for a split, `[rows, outputs]`; numbers in the units of their targets.
+///
+/// # Errors
+/// None that a learner of this crate can cause.
+pub(super) fn predictions(learner: &Learner<Graphs>, split: &DataSplit) -> Result<Vec<f64>> {
+    let device = learner.plain_device();
+    let context = learner.evaluation(&device);
+    let network = learner.evaluated()?;
+    let options = measure_options(&context);
+    let found = predict(&network, context.config, &context.data.examples, split, options, &device);
+    Ok(match context.config.task {
+        GraphTask::Regression => in_own_units(context.config, &found.numbers),
+        GraphTask::Classification | GraphTask::Labels => found.numbers,
+    })
+}

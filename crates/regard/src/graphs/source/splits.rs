@@ -1,0 +1,74 @@
+//! The split of graphs or nodes into training, validation and test.
+
+use std::sync::Arc;
+
+use regard_data::graphs::{Graphs, Level, Part};
+use regard_data::split::{holdout, others, stratified_folds};
+
+use crate::Result;
+use crate::graphs::examples::DataSplit;
+use crate::graphs::experiment::{GraphData, GraphExperiment};
+use crate::graphs::task::GraphTask;
+
+/// Training, validation and test split.
+pub(crate) type DataSplits = [DataSplit; 3];
+
+/// The split of the data, else a random one, stratified by class for classification.
+pub(super) fn splits(experiment: &GraphExperiment, graphs: &Graphs, task: GraphTask) -> Result<DataSplits> {
+    if let Some(parts) = graphs.parts() {
+        let places = [Part::Training, Part::Validation, Part::Test].map(|part| parts.places(part));
+        return Ok(places.map(|places| split(graphs, parts.level, places)));
+    }
+    let GraphData { validation_fraction: held_out, test_fraction: tested, seed, .. } = experiment.data;
+    let classes = strata(graphs, Level::Graph, task)?;
+    let cut = |of: &[usize], share: f64, seed: u64| -> Result<[Vec<usize>; 2]> {
+        if share == 0.0 {
+            return Ok([of.to_vec(), vec![]]);
+        }
+        let found = holdout(&of.iter().map(|&graph| classes[graph]).collect::<Vec<_>>(), share, seed)?;
+        Ok([found.training, found.held_out].map(|places| places.into_iter().map(|place| of[place]).collect()))
+    };
+    let all: Vec<usize> = (0..graphs.len()).collect();
+    let [rest, test] = cut(&all, tested, seed)?;
+    let [training, validation] = cut(&rest, (held_out / (1.0 - tested)).min(1.0), seed.wrapping_add(1))?;
+    Ok([training, validation, test].map(|graphs| DataSplit { graphs, nodes: None }))
+}
+
+/// `k` folds without validation: graphs, or the nodes of one, stratified by class.
+pub(crate) fn folds(graphs: &Graphs, task: GraphTask, k: usize, seed: u64) -> Result<Vec<DataSplits>> {
+    // Nodes of several graphs are not split: that would train on the graphs that are tested.
+    let of_nodes = graphs.targets().is_some_and(|targets| targets.level() == Level::Node);
+    let level = if of_nodes && graphs.len() == 1 { Level::Node } else { Level::Graph };
+    let classes = strata(graphs, level, task)?;
+    let cut = stratified_folds(&classes, k, seed)?;
+    Ok(cut.into_iter().map(|test| fold(graphs, level, others(classes.len(), &test), test)).collect())
+}
+
+/// A fold without validation.
+pub(crate) fn fold(graphs: &Graphs, level: Level, training: Vec<usize>, test: Vec<usize>) -> DataSplits {
+    [training, vec![], test].map(|places| split(graphs, level, places))
+}
+
+fn split(graphs: &Graphs, level: Level, places: Vec<usize>) -> DataSplit {
+    match level {
+        _ if places.is_empty() => DataSplit::default(),
+        Level::Graph => DataSplit { graphs: places, nodes: None },
+        Level::Node => {
+            let mut counts = vec![false; graphs.nodes()];
+            places.iter().for_each(|&node| counts[node] = true);
+            let any = |graph: &usize| graphs.nodes_of(*graph).any(|node| counts[node]);
+            DataSplit { graphs: (0..graphs.len()).filter(any).collect(), nodes: Some(Arc::from(counts)) }
+        }
+    }
+}
+
+/// Classes of a stratified split; one class where there are none.
+fn strata(graphs: &Graphs, level: Level, task: GraphTask) -> Result<Vec<usize>> {
+    let count = if level == Level::Graph { graphs.len() } else { graphs.nodes() };
+    match graphs.targets() {
+        Some(targets) if task == GraphTask::Classification && targets.level() == level => {
+            Ok(targets.classes(0)?.of.into_iter().map(|class| class.unwrap_or(0)).collect())
+        }
+        _ => Ok(vec![0; count]),
+    }
+}

@@ -1,0 +1,323 @@
+//! Classification of whole series: each series is one example, of which a network gets the values at its end.
+
+use std::path::Path;
+
+use burn::tensor::Device;
+use regard_data::series::formats::{Read, ReadOptions, ReadReport, read};
+use regard_data::series::{Panel, Series, Window};
+use regard_data::sets::formats::predictions::Predicted;
+use regard_data::split::{holdout, others, stratified_folds};
+
+use super::SeriesLearner;
+use super::batch::Batch;
+use super::experiment::{SeriesData, SeriesExperiment};
+use super::model::{PatchTst, PatchTstConfig, SeriesPreparation};
+use super::predict::SeriesModel;
+use super::scaled::{Known, moments, scaled_known};
+use super::source::read_options;
+use super::task::SeriesTask;
+use crate::supervised::{CrossValidationMetrics, Folds, ensemble};
+use crate::train::{ValidationMetrics, classification_metrics, majority_share, probabilities};
+use crate::{Error, Result};
+
+/// Series that go through a network together.
+const TOGETHER: usize = 256;
+
+/// Series, each of one class, and which of them are learnt from.
+#[derive(Clone, Debug)]
+pub struct Labelled {
+    /// The series, at the network's scale and none shorter than a look-back.
+    pub(super) panel: Panel,
+    /// The class of each.
+    pub(super) classes: Vec<usize>,
+    /// Series to learn from.
+    pub(super) training: Vec<usize>,
+    /// Series to choose by.
+    pub(super) validation: Vec<usize>,
+    /// Series to measure with.
+    pub(super) test: Vec<usize>,
+    look_back: usize,
+    report: ReadReport,
+}
+
+/// Reads whole series of a long file; `labelled` where each needs a class.
+///
+/// # Errors
+/// Those of reading the file.
+pub fn read_whole(path: &Path, data: &SeriesData, labelled: bool) -> Result<Read> {
+    let options = ReadOptions { label_optional: !labelled, ..read_options(data) };
+    Ok(read(path, &options)?)
+}
+
+impl Labelled {
+    /// The series of an experiment, and the network's settings with what was learnt of them.
+    ///
+    /// # Errors
+    /// Those of reading the file; [`Error::Config`] for series of fewer than two classes, or too few of them.
+    pub fn of(experiment: &SeriesExperiment) -> Result<(Self, PatchTstConfig)> {
+        let read = read_whole(Path::new(&experiment.data.path), &experiment.data, true)?;
+        let (all, tested) = ((0..read.panel.len()).collect(), experiment.data.test_fraction);
+        let classes = classes(&read)?.1;
+        let (rest, test) = held_out(all, &classes, tested, experiment.train.seed)?;
+        Self::with_test(experiment, &read, rest, test)
+    }
+
+    /// As [`Self::of`], of series that are known, some of which are to be measured with; of the rest, as many
+    /// as the experiment says are to choose by.
+    ///
+    /// # Errors
+    /// As there.
+    pub(super) fn with_test(
+        experiment: &SeriesExperiment,
+        read: &Read,
+        rest: Vec<usize>,
+        test: Vec<usize>,
+    ) -> Result<(Self, PatchTstConfig)> {
+        let (names, classes) = classes(read)?;
+        // A share of all series, of which some are no longer here.
+        let share = (experiment.data.validation_fraction / (1.0 - experiment.data.test_fraction)).min(0.5);
+        let (training, validation) = held_out(rest, &classes, share, experiment.train.seed)?;
+        let config = PatchTstConfig {
+            channels: 1,
+            classes: names.len(),
+            future_covariates: read.panel.covariates().len(),
+            static_covariates: read.panel.statics().len(),
+            data: SeriesPreparation { classes: names, ..learnt(&read.panel, &training) },
+            ..experiment.model.clone()
+        };
+        let panel = at_scale(&read.panel, &config)?;
+        let (look_back, report) = (config.look_back, read.report.clone());
+        Ok((Self { panel, classes, training, validation, test, look_back, report }, config))
+    }
+
+    /// The report of the reader.
+    pub(crate) fn report(&self) -> &ReadReport {
+        &self.report
+    }
+
+    /// Number of training series.
+    pub(crate) fn samples(&self) -> usize {
+        self.training.len()
+    }
+
+    /// Series to learn from, chosen among them, and the class of each.
+    pub(crate) fn batch(&self, chosen: &[usize]) -> (Batch, Vec<usize>) {
+        let series: Vec<usize> = chosen.iter().map(|&at| self.training[at]).collect();
+        (ends(&self.panel, &series, self.look_back), series.iter().map(|&one| self.classes[one]).collect())
+    }
+
+    /// Probabilities of the classes for the test series.
+    pub(super) fn test_probabilities(&self, network: &PatchTst, config: &PatchTstConfig, device: &Device) -> Vec<f64> {
+        class_probabilities(network, config, &self.panel, &self.test, device)
+    }
+
+    /// A network on the series to choose by, or those learnt from where there are none.
+    pub(crate) fn measured(&self, network: &PatchTst, config: &PatchTstConfig, device: &Device) -> ValidationMetrics {
+        let series = if self.validation.is_empty() { &self.training } else { &self.validation };
+        self.measured_on(network, config, series, device)
+    }
+
+    /// A network on some of the series.
+    pub(super) fn measured_on(
+        &self,
+        network: &PatchTst,
+        config: &PatchTstConfig,
+        series: &[usize],
+        device: &Device,
+    ) -> ValidationMetrics {
+        let probabilities = class_probabilities(network, config, &self.panel, series, device);
+        let classes: Vec<usize> = series.iter().map(|&one| self.classes[one]).collect();
+        classification_metrics(&probabilities, config.classes, &classes)
+    }
+}
+
+/// Probabilities `[series, classes]` of the classes for series of a panel at the network's scale.
+pub(super) fn class_probabilities(
+    network: &PatchTst,
+    config: &PatchTstConfig,
+    panel: &Panel,
+    series: &[usize],
+    device: &Device,
+) -> Vec<f64> {
+    let mut scores = Vec::with_capacity(series.len() * config.classes);
+    for chosen in series.chunks(TOGETHER) {
+        let batch = ends(panel, chosen, config.look_back);
+        scores.extend(network.forward(batch.input(device)).into_data().iter::<f64>());
+    }
+    probabilities(&scores, config.classes)
+}
+
+/// Names of the classes, and the class of each series.
+///
+/// # Errors
+/// [`Error::Config`] for series without labels, or of one class.
+pub(super) fn classes(read: &Read) -> Result<(Vec<String>, Vec<usize>)> {
+    let Some(labels) = read.panel.labels() else {
+        return Err(Error::config("data.label", "names no column of the file; expected that of the classes"));
+    };
+    let classes = labels.classes();
+    match classes.names.as_slice() {
+        [] | [_] => {
+            let reason = "holds one class; expected series of at least two";
+            Err(Error::config("data.label", reason))
+        }
+        _ => Ok((classes.names, classes.of)),
+    }
+}
+
+/// Series with a share of each class held out.
+fn held_out(series: Vec<usize>, classes: &[usize], share: f64, seed: u64) -> Result<(Vec<usize>, Vec<usize>)> {
+    if share == 0.0 {
+        return Ok((series, vec![]));
+    }
+    let of: Vec<usize> = series.iter().map(|&one| classes[one]).collect();
+    let found = holdout(&of, share, seed)?;
+    let named = |places: Vec<usize>| places.into_iter().map(|place| series[place]).collect();
+    Ok((named(found.training), named(found.held_out)))
+}
+
+/// One mean and deviation for all series: classes may differ in level and width.
+fn learnt(panel: &Panel, training: &[usize]) -> SeriesPreparation {
+    let all = || training.iter().map(|&one| &panel.series()[one]);
+    let (mean, deviation) = moments(all().flat_map(|one| one.values().iter().copied()));
+    let covariate = |at: usize| moments(all().flat_map(move |one| one.covariates()[at].iter().copied()));
+    let fixed = |at: usize| moments(all().map(move |one| one.statics()[at]));
+    let (covariate_mean, covariate_deviation) = (0..panel.covariates().len()).map(covariate).unzip();
+    let (static_mean, static_deviation) = (0..panel.statics().len()).map(fixed).unzip();
+    SeriesPreparation {
+        names: vec!["all series".into()],
+        mean: vec![mean],
+        std: vec![deviation],
+        frequency: panel.clock().frequency().to_string(),
+        season_length: panel.clock().season(),
+        future_covariates: panel.covariates().to_vec(),
+        future_covariate_mean: covariate_mean,
+        future_covariate_std: covariate_deviation,
+        static_covariates: panel.statics().to_vec(),
+        static_covariate_mean: static_mean,
+        static_covariate_std: static_deviation,
+        ..SeriesPreparation::default()
+    }
+}
+
+/// Series at the scale of a network, the short ones filled up in front with missing values.
+pub(super) fn at_scale(panel: &Panel, config: &PatchTstConfig) -> Result<Panel> {
+    let data = &config.data;
+    let (Some(&mean), Some(&deviation)) = (data.mean.first(), data.std.first()) else {
+        return Err(Error::config("data", "has no scale of the series"));
+    };
+    let scaled = |&value: &f32| ((f64::from(value) - mean) / deviation) as f32;
+    let panel = panel.changed(|one| one.with_values(one.values().iter().map(scaled).collect()))?;
+    let panel = scaled_known(panel, &Known::of(data))?;
+    Ok(panel.changed(|one| filled_up(one, config.look_back))?)
+}
+
+fn filled_up(one: &Series, look_back: usize) -> Series {
+    let missing = look_back.saturating_sub(one.len());
+    let front = |fill: f32, values: &[f32]| [vec![fill; missing], values.to_vec()].concat();
+    let covariates = one.covariates().iter().map(|values| front(0.0, values).into()).collect();
+    one.with_values(front(f32::NAN, one.values())).with_covariates(covariates)
+}
+
+/// The ends of some series.
+fn ends(panel: &Panel, series: &[usize], look_back: usize) -> Batch {
+    let end = |&series: &usize| {
+        let start = panel.series()[series].len() - look_back;
+        Window { series, start, look_back, horizon: 0 }
+    };
+    Batch::of_windows(panel, &series.iter().map(end).collect::<Vec<_>>(), 1, false)
+}
+
+impl SeriesModel {
+    /// Probabilities of the classes for each series of a panel.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a model of another task, or series with other covariates.
+    pub fn classified(&self, panel: &Panel) -> Result<Predicted> {
+        Ok(Predicted::Classes { names: self.config.data.classes.clone(), probabilities: self.probabilities(panel)? })
+    }
+
+    /// The model on all series of a file, or on those its experiment held out.
+    ///
+    /// # Errors
+    /// Those of reading the data; [`Error::Config`] for a class the model does not know.
+    pub fn measure_classes(&self, file: Option<&Path>) -> Result<ValidationMetrics> {
+        let Some(experiment) = &self.experiment else {
+            return Err(Error::config("--model", "has a folder that does not say what it was trained on"));
+        };
+        let Some(file) = file else {
+            let (labelled, _) = Labelled::of(experiment)?;
+            if labelled.test.is_empty() {
+                return Err(Error::config("data.test_fraction", "is 0; nothing is left to measure with"));
+            }
+            return Ok(labelled.measured_on(&self.network, &self.config, &labelled.test, &self.device));
+        };
+        let read = read_whole(file, &experiment.data, true)?;
+        let right = self.known_classes(&read).map_err(|error| error.in_file(file))?;
+        Ok(classification_metrics(&self.probabilities(&read.panel)?, self.config.classes, &right))
+    }
+
+    fn probabilities(&self, panel: &Panel) -> Result<Vec<f64>> {
+        if self.config.task != SeriesTask::Classification {
+            let reason = format!("was trained for {}, not to classify", self.config.task);
+            return Err(Error::config("--model", reason));
+        }
+        let all: Vec<usize> = (0..panel.len()).collect();
+        Ok(class_probabilities(&self.network, &self.config, &at_scale(panel, &self.config)?, &all, &self.device))
+    }
+
+    /// The classes of series, by the model's own numbers.
+    fn known_classes(&self, read: &Read) -> Result<Vec<usize>> {
+        let (names, of) = classes(read)?;
+        let known = &self.config.data.classes;
+        let place = |name: &String| {
+            known.iter().position(|one| one == name).ok_or_else(|| {
+                let reason = format!("holds `{name}`, a class the model does not know");
+                Error::config("data.label", reason)
+            })
+        };
+        let places = names.iter().map(place).collect::<Result<Vec<_>>>()?;
+        Ok(of.into_iter().map(|class| places[class]).collect())
+    }
+}
+
+/// The predictions for a fold, and its classes.
+struct FoldPredictions {
+    classes: Vec<usize>,
+    probabilities: Vec<f64>,
+}
+
+/// Cuts series into `folds` parts, of each class alike, trains on all others and measures on each; all that `repeats`
+/// times. `done` is called after every fold.
+///
+/// # Errors
+/// [`Error::Config`] for series without classes, or more folds than series.
+pub fn cross_validate(
+    experiment: &SeriesExperiment,
+    read: &Read,
+    folds: usize,
+    repeats: usize,
+    device: &Device,
+    done: &(dyn Fn() + Sync),
+) -> Result<CrossValidationMetrics> {
+    let (names, of) = classes(read)?;
+    let cut = Folds::new(experiment.train.seed, repeats, |seed| Ok(stratified_folds(&of, folds, seed)?))?;
+    let predict = |part: Vec<usize>, seed: u64| {
+        let mut of_fold = experiment.clone();
+        (of_fold.train.seed, of_fold.data.test_fraction) = (seed, 0.0);
+        let load = || {
+            let rest = others(read.panel.len(), &part);
+            let (labelled, config) = Labelled::with_test(&of_fold, read, rest, part.clone())?;
+            Ok((labelled.into(), config))
+        };
+        let of_network = |learner: &SeriesLearner| learner.test_probabilities();
+        let probabilities = ensemble(&of_fold, seed, 1, device, load, of_network)?;
+        Ok(FoldPredictions { classes: part.iter().map(|&one| of[one]).collect(), probabilities })
+    };
+    let metrics = |folds: &[FoldPredictions]| {
+        let classes: Vec<usize> = folds.iter().flat_map(|fold| fold.classes.clone()).collect();
+        let probabilities: Vec<f64> = folds.iter().flat_map(|fold| fold.probabilities.clone()).collect();
+        Ok(classification_metrics(&probabilities, names.len(), &classes).measures)
+    };
+    cut.run(predict, metrics, |_| Some(majority_share(&of)), done)
+}

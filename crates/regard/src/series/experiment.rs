@@ -1,0 +1,320 @@
+//! Experiments on time series: their settings, defaults and checks.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::TimeSeries;
+use super::model::{PRESETS, PatchTstConfig};
+use super::task::SeriesTask;
+use crate::experiment::{Given, named_preset, under};
+use crate::store::{NetworkConfig, ranges};
+use crate::supervised::SupervisedExperiment;
+use crate::train::{FamilyTraining, NumberLoss, Schedule, Select, TrainSettings};
+use crate::{Error, Result};
+
+/// A complete experiment on time series.
+pub type SeriesExperiment = SupervisedExperiment<TimeSeries>;
+
+/// Section `[task]`: the question about a series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SeriesTaskSettings {
+    /// Task of the network.
+    pub kind: SeriesTask,
+    /// Number of future values that a forecast predicts.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub horizon: usize,
+}
+
+/// Layout of a file of series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SeriesLayout {
+    /// Taken from the header.
+    Auto,
+    /// One column for each series.
+    Wide,
+    /// One row for each value: name, time, value.
+    Long,
+}
+
+/// Split of the rows into training, validation and test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SeriesSplit {
+    /// Fractions of the rows in order of time: `data.validation_fraction` and `data.test_fraction`.
+    Fractions,
+    /// 12, 4 and 4 months of 30 days of hourly rows, the split of the ETTh files.
+    Etth,
+    /// The same of quarter-hourly rows, the split of the ETTm files.
+    Ettm,
+    /// By date: from `data.validation_from` and `data.test_from` on.
+    Dates,
+    /// By number of rows at the end of each series: `data.validation_rows` and `data.test_rows`.
+    Rows,
+}
+
+/// Section `[data]`: the series to train on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SeriesData {
+    /// File of time series: CSV, gzipped CSV or Parquet.
+    pub path: String,
+    /// Layout of the file.
+    pub layout: SeriesLayout,
+    /// Column of time stamps; empty to detect it.
+    pub date: String,
+    /// Column of series names in a long file; empty to detect it.
+    pub id: String,
+    /// Columns of values; empty for all.
+    pub columns: Vec<String>,
+    /// Column of classes in a long file, for classification; empty for none.
+    pub label: String,
+    /// Columns whose future values are known.
+    pub future_covariates: Vec<String>,
+    /// Columns with one value for a whole series.
+    pub static_covariates: Vec<String>,
+    /// Split of the rows into training, validation and test.
+    pub split: SeriesSplit,
+    /// Fraction of the rows held out for validation, for the split `fractions`.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
+    pub validation_fraction: f64,
+    /// Fraction of the rows held out for the test, for the split `fractions`.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
+    pub test_fraction: f64,
+    /// Number of rows held out for validation, for the split `rows`.
+    pub validation_rows: usize,
+    /// Number of rows held out for the test, for the split `rows`.
+    pub test_rows: usize,
+    /// First date of the validation rows, for the split `dates`.
+    pub validation_from: String,
+    /// First date of the test rows, for the split `dates`.
+    pub test_from: String,
+    /// If true, series are scaled to mean 0 and standard deviation 1, as measured on the training rows.
+    pub standardise: bool,
+    /// Number of values in a season; 0 to derive it from the time stamps.
+    pub season_length: usize,
+}
+
+/// Parameters that training changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Trainable {
+    /// All parameters.
+    All,
+    /// The parameters of the head; the rest is frozen (linear probing).
+    Head,
+}
+
+/// Settings of `[train]` that only time series have.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SeriesTraining {
+    /// Largest number of windows of single series in a step, sampled from all series; 0 for all. Not for networks with
+    /// parameters of their own for each series.
+    pub windows_batch_size: usize,
+    /// Ridge penalty of the fitted `model.linear_skip`, in units of the mean square of a window value.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub ridge_penalty: f64,
+    /// If true, the network's correction of a fitted `model.linear_skip` is scaled after every epoch to the share that
+    /// the validation windows support: the lower end of the 95 % interval of its least-squares factor.
+    pub shrink: bool,
+    /// Fraction of the values, or of the patches, that are masked, for imputation and pretraining.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
+    pub mask_ratio: f64,
+    /// Folder of a model whose weights the training starts from; the head is fresh if the task is another one; empty
+    /// for random weights.
+    pub init_from: String,
+    /// Parameters that training changes.
+    pub trainable: Trainable,
+    /// Number of first epochs that train only the head; 0 for none.
+    pub head_epochs: usize,
+}
+
+/// Section `[eval]`: the evaluation of the network.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SeriesEval {
+    /// Number of windows in a batch of the evaluation; metrics named `_paper` leave out the windows that do not fill a
+    /// last batch.
+    #[schemars(range(min = 1))]
+    pub batch_size: usize,
+    /// Largest number of windows of single series for validation, evenly spaced; 0 for all.
+    pub validation_windows: usize,
+    /// If true, prediction intervals are calibrated on the errors of the validation rows.
+    pub intervals: bool,
+}
+
+impl Default for SeriesData {
+    fn default() -> Self {
+        Self {
+            path: String::new(),
+            layout: SeriesLayout::Auto,
+            date: String::new(),
+            id: String::new(),
+            columns: vec![],
+            label: String::new(),
+            future_covariates: vec![],
+            static_covariates: vec![],
+            split: SeriesSplit::Fractions,
+            validation_fraction: 0.1,
+            test_fraction: 0.2,
+            validation_rows: 0,
+            test_rows: 0,
+            validation_from: String::new(),
+            test_from: String::new(),
+            standardise: true,
+            season_length: 0,
+        }
+    }
+}
+
+impl Default for SeriesTraining {
+    fn default() -> Self {
+        Self {
+            windows_batch_size: 0,
+            ridge_penalty: 0.05,
+            shrink: false,
+            mask_ratio: 0.4,
+            init_from: String::new(),
+            trainable: Trainable::All,
+            head_epochs: 0,
+        }
+    }
+}
+
+impl FamilyTraining for SeriesTraining {
+    /// The training of the authors' scripts for the ETTh files.
+    fn defaults() -> TrainSettings<Self> {
+        TrainSettings {
+            batch_size: 128,
+            drop_last: true,
+            learning_rate: 1e-4,
+            schedule: Schedule::Tenths,
+            one_cycle_initial_state: true,
+            early_stopping_patience: 100,
+            loss: NumberLoss::Squared,
+            select: Select::Best,
+            seed: 2021,
+            ..TrainSettings::plain(Self::default())
+        }
+    }
+}
+
+/// The training that belongs to a preset of the network.
+pub fn training_preset(name: &str) -> TrainSettings<SeriesTraining> {
+    let authors = TrainSettings::<SeriesTraining>::default();
+    let published = TrainSettings {
+        batch_size: 32,
+        epochs: 10,
+        early_stopping_patience: 3,
+        schedule: Schedule::Halving,
+        one_cycle_initial_state: false,
+        ..authors.clone()
+    };
+    match name {
+        "patchtst-official" => authors,
+        "patchtst-tslib" => TrainSettings { drop_last: false, ..published },
+        "patchtst-tfb" => published,
+        _ => TrainSettings {
+            batch_size: 64,
+            epochs: 20,
+            learning_rate: 5e-4,
+            schedule: Schedule::Cosine,
+            one_cycle_initial_state: false,
+            warmup_epochs: 0.5,
+            early_stopping_patience: 0,
+            loss: NumberLoss::Huber,
+            max_grad_norm: 1.0,
+            ema_decay: 0.99,
+            drop_last: false,
+            family: SeriesTraining { windows_batch_size: 2048, ..SeriesTraining::default() },
+            ..authors
+        },
+    }
+}
+
+impl SeriesEval {
+    /// The measuring that belongs to a preset of the network.
+    pub fn preset(name: &str) -> Self {
+        match name.starts_with("patchtst") {
+            true => Self::default(),
+            false => Self { validation_windows: 50_000, ..Self::default() },
+        }
+    }
+}
+
+impl Default for SeriesEval {
+    fn default() -> Self {
+        Self { batch_size: 128, validation_windows: 0, intervals: true }
+    }
+}
+
+/// The experiment with the presets and defaults that follow from what is written.
+pub(super) fn defaults(given: &Given) -> Result<SeriesExperiment> {
+    let preset = named_preset(given, "model", &PRESETS)?.unwrap_or(PRESETS[0]);
+    let mut model = PatchTstConfig::preset(preset).map_err(|error| under("model", error))?;
+    let read = |key: &str| given.get("task", key).cloned();
+    let kind = read("kind").and_then(|kind| kind.try_into().ok()).unwrap_or(SeriesTask::Forecast);
+    let horizon = read("horizon").and_then(|horizon| horizon.try_into().ok()).unwrap_or(model.horizon);
+    (model.task, model.horizon) = (kind, horizon);
+    if kind == SeriesTask::Classification {
+        // As many as there are, once the data is known.
+        model.classes = 2;
+    }
+    Ok(SeriesExperiment {
+        task: SeriesTaskSettings { kind, horizon },
+        data: SeriesData::default(),
+        model,
+        train: training_preset(preset),
+        eval: SeriesEval::preset(preset),
+    })
+}
+
+/// Checks every setting, and that they fit together.
+///
+/// # Errors
+/// [`Error::Config`] with the setting and what was expected.
+pub(super) fn validate(experiment: &SeriesExperiment) -> Result<()> {
+    let SeriesExperiment { task, data, model, train, eval } = experiment;
+    let refuse = |key: &str, reason: String| Err(Error::config(key, reason));
+    if task.kind != model.task || task.horizon != model.horizon {
+        let key = if task.kind == model.task { "model.horizon" } else { "model.task" };
+        return refuse(key, "is not that of `[task]`; say it there".into());
+    }
+    if data.path.is_empty() {
+        return refuse("data.path", "is empty; expected a file of time series".into());
+    }
+    if (task.kind == SeriesTask::Classification) == data.label.is_empty() {
+        let reason = match task.kind {
+            SeriesTask::Classification => "is empty; expected the column of the classes".to_owned(),
+            other => format!("names a column of classes, which has no meaning for {other}"),
+        };
+        return refuse("data.label", reason);
+    }
+    if task.kind == SeriesTask::Classification && data.split != SeriesSplit::Fractions {
+        let reason = "cuts series in time; whole series are held out by shares of them: expected `fractions`";
+        return refuse("data.split", reason.into());
+    }
+    if data.split == SeriesSplit::Dates && (data.validation_from.is_empty() || data.test_from.is_empty()) {
+        let key = if data.validation_from.is_empty() { "data.validation_from" } else { "data.test_from" };
+        return refuse(key, "is empty; expected a date, since `data.split` is `dates`".into());
+    }
+    ranges::at_least_one(&[("eval.batch_size", eval.batch_size)])?;
+    ranges::above_zero(&[("train.ridge_penalty", train.family.ridge_penalty)])?;
+    ranges::shares(&[
+        ("train.mask_ratio", train.family.mask_ratio),
+        ("data.validation_fraction", data.validation_fraction),
+        ("data.test_fraction", data.test_fraction),
+    ])?;
+    if data.validation_fraction + data.test_fraction >= 1.0 {
+        return refuse("data.validation_fraction", "and `data.test_fraction` leave nothing to learn from".into());
+    }
+    if train.family.shrink && train.select == Select::Last {
+        return refuse(
+            "train.shrink",
+            "is about the network that validation selects; expected `select = \"best\"`".into(),
+        );
+    }
+    model.validate().map_err(|error| under("model", error))
+}

@@ -1,0 +1,297 @@
+//! What the engine of supervised learning has to know of time series.
+
+use std::path::Path;
+
+use burn::tensor::{Device, Tensor};
+use rand::RngExt;
+use rand_pcg::Pcg64Mcg;
+use regard_data::series::Windows;
+use regard_data::series::formats::ReadReport;
+
+use super::batch::Batch;
+use super::classify::Labelled;
+use super::experiment::{
+    self, SeriesData, SeriesEval, SeriesExperiment, SeriesTaskSettings, SeriesTraining, Trainable,
+};
+use super::intervals::{LEVELS, Residuals};
+use super::linear_skip::{fitted, supported};
+use super::measure::{Errors, Measuring, WindowsOf, medians, predict, validation_metrics};
+use super::model::{Drop, PatchTst, PatchTstConfig};
+use super::source::Source;
+use super::task::{Masking, SeriesTask, TaskBatch};
+use crate::experiment::Given;
+use crate::store::{NetworkDir, Weights};
+use crate::supervised::{BatchPosition, Context, Family, Learner, Network};
+use crate::train::{Measure, Rounding, TrainSettings, ValidationMetrics, collect, cross_entropy, restore};
+use crate::{Error, Result};
+
+/// The family of time series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeSeries;
+
+/// The examples of a training.
+#[derive(Clone, Debug)]
+pub enum TrainingData {
+    /// Windows of series.
+    Windows(Box<Source>),
+    /// Whole series of known classes.
+    Classes(Box<Labelled>),
+}
+
+impl From<Source> for TrainingData {
+    fn from(source: Source) -> Self {
+        Self::Windows(Box::new(source))
+    }
+}
+
+impl From<Labelled> for TrainingData {
+    fn from(labelled: Labelled) -> Self {
+        Self::Classes(Box::new(labelled))
+    }
+}
+
+impl TrainingData {
+    fn report(&self) -> &ReadReport {
+        match self {
+            Self::Windows(source) => &source.report,
+            Self::Classes(labelled) => labelled.report(),
+        }
+    }
+}
+
+impl Network for PatchTst {
+    type Config = PatchTstConfig;
+
+    fn new(config: &PatchTstConfig, device: &Device) -> Result<Self> {
+        Self::new(config, device)
+    }
+
+    fn from_weights(config: &PatchTstConfig, weights: &Weights, device: &Device) -> Result<Self> {
+        Self::from_weights(config, weights, device)
+    }
+
+    fn to_weights(&self, config: &PatchTstConfig) -> Weights {
+        self.to_weights(config)
+    }
+}
+
+impl Family for TimeSeries {
+    const NAME: &'static str = "series";
+    const ROUNDING: Rounding = Rounding::FactorsFirst;
+
+    type Task = SeriesTaskSettings;
+    type Data = SeriesData;
+    type Train = SeriesTraining;
+    type Eval = SeriesEval;
+    type Config = PatchTstConfig;
+    type Network = PatchTst;
+    type TrainingData = TrainingData;
+    /// Errors of forecasts on the validation windows.
+    type Residuals = Option<Residuals>;
+    /// Half widths of intervals, `[levels][horizon]`; empty where none are learnt.
+    type Calibration = Vec<Vec<f32>>;
+
+    fn defaults(given: &Given) -> Result<SeriesExperiment> {
+        experiment::defaults(given)
+    }
+
+    fn validate(experiment: &SeriesExperiment) -> Result<()> {
+        experiment::validate(experiment)
+    }
+
+    fn load(experiment: &SeriesExperiment) -> Result<(TrainingData, PatchTstConfig)> {
+        match experiment.task.kind {
+            SeriesTask::Classification => Labelled::of(experiment).map(|(labelled, config)| (labelled.into(), config)),
+            _ => Source::of(experiment).map(|(source, config)| (source.into(), config)),
+        }
+    }
+
+    /// Places with all series, windows of single ones, or series.
+    fn samples(data: &TrainingData) -> Option<usize> {
+        Some(match data {
+            TrainingData::Windows(source) => source.samples(&source.training),
+            TrainingData::Classes(labelled) => labelled.samples(),
+        })
+    }
+
+    /// The training windows validate where no others do.
+    fn has_validation(_: &TrainingData) -> bool {
+        true
+    }
+
+    fn warnings(data: &TrainingData) -> Vec<String> {
+        data.report().to_string().lines().map(str::to_owned).collect()
+    }
+
+    fn initial(network: PatchTst, context: &Context<'_, Self>) -> Result<PatchTst> {
+        let settings = &context.experiment.train.family;
+        let network = match context.data {
+            TrainingData::Windows(source) => {
+                fitted(network, context.config, source, settings.ridge_penalty, context.device)?
+            }
+            TrainingData::Classes(_) => network,
+        };
+        match settings.init_from.as_str() {
+            "" => Ok(network),
+            folder => initialised_from(network, context.config, folder),
+        }
+    }
+
+    fn trains_head_only(experiment: &SeriesExperiment, epoch: u64) -> Option<bool> {
+        let SeriesTraining { trainable, head_epochs, .. } = experiment.train.family;
+        match trainable {
+            Trainable::All if head_epochs == 0 => None,
+            Trainable::All => Some(epoch < head_epochs as u64),
+            Trainable::Head => Some(true),
+        }
+    }
+
+    fn with_frozen_body(network: PatchTst, frozen: bool) -> PatchTst {
+        network.with_frozen_body(frozen)
+    }
+
+    fn loss(
+        network: &PatchTst,
+        context: &Context<'_, Self>,
+        batch: BatchPosition<'_>,
+        noise: &mut Pcg64Mcg,
+    ) -> Tensor<1> {
+        let Context { experiment, config, data, device } = context;
+        let train = &experiment.train;
+        let BatchPosition { step, steps_per_epoch, order } = batch;
+        let samples = 0..Self::samples(data).unwrap_or(0);
+        let chosen = order.batch_of_epoch(samples, train.seed, [step, steps_per_epoch], train.batch_size);
+        match data {
+            TrainingData::Windows(source) => {
+                let batch = windows(source, config, train, &chosen, noise);
+                let masking = Masking { ratio: train.family.mask_ratio, noise };
+                let batch = TaskBatch::of(&batch, network, config, masking, device);
+                let drop = Drop { seed: noise.random() };
+                let answers = network.forward_with_dropout(batch.input.clone(), drop);
+                batch.loss(answers, config, train.loss)
+            }
+            TrainingData::Classes(labelled) => {
+                let (batch, classes) = labelled.batch(&chosen);
+                let drop = Drop { seed: noise.random() };
+                let scores = network.forward_with_dropout(batch.input(device), drop);
+                cross_entropy(scores.reshape([classes.len(), config.classes]), &classes)
+            }
+        }
+    }
+
+    fn adjusted(network: &PatchTst, context: &Context<'_, Self>) -> Result<Option<(PatchTst, Measure)>> {
+        let Context { experiment, config, data, device } = context;
+        match data {
+            TrainingData::Windows(source) if experiment.train.family.shrink => {
+                let found = supported(network, config, source, Measuring::of(experiment), device)?;
+                Ok(found.map(|(network, share)| (network, Measure::Last("share", share))))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn validation(network: &PatchTst, context: &Context<'_, Self>) -> Result<(ValidationMetrics, Option<Residuals>)> {
+        let Context { experiment, config, data, device } = context;
+        Ok(match data {
+            TrainingData::Windows(source) => measured(source, network, config, experiment, device),
+            TrainingData::Classes(labelled) => (labelled.measured(network, config, device), None),
+        })
+    }
+
+    fn calibrate(residuals: Option<Residuals>) -> Vec<Vec<f32>> {
+        residuals.map(Residuals::widths).unwrap_or_default()
+    }
+
+    fn calibrated(config: &PatchTstConfig, widths: &Vec<Vec<f32>>) -> PatchTstConfig {
+        let mut config = config.clone();
+        if !widths.is_empty() {
+            config.data.interval_levels = LEVELS.to_vec();
+            config.data.interval_widths = widths.clone();
+        }
+        config
+    }
+}
+
+impl Learner<TimeSeries> {
+    /// Probabilities of the classes for the test series, by the network that is kept.
+    pub(super) fn test_probabilities(&self) -> Result<Vec<f64>> {
+        let device = self.plain_device();
+        let Context { config, data, .. } = self.evaluation(&device);
+        match data {
+            TrainingData::Classes(labelled) => Ok(labelled.test_probabilities(&self.evaluated()?, config, &device)),
+            TrainingData::Windows(_) => Err(Error::config("task.kind", "is not `classification`")),
+        }
+    }
+}
+
+/// A fresh network with the weights of the model in `folder`, except for a head of another shape and a linear skip
+/// that the model does not have.
+///
+/// # Errors
+/// Those of opening the folder; [`Error::Config`] for a network with other layers.
+fn initialised_from(fresh: PatchTst, config: &PatchTstConfig, folder: &str) -> Result<PatchTst> {
+    let found = NetworkDir::<PatchTstConfig>::open(Path::new(folder))?;
+    let device = burn::tensor::Device::flex();
+    let theirs = collect(&PatchTst::from_weights(found.config(), &found.weights()?, &device)?);
+    let mut ours: Weights = collect(&fresh);
+    let mut other = vec![];
+    for (name, array) in &mut ours {
+        match theirs.get(name) {
+            Some(given) if given.shape == array.shape => *array = given.clone(),
+            _ if name.contains(".readout.") || name.contains(".shortcut.") => {}
+            _ => other.push(name.clone()),
+        }
+    }
+    match other.first() {
+        Some(name) => {
+            let reason = format!("`{folder}` is a network of other sizes than `[model]` says, at `{name}`");
+            Err(Error::config("train.init_from", reason))
+        }
+        None if config.norm != found.config().norm => {
+            Err(Error::config("train.init_from", format!("`{folder}` has other norms than `[model]` says")))
+        }
+        None => restore(fresh, &ours),
+    }
+}
+
+/// The windows of a step.
+fn windows(
+    source: &Source,
+    config: &PatchTstConfig,
+    train: &TrainSettings<SeriesTraining>,
+    chosen: &[usize],
+    noise: &mut Pcg64Mcg,
+) -> Batch {
+    let windows = &source.training;
+    let (series, all) = (train.family.windows_batch_size / chosen.len().max(1), source.panel.len());
+    match series > 0 && series < all && source.together && config.channels == 0 {
+        true => Batch::some(source, windows, chosen, series, noise),
+        false => Batch::gather(source, windows, chosen),
+    }
+}
+
+/// A network on the validation windows, or those learnt from where there are none.
+fn measured(
+    source: &Source,
+    network: &PatchTst,
+    config: &PatchTstConfig,
+    experiment: &SeriesExperiment,
+    device: &Device,
+) -> (ValidationMetrics, Option<Residuals>) {
+    let windows: &Windows = source.validation.as_ref().unwrap_or(&source.training);
+    let forecast = config.task == SeriesTask::Forecast;
+    let mut errors = Errors::new(source.panel.len(), config.horizon, experiment.train.batch_size);
+    let wanted = forecast && experiment.eval.intervals && source.validation.is_some();
+    let mut residuals = wanted.then(|| Residuals::new(config.horizon, windows.len()));
+    let mut watch = |batch: &Batch, numbers: &[f32]| {
+        if forecast {
+            let medians = medians(config, numbers);
+            errors.add_batch(source, batch, &medians);
+            if let Some(residuals) = &mut residuals {
+                residuals.add(batch, &medians);
+            }
+        }
+    };
+    let cost = predict(network, config, WindowsOf { source, windows }, Measuring::of(experiment), device, &mut watch);
+    (validation_metrics(cost, forecast.then(|| errors.errs(source))), residuals)
+}

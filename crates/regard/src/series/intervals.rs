@@ -1,0 +1,62 @@
+//! Intervals around forecasts, learnt from what a network was off by on the validation rows (split conformal
+//! prediction, Vovk et al. 2005; one width for each step ahead).
+
+use super::batch::Batch;
+
+/// Levels whose widths a model keeps, in percent.
+pub(super) const LEVELS: [f64; 9] = [50.0, 60.0, 70.0, 80.0, 85.0, 90.0, 95.0, 98.0, 99.0];
+
+/// Numbers that are kept for all steps together, at most.
+const MOST: usize = 8_000_000;
+
+/// Absolute errors of forecasts, by step ahead.
+#[derive(Clone, Debug)]
+pub struct Residuals {
+    /// `[horizon][windows]`, in deviations of the series.
+    off: Vec<Vec<f32>>,
+    /// Every so many windows are kept.
+    every: usize,
+    seen: usize,
+}
+
+impl Residuals {
+    /// None yet, of so many windows.
+    pub(super) fn new(horizon: usize, windows: usize) -> Self {
+        let every = (windows * horizon).div_ceil(MOST).max(1);
+        Self { off: vec![Vec::new(); horizon], every, seen: 0 }
+    }
+
+    /// Adds the forecasts `[rows, horizon]` of a batch.
+    pub(super) fn add(&mut self, batch: &Batch, forecasts: &[f32]) {
+        let horizon = batch.horizon;
+        for (row, forecast) in forecasts.chunks_exact(horizon).enumerate() {
+            self.seen += 1;
+            if !(self.seen - 1).is_multiple_of(self.every) {
+                continue;
+            }
+            for (step, predicted) in forecast.iter().enumerate() {
+                let at = row * horizon + step;
+                if batch.counted.get(at).copied().unwrap_or(true) {
+                    self.off[step].push((predicted - batch.targets[at]).abs());
+                }
+            }
+        }
+    }
+
+    /// Half widths that hold each level's share, `[levels][horizon]`; none where a step has nothing to learn
+    /// from.
+    pub(super) fn widths(mut self) -> Vec<Vec<f32>> {
+        if self.off.iter().any(Vec::is_empty) {
+            return vec![];
+        }
+        self.off.iter_mut().for_each(|step| step.sort_by(f32::total_cmp));
+        LEVELS.iter().map(|&level| self.off.iter().map(|step| half_width(step, level)).collect()).collect()
+    }
+}
+
+/// The smallest of rising distances that holds (n + 1) · level of n, as the theory of split conformal prediction
+/// asks; `level` in percent. Not a number where there is no distance.
+pub(super) fn half_width(rising: &[f32], level: f64) -> f32 {
+    let rank = ((rising.len() + 1) as f64 * level / 100.0).ceil() as usize;
+    rising.get(rank.clamp(1, rising.len().max(1)) - 1).copied().unwrap_or(f32::NAN)
+}

@@ -1,0 +1,109 @@
+//! What the engine of supervised learning has to know of sets.
+
+use std::sync::OnceLock;
+
+use burn::tensor::{Device, Tensor};
+use rand_pcg::Pcg64Mcg;
+
+use super::examples::Examples;
+use super::experiment::{self, SetData, SetEval, SetExperiment, SetTask, SetTraining};
+use super::measure::measure;
+use super::model::{SetTransformer, SetTransformerConfig};
+use super::source::Source;
+use super::task::loss;
+use crate::Result;
+use crate::experiment::Given;
+use crate::store::Weights;
+use crate::supervised::{BatchPosition, Context, Family, Network};
+use crate::train::{Rounding, ValidationMetrics};
+
+/// The family of sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sets;
+
+/// Sets to learn from and to validate on.
+#[derive(Debug)]
+pub struct SetTrainingData {
+    source: Source,
+    /// Generated or copied at the first validation: folds of a cross-validation have none.
+    validation: OnceLock<Examples>,
+}
+
+impl From<Source> for SetTrainingData {
+    fn from(source: Source) -> Self {
+        Self { source, validation: OnceLock::new() }
+    }
+}
+
+impl Network for SetTransformer {
+    type Config = SetTransformerConfig;
+
+    fn new(config: &SetTransformerConfig, device: &Device) -> Result<Self> {
+        Self::new(config, device)
+    }
+
+    fn from_weights(config: &SetTransformerConfig, weights: &Weights, device: &Device) -> Result<Self> {
+        Self::from_weights(config, weights, device)
+    }
+
+    fn to_weights(&self, config: &SetTransformerConfig) -> Weights {
+        self.to_weights(config)
+    }
+}
+
+impl Family for Sets {
+    const NAME: &'static str = "sets";
+    const ROUNDING: Rounding = Rounding::BySteps;
+
+    type Task = SetTask;
+    type Data = SetData;
+    type Train = SetTraining;
+    type Eval = SetEval;
+    type Config = SetTransformerConfig;
+    type Network = SetTransformer;
+    type TrainingData = SetTrainingData;
+    type Residuals = ();
+    type Calibration = ();
+
+    fn defaults(given: &Given) -> Result<SetExperiment> {
+        experiment::defaults(given)
+    }
+
+    fn validate(experiment: &SetExperiment) -> Result<()> {
+        experiment::validate(experiment)
+    }
+
+    fn load(experiment: &SetExperiment) -> Result<(SetTrainingData, SetTransformerConfig)> {
+        let (source, config) = Source::of(experiment)?;
+        Ok((source.into(), config))
+    }
+
+    fn samples(_: &SetTrainingData) -> Option<usize> {
+        None
+    }
+
+    fn has_validation(data: &SetTrainingData) -> bool {
+        data.source.has_validation()
+    }
+
+    fn loss(
+        network: &SetTransformer,
+        context: &Context<'_, Self>,
+        batch: BatchPosition<'_>,
+        noise: &mut Pcg64Mcg,
+    ) -> Tensor<1> {
+        let train = &context.experiment.train;
+        let examples = context.data.source.batch(batch.order, train.seed, batch.step, train.batch_size);
+        let batch = examples.batch(context.device);
+        let answers = network.forward_with_dropout(batch.sets.clone(), noise);
+        loss(answers, &batch, context.config, train.loss)
+    }
+
+    fn validation(network: &SetTransformer, context: &Context<'_, Self>) -> Result<(ValidationMetrics, ())> {
+        let Context { experiment, config, data, device } = context;
+        let examples = data.validation.get_or_init(|| data.source.validation(experiment));
+        Ok((measure(network, config, examples, experiment.train.loss, device)?, ()))
+    }
+
+    fn calibrate((): ()) {}
+}

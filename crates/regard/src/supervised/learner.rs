@@ -1,0 +1,313 @@
+//! The learner of all supervised families: a network, its optimiser, and the step that trains it.
+
+use std::path::Path;
+
+use burn::module::Module;
+use burn::tensor::Device;
+use rand::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+use serde::{Deserialize, Serialize};
+
+use super::{BatchPosition, Context, Family, Network, SupervisedExperiment};
+use crate::experiment::Sections;
+use crate::store::{Manifest, NetworkConfig, NetworkDir, Weights};
+use crate::train::{
+    Checkpoint, EarlyStopping, Learning, Measure, Measures, Observer, Optimizer, Plateau, Position, Schedule, Select,
+    Shuffled, Stream, Trained, Trainee, Training, ValidationMetrics, collect, derived, fresh, restore, train_with,
+};
+use crate::{Error, Result};
+
+/// Trains until all epochs are done, validation no longer improves, or a limit is reached. The folder then holds the
+/// model and a checkpoint to resume from.
+///
+/// # Errors
+/// [`Error::Unsupported`] when the folder holds a run and `resume` is not set, or none and it is;
+/// [`Error::Config`] when that run had other settings, or for settings and data that do not fit together;
+/// [`Error::Diverged`]; [`Error::Io`]; those of reading the data.
+pub fn train<F: Family>(
+    training: &Training<SupervisedExperiment<F>>,
+    device: &Device,
+    observer: &mut dyn Observer,
+) -> Result<Trained> {
+    Sections::validate(&training.experiment)?;
+    train_with::<Learner<F>>(training, device, observer)
+}
+
+/// The name of the best network in checkpoints.
+const BEST: &str = "best";
+
+/// A network in training.
+pub struct Learner<F: Family> {
+    experiment: SupervisedExperiment<F>,
+    config: F::Config,
+    device: Device,
+    data: F::TrainingData,
+    trainee: Trainee<F::Network>,
+    /// The weights with the lowest validation loss, where those are kept.
+    best: Option<Weights>,
+    counters: Counters<F::Calibration>,
+    /// The examples of the epoch in their order.
+    order: Shuffled,
+    /// The state of [`Family::with_frozen_body`], once it was set.
+    frozen: Option<bool>,
+}
+
+/// The numbers of a learner that are not weights.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Counters<C> {
+    step: u64,
+    plateau: Plateau,
+    stopping: EarlyStopping,
+    /// The calibration of the network that is kept.
+    calibration: C,
+}
+
+impl<F: Family> Learner<F> {
+    /// A learner at its first step, on `device` with gradients.
+    ///
+    /// # Errors
+    /// Those of reading the data; [`Error::Config`] for settings that do not fit together.
+    pub fn new(experiment: &SupervisedExperiment<F>, device: &Device) -> Result<Self> {
+        let (data, config) = F::load(experiment)?;
+        Self::with_data(experiment, data, config, device)
+    }
+
+    /// A learner on data that is loaded.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for settings that do not fit together or to the data.
+    pub fn with_data(
+        experiment: &SupervisedExperiment<F>,
+        data: F::TrainingData,
+        config: F::Config,
+        device: &Device,
+    ) -> Result<Self> {
+        config.validate()?;
+        let train = &experiment.train;
+        let device = device.clone().autodiff();
+        let context = Context { experiment, config: &config, data: &data, device: &device };
+        F::check(&context)?;
+        let seed = derived(train.seed, Stream::Weights, 0);
+        let network = fresh(seed, &device, |device| F::Network::new(&config, device))?;
+        let network = F::initial(network, &context)?;
+        let optimizer = Optimizer::with_weight_decay(train.max_grad_norm, train.weight_decay);
+        let learner = Self {
+            trainee: Trainee::new(network, optimizer, train.ema_decay),
+            experiment: experiment.clone(),
+            config,
+            device,
+            data,
+            best: None,
+            counters: Counters::default(),
+            order: Shuffled::default(),
+            frozen: None,
+        };
+        match learner.epoch_steps() {
+            0 => {
+                let samples = F::samples(&learner.data).unwrap_or(0);
+                let reason = format!(
+                    "is {}, and there are {samples} examples to learn from, which fill no batch",
+                    train.batch_size
+                );
+                Err(Error::config("train.batch_size", reason))
+            }
+            _ => Ok(learner),
+        }
+    }
+
+    /// The network's settings, with everything that was learnt of the data.
+    pub fn config(&self) -> F::Config {
+        F::calibrated(&self.config, &self.counters.calibration)
+    }
+
+    /// The experiment, the data and the device, for measuring a network.
+    pub(crate) fn evaluation<'a>(&'a self, device: &'a Device) -> Context<'a, F> {
+        Context { experiment: &self.experiment, config: &self.config, data: &self.data, device }
+    }
+
+    /// The device without gradients.
+    pub(crate) fn plain_device(&self) -> Device {
+        self.device.clone().inner()
+    }
+
+    /// Steps done.
+    pub fn steps(&self) -> u64 {
+        self.counters.step
+    }
+
+    /// Steps of an epoch.
+    fn epoch_steps(&self) -> u64 {
+        let train = &self.experiment.train;
+        let Some(samples) = F::samples(&self.data) else { return train.steps_per_epoch as u64 };
+        let all = if train.drop_last { samples / train.batch_size } else { samples.div_ceil(train.batch_size) };
+        (if train.steps_per_epoch > 0 { all.min(train.steps_per_epoch) } else { all }) as u64
+    }
+
+    /// The network that is kept, in evaluation.
+    ///
+    /// # Errors
+    /// None that a learner of this crate can cause.
+    pub fn evaluated(&self) -> Result<F::Network> {
+        match &self.best {
+            Some(weights) => restore(self.trainee.model.valid(), weights),
+            None => self.trainee.evaluated(),
+        }
+    }
+
+    /// Trains until all epochs are done or validation no longer improves.
+    ///
+    /// # Errors
+    /// Those of [`Self::learn`].
+    pub fn learn_all(&mut self) -> Result<()> {
+        self.learn_while(|_| true)
+    }
+
+    /// As [`Self::learn_all`], as long as `go_on` is true of the steps done.
+    ///
+    /// # Errors
+    /// Those of [`Self::learn`].
+    pub fn learn_while(&mut self, mut go_on: impl FnMut(u64) -> bool) -> Result<()> {
+        let train = &self.experiment.train;
+        // Without validation examples the last network is the one to keep.
+        let validates = F::has_validation(&self.data) || train.schedule == Schedule::Plateau;
+        let (steps, epochs) = (self.epoch_steps(), train.epochs as u64);
+        while self.counters.step < steps * epochs && !Learning::done(self) && go_on(self.counters.step) {
+            self.learn()?;
+            if validates && self.counters.step.is_multiple_of(steps) {
+                self.finish_epoch()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One step of the optimiser on the next batch: loss, norm of the gradient and learning rate.
+    ///
+    /// # Errors
+    /// [`Error::Diverged`] for a loss or a gradient that is not finite; the learner is then as it was before the
+    /// step.
+    pub fn learn(&mut self) -> Result<Measures> {
+        let (step, steps_per_epoch) = (self.counters.step, self.epoch_steps());
+        self.freeze(step / steps_per_epoch);
+        let train = &self.experiment.train;
+        let mut noise = Pcg64Mcg::seed_from_u64(derived(train.seed, Stream::Sampling, step));
+        let context =
+            Context { experiment: &self.experiment, config: &self.config, data: &self.data, device: &self.device };
+        let batch = BatchPosition { step, steps_per_epoch, order: &mut self.order };
+        let loss = F::loss(&self.trainee.model, &context, batch, &mut noise);
+        let position = Position { step, steps_per_epoch, epochs: train.epochs as u64 };
+        let rate = train.learning_rates(F::ROUNDING).at(position, self.counters.plateau.factor);
+        self.trainee.set_beta(rate.beta);
+        let (value, norm) = self.trainee.learn(step, rate.rate, loss)?;
+        self.counters.step += 1;
+        Ok(Measures(vec![
+            Measure::Mean("loss", value),
+            Measure::Mean("grad_norm", norm),
+            Measure::Last("learning_rate", rate.rate),
+        ]))
+    }
+
+    /// Freezes or frees the parts that are not trained in every epoch.
+    fn freeze(&mut self, epoch: u64) {
+        let frozen = F::trains_head_only(&self.experiment, epoch);
+        if let Some(frozen) = frozen.filter(|_| self.frozen != frozen) {
+            self.trainee.model = F::with_frozen_body(self.trainee.model.clone(), frozen);
+            self.frozen = Some(frozen);
+        }
+    }
+}
+
+impl<F: Family> Learning for Learner<F> {
+    type Experiment = SupervisedExperiment<F>;
+    type State = Counters<F::Calibration>;
+
+    fn begin(experiment: &SupervisedExperiment<F>, device: &Device) -> Result<Self> {
+        Self::new(experiment, device)
+    }
+
+    fn restored(mut self, mut checkpoint: Checkpoint, counters: Self::State) -> Result<Self> {
+        self.trainee = self.trainee.restored(&mut checkpoint)?;
+        if counters.stopping.has_best() && self.experiment.train.select == Select::Best {
+            self.best = Some(checkpoint.weights(BEST)?.clone());
+        }
+        self.counters = counters;
+        self.frozen = None;
+        Ok(self)
+    }
+
+    fn parameters(&self) -> usize {
+        self.config.trainable()
+    }
+
+    fn steps(&self) -> u64 {
+        self.counters.step
+    }
+
+    fn steps_per_epoch(&self) -> Option<u64> {
+        Some(self.epoch_steps())
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        F::warnings(&self.data)
+    }
+
+    fn done(&self) -> bool {
+        let (train, counters) = (&self.experiment.train, &self.counters);
+        let slow = train.learning_rate * counters.plateau.factor < train.min_learning_rate;
+        train.schedule == Schedule::Plateau && slow || counters.stopping.ended(train.early_stopping_patience)
+    }
+
+    fn step(&mut self) -> Result<Measures> {
+        self.learn()
+    }
+
+    /// Validates the network, and keeps it where it is the best so far.
+    fn finish_epoch(&mut self) -> Result<ValidationMetrics> {
+        let mut current = self.trainee.evaluated()?;
+        let device = self.plain_device();
+        let adjusted = F::adjusted(&current, &self.evaluation(&device))?;
+        let measure = adjusted.map(|(network, measure)| {
+            current = network;
+            measure
+        });
+        let (mut found, residuals) = F::validation(&current, &self.evaluation(&device))?;
+        found.measures.0.extend(measure);
+        let train = &self.experiment.train;
+        let better = self.counters.stopping.observe(found.cost);
+        let selects_best = train.select == Select::Best;
+        if better && selects_best {
+            self.best = Some(collect(&current));
+        }
+        if better || !selects_best {
+            self.counters.calibration = F::calibrate(residuals);
+        }
+        self.counters.plateau.observe(found.cost, train.plateau_factor, train.plateau_patience);
+        Ok(found)
+    }
+
+    fn validate(&self) -> Result<ValidationMetrics> {
+        let device = self.plain_device();
+        Ok(F::validation(&self.evaluated()?, &self.evaluation(&device))?.0)
+    }
+
+    /// Losses of small data sets rise when a network overfits them.
+    fn may_diverge(&self) -> bool {
+        false
+    }
+
+    fn checkpoint(&self) -> Result<Checkpoint> {
+        let mut checkpoint = self.trainee.checkpoint(self.counters.step)?;
+        checkpoint.weights.extend(self.best.clone().map(|best| (BEST.to_owned(), best)));
+        Ok(checkpoint)
+    }
+
+    fn state(&self) -> Self::State {
+        self.counters.clone()
+    }
+
+    fn save_model(&self, folder: &Path, manifest: Manifest) -> Result<()> {
+        let config = self.config();
+        let weights = self.evaluated()?.to_weights(&config);
+        NetworkDir::save_into(folder, &config, &weights, &manifest)?;
+        Ok(())
+    }
+}

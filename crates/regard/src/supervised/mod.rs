@@ -1,0 +1,180 @@
+//! The engine of supervised learning: everything that sets, graphs and time series have in common.
+//!
+//! A [`Family`] defines its settings, examples, network, loss and metrics. Experiments, the training loop,
+//! selection of the best network, model folders, cross-validation and ensembles are written once, for every family.
+
+mod cross_validation;
+mod experiment;
+mod learner;
+mod model;
+
+use std::fmt::Debug;
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor};
+use rand_pcg::Pcg64Mcg;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::Result;
+use crate::experiment::Given;
+use crate::store::{NetworkConfig, Weights};
+use crate::train::{FamilyTraining, Measure, Rounding, Shuffled, ValidationMetrics};
+pub use crate::train::{Trained, Training};
+pub use cross_validation::CrossValidationMetrics;
+pub(crate) use cross_validation::{Folds, ensemble};
+pub use experiment::SupervisedExperiment;
+pub use learner::{Learner, train};
+pub use model::Model;
+
+/// A section of an experiment.
+pub trait SettingsSection: Clone + Debug + PartialEq + Serialize + DeserializeOwned + JsonSchema {}
+
+impl<T: Clone + Debug + PartialEq + Serialize + DeserializeOwned + JsonSchema> SettingsSection for T {}
+
+/// A network that is built from its settings and stored under the names of its published code.
+pub trait Network: Module + Sized {
+    /// The settings.
+    type Config: NetworkConfig;
+
+    /// A network with fresh weights.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) for settings that do not fit together.
+    fn new(config: &Self::Config, device: &Device) -> Result<Self>;
+    /// A network with the weights of a model's file.
+    ///
+    /// # Errors
+    /// [`Error::Weights`](crate::Error::Weights) for weights of another network.
+    fn from_weights(config: &Self::Config, weights: &Weights, device: &Device) -> Result<Self>;
+    /// The weights under the names of the published code where it has them.
+    fn to_weights(&self, config: &Self::Config) -> Weights;
+}
+
+/// An experiment with its data, on a device.
+pub struct Context<'a, F: Family> {
+    /// The experiment.
+    pub experiment: &'a SupervisedExperiment<F>,
+    /// The network's settings, with the sizes and scales of the data.
+    pub config: &'a F::Config,
+    /// The examples.
+    pub data: &'a F::TrainingData,
+    /// The device of the network.
+    pub device: &'a Device,
+}
+
+/// The place of a batch among those of a training.
+pub struct BatchPosition<'a> {
+    /// Steps before this one.
+    pub step: u64,
+    /// Steps of an epoch.
+    pub steps_per_epoch: u64,
+    /// The order of the examples, kept from step to step.
+    pub order: &'a mut Shuffled,
+}
+
+/// A family of supervised tasks: its settings, its data, its network, its loss and its metrics.
+pub trait Family: Clone + Debug + PartialEq + Sized + 'static {
+    /// The value of `task.family`, and the folder of the family's experiments.
+    const NAME: &'static str;
+    /// The order of multiplications in learning rates.
+    const ROUNDING: Rounding;
+
+    /// Section `[task]`.
+    type Task: SettingsSection;
+    /// Section `[data]`.
+    type Data: SettingsSection;
+    /// Settings of `[train]` that other families do not have.
+    type Train: FamilyTraining;
+    /// Section `[eval]`.
+    type Eval: SettingsSection;
+    /// Section `[model]`, and the content of `config.json`.
+    type Config: NetworkConfig + SettingsSection;
+    /// The network.
+    type Network: Network<Config = Self::Config>;
+    /// Examples to learn from and to validate on.
+    type TrainingData;
+    /// Errors of a validation, from which [`Self::calibrate`] computes a calibration.
+    type Residuals;
+    /// Numbers that are learnt from validation errors and belong to the network that is kept.
+    type Calibration: Clone + Default + Serialize + DeserializeOwned;
+
+    /// The experiment with the presets and defaults that follow from what is written.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) for an unknown preset.
+    fn defaults(given: &Given) -> Result<SupervisedExperiment<Self>>;
+    /// Checks every setting, and that they fit together; [`Self::Train`] and the network's settings included, the
+    /// shared settings of `[train]` excluded.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) with the setting and what was expected.
+    fn validate(experiment: &SupervisedExperiment<Self>) -> Result<()>;
+
+    /// Reads or generates the examples of an experiment; with the network's settings as far as they follow from the
+    /// data.
+    ///
+    /// # Errors
+    /// Those of reading the data; [`Error::Config`](crate::Error::Config) for data that the task does not fit.
+    fn load(experiment: &SupervisedExperiment<Self>) -> Result<(Self::TrainingData, Self::Config)>;
+    /// Number of training examples; `None` if epochs do not follow them and have `train.steps_per_epoch` steps.
+    fn samples(data: &Self::TrainingData) -> Option<usize>;
+    /// If true, epochs are validated: validation examples exist, or the family validates on its training examples
+    /// where there are none.
+    fn has_validation(data: &Self::TrainingData) -> bool;
+    /// Warnings about the data, a sentence each.
+    fn warnings(_data: &Self::TrainingData) -> Vec<String> {
+        vec![]
+    }
+    /// Checks that experiment and data fit together.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) with the setting at fault.
+    fn check(_context: &Context<'_, Self>) -> Result<()> {
+        Ok(())
+    }
+
+    /// The network before the first step, from one with fresh weights.
+    ///
+    /// # Errors
+    /// Those of fitting or reading what the network begins with.
+    fn initial(network: Self::Network, _context: &Context<'_, Self>) -> Result<Self::Network> {
+        Ok(network)
+    }
+    /// If true, only the head is trained in an epoch; `None` if no part is ever frozen.
+    fn trains_head_only(_experiment: &SupervisedExperiment<Self>, _epoch: u64) -> Option<bool> {
+        None
+    }
+    /// The network with everything but its head frozen, or with all parts free.
+    fn with_frozen_body(network: Self::Network, _frozen: bool) -> Self::Network {
+        network
+    }
+    /// The training loss of a step, `[1]`; `noise` decides everything random in it.
+    fn loss(
+        network: &Self::Network,
+        context: &Context<'_, Self>,
+        batch: BatchPosition<'_>,
+        noise: &mut Pcg64Mcg,
+    ) -> Tensor<1>;
+    /// The network as it is validated and kept, where that is not the network of the last step; with a number for
+    /// the metrics.
+    ///
+    /// # Errors
+    /// Those of measuring the network.
+    fn adjusted(_network: &Self::Network, _context: &Context<'_, Self>) -> Result<Option<(Self::Network, Measure)>> {
+        Ok(None)
+    }
+    /// Loss and metrics of a network on the validation examples, or on the training examples where there are none.
+    ///
+    /// # Errors
+    /// Those of computing the metrics.
+    fn validation(network: &Self::Network, context: &Context<'_, Self>)
+    -> Result<(ValidationMetrics, Self::Residuals)>;
+    /// The calibration that validation errors give.
+    fn calibrate(residuals: Self::Residuals) -> Self::Calibration;
+    /// The network's settings with a calibration.
+    fn calibrated(config: &Self::Config, _calibration: &Self::Calibration) -> Self::Config {
+        config.clone()
+    }
+}

@@ -1,0 +1,384 @@
+//! A training from its first step to its last, with its folder, for all families.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use burn::tensor::Device;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::{Checkpoint, Ended, Event, Limits, Measure, Measures, Observer, RunFolder, Step, Valid, Written};
+use crate::store::Manifest;
+use crate::{Error, Result};
+
+/// The settings of a training.
+pub(crate) trait Settings: Clone + PartialEq + Serialize + Sized {
+    /// Reads settings; `path` is for errors.
+    fn parse(text: &str, path: &Path) -> Result<Self>;
+    /// Every setting written out.
+    fn to_toml(&self) -> Result<String>;
+    /// The length of the run, and how often metrics and checkpoints are written.
+    fn run_length(&self) -> RunLength;
+    /// The same with those settings of `before` that may change when a run goes on.
+    fn continuing(&self, before: &Self) -> Self;
+}
+
+/// The length of a run, and how often metrics and checkpoints are written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RunLength {
+    pub(crate) steps_per_epoch: u64,
+    pub(crate) epochs: u64,
+    /// Instances of a step.
+    pub(crate) batch: u64,
+    /// Steps between two lines of metrics.
+    pub(crate) log_steps: u64,
+    pub(crate) checkpoint_minutes: f64,
+    pub(crate) seed: u64,
+}
+
+/// Loss and metrics of a validation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ValidationMetrics {
+    /// The number that training minimises, on the validation set.
+    pub cost: f64,
+    /// The metrics.
+    pub measures: Measures,
+    /// If true, the rollout baseline took over the network; `None` without that baseline.
+    pub baseline_updated: Option<bool>,
+    /// One-sided p-value of that test, where one was made.
+    pub p_value: Option<f64>,
+}
+
+/// A network, its optimiser, and the training step.
+///
+/// A step's random numbers follow from the seed and the number of the step alone.
+pub(crate) trait Learning: Sized {
+    /// Its settings.
+    type Experiment: Settings;
+    /// Its numbers that are not weights.
+    type State: Serialize + DeserializeOwned;
+
+    /// The learner before its first step.
+    fn begin(experiment: &Self::Experiment, device: &Device) -> Result<Self>;
+    /// The learner as it was when `checkpoint` and `state` were made.
+    fn restored(self, checkpoint: Checkpoint, state: Self::State) -> Result<Self>;
+    /// Trainable numbers of the network.
+    fn parameters(&self) -> usize;
+    /// Steps done.
+    fn steps(&self) -> u64;
+    /// Steps of an epoch, where they follow from the data.
+    fn steps_per_epoch(&self) -> Option<u64> {
+        None
+    }
+    /// Warnings about the data, a sentence each.
+    fn warnings(&self) -> Vec<String> {
+        vec![]
+    }
+    /// If true, training ends before all epochs are done.
+    fn done(&self) -> bool {
+        false
+    }
+    /// One step, and what it measured.
+    fn step(&mut self) -> Result<Measures>;
+    /// Ends an epoch and validates the network.
+    fn finish_epoch(&mut self) -> Result<ValidationMetrics>;
+    /// The network on the validation set.
+    fn validate(&self) -> Result<ValidationMetrics>;
+    /// If true, a validation cost far above the best one means that training diverged.
+    fn may_diverge(&self) -> bool;
+    /// Networks and optimisers.
+    fn checkpoint(&self) -> Result<Checkpoint>;
+    /// The numbers that belong to [`Self::checkpoint`].
+    fn state(&self) -> Self::State;
+    /// Writes the network that is measured into the run's folder.
+    fn save_model(&self, folder: &Path, manifest: Manifest) -> Result<()>;
+}
+
+/// A training: its settings, its folder and its limits.
+#[derive(Clone, Debug)]
+pub struct Training<E> {
+    /// The settings.
+    pub experiment: E,
+    /// The run's folder; the model stands in it.
+    pub out: PathBuf,
+    /// If true, the run in the folder is resumed.
+    pub resume: bool,
+    /// When to end early.
+    pub limits: Limits,
+    /// The command, for the manifest.
+    pub command: String,
+}
+
+/// The result of a training.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Trained {
+    /// Steps done in all.
+    pub steps: u64,
+    /// Instances seen in all.
+    pub instances: u64,
+    /// Seconds of training in all.
+    pub seconds: f64,
+    /// Why it ended.
+    pub ended: Ended,
+    /// Mean cost on the validation set at the end.
+    pub validation_cost: f64,
+    /// Parameters of the network.
+    pub parameters: usize,
+}
+
+/// A validation cost above the best one by this share of it means that training diverged.
+const DIVERGED: f64 = 0.5;
+
+#[derive(Serialize, Deserialize)]
+struct State<S> {
+    learner: S,
+    window: Window,
+    written: Written,
+}
+
+/// Trains until all epochs are done or a limit is reached; the folder then holds the model as it
+/// stands, and a checkpoint to go on from.
+pub(crate) fn train_with<L: Learning>(
+    training: &Training<L::Experiment>,
+    device: &Device,
+    observer: &mut dyn Observer,
+) -> Result<Trained> {
+    let mut run = Run::<L>::open(training, device)?;
+    run.learner.warnings().into_iter().for_each(|warning| observer.event(&Event::Warning(warning)));
+    let length = run.length;
+    let total = length.steps_per_epoch * length.epochs;
+    observer.event(&Event::Started {
+        first_step: run.learner.steps(),
+        steps: total.min(training.limits.steps.unwrap_or(u64::MAX)),
+        steps_per_epoch: length.steps_per_epoch,
+        parameters: run.learner.parameters(),
+    });
+    let begun = Instant::now();
+    let between = Duration::from_secs_f64(60.0 * length.checkpoint_minutes);
+    let (mut saved, mut saved_step) = (Instant::now(), None);
+    let mut last_checked = None;
+    let ended = loop {
+        let step = run.learner.steps();
+        if step >= total || run.learner.done() {
+            break Ended::Complete;
+        }
+        if let Some(ended) = training.limits.reached(begun, step) {
+            break ended;
+        }
+        run.step(observer)?;
+        let epoch_done = run.learner.steps().is_multiple_of(length.steps_per_epoch);
+        if epoch_done {
+            last_checked = Some((run.learner.steps(), run.finish_epoch(observer)?));
+        }
+        if epoch_done || saved.elapsed() >= between {
+            run.save(observer)?;
+            (saved, saved_step) = (Instant::now(), Some(run.learner.steps()));
+        }
+    };
+    let steps = run.learner.steps();
+    if saved_step != Some(steps) {
+        run.save(observer)?;
+    }
+    let checked = match last_checked {
+        // The model stands in the folder since the end of the epoch.
+        Some((step, checked)) if step == steps => checked,
+        _ => {
+            let checked = run.learner.validate()?;
+            run.save_model(&checked)?;
+            checked
+        }
+    };
+    Ok(Trained {
+        steps,
+        instances: steps * length.batch,
+        seconds: run.folder.seconds(),
+        ended,
+        validation_cost: checked.cost,
+        parameters: run.learner.parameters(),
+    })
+}
+
+struct Run<'a, L: Learning> {
+    training: &'a Training<L::Experiment>,
+    length: RunLength,
+    learner: L,
+    window: Window,
+    folder: RunFolder,
+}
+
+impl<'a, L: Learning> Run<'a, L> {
+    fn open(training: &'a Training<L::Experiment>, device: &Device) -> Result<Self> {
+        let (experiment, out) = (&training.experiment, &training.out);
+        let before: Option<L::Experiment> = RunFolder::experiment(out)?;
+        match (&before, training.resume) {
+            (Some(_), false) => return Err(occupied(out)),
+            (None, true) => return Err(nothing_to_resume(out)),
+            (Some(before), true) => comparable(before, experiment).map_err(|error| error.in_file(out))?,
+            (None, false) => {}
+        }
+        let mut learner = L::begin(experiment, device)?;
+        let (mut window, mut written) = (Window::default(), Written::default());
+        let checkpoint = if training.resume { RunFolder::checkpoint(out)? } else { None };
+        if let Some(checkpoint) = checkpoint {
+            let state: State<L::State> =
+                serde_json::from_value(checkpoint.state.clone()).map_err(|error| Error::state("checkpoint", error))?;
+            learner = learner.restored(checkpoint, state.learner)?;
+            (window, written) = (state.window, state.written);
+        }
+        let folder = RunFolder::open(out, &experiment.to_toml()?, written)?;
+        let mut length = experiment.run_length();
+        length.steps_per_epoch = learner.steps_per_epoch().unwrap_or(length.steps_per_epoch);
+        Ok(Self { training, length, learner, window, folder })
+    }
+
+    fn step(&mut self, observer: &mut dyn Observer) -> Result<()> {
+        let measured = self.learner.step().map_err(|error| self.broken(error))?;
+        let step = self.window.line(measured, self.position());
+        observer.event(&Event::Step(step.clone()));
+        if self.learner.steps().is_multiple_of(self.length.log_steps) {
+            self.folder.step(&step)?;
+            self.window = self.window.next();
+        }
+        Ok(())
+    }
+
+    /// An error that ends the run, with its folder and what to do.
+    fn broken(&self, error: Error) -> Error {
+        let hint = "the last checkpoint is kept; try a lower `train.learning_rate` or another seed";
+        error.in_file(self.folder.path()).with_hint(hint)
+    }
+
+    fn position(&self) -> RunPosition {
+        let step = self.learner.steps();
+        let epoch = step.saturating_sub(1) / self.length.steps_per_epoch;
+        RunPosition { step, epoch, instances: step * self.length.batch }
+    }
+
+    /// Ends an epoch: validates, reports and saves the model.
+    fn finish_epoch(&mut self, observer: &mut dyn Observer) -> Result<ValidationMetrics> {
+        let checked = self.learner.finish_epoch()?;
+        let cost = checked.cost;
+        let RunPosition { step, epoch, instances } = self.position();
+        let best = self.window.best.unwrap_or(cost);
+        // Costs may be negative, where a prize is sought.
+        if !cost.is_finite() || cost - best > DIVERGED * best.abs() && self.learner.may_diverge() {
+            let reason = format!("the validation cost is {cost:.4}, the best was {best:.4}");
+            return Err(self.broken(Error::Diverged { step, reason }));
+        }
+        self.window.best = Some(best.min(cost));
+        let valid = Valid { step, epoch: epoch + 1, instances, metrics: checked.clone() };
+        self.folder.valid(&valid)?;
+        observer.event(&Event::Valid(valid));
+        self.save_model(&checked)?;
+        Ok(checked)
+    }
+
+    fn save(&mut self, observer: &mut dyn Observer) -> Result<()> {
+        let mut checkpoint = self.learner.checkpoint()?;
+        if let Some((name, _)) =
+            checkpoint.weights("model")?.iter().find(|(_, array)| array.first_not_finite().is_some())
+        {
+            let reason = format!("`{name}` holds a number that is not finite");
+            return Err(self.broken(Error::Diverged { step: checkpoint.step, reason }));
+        }
+        let state =
+            State { learner: self.learner.state(), window: self.window.clone(), written: self.folder.written()? };
+        checkpoint.state = serde_json::to_value(state).map_err(|error| Error::state("checkpoint", error))?;
+        self.folder.save(&checkpoint)?;
+        observer.event(&Event::Saved { step: checkpoint.step });
+        Ok(())
+    }
+
+    /// Writes the network that is measured, with its manifest.
+    fn save_model(&self, checked: &ValidationMetrics) -> Result<()> {
+        let experiment = &self.training.experiment;
+        let mut manifest = Manifest::now(self.training.command.clone());
+        manifest.experiment = Some(serde_json::to_value(experiment).map_err(|error| Error::state("manifest", error))?);
+        manifest.seed = Some(self.length.seed);
+        manifest.wall_seconds = Some(self.folder.seconds());
+        let RunPosition { step: steps, instances, .. } = self.position();
+        manifest.metrics.insert("steps".into(), steps as f64);
+        manifest.metrics.insert("instances".into(), instances as f64);
+        manifest.metrics.insert("validation_cost".into(), checked.cost);
+        manifest.metrics.extend(checked.measures.0.iter().map(|measure| (measure.name().to_owned(), measure.value())));
+        self.learner.save_model(self.folder.path(), manifest)
+    }
+}
+
+/// The position of a run.
+#[derive(Clone, Copy, Debug)]
+struct RunPosition {
+    /// Steps done.
+    step: u64,
+    /// Epochs completed before the last of them.
+    epoch: u64,
+    /// Examples of all steps, counted as often as they were shown.
+    instances: u64,
+}
+
+/// Means over the steps between two lines of metrics.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Window {
+    /// Steps since the last line of metrics, and sums of what they measured.
+    since: u64,
+    #[serde(default)]
+    sums: BTreeMap<String, f64>,
+    /// Lowest validation cost so far.
+    best: Option<f64>,
+}
+
+impl Window {
+    /// The window that begins after a line.
+    fn next(&self) -> Self {
+        Self { best: self.best, ..Self::default() }
+    }
+
+    /// Takes in a step; means since the last line.
+    fn line(&mut self, measured: Measures, position: RunPosition) -> Step {
+        let RunPosition { step, epoch, instances } = position;
+        // Sums of a run begun by a version that kept them elsewhere are lost; its line is then that of fewer steps.
+        self.since = if self.sums.is_empty() { 1 } else { self.since + 1 };
+        let count = self.since as f64;
+        let mut mean = |measure: Measure| match measure {
+            Measure::Mean(name, value) => {
+                let sum = self.sums.entry(name.to_owned()).or_default();
+                *sum += value;
+                Measure::Mean(name, *sum / count)
+            }
+            last => last,
+        };
+        Step { step, epoch, instances, measures: Measures(measured.0.into_iter().map(&mut mean).collect()) }
+    }
+}
+
+fn occupied(out: &Path) -> Error {
+    Error::Unsupported { what: out.display().to_string(), reason: "holds a run already".into() }
+        .with_hint("`--resume` goes on with it; or name another folder")
+}
+
+fn nothing_to_resume(out: &Path) -> Error {
+    Error::Unsupported { what: out.display().to_string(), reason: "holds no run to resume".into() }
+        .with_hint("leave `--resume` out to begin one")
+}
+
+/// Checks that a run with the settings `before` can be resumed with `now`: what does not change any number
+/// computed so far may differ.
+fn comparable<E: Settings>(before: &E, now: &E) -> Result<()> {
+    let allowed = now.continuing(before);
+    if allowed == *before {
+        return Ok(());
+    }
+    let flat = |experiment: &E| {
+        let value = serde_json::to_value(experiment).unwrap_or_default();
+        let sections = value.as_object().cloned().unwrap_or_default();
+        sections.into_iter().flat_map(|(section, keys)| {
+            let keys = keys.as_object().cloned().unwrap_or_default();
+            keys.into_iter().map(move |(key, value)| (format!("{section}.{key}"), value))
+        })
+    };
+    let differs = flat(before).zip(flat(&allowed)).find(|(a, b)| a != b);
+    let Some(((key, old), (_, new))) = differs else { return Ok(()) };
+    Err(Error::config(key, format!("is {new}, but the run to resume has {old}"))
+        .with_hint("only `train.epochs` and `train.checkpoint_minutes` may change when a run goes on"))
+}

@@ -1,0 +1,190 @@
+//! The settings of the section `[train]` that all supervised families share.
+
+use std::fmt::Debug;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::schedule::{LearningRate, Rounding, Schedule};
+use crate::store::ranges;
+use crate::{Error, Result};
+
+/// Selection of the network that a run saves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Select {
+    /// The network of the last epoch.
+    Last,
+    /// The network with the lowest validation loss.
+    Best,
+}
+
+/// Loss of a predicted number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum NumberLoss {
+    /// Mean absolute error.
+    #[serde(rename = "mae")]
+    Absolute,
+    /// Mean squared error.
+    #[serde(rename = "mse")]
+    Squared,
+    /// Squared error below 1, absolute error beyond (Huber 1964).
+    Huber,
+}
+
+/// Settings of `[train]` that one family alone has.
+pub trait FamilyTraining: Clone + Debug + PartialEq + Serialize + DeserializeOwned + JsonSchema {
+    /// The training of the family where nothing is written.
+    fn defaults() -> TrainSettings<Self>;
+}
+
+/// Section `[train]`: the training of the network.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, bound = "X: FamilyTraining")]
+#[schemars(bound = "X: FamilyTraining")]
+pub struct TrainSettings<X> {
+    /// Number of examples in a step: sets, graphs, windows or series.
+    #[schemars(range(min = 1))]
+    pub batch_size: usize,
+    /// Largest number of steps in an epoch; 0 for as many as it takes to see every example. Sets need a number.
+    pub steps_per_epoch: usize,
+    /// Largest number of epochs.
+    #[schemars(range(min = 1))]
+    pub epochs: usize,
+    /// If true, an epoch leaves out the examples that do not fill a last batch.
+    pub drop_last: bool,
+    /// Learning rate of Adam.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub learning_rate: f64,
+    /// Schedule of the learning rate.
+    pub schedule: Schedule,
+    /// Number of epochs over which the learning rate rises linearly from 0; 0 for none.
+    #[schemars(range(min = 0.0))]
+    pub warmup_epochs: f64,
+    /// Fraction of all steps after which the schedule `step` divides the learning rate by 10.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub learning_rate_drop_at: f64,
+    /// Factor on the learning rate at a plateau of the validation loss.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
+    pub plateau_factor: f64,
+    /// Number of epochs without a lower validation loss that make a plateau.
+    pub plateau_patience: usize,
+    /// Learning rate below which training with the schedule `plateau` ends.
+    #[schemars(range(min = 0.0))]
+    pub min_learning_rate: f64,
+    /// Fraction of a one-cycle schedule in which the learning rate rises.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
+    pub pct_start: f64,
+    /// If true, training starts in the state of a one-cycle schedule even with another one, as in the authors' code:
+    /// the first epoch runs at a 25th of the rate and Adam's first beta is 0.95.
+    pub one_cycle_initial_state: bool,
+    /// Number of epochs without a lower validation loss after which training ends; 0 to run all epochs.
+    pub early_stopping_patience: usize,
+    /// Decoupled weight decay of AdamW (Loshchilov & Hutter 2019); 0 for none.
+    #[schemars(range(min = 0.0))]
+    pub weight_decay: f64,
+    /// Largest norm of the gradient; a longer gradient is scaled down; 0 for no limit.
+    #[schemars(range(min = 0.0))]
+    pub max_grad_norm: f64,
+    /// Decay of the exponential moving average of the weights that is evaluated and saved; 0 for no average.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
+    pub ema_decay: f64,
+    /// Loss of predicted numbers.
+    pub loss: NumberLoss,
+    /// Settings of the family.
+    #[serde(flatten)]
+    pub family: X,
+    /// Selection of the network that a run saves.
+    pub select: Select,
+    /// Seed of every random number in training.
+    pub seed: u64,
+    /// Number of steps between two lines of metrics.
+    #[schemars(range(min = 1))]
+    pub log_steps: usize,
+    /// Longest time between two checkpoints, in minutes.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub checkpoint_minutes: f64,
+}
+
+impl<X> TrainSettings<X> {
+    /// Plain training: Adam at a constant rate, the last network kept.
+    pub(crate) fn plain(family: X) -> Self {
+        Self {
+            batch_size: 32,
+            steps_per_epoch: 0,
+            epochs: 100,
+            drop_last: false,
+            learning_rate: 1e-3,
+            schedule: Schedule::Constant,
+            warmup_epochs: 0.0,
+            learning_rate_drop_at: 0.7,
+            plateau_factor: 0.5,
+            plateau_patience: 15,
+            min_learning_rate: 1e-6,
+            pct_start: 0.3,
+            one_cycle_initial_state: false,
+            early_stopping_patience: 0,
+            weight_decay: 0.0,
+            max_grad_norm: 0.0,
+            ema_decay: 0.0,
+            loss: NumberLoss::Absolute,
+            family,
+            select: Select::Last,
+            seed: 1234,
+            log_steps: 20,
+            checkpoint_minutes: 5.0,
+        }
+    }
+
+    /// The learning rate of every step.
+    pub(crate) fn learning_rates(&self, rounding: Rounding) -> LearningRate {
+        LearningRate {
+            schedule: self.schedule,
+            rate: self.learning_rate,
+            warmup_epochs: self.warmup_epochs,
+            drop_at: self.learning_rate_drop_at,
+            pct_start: self.pct_start,
+            one_cycle_initial_state: self.one_cycle_initial_state,
+            rounding,
+        }
+    }
+
+    /// Checks the settings that all families share.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the setting and what was expected.
+    pub(crate) fn validate(&self) -> Result<()> {
+        ranges::at_least_one(&[
+            ("train.batch_size", self.batch_size),
+            ("train.epochs", self.epochs),
+            ("train.log_steps", self.log_steps),
+        ])?;
+        ranges::above_zero(&[
+            ("train.learning_rate", self.learning_rate),
+            ("train.checkpoint_minutes", self.checkpoint_minutes),
+        ])?;
+        ranges::shares(&[
+            ("train.ema_decay", self.ema_decay),
+            ("train.plateau_factor", self.plateau_factor),
+            ("train.pct_start", self.pct_start),
+        ])?;
+        if !(0.0..=1.0).contains(&self.learning_rate_drop_at) {
+            let reason = format!("is {}; expected 0 to 1", self.learning_rate_drop_at);
+            return Err(Error::config("train.learning_rate_drop_at", reason));
+        }
+        ranges::not_negative(&[
+            ("train.warmup_epochs", self.warmup_epochs),
+            ("train.weight_decay", self.weight_decay),
+            ("train.max_grad_norm", self.max_grad_norm),
+            ("train.min_learning_rate", self.min_learning_rate),
+        ])
+    }
+}
+
+impl<X: FamilyTraining> Default for TrainSettings<X> {
+    fn default() -> Self {
+        X::defaults()
+    }
+}
