@@ -41,10 +41,10 @@ class Layer(nn.Module):
             attended = (weights if self.official else self.drop(weights)) @ v
         else:
             attended = F.scaled_dot_product_attention(q, k, v, dropout_p=self.rate if self.training else 0.0)
-        told = self.drop(self.out(attended.transpose(1, 2).reshape(rows, patches, width)))
-        x = self.normed(self.first, x + (self.drop(told) if self.official else told))
-        told = self.drop(self.outer(self.drop(F.gelu(self.inner(x)))))
-        return self.normed(self.second, x + told), before
+        predicted = self.drop(self.out(attended.transpose(1, 2).reshape(rows, patches, width)))
+        x = self.normed(self.first, x + (self.drop(predicted) if self.official else predicted))
+        predicted = self.drop(self.outer(self.drop(F.gelu(self.inner(x)))))
+        return self.normed(self.second, x + predicted), before
 
 
 class PatchTST(nn.Module):
@@ -69,8 +69,8 @@ class PatchTST(nn.Module):
         before = None
         for layer in self.layers:
             rows, before = layer(rows, before)
-        told = self.head(self.last(rows).transpose(1, 2).flatten(1)).view(*x.shape[:2], -1)
-        return (told if self.official else self.drop(told)) * deviation + mean
+        predicted = self.head(self.last(rows).transpose(1, 2).flatten(1)).view(*x.shape[:2], -1)
+        return (predicted if self.official else self.drop(predicted)) * deviation + mean
 
 
 def evaluation(kind, model, windows):

@@ -13,7 +13,7 @@ use crate::problem::Problem;
 use crate::registry::ProblemSpec;
 use crate::{Error, Result, Sites, routes_of, stats};
 
-/// What files of a problem hold.
+/// Content of a problem's files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FileSpec {
     /// The problem in running text, as "vehicle routing".
@@ -39,7 +39,7 @@ pub trait SolverInstance: Clone + fmt::Debug + Send + Sync + 'static {
     /// The instance in the unit square, as a policy sees it.
     type Problem: Problem;
 
-    /// What files of the problem hold.
+    /// Content of the problem's files.
     const FILES: &'static FileSpec;
     /// Name of the local search, for reports; empty where there is none.
     const LOCAL_SEARCH: &'static str;
@@ -99,7 +99,7 @@ pub trait SolverInstance: Clone + fmt::Debug + Send + Sync + 'static {
     fn read_tsplib(file: &tsplib::File<'_>) -> Result<Self> {
         Err(file.error(0, format!("no TSPLIB file holds {}", Self::FILES.title)))
     }
-    /// What a TSPLIB file holds beside the nodes; `None` where no such file holds the problem.
+    /// Sections of a TSPLIB file beside the nodes; `None` where no such file holds the problem.
     fn tsplib_fields(&self) -> Option<tsplib::Fields<'_>> {
         None
     }
@@ -108,7 +108,7 @@ pub trait SolverInstance: Clone + fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// [`Error::Parse`] naming line and field.
     fn read_csv(sheet: &Sheet<'_>, options: &csv::Options) -> Result<Self>;
-    /// What a CSV table holds beside the nodes.
+    /// Columns of a CSV table beside the nodes.
     fn csv_fields(&self) -> csv::Fields<'_>;
     /// The comment of a solution file: the solution's value in one line.
     fn solution_comment(&self, solution: &[usize]) -> String;
@@ -203,7 +203,7 @@ impl Instance {
         self.0.spec()
     }
 
-    /// What files of the instance's problem hold.
+    /// Content of the files of the instance's problem.
     #[must_use]
     pub fn files(&self) -> Option<&'static FileSpec> {
         self.spec().files
@@ -257,7 +257,7 @@ impl Instance {
         self.0.value(solution)
     }
 
-    /// How much worse a value is than the best known one, as a fraction (0.05 is 5 %).
+    /// Gap of a value to the best known one, as a fraction (0.05 is 5 %).
     #[must_use]
     pub fn gap(&self, value: f64) -> Option<f64> {
         let gap = stats::gap(value, self.best_known()?)?;

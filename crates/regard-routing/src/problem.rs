@@ -35,7 +35,7 @@ pub trait Problem: Clone + Send + Sync + Sized + 'static {
     const MAXIMISES: bool = false;
     /// Test sets of the paper (Kool et al. 2019), the usual one first; see [`crate::paper`].
     const PAPER_SETS: &'static [PaperSetName] = &[];
-    /// What a file with a set of instances holds beside places, in the order of Kool's tuples; `None` where no such
+    /// Fields of a file with a set of instances beside the coordinates, in the order of Kool's tuples; `None` where no such
     /// file holds the problem. See [`crate::formats::sets`].
     const SET_FIELDS: Option<&'static [SetField]> = None;
 

@@ -28,7 +28,7 @@ pub struct Case {
     tensors: BTreeMap<String, (TensorInfo, Values)>,
 }
 
-/// What the manifest says of one array.
+/// Entry of the manifest for one array.
 #[derive(Clone, Debug, Default)]
 pub struct TensorInfo {
     /// `input`, `weight`, `output`, `grad`, `after_step`.
@@ -128,7 +128,7 @@ impl Case {
         self.tensors.get(name).map(|(_, values)| values)
     }
 
-    /// What the manifest says of an array.
+    /// Entry of the manifest for an array.
     ///
     /// # Panics
     /// If the case has no array of that name.

@@ -3,7 +3,7 @@
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Gradients, Tensor, TensorData};
 
-/// What happens to the output when the elements of the input change places.
+/// Effect on the output of a permutation of the input's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Law {
     /// The outputs change places with them.

@@ -72,7 +72,7 @@ fn config(case: &Case) -> GraphTransformerConfig {
     let switch = |key: &str| of[key].as_bool() == Some(true);
     let molecules = of.get("num_atom_type").is_some();
     // Nothing is said of the edges: every edge begins as the same row.
-    let told = switch("edge_feat");
+    let predicted = switch("edge_feat");
     let (positions, position_size) = match (switch("lap_pos_enc"), switch("wl_pos_enc")) {
         (true, _) => (PositionKind::Laplacian, size("pos_enc_dim")),
         (_, true) => (PositionKind::WeisfeilerLehman, case.get("weight.embedding_wl_pos_enc.weight").shape[0]),
@@ -82,7 +82,7 @@ fn config(case: &Case) -> GraphTransformerConfig {
         task: if molecules { GraphTask::Regression } else { GraphTask::Classification },
         level: if molecules { LevelName::Graph } else { LevelName::Node },
         node_types: size(if molecules { "num_atom_type" } else { "in_dim" }),
-        edge_types: if molecules && told { size("num_bond_type") } else { 0 },
+        edge_types: if molecules && predicted { size("num_bond_type") } else { 0 },
         outputs: if molecules { 1 } else { size("n_classes") },
         edge_stream: molecules,
         positions,

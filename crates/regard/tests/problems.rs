@@ -172,7 +172,7 @@ problem_suite!(pickup_delivery, PickupDelivery, |solution| vec![solution[1..].to
 problem_suite!(spctsp, SpctspEnv, |solution| [twice(solution), vec![vec![]]].concat());
 
 mod decoding {
-    //! What a network of any problem decodes and learns.
+    //! Decoding and learning of a network of any problem.
 
     use std::path::Path;
 
@@ -241,7 +241,7 @@ mod decoding {
 }
 
 mod rollouts {
-    //! What kernels and tensor operations construct, by every way of decoding.
+    //! Solutions of kernels and tensor operations, by every way of decoding.
 
     use regard::nn::ops::with_kernels;
     use regard::routes::AttentionModelConfig;

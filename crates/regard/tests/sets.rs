@@ -144,7 +144,7 @@ fn a_class_of_bags_is_learnt_and_told_in_any_order_of_rows_and_columns() {
     run(&experiment, &out, false, None).unwrap();
     let model = SetModel::open(&out, &Device::flex()).unwrap();
     let data = SetData { group_by: "customer".into(), ..SetData::default() };
-    let told = |text: &str| {
+    let predicted = |text: &str| {
         let path = folder.path().join("new.csv");
         fs::write(&path, text).unwrap();
         let found = model.predict(&model.read(&path, &data, false).unwrap(), true).unwrap();
@@ -152,11 +152,11 @@ fn a_class_of_bags_is_learnt_and_told_in_any_order_of_rows_and_columns() {
         assert_eq!(names, ["no", "yes"]);
         (probabilities, found.of_items.unwrap())
     };
-    let (first, importance) = told("customer,amount,age\na,0,1\na,3,2\nb,0.1,3\nb,0,4\n");
+    let (first, importance) = predicted("customer,amount,age\na,0,1\na,3,2\nb,0.1,3\nb,0,4\n");
     assert!(first[1] > 0.9 && first[3] < 0.1, "{first:?}");
     assert!(importance[1] > importance[0], "the high row is what is looked at: {importance:?}");
     assert!((importance[0] + importance[1] - 1.0).abs() < 1e-5);
-    let (second, _) = told("age,customer,amount\n4,b,0\n2,a,3\n1,a,0\n3,b,0.1\n");
+    let (second, _) = predicted("age,customer,amount\n4,b,0\n2,a,3\n1,a,0\n3,b,0.1\n");
     let close = |a: f64, b: f64| (a - b).abs() < 1e-5;
     assert!(close(second[1], first[3]) && close(second[3], first[1]), "{first:?} {second:?}");
     let checked = model.measure(&model.read(&path, &experiment.data, true).unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! What can be read with `--help`, and the shells' completions.
+//! The texts of `--help`, and the shells' completions.
 
 use std::path::Path;
 use std::process::Stdio;

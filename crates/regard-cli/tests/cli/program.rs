@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use regex_lite::Regex;
 
-/// What one run said.
+/// Output and exit code of one run.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,

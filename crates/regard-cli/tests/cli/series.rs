@@ -255,9 +255,9 @@ fn the_shipped_model_of_a_transformer_sees_its_day_and_night() {
     let model = format!("{}/../../models/regard-etth1", env!("CARGO_MANIFEST_DIR"));
     let args = ["forecast", "--model", &model, "load.csv", "--horizon", "96", "--levels", "80,95", "--json"];
     let json = regard(folder.path(), &args).done().json();
-    let told = json["forecast"].as_array().unwrap();
-    assert_eq!((told.len(), told[0]["ds"].as_str()), (7 * 96, Some("2018-05-15 00:00:00")));
-    for (hour, row) in told[..96].iter().enumerate() {
+    let predicted = json["forecast"].as_array().unwrap();
+    assert_eq!((predicted.len(), predicted[0]["ds"].as_str()), (7 * 96, Some("2018-05-15 00:00:00")));
+    for (hour, row) in predicted[..96].iter().enumerate() {
         let value = row["forecast"].as_f64().unwrap();
         assert!((value - load(336 + hour)).abs() < 2.5, "{row} {}", load(336 + hour));
         let bounds = |at: usize| ["low", "high"].map(|end| row["intervals"][at][end].as_f64().unwrap());

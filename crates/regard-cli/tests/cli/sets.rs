@@ -60,11 +60,11 @@ fn a_model_of_groups_is_trained_measured_and_asked() {
 
     fs::write(folder.path().join("new.csv"), "age,amount,customer\n1,0,n\n3,9,n\n2,0.5,m\n").unwrap();
     let asked = ["predict", "--model", "run", "new.csv", "--importance", "--json"];
-    let told = regard(folder.path(), &asked).done().json();
-    assert_eq!((told[0]["id"].as_str(), told[0]["prediction"].as_str()), (Some("n"), Some("yes")));
-    let importance = |row: usize| told[0]["importance"][row].as_f64().unwrap();
-    assert!(importance(1) > importance(0) && (importance(0) + importance(1) - 1.0).abs() < 1e-5, "{told}");
-    assert_eq!((told[1]["prediction"].as_str(), told[1]["rows"].as_u64()), (Some("no"), Some(1)));
+    let predicted = regard(folder.path(), &asked).done().json();
+    assert_eq!((predicted[0]["id"].as_str(), predicted[0]["prediction"].as_str()), (Some("n"), Some("yes")));
+    let importance = |row: usize| predicted[0]["importance"][row].as_f64().unwrap();
+    assert!(importance(1) > importance(0) && (importance(0) + importance(1) - 1.0).abs() < 1e-5, "{predicted}");
+    assert_eq!((predicted[1]["prediction"].as_str(), predicted[1]["rows"].as_u64()), (Some("no"), Some(1)));
     let plain =
         regard(folder.path(), &["predict", "--model", "run", "new.csv", "--rows", "rows.csv", "--importance"]).done();
     assert!(plain.out.starts_with("id,rows,"), "{plain:?}");

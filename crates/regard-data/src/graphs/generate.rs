@@ -309,9 +309,9 @@ mod tests {
         let of = graphs.targets().unwrap().classes(0).unwrap().of;
         let types = graphs.node_features().types().unwrap();
         for graph in 0..graphs.len() {
-            let told: Vec<usize> = graphs.nodes_of(graph).filter(|node| types[*node] > 0).collect();
-            assert_eq!(told.len(), 6);
-            assert!(told.iter().all(|node| of[*node] == Some(types[*node] as usize - 1)));
+            let marked: Vec<usize> = graphs.nodes_of(graph).filter(|node| types[*node] > 0).collect();
+            assert_eq!(marked.len(), 6);
+            assert!(marked.iter().all(|node| of[*node] == Some(types[*node] as usize - 1)));
         }
         assert_eq!(graphs.parts().unwrap().places(Part::Test).len(), 50);
     }

@@ -89,7 +89,7 @@ pub fn find_score(path: &Path, name: &str) -> Result<Option<f64>> {
     Ok(None)
 }
 
-/// What a table, named from the folder of the instance at `path`, gives for it.
+/// Value that a table in the folder of the instance at `path` gives for it.
 fn beside(path: &Path, table: impl AsRef<Path>, name: &str, columns: &[&str]) -> Result<Option<f64>> {
     let table = path.with_file_name("").join(table);
     match table.is_file() && table != path {

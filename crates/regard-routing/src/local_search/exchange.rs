@@ -16,7 +16,7 @@
 
 use super::{search::Search, tour::Node};
 
-/// How three edges (or two) are exchanged.
+/// Exchange of three edges, or of two.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
     Two,
@@ -152,7 +152,7 @@ impl Search<'_> {
         }
     }
 
-    /// Whether the chain at hand has put this edge in: it may not take it out again.
+    /// If true, the chain at hand has put this edge in: it may not take it out again.
     fn was_added(&self, a: Node, b: Node) -> bool {
         self.added.iter().any(|&edge| edge == (a, b) || edge == (b, a))
     }

@@ -56,7 +56,7 @@ const COUNTED_AT_LEAST: usize = 100;
 /// Larger instances get the perturbations of this many nodes: a few seconds in all.
 const COUNTED_AT_MOST: usize = 2500;
 
-/// How much to search, and from which seed.
+/// Amount of search, and its seed.
 #[derive(Clone, Debug)]
 pub struct LocalSearchOptions {
     /// Seed of the perturbations.
@@ -75,7 +75,7 @@ impl Default for LocalSearchOptions {
     }
 }
 
-/// What a search did.
+/// Result of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Improvement {
     /// Cost of the tour that was given, in the instance's metric.

@@ -33,7 +33,7 @@ impl Clock {
         Self { deadline, calls: 0, over: deadline.is_some_and(|deadline| Instant::now() >= deadline) }
     }
 
-    /// Whether the deadline has passed.
+    /// If true, the deadline has passed.
     pub(super) fn is_over(&mut self) -> bool {
         if let Some(deadline) = self.deadline {
             self.calls = self.calls.wrapping_add(1);

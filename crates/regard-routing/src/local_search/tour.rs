@@ -56,7 +56,7 @@ impl ArrayTour {
         if forwards { self.next(node) } else { self.prev(node) }
     }
 
-    /// Whether `node` is met on the way from `first` to `last`, ends included.
+    /// If true, `node` is met on the way from `first` to `last`, ends included.
     #[inline]
     pub(super) fn on_the_way(&self, first: Node, node: Node, last: Node, forwards: bool) -> bool {
         let place = |node: Node| self.position[node as usize];

@@ -33,7 +33,7 @@ impl SymmetricMatrix {
         self.nodes
     }
 
-    /// Whether there are no nodes.
+    /// If true, there are no nodes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nodes == 0

@@ -13,7 +13,7 @@ const TSPLIB_PI: f64 = 3.141592;
 /// The radius of the idealised sphere of TSPLIB95, in kilometres.
 const TSPLIB_RADIUS: f64 = 6378.388;
 
-/// How the distance between two nodes is computed.
+/// Metric of the distance between two nodes.
 ///
 /// The names in capitals are those of TSPLIB's `EDGE_WEIGHT_TYPE`; these give integers. "Rounded"
 /// is to the nearest integer, halves upwards.
@@ -83,7 +83,7 @@ impl Metric {
         }
     }
 
-    /// Whether coordinates are latitude and longitude.
+    /// If true, coordinates are latitude and longitude.
     #[must_use]
     pub fn on_sphere(&self) -> bool {
         matches!(self, Self::Geo | Self::GreatCircleKm)

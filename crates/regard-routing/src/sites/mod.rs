@@ -148,7 +148,7 @@ impl Sites {
         &self.name
     }
 
-    /// What the file says about itself, in one line; may be empty.
+    /// Comment of the file, in one line; may be empty.
     #[must_use]
     pub fn comment(&self) -> &str {
         &self.comment
@@ -160,7 +160,7 @@ impl Sites {
         self.ids.len()
     }
 
-    /// Whether there are no nodes; never true of an instance that was made.
+    /// If true, there are no nodes; never true of an instance that was made.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
@@ -172,7 +172,7 @@ impl Sites {
         &self.ids
     }
 
-    /// How distances are computed.
+    /// Metric of the distances.
     #[must_use]
     pub fn metric(&self) -> &Metric {
         &self.metric
@@ -274,7 +274,7 @@ impl Sites {
     }
 }
 
-/// Whether a number can be a coordinate: finite and far from overflow when squared.
+/// If true, a number can be a coordinate: finite and far from overflow when squared.
 pub(crate) fn is_coordinate(value: f64) -> bool {
     value.abs() <= LARGEST
 }

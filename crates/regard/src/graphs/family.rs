@@ -1,4 +1,4 @@
-//! What the engine of supervised learning has to know of graphs.
+//! The family of graphs, as the supervised engine sees it.
 
 use burn::tensor::{Device, Tensor};
 use rand_pcg::Pcg64Mcg;

@@ -1,4 +1,4 @@
-//! What the engine of supervised learning has to know of time series.
+//! The family of time series, as the supervised engine sees it.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What the engine of supervised learning has to know of sets.
+//! The family of sets, as the supervised engine sees it.
 
 use std::sync::OnceLock;
 

@@ -6,7 +6,7 @@ use crate::{Error, Result};
 
 /// A tensor that a network needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Slot {
+pub struct ParamSpec {
     /// Name in the file of weights.
     pub name: String,
     /// Shape; linear weights are `[out, in]`, projections of heads `[heads, in, out]`.
@@ -15,7 +15,7 @@ pub struct Slot {
     pub trainable: bool,
 }
 
-impl Slot {
+impl ParamSpec {
     /// Number of values.
     pub fn elements(&self) -> usize {
         self.shape.iter().product()
@@ -27,9 +27,9 @@ impl Slot {
 /// # Errors
 /// [`Error::Weights`] with every tensor that is missing, not expected, or of another shape.
 pub fn check<C: NetworkConfig>(config: &C, weights: &Weights) -> Result<()> {
-    let slots = config.slots();
+    let slots = config.param_specs();
     let (mut missing, mut wrong) = (vec![], vec![]);
-    for Slot { name, shape, .. } in &slots {
+    for ParamSpec { name, shape, .. } in &slots {
         match weights.get(name) {
             None => missing.push(format!("{name} {shape:?}")),
             Some(array) if array.shape != *shape => {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::layout::Slot;
+use super::layout::ParamSpec;
 use crate::{Error, Result};
 use regard_data::names::{list, suggestion};
 
@@ -28,13 +28,13 @@ pub trait NetworkConfig: Serialize + Clone + PartialEq + Debug + Sized {
     /// [`Error::Config`] with the setting and what was expected.
     fn validate(&self) -> Result<()>;
     /// Every tensor of the network.
-    fn slots(&self) -> Vec<Slot>;
+    fn param_specs(&self) -> Vec<ParamSpec>;
     /// The text of the model's card.
     fn card(&self) -> CardText;
 
     /// Number of trainable parameters (running statistics are not counted).
     fn trainable(&self) -> usize {
-        self.slots().iter().filter(|slot| slot.trainable).map(Slot::elements).sum()
+        self.param_specs().iter().filter(|slot| slot.trainable).map(ParamSpec::elements).sum()
     }
 }
 

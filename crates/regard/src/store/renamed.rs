@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::layout::Slot;
+use super::layout::ParamSpec;
 use super::{Array, Weights};
 
 /// One array of a network: our path, and its name and layout in files.
@@ -76,12 +76,12 @@ impl Form {
 }
 
 /// Every tensor of a file, from the shapes of our arrays.
-pub(crate) fn slots(table: Vec<Renamed>, shapes: Vec<(String, Vec<usize>)>) -> Vec<Slot> {
+pub(crate) fn param_specs(table: Vec<Renamed>, shapes: Vec<(String, Vec<usize>)>) -> Vec<ParamSpec> {
     let table: BTreeMap<String, Renamed> = table.into_iter().map(|entry| (entry.ours.clone(), entry)).collect();
     let slot = |(path, shape): (String, Vec<usize>)| {
         let trainable = !path.contains("running_");
         let entry = table.get(&path)?;
-        Some(Slot { name: entry.theirs.clone(), shape: entry.form.shape(&shape), trainable })
+        Some(ParamSpec { name: entry.theirs.clone(), shape: entry.form.shape(&shape), trainable })
     };
     shapes.into_iter().filter_map(slot).collect()
 }
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!((theirs["their.d"].shape.as_slice(), theirs["their.d"].data[1]), ([3, 2, 1].as_slice(), 3.0));
         assert_eq!(to_ours(table(), &theirs), ours);
         let shapes = ours.iter().map(|(path, array)| (path.clone(), array.shape.clone())).collect();
-        for slot in slots(table(), shapes) {
+        for slot in param_specs(table(), shapes) {
             assert_eq!(slot.shape, theirs[&slot.name].shape);
             assert_eq!(slot.trainable, slot.name != "their.running_c");
         }

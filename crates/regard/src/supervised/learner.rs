@@ -102,7 +102,7 @@ impl<F: Family> Learner<F> {
             order: Shuffled::default(),
             frozen: None,
         };
-        match learner.epoch_steps() {
+        match learner.epoch_length() {
             0 => {
                 let samples = F::samples(&learner.data).unwrap_or(0);
                 let reason = format!(
@@ -136,7 +136,7 @@ impl<F: Family> Learner<F> {
     }
 
     /// Steps of an epoch.
-    fn epoch_steps(&self) -> u64 {
+    fn epoch_length(&self) -> u64 {
         let train = &self.experiment.train;
         let Some(samples) = F::samples(&self.data) else { return train.steps_per_epoch as u64 };
         let all = if train.drop_last { samples / train.batch_size } else { samples.div_ceil(train.batch_size) };
@@ -170,7 +170,7 @@ impl<F: Family> Learner<F> {
         let train = &self.experiment.train;
         // Without validation examples the last network is the one to keep.
         let validates = F::has_validation(&self.data) || train.schedule == Schedule::Plateau;
-        let (steps, epochs) = (self.epoch_steps(), train.epochs as u64);
+        let (steps, epochs) = (self.epoch_length(), train.epochs as u64);
         while self.counters.step < steps * epochs && !Learning::done(self) && go_on(self.counters.step) {
             self.learn()?;
             if validates && self.counters.step.is_multiple_of(steps) {
@@ -186,7 +186,7 @@ impl<F: Family> Learner<F> {
     /// [`Error::Diverged`] for a loss or a gradient that is not finite; the learner is then as it was before the
     /// step.
     pub fn learn(&mut self) -> Result<Measures> {
-        let (step, steps_per_epoch) = (self.counters.step, self.epoch_steps());
+        let (step, steps_per_epoch) = (self.counters.step, self.epoch_length());
         self.freeze(step / steps_per_epoch);
         let train = &self.experiment.train;
         let mut noise = Pcg64Mcg::seed_from_u64(derived(train.seed, Stream::Sampling, step));
@@ -243,7 +243,7 @@ impl<F: Family> Learning for Learner<F> {
     }
 
     fn steps_per_epoch(&self) -> Option<u64> {
-        Some(self.epoch_steps())
+        Some(self.epoch_length())
     }
 
     fn warnings(&self) -> Vec<String> {

@@ -10,7 +10,7 @@ use crate::{Error, Result};
 /// The optimiser of one module (Kingma & Ba 2015; betas 0.9 and 0.999, epsilon 1e-8).
 pub(crate) struct Optimizer {
     adam: ModuleOptimizer,
-    clip_norm: f64,
+    max_grad_norm: f64,
     decay: f64,
     /// The first beta.
     beta: f64,
@@ -28,15 +28,15 @@ fn adam(beta: f64, decay: f64) -> ModuleOptimizer {
 }
 
 impl Optimizer {
-    /// Gradients are scaled to a norm of at most `clip_norm` before a step; 0 leaves them alone.
-    pub(crate) fn new(clip_norm: f64) -> Self {
-        Self::with_weight_decay(clip_norm, 0.0)
+    /// Gradients are scaled to a norm of at most `max_grad_norm` before a step; 0 leaves them alone.
+    pub(crate) fn new(max_grad_norm: f64) -> Self {
+        Self::with_weight_decay(max_grad_norm, 0.0)
     }
 
     /// As [`Self::new`], and every step first shrinks the weights by `decay` times the learning rate
     /// (Loshchilov & Hutter 2019).
-    pub(crate) fn with_weight_decay(clip_norm: f64, decay: f64) -> Self {
-        Self { adam: adam(BETA, decay), clip_norm, decay, beta: BETA }
+    pub(crate) fn with_weight_decay(max_grad_norm: f64, decay: f64) -> Self {
+        Self { adam: adam(BETA, decay), max_grad_norm, decay, beta: BETA }
     }
 
     /// Takes another first beta; moments stay as they are.
@@ -50,8 +50,8 @@ impl Optimizer {
     /// The module after a step, and the norm the gradients had.
     pub(crate) fn step<M: Module>(&mut self, rate: f64, module: M, gradients: Gradients) -> (M, f64) {
         let mut gradients = GradientsParams::from_grads(gradients, &module);
-        let norm = match self.clip_norm > 0.0 {
-            true => clip_gradient_norm(&module, &mut gradients, self.clip_norm),
+        let norm = match self.max_grad_norm > 0.0 {
+            true => clip_gradient_norm(&module, &mut gradients, self.max_grad_norm),
             false => gradient_norm(&module, &gradients),
         };
         if !norm.is_finite() {

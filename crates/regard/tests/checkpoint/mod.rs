@@ -102,14 +102,14 @@ pub(crate) fn archive(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
 /// Weights of a network, every value different.
 pub(crate) fn weights(config: &AttentionModelConfig) -> Weights {
     let mut next = 0.0;
-    let mut array = |slot: regard::store::layout::Slot| {
+    let mut array = |slot: regard::store::layout::ParamSpec| {
         let data = (0..slot.elements()).map(|_| {
             next += 0.001;
             next
         });
         (slot.name.clone(), Array { data: data.collect(), shape: slot.shape.clone() })
     };
-    config.slots().into_iter().map(&mut array).collect()
+    config.param_specs().into_iter().map(&mut array).collect()
 }
 
 /// A small network: width 8, 2 heads, 2 layers, hidden width 12.

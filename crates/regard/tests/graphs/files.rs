@@ -1,4 +1,4 @@
-//! What files have, what models keep of it, and what is refused.
+//! Content of files, what models keep of it, and refusals.
 
 use std::fs;
 
@@ -24,7 +24,7 @@ fn positions_are_standardised_by_what_is_learnt_from() {
         let experiment = on_molecules(&path, &more);
         let (source, config) = Source::of(&experiment).unwrap();
         let Places::Numbers(rows) = source.examples.input(&config, &source.training.graphs, None).places else {
-            panic!("{kind} is told by numbers");
+            panic!("{kind} is predicted by numbers");
         };
         for column in 0..4 {
             let of: Vec<f32> = rows.iter().skip(column).step_by(4).copied().collect();

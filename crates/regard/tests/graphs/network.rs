@@ -1,4 +1,4 @@
-//! What a network answers, and what its weights learn from.
+//! Predictions of a network, and gradients of its weights.
 
 use regard::Device;
 use regard::data::graphs::{Graph, Graphs, Kinds};
@@ -97,7 +97,7 @@ fn every_parameter_gets_a_gradient() {
         // Nobody reads what edges are behind the last layer.
         let read =
             |name: &str| !name.starts_with("layers.1.") || !name.contains("_e") || name.contains("attention.proj_e");
-        for slot in config.slots().iter().filter(|slot| slot.trainable && read(&slot.name)) {
+        for slot in config.param_specs().iter().filter(|slot| slot.trainable && read(&slot.name)) {
             let array = found.get(&slot.name).unwrap_or_else(|| panic!("{readout}: none of {}", slot.name));
             assert!(array.data.iter().all(|value| value.is_finite()), "{readout}: {}", slot.name);
         }

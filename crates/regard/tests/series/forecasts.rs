@@ -28,9 +28,9 @@ fn forecasts_are_learnt_and_go_past_the_end() {
     assert_eq!((found.by_step.len(), found.by_series.len(), found.season), (8, 2, 24));
     // A wave of 20 around 50 that was missing now and then.
     let series = model.read(&path, &model.columns()).unwrap();
-    let told = model.forecast(&series.panel, 8, &[80.0, 95.0]).unwrap().rows();
-    assert_eq!((told.len(), told[0].ds.as_str()), (16, "2024-01-26 00:00"));
-    for (step, row) in told[..8].iter().enumerate() {
+    let predicted = model.forecast(&series.panel, 8, &[80.0, 95.0]).unwrap().rows();
+    assert_eq!((predicted.len(), predicted[0].ds.as_str()), (16, "2024-01-26 00:00"));
+    for (step, row) in predicted[..8].iter().enumerate() {
         let truth = 50.0 + 20.0 * (TAU * (600 + step) as f64 / 24.0).sin();
         assert!((f64::from(row.forecast) - truth).abs() < 8.0, "{row:?} {truth}");
         let [narrow, wide] = [&row.intervals[0], &row.intervals[1]];
@@ -96,8 +96,8 @@ fn a_file_is_forecast_on_the_spot() {
         budget: std::time::Duration::from_secs(60),
         seed: 1234,
     };
-    let told = || forecast(&read, &options, &Device::flex()).unwrap();
-    let (first, again) = (told(), told());
+    let predicted = || forecast(&read, &options, &Device::flex()).unwrap();
+    let (first, again) = (predicted(), predicted());
     assert_eq!(first.forecasts.csv(), again.forecasts.csv());
     assert!(first.back_test.mase < 2.0 * first.back_test.naive_mase, "{:?}", first.back_test);
     assert_eq!(first.forecasts.rows().len(), 24);

@@ -44,7 +44,7 @@ fn run(experiment: &SeriesExperiment, out: &Path, resume: bool, steps: Option<u6
     train(&training, &Device::flex(), &mut |_: &Event| {})
 }
 
-/// What a whole training left.
+/// Result of a whole training.
 fn trained(experiment: &SeriesExperiment, out: &Path) -> SeriesModel {
     run(experiment, out, false, None).unwrap();
     SeriesModel::open(out, &Device::flex()).unwrap()

@@ -71,7 +71,7 @@ fn every_parameter_gets_a_gradient() {
         };
         let found = network.forward(input).square().sum().backward();
         let found = network.gradients(&config, &found);
-        for slot in config.slots().iter().filter(|slot| slot.trainable) {
+        for slot in config.param_specs().iter().filter(|slot| slot.trainable) {
             let array = found.get(&slot.name).unwrap_or_else(|| panic!("{:?}: none of {}", config.task, slot.name));
             assert!(array.data.iter().any(|value| *value != 0.0), "{:?}: zero of {}", config.task, slot.name);
         }

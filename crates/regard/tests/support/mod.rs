@@ -1,4 +1,4 @@
-//! What the golden tests of the routing models share.
+//! Code that the golden tests of the routing models share.
 
 #[allow(dead_code, reason = "not every test file needs the instances")]
 pub(crate) mod instances;

@@ -337,7 +337,7 @@ fn depot_row(sheet: &Sheet<'_>, depot: Option<Column>) -> Result<usize> {
     marked.map(|(at, _)| at).ok_or_else(none)
 }
 
-/// What a table holds beside ids and coordinates.
+/// Columns of a table beside ids and coordinates.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Fields<'a> {
     /// Options as comments.

@@ -38,7 +38,7 @@ pub struct SetField {
     marks: bool,
 }
 
-/// What has a number of a field.
+/// Nodes that have a number of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Per {
     Customer,

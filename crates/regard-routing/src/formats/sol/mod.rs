@@ -10,7 +10,7 @@ use super::{number, shown};
 use crate::file::read_text;
 use crate::{Error, Result, Sites};
 
-/// What a solution file says.
+/// Content of a solution file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Solution {
     /// Routes in the order of the file, each a list of node indices without the depot.
@@ -83,7 +83,7 @@ fn split(content: &str) -> (String, &str) {
     (word.to_ascii_lowercase(), rest)
 }
 
-/// Whether a line is `keyword: value`.
+/// If true, a line is `keyword: value`.
 fn is_other_keyword(content: &str) -> bool {
     let word = |c: char| c.is_alphabetic() || c == '_' || c == '-';
     content.split_once(':').is_some_and(|(keyword, _)| !keyword.trim().is_empty() && keyword.trim().chars().all(word))

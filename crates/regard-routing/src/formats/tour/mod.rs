@@ -111,7 +111,7 @@ fn lay_out<'n>(sites: &Sites, comment: &str, nodes: impl IntoIterator<Item = &'n
     text
 }
 
-/// Whether an id reads back: not a mark of the format, and a line of its own.
+/// If true, an id reads back: not a mark of the format, and a line of its own.
 fn is_writable(id: &str) -> bool {
     let plain = !id.contains(|c: char| c.is_control());
     plain && !id.is_empty() && id.trim() == id && !matches!(id, "-1" | "EOF" | "eof")

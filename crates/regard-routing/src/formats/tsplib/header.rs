@@ -6,7 +6,7 @@ use super::weights::Format;
 use crate::registry;
 use crate::{Error, Metric, Result};
 
-/// How a problem stands in files of TSPLIB and its descendants.
+/// Sections of a problem in files of TSPLIB and its descendants.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TsplibType {
     /// Its name as `TYPE` writes it.
@@ -48,7 +48,7 @@ pub(crate) enum WeightType {
     Explicit(Format),
 }
 
-/// What the keywords say.
+/// Values of the keywords.
 pub(crate) struct Header {
     pub(crate) name: String,
     pub(crate) comment: String,

@@ -127,7 +127,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// Whether a line starts as TSPLIB lines do.
+/// If true, a line starts as TSPLIB lines do.
 pub(crate) fn is_keyword_line(content: &str) -> bool {
     let (keyword, _) = split(trimmed(content));
     keyword.ends_with("_SECTION") || KEYWORDS.contains(&keyword.as_str())

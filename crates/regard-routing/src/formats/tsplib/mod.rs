@@ -122,7 +122,7 @@ impl File<'_> {
     }
 }
 
-/// What a file holds beside its nodes.
+/// Sections of a file beside its nodes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Fields<'a> {
     /// Keywords with their numbers.

@@ -15,20 +15,20 @@ use super::{
 /// Temperatures at the start and at the end, in what one node contributes on average.
 const TEMPERATURES: [f64; 2] = [3.0, 0.03];
 
-/// What the whole length costs in orienteering, as a share of all prizes: of two routes with the
+/// Cost of the whole length in orienteering, as a share of all prizes: of two routes with the
 /// same prize, the search goes on from the shorter one.
 const LENGTH_COST: f64 = 0.05;
 
 /// Worth over detour is multiplied by up to this much more or less.
 const NOISE: f64 = 0.3;
 
-/// How often the nodes just left out have to stay out until others had their turn.
+/// Probability that nodes just left out stay out until others had their turn.
 const BARRED: f64 = 0.3;
 
-/// What the search minimises: the objective, and in orienteering also some of the length.
+/// Value that the search minimises: the objective, and in orienteering also some of the length.
 struct Energy {
     per_length: f64,
-    /// What one node contributes on average.
+    /// Average contribution of one node.
     unit: f64,
 }
 

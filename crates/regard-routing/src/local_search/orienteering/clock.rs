@@ -1,4 +1,4 @@
-//! How far a search has come: by the clock where there is a deadline, otherwise by counting.
+//! Progress of a search: by the clock where there is a deadline, otherwise by counting iterations.
 
 use std::time::Instant;
 

@@ -49,7 +49,7 @@ impl<'a> Distances<'a> {
         }
     }
 
-    /// What it costs to visit `node` between `a` and `b`, which are adjacent in a route.
+    /// Cost of a visit of `node` between `a` and `b`, which are adjacent in a route.
     #[inline]
     pub(super) fn detour(&self, a: Node, node: Node, b: Node) -> f64 {
         self.of(a, node) + self.of(node, b) - self.of(a, b)

@@ -50,7 +50,7 @@ const NEIGHBOURS: usize = 16;
 /// Gains of less than this share of the value are the rounding of sums in another order.
 const ROUNDING: f64 = 1e-12;
 
-/// What is to be optimised. Slices have one number per node; node 0 is the depot.
+/// Data of the problem. Slices have one number per node; node 0 is the depot.
 #[derive(Clone, Copy, Debug)]
 pub enum Objective<'a> {
     /// Collect as much prize as fits into a length (Golden, Levy and Vohra, "The orienteering
@@ -83,7 +83,7 @@ pub struct Problem<'a> {
     tolerance: f64,
 }
 
-/// How much to search, and from which seed.
+/// Amount of search, and its seed.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Seed of the random choices.
@@ -112,7 +112,7 @@ impl Options {
     }
 }
 
-/// What a search found.
+/// Solution that a search found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// Nodes to visit in order, without the depot.
@@ -152,7 +152,7 @@ impl<'a> Problem<'a> {
         self.distances.len()
     }
 
-    /// Whether there is not even a depot.
+    /// If true, there is not even a depot.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -12,7 +12,7 @@ const SCAN_UP_TO: usize = 64;
 /// The cheapest place found for one node: between `a` and `b`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offer {
-    /// What it adds to the length.
+    /// Added length.
     pub(super) detour: f64,
     pub(super) a: Node,
     pub(super) b: Node,

@@ -17,9 +17,9 @@ const FILLINGS: usize = 3;
 /// Nodes without prize count as this share of the required one: they go in only where all must.
 const LEAST_PRIZE: f64 = 1e-9;
 
-/// How greedily nodes are put back.
+/// Greediness of the reinsertion of nodes.
 pub(super) struct Greed<'a> {
-    /// What each node is worth.
+    /// Worth of each node.
     pub(super) worth: &'a [f64],
     /// Worth over detour is multiplied by a number from `1 - noise` to `1 + noise`.
     pub(super) noise: f64,
@@ -96,7 +96,7 @@ impl Plan {
         if problem.terms.collecting && self.prize >= problem.terms.required { 1.0 } else { 0.0 }
     }
 
-    /// How much a node is worth for its detour; 0 keeps it out.
+    /// Worth of a node for its detour; 0 keeps it out.
     #[inline]
     fn score(&self, problem: &Problem, greed: &Greed, node: Node) -> f64 {
         let terms = &problem.terms;

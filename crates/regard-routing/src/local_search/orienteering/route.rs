@@ -59,7 +59,7 @@ impl Route {
         &self.left_out
     }
 
-    /// Whether the route visits the node; the depot it always does.
+    /// If true, the route visits the node; the depot it always does.
     #[inline]
     pub(super) fn is_visited(&self, node: Node) -> bool {
         self.visited[node as usize]
@@ -91,7 +91,7 @@ impl Route {
         if forwards { self.next(node) } else { self.prev(node) }
     }
 
-    /// Whether an edge of the route joins the two nodes.
+    /// If true, an edge of the route joins the two nodes.
     #[inline]
     pub(super) fn joins(&self, a: Node, b: Node) -> bool {
         self.is_visited(a) && self.is_visited(b) && (self.next(a) == b || self.prev(a) == b)

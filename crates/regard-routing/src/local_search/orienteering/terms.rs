@@ -6,10 +6,10 @@ use super::{
     route::DEPOT,
 };
 
-/// What a network may have overdrawn by rounding, relative to the limit on the length.
+/// Excess over the limit on the length that a network's rounding may cause, relative to the limit.
 const LENGTH_SLACK: f64 = 1e-9;
 
-/// What a network may have fallen short by, since it adds prizes in `f32`.
+/// Shortfall of the required prize that a network may cause, since it adds prizes in `f32`.
 const PRIZE_SLACK: f64 = 1e-6;
 
 /// An objective as the search sees it: minimise `weights of nodes left out + per_length * length`
@@ -17,13 +17,13 @@ const PRIZE_SLACK: f64 = 1e-6;
 pub(super) struct Terms<'a> {
     /// The prize of each node.
     pub(super) prizes: &'a [f64],
-    /// What it costs to leave a node out: its penalty, or its prize.
+    /// Cost of leaving a node out: its penalty, or its prize.
     pub(super) weights: &'a [f64],
     /// The most length; infinite in prize collecting.
     pub(super) limit: f64,
     /// The least prize; minus infinity in orienteering.
     pub(super) required: f64,
-    /// Whether this is the prize-collecting problem.
+    /// If true, this is the prize-collecting problem.
     pub(super) collecting: bool,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Sums {
     pub(super) prize: f64,
     /// Weights of the nodes left out.
     pub(super) missed: f64,
-    /// Whether no node is left out.
+    /// If true, no node is left out.
     pub(super) complete: bool,
 }
 
@@ -95,12 +95,12 @@ impl<'a> Terms<'a> {
         self.nearly_keeps(&sums).then_some(value)
     }
 
-    /// Whether the route keeps the bounds exactly.
+    /// If true, the route keeps the bounds exactly.
     pub(super) fn keeps(&self, sums: &Sums) -> bool {
         self.keeps_within(sums, 0.0, 0.0)
     }
 
-    /// Whether the route keeps the bounds up to the rounding of whoever made it.
+    /// If true, the route keeps the bounds up to the rounding of whoever made it.
     pub(super) fn nearly_keeps(&self, sums: &Sums) -> bool {
         self.keeps_within(sums, LENGTH_SLACK * self.limit.abs(), PRIZE_SLACK)
     }
@@ -111,7 +111,7 @@ impl<'a> Terms<'a> {
             && (sums.complete || sums.prize >= self.required - prize)
     }
 
-    /// What it costs to leave a node out.
+    /// Cost of leaving a node out.
     #[inline]
     pub(super) fn weight(&self, node: Node) -> f64 {
         self.weights[node as usize]

@@ -85,7 +85,7 @@ impl<'a> Vrp<'a> {
         routes.iter().map(|route| self.length(route)).sum()
     }
 
-    /// Whether every customer is visited once and every route keeps capacity and limit.
+    /// If true, every customer is visited once and every route keeps capacity and limit.
     #[must_use]
     pub fn keeps(&self, routes: &[Vec<usize>]) -> bool {
         let n = self.sites.len();
@@ -97,19 +97,19 @@ impl<'a> Vrp<'a> {
             && routes.iter().all(|route| self.allows(route))
     }
 
-    /// Whether one route keeps capacity and limit.
+    /// If true, one route keeps capacity and limit.
     fn allows(&self, route: &[usize]) -> bool {
         let load: f64 = route.iter().map(|&node| self.demands[node]).sum();
         self.holds(load) && self.within_limit(self.length(route), route.len())
     }
 
-    /// Whether a vehicle holds this load.
+    /// If true, a vehicle holds this load.
     #[inline]
     fn holds(&self, load: f64) -> bool {
         load <= self.capacity * (1.0 + ROUNDING)
     }
 
-    /// Whether a route may have this length with this number of customers.
+    /// If true, a route may have this length with this number of customers.
     #[inline]
     fn within_limit(&self, length: f64, customers: usize) -> bool {
         let total = length + self.service * customers as f64;
@@ -125,7 +125,7 @@ impl<'a> Vrp<'a> {
     }
 }
 
-/// How much to search, and from which seed.
+/// Amount of search, and its seed.
 #[derive(Clone, Debug)]
 pub struct VrpOptions {
     /// Seed of the first chain; the others count on from it.
@@ -145,7 +145,7 @@ impl Default for VrpOptions {
     }
 }
 
-/// What a search found and did.
+/// Result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Improved {
     /// The routes, customers only; those that were given where nothing better was found.
@@ -158,7 +158,7 @@ pub struct Improved {
     pub iterations: u64,
 }
 
-/// How far a search is: the share of its work that is done, and the least cost so far.
+/// Progress of a search: the share of its work that is done, and the least cost so far.
 pub type Progress<'a> = &'a (dyn Fn(f64, f64) + Sync);
 
 /// Improves routes, and leaves them as they are where nothing better is found.
@@ -206,9 +206,9 @@ fn search(
     let chain = |number: usize| {
         let schedule = Schedule::new(options.deadline, iterations);
         let seed = options.seed.wrapping_add(number as u64);
-        let told = progress.filter(|_| number == 0);
+        let reported = progress.filter(|_| number == 0);
         let mut plan = Plan::new(vrp, &distances, &start);
-        let (found, iterations) = anneal(&mut plan, &neighbours, schedule, seed, told);
+        let (found, iterations) = anneal(&mut plan, &neighbours, schedule, seed, reported);
         (descend(vrp, &distances, &neighbours, &found, options.deadline), iterations)
     };
     let threads = options.threads.max(1);

@@ -14,13 +14,13 @@ const AVERAGE: f64 = 10.0;
 /// The longest string.
 const LONGEST: f64 = 10.0;
 
-/// How often a string leaves some customers in its middle where they are.
+/// Probability that a string leaves some customers in its middle where they are.
 const SPLIT: f64 = 0.5;
 
-/// How often one more customer is left there.
+/// Probability that one more customer is left there.
 const LEFT_MORE: f64 = 0.01;
 
-/// What ruins routes; keeps its lists between iterations.
+/// Ruin of routes; keeps its lists between iterations.
 pub(super) struct Ruin {
     /// Routes that lost customers, in order.
     pub(super) routes: Vec<u32>,

@@ -1,4 +1,4 @@
-//! How far the search is, by time or by iterations, and how warm it is there.
+//! Progress of the search, by time or by iterations, and its temperature.
 
 use std::time::Instant;
 
@@ -31,7 +31,7 @@ impl Schedule {
         Self { started: Instant::now(), deadline, iterations, begun: 0, done: 0.0 }
     }
 
-    /// Whether there is time for one more iteration.
+    /// If true, there is time for one more iteration.
     #[inline]
     pub(super) fn go_on(&mut self) -> bool {
         if self.begun.is_multiple_of(ITERATIONS_PER_LOOK) {
@@ -42,12 +42,12 @@ impl Schedule {
         go_on
     }
 
-    /// Whether the clock has just been read.
+    /// If true, the clock has just been read.
     pub(super) fn looked(&self) -> bool {
         self.begun % ITERATIONS_PER_LOOK == 1
     }
 
-    /// Iterations there will be in all, as far as that can be told by now.
+    /// Iterations there will be in all, as far as is known by now.
     fn expected(&self) -> f64 {
         if self.done > 0.0 { self.begun as f64 / self.done } else { self.begun as f64 }
     }

@@ -73,7 +73,7 @@ fn check(file: &tsplib::File<'_>, demands: &[Amount], ids: &[String], depot: usi
     Ok(())
 }
 
-/// What a CVRPLIB file holds beside the nodes.
+/// Sections of a CVRPLIB file beside the nodes.
 pub(crate) fn tsplib_fields(instance: &Cvrp) -> tsplib::Fields<'_> {
     let mut keywords = vec![("CAPACITY", instance.capacity())];
     if let Some(limit) = instance.limit() {
@@ -103,7 +103,7 @@ pub(crate) fn read_csv(
     }
 }
 
-/// What a CSV table holds beside the nodes.
+/// Columns of a CSV table beside the nodes.
 pub(crate) fn csv_fields(instance: &Cvrp) -> csv::Fields<'_> {
     let mut options = vec![("capacity", instance.capacity().to_string())];
     if let Some(limit) = instance.limit() {

@@ -90,7 +90,7 @@ impl Cvrp {
         self.sites.len()
     }
 
-    /// Whether there are no nodes; never true of an instance that was made.
+    /// If true, there are no nodes; never true of an instance that was made.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.sites.is_empty()
@@ -108,7 +108,7 @@ impl Cvrp {
         &self.demands
     }
 
-    /// What a vehicle carries.
+    /// Capacity of a vehicle.
     #[must_use]
     pub fn capacity(&self) -> f64 {
         self.capacity
@@ -120,7 +120,7 @@ impl Cvrp {
         self.limit
     }
 
-    /// What each visit adds to a route's length under [`limit`](Self::limit); costs leave it out.
+    /// Length that each visit adds to a route under [`limit`](Self::limit); costs leave it out.
     #[must_use]
     pub fn service(&self) -> f64 {
         self.service

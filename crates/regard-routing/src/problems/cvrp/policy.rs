@@ -32,7 +32,7 @@ pub(crate) struct Demands {
 const ROUNDING: f64 = 1e-9;
 
 impl Demands {
-    /// Whether a vehicle with `used` on board can take `demand` more.
+    /// If true, a vehicle with `used` on board can take `demand` more.
     fn fits(&self, used: f64, demand: f64) -> bool {
         let sum = self.precision.round(used + demand);
         match self.precision {

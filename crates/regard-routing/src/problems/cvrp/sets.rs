@@ -4,7 +4,7 @@ use super::{CvrpEnv, generate};
 use crate::formats::sets::{RawInstance, RawSet, SetField};
 use regard_data::Fault;
 
-/// What a set holds beside places.
+/// Fields of a set beside the coordinates.
 pub(crate) const FIELDS: &[SetField] =
     &[SetField::per_customer("demand").marking(), SetField::per_instance("capacity").or("vehicle_capacity")];
 

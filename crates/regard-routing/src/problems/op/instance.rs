@@ -54,7 +54,7 @@ impl Op {
         self.sites.len()
     }
 
-    /// Whether there are no nodes; never true of an instance that was made.
+    /// If true, there are no nodes; never true of an instance that was made.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.sites.is_empty()

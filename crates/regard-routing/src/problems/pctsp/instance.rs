@@ -2,7 +2,7 @@
 
 use crate::{Error, Result, Sites, check, depot};
 
-/// How much of the required prize may be missing: prizes are often drawn as `f32`.
+/// Share of the required prize that may be missing: prizes are often drawn as `f32`.
 const TOLERANCE: f64 = 1e-6;
 
 /// A prize-collecting instance: the tour starts and ends at the depot (node 0) and visits customers
@@ -62,7 +62,7 @@ impl Pctsp {
         self.sites.len()
     }
 
-    /// Whether there are no nodes; never true of an instance that was made.
+    /// If true, there are no nodes; never true of an instance that was made.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.sites.is_empty()

@@ -36,7 +36,7 @@ impl Known<'_> {
         (1..left.len()).filter(|&node| left[node]).min_by(|&a, &b| costs(a).total_cmp(&costs(b)))
     }
 
-    /// How many of the nodes that are still planned are worth their way: from here on all is known.
+    /// Number of the planned nodes that are worth their way: from here on all prizes are known.
     fn worth(&self, walk: &[usize], rest: &[usize]) -> usize {
         let mut at = walk.last().copied().unwrap_or(0);
         let (mut so_far, mut best, mut count) = (0.0, self.leg(at, 0), 0);

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{GraphTransformer, names};
 use crate::graphs::task::{GraphTask, LevelName};
-use crate::store::layout::Slot;
+use crate::store::layout::ParamSpec;
 use crate::store::network::{CardText, NetworkConfig, from_object};
 use crate::store::ranges::{shares, whole};
 use crate::store::renamed;
@@ -251,10 +251,10 @@ impl NetworkConfig for GraphTransformerConfig {
         ])
     }
 
-    fn slots(&self) -> Vec<Slot> {
+    fn param_specs(&self) -> Vec<ParamSpec> {
         // As for sets: the network itself knows best.
         GraphTransformer::new(self, &Device::flex())
-            .map(|network| renamed::slots(names::table(self), shapes(&network)))
+            .map(|network| renamed::param_specs(names::table(self), shapes(&network)))
             .unwrap_or_default()
     }
 

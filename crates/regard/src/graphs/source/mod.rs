@@ -1,6 +1,6 @@
 //! The graphs of an experiment, and their split into training, validation and test.
 mod prepared;
-/// What reading a file gives, and [`Error::Config`](crate::Error::Config) for data that cannot be asked
+/// Errors of reading a file, and [`Error::Config`](crate::Error::Config) for data that do not fit the task
 mod splits;
 
 use std::path::Path;

@@ -14,7 +14,7 @@ use super::model::AttentionModel;
 use crate::{Error, Result};
 use regard_routing::{Problem, State};
 
-/// How solutions are read off a policy.
+/// Decoding of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decode {
     /// The most probable node at every step.
@@ -28,7 +28,7 @@ pub enum Decode {
     Beam(usize),
 }
 
-/// What was expected where a way of decoding could not be read.
+/// Expected text of a decoding that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownDecode(String);
 
@@ -66,7 +66,7 @@ impl FromStr for Decode {
 /// Options of [`AttentionModel::decode`].
 #[derive(Clone, Debug)]
 pub struct DecodeOptions {
-    /// How solutions are read off the policy.
+    /// Decoding of the policy.
     pub decode: Decode,
     /// Views of each instance: 1, or 8 for all symmetries of the square.
     pub augment: usize,

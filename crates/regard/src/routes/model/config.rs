@@ -10,7 +10,7 @@ use regard_routing::registry::{self, ProblemSpec};
 
 use super::layout;
 use crate::store::file;
-use crate::store::layout::Slot;
+use crate::store::layout::ParamSpec;
 use crate::store::network::{CardText, FORMAT, NetworkConfig, from_object};
 use crate::{Error, Result};
 use regard_data::names::{list, suggestion};
@@ -217,7 +217,7 @@ impl NetworkConfig for AttentionModelConfig {
         self.validate()
     }
 
-    fn slots(&self) -> Vec<Slot> {
+    fn param_specs(&self) -> Vec<ParamSpec> {
         layout::of(self)
     }
 

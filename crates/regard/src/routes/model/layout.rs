@@ -1,20 +1,20 @@
 //! Names and shapes of the tensors of an Attention Model, as Kool's code names and lays them out.
 
 use super::config::{AttentionModelConfig, Norm};
-use crate::store::layout::Slot;
+use crate::store::layout::ParamSpec;
 
 /// Every tensor of an Attention Model.
 ///
 /// Source: `nets/attention_model.py`, `nets/graph_encoder.py` of
 /// wouterkool/attention-learn-to-route.
-pub(super) fn of(config: &AttentionModelConfig) -> Vec<Slot> {
+pub(super) fn of(config: &AttentionModelConfig) -> Vec<ParamSpec> {
     let (width, hidden, heads) = (config.width, config.feedforward_width, config.heads);
     let head = width / heads;
     let problem = config.problem_spec();
     let mut slots = Vec::new();
     let mut add = |name: String, shape: &[usize]| {
         let trainable = !name.contains(".running_");
-        slots.push(Slot { name, shape: shape.to_vec(), trainable });
+        slots.push(ParamSpec { name, shape: shape.to_vec(), trainable });
     };
     if problem.every_node_once {
         add("W_placeholder".into(), &[2 * width]);

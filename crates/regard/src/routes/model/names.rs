@@ -8,7 +8,7 @@ use super::AttentionModel;
 use crate::store::{Array, Weights};
 use crate::{Error, Result};
 
-/// How our array lies in the original one.
+/// Layout of our array in the original one.
 #[derive(Clone, Copy, Debug)]
 enum Layout {
     /// The same.

@@ -1,4 +1,4 @@
-//! What each step of a known tour saw: its context and the nodes that were left (Kool et al. 2019,
+//! Context and open nodes of each step of a known tour (Kool et al. 2019,
 //! §3.2 and appendix A).
 
 use burn::tensor::{Int, Tensor, TensorData};

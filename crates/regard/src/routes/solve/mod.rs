@@ -112,7 +112,7 @@ impl StageKind {
 pub struct Stage {
     /// Kind of the stage.
     pub kind: StageKind,
-    /// What was done, for example `16 starts x 8 views`.
+    /// Description of the stage, for example `16 starts x 8 views`.
     pub name: String,
     /// Cost of the best tour after this stage.
     pub cost: f64,

@@ -77,7 +77,7 @@ impl WarmUp {
 pub(super) struct Frozen<P> {
     /// The policy, in evaluation.
     pub(super) policy: AttentionModel,
-    /// How often the policy was replaced; numbers the set.
+    /// Number of replacements of the policy; numbers the set.
     pub(super) updates: u64,
     set: ComparisonSet<P>,
     costs: Vec<f64>,

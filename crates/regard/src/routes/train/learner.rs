@@ -185,7 +185,7 @@ impl<P: Problem> Learner<P> {
         Ok(Measured { nodes, cost, baseline, loss, log_likelihood, gradient_norm, rate })
     }
 
-    /// What the log-likelihood of each sampled tour is multiplied with in the loss, whose gradient is
+    /// Factor of the log-likelihood of each sampled tour in the loss, whose gradient is
     /// then that of the mean over all tours.
     fn coefficients(&self, sampled: &Sampled, baseline: &[f64]) -> Vec<f32> {
         let (train, count) = (&self.experiment.train, sampled.costs.len() as f64);

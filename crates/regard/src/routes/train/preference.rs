@@ -1,7 +1,7 @@
 //! Learning from which tour is shorter (Pan et al. 2025, "Preference Optimization for Combinatorial
 //! Optimization Problems", after Bradley and Terry 1952).
 
-/// What each tour's log-likelihood is multiplied with so that the gradient is that of
+/// Factor of each tour's log-likelihood with which the gradient is that of
 /// `−1/(tours − 1) · Σ log σ(scale · (ℓ_i − ℓ_j)) / scale` over all pairs of an instance's tours in
 /// which `i` costs less than `j`: `costs` and `log_probabilities` hold `tours` an instance. Pairs of
 /// equal cost say nothing.

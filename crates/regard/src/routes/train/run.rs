@@ -16,7 +16,7 @@ use crate::{Error, Result};
 use regard_routing::registry::{ProblemVisitor, with_problem};
 use regard_routing::{Problem, SolverInstance};
 
-/// What is to be trained, and how far.
+/// Configuration of a training and its limits.
 pub type Training = crate::train::Training<RouteExperiment>;
 
 /// Trains until all epochs are done or a limit is reached; the folder then holds the model as it

@@ -10,7 +10,7 @@ use super::preparation::SeriesPreparation;
 use super::switches::{FinalNorm, LayerNorm, Placement, Positions, Shortcut, WindowNorm};
 use super::{PatchTst, names};
 use crate::series::task::SeriesTask;
-use crate::store::layout::Slot;
+use crate::store::layout::ParamSpec;
 use crate::store::network::{CardText, NetworkConfig, from_object};
 use crate::store::ranges::{shares, whole};
 use crate::store::renamed;
@@ -234,13 +234,13 @@ impl NetworkConfig for PatchTstConfig {
         ])
     }
 
-    fn slots(&self) -> Vec<Slot> {
+    fn param_specs(&self) -> Vec<ParamSpec> {
         // As for sets: the network itself knows best.
         let own = PatchTst::new(self, &Device::flex())
-            .map(|network| renamed::slots(names::table(self), shapes(&network)))
+            .map(|network| renamed::param_specs(names::table(self), shapes(&network)))
             .unwrap_or_default();
         let constants = names::constants(self).into_iter();
-        let constants = constants.map(|(name, array)| Slot { name, shape: array.shape, trainable: false });
+        let constants = constants.map(|(name, array)| ParamSpec { name, shape: array.shape, trainable: false });
         own.into_iter().chain(constants).collect()
     }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::switches::{Decoding, EncoderKind, NormName, PoolingKind, ResidualName, ScaleName};
 use super::{SetTransformer, names};
 use crate::sets::task::TaskKind;
-use crate::store::layout::Slot;
+use crate::store::layout::ParamSpec;
 use crate::store::network::{CardText, NetworkConfig, from_object};
 use crate::store::ranges::{not_negative, shares, whole};
 use crate::store::renamed;
@@ -178,11 +178,11 @@ impl NetworkConfig for SetTransformerConfig {
         shares(&[("dropout", self.dropout)])
     }
 
-    fn slots(&self) -> Vec<Slot> {
+    fn param_specs(&self) -> Vec<ParamSpec> {
         // The network itself knows best, and has no numbers yet. Settings that make none are refused
         // where they are validated.
         SetTransformer::new(self, &Device::flex())
-            .map(|network| renamed::slots(names::table(self), shapes(&network)))
+            .map(|network| renamed::param_specs(names::table(self), shapes(&network)))
             .unwrap_or_default()
     }
 

@@ -9,7 +9,7 @@ use super::objects::{Objects, clip};
 use super::storage::Storages;
 use crate::store::array::Weights;
 
-/// Whether a file begins as a zip archive does.
+/// If true, a file begins as a zip archive does.
 pub(super) fn is_zip(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK\x03\x04")
 }

@@ -56,7 +56,7 @@ impl Descent<'_> {
         }
     }
 
-    /// How much shorter an exchange makes the routes; `None` if it breaks a rule.
+    /// Length that an exchange saves; `None` if it breaks a rule.
     fn gain(&self, exchange: &Exchange) -> Option<f64> {
         let [a, b] = exchange.segments;
         let change = [self.change(a, b, exchange.turned[1]), self.change(b, a, exchange.turned[0])];
@@ -78,7 +78,7 @@ impl Descent<'_> {
         join(into, turned) - join(out, false)
     }
 
-    /// Whether the route of `out` keeps the rules with `into` in its place.
+    /// If true, the route of `out` keeps the rules with `into` in its place.
     fn fits(&self, out: Segment, into: Segment, change: f64) -> bool {
         let last = self.routes[out.route].last().map_or(0, |&node| node as usize);
         let load = self.load_to[last] - self.load(out) + self.load(into);

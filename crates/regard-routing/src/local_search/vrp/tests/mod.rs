@@ -162,13 +162,13 @@ fn more_chains_are_never_worse_and_give_the_same_every_time() {
 #[test]
 fn progress_goes_up_and_the_cost_down() {
     let owned = Owned::random(11, 40, 0);
-    let told = std::sync::Mutex::new(Vec::new());
-    let tell = |done: f64, best: f64| told.lock().unwrap().push((done, best));
-    let improved = improve(&owned.vrp(), alone(40), &few(20_000), Some(&tell));
-    let told = told.into_inner().unwrap();
-    assert!((90..=101).contains(&told.len()), "{}", told.len());
-    assert!(told.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 >= pair[1].1));
-    assert!(told.iter().all(|&(_, best)| best >= improved.after - 1e-9));
+    let reports = std::sync::Mutex::new(Vec::new());
+    let record = |done: f64, best: f64| reports.lock().unwrap().push((done, best));
+    let improved = improve(&owned.vrp(), alone(40), &few(20_000), Some(&record));
+    let reports = reports.into_inner().unwrap();
+    assert!((90..=101).contains(&reports.len()), "{}", reports.len());
+    assert!(reports.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 >= pair[1].1));
+    assert!(reports.iter().all(|&(_, best)| best >= improved.after - 1e-9));
 }
 
 #[test]
