@@ -6,7 +6,7 @@ use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::{Device, Tensor, TensorData};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use regard::series::experiment::SeriesLoss;
+use regard::train::NumberLoss;
 use regard::series::model::{Drop, SeriesInput};
 use regard::series::{PatchTst, PatchTstConfig, distance};
 
@@ -57,7 +57,7 @@ fn times(request: &Request) -> regard::Result<Vec<f64>> {
     Ok(timings(period, || {
         seed += 1;
         let answers = model.forward_with_dropout(SeriesInput::new(x.clone()), Drop { seed });
-        let gradients = distance(answers, target.clone(), None, SeriesLoss::Squared).backward();
+        let gradients = distance(answers, target.clone(), None, NumberLoss::Squared).backward();
         let gradients = GradientsParams::from_grads(gradients, &model);
         model = optimizer.step(1e-4, model.clone(), gradients);
     }))

@@ -268,7 +268,7 @@ fn bits_do_not_depend_on_threads() {
 }
 
 #[test]
-#[should_panic(expected = "one feature a node and step")]
+#[should_panic(expected = "one dynamic feature for each node and step")]
 fn a_missing_dynamic_feature_is_refused() {
     let mut case = Case::new(CASES[0]);
     case.dynamic.clear();

@@ -21,6 +21,9 @@ use crate::args::{EvalJob, FoldOptions, PredictArgs};
 use crate::failure::Failure;
 use crate::report::Printer;
 
+/// Reads an experiment: its text, its path for errors, and assignments that override it.
+type Parse = fn(&str, &Path, &[String]) -> regard::Result<Box<dyn LoadedExperiment>>;
+
 /// The commands of a family.
 pub(super) struct FamilyCommands {
     /// The value of `task.family`.
@@ -28,7 +31,7 @@ pub(super) struct FamilyCommands {
     /// The kind of its models in `config.json`.
     kind: &'static str,
     /// Reads an experiment, overridden by assignments.
-    parse: fn(&str, &Path, &[String]) -> regard::Result<Box<dyn LoadedExperiment>>,
+    parse: Parse,
     /// The settings of an experiment, described for readers.
     describe: fn(&str, &Path, &[String]) -> regard::Result<Vec<Section>>,
     /// `regard eval --model`.

@@ -180,7 +180,7 @@ pub(crate) struct CheckReport {
     metric: &'static str,
     unit: &'static str,
     ok: bool,
-    /// Cost (in orienteering the prize) of the solution, when one was given and is right.
+    /// Cost (or prize) of the solution, when one was given and is right.
     cost: Option<f64>,
     best_known: Option<f64>,
     gap: Option<f64>,
@@ -250,7 +250,7 @@ pub(crate) struct VerifyReport {
     solution: String,
     problem: &'static str,
     ok: bool,
-    /// Cost in the file's own metric, in orienteering the prize.
+    /// Cost in the file's own metric, or the prize.
     cost: Option<f64>,
     /// The cost that the solution file states.
     stated_cost: Option<f64>,
