@@ -89,7 +89,13 @@ fn read(root: Value, heap: &Heap<'_>, file_bytes: usize) -> Result<Vec<RawSet>, 
     for (at, value) in instances.iter().enumerate() {
         all.push(reader.instance(*value, layouts[0]).map_err(|reason| Fault::of_instance(at, reason))?);
     }
-    Ok(layouts.into_iter().map(|fields| RawSet { fields, instances: all.clone() }).collect())
+    let named = |fields: &[SetField], one: &RawInstance| RawInstance {
+        names: fields.iter().map(|field| field.name).collect(),
+        ..one.clone()
+    };
+    let set =
+        |fields: &'static [SetField]| RawSet { fields, instances: all.iter().map(|one| named(fields, one)).collect() };
+    Ok(layouts.into_iter().map(set).collect())
 }
 
 struct Reader<'h, 'a> {

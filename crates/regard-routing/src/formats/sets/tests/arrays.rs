@@ -224,6 +224,6 @@ fn files_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("set.npz");
     std::fs::write(&path, written::TSP).unwrap();
-    assert_eq!(super::super::read(&path).unwrap().instances::<CvrpEnv>().unwrap(), [cvrp()]);
+    assert_eq!(super::super::read(&path).unwrap(), read(written::TSP).unwrap());
     assert!(matches!(super::super::read(folder.path().join("none.npz")), Err(Error::Io { .. })));
 }
