@@ -228,11 +228,14 @@ pub(crate) fn decimals(values: &[f64]) -> Vec<f64> {
 /// Factor of the coordinates in formats that know whole distances only, which in the unit square would all be 0 or 1.
 const ENLARGED: f64 = 1_000_000.0;
 
+/// Builds the instance of a number, with a name; if the flag is set, with enlarged coordinates.
+type BuildInstance = dyn Fn(usize, &str, bool) -> Result<Instance>;
+
 /// Instances in the unit square that become instances of files one by one.
 pub struct GeneratedSet {
     instances: usize,
     nodes: usize,
-    build: Box<dyn Fn(usize, &str, bool) -> Result<Instance>>,
+    build: Box<BuildInstance>,
 }
 
 impl GeneratedSet {

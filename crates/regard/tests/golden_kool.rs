@@ -127,7 +127,7 @@ fn check_first_instances(case: &Case, model: &AttentionModel, label: &str) {
     let close = |_: usize| tolerance("log_likelihood_abs");
     checks.within("output.log_p_step0", &[batch, nodes], &values(&step), close);
 
-    let built = greedy(&model, points.tensor(&device));
+    let built = greedy(model, points.tensor(&device));
     let gaps = &case.get("output.min_logp_gap").data;
     for (item, tour) in built.tours.iter().enumerate() {
         let same = *tour == expected[item];
@@ -158,7 +158,7 @@ fn construct_all(model: &AttentionModel, points: &Values) -> Vec<Vec<usize>> {
     let parts = all.split(BATCH, 0).into_iter();
     parts
         .flat_map(|part| {
-            let Constructed { tours, .. } = greedy(&model, part);
+            let Constructed { tours, .. } = greedy(model, part);
             tours
         })
         .collect()

@@ -62,7 +62,7 @@ pub(crate) fn weights(config: &AttentionModelConfig) -> Weights {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (state >> 8) as f32 / (1 << 24) as f32 - 0.5
     };
-    let slots = config.slots().into_iter();
+    let slots = config.param_specs().into_iter();
     slots
         .map(|slot| {
             let data = (0..slot.elements()).map(|_| next()).collect();
