@@ -88,20 +88,108 @@ def one_folder_for_one_problem():
     return found
 
 
-def foundations_know_no_routes():
-    """`store` and `experiment` import no routing family."""
+def foundations_know_no_family():
+    """`store`, `experiment` and `train` import no family."""
+    families = re.compile(r"\b(?:crate::(?:routes|sets|graphs|series)|regard_routing|regard_data::(?:sets|graphs|series))\b")
     found = []
-    for folder in ("crates/regard/src/store", "crates/regard/src/experiment"):
-        for path in sorted((ROOT / folder).glob("**/*.rs")):
+    for folder in ("store", "experiment", "train"):
+        for path in sorted((ROOT / "crates/regard/src" / folder).glob("**/*.rs")):
             if path.stem.endswith("tests"):
                 continue
             for number, line in code(path):
-                if re.search(r"\b(crate::routes|regard_routing)\b", line):
+                if families.search(line):
                     found.append(f"{path.relative_to(ROOT).as_posix()}:{number}: {line.strip()}")
     return found
 
 
-CHECKS = [one_folder_for_one_problem, foundations_know_no_routes]
+def modules(source):
+    """Modules of a crate by their paths, with their files; the root is the empty path."""
+    found = {}
+    for path in source.glob("**/*.rs"):
+        parts = path.relative_to(source).with_suffix("").parts
+        found[parts[:-1] if parts[-1] in ("mod", "lib", "main") else parts] = path
+    return found
+
+
+def spelled(prefix, text):
+    """Paths of a `use`, with its braces written out."""
+    if "{" not in text:
+        yield prefix + [part.split(" as ")[0].strip() for part in text.strip().split("::")]
+        return
+    head, rest = text.split("{", 1)
+    prefix = prefix + [part.strip() for part in head.split("::") if part.strip()]
+    depth, piece = 0, ""
+    for letter in rest.rsplit("}", 1)[0] + ",":
+        depth += (letter == "{") - (letter == "}")
+        if letter == "," and depth == 0:
+            if piece.strip():
+                yield from spelled(prefix, piece)
+            piece = ""
+        else:
+            piece += letter
+
+
+def imports(own, path, known):
+    """Modules of the same crate that a module names."""
+    text = "\n".join(line for _, line in code(path))
+    text = re.sub(r'"(?:\\.|[^"\\])*"', '""', text)
+    named = [parts for use in re.findall(r"\buse\s+([^;]+);", text) for parts in spelled([], use)]
+    named += [parts.split("::") for parts in re.findall(r"\b(?:crate|super|self)(?:::\w+)+", text)]
+    for parts in named:
+        if parts[0] not in ("crate", "super", "self"):
+            continue
+        base = [] if parts[0] == "crate" else list(own)
+        while parts and parts[0] in ("crate", "super", "self"):
+            if parts[0] == "super":
+                base = base[:-1]
+            parts = parts[1:]
+        base += parts
+        while tuple(base) not in known:
+            base = base[:-1]
+        yield tuple(base)
+
+
+def no_circles():
+    """No circle between folders: of two folders side by side, one does not know the other."""
+    found = []
+    for crate in sorted((ROOT / "crates").iterdir()):
+        known = modules(crate / "src")
+        folders = {own: own if path.name == "mod.rs" else own[:-1] for own, path in known.items()}
+        arrows = {}
+        for own, path in known.items():
+            if "tests" in own or own[-1:] and own[-1].endswith("tests"):
+                continue
+            for other in imports(own, path, known):
+                source, target = folders[own], folders[other]
+                depth = next((d for d, (a, b) in enumerate(zip(source, target)) if a != b), None)
+                if depth is not None:
+                    pair = (source[: depth + 1], target[: depth + 1])
+                    arrows.setdefault(pair, f"{'::'.join(own)} knows {'::'.join(other)}")
+        reach = {}
+        for source, target in arrows:
+            reach.setdefault(source, set()).add(target)
+        for start in sorted(reach):
+            stack, seen = [(target, (start, target)) for target in reach[start]], set()
+            while stack:
+                place, way = stack.pop()
+                if place == start:
+                    if start == min(way):
+                        names = " -> ".join("::".join(part) for part in way)
+                        found.append(f"{crate.name}: {names} ({arrows[way[0], way[1]]})")
+                    break
+                if place not in seen:
+                    seen.add(place)
+                    stack.extend((target, (*way, target)) for target in reach.get(place, ()))
+    return found
+
+
+def one_module_style():
+    """A module with children is `name/mod.rs`."""
+    paths = (ROOT / "crates").glob("*/src/**/*.rs")
+    return [path.relative_to(ROOT).as_posix() for path in paths if path.with_suffix("").is_dir()]
+
+
+CHECKS = [one_folder_for_one_problem, foundations_know_no_family, no_circles, one_module_style]
 
 
 def main():
