@@ -46,7 +46,7 @@ pub(crate) struct TrainArgs {
     #[arg(long)]
     tensorboard: bool,
     /// List the built-in experiments
-    #[arg(long, exclusive = true)]
+    #[arg(long, conflicts_with_all = ["experiment", "resume"])]
     pub(crate) list: bool,
 }
 

@@ -8,8 +8,8 @@
 //! segments and the ends of routes until nothing gains.
 //!
 //! ```
-//! use regard::routes::improve::vrp::{Vrp, VrpOptions, construct, improve};
-//! use crate::Sites;
+//! use regard_routing::local_search::vrp::{Vrp, VrpOptions, construct, improve};
+//! use regard_routing::Sites;
 //!
 //! # fn main() -> regard_data::Result<()> {
 //! // The depot between two pairs of customers; a vehicle has room for one pair.
