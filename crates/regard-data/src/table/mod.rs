@@ -2,7 +2,7 @@
 //!
 //! `Rows` reads a table row by row, `Header` finds its columns by name, `values` understands its fields, and `Table` is
 //! a table in memory that can be read several times. Routes, sets, graphs and series are read through them, and all
-//! predictions are written by [`write`].
+//! predictions are written by [`mod@write`].
 //!
 //! Fields are separated by commas, semicolons or tabs, whichever the header has most of, unless the caller names the
 //! separator. Text in double quotes may hold separators and line breaks. A byte order mark is dropped, bytes that are

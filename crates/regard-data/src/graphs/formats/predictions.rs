@@ -78,7 +78,7 @@ impl<'g> Predictions<'g> {
         Value::Array((0..self.graphs.len()).map(one).collect())
     }
 
-    /// Writes the table as [`write`] does.
+    /// Writes the table as [`write()`] does.
     ///
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) when the file cannot be written.

@@ -30,7 +30,7 @@ pub struct Read {
 /// name). Its first bytes decide.
 ///
 /// # Errors
-/// [`Error::Io`] when the file cannot be read, and [`Error::Parse`] with file, line, column and expectation
+/// [`Error::Io`](crate::Error::Io) when the file cannot be read, and [`Error::Parse`](crate::Error::Parse) with file, line, column and expectation
 /// when it is malformed.
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Read> {
     let path = path.as_ref();
@@ -40,7 +40,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Read> {
 /// Reads series from the text of a table; `path` names it in errors.
 ///
 /// # Errors
-/// [`Error::Parse`] naming line and column, e.g.
+/// [`Error::Parse`](crate::Error::Parse) naming line and column, e.g.
 /// ``load.csv:7: field `OT`: found `abc`, expected a number``.
 ///
 /// ```

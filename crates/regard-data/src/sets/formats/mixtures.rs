@@ -88,7 +88,7 @@ impl<'b> Mixtures<'b> {
         csv(&self.row_table())
     }
 
-    /// Writes the table of rows as [`write`] does.
+    /// Writes the table of rows as [`write()`] does.
     ///
     /// # Errors
     /// [`Error::Io`] when the file cannot be written.

@@ -39,7 +39,7 @@ const NODES_PER_BYTE: usize = 16;
 /// edges in `e`, and `targets`, which name the tasks of `y`.
 ///
 /// # Errors
-/// [`Error::Parse`](crate::Error::Parse) naming line and key, e.g.
+/// [`Error::Parse`] naming line and key, e.g.
 /// ``g.jsonl:3: field `e`: edge 2 has the node 9, expected a number below 5``.
 ///
 /// ```

@@ -138,7 +138,7 @@ impl Forecasts {
         csv(&WideTable { forecasts: self, date })
     }
 
-    /// Writes the table of [`Forecasts::csv`] as [`write`] does.
+    /// Writes the table of [`Forecasts::csv`] as [`write()`] does.
     ///
     /// # Errors
     /// [`Error::Io`] when the file cannot be written.
@@ -146,7 +146,7 @@ impl Forecasts {
         write(path, self)
     }
 
-    /// Writes the table of [`Forecasts::wide_csv`] as [`write`] does.
+    /// Writes the table of [`Forecasts::wide_csv`] as [`write()`] does.
     ///
     /// # Errors
     /// [`Error::Io`] when the file cannot be written.

@@ -28,7 +28,7 @@ const KEYS: [&str; 4] = ["id", "items", "target", "item_targets"];
 /// Reads bags from JSON lines; `path` names them in errors.
 ///
 /// # Errors
-/// [`Error::Parse`](crate::Error::Parse) naming line and key, e.g.
+/// [`Error::Parse`] naming line and key, e.g.
 /// ``bags.jsonl:3: field `items`: item 2 has 3 numbers, expected 2``.
 ///
 /// ```

@@ -88,7 +88,7 @@ impl<'b> Predictions<'b> {
         Value::Array((0..self.bags.len()).map(one).collect())
     }
 
-    /// Writes the table of bags as [`write`] does.
+    /// Writes the table of bags as [`write()`] does.
     ///
     /// # Errors
     /// [`Error::Io`] when the file cannot be written.
@@ -96,7 +96,7 @@ impl<'b> Predictions<'b> {
         write(path, self)
     }
 
-    /// Writes the table of rows as [`write`] does; nothing without values of rows.
+    /// Writes the table of rows as [`write()`] does; nothing without values of rows.
     ///
     /// # Errors
     /// [`Error::Io`] when the file cannot be written.
