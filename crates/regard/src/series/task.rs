@@ -135,7 +135,18 @@ fn with(observed: &Option<Tensor<3>>, chosen: Tensor<3>) -> Tensor<3> {
 
 /// The mean loss of `[samples, channels, values]` answers; `counted` is 1 where a target counts.
 pub fn distance(answers: Tensor<3>, targets: Tensor<3>, counted: Option<Tensor<3>>, loss: NumberLoss) -> Tensor<1> {
-    mean(number_loss(answers - targets, loss), counted)
+    let errors = answers - targets;
+    let each = match loss {
+        // The values of `number_loss`, with another order of operations: its gradient differs in the last bit, and the
+        // shipped models and recorded trainings of series have this one.
+        NumberLoss::Huber => {
+            let size = errors.abs();
+            let near = size.clone().clamp_max(1.0);
+            near.clone().square().mul_scalar(0.5) + (size - near)
+        }
+        NumberLoss::Absolute | NumberLoss::Squared => number_loss(errors, loss),
+    };
+    mean(each, counted)
 }
 
 /// The mean quantile loss (Koenker & Bassett 1978) of `[samples, channels, values · levels]` answers, twice

@@ -25,9 +25,9 @@ pub(crate) fn number_loss<const D: usize>(errors: Tensor<D>, loss: NumberLoss) -
         NumberLoss::Squared => errors.square(),
         NumberLoss::Huber => {
             // Continuous with its slope: x² / 2 within 1, |x| − 1/2 beyond.
-            let size = errors.abs();
-            let near = size.clone().clamp_max(1.0);
-            near.clone().square().mul_scalar(0.5) + (size - near).mul_scalar(1.0)
+            let inner = errors.clone().clamp(-1.0, 1.0);
+            let rest = errors - inner.clone();
+            inner.square().mul_scalar(0.5) + rest.abs()
         }
     }
 }
