@@ -5,8 +5,8 @@ use std::time::Duration;
 use burn::tensor::{Device, Tensor, TensorData};
 use regard::routes::decode::{Decode, DecodeOptions};
 use regard::routes::model::{AttentionModel, AttentionModelConfig};
-use regard::routing::problems::tsp::TspEnv;
 use regard::routing::generate;
+use regard::routing::problems::tsp::TspEnv;
 
 use crate::protocol::{Answer, Request};
 use crate::timing::timings;

@@ -6,9 +6,9 @@ use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::{Device, Tensor, TensorData};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use regard::train::NumberLoss;
 use regard::series::model::{Drop, SeriesInput};
 use regard::series::{PatchTst, PatchTstConfig, distance};
+use regard::train::NumberLoss;
 
 use crate::model::SEED;
 use crate::protocol::{Answer, Request};

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::{Device, Distribution, Tensor, TensorData};
-use regard::routes::RouteExperiment;
 use regard::nn::clip_gradient_norm;
+use regard::routes::RouteExperiment;
 use regard::routes::model::AttentionModel;
-use regard::routes::train::Learner;
-use regard::routing::problems::tsp::TspEnv;
 use regard::routes::model::AttentionModelConfig;
+use regard::routes::train::Learner;
 use regard::routing::generate;
+use regard::routing::problems::tsp::TspEnv;
 
 use crate::memory::{Memory, peak_resident_mib};
 use crate::model::{BATCH, SEED};

@@ -10,15 +10,15 @@ use std::time::Duration;
 
 use burn::tensor::Device;
 use regard::routes::RouteExperiment;
-use regard::routing::problems::cvrp::CvrpEnv;
 use regard::routes::decode::{DecodeOptions, Decoded};
 use regard::routes::model::AttentionModel;
-use regard::routing::Problem;
+use regard::routes::model::AttentionModelConfig;
 use regard::routes::train::Learner;
-use regard::routes::model::{AttentionModelConfig};
-use regard::store::{Array, Weights, safetensors};
+use regard::routing::Problem;
 use regard::routing::generate::Points;
+use regard::routing::problems::cvrp::CvrpEnv;
 use regard::routing::problems::cvrp::generate;
+use regard::store::{Array, Weights, safetensors};
 
 use crate::memory::{Memory, peak_resident_mib};
 use crate::model::{BATCH, SEED};
