@@ -34,7 +34,14 @@ fn other() -> Device {
 }
 
 fn config(norm: Norm) -> AttentionModelConfig {
-    AttentionModelConfig { width: 32, heads: 4, layers: 2, feedforward_width: 64, norm, ..AttentionModelConfig::kool_2019() }
+    AttentionModelConfig {
+        width: 32,
+        heads: 4,
+        layers: 2,
+        feedforward_width: 64,
+        norm,
+        ..AttentionModelConfig::kool_2019()
+    }
 }
 
 /// The same network on both devices, the CPU first.
