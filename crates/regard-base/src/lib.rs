@@ -1,0 +1,4 @@
+//! Base learners: strong and cheap predictions without a network, measured beside every network and blended with it.
+
+pub mod series;
+pub mod tabular;

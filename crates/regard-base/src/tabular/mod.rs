@@ -1,0 +1,1 @@
+//! Predictions from rows of numbers: linear, kernel and tree learners, and their stack.
