@@ -92,7 +92,7 @@ fn locate_for(folder: Option<PathBuf>, problem: &str) -> anyhow::Result<Option<P
 
 fn missing(problem: &str) -> anyhow::Error {
     Failure::new(format!("no model for `{problem}` is built into this binary"))
-        .hint(format!("name a model folder with --model DIR or {VARIABLE}"))
+        .hint(format!("give a model folder with --model DIR or {VARIABLE}"))
         .into()
 }
 
@@ -197,7 +197,7 @@ fn build(place: Place, problem: &str, device: &Device) -> anyhow::Result<(Attent
     let Model { info, weights } = open(place)?;
     if info.config.problem != problem {
         return Err(Failure::new(format!(
-            "{}: the model solves `{}`; needed is one for `{problem}`",
+            "{}: the model solves `{}`, but the problem is `{problem}`",
             info.place.describe(),
             info.config.problem
         ))

@@ -49,7 +49,9 @@ fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, String> {
     let read = MultiGzDecoder::new(bytes).take(most + 1).read_to_end(&mut text);
     read.map_err(|error| format!("cannot be unpacked: {error}"))?;
     if text.len() as u64 > most {
-        return Err(format!("unpacks to more than {UNPACKED_PER_BYTE} times its size, which no table does"));
+        return Err(format!(
+            "unpacks to more than {UNPACKED_PER_BYTE} times its size, which is not plausible for a table"
+        ));
     }
     Ok(text)
 }
@@ -94,7 +96,9 @@ fn write_and_rename<F>(path: &Path, fill: F) -> io::Result<()>
 where
     F: FnOnce(&mut dyn Write) -> io::Result<()>,
 {
-    let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"))?;
+    let name = path
+        .file_name()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path does not end in a file name"))?;
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

@@ -136,7 +136,7 @@ impl Labels {
                 let known = names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
                 Error::invalid(
                     format!("label `{}`", shown(&name)),
-                    format!("is no class of training; those are {known}"),
+                    format!("is not a class of the training data; its classes are {known}"),
                 )
             })
         };
@@ -183,7 +183,7 @@ mod tests {
         let names = ["0".to_owned(), "1".to_owned()];
         assert_eq!(words(&["1", "1"]).classes_among(&names).unwrap().of, [1, 1]);
         let error = words(&["1", "2"]).classes_among(&names).unwrap_err();
-        assert_eq!(error.to_string(), "label `2`: is no class of training; those are `0`, `1`");
+        assert_eq!(error.to_string(), "label `2`: is not a class of the training data; its classes are `0`, `1`");
     }
 
     #[test]

@@ -82,8 +82,8 @@ impl Misfit {
 
     pub(crate) fn reason(&self) -> String {
         match self {
-            Self::Missing { name, .. } => format!("the column `{}` of training is missing", shown(name)),
-            Self::Unknown { name } => format!("the column `{}` was not there in training", shown(name)),
+            Self::Missing { name, .. } => format!("the training column `{}` is missing", shown(name)),
+            Self::Unknown { name } => format!("the column `{}` is not in the training data", shown(name)),
             Self::Count { here, wanted } => format!("has {here} features, expected {wanted} as in training"),
         }
     }
@@ -91,7 +91,7 @@ impl Misfit {
     pub(crate) fn hint(&self) -> String {
         match self {
             Self::Missing { nearest: Some(near), .. } => format!("did you mean the column `{}`?", shown(near)),
-            Self::Missing { .. } => "columns may stand in any order, but all of them are needed".into(),
+            Self::Missing { .. } => "columns may be in any order, but all are required".into(),
             Self::Unknown { .. } => "remove the column, or list the features to read".into(),
             Self::Count { .. } => "without names, features are taken in the order of training".into(),
         }
@@ -149,10 +149,10 @@ mod tests {
     fn other_names_are_refused() {
         let wanted = named(&["age", "weight"]);
         let misfit = named(&["age", "wieght"]).places_of(&wanted).unwrap_err();
-        assert_eq!(misfit.reason(), "the column `weight` of training is missing");
+        assert_eq!(misfit.reason(), "the training column `weight` is missing");
         assert_eq!(misfit.hint(), "did you mean the column `wieght`?");
         let misfit = named(&["age", "weight", "eye"]).places_of(&wanted).unwrap_err();
-        assert_eq!(misfit.reason(), "the column `eye` was not there in training");
+        assert_eq!(misfit.reason(), "the column `eye` is not in the training data");
         let misfit = FeatureNames::Count(3).places_of(&wanted).unwrap_err();
         assert_eq!(misfit.reason(), "has 3 features, expected 2 as in training");
     }

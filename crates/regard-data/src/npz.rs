@@ -35,7 +35,7 @@ pub fn arrays(bytes: &[u8]) -> Result<BTreeMap<String, Array>, Fault> {
         };
         let size = member.size();
         left = left.checked_sub(size).ok_or_else(|| {
-            Fault::whole("unpacks to more than 64 times its size, which no measured or random numbers do")
+            Fault::whole("unpacks to more than 64 times its size, which is not plausible for numeric data")
                 .hint("save with `numpy.savez`, which does not compress")
                 .within(shown(name))
         })?;

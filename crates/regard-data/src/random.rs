@@ -42,7 +42,7 @@ impl NumpyLegacy {
     /// # Panics
     /// When `low >= high`, where numpy raises `ValueError`.
     pub fn randint(&mut self, low: i64, high: i64) -> i64 {
-        assert!(low < high, "randint wants low < high, got {low} and {high}");
+        assert!(low < high, "randint requires low < high, got {low} and {high}");
         // The difference fits u64 even where it overflows i64.
         let range = (high as u64).wrapping_sub(low as u64) - 1;
         let mask = u64::MAX.checked_shr(range.leading_zeros()).unwrap_or(0);
@@ -131,7 +131,7 @@ impl Draws {
         (self.random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A whole number in `0..bound`, uneven by less than 2^-32.
+    /// An integer in `0..bound`, uneven by less than 2^-32.
     pub fn below(&mut self, bound: u32) -> u32 {
         let wide = u128::from(self.random.next_u64()) * u128::from(bound);
         (wide >> 64) as u32

@@ -71,7 +71,7 @@ pub struct Holdout {
     pub held_out: Vec<usize>,
 }
 
-/// Holds out a share of the examples, of each class as nearly as whole numbers allow: in all `count *
+/// Holds out a share of the examples, of each class as nearly as integers allow: in all `count *
 /// fraction`, rounded, and at least one on either side.
 ///
 /// For examples without classes, give the same class for all.

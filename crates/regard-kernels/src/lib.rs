@@ -4,7 +4,6 @@
 //! routing policies.
 //!
 //! The crate does not depend on a tensor library. Every kernel is generic over the SIMD width through
-//! Nothing here knows a tensor library. Every kernel is generic over the SIMD width through
 //! [`pulp`]; the widest instruction set of the machine is chosen once at run time ([`simd`]).
 //! All numbers are `f32`, all arrays row-major, heads stay inside the width
 //! (`[batch, length, heads · head_width]`), so a caller never transposes anything.

@@ -45,7 +45,7 @@ pub(crate) fn visits(ids: &[String], visits: &[usize]) -> Result<()> {
 pub(crate) fn customer(ids: &[String], node: usize, place: impl Fn() -> String) -> Result<()> {
     match node {
         0 => {
-            let reason = format!("{}: the depot ({}) stands among the customers", place(), ids[0]);
+            let reason = format!("{}: the depot ({}) is among the customers", place(), ids[0]);
             Err(Error::Infeasible { reason })
         }
         _ if node < ids.len() => Ok(()),

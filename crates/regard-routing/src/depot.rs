@@ -39,7 +39,7 @@ pub(crate) fn round_trip(sites: &Sites, visits: &[usize]) -> f64 {
     sites.distance(0, first) + inside + sites.distance(last, 0)
 }
 
-/// If true, `value` keeps to `bound`: exactly for whole numbers, and with 1e-9 of the bound for
+/// If true, `value` keeps to `bound`: exactly for integers, and with 1e-9 of the bound for
 /// what rounding adds to a sum of fractions.
 pub(crate) fn within(value: f64, bound: f64) -> bool {
     let fractions = value.fract() != 0.0 || bound.fract() != 0.0;

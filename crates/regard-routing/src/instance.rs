@@ -97,7 +97,7 @@ pub trait SolverInstance: Clone + fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// [`Error::Parse`] with line, what was found and what was expected.
     fn read_tsplib(file: &tsplib::File<'_>) -> Result<Self> {
-        Err(file.error(0, format!("no TSPLIB file holds {}", Self::FILES.title)))
+        Err(file.error(0, format!("TSPLIB has no file type for {}", Self::FILES.title)))
     }
     /// Sections of a TSPLIB file beside the nodes; `None` where no such file holds the problem.
     fn tsplib_fields(&self) -> Option<tsplib::Fields<'_>> {
@@ -303,7 +303,7 @@ impl Instance {
             Some(tsplib) if tsplib.ending == ending => self.0.render_tsplib(),
             _ => {
                 let reason = format!("a .{ending} file cannot hold an instance of `{}`", self.problem());
-                Err(Error::invalid("format", reason).with_hint("csv holds every problem"))
+                Err(Error::invalid("format", reason).with_hint("CSV can store every problem"))
             }
         }
     }

@@ -190,7 +190,7 @@ impl PaperDraws {
         }
         let most = MOST_POINTS / INSTANCES;
         if n > most {
-            let reason = format!("all {INSTANCES} instances are drawn at once, expected at most {most} customers");
+            let reason = format!("all {INSTANCES} instances are generated at once, expected at most {most} customers");
             return Err(Error::invalid(format!("paper set `{name}{n}`"), reason));
         }
         let kept = limit.unwrap_or(INSTANCES).min(INSTANCES);

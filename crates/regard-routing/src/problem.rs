@@ -116,7 +116,7 @@ pub trait Problem: Clone + Send + Sync + Sized + 'static {
 /// Rounding of a state's sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Precision {
-    /// Doubles: whole numbers are exact.
+    /// Doubles: integers are exact.
     #[default]
     Double,
     /// Every operation is rounded to single precision, as the original code's tensors are.

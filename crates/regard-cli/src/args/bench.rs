@@ -11,7 +11,7 @@ use regard::routes::solve::{Finish, SolveOptions};
 pub(crate) enum BenchCommand {
     /// Solve every instance of a folder and report the gaps to its best_known.csv
     Lib(BenchLibArgs),
-    /// Reproduce a table of a paper beside the numbers printed there
+    /// Reproduce a table of a paper and print its numbers next to ours
     Paper(BenchPaperArgs),
 }
 
@@ -19,7 +19,7 @@ pub(crate) enum BenchCommand {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Reads the .tsp, .vrp, .oplib and .csv files of the folder and its subfolders. Instances without a
-best-known value are solved too; the mean gap leaves them out.
+best-known value are solved too, but do not count in the mean gap.
 
 Examples:
   regard bench lib instances/tsplib --time 2s --largest 1100
@@ -31,10 +31,10 @@ pub(crate) struct BenchLibArgs {
     /// Model folder [default: $REGARD_MODEL, else the built-in models]
     #[arg(long, value_name = "DIR")]
     model: Option<PathBuf>,
-    /// Time for each instance, for example 2s or 500ms [default: a fixed amount of work]
+    /// Time for each instance, for example 2s or 500ms [default: a fixed number of search steps]
     #[arg(long, value_name = "TIME", value_parser = super::duration)]
     time: Option<Duration>,
-    /// Leave out instances with more than N nodes
+    /// Skip instances with more than N nodes
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     largest: Option<usize>,
     /// Solve only the first N instances in order of name
@@ -75,9 +75,9 @@ impl BenchLibArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 kool: evaluates the built-in models and every folder in --models on the test sets of their problem,
-of the size they were trained for unless --sizes says otherwise: by greedy decoding, by 1280 samples,
-and ours also from every start in 8 views. The other tables: trains every row in a folder of its own
-in --out, which takes hours, and resumes the runs that are there.
+with the size they were trained on unless --sizes is given. It uses greedy decoding and 1280
+samples, and for our models also every start node in 8 views. The other tables: trains every row in
+its own folder in --out, which takes hours, and resumes existing runs.
 
 Examples:
   regard bench paper --table kool --models models --limit 1000
@@ -91,13 +91,14 @@ pub(crate) struct BenchPaperArgs {
     /// Folder of model folders
     #[arg(long, value_name = "DIR")]
     pub(crate) models: Option<PathBuf>,
-    /// Evaluate only the first N instances of each set
+    /// Evaluate only the first N instances of each test set
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     pub(crate) limit: Option<usize>,
-    /// Number of nodes of the sets: 20, 50 or 100 [default: the model's, else all three]
+    /// Number of nodes of the test sets: 20, 50 or 100 [default: the size the model was trained on,
+    /// else all three]
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub(crate) sizes: Vec<usize>,
-    /// Leave out the rows with sampling
+    /// Skip the rows with sampling
     #[arg(long)]
     pub(crate) greedy_only: bool,
     /// Trained tables: folder for the runs [default: runs/TABLE]

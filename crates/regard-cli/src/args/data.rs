@@ -33,14 +33,14 @@ pub(crate) struct GenerateArgs {
     #[arg(long, default_value = registry::DEFAULT, value_name = "PROBLEM",
         value_parser = PossibleValuesParser::new(registry::NAMES))]
     problem: String,
-    /// Distribution of the nodes in the unit square, for problems with a choice: uniform, cluster or
-    /// gaussian-mixture
+    /// Distribution of the nodes in the unit square, for problems that have this option: uniform,
+    /// cluster or gaussian-mixture
     #[arg(long, default_value = "uniform", value_name = "NAME", value_parser = Points::parse)]
     distribution: Points,
-    /// Distribution of the prizes of nodes, for problems with a choice: const, unif or dist
+    /// Distribution of the prizes of nodes, for problems that have this option: const, unif or dist
     #[arg(long, default_value = "dist", value_name = "NAME", value_parser = Prizes::parse)]
     prizes: Prizes,
-    /// Number of nodes of each instance, the depot not counted
+    /// Number of nodes of each instance, without the depot
     #[arg(long, value_name = "N", group = "what", value_parser = super::at_least_one)]
     n: Option<usize>,
     /// Test set of Kool et al. 2019 to write instead: tsp20, cvrp50, sdvrp20, op_dist50, pctsp_det20, …
@@ -53,7 +53,7 @@ pub(crate) struct GenerateArgs {
     #[arg(long, value_name = "DIR|FILE")]
     out: PathBuf,
     /// Format of the files; tsp, vrp and oplib multiply coordinates by 1,000,000, since TSPLIB,
-    /// CVRPLIB and OPLib round distances to whole numbers [default: by the name of FILE, else csv]
+    /// CVRPLIB and OPLib round distances to integers [default: the extension of FILE, else csv]
     #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(formats::endings()))]
     format: Option<String>,
 }
@@ -91,13 +91,18 @@ impl GenerateArgs {
                 "--out {}: expected a folder, because there are several instances",
                 self.out.display()
             ))
-            .hint("each instance becomes one file")
+            .hint("each instance is written to its own file")
             .into());
         }
         if let (Some(asked), Some(named), true) = (&self.format, &by_name, single)
             && asked != named
         {
-            return Err(Failure::new(format!("--format {} does not fit the name {}", asked, self.out.display())).into());
+            return Err(Failure::new(format!(
+                "--format {} does not match the file name {}",
+                asked,
+                self.out.display()
+            ))
+            .into());
         }
         let what = match (self.paper_set, self.n) {
             (Some(name), _) => Generate::PaperSet { name, limit: instances },
@@ -127,7 +132,7 @@ fn bounded(n: usize, instances: usize) -> anyhow::Result<()> {
     match n.checked_mul(instances) {
         Some(nodes) if nodes <= MOST_NODES => Ok(()),
         _ => Err(Failure::new(format!("{instances} instances of {n} nodes are more than {MOST_NODES} nodes"))
-            .hint("generate fewer at a time, with another --seed for each part")
+            .hint("generate them in several calls, each with a different --seed")
             .into()),
     }
 }

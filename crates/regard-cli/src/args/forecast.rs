@@ -12,7 +12,7 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without --model, small networks are trained on the file itself. They are first evaluated on its last
-rows, which are held out for that, beside the naive and the seasonal naive forecast.
+rows, which are held out, and compared with the naive and the seasonal naive forecast.
 The forecast goes to standard output as CSV in the units of the file; --json adds the evaluation.
 
 Examples:
@@ -53,10 +53,10 @@ pub(crate) struct ForecastArgs {
     /// Column of series names in a long file [default: detected]
     #[arg(long, value_name = "COLUMN")]
     id: Option<String>,
-    /// Columns of values; a single one in a long file [default: all]
+    /// Columns of values; one column in a long file [default: all]
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     target: Vec<String>,
-    /// Columns whose future values are known
+    /// Columns of covariates whose future values are known
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     covariates: Vec<String>,
 }

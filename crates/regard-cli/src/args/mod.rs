@@ -63,7 +63,7 @@ pub(crate) struct GlobalArgs {
     /// Print the result as JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Print only the result, no notes and no progress
+    /// Print only the result, without notes and progress
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
     /// Print more detail
@@ -83,7 +83,7 @@ pub(crate) enum Command {
     Train(TrainArgs),
     /// Print the settings of an experiment with type, value, range and meaning
     Settings(SettingsArgs),
-    /// Evaluate a model on test data, or an experiment by cross-validation
+    /// Evaluate a model on test data, or an experiment by cross-validation or back-test
     Eval(EvalArgs),
     /// Predict for the sets, graphs or series of a file
     Predict(PredictArgs),
@@ -94,7 +94,7 @@ pub(crate) enum Command {
     Bench(BenchCommand),
     /// Plot the learning curves of a training run
     Plot(PlotArgs),
-    /// Explain a computation number by number
+    /// Explain a computation step by step, with all numbers
     #[command(subcommand)]
     Explain(ExplainCommand),
     /// Import and inspect models
@@ -138,12 +138,12 @@ pub(crate) enum ExplainCommand {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The input is a JSON object; only x is required:
-  x               tokens, one row of numbers each: [[1, 0, 1, 0], [0, 1, 0, 1]]
-  heads           number of heads, divides the width [default: 1]
-  query_weights   width x width numbers, rows are inputs [default: identity];
+  x               tokens, one row of numbers for each: [[1, 0, 1, 0], [0, 1, 0, 1]]
+  heads           number of heads; the width must be a multiple of it [default: 1]
+  query_weights   width x width numbers, [inputs, outputs] [default: identity];
                   also key_weights, value_weights, output_weights
-  mask            \"none\", or \"causal\": a token sees itself and earlier ones
-  tokens          names to print: [\"first\", \"second\"]")]
+  mask            \"none\", or \"causal\": a token attends to itself and to earlier tokens
+  tokens          names of the tokens: [\"first\", \"second\"]")]
 pub(crate) struct AttentionArgs {
     /// Input as JSON [default: the two-token example worked by hand]
     #[arg(long, value_name = "FILE.json")]
@@ -189,20 +189,17 @@ pub(crate) struct ModelShowArgs {
     pub(crate) model: Option<PathBuf>,
 }
 
-/// Reads a whole number that is at least 1.
+/// Reads an integer that is at least 1.
 fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse::<usize>() {
-        Ok(0) | Err(_) => Err("expected a whole number of at least 1".to_owned()),
+        Ok(0) | Err(_) => Err("expected an integer of at least 1".to_owned()),
         Ok(number) => Ok(number),
     }
 }
 
 /// Reads a number of threads; more than 1024 would only exhaust the system.
 fn threads(text: &str) -> Result<usize, String> {
-    at_least_one(text)
-        .ok()
-        .filter(|&threads| threads <= 1024)
-        .ok_or("expected a whole number from 1 to 1024".to_owned())
+    at_least_one(text).ok().filter(|&threads| threads <= 1024).ok_or("expected an integer from 1 to 1024".to_owned())
 }
 
 /// Reads a finite number that is not negative.

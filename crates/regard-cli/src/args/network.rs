@@ -17,10 +17,11 @@ pub(crate) struct NetworkArgs {
     /// Number of views of each instance: 1, or 8 for its reflections and rotations
     #[arg(long, value_name = "1|8", value_parser = views)]
     pub(crate) augment: Option<usize>,
-    /// Temperature of sample:K; below 1 prefers probable nodes, above 1 explores
+    /// Softmax temperature of sample:K; below 1 prefers probable nodes, above 1 explores
     #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = temperature)]
     pub(crate) temperature: f32,
-    /// Probability mass that sample:K samples from: the most probable nodes that reach it
+    /// Probability mass for nucleus sampling with sample:K: it samples from the most probable nodes
+    /// that together reach this mass
     #[arg(long, value_name = "P", default_value_t = 1.0, value_parser = share)]
     pub(crate) top_p: f32,
 }

@@ -12,7 +12,8 @@ const DEFAULT_NAME: &str = "curves.svg";
 /// Arguments of `regard plot`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Plots cost, gradient norm and learning rate over the instances seen. The run may still be going.
+Plots cost, gradient norm and learning rate against the number of training instances. The run may
+still be in progress.
 
 Examples:
   regard plot runs/tsp20
@@ -21,7 +22,7 @@ pub(crate) struct PlotArgs {
     /// Folder of a training run, with its metrics.jsonl
     #[arg(value_name = "DIR")]
     run: PathBuf,
-    /// Picture to write [default: DIR/curves.svg]
+    /// Image file to write [default: DIR/curves.svg]
     #[arg(long, value_name = "F.svg|F.png")]
     out: Option<PathBuf>,
 }

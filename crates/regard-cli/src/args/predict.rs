@@ -9,8 +9,8 @@ use crate::failure::Failure;
 /// Arguments of `regard predict`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The file needs the columns that the model was trained on, in any order, and for sets the column that
-groups rows. Predictions go to standard output as CSV; --json prints a list. A clustering model
+The file needs the columns that the model was trained on, in any order, and for sets the column of
+set identifiers. Predictions go to standard output as CSV; --json prints a list. A clustering model
 predicts the mixture of every set, and with --rows the cluster of every row. A model on time series
 fills in missing values, scores anomalies or predicts the class of each series, depending on its
 task; `regard forecast` predicts future values.
@@ -20,22 +20,22 @@ Examples:
   regard predict --model runs/customers customers.csv --importance --json
   regard predict --model runs/clustering points.csv --rescale --refine 20 --plot clusters.svg
   regard predict --model runs/solubility molecules.csv --smiles smiles --attention edges.csv
-  regard predict --model runs/filling sensors.csv")]
+  regard predict --model runs/imputation sensors.csv")]
 pub(crate) struct PredictArgs {
-    /// File of sets (CSV, JSON lines, npz, libsvm), graphs (a table of SMILES, nodes beside edges, JSON lines,
-    /// TU files) or series (CSV)
+    /// File of sets (CSV, JSON lines, npz, libsvm), graphs (a table of SMILES, tables of nodes and edges,
+    /// JSON lines, TU files) or series (CSV)
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Model folder
     #[arg(long, value_name = "DIR")]
     pub(crate) model: PathBuf,
-    /// Column whose equal values form a set [default: as in training]
+    /// Sets: column of set identifiers [default: as in training]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) group_by: Option<String>,
-    /// Report the attention weight of every row too
+    /// Sets: also report the attention weight of every row
     #[arg(long)]
     pub(crate) importance: bool,
-    /// Write the predictions for single rows to a CSV file
+    /// Sets: write the predictions for single rows to a CSV file
     #[arg(long, value_name = "FILE")]
     pub(crate) rows: Option<PathBuf>,
     /// Graphs: column of SMILES [default: as in training]
@@ -47,7 +47,8 @@ pub(crate) struct PredictArgs {
     /// Graphs: column of identifiers [default: as in training]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) id: Option<String>,
-    /// Graphs: file of edges beside a file of nodes [default: the name with `edges` in place of `nodes`]
+    /// Graphs: file of edges that belongs to a file of nodes [default: the same name with `edges`
+    /// instead of `nodes`]
     #[arg(long, value_name = "FILE")]
     pub(crate) edges: Option<PathBuf>,
     /// Graphs: write the attention weight of every edge, by layer and head, to a CSV file
@@ -60,10 +61,10 @@ pub(crate) struct PredictArgs {
     /// Identifier of the set or graph to draw [default: the first]
     #[arg(long, value_name = "ID", requires = "plot")]
     pub(crate) example: Option<String>,
-    /// Refine clusters with at most N steps of expectation maximisation (EM)
+    /// Clusters: refine them with at most N steps of expectation maximisation (EM)
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) refine: usize,
-    /// Scale the points of each set to the range that the clustering model was trained on
+    /// Clusters: scale the points of each set to the range that the model was trained on
     #[arg(long)]
     pub(crate) rescale: bool,
 }
@@ -113,7 +114,7 @@ impl PredictArgs {
 
     fn refuse(&self, given: &[(&str, bool)], family: &str, hint: &str) -> anyhow::Result<()> {
         match given.iter().find(|(_, given)| *given) {
-            Some((name, _)) => Err(Failure::new(format!("{name} is for models on {family}"))
+            Some((name, _)) => Err(Failure::new(format!("{name} applies only to models on {family}"))
                 .hint(format!("`{}` {hint}", self.model.display()))
                 .into()),
             None => Ok(()),

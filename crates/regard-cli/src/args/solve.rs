@@ -13,9 +13,9 @@ use crate::failure::Failure;
 /// Arguments of `regard solve`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --decode the network decodes greedily, then from 16 first nodes in 8 views each; large
-instances get fewer starts and views, to bound time and memory. For some problems a construction
-heuristic adds a second solution. Local search improves the better one.
+Without --decode the network decodes greedily, then from 16 start nodes in 8 views each; large
+instances get fewer start nodes and views, to limit time and memory. For some problems a
+construction heuristic adds a second solution. Local search improves the better one.
 
 Examples:
   regard solve examples/capitals.csv --plot capitals.svg
@@ -32,7 +32,7 @@ pub(crate) struct SolveArgs {
     /// Improve the solution of the network by local search [default]
     #[arg(long, overrides_with = "no_improve")]
     improve: bool,
-    /// Keep the solution of the network as it is
+    /// Report the solution of the network without local search
     #[arg(long)]
     no_improve: bool,
     /// Time limit for network and local search together, for example 2s, 500ms or 1m
@@ -44,10 +44,10 @@ pub(crate) struct SolveArgs {
     /// Capacity of a vehicle, for a CSV file with demands
     #[arg(long, value_name = "VALUE", value_parser = super::amount)]
     capacity: Option<f64>,
-    /// Largest length of a route or tour, for a CSV file
+    /// Maximum length of a route or tour, for a CSV file
     #[arg(long, value_name = "VALUE", value_parser = super::amount)]
     max_length: Option<f64>,
-    /// Smallest prize to collect, for a CSV file with penalties
+    /// Minimum total prize to collect, for a CSV file with penalties
     #[arg(long, value_name = "VALUE", value_parser = super::amount)]
     required_prize: Option<f64>,
     /// Write the solution to .tour (TSPLIB), .sol (CVRPLIB) or .json; a folder if there are several
@@ -140,7 +140,7 @@ fn targets(
             "{flag} {}: expected a folder, because there are several files",
             target.display()
         ))
-        .hint(format!("name a folder, for example `{flag} tours`"))
+        .hint(format!("give a folder, for example `{flag} tours`"))
         .into());
     }
     let mut paths: Vec<PathBuf> = Vec::with_capacity(files.len());
@@ -153,7 +153,7 @@ fn targets(
         }
         let path = target.join(name);
         if paths.contains(&path) {
-            let what = format!("{flag}: two files would both be written to {}", path.display());
+            let what = format!("{flag}: two solutions would be written to the same file {}", path.display());
             return Err(Failure::new(what).hint("solve files of the same name one at a time").into());
         }
         paths.push(path);

@@ -17,7 +17,7 @@ checkpoint to resume from. Ctrl-C stops cleanly after the current step.
 Examples:
   regard train routes/tsp20 --out runs/tsp20 --time 2h
   regard train routes/tsp20 --set train.learning_rate=1e-4 --set data.nodes=30 --out runs/tsp30
-  regard train sets/bags --set data.path=sales.csv --set data.group_by=customer --set data.target=spent
+  regard train sets/bags --set data.path=sales.csv --set data.group_by=shop --set data.target=sold
   regard train graphs/molecules --set data.path=esol.csv --set data.targets='[\"solubility\"]'
   regard train --out runs/tsp20 --resume")]
 pub(crate) struct TrainArgs {
@@ -36,7 +36,7 @@ pub(crate) struct TrainArgs {
     /// Resume the run in the folder
     #[arg(long)]
     resume: bool,
-    /// Stop after N steps in all
+    /// Stop after N steps, counted from the start of the run
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     steps: Option<usize>,
     /// Stop after this time, for example 10m or 2h
@@ -53,8 +53,8 @@ pub(crate) struct TrainArgs {
 /// Arguments of `regard settings`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Prints every setting of the experiment: key, value, type and range, then its meaning and the words
-it may be. Values marked with * are given by the experiment, the others are defaults.
+Prints every setting of the experiment: key, value, type and range, then its meaning and its allowed
+values. Values marked with * are given by the experiment, the others are defaults.
 
 Examples:
   regard settings routes/tsp50
@@ -98,7 +98,7 @@ impl TrainArgs {
             (Some(out), _) => out.clone(),
             (None, Some(name)) => Path::new("runs").join(stem(name)),
             (None, None) => {
-                return Err(Failure::new("--resume needs the folder of a run").hint("name it with --out").into());
+                return Err(Failure::new("--resume needs the folder of a run").hint("give it with --out").into());
             }
         };
         let source = match &self.experiment {

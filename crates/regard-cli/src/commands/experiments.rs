@@ -47,7 +47,7 @@ pub(super) fn settings(args: &SettingsArgs, printer: &mut Printer) -> anyhow::Re
         let names: Vec<String> = sections.iter().map(|section| section.name.clone()).collect();
         sections.retain(|section| section.name == *name);
         if sections.is_empty() {
-            return Err(Failure::new(format!("--section {name}: there is no such section"))
+            return Err(Failure::new(format!("--section {name}: unknown section"))
                 .hint(format!("sections: {}", names.join(", ")))
                 .into());
         }
@@ -113,7 +113,7 @@ fn kind(setting: &Setting) -> String {
     match (&setting.range, plain.is_empty()) {
         (_, false) => format!("{} {plain}", setting.kind),
         (Some(range), true) => format!("{}, {range}", setting.kind),
-        (None, true) if !setting.words.is_empty() => "one of the words below".to_owned(),
+        (None, true) if !setting.words.is_empty() => "one of the values below".to_owned(),
         (None, true) => setting.kind.clone(),
     }
 }
@@ -136,9 +136,9 @@ fn settings_page() -> anyhow::Result<String> {
 <!-- Generated from the doc comments of the code: `regard reference settings > book/src/reference/settings.md`. -->
 
 An experiment is a TOML file with the sections `[task]`, `[data]`, `[model]`, `[train]` and `[eval]`. Every key has a
-default. `task.family` is `routes`, `sets`, `graphs` or `series`, and decides which keys there are.
+default. `task.family` is `routes`, `sets`, `graphs` or `series`; it determines which keys exist.
 `regard settings EXPERIMENT` prints this page for one experiment, with its values; `--set section.key=value`
-changes a value. The defaults here are those of the first preset.
+changes a value. The defaults on this page are those of the first preset of each family.
 "
     .to_owned();
     for (family, heading) in FAMILIES {
@@ -180,7 +180,7 @@ fn presets(
     let names: Vec<&str> = setting.words.iter().map(|word| word.word.as_str()).collect();
     let columns = names.iter().map(|name| with(&[format!("{section}.preset={name}")]));
     let columns = columns.collect::<regard::Result<Vec<_>>>()?;
-    let mut page = format!("\n### Presets of {family}\n\nThe settings in which the presets differ.\n\n");
+    let mut page = format!("\n### Presets of {family}\n\nOnly the settings that differ between the presets.\n\n");
     page += &format!("| Setting | `{}` |\n|---{}|\n", names.join("` | `"), "|---".repeat(names.len()));
     for (at, section) in sections.iter().enumerate() {
         for (key, setting) in section.settings.iter().enumerate().filter(|(_, setting)| setting.key != "preset") {
@@ -200,7 +200,7 @@ fn commands_page() -> String {
 
 <!-- Generated from the help texts of the code: `regard reference commands > book/src/reference/commands.md`. -->
 
-The text of `regard COMMAND --help`, for every command. The global options stand with `regard` itself.
+The text of `regard COMMAND --help` for every command. The global options are listed once, under `regard`.
 "
     .to_owned();
     let mut command = Cli::command();

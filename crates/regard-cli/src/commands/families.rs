@@ -225,7 +225,7 @@ impl LoadedExperiment for RouteExperiment {
     }
 
     fn evaluate(&self, _: &FoldOptions, _: &Device, _: &mut Printer) -> anyhow::Result<Outcome> {
-        Err(Failure::new("an experiment on routes generates its instances and has no folds")
+        Err(Failure::new("an experiment on routes has no cross-validation: its instances are generated")
             .hint("train it, then: regard eval --model DIR --paper-set tsp20")
             .into())
     }
@@ -234,6 +234,6 @@ impl LoadedExperiment for RouteExperiment {
 /// Refuses a routing model; a folder that is no model's says so.
 fn routes_predict(args: &PredictArgs, _: &Device, _: &mut Printer) -> anyhow::Result<Outcome> {
     let problem = ModelDir::open(&args.model)?.config().problem.clone();
-    let what = format!("{}: a model for `{problem}` makes no predictions for a table", args.model.display());
-    Err(Failure::new(what).hint("regard solve FILE --model DIR solves instances of routes").into())
+    let what = format!("{}: a model for `{problem}` cannot predict for a table", args.model.display());
+    Err(Failure::new(what).hint("use: regard solve FILE --model DIR").into())
 }

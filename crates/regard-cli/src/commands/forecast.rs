@@ -61,7 +61,7 @@ pub(super) fn run(args: &ForecastArgs, seed: u64, device: &Device, printer: &mut
             (false, false) => forecasts.write(path),
         };
         written.map_err(regard::Error::from)?;
-        printer.note(&format!("written {}", path.display()));
+        printer.note(&format!("wrote {}", path.display()));
     }
     if printer.json() {
         printer.object(&ForecastResult {
@@ -99,7 +99,7 @@ fn by_model(args: &ForecastArgs, folder: &Path, device: &Device, printer: &Print
     if !series.unknown.is_empty() {
         let names: Vec<&str> = series.unknown.iter().take(5).map(String::as_str).collect();
         let more = if series.unknown.len() > 5 { ", …" } else { "" };
-        printer.note(&format!("no forecast, since the model does not know them: {}{more}", names.join(", ")));
+        printer.note(&format!("no forecast for series that are not in the training data: {}{more}", names.join(", ")));
     }
     let horizon = args.horizon.unwrap_or(model.config.horizon);
     let forecasts = model.forecast(&series.panel, horizon, &args.levels)?;
@@ -110,7 +110,7 @@ fn by_local_networks(args: &ForecastArgs, seed: u64, device: &Device, printer: &
     let read: Read = read_panel(&args.file, &args.columns(SeriesData::default()))?;
     warnings(&read.report, printer);
     let Some(horizon) = args.horizon else {
-        return Err(Failure::new("--horizon is needed to forecast without a model").into());
+        return Err(Failure::new("--horizon is required without --model").into());
     };
     let options = LocalForecastOptions { horizon, levels: args.levels.clone(), budget: args.time, seed };
     let local = forecast(&read, &options, device).map_err(|error| error.in_file(&args.file))?;
@@ -133,8 +133,8 @@ fn show(args: &ForecastArgs, found: &Found, printer: &Printer) -> anyhow::Result
     let at = match &args.series {
         None => 0,
         Some(name) => names.iter().position(|known| known == name).ok_or_else(|| {
-            Failure::new(format!("--series {name}: there is no such series"))
-                .hint(format!("there are {}", names.iter().take(5).copied().collect::<Vec<_>>().join(", ")))
+            Failure::new(format!("--series {name}: unknown series"))
+                .hint(format!("series of the file: {}", names.iter().take(5).copied().collect::<Vec<_>>().join(", ")))
         })?,
     };
     for (series, name) in names.iter().enumerate().take(if args.series.is_some() { 0 } else { 4 }) {
@@ -150,7 +150,7 @@ fn show(args: &ForecastArgs, found: &Found, printer: &Printer) -> anyhow::Result
     if let Some(path) = &args.plot {
         let values: Vec<&ForecastRow> = rows.iter().filter(|row| row.unique_id == names[at]).collect();
         series_plot::draw(path, &found.panel, at, &values)?;
-        printer.note(&format!("written {}", path.display()));
+        printer.note(&format!("wrote {}", path.display()));
     }
     Ok(())
 }
@@ -163,11 +163,11 @@ fn back_test_sentence(local: &LocalForecast) -> String {
         better if better >= 0.0 => format!("{better:.0} % below the seasonal naive forecast"),
         _ => format!("{:.0} % ABOVE the seasonal naive forecast: prefer that one", -better),
     };
-    let learnt = if local.logarithms { " of logarithms" } else { "" };
-    let cut = if local.cut_short { "; the time was up before training was done" } else { "" };
+    let learnt = if local.logarithms { " on log values" } else { "" };
+    let cut = if local.cut_short { "; the time limit ended training early" } else { "" };
     format!(
-        "on the last {rows} rows, not seen: MASE {mase:.3}, {verdict} ({seasonal_naive_mase:.3}; naive {naive_mase:.3})\n\
-         {} networks{learnt}, {} values back{cut}",
+        "on the last {rows} rows (held out): MASE {mase:.3}, {verdict} ({seasonal_naive_mase:.3}; naive {naive_mase:.3})\n\
+         {} networks{learnt}, look-back {} values{cut}",
         local.networks, local.config.look_back
     )
 }

@@ -16,7 +16,7 @@ use crate::args::{EvalJob, PredictArgs};
 use crate::failure::Failure;
 use crate::report::{Printer, graph_plot, measures};
 
-/// Evaluates a model on a file, or on the test part of its experiment's data.
+/// Evaluates a model on a file, or on the test data of its experiment's data.
 pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let folder = job.model.as_deref().unwrap_or(Path::new("."));
     let model = GraphModel::open(folder, device)?;
@@ -25,7 +25,7 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
             let data = GraphData { target: String::new(), targets: model.config.data.tasks.clone(), ..columns(&model) };
             (model.measure(&model.read(file, &data, true)?)?, file.display().to_string())
         }
-        None => (model.measure_test()?, "the test part of its experiment".to_owned()),
+        None => (model.measure_test()?, "the test data of its experiment".to_owned()),
     };
     measures::write(folder, &on, &found.measures, printer)?;
     Ok(Outcome::Done)
@@ -65,7 +65,7 @@ fn write_attention(
     if let Some(file) = &args.plot {
         let graph = chosen(args, graphs)?;
         graph_plot::draw(file, graphs, graph, &means(graphs, graph, &seen, heads))?;
-        printer.note(&format!("written {}", file.display()));
+        printer.note(&format!("wrote {}", file.display()));
     }
     let Some(file) = &args.attention else { return Ok(()) };
     let layers: Vec<LayerWeights<'_>> = seen
@@ -73,7 +73,7 @@ fn write_attention(
         .map(|seen| LayerWeights { graphs: &seen.graphs, layer: seen.layer, heads, weights: &seen.weights })
         .collect();
     attention::write(file, graphs, &layers).map_err(regard::Error::from)?;
-    printer.note(&format!("written {}", file.display()));
+    printer.note(&format!("wrote {}", file.display()));
     Ok(())
 }
 
@@ -83,7 +83,7 @@ fn chosen(args: &PredictArgs, graphs: &Graphs) -> anyhow::Result<usize> {
     let nodes = graphs.nodes_of(found).len();
     if nodes > graph_plot::MOST_NODES {
         let what = format!(
-            "--plot: `{}` has {nodes} nodes; at most {} are drawn",
+            "--plot: `{}` has {nodes} nodes; at most {} can be drawn",
             graphs.ids()[found],
             graph_plot::MOST_NODES
         );

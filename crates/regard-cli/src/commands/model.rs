@@ -28,7 +28,7 @@ pub(super) fn import_kool(args: &KoolArgs, printer: &mut Printer) -> anyhow::Res
         let set = PaperSet::of_problem(&config.problem, None, 20);
         let folder = folder.path().display();
         let hint = set.map(|set| format!("; try: regard eval --model {folder} --paper-set {set}"));
-        printer.note(&format!("written {folder}{}", hint.unwrap_or_default()));
+        printer.note(&format!("wrote {folder}{}", hint.unwrap_or_default()));
     }
     Ok(Outcome::Done)
 }

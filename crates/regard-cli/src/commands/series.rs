@@ -33,18 +33,18 @@ struct Measured<'a> {
     found: &'a SeriesEvaluation,
 }
 
-/// Evaluates a model on the test part of its experiment's data, or of another file with the same series.
+/// Evaluates a model on the test data of its experiment's data, or of another file with the same series.
 pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let (folder, file) = (job.model.as_deref().unwrap_or(Path::new(".")), job.file());
     let model = SeriesModel::open(folder, device)?;
     if model.config.task == SeriesTask::Classification {
-        let on = file.map_or("the test part of its experiment".to_owned(), |file| file.display().to_string());
+        let on = file.map_or("the test data of its experiment".to_owned(), |file| file.display().to_string());
         measures::write(folder, &on, &model.measure_classes(file)?.measures, printer)?;
         return Ok(Outcome::Done);
     }
     let Some(mut experiment) = model.experiment.clone() else {
-        return Err(Failure::new(format!("{}: does not say what it was trained on", folder.display()))
-            .hint("train it with `regard train`")
+        return Err(Failure::new(format!("{}: the model folder does not record the training data", folder.display()))
+            .hint("use a model trained with `regard train`")
             .into());
     };
     if let Some(file) = file {
@@ -76,10 +76,10 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
         SeriesTask::Anomaly => (model.anomalies(&series)?, "score"),
         task => {
             let hint = match task {
-                SeriesTask::Forecast => "regard forecast --model DIR FILE forecasts",
+                SeriesTask::Forecast => "use: regard forecast --model DIR FILE",
                 _ => "train one with `--set task.kind=imputation`, `anomaly` or `classification`",
             };
-            let what = format!("{}: a model for {task} fills and scores nothing", args.model.display());
+            let what = format!("{}: a model for {task} has no predictions for `regard predict`", args.model.display());
             return Err(Failure::new(what).hint(hint).into());
         }
     };
@@ -158,7 +158,7 @@ fn back_test(
         return Ok(Outcome::Done);
     }
     let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right]);
-    table.row(["from", "rows seen", "MASE", "seasonal naive", "naive", "mean of the look-back"].map(str::to_owned));
+    table.row(["from", "rows before", "MASE", "seasonal naive", "naive", "look-back mean"].map(str::to_owned));
     let all =
         |origin: &Origin| [&origin.network, &origin.seasonal_naive, &origin.naive, &origin.mean].map(|errs| errs.mase);
     for origin in &found {
@@ -174,7 +174,7 @@ fn back_test(
 
 fn text(folder: &Path, data: &str, model: &SeriesModel, found: &SeriesEvaluation) -> String {
     let mut rows = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right]);
-    rows.row(["", "MSE", "MAE", "MASE", "sMAPE %", "MAE in own units"].map(str::to_owned));
+    rows.row(["", "MSE", "MAE", "MASE", "sMAPE %", "MAE in original units"].map(str::to_owned));
     let own = |errs: &ErrorSummary| vec![errs.mse, errs.mae, errs.mase, errs.smape, errs.mae_own];
     let mut row = |name: &str, numbers: Vec<f64>| {
         let cells = numbers.iter().map(|&number| cell(number));
@@ -183,9 +183,9 @@ fn text(folder: &Path, data: &str, model: &SeriesModel, found: &SeriesEvaluation
     row("model", own(&found.errs));
     row("naive", own(&found.naive));
     row(&format!("seasonal naive ({})", found.season), own(&found.seasonal_naive));
-    row("mean of the look-back", own(&found.mean));
+    row("look-back mean", own(&found.mean));
     let mut text = format!(
-        "{} on {data}: {} windows of {} values, {} ahead\n{}",
+        "{} on {data}: {} windows, look-back {}, horizon {}\n{}",
         folder.display(),
         found.windows,
         model.config.look_back,
@@ -194,7 +194,7 @@ fn text(folder: &Path, data: &str, model: &SeriesModel, found: &SeriesEvaluation
     );
     if found.paper_dropped > 0 {
         text += &format!(
-            "\nas published, without the last {} windows: MSE {} MAE {}",
+            "\nas in the authors' code, without the last {} windows: MSE {} MAE {}",
             found.paper_dropped,
             cell(found.mse_paper),
             cell(found.mae_paper)

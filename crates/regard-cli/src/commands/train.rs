@@ -43,7 +43,7 @@ pub(super) fn run(job: TrainJob, device: &Device, printer: &mut Printer) -> anyh
     } else {
         printer.result(&sentence(&trained, &out))?;
         if trained.ended != Ended::Complete {
-            printer.note(&format!("go on with: regard train --out {out} --resume"));
+            printer.note(&format!("to continue: regard train --out {out} --resume"));
         }
     }
     Ok(Outcome::Done)
@@ -58,9 +58,12 @@ pub(super) fn interrupt() -> anyhow::Result<Arc<AtomicBool>> {
             std::process::exit(130);
         }
         // A closed standard error is no reason to fail.
-        let _ = io::Write::write_all(&mut io::stderr(), b"\nstopping after this step; once more to stop at once\n");
+        let _ = io::Write::write_all(
+            &mut io::stderr(),
+            b"\nstopping after this step; press Ctrl-C again to stop immediately\n",
+        );
     };
-    ctrlc::set_handler(handler).map_err(|error| Failure::new(format!("Ctrl-C cannot be watched: {error}")))?;
+    ctrlc::set_handler(handler).map_err(|error| Failure::new(format!("cannot handle Ctrl-C: {error}")))?;
     Ok(interrupted)
 }
 
@@ -76,12 +79,12 @@ fn command() -> String {
 fn sentence(trained: &Trained, out: &str) -> String {
     let why = match trained.ended {
         Ended::Complete => "trained",
-        Ended::Steps => "stopped at the limit of steps,",
-        Ended::Time => "time is up",
+        Ended::Steps => "stopped by --steps",
+        Ended::Time => "stopped by --time",
         Ended::Interrupted => "stopped",
     };
     format!(
-        "{why} after {} steps, {} instances, {}: valid {:.4}; written {out}",
+        "{why} after {} steps, {} instances, {}: validation {:.4}; wrote {out}",
         number::count(trained.steps as usize),
         number::count(trained.instances as usize),
         number::seconds(trained.seconds),
@@ -138,7 +141,7 @@ impl<'a> Watch<'a> {
             board.flush()
         };
         if let Err(error) = write() {
-            self.printer.note(&format!("no more events for TensorBoard: {error}"));
+            self.printer.note(&format!("stopped writing TensorBoard events: {error}"));
             self.board = None;
         }
     }
@@ -147,7 +150,7 @@ impl<'a> Watch<'a> {
         let Some(events) = self.events.take() else { return };
         match EventFile::create(&events) {
             Ok(board) => self.board = Some(board),
-            Err(error) => self.printer.note(&format!("no events for TensorBoard: {}: {error}", events.display())),
+            Err(error) => self.printer.note(&format!("cannot write TensorBoard events: {}: {error}", events.display())),
         }
     }
 

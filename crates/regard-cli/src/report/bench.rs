@@ -197,7 +197,7 @@ impl PaperTable {
     pub(crate) fn plain(&self) -> String {
         let aligns = [Align::Left, Align::Left, Align::Right, Align::Right, Align::Left, Align::Right, Align::Right];
         let mut table = Table::new(&aligns);
-        let heading = ["set", "decoding", "paper", "its gap", "model", "ours ± 2 s.e.", "time"];
+        let heading = ["set", "decoding", "paper", "paper's gap", "model", "ours ± 2 s.e.", "time"];
         table.row(heading.map(str::to_owned));
         for row in &self.rows {
             table.row([

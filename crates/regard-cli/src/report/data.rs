@@ -30,7 +30,7 @@ impl GenerateReport {
         let Self { out, instances, n, .. } = self;
         let seed = self.seed.map(|seed| format!(", seed {seed}")).unwrap_or_default();
         let plural = if *instances == 1 { "instance" } else { "instances" };
-        format!("written {out}: {} {plural} of {} nodes{seed}", number::count(*instances), number::count(*n))
+        format!("wrote {out}: {} {plural} of {} nodes{seed}", number::count(*instances), number::count(*n))
     }
 }
 
@@ -144,13 +144,13 @@ pub(crate) fn show(shown: &InstanceSummary<'_>) -> String {
         line("extent", format!("{left} to {right}, {low} to {high}"));
     }
     if shown.duplicates > 0 {
-        line("duplicates", format!("{} at the position of another", number::count(shown.duplicates)));
+        line("duplicates", format!("{} at the position of another node", number::count(shown.duplicates)));
     }
     if let Some(Distances { shortest, mean, longest }) = &shown.distances {
         let [shortest, mean, longest] = [*shortest, *mean, *longest].map(quantity);
         line("distances", format!("{shortest} to {longest}, mean {mean}"));
     }
-    line("file order", quantity(shown.file_order_cost));
+    line("cost in file order", quantity(shown.file_order_cost));
     line("best known", shown.best_known.map_or("unknown".to_owned(), quantity));
     format!("{}   {}\n{}", shown.name, shown.file, table.render(2, 2))
 }
@@ -228,7 +228,7 @@ impl CheckReport {
             text += &format!("   {}", self.problem);
         }
         if self.duplicates > 0 {
-            text += &format!("   {} at the position of another", number::count(self.duplicates));
+            text += &format!("   {} at the position of another node", number::count(self.duplicates));
         }
         let what = if self.format == SolutionFormat::Tour { "tour" } else { "solution" };
         match (&self.violated, self.cost) {

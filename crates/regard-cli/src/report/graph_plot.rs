@@ -34,7 +34,8 @@ fn scene(graphs: &Graphs, graph: usize, weights: &[f64]) -> Scene {
     let places = layout(nodes.len(), &pairs);
     let frame = Frame::at_most(&places, EDGE);
     let mut scene = sheet(frame.width, frame.height);
-    let facts = format!("{} nodes  ·  {} edges  ·  darker: looked along more", number::count(nodes.len()), edges.len());
+    let facts =
+        format!("{} nodes  ·  {} edges  ·  darker: larger attention weight", number::count(nodes.len()), edges.len());
     heading(&mut scene, &graphs.ids()[graph], &facts);
     let points: Vec<Point> = places.iter().map(|&place| frame.point(place)).collect();
     let most = edges.iter().map(|edge| edge.weight).fold(f64::MIN_POSITIVE, f64::max);

@@ -155,7 +155,7 @@ fn stage(stage: &Stage, sign: f64) -> StageResult<'_> {
     }
 }
 
-/// Ids as numbers when all of them are whole numbers written plainly (no `007`, no `+7`).
+/// Ids as numbers when all of them are integers written plainly (no `007`, no `+7`).
 fn node_ids(ids: &[String]) -> Vec<NodeId<'_>> {
     let number = |id: &String| id.parse::<i64>().ok().filter(|number| number.to_string() == *id);
     let numbers: Option<Vec<NodeId<'_>>> = ids.iter().map(|id| number(id).map(NodeId::Number)).collect();

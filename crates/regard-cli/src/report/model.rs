@@ -98,7 +98,7 @@ pub(crate) fn plain(model: &Model, verbose: bool) -> String {
     line(
         "network",
         format!(
-            "layers {}, width {}, heads {}, feed-forward {}, {} norm, clip {}",
+            "layers {}, width {}, heads {}, feed-forward {}, {} norm, tanh clipping {}",
             config.layers,
             config.width,
             config.heads,

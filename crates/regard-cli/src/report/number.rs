@@ -1,6 +1,6 @@
 //! Numbers as text for people.
 
-/// A cost or a length: whole numbers as they are, others with about five digits; thousands are
+/// A cost or a length: integers as they are, others with about five digits; thousands are
 /// grouped.
 pub(crate) fn quantity(value: f64, unit: &str) -> String {
     let number = if value.fract() == 0.0 && value.abs() < 1e15 {
@@ -12,7 +12,7 @@ pub(crate) fn quantity(value: f64, unit: &str) -> String {
     if unit.is_empty() { number } else { format!("{number} {unit}") }
 }
 
-/// A whole number with its thousands grouped.
+/// An integer with its thousands grouped.
 pub(crate) fn count(value: usize) -> String {
     group(&value.to_string())
 }

@@ -52,7 +52,7 @@ pub(super) fn write(path: &Path, scene: impl FnOnce() -> Scene) -> anyhow::Resul
         "png" => PngBackend::new()
             .render_scene(&scene())
             .map_err(|reason| anyhow!("{}: cannot draw: {reason}", path.display()))?,
-        _ => bail!("{}: a picture is .svg or .png, found `.{ending}`", path.display()),
+        _ => bail!("{}: expected a file name that ends in .svg or .png, found `.{ending}`", path.display()),
     };
     write_atomic(path, |file| file.write_all(&bytes))?;
     Ok(())

@@ -64,18 +64,18 @@ fn unit(instance: &Instance) -> &'static str {
     if instance.maximises() { "" } else { instance.sites().unit() }
 }
 
-/// `tour 24,871 km, checked; best known 24,871 km, gap 0.00 %; written capitals.tour`.
+/// `tour 24,871 km, feasible; best known 24,871 km, gap 0.00 %; wrote capitals.tour`.
 pub(crate) fn verdict(instance: &Instance, solution: &Solution, written: &[String]) -> String {
     let value = instance.value(&solution.tour);
     let amount = number::quantity(value, unit(instance));
     let routes = instance.routes(&solution.tour);
     let mut text = match instance.solution_format() {
-        SolutionFormat::Tour => format!("tour {amount}, checked"),
-        SolutionFormat::Routes => format!("{} routes {amount}, checked", number::count(routes.len())),
+        SolutionFormat::Tour => format!("tour {amount}, feasible"),
+        SolutionFormat::Routes => format!("{} routes {amount}, feasible", number::count(routes.len())),
         SolutionFormat::Visits => {
             let what = if instance.maximises() { "prize" } else { "cost" };
             let visited = routes.iter().map(Vec::len).sum::<usize>();
-            format!("{what} {amount} with {} nodes, checked", number::count(visited))
+            format!("{what} {amount} with {} nodes, feasible", number::count(visited))
         }
     };
     if let Some(best) = instance.best_known() {
@@ -85,7 +85,7 @@ pub(crate) fn verdict(instance: &Instance, solution: &Solution, written: &[Strin
         }
     }
     if !written.is_empty() {
-        text += &format!("; written {}", written.join(", "));
+        text += &format!("; wrote {}", written.join(", "));
     }
     text
 }
@@ -120,7 +120,7 @@ pub(crate) fn evaluation(job: &EvalJob, found: &Evaluation, data: &str, info: &M
     if let Some(gap) = found.gap {
         let against = match job.options.reference {
             Some(reference) => format!("to {reference}"),
-            None => "to the best known, mean over the instances".to_owned(),
+            None => "to the best-known costs, mean over the instances".to_owned(),
         };
         table.row(["gap".to_owned(), format!("{} {against}", number::gap(gap))]);
     }

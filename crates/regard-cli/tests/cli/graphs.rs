@@ -80,14 +80,14 @@ fn what_is_wrong_with_molecules_is_named() {
         assert!(expected.iter().all(|part| said.err.contains(part)), "{expected:?}: {said:?}");
     };
     refused("smiles,name\nC1CC,x\n", &[], &["new.csv:2", "smiles"]);
-    refused("smiles,name\nCBr,x\n", &[], &["new.csv:2", "Br", "not there in training"]);
+    refused("smiles,name\nCBr,x\n", &[], &["new.csv:2", "Br", "not in the training data"]);
     refused("smile,name\nC,x\n", &[], &["smiles"]);
     fs::write(folder.path().join("new.csv"), "smiles,name\nC1CC,x\nCCO,y\n").unwrap();
     let said = regard(folder.path(), &["predict", "--model", "run", "new.csv", "--skip-bad"]).done();
     assert!(said.out.contains("\ny,3,4,") && !said.out.contains("\nx,"), "{said:?}");
     assert!(said.err.contains("left out 1 row: line 2: "), "{said:?}");
     refused("smiles,name\nCC,x\n", &["--importance"], &["--attention"]);
-    refused("smiles,name\nCC,x\n", &["--rows", "rows.csv"], &["--rows is for models on sets"]);
+    refused("smiles,name\nCC,x\n", &["--rows", "rows.csv"], &["--rows applies only to models on sets"]);
     refused("smiles,name\nCC,x\n", &["--plot", "a.svg", "--example", "z"], &["no such graph", "x"]);
     let folds = regard(folder.path(), &[&["eval", "graphs/molecules", "--folds", "20"][..], &SMALL].concat());
     assert!(folds.code == Some(2) && folds.err.contains("20 folds"), "{folds:?}");
@@ -102,7 +102,7 @@ fn what_training_did_not_have_is_left_out_or_counts_as_rare() {
     let ask = |more: &[&str]| regard(folder.path(), &[&["predict", "new.csv"], more].concat());
     let strict = ask(&["--model", "run", "--skip-bad"]).done();
     assert!(strict.out.lines().count() == 2 && strict.out.contains("\ny,3,4,"), "{strict:?}");
-    assert!(strict.err.contains("left out 2 rows: line 2: atom 2 is of the type `Br`"), "{strict:?}");
+    assert!(strict.err.contains("skipped 2 rows: line 2: atom 2 has the type `Br`"), "{strict:?}");
     assert!(strict.err.contains("line 4: "), "{strict:?}");
 
     // Four oxygens among more carbons: one type, which stands for bromine too.
@@ -110,7 +110,7 @@ fn what_training_did_not_have_is_left_out_or_counts_as_rare() {
     regard(folder.path(), &[&train[..], &SMALL].concat()).done();
     let kept = ask(&["--model", "rare", "--skip-bad"]).done();
     assert!(kept.out.lines().count() == 3 && kept.out.contains("\nx,2,2,"), "{kept:?}");
-    assert!(kept.err.contains("2 nodes of types that were rare in training or not there"), "{kept:?}");
+    assert!(kept.err.contains("2 nodes of types that are rare or absent in the training data"), "{kept:?}");
     let eval = ["eval", "graphs/molecules", "--set", "data.min_type_count=6", "--folds", "2", "--json"];
     assert!(regard(folder.path(), &[&eval[..], &SMALL].concat()).done().json()["rmse"].as_f64().is_some());
 }

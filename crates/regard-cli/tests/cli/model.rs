@@ -36,7 +36,7 @@ fn weights_with_the_original_names_are_imported() {
     safetensors::write(&file, &weights, &BTreeMap::new()).unwrap();
     let said = regard(folder.path(), &["model", "import", "kool", "kool.safetensors", "--out", "imported"]).done();
     assert!(said.out.contains("708,608") && said.out.contains("1,536 running statistics"), "{said:?}");
-    assert!(said.err.contains("written imported"), "{said:?}");
+    assert!(said.err.contains("wrote imported"), "{said:?}");
     let json = regard(folder.path(), &["model", "show", "imported", "--json"]).done().json();
     assert_eq!(json["preset"], "kool-2019");
     assert_eq!(json["manifest"]["provenance"]["file"], "kool.safetensors");

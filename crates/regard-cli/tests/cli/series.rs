@@ -165,8 +165,8 @@ fn series_without_classes_are_refused() {
         (vec!["data.path=asked.csv"], "`class`"),
         (vec!["data.path=odd.csv"], "odd.csv:3: field `class`: found the label `b`, the series has `a` on line 2"),
         (vec![path, "data.label=kind", "data.split=rows"], "`data.split`"),
-        (vec![path, "data.label=''"], "`data.label`: is empty; expected the column of the classes"),
-        (vec![path, "data.label=kind", "task.kind=forecast"], "has no meaning for forecast"),
+        (vec![path, "data.label=''"], "`data.label`: is empty; expected the column of classes"),
+        (vec![path, "data.label=kind", "task.kind=forecast"], "is not used for forecast"),
     ] {
         let mut args = vec!["train", "series/classify", "--out", "run"];
         sets.iter().for_each(|set| args.extend(["--set", set]));

@@ -203,7 +203,7 @@ fn importances_are_drawn() {
     assert!(said.out.starts_with("id,rows,prediction") && !said.out.contains("importance"), "{said:?}");
     assert!(fs::read(folder.path().join("c2.png")).unwrap().starts_with(b"\x89PNG"));
     let wrong = regard(folder.path(), &["predict", "--model", "run", "customers.csv", "--attention", "edges.csv"]);
-    assert!(wrong.code == Some(2) && wrong.err.contains("--attention is for models on graphs"), "{wrong:?}");
+    assert!(wrong.code == Some(2) && wrong.err.contains("--attention applies only to models on graphs"), "{wrong:?}");
     let wrong = regard(folder.path(), &["predict", "--model", "run", "customers.csv", "--rescale"]);
     assert!(wrong.code == Some(2) && wrong.err.contains("classification"), "{wrong:?}");
 }
@@ -225,7 +225,7 @@ fn what_is_wrong_with_a_file_is_named() {
     refused("customer,amount,left\na,1,no\n", &["2 folds"]);
     let missing = regard(folder.path(), &["eval", "sets/max"]);
     assert_eq!(missing.code, Some(2));
-    assert!(missing.err.contains("has no file to cut"), "{missing:?}");
+    assert!(missing.err.contains("has no file to split"), "{missing:?}");
     let routes = regard(folder.path(), &["eval", "routes/tsp20"]);
-    assert!(routes.code == Some(2) && routes.err.contains("generates its instances"), "{routes:?}");
+    assert!(routes.code == Some(2) && routes.err.contains("its instances are generated"), "{routes:?}");
 }

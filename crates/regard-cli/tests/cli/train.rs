@@ -129,7 +129,7 @@ fn mistakes_say_what_to_do() {
     refused(&["--resume", "--out", "nowhere"], &["nowhere"]);
     refused(&[], &["EXPERIMENT"]);
     regard(folder.path(), &["train", "small.toml", "--out", "run", "--steps", "1"]).done();
-    refused(&["small.toml", "--out", "run"], &["holds a run already", "--resume"]);
+    refused(&["small.toml", "--out", "run"], &["already contains a run", "--resume"]);
     refused(&["small.toml", "--out", "run", "--resume", "--set", "train.batch_size=9"], &["train.batch_size", "8"]);
     let plot = regard(folder.path(), &["plot", "nowhere"]);
     assert!(plot.code == Some(2) && plot.err.contains("metrics.jsonl"), "{plot:?}");

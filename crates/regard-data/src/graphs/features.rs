@@ -109,7 +109,7 @@ impl Features {
     }
 }
 
-/// A type that was not there in training.
+/// A type that is not in the training data.
 #[derive(Debug)]
 pub(super) struct UnknownType {
     /// The node or edge; `None` where only one side has types at all.

@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(error, "target `b`: is not a number; regression needs numbers, words are classes");
         let names = ["a".to_owned()];
         let error = targets.classes_among(0, &names).unwrap_err().to_string();
-        assert_eq!(error, "label `b`: is no class of training; those are `a`");
+        assert_eq!(error, "label `b`: is not a class of the training data; its classes are `a`");
         assert!(Targets::numbers(Level::Graph, vec!["y".into()], vec![Some(f64::NAN)]).is_err());
     }
 }

@@ -54,10 +54,7 @@ impl Scaler {
         let mut scaler = Self { names: Vec::new(), mean: Vec::new(), deviation: Vec::new() };
         for (series, parts) in panel.series().iter().zip(parts) {
             let Some((mean, deviation)) = moments(&series.values()[parts.training.clone()]) else {
-                let reason = format!(
-                    "has no value among its {} training rows, from which nothing can be learnt",
-                    parts.training.len()
-                );
+                let reason = format!("has no value in its {} training rows", parts.training.len());
                 return Err(Error::invalid(format!("series `{}`", shown(series.name())), reason));
             };
             scaler.names.push(series.name().to_owned());
@@ -106,7 +103,7 @@ impl Scaler {
     /// If true, a panel has the series of training in their order, which [`Panel::select`] brings them into.
     ///
     /// # Errors
-    /// [`Error::Invalid`] naming the first series that is missing, was not there in training, or stands
+    /// [`Error::Invalid`] naming the first series that is missing, is not in the training data, or stands
     /// elsewhere.
     pub fn check(&self, panel: &Panel) -> Result<()> {
         let series = |name: &str| format!("series `{}`", shown(name));
@@ -114,16 +111,17 @@ impl Scaler {
         if let Some(name) = self.names.iter().find(|name| !known.contains(name.as_str())) {
             let near = crate::names::nearest(name, panel.names().filter(|n| !self.names.iter().any(|m| m == n)));
             let near = near.map_or(String::new(), |near| format!("; there is `{}`", shown(near)));
-            return Err(Error::invalid(series(name), format!("was there in training and is missing{near}")));
+            return Err(Error::invalid(series(name), format!("is in the training data but missing here{near}")));
         }
         let trained: std::collections::HashSet<&str> = self.names.iter().map(String::as_str).collect();
         if let Some(name) = panel.names().find(|name| !trained.contains(name)) {
-            return Err(Error::invalid(series(name), "was not there in training"));
+            return Err(Error::invalid(series(name), "is not in the training data"));
         }
         match self.names.iter().zip(panel.names()).position(|(a, b)| a != b) {
             None => Ok(()),
             Some(at) => {
-                let reason = format!("is number {}, where training had `{}`", at + 1, shown(&self.names[at]));
+                let reason =
+                    format!("is number {}, but the training data has `{}` there", at + 1, shown(&self.names[at]));
                 Err(Error::invalid(series(panel.series()[at].name()), reason))
             }
         }
@@ -225,10 +223,10 @@ mod tests {
             let mut other = panel(&names.map(|name| (name, &[1.0f32, 2.0][..])));
             scaler.apply(&mut other).unwrap_err().to_string()
         };
-        assert_eq!(said(["laod", "OT"]), "series `load`: was there in training and is missing; there is `laod`");
-        assert_eq!(said(["OT", "load"]), "series `OT`: is number 1, where training had `load`");
+        assert_eq!(said(["laod", "OT"]), "series `load`: is in the training data but missing here; there is `laod`");
+        assert_eq!(said(["OT", "load"]), "series `OT`: is number 1, but the training data has `load` there");
         let more = panel(&[("load", &[1.0]), ("OT", &[1.0]), ("x", &[1.0])]);
-        assert_eq!(scaler.check(&more).unwrap_err().to_string(), "series `x`: was not there in training");
+        assert_eq!(scaler.check(&more).unwrap_err().to_string(), "series `x`: is not in the training data");
         let mut same = panel(&[("load", &[1.5]), ("OT", &[3.0])]);
         scaler.apply(&mut same).unwrap();
         assert_eq!([same.series()[0].values()[0], same.series()[1].values()[0]], [0.0, 0.0]);
@@ -244,6 +242,6 @@ mod tests {
             assert!(serde_json::from_str::<Scaler>(&wrong).is_err(), "{wrong}");
         }
         let said = fit(&panel(&[("a", &[f32::NAN, f32::NAN, 1.0])])).unwrap_err().to_string();
-        assert_eq!(said, "series `a`: has no value among its 2 training rows, from which nothing can be learnt");
+        assert_eq!(said, "series `a`: has no value in its 2 training rows");
     }
 }

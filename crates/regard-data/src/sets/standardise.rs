@@ -37,7 +37,7 @@ impl Standardiser {
     pub fn learn(bags: &Bags, training: &[usize]) -> Result<Self> {
         let rows: usize = training.iter().map(|&bag| bags.size(bag)).sum();
         if rows == 0 {
-            return Err(Error::invalid("training bags", "have no rows, from which nothing can be learnt"));
+            return Err(Error::invalid("training bags", "have no rows"));
         }
         let width = bags.width();
         let all = || training.iter().flat_map(|&bag| bags.bag(bag).chunks_exact(width.max(1)));
@@ -145,7 +145,7 @@ mod tests {
     fn what_cannot_be_learnt_or_applied_is_refused() {
         let mut empty = Bags::new(FeatureNames::Count(1), vec![], vec![0, 0]).unwrap();
         let said = Standardiser::learn(&empty, &[0]).unwrap_err().to_string();
-        assert_eq!(said, "training bags: have no rows, from which nothing can be learnt");
+        assert_eq!(said, "training bags: have no rows");
         let two = Standardiser::from_arrays(vec![0.0; 2], vec![1.0; 2]).unwrap();
         assert_eq!(two.apply(&mut empty).unwrap_err().to_string(), "bags: has 1 features, expected 2");
         for (mean, deviation) in [(vec![0.0], vec![]), (vec![0.0], vec![-1.0]), (vec![f64::NAN], vec![1.0])] {

@@ -86,7 +86,7 @@ impl<'p> Object<'p> {
         }
     }
 
-    /// A whole number of 32 bits.
+    /// An integer of 32 bits.
     pub(crate) fn whole(&self, field: &str, value: &Value, expected: &str) -> Result<u32> {
         let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
         number.ok_or_else(|| self.error(field, format!("found `{}`, expected {expected}", shown(&value.to_string()))))

@@ -34,7 +34,7 @@ pub(super) fn as_csv(path: &Path) -> Result<String> {
 }
 
 fn table(file: File, path: &Path) -> Result<String> {
-    let broken = |error: parquet::errors::ParquetError| Error::parse(path, 0, format!("is no table: {error}"));
+    let broken = |error: parquet::errors::ParquetError| Error::parse(path, 0, format!("is not a table: {error}"));
     let reader = SerializedFileReader::new(file).map_err(broken)?;
     let fields = reader.metadata().file_metadata().schema().get_fields();
     if let Some(nested) = fields.iter().find(|field| !field.is_primitive()) {
@@ -52,7 +52,7 @@ fn table(file: File, path: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// If true, a column of whole numbers holds times, which the library knows as such only when they are coarser.
+/// If true, a column of integers holds times, which the library knows as such only when they are coarser.
 fn counts_nanoseconds(column: &BasicTypeInfo) -> bool {
     matches!(column.logical_type_ref(), Some(LogicalType::Timestamp(time)) if time.unit == TimeUnit::NANOS)
 }
@@ -65,7 +65,7 @@ fn line(row: &Row, nanoseconds: &[bool]) -> String {
 fn cell(field: &Field, nanoseconds: bool) -> String {
     match field {
         Field::Null => String::new(),
-        // The library's own text loses digits of neither, but writes words in quotes and whole numbers with
+        // The library's own text loses digits of neither, but writes words in quotes and integers with
         // a decimal, which would not be the same name in a CSV file.
         Field::Float(value) => value.to_string(),
         Field::Double(value) => value.to_string(),

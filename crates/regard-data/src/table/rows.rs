@@ -106,7 +106,7 @@ impl<'p> Rows<'p> {
         };
         while rows.read_line()? {
             if rows.text.contains(&0) {
-                let reason = "is no text, expected a table of comma-separated values";
+                let reason = "is not text, expected a table of comma-separated values";
                 return Err(Error::parse(path, rows.line, reason).with_hint("save the table as UTF-8"));
             }
             let first = String::from_utf8_lossy(&rows.text);
@@ -351,6 +351,6 @@ mod tests {
             rows.and_then(|mut rows| rows.next().map(|_| ())).unwrap_err().to_string()
         };
         assert_eq!(said("\"a,b\n1,2\n"), "a.csv:1: has a quote that is never closed");
-        assert_eq!(said("a\0,\0b\n"), "a.csv:1: is no text, expected a table of comma-separated values");
+        assert_eq!(said("a\0,\0b\n"), "a.csv:1: is not text, expected a table of comma-separated values");
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn number_or_nan(text: &str) -> Result<f32, Fault> {
         Ok(_) => Err(found("a finite number").hint("leave the field empty where a value is missing")),
         Err(_) if text.contains(',') => Err(found("a number").hint("write the decimal point as `.`")),
         Err(_) => Err(found("a number").hint(
-            "missing values are empty, NaN, NA, null, none, `?` or `-`; name the columns to read if this is none of numbers",
+            "missing values are empty, NaN, NA, null, none, `?` or `-`; give the columns to read if this column is not numeric",
         )),
     }
 }

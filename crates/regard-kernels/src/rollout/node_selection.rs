@@ -10,11 +10,11 @@ use crate::vector::MASKED;
 pub enum NodeSelection {
     /// Selects the most probable node; the first of equals.
     Greedy,
-    /// Samples a node from the distribution, with logits split_instances by `temperature`.
+    /// Samples a node from the distribution, with logits divided by `temperature`.
     Sample {
         /// Values above 1 flatten the distribution, values below 1 sharpen it.
         temperature: f32,
-        /// Samples only among the most probable nodes that group have this probability; 1 for all
+        /// Samples only among the most probable nodes that together have this probability; 1 for all
         /// (nucleus sampling, Holtzman et al. 2020).
         top_p: f32,
         /// Seed; each trajectory has a generator of its own, derived from the seed and its index.
@@ -84,7 +84,7 @@ impl Sampling {
         index_at(&self.weights, self.generator.random::<f32>())
     }
 
-    /// Sets to zero all weights except the largest that group have the share `top_p`.
+    /// Sets to zero all weights except the largest that together have the share `top_p`.
     fn keep_top_p(&mut self) {
         let weights = &mut self.weights;
         self.order.clear();

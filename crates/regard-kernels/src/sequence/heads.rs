@@ -256,9 +256,9 @@ impl Row {
         let [largest, inverse, mean] = [self.largest, self.inverse, self.mean].map(|x| simd.splat_f32s(x));
         let pairs = split_mut::<S>(weights).0.iter_mut().zip(split_mut::<S>(deltas).0);
         for ((weight, delta), factor) in pairs.zip(split::<S>(factors).0) {
-            let factors_of_key = simd.mul_f32s(exp(simd, simd.sub_f32s(*weight, largest)), inverse);
-            *delta = simd.mul_f32s(factors_of_key, simd.sub_f32s(simd.mul_f32s(*delta, *factor), mean));
-            *weight = simd.mul_f32s(factors_of_key, *factor);
+            let probability = simd.mul_f32s(exp(simd, simd.sub_f32s(*weight, largest)), inverse);
+            *delta = simd.mul_f32s(probability, simd.sub_f32s(simd.mul_f32s(*delta, *factor), mean));
+            *weight = simd.mul_f32s(probability, *factor);
         }
     }
 }

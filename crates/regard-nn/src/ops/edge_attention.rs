@@ -254,15 +254,15 @@ fn endpoints(graph: &EdgeList, device: &Device) -> (Tensor<1, Int>, Tensor<1, In
 /// The largest score of each edge's target and head. It carries no gradient, because it cancels out.
 fn max_scores(scores: &Tensor<2>, graph: &EdgeList, heads: usize) -> Tensor<2> {
     let data = scores.clone().detach().into_data();
-    let mut gradients: Vec<f32> = data.iter::<f32>().collect();
+    let mut largest: Vec<f32> = data.iter::<f32>().collect();
     for pair in graph.offsets().windows(2) {
-        let of_target = &mut gradients[pair[0] * heads..pair[1] * heads];
+        let of_target = &mut largest[pair[0] * heads..pair[1] * heads];
         for head in 0..heads {
             let max = of_target.iter().skip(head).step_by(heads).copied().fold(f32::NEG_INFINITY, f32::max);
             of_target.iter_mut().skip(head).step_by(heads).for_each(|score| *score = max);
         }
     }
-    Tensor::from_data(TensorData::new(gradients, [graph.edges(), heads]), &scores.device())
+    Tensor::from_data(TensorData::new(largest, [graph.edges(), heads]), &scores.device())
 }
 
 /// Dropout factors of the attention weights, `[edges, heads]`.

@@ -40,7 +40,7 @@ pub(crate) trait Kernel: Debug + Send + Sync + 'static {
     type Saved: Send + Sync + 'static;
     /// Computes the result and, if `save` is true, the values that the backward pass needs.
     fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved>;
-    /// Computes the gradient of each input from that of the result. If `wanted[i]` is false, the gradient
+    /// Computes the gradient of each input from that of the result. If `requires_grad[i]` is false, the gradient
     /// of input `i` is not used.
     fn backward(
         &self,

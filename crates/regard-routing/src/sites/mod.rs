@@ -55,7 +55,7 @@ impl Sites {
     pub fn new(name: impl Into<String>, metric: Metric, coordinates: Vec<[f64; 3]>) -> Result<Self> {
         let nodes = match &metric {
             Metric::Explicit(_) if !coordinates.is_empty() => {
-                return Err(Error::invalid("coordinates", "a table of distances takes none"));
+                return Err(Error::invalid("coordinates", "a distance matrix takes none"));
             }
             Metric::Explicit(matrix) => matrix.len(),
             _ => coordinates.len(),

@@ -21,7 +21,7 @@ pub struct Setting {
     pub section: String,
     /// Key within the section, for example `learning_rate`.
     pub key: String,
-    /// Type of the value, for example `whole number`.
+    /// Type of the value, for example `integer`.
     #[serde(rename = "type")]
     pub kind: String,
     /// Allowed words, if the value is one of several.
@@ -118,10 +118,10 @@ fn kind(schema: &Map<String, Value>) -> String {
         return kind.into();
     }
     let name = |kind: &str| match kind {
-        "integer" => "whole number",
+        "integer" => "integer",
         "number" => "number",
         "boolean" => "true or false",
-        _ => "text",
+        _ => "string",
     };
     // An optional value has the type `[type, "null"]`.
     let first = |kind: &Value| kind.as_array().and_then(|kinds| kinds.first()).unwrap_or(kind).clone();
@@ -158,7 +158,7 @@ fn range(schema: &Map<String, Value>) -> Option<String> {
         (None, Some(least), Some(most)) => {
             Some(format!("{least} to {}", most.strip_prefix("at most ").unwrap_or(&most)))
         }
-        // No whole number of a setting is negative.
+        // No integer of a setting is negative.
         (None, Some(least), None) if whole && least == 0.0 => None,
         (None, Some(least), None) => Some(format!("{least} or more")),
         (None, None, most) => most,

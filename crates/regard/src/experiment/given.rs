@@ -60,7 +60,7 @@ impl Given {
         let (name, value) = (name.trim(), value.trim());
         let Some((section, key)) = name.split_once('.').filter(|(section, key)| !section.is_empty() && !key.is_empty())
         else {
-            return refuse("names no section and key");
+            return refuse("has no section and key");
         };
         if value.is_empty() {
             return refuse("has no value");

@@ -44,7 +44,7 @@ pub fn family(text: &str, path: &Path) -> Result<&'static str> {
     FAMILIES.into_iter().find(|family| *family == named).ok_or_else(|| {
         let near = regard_data::names::suggestion(named, FAMILIES);
         let known = regard_data::names::list(FAMILIES);
-        given.locate(Error::config("task.family", format!("`{named}` is no family{near}; families: {known}")), path)
+        given.locate(Error::config("task.family", format!("`{named}` is not a family{near}; families: {known}")), path)
     })
 }
 

@@ -103,8 +103,8 @@ fn mistake<E: DeserializeOwned>(template: &Table, section: &str, key: &str, valu
     let expected = message.rsplit_once("expected ").map_or(message.as_str(), |(_, expected)| expected);
     let expected = match expected {
         "f64" | "f32" => "a number",
-        "u64" | "u32" | "usize" => "a whole number that is not negative",
-        "a string" => "a word in quotes",
+        "u64" | "u32" | "usize" => "an integer that is not negative",
+        "a string" => "a string in quotes",
         other => other,
     };
     let near = match value {

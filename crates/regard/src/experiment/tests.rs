@@ -199,11 +199,8 @@ fn mistakes_say_where_they_are_and_what_was_expected() {
         ("[train]\nlearning_rate = 'fast'", "`train.learning_rate`: line 2: is \"fast\"; expected a number"),
         ("[train]\nlearning_rate = nan", "`train.learning_rate`: line 2: is NaN; expected a number above 0"),
         ("[train]\nlearning_rate = inf", "`train.learning_rate`: line 2: is inf; expected a number above 0"),
-        ("[train]\nbatch_size = -3", "`train.batch_size`: line 2: is -3; expected a whole number that is not negative"),
-        (
-            "[train]\nbatch_size = 3.5",
-            "`train.batch_size`: line 2: is 3.5; expected a whole number that is not negative",
-        ),
+        ("[train]\nbatch_size = -3", "`train.batch_size`: line 2: is -3; expected an integer that is not negative"),
+        ("[train]\nbatch_size = 3.5", "`train.batch_size`: line 2: is 3.5; expected an integer that is not negative"),
         ("[train]\nbatch_size = 0", "`train.batch_size`: line 2: is 0; expected 1 to 65536"),
         ("[train]\nbaseline = 'rolout'", "`train.baseline`: line 2: is \"rolout\" (did you mean `rollout`?); expected"),
         ("[train]\nbaseline = 3", "`train.baseline`: line 2: is 3; expected one of `none`, `exponential`, `critic`"),
@@ -236,7 +233,10 @@ fn mistakes_say_where_they_are_and_what_was_expected() {
             &format!("{shared} = 1"),
             "`train.num_starts`: line 3: is 1, with the baseline `shared`; expected 0 (one from",
         ),
-        (&format!("{shared} = 21"), "`train.num_starts`: line 3: is 21; expected at most 20, the nodes of an instance"),
+        (
+            &format!("{shared} = 21"),
+            "`train.num_starts`: line 3: is 21; expected at most 20, the number of nodes of an instance",
+        ),
         ("[data]\nnodes = 1", "`data.nodes`: line 2: is 1; expected 2 to 10000"),
         ("[data]\nnodes = [9, 8]", "`data.nodes`: line 2: is [9, 8]; expected the lowest number of nodes before"),
         ("[data]\nnodes = [9, 8, 7]", "`data.nodes`: line 2: is [9, 8, 7]; expected a number of nodes such as 20, or"),
@@ -245,9 +245,9 @@ fn mistakes_say_where_they_are_and_what_was_expected() {
         ("[model]\nheads = 7", "`model.heads`: line 2: 7 heads do not divide width 128"),
         ("[model]\nwidth = 7", "`model.heads`: is 8; expected 1 to 7"),
         ("[task]\nproblem = 'tps'", "`task.problem`: line 2: `tps` is not supported (did you mean `tsp`?); problems:"),
-        ("[task]\nproblem = 3", "`task.problem`: line 2: is 3; expected a word in quotes"),
+        ("[task]\nproblem = 3", "`task.problem`: line 2: is 3; expected a string in quotes"),
         ("[eval]\naugment = 4", "`eval.augment`: line 2: is 4; expected 1, or 8"),
-        ("[eval]\ndecode = 'best'", "`eval.decode`: line 2: `best` is no way of decoding, expected greedy"),
+        ("[eval]\ndecode = 'best'", "`eval.decode`: line 2: `best` is not a decoding method, expected greedy"),
         ("[eval]\ninstances = 0", "`eval.instances`: line 2: is 0; expected 1 to"),
     ] {
         let error = parse(text).unwrap_err();
@@ -265,8 +265,8 @@ fn mistakes_of_an_assignment_do_not_blame_the_file() {
         ("eval.augment=2", "`eval.augment`: is 2; expected 1, or 8"),
         ("tren.rate=1", "`tren`: is not a section (did you mean `train`?)"),
         ("train.learning_rate", "`--set train.learning_rate`: has no `=`; expected section.key=value"),
-        ("rate=1", "`--set rate=1`: names no section and key; expected"),
-        (".=1", "`--set .=1`: names no section and key; expected"),
+        ("rate=1", "`--set rate=1`: has no section and key; expected"),
+        (".=1", "`--set .=1`: has no section and key; expected"),
         ("train.learning_rate=", "`--set train.learning_rate=`: has no value; expected"),
     ] {
         let error = set(&[assignment]).unwrap_err();
@@ -320,7 +320,7 @@ fn settings_are_described_with_the_values_of_the_experiment() {
         ["task", "data", "model", "train", "eval"]
     );
     let batch = found(&sections, "train", "batch_size");
-    assert_eq!((batch.kind.as_str(), batch.range.as_deref(), batch.given), ("whole number", Some("1 to 65536"), true));
+    assert_eq!((batch.kind.as_str(), batch.range.as_deref(), batch.given), ("integer", Some("1 to 65536"), true));
     assert_eq!(batch.default, Some(8.into()));
     let baseline = found(&sections, "train", "baseline");
     assert_eq!((baseline.default.clone(), baseline.given), (Some("rollout".into()), false));
@@ -328,14 +328,14 @@ fn settings_are_described_with_the_values_of_the_experiment() {
     let rate = found(&sections, "train", "learning_rate");
     assert_eq!((rate.kind.as_str(), rate.range.as_deref()), ("number", Some("above 0")));
     assert_eq!(found(&sections, "train", "ema_decay").range.as_deref(), Some("0 to below 1"));
-    assert_eq!(found(&sections, "data", "nodes").kind, "whole number or [lowest, highest]");
+    assert_eq!(found(&sections, "data", "nodes").kind, "integer or [lowest, highest]");
     assert_eq!(found(&sections, "task", "problem").words.len(), crate::routes::model::PROBLEMS.len());
     let preset = found(&sections, "model", "preset");
     assert_eq!((preset.default.clone(), preset.given), (Some("kool-2019".into()), false));
     let (text, path) = find("sets/mil").unwrap();
     let sections = SetExperiment::settings(&text, &path, &[]).unwrap();
     assert_eq!(found(&sections, "model", "inputs").default, None);
-    assert_eq!(found(&sections, "data", "features").kind, "list of texts");
+    assert_eq!(found(&sections, "data", "features").kind, "list of strings");
     assert_eq!(found(&sections, "data", "standardise").kind, "true or false");
     let series = SeriesExperiment::settings("[model]\nwidht = 3", Path::new("e.toml"), &[]);
     assert!(series.unwrap_err().to_string().contains("did you mean `width`?"));

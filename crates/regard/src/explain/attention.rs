@@ -97,14 +97,20 @@ fn steps(
     let scores = barred(pairs(found.scores)?, &options.mask);
     let output = array(found.output.into_data(), vec![n, input.width()])?;
     Ok(vec![
-        step("x", "", "the tokens", PER_TOKEN, input.x.clone()),
-        step("q", "q = x Wq", "what each token asks for", PER_HEAD, by_head(found.q)?),
-        step("k", "k = x Wk", "what each token offers to be found by", PER_HEAD, by_head(found.k)?),
-        step("v", "v = x Wv", "what each token hands over", PER_HEAD, by_head(found.v)?),
-        step("scores", &score, "how well a query (row) fits a key (column)", PER_PAIR, scores),
-        step("weights", "weight = softmax(score)", "each row sums to 1", PER_PAIR, pairs(found.weights)?),
-        step("heads", "head = weight v", "values carried home", PER_HEAD, by_head(found.joined)?),
-        step("output", "output = [heads] Wo", "heads side by side, projected", PER_TOKEN, output),
+        step("x", "", "input tokens", PER_TOKEN, input.x.clone()),
+        step("q", "q = x Wq", "queries, one for each token", PER_HEAD, by_head(found.q)?),
+        step("k", "k = x Wk", "keys, one for each token", PER_HEAD, by_head(found.k)?),
+        step("v", "v = x Wv", "values, one for each token", PER_HEAD, by_head(found.v)?),
+        step("scores", &score, "scaled dot products of queries (rows) and keys (columns)", PER_PAIR, scores),
+        step(
+            "weights",
+            "weight = softmax(score)",
+            "attention weights; each row sums to 1",
+            PER_PAIR,
+            pairs(found.weights)?,
+        ),
+        step("heads", "head = weight v", "weighted sums of the values", PER_HEAD, by_head(found.joined)?),
+        step("output", "output = [heads] Wo", "concatenated heads, projected", PER_TOKEN, output),
     ])
 }
 

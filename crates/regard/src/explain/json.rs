@@ -64,7 +64,7 @@ fn from_object(object: &Map<String, Value>) -> Result<AttentionInput, Wrong> {
 fn heads(value: Option<&Value>, width: usize) -> Result<usize, Wrong> {
     let Some(value) = value else { return Ok(1) };
     let heads = value.as_u64().and_then(|heads| usize::try_from(heads).ok()).filter(|&heads| heads > 0);
-    let heads = heads.ok_or_else(|| wrong("heads", format!("expected a whole number of at least 1, found {value}")))?;
+    let heads = heads.ok_or_else(|| wrong("heads", format!("expected an integer of at least 1, found {value}")))?;
     if !width.is_multiple_of(heads) {
         return Err(wrong("heads", format!("{heads} heads do not divide the width {width}")));
     }

@@ -81,7 +81,7 @@ fn faults_name_the_field_and_what_was_expected() {
         (r#"{"x": [[1, 2], [3]]}"#, "x[1]: expected 2 numbers as in the first row, found 1"),
         (r#"{"x": [[1, "a"]]}"#, "x[0][1]: expected a number, found \"a\""),
         (r#"{"x": [[1, 1e300]]}"#, "x[0][1]: expected a number"),
-        (r#"{"x": [[1, 2]], "heads": 0}"#, "heads: expected a whole number"),
+        (r#"{"x": [[1, 2]], "heads": 0}"#, "heads: expected an integer"),
         (r#"{"x": [[1, 2, 3]], "heads": 2}"#, "heads: 2 heads do not divide the width 3"),
         (r#"{"x": [[1, 2]], "mask": "padded"}"#, "mask: expected \"none\" or \"causal\""),
         (r#"{"x": [[1, 2]], "tokens": ["a", "b"]}"#, "tokens: expected 1 names"),

@@ -153,12 +153,12 @@ pub(super) fn class_probabilities(
 /// [`Error::Config`] for series without labels, or of one class.
 pub(super) fn classes(read: &Read) -> Result<(Vec<String>, Vec<usize>)> {
     let Some(labels) = read.panel.labels() else {
-        return Err(Error::config("data.label", "names no column of the file; expected that of the classes"));
+        return Err(Error::config("data.label", "is not a column of the file; expected the column of classes"));
     };
     let classes = labels.classes();
     match classes.names.as_slice() {
         [] | [_] => {
-            let reason = "holds one class; expected series of at least two";
+            let reason = "has one class; expected at least two";
             Err(Error::config("data.label", reason))
         }
         _ => Ok((classes.names, classes.of)),
@@ -243,12 +243,12 @@ impl SeriesModel {
     /// Those of reading the data; [`Error::Config`] for a class the model does not know.
     pub fn measure_classes(&self, file: Option<&Path>) -> Result<ValidationMetrics> {
         let Some(experiment) = &self.experiment else {
-            return Err(Error::config("--model", "has a folder that does not say what it was trained on"));
+            return Err(Error::config("--model", "is a folder that does not record the training data"));
         };
         let Some(file) = file else {
             let (labelled, _) = Labelled::of(experiment)?;
             if labelled.test.is_empty() {
-                return Err(Error::config("data.test_fraction", "is 0; nothing is left to measure with"));
+                return Err(Error::config("data.test_fraction", "is 0: there is no test data"));
             }
             return Ok(labelled.measured_on(&self.network, &self.config, &labelled.test, &self.device));
         };
@@ -259,7 +259,7 @@ impl SeriesModel {
 
     fn probabilities(&self, panel: &Panel) -> Result<Vec<f64>> {
         if self.config.task != SeriesTask::Classification {
-            let reason = format!("was trained for {}, not to classify", self.config.task);
+            let reason = format!("was trained for {}, not for classification", self.config.task);
             return Err(Error::config("--model", reason));
         }
         let all: Vec<usize> = (0..panel.len()).collect();
@@ -272,7 +272,7 @@ impl SeriesModel {
         let known = &self.config.data.classes;
         let place = |name: &String| {
             known.iter().position(|one| one == name).ok_or_else(|| {
-                let reason = format!("holds `{name}`, a class the model does not know");
+                let reason = format!("has the class `{name}`, which is not in the training data");
                 Error::config("data.label", reason)
             })
         };

@@ -88,10 +88,10 @@ pub fn evaluate(
 ) -> Result<SeriesEvaluation> {
     let EvaluateOptions { measuring, paper_batch } = options;
     if config.task != SeriesTask::Forecast {
-        return Err(Error::config("task.kind", format!("is {}; only forecasts are measured so", config.task)));
+        return Err(Error::config("task.kind", format!("is {}; this evaluation is for forecasts only", config.task)));
     }
     let Some(windows) = source.windows(part) else {
-        return Err(Error::config("data.test_fraction", "leaves no rows to measure with"));
+        return Err(Error::config("data.test_fraction", "leaves no test rows"));
     };
     let mut errors = Errors::new(source.panel.len(), config.horizon, paper_batch.unwrap_or(1));
     let mut held = Intervals::new(config);

@@ -30,11 +30,11 @@ pub struct SeriesTaskSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SeriesLayout {
-    /// Taken from the header.
+    /// Detected from the header.
     Auto,
     /// One column for each series.
     Wide,
-    /// One row for each value: name, time, value.
+    /// One row for each value, with series name, time stamp and value.
     Long,
 }
 
@@ -42,13 +42,13 @@ pub enum SeriesLayout {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SeriesSplit {
-    /// Fractions of the rows in order of time: `data.validation_fraction` and `data.test_fraction`.
+    /// Chronological split by fractions of the rows: `data.validation_fraction` and `data.test_fraction`.
     Fractions,
-    /// 12, 4 and 4 months of 30 days of hourly rows, the split of the ETTh files.
+    /// 12, 4 and 4 months (30 days each) of hourly rows: the split of the ETTh files.
     Etth,
-    /// The same of quarter-hourly rows, the split of the ETTm files.
+    /// 12, 4 and 4 months (30 days each) of rows every 15 minutes: the split of the ETTm files.
     Ettm,
-    /// By date: from `data.validation_from` and `data.test_from` on.
+    /// By date: validation starts at `data.validation_from`, the test at `data.test_from`.
     Dates,
     /// By number of rows at the end of each series: `data.validation_rows` and `data.test_rows`.
     Rows,
@@ -90,9 +90,9 @@ pub struct SeriesData {
     pub validation_from: String,
     /// First date of the test rows, for the split `dates`.
     pub test_from: String,
-    /// If true, series are scaled to mean 0 and standard deviation 1, as measured on the training rows.
+    /// If true, series are standardised to mean 0 and standard deviation 1, fitted on the training rows.
     pub standardise: bool,
-    /// Number of values in a season; 0 to derive it from the time stamps.
+    /// Length of a season in rows; 0 to derive it from the time stamps.
     pub season_length: usize,
 }
 
@@ -110,24 +110,25 @@ pub enum Trainable {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SeriesTraining {
-    /// Largest number of windows of single series in a step, sampled from all series; 0 for all. Not for networks with
-    /// parameters of their own for each series.
+    /// Maximum number of windows of single series per step, sampled from all series; 0 for all. Not for networks with
+    /// separate parameters for each series.
     pub windows_batch_size: usize,
-    /// Ridge penalty of the fitted `model.linear_skip`, in units of the mean square of a window value.
+    /// Ridge penalty of the fitted `model.linear_skip`, relative to the mean square of the values in a window.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub ridge_penalty: f64,
-    /// If true, the network's correction of a fitted `model.linear_skip` is scaled after every epoch to the share that
-    /// the validation windows support: the lower end of the 95 % interval of its least-squares factor.
+    /// If true, the network's correction of a fitted `model.linear_skip` is multiplied by a shrinkage factor, estimated
+    /// on the validation windows after every epoch: the lower end of the 95 % confidence interval of the least-squares
+    /// factor.
     pub shrink: bool,
-    /// Fraction of the values, or of the patches, that are masked, for imputation and pretraining.
+    /// Fraction of values or patches that are masked, for imputation and pretraining.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub mask_ratio: f64,
-    /// Folder of a model whose weights the training starts from; the head is fresh if the task is another one; empty
-    /// for random weights.
+    /// Model folder with the initial weights; the head is initialised at random if the task is another one. Empty for
+    /// random weights.
     pub init_from: String,
     /// Parameters that training changes.
     pub trainable: Trainable,
-    /// Number of first epochs that train only the head; 0 for none.
+    /// Number of first epochs in which only the head is trained; 0 for none.
     pub head_epochs: usize,
 }
 
@@ -135,11 +136,10 @@ pub struct SeriesTraining {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SeriesEval {
-    /// Number of windows in a batch of the evaluation; metrics named `_paper` leave out the windows that do not fill a
-    /// last batch.
+    /// Number of windows per evaluation batch; metrics that end in `_paper` drop the last incomplete batch.
     #[schemars(range(min = 1))]
     pub batch_size: usize,
-    /// Largest number of windows of single series for validation, evenly spaced; 0 for all.
+    /// Maximum number of windows of single series for validation, evenly spaced; 0 for all.
     pub validation_windows: usize,
     /// If true, prediction intervals are calibrated on the errors of the validation rows.
     pub intervals: bool,
@@ -280,20 +280,20 @@ pub(super) fn validate(experiment: &SeriesExperiment) -> Result<()> {
     let refuse = |key: &str, reason: String| Err(Error::config(key, reason));
     if task.kind != model.task || task.horizon != model.horizon {
         let key = if task.kind == model.task { "model.horizon" } else { "model.task" };
-        return refuse(key, "is not that of `[task]`; say it there".into());
+        return refuse(key, "does not match `[task]`; set it there only".into());
     }
     if data.path.is_empty() {
         return refuse("data.path", "is empty; expected a file of time series".into());
     }
     if (task.kind == SeriesTask::Classification) == data.label.is_empty() {
         let reason = match task.kind {
-            SeriesTask::Classification => "is empty; expected the column of the classes".to_owned(),
-            other => format!("names a column of classes, which has no meaning for {other}"),
+            SeriesTask::Classification => "is empty; expected the column of classes".to_owned(),
+            other => format!("gives a column of classes, which is not used for {other}"),
         };
         return refuse("data.label", reason);
     }
     if task.kind == SeriesTask::Classification && data.split != SeriesSplit::Fractions {
-        let reason = "cuts series in time; whole series are held out by shares of them: expected `fractions`";
+        let reason = "splits series in time, but classification holds out whole series: expected `fractions`";
         return refuse("data.split", reason.into());
     }
     if data.split == SeriesSplit::Dates && (data.validation_from.is_empty() || data.test_from.is_empty()) {
@@ -308,12 +308,12 @@ pub(super) fn validate(experiment: &SeriesExperiment) -> Result<()> {
         ("data.test_fraction", data.test_fraction),
     ])?;
     if data.validation_fraction + data.test_fraction >= 1.0 {
-        return refuse("data.validation_fraction", "and `data.test_fraction` leave nothing to learn from".into());
+        return refuse("data.validation_fraction", "and `data.test_fraction` leave no training data".into());
     }
     if train.family.shrink && train.select == Select::Last {
         return refuse(
             "train.shrink",
-            "is about the network that validation selects; expected `select = \"best\"`".into(),
+            "needs the network with the lowest validation loss; expected `select = \"best\"`".into(),
         );
     }
     model.validate().map_err(|error| under("model", error))

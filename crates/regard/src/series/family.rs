@@ -244,11 +244,11 @@ fn initialised_from(fresh: PatchTst, config: &PatchTstConfig, folder: &str) -> R
     }
     match other.first() {
         Some(name) => {
-            let reason = format!("`{folder}` is a network of other sizes than `[model]` says, at `{name}`");
+            let reason = format!("`{folder}` does not have the sizes of `[model]`, at `{name}`");
             Err(Error::config("train.init_from", reason))
         }
         None if config.norm != found.config().norm => {
-            Err(Error::config("train.init_from", format!("`{folder}` has other norms than `[model]` says")))
+            Err(Error::config("train.init_from", format!("`{folder}` does not have the norms of `[model]`")))
         }
         None => restore(fresh, &ours),
     }

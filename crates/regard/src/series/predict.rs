@@ -48,8 +48,10 @@ impl SeriesModel {
         let Read { panel, report } = read_panel(path, data)?;
         let frequency = panel.clock().frequency().to_string();
         if frequency != self.config.data.frequency {
-            let reason =
-                format!("is one value every {frequency}; the model learnt of one every {}", self.config.data.frequency);
+            let reason = format!(
+                "has one value every {frequency}; the training data has one every {}",
+                self.config.data.frequency
+            );
             return Err(Error::config("the file", reason).in_file(path));
         }
         let known = &self.config.data.names;
@@ -159,13 +161,13 @@ impl SeriesModel {
     /// Refuses a horizon or levels that the network does not predict.
     fn check_request(&self, horizon: usize, levels: &[f64]) -> Result<()> {
         if self.config.task != SeriesTask::Forecast {
-            let reason = format!("was trained for {}, not to forecast", self.config.task);
+            let reason = format!("was trained for {}, not for forecasts", self.config.task);
             return Err(Error::config("--model", reason));
         }
         if horizon == 0 || horizon > self.config.horizon {
             let reason = format!("is {horizon}; the model predicts 1 to {} values", self.config.horizon);
             return Err(Error::config("--horizon", reason)
-                .with_hint("train one with `--set task.horizon=…`, or leave --model out to train one for this file"));
+                .with_hint("train a model with `--set task.horizon=…`, or omit --model to train on this file"));
         }
         let pairs = self.config.quantile_intervals();
         let known = |level: f64| {
@@ -177,8 +179,10 @@ impl SeriesModel {
             Some(level) => {
                 let most = self.config.data.interval_levels.last().copied();
                 let reason = match most {
-                    Some(most) => format!("has {level}; expected percents above 0 and up to {most}"),
-                    None => format!("has {level}, and the model knows no intervals: it had no validation rows"),
+                    Some(most) => format!("has {level}; expected percentages above 0 and at most {most}"),
+                    None => format!(
+                        "has {level}, but the model has no prediction intervals: it was trained without validation rows"
+                    ),
                 };
                 Err(Error::config("--levels", reason))
             }

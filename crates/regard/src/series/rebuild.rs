@@ -50,8 +50,11 @@ impl SeriesModel {
         let mut windows = vec![];
         for (series, one) in panel.series().iter().enumerate() {
             let Some(last) = one.len().checked_sub(look_back) else {
-                let reason =
-                    format!("`{}` has {} rows; the model looks at {look_back} together", one.name(), one.len());
+                let reason = format!(
+                    "`{}` has {} rows; the model needs at least {look_back} (its look-back)",
+                    one.name(),
+                    one.len()
+                );
                 return Err(Error::config("the file", reason));
             };
             let starts = (0..last).step_by(look_back).chain([last]);

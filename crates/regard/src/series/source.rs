@@ -135,7 +135,7 @@ impl Source {
     fn config(&self, model: &PatchTstConfig, known: &Known) -> Result<PatchTstConfig> {
         let own = model.affine || model.individual;
         if own && !self.together {
-            let reason = "needs parameters of its own for each series, but they have different rows";
+            let reason = "needs separate parameters for each series, but the series have different numbers of rows";
             return Err(Error::config(if model.affine { "model.affine" } else { "model.individual" }, reason));
         }
         let names = |all: &[String]| all.to_vec();

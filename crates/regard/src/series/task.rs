@@ -24,7 +24,7 @@ pub enum SeriesTask {
     Anomaly,
     /// Predicts a class for the whole window.
     Classification,
-    /// Reconstructs masked patches, to learn without targets.
+    /// Reconstructs masked patches: self-supervised pretraining without targets.
     Pretraining,
 }
 

@@ -20,7 +20,7 @@ pub(super) fn card<C: NetworkConfig>(name: &str, config: &C, manifest: Option<&M
     }
     let usage = about.usage.iter().chain(&["regard model show {name}"]);
     let usage: String = usage.map(|line| line.replace("{name}", name) + "\n").collect();
-    text += &format!("\n## Use\n\n```sh\n{usage}```\n");
+    text += &format!("\n## Usage\n\n```sh\n{usage}```\n");
     text
 }
 
@@ -36,7 +36,7 @@ fn sizes<C: NetworkConfig>(config: &C, about: &CardText) -> String {
 }
 
 fn origin(manifest: &Manifest) -> String {
-    let mut text = String::from("\n## How it was made\n\n");
+    let mut text = String::from("\n## Training\n\n");
     let hours = manifest.wall_seconds.map(|seconds| format!("{seconds:.0} s"));
     let seed = manifest.seed.map(|seed| seed.to_string());
     for (name, value) in [
@@ -76,7 +76,7 @@ fn numbers(manifest: &Manifest) -> String {
         return String::new();
     }
     let rows = manifest.metrics.iter().map(|(name, value)| format!("| {name} | {value} |\n"));
-    format!("\n## Numbers\n\n| measure | value |\n|---|---|\n{}", rows.collect::<String>())
+    format!("\n## Metrics\n\n| metric | value |\n|---|---|\n{}", rows.collect::<String>())
 }
 
 fn licence(manifest: &Manifest) -> String {

@@ -58,7 +58,7 @@ pub(crate) fn read_json(path: &Path) -> Result<serde_json::Value> {
 /// A name beside `path` for what is not finished: `name.PROCESS.partial`.
 pub(crate) fn partial_name(path: &Path) -> Result<PathBuf> {
     let Some(name) = path.file_name() else {
-        let reason = std::io::Error::new(std::io::ErrorKind::InvalidInput, "has no name of its own to write to");
+        let reason = std::io::Error::new(std::io::ErrorKind::InvalidInput, "does not end in a file name");
         return Err(Error::io(path, reason));
     };
     let mut partial = name.to_owned();

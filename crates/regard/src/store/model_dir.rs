@@ -44,7 +44,7 @@ impl<C: NetworkConfig> NetworkDir<C> {
         }
         for name in [CONFIG, WEIGHTS] {
             if !path.join(name).is_file() {
-                let reason = format!("is not the folder of a model: it has no `{name}`");
+                let reason = format!("is not a model folder: it has no `{name}`");
                 return Err(Error::Parse { path, line: 0, field: String::new(), reason }
                     .with_hint(format!("a model is a folder with `{CONFIG}` and `{WEIGHTS}`")));
             }
@@ -163,11 +163,8 @@ fn replaces(path: &Path) -> Result<bool> {
         return Ok(false);
     }
     let refused = || {
-        Error::Unsupported {
-            what: path.display().to_string(),
-            reason: "exists and is not the folder of a model".into(),
-        }
-        .with_hint("name a new folder, or remove this one first")
+        Error::Unsupported { what: path.display().to_string(), reason: "exists and is not a model folder".into() }
+            .with_hint("give another folder, or remove this one first")
     };
     if !path.is_dir() {
         return Err(refused());

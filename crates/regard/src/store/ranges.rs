@@ -9,7 +9,7 @@ use crate::{Error, Result};
 /// Settings and their values.
 type Named<'a, T> = &'a [(&'a str, T)];
 
-/// A whole number in `range`.
+/// An integer in `range`.
 pub(crate) fn whole(key: &str, value: usize, range: RangeInclusive<usize>) -> Result<()> {
     if range.contains(&value) {
         return Ok(());

@@ -20,7 +20,7 @@ pub(crate) trait Settings: Clone + PartialEq + Serialize + Sized {
     fn to_toml(&self) -> Result<String>;
     /// The length of the run, and how often metrics and checkpoints are written.
     fn run_length(&self) -> RunLength;
-    /// The same with those settings of `before` that may change when a run goes on.
+    /// The same with those settings of `before` that may change when a run is resumed.
     fn continuing(&self, before: &Self) -> Self;
 }
 
@@ -279,7 +279,7 @@ impl<'a, L: Learning> Run<'a, L> {
         if let Some((name, _)) =
             checkpoint.weights("model")?.iter().find(|(_, array)| array.first_not_finite().is_some())
         {
-            let reason = format!("`{name}` holds a number that is not finite");
+            let reason = format!("`{name}` contains a number that is not finite");
             return Err(self.broken(Error::Diverged { step: checkpoint.step, reason }));
         }
         let state =
@@ -353,13 +353,13 @@ impl Window {
 }
 
 fn occupied(out: &Path) -> Error {
-    Error::Unsupported { what: out.display().to_string(), reason: "holds a run already".into() }
-        .with_hint("`--resume` goes on with it; or name another folder")
+    Error::Unsupported { what: out.display().to_string(), reason: "already contains a run".into() }
+        .with_hint("continue it with `--resume`, or give another folder")
 }
 
 fn nothing_to_resume(out: &Path) -> Error {
-    Error::Unsupported { what: out.display().to_string(), reason: "holds no run to resume".into() }
-        .with_hint("leave `--resume` out to begin one")
+    Error::Unsupported { what: out.display().to_string(), reason: "contains no run to resume".into() }
+        .with_hint("omit `--resume` to start a new run")
 }
 
 /// Checks that a run with the settings `before` can be resumed with `now`: what does not change any number
@@ -379,6 +379,6 @@ fn comparable<E: Settings>(before: &E, now: &E) -> Result<()> {
     };
     let differs = flat(before).zip(flat(&allowed)).find(|(a, b)| a != b);
     let Some(((key, old), (_, new))) = differs else { return Ok(()) };
-    Err(Error::config(key, format!("is {new}, but the run to resume has {old}"))
-        .with_hint("only `train.epochs` and `train.checkpoint_minutes` may change when a run goes on"))
+    Err(Error::config(key, format!("is {new}, but the run has {old}"))
+        .with_hint("only `train.epochs` and `train.checkpoint_minutes` may change when a run is resumed"))
 }

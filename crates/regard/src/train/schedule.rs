@@ -7,23 +7,22 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Schedule {
-    /// The same rate at every step.
+    /// Constant learning rate.
     Constant,
-    /// A tenth of the rate after `train.learning_rate_drop_at` of all steps.
+    /// Divides the learning rate by 10 after the fraction `train.learning_rate_drop_at` of all steps.
     Step,
-    /// The rate times `train.plateau_factor` whenever the validation loss has not fallen for more than
-    /// `train.plateau_patience` epochs; training ends below `train.min_learning_rate` (PyTorch's
-    /// `ReduceLROnPlateau`).
+    /// Multiplies the learning rate by `train.plateau_factor` when the validation loss has not decreased for more than
+    /// `train.plateau_patience` epochs; training ends below `train.min_learning_rate` (PyTorch's `ReduceLROnPlateau`).
     Plateau,
-    /// Half a cosine down to 0.
+    /// Cosine annealing to 0.
     Cosine,
-    /// The same rate for two epochs, then half of it after each epoch (`type1` of the published PatchTST codes).
+    /// Constant for two epochs, then halved after each epoch (`type1` of the published PatchTST codes).
     Halving,
-    /// The same rate for four epochs, then nine tenths of it after each epoch (`type3` of the authors' PatchTST
-    /// code).
+    /// Constant for four epochs, then multiplied by 0.9 after each epoch (`type3` of the authors' PatchTST code).
     Tenths,
-    /// Up from a 25th of the rate and down to nearly nothing on cosines, step by step (Smith & Topin 2019), with
-    /// Adam's first beta between 0.95 and 0.85 in the other direction (`TST` of the authors' PatchTST code).
+    /// One-cycle schedule with cosine annealing (Smith & Topin 2019): rises from 1/25 of the learning rate to all of
+    /// it, then falls to nearly 0; Adam's first beta falls from 0.95 to 0.85 and rises again (`TST` of the authors'
+    /// PatchTST code).
     OneCycle,
 }
 

@@ -10,17 +10,17 @@ use super::schedule::{LearningRate, Rounding, Schedule};
 use crate::store::ranges;
 use crate::{Error, Result};
 
-/// Selection of the network that a run saves.
+/// Network that the run saves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Select {
-    /// The network of the last epoch.
+    /// The network after the last epoch.
     Last,
     /// The network with the lowest validation loss.
     Best,
 }
 
-/// Loss of a predicted number.
+/// Loss for numeric targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NumberLoss {
@@ -30,7 +30,7 @@ pub enum NumberLoss {
     /// Mean squared error.
     #[serde(rename = "mse")]
     Squared,
-    /// Squared error below 1, absolute error beyond (Huber 1964).
+    /// Huber loss: squared error below 1, absolute error above 1 (Huber 1964).
     Huber,
 }
 
@@ -45,15 +45,15 @@ pub trait FamilyTraining: Clone + Debug + PartialEq + Serialize + DeserializeOwn
 #[serde(default, bound = "X: FamilyTraining")]
 #[schemars(bound = "X: FamilyTraining")]
 pub struct TrainSettings<X> {
-    /// Number of examples in a step: sets, graphs, windows or series.
+    /// Number of examples per step: sets, graphs, windows or series.
     #[schemars(range(min = 1))]
     pub batch_size: usize,
-    /// Largest number of steps in an epoch; 0 for as many as it takes to see every example. Sets need a number.
+    /// Maximum number of steps per epoch; 0 for one pass over all examples. For sets it must be at least 1.
     pub steps_per_epoch: usize,
-    /// Largest number of epochs.
+    /// Maximum number of epochs.
     #[schemars(range(min = 1))]
     pub epochs: usize,
-    /// If true, an epoch leaves out the examples that do not fill a last batch.
+    /// If true, the last incomplete batch of an epoch is dropped.
     pub drop_last: bool,
     /// Learning rate of Adam.
     #[schemars(extend("exclusiveMinimum" = 0))]
@@ -66,10 +66,11 @@ pub struct TrainSettings<X> {
     /// Fraction of all steps after which the schedule `step` divides the learning rate by 10.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub learning_rate_drop_at: f64,
-    /// Factor on the learning rate at a plateau of the validation loss.
+    /// Factor by which the learning rate is multiplied at a plateau of the validation loss.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub plateau_factor: f64,
-    /// Number of epochs without a lower validation loss that make a plateau.
+    /// Number of allowed epochs without a lower validation loss before the schedule `plateau` reduces the learning
+    /// rate.
     pub plateau_patience: usize,
     /// Learning rate below which training with the schedule `plateau` ends.
     #[schemars(range(min = 0.0))]
@@ -77,33 +78,33 @@ pub struct TrainSettings<X> {
     /// Fraction of a one-cycle schedule in which the learning rate rises.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub pct_start: f64,
-    /// If true, training starts in the state of a one-cycle schedule even with another one, as in the authors' code:
-    /// the first epoch runs at a 25th of the rate and Adam's first beta is 0.95.
+    /// If true, training starts with the optimiser state that a one-cycle schedule sets, even with another schedule, as
+    /// in the authors' code: the first epoch runs at 1/25 of the learning rate, and Adam's first beta is 0.95.
     pub one_cycle_initial_state: bool,
     /// Number of epochs without a lower validation loss after which training ends; 0 to run all epochs.
     pub early_stopping_patience: usize,
     /// Decoupled weight decay of AdamW (Loshchilov & Hutter 2019); 0 for none.
     #[schemars(range(min = 0.0))]
     pub weight_decay: f64,
-    /// Largest norm of the gradient; a longer gradient is scaled down; 0 for no limit.
+    /// Maximum norm of the gradient; a larger gradient is scaled down; 0 for no clipping.
     #[schemars(range(min = 0.0))]
     pub max_grad_norm: f64,
-    /// Decay of the exponential moving average of the weights that is evaluated and saved; 0 for no average.
+    /// Decay of the exponential moving average (EMA) of the weights, which is evaluated and saved; 0 for no averaging.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub ema_decay: f64,
-    /// Loss of predicted numbers.
+    /// Loss for numeric targets.
     pub loss: NumberLoss,
     /// Settings of the family.
     #[serde(flatten)]
     pub family: X,
-    /// Selection of the network that a run saves.
+    /// Network that the run saves.
     pub select: Select,
-    /// Seed of every random number in training.
+    /// Random seed of the training.
     pub seed: u64,
-    /// Number of steps between two lines of metrics.
+    /// Number of steps between two lines of `metrics.jsonl`.
     #[schemars(range(min = 1))]
     pub log_steps: usize,
-    /// Longest time between two checkpoints, in minutes.
+    /// Maximum time between two checkpoints, in minutes.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub checkpoint_minutes: f64,
 }

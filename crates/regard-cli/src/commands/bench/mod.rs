@@ -68,8 +68,8 @@ fn instances(job: &BenchLibJob) -> anyhow::Result<Vec<(PathBuf, Instance)>> {
         }
     }
     if instances.is_empty() {
-        let what = format!("{}: no instance to solve", job.folder.display());
-        return Err(Failure::new(what).hint("instances end in .tsp, .vrp, .oplib or .csv").into());
+        let what = format!("{}: no instance files found", job.folder.display());
+        return Err(Failure::new(what).hint("instance files end in .tsp, .vrp, .oplib or .csv").into());
     }
     Ok(instances)
 }

@@ -33,7 +33,9 @@ pub(in crate::commands) fn paper(
 ) -> anyhow::Result<Outcome> {
     let models = models(args.models.as_deref())?;
     if models.is_empty() {
-        return Err(Failure::new("there is no model to measure").hint("name a folder of them with --models").into());
+        return Err(Failure::new("there is no model to evaluate")
+            .hint("give a folder of model folders with --models")
+            .into());
     }
     let jobs = |model| {
         let ways = ways(model, args.greedy_only);

@@ -104,7 +104,9 @@ pub(in crate::commands) fn trained(
     let planned = if named.is_empty() { holding() } else { named };
     if planned.is_empty() {
         let names = rows.iter().map(|row| row.name).collect::<Vec<_>>().join(", ");
-        return Err(Failure::new(format!("no row is called `{}`", args.rows)).hint(format!("rows: {names}")).into());
+        return Err(Failure::new(format!("no row has `{}` in its name", args.rows))
+            .hint(format!("rows: {names}"))
+            .into());
     }
     let interrupt = interrupt()?;
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&args.table));

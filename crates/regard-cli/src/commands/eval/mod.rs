@@ -23,8 +23,8 @@ pub(super) fn run(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyh
     let (data, found, info) = match &job.source {
         Source::PaperSet(name) => paper_set(name, job, device, printer)?,
         Source::Files(files) if files.is_empty() => {
-            return Err(Failure::new("nothing to evaluate on")
-                .hint("name a test set with --paper-set, or files with --data")
+            return Err(Failure::new("there is no test data")
+                .hint("give a test set with --paper-set, or files with --data")
                 .into());
         }
         Source::Files(files) if files.len() == 1 && sets::is_set(&files[0]) => {

@@ -13,13 +13,13 @@ use crate::args::EvalJob;
 use crate::report::{Printer, measures};
 pub(super) use predict::predict;
 
-/// Evaluates a model on a file, or on the generated sets of its experiment.
+/// Evaluates a model on a file, or on the generated generated sets of its experiment.
 pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let folder = job.model.as_deref().unwrap_or(Path::new("."));
     let model = SetModel::open(folder, device)?;
     let (found, on) = match job.file() {
         Some(file) => (model.measure(&model.read(file, &columns(&model, None), true)?)?, file.display().to_string()),
-        None => (model.measure_generated(job.limit)?, "sets of its experiment".to_owned()),
+        None => (model.measure_generated(job.limit)?, "generated sets of its experiment".to_owned()),
     };
     measures::write(folder, &on, &found.measures, printer)?;
     Ok(Outcome::Done)

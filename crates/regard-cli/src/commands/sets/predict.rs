@@ -23,7 +23,7 @@ pub(crate) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
     let empty = (0..bags.len()).filter(|&bag| bags.size(bag) == 0).count();
     if empty > 0 {
         let sets = if empty == 1 { "1 set is".to_owned() } else { format!("{empty} sets are") };
-        printer.note(&format!("warning: {sets} empty and gets the answer for nothing"));
+        printer.note(&format!("warning: {sets} empty; predictions for empty sets have no meaning"));
     }
     let text = match model.config.task {
         TaskKind::Clustering => mixtures(args, &model, &bags, printer)?,
@@ -41,8 +41,8 @@ fn columns_of(args: &PredictArgs, model: &SetModel) -> SetData {
 fn answers(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer) -> anyhow::Result<String> {
     let only_rows = model.config.task.of_items();
     if args.refine > 0 || args.rescale {
-        return Err(Failure::new("--refine and --rescale are for models that find clusters")
-            .hint(format!("`{}` is one for {}", args.model.display(), model.config.task.name()))
+        return Err(Failure::new("--refine and --rescale apply only to clustering models")
+            .hint(format!("`{}` is a model for {}", args.model.display(), model.config.task.name()))
             .into());
     }
     let found = model.predict(bags, args.importance || args.plot.is_some())?;
@@ -51,7 +51,7 @@ fn answers(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer)
         let all = found.of_items.as_deref().unwrap_or_default();
         let weights = &all[bags.offsets()[bag]..bags.offsets()[bag + 1]];
         sets_plot::importances(file, bags, bag, weights, &answer(&found, bag))?;
-        printer.note(&format!("written {}", file.display()));
+        printer.note(&format!("wrote {}", file.display()));
     }
     let mut predictions = Predictions::new(bags, found.of_sets).map_err(regard::Error::from)?;
     if let Some(rows) = found.of_items.filter(|_| args.importance || only_rows) {
@@ -59,7 +59,7 @@ fn answers(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer)
         predictions = predictions.with_rows(name, rows).map_err(regard::Error::from)?;
         if let Some(file) = &args.rows {
             predictions.write_rows(file).map_err(regard::Error::from)?;
-            printer.note(&format!("written {}", file.display()));
+            printer.note(&format!("wrote {}", file.display()));
         }
     }
     if printer.json() {
@@ -85,7 +85,7 @@ fn answer(found: &SetPredictions, bag: usize) -> String {
 /// The output of a model that finds clusters.
 fn mixtures(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer) -> anyhow::Result<String> {
     if args.importance {
-        return Err(Failure::new("--importance: a model that finds clusters does not weigh rows")
+        return Err(Failure::new("--importance: a clustering model has no attention weights of rows")
             .hint("--rows FILE writes the cluster of every row")
             .into());
     }
@@ -93,7 +93,7 @@ fn mixtures(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer
     let found = Mixtures::new(bags, model.mixtures(bags, options)?).map_err(regard::Error::from)?;
     if let Some(file) = &args.rows {
         found.write_rows(file).map_err(regard::Error::from)?;
-        printer.note(&format!("written {}", file.display()));
+        printer.note(&format!("wrote {}", file.display()));
     }
     if let Some(file) = &args.plot {
         let bag = args.example_to_draw(bags.ids(), "set")?;
@@ -101,10 +101,10 @@ fn mixtures(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer
             return Err(Failure::new(format!("--plot: the set `{}` is empty", bags.ids()[bag])).into());
         };
         if bags.width() < 2 {
-            return Err(Failure::new("--plot: points of one number lie in no plane").into());
+            return Err(Failure::new("--plot: points need at least two coordinates to be drawn").into());
         }
         sets_plot::clusters(file, bags, bag, mixture, found.components(bag))?;
-        printer.note(&format!("written {}", file.display()));
+        printer.note(&format!("wrote {}", file.display()));
     }
     Ok(if printer.json() { found.json().to_string() } else { found.csv() })
 }

@@ -55,7 +55,7 @@ impl Metrics {
         let text = read_text(&path).map_err(|error| explained(error, run, &path))?;
         let metrics = Self::parse(&text, &path)?;
         if metrics.steps.is_empty() && metrics.valids.is_empty() {
-            return Err(Failure::new(format!("{}: holds no step and no validation", path.display()))
+            return Err(Failure::new(format!("{}: has no step and no validation records", path.display()))
                 .hint("a run that has just begun writes its first record soon; try again")
                 .into());
         }
@@ -116,12 +116,12 @@ impl Metrics {
 fn explained(error: Error, run: &Path, path: &Path) -> anyhow::Error {
     let Error::Io { source, .. } = &error else { return error.into() };
     let what = match source.kind() {
-        ErrorKind::NotFound if run.is_dir() => format!("{}: there is no such file", path.display()),
-        ErrorKind::NotFound => format!("{}: there is no such folder", run.display()),
+        ErrorKind::NotFound if run.is_dir() => format!("{}: the file does not exist", path.display()),
+        ErrorKind::NotFound => format!("{}: the folder does not exist", run.display()),
         ErrorKind::NotADirectory => format!("{}: is a file; expected the folder of a training run", run.display()),
         _ => return error.into(),
     };
-    Failure::new(what).hint(format!("`regard train … --out DIR` writes DIR/{FILE}; name that DIR")).into()
+    Failure::new(what).hint(format!("`regard train … --out DIR` writes DIR/{FILE}; give that DIR")).into()
 }
 
 fn damaged(path: &Path, line: usize, error: &serde_json::Error) -> Error {
@@ -133,7 +133,7 @@ fn damaged(path: &Path, line: usize, error: &serde_json::Error) -> Error {
         line,
         field: String::new(),
         reason: format!("is not a record of a training run: {reason}"),
-        hint: Some("mend or remove the line; every other line stands for itself".to_owned()),
+        hint: Some("correct or remove this line; the other lines do not depend on it".to_owned()),
     }
 }
 
@@ -188,10 +188,10 @@ mod tests {
         assert!(missing.to_string().contains(FILE), "{missing}");
         assert!(missing.downcast_ref::<Failure>().is_some());
         let none = Metrics::read(&folder.path().join("none")).unwrap_err().to_string();
-        assert!(none.contains("no such folder"), "{none}");
+        assert!(none.contains("the folder does not exist"), "{none}");
         std::fs::write(folder.path().join(FILE), "\n").unwrap();
         let empty = Metrics::read(folder.path()).unwrap_err().to_string();
-        assert!(empty.contains("holds no step"), "{empty}");
+        assert!(empty.contains("has no step"), "{empty}");
         let file = Metrics::read(&folder.path().join(FILE)).unwrap_err().to_string();
         assert!(file.contains("is a file"), "{file}");
     }

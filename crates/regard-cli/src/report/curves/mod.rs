@@ -50,7 +50,7 @@ impl PlotReport {
     /// The result as one line of text.
     pub(crate) fn plain(&self) -> String {
         let plural = if self.steps == 1 { "step" } else { "steps" };
-        let mut text = format!("written {}: {} {plural}", self.written, number::count(self.steps as usize));
+        let mut text = format!("wrote {}: {} {plural}", self.written, number::count(self.steps as usize));
         if let Some(cost) = self.last_valid_cost {
             text += &format!(", last validation {}", number::quantity(cost, ""));
         }
@@ -77,9 +77,9 @@ fn scene(title: &str, metrics: &Metrics) -> Scene {
     let high = last.max(1);
     let x = Axis { low: low as f64, high: high as f64, from: LEFT, to: WIDTH - RIGHT };
     let (unit, label) = match last {
-        2_000_000.. => (1e6, "instances seen, millions"),
-        2_000.. => (1e3, "instances seen, thousands"),
-        _ => (1.0, "instances seen"),
+        2_000_000.. => (1e6, "training instances, millions"),
+        2_000.. => (1e3, "training instances, thousands"),
+        _ => (1.0, "training instances"),
     };
     let ticks = x.ticks(8, unit);
     let mut top = HEADING;
@@ -518,7 +518,7 @@ mod tests {
         for text in ["2,000 steps", "128,000 instances", "last validation 3.871", "gradient norm", "learning rate"] {
             assert!(svg.contains(text), "{text}");
         }
-        assert!(svg.contains("instances seen, thousands") && svg.contains("validation, new baseline"), "{svg}");
+        assert!(svg.contains("training instances, thousands") && svg.contains("validation, new baseline"), "{svg}");
     }
 
     #[test]

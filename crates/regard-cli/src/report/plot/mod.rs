@@ -130,7 +130,7 @@ mod tests {
             assert!(std::fs::read(folder.path().join(name)).unwrap().starts_with(head), "{name}");
         }
         let error = solution(&folder.path().join("a.pdf"), &example(), &order).unwrap_err().to_string();
-        assert!(error.ends_with("a picture is .svg or .png, found `.pdf`"), "{error}");
+        assert!(error.ends_with("expected a file name that ends in .svg or .png, found `.pdf`"), "{error}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 

@@ -162,10 +162,11 @@ impl Graphs {
 
     fn unseen(&self, place: Option<(usize, String)>, name: &str, what: &str) -> Error {
         let Some((graph, place)) = place else {
-            return Error::invalid(what, "have types here or in training, but not in both");
+            return Error::invalid(what, "have types either here or in the training data, but not in both");
         };
         let reason = unseen_type(&place, name);
-        let hint = "leave it out (`skip_bad`), or train with one type for what is rare (`rare_below`)";
+        let hint =
+            "skip it with `data.skip_bad`, or train with `data.min_type_count`, so that rare types share one type";
         match self.origin.lines.get(graph) {
             Some(line) => Error::parse(&self.origin.path, *line, reason).with_hint(hint),
             None => Error::invalid(format!("graph `{}`", shown(&self.ids[graph])), reason),
@@ -195,7 +196,7 @@ impl Graphs {
 }
 
 fn unseen_type(place: &str, name: &str) -> String {
-    format!("{place} is of the type `{}`, which was not there in training", shown(name))
+    format!("{place} has the type `{}`, which is not in the training data", shown(name))
 }
 
 fn rename(features: &mut Features, names: Vec<String>, what: &str) -> Result<()> {
@@ -348,7 +349,7 @@ impl GraphsBuilder {
         check_kinds(&nodes, "nodes")?;
         check_kinds(&edges, "edges")?;
         if let Some(what) = self.uneven(&nodes, &edges) {
-            return Err(crate::Error::invalid(what, "carry something in some graphs that is missing in others"));
+            return Err(crate::Error::invalid(what, "have features in some graphs that are missing in others"));
         }
         Ok(Graphs {
             ids: self.ids,

@@ -150,7 +150,7 @@ impl Graphs {
             return Ok(self);
         }
         if left_out.len() == self.len() {
-            let reason = "has no graph whose types of nodes were all there in training";
+            let reason = "has no graph whose node types are all in the training data";
             return Err(Error::parse(&self.origin.path, 0, reason));
         }
         let stays = |graph: &usize| left_out.binary_search_by_key(graph, |(graph, _)| *graph).is_err();

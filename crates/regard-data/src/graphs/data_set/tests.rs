@@ -92,11 +92,11 @@ fn types_are_brought_into_the_order_of_training() {
     assert_eq!(aligned.node_features().types(), Some(&[0, 2, 0, 2, 2][..]));
     let fewer = Kinds { types: vec!["C".into()], ..training.clone() };
     let error = two().align(&fewer, &Kinds::counted(3), None).unwrap_err();
-    assert_eq!(error.to_string(), "graph `a`: node 1 is of the type `O`, which was not there in training");
+    assert_eq!(error.to_string(), "graph `a`: node 1 has the type `O`, which is not in the training data");
     let error = two().align(&training, &Kinds::counted(2), None).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "graph `a`: the edge from node 3 to 1 is of the type `2`, which was not there in training"
+        "graph `a`: the edge from node 3 to 1 has the type `2`, which is not in the training data"
     );
     let error = two().align(&Kinds::counted(2), &Kinds::counted(3), None).unwrap_err();
     assert_eq!(error.to_string(), "nodes: have the numbers mass, expected 0 without names as in training");

@@ -66,7 +66,9 @@ fn edges_beside(path: &Path, options: &ReadOptions) -> Result<PathBuf> {
     let name = path.file_name().and_then(|name| name.to_str()).filter(|name| name.contains("nodes"));
     name.map(|name| path.with_file_name(name.replacen("nodes", "edges", 1))).ok_or_else(|| {
         let error = Error::parse(path, 0, "is a table without a column of SMILES, and no file of edges is known");
-        error.with_hint("name the column of SMILES, or the file of edges; nodes.csv finds edges.csv by itself")
+        error.with_hint(
+            "give the column of SMILES, or the file of edges; for nodes.csv the file edges.csv is found automatically",
+        )
     })
 }
 

@@ -45,7 +45,7 @@ struct Reader<'t> {
 
 pub(super) fn read(smiles: &str) -> Result<Written, SmilesError> {
     if let Some(at) = smiles.bytes().position(|byte| !byte.is_ascii()) {
-        return Err(SmilesError::new(at, "is no letter of SMILES"));
+        return Err(SmilesError::new(at, "is not a SMILES symbol"));
     }
     let mut reader = Reader {
         text: smiles.as_bytes(),

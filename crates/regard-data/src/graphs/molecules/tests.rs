@@ -110,7 +110,7 @@ fn malformed_molecules_are_refused_with_place_and_expectation() {
         ("[C:]", "character 4: `:` is not followed by a number"),
         ("cc", "character 1: the atom is written as aromatic and is in no ring"),
         ("c1cccc1", "character 4: the aromatic ring has no Kekulé form: a double bond is missing for this atom"),
-        ("C\u{e9}", "character 2: is no letter of SMILES"),
+        ("C\u{e9}", "character 2: is not a SMILES symbol"),
     ] {
         match Molecule::parse(smiles) {
             Ok(molecule) => panic!("accepted {smiles:?} as {molecule:?}"),

@@ -33,7 +33,7 @@ pub enum Unit {
     Quarter,
     /// The same day of each year.
     Year,
-    /// Whole numbers instead of dates.
+    /// Integers instead of dates.
     Step,
 }
 
@@ -148,7 +148,7 @@ impl FromStr for Frequency {
     fn from_str(text: &str) -> Result<Self> {
         let text = text.trim();
         let unknown = || {
-            let reason = "is no frequency, expected one like `hour`, `15 minutes`, `business day`, `month end`";
+            let reason = "is not a frequency, expected one like `hour`, `15 minutes`, `business day`, `month end`";
             Error::invalid(format!("`{}`", shown(text)), reason)
         };
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -227,9 +227,11 @@ mod tests {
     #[test]
     fn what_is_no_frequency_is_refused() {
         let said = |text: &str| text.parse::<Frequency>().unwrap_err().to_string();
-        assert!(said("fortnight").starts_with("`fortnight`: is no frequency, expected one like `hour`"));
+        assert!(said("fortnight").starts_with("`fortnight`: is not a frequency, expected one like `hour`"));
         assert_eq!(said("0 hours"), "frequency: counts 0 of hour, expected 1 to 1000000000000");
         assert_eq!(said("2 business days"), "frequency: counts 2 of business day, expected 1 to 1");
-        assert!(said("99999999999999999999 h").contains("is no frequency") && said("").contains("is no frequency"));
+        assert!(
+            said("99999999999999999999 h").contains("is not a frequency") && said("").contains("is not a frequency")
+        );
     }
 }

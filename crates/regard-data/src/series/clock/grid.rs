@@ -1,6 +1,6 @@
 //! The grid of stamps of a frequency.
 //!
-//! Time is counted in ticks: milliseconds of the stamps' own clock since 1970, or the whole numbers
+//! Time is counted in ticks: milliseconds of the stamps' own clock since 1970, or the integers
 //! themselves.
 
 use jiff::SignedDuration;
@@ -45,7 +45,7 @@ impl MonthDay {
 }
 
 impl Frequency {
-    /// Milliseconds, or whole numbers, between stamps, where all distances are the same.
+    /// Milliseconds, or integers, between stamps, where all distances are the same.
     fn fixed(self) -> Option<i64> {
         let unit: i64 = match self.unit() {
             Unit::Millisecond | Unit::Step => 1,

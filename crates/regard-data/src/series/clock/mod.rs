@@ -41,21 +41,21 @@ impl Clock {
         let steps = frequency.unit() == Unit::Step;
         let mut found = Layout::of(first);
         found.retain(|(layout, ..)| (*layout == Layout::Integer) == steps);
-        let expected = if steps { "a whole number" } else { "a date such as 2020-01-31 or 2020-01-31 12:00:00" };
+        let expected = if steps { "an integer" } else { "a date such as 2020-01-31 or 2020-01-31 12:00:00" };
         let Some((layout, _, tick)) = found.first() else {
             return Err(Error::invalid(stamp(), format!("expected {expected}")));
         };
         if found.iter().any(|other| other.2 != *tick && other.1 != First::Neither) {
-            return Err(Error::invalid(stamp(), "may be read in two ways; write it with the year first"));
+            return Err(Error::invalid(stamp(), "is ambiguous; write the date with the year first"));
         }
         let clock = Self { first: *tick, frequency, layout: layout.clone() };
         match clock.step_of(*tick) {
             Some(0) => Ok(clock),
-            _ => Err(Error::invalid(stamp(), format!("does not lie on a {frequency}"))),
+            _ => Err(Error::invalid(stamp(), format!("does not match the frequency `{frequency}`"))),
         }
     }
 
-    /// Whole numbers from 0, for what has no dates.
+    /// Integers from 0, for what has no dates.
     #[must_use]
     pub fn steps() -> Self {
         Self { first: 0, frequency: Frequency::every(Unit::Step, 1), layout: Layout::Integer }
@@ -77,7 +77,7 @@ impl Clock {
         self.frequency.season()
     }
 
-    /// If true, stamps are dates rather than whole numbers.
+    /// If true, stamps are dates rather than integers.
     #[must_use]
     pub fn has_dates(&self) -> bool {
         self.layout != Layout::Integer
@@ -90,7 +90,10 @@ impl Clock {
     pub fn stamp(&self, step: usize) -> Result<String> {
         let written = i64::try_from(step).ok().and_then(|step| self.frequency.tick(self.first, step));
         written.and_then(|tick| self.layout.write(tick)).ok_or_else(|| {
-            Error::invalid(format!("step {step}"), format!("lies beyond the calendar, with {} each", self.frequency))
+            Error::invalid(
+                format!("step {step}"),
+                format!("is outside the calendar, with one step per {}", self.frequency),
+            )
         })
     }
 
@@ -113,7 +116,7 @@ impl Clock {
             let example = self.layout.write(self.first).unwrap_or_default();
             return Err(Error::invalid(
                 format!("`{}`", shown(text)),
-                format!("is no stamp, expected one like `{example}`"),
+                format!("is not a time stamp, expected one like `{example}`"),
             ));
         };
         if tick <= self.first {
@@ -165,7 +168,7 @@ mod tests {
         assert_eq!(clock.step("2010-01-01").unwrap(), 0);
         assert_eq!(
             clock.step("soon").unwrap_err().to_string(),
-            "`soon`: is no stamp, expected one like `2016-07-01 00:00:00`"
+            "`soon`: is not a time stamp, expected one like `2016-07-01 00:00:00`"
         );
     }
 
@@ -173,11 +176,14 @@ mod tests {
     fn first_stamps_that_cannot_be_are_refused() {
         let said = |first: &str, every: &str| Clock::new(first, every.parse().unwrap()).unwrap_err().to_string();
         assert_eq!(said("x", "day"), "stamp `x`: expected a date such as 2020-01-31 or 2020-01-31 12:00:00");
-        assert_eq!(said("1.5", "step"), "stamp `1.5`: expected a whole number");
-        assert_eq!(said("1/2/2020", "day"), "stamp `1/2/2020`: may be read in two ways; write it with the year first");
-        assert_eq!(said("2024-03-03", "business day"), "stamp `2024-03-03`: does not lie on a business day");
-        assert_eq!(said("2024-03-03", "month end"), "stamp `2024-03-03`: does not lie on a month end");
+        assert_eq!(said("1.5", "step"), "stamp `1.5`: expected an integer");
+        assert_eq!(said("1/2/2020", "day"), "stamp `1/2/2020`: is ambiguous; write the date with the year first");
+        assert_eq!(
+            said("2024-03-03", "business day"),
+            "stamp `2024-03-03`: does not match the frequency `business day`"
+        );
+        assert_eq!(said("2024-03-03", "month end"), "stamp `2024-03-03`: does not match the frequency `month end`");
         let year = Clock::new("9999-01-01", "year".parse().unwrap()).unwrap();
-        assert_eq!(year.stamp(1).unwrap_err().to_string(), "step 1: lies beyond the calendar, with year each");
+        assert_eq!(year.stamp(1).unwrap_err().to_string(), "step 1: is outside the calendar, with one step per year");
     }
 }

@@ -41,8 +41,8 @@ fn is_tfb(header: &Header<'_>) -> bool {
 /// Reads the rows below a header.
 pub(super) fn read<'p>(mut rows: Rows<'p>, header: &Header<'p>, options: &ReadOptions) -> Result<Read> {
     if options.columns.is_some() {
-        let reason = "is read as a long table, in which columns are no series";
-        return Err(header.error(reason).with_hint("name the column of values as `target`, or read a wide table"));
+        let reason = "is read as a long table, in which columns are not series";
+        return Err(header.error(reason).with_hint("give the column of values as `target`, or read a wide table"));
     }
     let date = Stamps::find(header, &mut rows, options)?.filter(|column| !column.name.is_empty());
     let columns = Columns::of(header, date.as_ref(), options)?;

@@ -47,7 +47,7 @@ impl Stamps {
     }
 
     /// The column of stamps: the one that the options name, or the one that header and first row show: one that is called
-    /// so, or the first of the rest whose value is a date. Whole numbers are stamps only under such a name,
+    /// so, or the first of the rest whose value is a date. Integers are stamps only under such a name,
     /// or in a first column without a name.
     pub(super) fn find(header: &Header<'_>, rows: &mut Rows<'_>, options: &ReadOptions) -> Result<Option<Column>> {
         if options.without_dates {
@@ -61,7 +61,7 @@ impl Stamps {
             return Err(crate::Error::parse(path, 0, "has no rows below its header, expected at least one"));
         };
         let layouts: Vec<_> = (0..header.len()).map(|at| Layout::of(row.text(at))).collect();
-        // A column of whole numbers may hold what looks like dates without separators.
+        // A column of integers may hold what looks like dates without separators.
         let digits = |at: usize| row.text(at).bytes().all(|b| b.is_ascii_digit());
         let date =
             |column: &Column| layouts[column.at].iter().any(|found| found.0 != Layout::Integer) && !digits(column.at);
@@ -124,7 +124,7 @@ impl Stamps {
         let example = if self.example == text { "2020-01-31 12:00:00" } else { &self.example };
         let found = if text.is_empty() { "is empty".into() } else { format!("found `{}`", shown(text)) };
         let error = row.error(name, format!("{found}, expected a date like `{}`", shown(example)));
-        error.with_hint("dates of a file are all written in one way; give the pattern if it is not known")
+        error.with_hint("all dates of a file must have the same format; give the pattern if it is not detected")
     }
 
     /// The layout and the tick of each row.

@@ -97,13 +97,13 @@ impl Placing<'_> {
             if dates == (given.unit() != Unit::Step) {
                 return Ok(given);
             }
-            let (stamps, wanted) = if dates { ("dates", "a frequency of dates") } else { ("whole numbers", "`step`") };
+            let (stamps, wanted) = if dates { ("dates", "a frequency of dates") } else { ("integers", "`step`") };
             return Err(self.header.error(format!("has {stamps} as stamps, expected {wanted} instead of `{given}`")));
         }
         let found = infer::frequency(distinct.iter().map(Vec::as_slice), dates).or_else(|| layout.coarsest());
         found.ok_or_else(|| {
             let error =
-                Error::parse(self.path, 0, "has no two stamps of one series, from which a frequency would follow");
+                Error::parse(self.path, 0, "has no series with two time stamps, so the frequency cannot be derived");
             error.with_hint("give the frequency")
         })
     }
@@ -118,7 +118,7 @@ impl Placing<'_> {
         }
         let reason = format!("has {} rows for {steps} steps of a {}", self.lines.len(), clock.frequency());
         let error = Error::parse(self.path, 0, format!("{reason}, expected at most {most} with gaps filled"));
-        Err(error.with_hint("a date may be wrong, or the frequency: give it if it is a coarser one"))
+        Err(error.with_hint("a date or the frequency may be wrong; give the frequency if it is a coarser one"))
     }
 
     fn line(&self, row: u32) -> usize {
@@ -130,18 +130,20 @@ impl Placing<'_> {
         let (before, row) = pair.map_or((0, 0), |pair| (pair[0], pair[1]));
         let stamp = layout.write(ticks[row as usize]).unwrap_or_default();
         let whose = self.names.get(series).map_or(String::new(), |name| format!(" of series `{}`", shown(name)));
-        let reason = format!("stamp `{}`{whose} stands on line {} already", shown(&stamp), self.line(before));
+        let reason = format!("stamp `{}`{whose} already occurs on line {}", shown(&stamp), self.line(before));
         let error = Error::parse(self.path, self.line(row), reason).in_field(column);
-        error.with_hint("say whether the mean or the last row of a stamp is taken")
+        error.with_hint("choose the mean or the last row of each stamp")
     }
 
     fn off_the_grid(&self, clock: &Clock, column: &str, row: u32, tick: i64) -> Error {
         let every = clock.frequency();
         let expected =
             clock.around(tick).map_or(format!("one every {every}"), |(a, b)| format!("`{a}` or `{b}`, every {every}"));
-        let reason = format!("is off the grid of the other stamps, expected {expected}");
+        let reason = format!("does not match the frequency of the other stamps, expected {expected}");
         let error = Error::parse(self.path, self.line(row), reason).in_field(column);
-        error.with_hint("the most common distance of stamps is taken for their frequency; give it if it is another one")
+        error.with_hint(
+            "the frequency is the most common distance between stamps; give the frequency if it is a different one",
+        )
     }
 }
 

@@ -182,7 +182,7 @@ impl Window {
         let one = &panel.series()[series];
         let wrong = |reason: String| Err(Error::invalid(format!("series `{}`", shown(one.name())), reason));
         if one.len() < look_back {
-            return wrong(format!("has {} rows; a look-back of {look_back} needs as many", one.len()));
+            return wrong(format!("has {} rows; expected at least {look_back}, the look-back", one.len()));
         }
         let end = one.len() + horizon;
         for (name, values) in panel.covariates().iter().zip(one.covariates()) {
@@ -190,7 +190,7 @@ impl Window {
                 let until = panel.stamp(series, end - 1)?;
                 let known = values.len() - one.len();
                 return wrong(format!(
-                    "knows `{}` for {known} steps ahead, expected {horizon}, until {until}",
+                    "has `{}` for {known} future steps, expected {horizon}, until {until}",
                     shown(name)
                 ));
             }

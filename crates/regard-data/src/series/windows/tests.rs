@@ -72,9 +72,9 @@ fn covariates_reach_into_the_future() {
     Window::last(&panel, 0, 2, 2).unwrap().copy_covariates(&panel, &mut values);
     assert_eq!(values, [1.0, 1.0, 3.0, 4.0]);
     let said = Window::last(&panel, 0, 2, 3).unwrap_err().to_string();
-    assert_eq!(said, "series `a`: knows `heat` for 2 steps ahead, expected 3, until 2020-06");
+    assert_eq!(said, "series `a`: has `heat` for 2 future steps, expected 3, until 2020-06");
     let said = Window::last(&panel, 0, 4, 1).unwrap_err().to_string();
-    assert_eq!(said, "series `a`: has 3 rows; a look-back of 4 needs as many");
+    assert_eq!(said, "series `a`: has 3 rows; expected at least 4, the look-back");
 }
 
 #[test]

@@ -319,7 +319,7 @@ impl Bags {
     /// and they are taken in the order they have, under the names of these bags.
     ///
     /// # Errors
-    /// [`Error::Parse`] naming the column that is missing or was not there in training, with the file
+    /// [`Error::Parse`] naming the column that is missing or is not in the training data, with the file
     /// and the line of its header; [`Error::Invalid`] for bags that were not read from a file.
     pub fn align(mut self, training: &FeatureNames) -> Result<Self> {
         let places =

@@ -44,11 +44,11 @@ fn other_features_are_refused_with_file_and_line() {
     };
     assert_eq!(
         said(named(&["a", "bb"])),
-        "bags.csv:1: the column `bb` of training is missing | did you mean the column `b`?"
+        "bags.csv:1: the training column `bb` is missing | did you mean the column `b`?"
     );
     assert_eq!(
         said(named(&["a"])),
-        "bags.csv:1: the column `b` was not there in training | remove the column, or list the features to read"
+        "bags.csv:1: the column `b` is not in the training data | remove the column, or list the features to read"
     );
     assert_eq!(
         said(FeatureNames::Count(5)),

@@ -28,8 +28,8 @@ impl Digits {
     /// The darkest pixel in the file.
     const DARKEST: f64 = 16.0;
 
-    /// Reads digits from an archive with the arrays `images` `[count, 64]`, whole numbers from 0 to 16,
-    /// and `labels` `[count]`, whole numbers from 0 to 9. `path` names it in errors.
+    /// Reads digits from an archive with the arrays `images` `[count, 64]`, integers from 0 to 16,
+    /// and `labels` `[count]`, integers from 0 to 9. `path` names it in errors.
     ///
     /// # Errors
     /// [`Error::Parse`] naming the array.
@@ -61,7 +61,7 @@ impl Digits {
         let wrong =
             |values: &[f64], most: f64| values.iter().copied().find(|v| v.fract() != 0.0 || !(0.0..=most).contains(v));
         if let Some(value) = wrong(&images.values, Self::DARKEST) {
-            return Err(Fault::whole(format!("found {value}, expected whole numbers from 0 to 16")).within("images"));
+            return Err(Fault::whole(format!("found {value}, expected integers from 0 to 16")).within("images"));
         }
         if let Some(value) = wrong(&labels.values, 9.0) {
             return Err(Fault::whole(format!("found {value}, expected digits from 0 to 9")).within("labels"));
@@ -215,7 +215,7 @@ mod tests {
         );
         assert_eq!(
             said(array(&[1, 64], 17.0), array(&[1], 0.0)),
-            "d.npz: field `images`: found 17, expected whole numbers from 0 to 16"
+            "d.npz: field `images`: found 17, expected integers from 0 to 16"
         );
         assert_eq!(
             said(array(&[1, 64], 1.0), array(&[1], 10.0)),

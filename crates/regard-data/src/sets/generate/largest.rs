@@ -18,7 +18,7 @@ pub struct MaxRegression {
 pub enum Values {
     /// Reals from 0 to 100, uniform.
     Reals,
-    /// Whole numbers from 1 to 99, uniform.
+    /// Integers from 1 to 99, uniform.
     WholeNumbers,
 }
 
@@ -29,7 +29,7 @@ impl MaxRegression {
         Self { sizes: Sizes::PerSet(1, 10), values: Values::Reals }
     }
 
-    /// As the notebook of the repository: 1 to 10 whole numbers, as many in all sets of a batch.
+    /// As the notebook of the repository: 1 to 10 integers, as many in all sets of a batch.
     #[must_use]
     pub fn notebook() -> Self {
         Self { sizes: Sizes::PerBatch(1, 10), values: Values::WholeNumbers }

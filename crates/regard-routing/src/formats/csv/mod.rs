@@ -216,7 +216,7 @@ fn problem_of(sheet: &Sheet<'_>, options: &Options) -> Result<&'static str> {
         chosen = fitting.iter().find(|(_, files)| set(files)).or(chosen);
     }
     chosen.map(|(spec, _)| spec.name).ok_or_else(|| {
-        let reason = format!("has the columns `{}`, which no problem has together", present.join("`, `"));
+        let reason = format!("has the columns `{}`; no problem has this combination", present.join("`, `"));
         let columns = |files: &FileSpec| files.csv.iter().map(|c| c.names[0]).collect::<Vec<_>>().join(", ");
         let known = with_files().filter(|(_, files)| !files.csv.is_empty() && files.csv_flag.is_none());
         let known: Vec<String> =

@@ -20,7 +20,7 @@ pub(super) fn read(arrays: &BTreeMap<String, Array>) -> Result<RawSet, Fault> {
     }
     if let Some(unknown) = arrays.keys().find(|name| !known.contains(&name.as_str())) {
         let reason = format!("holds the array `{}`, expected some of {}", shown(unknown), known.join(", "));
-        return Err(Fault::whole(reason).hint("what is not understood may change the problem; leave such arrays out"));
+        return Err(Fault::whole(reason).hint("unknown arrays may change the problem; remove them"));
     }
     let has = |name: &str| arrays.contains_key(name);
     let marked = |fields: &&[SetField]| fields.iter().any(|field| field.marks && has(field.name));
@@ -37,7 +37,7 @@ pub(super) fn read(arrays: &BTreeMap<String, Array>) -> Result<RawSet, Fault> {
         (None, _) => Err(Fault::whole(format!("has a depot, but none of {}", marks.join(", ")))),
         _ => {
             let marks = marks.join(", ");
-            Err(Fault::whole(format!("has more than one of {marks}, which are of different problems")))
+            Err(Fault::whole(format!("has more than one of {marks}, which belong to different problems")))
         }
     }
 }

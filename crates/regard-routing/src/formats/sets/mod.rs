@@ -148,7 +148,7 @@ impl RawInstance {
         self.values(field).first().copied()
     }
 
-    /// If true, all numbers of a field are written as whole numbers.
+    /// If true, all numbers of a field are written as integers.
     #[must_use]
     pub fn is_integers(&self, field: &str) -> bool {
         self.field(field).is_some_and(|(_, integers)| *integers)

@@ -91,7 +91,7 @@ pub fn render(instance: &Instance, solution: &[usize]) -> Result<String> {
 fn read_json(path: &Path, instance: &Instance) -> Result<Read> {
     let text = read_text(path)?;
     let value: Value = serde_json::from_str(&text)
-        .map_err(|error| Error::parse(path, error.line(), format!("is no JSON: {error}")))?;
+        .map_err(|error| Error::parse(path, error.line(), format!("is not JSON: {error}")))?;
     let fault = |field: &str, reason: String| Error::parse(path, 0, reason).in_field(field);
     let Value::Object(file) = value else {
         return Err(Error::parse(path, 0, "holds no JSON object, expected one with `tour` or `routes`"));
@@ -174,7 +174,7 @@ mod tests {
         let found = json(&all[1].0, r#"{"routes": [[4], [2, 3]]}"#).unwrap();
         assert_eq!(found, Read { solution: vec![3, 0, 1, 2], stated_cost: None });
         let wrong = [
-            ("{", "s.json:1: is no JSON"),
+            ("{", "s.json:1: is not JSON"),
             ("[1]", "holds no JSON object"),
             ("{}", "expected either `tour` or `routes`"),
             (r#"{"tour": [1], "routes": []}"#, "expected either `tour` or `routes`"),

@@ -92,7 +92,7 @@ pub fn parse_visits(text: &str, path: &Path, sites: &Sites) -> Result<Vec<usize>
 /// [`Error::Invalid`] when an id cannot stand in a tour file.
 pub fn render(sites: &Sites, comment: &str, nodes: &[usize]) -> Result<String> {
     if let Some(bad) = sites.ids().iter().find(|id| !is_writable(id)) {
-        let reason = format!("`{}` cannot stand in a tour file", shown(bad));
+        let reason = format!("`{}` cannot be written to a tour file", shown(bad));
         return Err(Error::invalid("node id", reason));
     }
     Ok(lay_out(sites, comment, nodes))

@@ -113,7 +113,7 @@ fn dimension(layout: &Layout<'_>, bytes: usize) -> Result<usize> {
     let in_field = |reason: String| layout.error(entry.line, reason).in_field("DIMENSION");
     let digits = !entry.value.is_empty() && entry.value.bytes().all(|b| b.is_ascii_digit());
     if !digits {
-        return Err(unexpected(layout, entry, "a whole number of nodes"));
+        return Err(unexpected(layout, entry, "an integer, the number of nodes"));
     }
     // A number too long for u64 is certainly more than the file holds.
     let nodes = entry.value.parse::<u64>().unwrap_or(u64::MAX);

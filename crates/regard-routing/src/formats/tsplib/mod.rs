@@ -56,7 +56,7 @@ pub fn parse<I: SolverInstance>(text: &str, path: &Path) -> Result<I> {
 /// Reads an instance of one problem from a file of `bytes` bytes.
 pub(super) fn read<I: SolverInstance>(layout: &Layout<'_>, bytes: usize) -> Result<I> {
     let Some(tsplib) = I::FILES.tsplib else {
-        return Err(layout.error(0, format!("no TSPLIB file holds {}", I::FILES.title)));
+        return Err(layout.error(0, format!("TSPLIB has no file type for {}", I::FILES.title)));
     };
     I::read_tsplib(&File { layout, bytes, tsplib })
 }
@@ -108,7 +108,7 @@ impl File<'_> {
         nodes::amounts(self.layout, self.layout.required(section, self.tsplib.name)?, ids, what)
     }
 
-    /// The index of the only depot among the nodes of these ids, which are whole numbers.
+    /// The index of the only depot among the nodes of these ids, which are integers.
     ///
     /// # Errors
     /// As [`Self::sites`].

@@ -58,7 +58,7 @@ impl CoordinateReader<'_, '_> {
         let mut words = row.split_whitespace();
         let id = words.next().unwrap_or("");
         let Ok(parsed) = id.parse::<i64>() else {
-            let reason = format!("found `{}`, expected a whole number as node id", shown(id));
+            let reason = format!("found `{}`, expected an integer as node id", shown(id));
             return Err(self.layout.error(line, reason).with_hint(self.wants()));
         };
         let mut point = [0.0; 3];
@@ -89,7 +89,7 @@ impl CoordinateReader<'_, '_> {
 
     fn wants(&self) -> String {
         let row = if self.wanted == 3 { "id x y z" } else { "id x y" };
-        format!("{} wants `{row}` on each line", self.section.keyword)
+        format!("{} requires `{row}` on each line", self.section.keyword)
     }
 
     fn error(&self, line: usize, reason: String) -> Error {
@@ -100,7 +100,7 @@ impl CoordinateReader<'_, '_> {
 /// The section that names the depot: its id, ended by -1.
 pub(crate) const DEPOT_SECTION: &str = "DEPOT_SECTION";
 
-/// The index of the only depot among the nodes of these ids, which are whole numbers.
+/// The index of the only depot among the nodes of these ids, which are integers.
 pub(super) fn depot(layout: &Layout<'_>, ids: &[String], problem: &str) -> Result<usize> {
     let section = layout.required(DEPOT_SECTION, problem)?;
     let mut words = section.rows.iter().flat_map(|&(line, row)| row.split_whitespace().map(move |word| (line, word)));
@@ -141,7 +141,7 @@ pub(crate) struct Amount {
 }
 
 /// Reads `id amount` of every node, in any order; the amounts are in the order of `ids`, which are
-/// whole numbers. `what` names an amount in errors.
+/// integers. `what` names an amount in errors.
 pub(super) fn amounts(layout: &Layout<'_>, section: &Section<'_>, ids: &[String], what: &str) -> Result<Vec<Amount>> {
     let reader = AmountReader { layout, section, what };
     let index: HashMap<i64, usize> = ids.iter().enumerate().filter_map(|(i, id)| Some((id.parse().ok()?, i))).collect();

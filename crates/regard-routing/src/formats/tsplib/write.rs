@@ -21,10 +21,10 @@ pub fn write<I: SolverInstance>(path: impl AsRef<Path>, instance: &I) -> Result<
 ///
 /// # Errors
 /// [`Error::Invalid`] when TSPLIB cannot hold it: problems it does not know and real-valued metrics (write CSV
-/// instead), and ids that are not whole numbers.
+/// instead), and ids that are not integers.
 pub fn render<I: SolverInstance>(instance: &I) -> Result<String> {
     let (Some(tsplib), Some(Fields { keywords, amounts })) = (I::FILES.tsplib, instance.tsplib_fields()) else {
-        return Err(Error::invalid("format", format!("no TSPLIB file holds {}; write CSV", I::FILES.title)));
+        return Err(Error::invalid("format", format!("TSPLIB has no file type for {}; write CSV", I::FILES.title)));
     };
     match amounts {
         None => Ok(render_sites(tsplib.name, instance.sites(), &keywords)? + "EOF\n"),
@@ -39,7 +39,7 @@ fn render_sites(problem: &str, sites: &Sites, extra: &[(&str, f64)]) -> Result<S
         return Err(Error::invalid("metric", reason));
     }
     if let Some(bad) = sites.ids().iter().find(|id| id.parse::<i64>().is_err()) {
-        return Err(Error::invalid("node id", format!("TSPLIB wants whole numbers, found `{bad}`")));
+        return Err(Error::invalid("node id", format!("TSPLIB requires integers, found `{bad}`")));
     }
     let mut text = String::new();
     let mut keyword = |name: &str, value: &str| {
@@ -81,7 +81,7 @@ fn render_with_depot(
     let unnamed = sites.coordinates().is_empty() && sites.display().is_none();
     let counted = |(number, &node): (i64, &usize)| sites.ids()[node].parse() == Ok(number);
     if unnamed && !(1..).zip(&by_number(sites)).all(counted) {
-        let reason = "a table of distances without places needs the ids 1, 2, ...";
+        let reason = "a distance matrix without coordinates needs the ids 1, 2, ...";
         return Err(Error::invalid("node id", reason));
     }
     let amounts: Vec<_> = amounts.iter().map(|amount| vec![*amount]).collect();

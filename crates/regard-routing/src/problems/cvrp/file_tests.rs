@@ -49,7 +49,7 @@ reader_suite! {
         ("TYPE: CVRP\nDIMENSION: 1000000000\nEDGE_WEIGHT_TYPE: EUC_2D\n", &["t.vrp:2: field `DIMENSION`: found 1000000000, but the whole file has only"]),
         (three!("CAPACITY: 9", "DEMAND_SECTION\n1 0\n2 1\n3 1"), &["t.vrp: has no DEPOT_SECTION, which CVRP needs"]),
         (three!("CAPACITY: 9", "DEPOT_SECTION\n1\n-1"), &["t.vrp: has no DEMAND_SECTION, which CVRP needs"]),
-        (three!("COMMENT: c", "DEMAND_SECTION\n1 0\n2 1\n3 1\nDEPOT_SECTION\n1\n-1"), &["t.vrp: has no CAPACITY", "what a vehicle carries"]),
+        (three!("COMMENT: c", "DEMAND_SECTION\n1 0\n2 1\n3 1\nDEPOT_SECTION\n1\n-1"), &["t.vrp: has no CAPACITY", "capacity of a vehicle"]),
         (three!("CAPACITY: 0", "DEMAND_SECTION\n1 0\n2 1\n3 1\nDEPOT_SECTION\n1\n-1"), &["t.vrp:4: field `CAPACITY`: found `0`, expected a number above 0"]),
         (three!("CAPACITY: nan", "DEMAND_SECTION"), &["field `CAPACITY`: found `nan`, expected a number above 0"]),
         (three!("CAPACITY: 9\nCAPACITY: 8", "DEMAND_SECTION"), &["t.vrp:5: field `CAPACITY`: is given a second time, first on line 4"]),
@@ -95,7 +95,7 @@ fn the_depot_becomes_node_0_and_keeps_its_id() {
     assert_eq!((instance.sites().distance(0, 1), instance.sites().distance(0, 2)), (5.0, 4.0));
     assert!(instance.check(&[vec![1], vec![2]]).is_ok());
     let said = instance.check(&[vec![1, 2]]).unwrap_err().to_string();
-    assert!(said.contains("route 1 is 32 long with service, the limit is 25"), "{said}");
+    assert!(said.contains("route 1 has length 32 with service, the limit is 25"), "{said}");
 }
 
 #[test]

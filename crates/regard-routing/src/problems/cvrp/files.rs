@@ -38,7 +38,7 @@ pub(crate) const OPTIONS: &[CsvOption] = &[
 pub(crate) fn read_tsplib(file: &tsplib::File<'_>) -> Result<Cvrp> {
     let split = file.tsplib.name != TSPLIB.name;
     let sites = file.sites()?;
-    let capacity = file.required_amount("CAPACITY", "what a vehicle carries")?;
+    let capacity = file.required_amount("CAPACITY", "capacity of a vehicle")?;
     let mut demands = file.amounts(SECTION, sites.ids(), "demand")?;
     let depot = file.depot(sites.ids())?;
     check(file, &demands, sites.ids(), depot, if split { f64::INFINITY } else { capacity })?;

@@ -143,7 +143,7 @@ impl Cvrp {
 
     /// Checks a solution against every rule, whatever made it. Empty routes are ignored.
     ///
-    /// Whole numbers are compared exactly, fractions with 1e-9 of the capacity or limit.
+    /// Integers are compared exactly, fractions with 1e-9 of the capacity or limit.
     ///
     /// # Errors
     /// [`Error::Infeasible`] naming the first violated constraint by the ids of the file.
@@ -205,7 +205,7 @@ impl Cvrp {
             return Ok(());
         }
         let service = if self.service == 0.0 { "" } else { " with service" };
-        let reason = format!("route {} is {length} long{service}, the limit is {limit}", number + 1);
+        let reason = format!("route {} has length {length}{service}, the limit is {limit}", number + 1);
         Err(Error::Infeasible { reason })
     }
 }

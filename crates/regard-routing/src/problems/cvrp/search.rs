@@ -91,8 +91,8 @@ impl SolverInstance for Cvrp {
     }
 
     fn facts(&self) -> Vec<(&'static str, f64)> {
-        let mut facts = vec![("capacity", self.capacity()), ("demand in all", self.demands().iter().sum())];
-        facts.extend(self.limit().map(|limit| ("longest route", limit)));
+        let mut facts = vec![("capacity", self.capacity()), ("total demand", self.demands().iter().sum())];
+        facts.extend(self.limit().map(|limit| ("maximum route length", limit)));
         facts
     }
 

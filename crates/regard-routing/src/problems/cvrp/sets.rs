@@ -38,7 +38,7 @@ fn build(instance: &RawInstance, demands: &[f64], capacity: f64) -> Result<CvrpE
     let whole =
         |value: f64| (value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value)).then_some(value as u32);
     let Some(capacity) = whole(capacity).filter(|c| *c > 0) else {
-        return Err(format!("capacity {capacity}, expected a whole number of at least 1"));
+        return Err(format!("capacity {capacity}, expected an integer of at least 1"));
     };
     let mut all = Vec::with_capacity(demands.len());
     for (at, demand) in demands.iter().enumerate() {
@@ -49,14 +49,14 @@ fn build(instance: &RawInstance, demands: &[f64], capacity: f64) -> Result<CvrpE
                 return Err(format!("demand {demand} of customer {customer} is above the capacity, {capacity}"));
             }
             None => {
-                return Err(format!("demand {demand} of customer {customer}, expected a whole number of at least 0"));
+                return Err(format!("demand {demand} of customer {customer}, expected an integer of at least 0"));
             }
         }
     }
     Ok(generate::of_whole(points, all, capacity))
 }
 
-/// The whole number that a share of the capacity in single precision stands for.
+/// The integer that a share of the capacity in single precision stands for.
 fn near_whole(demand: f64) -> f64 {
     let whole = demand.round();
     if (demand - whole).abs() <= 1e-3 { whole } else { demand }

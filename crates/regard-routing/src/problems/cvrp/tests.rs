@@ -29,7 +29,7 @@ fn the_first_broken_rule_is_named_by_ids() {
     assert_eq!(said(&[vec![1, 4], vec![], vec![2, 3]]), "");
     for (routes, expected) in [
         (vec![vec![1, 5]], "route 1, position 2: node index 5 is not below 5"),
-        (vec![vec![1], vec![2, 0, 3]], "route 2, position 2: the depot (9) stands among the customers"),
+        (vec![vec![1], vec![2, 0, 3]], "route 2, position 2: the depot (9) is among the customers"),
         (vec![vec![1, 2], vec![2]], "node 2 is visited twice, in route 1 and route 2"),
         (vec![vec![1, 2], vec![3]], "node 4 is not visited (1 of 4 customers missing)"),
         (vec![vec![1, 2, 3], vec![4]], "route 1 carries 15, the capacity is 10"),
@@ -44,7 +44,7 @@ fn limits_count_length_and_service() {
     assert_eq!(reason(instance.check(&[vec![1, 2, 3, 4]])), "");
     let tighter = instance.with_limit(11.0, 1.0).unwrap();
     let said = reason(tighter.check(&[vec![1, 2, 3, 4]]));
-    assert_eq!(said, "not a solution: route 1 is 12 long with service, the limit is 11");
+    assert_eq!(said, "not a solution: route 1 has length 12 with service, the limit is 11");
 }
 
 #[test]
@@ -53,7 +53,10 @@ fn split_deliveries_take_what_is_left() {
     let instance = Sdvrp::new(sites, vec![0.0, 15.0, 5.0], 10.0).unwrap();
     assert_eq!(reason(instance.check(&[vec![1], vec![1, 2]])), "");
     assert_eq!(reason(instance.check(&[vec![2, 1], vec![1]])), "");
-    assert_eq!(reason(instance.check(&[vec![1], vec![2]])), "not a solution: node 2 still wants 5 of 15");
+    assert_eq!(
+        reason(instance.check(&[vec![1], vec![2]])),
+        "not a solution: node 2 has 5 of its demand 15 undelivered"
+    );
     assert!(Cvrp::new(instance.routing().sites().clone(), vec![0.0, 15.0, 5.0], 10.0).is_err());
 }
 

@@ -35,7 +35,7 @@ reader_suite! {
         ("\u{0}\u{1}\u{2}", &["t.oplib:1: found `"]),
         ("TYPE: CVRP\n", &["t.oplib:1: field `TYPE`: CVRP (vehicle routing) is not OP, expected OP"]),
         ("TYPE: OP\nDIMENSION: 1000000000\nEDGE_WEIGHT_TYPE: EUC_2D\n", &["field `DIMENSION`: found 1000000000, but the whole file has only"]),
-        (two!("COMMENT: c", "NODE_SCORE_SECTION\n1 0\n2 1\nDEPOT_SECTION\n1\n-1"), &["t.oplib: has no COST_LIMIT, which OP needs", "the longest a tour may be"]),
+        (two!("COMMENT: c", "NODE_SCORE_SECTION\n1 0\n2 1\nDEPOT_SECTION\n1\n-1"), &["t.oplib: has no COST_LIMIT, which OP needs", "maximum length of a tour"]),
         (two!("COST_LIMIT: inf", "NODE_SCORE_SECTION"), &["t.oplib:4: field `COST_LIMIT`: found `inf`, expected a number above 0"]),
         (two!("COST_LIMIT: 5", "DEPOT_SECTION\n1\n-1"), &["has no NODE_SCORE_SECTION, which OP needs"]),
         (two!("COST_LIMIT: 5", "NODE_SCORE_SECTION\n1 0\n2 1"), &["has no DEPOT_SECTION, which OP needs"]),

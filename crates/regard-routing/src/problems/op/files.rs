@@ -73,7 +73,7 @@ impl SolverInstance for Op {
     }
 
     fn facts(&self) -> Vec<(&'static str, f64)> {
-        vec![("longest tour", self.max_length()), ("prize in all", self.prizes().iter().sum())]
+        vec![("maximum tour length", self.max_length()), ("total prize", self.prizes().iter().sum())]
     }
 
     fn repair(&self, solution: Vec<usize>) -> Option<Vec<usize>> {
@@ -93,7 +93,7 @@ impl SolverInstance for Op {
 
     fn read_tsplib(file: &tsplib::File<'_>) -> Result<Self> {
         let sites = file.sites()?;
-        let limit = file.required_amount("COST_LIMIT", "the longest a tour may be")?;
+        let limit = file.required_amount("COST_LIMIT", "maximum length of a tour")?;
         let mut scores = file.amounts(SECTION, sites.ids(), "score")?;
         let depot = file.depot(sites.ids())?;
         scores[..=depot].rotate_right(1);

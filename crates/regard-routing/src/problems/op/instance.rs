@@ -97,7 +97,7 @@ impl Op {
     }
 
     /// Checks that `visits` are customers, each at most once, and that the tour is short enough:
-    /// exactly for whole numbers, else with 1e-9 of the bound for rounding.
+    /// exactly for integers, else with 1e-9 of the bound for rounding.
     ///
     /// # Errors
     /// [`Error::Infeasible`] naming the first violated constraint by the ids of the file.
@@ -107,7 +107,7 @@ impl Op {
         if depot::within(length, self.max_length) {
             return Ok(());
         }
-        let reason = format!("the tour is {length} long, at most {} is allowed", self.max_length);
+        let reason = format!("the tour has length {length}, at most {} is allowed", self.max_length);
         Err(Error::Infeasible { reason })
     }
 }
@@ -134,9 +134,9 @@ mod tests {
         let said = |visits: &[usize]| instance.check(visits).map_or_else(|e| e.to_string(), |()| String::new());
         assert_eq!((said(&[]), said(&[2, 1])), (String::new(), String::new()));
         assert!(said(&[1, 4]).contains("position 2: node index 4 is not below 4"));
-        assert!(said(&[1, 0]).contains("position 2: the depot (1) stands among the customers"));
+        assert!(said(&[1, 0]).contains("position 2: the depot (1) is among the customers"));
         assert!(said(&[1, 1]).contains("node 2 is visited twice, at positions 1 and 2"));
-        assert!(said(&[3]).contains("the tour is 6 long, at most 4 is allowed"));
+        assert!(said(&[3]).contains("the tour has length 6, at most 4 is allowed"));
     }
 
     #[test]

@@ -183,7 +183,7 @@ impl Problem for OpEnv {
             let max_length = instance.number("max_length").unwrap_or(f64::NAN);
             match amount(max_length) {
                 Some(max_length) => Ok(generate::of_single(points, &prizes, max_length)),
-                None => Err(format!("greatest length {max_length}, expected a finite number of at least 0")),
+                None => Err(format!("maximum length {max_length}, expected a finite number of at least 0")),
             }
         })
     }

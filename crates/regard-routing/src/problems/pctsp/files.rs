@@ -80,9 +80,9 @@ impl SolverInstance for Pctsp {
     fn facts(&self) -> Vec<(&'static str, f64)> {
         let sum = |values: &[f64]| values.iter().sum::<f64>();
         vec![
-            ("prize required", self.required()),
-            ("prize in all", sum(self.prizes())),
-            ("penalty in all", sum(self.penalties())),
+            ("required prize", self.required()),
+            ("total prize", sum(self.prizes())),
+            ("total penalty", sum(self.penalties())),
         ]
     }
 

@@ -140,7 +140,7 @@ impl Pctsp {
         if visits.len() + 1 == self.len() || collected >= self.required * (1.0 - TOLERANCE) {
             return Ok(());
         }
-        let reason = format!("{collected} is collected, {} is required", self.required);
+        let reason = format!("the collected prize {collected} is below the required prize {}", self.required);
         Err(Error::Infeasible { reason })
     }
 }
@@ -172,7 +172,7 @@ mod tests {
         let instance = line(5.0).unwrap();
         let said = |visits: &[usize]| instance.check(visits).map_or_else(|e| e.to_string(), |()| String::new());
         assert_eq!((said(&[3]), said(&[1, 2])), (String::new(), String::new()));
-        assert!(said(&[2]).contains("4 is collected, 5 is required"));
+        assert!(said(&[2]).contains("the collected prize 4 is below the required prize 5"));
         assert!(said(&[3, 3]).contains("node 4 is visited twice"));
         assert!(said(&[3, 0]).contains("the depot (1)"));
         assert!(said(&[7]).contains("node index 7"));

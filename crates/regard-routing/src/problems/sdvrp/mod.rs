@@ -66,11 +66,11 @@ impl Sdvrp {
                 room -= delivered;
             }
         }
-        // Whole numbers leave nothing or at least 1; fractions may leave what rounding left.
+        // Integers leave nothing or at least 1; fractions may leave what rounding left.
         match open.iter().position(|left| *left > 0.0 && (left.fract() == 0.0 || *left > 1e-9 * self.0.capacity())) {
             Some(node) => {
                 let (id, demand) = (&self.0.sites().ids()[node], self.0.demands()[node]);
-                let reason = format!("node {id} still wants {} of {demand}", open[node]);
+                let reason = format!("node {id} has {} of its demand {demand} undelivered", open[node]);
                 Err(Error::Infeasible { reason })
             }
             None => Ok(()),

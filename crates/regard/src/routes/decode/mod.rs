@@ -34,8 +34,8 @@ pub struct UnknownDecode(String);
 
 impl fmt::Display for UnknownDecode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let expected = "greedy, sample:K, multistart, multistart:K or beam:K, with K from 1 on";
-        write!(f, "`{}` is no way of decoding, expected {expected}", self.0)
+        let expected = "greedy, sample:K, multistart, multistart:K or beam:K, with K of at least 1";
+        write!(f, "`{}` is not a decoding method, expected {expected}", self.0)
     }
 }
 

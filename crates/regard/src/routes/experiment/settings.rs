@@ -24,12 +24,12 @@ impl Default for Task {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DataSettings {
-    /// Number of nodes of an instance, the depot not counted; `[20, 100]` draws a size for every batch.
-    #[schemars(extend("x-type" = "whole number or [lowest, highest]", "minimum" = 2, "maximum" = 10_000))]
+    /// Number of nodes of an instance, without the depot; `[20, 100]` samples a size for every batch.
+    #[schemars(extend("x-type" = "integer or [lowest, highest]", "minimum" = 2, "maximum" = 10_000))]
     pub nodes: Sizes,
     /// Distribution of the nodes in the unit square.
     pub distribution: Distribution,
-    /// Folder of instance files whose nodes are resampled instead of random points; empty for random points. Each file
+    /// Folder of instance files from whose nodes training instances are sampled; empty for random points. Each file
     /// needs at least as many nodes as an instance.
     #[serde(default)]
     pub folder: String,
@@ -71,7 +71,7 @@ impl Default for DataSettings {
 pub enum Sizes {
     /// The same size for all instances.
     One(usize),
-    /// A size drawn uniformly for every batch, between the lowest and the highest, both included.
+    /// A size sampled uniformly for every batch, between the lowest and the highest, both included.
     Between([usize; 2]),
 }
 
@@ -97,9 +97,9 @@ impl Sizes {
 pub enum Distribution {
     /// Uniform in the unit square.
     Uniform,
-    /// Around three cluster centres.
+    /// Clustered around three centres.
     Cluster,
-    /// A mixture of three normal distributions.
+    /// Mixture of three normal distributions.
     GaussianMixture,
 }
 
@@ -111,7 +111,7 @@ pub enum PrizeKind {
     Const,
     /// Uniform between 0.01 and 1.
     Unif,
-    /// Growing with the distance from the depot.
+    /// Increasing with the distance from the depot.
     Dist,
 }
 

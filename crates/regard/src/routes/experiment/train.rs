@@ -47,19 +47,19 @@ pub enum Loss {
     /// REINFORCE: the log-likelihood of a solution, weighted by its cost minus the baseline (Williams 1992).
     #[default]
     Reinforce,
-    /// Preference loss: of two solutions of an instance the shorter one becomes more likely, however large the
-    /// difference.
+    /// Preference loss: of two solutions of an instance, the shorter one becomes more probable; the size of the
+    /// difference does not matter.
     Preference,
 }
 
-/// Choice of the first nodes when an instance has several solutions; a single solution chooses its own.
+/// Choice of the first node when several solutions are sampled per instance; a single solution chooses its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FirstNode {
-    /// Each solution starts at a different given node, which is not learned (POMO, Kwon et al. 2020).
+    /// Each solution starts at a different given node; the choice is not learned (POMO, Kwon et al. 2020).
     Given,
-    /// Each solution starts at a different given node, and the policy learns which starts give short tours, so that a
-    /// single greedy tour starts well.
+    /// Each solution starts at a different given node, and the policy also learns which start nodes give short tours,
+    /// so that a single greedy tour starts at a good one.
     Learned,
     /// The policy chooses the first node.
     Sampled,
@@ -69,30 +69,30 @@ pub enum FirstNode {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrainSettings {
-    /// Named training whose settings are taken where this section gives none.
+    /// Preset: a named group of training settings, used for every setting that the experiment does not give.
     #[serde(default)]
     #[schemars(extend("x-words" = crate::routes::model::PRESETS))]
     pub preset: Option<String>,
-    /// Folder of a model whose weights the training starts from, of the same sizes; empty for random weights.
+    /// Model folder with the initial weights, for a network of the same sizes; empty for random weights.
     pub init_from: String,
     /// Baseline of the policy gradient.
     pub baseline: BaselineKind,
     /// Loss of the policy; `preference` needs the baseline `shared`.
     #[serde(default)]
     pub loss: Loss,
-    /// Factor on log-likelihoods in the preference loss.
+    /// Factor on the log-likelihoods in the preference loss.
     #[serde(default = "preference_scale")]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub preference_scale: f64,
-    /// Number of solutions sampled for an instance: 1, or with the baseline `shared` 2 or more, and 0 for one from
-    /// every node. The default follows the baseline.
+    /// Number of solutions sampled per instance. With the baseline `shared`: 2 or more, or 0 for one from every node;
+    /// with other baselines: 1. The default depends on the baseline.
     pub num_starts: usize,
-    /// Choice of the first nodes when an instance has several solutions.
+    /// Choice of the first node when several solutions are sampled per instance.
     pub first_node: FirstNode,
-    /// Number of instances in a step.
+    /// Number of instances per step.
     #[schemars(range(min = 1, max = 65536))]
     pub batch_size: usize,
-    /// Number of instances in an epoch.
+    /// Number of instances per epoch.
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub epoch_size: usize,
     /// Number of epochs.
@@ -104,37 +104,37 @@ pub struct TrainSettings {
     /// Learning rate of the critic, for the baseline `critic`.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub critic_learning_rate: f64,
-    /// Factor on the learning rates after every epoch.
+    /// Factor by which the learning rates are multiplied after every epoch.
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0))]
     pub learning_rate_decay: f64,
     /// Number of epochs over which the learning rate rises linearly from 0; 0 for none.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e6))]
     pub warmup_epochs: f64,
-    /// Largest norm of the gradient; a longer gradient is scaled down; 0 for no limit.
+    /// Maximum norm of the gradient; a larger gradient is scaled down; 0 for no clipping.
     #[schemars(range(min = 0.0))]
     pub max_grad_norm: f64,
-    /// Number of epochs in which an exponential baseline is mixed into the baseline; 0 for none.
+    /// Number of first epochs in which the exponential baseline is blended with the selected one; 0 for none.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub baseline_warmup_epochs: usize,
     /// Decay of the exponential baseline.
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub baseline_decay: f64,
-    /// Significance level at which the rollout baseline adopts a better policy.
+    /// Significance level of the t-test by which a better policy replaces that of the rollout baseline.
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub baseline_significance: f64,
     /// Number of instances on which the rollout baseline compares policies.
     #[schemars(range(min = 2, max = 10_000_000))]
     pub baseline_instances: usize,
-    /// Decay of the exponential moving average of the weights that is evaluated and saved; 0 for no average.
+    /// Decay of the exponential moving average (EMA) of the weights, which is evaluated and saved; 0 for no averaging.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub ema_decay: f64,
-    /// Seed of every random number in training.
+    /// Random seed of the training.
     pub seed: u64,
-    /// Number of steps between two lines of metrics.
+    /// Number of steps between two lines of `metrics.jsonl`.
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub log_steps: usize,
-    /// Longest time between two checkpoints, in minutes. Each epoch ends with one too.
+    /// Maximum time between two checkpoints, in minutes. A checkpoint is also written after each epoch.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub checkpoint_minutes: f64,
 }

@@ -12,7 +12,7 @@ use crate::store::ranges::whole;
 use crate::{Error, Result};
 use regard_data::names::{list, suggestion};
 
-/// The largest whole number of TOML.
+/// The largest integer of TOML.
 const LARGEST_SEED: u64 = i64::MAX as u64;
 
 pub(super) fn validate(experiment: &RouteExperiment) -> Result<()> {
@@ -102,12 +102,13 @@ fn check_starts(train: &TrainSettings, data: &DataSettings) -> Result<()> {
     let expected = match baseline {
         BaselineKind::Shared if starts == 1 => "0 (one from every node) or at least 2",
         BaselineKind::Shared if starts > high => {
-            let reason =
-                format!("is {starts}; expected at most {high}, the nodes of an instance, or 0 for all of them");
+            let reason = format!(
+                "is {starts}; expected at most {high}, the number of nodes of an instance, or 0 for all of them"
+            );
             return refuse("train.num_starts", reason);
         }
         BaselineKind::Shared => return Ok(()),
-        _ if starts != 1 => "1; only the baseline `shared` takes more",
+        _ if starts != 1 => "1; only the baseline `shared` allows more",
         _ => return Ok(()),
     };
     refuse("train.num_starts", format!("is {starts}, with the baseline `{}`; expected {expected}", baseline.name()))

@@ -21,7 +21,7 @@ const ORIGIN: &str = "a checkpoint of the code of Attention, Learn to Solve Rout
                       (Kool, van Hoof, Welling 2019)";
 const REPOSITORY: &str = "https://github.com/wouterkool/attention-learn-to-route";
 const LICENCE: &str = "Checkpoints released in that repository: MIT, (c) 2018 Wouter Kool. \
-                       Others: as whoever trained them says.";
+                       Other checkpoints: the licence of their authors.";
 
 /// Reads a checkpoint of Kool's code: a `.pt` or safetensors file, or the folder of a run
 /// (`epoch-N.pt` with the largest N, and `args.json`).
@@ -70,7 +70,7 @@ fn checkpoint(path: &Path) -> Result<PathBuf> {
     let entries = fs::read_dir(path).map_err(|error| Error::io(path, error))?;
     let files = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
     files.filter_map(|file| epoch(&file).map(|epoch| (epoch, file))).max().map(|(_, file)| file).ok_or_else(|| {
-        let reason = "holds no checkpoint `epoch-N.pt`".into();
+        let reason = "has no checkpoint `epoch-N.pt`".into();
         Error::Parse { path: path.to_owned(), line: 0, field: String::new(), reason }
     })
 }

@@ -46,9 +46,9 @@ pub(super) fn problem(weights: &Weights, args: &Args, asked: Option<&str>, path:
         (Some(named), _) => Ok(named),
         (None, [only]) => Ok(only),
         _ => {
-            let what = "which problem the weights are for cannot be told".to_owned();
-            let reason = format!("networks for {} look the same", list(fitting.iter().copied()));
-            let hint = format!("say which with --problem {}", fitting.join(" or --problem "));
+            let what = "the problem of the weights is ambiguous".to_owned();
+            let reason = format!("networks for {} have the same tensors", list(fitting.iter().copied()));
+            let hint = format!("give it with --problem {}", fitting.join(" or --problem "));
             Err(Error::Unsupported { what, reason }.with_hint(hint))
         }
     }

@@ -56,7 +56,8 @@ pub struct AttentionModelConfig {
     /// [`FORMAT`].
     #[schemars(skip)]
     pub format: u32,
-    /// Named network whose settings are taken where this section gives none. The default is the preset of `[train]`.
+    /// Preset: a named group of model settings, used for every setting that the experiment does not give. The default
+    /// is the preset of `[train]`.
     #[serde(default)]
     #[schemars(extend("x-words" = PRESETS))]
     pub preset: Option<String>,
@@ -229,11 +230,11 @@ impl NetworkConfig for AttentionModelConfig {
             ("encoder layers", self.layers.to_string()),
             ("feed-forward width", self.feedforward_width.to_string()),
             ("normalisation", self.norm.name().into()),
-            ("pointer clip", self.tanh_clipping.to_string()),
+            ("tanh clipping", self.tanh_clipping.to_string()),
         ];
         CardText {
             what: format!(
-                "An Attention Model (Kool, van Hoof, Welling 2019) for `{}`: a network that builds a tour node by node.",
+                "An Attention Model (Kool, van Hoof, Welling 2019) for `{}`: it constructs a solution node by node.",
                 self.problem
             ),
             preset: self.preset.clone(),

@@ -39,7 +39,7 @@ impl ModelDir {
         if self.config().problem == problem {
             return Ok(());
         }
-        let reason = format!("the model solves `{}`; needed is one for `{problem}`", self.config().problem);
+        let reason = format!("the model solves `{}`, but the problem is `{problem}`", self.config().problem);
         Err(Error::config("problem", reason).in_file(self.path()))
     }
 }

@@ -153,8 +153,8 @@ pub fn solve<S: SolverInstance>(
         search.construct();
         if search.stages.is_empty() {
             let what = S::Problem::NAME.to_owned();
-            let reason = "there is no model for this problem, and nothing to begin with without one".to_owned();
-            return Err(Error::Unsupported { what, reason }.with_hint("name a model folder with --model"));
+            let reason = "there is neither a model nor a construction heuristic for this problem".to_owned();
+            return Err(Error::Unsupported { what, reason }.with_hint("give a model folder with --model"));
         }
         search.finish(options, start);
     }
@@ -166,8 +166,8 @@ pub fn solve<S: SolverInstance>(
 /// Refuses instances without places and those too large for the network; `name` is for the message.
 pub(super) fn check_size(name: &str, n: usize) -> Result<()> {
     let reason = match n {
-        0 => "has no places; a tour needs at least one".to_owned(),
-        n if n > MOST_PLACES => format!("has {n} places; at most {MOST_PLACES} can be solved"),
+        0 => "has no nodes; a tour needs at least one".to_owned(),
+        n if n > MOST_PLACES => format!("has {n} nodes; at most {MOST_PLACES} can be solved"),
         _ => return Ok(()),
     };
     Err(Error::Unsupported { what: name.to_owned(), reason })
@@ -191,7 +191,7 @@ pub fn solve_instance(model: Option<&AttentionModel>, instance: &Instance, optio
         }
     }
     with_problem(instance.problem(), Solve { model, instance, options }).flatten().unwrap_or_else(|| {
-        let reason = "this version does not solve it".to_owned();
+        let reason = "this version cannot solve it".to_owned();
         Err(Error::Unsupported { what: instance.problem().to_owned(), reason })
     })
 }

@@ -54,8 +54,8 @@ pub(crate) fn check_work(n: usize, decode: Decode, augment: usize) -> Result<()>
         return Ok(());
     }
     let most = MOST_STEPS / n.max(1) / augment.max(1);
-    let reason = format!("too many for {n} places; at most {most} tours fit in memory");
-    let hint = format!("ask for fewer, for example --decode sample:{}", most.min(1280));
+    let reason = format!("too many for {n} nodes; at most {most} tours fit in memory");
+    let hint = format!("use fewer, for example --decode sample:{}", most.min(1280));
     Err(Error::Unsupported { what: describe(decode, augment), reason }.with_hint(hint))
 }
 

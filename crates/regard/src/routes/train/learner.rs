@@ -170,7 +170,7 @@ impl<P: Problem> Learner<P> {
         let seed = derived(train.seed, Stream::Sampling, self.step);
         let sampled = sample(&model.valid(), embeddings.clone().inner(), &problems, tours, train.first_node, seed);
         let Some(sampled) = sampled else {
-            return Err(self.diverged("a sampled tour's probability is no number".into()));
+            return Err(self.diverged("the probability of a sampled tour is not a number".into()));
         };
         let baseline = self.baseline(&sampled, &problems, points)?;
         let count = sampled.costs.len() as f64;
@@ -297,7 +297,7 @@ fn inherited(folder: &str, config: &AttentionModelConfig) -> Result<Weights> {
     let same = AttentionModelConfig { preset, problem, ..found.config().clone() };
     let weights = found.weights()?;
     if same != *config || layout::check(config, &weights).is_err() {
-        let reason = "is a network of other sizes than `[model]` and `task.problem` say";
+        let reason = "does not have the sizes of `[model]` and `task.problem`";
         return Err(Error::config("train.init_from", format!("`{folder}` {reason}")));
     }
     Ok(weights)

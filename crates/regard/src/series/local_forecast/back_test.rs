@@ -73,7 +73,7 @@ pub(super) fn measured(
         counted += 1.0;
     }
     if counted == 0.0 {
-        return Err(Error::config("the file", "has no value in its last rows to measure with"));
+        return Err(Error::config("the file", "has no value in its last rows, which are held out"));
     }
     let [network, seasonal, naive, mean] = sums.map(|sum| sum.map(|sum| sum / counted));
     Ok(BackTest {
@@ -117,7 +117,9 @@ impl Widths {
 pub(super) fn known_levels(levels: &[f64]) -> Result<()> {
     match levels.iter().find(|&&level| !(level > 0.0 && level <= 99.0)) {
         None => Ok(()),
-        Some(level) => Err(Error::config("--levels", format!("has {level}; expected percents above 0 and up to 99"))),
+        Some(level) => {
+            Err(Error::config("--levels", format!("has {level}; expected percentages above 0 and at most 99")))
+        }
     }
 }
 

@@ -45,10 +45,10 @@ impl Plan {
         let needed = others + SHORTEST;
         if shortest < needed {
             let reason = format!(
-                "is {horizon}, and the shortest series has {shortest} rows; to learn {horizon} values ahead and to \
-                 measure that takes at least {needed}"
+                "is {horizon}, and the shortest series has {shortest} rows; training and evaluation with this horizon \
+                 need at least {needed} rows"
             );
-            return Err(Error::config("--horizon", reason).with_hint("choose a shorter horizon, or name a model"));
+            return Err(Error::config("--horizon", reason).with_hint("choose a shorter horizon, or give a model"));
         }
         let season = panel.clock().season();
         let wanted = match season {

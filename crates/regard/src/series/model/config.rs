@@ -30,21 +30,21 @@ pub struct PatchTstConfig {
     /// Version of these settings.
     #[schemars(skip)]
     pub format: u32,
-    /// Named network whose settings are taken where this section gives none. `[train]` and `[eval]` take the training
-    /// that belongs to it.
+    /// Preset: a named group of model settings, used for every setting that the experiment does not give. It also sets
+    /// the defaults of `[train]` and `[eval]`.
     #[serde(default)]
     #[schemars(extend("x-words" = super::PRESETS))]
     pub preset: Option<String>,
     /// The task.
     #[schemars(skip)]
     pub task: SeriesTask,
-    /// Number of past values that the network sees.
+    /// Number of past values in the input window.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub look_back: usize,
     /// Predicted values; the look-back itself for imputation and anomalies.
     #[schemars(skip)]
     pub horizon: usize,
-    /// Number of channels if the network has parameters of its own for each; else 0.
+    /// Number of channels if each channel has separate parameters; else 0.
     #[schemars(range(max = 1_000_000), extend("x-from-data" = true))]
     pub channels: usize,
     /// Number of classes, for classification; else 0.
@@ -72,7 +72,7 @@ pub struct PatchTstConfig {
     pub feedforward_width: usize,
     /// Normalisation inside a layer.
     pub norm: LayerNorm,
-    /// Position of the norms in a layer.
+    /// Placement of the norms in a layer.
     pub norm_placement: Placement,
     /// Normalisation after the last layer.
     pub final_norm: FinalNorm,
@@ -80,18 +80,18 @@ pub struct PatchTstConfig {
     pub residual_attention: bool,
     /// Positional encoding of the patches.
     pub positions: Positions,
-    /// If true, the map from patches to representations has a bias.
+    /// If true, the linear embedding of the patches has a bias.
     pub embedding_bias: bool,
-    /// Normalisation of a window before it is cut into patches.
+    /// Normalisation of each input window, before it is divided into patches.
     pub window_norm: WindowNorm,
     /// If true, each channel has a learned scale and shift after `window_norm`.
     pub affine: bool,
-    /// If true, each channel has a head of its own.
+    /// If true, each channel has a separate head.
     pub individual: bool,
-    /// Number of values in the moving average that separates trend and rest, each with a network of its own; odd; 0 for
-    /// none.
+    /// Length of the moving average that separates the trend from the remainder; each part has a separate network. Odd;
+    /// 0 for no decomposition.
     pub decomposition_kernel: usize,
-    /// Linear map of the whole normalised window, to which the network adds its correction.
+    /// Linear map of the whole normalised window; the network adds a correction to it.
     pub linear_skip: Shortcut,
     /// Dropout rate on the embeddings of the patches and in the layers.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
@@ -104,7 +104,7 @@ pub struct PatchTstConfig {
     /// Dropout rate before the head.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub head_dropout: f64,
-    /// Quantile levels to predict, in rising order and with 0.5 among them; empty for a single number.
+    /// Quantile levels to predict, in increasing order and including 0.5; empty for a single value.
     pub quantiles: Vec<f64>,
     /// Number of covariates whose future values are known.
     #[schemars(range(max = 10_000), extend("x-from-data" = true))]
@@ -187,21 +187,21 @@ impl PatchTstConfig {
             return Err(Error::config("decomposition_kernel", reason));
         }
         if self.linear_skip == Shortcut::Fitted && self.decomposition_kernel > 0 {
-            let reason = "is fitted to whole windows; with a `decomposition` expected `none` or `learned`";
+            let reason =
+                "is fitted to whole windows; with `decomposition_kernel` above 0, expected `none` or `learned`";
             return Err(Error::config("linear_skip", reason));
         }
         if self.task == SeriesTask::Classification && self.classes < 2 {
             return Err(Error::config("classes", format!("is {}; expected 2 or more", self.classes)));
         }
         if self.affine && self.window_norm == WindowNorm::None {
-            return Err(Error::config("affine", "is set, but `window_norm` is `none`"));
+            return Err(Error::config("affine", "is true, but `window_norm` is `none`"));
         }
         let rising = self.quantiles.windows(2).all(|pair| pair[0] < pair[1]);
         let inside = self.quantiles.iter().all(|&level| level > 0.0 && level < 1.0);
         let whole = self.quantiles.is_empty() || rising && inside && self.quantiles.contains(&0.5);
         if !whole {
-            let reason =
-                format!("are {:?}; expected rising levels between 0 and 1 with 0.5 among them", self.quantiles);
+            let reason = format!("are {:?}; expected increasing levels between 0 and 1, including 0.5", self.quantiles);
             return Err(Error::config("quantiles", reason));
         }
         if !self.quantiles.is_empty() && self.task != SeriesTask::Forecast {
@@ -249,15 +249,14 @@ impl NetworkConfig for PatchTstConfig {
             ("task", self.task.to_string()),
             ("look-back", self.look_back.to_string()),
             ("horizon", self.horizon.to_string()),
-            ("patches", format!("{} of {} values, {} apart", self.patches(), self.patch_len, self.stride)),
+            ("patches", format!("{} of {} values, stride {}", self.patches(), self.patch_len, self.stride)),
             ("layers", self.layers.to_string()),
             ("width", self.width.to_string()),
             ("heads", self.heads.to_string()),
-            ("linear map of the window", self.linear_skip.to_string()),
+            ("linear skip", self.linear_skip.to_string()),
         ];
         CardText {
-            what: "A network on time series (PatchTST, Nie et al. 2023): patches of each series attend to each other."
-                .into(),
+            what: "A PatchTST network (Nie et al. 2023): the patches of each series attend to each other.".into(),
             preset: self.preset.clone(),
             rows,
             usage: vec!["regard forecast --model {name} FILE.csv", "regard eval --model {name}"],

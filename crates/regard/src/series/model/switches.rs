@@ -13,15 +13,15 @@ pub enum LayerNorm {
     Layer,
 }
 
-/// Position of the norms in a layer.
+/// Placement of the norms in a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// After each residual sum (`post_norm`).
+    /// Post-norm: after each residual sum.
     Post,
-    /// Before each half, and the residual starts from the normed input: `pre_norm` of the authors' code.
+    /// Before each sub-layer; the residual connection starts from the normed input, as `pre_norm` in the authors' code.
     PreSummed,
-    /// Before each half, inside the branch only (Xiong et al. 2020).
+    /// Pre-norm: before each sub-layer, inside the residual branch (Xiong et al. 2020).
     Pre,
 }
 
@@ -41,24 +41,23 @@ pub enum FinalNorm {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Positions {
-    /// A learned row for each position.
+    /// A learned vector for each position.
     Learned,
-    /// Sines and cosines.
+    /// Sinusoidal encoding.
     Sine,
-    /// Sines and cosines minus their mean, divided by ten times their standard deviation: `sincos` of the authors'
-    /// code.
+    /// Sinusoidal encoding minus its mean, divided by ten times its standard deviation: `sincos` of the authors' code.
     StandardisedSine,
     /// No positional encoding.
     None,
 }
 
-/// Linear map of the whole normalised window, to which the network adds its correction.
+/// Linear map of the whole normalised window; the network adds a correction to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shortcut {
     /// No linear map.
     None,
-    /// Learned with the network.
+    /// Learned together with the network.
     Learned,
     /// Fitted by least squares before training and then frozen; the network learns the residual.
     Fitted,
@@ -74,14 +73,14 @@ impl std::fmt::Display for Shortcut {
     }
 }
 
-/// Normalisation of a window before it is cut into patches.
+/// Normalisation of each input window, before it is divided into patches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowNorm {
     /// No normalisation.
     None,
-    /// The mean is subtracted, and the result divided by the standard deviation.
+    /// Subtracts the mean and divides by the standard deviation.
     Mean,
-    /// The last value is subtracted, and the result divided by the standard deviation.
+    /// Subtracts the last value and divides by the standard deviation.
     Last,
 }

@@ -120,7 +120,9 @@ impl<'p> Reader<'p> {
     fn edges(&mut self, object: &Object<'_>, graph: &mut Graph) -> Result<()> {
         self.listed.next_graph();
         match (object.list("e")?, object.list("edge_index")?) {
-            (Some(_), Some(_)) => Err(object.error("e", "stands beside `edge_index`, expected one of them")),
+            (Some(_), Some(_)) => {
+                Err(object.error("e", "is given together with `edge_index`, expected only one of them"))
+            }
             (Some(list), None) => self.both_ways(object, list, graph),
             (None, Some(index)) => self.one_way(object, index, graph),
             (None, None) => Ok(()),
@@ -313,7 +315,7 @@ impl Field<'_> {
     }
 
     fn kind(&self, value: &Value) -> Result<u32> {
-        let expected = format!("a type, a whole number below {MOST_TYPES}");
+        let expected = format!("a type, an integer below {MOST_TYPES}");
         match self.object.whole(self.name, value, &expected)? {
             kind if (kind as usize) < MOST_TYPES => Ok(kind),
             kind => Err(self.error(format!("found `{kind}`, expected {expected}"))),

@@ -41,8 +41,8 @@ fn malformed_lines_are_refused_with_place_and_expectation() {
         ("{\"x\": [1]\n", "g.jsonl:1: is not JSON at column 9: EOF while parsing an object"),
         ("{\"e\": []}\n", "g.jsonl:1: field `x`: is missing, expected a type or a list of numbers for each node"),
         ("{\"x\": 3}\n", "g.jsonl:1: field `x`: is not a list"),
-        ("{\"x\": [1.5]}\n", "g.jsonl:1: field `x`: found `1.5`, expected a type, a whole number below 65536"),
-        ("{\"x\": [70000]}\n", "g.jsonl:1: field `x`: found `70000`, expected a type, a whole number below 65536"),
+        ("{\"x\": [1.5]}\n", "g.jsonl:1: field `x`: found `1.5`, expected a type, an integer below 65536"),
+        ("{\"x\": [70000]}\n", "g.jsonl:1: field `x`: found `70000`, expected a type, an integer below 65536"),
         ("{\"x\": [[1], [1, 2]]}\n", "g.jsonl:1: field `x`: entry 2 has 2 numbers, expected 1"),
         ("{\"x\": [[1], 2]}\n", "g.jsonl:1: field `x`: entry 2 is not a list of numbers"),
         ("{\"x\": [[1e300]]}\n", "g.jsonl:1: field `x`: entry 1: found `1e+300`, expected a number below 3.4e38"),
@@ -66,7 +66,7 @@ fn malformed_lines_are_refused_with_place_and_expectation() {
         ),
         (
             "{\"x\": [0], \"e\": [], \"edge_index\": [[], []]}\n",
-            "g.jsonl:1: field `e`: stands beside `edge_index`, expected one of them",
+            "g.jsonl:1: field `e`: is given together with `edge_index`, expected only one of them",
         ),
         (
             "{\"x\": [0], \"edge_index\": [[0]]}\n",

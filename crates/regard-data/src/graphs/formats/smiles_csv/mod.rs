@@ -43,8 +43,8 @@ pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Graphs> {
     let Some(name) = &options.smiles else {
         return Err(table
             .header
-            .error("is a table, and no column of SMILES is named")
-            .with_hint("name it as `smiles`"));
+            .error("is a table, but no column of SMILES is given")
+            .with_hint("give it as `smiles`"));
     };
     let smiles = table.header.column(name)?;
     let targets = table.header.all_given(&options.targets, options.targets_optional)?;

@@ -45,8 +45,11 @@ fn unseen_atoms_name_file_line_and_atom() {
     let new = parse("smiles,y\nC,1\nC[Se]C,1\n", Path::new("new.csv"), &options()).unwrap();
     let (nodes, edges) = (training.node_features().kinds().clone(), training.edge_features().kinds().clone());
     let error = new.clone().align(&nodes, &edges, None).unwrap_err();
-    assert_eq!(error.to_string(), "new.csv:3: atom 2 is of the type `Se`, which was not there in training");
-    assert_eq!(error.hint(), Some("leave it out (`skip_bad`), or train with one type for what is rare (`rare_below`)"));
+    assert_eq!(error.to_string(), "new.csv:3: atom 2 has the type `Se`, which is not in the training data");
+    assert_eq!(
+        error.hint(),
+        Some("skip it with `data.skip_bad`, or train with `data.min_type_count`, so that rare types share one type")
+    );
     let mut lenient = nodes.clone();
     lenient.types.push("other".into());
     let aligned = new.clone().align(&lenient, &edges, Some("other")).unwrap();
@@ -54,7 +57,7 @@ fn unseen_atoms_name_file_line_and_atom() {
     let rest = new.without_unseen_nodes(&nodes.types).unwrap();
     let [row] = rest.skipped() else { panic!("{:?}", rest.skipped()) };
     assert_eq!((rest.len(), rest.line(0), row.line), (1, Some(2), 3));
-    assert_eq!(row.reason, "atom 2 is of the type `Se`, which was not there in training");
+    assert_eq!(row.reason, "atom 2 has the type `Se`, which is not in the training data");
 }
 
 #[test]
@@ -96,7 +99,7 @@ fn malformed_tables_are_refused_with_place_and_expectation() {
         ("smile,y\nC,1\n", options(), "m.csv:1: has no column `smiles` | did you mean the column `smile`?"),
         ("smiles,z\nC,1\n", options(), "m.csv:1: has no column `y` | the columns are `smiles`, `z`"),
         ("a,a\nC,1\n", options(), "m.csv:1: column `a` occurs twice, as number 1 and 2"),
-        ("smiles,y\nC,1\n", no_column, "m.csv:1: is a table, and no column of SMILES is named | name it as `smiles`"),
+        ("smiles,y\nC,1\n", no_column, "m.csv:1: is a table, but no column of SMILES is given | give it as `smiles`"),
         (
             "smiles,y\nC,1\nCQ,1\n",
             options(),

@@ -105,7 +105,7 @@ impl Reading {
     }
 
     fn node(&mut self, mut line: Line<'_>, node: u32, nodes: u32, graph: &mut Graph) -> Result<()> {
-        let tag = line.number::<i64>("tag", "the tag of a node, a whole number")?;
+        let tag = line.number::<i64>("tag", "the tag of a node, an integer")?;
         let code = self.tags.code(&tag.to_string()).ok_or_else(|| line.error("tag", "is one tag too many"))?;
         graph.node_types.push(code);
         let neighbours: u32 = line.number("neighbours", "how many neighbours there are")?;

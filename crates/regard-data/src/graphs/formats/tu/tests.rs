@@ -34,7 +34,7 @@ fn malformed_files_are_refused_with_place_and_expectation() {
         ("1\n4000000000 1\n0 0\n", "tu.txt:2: ends after 1 of the 4000000000 nodes of this graph"),
         ("1\n2\n", "tu.txt:2: field `label`: is missing, expected label"),
         ("1\n1 0 5\n", "tu.txt:2: has `5` where nothing more is expected"),
-        ("1\n1 0\na 0\n", "tu.txt:3: field `tag`: found `a`, expected the tag of a node, a whole number"),
+        ("1\n1 0\na 0\n", "tu.txt:3: field `tag`: found `a`, expected the tag of a node, an integer"),
         ("1\n1 0\n0 1 1\n", "tu.txt:3: field `neighbour`: found `1`, expected a number below 1"),
         ("1\n1 0\n0 3 0\n", "tu.txt:3: field `neighbour`: is missing, expected neighbour"),
         ("1\n1 0\n0 1 -1\n", "tu.txt:3: field `neighbour`: found `-1`, expected a number below 1"),

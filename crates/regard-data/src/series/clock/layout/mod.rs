@@ -14,7 +14,7 @@ pub(crate) enum Layout {
     Pattern { pattern: String, suffix: String, offset: i64 },
     /// A year, this text, and the number of a quarter.
     Quarter(String),
-    /// A whole number.
+    /// An integer.
     Integer,
 }
 
@@ -72,7 +72,7 @@ const TIMES: [&str; 12] = [
 /// Months. A year and a month with a point between them are a number.
 const MONTHS: [&str; 9] = ["%Y-%m", "%Y/%m", "%Y-%-m", "%m/%Y", "%m-%Y", "%YM%m", "%b %Y", "%b-%Y", "%B %Y"];
 
-/// Layouts whose text is a whole number as well, and which are preferred to it.
+/// Layouts whose text is an integer as well, and which are preferred to it.
 const DIGITS: [&str; 3] = ["%Y%m%d", "%Y%m", YEAR];
 
 const YEAR: &str = "%Y";

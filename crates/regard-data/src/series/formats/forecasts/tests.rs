@@ -45,5 +45,5 @@ fn what_does_not_fit_is_refused() {
     assert_eq!(said(vec![short.clone()]), "forecast of `a`: has intervals of another length than its values");
     short.intervals[0].low = vec![0.0];
     assert_eq!(said(vec![short, one("b", 0, &[1.0])]), "forecast of `b`: has other levels of intervals than the first");
-    assert_eq!(said(vec![one("a", 1, &[1.0])]), "step 1: lies beyond the calendar, with day each");
+    assert_eq!(said(vec![one("a", 1, &[1.0])]), "step 1: is outside the calendar, with one step per day");
 }

@@ -21,7 +21,7 @@ fn files_that_are_no_table() {
         (
             "\u{0}\u{1}PNG",
             wide(),
-            "a.csv:1: is no text, expected a table of comma-separated values | save the table as UTF-8",
+            "a.csv:1: is not text, expected a table of comma-separated values | save the table as UTF-8",
         ),
         (
             "date\n2020-01-01\n",
@@ -45,7 +45,7 @@ fn files_that_are_no_table() {
 
 #[test]
 fn fields_that_are_no_number() {
-    let missing = "missing values are empty, NaN, NA, null, none, `?` or `-`; name the columns to read if this is none of numbers";
+    let missing = "missing values are empty, NaN, NA, null, none, `?` or `-`; give the columns to read if this column is not numeric";
     check(&[
         (
             "date,a,b\n2020-01-01,1,2\n\n2020-01-02,1,x2\n",
@@ -73,8 +73,8 @@ fn fields_that_are_no_number() {
 
 #[test]
 fn stamps_that_do_not_fit() {
-    let one_way = "dates of a file are all written in one way; give the pattern if it is not known";
-    let finer = "the most common distance of stamps is taken for their frequency; give it if it is another one";
+    let one_way = "all dates of a file must have the same format; give the pattern if it is not detected";
+    let finer = "the frequency is the most common distance between stamps; give the frequency if it is a different one";
     let give = |frequency: &str| ReadOptions { frequency: Some(frequency.parse().unwrap()), ..wide() };
     check(&[
         (
@@ -95,13 +95,13 @@ fn stamps_that_do_not_fit() {
         (
             "date,a\n2020-01-01,1\n2020-01-02,2\n2020-01-03,1\n2020-01-03,2\n",
             wide(),
-            "a.csv:5: field `date`: stamp `2020-01-03` stands on line 4 already | say whether the mean or the last row of a stamp is taken",
+            "a.csv:5: field `date`: stamp `2020-01-03` already occurs on line 4 | choose the mean or the last row of each stamp",
         ),
         (
             "date,a\n2020-01-01 00:00,1\n2020-01-01 01:00,2\n2020-01-01 02:00,1\n2020-01-01 03:10,2\n",
             wide(),
             &format!(
-                "a.csv:5: field `date`: is off the grid of the other stamps, expected `2020-01-01 03:00` or `2020-01-01 04:00`, every hour | {finer}"
+                "a.csv:5: field `date`: does not match the frequency of the other stamps, expected `2020-01-01 03:00` or `2020-01-01 04:00`, every hour | {finer}"
             ),
         ),
         (
@@ -112,19 +112,19 @@ fn stamps_that_do_not_fit() {
         (
             "date,a\n2020-01-01,1\n",
             wide(),
-            "a.csv: has no two stamps of one series, from which a frequency would follow | give the frequency",
+            "a.csv: has no series with two time stamps, so the frequency cannot be derived | give the frequency",
         ),
         (
             "date,a\n2020-01-01,1\n",
             give("step"),
             "a.csv:1: has dates as stamps, expected a frequency of dates instead of `step`",
         ),
-        ("t,a\n0,1\n", give("day"), "a.csv:1: has whole numbers as stamps, expected `step` instead of `day`"),
+        ("t,a\n0,1\n", give("day"), "a.csv:1: has integers as stamps, expected `step` instead of `day`"),
         (
             "date,a\n2020-01-01 00:00:00,1\n2020-01-01 00:00:01,1\n9020-01-01 00:00:00,1\n",
             wide(),
             "a.csv: has 3 rows for 220898620801 steps of a second, expected at most 1000000 with gaps filled | \
-             a date may be wrong, or the frequency: give it if it is a coarser one",
+             a date or the frequency may be wrong; give the frequency if it is a coarser one",
         ),
         (
             "date,a\n2020-01-01,1\nnot a date,\n2020-01-02,1\n",
@@ -187,7 +187,7 @@ fn long_tables() {
         (
             "unique_id,ds,y\na,2020-01-01,1\nb,2020-01-01,1\nb,2020-01-01,1\n",
             wide(),
-            "a.csv:4: field `ds`: stamp `2020-01-01` of series `b` stands on line 3 already | say whether the mean or the last row of a stamp is taken",
+            "a.csv:4: field `ds`: stamp `2020-01-01` of series `b` already occurs on line 3 | choose the mean or the last row of each stamp",
         ),
         (
             "unique_id,ds,y\na,2020-01-01,1\nb,2020-01-02,\na,2020-01-02,\n",
@@ -222,7 +222,7 @@ fn long_tables() {
         (
             "unique_id,ds,y\na,2020-01,1\n",
             ReadOptions { columns: Some(vec!["y".into()]), ..wide() },
-            "a.csv:1: is read as a long table, in which columns are no series | name the column of values as `target`, or read a wide table",
+            "a.csv:1: is read as a long table, in which columns are not series | give the column of values as `target`, or read a wide table",
         ),
     ]);
 }

@@ -21,9 +21,9 @@ impl Columns {
     pub(super) fn of(table: &Table<'_>, options: &ReadOptions) -> Result<Self> {
         let header = &table.header;
         let Some(group) = &options.group_by else {
-            let reason = "has a header, and no column is named that groups its rows into bags";
+            let reason = "has a header, but no column of bag identifiers is given";
             return Err(header.error(reason).with_hint(format!(
-                "name it as `group_by` (the columns are {}), or say that there is no header",
+                "give it as `group_by` (the columns are {}), or say that there is no header",
                 header.all()
             )));
         };

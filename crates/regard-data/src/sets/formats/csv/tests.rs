@@ -199,14 +199,14 @@ fn malformed_tables_are_refused_with_place_and_expectation() {
         (
             "id,y,a\n1,1,2\n",
             plain.clone(),
-            "bags.csv:1: has a header, and no column is named that groups its rows into bags | name it \
+            "bags.csv:1: has a header, but no column of bag identifiers is given | give it \
              as `group_by` (the columns are `id`, `y`, `a`), or say that there is no header"
                 .into(),
         ),
         (
             "0,1,2,3\n1,1,5,6\n",
             plain.clone(),
-            "bags.csv:1: has a header, and no column is named that groups its rows into bags | name it \
+            "bags.csv:1: has a header, but no column of bag identifiers is given | give it \
              as `group_by` (the columns are `0`, `1`, `2`, `3`), or say that there is no header"
                 .into(),
         ),

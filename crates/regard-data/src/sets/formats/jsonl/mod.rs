@@ -62,7 +62,7 @@ fn feature_names(object: &Object<'_>) -> Result<Option<Vec<String>>> {
         return Ok(None);
     };
     if object.map.len() > 1 {
-        return Err(object.error("features", "stands beside other keys, expected a line of its own"));
+        return Err(object.error("features", "is given together with other keys, expected its own line"));
     }
     let names = list.as_array().and_then(|list| list.iter().map(|name| name.as_str().map(str::to_owned)).collect());
     let names: Vec<String> = names.ok_or_else(|| object.error("features", "is not a list of names"))?;

@@ -105,7 +105,7 @@ fn malformed_lines_are_refused_with_place_and_expectation() {
         ),
         (
             "{\"features\": [\"a\"], \"items\": []}\n",
-            "bags.jsonl:1: field `features`: stands beside other keys, expected a line of its own",
+            "bags.jsonl:1: field `features`: is given together with other keys, expected its own line",
         ),
         ("{\"features\": [\"a\", \"a\"]}\n", "bags.jsonl:1: field `features`: has `a` twice"),
         ("{\"features\": []}\n", "bags.jsonl:1: field `features`: is empty, expected at least one name"),

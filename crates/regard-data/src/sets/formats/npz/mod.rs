@@ -6,7 +6,7 @@
 //! | `offsets` | `[bags + 1]` | where each bag begins and the last ends; equal neighbours are an empty bag |
 //! | `targets` | `[bags]` | labels of bags, optional |
 //! | `row_targets` | `[rows]` | labels of rows, optional |
-//! | `ids` | `[bags]` | whole numbers that name the bags, optional |
+//! | `ids` | `[bags]` | integers that name the bags, optional |
 //!
 //! Numbers are `float32`, `float64`, `int32`, `int64` or `uint8`; features are kept in single precision.
 
@@ -104,7 +104,7 @@ fn offsets(array: &Array, rows: usize) -> Result<Vec<usize>, Fault> {
         if fits {
             Ok(value as usize)
         } else {
-            Err(wrong(format!("found {value} at {at}, expected a whole number from 0 to {rows}")))
+            Err(wrong(format!("found {value} at {at}, expected an integer from 0 to {rows}")))
         }
     };
     let offsets: Vec<usize> = array.values.iter().enumerate().map(offset).collect::<Result<_, _>>()?;
@@ -139,7 +139,7 @@ fn whole_numbers(array: &Array, bags: usize) -> Result<Vec<String>, Fault> {
     }
     let id = |value: &f64| match value.fract() == 0.0 {
         true => Ok(value.to_string()),
-        false => Err(Fault::whole(format!("found {value}, expected whole numbers")).within("ids")),
+        false => Err(Fault::whole(format!("found {value}, expected integers")).within("ids")),
     };
     array.values.iter().map(id).collect()
 }

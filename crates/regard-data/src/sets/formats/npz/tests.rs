@@ -79,11 +79,11 @@ fn malformed_archives_are_refused_by_array() {
         ),
         (
             with("offsets", array(&[2], &[0.0, 2.5])),
-            "bags.npz: field `offsets`: found 2.5 at 1, expected a whole number from 0 to 3".into(),
+            "bags.npz: field `offsets`: found 2.5 at 1, expected an integer from 0 to 3".into(),
         ),
         (
             with("offsets", array(&[2], &[0.0, 1e18])),
-            "bags.npz: field `offsets`: found 1000000000000000000 at 1, expected a whole number from 0 \
+            "bags.npz: field `offsets`: found 1000000000000000000 at 1, expected an integer from 0 \
              to 3"
                 .into(),
         ),
@@ -108,7 +108,7 @@ fn malformed_archives_are_refused_by_array() {
             with("row_targets", array(&[2], &[0.0; 2])),
             "bags.npz: field `row_targets`: has the shape (2,), expected (3,)".into(),
         ),
-        (with("ids", array(&[3], &[0.5; 3])), "bags.npz: field `ids`: found 0.5, expected whole numbers".into()),
+        (with("ids", array(&[3], &[0.5; 3])), "bags.npz: field `ids`: found 0.5, expected integers".into()),
         (with("ids", array(&[3], &[1.0; 3])), "bags.npz: id `1`: occurs twice, at 1 and 2".into()),
         (
             parse(b"PK", Path::new("bags.npz")),

@@ -103,15 +103,15 @@ fn demands_and_prizes_are_told_apart() {
 #[test]
 fn wrong_numbers_are_refused_with_their_place() {
     for (values, bound, expected) in [
-        ("-3 4", "30.0", "set.pkl: field `instance 1`: demand -3 of customer 1, expected a whole number of at least 0"),
+        ("-3 4", "30.0", "set.pkl: field `instance 1`: demand -3 of customer 1, expected an integer of at least 0"),
         ("3 41", "40.0", "demand 41 of customer 2 is above the capacity, 40"),
-        ("3.5 4.0", "40.0", "demand 3.5 of customer 1, expected a whole number"),
-        ("3 4", "0.0", "capacity 0, expected a whole number of at least 1"),
-        ("3 4", "inf", "capacity inf, expected a whole number"),
+        ("3.5 4.0", "40.0", "demand 3.5 of customer 1, expected an integer"),
+        ("3 4", "0.0", "capacity 0, expected an integer of at least 1"),
+        ("3 4", "inf", "capacity inf, expected an integer"),
         ("3 4 5", "40.0", "3 values of demands for 2 customers"),
         ("nan 0.5", "2.0", "prize NaN of customer 1, expected a finite number"),
         ("-0.5 0.5", "2.0", "prize -0.5 of customer 1, expected a finite number of at least 0"),
-        ("0.5 0.5", "nan", "greatest length NaN, expected a finite number"),
+        ("0.5 0.5", "nan", "maximum length NaN, expected a finite number"),
         ("0.5", "2.0", "1 values of prize for 2 customers"),
     ] {
         let text = said(&four(values, bound));
