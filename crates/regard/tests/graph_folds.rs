@@ -76,7 +76,7 @@ fn what_is_asked_follows_from_the_data() {
     assert!((0.0..=1.0).contains(&number(&classes, "accuracy")) && classes.mean.get("auc").is_some());
     assert_eq!(classes.constant, Some(20.0 / 30.0));
     let several = experiment(&path, &["data.targets=[\"length\", \"oxygen\"]"]);
-    assert!(CrossValidation::new(&several).unwrap().run(&HeldOut::Folds(3), 1, &Device::flex(), &|| ()).is_err());
+    assert!(CrossValidation::new(&several).unwrap().run(&HeldOut::Folds(3), repeats(1), &Device::flex(), &|| ()).is_err());
 }
 
 #[test]
@@ -122,5 +122,5 @@ fn what_cannot_be_cut_is_named() {
     assert!(refused(&HeldOut::Folds(9)).to_string().contains("9 folds"));
     assert!(matches!(refused(&HeldOut::Split), Error::Config { key, .. } if key == "data.test_fraction"));
     let lists = HeldOut::Lists(vec![Fold { training: vec![], test: vec![0] }]);
-    assert!(refused(&lists).to_string().contains("no graph to learn from"));
+    assert!(refused(&lists).to_string().contains("no training graph"));
 }

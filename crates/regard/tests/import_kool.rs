@@ -59,7 +59,7 @@ fn both_formats_give_the_same_weights_and_say_where_they_come_from() {
 fn the_last_epoch_of_a_folder_is_taken() {
     let root = tempfile::tempdir().unwrap();
     let message = kool(root.path(), None).unwrap_err().to_string();
-    assert!(message.ends_with("holds no checkpoint `epoch-N.pt`"), "{message}");
+    assert!(message.ends_with("has no checkpoint `epoch-N.pt`"), "{message}");
     file(root.path(), "epoch-9.pt", &weights(&small()));
     file(root.path(), "epoch-10.pt", &weights(&small()));
     assert_eq!(kool(root.path(), None).unwrap().2.file, "epoch-10.pt");
@@ -102,7 +102,7 @@ fn the_problem_comes_from_the_caller_the_arguments_the_names_or_the_shapes() {
     let open = read(&of("op"), "epoch-9.pt", "", None).unwrap_err();
     assert!(matches!(open.root(), Error::Unsupported { .. }), "{open:?}");
     assert!(open.to_string().ends_with("networks for `cvrp`, `op` look the same"), "{open}");
-    assert_eq!(open.hint(), Some("say which with --problem cvrp or --problem op"));
+    assert_eq!(open.hint(), Some("give it with --problem cvrp or --problem op"));
     let wrong = read(&of("op"), "epoch-9.pt", "", Some("tsp")).unwrap_err().to_string();
     assert!(wrong.ends_with("`problem`: is `tsp`, but the weights are those of a model for `cvrp`, `op`"), "{wrong}");
     let unknown = read(&of("op"), "epoch-9.pt", "", Some("oop")).unwrap_err().to_string();

@@ -72,7 +72,7 @@ fn a_folder_or_file_that_is_no_model_is_never_overwritten() {
     fs::write(&file, "x").unwrap();
     for path in [&folder, &file] {
         let error = ModelDir::save(path, &small(), &weights(&small()), &manifest()).unwrap_err();
-        assert!(error.to_string().ends_with("exists and is not the folder of a model"), "{error}");
+        assert!(error.to_string().ends_with("exists and is not a model folder"), "{error}");
         assert!(error.hint().is_some());
     }
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
@@ -115,9 +115,9 @@ fn missing_parts_are_named() {
     assert!(matches!(open().root(), Error::Io { .. }));
     assert!(open().hint().unwrap().starts_with("a model is a folder"));
     fs::create_dir(&folder).unwrap();
-    assert!(open().to_string().ends_with("is not the folder of a model: it has no `config.json`"));
+    assert!(open().to_string().ends_with("is not a model folder: it has no `config.json`"));
     fs::write(folder.join("config.json"), "{}").unwrap();
-    assert!(open().to_string().ends_with("is not the folder of a model: it has no `model.safetensors`"));
+    assert!(open().to_string().ends_with("is not a model folder: it has no `model.safetensors`"));
     assert!(ModelDir::open(folder.join("config.json")).is_err());
 }
 
@@ -127,7 +127,7 @@ fn a_model_for_another_problem_is_refused() {
     let model = save(&root.path().join("m"));
     model.require_problem("tsp").unwrap();
     let message = model.require_problem("cvrp").unwrap_err().to_string();
-    assert!(message.ends_with("`problem`: the model solves `tsp`; needed is one for `cvrp`"), "{message}");
+    assert!(message.ends_with("`problem`: the model solves `tsp`, but the problem is `cvrp`"), "{message}");
 }
 
 #[test]

@@ -176,10 +176,10 @@ fn cross_validation_measures_what_was_not_seen() {
     ];
     let experiment = on_file("sets/mil", &path, "class", &more);
     let bags = read_bags(&path, &experiment.data, TaskKind::Classification, true).unwrap();
-    let found = cross_validate(&experiment, &bags, HeldOut::Folds(4), 2, &Device::flex(), &|| {}).unwrap();
+    let found = cross_validate(&experiment, &bags, HeldOut::Folds(4), repeats(2), &Device::flex(), &|| {}).unwrap();
     assert!(found.mean.get("accuracy").unwrap() > 0.9, "{found:?}");
     assert_eq!((found.repeats.len(), found.constant, found.seeds[0]), (2, Some(0.5), 1234));
-    let again = cross_validate(&experiment, &bags, HeldOut::Folds(4), 2, &Device::flex(), &|| {}).unwrap();
+    let again = cross_validate(&experiment, &bags, HeldOut::Folds(4), repeats(2), &Device::flex(), &|| {}).unwrap();
     assert_eq!(found, again, "a seed gives the same numbers");
 }
 
@@ -196,7 +196,7 @@ fn numbers_come_back_in_their_own_measure() {
     ];
     let experiment = on_file("sets/bags", &path, "spent", &more);
     let bags = read_bags(&path, &experiment.data, TaskKind::Regression, true).unwrap();
-    let found = cross_validate(&experiment, &bags, HeldOut::Folds(4), 1, &Device::flex(), &|| {}).unwrap();
+    let found = cross_validate(&experiment, &bags, HeldOut::Folds(4), repeats(1), &Device::flex(), &|| {}).unwrap();
     // Between 0.5 and 3; a mean alone would be off by 1.25.
     assert!(found.mean.get("mae").unwrap() < 0.3, "{found:?}");
 }

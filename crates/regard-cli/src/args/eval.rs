@@ -6,6 +6,8 @@ use clap::{ArgGroup, Args};
 use regard::routes::decode::Decode;
 use regard::routes::evaluate::EvaluateOptions;
 use regard::series::back_test::BackTestOptions;
+use regard::supervised::CrossValidationOptions;
+use regard::supervised::base::Only;
 
 use super::NetworkArgs;
 use crate::failure::Failure;
@@ -17,18 +19,18 @@ use crate::failure::Failure;
     after_help = "\
 Routes: --paper-set generates the test set of the paper (numpy's generator, seed 1234, 10,000
 instances in the unit square); instance files are scaled to the unit square, and costs are in the
-metric of the file. Sets, graphs, series: an EXPERIMENT is cross-validated, or back-tested for
-forecasts; a --model is evaluated on the test data of its experiment or on --data.
+metric of the file. Sets, graphs, series: an EXPERIMENT is evaluated by cross-validation, forecasts
+by a back-test; a --model is evaluated on the test data of its experiment or on --data.
 
 Metrics: a plain name, such as mae or accuracy, is computed over all rows. A name that ends in
-_paper is computed as the code of the paper does: as a mean of the means of the batches, and for
-forecasts without the windows that do not fill a last batch.
+_paper is computed as in the paper's code: as a mean of batch means, and for forecasts without the
+last incomplete batch.
 
 Examples:
   regard eval --model models/kool-tsp-100 --paper-set tsp100 --limit 500 --json
   regard eval --model models/kool-op-dist-20 --paper-set op_dist20
   regard eval --data instances/*.tsp --decode multistart --augment 8
-  regard eval --model models/regard-clustering
+  regard eval --model models/regard-clusters
   regard eval sets/mil --set data.path=musk1.csv --folds 10 --repeats 5
   regard eval graphs/molecules --set data.path=esol.csv --set data.target=solubility --folds 5
   regard eval graphs/tu --set data.path=MUTAG.txt --folds-from MUTAG_10fold
@@ -45,12 +47,17 @@ pub(crate) struct EvalArgs {
     /// Skip molecules that cannot be read, and list them; same as --set data.skip_bad=true
     #[arg(long, requires = "experiment")]
     skip_bad: bool,
-    /// Number of folds of the cross-validation [default: 10, or the split of the data]
+    /// Number of folds of the cross-validation [default: the split of the data, else 10]
     #[arg(long, value_name = "K", value_parser = super::at_least_one, requires = "experiment")]
     folds: Option<usize>,
-    /// Folder with the folds: train_idx-1.txt, test_idx-1.txt and so on; graphs are numbered from 0
+    /// Folder with predefined folds: train_idx-1.txt, test_idx-1.txt and so on; sets or graphs are
+    /// numbered from 0
     #[arg(long, value_name = "DIR", requires = "experiment", conflicts_with = "folds")]
     folds_from: Option<PathBuf>,
+    /// Sets and graphs: measure only the network, or only the base learners, instead of their blend [possible
+    /// values: network, base]
+    #[arg(long, value_name = "PART", requires = "experiment")]
+    only: Option<Only>,
     /// Forecasts: number of windows of the rolling-origin back-test [default: 5]
     #[arg(long, value_name = "N", value_parser = super::at_least_one, requires = "experiment", conflicts_with = "folds")]
     windows: Option<usize>,
@@ -60,13 +67,13 @@ pub(crate) struct EvalArgs {
     /// Forecasts: train a new network for every window instead of one before the first
     #[arg(long, requires = "experiment")]
     refit: bool,
-    /// Number of repetitions of the cross-validation, each with other folds
+    /// Number of repetitions of the cross-validation, each with different folds
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::at_least_one, requires = "experiment")]
     repeats: usize,
     #[command(flatten)]
     network: NetworkArgs,
     /// Test set of Kool et al. 2019: tsp20, cvrp50, sdvrp20, op_dist50 (op_const, op_unif),
-    /// pctsp_det20, pctsp_stoch100, or any other size
+    /// pctsp_det20, pctsp_stoch100, or another size
     #[arg(long, value_name = "NAME", group = "source")]
     paper_set: Option<String>,
     /// Files to evaluate on: instances of one problem, or a set of them (.pkl of Kool's code, .npz); sets,
@@ -79,10 +86,10 @@ pub(crate) struct EvalArgs {
     /// Improve each solution by local search
     #[arg(long)]
     improve: bool,
-    /// Reference for the gap: a mean cost [default: the best-known costs of the files, if all have one]
+    /// Reference mean cost for the gap [default: the best-known costs of the files, if all have one]
     #[arg(long, value_name = "VALUE", value_parser = super::amount, allow_negative_numbers = true)]
     reference: Option<f64>,
-    /// Largest number of instances in a batch
+    /// Maximum number of instances per batch
     #[arg(long, value_name = "N", default_value_t = 512, value_parser = super::at_least_one)]
     batch: usize,
 }
@@ -124,6 +131,8 @@ pub(crate) struct FoldOptions {
     pub(crate) given: Option<PathBuf>,
     /// Repeats of the cross-validation, each with folds of its own.
     pub(crate) repeats: usize,
+    /// The only part that is measured.
+    pub(crate) only: Option<Only>,
     /// Number of windows of a back-test, where it is given.
     pub(crate) windows: Option<usize>,
     /// Rows from one window of a back-test to the next, where they are given.
@@ -145,10 +154,15 @@ impl FoldOptions {
             [("--windows", self.windows.is_some()), ("--step-size", self.step_size.is_some()), ("--refit", self.refit)];
         match of_forecasts.iter().find(|(_, given)| *given) {
             None => Ok(()),
-            Some((flag, _)) => Err(Failure::new(format!("{flag} is for forecasts of time series"))
+            Some((flag, _)) => Err(Failure::new(format!("{flag} applies only to forecasts of time series"))
                 .hint("--folds K cross-validates other experiments")
                 .into()),
         }
+    }
+
+    /// The repeats and parts of a cross-validation.
+    pub(crate) fn cross_validation(&self) -> CrossValidationOptions {
+        CrossValidationOptions { repeats: self.repeats, only: self.only }
     }
 
     /// The options of a back-test.
@@ -156,8 +170,11 @@ impl FoldOptions {
     /// # Errors
     /// [`Failure`] for options of a cross-validation.
     pub(crate) fn back_test(&self) -> anyhow::Result<BackTestOptions> {
+        if self.only.is_some() {
+            return Err(Failure::new("--only is for sets and graphs").hint("leave it out").into());
+        }
         if self.folds.is_some() || self.given.is_some() {
-            return Err(Failure::new("forecasts are back-tested in order of time, not cut into folds")
+            return Err(Failure::new("forecasts are evaluated by a back-test, not by cross-validation")
                 .hint("--windows N sets the number of windows of the back-test")
                 .into());
         }
@@ -196,6 +213,7 @@ impl EvalArgs {
             folds: self.folds,
             given: self.folds_from,
             repeats: self.repeats,
+            only: self.only,
             windows: self.windows,
             step_size: self.step_size,
             refit: self.refit,

@@ -12,7 +12,8 @@ use regard::series::classify::{cross_validate as cross_validate_series, read_who
 use regard::sets::SetExperiment;
 use regard::sets::cross_validation::{HeldOut as HeldOutSets, cross_validate};
 use regard::sets::source::read_bags;
-use regard::supervised::CrossValidationMetrics;
+use regard::supervised::{BlendMetrics, CrossValidationMetrics};
+use regard::train::Measures;
 use serde_json::{Map, Value, json};
 
 use super::Outcome;
@@ -30,8 +31,8 @@ fn refuse_given(folds: &FoldOptions, examples: &str) -> anyhow::Result<()> {
     folds.check_cross_validation()?;
     match folds.given {
         None => Ok(()),
-        Some(_) => Err(Failure::new("--folds-from is for graphs")
-            .hint(format!("--folds K cuts the {examples} of the file at random, of each class alike"))
+        Some(_) => Err(Failure::new("--folds-from applies only to graphs")
+            .hint(format!("--folds K splits the {examples} of the file at random, stratified by class"))
             .into()),
     }
 }
@@ -54,25 +55,35 @@ pub(super) fn sets(
 ) -> anyhow::Result<Outcome> {
     let path = Path::new(&experiment.data.path);
     if experiment.data.path.is_empty() {
-        return Err(Failure::new("the experiment draws its sets and has no file to cut into folds")
-            .hint("name a file: --set data.path=FILE.csv; or train it and evaluate the model")
+        return Err(Failure::new("the experiment generates its sets and has no file to split into folds")
+            .hint("give a file with --set data.path=FILE.csv, or train the experiment and evaluate the model")
             .into());
     }
-    refuse_given(options, "sets")?;
+    options.check_cross_validation()?;
     let bags = read_bags(path, &experiment.data, experiment.task.kind, true)?;
-    let test = match (experiment.data.test.as_str(), options.folds) {
+    let given = options.given.as_ref().map(|folder| read_folds(folder, bags.len())).transpose();
+    let given = given.map_err(regard::Error::from)?;
+    let test = match (experiment.data.test.as_str(), options.folds.or(given.as_ref().map(Vec::len))) {
         ("", _) => None,
         (_, Some(_)) => {
-            return Err(Failure::new("--folds cuts one file, but data.test names another to measure on")
-                .hint("leave out one of both")
+            return Err(Failure::new("--folds splits one file, but data.test gives a separate test file")
+                .hint("give only one of them")
                 .into());
         }
         (test, None) => Some(read_bags(Path::new(test), &experiment.data, experiment.task.kind, true)?),
     };
-    let folds = if test.is_some() { 1 } else { options.folds.unwrap_or(FOLDS) };
-    let held_out = test.as_ref().map_or(HeldOutSets::Folds(folds), HeldOutSets::Sets);
+    let folds = match (&test, &given) {
+        (Some(_), _) => 1,
+        (None, Some(lists)) => lists.len(),
+        (None, None) => options.folds.unwrap_or(FOLDS),
+    };
+    let held_out = match (&test, &given) {
+        (Some(test), _) => HeldOutSets::Sets(test),
+        (None, Some(lists)) => HeldOutSets::Lists(lists),
+        (None, None) => HeldOutSets::Folds(folds),
+    };
     let found = counted(folds * options.repeats, printer, |done| {
-        cross_validate(experiment, &bags, held_out, options.repeats, device, done)
+        cross_validate(experiment, &bags, held_out, options.cross_validation(), device, done)
     })?;
     let data = path.display().to_string();
     let count = bags.len() + test.map_or(0, |test| test.len());
@@ -101,8 +112,10 @@ pub(super) fn graphs(
         HeldOut::Split => 1,
     };
     let found =
-        counted(folds * options.repeats, printer, |done| validation.run(&held_out, options.repeats, device, done))?;
-    let data = if experiment.data.path.is_empty() { "graphs of the experiment" } else { &experiment.data.path };
+        counted(folds * options.repeats, printer, |done| {
+            validation.run(&held_out, options.cross_validation(), device, done)
+        })?;
+    let data = if experiment.data.path.is_empty() { "generated graphs" } else { &experiment.data.path };
     write(&found, &About { data, examples: "graphs", count: validation.graphs(), folds }, printer)
 }
 
@@ -113,7 +126,7 @@ pub(super) fn series(
     device: &Device,
     printer: &mut Printer,
 ) -> anyhow::Result<Outcome> {
-    refuse_given(options, "series")?;
+    refuse_given(options)?;
     let path = Path::new(&experiment.data.path);
     let read = read_whole(path, &experiment.data, true)?;
     let folds = options.folds.unwrap_or(FOLDS);
@@ -141,12 +154,95 @@ fn write(found: &CrossValidationMetrics, about: &About<'_>, printer: &mut Printe
         return Ok(Outcome::Done);
     }
     let About { data, examples, count, folds } = about;
-    let how = if *folds == 1 { "its own split".to_owned() } else { format!("{folds} folds") };
+    let how = if *folds == 1 { "split of the data".to_owned() } else { format!("{folds} folds") };
     let spread = if found.deviation.0.is_empty() { String::new() } else { format!(" (± over {})", found.spread()) };
-    let head = format!("{data}: {count} {examples}, {how}, {} x{spread}", found.repeats.len());
+    let head = format!("{data}: {count} {examples}, {how}, repeats: {}{spread}", found.repeats.len());
     let constant = found.constant.map(|share| format!("most frequent class  {share:.4}\n")).unwrap_or_default();
-    printer.result(&format!("{head}\n{}{constant}", table(&found.mean, Some(&found.deviation))))?;
+    let Some(blend) = &found.blend else {
+        printer.result(&format!("{head}\n{}{constant}", table(&found.mean, Some(&found.deviation))))?;
+        return Ok(Outcome::Done);
+    };
+    printer.result(&format!("{head}\n{}{constant}", parts(found, blend)))?;
+    about_blend(blend, printer);
     Ok(Outcome::Done)
+}
+
+/// A table of the blend with its intervals, the network and the base learners, a row for each metric.
+fn parts(found: &CrossValidationMetrics, blend: &BlendMetrics) -> String {
+    let both = blend.members.len() == 2;
+    let mut rows = vec![vec![
+        String::new(),
+        if both { "blend".to_owned() } else { blend.members.first().map_or("", |(name, _)| name).to_owned() },
+        "95 % interval".to_owned(),
+    ]];
+    if both {
+        rows[0].extend(blend.members.iter().map(|(name, _)| (*name).to_owned()));
+    }
+    for measure in &found.mean.0 {
+        let interval = blend.intervals.iter().find(|(name, _)| *name == measure.name());
+        let mut row = vec![
+            measure.name().to_owned(),
+            format!("{:.4}", measure.value()),
+            interval.map(|(_, [low, high])| format!("{low:.3} to {high:.3}")).unwrap_or_default(),
+        ];
+        if both {
+            let of = |measures: &Measures| measures.get(measure.name()).map(|value| format!("{value:.4}"));
+            row.extend(blend.members.iter().map(|(_, measures)| of(measures).unwrap_or_default()));
+        }
+        rows.push(row);
+    }
+    columns(&rows)
+}
+
+/// Rows with their columns below each other.
+fn columns(rows: &[Vec<String>]) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..count).map(|at| width(at).unwrap_or(0)).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).enumerate();
+        let cell = |(at, (cell, width)): (usize, (&String, &usize))| match at {
+            0 => format!("{cell:<width$}"),
+            _ => format!("  {cell:>width$}"),
+        };
+        format!("{}\n", cells.map(cell).collect::<String>().trim_end())
+    };
+    rows.iter().map(line).collect()
+}
+
+/// What the blend consists of, in sentences.
+fn about_blend(blend: &BlendMetrics, printer: &mut Printer) {
+    let [network, base] = blend.weights;
+    if blend.members.len() == 2 {
+        let percent = |weight: f64| format!("{:.0} %", 100.0 * weight);
+        let [of_network, of_base] = blend.seconds;
+        printer.note(&format!(
+            "the blend takes {} of the network ({of_network:.0} s) and {} of the base learners ({of_base:.0} s)",
+            percent(network),
+            percent(base),
+        ));
+    }
+    let used: Vec<String> = blend
+        .base
+        .iter()
+        .filter(|(_, weight)| *weight >= 0.005)
+        .map(|(name, weight)| format!("{name} {:.0} %", 100.0 * weight))
+        .collect();
+    if !used.is_empty() {
+        printer.note(&format!("base learners: {}", used.join(", ")));
+    }
+    for (name, reason) in &blend.left_out {
+        printer.note(&format!("left out: {name}: {reason}"));
+    }
+    if let Some((folds, reason)) = &blend.not_fitted {
+        printer.note(&format!("in {folds} folds the better part has all weight: {reason}"));
+    }
+    if blend.balanced_decisions {
+        printer.note(
+            "a class is rare: the predicted class is the one whose probability is highest relative to its share of \
+             the training examples",
+        );
+    }
 }
 
 fn object(found: &CrossValidationMetrics, about: &About<'_>) -> Map<String, Value> {
@@ -161,5 +257,17 @@ fn object(found: &CrossValidationMetrics, about: &About<'_>) -> Map<String, Valu
     object.insert(about.examples.into(), json!(about.count));
     object.insert("data".into(), json!(about.data));
     object.extend(found.constant.map(|share| ("majority".to_owned(), json!(share))));
+    if let Some(blend) = &found.blend {
+        let members = blend.members.iter().map(|(name, measures)| ((*name).to_owned(), Value::Object(numbers(measures))));
+        object.insert("members".into(), Value::Object(members.collect()));
+        object.insert("weights".into(), json!({ "network": blend.weights[0], "base": blend.weights[1] }));
+        let base = |(name, weight): &(String, f64)| json!({ "name": name, "weight": weight });
+        object.insert("base_learners".into(), blend.base.iter().map(base).collect());
+        let left_out = |(name, reason): &(String, String)| json!({ "name": name, "reason": reason });
+        object.insert("left_out".into(), blend.left_out.iter().map(left_out).collect());
+        let intervals = blend.intervals.iter().map(|(name, ends)| ((*name).to_owned(), json!(ends)));
+        object.insert("intervals".into(), Value::Object(intervals.collect()));
+        object.insert("seconds".into(), json!({ "network": blend.seconds[0], "base": blend.seconds[1] }));
+    }
     object
 }

@@ -6,10 +6,15 @@ mod classes;
 mod clusters;
 pub mod forecast;
 mod ranking;
+mod summary;
 
 pub use self::classes::{accuracy, accuracy_sbm, average_precision, balanced_accuracy, roc_auc};
 pub use self::clusters::adjusted_rand_index;
 pub use self::ranking::{mean_ndcg, ndcg};
+pub use self::summary::{
+    Metrics, ReliabilityBin, bootstrap_intervals, calibration_error, class_metrics, confusion, f1, number_metrics,
+    reliability,
+};
 
 /// Mean absolute error; NaN when there are no values.
 ///

@@ -5,14 +5,16 @@ use regard_data::graphs::Level;
 use regard_data::graphs::formats::tu::Fold;
 
 use super::GraphLearner;
-use super::examples::warnings;
+use super::base::{of_rows, problem, rows_of};
+use super::examples::{DataSplit, warnings};
 use super::experiment::GraphExperiment;
 use super::family::predictions;
 use super::measure::{BatchPredictions, measures};
 use super::model::GraphTransformerConfig;
 use super::source::{DataSplits, Placed, Source, fold, folds};
 use super::task::Targets;
-use crate::supervised::{CrossValidationMetrics, Folds, ensemble};
+use crate::supervised::base::{BaseProblem, Only, Rows, TaskPredictions};
+use crate::supervised::{CrossValidationMetrics, CrossValidationOptions, Folds, cross_validate_blend, ensemble};
 use crate::train::{Measure, Measures, majority_share};
 use crate::{Error, Result};
 
@@ -59,8 +61,8 @@ impl CrossValidation {
         self.placed.graphs.parts().is_some()
     }
 
-    /// For every part, trains on the rest and measures on it; all that `repeats` times. Folds have no validation
-    /// graphs, and the last network counts. `done` is called after every fold.
+    /// For every part, trains on the rest and measures on it, several times, with base learners beside the network.
+    /// Folds have no validation graphs, and the last network counts. `done` is called after every fold.
     ///
     /// # Errors
     /// [`Error::Config`] for data that the task does not fit, more folds than graphs, or nothing held out;
@@ -68,16 +70,68 @@ impl CrossValidation {
     pub fn run(
         &self,
         held_out: &HeldOut,
-        repeats: usize,
+        options: CrossValidationOptions,
         device: &Device,
         done: &(dyn Fn() + Sync),
     ) -> Result<CrossValidationMetrics> {
-        let folds = Folds::new(self.experiment.train.seed, repeats, |seed| self.splits(held_out, seed))?;
+        let seed = self.experiment.train.seed;
+        let folds = Folds::new(seed, options.repeats, |seed| self.splits(held_out, seed))?;
         let truth = Truth::new(&self.experiment, &self.placed)?;
+        let options = options.with_default(self.experiment.eval.blend);
+        if options.only != Some(Only::Network)
+            && let Some((_, problem)) = problem(&truth.config, &self.placed.graphs)?
+        {
+            let validation = match held_out {
+                HeldOut::Split => self.splits(held_out, seed)?.swap_remove(0)[1].clone(),
+                _ => DataSplit::default(),
+            };
+            return self.blended(&truth, &problem, folds, &validation, options, device, done);
+        }
+        options.refuse_base()?;
         let predict = |splits: DataSplits, seed: u64| self.predictions(&truth, &splits, seed, device);
         let metrics = |folds: &[FoldPredictions]| Ok(truth.metrics(folds));
         let constant = |folds: &[FoldPredictions]| known_classes(folds).map(|classes| majority_share(&classes));
         folds.run(predict, metrics, constant, done)
+    }
+
+    /// Networks, base learners and their blends, fold by fold.
+    fn blended(
+        &self,
+        truth: &Truth,
+        problem: &BaseProblem,
+        folds: Folds<DataSplits>,
+        validation: &DataSplit,
+        options: CrossValidationOptions,
+        device: &Device,
+        done: &(dyn Fn() + Sync),
+    ) -> Result<CrossValidationMetrics> {
+        let Self { experiment, placed } = self;
+        let level = placed.graphs.targets().map_or(Level::Graph, regard_data::graphs::Targets::level);
+        let rows = |splits: DataSplits| {
+            let [training, validation, test] = splits.map(|split| rows_of(&placed.graphs, level, &split));
+            Rows { training, validation, test }
+        };
+        let network = |training: &[usize], wanted: &[usize], seed: u64| -> Result<TaskPredictions> {
+            let mut of_fold = experiment.clone();
+            of_fold.train.seed = seed;
+            let mut splits = fold(&placed.graphs, level, training.to_vec(), wanted.to_vec());
+            splits[1] = validation.clone();
+            let (source, config) = placed.source(&of_fold, splits.clone())?;
+            let mut learner = GraphLearner::with_data(&of_fold, source, config, device)?;
+            learner.learn_all()?;
+            let found = of_rows(&truth.config, &placed.graphs, &predictions(&learner, &splits[2])?, &splits[2]);
+            // Predictions come in the order of the graphs' nodes.
+            Ok(if level == Level::Graph { found } else { in_order(found, wanted) })
+        };
+        let constant = match &problem.tasks[0].target {
+            regard_base::tabular::Target::Classes { of, .. } if problem.tasks.len() == 1 => {
+                let known = of.iter().zip(&problem.tasks[0].known).filter(|(_, known)| **known);
+                Some(majority_share(&known.map(|(class, _)| *class).collect::<Vec<_>>()))
+            }
+            _ => None,
+        };
+        let settings = options.blend(experiment.eval.ensemble, experiment.train.seed);
+        cross_validate_blend(problem, folds.map(rows), &settings, network, constant, done)
     }
 
     fn splits(&self, held_out: &HeldOut, seed: u64) -> Result<Vec<DataSplits>> {
@@ -143,6 +197,21 @@ impl Truth {
         found.0.retain(|measure: &Measure| !measure.name().ends_with("_paper"));
         found
     }
+}
+
+/// Predictions of rows in rising order, in the order in which rows are wanted.
+fn in_order(found: TaskPredictions, wanted: &[usize]) -> TaskPredictions {
+    let mut sorted: Vec<usize> = (0..wanted.len()).collect();
+    sorted.sort_by_key(|at| wanted[*at]);
+    let of_task = |numbers: Vec<f64>| {
+        let outputs = numbers.len() / wanted.len().max(1);
+        let mut ordered = vec![0.0; numbers.len()];
+        for (from, to) in sorted.iter().enumerate() {
+            ordered[to * outputs..(to + 1) * outputs].copy_from_slice(&numbers[from * outputs..(from + 1) * outputs]);
+        }
+        ordered
+    };
+    found.into_iter().map(of_task).collect()
 }
 
 /// All classes that are known, where there are classes.

@@ -38,9 +38,9 @@ pub struct DataSplit {
 pub enum SignFlips {
     /// No flips.
     None,
-    /// The same flips for all graphs of a batch (the authors' code).
+    /// The same flips for all graphs of a batch, as in the authors' code.
     Batch,
-    /// Flips of its own for every graph.
+    /// Independent flips for each graph.
     Graph,
 }
 
@@ -151,7 +151,7 @@ pub(crate) fn warnings(graphs: &Graphs, positions: &Positions) -> Vec<String> {
         let more = skipped.len().saturating_sub(NAMED);
         let rest = (more > 0).then(|| format!("and {more} more"));
         let list: Vec<String> = named.chain(rest).collect();
-        all.push(format!("left out {}: {}", counted(skipped.len(), "row"), list.join("; ")));
+        all.push(format!("skipped {}: {}", counted(skipped.len(), "row"), list.join("; ")));
     }
     // A whole census looks for the reverse of every edge; no other report names it.
     let empty = (0..graphs.len()).filter(|&graph| graphs.nodes_of(graph).is_empty()).count();
@@ -161,10 +161,10 @@ pub(crate) fn warnings(graphs: &Graphs, positions: &Positions) -> Vec<String> {
         }
     };
     add(empty, "graph", "without nodes");
-    add(graphs.taken_as_rare(), "node", "of types that were rare in training or not there, which count as one type");
-    add(graphs.merged(), "edge", "given more than once, taken once");
-    add(positions.symmetrised(), "graph", "with edges of one direction, which count both ways for positions");
-    add(positions.unconverged(), "graph", "whose positions are not exact: the eigenvalues did not converge");
+    add(graphs.taken_as_rare(), "node", "of types that are rare or absent in the training data, treated as one type");
+    add(graphs.merged(), "edge", "given more than once, used once");
+    add(positions.symmetrised(), "graph", "with directed edges, treated as undirected for positional encodings");
+    add(positions.unconverged(), "graph", "with approximate positional encodings: the eigenvalues did not converge");
     all
 }
 
@@ -214,6 +214,6 @@ mod tests {
         let directed = ReadOptions { directed: true, ..ReadOptions::default() };
         std::fs::write(folder.path().join("edges.csv"), "source,target\n0,1\n1,2\n").unwrap();
         let found = read("nodes.csv", "id,x\n0,1\n1,2\n2,0\n", directed);
-        assert!(found.len() == 1 && found[0].starts_with("1 graph with edges of one direction"), "{found:?}");
+        assert!(found.len() == 1 && found[0].starts_with("1 graph with directed edges"), "{found:?}");
     }
 }

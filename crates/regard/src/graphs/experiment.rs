@@ -20,13 +20,14 @@ pub type GraphExperiment = SupervisedExperiment<Graphs>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskChoice {
-    /// Chosen by the data: classes if targets are words or only 0 and 1 (labels for several columns), else numbers.
+    /// Inferred from the target columns: classification if the values are words or only 0 and 1 (labels for several
+    /// columns), else regression.
     Data,
     /// Predicts one or several numbers; targets may be missing.
     Regression,
     /// Predicts one of several classes.
     Classification,
-    /// Predicts several yes/no labels; targets may be missing.
+    /// Predicts several yes/no labels (multi-label classification); targets may be missing.
     Labels,
 }
 
@@ -71,10 +72,10 @@ pub enum SourceKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AtomRule {
-    /// As in the ZINC benchmark: an atom has a type of element, charge and hydrogens; a bond its order.
+    /// As in the ZINC benchmark: an atom has one type, made of element, charge and hydrogens; a bond has its order.
     Zinc,
-    /// An atom has its element and numbers for charge, hydrogens, neighbours, aromaticity, rings and chirality; a bond
-    /// its order or `aromatic`, and whether it is in a ring.
+    /// An atom has its element, and numeric features for charge, hydrogens, neighbours, aromaticity, rings and
+    /// chirality; a bond has its order or `aromatic`, and a flag for bonds in rings.
     Described,
 }
 
@@ -97,25 +98,25 @@ pub struct GraphData {
     pub targets: Vec<String>,
     /// Column of identifiers; empty to number the rows.
     pub id: String,
-    /// Column with the words `train`, `val` and `test`; empty for a random split.
+    /// Column with the values `train`, `val` and `test`; empty for a random split.
     pub split: String,
-    /// File of edges beside a file of nodes; empty for the name with `edges` in place of `nodes`.
+    /// File of edges that belongs to a file of nodes; empty for the same name with `edges` instead of `nodes`.
     pub edges: String,
-    /// If true, an edge in a list of edges has one direction.
+    /// If true, the edges in a list of edges are directed.
     pub directed: bool,
     /// If true, molecules that cannot be read are skipped.
     pub skip_bad: bool,
-    /// Smallest number of training nodes that a node type needs; rarer and unknown types become one type `other`. 0
-    /// keeps all types and refuses unknown ones.
+    /// Minimum number of training nodes of a node type; rarer and unknown types share one type, `other`. 0 keeps all
+    /// types and rejects unknown ones.
     pub min_type_count: usize,
-    /// If true, every node has an edge to every other node instead of the edges of the data.
+    /// If true, the complete graph replaces the edges of the data: every node has an edge to every other node.
     pub complete_graph: bool,
-    /// Folder that keeps computed positional encodings; empty to compute them in every run.
+    /// Folder in which computed positional encodings are cached; empty to compute them in every run.
     pub cache: String,
-    /// If true, targets are scaled to mean 0 and standard deviation 1, as measured on the training rows.
+    /// If true, targets are standardised to mean 0 and standard deviation 1, fitted on the training rows.
     pub standardise: bool,
-    /// If true, positional encodings are scaled to standard deviation 1 (random walks also to mean 0), as measured on
-    /// the training rows.
+    /// If true, positional encodings are scaled to standard deviation 1 (random walks also to mean 0), fitted on the
+    /// training rows.
     pub standardise_positions: bool,
     /// Fraction of the graphs or nodes held out for validation, if the data has no split.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
@@ -138,10 +139,10 @@ impl GraphData {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct GraphTraining {
-    /// Fraction of the numeric node features that a step sets to 0.
+    /// Fraction of the numeric node features that are set to 0 in a training step.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub feature_dropout: f64,
-    /// Number of copies of a batch in a step, each with other dropped features.
+    /// Number of copies of the batch per step, each with different dropped features.
     #[schemars(range(min = 1))]
     pub augmented_views: usize,
     /// Weight of the consistency loss between the augmented views (GRAND, Feng et al. 2020); 0 for none.
@@ -150,7 +151,7 @@ pub struct GraphTraining {
     /// Temperature that sharpens the mean prediction of the views, the target of the consistency loss.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub consistency_temperature: f64,
-    /// If true, rows of rare classes have a larger weight in the loss.
+    /// If true, rare classes have a larger weight in the loss.
     pub class_weights: bool,
     /// Random sign flips of the Laplacian eigenvectors in training.
     pub sign_flip: SignFlips,
@@ -160,12 +161,15 @@ pub struct GraphTraining {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GraphEval {
-    /// Number of graphs in a batch of the evaluation; metrics named `_paper` are means over batches.
+    /// Number of graphs per evaluation batch; metrics that end in `_paper` are means over batches.
     #[schemars(range(min = 1))]
     pub batch_size: usize,
-    /// Number of networks per fold of a cross-validation, whose predictions are averaged.
+    /// Number of networks trained per fold of a cross-validation; their predictions are averaged.
     #[schemars(range(min = 1))]
     pub ensemble: usize,
+    /// If true, strong base learners are fitted beside the network, and predictions are a blend of both, weighted on
+    /// examples that neither was trained on; if false, predictions are those of the network.
+    pub blend: bool,
 }
 
 impl Default for GraphData {
@@ -221,7 +225,7 @@ impl FamilyTraining for GraphTraining {
 
 impl Default for GraphEval {
     fn default() -> Self {
-        Self { batch_size: 128, ensemble: 1 }
+        Self { batch_size: 128, ensemble: 1, blend: true }
     }
 }
 
@@ -251,11 +255,11 @@ pub(super) fn validate(experiment: &GraphExperiment) -> Result<()> {
     let refuse = |key: &str, reason: String| Err(Error::config(key, reason));
     let written = task.kind.written();
     if written.is_some_and(|written| written != model.task) || model.level != task.level {
-        let reason = "is another task than that of `[task]`; set it there".to_owned();
+        let reason = "does not match `[task]`; set it there only".to_owned();
         return refuse(if model.level == task.level { "model.task" } else { "model.level" }, reason);
     }
     if !data.target.is_empty() && !data.targets.is_empty() {
-        return refuse("data.target", "and `data.targets` both name columns; give one of them".into());
+        return refuse("data.target", "and `data.targets` are both given; give only one of them".into());
     }
     if data.source == SourceKind::File && data.path.is_empty() {
         return refuse("data.path", "is empty; expected a file of graphs, since `data.source` is `file`".into());
@@ -268,7 +272,7 @@ pub(super) fn validate(experiment: &GraphExperiment) -> Result<()> {
     if generated.is_some_and(|(kind, level)| written.is_some_and(|written| written != kind) || level != task.level) {
         return refuse(
             "data.source",
-            "draws graphs for another task; its classes are those of nodes (`pattern`, `cluster`) or graphs (`csl`)"
+            "does not match the task: this generator is for the classification of nodes (`pattern`, `cluster`) or of graphs (`csl`)"
                 .into(),
         );
     }
@@ -285,11 +289,11 @@ pub(super) fn validate(experiment: &GraphExperiment) -> Result<()> {
         ("data.test_fraction", data.test_fraction),
     ])?;
     if data.validation_fraction + data.test_fraction >= 1.0 {
-        return refuse("data.validation_fraction", "and `data.test_fraction` leave nothing to learn from".into());
+        return refuse("data.validation_fraction", "and `data.test_fraction` leave no training data".into());
     }
     ranges::not_negative(&[("train.consistency", of_graphs.consistency)])?;
     if of_graphs.consistency > 0.0 && of_graphs.augmented_views < 2 {
-        return refuse("train.augmented_views", "is 1; nothing can differ from itself (`train.consistency`)".into());
+        return refuse("train.augmented_views", "is 1; `train.consistency` needs at least 2".into());
     }
     model.validate().map_err(|error| under("model", error))
 }

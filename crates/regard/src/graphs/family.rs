@@ -2,15 +2,19 @@
 
 use burn::tensor::{Device, Tensor};
 use rand_pcg::Pcg64Mcg;
+use regard_base::features::graphs::GraphFeatures;
+use regard_data::graphs::{Level, Targets};
 
+use super::base;
 use super::examples::DataSplit;
-use super::experiment::{self, GraphData, GraphEval, GraphExperiment, GraphTaskSettings, GraphTraining};
+use super::experiment::{self, GraphData, GraphEval, GraphExperiment, GraphTaskSettings, GraphTraining, SourceKind};
 use super::measure::{MeasureOptions, in_own_units, measure, predict};
 use super::model::{GraphTransformer, GraphTransformerConfig};
 use super::source::Source;
 use super::task::{GraphTask, LossOptions, consistency, loss};
 use crate::experiment::Given;
 use crate::store::Weights;
+use crate::supervised::base::{BaseExamples, TaskPredictions};
 use crate::supervised::{BatchPosition, Context, Family, Learner, Network};
 use crate::train::{Rounding, ValidationMetrics};
 use crate::{Error, Result};
@@ -46,6 +50,7 @@ impl Family for Graphs {
     type Config = GraphTransformerConfig;
     type Network = GraphTransformer;
     type TrainingData = Source;
+    type BaseFeatures = GraphFeatures;
     type Residuals = ();
     type Calibration = ();
 
@@ -75,13 +80,32 @@ impl Family for Graphs {
 
     fn check(context: &Context<'_, Self>) -> Result<()> {
         if context.experiment.train.family.consistency > 0.0 && context.config.task != GraphTask::Classification {
-            let reason = "compares probabilities of classes, and the task has none";
+            let reason = "compares class probabilities, but the task is not classification";
             return Err(Error::config("train.consistency", reason));
         }
         if context.data.training.graphs.is_empty() {
-            return Err(Error::config("data.path", "holds no graph to learn from"));
+            return Err(Error::config("data.path", "has no training graph"));
         }
         Ok(())
+    }
+
+    fn base(context: &Context<'_, Self>) -> Result<Option<BaseExamples<GraphFeatures>>> {
+        if !context.experiment.eval.blend || context.experiment.data.source != SourceKind::File {
+            return Ok(None);
+        }
+        let Source { examples, training, validation, .. } = context.data;
+        let graphs = &examples.graphs;
+        let Some((features, problem)) = base::problem(context.config, graphs)? else { return Ok(None) };
+        let level = graphs.targets().map_or(Level::Graph, Targets::level);
+        let [training, validation] = [training, validation].map(|split| base::rows_of(graphs, level, split));
+        Ok(Some(BaseExamples { features, problem, training, validation }))
+    }
+
+    fn validation_predictions(network: &GraphTransformer, context: &Context<'_, Self>) -> TaskPredictions {
+        let Source { examples, validation, .. } = context.data;
+        let options = measure_options(context);
+        let numbers = predict(network, context.config, examples, validation, options, context.device).numbers;
+        base::of_rows(context.config, &examples.graphs, &in_own_units_of(context.config, numbers), validation)
     }
 
     fn loss(
@@ -137,8 +161,13 @@ pub(super) fn predictions(learner: &Learner<Graphs>, split: &DataSplit) -> Resul
     let network = learner.evaluated()?;
     let options = measure_options(&context);
     let found = predict(&network, context.config, &context.data.examples, split, options, &device);
-    Ok(match context.config.task {
-        GraphTask::Regression => in_own_units(context.config, &found.numbers),
-        GraphTask::Classification | GraphTask::Labels => found.numbers,
-    })
+    Ok(in_own_units_of(context.config, found.numbers))
+}
+
+/// Predicted numbers in the units of their targets, and all others as they are.
+fn in_own_units_of(config: &GraphTransformerConfig, numbers: Vec<f64>) -> Vec<f64> {
+    match config.task {
+        GraphTask::Regression => in_own_units(config, &numbers),
+        GraphTask::Classification | GraphTask::Labels => numbers,
+    }
 }

@@ -5,19 +5,20 @@ use std::sync::Arc;
 
 use burn::tensor::Tensor;
 use regard_data as data;
-use regard_data::graphs::Kinds;
+use regard_data::graphs::{Kinds, Level};
 use regard_data::graphs::formats::predictions::Predicted;
 use regard_data::sets::FeatureNames;
 
 use super::Graphs;
+use super::base::{by_task, views_of};
 use super::examples::{DataSplit, Examples};
 use super::experiment::GraphData;
 use super::measure::{MeasureOptions, in_own_units, measure};
 use super::model::GraphTransformerConfig;
 use super::source::{Source, read_graphs, targets, unlabelled};
-use super::task::{GraphTask, LossOptions};
+use super::task::{GraphTask, LevelName, LossOptions};
 use crate::supervised::Model;
-use crate::train::{NumberLoss, ValidationMetrics, probabilities};
+use crate::train::{NumberLoss, ValidationMetrics};
 use crate::{Error, Result};
 
 /// Graphs that go through a network together.
@@ -74,23 +75,41 @@ impl GraphModel {
     }
 
     /// The prediction for every graph, or for every node.
-    pub fn predict(&self, examples: &Examples) -> Predicted {
+    ///
+    /// # Errors
+    /// Those of the base learners beside the network: features that differ from those of training.
+    pub fn predict(&self, examples: &Examples) -> Result<Predicted> {
         let mut numbers = Vec::new();
         for chosen in chunks(examples) {
             let answers = self.network.forward(&examples.input(&self.config, &chosen, None), &self.device);
             numbers.extend(answers.into_data().iter::<f64>());
         }
-        let tasks = self.config.data.tasks.clone();
-        match self.config.task {
-            GraphTask::Classification => Predicted::Classes {
-                names: self.config.data.classes.clone(),
-                probabilities: probabilities(&numbers, self.config.outputs),
-            },
-            GraphTask::Labels => {
-                Predicted::Numbers { tasks, values: numbers.iter().map(|x| 1.0 / (1.0 + (-x).exp())).collect() }
+        let numbers = match self.config.task {
+            GraphTask::Regression => in_own_units(&self.config, &numbers),
+            GraphTask::Classification | GraphTask::Labels => numbers,
+        };
+        let mut found = by_task(&self.config, &numbers);
+        if let Some(base) = &self.base {
+            let level = if self.config.level == LevelName::Graph { Level::Graph } else { Level::Node };
+            if let Some(views) = views_of(&base.features, level, &examples.graphs)? {
+                found = base.blended(&found, &views)?;
             }
-            GraphTask::Regression => Predicted::Numbers { tasks, values: in_own_units(&self.config, &numbers) },
         }
+        let tasks = self.config.data.tasks.clone();
+        Ok(match self.config.task {
+            GraphTask::Classification => {
+                let (names, all) = (self.config.data.classes.clone(), found.concat());
+                // A single class has a second, empty side.
+                let probabilities = if names.len() == 1 { all.into_iter().step_by(2).collect() } else { all };
+                Predicted::Classes { names, probabilities }
+            }
+            GraphTask::Labels => {
+                let yes: Vec<Vec<f64>> =
+                    found.into_iter().map(|sides| sides.into_iter().skip(1).step_by(2).collect()).collect();
+                Predicted::Numbers { tasks, values: side_by_side(&yes) }
+            }
+            GraphTask::Regression => Predicted::Numbers { tasks, values: side_by_side(&found) },
+        })
     }
 
     /// Attention weights of every edge, layer by layer.
@@ -127,7 +146,7 @@ impl GraphModel {
         let experiment = self.known_experiment()?;
         let (source, _) = Source::of(experiment)?;
         if source.test.graphs.is_empty() {
-            return Err(Error::config("--data", "is needed: the model was trained on all graphs it had"));
+            return Err(Error::config("--data", "is required: the experiment of the model has no test data"));
         }
         self.measured(&source.examples, &source.test)
     }
@@ -143,6 +162,12 @@ impl GraphModel {
         let options = MeasureOptions { loss: options, batch_size };
         measure(&self.network, &self.config, examples, split, options, &self.device)
     }
+}
+
+/// Numbers `[rows, tasks]` from those of each task.
+fn side_by_side(tasks: &[Vec<f64>]) -> Vec<f64> {
+    let rows = tasks.first().map_or(0, Vec::len);
+    (0..rows).flat_map(|row| tasks.iter().map(move |of_task| of_task[row])).collect()
 }
 
 fn chunks(examples: &Examples) -> Vec<Vec<usize>> {

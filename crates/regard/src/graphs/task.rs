@@ -14,7 +14,7 @@ pub enum GraphTask {
     Regression,
     /// Predicts one of several classes.
     Classification,
-    /// Predicts several yes/no labels; targets may be missing.
+    /// Predicts several yes/no labels (multi-label classification); targets may be missing.
     Labels,
 }
 

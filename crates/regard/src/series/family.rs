@@ -87,6 +87,7 @@ impl Family for TimeSeries {
     type Network = PatchTst;
     type TrainingData = TrainingData;
     /// Errors of forecasts on the validation windows.
+    type BaseFeatures = ();
     type Residuals = Option<Residuals>;
     /// Half widths of intervals, `[levels][horizon]`; empty where none are learnt.
     type Calibration = Vec<Vec<f32>>;

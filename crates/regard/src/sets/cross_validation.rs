@@ -3,17 +3,20 @@
 use std::borrow::Cow;
 
 use burn::tensor::Device;
+use regard_data::graphs::formats::tu::Fold;
 use regard_data::sets::Bags;
 use regard_data::sets::baseline::Ridge;
 use regard_data::split::{others, stratified_folds};
 
 use super::SetLearner;
+use super::base::{by_task, problem};
 use super::experiment::SetExperiment;
 use super::measure::{measure_predictions, predict};
 use super::source::{Prepared, Source, prepared, strata};
 use super::task::TaskKind;
 use crate::Result;
-use crate::supervised::{CrossValidationMetrics, Folds, ensemble};
+use crate::supervised::base::{Only, Rows, TaskPredictions};
+use crate::supervised::{CrossValidationMetrics, CrossValidationOptions, Folds, cross_validate_blend, ensemble};
 use crate::train::{Measure, Measures, majority_share};
 
 /// Ridge penalty of the linear baseline: the weight of 300 rows, for features of deviation 1.
@@ -26,6 +29,8 @@ pub enum HeldOut<'a> {
     Folds(usize),
     /// Other sets.
     Sets(&'a Bags),
+    /// Folds that are given: the sets to train on and those to measure on.
+    Lists(&'a [Fold]),
 }
 
 /// The predictions for a fold.
@@ -38,8 +43,8 @@ struct FoldPredictions {
     linear: Option<Vec<f64>>,
 }
 
-/// Trains on all sets but the held-out ones and measures on those, fold by fold, all that `repeats` times. `done` is
-/// called after every fold. Rankings are compared with those of a ridge regression of the relevances.
+/// Trains on all sets but the held-out ones and measures on those, fold by fold, all that several times; with base
+/// learners beside the network where the task has them. `done` is called after every fold. Rankings are compared with those of a ridge regression of the relevances.
 ///
 /// # Errors
 /// [`Error::Config`](crate::Error::Config) for data that the task does not fit, or more folds than sets; those of
@@ -48,17 +53,29 @@ pub fn cross_validate(
     experiment: &SetExperiment,
     bags: &Bags,
     held_out: HeldOut<'_>,
-    repeats: usize,
+    options: CrossValidationOptions,
     device: &Device,
     done: &(dyn Fn() + Sync),
 ) -> Result<CrossValidationMetrics> {
     let bags = match held_out {
-        HeldOut::Folds(_) => Cow::Borrowed(bags),
+        HeldOut::Folds(_) | HeldOut::Lists(_) => Cow::Borrowed(bags),
         HeldOut::Sets(test) => Cow::Owned(bags.followed_by(&test.clone().align(bags.names())?)?),
     };
-    let folds = Folds::new(experiment.train.seed, repeats, |seed| match held_out {
-        HeldOut::Folds(k) => Ok(stratified_folds(&strata(&bags, experiment.task.kind), k, seed)?),
-        HeldOut::Sets(test) => Ok(vec![(bags.len() - test.len()..bags.len()).collect()]),
+    let rows = |test: Vec<usize>| Rows { training: others(bags.len(), &test), validation: vec![], test };
+    let folds = Folds::new(experiment.train.seed, options.repeats, |seed| match held_out {
+        HeldOut::Folds(k) => {
+            let cut = stratified_folds(&strata(&bags, experiment.task.kind), k, seed)?;
+            Ok(cut.into_iter().map(rows).collect())
+        }
+        HeldOut::Sets(test) => Ok(vec![rows((bags.len() - test.len()..bags.len()).collect())]),
+        HeldOut::Lists(lists) => {
+            let of = |list: &Fold| Rows {
+                training: list.training.clone(),
+                validation: vec![],
+                test: list.test.clone(),
+            };
+            Ok(lists.iter().map(of).collect())
+        }
     })?;
     let all = prepared(experiment, &bags, &(0..bags.len()).collect::<Vec<_>>())?;
     let metrics = |folds: &[FoldPredictions]| metrics(experiment, &all, folds);
@@ -66,25 +83,54 @@ pub fn cross_validate(
         (TaskKind::Classification, Some(labels)) => Some(majority_share(&labels.classes().of)),
         _ => None,
     };
-    let predict = |sets: Vec<usize>, seed: u64| {
-        let numbers = predictions(experiment, &bags, &sets, seed, device)?;
-        let linear = linear(experiment, &bags, &sets)?;
+    let classes = &all.config.data.classes;
+    let options = options.with_default(experiment.eval.blend);
+    if options.only != Some(Only::Network)
+        && let Some(problem) = problem(experiment.task.kind, &bags, classes)?
+    {
+        let options = options.blend(experiment.eval.ensemble, experiment.train.seed);
+        let network = |training: &[usize], wanted: &[usize], seed: u64| {
+            of_network(experiment, &bags, [training, wanted], seed, device)
+        };
+        return cross_validate_blend(&problem, folds, &options, network, constant(), done);
+    }
+    options.refuse_base()?;
+    let predict = |Rows { training, test: sets, .. }: Rows, seed: u64| {
+        let numbers = predictions(experiment, &bags, [&training, &sets], seed, device)?;
+        let linear = linear(experiment, &bags, [&training, &sets])?;
         Ok(FoldPredictions { sets, numbers, linear })
     };
     folds.run(predict, metrics, |_| constant(), done)
+}
+
+/// Predictions of a network that learns from the first sets, for the second.
+fn of_network(
+    experiment: &SetExperiment,
+    bags: &Bags,
+    [training, wanted]: [&[usize]; 2],
+    seed: u64,
+    device: &Device,
+) -> Result<TaskPredictions> {
+    let Prepared { examples, config } = prepared(experiment, bags, training)?;
+    let mut of_fold = experiment.clone();
+    of_fold.train.seed = seed;
+    let source = Source::Kept { training: examples.select(training), held_out: examples.select(&[]) };
+    let mut learner = SetLearner::with_data(&of_fold, source.into(), config.clone(), device)?;
+    learner.learn_all()?;
+    let numbers = predict(&learner.evaluated()?, &examples.select(wanted), false, device).numbers;
+    Ok(by_task(&config, &numbers))
 }
 
 /// Predictions for the sets of a fold, in the target's own units, by networks that have not seen them.
 fn predictions(
     experiment: &SetExperiment,
     bags: &Bags,
-    sets: &[usize],
+    [training, sets]: [&[usize]; 2],
     seed: u64,
     device: &Device,
 ) -> Result<Vec<f64>> {
-    let training = others(bags.len(), sets);
-    let Prepared { examples, config } = prepared(experiment, bags, &training)?;
-    let (learnt, test) = (examples.select(&training), examples.select(sets));
+    let Prepared { examples, config } = prepared(experiment, bags, training)?;
+    let (learnt, test) = (examples.select(training), examples.select(sets));
     let load = || {
         let source = Source::Kept { training: learnt.clone(), held_out: test.select(&[]) };
         Ok((source.into(), config.clone()))
@@ -99,9 +145,13 @@ fn predictions(
 }
 
 /// Scores of a ridge regression for the items of a fold, where items are ranked.
-fn linear(experiment: &SetExperiment, bags: &Bags, part: &[usize]) -> Result<Option<Vec<f64>>> {
+fn linear(
+    experiment: &SetExperiment,
+    bags: &Bags,
+    [training, part]: [&[usize]; 2],
+) -> Result<Option<Vec<f64>>> {
     let (TaskKind::Ranking, Some(relevance)) = (experiment.task.kind, bags.row_labels()) else { return Ok(None) };
-    let ridge = Ridge::fit(bags, relevance.numbers()?, &others(bags.len(), part), RIDGE)?;
+    let ridge = Ridge::fit(bags, relevance.numbers()?, training, RIDGE)?;
     Ok(Some(ridge.scores(&bags.select(part))?))
 }
 

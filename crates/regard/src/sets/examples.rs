@@ -69,6 +69,25 @@ impl Examples {
         Self { width: self.width, features, offsets, targets, truth }
     }
 
+    /// These sets, and behind them others of the same task.
+    pub(crate) fn followed_by(&self, other: &Self) -> Self {
+        let mut all = self.clone();
+        let items = self.offsets.last().copied().unwrap_or(0);
+        all.features.extend_from_slice(&other.features);
+        all.offsets.extend(other.offsets.iter().skip(1).map(|offset| offset + items));
+        match (&mut all.targets, &other.targets) {
+            (Targets::Numbers(own), Targets::Numbers(more)) | (Targets::Relevance(own), Targets::Relevance(more)) => {
+                own.extend_from_slice(more);
+            }
+            (Targets::Classes(own), Targets::Classes(more)) | (Targets::Odd(own), Targets::Odd(more)) => {
+                own.extend_from_slice(more);
+            }
+            _ => {}
+        }
+        all.truth.extend(other.truth.iter().cloned());
+        all
+    }
+
     /// The sets on `device`, with their targets.
     pub fn batch(self, device: &Device) -> Batch {
         let sets: Ragged = sets_of(self.features, self.width, self.offsets, device);

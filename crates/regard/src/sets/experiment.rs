@@ -31,7 +31,7 @@ pub enum SourceKind {
     File,
     /// 1 to 10 numbers between 0 and 100; the target is the largest (Lee et al. 2019, §5.1).
     Max,
-    /// As `max`, but as in the authors' notebook: whole numbers, and all sets of a batch have the same size.
+    /// As `max`, but as in the authors' notebook: integers, and all sets of a batch have the same size.
     MaxNotebook,
     /// 100 to 500 points of a mixture of four normal distributions in the plane (the paper).
     Mixtures,
@@ -64,17 +64,17 @@ pub struct SetData {
     pub path: String,
     /// File of test sets for `regard eval`, with the columns of `path`; empty for cross-validation on `path`.
     pub test: String,
-    /// Column whose equal values form a set; empty for formats that contain the sets.
+    /// Column of set identifiers; rows with the same value form a set. Empty for formats that contain the sets.
     pub group_by: String,
-    /// Column of the target of a set, the same in all its rows.
+    /// Column of the target of a set; it has the same value in all rows of the set.
     pub target: String,
     /// Column of the target of an item, for tasks that score items.
     pub item_target: String,
     /// Columns of features; empty for all other numeric columns.
     pub features: Vec<String>,
-    /// If true, features are scaled to mean 0 and standard deviation 1, as measured on the training sets.
+    /// If true, features are standardised to mean 0 and standard deviation 1, fitted on the training sets.
     pub standardise: bool,
-    /// Fraction of the sets of a file that is held out for validation.
+    /// Fraction of the sets of a file held out for validation.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub validation_fraction: f64,
 }
@@ -92,9 +92,12 @@ pub struct SetEval {
     pub num_sets: usize,
     /// Seed of the generated sets.
     pub seed: u64,
-    /// Number of networks per fold of a cross-validation, whose predictions are averaged.
+    /// Number of networks trained per fold of a cross-validation; their predictions are averaged.
     #[schemars(range(min = 1))]
     pub ensemble: usize,
+    /// If true, strong base learners are fitted beside the network, and predictions are a blend of both, weighted on
+    /// examples that neither was trained on; if false, predictions are those of the network.
+    pub blend: bool,
 }
 
 impl Default for SetData {
@@ -121,7 +124,7 @@ impl FamilyTraining for SetTraining {
 
 impl Default for SetEval {
     fn default() -> Self {
-        Self { num_sets: 1000, seed: 4321, ensemble: 1 }
+        Self { num_sets: 1000, seed: 4321, ensemble: 1, blend: true }
     }
 }
 
@@ -178,7 +181,7 @@ pub(super) fn validate(experiment: &SetExperiment) -> Result<()> {
     if train.drop_last {
         return refuse(
             "train.drop_last",
-            "is true; batches of sets go on into the next round, and none is left out".into(),
+            "is true, but batches of sets continue into the next epoch: there is no incomplete batch".into(),
         );
     }
     ranges::at_least_one(&[

@@ -5,15 +5,17 @@ use std::sync::OnceLock;
 use burn::tensor::{Device, Tensor};
 use rand_pcg::Pcg64Mcg;
 
+use super::base::{self, SetFeatures};
 use super::examples::Examples;
 use super::experiment::{self, SetData, SetEval, SetExperiment, SetTask, SetTraining};
-use super::measure::measure;
+use super::measure::{measure, predict};
 use super::model::{SetTransformer, SetTransformerConfig};
 use super::source::Source;
 use super::task::loss;
 use crate::Result;
 use crate::experiment::Given;
 use crate::store::Weights;
+use crate::supervised::base::{BaseExamples, TaskPredictions};
 use crate::supervised::{BatchPosition, Context, Family, Network};
 use crate::train::{Rounding, ValidationMetrics};
 
@@ -62,6 +64,7 @@ impl Family for Sets {
     type Config = SetTransformerConfig;
     type Network = SetTransformer;
     type TrainingData = SetTrainingData;
+    type BaseFeatures = SetFeatures;
     type Residuals = ();
     type Calibration = ();
 
@@ -84,6 +87,20 @@ impl Family for Sets {
 
     fn has_validation(data: &SetTrainingData) -> bool {
         data.source.has_validation()
+    }
+
+    fn base(context: &Context<'_, Self>) -> Result<Option<BaseExamples<SetFeatures>>> {
+        match &context.data.source {
+            Source::Kept { training, held_out } if context.experiment.eval.blend => {
+                base::examples(context.config, training, held_out)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn validation_predictions(network: &SetTransformer, context: &Context<'_, Self>) -> TaskPredictions {
+        let Source::Kept { held_out, .. } = &context.data.source else { return vec![] };
+        base::by_task(context.config, &predict(network, held_out, false, context.device).numbers)
     }
 
     fn loss(

@@ -20,7 +20,7 @@ pub enum TaskKind {
     Classification,
     /// Predicts a count for a set.
     Counting,
-    /// Predicts the mixture of normal distributions that the points were drawn from.
+    /// Predicts the mixture of normal distributions that the points were sampled from.
     Clustering,
     /// Predicts a score for every item, higher for better items.
     Ranking,

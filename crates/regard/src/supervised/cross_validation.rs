@@ -1,14 +1,53 @@
 //! Cross-validation and ensembles: networks that are trained several times and measured on examples they have not
 //! seen.
 
+use std::time::Duration;
+
 use burn::tensor::Device;
 use rayon::prelude::*;
+use regard_data::metrics::bootstrap_intervals;
 use regard_data::split::seed_of_repeat;
 use regard_data::stats::{mean, standard_deviation};
 
+use super::base::{BaseProblem, BlendOptions, Only, BlendReport, FoldPredictions, Rows, TaskPredictions, decisions, metrics};
 use super::{Family, Learner, SupervisedExperiment};
-use crate::Result;
 use crate::train::{Measure, Measures};
+use crate::{Error, Result};
+
+/// Options of a cross-validation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CrossValidationOptions {
+    /// How often all folds are cut and measured.
+    pub repeats: usize,
+    /// One part of the answer alone; without it network and base learners are blended.
+    pub only: Option<Only>,
+}
+
+impl CrossValidationOptions {
+    /// The network alone, unless said otherwise, where `blend` is false.
+    pub(crate) fn with_default(self, blend: bool) -> Self {
+        Self { only: self.only.or(if blend { None } else { Some(Only::Network) }), ..self }
+    }
+
+    /// The options of a blend of so many networks.
+    pub(crate) fn blend(self, members: usize, seed: u64) -> BlendOptions {
+        BlendOptions { only: self.only, members, seed, base_time: BASE_TIME }
+    }
+
+    /// Refuses base learners alone for a task that has none.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the option.
+    pub(crate) fn refuse_base(self) -> Result<()> {
+        match self.only {
+            Some(Only::Base) => Err(Error::config("--only", "is `base`, but this task has no base learners")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The longest time base learners take for one task of one fold.
+const BASE_TIME: Duration = Duration::from_secs(600);
 
 /// Metrics of a cross-validation.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,13 +64,36 @@ pub struct CrossValidationMetrics {
     pub seeds: Vec<u64>,
     /// Accuracy of always predicting the most frequent class, for classification.
     pub constant: Option<f64>,
+    /// Network, base learners and their blend, where there are base learners for the task.
+    pub blend: Option<BlendMetrics>,
+}
+
+/// Network, base learners and their blend in a cross-validation, whose own metrics are those of the blend.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BlendMetrics {
+    /// Metrics of the parts, means over the repeats: `network` and `base`, as far as they were computed.
+    pub members: Vec<(&'static str, Measures)>,
+    /// Weights of network and base learners, means over folds and tasks.
+    pub weights: [f64; 2],
+    /// Base learners and their weights among them, means over folds and tasks, the heaviest first.
+    pub base: Vec<(String, f64)>,
+    /// Base learners that were left out of a fold, and why.
+    pub left_out: Vec<(String, String)>,
+    /// Folds and tasks whose weights were not fitted, since too few rows were held out, and why.
+    pub not_fitted: Option<(usize, String)>,
+    /// 95 % intervals of the metrics of the blend over the examples of the first repeat.
+    pub intervals: Vec<(&'static str, [f64; 2])>,
+    /// If true, a class is rare, and predicted classes weigh classes alike.
+    pub balanced_decisions: bool,
+    /// Seconds of the network and of the base learners, over all folds.
+    pub seconds: [f64; 2],
 }
 
 impl CrossValidationMetrics {
     fn new(repeats: Vec<Measures>, folds: Vec<Measures>, seeds: Vec<u64>, constant: Option<f64>) -> Self {
         let spread = if repeats.len() > 1 { &repeats } else { &folds };
         let deviation = if spread.len() > 1 { over(spread, standard_deviation) } else { Measures::default() };
-        Self { mean: over(&repeats, mean), deviation, repeats, folds, seeds, constant }
+        Self { mean: over(&repeats, mean), deviation, repeats, folds, seeds, constant, blend: None }
     }
 
     /// The samples of the deviation: `repeats` or `folds`.
@@ -54,6 +116,14 @@ pub(crate) struct Folds<T> {
     count: usize,
     /// Every fold with the seed of its repeat.
     all: Vec<(u64, T)>,
+}
+
+impl<T> Folds<T> {
+    /// The folds with something else in each.
+    pub(crate) fn map<U>(self, of: impl Fn(T) -> U) -> Folds<U> {
+        let Self { seeds, count, all } = self;
+        Folds { seeds, count, all: all.into_iter().map(|(seed, fold)| (seed, of(fold))).collect() }
+    }
 }
 
 impl<T: Send> Folds<T> {
@@ -95,6 +165,159 @@ impl<T: Send> Folds<T> {
         let constant = constant(&predictions[..self.count.min(predictions.len())]);
         Ok(CrossValidationMetrics::new(repeats, folds, self.seeds, constant))
     }
+}
+
+/// The most examples whose metrics get intervals.
+const MOST_RESAMPLED: usize = 100_000;
+
+/// Trains networks and base learners fold by fold and measures them and their blend on the held-out examples.
+/// `network` trains a network on the first examples and predicts the second; the number is its seed. `done` is called
+/// after every fold.
+///
+/// # Errors
+/// Those of `network`; those of fitting base learners.
+pub(crate) fn cross_validate_blend(
+    problem: &BaseProblem,
+    folds: Folds<Rows>,
+    options: &BlendOptions,
+    network: impl Fn(&[usize], &[usize], u64) -> Result<TaskPredictions> + Sync,
+    constant: Option<f64>,
+    done: &(dyn Fn() + Sync),
+) -> Result<CrossValidationMetrics> {
+    let Folds { seeds, count, all } = folds;
+    let found = all.into_par_iter().map(|(seed, rows)| {
+        let of_member = |training: &[usize], wanted: &[usize], member: usize| {
+            network(training, wanted, seed_of_repeat(seed, member))
+        };
+        let found = problem.fold(&rows, &BlendOptions { seed, ..*options }, &of_member)?;
+        done();
+        Ok(found)
+    });
+    let found = found.collect::<Result<Vec<FoldPredictions>>>()?;
+    let joined = |folds: &[FoldPredictions], part: Part| Joined::of(problem, folds, part);
+    let measured = |folds: &[FoldPredictions], part: Part| joined(folds, part).map(|joined| joined.measures(problem));
+    let blend = |folds: &[FoldPredictions]| measured(folds, Part::Blend).unwrap_or_default();
+    let repeats: Vec<Measures> = found.chunks(count).map(blend).collect();
+    let of_folds = found.chunks(1).map(blend).collect();
+    let member = |part: Part| {
+        let all: Option<Vec<Measures>> = found.chunks(count).map(|folds| measured(folds, part)).collect();
+        all.map(|all| (part.name(), over(&all, mean)))
+    };
+    let members = [Part::Network, Part::Base].into_iter().filter_map(member).collect();
+    let first = joined(&found[..count.min(found.len())], Part::Blend);
+    let intervals = first.filter(|joined| joined.rows.len() <= MOST_RESAMPLED).map(|joined| {
+        bootstrap_intervals(joined.rows.len(), options.seed, |sample| joined.select(problem, sample).metrics(problem))
+    });
+    let reports: Vec<&BlendReport> = found.iter().flat_map(|fold| &fold.reports).collect();
+    let rare = found.iter().flat_map(|fold| &fold.shares).any(|shares| super::base::is_unbalanced(shares));
+    let blend = BlendMetrics {
+        members,
+        weights: [0, 1].map(|at| mean(&reports.iter().map(|report| report.weights[at]).collect::<Vec<_>>())),
+        base: mean_weights(&reports),
+        left_out: left_out(&reports),
+        not_fitted: not_fitted(&reports),
+        intervals: intervals.unwrap_or_default(),
+        balanced_decisions: rare,
+        seconds: [0, 1].map(|at| found.iter().map(|fold| fold.seconds[at]).sum()),
+    };
+    Ok(CrossValidationMetrics { blend: Some(blend), ..CrossValidationMetrics::new(repeats, of_folds, seeds, constant) })
+}
+
+/// A part of an answer.
+#[derive(Clone, Copy)]
+enum Part {
+    Blend,
+    Network,
+    Base,
+}
+
+impl Part {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Blend => "blend",
+            Self::Network => "network",
+            Self::Base => "base",
+        }
+    }
+}
+
+/// Predictions of several folds together.
+struct Joined {
+    rows: Vec<usize>,
+    predictions: TaskPredictions,
+    decided: Vec<Vec<usize>>,
+}
+
+impl Joined {
+    fn of(problem: &BaseProblem, folds: &[FoldPredictions], part: Part) -> Option<Self> {
+        let tasks = problem.tasks.len();
+        let mut joined = Self { rows: vec![], predictions: vec![vec![]; tasks], decided: vec![vec![]; tasks] };
+        for fold in folds {
+            let predictions = match part {
+                Part::Blend => &fold.blend,
+                Part::Network => fold.network.as_ref()?,
+                Part::Base => fold.base.as_ref()?,
+            };
+            joined.rows.extend(&fold.rows);
+            let decided = decisions(&problem.tasks, predictions, &fold.shares);
+            for (task, (predictions, decided)) in predictions.iter().zip(decided).enumerate() {
+                joined.predictions[task].extend(predictions);
+                joined.decided[task].extend(decided);
+            }
+        }
+        Some(joined)
+    }
+
+    fn select(&self, problem: &BaseProblem, places: &[usize]) -> Self {
+        let of_task = |(at, all): (usize, &Vec<f64>)| {
+            let outputs = problem.tasks[at].target.outputs();
+            places.iter().flat_map(|place| all[place * outputs..(place + 1) * outputs].to_vec()).collect()
+        };
+        let decided = |all: &Vec<usize>| places.iter().filter_map(|place| all.get(*place).copied()).collect();
+        Self {
+            rows: places.iter().map(|place| self.rows[*place]).collect(),
+            predictions: self.predictions.iter().enumerate().map(of_task).collect(),
+            decided: self.decided.iter().map(decided).collect(),
+        }
+    }
+
+    fn metrics(&self, problem: &BaseProblem) -> regard_data::metrics::Metrics {
+        metrics(&problem.tasks, &self.rows, &self.predictions, &self.decided)
+    }
+
+    fn measures(&self, problem: &BaseProblem) -> Measures {
+        Measures(self.metrics(problem).into_iter().map(|(name, value)| Measure::Last(name, value)).collect())
+    }
+}
+
+/// Base learners and their mean weights, the heaviest first.
+fn mean_weights(reports: &[&BlendReport]) -> Vec<(String, f64)> {
+    let mut all: Vec<(String, f64)> = Vec::new();
+    for member in reports.iter().flat_map(|report| &report.members) {
+        match all.iter_mut().find(|(name, _)| *name == member.name) {
+            Some((_, weight)) => *weight += member.weight / reports.len() as f64,
+            None => all.push((member.name.clone(), member.weight / reports.len() as f64)),
+        }
+    }
+    all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    all
+}
+
+/// Base learners that were left out, each once.
+fn left_out(reports: &[&BlendReport]) -> Vec<(String, String)> {
+    let mut all: Vec<(String, String)> = Vec::new();
+    for found in reports.iter().flat_map(|report| &report.left_out) {
+        if all.iter().all(|(name, _)| *name != found.name) {
+            all.push((found.name.clone(), found.reason.clone()));
+        }
+    }
+    all
+}
+
+/// How many weights were not fitted, and the first reason.
+fn not_fitted(reports: &[&BlendReport]) -> Option<(usize, String)> {
+    let reasons: Vec<&String> = reports.iter().filter_map(|report| report.not_fitted.as_ref()).collect();
+    reasons.first().map(|reason| (reasons.len(), (*reason).clone()))
 }
 
 /// The mean of the predictions of `members` networks, whose seeds follow from `seed`. `load` gives the data and

@@ -1,6 +1,7 @@
 //! The learner of all supervised families: a network, its optimiser, and the step that trains it.
 
 use std::path::Path;
+use std::time::Duration;
 
 use burn::module::Module;
 use burn::tensor::Device;
@@ -8,6 +9,7 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
 
+use super::base::{BaseLearners, BaseModel, BlendOptions};
 use super::{BatchPosition, Context, Family, Network, SupervisedExperiment};
 use crate::experiment::Sections;
 use crate::store::{Manifest, NetworkConfig, NetworkDir, Weights};
@@ -33,6 +35,9 @@ pub fn train<F: Family>(
     train_with::<Learner<F>>(training, device, observer)
 }
 
+/// The longest time base learners take for one task before a training.
+const BASE_TIME: Duration = Duration::from_secs(300);
+
 /// The name of the best network in checkpoints.
 const BEST: &str = "best";
 
@@ -50,6 +55,8 @@ pub struct Learner<F: Family> {
     order: Shuffled,
     /// The state of [`Family::with_frozen_body`], once it was set.
     frozen: Option<bool>,
+    /// Base learners beside the network, where the run has them.
+    base: Option<BaseLearners<F::BaseFeatures>>,
 }
 
 /// The numbers of a learner that are not weights.
@@ -101,12 +108,13 @@ impl<F: Family> Learner<F> {
             counters: Counters::default(),
             order: Shuffled::default(),
             frozen: None,
+            base: None,
         };
         match learner.epoch_length() {
             0 => {
                 let samples = F::samples(&learner.data).unwrap_or(0);
                 let reason = format!(
-                    "is {}, and there are {samples} examples to learn from, which fill no batch",
+                    "is {}, but there are only {samples} training examples, less than one batch",
                     train.batch_size
                 );
                 Err(Error::config("train.batch_size", reason))
@@ -220,8 +228,16 @@ impl<F: Family> Learning for Learner<F> {
     type Experiment = SupervisedExperiment<F>;
     type State = Counters<F::Calibration>;
 
+    /// A learner with base learners beside its network, where the task has them.
     fn begin(experiment: &SupervisedExperiment<F>, device: &Device) -> Result<Self> {
-        Self::new(experiment, device)
+        let mut learner = Self::new(experiment, device)?;
+        let plain = learner.plain_device();
+        if let Some(examples) = F::base(&learner.evaluation(&plain))? {
+            let seed = experiment.train.seed;
+            let options = BlendOptions { only: None, members: 1, seed, base_time: BASE_TIME };
+            learner.base = Some(BaseLearners::fit(examples, &options)?);
+        }
+        Ok(learner)
     }
 
     fn restored(mut self, mut checkpoint: Checkpoint, counters: Self::State) -> Result<Self> {
@@ -248,6 +264,20 @@ impl<F: Family> Learning for Learner<F> {
 
     fn warnings(&self) -> Vec<String> {
         F::warnings(&self.data)
+    }
+
+    /// The base learners' metrics, before the network's first step.
+    fn notes(&self) -> Vec<String> {
+        let Some(base) = &self.base else { return vec![] };
+        let metrics: Vec<String> =
+            base.metrics().iter().take(4).map(|(name, value)| format!("{name} {value:.4}")).collect();
+        let who = match base.heaviest() {
+            Some((name, 0)) => name,
+            Some((name, more)) => format!("{name} and {more} more"),
+            None => return vec![],
+        };
+        let on = if metrics.is_empty() { String::new() } else { format!(", on the validation data: {}", metrics.join(", ")) };
+        vec![format!("base learners: {who}{on}")]
     }
 
     fn done(&self) -> bool {
@@ -304,10 +334,20 @@ impl<F: Family> Learning for Learner<F> {
         self.counters.clone()
     }
 
-    fn save_model(&self, folder: &Path, manifest: Manifest) -> Result<()> {
+    fn save_model(&self, folder: &Path, mut manifest: Manifest) -> Result<()> {
         let config = self.config();
-        let weights = self.evaluated()?.to_weights(&config);
-        NetworkDir::save_into(folder, &config, &weights, &manifest)?;
+        let network = self.evaluated()?;
+        if let Some(base) = &self.base {
+            let device = self.plain_device();
+            let (record, metrics) = base.beside(&F::validation_predictions(&network, &self.evaluation(&device)))?;
+            for (part, metrics) in ["network", "base", "blend"].into_iter().zip(metrics) {
+                manifest.metrics.extend(metrics.into_iter().map(|(name, value)| (format!("{part}_{name}"), value)));
+            }
+            record.save(folder)?;
+        } else {
+            BaseModel::<F::BaseFeatures>::remove(folder)?;
+        }
+        NetworkDir::save_into(folder, &config, &network.to_weights(&config), &manifest)?;
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 //! A [`Family`] defines its settings, examples, network, loss and metrics. Experiments, the training loop,
 //! selection of the best network, model folders, cross-validation and ensembles are written once, for every family.
 
+pub mod base;
 mod cross_validation;
 mod experiment;
 mod learner;
@@ -22,8 +23,10 @@ use crate::experiment::Given;
 use crate::store::{NetworkConfig, Weights};
 use crate::train::{FamilyTraining, Measure, Rounding, Shuffled, ValidationMetrics};
 pub use crate::train::{Trained, Training};
-pub use cross_validation::CrossValidationMetrics;
-pub(crate) use cross_validation::{Folds, ensemble};
+pub use cross_validation::{BlendMetrics, CrossValidationMetrics, CrossValidationOptions};
+pub(crate) use cross_validation::{Folds, cross_validate_blend, ensemble};
+pub(crate) use base::BaseExamples;
+use base::TaskPredictions;
 pub use experiment::SupervisedExperiment;
 pub use learner::{Learner, train};
 pub use model::Model;
@@ -112,6 +115,9 @@ pub trait Family: Clone + Debug + PartialEq + Sized + 'static {
     /// [`Error::Config`](crate::Error::Config) with the setting and what was expected.
     fn validate(experiment: &SupervisedExperiment<Self>) -> Result<()>;
 
+    /// How examples become features of base learners, as it follows from the training data.
+    type BaseFeatures: Clone + Debug + Serialize + DeserializeOwned;
+
     /// Reads or generates the examples of an experiment; with the network's settings as far as they follow from the
     /// data.
     ///
@@ -149,6 +155,17 @@ pub trait Family: Clone + Debug + PartialEq + Sized + 'static {
     /// The network with everything but its head frozen, or with all parts free.
     fn with_frozen_body(network: Self::Network, _frozen: bool) -> Self::Network {
         network
+    }
+    /// The examples as base learners see them; `None` where the task has no base learners or they are turned off.
+    ///
+    /// # Errors
+    /// Those of computing features.
+    fn base(_context: &Context<'_, Self>) -> Result<Option<BaseExamples<Self::BaseFeatures>>> {
+        Ok(None)
+    }
+    /// Predictions of a network for the validation examples, by task.
+    fn validation_predictions(_network: &Self::Network, _context: &Context<'_, Self>) -> TaskPredictions {
+        vec![]
     }
     /// The training loss of a step, `[1]`; `noise` decides everything random in it.
     fn loss(

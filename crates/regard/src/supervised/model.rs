@@ -4,6 +4,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 
+use super::base::{BaseModel, Only};
 use super::{Family, Network, SupervisedExperiment};
 use crate::store::NetworkDir;
 use crate::{Error, Result};
@@ -17,6 +18,8 @@ pub struct Model<F: Family> {
     pub network: F::Network,
     /// The experiment the model comes from, where its folder says so.
     pub experiment: Option<SupervisedExperiment<F>>,
+    /// The base learners beside the network, where it has any.
+    pub base: Option<BaseModel<F::BaseFeatures>>,
     pub(crate) device: Device,
 }
 
@@ -28,7 +31,7 @@ impl<F: Family> Model<F> {
         experiment: Option<SupervisedExperiment<F>>,
         device: &Device,
     ) -> Self {
-        Self { config, network, experiment, device: device.clone() }
+        Self { config, network, experiment, base: None, device: device.clone() }
     }
 
     /// Opens the folder of a model.
@@ -40,7 +43,24 @@ impl<F: Family> Model<F> {
         let network = F::Network::from_weights(found.config(), &found.weights()?, device)?;
         let experiment = found.manifest().and_then(|manifest| manifest.experiment.clone());
         let experiment = experiment.and_then(|value| serde_json::from_value(value).ok());
-        Ok(Self::new(found.config().clone(), network, experiment, device))
+        let base = BaseModel::open(folder)?;
+        Ok(Self { base, ..Self::new(found.config().clone(), network, experiment, device) })
+    }
+
+    /// The model with one part of its answer alone.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for the base learners of a model that has none.
+    pub fn with_only(mut self, only: Option<Only>) -> Result<Self> {
+        match only {
+            None => {}
+            Some(Only::Network) => self.base = None,
+            Some(Only::Base) => match &mut self.base {
+                Some(base) => base.reports.iter_mut().for_each(|report| report.weights = [0.0, 1.0]),
+                None => return Err(Error::config("--only", "is `base`, but the model has no base learners")),
+            },
+        }
+        Ok(self)
     }
 
     /// The experiment the model comes from.
@@ -48,7 +68,7 @@ impl<F: Family> Model<F> {
     /// # Errors
     /// [`Error::Config`] for a model whose folder does not say it.
     pub fn known_experiment(&self) -> Result<&SupervisedExperiment<F>> {
-        let reason = "is needed: the model's folder does not say what it was trained on";
+        let reason = "is required: the model folder does not record the training data";
         self.experiment.as_ref().ok_or_else(|| Error::config("--data", reason))
     }
 }

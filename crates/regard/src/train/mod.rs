@@ -59,6 +59,8 @@ pub enum Event {
     },
     /// A warning about the data, a sentence.
     Warning(String),
+    /// Something that is known before the first step, a sentence.
+    Note(String),
     /// A step of the optimiser was made.
     Step(Step),
     /// The network was measured on the validation set.

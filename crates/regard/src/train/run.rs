@@ -75,6 +75,10 @@ pub(crate) trait Learning: Sized {
     fn warnings(&self) -> Vec<String> {
         vec![]
     }
+    /// What is known before the first step, a sentence each.
+    fn notes(&self) -> Vec<String> {
+        vec![]
+    }
     /// If true, training ends before all epochs are done.
     fn done(&self) -> bool {
         false
@@ -146,6 +150,7 @@ pub(crate) fn train_with<L: Learning>(
 ) -> Result<Trained> {
     let mut run = Run::<L>::open(training, device)?;
     run.learner.warnings().into_iter().for_each(|warning| observer.event(&Event::Warning(warning)));
+    run.learner.notes().into_iter().for_each(|note| observer.event(&Event::Note(note)));
     let length = run.length;
     let total = length.steps_per_epoch * length.epochs;
     observer.event(&Event::Started {

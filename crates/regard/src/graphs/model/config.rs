@@ -25,9 +25,9 @@ pub enum PositionKind {
     None,
     /// Eigenvectors of the graph's Laplacian as in the authors' code: all but the first.
     Laplacian,
-    /// Eigenvectors of the Laplacian without those of eigenvalue 0, of which every component has one.
+    /// Eigenvectors of the Laplacian without those of eigenvalue 0 (one for each connected component).
     LaplacianSafe,
-    /// The authors' Weisfeiler-Lehman index, a rank of the degree.
+    /// Weisfeiler-Lehman index of the authors' code: a rank of the node degree.
     WeisfeilerLehman,
     /// Probabilities that a random walk has returned after 1, 2, … steps (Dwivedi et al. 2022).
     RandomWalk,
@@ -37,13 +37,13 @@ pub enum PositionKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SoftmaxKind {
-    /// The largest score is subtracted before the exponential; a node without edges keeps its own value.
+    /// The maximum score is subtracted before the exponential; a node without edges keeps its own value.
     Stable,
     /// Scores are clamped to ±5 before the exponential, as in the authors' code.
     Clamped,
 }
 
-/// Pooling of the nodes of a graph into one row.
+/// Pooling of the nodes of a graph into one vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Readout {
@@ -51,9 +51,9 @@ pub enum Readout {
     Mean,
     /// The sum of the nodes.
     Sum,
-    /// The largest value of every channel.
+    /// The maximum of every channel.
     Max,
-    /// Attention of one learned row.
+    /// Attention pooling with one learned query.
     Attention,
 }
 
@@ -95,7 +95,7 @@ pub struct GraphTransformerConfig {
     /// Version of these settings.
     #[schemars(skip)]
     pub format: u32,
-    /// Named network whose settings are taken where this section gives none.
+    /// Preset: a named group of model settings, used for every setting that the experiment does not give.
     #[serde(default)]
     #[schemars(extend("x-words" = super::PRESETS))]
     pub preset: Option<String>,
@@ -120,7 +120,7 @@ pub struct GraphTransformerConfig {
     /// Number of outputs: targets or classes.
     #[schemars(range(min = 1, max = 1_000_000), extend("x-from-data" = true))]
     pub outputs: usize,
-    /// If true, edges have representations of their own, which the layers update.
+    /// If true, edges have their own representations, which the layers update.
     pub edge_stream: bool,
     /// Positional encoding of the nodes.
     pub positions: PositionKind,
@@ -140,7 +140,7 @@ pub struct GraphTransformerConfig {
     pub layer_norm: bool,
     /// If true, a batch norm follows each residual sum.
     pub batch_norm: bool,
-    /// If true, the input of each half of a layer is added to its output.
+    /// If true, the input of each sub-layer is added to its output.
     pub residual: bool,
     /// If true, the projections to queries, keys and values have biases.
     pub bias: bool,
@@ -149,9 +149,9 @@ pub struct GraphTransformerConfig {
     /// If true, a node also receives the sum of its edges' messages, if edges have features.
     #[serde(default)]
     pub edge_sums: bool,
-    /// Pooling of the nodes of a graph into one row.
+    /// Pooling of the nodes of a graph into one vector.
     pub readout: Readout,
-    /// If true, the readout also sees the number of nodes of each type and the numbers of nodes and edges.
+    /// If true, the readout also gets the number of nodes of each type and the numbers of nodes and edges.
     #[serde(default)]
     pub composition_features: bool,
     /// Dropout rate on the embeddings of the nodes.
@@ -238,11 +238,15 @@ impl NetworkConfig for GraphTransformerConfig {
             return Err(Error::config("heads", format!("{} heads do not divide width {}", self.heads, self.width)));
         }
         if self.node_types + self.node_numbers == 0 && self.positions == PositionKind::None {
-            let reason = "is `none`, and nodes have neither types nor numbers: all would be alike";
+            let reason =
+                "is `none`, but nodes have neither types nor numeric features: the network could not tell nodes apart";
             return Err(Error::config("positions", reason));
         }
         if self.composition_features && self.level == LevelName::Node {
-            return Err(Error::config("composition_features", "is of whole graphs, and the task is of nodes"));
+            return Err(Error::config(
+                "composition_features",
+                "needs a task on whole graphs, but the task is on nodes",
+            ));
         }
         shares(&[
             ("input_dropout", self.input_dropout),
@@ -266,20 +270,19 @@ impl NetworkConfig for GraphTransformerConfig {
         let rows = vec![
             (
                 "task",
-                format!("{} of {}", word(serde_json::to_value(self.task)), word(serde_json::to_value(self.level))),
+                format!("{1}-level {0}", word(serde_json::to_value(self.task)), word(serde_json::to_value(self.level))),
             ),
             ("layers", self.layers.to_string()),
             ("width", self.width.to_string()),
             ("heads", self.heads.to_string()),
             ("edge stream", if self.edge_stream { "yes" } else { "no" }.into()),
             ("positions", format!("{} {}", self.position_size, word(serde_json::to_value(self.positions)))),
-            ("sums over edges", if self.edge_sums { "yes" } else { "no" }.into()),
+            ("edge sums", if self.edge_sums { "yes" } else { "no" }.into()),
             ("read-out", word(serde_json::to_value(self.readout))),
-            ("composition at the read-out", if self.composition_features { "yes" } else { "no" }.into()),
+            ("composition features", if self.composition_features { "yes" } else { "no" }.into()),
         ];
         CardText {
-            what: "A network on graphs (Graph Transformer, Dwivedi & Bresson 2021): nodes attend to their neighbours."
-                .into(),
+            what: "A Graph Transformer (Dwivedi & Bresson 2021): each node attends to its neighbours.".into(),
             preset: self.preset.clone(),
             rows,
             usage: vec!["regard predict --model {name} FILE.csv", "regard eval --model {name} --data FILE.csv"],

@@ -1,6 +1,6 @@
 //! The graphs of an experiment, and their split into training, validation and test.
+
 mod prepared;
-/// Errors of reading a file, and [`Error::Config`](crate::Error::Config) for data that do not fit the task
 mod splits;
 
 use std::path::Path;
@@ -38,7 +38,6 @@ impl Source {
     /// The source of an experiment, and the network's settings with what follows from the data.
     ///
     /// # Errors
-    /// What reading a file gives, and [`Error::Config`](crate::Error::Config) for data that cannot be asked
     /// Those of reading a file; [`Error::Config`](crate::Error::Config) for data that the task does not fit.
     pub fn of(experiment: &GraphExperiment) -> Result<(Self, GraphTransformerConfig)> {
         let graphs = graphs_of(experiment)?;

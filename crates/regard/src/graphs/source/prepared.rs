@@ -50,11 +50,11 @@ pub(super) fn prepared(
         task: task(experiment, graphs),
         ..experiment.model.clone()
     };
-    let missing = || Error::config("data.targets", "names no column, and the file has no targets of its own");
+    let missing = || Error::config("data.targets", "gives no column, and the file contains no targets");
     let targets = graphs.targets().ok_or_else(missing)?;
     let level = if targets.level() == Level::Graph { LevelName::Graph } else { LevelName::Node };
     if level != config.level {
-        let reason = format!("is not what the data answers: its targets are those of {}s", word(level));
+        let reason = format!("does not match the data, whose targets are those of {}s", word(level));
         return Err(Error::config("task.level", reason));
     }
     let other = experiment.data.min_type_count > 0 && nodes.type_names().iter().any(|name| name == OTHER);
@@ -70,7 +70,7 @@ pub(super) fn prepared(
     match config.task {
         GraphTask::Classification => {
             if targets.tasks().len() != 1 {
-                let reason = format!("names {} columns; expected the one of the class", targets.tasks().len());
+                let reason = format!("gives {} columns; expected one column of classes", targets.tasks().len());
                 return Err(Error::config("data.targets", reason));
             }
             config.data.classes = targets.classes(0)?.names;
@@ -137,7 +137,7 @@ pub(super) fn position_scales(
 
 /// The targets of graphs, at the network's scale.
 pub(crate) fn targets(config: &GraphTransformerConfig, graphs: &Graphs) -> Result<Targets> {
-    let missing = || Error::config("data.targets", "names no column, and the file has no targets of its own");
+    let missing = || Error::config("data.targets", "gives no column, and the file contains no targets");
     let found = graphs.targets().ok_or_else(missing)?;
     if config.task == GraphTask::Classification {
         return Ok(Targets::Classes(found.classes_among(0, &config.data.classes)?.of));
@@ -146,7 +146,7 @@ pub(crate) fn targets(config: &GraphTransformerConfig, graphs: &Graphs) -> Resul
     if config.task == GraphTask::Labels
         && let Some(wrong) = numbers.iter().flatten().find(|number| **number != 0.0 && **number != 1.0)
     {
-        return Err(Error::config("data.targets", format!("hold {wrong}; expected 0, 1 or nothing")));
+        return Err(Error::config("data.targets", format!("contain {wrong}; expected 0, 1 or an empty value")));
     }
     let scaled =
         |(at, number): (usize, &Option<f64>)| number.map(|x| config.data.scaled(at % config.outputs, x) as f32);

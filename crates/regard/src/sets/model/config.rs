@@ -46,7 +46,7 @@ pub struct SetTransformerConfig {
     /// Version of these settings.
     #[schemars(skip)]
     pub format: u32,
-    /// Named network whose settings are taken where this section gives none.
+    /// Preset: a named group of model settings, used for every setting that the experiment does not give.
     #[serde(default)]
     #[schemars(extend("x-words" = super::PRESETS))]
     pub preset: Option<String>,
@@ -56,17 +56,17 @@ pub struct SetTransformerConfig {
     /// Number of features of an item.
     #[schemars(range(min = 1, max = 1_000_000), extend("x-from-data" = true))]
     pub inputs: usize,
-    /// Number of values in a row of the output.
+    /// Number of values in one output row.
     #[schemars(range(min = 1, max = 1_000_000), extend("x-from-data" = true))]
     pub outputs: usize,
-    /// Form of the output.
+    /// Interpretation of the network's output.
     pub decoding: Decoding,
     /// Encoder of the items.
     pub encoder: EncoderKind,
     /// Number of encoder layers.
     #[schemars(range(min = 0, max = 64))]
     pub layers: usize,
-    /// If true, a linear map brings items to the width before the first block.
+    /// If true, a linear map projects items to the width before the first block.
     pub input_projection: bool,
     /// Width of all blocks; a multiple of `heads`.
     #[schemars(range(min = 1, max = 8192))]
@@ -77,19 +77,19 @@ pub struct SetTransformerConfig {
     /// Number of inducing points of the encoder `isab`.
     #[schemars(range(min = 1, max = 65536))]
     pub inducing_points: usize,
-    /// Pooling of a set into a few rows.
+    /// Pooling of a set into one or a few vectors.
     pub pooling: PoolingKind,
     /// If true, a layer `ReLU(Linear)` precedes the attention pooling (the paper's equation 11).
     pub pooling_feedforward: bool,
-    /// Number of seeds of the attention pooling: rows of the output of a set.
+    /// Number of seed vectors of the attention pooling; each gives one output row of a set.
     #[schemars(range(min = 1, max = 65536))]
     pub num_seeds: usize,
-    /// Number of attention blocks between the seeds after attention pooling; after other poolings, of layers
+    /// Number of self-attention blocks among the seeds after attention pooling; after other poolings, number of layers
     /// `ReLU(Linear)`.
     #[schemars(range(min = 0, max = 64))]
     pub decoder_layers: usize,
-    /// Number of further rounds in which the seeds attend to the items and then to each other, as EM iterates; 0 for
-    /// none. Needs attention pooling.
+    /// Number of additional rounds in which the seeds attend to the items and then to each other, similar to EM
+    /// iterations; 0 for none. Needs attention pooling.
     #[serde(default)]
     #[schemars(range(min = 0, max = 64))]
     pub seed_refinements: usize,
@@ -104,7 +104,7 @@ pub struct SetTransformerConfig {
     pub feedforward_layers: usize,
     /// Normalisation of the blocks.
     pub norm: NormName,
-    /// Smallest standard deviation of a mixture component: it is added to the predicted one.
+    /// Lower bound on the standard deviation of a mixture component; it is added to the predicted value.
     #[serde(default)]
     #[schemars(range(min = 0.0))]
     pub min_std: f64,
@@ -172,7 +172,7 @@ impl NetworkConfig for SetTransformerConfig {
             return Err(Error::config("seed_refinements", reason));
         }
         if self.layers == 0 && !self.input_projection && self.inputs != self.width {
-            let reason = "is 0 without `embed`; expected a layer that brings items to the width";
+            let reason = "is 0 without `input_projection`; expected a layer that projects items to the width";
             return Err(Error::config("layers", reason));
         }
         shares(&[("dropout", self.dropout)])
@@ -191,7 +191,7 @@ impl NetworkConfig for SetTransformerConfig {
         let word = |value: &dyn Fn() -> Result<Value, serde_json::Error>| value().map(word).unwrap_or_default();
         let rows = vec![
             ("task", word(&|| serde_json::to_value(self.task))),
-            ("numbers of an item", self.inputs.to_string()),
+            ("features of an item", self.inputs.to_string()),
             ("encoder", format!("{} x {}", self.layers, word(&|| serde_json::to_value(self.encoder)))),
             ("width", self.width.to_string()),
             ("heads", self.heads.to_string()),
@@ -199,8 +199,7 @@ impl NetworkConfig for SetTransformerConfig {
             ("normalisation", word(&|| serde_json::to_value(self.norm))),
         ];
         CardText {
-            what: "A network on sets (Set Transformer, Lee et al. 2019): items in any order and number, one answer."
-                .into(),
+            what: "A Set Transformer (Lee et al. 2019): the input is a set of items, in any number and order.".into(),
             preset: self.preset.clone(),
             rows,
             usage: vec!["regard predict --model {name} FILE.csv", "regard eval --model {name}"],

@@ -19,7 +19,7 @@ macro_rules! words {
 words! {
     /// Encoder of the items.
     EncoderKind {
-        /// A feed-forward network applied to every item alone (rFF).
+        /// A feed-forward network applied to each item separately (rFF).
         Rows,
         /// Set attention blocks (SAB).
         Sab,
@@ -29,19 +29,19 @@ words! {
 }
 
 words! {
-    /// Pooling of a set into a few rows.
+    /// Pooling of a set into one or a few vectors.
     PoolingKind {
-        /// Multi-head attention of learned seeds (PMA).
+        /// Pooling by multi-head attention with learned seed vectors (PMA).
         Attention,
         /// The mean of the items.
         Mean,
         /// The sum of the items.
         Sum,
-        /// The largest value of every channel.
+        /// The maximum of every channel.
         Max,
-        /// A mean weighted by dot products with one learned row.
+        /// Mean weighted by dot products with one learned vector.
         Dot,
-        /// No pooling: every item has a prediction.
+        /// No pooling: one prediction for each item.
         None,
     }
 }
@@ -61,7 +61,7 @@ words! {
     ResidualName {
         /// The projected queries.
         Projected,
-        /// The queries.
+        /// The queries before projection.
         Raw,
     }
 }
@@ -73,19 +73,19 @@ words! {
         None,
         /// Layer norm after each residual sum.
         Post,
-        /// Layer norm before each half of a block.
+        /// Layer norm before each sub-layer of a block.
         Pre,
-        /// Set norm before each half of a block (Zhang et al. 2022).
+        /// Set norm before each sub-layer of a block (Zhang et al. 2022).
         SetNorm,
     }
 }
 
 words! {
-    /// Form of the output.
+    /// Interpretation of the network's output.
     Decoding {
         /// A number, in the unit of the target.
         Number,
-        /// A score for every class.
+        /// A logit for each class.
         Classes,
         /// The rate of a Poisson distribution, before softplus.
         Rate,

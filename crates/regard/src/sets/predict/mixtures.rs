@@ -34,7 +34,7 @@ impl SetModel {
     /// [`Error::Config`] for another model.
     pub fn mixtures(&self, bags: &Bags, options: MixtureOptions) -> Result<Vec<Option<Mixture>>> {
         if self.config.task != TaskKind::Clustering {
-            let reason = format!("is a model for {}, which finds no clusters", self.config.task.name());
+            let reason = format!("is a model for {}, not for clustering", self.config.task.name());
             return Err(Error::config("--model", reason));
         }
         let mut examples = features_of(&self.config, bags)?;

@@ -8,6 +8,7 @@ use regard_data::sets::formats::predictions::Predicted;
 use regard_data::sets::{Bags, FeatureNames};
 
 use crate::sets::Sets;
+use crate::sets::base::{by_task, views_of};
 use crate::sets::experiment::{SetData, SetExperiment, SourceKind};
 use crate::sets::measure::{Predictions, in_own_units, measure_predictions, predict};
 use crate::sets::source::{Source, features_of, read_bags, targets_of};
@@ -52,21 +53,28 @@ impl SetModel {
         let examples = features_of(&self.config, bags)?;
         let Predictions { numbers, importance: weights } = predict(&self.network, &examples, importance, &self.device);
         if importance && weights.is_none() && !self.config.task.of_items() {
-            let reason = "asks for importances, but this model pools nothing";
+            let reason = "needs a model with pooling, and this model has none";
             return Err(Error::config("--importance", reason));
         }
+        let blended = match &self.base {
+            Some(base) => {
+                let network = by_task(&self.config, &numbers);
+                base.blended(&network, &views_of(&examples)?)?.into_iter().next()
+            }
+            None => None,
+        };
         let of_sets = match self.config.task {
             TaskKind::Ranking | TaskKind::Anomaly => None,
             TaskKind::Classification => Some(Predicted::Classes {
                 names: self.config.data.classes.clone(),
-                probabilities: probabilities(&numbers, self.config.outputs),
+                probabilities: blended.unwrap_or_else(|| probabilities(&numbers, self.config.outputs)),
             }),
             TaskKind::Regression | TaskKind::Counting if self.config.outputs == 1 => {
-                Some(Predicted::numbers(in_own_units(&self.config, &numbers)))
+                Some(Predicted::numbers(blended.unwrap_or_else(|| in_own_units(&self.config, &numbers))))
             }
             other => {
                 let reason = format!(
-                    "is a model for {} of {} outputs, which is not written to a table",
+                    "is a model for {} with {} outputs, which cannot be written to a table",
                     other.name(),
                     self.config.outputs
                 );
@@ -84,7 +92,15 @@ impl SetModel {
     pub fn measure(&self, bags: &Bags) -> Result<ValidationMetrics> {
         let mut examples = features_of(&self.config, bags)?;
         examples.targets = targets_of(&self.config, bags)?;
-        let predicted = predict(&self.network, &examples, false, &self.device).numbers;
+        let mut predicted = predict(&self.network, &examples, false, &self.device).numbers;
+        if let Some(base) = &self.base {
+            let blended = base.blended(&by_task(&self.config, &predicted), &views_of(&examples)?)?.concat();
+            // Back to the network's scale, which the metrics expect.
+            predicted = match self.config.task {
+                TaskKind::Classification => blended.iter().map(|p| p.max(1e-12).ln()).collect(),
+                _ => blended.iter().map(|number| self.config.data.scaled(*number)).collect(),
+            };
+        }
         let loss = self.experiment.as_ref().map_or(NumberLoss::Absolute, |found| found.train.loss);
         measure_predictions(&self.config, &predicted, &examples, loss)
     }
@@ -114,7 +130,7 @@ impl SetModel {
     fn generating_experiment(&self) -> Result<&SetExperiment> {
         let experiment = self.known_experiment()?;
         if experiment.data.source == SourceKind::File {
-            return Err(Error::config("--data", "is needed: the model was trained on a file"));
+            return Err(Error::config("--data", "is required: the model was trained on a file"));
         }
         Ok(experiment)
     }

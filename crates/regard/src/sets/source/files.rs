@@ -79,7 +79,7 @@ pub fn prepared(experiment: &SetExperiment, bags: &Bags, training: &[usize]) -> 
             };
         }
         TaskKind::Anomaly => {
-            let reason = "is `anomaly`, which generated sets are for (`data.source = \"odd-digit\"`)";
+            let reason = "is `anomaly`, which needs generated sets (`data.source = \"odd-digit\"`)";
             return Err(Error::config("task.kind", reason));
         }
         TaskKind::Counting | TaskKind::Ranking => {}
@@ -111,22 +111,22 @@ pub(crate) fn targets(config: &SetTransformerConfig, bags: &Bags) -> Result<Targ
         TaskKind::Counting => {
             let numbers = labels(bags)?.numbers()?;
             if let Some(wrong) = numbers.iter().find(|number| **number < 0.0 || number.fract() != 0.0) {
-                let reason = format!("has {wrong}; expected counts, whole numbers from 0");
+                let reason = format!("has {wrong}; expected counts: integers from 0");
                 return Err(Error::config("data.target", reason));
             }
             Targets::Numbers(singles(numbers))
         }
         TaskKind::Ranking => match bags.row_labels() {
             Some(labels) => Targets::Relevance(singles(labels.numbers()?)),
-            None => return Err(Error::config("data.item_target", "names no column; expected that of the relevance")),
+            None => return Err(Error::config("data.item_target", "is empty; expected the column of relevance")),
         },
         TaskKind::Clustering => Targets::Points,
-        TaskKind::Anomaly => return Err(Error::config("task.kind", "is `anomaly`, and files have no targets for it")),
+        TaskKind::Anomaly => return Err(Error::config("task.kind", "is `anomaly`, but files have no targets for it")),
     })
 }
 
 fn labels(bags: &Bags) -> Result<&Labels> {
-    let missing = || Error::config("data.target", "names no column, and the file has no labels of its own");
+    let missing = || Error::config("data.target", "gives no column, and the file contains no labels");
     bags.labels().ok_or_else(missing)
 }
 

@@ -46,7 +46,7 @@ impl Generator {
         let task = experiment.task.kind;
         let count = kind == SourceKind::DigitSum && task == TaskKind::Counting;
         if task != expected && !count {
-            let reason = format!("is `{}`; `data.source` is for `{}`", task.name(), expected.name());
+            let reason = format!("is `{}`, but `data.source` generates data for `{}`", task.name(), expected.name());
             return Err(Error::config("task.kind", reason));
         }
         let of_digits = matches!(kind, SourceKind::DigitSum | SourceKind::OddDigit);

@@ -1,0 +1,78 @@
+//! Views of sets: pooled columns, and the items themselves.
+
+use regard_data::Result;
+
+use crate::tabular::View;
+
+/// The name of the view of pooled columns.
+pub const POOLED: &str = "pooled columns";
+/// The name of the view of items.
+pub const ITEMS: &str = "items";
+
+/// The most values of a view of items, 512 MB: with more there is none.
+const MOST_VALUES: usize = 1 << 27;
+
+/// Views of sets with the items `features [items, width]`, NaN where a value is missing; set `i` owns the items
+/// `offsets[i]..offsets[i + 1]`.
+///
+/// The view [`POOLED`] has for each column its mean, smallest and largest value and standard deviation in a set, and
+/// at the end the number of items and its logarithm: `[sets, 4 · width + 2]`. The view [`ITEMS`] has the items.
+///
+/// ```
+/// use regard_base::features::sets::views;
+///
+/// let views = views(&[1.0, 3.0, 5.0], 1, &[0, 2, 3])?;
+/// assert_eq!(views[0].row(0), [2.0, 1.0, 3.0, 1.0, 2.0, 2f32.ln_1p()]);
+/// # Ok::<(), regard_data::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Invalid`](regard_data::Error::Invalid) when values or offsets do not fit together.
+pub fn views(features: &[f32], width: usize, offsets: &[usize]) -> Result<Vec<View>> {
+    let mut pooled = Vec::with_capacity((offsets.len().saturating_sub(1)) * (4 * width + 2));
+    for pair in offsets.windows(2) {
+        let items = &features[pair[0] * width..pair[1] * width];
+        for column in 0..width {
+            pooled.extend(pool(items.iter().skip(column).step_by(width).copied()));
+        }
+        let count = (pair[1] - pair[0]) as f32;
+        pooled.extend([count, count.ln_1p()]);
+    }
+    let mut views = vec![View::new(POOLED, pooled, 4 * width + 2)?];
+    if width > 0 && features.len() <= MOST_VALUES {
+        views.push(View::instances(ITEMS, features.to_vec(), width, offsets.to_vec())?);
+    }
+    Ok(views)
+}
+
+/// Mean, smallest, largest and standard deviation of the values that are there; NaN without any.
+fn pool(values: impl Iterator<Item = f32> + Clone) -> [f32; 4] {
+    let known = values.filter(|value| value.is_finite());
+    let count = known.clone().count() as f64;
+    let mean = known.clone().map(f64::from).sum::<f64>() / count;
+    let square = known.clone().map(|value| (f64::from(value) - mean).powi(2)).sum::<f64>() / count;
+    let low = known.clone().fold(f32::NAN, f32::min);
+    let high = known.fold(f32::NAN, f32::max);
+    [mean as f32, low, high, square.sqrt() as f32]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_values_are_left_out_of_the_pools() {
+        let views = views(&[f32::NAN, 2.0, 4.0, f32::NAN], 1, &[0, 3, 4, 4]).unwrap();
+        assert_eq!(&views[0].row(0)[..4], [3.0, 2.0, 4.0, 1.0]);
+        assert!(views[0].row(1)[..4].iter().all(|value| value.is_nan()));
+        assert_eq!(views[0].row(2)[4], 0.0);
+        assert_eq!((views[1].examples(), views[1].rows()), (3, 4));
+    }
+
+    #[test]
+    fn the_order_of_items_does_not_matter() {
+        let one = views(&[1.0, 10.0, 2.0, 20.0, 4.0, 5.0], 2, &[0, 3]).unwrap();
+        let other = views(&[4.0, 5.0, 2.0, 20.0, 1.0, 10.0], 2, &[0, 3]).unwrap();
+        assert_eq!(one[0].values(), other[0].values());
+    }
+}

@@ -1,0 +1,605 @@
+//! Base learners beside a network: the examples as they see them, their stack, and the blend of both.
+
+use std::io::Write;
+use std::path::Path;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use regard_base::tabular::{
+    Candidate, LeftOut, MemberReport, Stack, StackOptions, Target, View, blend as convex_blend, candidates,
+};
+use regard_data::file::write_atomic;
+use regard_data::metrics::{Metrics, class_metrics, number_metrics};
+use regard_data::split::{folds, stratified_folds};
+use regard_data::stats::largest;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::store::file;
+use crate::{Error, Result};
+
+/// A task of the base learners: one target of the examples.
+#[derive(Clone, Debug)]
+pub struct BaseTask {
+    /// The name of the target; empty where there is only one.
+    pub name: String,
+    /// The targets of all examples; those that are not known have some value.
+    pub target: Target,
+    /// Whether the target of each example is known.
+    pub known: Vec<bool>,
+}
+
+/// Examples as base learners see them.
+#[derive(Clone, Debug)]
+pub struct BaseProblem {
+    /// Features of the examples.
+    pub views: Vec<View>,
+    /// The tasks, in the order of the network's outputs.
+    pub tasks: Vec<BaseTask>,
+}
+
+/// The examples of an experiment as base learners see them.
+#[derive(Clone, Debug)]
+pub struct BaseExamples<F> {
+    /// How examples become features.
+    pub features: F,
+    /// All examples.
+    pub problem: BaseProblem,
+    /// The training examples.
+    pub training: Vec<usize>,
+    /// The validation examples.
+    pub validation: Vec<usize>,
+}
+
+/// Predictions by task, each `[rows, outputs]`: probabilities of classes, or numbers in the units of the target.
+pub type TaskPredictions = Vec<Vec<f64>>;
+
+/// A class with a smaller share than this makes classes unbalanced: the predicted class then weighs classes alike.
+const RARE: f64 = 0.2;
+
+impl BaseTask {
+    /// Rows of these whose target is known.
+    fn known_of(&self, rows: &[usize]) -> Vec<usize> {
+        rows.iter().copied().filter(|row| self.known[*row]).collect()
+    }
+
+    /// The shares of the classes among some rows; empty for numbers.
+    fn shares(&self, rows: &[usize]) -> Vec<f64> {
+        let counts = self.target.of(&self.known_of(rows)).class_counts();
+        let all: usize = counts.iter().sum();
+        counts.into_iter().map(|count| count as f64 / all.max(1) as f64).collect()
+    }
+}
+
+/// If true, a class is so rare among the training rows that the most probable class would hardly ever be that one.
+pub(crate) fn is_unbalanced(shares: &[f64]) -> bool {
+    // With more classes every class is rarer.
+    let limit = RARE * 2.0 / shares.len().max(2) as f64;
+    shares.iter().any(|share| *share > 0.0 && *share < limit)
+}
+
+/// The class that is predicted: the most probable one, or where a class is rare among the training rows, whose shares
+/// are `shares`, the one whose probability is highest relative to its share, so that a rare class is found at all.
+#[must_use]
+pub fn decide(probabilities: &[f64], shares: &[f64]) -> usize {
+    if !is_unbalanced(shares) {
+        return largest(probabilities);
+    }
+    let relative = |(p, share): (&f64, &f64)| if *share > 0.0 { p / share } else { 0.0 };
+    largest(&probabilities.iter().zip(shares).map(relative).collect::<Vec<_>>())
+}
+
+/// The parts of an answer that `--only` names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Only {
+    /// The network alone.
+    Network,
+    /// The base learners alone.
+    Base,
+}
+
+impl FromStr for Only {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text {
+            "network" => Ok(Self::Network),
+            "base" => Ok(Self::Base),
+            _ => Err(format!("`{text}` is no part of an answer; expected network or base")),
+        }
+    }
+}
+
+/// The base learners of a trained model, and the weights of the blend.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BaseModel<F> {
+    /// Version of this record.
+    format: u32,
+    /// How examples become features.
+    pub features: F,
+    /// The stacks, one for each task.
+    pub stacks: Vec<Stack>,
+    /// What every task says of its base learners and of the blend.
+    pub reports: Vec<BlendReport>,
+    /// Shares of the classes in training, by task.
+    pub shares: Vec<Vec<f64>>,
+}
+
+/// The largest file that is read.
+const LIMIT: u64 = 1 << 30;
+/// The file of [`BaseModel`] in a model's folder.
+pub const FILE: &str = "base.json";
+/// The version of [`BaseModel`].
+const FORMAT: u32 = 1;
+
+impl<F> BaseModel<F> {
+    /// A record of fitted base learners.
+    pub fn new(features: F, stacks: Vec<Stack>, reports: Vec<BlendReport>, shares: Vec<Vec<f64>>) -> Self {
+        Self { format: FORMAT, features, stacks, reports, shares }
+    }
+
+    /// Checks a record that was read.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for another version, or parts that do not fit together.
+    pub fn checked(self) -> Result<Self> {
+        let tasks = self.stacks.len();
+        if self.format != FORMAT {
+            return Err(Error::config("base.json", format!("has format {}, expected {FORMAT}", self.format)));
+        }
+        let finite = |report: &BlendReport| {
+            report.weights.iter().all(|weight| (0.0..=1.0).contains(weight))
+                && (report.weights[0] + report.weights[1] - 1.0).abs() < 1e-6
+        };
+        if self.reports.len() != tasks || self.shares.len() != tasks || !self.reports.iter().all(finite) {
+            return Err(Error::config("base.json", "is damaged: its parts do not fit together"));
+        }
+        Ok(self)
+    }
+
+    /// Reads the record of a model's folder; `None` where the model has no base learners.
+    ///
+    /// # Errors
+    /// [`Error::Io`] and [`Error::Parse`]; those of [`Self::checked`].
+    pub fn open(folder: &Path) -> Result<Option<Self>>
+    where
+        F: DeserializeOwned,
+    {
+        let path = folder.join(FILE);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let text = file::read(&path, LIMIT)?;
+        let found: Self = serde_json::from_slice(&text)
+            .map_err(|error| file::json_error(&path, &String::from_utf8_lossy(&text), &error))?;
+        found.checked().map(Some)
+    }
+
+    /// Writes the record into a model's folder.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn save(&self, folder: &Path) -> Result<()>
+    where
+        F: Serialize,
+    {
+        let path = folder.join(FILE);
+        let text = serde_json::to_vec(self).map_err(|error| Error::state("base learners", error))?;
+        write_atomic(&path, |out| out.write_all(&text)).map_err(Error::from)
+    }
+
+    /// Removes the record of an earlier training from a folder.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub(crate) fn remove(folder: &Path) -> Result<()> {
+        let path = folder.join(FILE);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path, error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Predictions of the base learners for all examples of views.
+    ///
+    /// # Errors
+    /// Views that differ from those of training.
+    pub fn predict(&self, views: &[View]) -> Result<TaskPredictions> {
+        let rows: Vec<usize> = (0..views.first().map_or(0, View::examples)).collect();
+        self.stacks.iter().map(|stack| Ok(stack.predict(views, &rows)?)).collect()
+    }
+
+    /// The blend of the network's predictions with those of the base learners.
+    ///
+    /// # Errors
+    /// As [`Self::predict`].
+    pub fn blended(&self, network: &TaskPredictions, views: &[View]) -> Result<TaskPredictions> {
+        let base = self.predict(views)?;
+        let parts = network.iter().zip(&base).zip(&self.reports);
+        Ok(parts.map(|((network, base), report)| mixed(network, base, report.weights)).collect())
+    }
+}
+
+/// What a blend consists of, for one task.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BlendReport {
+    /// Weights of network and base learners.
+    pub weights: [f64; 2],
+    /// Rows the weights were fitted to, which neither part was trained on.
+    pub rows: usize,
+    /// Why no weights were fitted, where there were too few rows: the better part then has all weight.
+    pub not_fitted: Option<String>,
+    /// Losses of network and base learners on these rows: log loss, or mean squared error; `None` without rows.
+    pub losses: Option<[f64; 2]>,
+    /// The base learners that were cross-validated, the best first.
+    pub members: Vec<MemberReport>,
+    /// Base learners that were left out.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Options of a blend.
+#[derive(Clone, Copy, Debug)]
+pub struct BlendOptions {
+    /// One part alone.
+    pub only: Option<Only>,
+    /// Networks that are trained, each without another part of the examples.
+    pub members: usize,
+    /// The seed of folds and learners.
+    pub seed: u64,
+    /// The longest time base learners may take for one task.
+    pub base_time: Duration,
+}
+
+/// Predictions of one fold.
+#[derive(Clone, Debug)]
+pub struct FoldPredictions {
+    /// The rows that were held out.
+    pub rows: Vec<usize>,
+    /// Predictions of the blend, or of the only part.
+    pub blend: TaskPredictions,
+    /// Predictions of the network, where it was trained.
+    pub network: Option<TaskPredictions>,
+    /// Predictions of the base learners, where they were fitted.
+    pub base: Option<TaskPredictions>,
+    /// Shares of the classes in training, by task.
+    pub shares: Vec<Vec<f64>>,
+    /// What the blend consists of, by task.
+    pub reports: Vec<BlendReport>,
+    /// Seconds that the network and the base learners took.
+    pub seconds: [f64; 2],
+}
+
+/// Trains a network on the first rows and predicts the second; the number is that of the network among several.
+pub(crate) type TrainAndPredict<'a> = dyn Fn(&[usize], &[usize], usize) -> Result<TaskPredictions> + Sync + 'a;
+
+/// The rows of one training: those to learn from, those to weigh network and base learners by (empty where these are
+/// cut from the former), and those to predict.
+#[derive(Clone, Debug)]
+pub(crate) struct Rows {
+    pub(crate) training: Vec<usize>,
+    pub(crate) validation: Vec<usize>,
+    pub(crate) test: Vec<usize>,
+}
+
+impl BaseProblem {
+    /// Fits base learners and networks to the training rows, weighs them by rows that neither was trained on, and
+    /// predicts the test rows.
+    ///
+    /// # Errors
+    /// Those of training.
+    pub(crate) fn fold(
+        &self,
+        rows: &Rows,
+        options: &BlendOptions,
+        network: &TrainAndPredict<'_>,
+    ) -> Result<FoldPredictions> {
+        let shares: Vec<Vec<f64>> = self.tasks.iter().map(|task| task.shares(&rows.training)).collect();
+        let begun = Instant::now();
+        let base = if options.only == Some(Only::Network) { None } else { Some(self.fit(&rows.training, options)?) };
+        let of_base = begun.elapsed().as_secs_f64();
+        let predicted_by_base = |of: &[usize]| match &base {
+            None => Ok(None),
+            Some(fits) => Ok::<_, Error>(Some(
+                fits.iter().map(|fit| Ok(fit.stack.predict(&self.views, of)?)).collect::<Result<TaskPredictions>>()?,
+            )),
+        };
+        let test_base = predicted_by_base(&rows.test)?;
+        if options.only == Some(Only::Base) {
+            let blend = test_base.clone().unwrap_or_default();
+            return Ok(FoldPredictions {
+                rows: rows.test.clone(),
+                blend,
+                network: None,
+                base: test_base,
+                shares,
+                reports: base.into_iter().flatten().map(|fit| fit.report([0.0, 1.0])).collect(),
+                seconds: [0.0, of_base],
+            });
+        }
+        let begun = Instant::now();
+        // Without base learners nothing has to be weighed, and every network learns from all rows.
+        let parts = if base.is_none() {
+            vec![(rows.training.clone(), vec![]); options.members]
+        } else if !rows.validation.is_empty() {
+            vec![(rows.training.clone(), rows.validation.clone()); options.members]
+        } else {
+            self.parts(&rows.training, options)?
+        };
+        let (mut held, mut held_predictions) = (Vec::new(), vec![Vec::new(); self.tasks.len()]);
+        let mut test: TaskPredictions = Vec::new();
+        for (member, (training, validation)) in parts.iter().enumerate() {
+            let wanted: Vec<usize> = validation.iter().chain(&rows.test).copied().collect();
+            let found = network(training, &wanted, member)?;
+            if test.is_empty() {
+                test = self.tasks.iter().map(|task| vec![0.0; rows.test.len() * task.target.outputs()]).collect();
+            }
+            for ((task, found), (test, held)) in
+                self.tasks.iter().zip(&found).zip(test.iter_mut().zip(&mut held_predictions))
+            {
+                let cut = validation.len() * task.target.outputs();
+                // Where all networks are validated on the same rows, the first one stands for them.
+                if member == 0 || rows.validation.is_empty() {
+                    held.extend_from_slice(&found[..cut]);
+                }
+                test.iter_mut().zip(&found[cut..]).for_each(|(sum, value)| *sum += value / parts.len() as f64);
+            }
+            if member == 0 || rows.validation.is_empty() {
+                held.extend_from_slice(validation);
+            }
+        }
+        let of_network = begun.elapsed().as_secs_f64();
+        let Some(fits) = base else {
+            return Ok(FoldPredictions {
+                rows: rows.test.clone(),
+                blend: test.clone(),
+                network: Some(test),
+                base: None,
+                shares,
+                reports: vec![],
+                seconds: [of_network, 0.0],
+            });
+        };
+        let test_base = test_base.unwrap_or_default();
+        let (mut blend, mut reports) = (vec![], vec![]);
+        for (at, (task, fit)) in self.tasks.iter().zip(&fits).enumerate() {
+            let report = self.weigh(at, fit, &held, &held_predictions[at], !rows.validation.is_empty())?;
+            blend.push(mixed(&test[at], &test_base[at], report.weights));
+            reports.push(report);
+            debug_assert_eq!(blend[at].len(), rows.test.len() * task.target.outputs());
+        }
+        Ok(FoldPredictions {
+            rows: rows.test.clone(),
+            blend,
+            network: Some(test),
+            base: Some(test_base),
+            shares,
+            reports,
+            seconds: [of_network, of_base],
+        })
+    }
+
+    /// Fits a stack of base learners to every task.
+    ///
+    /// # Errors
+    /// Those of [`Stack::fit`].
+    pub(crate) fn fit(&self, training: &[usize], options: &BlendOptions) -> Result<Vec<Fitted>> {
+        let all: Vec<Candidate> = candidates(&self.views);
+        let of_task = |task: &BaseTask| {
+            let rows = task.known_of(training);
+            let settings = StackOptions {
+                seed: options.seed,
+                deadline: Some(Instant::now() + options.base_time),
+                ..StackOptions::default()
+            };
+            let fit = Stack::fit(&self.views, &task.target, &all, &rows, &settings)?;
+            Ok(Fitted {
+                stack: fit.stack,
+                rows,
+                out_of_fold: fit.out_of_fold,
+                members: fit.members,
+                left_out: fit.left_out,
+            })
+        };
+        self.tasks.iter().map(of_task).collect()
+    }
+
+    /// The weights of a network with these predictions on held-out rows, and of the base learners: out of fold, or
+    /// where `separate`, predicted, since they were not trained on them.
+    ///
+    /// # Errors
+    /// Views that differ from those of training.
+    pub(crate) fn weigh(
+        &self,
+        at: usize,
+        fit: &Fitted,
+        held: &[usize],
+        network: &[f64],
+        separate: bool,
+    ) -> Result<BlendReport> {
+        let task = &self.tasks[at];
+        let outputs = task.target.outputs();
+        let places: Vec<usize> = (0..held.len()).filter(|place| task.known[held[*place]]).collect();
+        let known: Vec<usize> = places.iter().map(|place| held[*place]).collect();
+        let of_network: Vec<f64> =
+            places.iter().flat_map(|place| network[place * outputs..(place + 1) * outputs].to_vec()).collect();
+        let of_base = if separate {
+            fit.stack.predict(&self.views, &known)?
+        } else {
+            let place = |row: &usize| fit.rows.iter().position(|found| found == row);
+            let row = |place: usize| fit.out_of_fold[place * outputs..(place + 1) * outputs].to_vec();
+            known.iter().filter_map(place).flat_map(row).collect()
+        };
+        let target = task.target.of(&known);
+        let losses = [target.loss(&of_network), target.loss(&of_base)];
+        let (weights, not_fitted) = match convex_blend(&[&of_network, &of_base], outputs, &target) {
+            Ok(found) => ([found.weights[0], found.weights[1]], None),
+            // The network's loss has too few rows, so that the base learners keep the answer unless it is better.
+            Err(error) if losses[0] < losses[1] => ([1.0, 0.0], Some(error.to_string())),
+            Err(error) => ([0.0, 1.0], Some(error.to_string())),
+        };
+        Ok(BlendReport { losses: Some(losses), rows: known.len(), not_fitted, ..fit.report(weights) })
+    }
+
+    /// Parts of the training rows that networks are trained without, one after the other. A single network is trained
+    /// without a fifth.
+    fn parts(&self, training: &[usize], options: &BlendOptions) -> Result<Vec<(Vec<usize>, Vec<usize>)>> {
+        let k = if options.members > 1 { options.members } else { 5 }.min(training.len()).max(2);
+        if training.len() < 2 {
+            return Ok(vec![(training.to_vec(), vec![]); options.members]);
+        }
+        let cut = match self.tasks.first().map(|task| &task.target) {
+            Some(Target::Classes { of, .. }) if self.tasks.len() == 1 => {
+                let classes: Vec<usize> = training.iter().map(|row| of[*row]).collect();
+                stratified_folds(&classes, k, options.seed)?
+            }
+            _ => folds(training.len(), k, options.seed)?,
+        };
+        let of_part = |part: Vec<usize>| {
+            let mut out = vec![false; training.len()];
+            part.iter().for_each(|place| out[*place] = true);
+            let rest = training.iter().zip(&out).filter(|(_, out)| !**out).map(|(row, _)| *row).collect();
+            (rest, part.into_iter().map(|place| training[place]).collect())
+        };
+        Ok(cut.into_iter().take(options.members).map(of_part).collect())
+    }
+}
+
+/// Base learners that stand beside a network in training.
+#[derive(Clone, Debug)]
+pub(crate) struct BaseLearners<F> {
+    examples: BaseExamples<F>,
+    fits: Vec<Fitted>,
+    /// Predictions of the base learners for the validation examples.
+    predictions: TaskPredictions,
+}
+
+impl<F: Clone> BaseLearners<F> {
+    /// Fits base learners to the training examples.
+    ///
+    /// # Errors
+    /// Those of fitting and of predicting the validation examples.
+    pub(crate) fn fit(examples: BaseExamples<F>, options: &BlendOptions) -> Result<Self> {
+        let fits = examples.problem.fit(&examples.training, options)?;
+        let predict = |fit: &Fitted| Ok(fit.stack.predict(&examples.problem.views, &examples.validation)?);
+        let predictions = fits.iter().map(predict).collect::<Result<_>>()?;
+        Ok(Self { examples, fits, predictions })
+    }
+
+    fn shares(&self) -> Vec<Vec<f64>> {
+        self.examples.problem.tasks.iter().map(|task| task.shares(&self.examples.training)).collect()
+    }
+
+    /// Metrics of predictions for the validation examples.
+    fn metrics_of(&self, predictions: &TaskPredictions) -> Metrics {
+        let tasks = &self.examples.problem.tasks;
+        metrics(tasks, &self.examples.validation, predictions, &decisions(tasks, predictions, &self.shares()))
+    }
+
+    /// The metrics of the base learners on the validation examples; none without such examples.
+    pub(crate) fn metrics(&self) -> Metrics {
+        if self.examples.validation.is_empty() { vec![] } else { self.metrics_of(&self.predictions) }
+    }
+
+    /// The heaviest base learner, and how many there are beside it.
+    pub(crate) fn heaviest(&self) -> Option<(String, usize)> {
+        let members = &self.fits.first()?.members;
+        let heaviest = members.iter().max_by(|a, b| a.weight.total_cmp(&b.weight))?;
+        Some((heaviest.name.clone(), members.iter().filter(|member| member.weight > 0.0).count().saturating_sub(1)))
+    }
+
+    /// The record of a model, with the weights of a network that predicts this for the validation examples, and the
+    /// metrics of network, base learners and blend on them.
+    ///
+    /// # Errors
+    /// Views that differ from those of training.
+    pub(crate) fn beside(&self, network: &TaskPredictions) -> Result<(BaseModel<F>, [Metrics; 3])> {
+        let Self { examples: BaseExamples { problem, validation, features, .. }, fits, predictions } = self;
+        let mut reports = Vec::new();
+        for (at, (fit, network)) in fits.iter().zip(network).enumerate() {
+            reports.push(problem.weigh(at, fit, validation, network, true)?);
+        }
+        let stacks = fits.iter().map(|fit| fit.stack.clone()).collect();
+        let parts = network.iter().zip(predictions).zip(&reports);
+        let blend: TaskPredictions =
+            parts.map(|((network, base), report)| mixed(network, base, report.weights)).collect();
+        let found = [network, predictions, &blend].map(|predictions| self.metrics_of(predictions));
+        Ok((BaseModel::new(features.clone(), stacks, reports, self.shares()), found))
+    }
+}
+
+/// Base learners fitted to one task.
+#[derive(Clone, Debug)]
+pub(crate) struct Fitted {
+    pub(crate) stack: Stack,
+    /// The rows they were fitted to.
+    rows: Vec<usize>,
+    /// Predictions of these rows by stacks that were not fitted to them, `[rows, outputs]`.
+    out_of_fold: Vec<f64>,
+    members: Vec<MemberReport>,
+    left_out: Vec<LeftOut>,
+}
+
+impl Fitted {
+    /// A report with these weights, and no rows.
+    pub(crate) fn report(&self, weights: [f64; 2]) -> BlendReport {
+        BlendReport {
+            weights,
+            rows: 0,
+            not_fitted: None,
+            losses: None,
+            members: self.members.clone(),
+            left_out: self.left_out.clone(),
+        }
+    }
+}
+
+/// Two predictions, weighed.
+fn mixed(network: &[f64], base: &[f64], [of_network, of_base]: [f64; 2]) -> Vec<f64> {
+    network.iter().zip(base).map(|(network, base)| of_network * network + of_base * base).collect()
+}
+
+/// Metrics of predictions of rows, by all tasks: of classes those of [`class_metrics`], of numbers those of
+/// [`number_metrics`]; means over the tasks where there are several. `decided` has the predicted class of each row for
+/// each task of classes.
+pub(crate) fn metrics(
+    tasks: &[BaseTask],
+    rows: &[usize],
+    predictions: &TaskPredictions,
+    decided: &[Vec<usize>],
+) -> Metrics {
+    let mut sums: Vec<(&'static str, f64, usize)> = Vec::new();
+    for (at, task) in tasks.iter().enumerate() {
+        let places: Vec<usize> = (0..rows.len()).filter(|place| task.known[rows[*place]]).collect();
+        let outputs = task.target.outputs();
+        let chosen = |place: &usize| predictions[at][place * outputs..(place + 1) * outputs].to_vec();
+        let values: Vec<f64> = places.iter().flat_map(chosen).collect();
+        let found = match &task.target {
+            Target::Classes { of, count } => {
+                let truth: Vec<usize> = places.iter().map(|place| of[rows[*place]]).collect();
+                let decided: Vec<usize> = places.iter().map(|place| decided[at][*place]).collect();
+                class_metrics(&values, *count, &decided, &truth)
+            }
+            Target::Numbers(all) => {
+                let truth: Vec<f64> = places.iter().map(|place| all[rows[*place]]).collect();
+                number_metrics(&values, &truth)
+            }
+        };
+        for (name, value) in found {
+            match sums.iter_mut().find(|(known, ..)| *known == name) {
+                Some((_, sum, count)) => (*sum, *count) = (*sum + value, *count + 1),
+                None => sums.push((name, value, 1)),
+            }
+        }
+    }
+    sums.into_iter().map(|(name, sum, count)| (name, sum / count as f64)).collect()
+}
+
+/// The predicted class of every row for each task of classes; empty for numbers.
+pub(crate) fn decisions(tasks: &[BaseTask], predictions: &TaskPredictions, shares: &[Vec<f64>]) -> Vec<Vec<usize>> {
+    let of_task = |(at, task): (usize, &BaseTask)| match task.target {
+        Target::Classes { count, .. } => predictions[at].chunks(count).map(|row| decide(row, &shares[at])).collect(),
+        Target::Numbers(_) => vec![],
+    };
+    tasks.iter().enumerate().map(of_task).collect()
+}
