@@ -52,20 +52,18 @@ enum Rule {
     Inverse { power: i32 },
     /// Greedy selection with replacement (Caruana et al. 2004), half way to inverse errors.
     Greedy,
-    /// The best member alone.
-    Best,
     /// Greedy weights, changed by each series' own errors, which count as `origins` more of the shared ones.
     Series { power: i32, origins: f64 },
 }
 
 const RULES: [Rule; 7] = [
+    Rule::Inverse { power: 2 },
     Rule::Inverse { power: 4 },
     Rule::Greedy,
     Rule::Series { power: 2, origins: 4.0 },
     Rule::Series { power: 3, origins: 1.0 },
     Rule::Series { power: 6, origins: 1.0 },
     Rule::Inverse { power: 12 },
-    Rule::Best,
 ];
 
 impl std::fmt::Display for Rule {
@@ -73,7 +71,6 @@ impl std::fmt::Display for Rule {
         match self {
             Self::Inverse { power } => write!(f, "inverse errors to the power {power}"),
             Self::Greedy => f.write_str("greedy selection"),
-            Self::Best => f.write_str("best member"),
             Self::Series { power, .. } => write!(f, "greedy selection and errors of each series to the power {power}"),
         }
     }
@@ -97,7 +94,10 @@ struct Validation {
     windows: Vec<Window>,
     members: usize,
     series: usize,
-    origins: usize,
+    /// Rows between each validation origin and the end.
+    offsets: Vec<usize>,
+    /// Steps after each.
+    steps: usize,
 }
 
 impl Validation {
@@ -134,12 +134,23 @@ impl Validation {
                 window.errors.iter_mut().for_each(|error| *error /= scale);
             }
         }
-        Self { windows, members: members.all.len(), series: plan.len(), origins: origins.len() }
+        let offsets = origins.iter().map(|at| plan.origins[*at].offset).collect();
+        let steps = origins.first().map_or(0, |at| plan.origins[*at].steps);
+        Self { windows, members: members.all.len(), series: plan.len(), offsets, steps }
     }
 
-    /// Windows of all origins but one.
+    /// Windows of all origins, or those whose targets are no targets of one origin; where all share some, those of
+    /// the other origins.
     fn without(&self, origin: Option<usize>) -> Vec<&Window> {
-        self.windows.iter().filter(|window| Some(window.origin) != origin).collect()
+        let Some(origin) = origin else { return self.windows.iter().collect() };
+        let away = |window: &&Window| {
+            self.offsets[window.origin].abs_diff(self.offsets[origin]) >= self.steps && window.origin != origin
+        };
+        let apart: Vec<&Window> = self.windows.iter().filter(away).collect();
+        match apart.is_empty() {
+            true => self.windows.iter().filter(|window| window.origin != origin).collect(),
+            false => apart,
+        }
     }
 }
 
@@ -225,10 +236,6 @@ impl Validation {
         let shared = match rule {
             Rule::Inverse { power } => inverse(&errors, power),
             Rule::Greedy | Rule::Series { .. } => shrunk(),
-            Rule::Best => {
-                let best = (0..self.members).min_by(|a, b| errors[*a].total_cmp(&errors[*b])).unwrap_or(0);
-                (0..self.members).map(|at| f64::from(u8::from(at == best))).collect()
-            }
         };
         let Rule::Series { power, origins } = rule else { return vec![dropped(shared); self.series] };
         let mut own = vec![(vec![0.0; self.members], 0.0); self.series];
@@ -261,7 +268,7 @@ impl Validation {
     /// The rule's mean error over origins that its weights have not seen.
     fn unseen_error(&self, rule: Rule) -> f64 {
         let mut sum = 0.0;
-        for origin in 0..self.origins {
+        for origin in 0..self.offsets.len() {
             let weights = self.weights(rule, Some(origin));
             for window in self.windows.iter().filter(|window| window.origin == origin) {
                 let blend = blended(&weights[window.series], |member| &window.forecasts[member], window.truth.len());
@@ -294,15 +301,14 @@ pub(super) fn blended<'a>(weights: &[f64], forecast: impl Fn(usize) -> &'a Vec<f
 /// without it share the weight.
 pub(super) fn fit_weights(plan: &Plan, members: &Members) -> Weights {
     let validation = Validation::new(plan, members);
-    let count = members.all.len();
     if validation.windows.is_empty() {
         return Weights { of_series: vec![prior(members); plan.len()], rule: "no validation".into(), unseen: vec![] };
     }
     let mut rule = RULES[0];
-    if validation.origins > 1 {
+    if validation.offsets.len() > 1 {
         let mut least = f64::INFINITY;
         for candidate in RULES {
-            if count * validation.origins == 0 || (plan.len() == 1 && matches!(candidate, Rule::Series { .. })) {
+            if plan.len() == 1 && matches!(candidate, Rule::Series { .. }) {
                 continue;
             }
             let error = validation.unseen_error(candidate);

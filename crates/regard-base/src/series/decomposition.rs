@@ -167,7 +167,8 @@ fn stl(values: &[f64], season: usize, seasons: usize) -> Vec<f64> {
         let mut cycle = vec![0.0; n + 2 * season];
         for place in 0..season {
             let own: Vec<f64> = (place..n).step_by(season).map(|at| values[at] - trend[at]).collect();
-            let smooth = loess(&own, seasons, true, 1, -1, own.len() + 2);
+            // A mean, as in MSTL: a line carries the last noise on.
+            let smooth = loess(&own, seasons, false, 1, -1, own.len() + 2);
             smooth.into_iter().enumerate().for_each(|(at, value)| cycle[place + at * season] = value);
         }
         let low = moving(&moving(&moving(&cycle, season), season), 3);

@@ -1,10 +1,10 @@
 //! The values of a series before an origin, without gaps and in a unit of their own.
 
-/// The values before an origin: gaps are filled, and values are divided by the largest, so that squares of huge and
+/// The values before an origin: gaps are filled, and values are divided by a large one, so that squares of huge and
 /// tiny values stay finite.
 #[derive(Debug, Clone)]
 pub(super) struct History {
-    /// `[rows]`, at most 1 in size; empty if no value is known.
+    /// `[rows]`, at most 1000 in size; empty if no value is known.
     pub(super) values: Vec<f64>,
     /// The number by which a value is multiplied to get the file's.
     pub(super) unit: f64,
@@ -24,7 +24,12 @@ impl History {
         let first = values.iter().position(|value| value.is_finite()).unwrap_or(values.len());
         let known = || values.iter().copied().filter(|value| value.is_finite());
         let largest = known().map(f64::abs).fold(0.0, f64::max);
-        let unit = if largest > 1e-300 { largest } else { 1.0 };
+        // The first rows give the unit, where they are not much smaller than the others: what comes after an origin
+        // shall not change forecasts made before.
+        let early = values[first..].iter().take((values.len() - first) * 2 / 5).filter(|value| value.is_finite());
+        let early = early.fold(0.0f64, |most, value| most.max(value.abs()));
+        let unit = if early > 1e-3 * largest { early } else { largest };
+        let unit = if unit > 1e-300 { unit } else { 1.0 };
         let mut scaled: Vec<f64> =
             values[first..].iter().map(|value| if value.is_finite() { value / unit } else { f64::NAN }).collect();
         let filled = scaled.iter().filter(|value| value.is_nan()).count();

@@ -38,6 +38,15 @@ impl Members {
         self.all.iter().map(|member| member.name.as_str())
     }
 
+    /// A member's forecasts of a series, in the unit of the file: `[origin][steps]`, empty where the series is too
+    /// short. `None` if there is no such member or series.
+    #[must_use]
+    pub fn forecasts(&self, plan: &Plan, member: usize, series: usize) -> Option<Vec<Vec<f64>>> {
+        let unit = plan.series.get(series)?.whole().unit;
+        let origins = self.all.get(member)?.forecasts.get(series)?;
+        Some(origins.iter().map(|steps| steps.iter().map(|value| value * unit).collect()).collect())
+    }
+
     /// Adds a member that was computed elsewhere, such as a network's forecasts. Values that are not finite are
     /// replaced by the seasonal naive forecast's.
     ///
@@ -135,12 +144,13 @@ impl Plan {
         groups.push(Group::Ets);
         if !self.seasons.is_empty() {
             groups.push(Group::Mstl { logarithm: false });
-            if positive {
-                groups.push(Group::Mstl { logarithm: true });
-            }
         }
         for (at, group) in groups.into_iter().enumerate() {
             match self.run_group(group, at == 0) {
+                Some(found) if positive && matches!(group, Group::Mstl { .. }) => {
+                    let logarithms = self.run_group(Group::Mstl { logarithm: true }, false);
+                    self.better_ones(found, logarithms).into_iter().for_each(|member| members.push(self, member));
+                }
                 Some(found) => found.into_iter().for_each(|member| members.push(self, member)),
                 None => members.left_out.push(format!("{group}: the time was used up")),
             }
@@ -150,6 +160,32 @@ impl Plan {
             None => members.left_out.push("ridge regression on lags: the time was used up".into()),
         }
         members
+    }
+
+    /// Of each pair the one with the smaller validation error, the first where there is none.
+    fn better_ones(&self, first: Vec<Member>, second: Option<Vec<Member>>) -> Vec<Member> {
+        let Some(second) = second else { return first };
+        let better = |(first, second): (Member, Member)| {
+            let errors = (self.validation_error(&first.forecasts), self.validation_error(&second.forecasts));
+            if matches!(errors, (Some(first), Some(second)) if second < first) { second } else { first }
+        };
+        first.into_iter().zip(second).map(better).collect()
+    }
+
+    /// Mean absolute scaled error of `[series][origin][steps]` over validation origins; `None` without any.
+    pub(super) fn validation_error(&self, forecasts: &[Vec<Vec<f64>>]) -> Option<f64> {
+        let (mut sum, mut count) = (0.0, 0.0);
+        for (prepared, forecasts) in self.series.iter().zip(forecasts) {
+            for at in self.origins_of(OriginKind::Validation) {
+                let truth = prepared.truth(&self.origins[at]);
+                for (value, truth) in forecasts[at].iter().zip(truth).filter(|(_, truth)| !truth.is_nan()) {
+                    // One series that runs away does not decide for all.
+                    sum += ((value - truth).abs() / prepared.scale).min(20.0);
+                    count += 1.0;
+                }
+            }
+        }
+        (count > 0.0).then(|| sum / count)
     }
 
     fn theta_seasons(&self) -> Vec<usize> {

@@ -91,7 +91,10 @@ impl Plan {
         // Gaps are filled with the season of the clock, since seasons are found in values without gaps.
         let clock = given.as_ref().and_then(|seasons| seasons.iter().copied().min()).unwrap_or(1);
         let histories: Vec<History> = series.iter().map(|values| History::new(values, clock)).collect();
-        let mut seasons = given.unwrap_or_else(|| found_seasons(histories.iter().map(|one| one.values.as_slice())));
+        // The held-out rows do not choose seasons either.
+        let before = |one: &History| one.values.len() - options.horizon.min(one.values.len() / 4);
+        let mut seasons =
+            given.unwrap_or_else(|| found_seasons(histories.iter().map(|one| &one.values[..before(one)])));
         seasons.sort_unstable();
         seasons.dedup();
         let reference = lower_quartile(&histories);

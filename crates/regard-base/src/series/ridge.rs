@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use regard_data::least_squares::LeastSquares;
 
 use super::members::Member;
-use super::plan::{OriginKind, Plan};
+use super::plan::Plan;
 use super::simple::{naive, seasonal_naive};
 
 const PENALTIES: [f64; 5] = [1e-4, 1e-3, 1e-2, 1e-1, 1.0];
@@ -138,29 +138,13 @@ fn best_of(plan: &Plan, configs: &[Config]) -> Option<(Config, Vec<Vec<Vec<f64>>
     let mut best: Option<(Config, Vec<Vec<Vec<f64>>>, f64)> = None;
     for (config, found) in configs.iter().zip(found) {
         for (at, forecasts) in found?.into_iter().enumerate() {
-            let error = validation_error(plan, &forecasts).unwrap_or(if at == 2 { 0.0 } else { 1.0 });
+            let error = plan.validation_error(&forecasts).unwrap_or(if at == 2 { 0.0 } else { 1.0 });
             if best.as_ref().is_none_or(|best| error < best.2) {
                 best = Some((*config, forecasts, error));
             }
         }
     }
     best
-}
-
-/// Mean absolute scaled error over validation origins.
-fn validation_error(plan: &Plan, forecasts: &[Vec<Vec<f64>>]) -> Option<f64> {
-    let (mut sum, mut count) = (0.0, 0.0);
-    for (prepared, forecasts) in plan.series.iter().zip(forecasts) {
-        for at in plan.origins_of(OriginKind::Validation) {
-            let truth = prepared.truth(&plan.origins[at]);
-            for (value, truth) in forecasts[at].iter().zip(truth).filter(|(_, truth)| !truth.is_nan()) {
-                // One series that runs away does not decide for all.
-                sum += ((value - truth).abs() / prepared.scale).min(20.0);
-                count += 1.0;
-            }
-        }
-    }
-    (count > 0.0).then(|| sum / count)
 }
 
 /// A series as the maps see it.

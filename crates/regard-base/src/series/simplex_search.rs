@@ -7,15 +7,17 @@ pub(super) struct Found {
     pub(super) value: f64,
 }
 
-/// Minimises `objective` over the box `[low, high]` of each coordinate, in at most `evaluations` calls. Values that
-/// are not finite count as the worst, so that a search never ends at one unless it began there.
+/// Minimises `objective` over the box `[low, high]` of each coordinate, in about so many calls. Values that are not
+/// finite count as the worst, so that a search never ends at one unless it began there.
+///
+/// A simplex that meets an edge of the box may become flat: a new one is begun at the best point until it finds
+/// nothing better.
 pub(super) fn minimise(
     mut objective: impl FnMut(&[f64]) -> f64,
     start: &[f64],
     bounds: &[[f64; 2]],
     evaluations: usize,
 ) -> Found {
-    let n = start.len();
     let mut calls = 0;
     let mut value_of = |point: &mut [f64]| {
         point.iter_mut().zip(bounds).for_each(|(x, [low, high])| *x = x.clamp(*low, *high));
@@ -23,11 +25,31 @@ pub(super) fn minimise(
         let value = objective(point);
         (if value.is_finite() { value } else { f64::MAX }, calls)
     };
-    let mut first = start.to_vec();
-    let (value, mut used) = value_of(&mut first);
-    let mut corners = vec![(value, first.clone())];
+    let mut point = start.to_vec();
+    let (value, mut used) = value_of(&mut point);
+    let mut best = Found { point, value };
+    while !start.is_empty() && used + start.len() < evaluations {
+        let before = best.value;
+        (best, used) = round(&mut value_of, best, bounds, used, evaluations);
+        if before - best.value <= 1e-6 * (before.abs() + 1e-6) {
+            break;
+        }
+    }
+    best
+}
+
+/// One simplex, from around `best` until it is small or the calls are used up.
+fn round(
+    value_of: &mut impl FnMut(&mut [f64]) -> (f64, usize),
+    best: Found,
+    bounds: &[[f64; 2]],
+    mut used: usize,
+    evaluations: usize,
+) -> (Found, usize) {
+    let n = best.point.len();
+    let mut corners = vec![(best.value, best.point)];
     for at in 0..n {
-        let mut corner = first.clone();
+        let mut corner = corners[0].1.clone();
         let [low, high] = bounds[at];
         let step = (0.1 * (high - low)).min(0.25 * corner[at].abs().max(0.1));
         corner[at] += if corner[at] + step <= high { step } else { -step };
@@ -39,8 +61,8 @@ pub(super) fn minimise(
     while used < evaluations {
         // The sort is stable, so ties keep their order.
         corners.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let (best, worst) = (corners[0].0, corners[n].0);
-        if n == 0 || (worst - best).abs() <= 1e-7 * (best.abs() + 1e-7) {
+        let (least, worst) = (corners[0].0, corners[n].0);
+        if (worst - least).abs() <= 1e-7 * (least.abs() + 1e-7) {
             break;
         }
         for (at, centre) in centre.iter_mut().enumerate() {
@@ -52,7 +74,7 @@ pub(super) fn minimise(
         let mut reflected = away(1.0, &corners[n].1);
         let (value, calls) = value_of(&mut reflected);
         used = calls;
-        if value < best {
+        if value < least {
             let mut expanded = away(2.0, &corners[n].1);
             let (further, calls) = value_of(&mut expanded);
             used = calls;
@@ -60,16 +82,16 @@ pub(super) fn minimise(
         } else if value < corners[n - 1].0 {
             corners[n] = (value, reflected);
         } else {
-            let (least, from) = if value < worst { (value, reflected.clone()) } else { (worst, corners[n].1.clone()) };
+            let (target, from) = if value < worst { (value, reflected) } else { (worst, corners[n].1.clone()) };
             let mut contracted = away(-0.5, &from);
             let (inner, calls) = value_of(&mut contracted);
             used = calls;
-            if inner < least {
+            if inner < target {
                 corners[n] = (inner, contracted);
             } else {
-                let best = corners[0].1.clone();
+                let first = corners[0].1.clone();
                 for corner in &mut corners[1..] {
-                    corner.1.iter_mut().zip(&best).for_each(|(x, best)| *x = best + 0.5 * (*x - best));
+                    corner.1.iter_mut().zip(&first).for_each(|(x, first)| *x = first + 0.5 * (*x - first));
                     let (value, calls) = value_of(&mut corner.1);
                     corner.0 = value;
                     used = calls;
@@ -79,7 +101,7 @@ pub(super) fn minimise(
     }
     corners.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (value, point) = corners.swap_remove(0);
-    Found { point, value }
+    (Found { point, value }, used)
 }
 
 #[cfg(test)]
