@@ -1,0 +1,368 @@
+//! Convex weights of members, fitted to their errors after the validation origins. Candidates from simple to flexible are
+//! compared by leaving out one origin at a time; a flexible one has to win by a margin.
+
+use std::ops::Range;
+
+use super::members::Members;
+use super::plan::{OriginKind, Plan};
+
+/// A candidate has to be better than a simpler one by this share.
+const MARGIN: f64 = 0.004;
+/// Members that are worse than the best by this factor have no weight in means.
+const PRUNING: f64 = 1.3;
+const MOST_MEMBERS: usize = 6;
+/// Members with less weight are dropped.
+const LEAST_WEIGHT: f64 = 0.02;
+const GREEDY_ROUNDS: usize = 24;
+
+/// Convex weights of the members for each series.
+#[derive(Clone, Debug)]
+pub struct Weights {
+    /// `[series][member]`, at least 0, of sum 1.
+    pub(super) of_series: Vec<Vec<f64>>,
+    /// The rule they come from.
+    pub(super) rule: String,
+    /// Forecasts after the validation origins by weights that have not seen the origin: `[series][origin][steps]`;
+    /// empty where there is none.
+    pub(super) unseen: Vec<Vec<Vec<f64>>>,
+}
+
+impl Weights {
+    /// Weights of a series' members, in the order of [`Members::names`].
+    #[must_use]
+    pub fn of(&self, series: usize) -> &[f64] {
+        &self.of_series[series]
+    }
+
+    /// Mean weights over series.
+    #[must_use]
+    pub fn mean(&self) -> Vec<f64> {
+        let mut mean = vec![0.0; self.of_series.first().map_or(0, Vec::len)];
+        for weights in &self.of_series {
+            mean.iter_mut().zip(weights).for_each(|(mean, weight)| *mean += weight / self.of_series.len() as f64);
+        }
+        mean
+    }
+}
+
+/// A way to find weights.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Rule {
+    /// Inverse errors to a power, of the best members.
+    Inverse { power: i32 },
+    /// Greedy selection with replacement (Caruana et al. 2004), half way to inverse errors.
+    Greedy,
+    /// Greedy weights, changed by each series' own errors, which count as `origins` more of the shared ones.
+    Series { power: i32, origins: f64 },
+}
+
+const RULES: [Rule; 7] = [
+    Rule::Inverse { power: 2 },
+    Rule::Inverse { power: 4 },
+    Rule::Greedy,
+    Rule::Series { power: 2, origins: 4.0 },
+    Rule::Series { power: 3, origins: 1.0 },
+    Rule::Series { power: 6, origins: 1.0 },
+    Rule::Inverse { power: 12 },
+];
+
+impl std::fmt::Display for Rule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Inverse { power } => write!(f, "inverse errors to the power {power}"),
+            Self::Greedy => f.write_str("greedy selection"),
+            Self::Series { power, .. } => write!(f, "greedy selection and errors of each series to the power {power}"),
+        }
+    }
+}
+
+/// A validation origin of a series: known targets, and members' forecasts of them.
+struct Window {
+    series: usize,
+    /// Index among validation origins.
+    origin: usize,
+    truth: Vec<f64>,
+    /// `[member][targets]`
+    forecasts: Vec<Vec<f64>>,
+    /// One over the series' scale and its number of targets in all windows.
+    unit: f64,
+    /// Mean absolute errors of the members, in scales.
+    errors: Vec<f64>,
+}
+
+struct Validation {
+    windows: Vec<Window>,
+    members: usize,
+    series: usize,
+    /// Rows between each validation origin and the end.
+    offsets: Vec<usize>,
+    /// Steps after each.
+    steps: usize,
+}
+
+impl Validation {
+    fn new(plan: &Plan, members: &Members) -> Self {
+        let origins: Vec<usize> = plan.origins_of(OriginKind::Validation).collect();
+        let mut windows = vec![];
+        for (series, prepared) in plan.series.iter().enumerate() {
+            let begun = windows.len();
+            let mut targets = 0;
+            for (number, &at) in origins.iter().enumerate() {
+                if prepared.history(at, &plan.origins[at]).is_none() {
+                    continue;
+                }
+                let truth = prepared.truth(&plan.origins[at]);
+                let known: Vec<usize> = (0..truth.len()).filter(|step| !truth[*step].is_nan()).collect();
+                if known.is_empty() {
+                    continue;
+                }
+                let pick = |values: &[f64]| -> Vec<f64> { known.iter().map(|&step| values[step]).collect() };
+                let truth = pick(truth);
+                let forecasts: Vec<Vec<f64>> =
+                    members.all.iter().map(|member| pick(&member.forecasts[series][at])).collect();
+                let error = |forecast: &Vec<f64>| mean_error(forecast, &truth);
+                let errors = forecasts.iter().map(error).collect();
+                targets += truth.len();
+                windows.push(Window { series, origin: number, truth, forecasts, unit: 0.0, errors });
+            }
+            // A series whose errors are many scales, such as one that was constant before, does not decide for all.
+            let own = &mut windows[begun..];
+            let naive = own.iter().map(|window| window.errors[0]).sum::<f64>() / own.len().max(1) as f64;
+            let scale = prepared.scale.max(0.2 * naive);
+            for window in own {
+                window.unit = 1.0 / (scale * targets.max(1) as f64);
+                window.errors.iter_mut().for_each(|error| *error /= scale);
+            }
+        }
+        let offsets = origins.iter().map(|at| plan.origins[*at].offset).collect();
+        let steps = origins.first().map_or(0, |at| plan.origins[*at].steps);
+        Self { windows, members: members.all.len(), series: plan.len(), offsets, steps }
+    }
+
+    /// Windows of all origins, or those whose targets are no targets of one origin; where all share some, those of
+    /// the other origins.
+    fn without(&self, origin: Option<usize>) -> Vec<&Window> {
+        let Some(origin) = origin else { return self.windows.iter().collect() };
+        let away = |window: &&Window| {
+            self.offsets[window.origin].abs_diff(self.offsets[origin]) >= self.steps && window.origin != origin
+        };
+        let apart: Vec<&Window> = self.windows.iter().filter(away).collect();
+        match apart.is_empty() {
+            true => self.windows.iter().filter(|window| window.origin != origin).collect(),
+            false => apart,
+        }
+    }
+}
+
+fn mean_error(forecast: &[f64], truth: &[f64]) -> f64 {
+    forecast.iter().zip(truth).map(|(a, b)| (a - b).abs()).sum::<f64>() / truth.len().max(1) as f64
+}
+
+/// Members' mean errors over windows.
+fn mean_errors(windows: &[&Window], members: usize) -> Vec<f64> {
+    let mut means = vec![0.0; members];
+    for window in windows {
+        means.iter_mut().zip(&window.errors).for_each(|(mean, error)| *mean += error / windows.len() as f64);
+    }
+    means
+}
+
+/// Weights by inverse errors to a power, of the members that are nearly as good as the best.
+fn inverse(errors: &[f64], power: i32) -> Vec<f64> {
+    let best = errors.iter().copied().fold(f64::INFINITY, f64::min);
+    let mut order: Vec<usize> = (0..errors.len()).filter(|at| errors[*at] <= PRUNING * best + 1e-12).collect();
+    order.sort_by(|a, b| errors[*a].total_cmp(&errors[*b]));
+    order.truncate(MOST_MEMBERS);
+    let mut weights = vec![0.0; errors.len()];
+    order.iter().for_each(|&at| weights[at] = ((best + 1e-12) / (errors[at] + 1e-12)).powi(power));
+    normalised(weights)
+}
+
+fn normalised(mut weights: Vec<f64>) -> Vec<f64> {
+    let sum: f64 = weights.iter().sum();
+    if sum > 0.0 && sum.is_finite() {
+        weights.iter_mut().for_each(|weight| *weight /= sum);
+    } else {
+        let count = weights.len() as f64;
+        weights.iter_mut().for_each(|weight| *weight = 1.0 / count);
+    }
+    weights
+}
+
+/// Adds the member that lowers the error most, again and again; weights are the shares of the rounds.
+fn greedy(windows: &[&Window], members: usize) -> Vec<f64> {
+    let targets: Vec<Range<usize>> = windows
+        .iter()
+        .scan(0, |from, window| {
+            let range = *from..*from + window.truth.len();
+            *from = range.end;
+            Some(range)
+        })
+        .collect();
+    let mut sums = vec![0.0; targets.last().map_or(0, |range| range.end)];
+    let mut counts = vec![0.0; members];
+    for round in 1..=GREEDY_ROUNDS {
+        let share = 1.0 / round as f64;
+        let error = |member: usize| -> f64 {
+            let of_window = |(window, range): (&&Window, &Range<usize>)| {
+                let sums = &sums[range.clone()];
+                let forecast = sums.iter().zip(&window.forecasts[member]);
+                let off =
+                    forecast.zip(&window.truth).map(|((sum, value), truth)| ((sum + value) * share - truth).abs());
+                off.sum::<f64>() * window.unit
+            };
+            windows.iter().zip(&targets).map(of_window).sum()
+        };
+        let errors: Vec<f64> = (0..members).map(error).collect();
+        let best = (0..members).min_by(|a, b| errors[*a].total_cmp(&errors[*b])).unwrap_or(0);
+        counts[best] += 1.0;
+        for (window, range) in windows.iter().zip(&targets) {
+            sums[range.clone()].iter_mut().zip(&window.forecasts[best]).for_each(|(sum, value)| *sum += value);
+        }
+    }
+    normalised(counts)
+}
+
+impl Validation {
+    /// Weights `[series][member]` by a rule, without an origin.
+    fn weights(&self, rule: Rule, origin: Option<usize>) -> Vec<Vec<f64>> {
+        let windows = self.without(origin);
+        let errors = mean_errors(&windows, self.members);
+        let shrunk = || {
+            let inverse = inverse(&errors, 4);
+            let greedy = greedy(&windows, self.members);
+            inverse.iter().zip(&greedy).map(|(a, b)| 0.5 * (a + b)).collect::<Vec<f64>>()
+        };
+        let shared = match rule {
+            Rule::Inverse { power } => inverse(&errors, power),
+            Rule::Greedy | Rule::Series { .. } => shrunk(),
+        };
+        let Rule::Series { power, origins } = rule else { return vec![dropped(shared); self.series] };
+        let mut own = vec![(vec![0.0; self.members], 0.0); self.series];
+        for window in windows {
+            let (sums, count) = &mut own[window.series];
+            sums.iter_mut().zip(&window.errors).for_each(|(sum, error)| *sum += error);
+            *count += 1.0;
+        }
+        let of_series = |(sums, count): &(Vec<f64>, f64)| {
+            // Shared errors, brought to the level of the series by the members that the shared weights name.
+            let weighted =
+                |errors: &[f64]| errors.iter().zip(&shared).map(|(error, weight)| error * weight).sum::<f64>();
+            let level = weighted(sums) / weighted(&errors).max(1e-12);
+            let count = count.max(1e-9);
+            let mixed = sums
+                .iter()
+                .zip(&errors)
+                .map(|(sum, error)| (sum + origins * error * level / count) / (count + origins));
+            let mixed: Vec<f64> = mixed.collect();
+            let best = mixed.iter().copied().fold(f64::INFINITY, f64::min) + 1e-9;
+            let factors = mixed.iter().zip(&errors).map(|(mixed, shared)| {
+                let relative = (best / (mixed + 1e-9)) * ((shared + 1e-9) / (weighted(&errors) + 1e-9)).min(2.0);
+                relative.powi(power)
+            });
+            dropped(shared.iter().zip(factors).map(|(weight, factor)| (weight + 0.02) * factor).collect())
+        };
+        own.iter().map(of_series).collect()
+    }
+
+    /// The rule's mean error over origins that its weights have not seen.
+    fn unseen_error(&self, rule: Rule) -> f64 {
+        let mut sum = 0.0;
+        for origin in 0..self.offsets.len() {
+            let weights = self.weights(rule, Some(origin));
+            for window in self.windows.iter().filter(|window| window.origin == origin) {
+                let blend = blended(&weights[window.series], |member| &window.forecasts[member], window.truth.len());
+                let off: f64 = blend.iter().zip(&window.truth).map(|(a, b)| (a - b).abs()).sum();
+                sum += off * window.unit;
+            }
+        }
+        sum
+    }
+}
+
+/// Drops members with little weight.
+fn dropped(weights: Vec<f64>) -> Vec<f64> {
+    let weights = normalised(weights);
+    let largest = weights.iter().copied().fold(0.0, f64::max);
+    let least = LEAST_WEIGHT.min(largest);
+    normalised(weights.into_iter().map(|weight| if weight >= least { weight } else { 0.0 }).collect())
+}
+
+/// The weighted mean of members' forecasts.
+pub(super) fn blended<'a>(weights: &[f64], forecast: impl Fn(usize) -> &'a Vec<f64>, steps: usize) -> Vec<f64> {
+    let mut sum = vec![0.0; steps];
+    for (member, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
+        sum.iter_mut().zip(forecast(member)).for_each(|(sum, value)| *sum += weight * value);
+    }
+    sum
+}
+
+/// Fits weights to the errors after the validation origins. Without validation, members that are known to be good
+/// without it share the weight.
+pub(super) fn fit_weights(plan: &Plan, members: &Members) -> Weights {
+    let validation = Validation::new(plan, members);
+    if validation.windows.is_empty() {
+        return Weights { of_series: vec![prior(members); plan.len()], rule: "no validation".into(), unseen: vec![] };
+    }
+    let mut rule = RULES[0];
+    if validation.offsets.len() > 1 {
+        let mut least = f64::INFINITY;
+        for candidate in RULES {
+            if plan.len() == 1 && matches!(candidate, Rule::Series { .. }) {
+                continue;
+            }
+            let error = validation.unseen_error(candidate);
+            if error < least * (1.0 - MARGIN) {
+                (rule, least) = (candidate, error);
+            }
+        }
+    }
+    let of_series = validation.weights(rule, None);
+    let mut unseen = vec![vec![vec![]; plan.origins.len()]; plan.len()];
+    let origins: Vec<usize> = plan.origins_of(OriginKind::Validation).collect();
+    for (number, &at) in origins.iter().enumerate() {
+        let weights = if origins.len() > 1 { validation.weights(rule, Some(number)) } else { of_series.clone() };
+        for (series, weights) in weights.iter().enumerate() {
+            let origin = &plan.origins[at];
+            if plan.series[series].history(at, origin).is_some() {
+                unseen[series][at] =
+                    blended(weights, |member| &members.all[member].forecasts[series][at], origin.steps);
+            }
+        }
+    }
+    Weights { of_series, rule: rule.to_string(), unseen }
+}
+
+/// Weights without any evidence: the naive forecast, and those of its season and its line.
+fn prior(members: &Members) -> Vec<f64> {
+    let weight = |name: &str| match name {
+        "Naive" => 1.0,
+        "AutoTheta" | "ETS" | "RandomWalkWithDrift" => 0.5,
+        _ if name.starts_with("SeasonalNaive") || name.starts_with("AutoTheta") => 1.0,
+        _ => 0.0,
+    };
+    normalised(members.names().map(weight).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_prefer_small_errors_and_drop_bad_members() {
+        let weights = inverse(&[1.0, 1.1, 5.0], 4);
+        assert!(weights[0] > weights[1] && weights[2] == 0.0 && (weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        assert_eq!(inverse(&[0.0, 1.0], 4), [1.0, 0.0]);
+        assert_eq!(dropped(vec![0.99, 0.01, 0.5]).iter().filter(|weight| **weight > 0.0).count(), 2);
+        assert_eq!(normalised(vec![0.0; 2]), [0.5; 2]);
+    }
+
+    #[test]
+    fn greedy_selection_finds_the_mixture() {
+        let truth: Vec<f64> = (0..20).map(f64::from).collect();
+        let forecasts = vec![truth.iter().map(|y| y + 1.0).collect(), truth.iter().map(|y| y - 3.0).collect()];
+        let window = Window { series: 0, origin: 0, truth, forecasts, unit: 1.0, errors: vec![1.0, 3.0] };
+        let weights = greedy(&[&window], 2);
+        assert!((weights[0] - 0.75).abs() < 0.05, "{weights:?}");
+    }
+}

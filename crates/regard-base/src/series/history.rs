@@ -1,0 +1,116 @@
+//! The values of a series before an origin, without gaps and in a unit of their own.
+
+/// The values before an origin: gaps are filled, and values are divided by a large one, so that squares of huge and
+/// tiny values stay finite.
+#[derive(Debug, Clone)]
+pub(super) struct History {
+    /// `[rows]`, at most 1000 in size; empty if no value is known.
+    pub(super) values: Vec<f64>,
+    /// The number by which a value is multiplied to get the file's.
+    pub(super) unit: f64,
+    /// Missing values that were filled.
+    pub(super) filled: usize,
+    /// If true, every known value is above 0.
+    pub(super) positive: bool,
+    /// If true, no known value is below 0.
+    pub(super) non_negative: bool,
+}
+
+impl History {
+    /// Reads `values`, in which NaN and infinite numbers are missing. Missing values before the first known one are
+    /// left out. Others are interpolated linearly, around the mean of their place in the season where there are at
+    /// least three seasons; those after the last known value repeat it, or its season.
+    pub(super) fn new(values: &[f64], season: usize) -> Self {
+        let first = values.iter().position(|value| value.is_finite()).unwrap_or(values.len());
+        let known = || values.iter().copied().filter(|value| value.is_finite());
+        let largest = known().map(f64::abs).fold(0.0, f64::max);
+        // The first rows give the unit, where they are not much smaller than the others: what comes after an origin
+        // shall not change forecasts made before.
+        let early = values[first..].iter().take((values.len() - first) * 2 / 5).filter(|value| value.is_finite());
+        let early = early.fold(0.0f64, |most, value| most.max(value.abs()));
+        let unit = if early > 1e-3 * largest { early } else { largest };
+        let unit = if unit > 1e-300 { unit } else { 1.0 };
+        let mut scaled: Vec<f64> =
+            values[first..].iter().map(|value| if value.is_finite() { value / unit } else { f64::NAN }).collect();
+        let filled = scaled.iter().filter(|value| value.is_nan()).count();
+        if filled > 0 {
+            fill(&mut scaled, season);
+        }
+        let (positive, non_negative) = (known().all(|value| value > 0.0), known().all(|value| value >= 0.0));
+        Self { values: scaled, unit, filled, positive: positive && first < values.len(), non_negative }
+    }
+}
+
+fn fill(values: &mut [f64], season: usize) {
+    let seasonal = season > 1 && values.len() >= 3 * season;
+    let places = if seasonal { places(values, season) } else { vec![0.0] };
+    let place = |at: usize| places[at % places.len()];
+    let mut last: Option<usize> = None;
+    for at in 0..=values.len() {
+        if at < values.len() && values[at].is_nan() {
+            continue;
+        }
+        let Some(from) = last else {
+            last = Some(at);
+            continue;
+        };
+        let start = values[from] - place(from);
+        let end = values.get(at).map_or(start, |value| value - place(at));
+        for gap in from + 1..at {
+            let part = (gap - from) as f64 / (at - from) as f64;
+            values[gap] = start + part * (end - start) + place(gap);
+        }
+        last = Some(at);
+    }
+}
+
+/// Mean distances from a linear interpolation's mean over a season, for each place in the season.
+fn places(values: &[f64], season: usize) -> Vec<f64> {
+    let mut line = values.to_vec();
+    fill(&mut line, 1);
+    let mut sums = vec![(0.0, 0.0); season];
+    let half = season / 2;
+    let mut sum: f64 = line[..season].iter().sum();
+    for at in half..line.len() - (season - half) {
+        let value = values[at];
+        if !value.is_nan() {
+            let place = &mut sums[at % season];
+            place.0 += value - sum / season as f64;
+            place.1 += 1.0;
+        }
+        sum += line[at - half + season] - line[at - half];
+    }
+    sums.into_iter().map(|(sum, count)| if count > 0.0 { sum / count } else { 0.0 }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_are_filled_and_huge_values_scaled() {
+        let nan = f64::NAN;
+        let history = History::new(&[nan, 2e30, nan, 4e30, f64::INFINITY], 1);
+        assert_eq!(
+            (history.values.as_slice(), history.unit, history.filled),
+            ([0.5, 0.75, 1.0, 1.0].as_slice(), 4e30, 2)
+        );
+        assert!(history.positive);
+        let wave = |at: usize| [10.0, 0.0, -7.0, -3.0][at % 4] + 100.0;
+        let mut values: Vec<f64> = (0..40).map(wave).collect();
+        [10, 11, 12, 13, 14, 38, 39].map(|at| values[at] = nan);
+        let filled = History::new(&values, 4);
+        for at in 0..40 {
+            assert!((filled.values[at] * filled.unit - wave(at)).abs() < 1.5, "{at}");
+        }
+    }
+
+    #[test]
+    fn histories_without_values_are_empty() {
+        for values in [&[][..], &[f64::NAN; 3]] {
+            let history = History::new(values, 7);
+            assert!(history.values.is_empty() && !history.positive);
+        }
+        assert_eq!(History::new(&[0.0, 0.0], 1).unit, 1.0);
+    }
+}

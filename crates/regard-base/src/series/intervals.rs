@@ -1,0 +1,183 @@
+//! Conformal intervals: quantiles of the blend's absolute errors after earlier origins, in units of each series' own
+//! error, pooled over series and over neighbouring steps (split conformal prediction, Vovk et al. 2005; for rolling
+//! origins, Stankevičiūtė et al. 2021).
+
+use super::plan::Plan;
+
+/// Errors of one origin count as so many of the shared ones when a series' unit is estimated.
+const SHARED_ORIGINS: f64 = 2.0;
+
+/// Absolute errors of a blend after an origin, in the unit of the series; NaN where the target is missing.
+pub(super) struct Errors {
+    pub(super) series: usize,
+    /// `[steps]`
+    pub(super) absolute: Vec<f64>,
+}
+
+/// Half widths for any series and level.
+#[derive(Debug)]
+pub(super) struct Widths {
+    /// Unit of each series.
+    units: Vec<f64>,
+    /// Growth of errors over steps, `[horizon]`, never falling.
+    growth: Vec<f64>,
+    /// Errors in units and growths, sorted.
+    scores: Vec<f64>,
+    /// Independent errors that the scores are worth.
+    independent: f64,
+}
+
+impl Widths {
+    /// Calibrates on errors after earlier origins; without any, on differences of the values.
+    pub(super) fn new(plan: &Plan, errors: &[Errors], horizon: usize) -> Self {
+        let sums = errors.iter().map(|one| sum_of(&one.absolute)).collect::<Vec<_>>();
+        let ratio = |one: &Errors, (sum, count): (f64, f64)| sum / count.max(1.0) / plan.series[one.series].scale;
+        // The typical error in scales, over series.
+        let mut ratios: Vec<f64> =
+            errors.iter().zip(&sums).filter(|(_, sum)| sum.1 > 0.0).map(|(one, sum)| ratio(one, *sum)).collect();
+        if ratios.is_empty() {
+            return Self::without_errors(plan, horizon);
+        }
+        ratios.sort_by(f64::total_cmp);
+        let shared = ratios[ratios.len() / 2].max(1e-12);
+        let mut own = vec![(0.0, 0.0); plan.len()];
+        for (one, (sum, count)) in errors.iter().zip(&sums).filter(|(_, sum)| sum.1 > 0.0) {
+            own[one.series].0 += sum / count;
+            own[one.series].1 += 1.0;
+        }
+        let unit = |series: usize, left_out: Option<f64>| {
+            let (mut sum, mut count) = own[series];
+            if let Some(error) = left_out {
+                sum -= error;
+                count -= 1.0;
+            }
+            let shared = SHARED_ORIGINS * shared * plan.series[series].scale;
+            (sum.max(0.0) + shared) / (count + SHARED_ORIGINS)
+        };
+        // Each error is measured by a unit that has not seen it.
+        let scaled: Vec<Vec<f64>> = errors
+            .iter()
+            .zip(&sums)
+            .filter(|(_, sum)| sum.1 > 0.0)
+            .map(|(one, (sum, count))| {
+                let unit = unit(one.series, Some(sum / count)).max(1e-300);
+                one.absolute.iter().map(|error| error / unit).collect()
+            })
+            .collect();
+        let growth = growth(&scaled, horizon);
+        let mut scores: Vec<f64> = vec![];
+        for errors in &scaled {
+            scores
+                .extend(errors.iter().zip(&growth).map(|(error, growth)| error / growth).filter(|one| one.is_finite()));
+        }
+        scores.sort_by(f64::total_cmp);
+        let units = (0..plan.len()).map(|series| unit(series, None)).collect();
+        // Errors of one origin go together: each origin is worth a few.
+        let steps = scaled.iter().map(Vec::len).max().unwrap_or(1);
+        let independent = scaled.len() as f64 * (1.0 + (steps as f64).sqrt() / 2.0);
+        Self { units, growth, scores, independent: independent.min(scaled.len() as f64 * steps as f64) }
+    }
+
+    fn without_errors(plan: &Plan, horizon: usize) -> Self {
+        let units = plan.series.iter().map(|one| one.scale).collect();
+        let growth = (1..=horizon).map(|step| (step as f64).sqrt()).collect();
+        // Half of a normal distribution, whose mean absolute value is the unit.
+        let scores = (0..200).map(|at| 1.2533 * normal_quantile(0.5 + (at as f64 + 0.5) / 400.0)).collect();
+        Self { units, growth, scores, independent: 10.0 }
+    }
+
+    /// Half widths `[horizon]` of a series at a level in percent, in the unit of the series.
+    pub(super) fn half(&self, series: usize, level: f64) -> Vec<f64> {
+        // The finite-sample correction of split conformal prediction.
+        let n = self.independent.max(1.0);
+        let rank = level / 100.0 * (n + 1.0) / n;
+        let count = self.scores.len() as f64;
+        let quantile = if rank >= 1.0 {
+            // Beyond the largest error that was seen.
+            self.scores[self.scores.len() - 1] * (1.0 + 0.5 * (rank - 1.0) * n)
+        } else {
+            let at = (rank * count - 0.5).clamp(0.0, count - 1.0);
+            let (low, part) = (at.floor() as usize, at.fract());
+            let next = self.scores[(low + 1).min(self.scores.len() - 1)];
+            self.scores[low] + part * (next - self.scores[low])
+        };
+        let unit = self.units[series];
+        self.growth.iter().map(|growth| quantile * growth * unit).collect()
+    }
+}
+
+fn sum_of(errors: &[f64]) -> (f64, f64) {
+    let known = errors.iter().filter(|error| !error.is_nan());
+    known.fold((0.0, 0.0), |(sum, count), error| (sum + error, count + 1.0))
+}
+
+/// Mean errors by step: neighbours share theirs, and with few errors steps are drawn to a curve that never falls.
+/// Beyond the steps that were measured errors grow with the root of the step.
+fn growth(errors: &[Vec<f64>], horizon: usize) -> Vec<f64> {
+    let steps = errors.iter().map(Vec::len).max().unwrap_or(0).min(horizon).max(1);
+    let mut sums = vec![(0.0, 0.0); steps];
+    for errors in errors {
+        for (step, error) in errors.iter().take(steps).enumerate().filter(|(_, error)| !error.is_nan()) {
+            // Single large errors do not make a step.
+            sums[step].0 += error.min(6.0);
+            sums[step].1 += 1.0;
+        }
+    }
+    let reach = (steps / 12).max(1);
+    let around = |step: usize| {
+        let near = &sums[step.saturating_sub(reach)..(step + reach + 1).min(steps)];
+        near.iter().fold((0.0, 0.0), |(sum, count), one| (sum + one.0, count + one.1))
+    };
+    let (total, known) = sums.iter().fold((0.0, 0.0), |(sum, count), one| (sum + one.0, count + one.1));
+    let mean = if known > 0.0 { total / known } else { 1.0 };
+    let near: Vec<(f64, f64)> = (0..steps).map(around).collect();
+    let rising = rising(&near, mean);
+    let mut growth: Vec<f64> = near
+        .iter()
+        .zip(&rising)
+        .map(|((sum, count), rising)| (sum + 30.0 * rising) / (count + 30.0))
+        .map(|value| value.max(0.02 * mean).max(1e-9))
+        .collect();
+    let last = rising[steps - 1].max(growth[steps - 1]);
+    growth.extend((steps + 1..=horizon).map(|step| last * (step as f64 / steps as f64).sqrt()));
+    growth
+}
+
+/// The curve that never falls and is closest in squares (pool adjacent violators).
+fn rising(sums: &[(f64, f64)], mean: f64) -> Vec<f64> {
+    let mut blocks: Vec<(f64, f64, usize)> = vec![];
+    for (sum, count) in sums {
+        // A little of the mean, so that steps without errors have a value.
+        blocks.push((sum + 0.5 * mean, count + 0.5, 1));
+        while let [.., before, last] = blocks.as_slice()
+            && before.0 / before.1 > last.0 / last.1
+        {
+            let merged = (before.0 + last.0, before.1 + last.1, before.2 + last.2);
+            blocks.truncate(blocks.len() - 2);
+            blocks.push(merged);
+        }
+    }
+    blocks.into_iter().flat_map(|(sum, count, steps)| std::iter::repeat_n(sum / count, steps)).collect()
+}
+
+/// The quantile of the standard normal distribution at `p` above one half (Abramowitz & Stegun 26.2.23).
+fn normal_quantile(p: f64) -> f64 {
+    let t = (-2.0 * (1.0 - p).max(1e-12).ln()).sqrt();
+    let above = 2.515_517 + t * (0.802_853 + t * 0.010_328);
+    let below = 1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308));
+    (t - above / below).max(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growth_rises_and_goes_on_beyond_the_measured_steps() {
+        let errors: Vec<Vec<f64>> = (0..50).map(|_| (1..=4).map(|step| step as f64 / 4.0).collect()).collect();
+        let growth = growth(&errors, 8);
+        assert_eq!(growth.len(), 8);
+        assert!(growth.windows(2).all(|pair| pair[1] >= pair[0]), "{growth:?}");
+        assert!((normal_quantile(0.975) - 1.96).abs() < 1e-2 && normal_quantile(0.5) < 1e-3);
+    }
+}

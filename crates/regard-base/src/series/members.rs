@@ -1,0 +1,338 @@
+//! Forecasts of all members at all origins.
+
+use rayon::prelude::*;
+use regard_data::{Error, Result};
+
+use super::decomposition::{Seasonal, classical, is_seasonal, mstl};
+use super::ets::{Ets, LONGEST_SEASON};
+use super::plan::{Origin, OriginKind, Plan};
+use super::ridge::ridge_members;
+use super::simple::{drift, naive, seasonal_naive, seasonal_window_average, window_average};
+use super::theta::{ThetaFit, fit_theta};
+
+/// Decompositions and theta models look back at most so far.
+const MOST_ROWS: usize = 3000;
+
+/// A forecaster with its forecasts at the origins of a [`Plan`].
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// The name, as reports show it.
+    pub name: String,
+    /// Forecasts in the unit of the file: `[series][origin][steps]`. An empty forecast means none: the seasonal
+    /// naive forecast stands in for it.
+    pub forecasts: Vec<Vec<Vec<f64>>>,
+}
+
+/// Members of a blend; the first two are the naive and the seasonal naive forecast.
+#[derive(Clone, Debug)]
+pub struct Members {
+    /// `[member][series][origin][steps]`, in the unit of each prepared series.
+    pub(super) all: Vec<Member>,
+    /// Members that were left out, and why.
+    pub(super) left_out: Vec<String>,
+}
+
+impl Members {
+    /// Names in the order of weights.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.all.iter().map(|member| member.name.as_str())
+    }
+
+    /// A member's forecasts of a series, in the unit of the file: `[origin][steps]`, empty where the series is too
+    /// short. `None` if there is no such member or series.
+    #[must_use]
+    pub fn forecasts(&self, plan: &Plan, member: usize, series: usize) -> Option<Vec<Vec<f64>>> {
+        let unit = plan.series.get(series)?.whole().unit;
+        let origins = self.all.get(member)?.forecasts.get(series)?;
+        Some(origins.iter().map(|steps| steps.iter().map(|value| value * unit).collect()).collect())
+    }
+
+    /// Adds a member that was computed elsewhere, such as a network's forecasts. Values that are not finite are
+    /// replaced by the seasonal naive forecast's.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the name is taken, or the member has other numbers of series, origins or steps than the
+    /// plan.
+    pub fn add(&mut self, plan: &Plan, mut member: Member) -> Result<()> {
+        if self.names().any(|name| name == member.name) {
+            return Err(Error::invalid("member", format!("`{}` is there already; names differ", member.name)));
+        }
+        let origins = plan.origins.len();
+        let fits = |one: &Vec<Vec<f64>>| {
+            one.len() == origins
+                && one.iter().zip(&plan.origins).all(|(steps, origin)| steps.is_empty() || steps.len() == origin.steps)
+        };
+        if member.forecasts.len() != plan.len() || !member.forecasts.iter().all(fits) {
+            let reason = format!("`{}` has another shape than {} series at {origins} origins", member.name, plan.len());
+            return Err(Error::invalid("member", reason));
+        }
+        for (series, prepared) in member.forecasts.iter_mut().zip(&plan.series) {
+            series.iter_mut().flatten().for_each(|value| *value /= prepared.whole().unit);
+        }
+        self.push(plan, member);
+        Ok(())
+    }
+
+    /// Takes a member in the units of the prepared series, and keeps its forecasts finite and plausible.
+    fn push(&mut self, plan: &Plan, mut member: Member) {
+        let stand_in = self.all.get(1).or(self.all.first());
+        for (series, forecasts) in member.forecasts.iter_mut().enumerate() {
+            let whole = plan.series[series].whole();
+            for (at, forecast) in forecasts.iter_mut().enumerate() {
+                let origin = &plan.origins[at];
+                let Some(history) = plan.series[series].history(at, origin) else {
+                    forecast.clear();
+                    continue;
+                };
+                let [low, high] = plausible(history, origin.steps, whole.non_negative);
+                let other = stand_in.map(|other| &other.forecasts[series][at]);
+                forecast.resize(origin.steps, f64::NAN);
+                for (step, value) in forecast.iter_mut().enumerate() {
+                    if !value.is_finite() {
+                        *value = other.map_or(history[history.len() - 1], |other| other[step]);
+                    }
+                    *value = value.clamp(low, high);
+                }
+            }
+        }
+        self.all.push(member);
+    }
+}
+
+/// The range that forecasts are kept in: that of the values, with their spread on both sides, more for a long horizon.
+/// It stops forecasts that run away; a steady trend stays inside.
+fn plausible(history: &[f64], horizon: usize, non_negative: bool) -> [f64; 2] {
+    let low = history.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = history.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let room = (high - low) * (1.0 + 2.0 * horizon as f64 / history.len().max(1) as f64);
+    [if non_negative { (low - room).max(0.0) } else { low - room }, high + room]
+}
+
+/// Forecasters of one series that share work.
+#[derive(Clone, Copy, Debug)]
+enum Group {
+    Simple,
+    Theta { season: usize },
+    Ets,
+    Mstl { logarithm: bool },
+}
+
+/// Fits to the history before an earlier origin, from which the next ones begin.
+#[derive(Default)]
+struct Earlier {
+    theta: Option<ThetaFit>,
+    ets: Option<Ets>,
+}
+
+/// Values before an origin, and the seasons that fit twice into them.
+struct Past<'a> {
+    values: &'a [f64],
+    seasons: Vec<usize>,
+    positive: bool,
+    horizon: usize,
+    kind: OriginKind,
+}
+
+impl Plan {
+    /// Runs the base members at all origins: cheap ones first, slower ones while the budget lasts.
+    #[must_use]
+    pub fn base_members(&self) -> Members {
+        let mut members = Members { all: vec![], left_out: vec![] };
+        let positive = self.series.iter().all(|one| one.whole().positive || one.whole().values.is_empty());
+        let mut groups = vec![Group::Simple];
+        groups.extend(self.theta_seasons().into_iter().map(|season| Group::Theta { season }));
+        groups.push(Group::Ets);
+        if !self.seasons.is_empty() {
+            groups.push(Group::Mstl { logarithm: false });
+        }
+        for (at, group) in groups.into_iter().enumerate() {
+            match self.run_group(group, at == 0) {
+                Some(found) if positive && matches!(group, Group::Mstl { .. }) => {
+                    let logarithms = self.run_group(Group::Mstl { logarithm: true }, false);
+                    self.better_ones(found, logarithms).into_iter().for_each(|member| members.push(self, member));
+                }
+                Some(found) => found.into_iter().for_each(|member| members.push(self, member)),
+                None => members.left_out.push(format!("{group}: the time was used up")),
+            }
+        }
+        match ridge_members(self, positive) {
+            Some(found) => found.into_iter().for_each(|member| members.push(self, member)),
+            None => members.left_out.push("ridge regression on lags: the time was used up".into()),
+        }
+        members
+    }
+
+    /// Of each pair the one with the smaller validation error, the first where there is none.
+    fn better_ones(&self, first: Vec<Member>, second: Option<Vec<Member>>) -> Vec<Member> {
+        let Some(second) = second else { return first };
+        let better = |(first, second): (Member, Member)| {
+            let errors = (self.validation_error(&first.forecasts), self.validation_error(&second.forecasts));
+            if matches!(errors, (Some(first), Some(second)) if second < first) { second } else { first }
+        };
+        first.into_iter().zip(second).map(better).collect()
+    }
+
+    /// Mean absolute scaled error of `[series][origin][steps]` over validation origins; `None` without any.
+    pub(super) fn validation_error(&self, forecasts: &[Vec<Vec<f64>>]) -> Option<f64> {
+        let (mut sum, mut count) = (0.0, 0.0);
+        for (prepared, forecasts) in self.series.iter().zip(forecasts) {
+            for at in self.origins_of(OriginKind::Validation) {
+                let truth = prepared.truth(&self.origins[at]);
+                for (value, truth) in forecasts[at].iter().zip(truth).filter(|(_, truth)| !truth.is_nan()) {
+                    // One series that runs away does not decide for all.
+                    sum += ((value - truth).abs() / prepared.scale).min(20.0);
+                    count += 1.0;
+                }
+            }
+        }
+        (count > 0.0).then(|| sum / count)
+    }
+
+    fn theta_seasons(&self) -> Vec<usize> {
+        if self.seasons.is_empty() { vec![1] } else { self.seasons.clone() }
+    }
+
+    /// The members of a group; `None` if time ran out. The first group always runs.
+    fn run_group(&self, group: Group, always: bool) -> Option<Vec<Member>> {
+        let names = group.names(self);
+        let of_series = |series: usize| -> Option<Vec<Vec<Vec<f64>>>> {
+            let mut forecasts = vec![vec![]; names.len()];
+            let mut earlier = Earlier::default();
+            for (at, origin) in self.origins.iter().enumerate() {
+                if !always && self.is_late() {
+                    return None;
+                }
+                let found = match self.past(series, at, origin) {
+                    Some(past) => group.forecast(self, &past, &mut earlier),
+                    None => vec![vec![]; names.len()],
+                };
+                forecasts.iter_mut().zip(found).for_each(|(all, one)| all.push(one));
+            }
+            Some(forecasts)
+        };
+        let all: Option<Vec<_>> = (0..self.len()).into_par_iter().map(of_series).collect();
+        let mut members: Vec<Member> =
+            names.into_iter().map(|name| Member { name, forecasts: Vec::with_capacity(self.len()) }).collect();
+        for series in all? {
+            members.iter_mut().zip(series).for_each(|(member, forecasts)| member.forecasts.push(forecasts));
+        }
+        Some(members)
+    }
+
+    fn past(&self, series: usize, at: usize, origin: &Origin) -> Option<Past<'_>> {
+        let prepared = &self.series[series];
+        let values = prepared.history(at, origin)?;
+        let seasons = self.seasons.iter().copied().filter(|season| values.len() >= 2 * season + 2).collect();
+        let positive = prepared.whole().positive;
+        Some(Past { values, seasons, positive, horizon: origin.steps, kind: origin.kind })
+    }
+}
+
+impl std::fmt::Display for Group {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Simple => f.write_str("simple forecasts"),
+            Self::Theta { season } => write!(f, "Theta with season {season}"),
+            Self::Ets => f.write_str("ETS"),
+            Self::Mstl { logarithm: false } => f.write_str("MSTL"),
+            Self::Mstl { logarithm: true } => f.write_str("MSTL of logarithms"),
+        }
+    }
+}
+
+impl Group {
+    fn names(self, plan: &Plan) -> Vec<String> {
+        match self {
+            Self::Simple => {
+                let mut names = vec!["Naive".to_owned()];
+                names.extend(plan.seasons.iter().map(|season| format!("SeasonalNaive {season}")));
+                names.push("RandomWalkWithDrift".into());
+                names.push("WindowAverage".into());
+                names.extend(plan.seasons.iter().map(|season| format!("SeasonalWindowAverage {season}")));
+                names
+            }
+            Self::Theta { season: 1 } => vec!["AutoTheta".into()],
+            Self::Theta { season } => vec![format!("AutoTheta {season}")],
+            Self::Ets => vec!["ETS".into()],
+            Self::Mstl { logarithm: false } => vec!["MSTL + ETS".into(), "MSTL + Theta".into()],
+            Self::Mstl { logarithm: true } => vec!["log MSTL + ETS".into(), "log MSTL + Theta".into()],
+        }
+    }
+
+    /// Forecasts in the order of the names.
+    fn forecast(self, plan: &Plan, past: &Past<'_>, earlier: &mut Earlier) -> Vec<Vec<f64>> {
+        let (values, horizon) = (past.values, past.horizon);
+        match self {
+            Self::Simple => {
+                let mut all = vec![naive(values, horizon)];
+                all.extend(plan.seasons.iter().map(|&season| seasonal_naive(values, season, horizon)));
+                all.push(drift(values, horizon));
+                all.push(window_average(values, plan.season().max(8), horizon));
+                all.extend(plan.seasons.iter().map(|&season| seasonal_window_average(values, season, 4, horizon)));
+                all
+            }
+            Self::Theta { season } => {
+                let values = &values[values.len().saturating_sub(MOST_ROWS.max(4 * season))..];
+                vec![theta(values, season, past.positive, horizon, &mut earlier.theta)]
+            }
+            Self::Ets => {
+                let season = past.seasons.iter().copied().find(|season| *season <= LONGEST_SEASON).unwrap_or(1);
+                vec![ets(values, season, past, &mut earlier.ets)]
+            }
+            Self::Mstl { logarithm } => decomposed(past, logarithm, earlier),
+        }
+    }
+}
+
+/// AutoTheta on the values without a season, which is taken out where it is significant.
+fn theta(values: &[f64], season: usize, positive: bool, horizon: usize, last: &mut Option<ThetaFit>) -> Vec<f64> {
+    if values.len() < 4 {
+        return drift(values, horizon);
+    }
+    let seasonal = match is_seasonal(values, season) {
+        true => {
+            positive.then(|| classical(values, season, true)).flatten().or_else(|| classical(values, season, false))
+        }
+        false => None,
+    };
+    let seasonal = seasonal.unwrap_or_else(Seasonal::none);
+    let rest: Vec<f64> = values.iter().enumerate().map(|(at, value)| seasonal.remove(at, *value)).collect();
+    let fit = fit_theta(&rest, last.as_ref());
+    let forecast = fit.forecast(&rest, horizon);
+    *last = Some(fit);
+    forecast.into_iter().enumerate().map(|(step, value)| seasonal.add(values.len() + step, value)).collect()
+}
+
+/// ETS; models are chosen anew at the end of the series and at the first origin.
+fn ets(values: &[f64], season: usize, past: &Past<'_>, last: &mut Option<Ets>) -> Vec<f64> {
+    let warm = if past.kind == OriginKind::End { None } else { last.as_ref() };
+    let fit = Ets::fit(values, season, past.positive, warm);
+    let forecast = fit.forecast(past.horizon).unwrap_or_else(|| drift(values, past.horizon));
+    *last = Some(fit);
+    forecast
+}
+
+/// MSTL, with ETS and Theta without a season for what is left.
+fn decomposed(past: &Past<'_>, logarithm: bool, earlier: &mut Earlier) -> Vec<Vec<f64>> {
+    let longest = past.seasons.last().copied().unwrap_or(1);
+    let values = &past.values[past.values.len().saturating_sub(MOST_ROWS.max(6 * longest))..];
+    let logarithms: Vec<f64>;
+    let values = if logarithm {
+        logarithms = values.iter().map(|value| value.ln()).collect();
+        &logarithms
+    } else {
+        values
+    };
+    let split = mstl(values, &past.seasons);
+    let seasons = split.seasons_ahead(past.horizon);
+    let rest = &split.rest;
+    // What is left of a season's removal may be below 0 though the values are not.
+    let rest_past = Past { values: rest, seasons: vec![], positive: false, horizon: past.horizon, kind: past.kind };
+    let with_ets = ets(rest, 1, &rest_past, &mut earlier.ets);
+    let with_theta = theta(rest, 1, false, past.horizon, &mut earlier.theta);
+    let back = |rest: Vec<f64>| -> Vec<f64> {
+        let sum = rest.into_iter().zip(&seasons).map(|(rest, season)| rest + season);
+        sum.map(|value| if logarithm { value.exp() } else { value }).collect()
+    };
+    vec![back(with_ets), back(with_theta)]
+}

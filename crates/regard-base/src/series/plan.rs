@@ -1,0 +1,368 @@
+//! Origins of a back-test, and the histories before them.
+
+use std::time::{Duration, Instant};
+
+use regard_data::{Error, Result};
+
+use super::history::History;
+use super::seasons::found_seasons;
+
+/// Forecasts are not made for more steps, nor numbers for all series together beyond what fits into memory.
+const MOST_STEPS: usize = 1_000_000;
+const MOST_NUMBERS: usize = 200_000_000;
+
+/// Options of [`forecast`](super::forecast).
+#[derive(Clone, Debug)]
+pub struct ForecastOptions {
+    /// Steps after the last value of each series.
+    pub horizon: usize,
+    /// Season lengths in steps, as [`clock_seasons`](super::clock_seasons) gives them. If `None`, they are found in
+    /// the values; an empty list means no season.
+    pub seasons: Option<Vec<usize>>,
+    /// Levels of intervals in percent, above 0 and at most 99.9.
+    pub levels: Vec<f64>,
+    /// Time after which no further member is started. If `None`, all members run, and the result is the same on
+    /// every machine.
+    pub budget: Option<Duration>,
+}
+
+impl Default for ForecastOptions {
+    fn default() -> Self {
+        Self { horizon: 1, seasons: None, levels: vec![80.0, 95.0], budget: None }
+    }
+}
+
+/// The use of an origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OriginKind {
+    /// Members are weighed by their errors after it.
+    Validation,
+    /// The back-test's errors are measured after it; nothing is chosen by them.
+    HeldOut,
+    /// The end of the series: the forecasts begin here.
+    End,
+}
+
+/// A row after which forecasts begin, counted from the end of each series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// Rows at the end of each series that are not seen.
+    pub offset: usize,
+    /// Steps to forecast.
+    pub steps: usize,
+    /// Its use.
+    pub kind: OriginKind,
+}
+
+/// The series without gaps, their seasons, and the origins of the back-test, the oldest first and the end last.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub(super) options: ForecastOptions,
+    pub(super) seasons: Vec<usize>,
+    pub(super) origins: Vec<Origin>,
+    pub(super) series: Vec<Prepared>,
+    pub(super) warnings: Vec<String>,
+    pub(super) deadline: Option<Instant>,
+}
+
+/// A series as members see it.
+#[derive(Clone, Debug)]
+pub(super) struct Prepared {
+    /// The whole series.
+    full: History,
+    /// Histories that are no beginnings of the whole one, since a gap goes across their origin.
+    cut: Vec<Option<Vec<f64>>>,
+    /// The values in the unit of `full`, NaN where missing.
+    known: Vec<f64>,
+    /// The error that errors are measured by, in the unit of `full`: above 0.
+    pub(super) scale: f64,
+}
+
+impl Plan {
+    /// Finds seasons and places origins. `series` holds the values of each series, `[rows]`; NaN is missing.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a horizon of 0 or beyond any use, a level outside 0 to 99.9, a season below 2, or
+    /// where no series has a value.
+    pub fn new(series: &[Vec<f64>], options: &ForecastOptions) -> Result<Self> {
+        let begun = Instant::now();
+        check(series, options)?;
+        let given = options.seasons.clone();
+        // Gaps are filled with the season of the clock, since seasons are found in values without gaps.
+        let clock = given.as_ref().and_then(|seasons| seasons.iter().copied().min()).unwrap_or(1);
+        let histories: Vec<History> = series.iter().map(|values| History::new(values, clock)).collect();
+        // The held-out rows do not choose seasons either.
+        let before = |one: &History| one.values.len() - options.horizon.min(one.values.len() / 4);
+        let mut seasons =
+            given.unwrap_or_else(|| found_seasons(histories.iter().map(|one| &one.values[..before(one)])));
+        seasons.sort_unstable();
+        seasons.dedup();
+        let reference = lower_quartile(&histories);
+        let mut warnings = vec![];
+        let longest = histories.iter().map(|one| one.values.len()).max().unwrap_or(0);
+        seasons.retain(|&season| {
+            let fits = longest >= 2 * season + 2;
+            if !fits {
+                warnings.push(format!("no series has two seasons of {season} steps; this season is left out"));
+            }
+            fits
+        });
+        let season = seasons.first().copied().unwrap_or(1);
+        let origins = origins(reference, season, options.horizon, series.len());
+        let prepare = |(values, full): (&Vec<f64>, History)| Prepared::new(values, full, season, &origins);
+        let prepared: Vec<Prepared> = series.iter().zip(histories).map(prepare).collect();
+        let mut plan = Self {
+            options: options.clone(),
+            seasons,
+            origins,
+            series: prepared,
+            warnings,
+            deadline: options.budget.and_then(|budget| begun.checked_add(budget)),
+        };
+        plan.warn();
+        Ok(plan)
+    }
+
+    /// Season lengths, the shortest first; the first one scales errors.
+    #[must_use]
+    pub fn seasons(&self) -> &[usize] {
+        &self.seasons
+    }
+
+    /// Origins, the oldest first: those of validation, the held-out one, and the end. Series too short for a
+    /// back-test have the end alone.
+    #[must_use]
+    pub fn origins(&self) -> &[Origin] {
+        &self.origins
+    }
+
+    /// The number of series.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.series.len()
+    }
+
+    /// If true, there is no series; a plan always has one.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.series.is_empty()
+    }
+
+    /// The series' values before an origin, without gaps, in the unit of the file. `None` if fewer than two are left
+    /// of a back-test's origin; the end always has some, if the series has a value.
+    #[must_use]
+    pub fn history(&self, series: usize, origin: usize) -> Option<Vec<f64>> {
+        let prepared = self.series.get(series)?;
+        let values = prepared.history(origin, self.origins.get(origin)?)?;
+        Some(values.iter().map(|value| value * prepared.full.unit).collect())
+    }
+
+    pub(super) fn season(&self) -> usize {
+        self.seasons.first().copied().unwrap_or(1)
+    }
+
+    /// Indices of the origins of a kind.
+    pub(super) fn origins_of(&self, kind: OriginKind) -> impl Iterator<Item = usize> + '_ {
+        self.origins.iter().enumerate().filter(move |(_, origin)| origin.kind == kind).map(|(at, _)| at)
+    }
+
+    /// If true, the time for members is used up: a tenth is left for weights and intervals.
+    pub(super) fn is_late(&self) -> bool {
+        let reserve = self.options.budget.map_or(Duration::ZERO, |budget| budget / 10);
+        self.deadline.is_some_and(|deadline| Instant::now() + reserve >= deadline)
+    }
+
+    fn warn(&mut self) {
+        let filled = self.series.iter().map(|one| one.full.filled).sum::<usize>();
+        let gaps = self.series.iter().filter(|one| one.full.filled > 0).count();
+        if filled > 0 {
+            self.warnings.push(format!("{filled} missing values in {gaps} series are interpolated"));
+        }
+        let empty = self.series.iter().filter(|one| one.full.values.is_empty()).count();
+        if empty > 0 {
+            self.warnings.push(format!("{empty} series have no value; their forecast is 0"));
+        }
+        let Some(first) = self.origins.first().filter(|origin| origin.kind != OriginKind::End) else {
+            self.warnings.push(
+                "the series are too short for a back-test; forecasts are means of simple ones, and intervals come \
+                 from differences of values"
+                    .into(),
+            );
+            return;
+        };
+        if first.steps < self.options.horizon {
+            self.warnings.push(format!(
+                "the series are too short for a back-test of {} steps; it has {}",
+                self.options.horizon, first.steps
+            ));
+        }
+        let short = self.series.iter().filter(|one| !one.full.values.is_empty());
+        let short = short.filter(|one| one.history(0, first).is_none()).count();
+        if short > 0 {
+            self.warnings.push(format!(
+                "{short} series are too short for all of the back-test; other series' weights and errors stand in"
+            ));
+        }
+    }
+}
+
+fn check(series: &[Vec<f64>], options: &ForecastOptions) -> Result<()> {
+    let horizon = options.horizon;
+    if horizon == 0 || horizon > MOST_STEPS || horizon.saturating_mul(series.len()) > MOST_NUMBERS {
+        let reason =
+            format!("is {horizon} for {} series, expected 1 to {MOST_STEPS}, and fewer for many series", series.len());
+        return Err(Error::invalid("horizon", reason));
+    }
+    if let Some(level) = options.levels.iter().find(|level| !(**level > 0.0 && **level <= 99.9)) {
+        return Err(Error::invalid("levels", format!("has {level}, expected percents above 0 and up to 99.9")));
+    }
+    if let Some(season) = options.seasons.iter().flatten().find(|season| **season < 2) {
+        return Err(Error::invalid("seasons", format!("has {season}, expected at least 2 steps")));
+    }
+    if !series.iter().flatten().any(|value| value.is_finite()) {
+        return Err(Error::invalid("series", "have no value; expected at least one number"));
+    }
+    Ok(())
+}
+
+/// The length that at least three quarters of the series have.
+fn lower_quartile(histories: &[History]) -> usize {
+    let mut lengths: Vec<usize> = histories.iter().map(|one| one.values.len()).filter(|length| *length > 0).collect();
+    lengths.sort_unstable();
+    lengths.get(lengths.len() / 4).copied().unwrap_or(0)
+}
+
+/// Origins for series of `rows`: the last `horizon` rows are held out, and validation origins are spread over the
+/// rows before, each after at least two seasons and two fifths of the rows.
+fn origins(rows: usize, season: usize, horizon: usize, series: usize) -> Vec<Origin> {
+    let end = Origin { offset: 0, steps: horizon, kind: OriginKind::End };
+    let long_season = 2 * season + 3;
+    let least = if rows >= long_season + 2 * horizon.min(season) + 1 { long_season } else { 4.min(rows) };
+    let least = least.max(rows * 2 / 5);
+    let steps = horizon.min(rows.saturating_sub(least) / 2);
+    if steps == 0 {
+        return vec![end];
+    }
+    // A horizon that can be validated but once is no ground for weights.
+    let steps = if rows - least < 2 * steps + steps / 2 { ((rows - least) * 2 / 5).max(1).min(steps) } else { steps };
+    let room = rows - least - 2 * steps;
+    let most = (160 / series.max(1)).clamp(4, 10);
+    let count = most.min(room + 1);
+    let step = if count > 1 { (room / (count - 1)).clamp(1, steps.max(1)) } else { 1 };
+    let validation = (0..count).rev().map(|at| 2 * steps + at * step);
+    let mut origins: Vec<Origin> =
+        validation.map(|offset| Origin { offset, steps, kind: OriginKind::Validation }).collect();
+    origins.push(Origin { offset: steps, steps, kind: OriginKind::HeldOut });
+    origins.push(end);
+    origins
+}
+
+impl Prepared {
+    fn new(values: &[f64], full: History, season: usize, origins: &[Origin]) -> Self {
+        let first = values.len() - full.values.len();
+        let known: Vec<f64> =
+            values[first..].iter().map(|value| if value.is_finite() { value / full.unit } else { f64::NAN }).collect();
+        let cut_at = |origin: &Origin| {
+            let rows = known.len().checked_sub(origin.offset).filter(|rows| *rows > 0)?;
+            let across = known[rows - 1].is_nan();
+            let seasonal = full.filled > 0 && season > 1;
+            (across || seasonal)
+                .then(|| History::new(&known[..rows], season))
+                .map(|history| history.values.iter().map(|value| value * history.unit).collect())
+        };
+        let cut: Vec<Option<Vec<f64>>> = origins.iter().map(cut_at).collect();
+        let mut prepared = Self { full, cut, known, scale: 1.0 };
+        let held_out = origins.iter().find(|origin| origin.kind == OriginKind::HeldOut).map_or(0, |one| one.offset);
+        let rows = prepared.full.values.len().saturating_sub(held_out);
+        prepared.scale = scale(&prepared.known[..rows], season);
+        prepared
+    }
+
+    /// The values before an origin in the unit of the whole series; `None` if fewer than two are left, or none at
+    /// the end.
+    pub(super) fn history(&self, at: usize, origin: &Origin) -> Option<&[f64]> {
+        let rows = self.full.values.len().checked_sub(origin.offset)?;
+        let least = if origin.kind == OriginKind::End { 1 } else { 2 };
+        let values = self.cut.get(at)?.as_deref().unwrap_or(&self.full.values[..rows]);
+        (values.len() >= least).then_some(values)
+    }
+
+    /// The values after an origin, NaN where missing, in the unit of the whole series.
+    pub(super) fn truth(&self, origin: &Origin) -> &[f64] {
+        let from = self.known.len().saturating_sub(origin.offset);
+        &self.known[from..(from + origin.steps).min(self.known.len())]
+    }
+
+    pub(super) fn whole(&self) -> &History {
+        &self.full
+    }
+}
+
+/// The mean absolute error of the seasonal naive forecast one season ahead, as MASE takes it (Hyndman & Koehler
+/// 2006); of the naive forecast, or the mean size of the values, where that is 0 or the series too short.
+fn scale(known: &[f64], season: usize) -> f64 {
+    let error = |lag: usize| {
+        let pairs = known.iter().zip(known.get(lag..).unwrap_or(&[]));
+        let differences = pairs.map(|(a, b)| (a - b).abs()).filter(|one| one.is_finite());
+        let (sum, count) = differences.fold((0.0, 0.0), |(sum, count), one| (sum + one, count + 1.0));
+        if count > 0.0 { sum / count } else { 0.0 }
+    };
+    let size = || {
+        let known: Vec<f64> = known.iter().copied().filter(|value| value.is_finite()).collect();
+        known.iter().map(|value| value.abs()).sum::<f64>() / known.len().max(1) as f64
+    };
+    [error(season), error(1), size()].into_iter().find(|scale| *scale > 1e-12).unwrap_or(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_leave_histories_and_do_not_overlap_the_held_out_rows() {
+        for rows in 0..200 {
+            for (season, horizon, series) in [(1, 1, 1), (12, 12, 1), (24, 48, 50), (7, 300, 1), (168, 24, 3)] {
+                let all = origins(rows, season, horizon, series);
+                assert_eq!(all.last().unwrap().offset, 0);
+                for pair in all.windows(2) {
+                    assert!(pair[0].offset > pair[1].offset);
+                }
+                for origin in &all[..all.len() - 1] {
+                    assert!(origin.steps >= 1 && origin.steps <= horizon && origin.offset < rows, "{rows} {origin:?}");
+                    let past = if origin.kind == OriginKind::Validation { 2 } else { 1 };
+                    assert!(origin.offset >= past * origin.steps);
+                }
+            }
+        }
+        assert_eq!(origins(144, 12, 12, 1).len(), 12);
+        assert!(origins(700, 24, 48, 50).iter().all(|origin| origin.steps == 48));
+        assert_eq!(origins(3, 1, 5, 1).len(), 1);
+    }
+
+    #[test]
+    fn histories_end_before_their_origin() {
+        let mut values: Vec<f64> = (0..40).map(|at| at as f64).collect();
+        let options = ForecastOptions { horizon: 4, seasons: Some(vec![]), ..ForecastOptions::default() };
+        let at = Plan::new(&[values.clone()], &options).unwrap();
+        let offset = at.origins()[0].offset;
+        values[40 - offset - 1] = f64::NAN;
+        let plan = Plan::new(&[values], &options).unwrap();
+        let history = plan.history(0, 0).unwrap();
+        // The value after the gap is not known at the origin.
+        assert_eq!(history.len(), 40 - offset);
+        assert_eq!(history.last().copied(), Some((40 - offset - 2) as f64));
+        assert!(plan.warnings[0].starts_with("1 missing values in 1 series"));
+    }
+
+    #[test]
+    fn impossible_options_are_refused() {
+        let of = |series: &[Vec<f64>], options: &ForecastOptions| Plan::new(series, options).unwrap_err().to_string();
+        let one = [vec![1.0, 2.0]];
+        let good = ForecastOptions::default();
+        assert!(of(&one, &ForecastOptions { horizon: 0, ..good.clone() }).starts_with("horizon: is 0"));
+        assert!(of(&one, &ForecastOptions { levels: vec![f64::NAN], ..good.clone() }).starts_with("levels: has NaN"));
+        assert!(of(&one, &ForecastOptions { seasons: Some(vec![1]), ..good.clone() }).starts_with("seasons: has 1"));
+        assert!(of(&[], &good).starts_with("series: have no value"));
+        assert!(of(&[vec![f64::NAN; 4]], &good).starts_with("series: have no value"));
+    }
+}

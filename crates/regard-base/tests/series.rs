@@ -1,0 +1,224 @@
+//! Forecasts without a network: known answers, hostile series, and the laws every forecast obeys.
+
+use std::time::{Duration, Instant};
+
+use regard_base::series::{ForecastOptions, Forecasts, Member, OriginKind, Plan, forecast};
+use regard_data::random::Draws;
+
+fn options(horizon: usize, seasons: &[usize]) -> ForecastOptions {
+    ForecastOptions { horizon, seasons: Some(seasons.to_vec()), ..ForecastOptions::default() }
+}
+
+/// Noisy series with a trend and a season.
+fn panel(series: usize, rows: usize, season: usize) -> Vec<Vec<f64>> {
+    let mut draws = Draws::new(7);
+    (0..series)
+        .map(|one| {
+            let level = 50.0 + 20.0 * one as f64;
+            let wave = |at: usize| (at as f64 / season as f64 * std::f64::consts::TAU + one as f64).sin();
+            (0..rows).map(|at| level + 0.05 * at as f64 + 8.0 * wave(at) + 2.0 * draws.normal()[0]).collect()
+        })
+        .collect()
+}
+
+/// Every law that forecasts obey whatever the input.
+fn check(forecasts: &Forecasts, series: usize, horizon: usize) {
+    assert_eq!(forecasts.series.len(), series);
+    for one in &forecasts.series {
+        assert_eq!(one.values.len(), horizon);
+        assert!(one.values.iter().all(|value| value.is_finite()), "{:?}", one.values);
+        let mut inner: Option<&regard_base::series::PredictionInterval> = None;
+        for interval in &one.intervals {
+            for step in 0..horizon {
+                let (low, high) = (interval.low[step], interval.high[step]);
+                assert!(low.is_finite() && high.is_finite() && low <= high, "{low} {high}");
+                assert!(low <= one.values[step] && one.values[step] <= high);
+                if let Some(inner) = inner {
+                    assert!(low <= inner.low[step] && inner.high[step] <= high);
+                }
+            }
+            inner = Some(interval);
+        }
+    }
+    let total: f64 = forecasts.members.iter().map(|member| member.weight).sum();
+    assert!((total - 1.0).abs() < 1e-9 && forecasts.members.iter().all(|member| member.weight >= 0.0));
+    if let Some(back_test) = &forecasts.back_test {
+        assert!(back_test.mase.is_finite() && back_test.smape.is_finite() && back_test.seasonal_naive_mase.is_finite());
+    }
+}
+
+#[test]
+fn hostile_series_have_finite_forecasts() {
+    let nan = f64::NAN;
+    let spike = |at: usize| if at == 40 { 1e9 } else { 1.0 + (at % 3) as f64 };
+    let huge = |at: usize| 1e30 * (1.0 + 0.1 * (at % 12) as f64);
+    let cases: Vec<(&str, Vec<Vec<f64>>)> = vec![
+        ("one value", vec![vec![5.0]]),
+        ("two values", vec![vec![5.0, 7.0]]),
+        ("three values", vec![vec![5.0, 7.0, 6.0]]),
+        ("eight values", vec![(0..8).map(f64::from).collect()]),
+        ("constant", vec![vec![3.0; 80]]),
+        ("zeros", vec![vec![0.0; 80]]),
+        ("one missing series", vec![vec![nan; 60], (0..60).map(f64::from).collect()]),
+        ("one empty series", vec![vec![], (0..60).map(f64::from).collect()]),
+        ("huge", vec![(0..90).map(huge).collect()]),
+        ("greatest", vec![(0..90).map(|at| if at % 2 == 0 { f64::MAX } else { -f64::MAX }).collect()]),
+        ("tiny", vec![(0..90).map(|at| 1e-310 * (at % 5) as f64).collect()]),
+        ("spike", vec![(0..90).map(spike).collect()]),
+        ("spike at the end", vec![(0..41).map(spike).collect()]),
+        ("intermittent", vec![(0..120).map(|at| if at % 11 == 0 { (at % 5) as f64 } else { 0.0 }).collect()]),
+        ("gaps", vec![(0..90).map(|at| if at % 7 < 3 { nan } else { at as f64 }).collect()]),
+        (
+            "missing at both ends",
+            vec![(0..90).map(|at| if (20..60).contains(&at) { at as f64 } else { nan }).collect()],
+        ),
+        ("infinite", vec![(0..90).map(|at| if at == 30 { f64::INFINITY } else { at as f64 }).collect()]),
+        (
+            "unequal",
+            vec![
+                vec![1.0],
+                vec![2.0, 3.0],
+                (0..30).map(f64::from).collect(),
+                (0..200).map(|at| (at % 12) as f64).collect(),
+            ],
+        ),
+        ("a step", vec![(0..90).map(|at| if at < 70 { 0.0 } else { 1e6 }).collect()]),
+        ("negative", vec![(0..90).map(|at| -5.0 - (at % 12) as f64).collect()]),
+        ("powers", vec![(0..90).map(|at| 2f64.powi(at)).collect()]),
+    ];
+    for (name, series) in cases {
+        for (horizon, seasons) in [(1, vec![]), (12, vec![12]), (6, vec![4, 24]), (300, vec![7])] {
+            let found = forecast(&series, &options(horizon, &seasons));
+            let found = found.unwrap_or_else(|error| panic!("{name}: {error}"));
+            check(&found, series.len(), horizon);
+        }
+        check(
+            &forecast(&series, &ForecastOptions { horizon: 5, ..ForecastOptions::default() }).unwrap(),
+            series.len(),
+            5,
+        );
+    }
+}
+
+#[test]
+fn short_series_are_forecast_with_a_warning() {
+    let found = forecast(&[vec![5.0, 7.0, 6.0]], &options(4, &[12])).unwrap();
+    assert!(found.back_test.is_none());
+    assert!(found.warnings.iter().any(|warning| warning.contains("too short for a back-test")), "{:?}", found.warnings);
+    let interval = &found.series[0].intervals[0];
+    assert!(interval.high[3] - interval.low[3] > interval.high[0] - interval.low[0]);
+}
+
+#[test]
+fn lines_and_seasons_are_continued() {
+    let line: Vec<f64> = (0..60).map(|at| 10.0 + 2.0 * at as f64).collect();
+    let found = forecast(&[line], &options(6, &[])).unwrap();
+    for (step, value) in found.series[0].values.iter().enumerate() {
+        assert!((value - (130.0 + 2.0 * step as f64)).abs() < 0.5, "{:?}", found.series[0].values);
+    }
+    let wave: Vec<f64> = (0..96).map(|at| 10.0 + [3.0, 0.0, -2.0, -1.0, 5.0, 1.0][at % 6]).collect();
+    let found = forecast(&[wave.clone()], &ForecastOptions { horizon: 6, ..ForecastOptions::default() }).unwrap();
+    assert_eq!(found.seasons, [6]);
+    found.series[0].values.iter().zip(&wave).for_each(|(value, expected)| assert!((value - expected).abs() < 0.1));
+}
+
+#[test]
+fn forecasts_beat_the_seasonal_naive_one_and_intervals_hold() {
+    let (mut inside, mut count) = ([0.0; 2], 0.0);
+    let whole = panel(12, 264, 12);
+    let seen: Vec<Vec<f64>> = whole.iter().map(|values| values[..240].to_vec()).collect();
+    let found = forecast(&seen, &options(24, &[12])).unwrap();
+    let back_test = found.back_test.as_ref().unwrap();
+    assert!(back_test.mase < 0.9 * back_test.seasonal_naive_mase, "{back_test:?}");
+    for (one, whole) in found.series.iter().zip(&whole) {
+        for (step, truth) in whole[240..].iter().enumerate() {
+            count += 1.0;
+            for (inside, interval) in inside.iter_mut().zip(&one.intervals) {
+                *inside += f64::from(u8::from((interval.low[step]..=interval.high[step]).contains(truth)));
+            }
+        }
+    }
+    let [eighty, ninety_five] = inside.map(|inside| 100.0 * inside / count);
+    assert!((72.0..=90.0).contains(&eighty) && (89.0..=99.0).contains(&ninety_five), "{eighty} {ninety_five}");
+}
+
+#[test]
+fn threads_do_not_change_a_bit() {
+    let series = panel(5, 150, 12);
+    let on = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| serde_json::to_string(&forecast(&series, &options(12, &[12])).unwrap()).unwrap())
+    };
+    let one = on(1);
+    assert!(one == on(2) && one == on(4));
+}
+
+#[test]
+fn the_order_of_series_does_not_matter() {
+    let series = panel(5, 150, 12);
+    let turned: Vec<Vec<f64>> = series.iter().rev().cloned().collect();
+    let (a, b) = (forecast(&series, &options(12, &[12])).unwrap(), forecast(&turned, &options(12, &[12])).unwrap());
+    for (a, b) in a.series.iter().zip(b.series.iter().rev()) {
+        a.values.iter().zip(&b.values).for_each(|(a, b)| assert!((a - b).abs() < 1e-6 * a.abs(), "{a} {b}"));
+    }
+}
+
+#[test]
+fn a_member_from_elsewhere_is_weighed() {
+    let whole = panel(6, 180, 12);
+    let seen: Vec<Vec<f64>> = whole.iter().map(|values| values[..168].to_vec()).collect();
+    let plan = Plan::new(&seen, &options(12, &[12])).unwrap();
+    let mut members = plan.base_members();
+    let oracle = |values: &Vec<f64>| {
+        let of = |origin: &regard_base::series::Origin| {
+            let from = 168 - origin.offset;
+            values[from..from + origin.steps].to_vec()
+        };
+        plan.origins().iter().map(of).collect()
+    };
+    let forecasts: Vec<Vec<Vec<f64>>> = whole.iter().map(oracle).collect();
+    members.add(&plan, Member { name: "oracle".into(), forecasts: forecasts.clone() }).unwrap();
+    let again = members.add(&plan, Member { name: "oracle".into(), forecasts: forecasts.clone() }).unwrap_err();
+    assert!(again.to_string().contains("is there already"), "{again}");
+    let short = members.add(&plan, Member { name: "short".into(), forecasts: forecasts[..2].to_vec() }).unwrap_err();
+    assert!(short.to_string().contains("has another shape"), "{short}");
+    let bad = vec![vec![vec![]; plan.origins().len()]; plan.len()];
+    members.add(&plan, Member { name: "empty".into(), forecasts: bad }).unwrap();
+    let weights = plan.weights(&members);
+    let found = plan.blend(&members, &weights);
+    check(&found, 6, 12);
+    assert_eq!(found.members[0].name, "oracle");
+    assert!(found.members[0].weight > 0.95, "{:?}", found.members[0]);
+    assert!(found.back_test.unwrap().mase < 0.05);
+    assert_eq!(plan.origins().last().unwrap().kind, OriginKind::End);
+}
+
+#[test]
+fn the_held_out_rows_choose_nothing() {
+    let seen = panel(3, 120, 12);
+    let mut changed = seen.clone();
+    changed.iter_mut().for_each(|values| values[108..].iter_mut().for_each(|value| *value = 100.0 - 0.2 * *value));
+    let members = |series: &[Vec<f64>]| {
+        let plan = Plan::new(series, &options(12, &[12])).unwrap();
+        let members = plan.base_members();
+        plan.weights(&members).mean()
+    };
+    let (a, b) = (members(&seen), members(&changed));
+    a.iter().zip(&b).for_each(|(a, b)| assert!((a - b).abs() < 1e-6, "{a} {b}"));
+}
+
+#[test]
+fn a_budget_is_kept() {
+    let series = panel(60, 700, 24);
+    let budget = Duration::from_millis(600);
+    let begun = Instant::now();
+    let found = forecast(&series, &ForecastOptions { budget: Some(budget), ..options(48, &[24, 168]) }).unwrap();
+    let taken = begun.elapsed();
+    check(&found, 60, 48);
+    // Machines that build at the same time are slow; the program is measured elsewhere.
+    assert!(taken < 4 * budget, "{taken:?}");
+    let none = ForecastOptions { budget: Some(Duration::ZERO), ..options(48, &[24, 168]) };
+    let found = forecast(&series, &none).unwrap();
+    check(&found, 60, 48);
+    assert!(found.warnings.iter().any(|warning| warning.contains("the time was used up")));
+}
