@@ -7,8 +7,14 @@ use std::path::{Path, PathBuf};
 use regard::data::graphs::formats::tu::Fold;
 use regard::graphs::GraphExperiment;
 use regard::graphs::cross_validation::{CrossValidation, HeldOut};
-use regard::supervised::CrossValidationMetrics;
+use regard::supervised::base::Only;
+use regard::supervised::{CrossValidationMetrics, CrossValidationOptions};
 use regard::{Device, Error};
+
+/// Options of a cross-validation of the network alone.
+fn repeats(repeats: usize) -> CrossValidationOptions {
+    CrossValidationOptions { repeats, only: Some(Only::Network) }
+}
 
 /// Chains of `2..7` carbons; what is asked is how long they are, and whether there is an oxygen.
 fn molecules(folder: &Path, count: usize, last: f64) -> PathBuf {
@@ -35,7 +41,7 @@ fn experiment(path: &Path, more: &[&str]) -> GraphExperiment {
 
 fn validated(experiment: &GraphExperiment, held_out: &HeldOut, repeats: usize) -> CrossValidationMetrics {
     let validation = CrossValidation::new(experiment).unwrap();
-    validation.run(held_out, repeats, &Device::flex(), &|| ()).unwrap()
+    validation.run(held_out, crate::repeats(repeats), &Device::flex(), &|| ()).unwrap()
 }
 
 fn number(found: &CrossValidationMetrics, name: &str) -> f64 {
@@ -76,7 +82,9 @@ fn what_is_asked_follows_from_the_data() {
     assert!((0.0..=1.0).contains(&number(&classes, "accuracy")) && classes.mean.get("auc").is_some());
     assert_eq!(classes.constant, Some(20.0 / 30.0));
     let several = experiment(&path, &["data.targets=[\"length\", \"oxygen\"]"]);
-    assert!(CrossValidation::new(&several).unwrap().run(&HeldOut::Folds(3), repeats(1), &Device::flex(), &|| ()).is_err());
+    assert!(
+        CrossValidation::new(&several).unwrap().run(&HeldOut::Folds(3), repeats(1), &Device::flex(), &|| ()).is_err()
+    );
 }
 
 #[test]
@@ -118,7 +126,7 @@ fn what_cannot_be_cut_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = molecules(folder.path(), 5, 6.0);
     let asked = CrossValidation::new(&experiment(&path, &["data.target=length", "data.test_fraction=0"])).unwrap();
-    let refused = |held_out: &HeldOut| asked.run(held_out, 1, &Device::flex(), &|| ()).unwrap_err();
+    let refused = |held_out: &HeldOut| asked.run(held_out, repeats(1), &Device::flex(), &|| ()).unwrap_err();
     assert!(refused(&HeldOut::Folds(9)).to_string().contains("9 folds"));
     assert!(matches!(refused(&HeldOut::Split), Error::Config { key, .. } if key == "data.test_fraction"));
     let lists = HeldOut::Lists(vec![Fold { training: vec![], test: vec![0] }]);

@@ -11,6 +11,13 @@ use regard::sets::SetExperiment;
 use regard::sets::cross_validation::{HeldOut, cross_validate};
 use regard::sets::source::read_bags;
 use regard::sets::task::TaskKind;
+use regard::supervised::CrossValidationOptions;
+use regard::supervised::base::Only;
+
+/// Options of a cross-validation of the network alone.
+fn repeats(repeats: usize) -> CrossValidationOptions {
+    CrossValidationOptions { repeats, only: Some(Only::Network) }
+}
 
 /// Lists whose better rows have a larger first feature, columns in this order.
 fn lists(folder: &Path, name: &str, seed: u64, columns: [&str; 2]) -> PathBuf {
@@ -63,6 +70,7 @@ fn other_features_are_refused() {
     let experiment = SetExperiment::load("sets/ranking", &sets).unwrap();
     let read = |path: &Path| read_bags(path, &experiment.data, TaskKind::Ranking, true).unwrap();
     let (bags, test) = (read(&path), read(&other));
-    let error = cross_validate(&experiment, &bags, HeldOut::Sets(&test), repeats(1), &Device::flex(), &|| {}).unwrap_err();
+    let error =
+        cross_validate(&experiment, &bags, HeldOut::Sets(&test), repeats(1), &Device::flex(), &|| {}).unwrap_err();
     assert!(error.to_string().contains("noise"), "{error}");
 }

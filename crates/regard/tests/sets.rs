@@ -12,9 +12,15 @@ use regard::sets::experiment::SetData;
 use regard::sets::predict::SetModel;
 use regard::sets::source::read_bags;
 use regard::sets::task::TaskKind;
-use regard::supervised::{Training, train};
+use regard::supervised::base::Only;
+use regard::supervised::{CrossValidationOptions, Training, train};
 use regard::train::{Ended, Event, Limits, Trained};
 use regard::{Device, Error};
+
+/// Options of a cross-validation of the network alone.
+fn repeats(repeats: usize) -> CrossValidationOptions {
+    CrossValidationOptions { repeats, only: Some(Only::Network) }
+}
 
 /// A network and batches that take no time.
 fn experiment(name: &str, sets: &[&str]) -> SetExperiment {

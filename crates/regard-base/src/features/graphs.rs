@@ -190,7 +190,8 @@ impl Rows {
         let columns = all.iter().map(|one| one.columns).sum();
         let mut values = Vec::with_capacity(rows.unwrap_or(0) * columns);
         for row in 0..rows.unwrap_or(0) {
-            all.iter().for_each(|one| values.extend_from_slice(&one.values[row * one.columns..(row + 1) * one.columns]));
+            all.iter()
+                .for_each(|one| values.extend_from_slice(&one.values[row * one.columns..(row + 1) * one.columns]));
         }
         Self { columns, values }
     }
@@ -344,8 +345,11 @@ fn descriptors(graphs: &Graphs, graph: usize) -> Vec<f32> {
         let edge = *edge;
         let target = graphs.in_offsets().partition_point(|start| *start <= edge) - 1;
         let source = graphs.sources()[edge] as usize;
-        source < target && order(edge) == 1.0 && !in_ring[edge - first_edge]
-            && graphs.in_degree(source) > 1 && graphs.in_degree(target) > 1
+        source < target
+            && order(edge) == 1.0
+            && !in_ring[edge - first_edge]
+            && graphs.in_degree(source) > 1
+            && graphs.in_degree(target) > 1
     };
     sums[13] = graphs.edges_of(graph).filter(rotatable).count() as f32;
     let (n, m) = (nodes.len() as f32, graphs.edges_of(graph).len() as f32 / 2.0);
@@ -509,9 +513,24 @@ fn valences(symbol: &str) -> f32 {
 /// The mass of an element in dalton, rounded, where it is common in molecules; 100 for other symbols of elements.
 fn mass(symbol: &str) -> Option<f32> {
     const MASSES: [(&str, f32); 18] = [
-        ("H", 1.008), ("B", 10.81), ("C", 12.011), ("N", 14.007), ("O", 15.999), ("F", 18.998), ("Na", 22.99),
-        ("Si", 28.085), ("P", 30.974), ("S", 32.06), ("Cl", 35.45), ("K", 39.098), ("Ca", 40.078), ("Se", 78.971),
-        ("Br", 79.904), ("Sn", 118.71), ("I", 126.904), ("Hg", 200.592),
+        ("H", 1.008),
+        ("B", 10.81),
+        ("C", 12.011),
+        ("N", 14.007),
+        ("O", 15.999),
+        ("F", 18.998),
+        ("Na", 22.99),
+        ("Si", 28.085),
+        ("P", 30.974),
+        ("S", 32.06),
+        ("Cl", 35.45),
+        ("K", 39.098),
+        ("Ca", 40.078),
+        ("Se", 78.971),
+        ("Br", 79.904),
+        ("Sn", 118.71),
+        ("I", 126.904),
+        ("Hg", 200.592),
     ];
     let known = MASSES.iter().find(|(name, _)| *name == symbol).map(|(_, mass)| *mass);
     let mut letters = symbol.chars();

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use regard_data::{Error, Result};
+
 use super::members::Members;
 use super::plan::{OriginKind, Plan};
 
@@ -331,6 +333,26 @@ pub(super) fn fit_weights(plan: &Plan, members: &Members) -> Weights {
         }
     }
     Weights { of_series, rule: rule.to_string(), unseen }
+}
+
+impl Plan {
+    /// All weight on one member.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if there is no member of that name.
+    pub fn weights_of(&self, members: &Members, name: &str) -> Result<Weights> {
+        let Some(place) = members.names().position(|known| known == name) else {
+            return Err(Error::invalid("member", format!("there is no `{name}`")));
+        };
+        let one: Vec<f64> = (0..members.names().len()).map(|at| f64::from(u8::from(at == place))).collect();
+        let mut unseen = vec![vec![vec![]; self.origins.len()]; self.len()];
+        for at in self.origins_of(OriginKind::Validation) {
+            for (series, origins) in unseen.iter_mut().enumerate() {
+                origins[at].clone_from(&members.all[place].forecasts[series][at]);
+            }
+        }
+        Ok(Weights { of_series: vec![one; self.len()], rule: format!("{name} alone"), unseen })
+    }
 }
 
 /// Weights without any evidence: the naive forecast, and those of its season and its line.

@@ -47,6 +47,13 @@ impl Members {
         Some(origins.iter().map(|steps| steps.iter().map(|value| value * unit).collect()).collect())
     }
 
+    /// The naive and the seasonal naive forecast alone, which stand in where another member has no forecast.
+    #[must_use]
+    pub fn only_fallbacks(mut self) -> Self {
+        self.all.truncate(2);
+        self
+    }
+
     /// Adds a member that was computed elsewhere, such as a network's forecasts. Values that are not finite are
     /// replaced by the seasonal naive forecast's.
     ///

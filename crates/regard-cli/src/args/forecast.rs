@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use clap::Args;
 use regard::series::experiment::{SeriesData, SeriesLayout};
+use regard::supervised::base::Only;
 
 use crate::failure::Failure;
 
 /// Arguments of `regard forecast`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --model, small networks are trained on the file itself. They are first evaluated on its last
-rows, which are held out, and compared with the naive and the seasonal naive forecast.
-The forecast goes to standard output as CSV in the units of the file; --json adds the evaluation.
+Without --model, simple forecasters (naive, theta, exponential smoothing, decomposition, regression on
+lags) and a small network are fitted to the file itself and weighted by a rolling-origin back-test.
+The last rows are held out to measure the blend. The forecast goes to standard output as CSV in the units of the file; --json adds the evaluation.
 
 Examples:
   regard forecast passengers.csv --horizon 24 --plot passengers.svg
@@ -32,7 +33,13 @@ pub(crate) struct ForecastArgs {
     /// Levels of the prediction intervals in percent, for example 80,95
     #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
     pub(crate) levels: Vec<f64>,
-    /// Time for training without --model
+    /// Lengths of seasons in rows, for example 24,168 [default: those of the time stamps, else found in the values]
+    #[arg(long, value_name = "ROWS", value_delimiter = ',', conflicts_with = "model")]
+    pub(crate) season: Vec<usize>,
+    /// Forecast with the network alone, or without it [possible values: network, base]
+    #[arg(long, value_name = "PART", conflicts_with = "model")]
+    pub(crate) only: Option<Only>,
+    /// Time for forecasts without --model
     #[arg(long, value_name = "TIME", default_value = "40s", value_parser = super::duration, conflicts_with = "model")]
     pub(crate) time: Duration,
     /// Write the forecast to FILE: .csv or .json

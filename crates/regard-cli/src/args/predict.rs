@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use regard::supervised::base::Only;
 
 use crate::failure::Failure;
 
@@ -29,6 +30,10 @@ pub(crate) struct PredictArgs {
     /// Model folder
     #[arg(long, value_name = "DIR")]
     pub(crate) model: PathBuf,
+    /// Sets and graphs: predict with the network alone, or with the base learners alone, instead of their blend
+    /// [possible values: network, base]
+    #[arg(long, value_name = "PART")]
+    pub(crate) only: Option<Only>,
     /// Sets: column of set identifiers [default: as in training]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) group_by: Option<String>,
@@ -85,6 +90,7 @@ impl PredictArgs {
     /// Refuses options that do not apply to models on time series.
     pub(crate) fn check_for_series(&self) -> anyhow::Result<()> {
         let of_others = [
+            ("--only", self.only.is_some()),
             ("--group-by", self.group_by.is_some()),
             ("--importance", self.importance),
             ("--rows", self.rows.is_some()),

@@ -111,10 +111,9 @@ pub(super) fn graphs(
         HeldOut::Folds(folds) => *folds,
         HeldOut::Split => 1,
     };
-    let found =
-        counted(folds * options.repeats, printer, |done| {
-            validation.run(&held_out, options.cross_validation(), device, done)
-        })?;
+    let found = counted(folds * options.repeats, printer, |done| {
+        validation.run(&held_out, options.cross_validation(), device, done)
+    })?;
     let data = if experiment.data.path.is_empty() { "generated graphs" } else { &experiment.data.path };
     write(&found, &About { data, examples: "graphs", count: validation.graphs(), folds }, printer)
 }
@@ -258,7 +257,8 @@ fn object(found: &CrossValidationMetrics, about: &About<'_>) -> Map<String, Valu
     object.insert("data".into(), json!(about.data));
     object.extend(found.constant.map(|share| ("majority".to_owned(), json!(share))));
     if let Some(blend) = &found.blend {
-        let members = blend.members.iter().map(|(name, measures)| ((*name).to_owned(), Value::Object(numbers(measures))));
+        let members =
+            blend.members.iter().map(|(name, measures)| ((*name).to_owned(), Value::Object(numbers(measures))));
         object.insert("members".into(), Value::Object(members.collect()));
         object.insert("weights".into(), json!({ "network": blend.weights[0], "base": blend.weights[1] }));
         let base = |(name, weight): &(String, f64)| json!({ "name": name, "weight": weight });

@@ -7,7 +7,7 @@ use regard::data::series::Panel;
 use regard::data::series::formats::forecasts::{ForecastRow, Forecasts};
 use regard::data::series::formats::{Read, ReadReport};
 use regard::series::experiment::SeriesData;
-use regard::series::local_forecast::{BackTest, LocalForecast, LocalForecastOptions, forecast};
+use regard::series::local_forecast::{BackTest, LocalForecast, LocalForecastOptions, MemberReport, NETWORK, forecast};
 use regard::series::predict::SeriesModel;
 use regard::series::source::read_panel;
 use serde::Serialize;
@@ -28,11 +28,21 @@ struct ForecastResult<'a> {
     look_back: usize,
     forecast: Vec<ForecastRow>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    backtest: Option<&'a BackTest>,
+    backtest: Option<BackTestResult<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    logarithms: Option<bool>,
+    members: Option<&'a [MemberReport]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seasons: Option<&'a [usize]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cut_short: Option<bool>,
+}
+
+/// Errors of a back-test, and those of each forecaster.
+#[derive(Serialize)]
+struct BackTestResult<'a> {
+    #[serde(flatten)]
+    back_test: &'a BackTest,
+    members: &'a [MemberReport],
 }
 
 /// The forecasts of a file, and what is needed to show them.
@@ -49,7 +59,7 @@ pub(super) fn run(args: &ForecastArgs, seed: u64, device: &Device, printer: &mut
     args.check()?;
     let found = match &args.model {
         Some(folder) => by_model(args, folder, device, printer)?,
-        None => by_local_networks(args, seed, device, printer)?,
+        None => without_model(args, seed, device, printer)?,
     };
     show(args, &found, printer)?;
     let Found { forecasts, panel, look_back, local } = &found;
@@ -72,8 +82,12 @@ pub(super) fn run(args: &ForecastArgs, seed: u64, device: &Device, printer: &mut
             season: panel.clock().season(),
             look_back: *look_back,
             forecast: forecasts.rows(),
-            backtest: local.as_ref().map(|local| &local.back_test),
-            logarithms: local.as_ref().map(|local| local.logarithms),
+            backtest: local.as_ref().and_then(|local| local.back_test.as_ref()).map(|back_test| BackTestResult {
+                back_test,
+                members: local.as_ref().map_or(&[], |local| &local.members),
+            }),
+            members: local.as_ref().map(|local| local.members.as_slice()),
+            seasons: local.as_ref().map(|local| local.seasons.as_slice()),
             cut_short: local.as_ref().map(|local| local.cut_short),
         })?;
     } else if args.out.is_none() {
@@ -106,20 +120,23 @@ fn by_model(args: &ForecastArgs, folder: &Path, device: &Device, printer: &Print
     Ok(Found { forecasts, panel: series.own, look_back: model.config.look_back, local: None })
 }
 
-fn by_local_networks(args: &ForecastArgs, seed: u64, device: &Device, printer: &Printer) -> anyhow::Result<Found> {
+fn without_model(args: &ForecastArgs, seed: u64, device: &Device, printer: &Printer) -> anyhow::Result<Found> {
     let read: Read = read_panel(&args.file, &args.columns(SeriesData::default()))?;
     warnings(&read.report, printer);
     let Some(horizon) = args.horizon else {
         return Err(Failure::new("--horizon is required without --model").into());
     };
-    let options = LocalForecastOptions { horizon, levels: args.levels.clone(), budget: args.time, seed };
+    let options = LocalForecastOptions {
+        horizon,
+        levels: args.levels.clone(),
+        seasons: args.season.clone(),
+        only: args.only,
+        budget: args.time,
+        seed,
+    };
     let local = forecast(&read, &options, device).map_err(|error| error.in_file(&args.file))?;
-    Ok(Found {
-        forecasts: local.forecasts.clone(),
-        panel: read.panel,
-        look_back: local.config.look_back,
-        local: Some(local),
-    })
+    local.warnings.iter().for_each(|warning| printer.note(&format!("warning: {warning}")));
+    Ok(Found { forecasts: local.forecasts.clone(), panel: read.panel, look_back: local.look_back, local: Some(local) })
 }
 
 fn warnings(report: &ReadReport, printer: &Printer) {
@@ -155,19 +172,31 @@ fn show(args: &ForecastArgs, found: &Found, printer: &Printer) -> anyhow::Result
     Ok(())
 }
 
-/// The errors of the local networks in their back-test.
+/// The errors of the blend in its back-test, and what it consists of.
 fn back_test_sentence(local: &LocalForecast) -> String {
-    let BackTest { rows, mase, seasonal_naive_mase, naive_mase, .. } = &local.back_test;
+    let parts: Vec<String> = local
+        .members
+        .iter()
+        .filter(|member| member.weight >= 0.005)
+        .map(|member| format!("{} {:.0} %", member.name, 100.0 * member.weight))
+        .collect();
+    let cut = if local.cut_short { "; the time limit ended the training of the network early" } else { "" };
+    let blend = format!("blend of {}{cut}", parts.join(", "));
+    let Some(BackTest { rows, mase, seasonal_naive_mase, naive_mase, .. }) = &local.back_test else {
+        return blend;
+    };
     let better = 100.0 * (1.0 - mase / seasonal_naive_mase);
     let verdict = match better {
         better if better >= 0.0 => format!("{better:.0} % below the seasonal naive forecast"),
-        _ => format!("{:.0} % ABOVE the seasonal naive forecast: prefer that one", -better),
+        _ => format!("{:.0} % above the seasonal naive forecast on these rows", -better),
     };
-    let learnt = if local.logarithms { " on log values" } else { "" };
-    let cut = if local.cut_short { "; the time limit ended training early" } else { "" };
+    let best = local.members.iter().filter_map(|member| member.mase.map(|mase| (mase, &member.name)));
+    let best = best.min_by(|a, b| a.0.total_cmp(&b.0));
+    let best = best.map(|(mase, name)| format!("; best single forecaster: {name}, {mase:.3}")).unwrap_or_default();
+    let of_network = local.members.iter().find(|member| member.name == NETWORK).and_then(|member| member.mase);
+    let of_network = of_network.map(|mase| format!("; network alone: {mase:.3}")).unwrap_or_default();
     format!(
-        "on the last {rows} rows (held out): MASE {mase:.3}, {verdict} ({seasonal_naive_mase:.3}; naive {naive_mase:.3})\n\
-         {} networks{learnt}, look-back {} values{cut}",
-        local.networks, local.config.look_back
+        "on the last {rows} rows (held out): MASE {mase:.3}, {verdict} ({seasonal_naive_mase:.3}; naive \
+         {naive_mase:.3}){best}{of_network}\n{blend}"
     )
 }

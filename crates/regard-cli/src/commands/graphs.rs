@@ -34,7 +34,7 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
 /// Predicts for the graphs or nodes of a file.
 pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     args.check_for_graphs()?;
-    let model = GraphModel::open(&args.model, device)?;
+    let model = GraphModel::open(&args.model, device)?.with_only(args.only)?;
     let mut data = columns(&model);
     data.smiles = args.smiles.clone().unwrap_or(data.smiles);
     data.id = args.id.clone().unwrap_or(data.id);
@@ -45,7 +45,7 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
     write_attention(args, &model, &examples, printer)?;
     let level = if model.config.level == LevelName::Graph { Level::Graph } else { Level::Node };
     let predictions =
-        Predictions::new(&examples.graphs, level, model.predict(&examples)).map_err(regard::Error::from)?;
+        Predictions::new(&examples.graphs, level, model.predict(&examples)?).map_err(regard::Error::from)?;
     printer.result(&if printer.json() { predictions.json().to_string() } else { predictions.csv() })?;
     Ok(Outcome::Done)
 }

@@ -173,7 +173,7 @@ impl<'a> Watch<'a> {
                     },
                 ));
             }
-            Event::Warning(warning) => self.printer.note(warning),
+            Event::Warning(text) | Event::Note(text) => self.printer.note(text),
             Event::Step(step) => {
                 let seconds = self.begun.elapsed().as_secs_f64();
                 let instances = (step.step - self.first_step) as f64 * self.batch as f64;

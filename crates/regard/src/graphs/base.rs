@@ -25,7 +25,10 @@ pub(super) fn views_of(features: &GraphFeatures, level: Level, graphs: &Graphs) 
 
 /// The graphs or nodes of a data set with their targets, and how their features were chosen; `None` where there are too
 /// many.
-pub(super) fn problem(config: &GraphTransformerConfig, graphs: &Graphs) -> Result<Option<(GraphFeatures, BaseProblem)>> {
+pub(super) fn problem(
+    config: &GraphTransformerConfig,
+    graphs: &Graphs,
+) -> Result<Option<(GraphFeatures, BaseProblem)>> {
     let Some(targets) = graphs.targets() else { return Ok(None) };
     let features = GraphFeatures::of(graphs);
     let Some(views) = views_of(&features, targets.level(), graphs)? else { return Ok(None) };

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use burn::tensor::Tensor;
 use regard_data as data;
-use regard_data::graphs::{Kinds, Level};
 use regard_data::graphs::formats::predictions::Predicted;
+use regard_data::graphs::{Kinds, Level};
 use regard_data::sets::FeatureNames;
 
 use super::Graphs;

@@ -69,11 +69,8 @@ pub fn cross_validate(
         }
         HeldOut::Sets(test) => Ok(vec![rows((bags.len() - test.len()..bags.len()).collect())]),
         HeldOut::Lists(lists) => {
-            let of = |list: &Fold| Rows {
-                training: list.training.clone(),
-                validation: vec![],
-                test: list.test.clone(),
-            };
+            let of =
+                |list: &Fold| Rows { training: list.training.clone(), validation: vec![], test: list.test.clone() };
             Ok(lists.iter().map(of).collect())
         }
     })?;
@@ -145,11 +142,7 @@ fn predictions(
 }
 
 /// Scores of a ridge regression for the items of a fold, where items are ranked.
-fn linear(
-    experiment: &SetExperiment,
-    bags: &Bags,
-    [training, part]: [&[usize]; 2],
-) -> Result<Option<Vec<f64>>> {
+fn linear(experiment: &SetExperiment, bags: &Bags, [training, part]: [&[usize]; 2]) -> Result<Option<Vec<f64>>> {
     let (TaskKind::Ranking, Some(relevance)) = (experiment.task.kind, bags.row_labels()) else { return Ok(None) };
     let ridge = Ridge::fit(bags, relevance.numbers()?, training, RIDGE)?;
     Ok(Some(ridge.scores(&bags.select(part))?))

@@ -9,7 +9,9 @@ use regard_data::metrics::bootstrap_intervals;
 use regard_data::split::seed_of_repeat;
 use regard_data::stats::{mean, standard_deviation};
 
-use super::base::{BaseProblem, BlendOptions, Only, BlendReport, FoldPredictions, Rows, TaskPredictions, decisions, metrics};
+use super::base::{
+    BaseProblem, BlendOptions, BlendReport, FoldPredictions, Only, Rows, TaskPredictions, decisions, metrics,
+};
 use super::{Family, Learner, SupervisedExperiment};
 use crate::train::{Measure, Measures};
 use crate::{Error, Result};

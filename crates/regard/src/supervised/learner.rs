@@ -276,7 +276,11 @@ impl<F: Family> Learning for Learner<F> {
             Some((name, more)) => format!("{name} and {more} more"),
             None => return vec![],
         };
-        let on = if metrics.is_empty() { String::new() } else { format!(", on the validation data: {}", metrics.join(", ")) };
+        let on = if metrics.is_empty() {
+            String::new()
+        } else {
+            format!(", on the validation data: {}", metrics.join(", "))
+        };
         vec![format!("base learners: {who}{on}")]
     }
 

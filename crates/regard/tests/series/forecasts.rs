@@ -6,9 +6,10 @@ use std::fs;
 use regard::data::series::formats::ReadOptions;
 use regard::series::SeriesExperiment;
 use regard::series::experiment::SeriesData;
-use regard::series::local_forecast::{LocalForecastOptions, forecast};
+use regard::series::local_forecast::{LocalForecastOptions, NETWORK, forecast};
 use regard::series::predict::SeriesModel;
 use regard::series::source::read_panel;
+use regard::supervised::base::Only;
 use regard::train::Ended;
 use regard::{Device, Error};
 
@@ -93,18 +94,28 @@ fn a_file_is_forecast_on_the_spot() {
     let options = LocalForecastOptions {
         horizon: 12,
         levels: vec![80.0],
+        seasons: vec![],
+        only: None,
         budget: std::time::Duration::from_secs(60),
         seed: 1234,
     };
     let predicted = || forecast(&read, &options, &Device::flex()).unwrap();
     let (first, again) = (predicted(), predicted());
     assert_eq!(first.forecasts.csv(), again.forecasts.csv());
-    assert!(first.back_test.mase < 2.0 * first.back_test.naive_mase, "{:?}", first.back_test);
+    let back_test = first.back_test.as_ref().unwrap();
+    assert!(back_test.mase < back_test.naive_mase, "{back_test:?}");
+    assert!(first.members.iter().any(|member| member.name == NETWORK), "{:?}", first.members);
+    let weights: f64 = first.members.iter().map(|member| member.weight).sum();
+    assert!((weights - 1.0).abs() < 1e-6, "{:?}", first.members);
     assert_eq!(first.forecasts.rows().len(), 24);
     let short = hours(folder.path(), 30, 0);
     let short = regard::data::series::formats::read(&short, &ReadOptions::default()).unwrap();
-    let refused = forecast(&short, &options, &Device::flex()).unwrap_err().to_string();
-    assert!(refused.contains("30 rows") && refused.contains("at least 46"), "{refused}");
+    let without = forecast(&short, &options, &Device::flex()).unwrap();
+    assert!(without.warnings.iter().any(|warning| warning.contains("network: ") && warning.contains("30 rows")));
+    assert_eq!(without.forecasts.rows().len(), 12 * short.panel.len());
+    let alone = LocalForecastOptions { only: Some(Only::Network), ..options };
+    let refused = forecast(&short, &alone, &Device::flex()).unwrap_err().to_string();
+    assert!(refused.contains("30 rows"), "{refused}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::report::{Printer, sets_plot};
 /// Predicts for the sets of a file.
 pub(crate) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     args.check_for_sets()?;
-    let model = SetModel::open(&args.model, device)?;
+    let model = SetModel::open(&args.model, device)?.with_only(args.only)?;
     let bags = model.read(&args.file, &columns_of(args, &model), false)?;
     let empty = (0..bags.len()).filter(|&bag| bags.size(bag) == 0).count();
     if empty > 0 {

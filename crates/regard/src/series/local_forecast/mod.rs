@@ -1,24 +1,25 @@
-//! Forecasts of a file without a model: small networks are trained on the file itself, after a back-test on its last
-//! rows against forecasts that need no network.
+//! Forecasts of a file without a model: base forecasters and small networks that are trained on the file itself,
+//! weighed by a rolling-origin back-test.
 
-mod back_test;
 mod plan;
 
 use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
+pub use regard_base::series::{BackTest, MemberReport};
+use regard_base::series::{
+    ForecastOptions, Forecasts as BaseForecasts, Member, OriginKind, Plan as Origins, clock_seasons,
+};
+use regard_data::series::Window;
 use regard_data::series::formats::Read;
 use regard_data::series::formats::forecasts::{Forecast, Forecasts, Interval};
-use regard_data::series::{Panel, Series, Window};
 
-pub use self::back_test::BackTest;
-use self::back_test::{Widths, known_levels, measured, widths};
 use self::plan::Plan;
 use super::SeriesLearner;
-use super::model::PatchTstConfig;
 use super::predict::SeriesModel;
 use super::source::Source;
-use crate::Result;
+use crate::supervised::base::Only;
+use crate::{Error, Result};
 
 /// Options of [`forecast`].
 #[derive(Clone, Debug)]
@@ -27,6 +28,10 @@ pub struct LocalForecastOptions {
     pub horizon: usize,
     /// Intervals, in percent.
     pub levels: Vec<f64>,
+    /// Season lengths; empty for those of the clock, or where the clock has none, those found in the values.
+    pub seasons: Vec<usize>,
+    /// The network or the base forecasters alone.
+    pub only: Option<Only>,
     /// Training ends when it is used up.
     pub budget: Duration,
     /// Seed of everything random.
@@ -38,72 +43,130 @@ pub struct LocalForecastOptions {
 pub struct LocalForecast {
     /// The forecasts.
     pub forecasts: Forecasts,
-    /// Errors of such networks on the last rows of the file, which they had not seen.
-    pub back_test: BackTest,
-    /// Settings of the networks.
-    pub config: PatchTstConfig,
-    /// If true, the networks learn logarithms.
-    pub logarithms: bool,
-    /// Networks whose forecasts are averaged.
-    pub networks: usize,
-    /// If true, the budget ended a training early.
+    /// Errors on the last rows of the file, by which nothing was chosen; `None` for series too short.
+    pub back_test: Option<BackTest>,
+    /// Forecasters with their weights and errors, the heaviest first.
+    pub members: Vec<MemberReport>,
+    /// How weights were found.
+    pub rule: String,
+    /// Season lengths, the shortest first.
+    pub seasons: Vec<usize>,
+    /// Values that the network looks back; 0 without one.
+    pub look_back: usize,
+    /// If true, the time limit ended a training early.
     pub cut_short: bool,
+    /// Filled gaps, forecasters that were left out and why.
+    pub warnings: Vec<String>,
 }
 
-/// Networks whose forecasts are averaged.
-const ENSEMBLE: u64 = 3;
-/// Parts of the budget at which trainings end, so that one does not eat up the next one's: that of each choice,
-/// of the networks that are measured, and of those that forecast.
-const CHOICE: f64 = 0.1;
-const MEASURED: [f64; 2] = [0.2, 0.6];
-const FORECASTING: [f64; 2] = [0.6, 1.0];
+/// The name of the network among the forecasters.
+pub const NETWORK: &str = "network";
 
-/// Trains on the series of a file, measures, and forecasts.
+/// The part of the budget that base forecasters may take, and that at whose end the first network is trained.
+const BASE: f64 = 0.5;
+const FIRST_NETWORK: f64 = 0.75;
+
+/// Forecasts the series of a file.
 ///
 /// # Errors
-/// [`Error::Config`](crate::Error::Config) for series too short to learn from, with the number of rows that
-/// are needed; a level beyond 99.
+/// [`Error::Config`] for an impossible horizon, season or level, a file without values, and `only` the network where
+/// the series are too short to train one.
 pub fn forecast(read: &Read, options: &LocalForecastOptions, device: &Device) -> Result<LocalForecast> {
-    let plan = Plan::of(&read.panel, options)?;
-    known_levels(&options.levels)?;
-    let clock = Clockwork { begun: Instant::now(), budget: options.budget };
-    let seed = options.seed;
-    // Which numbers are learnt is chosen on rows before those that measure.
-    let mut tried = vec![];
-    for (at, transform) in Transform::fitting(&read.panel).into_iter().enumerate() {
-        let read = transform.of_read(read)?;
-        let part = CHOICE * (at + 1) as f64;
-        let network =
-            trained(&read, &plan, [plan.horizon, plan.horizon], seed, Deadline { clock: &clock, part }, device)?;
-        let off = measured(&[&network], &read, &plan, plan.horizon, transform)?;
-        tried.push((off.mase, transform, network, read));
-    }
-    tried.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (_, transform, chooser, read) = tried.swap_remove(0);
-    let several = |rows: [usize; 2], [from, to]: [f64; 2]| -> Result<Vec<SeriesModel>> {
-        let part = |at: u64| from + (to - from) * (at + 1) as f64 / ENSEMBLE as f64;
-        let of = |at: u64| {
-            trained(&read, &plan, rows, seed.wrapping_add(at), Deadline { clock: &clock, part: part(at) }, device)
-        };
-        (0..ENSEMBLE).map(of).collect()
+    let begun = Instant::now();
+    let values: Vec<Vec<f64>> =
+        read.panel.series().iter().map(|one| one.values().iter().map(|value| f64::from(*value)).collect()).collect();
+    let of_clock = clock_seasons(read.panel.clock().frequency());
+    let seasons = match (options.seasons.as_slice(), of_clock.as_slice()) {
+        ([], []) => None,
+        ([], clock) => Some(clock.to_vec()),
+        (given, _) => Some(given.to_vec()),
     };
-    let before = several([0, plan.horizon], MEASURED)?;
-    let back_test = measured(&before.iter().collect::<Vec<_>>(), &read, &plan, 0, transform)?;
-    let widths = widths(&chooser, &read, &plan, &options.levels)?;
-    let last = several([0, 0], FORECASTING)?;
-    let windows: Result<Vec<Window>> = (0..read.panel.len())
-        .map(|series| Ok(Window::last(&read.panel, series, plan.look_back, plan.horizon)?))
-        .collect();
-    let all = averaged(&last.iter().collect::<Vec<_>>(), &read.panel, &windows?)?;
-    let forecasts = all.into_iter().map(|forecast| within(forecast, &widths, transform)).collect();
-    Ok(LocalForecast {
-        forecasts: Forecasts::new(read.panel.clock(), forecasts)?,
-        back_test,
-        config: last[0].config.clone(),
-        logarithms: transform == Transform::Logarithm,
-        networks: last.len(),
-        cut_short: clock.spent(1.0),
-    })
+    let settings = ForecastOptions {
+        horizon: options.horizon,
+        seasons,
+        levels: options.levels.clone(),
+        budget: Some(options.budget.mul_f64(BASE)),
+    };
+    let origins = Origins::new(&values, &settings)?;
+    let mut members = origins.base_members();
+    let mut warnings = Vec::new();
+    let (mut look_back, mut cut_short) = (0, false);
+    if options.only != Some(Only::Base) {
+        let clock = Clockwork { begun, budget: options.budget };
+        match network(read, &origins, options, &clock, device) {
+            Ok(found) => {
+                (look_back, cut_short) = (found.look_back, clock.spent(1.0));
+                if options.only == Some(Only::Network) {
+                    members = members.only_fallbacks();
+                }
+                members.add(&origins, found.member)?;
+            }
+            Err(error) if options.only == Some(Only::Network) => return Err(error),
+            Err(error) => warnings.push(format!("left out: {NETWORK}: {error}")),
+        }
+    }
+    let weights = match options.only {
+        Some(Only::Network) => origins.weights_of(&members, NETWORK)?,
+        _ => origins.weights(&members),
+    };
+    let BaseForecasts { series, seasons, rule, members, back_test, warnings: of_base } =
+        origins.blend(&members, &weights);
+    warnings.splice(0..0, of_base);
+    let single = |values: Vec<f64>| values.into_iter().map(|value| value as f32).collect::<Vec<f32>>();
+    let own = read.panel.series().iter().zip(series).map(|(one, found)| Forecast {
+        name: one.name().to_owned(),
+        start: one.start() + one.len(),
+        values: single(found.values),
+        intervals: found
+            .intervals
+            .into_iter()
+            .map(|ends| Interval { level: ends.level, low: single(ends.low), high: single(ends.high) })
+            .collect(),
+    });
+    let forecasts = Forecasts::new(read.panel.clock(), own.collect())?;
+    Ok(LocalForecast { forecasts, back_test, members, rule, seasons, look_back, cut_short, warnings })
+}
+
+/// A network's forecasts at the origins of a back-test.
+struct NetworkMember {
+    member: Member,
+    look_back: usize,
+}
+
+/// Trains a network on the rows before the first origin, which forecasts at all origins of the back-test, and one on
+/// all rows, which forecasts at the end.
+fn network(
+    read: &Read,
+    origins: &Origins,
+    options: &LocalForecastOptions,
+    clock: &Clockwork,
+    device: &Device,
+) -> Result<NetworkMember> {
+    let first = origins.origins().first().filter(|origin| origin.kind != OriginKind::End);
+    let Some(first) = first else {
+        return Err(Error::config("--horizon", "leaves no rows for a back-test of a network"));
+    };
+    if clock.spent(BASE) {
+        return Err(Error::config("--time", "is used up by the other forecasters"));
+    }
+    let plan = Plan::of(&read.panel, options, origins.seasons(), first.offset)?;
+    let before = trained(read, &plan, first.offset, options.seed, Deadline { clock, part: FIRST_NETWORK }, device)?;
+    let last = trained(read, &plan, 0, options.seed, Deadline { clock, part: 1.0 }, device)?;
+    let mut forecasts = vec![vec![]; read.panel.len()];
+    for origin in origins.origins() {
+        let model = if origin.kind == OriginKind::End { &last } else { &before };
+        let window = |(series, one): (usize, &regard_data::series::Series)| Window {
+            series,
+            start: one.len() - origin.offset - plan.look_back,
+            look_back: plan.look_back,
+            horizon: plan.horizon,
+        };
+        let windows: Vec<Window> = read.panel.series().iter().enumerate().map(window).collect();
+        for (all, found) in forecasts.iter_mut().zip(model.forecast_windows(&read.panel, &windows)?) {
+            all.push(found.values.iter().take(origin.steps).map(|value| f64::from(*value)).collect());
+        }
+    }
+    Ok(NetworkMember { member: Member { name: NETWORK.into(), forecasts }, look_back: plan.look_back })
 }
 
 /// The time that is left.
@@ -132,92 +195,19 @@ impl Deadline<'_> {
     }
 }
 
-/// A network that has seen all rows but so many at the end that choose, and that measure.
+/// A network that has seen all rows but so many at the end.
 fn trained(
     read: &Read,
     plan: &Plan,
-    rows: [usize; 2],
+    unseen: usize,
     seed: u64,
     deadline: Deadline<'_>,
     device: &Device,
 ) -> Result<SeriesModel> {
-    let experiment = plan.experiment(rows, seed);
+    let experiment = plan.experiment([0, unseen], seed);
     let (source, config) = Source::with_panel(&experiment, read.clone(), None)?;
     let mut learner = SeriesLearner::with_data(&experiment, source.into(), config, device)?;
     // A first step is always made, so that there is a network whatever the budget.
     learner.learn_while(|step| step == 0 || !deadline.passed())?;
     Ok(SeriesModel::new(learner.config(), learner.evaluated()?, Some(experiment), device))
-}
-
-/// The mean of several networks' forecasts, in the units of `panel`, whose values no network has scaled.
-fn averaged(models: &[&SeriesModel], panel: &Panel, windows: &[Window]) -> Result<Vec<Forecast>> {
-    let mut sum: Vec<Forecast> = vec![];
-    for model in models {
-        let forecasts = model.forecast_windows(panel, windows)?;
-        if sum.is_empty() {
-            sum = forecasts;
-            continue;
-        }
-        for (sum, forecasts) in sum.iter_mut().zip(forecasts) {
-            sum.values.iter_mut().zip(forecasts.values).for_each(|(sum, value)| *sum += value);
-        }
-    }
-    let count = models.len().max(1) as f32;
-    sum.iter_mut().for_each(|one| one.values.iter_mut().for_each(|value| *value /= count));
-    Ok(sum)
-}
-
-/// A forecast with intervals, in the units of the file.
-fn within(forecast: Forecast, widths: &[Widths], transform: Transform) -> Forecast {
-    let interval = |widths: &Widths| {
-        let end = |sign: f32| {
-            let ends = forecast.values.iter().zip(widths.of(&forecast.name));
-            ends.map(|(value, width)| transform.back(value + sign * width)).collect()
-        };
-        Interval { level: widths.level, low: end(-1.0), high: end(1.0) }
-    };
-    let intervals = widths.iter().map(interval).collect();
-    let values = forecast.values.iter().map(|&value| transform.back(value)).collect();
-    Forecast { intervals, values, ..forecast }
-}
-
-/// The number that is learnt of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Transform {
-    /// The value.
-    Same,
-    /// Its logarithm.
-    Logarithm,
-}
-
-impl Transform {
-    /// The transforms that every value of a panel allows.
-    fn fitting(panel: &Panel) -> Vec<Self> {
-        let values = panel.series().iter().flat_map(Series::values);
-        match values.filter(|value| !value.is_nan()).all(|&value| value > 0.0) {
-            true => vec![Self::Same, Self::Logarithm],
-            false => vec![Self::Same],
-        }
-    }
-
-    fn of(self, value: f32) -> f32 {
-        match self {
-            Self::Same => value,
-            Self::Logarithm => value.ln(),
-        }
-    }
-
-    /// The value again.
-    fn back(self, value: f32) -> f32 {
-        match self {
-            Self::Same => value,
-            Self::Logarithm => value.exp(),
-        }
-    }
-
-    /// A file whose values are learnt so.
-    fn of_read(self, read: &Read) -> Result<Read> {
-        let learnt = |one: &Series| one.with_values(one.values().iter().map(|&value| self.of(value)).collect());
-        Ok(Read { panel: read.panel.changed(learnt)?, report: read.report.clone() })
-    }
 }

@@ -33,34 +33,36 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The plan for the series of a panel.
+    /// The plan for the series of a panel, the last `unseen` rows of which a network does not learn from.
     ///
     /// # Errors
     /// [`Error::Config`] for series too short, with the rows that are needed.
-    pub(super) fn of(panel: &Panel, options: &LocalForecastOptions) -> Result<Self> {
+    pub(super) fn of(panel: &Panel, options: &LocalForecastOptions, seasons: &[usize], unseen: usize) -> Result<Self> {
         let horizon = options.horizon;
         let shortest = panel.series().iter().map(|one| one.len()).min().unwrap_or(0);
-        // Rows to choose by, rows to measure with, and the targets of some windows to learn from.
-        let others = 2 * horizon + horizon + (horizon / 2).max(1);
+        // Rows that are not seen, and the targets of some windows to learn from.
+        let others = unseen + horizon + (horizon / 2).max(1);
         let needed = others + SHORTEST;
         if shortest < needed {
             let reason = format!(
-                "is {horizon}, and the shortest series has {shortest} rows; training and evaluation with this horizon \
-                 need at least {needed} rows"
+                "is {horizon}, and the shortest series has {shortest} rows; to learn {horizon} values ahead and to \
+                 back-test that takes at least {needed}"
             );
-            return Err(Error::config("--horizon", reason).with_hint("choose a shorter horizon, or give a model"));
+            return Err(Error::config("--horizon", reason).with_hint("choose a shorter horizon"));
         }
-        let season = panel.clock().season();
+        let season = seasons.first().copied().unwrap_or(1);
+        // A longer season is looked back for where a window of it leaves half of the rows to learn from.
+        let longest = seasons.iter().copied().filter(|season| 2 * season <= (shortest - others) / 2).max();
         let wanted = match season {
             0 | 1 => WITHOUT_SEASON.max(horizon),
-            _ => (SEASONS * season).max(horizon),
+            _ => (SEASONS * season).max(longest.unwrap_or(0) + season).max(horizon),
         };
         let look_back = wanted.min(LONGEST).min(shortest - others).max(SHORTEST);
         let together = if panel.is_aligned() { panel.len() } else { 1 };
         Ok(Self { look_back, horizon, season, batch: (ROWS / together).clamp(1, 32) })
     }
 
-    /// An experiment that keeps so many rows at the end to choose by, and to measure with.
+    /// An experiment that keeps so many rows at the end for validation and for tests.
     pub(super) fn experiment(&self, [valid_rows, test_rows]: [usize; 2], seed: u64) -> SeriesExperiment {
         let patch = match self.season {
             0 | 1 => (self.look_back / 4).max(1),
