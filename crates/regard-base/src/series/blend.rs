@@ -14,6 +14,10 @@ const MOST_MEMBERS: usize = 6;
 /// Members with less weight are dropped.
 const LEAST_WEIGHT: f64 = 0.02;
 const GREEDY_ROUNDS: usize = 24;
+/// A member that is bad for most series and good for one gains at most this factor, to the rule's power.
+const MOST_PROMOTION: f64 = 1.7;
+/// The weight that a member without shared weight begins from, where series have their own weights.
+const FLOOR: f64 = 0.02;
 
 /// Convex weights of the members for each series.
 #[derive(Clone, Debug)]
@@ -257,10 +261,11 @@ impl Validation {
             let mixed: Vec<f64> = mixed.collect();
             let best = mixed.iter().copied().fold(f64::INFINITY, f64::min) + 1e-9;
             let factors = mixed.iter().zip(&errors).map(|(mixed, shared)| {
-                let relative = (best / (mixed + 1e-9)) * ((shared + 1e-9) / (weighted(&errors) + 1e-9)).min(2.0);
+                let relative =
+                    (best / (mixed + 1e-9)) * ((shared + 1e-9) / (weighted(&errors) + 1e-9)).min(MOST_PROMOTION);
                 relative.powi(power)
             });
-            dropped(shared.iter().zip(factors).map(|(weight, factor)| (weight + 0.02) * factor).collect())
+            dropped(shared.iter().zip(factors).map(|(weight, factor)| (weight + FLOOR) * factor).collect())
         };
         own.iter().map(of_series).collect()
     }

@@ -336,3 +336,40 @@ fn decomposed(past: &Past<'_>, logarithm: bool, earlier: &mut Earlier) -> Vec<Ve
     };
     vec![back(with_ets), back(with_theta)]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A monthly series with a trend, a multiplicative season and a disturbance.
+    fn monthly() -> Vec<f64> {
+        let season = [0.91, 0.88, 1.02, 0.99, 1.0, 1.11, 1.22, 1.21, 1.06, 0.92, 0.80, 0.90];
+        let value = |at: usize| {
+            let disturbance = ((at * at * 7 + 3 * at) % 31) as f64 / 31.0 - 0.5;
+            (110.0 + 2.6 * at as f64) * season[at % 12] * (1.0 + 0.06 * disturbance)
+        };
+        (0..144).map(value).collect()
+    }
+
+    fn close(forecast: &[f64], expected: &[f64], tolerance: f64) {
+        for (value, expected) in forecast.iter().zip(expected) {
+            assert!((value / expected - 1.0).abs() < tolerance, "{forecast:?} {expected:?}");
+        }
+    }
+
+    /// Forecasts of statsforecast 2.1.1 for the same series.
+    const AUTO_THETA: [f64; 12] =
+        [440.582, 428.031, 498.714, 484.385, 492.778, 550.926, 610.298, 610.5, 536.004, 465.87, 407.879, 461.551];
+    const AUTO_ETS: [f64; 12] =
+        [438.913, 427.995, 498.685, 484.972, 492.189, 549.549, 609.205, 607.569, 533.57, 465.252, 407.263, 459.969];
+
+    #[test]
+    fn theta_and_ets_forecast_what_statsforecast_does() {
+        let history = super::super::history::History::new(&monthly(), 12);
+        let values = &history.values;
+        let file = |forecast: Vec<f64>| -> Vec<f64> { forecast.iter().map(|value| value * history.unit).collect() };
+        close(&file(theta(values, 12, true, 12, &mut None)), &AUTO_THETA, 2e-3);
+        let past = Past { values, seasons: vec![12], positive: true, horizon: 12, kind: OriginKind::End };
+        close(&file(ets(values, 12, &past, &mut None)), &AUTO_ETS, 1e-2);
+    }
+}

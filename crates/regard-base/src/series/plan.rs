@@ -237,7 +237,7 @@ fn lower_quartile(histories: &[History]) -> usize {
 fn origins(rows: usize, season: usize, horizon: usize, series: usize) -> Vec<Origin> {
     let end = Origin { offset: 0, steps: horizon, kind: OriginKind::End };
     let long_season = 2 * season + 3;
-    let least = if rows >= long_season + 2 * horizon.min(season) + 1 { long_season } else { 4.min(rows) };
+    let least = if rows > long_season + 2 * horizon.min(season) { long_season } else { 4.min(rows) };
     let least = least.max(rows * 2 / 5);
     let steps = horizon.min(rows.saturating_sub(least) / 2);
     if steps == 0 {
