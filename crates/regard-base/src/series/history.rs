@@ -98,7 +98,7 @@ mod tests {
         assert!(history.positive);
         let wave = |at: usize| [10.0, 0.0, -7.0, -3.0][at % 4] + 100.0;
         let mut values: Vec<f64> = (0..40).map(wave).collect();
-        [10, 11, 12, 13, 14, 38, 39].map(|at| values[at] = nan);
+        [10, 11, 12, 13, 14, 38, 39].into_iter().for_each(|at| values[at] = nan);
         let filled = History::new(&values, 4);
         for at in 0..40 {
             assert!((filled.values[at] * filled.unit - wave(at)).abs() < 1.5, "{at}");

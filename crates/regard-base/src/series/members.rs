@@ -1,5 +1,7 @@
 //! Forecasts of all members at all origins.
 
+use std::time::Instant;
+
 use rayon::prelude::*;
 use regard_data::{Error, Result};
 
@@ -141,10 +143,10 @@ impl Plan {
         let positive = self.series.iter().all(|one| one.whole().positive || one.whole().values.is_empty());
         let mut groups = vec![Group::Simple];
         groups.extend(self.theta_seasons().into_iter().map(|season| Group::Theta { season }));
-        groups.push(Group::Ets);
         if !self.seasons.is_empty() {
             groups.push(Group::Mstl { logarithm: false });
         }
+        groups.push(Group::Ets);
         for (at, group) in groups.into_iter().enumerate() {
             match self.run_group(group, at == 0) {
                 Some(found) if positive && matches!(group, Group::Mstl { .. }) => {
@@ -152,12 +154,12 @@ impl Plan {
                     self.better_ones(found, logarithms).into_iter().for_each(|member| members.push(self, member));
                 }
                 Some(found) => found.into_iter().for_each(|member| members.push(self, member)),
-                None => members.left_out.push(format!("{group}: the time was used up")),
+                None => members.left_out.push(format!("{group}: the time is too short")),
             }
         }
         match ridge_members(self, positive) {
             Some(found) => found.into_iter().for_each(|member| members.push(self, member)),
-            None => members.left_out.push("ridge regression on lags: the time was used up".into()),
+            None => members.left_out.push("ridge regression on lags: the time is too short".into()),
         }
         members
     }
@@ -210,10 +212,18 @@ impl Plan {
             }
             Some(forecasts)
         };
-        let all: Option<Vec<_>> = (0..self.len()).into_par_iter().map(of_series).collect();
+        // The first series tell whether the time is enough for all, so that none is lost to a group that cannot end.
+        let begun = Instant::now();
+        let first = self.len().min(2 * rayon::current_num_threads());
+        let mut all: Vec<_> = (0..first).into_par_iter().map(of_series).collect::<Option<_>>()?;
+        let rest = begun.elapsed().mul_f64((self.len() - first) as f64 / first.max(1) as f64);
+        if !always && self.time_left().is_some_and(|left| rest > left) {
+            return None;
+        }
+        all.extend((first..self.len()).into_par_iter().map(of_series).collect::<Option<Vec<_>>>()?);
         let mut members: Vec<Member> =
             names.into_iter().map(|name| Member { name, forecasts: Vec::with_capacity(self.len()) }).collect();
-        for series in all? {
+        for series in all {
             members.iter_mut().zip(series).for_each(|(member, forecasts)| member.forecasts.push(forecasts));
         }
         Some(members)
