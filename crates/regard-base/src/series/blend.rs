@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use super::members::Members;
 use super::plan::{OriginKind, Plan};
 
@@ -102,6 +104,8 @@ struct Validation {
     offsets: Vec<usize>,
     /// Steps after each.
     steps: usize,
+    /// Weights of greedy selection without each origin, and at last with all.
+    greedy: Vec<Vec<f64>>,
 }
 
 impl Validation {
@@ -140,7 +144,12 @@ impl Validation {
         }
         let offsets = origins.iter().map(|at| plan.origins[*at].offset).collect();
         let steps = origins.first().map_or(0, |at| plan.origins[*at].steps);
-        Self { windows, members: members.all.len(), series: plan.len(), offsets, steps }
+        let mut validation =
+            Self { windows, members: members.all.len(), series: plan.len(), offsets, steps, greedy: vec![] };
+        let count = validation.offsets.len();
+        let greedy = |at: usize| greedy(&validation.without((at < count).then_some(at)), validation.members);
+        validation.greedy = (0..=count).into_par_iter().map(greedy).collect();
+        validation
     }
 
     /// Windows of all origins, or those whose targets are no targets of one origin; where all share some, those of
@@ -234,8 +243,8 @@ impl Validation {
         let errors = mean_errors(&windows, self.members);
         let shrunk = || {
             let inverse = inverse(&errors, 4);
-            let greedy = greedy(&windows, self.members);
-            inverse.iter().zip(&greedy).map(|(a, b)| 0.5 * (a + b)).collect::<Vec<f64>>()
+            let greedy = &self.greedy[origin.unwrap_or(self.offsets.len())];
+            inverse.iter().zip(greedy).map(|(a, b)| 0.5 * (a + b)).collect::<Vec<f64>>()
         };
         let shared = match rule {
             Rule::Inverse { power } => inverse(&errors, power),
