@@ -117,7 +117,8 @@ fn lines_and_seasons_are_continued() {
         assert!((value - (130.0 + 2.0 * step as f64)).abs() < 0.5, "{:?}", found.series[0].values);
     }
     let wave: Vec<f64> = (0..96).map(|at| 10.0 + [3.0, 0.0, -2.0, -1.0, 5.0, 1.0][at % 6]).collect();
-    let found = forecast(&[wave.clone()], &ForecastOptions { horizon: 6, ..ForecastOptions::default() }).unwrap();
+    let found =
+        forecast(std::slice::from_ref(&wave), &ForecastOptions { horizon: 6, ..ForecastOptions::default() }).unwrap();
     assert_eq!(found.seasons, [6]);
     found.series[0].values.iter().zip(&wave).for_each(|(value, expected)| assert!((value - expected).abs() < 0.1));
 }
@@ -220,5 +221,5 @@ fn a_budget_is_kept() {
     let none = ForecastOptions { budget: Some(Duration::ZERO), ..options(48, &[24, 168]) };
     let found = forecast(&series, &none).unwrap();
     check(&found, 60, 48);
-    assert!(found.warnings.iter().any(|warning| warning.contains("the time was used up")));
+    assert!(found.warnings.iter().any(|warning| warning.contains("the time is too short")));
 }

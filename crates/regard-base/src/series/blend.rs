@@ -3,7 +3,11 @@
 
 use std::ops::Range;
 
+<<<<<<< HEAD
 use regard_data::{Error, Result};
+=======
+use rayon::prelude::*;
+>>>>>>> ser
 
 use super::members::Members;
 use super::plan::{OriginKind, Plan};
@@ -16,6 +20,10 @@ const MOST_MEMBERS: usize = 6;
 /// Members with less weight are dropped.
 const LEAST_WEIGHT: f64 = 0.02;
 const GREEDY_ROUNDS: usize = 24;
+/// A member that is bad for most series and good for one gains at most this factor, to the rule's power.
+const MOST_PROMOTION: f64 = 1.7;
+/// The weight that a member without shared weight begins from, where series have their own weights.
+const FLOOR: f64 = 0.02;
 
 /// Convex weights of the members for each series.
 #[derive(Clone, Debug)]
@@ -100,6 +108,8 @@ struct Validation {
     offsets: Vec<usize>,
     /// Steps after each.
     steps: usize,
+    /// Weights of greedy selection without each origin, and at last with all.
+    greedy: Vec<Vec<f64>>,
 }
 
 impl Validation {
@@ -138,7 +148,12 @@ impl Validation {
         }
         let offsets = origins.iter().map(|at| plan.origins[*at].offset).collect();
         let steps = origins.first().map_or(0, |at| plan.origins[*at].steps);
-        Self { windows, members: members.all.len(), series: plan.len(), offsets, steps }
+        let mut validation =
+            Self { windows, members: members.all.len(), series: plan.len(), offsets, steps, greedy: vec![] };
+        let count = validation.offsets.len();
+        let greedy = |at: usize| greedy(&validation.without((at < count).then_some(at)), validation.members);
+        validation.greedy = (0..=count).into_par_iter().map(greedy).collect();
+        validation
     }
 
     /// Windows of all origins, or those whose targets are no targets of one origin; where all share some, those of
@@ -232,8 +247,8 @@ impl Validation {
         let errors = mean_errors(&windows, self.members);
         let shrunk = || {
             let inverse = inverse(&errors, 4);
-            let greedy = greedy(&windows, self.members);
-            inverse.iter().zip(&greedy).map(|(a, b)| 0.5 * (a + b)).collect::<Vec<f64>>()
+            let greedy = &self.greedy[origin.unwrap_or(self.offsets.len())];
+            inverse.iter().zip(greedy).map(|(a, b)| 0.5 * (a + b)).collect::<Vec<f64>>()
         };
         let shared = match rule {
             Rule::Inverse { power } => inverse(&errors, power),
@@ -259,10 +274,11 @@ impl Validation {
             let mixed: Vec<f64> = mixed.collect();
             let best = mixed.iter().copied().fold(f64::INFINITY, f64::min) + 1e-9;
             let factors = mixed.iter().zip(&errors).map(|(mixed, shared)| {
-                let relative = (best / (mixed + 1e-9)) * ((shared + 1e-9) / (weighted(&errors) + 1e-9)).min(2.0);
+                let relative =
+                    (best / (mixed + 1e-9)) * ((shared + 1e-9) / (weighted(&errors) + 1e-9)).min(MOST_PROMOTION);
                 relative.powi(power)
             });
-            dropped(shared.iter().zip(factors).map(|(weight, factor)| (weight + 0.02) * factor).collect())
+            dropped(shared.iter().zip(factors).map(|(weight, factor)| (weight + FLOOR) * factor).collect())
         };
         own.iter().map(of_series).collect()
     }

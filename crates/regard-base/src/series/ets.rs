@@ -297,10 +297,14 @@ fn specs(seasonal: bool, positive: bool) -> Vec<Spec> {
     for multiplicative_error in [false, true] {
         for (trend, damped) in [(false, false), (true, false), (true, true)] {
             for season in [Part::None, Part::Additive, Part::Multiplicative] {
-                let admissible = (positive || (!multiplicative_error && season != Part::Multiplicative))
-                    && (multiplicative_error || season != Part::Multiplicative)
-                    && (seasonal || season == Part::None);
-                if admissible {
+                // Additive errors with a multiplicative season are unstable.
+                let error = !multiplicative_error || positive;
+                let part = match season {
+                    Part::None => true,
+                    Part::Additive => seasonal,
+                    Part::Multiplicative => seasonal && positive && multiplicative_error,
+                };
+                if error && part {
                     all.push(Spec { multiplicative_error, trend, damped, season });
                 }
             }

@@ -56,9 +56,9 @@ fn fill(values: &mut [f64], season: usize) {
         };
         let start = values[from] - place(from);
         let end = values.get(at).map_or(start, |value| value - place(at));
-        for gap in from + 1..at {
-            let part = (gap - from) as f64 / (at - from) as f64;
-            values[gap] = start + part * (end - start) + place(gap);
+        for (step, gap) in values[from + 1..at].iter_mut().enumerate() {
+            let part = (step + 1) as f64 / (at - from) as f64;
+            *gap = start + part * (end - start) + place(from + 1 + step);
         }
         last = Some(at);
     }
@@ -93,12 +93,12 @@ mod tests {
         let history = History::new(&[nan, 2e30, nan, 4e30, f64::INFINITY], 1);
         assert_eq!(
             (history.values.as_slice(), history.unit, history.filled),
-            ([0.5, 0.75, 1.0, 1.0].as_slice(), 4e30, 2)
+            ([1.0, 1.5, 2.0, 2.0].as_slice(), 2e30, 2)
         );
         assert!(history.positive);
         let wave = |at: usize| [10.0, 0.0, -7.0, -3.0][at % 4] + 100.0;
         let mut values: Vec<f64> = (0..40).map(wave).collect();
-        [10, 11, 12, 13, 14, 38, 39].map(|at| values[at] = nan);
+        [10, 11, 12, 13, 14, 38, 39].into_iter().for_each(|at| values[at] = nan);
         let filled = History::new(&values, 4);
         for at in 0..40 {
             assert!((filled.values[at] * filled.unit - wave(at)).abs() < 1.5, "{at}");

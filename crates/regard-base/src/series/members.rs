@@ -1,5 +1,7 @@
 //! Forecasts of all members at all origins.
 
+use std::time::Instant;
+
 use rayon::prelude::*;
 use regard_data::{Error, Result};
 
@@ -148,10 +150,10 @@ impl Plan {
         let positive = self.series.iter().all(|one| one.whole().positive || one.whole().values.is_empty());
         let mut groups = vec![Group::Simple];
         groups.extend(self.theta_seasons().into_iter().map(|season| Group::Theta { season }));
-        groups.push(Group::Ets);
         if !self.seasons.is_empty() {
             groups.push(Group::Mstl { logarithm: false });
         }
+        groups.push(Group::Ets);
         for (at, group) in groups.into_iter().enumerate() {
             match self.run_group(group, at == 0) {
                 Some(found) if positive && matches!(group, Group::Mstl { .. }) => {
@@ -159,12 +161,12 @@ impl Plan {
                     self.better_ones(found, logarithms).into_iter().for_each(|member| members.push(self, member));
                 }
                 Some(found) => found.into_iter().for_each(|member| members.push(self, member)),
-                None => members.left_out.push(format!("{group}: the time was used up")),
+                None => members.left_out.push(format!("{group}: the time is too short")),
             }
         }
         match ridge_members(self, positive) {
             Some(found) => found.into_iter().for_each(|member| members.push(self, member)),
-            None => members.left_out.push("ridge regression on lags: the time was used up".into()),
+            None => members.left_out.push("ridge regression on lags: the time is too short".into()),
         }
         members
     }
@@ -217,10 +219,18 @@ impl Plan {
             }
             Some(forecasts)
         };
-        let all: Option<Vec<_>> = (0..self.len()).into_par_iter().map(of_series).collect();
+        // The first series tell whether the time is enough for all, so that none is lost to a group that cannot end.
+        let begun = Instant::now();
+        let first = self.len().min(2 * rayon::current_num_threads());
+        let mut all: Vec<_> = (0..first).into_par_iter().map(of_series).collect::<Option<_>>()?;
+        let rest = begun.elapsed().mul_f64((self.len() - first) as f64 / first.max(1) as f64);
+        if !always && self.time_left().is_some_and(|left| rest > left) {
+            return None;
+        }
+        all.extend((first..self.len()).into_par_iter().map(of_series).collect::<Option<Vec<_>>>()?);
         let mut members: Vec<Member> =
             names.into_iter().map(|name| Member { name, forecasts: Vec::with_capacity(self.len()) }).collect();
-        for series in all? {
+        for series in all {
             members.iter_mut().zip(series).for_each(|(member, forecasts)| member.forecasts.push(forecasts));
         }
         Some(members)
@@ -342,4 +352,41 @@ fn decomposed(past: &Past<'_>, logarithm: bool, earlier: &mut Earlier) -> Vec<Ve
         sum.map(|value| if logarithm { value.exp() } else { value }).collect()
     };
     vec![back(with_ets), back(with_theta)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A monthly series with a trend, a multiplicative season and a disturbance.
+    fn monthly() -> Vec<f64> {
+        let season = [0.91, 0.88, 1.02, 0.99, 1.0, 1.11, 1.22, 1.21, 1.06, 0.92, 0.80, 0.90];
+        let value = |at: usize| {
+            let disturbance = ((at * at * 7 + 3 * at) % 31) as f64 / 31.0 - 0.5;
+            (110.0 + 2.6 * at as f64) * season[at % 12] * (1.0 + 0.06 * disturbance)
+        };
+        (0..144).map(value).collect()
+    }
+
+    fn close(forecast: &[f64], expected: &[f64], tolerance: f64) {
+        for (value, expected) in forecast.iter().zip(expected) {
+            assert!((value / expected - 1.0).abs() < tolerance, "{forecast:?} {expected:?}");
+        }
+    }
+
+    /// Forecasts of statsforecast 2.1.1 for the same series.
+    const AUTO_THETA: [f64; 12] =
+        [440.582, 428.031, 498.714, 484.385, 492.778, 550.926, 610.298, 610.5, 536.004, 465.87, 407.879, 461.551];
+    const AUTO_ETS: [f64; 12] =
+        [438.913, 427.995, 498.685, 484.972, 492.189, 549.549, 609.205, 607.569, 533.57, 465.252, 407.263, 459.969];
+
+    #[test]
+    fn theta_and_ets_forecast_what_statsforecast_does() {
+        let history = super::super::history::History::new(&monthly(), 12);
+        let values = &history.values;
+        let file = |forecast: Vec<f64>| -> Vec<f64> { forecast.iter().map(|value| value * history.unit).collect() };
+        close(&file(theta(values, 12, true, 12, &mut None)), &AUTO_THETA, 2e-3);
+        let past = Past { values, seasons: vec![12], positive: true, horizon: 12, kind: OriginKind::End };
+        close(&file(ets(values, 12, &past, &mut None)), &AUTO_ETS, 1e-2);
+    }
 }

@@ -166,10 +166,16 @@ impl Plan {
         self.origins.iter().enumerate().filter(move |(_, origin)| origin.kind == kind).map(|(at, _)| at)
     }
 
-    /// If true, the time for members is used up: a tenth is left for weights and intervals.
-    pub(super) fn is_late(&self) -> bool {
+    /// Time that is left for members, without a tenth of the budget for weights and intervals; `None` without a budget.
+    pub(super) fn time_left(&self) -> Option<Duration> {
         let reserve = self.options.budget.map_or(Duration::ZERO, |budget| budget / 10);
-        self.deadline.is_some_and(|deadline| Instant::now() + reserve >= deadline)
+        let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now()).saturating_sub(reserve);
+        self.deadline.map(left)
+    }
+
+    /// If true, the time for members is used up.
+    pub(super) fn is_late(&self) -> bool {
+        self.time_left().is_some_and(|left| left.is_zero())
     }
 
     fn warn(&mut self) {
@@ -237,7 +243,7 @@ fn lower_quartile(histories: &[History]) -> usize {
 fn origins(rows: usize, season: usize, horizon: usize, series: usize) -> Vec<Origin> {
     let end = Origin { offset: 0, steps: horizon, kind: OriginKind::End };
     let long_season = 2 * season + 3;
-    let least = if rows >= long_season + 2 * horizon.min(season) + 1 { long_season } else { 4.min(rows) };
+    let least = if rows > long_season + 2 * horizon.min(season) { long_season } else { 4.min(rows) };
     let least = least.max(rows * 2 / 5);
     let steps = horizon.min(rows.saturating_sub(least) / 2);
     if steps == 0 {

@@ -49,6 +49,9 @@ struct Config {
 /// Forecasts of one configuration with each penalty, `[penalty][series][origin][steps]`.
 type Found = Vec<Vec<Vec<Vec<f64>>>>;
 
+/// A configuration, its forecasts `[series][origin][steps]` and their validation error.
+type Best = (Config, Vec<Vec<Vec<f64>>>, f64);
+
 /// The maps' members: the best for all series, the best for each series, and the best of one step. `None` if time
 /// ran out before there was one.
 pub(super) fn ridge_members(plan: &Plan, positive: bool) -> Option<Vec<Member>> {
@@ -133,9 +136,9 @@ fn look_backs(plan: &Plan, rows: usize, target: usize, scope: Scope) -> Vec<usiz
 
 /// The configuration and penalty with the smallest validation error; without validation the first configuration
 /// with the middle penalty. `None` without configurations or time.
-fn best_of(plan: &Plan, configs: &[Config]) -> Option<(Config, Vec<Vec<Vec<f64>>>, f64)> {
+fn best_of(plan: &Plan, configs: &[Config]) -> Option<Best> {
     let found: Vec<Option<Found>> = configs.par_iter().map(|config| run(plan, *config)).collect();
-    let mut best: Option<(Config, Vec<Vec<Vec<f64>>>, f64)> = None;
+    let mut best: Option<Best> = None;
     for (config, found) in configs.iter().zip(found) {
         for (at, forecasts) in found?.into_iter().enumerate() {
             let error = plan.validation_error(&forecasts).unwrap_or(if at == 2 { 0.0 } else { 1.0 });
