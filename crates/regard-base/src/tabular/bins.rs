@@ -18,6 +18,8 @@ pub(crate) struct Bins {
     pub(crate) starts: Vec<usize>,
     /// Sparse columns row by row: the place in a histogram of all bins.
     pub(crate) entries: Vec<u32>,
+    /// The column of each bin, by its place in `columns`.
+    pub(crate) owners: Vec<u32>,
     /// The number of bins of all columns.
     pub(crate) total: usize,
 }
@@ -80,7 +82,8 @@ impl Bins {
             }
             starts.push(entries.len());
         }
-        Self { columns, starts, entries, total }
+        let owners = columns.iter().enumerate().flat_map(|(at, column)| vec![at as u32; column.count]).collect();
+        Self { columns, starts, entries, owners, total }
     }
 }
 
