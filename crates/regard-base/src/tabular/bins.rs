@@ -5,8 +5,8 @@ use rayon::prelude::*;
 /// The code of a missing value.
 pub(crate) const MISSING: u8 = u8::MAX;
 
-/// The most bins a column has, those of missing values aside.
-const MOST: usize = 128;
+/// The most bins a column has, that of missing values aside.
+pub(crate) const MOST: usize = 128;
 
 /// The values of columns as places among cuts.
 ///
@@ -18,6 +18,8 @@ pub(crate) struct Bins {
     pub(crate) starts: Vec<usize>,
     /// Sparse columns row by row: the place in a histogram of all bins.
     pub(crate) entries: Vec<u32>,
+    /// The column of each bin, by its place in `columns`.
+    pub(crate) owners: Vec<u32>,
     /// The number of bins of all columns.
     pub(crate) total: usize,
 }
@@ -46,12 +48,12 @@ impl BinnedColumn {
 }
 
 impl Bins {
-    /// Bins `values [rows, columns]`.
-    pub(crate) fn of(values: &[f32], columns: usize) -> Self {
+    /// Bins `values [rows, columns]`, with at most so many bins a column.
+    pub(crate) fn of(values: &[f32], columns: usize, most: usize) -> Self {
         let rows = values.len() / columns.max(1);
         let binned = |at: usize| {
             let column: Vec<f32> = (0..rows).map(|row| values[row * columns + at]).collect();
-            let cuts = cuts(&column);
+            let cuts = cuts(&column, most);
             let code =
                 |value: &f32| if value.is_nan() { MISSING } else { cuts.partition_point(|cut| cut < value) as u8 };
             let codes: Vec<u8> = column.iter().map(code).collect();
@@ -80,13 +82,14 @@ impl Bins {
             }
             starts.push(entries.len());
         }
-        Self { columns, starts, entries, total }
+        let owners = columns.iter().enumerate().flat_map(|(at, column)| vec![at as u32; column.count]).collect();
+        Self { columns, starts, entries, owners, total }
     }
 }
 
 /// Cuts between the values of a column: between any two where there are few, else so that bins hold about the same
 /// number of rows.
-fn cuts(column: &[f32]) -> Vec<f32> {
+fn cuts(column: &[f32], most: usize) -> Vec<f32> {
     let mut sorted: Vec<f32> = column.iter().copied().filter(|value| !value.is_nan()).collect();
     sorted.sort_unstable_by(f32::total_cmp);
     let mut distinct: Vec<(f32, usize)> = Vec::new();
@@ -101,10 +104,10 @@ fn cuts(column: &[f32]) -> Vec<f32> {
         // Rounding must not put the upper value below its cut.
         if middle >= b { a } else { middle.max(a) }
     };
-    if distinct.len() <= MOST {
+    if distinct.len() <= most {
         return distinct.windows(2).map(|pair| middle(pair[0].0, pair[1].0)).collect();
     }
-    let (mut cuts, mut left, mut bins) = (Vec::new(), sorted.len(), MOST);
+    let (mut cuts, mut left, mut bins) = (Vec::new(), sorted.len(), most);
     let mut held = 0;
     for pair in distinct.windows(2) {
         held += pair[0].1;
@@ -126,7 +129,7 @@ mod tests {
     #[test]
     fn codes_respect_cuts() {
         let nan = f32::NAN;
-        let bins = Bins::of(&[1.0, 7.0, nan, 3.0, 7.0, 0.0, 2.0, 7.0, 0.0, 1.0, 7.0, 0.0], 3);
+        let bins = Bins::of(&[1.0, 7.0, nan, 3.0, 7.0, 0.0, 2.0, 7.0, 0.0, 1.0, 7.0, 0.0], 3, MOST);
         assert_eq!(bins.columns.len(), 2);
         assert_eq!(
             (bins.columns[0].cuts.as_slice(), bins.columns[0].codes.as_slice()),
@@ -138,11 +141,11 @@ mod tests {
     #[test]
     fn many_values_have_bins_of_about_the_same_size() {
         let column: Vec<f32> = (0..10_000).map(|at| if at < 3000 { 0.0 } else { at as f32 }).collect();
-        let bins = Bins::of(&column, 1);
+        let bins = Bins::of(&column, 1, MOST);
         let mut counts = vec![0; bins.columns[0].count];
         bins.columns[0].codes.iter().for_each(|code| counts[*code as usize] += 1);
         assert!(counts.len() <= MOST && counts[0] == 3000 && counts[1..].iter().all(|count| (30..90).contains(count)));
-        let cut = cuts(&[f32::MAX, -f32::MAX, 1.0, 1.000_000_1]);
+        let cut = cuts(&[f32::MAX, -f32::MAX, 1.0, 1.000_000_1], MOST);
         assert!(cut.iter().all(|cut| cut.is_finite()) && cut.len() == 3);
     }
 }

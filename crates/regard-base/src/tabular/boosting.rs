@@ -62,7 +62,7 @@ pub(crate) struct Boosted {
 
 impl BoostingConfig {
     pub(crate) fn fit(&self, sample: &Sample) -> Result<Boosted> {
-        let bins = sample.prepared.bins();
+        let bins = sample.prepared.coarse_bins();
         if bins.columns.is_empty() {
             return Err(Error::invalid("boosting", "every column is constant"));
         }
@@ -217,7 +217,7 @@ impl<'a> Run<'a> {
     }
 
     /// The columns of one round, in rising order.
-    fn columns(&mut self) -> Vec<usize> {
+    fn columns(&mut self) -> Columns {
         let count = self.bins.columns.len();
         let wanted = ((count as f64 * self.config.column_share).ceil() as usize).max(8).min(count);
         let mut order: Vec<usize> = (0..count).collect();
@@ -229,10 +229,19 @@ impl<'a> Run<'a> {
             order.truncate(wanted);
             order.sort_unstable();
         }
-        order
+        let mut columns = Columns { at: order, starts: Vec::new(), total: 0, places: vec![NOWHERE; self.bins.total] };
+        for at in &columns.at {
+            let column = &self.bins.columns[*at];
+            columns.starts.push(columns.total);
+            for bin in 0..column.count {
+                columns.places[column.start + bin] = (columns.total + bin) as u32;
+            }
+            columns.total += column.count;
+        }
+        columns
     }
 
-    fn tree(&self, order: &mut [Seen], columns: &[usize]) -> Tree {
+    fn tree(&self, order: &mut [Seen], columns: &Columns) -> Tree {
         let mut tree = Tree::new(1);
         let mut sums = Vec::new();
         self.histogram(order, columns, &mut sums);
@@ -287,7 +296,7 @@ impl<'a> Run<'a> {
         tree
     }
 
-    fn leaf(&self, node: usize, from: usize, rows: &[Seen], sums: Vec<[f64; 2]>, columns: &[usize]) -> Leaf {
+    fn leaf(&self, node: usize, from: usize, rows: &[Seen], sums: Vec<[f64; 2]>, columns: &Columns) -> Leaf {
         let gradient = rows.iter().map(|seen| seen.gradient).sum();
         let hessian = rows.iter().map(|seen| seen.hessian).sum();
         let mut leaf = Leaf { node, from, to: from + rows.len(), gradient, hessian, sums, best: None };
@@ -298,19 +307,27 @@ impl<'a> Run<'a> {
     }
 
     /// Sums of gradients and second derivatives in each bin; those of the common bin of sparse columns are not filled.
-    fn histogram(&self, rows: &[Seen], columns: &[usize], sums: &mut Vec<[f64; 2]>) {
+    fn histogram(&self, rows: &[Seen], columns: &Columns, sums: &mut Vec<[f64; 2]>) {
         sums.clear();
-        sums.resize(self.bins.total, [0.0; 2]);
+        sums.resize(columns.total, [0.0; 2]);
         for seen in rows {
             let place = seen.place as usize;
             for entry in &self.bins.entries[self.bins.starts[place]..self.bins.starts[place + 1]] {
-                let sum = &mut sums[*entry as usize];
+                let place = columns.places[*entry as usize];
+                if place == NOWHERE {
+                    continue;
+                }
+                let sum = &mut sums[place as usize];
                 sum[0] += seen.gradient;
                 sum[1] += seen.hessian;
             }
         }
-        for column in columns.iter().map(|at| &self.bins.columns[*at]).filter(|column| column.common.is_none()) {
-            let sums = &mut sums[column.start..column.start + column.count];
+        for (at, start) in columns.at.iter().zip(&columns.starts) {
+            let column = &self.bins.columns[*at];
+            if column.common.is_some() {
+                continue;
+            }
+            let sums = &mut sums[*start..start + column.count];
             for seen in rows {
                 let sum = &mut sums[column.bin(column.codes[seen.place as usize])];
                 sum[0] += seen.gradient;
@@ -319,16 +336,16 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn best_split(&self, leaf: &Leaf, columns: &[usize]) -> Option<Split> {
+    fn best_split(&self, leaf: &Leaf, columns: &Columns) -> Option<Split> {
         let rows = (leaf.to - leaf.from) as f64;
         // Rows on a side are estimated by its share of second derivatives, as in LightGBM.
         let least = self.min_leaf / rows * leaf.hessian - 1e-12 * leaf.hessian;
         let score = |gradient: f64, hessian: f64| gradient * gradient / (hessian + self.config.l2);
         let base = score(leaf.gradient, leaf.hessian);
         let mut best: Option<Split> = None;
-        for at in columns {
+        for (at, start) in columns.at.iter().zip(&columns.starts) {
             let column = &self.bins.columns[*at];
-            let sums = &leaf.sums[column.start..column.start + column.count];
+            let sums = &leaf.sums[*start..start + column.count];
             // What is in no other bin is in the common one.
             let rest = column.common.map(|common| {
                 let all = sums.iter().fold([0.0; 2], |all, sum| [all[0] + sum[0], all[1] + sum[1]]);
@@ -372,6 +389,19 @@ impl<'a> Run<'a> {
         Boosted { base: self.base, trees: self.trees, classes: self.classes }
     }
 }
+
+/// The columns of a round, and where their bins are in its histograms.
+struct Columns {
+    at: Vec<usize>,
+    /// Where the bins of each column begin.
+    starts: Vec<usize>,
+    /// The number of bins.
+    total: usize,
+    /// The place of every bin of all columns, [`NOWHERE`] for those of other columns.
+    places: Vec<u32>,
+}
+
+const NOWHERE: u32 = u32::MAX;
 
 /// A row that a round sees.
 #[derive(Debug, Clone, Copy)]

@@ -127,6 +127,8 @@ impl ForestConfig {
             tree: Tree::new(width),
             order: (0..bins.columns.len() as u32).collect(),
             codes: Vec::new(),
+            marks: vec![0; if tried * bins.starts.len() > 2 * bins.entries.len() { bins.columns.len() } else { 0 }],
+            node: 0,
             sums: vec![0.0; 256 * (width + 1)],
         };
         grower.grow(&mut rows);
@@ -162,6 +164,10 @@ struct Grower<'a> {
     /// The columns in an order that each node shuffles as far as it needs.
     order: Vec<u32>,
     codes: Vec<u8>,
+    /// The last node at which each sparse column had another value than its common one; empty where it costs more to
+    /// find these than to look at the columns that are tried.
+    marks: Vec<u32>,
+    node: u32,
     /// For each code the weight and the weighted sums `[256, 1 + width]`.
     sums: Vec<f64>,
 }
@@ -233,6 +239,14 @@ impl Grower<'_> {
                 totals[1 + row.class as usize] += row.weight;
             }
         }
+        self.node += 1;
+        if !self.marks.is_empty() {
+            for place in rows.iter().map(|row| row.place as usize) {
+                for entry in &self.bins.entries[self.bins.starts[place]..self.bins.starts[place + 1]] {
+                    self.marks[self.bins.owners[*entry as usize] as usize] = self.node;
+                }
+            }
+        }
         let base = score(&totals);
         let mut best: Option<Split> = None;
         let (mut visited, mut varied) = (0, 0);
@@ -243,6 +257,9 @@ impl Grower<'_> {
             self.order.swap(visited, other);
             let at = self.order[visited] as usize;
             visited += 1;
+            if !self.marks.is_empty() && self.bins.columns[at].common.is_some() && self.marks[at] != self.node {
+                continue;
+            }
             let found = self.split_of(at, rows, &totals, best.as_ref().map_or(base + 1e-10 * base.abs(), |b| b.gain));
             let Some(found) = found else { continue };
             varied += 1;

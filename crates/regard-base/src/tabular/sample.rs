@@ -6,7 +6,7 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 use regard_data::Result;
 
-use super::bins::Bins;
+use super::bins::{Bins, MOST};
 use super::counts::CountRows;
 use super::scaling::Scaling;
 use super::{Target, View};
@@ -23,6 +23,7 @@ pub(crate) struct Prepared<'a> {
     pub(crate) starts: Vec<usize>,
     scaled: OnceLock<Scaled>,
     bins: OnceLock<Bins>,
+    coarse_bins: OnceLock<Bins>,
     counts: OnceLock<CountRows>,
     products: OnceLock<Mat<f64>>,
     shared: OnceLock<Mat<f64>>,
@@ -51,6 +52,7 @@ impl<'a> Prepared<'a> {
             starts,
             scaled: OnceLock::new(),
             bins: OnceLock::new(),
+            coarse_bins: OnceLock::new(),
             counts: OnceLock::new(),
             products: OnceLock::new(),
             shared: OnceLock::new(),
@@ -70,7 +72,15 @@ impl<'a> Prepared<'a> {
 
     /// Binned rows.
     pub(crate) fn bins(&self) -> &Bins {
-        self.bins.get_or_init(|| Bins::of(&self.view.gather(&self.rows), self.view.columns()))
+        self.bins.get_or_init(|| Bins::of(&self.view.gather(&self.rows), self.view.columns(), MOST))
+    }
+
+    /// Binned rows, with several rows a bin where there are few rows.
+    pub(crate) fn coarse_bins(&self) -> &Bins {
+        self.coarse_bins.get_or_init(|| {
+            let most = (self.rows.len() / 4).clamp(16, MOST);
+            Bins::of(&self.view.gather(&self.rows), self.view.columns(), most)
+        })
     }
 
     /// Rows without their zeros.
