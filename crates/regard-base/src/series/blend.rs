@@ -3,11 +3,8 @@
 
 use std::ops::Range;
 
-<<<<<<< HEAD
 use regard_data::{Error, Result};
-=======
 use rayon::prelude::*;
->>>>>>> ser
 
 use super::members::Members;
 use super::plan::{OriginKind, Plan};
