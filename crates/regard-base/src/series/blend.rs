@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use regard_data::{Error, Result};
 use rayon::prelude::*;
+use regard_data::{Error, Result};
 
 use super::members::Members;
 use super::plan::{OriginKind, Plan};

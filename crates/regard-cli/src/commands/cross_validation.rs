@@ -26,13 +26,16 @@ use crate::report::progress::Progress;
 /// Folds where nothing is said of them.
 const FOLDS: usize = 10;
 
-/// Refuses the options of back-tests, and given folds, which only graphs have.
-fn refuse_given(folds: &FoldOptions, examples: &str) -> anyhow::Result<()> {
+/// Refuses the options of back-tests, and those that only sets and graphs have.
+fn refuse_given(folds: &FoldOptions) -> anyhow::Result<()> {
     folds.check_cross_validation()?;
+    if folds.only.is_some() {
+        return Err(Failure::new("--only applies only to sets and graphs").hint("leave it out").into());
+    }
     match folds.given {
         None => Ok(()),
-        Some(_) => Err(Failure::new("--folds-from applies only to graphs")
-            .hint(format!("--folds K splits the {examples} of the file at random, stratified by class"))
+        Some(_) => Err(Failure::new("--folds-from applies only to sets and graphs")
+            .hint("--folds K cuts the series of the file at random, stratified by class")
             .into()),
     }
 }

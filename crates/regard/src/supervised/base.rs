@@ -1,6 +1,5 @@
 //! Base learners beside a network: the examples as they see them, their stack, and the blend of both.
 
-use std::io::Write;
 use std::path::Path;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
