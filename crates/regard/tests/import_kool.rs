@@ -101,7 +101,7 @@ fn the_problem_comes_from_the_caller_the_arguments_the_names_or_the_shapes() {
     }
     let open = read(&of("op"), "epoch-9.pt", "", None).unwrap_err();
     assert!(matches!(open.root(), Error::Unsupported { .. }), "{open:?}");
-    assert!(open.to_string().ends_with("networks for `cvrp`, `op` look the same"), "{open}");
+    assert!(open.to_string().ends_with("networks for `cvrp`, `op` have the same tensors"), "{open}");
     assert_eq!(open.hint(), Some("give it with --problem cvrp or --problem op"));
     let wrong = read(&of("op"), "epoch-9.pt", "", Some("tsp")).unwrap_err().to_string();
     assert!(wrong.ends_with("`problem`: is `tsp`, but the weights are those of a model for `cvrp`, `op`"), "{wrong}");

@@ -160,7 +160,7 @@ fn a_folder_with_a_run_is_not_overwritten_nor_another_run_continued() {
     let missing = run(&mine, &out, true, Some(1)).unwrap_err();
     assert!(matches!(missing, Error::Context { .. }), "{missing}");
     run(&mine, &out, false, Some(1)).unwrap();
-    assert!(run(&mine, &out, false, Some(1)).unwrap_err().to_string().contains("holds a run"));
+    assert!(run(&mine, &out, false, Some(1)).unwrap_err().to_string().contains("already contains a run"));
     let other = run(&experiment(&["train.learning_rate=1e-3"]), &out, true, Some(2)).unwrap_err().to_string();
     assert!(other.contains("train.learning_rate") && other.contains("0.0005"), "{other}");
     run(&experiment(&["train.epochs=1"]), &out, true, None).unwrap();

@@ -157,8 +157,8 @@ pub fn node_view(graphs: &Graphs) -> Result<Option<View>> {
         let mut means = vec![0.0f32; rows.len()];
         for (node, mean) in means.chunks_mut(width.max(1)).enumerate() {
             let sources = graphs.sources_of(node);
-            for &source in sources {
-                let row = &rows[source as usize * width..(source as usize + 1) * width];
+            for source in neighbours(graphs, node) {
+                let row = &rows[source * width..(source + 1) * width];
                 mean.iter_mut().zip(row).for_each(|(sum, value)| *sum += value / sources.len() as f32);
             }
         }
@@ -253,11 +253,17 @@ fn histograms(graphs: &Graphs, colours: &Colours, radius: usize, buckets: usize)
     Rows { columns: buckets, values }
 }
 
+/// The nodes, among all nodes, that edges into a node come from.
+fn neighbours(graphs: &Graphs, node: usize) -> impl Iterator<Item = usize> + '_ {
+    let start = graphs.nodes_of(graphs.graph_of(node)).start;
+    graphs.sources_of(node).iter().map(move |source| start + *source as usize)
+}
+
 /// The next colour of a node: of its own, and those of its edges and neighbours in any order.
 fn refined(graphs: &Graphs, colours: &Colours, nodes: &[u64], node: usize) -> u64 {
     let first = graphs.in_offsets()[node];
-    let edge = |(at, source): (usize, &u32)| hash([colours.edges[first + at], nodes[*source as usize]].into_iter());
-    let mut around: Vec<u64> = graphs.sources_of(node).iter().enumerate().map(edge).collect();
+    let edge = |(at, source): (usize, usize)| hash([colours.edges[first + at], nodes[source]].into_iter());
+    let mut around: Vec<u64> = neighbours(graphs, node).enumerate().map(edge).collect();
     around.sort_unstable();
     hash(std::iter::once(nodes[node]).chain(around))
 }
@@ -344,7 +350,7 @@ fn descriptors(graphs: &Graphs, graph: usize) -> Vec<f32> {
     let rotatable = |edge: &usize| {
         let edge = *edge;
         let target = graphs.in_offsets().partition_point(|start| *start <= edge) - 1;
-        let source = graphs.sources()[edge] as usize;
+        let source = nodes.start + graphs.sources()[edge] as usize;
         source < target
             && order(edge) == 1.0
             && !in_ring[edge - first_edge]
@@ -394,7 +400,7 @@ fn ring_bonds(graphs: &Graphs, graph: usize) -> Vec<bool> {
             let (node, parent) = (*node, *parent);
             if let Some(&source) = graphs.sources_of(first + node).get(*next) {
                 *next += 1;
-                let other = source as usize - first;
+                let other = source as usize;
                 if other == parent {
                     continue;
                 }
@@ -414,7 +420,7 @@ fn ring_bonds(graphs: &Graphs, graph: usize) -> Vec<bool> {
                     let mut bar = |target: usize, source: usize| {
                         let start = graphs.in_offsets()[first + target];
                         let places = graphs.sources_of(first + target).iter().enumerate();
-                        places.filter(|(_, other)| **other as usize == first + source).for_each(|(at, _)| {
+                        places.filter(|(_, other)| **other as usize == source).for_each(|(at, _)| {
                             ring[start + at - edges.start] = false;
                         });
                     };
@@ -439,9 +445,9 @@ fn components(graphs: &Graphs, graph: usize) -> f32 {
         count += 1.0;
         let mut left = vec![root];
         while let Some(node) = left.pop() {
-            for &source in graphs.sources_of(node) {
-                if !std::mem::replace(&mut seen[source as usize - nodes.start], true) {
-                    left.push(source as usize);
+            for source in neighbours(graphs, node) {
+                if !std::mem::replace(&mut seen[source - nodes.start], true) {
+                    left.push(source);
                 }
             }
         }
@@ -465,15 +471,15 @@ fn distances(graphs: &Graphs, graph: usize) -> [f32; 3] {
         let mut line = std::collections::VecDeque::from([root]);
         while let Some(node) = line.pop_front() {
             let here = far[node - nodes.start];
-            for &source in graphs.sources_of(node) {
-                let place = source as usize - nodes.start;
+            for source in neighbours(graphs, node) {
+                let place = source - nodes.start;
                 if far[place] == u32::MAX {
                     far[place] = here + 1;
                     longest = longest.max(here + 1);
                     sum += f64::from(here + 1);
                     inverse += 1.0 / f64::from(here + 1);
                     pairs += 1.0;
-                    line.push_back(source as usize);
+                    line.push_back(source);
                 }
             }
         }
@@ -538,4 +544,73 @@ fn mass(symbol: &str) -> Option<f32> {
         && symbol.len() <= 2
         && letters.all(|letter| letter.is_ascii_lowercase());
     known.or(element.then_some(100.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use regard_data::graphs::formats::{self, ReadOptions};
+    use regard_data::graphs::molecules::Rule;
+
+    use super::*;
+
+    fn molecules(smiles: &[&str]) -> Graphs {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("m.csv");
+        std::fs::write(&path, format!("smiles\n{}\n", smiles.join("\n"))).unwrap();
+        let options = ReadOptions { smiles: Some("smiles".into()), rule: Rule::Described, ..ReadOptions::default() };
+        formats::read(&path, &options).unwrap()
+    }
+
+    #[test]
+    fn a_molecule_has_the_same_features_however_it_is_written() {
+        let graphs = molecules(&["CC(=O)Oc1ccccc1C(=O)O", "OC(=O)c1ccccc1OC(C)=O", "CCO"]);
+        let features = GraphFeatures::of(&graphs);
+        let views = features.views(&graphs).unwrap();
+        let names: Vec<&str> = views.iter().map(View::name).collect();
+        assert_eq!(names, [COUNTS, FINGERPRINT, FRAGMENTS, ALL]);
+        for view in &views {
+            assert_eq!(view.row(0), view.row(1), "{}", view.name());
+            assert_ne!(view.row(0), view.row(2), "{}", view.name());
+            assert!(view.values().iter().all(|value| value.is_finite()), "{}", view.name());
+        }
+        // Every atom counts once in each of the rounds 0 to 3.
+        assert_eq!(views[1].row(2).iter().sum::<f32>(), 12.0);
+    }
+
+    #[test]
+    fn the_neighbours_of_a_graph_are_its_own() {
+        // Ethanol behind other molecules has the features it has alone.
+        let [alone, behind] = [&["CCO"][..], &["c1ccccc1", "CC", "CCO"]].map(|smiles| {
+            let graphs = molecules(smiles);
+            let refined = histograms(&graphs, &Colours::of(&graphs, true), RADIUS, 512);
+            refined.values[(smiles.len() - 1) * 512..].to_vec()
+        });
+        assert_eq!(alone, behind);
+    }
+
+    #[test]
+    fn rings_bridges_and_distances_are_found() {
+        // Two rings joined by a bond, behind a molecule without rings.
+        let graphs = molecules(&["CCC", "C1CC1C1CC1"]);
+        let rings = ring_bonds(&graphs, 1);
+        assert_eq!((rings.len(), rings.iter().filter(|ring| !**ring).count()), (14, 2));
+        assert!(ring_bonds(&graphs, 0).iter().all(|ring| !ring));
+        assert_eq!(distances(&graphs, 0)[0], 2.0);
+        assert_eq!((components(&graphs, 1), distances(&graphs, 1)[0]), (1.0, 3.0));
+        let found = descriptors(&graphs, 1);
+        // Six carbons with ten hydrogens; one bond between the rings.
+        assert!((found[0] - (6.0 * 12.011 + 10.0 * 1.008)).abs() < 1e-3, "{found:?}");
+        assert_eq!((found[6], found[9]), (6.0, 10.0));
+    }
+
+    #[test]
+    fn nodes_see_their_neighbours() {
+        let graphs = molecules(&["CC", "CO"]);
+        let view = node_view(&graphs).unwrap().unwrap();
+        let width = (view.columns() - 1) / 3;
+        assert_eq!(view.rows(), 4);
+        // Of a molecule with one bond, the mean over neighbours is the other atom.
+        assert_eq!(view.row(2)[width..2 * width], view.row(3)[..width]);
+        assert_eq!(view.row(2)[2 * width..3 * width], view.row(2)[..width]);
+    }
 }

@@ -220,7 +220,7 @@ fn check(series: &[Vec<f64>], options: &ForecastOptions) -> Result<()> {
         return Err(Error::invalid("horizon", reason));
     }
     if let Some(level) = options.levels.iter().find(|level| !(**level > 0.0 && **level <= 99.9)) {
-        return Err(Error::invalid("levels", format!("has {level}, expected percents above 0 and up to 99.9")));
+        return Err(Error::invalid("levels", format!("has {level}, expected percentages above 0 and at most 99.9")));
     }
     if let Some(season) = options.seasons.iter().flatten().find(|season| **season < 2) {
         return Err(Error::invalid("seasons", format!("has {season}, expected at least 2 steps")));

@@ -202,6 +202,6 @@ mod tests {
         let file = targets("--out", Some(Path::new("x.tour")), &files, &["tour"]);
         assert!(file.unwrap_err().to_string().contains("folder"));
         let twice = targets("--out", Some(Path::new("t")), &paths(&["a/x.tsp", "b/x.tsp"]), &["tour"]);
-        assert!(twice.unwrap_err().to_string().contains("both"));
+        assert!(twice.unwrap_err().to_string().contains("same file"));
     }
 }

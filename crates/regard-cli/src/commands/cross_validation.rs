@@ -158,10 +158,10 @@ fn write(found: &CrossValidationMetrics, about: &About<'_>, printer: &mut Printe
     let About { data, examples, count, folds } = about;
     let how = if *folds == 1 { "split of the data".to_owned() } else { format!("{folds} folds") };
     let spread = if found.deviation.0.is_empty() { String::new() } else { format!(" (± over {})", found.spread()) };
-    let head = format!("{data}: {count} {examples}, {how}, repeats: {}{spread}", found.repeats.len());
+    let head = format!("{data}: {count} {examples}, {how}, repeats: {}", found.repeats.len());
     let constant = found.constant.map(|share| format!("most frequent class  {share:.4}\n")).unwrap_or_default();
     let Some(blend) = &found.blend else {
-        printer.result(&format!("{head}\n{}{constant}", table(&found.mean, Some(&found.deviation))))?;
+        printer.result(&format!("{head}{spread}\n{}{constant}", table(&found.mean, Some(&found.deviation))))?;
         return Ok(Outcome::Done);
     };
     printer.result(&format!("{head}\n{}{constant}", parts(found, blend)))?;

@@ -85,7 +85,7 @@ fn what_is_wrong_with_molecules_is_named() {
     fs::write(folder.path().join("new.csv"), "smiles,name\nC1CC,x\nCCO,y\n").unwrap();
     let said = regard(folder.path(), &["predict", "--model", "run", "new.csv", "--skip-bad"]).done();
     assert!(said.out.contains("\ny,3,4,") && !said.out.contains("\nx,"), "{said:?}");
-    assert!(said.err.contains("left out 1 row: line 2: "), "{said:?}");
+    assert!(said.err.contains("skipped 1 row: line 2: "), "{said:?}");
     refused("smiles,name\nCC,x\n", &["--importance"], &["--attention"]);
     refused("smiles,name\nCC,x\n", &["--rows", "rows.csv"], &["--rows applies only to models on sets"]);
     refused("smiles,name\nCC,x\n", &["--plot", "a.svg", "--example", "z"], &["no such graph", "x"]);
@@ -125,7 +125,7 @@ fn an_experiment_is_cut_into_folds() {
     assert_eq!((json["graphs"].as_u64(), json["folds"].as_u64()), (Some(10), Some(5)));
     assert_eq!((json["of_folds"].as_array().unwrap().len(), json["deviation_over"].as_str()), (5, Some("folds")));
     let plain = eval(&["--folds", "5", "--repeats", "2"]).done();
-    assert!(plain.out.contains("10 graphs, 5 folds, 2 x (± over repeats)"), "{plain:?}");
+    assert!(plain.out.contains("10 graphs, 5 folds, repeats: 2\n"), "{plain:?}");
 
     fs::create_dir(folder.path().join("lists")).unwrap();
     fs::write(folder.path().join("lists/train_idx-1.txt"), "0\n1\n2\n3\n4\n5\n6\n7\n").unwrap();

@@ -226,12 +226,14 @@ fn faults_have_a_way_out() {
     let far = fails(&["forecast", "--model", "run", "waves.csv", "--horizon", "7"]);
     assert!(far.contains("--horizon") && far.contains("1 to 6") && far.contains("hint"), "{far}");
     let level = fails(&["forecast", "--model", "run", "waves.csv", "--levels", "99.9"]);
-    assert!(level.contains("99.9") && level.contains("up to 99"), "{level}");
+    assert!(level.contains("99.9") && level.contains("at most 99"), "{level}");
     let none = fails(&["forecast", "waves.csv"]);
     assert!(none.contains("--horizon"), "{none}");
     fs::write(folder.path().join("short.csv"), "month,up,down\n1990-01,1,2\n1990-02,1,2\n1990-03,1,2\n").unwrap();
-    let short = fails(&["forecast", "short.csv", "--horizon", "6"]);
-    assert!(short.contains("3 rows") && short.contains("at least 25"), "{short}");
+    let short = fails(&["forecast", "short.csv", "--horizon", "6", "--only", "network"]);
+    assert!(short.contains("short for") || short.contains("3 rows") || short.contains("no rows"), "{short}");
+    let without = regard(folder.path(), &["forecast", "short.csv", "--horizon", "6"]);
+    assert!(without.code == Some(0) && without.err.contains("network: "), "{without:?}");
     fs::write(folder.path().join("words.csv"), "month,up\n1990-01,1\n1990-02,two\n").unwrap();
     let words = fails(&["forecast", "words.csv", "--horizon", "6"]);
     assert!(words.contains("words.csv:3") && words.contains("`up`"), "{words}");

@@ -57,7 +57,8 @@ pub fn class_metrics(probabilities: &[f64], classes: usize, predicted: &[usize],
 ///
 /// ```
 /// let found = regard_data::metrics::number_metrics(&[1.0, 2.0], &[1.0, 3.0]);
-/// assert_eq!(found, [("mae", 0.5), ("rmse", 0.5f64.sqrt()), ("r2", 0.5)]);
+/// assert_eq!(found[..2], [("mae", 0.5), ("rmse", 0.5f64.sqrt())]);
+/// assert!((found[2].1 - 0.5).abs() < 1e-9);
 /// ```
 #[must_use]
 pub fn number_metrics(predicted: &[f64], truth: &[f64]) -> Metrics {

@@ -198,7 +198,7 @@ mod tests {
             "fractions of training and test: are 0.9 and 0.2, expected shares that sum to at most 1"
         );
         assert!(said(Split::Fractions { training: f64::NAN, test: 0.2 }).contains("NaN"));
-        assert!(said(Split::Dates { validation: "soon".into(), test: "2020".into() }).contains("is no stamp"));
+        assert!(said(Split::Dates { validation: "soon".into(), test: "2020".into() }).contains("is not a time stamp"));
         let swapped = Split::Dates { validation: "2020-02-01".into(), test: "2020-01-01".into() };
         assert_eq!(said(swapped), "the start of the test: is `2020-01-01`, before validation at `2020-02-01`");
     }

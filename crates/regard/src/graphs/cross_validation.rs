@@ -85,7 +85,7 @@ impl CrossValidation {
                 HeldOut::Split => self.splits(held_out, seed)?.swap_remove(0)[1].clone(),
                 _ => DataSplit::default(),
             };
-            return self.blended(&truth, &problem, folds, &validation, options, device, done);
+            return self.blended(&problem, folds, &validation, options, device, done);
         }
         options.refuse_base()?;
         let predict = |splits: DataSplits, seed: u64| self.predictions(&truth, &splits, seed, device);
@@ -97,7 +97,6 @@ impl CrossValidation {
     /// Networks, base learners and their blends, fold by fold.
     fn blended(
         &self,
-        truth: &Truth,
         problem: &BaseProblem,
         folds: Folds<DataSplits>,
         validation: &DataSplit,
@@ -117,9 +116,9 @@ impl CrossValidation {
             let mut splits = fold(&placed.graphs, level, training.to_vec(), wanted.to_vec());
             splits[1] = validation.clone();
             let (source, config) = placed.source(&of_fold, splits.clone())?;
-            let mut learner = GraphLearner::with_data(&of_fold, source, config, device)?;
+            let mut learner = GraphLearner::with_data(&of_fold, source, config.clone(), device)?;
             learner.learn_all()?;
-            let found = of_rows(&truth.config, &placed.graphs, &predictions(&learner, &splits[2])?, &splits[2]);
+            let found = of_rows(&config, &placed.graphs, &predictions(&learner, &splits[2])?, &splits[2]);
             // Predictions come in the order of the graphs' nodes.
             Ok(if level == Level::Graph { found } else { in_order(found, wanted) })
         };

@@ -209,7 +209,7 @@ mod tests {
         };
         let molecules = ReadOptions { smiles: Some("s".into()), skip_bad: true, ..ReadOptions::default() };
         let found = read("m.csv", "s\nCC\nC1\nCCO\n", molecules.clone());
-        assert!(found.len() == 1 && found[0].starts_with("left out 1 row: line 3: "), "{found:?}");
+        assert!(found.len() == 1 && found[0].starts_with("skipped 1 row: line 3: "), "{found:?}");
         assert!(read("m.csv", "s\nCC\nCCO\n", molecules).is_empty());
         let directed = ReadOptions { directed: true, ..ReadOptions::default() };
         std::fs::write(folder.path().join("edges.csv"), "source,target\n0,1\n1,2\n").unwrap();

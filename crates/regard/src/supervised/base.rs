@@ -4,8 +4,10 @@ use std::path::Path;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+use regard_base::features::graphs;
 use regard_base::tabular::{
-    Candidate, LeftOut, MemberReport, Stack, StackOptions, Target, View, blend as convex_blend, candidates,
+    Candidate, Kernel, KernelConfig, Learner, LeftOut, MemberReport, Stack, StackOptions, Target, View,
+    blend as convex_blend, candidates,
 };
 use regard_data::file::write_atomic;
 use regard_data::metrics::{Metrics, class_metrics, number_metrics};
@@ -52,6 +54,9 @@ pub struct BaseExamples<F> {
 
 /// Predictions by task, each `[rows, outputs]`: probabilities of classes, or numbers in the units of the target.
 pub type TaskPredictions = Vec<Vec<f64>>;
+
+/// Examples that are held out of some network at least, where there are as many.
+const ENOUGH_HELD_OUT: usize = 40;
 
 /// A class with a smaller share than this makes classes unbalanced: the predicted class then weighs classes alike.
 const RARE: f64 = 0.2;
@@ -383,7 +388,7 @@ impl BaseProblem {
     /// # Errors
     /// Those of [`Stack::fit`].
     pub(crate) fn fit(&self, training: &[usize], options: &BlendOptions) -> Result<Vec<Fitted>> {
-        let all: Vec<Candidate> = candidates(&self.views);
+        let all = worthwhile(candidates(&self.views));
         let of_task = |task: &BaseTask| {
             let rows = task.known_of(training);
             let settings = StackOptions {
@@ -460,8 +465,25 @@ impl BaseProblem {
             let rest = training.iter().zip(&out).filter(|(_, out)| !**out).map(|(row, _)| *row).collect();
             (rest, part.into_iter().map(|place| training[place]).collect())
         };
-        Ok(cut.into_iter().take(options.members).map(of_part).collect())
+        // Few examples take more networks, so that enough of them are held out once to fit weights by.
+        let enough = (ENOUGH_HELD_OUT * k).div_ceil(training.len());
+        Ok(cut.into_iter().take(options.members.max(enough)).map(of_part).collect())
     }
+}
+
+/// Candidates without those that cost much and were never among the best: of several views of the same graphs, trees
+/// see all columns at once, kernels and linear models of many columns each kind by itself.
+fn worthwhile(all: Vec<Candidate>) -> Vec<Candidate> {
+    if all.iter().all(|one| one.view != graphs::ALL) {
+        return all;
+    }
+    let is_tree = |learner: &Learner| matches!(learner, Learner::Forest(_) | Learner::Boosting(_));
+    let keep = |one: &Candidate| match one.view.as_str() {
+        graphs::ALL => is_tree(&one.learner),
+        graphs::COUNTS => true,
+        _ => !is_tree(&one.learner) && one.learner != Learner::Kernel(KernelConfig::new(Kernel::Rbf)),
+    };
+    all.into_iter().filter(keep).collect()
 }
 
 /// Base learners that stand beside a network in training.
