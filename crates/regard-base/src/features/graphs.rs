@@ -201,7 +201,7 @@ impl Rows {
     }
 }
 
-/// What nodes and edges are called before the first round.
+/// Colours of nodes and edges before the first round.
 struct Colours {
     /// `[nodes]`
     nodes: Vec<u64>,
@@ -234,7 +234,7 @@ fn whole(value: f32) -> u64 {
     if value.fract() == 0.0 && value.abs() < 1024.0 { (value as i64 + 1024) as u64 } else { u64::MAX }
 }
 
-/// How often each Weisfeiler-Lehman colour stands in each graph, over all rounds; colours share `buckets` columns.
+/// Counts of each Weisfeiler-Lehman colour in each graph, over all rounds; colours share `buckets` columns.
 fn histograms(graphs: &Graphs, colours: &Colours, radius: usize, buckets: usize) -> Rows {
     let mut values = vec![0.0f32; graphs.len() * buckets];
     let mut nodes = colours.nodes.clone();

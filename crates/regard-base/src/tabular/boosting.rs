@@ -203,9 +203,13 @@ impl<'a> Run<'a> {
                         (p - f64::from(u8::from(of[row] == class)), (factor * p * (1.0 - p)).max(1e-12))
                     }
                 };
-                Seen { place: self.sample.places[row] as u32, gradient: weight * gradient, hessian: weight * hessian }
+                RowGradient {
+                    place: self.sample.places[row] as u32,
+                    gradient: weight * gradient,
+                    hessian: weight * hessian,
+                }
             };
-            let mut order: Vec<Seen> = seen.iter().map(slope).collect();
+            let mut order: Vec<RowGradient> = seen.iter().map(slope).collect();
             let tree = self.tree(&mut order, &columns);
             let view = self.sample.prepared.view;
             for row in self.rows.iter().chain(watched) {
@@ -241,7 +245,7 @@ impl<'a> Run<'a> {
         columns
     }
 
-    fn tree(&self, order: &mut [Seen], columns: &Columns) -> Tree {
+    fn tree(&self, order: &mut [RowGradient], columns: &Columns) -> Tree {
         let mut tree = Tree::new(1);
         let mut sums = Vec::new();
         self.histogram(order, columns, &mut sums);
@@ -296,7 +300,7 @@ impl<'a> Run<'a> {
         tree
     }
 
-    fn leaf(&self, node: usize, from: usize, rows: &[Seen], sums: Vec<[f64; 2]>, columns: &Columns) -> Leaf {
+    fn leaf(&self, node: usize, from: usize, rows: &[RowGradient], sums: Vec<[f64; 2]>, columns: &Columns) -> Leaf {
         let gradient = rows.iter().map(|seen| seen.gradient).sum();
         let hessian = rows.iter().map(|seen| seen.hessian).sum();
         let mut leaf = Leaf { node, from, to: from + rows.len(), gradient, hessian, sums, best: None };
@@ -307,7 +311,7 @@ impl<'a> Run<'a> {
     }
 
     /// Sums of gradients and second derivatives in each bin; those of the common bin of sparse columns are not filled.
-    fn histogram(&self, rows: &[Seen], columns: &Columns, sums: &mut Vec<[f64; 2]>) {
+    fn histogram(&self, rows: &[RowGradient], columns: &Columns, sums: &mut Vec<[f64; 2]>) {
         sums.clear();
         sums.resize(columns.total, [0.0; 2]);
         for seen in rows {
@@ -405,7 +409,7 @@ const NOWHERE: u32 = u32::MAX;
 
 /// A row that a round sees.
 #[derive(Debug, Clone, Copy)]
-struct Seen {
+struct RowGradient {
     place: u32,
     gradient: f64,
     hessian: f64,

@@ -182,7 +182,7 @@ struct Member {
     weight: f64,
 }
 
-/// What fitting a stack gives.
+/// A fitted stack with its out-of-fold predictions and reports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StackFit {
     /// The stack, its members fitted to all training examples.

@@ -212,7 +212,7 @@ fn columns(rows: &[Vec<String>]) -> String {
     rows.iter().map(line).collect()
 }
 
-/// What the blend consists of, in sentences.
+/// Prints the weights of the blend and of its base learners.
 fn about_blend(blend: &BlendMetrics, printer: &mut Printer) {
     let [network, base] = blend.weights;
     if blend.members.len() == 2 {

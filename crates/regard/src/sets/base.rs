@@ -12,7 +12,7 @@ use crate::Result;
 use crate::supervised::base::{BaseExamples, BaseProblem, BaseTask, TaskPredictions};
 use crate::train::probabilities;
 
-/// How sets become features: pooled columns and items, which nothing has to be known for.
+/// Features of sets: pooled columns and items. They do not depend on the training data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetFeatures {}
 

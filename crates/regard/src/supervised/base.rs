@@ -26,7 +26,7 @@ pub struct BaseTask {
     pub name: String,
     /// The targets of all examples; those that are not known have some value.
     pub target: Target,
-    /// Whether the target of each example is known.
+    /// If true, the target of the example is known.
     pub known: Vec<bool>,
 }
 
@@ -42,7 +42,7 @@ pub struct BaseProblem {
 /// The examples of an experiment as base learners see them.
 #[derive(Clone, Debug)]
 pub struct BaseExamples<F> {
-    /// How examples become features.
+    /// Settings of the features.
     pub features: F,
     /// All examples.
     pub problem: BaseProblem,
@@ -120,11 +120,11 @@ impl FromStr for Only {
 pub struct BaseModel<F> {
     /// Version of this record.
     format: u32,
-    /// How examples become features.
+    /// Settings of the features.
     pub features: F,
     /// The stacks, one for each task.
     pub stacks: Vec<Stack>,
-    /// What every task says of its base learners and of the blend.
+    /// Reports of the base learners and the blend, one for each task.
     pub reports: Vec<BlendReport>,
     /// Shares of the classes in training, by task.
     pub shares: Vec<Vec<f64>>,
@@ -225,7 +225,7 @@ impl<F> BaseModel<F> {
     }
 }
 
-/// What a blend consists of, for one task.
+/// Weights, losses and base learners of a blend, for one task.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BlendReport {
     /// Weights of network and base learners.
@@ -268,7 +268,7 @@ pub struct FoldPredictions {
     pub base: Option<TaskPredictions>,
     /// Shares of the classes in training, by task.
     pub shares: Vec<Vec<f64>>,
-    /// What the blend consists of, by task.
+    /// Reports of the blend, one for each task.
     pub reports: Vec<BlendReport>,
     /// Seconds that the network and the base learners took.
     pub seconds: [f64; 2],

@@ -19,7 +19,7 @@ use crate::{Error, Result};
 /// Options of a cross-validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CrossValidationOptions {
-    /// How often all folds are cut and measured.
+    /// Number of repetitions, each with its own folds.
     pub repeats: usize,
     /// One part of the answer alone; without it network and base learners are blended.
     pub only: Option<Only>,
@@ -316,7 +316,7 @@ fn left_out(reports: &[&BlendReport]) -> Vec<(String, String)> {
     all
 }
 
-/// How many weights were not fitted, and the first reason.
+/// Number of weights that were not fitted, and the first reason.
 fn not_fitted(reports: &[&BlendReport]) -> Option<(usize, String)> {
     let reasons: Vec<&String> = reports.iter().filter_map(|report| report.not_fitted.as_ref()).collect();
     reasons.first().map(|reason| (reasons.len(), (*reason).clone()))

@@ -115,7 +115,7 @@ pub trait Family: Clone + Debug + PartialEq + Sized + 'static {
     /// [`Error::Config`](crate::Error::Config) with the setting and what was expected.
     fn validate(experiment: &SupervisedExperiment<Self>) -> Result<()>;
 
-    /// How examples become features of base learners, as it follows from the training data.
+    /// Settings of the features of base learners, which follow from the training data.
     type BaseFeatures: Clone + Debug + Serialize + DeserializeOwned;
 
     /// Reads or generates the examples of an experiment; with the network's settings as far as they follow from the

@@ -75,7 +75,7 @@ pub(crate) trait Learning: Sized {
     fn warnings(&self) -> Vec<String> {
         vec![]
     }
-    /// What is known before the first step, a sentence each.
+    /// Notes before the first step, a sentence each.
     fn notes(&self) -> Vec<String> {
         vec![]
     }

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use burn::tensor::Device;
 pub use regard_base::series::{BackTest, MemberReport};
 use regard_base::series::{
-    ForecastOptions, Forecasts as BaseForecasts, Member, OriginKind, Plan as Origins, clock_seasons,
+    ForecastOptions, Forecasts as BaseForecasts, Member, Members, OriginKind, Plan as Origins, clock_seasons,
 };
-use regard_data::series::Window;
 use regard_data::series::formats::Read;
 use regard_data::series::formats::forecasts::{Forecast, Forecasts, Interval};
+use regard_data::series::{Series, Window};
 
 use self::plan::Plan;
 use super::SeriesLearner;
@@ -47,7 +47,7 @@ pub struct LocalForecast {
     pub back_test: Option<BackTest>,
     /// Forecasters with their weights and errors, the heaviest first.
     pub members: Vec<MemberReport>,
-    /// How weights were found.
+    /// Rule by which the weights were found.
     pub rule: String,
     /// Season lengths, the shortest first.
     pub seasons: Vec<usize>,
@@ -90,16 +90,22 @@ pub fn forecast(read: &Read, options: &LocalForecastOptions, device: &Device) ->
     let origins = Origins::new(&values, &settings)?;
     let mut members = origins.base_members();
     let mut warnings = Vec::new();
+    let mut without_weight = None;
     let (mut look_back, mut cut_short) = (0, false);
     if options.only != Some(Only::Base) {
         let clock = Clockwork { begun, budget: options.budget };
-        match network(read, &origins, options, &clock, device) {
-            Ok(found) => {
-                (look_back, cut_short) = (found.look_back, clock.spent(1.0));
+        match Network::new(read, &origins, options, &clock, device) {
+            Ok(mut network) => {
                 if options.only == Some(Only::Network) {
                     members = members.only_fallbacks();
+                } else {
+                    without_weight = network.without_weight(&members, &origins)?;
                 }
-                members.add(&origins, found.member)?;
+                if without_weight.is_none() {
+                    network.train_for_end(read, &origins, options, &clock, device)?;
+                    members.add(&origins, network.member)?;
+                }
+                (look_back, cut_short) = (network.plan.look_back, clock.spent(1.0));
             }
             Err(error) if options.only == Some(Only::Network) => return Err(error),
             Err(error) => warnings.push(format!("left out: {NETWORK}: {error}")),
@@ -109,8 +115,9 @@ pub fn forecast(read: &Read, options: &LocalForecastOptions, device: &Device) ->
         Some(Only::Network) => origins.weights_of(&members, NETWORK)?,
         _ => origins.weights(&members),
     };
-    let BaseForecasts { series, seasons, rule, members, back_test, warnings: of_base } =
+    let BaseForecasts { series, seasons, rule, mut members, back_test, warnings: of_base } =
         origins.blend(&members, &weights);
+    members.extend(without_weight);
     warnings.splice(0..0, of_base);
     let single = |values: Vec<f64>| values.into_iter().map(|value| value as f32).collect::<Vec<f32>>();
     let own = read.panel.series().iter().zip(series).map(|(one, found)| Forecast {
@@ -127,46 +134,87 @@ pub fn forecast(read: &Read, options: &LocalForecastOptions, device: &Device) ->
     Ok(LocalForecast { forecasts, back_test, members, rule, seasons, look_back, cut_short, warnings })
 }
 
-/// A network's forecasts at the origins of a back-test.
-struct NetworkMember {
+/// A network with its forecasts at the origins of a back-test.
+struct Network {
+    plan: Plan,
     member: Member,
-    look_back: usize,
 }
 
-/// Trains a network on the rows before the first origin, which forecasts at all origins of the back-test, and one on
-/// all rows, which forecasts at the end.
-fn network(
-    read: &Read,
-    origins: &Origins,
-    options: &LocalForecastOptions,
-    clock: &Clockwork,
-    device: &Device,
-) -> Result<NetworkMember> {
-    let first = origins.origins().first().filter(|origin| origin.kind != OriginKind::End);
-    let Some(first) = first else {
-        return Err(Error::config("--horizon", "leaves no rows for a back-test of a network"));
-    };
-    if clock.spent(BASE) {
-        return Err(Error::config("--time", "is used up by the other forecasters"));
-    }
-    let plan = Plan::of(&read.panel, options, origins.seasons(), first.offset)?;
-    let before = trained(read, &plan, first.offset, options.seed, Deadline { clock, part: FIRST_NETWORK }, device)?;
-    let last = trained(read, &plan, 0, options.seed, Deadline { clock, part: 1.0 }, device)?;
-    let mut forecasts = vec![vec![]; read.panel.len()];
-    for origin in origins.origins() {
-        let model = if origin.kind == OriginKind::End { &last } else { &before };
-        let window = |(series, one): (usize, &regard_data::series::Series)| Window {
-            series,
-            start: one.len() - origin.offset - plan.look_back,
-            look_back: plan.look_back,
-            horizon: plan.horizon,
+/// A network with less weight is not worth a second training.
+const LEAST_WEIGHT: f64 = 0.02;
+
+impl Network {
+    /// Trains a network on the rows before the first origin, which forecasts at all origins but the end.
+    fn new(
+        read: &Read,
+        origins: &Origins,
+        options: &LocalForecastOptions,
+        clock: &Clockwork,
+        device: &Device,
+    ) -> Result<Self> {
+        let first = origins.origins().first().filter(|origin| origin.kind != OriginKind::End);
+        let Some(first) = first else {
+            return Err(Error::config("--horizon", "leaves no rows for a back-test of a network"));
         };
-        let windows: Vec<Window> = read.panel.series().iter().enumerate().map(window).collect();
-        for (all, found) in forecasts.iter_mut().zip(model.forecast_windows(&read.panel, &windows)?) {
-            all.push(found.values.iter().take(origin.steps).map(|value| f64::from(*value)).collect());
+        if clock.spent(BASE) {
+            return Err(Error::config("--time", "is used up by the other forecasters"));
         }
+        let plan = Plan::of(&read.panel, options, origins.seasons(), first.offset)?;
+        let deadline = Deadline { clock, part: FIRST_NETWORK };
+        let model = trained(read, &plan, first.offset, options.seed, deadline, device)?;
+        let mut forecasts = vec![vec![]; read.panel.len()];
+        for origin in origins.origins() {
+            if origin.kind == OriginKind::End {
+                forecasts.iter_mut().for_each(|all| all.push(vec![]));
+                continue;
+            }
+            let found = after(&model, read, &plan, origin.offset)?;
+            forecasts.iter_mut().zip(found).for_each(|(all, mut steps)| {
+                steps.truncate(origin.steps);
+                all.push(steps);
+            });
+        }
+        Ok(Self { plan, member: Member { name: NETWORK.into(), forecasts } })
     }
-    Ok(NetworkMember { member: Member { name: NETWORK.into(), forecasts }, look_back: plan.look_back })
+
+    /// The report of the network where it has no weight beside the other members.
+    fn without_weight(&self, members: &Members, origins: &Origins) -> Result<Option<MemberReport>> {
+        let mut all = members.clone();
+        all.add(origins, self.member.clone())?;
+        let weights = origins.weights(&all);
+        let report = origins.blend(&all, &weights).members.into_iter().find(|member| member.name == NETWORK);
+        Ok(report.filter(|report| report.weight < LEAST_WEIGHT).map(|report| MemberReport { weight: 0.0, ..report }))
+    }
+
+    /// Trains a network on all rows, which forecasts at the end.
+    fn train_for_end(
+        &mut self,
+        read: &Read,
+        origins: &Origins,
+        options: &LocalForecastOptions,
+        clock: &Clockwork,
+        device: &Device,
+    ) -> Result<()> {
+        let model = trained(read, &self.plan, 0, options.seed, Deadline { clock, part: 1.0 }, device)?;
+        let end = origins.origins().len() - 1;
+        for (all, found) in self.member.forecasts.iter_mut().zip(after(&model, read, &self.plan, 0)?) {
+            all[end] = found;
+        }
+        Ok(())
+    }
+}
+
+/// A model's forecasts of all series after all rows but so many at the end, `[series][horizon]`.
+fn after(model: &SeriesModel, read: &Read, plan: &Plan, unseen: usize) -> Result<Vec<Vec<f64>>> {
+    let window = |(series, one): (usize, &Series)| Window {
+        series,
+        start: one.len() - unseen - plan.look_back,
+        look_back: plan.look_back,
+        horizon: plan.horizon,
+    };
+    let windows: Vec<Window> = read.panel.series().iter().enumerate().map(window).collect();
+    let found = model.forecast_windows(&read.panel, &windows)?;
+    Ok(found.iter().map(|one| one.values.iter().map(|value| f64::from(*value)).collect()).collect())
 }
 
 /// The time that is left.

@@ -13,8 +13,10 @@ use crate::{Error, Result};
 
 /// Rows of a step: windows of single series.
 const ROWS: usize = 256;
-/// Steps of a training.
+/// Steps of a training with windows of [`USUAL`] values; fewer with longer ones, whose steps take longer.
 const STEPS: usize = 300;
+const USUAL: usize = 64;
+const FEWEST_STEPS: usize = 80;
 /// Windows reach back so many seasons, where there are as many, and so many values where there is no season.
 const SEASONS: usize = 3;
 const WITHOUT_SEASON: usize = 32;
@@ -85,7 +87,7 @@ impl Plan {
         };
         let train = TrainSettings {
             batch_size: self.batch,
-            epochs: STEPS,
+            epochs: (STEPS * USUAL / self.look_back).clamp(FEWEST_STEPS, STEPS),
             steps_per_epoch: 1,
             learning_rate: 2e-3,
             loss: NumberLoss::Huber,
