@@ -388,7 +388,7 @@ impl BaseProblem {
     /// # Errors
     /// Those of [`Stack::fit`].
     pub(crate) fn fit(&self, training: &[usize], options: &BlendOptions) -> Result<Vec<Fitted>> {
-        let all = worthwhile(candidates(&self.views));
+        let all = worthwhile(candidates(&self.views), &self.views);
         let of_task = |task: &BaseTask| {
             let rows = task.known_of(training);
             let settings = StackOptions {
@@ -402,10 +402,22 @@ impl BaseProblem {
                 rows,
                 out_of_fold: fit.out_of_fold,
                 members: fit.members,
-                left_out: fit.left_out,
+                left_out: fit.left_out.into_iter().chain(self.too_large()).collect(),
             })
         };
         self.tasks.iter().map(of_task).collect()
+    }
+
+    /// Views that no base learner is fitted to.
+    fn too_large(&self) -> impl Iterator<Item = LeftOut> + '_ {
+        self.views.iter().filter(|view| !is_small(view)).map(|view| LeftOut {
+            name: format!("base learners of {}", view.name()),
+            reason: format!(
+                "{} rows of {} columns, at most {MOST_VALUES} values are used",
+                view.rows(),
+                view.columns()
+            ),
+        })
     }
 
     /// The weights of a network with these predictions on held-out rows, and of the base learners: out of fold, or
@@ -471,9 +483,17 @@ impl BaseProblem {
     }
 }
 
+/// Views with more values are left to the network: base learners would take longer than it.
+const MOST_VALUES: usize = 30_000_000;
+
+fn is_small(view: &View) -> bool {
+    view.rows().saturating_mul(view.columns()) <= MOST_VALUES
+}
+
 /// Candidates without those that cost much and were never among the best: of several views of the same graphs, trees
 /// see all columns at once, kernels and linear models of many columns each kind by itself.
-fn worthwhile(all: Vec<Candidate>) -> Vec<Candidate> {
+fn worthwhile(mut all: Vec<Candidate>, views: &[View]) -> Vec<Candidate> {
+    all.retain(|one| views.iter().any(|view| view.name() == one.view && is_small(view)));
     if all.iter().all(|one| one.view != graphs::ALL) {
         return all;
     }
