@@ -11,7 +11,7 @@ use regard::series::SeriesExperiment;
 use regard::series::classify::{cross_validate as cross_validate_series, read_whole};
 use regard::sets::SetExperiment;
 use regard::sets::cross_validation::{HeldOut as HeldOutSets, cross_validate};
-use regard::sets::source::read_bags;
+use regard::sets::source::{read_bags, read_encoded};
 use regard::supervised::{BlendMetrics, CrossValidationMetrics};
 use regard::train::Measures;
 use serde_json::{Map, Value, json};
@@ -64,6 +64,9 @@ pub(super) fn sets(
     }
     options.check_cross_validation()?;
     let bags = read_bags(path, &experiment.data, experiment.task.kind, true)?;
+    if !bags.skipped().is_empty() {
+        printer.note(&format!("left out: columns {}", bags.skipped().join(", ")));
+    }
     let given = options.given.as_ref().map(|folder| read_folds(folder, bags.len())).transpose();
     let given = given.map_err(regard::Error::from)?;
     let test = match (experiment.data.test.as_str(), options.folds.or(given.as_ref().map(Vec::len))) {
@@ -73,7 +76,10 @@ pub(super) fn sets(
                 .hint("give only one of them")
                 .into());
         }
-        (test, None) => Some(read_bags(Path::new(test), &experiment.data, experiment.task.kind, true)?),
+        (test, None) => {
+            let encoded: Vec<String> = (0..bags.width()).map(|at| bags.names().name(at)).collect();
+            Some(read_encoded(Path::new(test), &experiment.data, experiment.task.kind, true, Some(&encoded))?)
+        }
     };
     let folds = match (&test, &given) {
         (Some(_), _) => 1,

@@ -75,8 +75,32 @@ fn numbers(manifest: &Manifest) -> String {
     if manifest.metrics.is_empty() {
         return String::new();
     }
-    let rows = manifest.metrics.iter().map(|(name, value)| format!("| {name} | {value} |\n"));
-    format!("\n## Metrics\n\n| metric | value |\n|---|---|\n{}", rows.collect::<String>())
+    let of_parts = |name: &str| PARTS.iter().any(|part| name.starts_with(part));
+    let rows = manifest.metrics.iter().filter(|(name, _)| !of_parts(name));
+    let rows: String = rows.map(|(name, value)| format!("| {name} | {value} |\n")).collect();
+    format!("\n## Metrics\n\n| metric | value |\n|---|---|\n{rows}{}", blend(manifest))
+}
+
+/// Prefixes of the metrics of the parts of a blend.
+const PARTS: [&str; 3] = ["network_", "base_", "blend_"];
+
+/// The contribution of the network beside its base learners; empty for a network alone.
+fn blend(manifest: &Manifest) -> String {
+    let get = |part: &str, metric: &str| manifest.metrics.get(&format!("{part}{metric}"));
+    let (Some(network), Some(base)) = (get("network_", "weight"), get("base_", "weight")) else {
+        return String::new();
+    };
+    let metrics = manifest.metrics.keys().filter_map(|name| name.strip_prefix("blend_"));
+    let row = |metric: &str| {
+        let cells = PARTS.map(|part| get(part, metric).map(|value| format!("{value:.4}")).unwrap_or_default());
+        format!("| {metric} | {} |\n", cells.join(" | "))
+    };
+    format!(
+        "\nPredictions are a blend of the network (weight {network:.2}) and of base learners (weight {base:.2}; \
+         `--only network` and `--only base` give one part). On the validation data:\n\n\
+         | metric | network | base learners | blend |\n|---|---|---|---|\n{}",
+        metrics.map(row).collect::<String>()
+    )
 }
 
 fn licence(manifest: &Manifest) -> String {
@@ -117,6 +141,20 @@ mod tests {
         for part in
             ["# kool-tsp20", "| parameters | 708,608 |", "| tsp20 mean cost | 3.85 |", "MIT", "--model kool-tsp20"]
         {
+            assert!(text.contains(part), "no `{part}` in\n{text}");
+        }
+    }
+
+    #[test]
+    fn the_card_says_what_the_network_adds() {
+        let all = [("network_", 0.8, 0.25), ("base_", 0.85, 0.75), ("blend_", 0.9, 1.0)];
+        let metrics = all
+            .into_iter()
+            .flat_map(|(part, auc, weight)| [(format!("{part}auc"), auc), (format!("{part}weight"), weight)]);
+        let metrics = metrics.filter(|(name, _)| name != "blend_weight").collect();
+        let manifest = Manifest { metrics, ..Manifest::now("regard train sets/mil") };
+        let text = numbers(&manifest);
+        for part in ["network (weight 0.25)", "base learners (weight 0.75;", "| auc | 0.8000 | 0.8500 | 0.9000 |"] {
             assert!(text.contains(part), "no `{part}` in\n{text}");
         }
     }

@@ -193,6 +193,11 @@ impl<F> BaseModel<F> {
         write_atomic(&path, |out| out.write_all(&text)).map_err(Error::from)
     }
 
+    /// The weight of the network (0) or of the base learners (1), a mean over the tasks.
+    pub(crate) fn mean_weight(&self, part: usize) -> f64 {
+        self.reports.iter().map(|report| report.weights[part]).sum::<f64>() / self.reports.len().max(1) as f64
+    }
+
     /// Removes the record of an earlier training from a folder.
     ///
     /// # Errors

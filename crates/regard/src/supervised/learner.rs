@@ -347,6 +347,8 @@ impl<F: Family> Learning for Learner<F> {
             for (part, metrics) in ["network", "base", "blend"].into_iter().zip(metrics) {
                 manifest.metrics.extend(metrics.into_iter().map(|(name, value)| (format!("{part}_{name}"), value)));
             }
+            manifest.metrics.insert("network_weight".into(), record.mean_weight(0));
+            manifest.metrics.insert("base_weight".into(), record.mean_weight(1));
             record.save(folder)?;
         } else {
             BaseModel::<F::BaseFeatures>::remove(folder)?;

@@ -20,6 +20,9 @@ pub(crate) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
     args.check_for_sets()?;
     let model = SetModel::open(&args.model, device)?.with_only(args.only)?;
     let bags = model.read(&args.file, &columns_of(args, &model), false)?;
+    if !bags.skipped().is_empty() {
+        printer.note(&format!("left out: columns {}", bags.skipped().join(", ")));
+    }
     let empty = (0..bags.len()).filter(|&bag| bags.size(bag) == 0).count();
     if empty > 0 {
         let sets = if empty == 1 { "1 set is".to_owned() } else { format!("{empty} sets are") };

@@ -218,7 +218,7 @@ impl Bags {
         self.row_labels.as_ref()
     }
 
-    /// Columns of the file that were left out because nothing in them is a number.
+    /// Columns of the file that were left out: text with many different values, and columns without a name.
     #[must_use]
     pub fn skipped(&self) -> &[String] {
         &self.skipped

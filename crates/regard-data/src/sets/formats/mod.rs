@@ -78,9 +78,12 @@ pub struct ReadOptions {
     pub target_optional: bool,
     /// Tables: the column of a row's label.
     pub row_target: Option<String>,
-    /// Tables with a header: the columns to read as features, in this order; `None` takes every other
-    /// column in which there are numbers.
+    /// Tables with a header: the columns to read as features, in this order (`column=value` for one value of a text
+    /// column); `None` takes every other column of numbers or of few different texts.
     pub features: Option<Vec<String>>,
+    /// Tables with a header: names of the features in training. Text columns are encoded as there: a value that
+    /// training did not have is 0 in all features of its column.
+    pub encoded: Option<Vec<String>>,
     /// Tables: the character between fields; `None` is the one of comma, semicolon and tab that the
     /// first line has most of.
     pub delimiter: Option<u8>,

@@ -11,7 +11,7 @@ use crate::sets::Sets;
 use crate::sets::base::{by_task, views_of};
 use crate::sets::experiment::{SetData, SetExperiment, SourceKind};
 use crate::sets::measure::{Predictions, in_own_units, measure_predictions, predict};
-use crate::sets::source::{Source, features_of, read_bags, targets_of};
+use crate::sets::source::{Source, features_of, read_encoded, targets_of};
 use crate::sets::task::TaskKind;
 use crate::supervised::Model;
 use crate::train::{NumberLoss, ValidationMetrics, probabilities};
@@ -37,7 +37,8 @@ impl SetModel {
     /// # Errors
     /// Those of reading the file; columns that differ from those of training.
     pub fn read(&self, path: &Path, data: &SetData, labelled: bool) -> Result<Bags> {
-        let bags = read_bags(path, data, self.config.task, labelled)?;
+        let known = Some(self.config.data.features.as_slice()).filter(|names| !names.is_empty());
+        let bags = read_encoded(path, data, self.config.task, labelled, known)?;
         let names = match self.config.data.features.as_slice() {
             [] => FeatureNames::Count(self.config.inputs),
             names => FeatureNames::Named(names.to_vec()),

@@ -25,12 +25,27 @@ pub struct Prepared {
 /// # Errors
 /// Those of reading the file, with file, line and column.
 pub fn read_bags(path: &Path, data: &SetData, kind: TaskKind, labelled: bool) -> Result<Bags> {
+    read_encoded(path, data, kind, labelled, None)
+}
+
+/// As [`read_bags`], with text columns encoded as the features of training, where their names are given.
+///
+/// # Errors
+/// As there.
+pub fn read_encoded(
+    path: &Path,
+    data: &SetData,
+    kind: TaskKind,
+    labelled: bool,
+    encoded: Option<&[String]>,
+) -> Result<Bags> {
     let named = |column: &str| (!column.is_empty()).then(|| column.to_owned());
     let options = ReadOptions {
         group_by: named(&data.group_by),
         target: named(&data.target),
         row_target: named(&data.item_target),
         features: (!data.features.is_empty()).then(|| data.features.clone()),
+        encoded: encoded.map(<[String]>::to_vec),
         target_optional: !labelled || kind.of_items() || kind == TaskKind::Clustering,
         ..ReadOptions::default()
     };

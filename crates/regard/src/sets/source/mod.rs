@@ -13,7 +13,7 @@ use super::experiment::{SetExperiment, SourceKind};
 use super::model::SetTransformerConfig;
 use crate::Result;
 use crate::train::{Shuffled, Stream, derived};
-pub use files::{Prepared, prepared, read_bags};
+pub use files::{Prepared, prepared, read_bags, read_encoded};
 pub(crate) use files::{features as features_of, strata, targets as targets_of};
 pub(crate) use generated::Generator;
 

@@ -1,20 +1,48 @@
 //! The columns of a table that are read, and their roles.
 
+use std::collections::BTreeSet;
+
 use super::super::ReadOptions;
 use super::is_data;
 use crate::Result;
 use crate::error::shown;
 use crate::table::values::looks_like_number;
-use crate::table::{Column, Table};
+use crate::table::{Column, Row, Table};
 
 /// The columns of a table with a header.
 pub(super) struct Columns {
     pub(super) group: Column,
     pub(super) target: Option<Column>,
     pub(super) row_target: Option<Column>,
-    pub(super) features: Vec<Column>,
-    /// Columns in which nothing is a number, and those without a name.
+    pub(super) features: Vec<Feature>,
+    /// Text columns with too many different values, and columns without a name.
     pub(super) skipped: Vec<String>,
+}
+
+/// A feature of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Feature {
+    /// The number in a column.
+    Number(Column),
+    /// 1 where a text column has this value, else 0 (one-hot encoding). A value that is not encoded is 0 in all
+    /// features of the column.
+    Category { column: Column, value: String },
+}
+
+impl Feature {
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Number(column) => column.name.clone(),
+            Self::Category { column, value } => format!("{}={value}", column.name),
+        }
+    }
+
+    pub(super) fn of(&self, row: &Row<'_>) -> Result<f32> {
+        match self {
+            Self::Number(column) => row.number(column),
+            Self::Category { column, value } => Ok(f32::from(u8::from(row.get(column) == value))),
+        }
+    }
 }
 
 impl Columns {
@@ -40,7 +68,7 @@ impl Columns {
         }
         let (features, skipped) = match &options.features {
             Some(names) => (listed(table, names, taken)?, Vec::new()),
-            None => numeric(table, &taken)?,
+            None => inferred(table, &taken, options.encoded.as_deref())?,
         };
         Ok(Self { group, target, row_target, features, skipped })
     }
@@ -58,16 +86,20 @@ fn find(table: &Table<'_>, name: &str) -> Result<Column> {
 }
 
 /// The features that are named.
-fn listed(table: &Table<'_>, names: &[String], mut taken: Vec<Column>) -> Result<Vec<Column>> {
-    let mut found: Vec<Column> = Vec::new();
+fn listed(table: &Table<'_>, names: &[String], mut taken: Vec<Column>) -> Result<Vec<Feature>> {
+    let mut found: Vec<Feature> = Vec::new();
     for name in names {
+        if let Some(category) = category(table, name) {
+            found.push(category);
+            continue;
+        }
         let column = find(table, name)?;
         if taken.contains(&column) {
             let reason = format!("column `{}` is a feature and something else, or a feature twice", shown(name));
             return Err(table.header.error(reason));
         }
         taken.push(column.clone());
-        found.push(column);
+        found.push(Feature::Number(column));
     }
     if found.is_empty() {
         return Err(table.header.error("is read without any feature, expected at least one"));
@@ -75,22 +107,54 @@ fn listed(table: &Table<'_>, names: &[String], mut taken: Vec<Column>) -> Result
     Ok(found)
 }
 
-/// Every other column in which there are numbers, and the names of those without.
-fn numeric(table: &Table<'_>, taken: &[Column]) -> Result<(Vec<Column>, Vec<String>)> {
+/// The encoded value of a text column that a feature is named after, where no column has the whole name.
+fn category(table: &Table<'_>, name: &str) -> Option<Feature> {
+    if table.header.find(name).is_some() {
+        return None;
+    }
+    let (column, value) = name.split_once('=')?;
+    Some(Feature::Category { column: table.header.find(column)?, value: value.to_owned() })
+}
+
+/// Text columns with more values than this are identifiers, dates or free text.
+const MOST_CATEGORIES: usize = 32;
+/// Rows that a value has on average at least.
+const ROWS_OF_CATEGORY: usize = 5;
+
+/// Every other column: numbers as they are, text with few different values encoded. With `encoded`, the names of the
+/// features in training, the values are those. Then the names of columns that are left out.
+fn inferred(table: &Table<'_>, taken: &[Column], encoded: Option<&[String]>) -> Result<(Vec<Feature>, Vec<String>)> {
     let mut numbers = vec![false; table.header.len()];
+    let mut values = vec![BTreeSet::new(); table.header.len()];
     let mut rows = 0;
     table.each_row(|row| {
         rows += 1;
-        for (found, field) in numbers.iter_mut().zip(row.fields()) {
+        for ((found, values), field) in numbers.iter_mut().zip(&mut values).zip(row.fields()) {
             *found = *found || looks_like_number(field);
+            if !*found && values.len() <= MOST_CATEGORIES && !values.contains(field) {
+                values.insert(field.to_owned());
+            }
         }
         Ok(())
     })?;
     let (mut features, mut skipped) = (Vec::new(), Vec::new());
     for column in table.header.columns().filter(|column| taken.iter().all(|other| other.at != column.at)) {
-        match numbers[column.at] && !column.name.is_empty() {
-            true => features.push(column),
-            false => skipped.push(table.header.label(column.at)),
+        let values = &values[column.at];
+        let few = (2..=MOST_CATEGORIES.min(rows / ROWS_OF_CATEGORY)).contains(&values.len());
+        let prefix = format!("{}=", column.name);
+        match encoded {
+            _ if column.name.is_empty() => skipped.push(table.header.label(column.at)),
+            Some(names) if names.iter().any(|name| name.starts_with(&prefix)) => {
+                let values = names.iter().filter_map(|name| name.strip_prefix(&prefix));
+                let of_value = |value: &str| Feature::Category { column: column.clone(), value: value.to_owned() };
+                features.extend(values.map(of_value));
+            }
+            _ if numbers[column.at] => features.push(Feature::Number(column)),
+            None if few => {
+                let of_value = |value: &String| Feature::Category { column: column.clone(), value: value.clone() };
+                features.extend(values.iter().map(of_value));
+            }
+            _ => skipped.push(table.header.label(column.at)),
         }
     }
     if features.is_empty() && rows > 0 {

@@ -1,8 +1,9 @@
 //! Rows of bags as CSV or TSV.
 //!
 //! With a header, one column groups rows into bags (`group_by`), one may hold the bag's label
-//! (`target`), one the row's (`row_target`); features are the columns asked for, or every other one
-//! in which there are numbers. Columns without a name (an index) and those without any number are
+//! (`target`), one the row's (`row_target`); features are the columns asked for, or every other one:
+//! numbers as they are, and text with at most 32 different values as one feature for each value,
+//! `column=value`, which is 1 or 0. Columns without a name (an index) and text with more values are
 //! left out ([`Bags::skipped`]). Rows of a bag need not stand together; bags keep the order in which
 //! they first occur.
 //!
@@ -18,7 +19,7 @@ mod tests;
 
 use std::path::Path;
 
-use self::columns::Columns;
+use self::columns::{Columns, Feature};
 use super::builder::BagsBuilder;
 use super::{Layout, ReadOptions};
 use crate::sets::{Bags, FeatureNames};
@@ -69,8 +70,8 @@ fn with_header(table: &Table<'_>, columns: Columns, options: &ReadOptions) -> Re
         if let Some(target) = &columns.row_target {
             gathered.row_labels.push(row.filled(target, "the label of the row")?.to_owned());
         }
-        for column in &columns.features {
-            gathered.features.push(row.number(column)?);
+        for feature in &columns.features {
+            gathered.features.push(feature.of(&row)?);
         }
         gathered.row(bag, row.line);
         Ok(())
@@ -78,7 +79,7 @@ fn with_header(table: &Table<'_>, columns: Columns, options: &ReadOptions) -> Re
     if gathered.is_empty() {
         return Err(Error::parse(table.path, 0, "has no rows below its header, expected at least one"));
     }
-    let names = FeatureNames::Named(columns.features.into_iter().map(|column| column.name).collect());
+    let names = FeatureNames::Named(columns.features.iter().map(Feature::name).collect());
     let target = columns.target.as_ref().map(|column| column.name.as_str());
     let bags = gathered.finish(names, table.header.line, target, options.target_optional)?;
     Ok(bags.with_skipped(columns.skipped))

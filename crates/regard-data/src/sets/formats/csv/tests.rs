@@ -62,6 +62,23 @@ fn features_are_the_columns_asked_for_or_those_with_numbers() {
 }
 
 #[test]
+fn text_with_few_values_is_encoded() {
+    let row = |at: usize| format!("{},{},{},{}\n", at / 4, at % 2, ["red", "blue", "a=b"][at % 3], at);
+    let text: String = std::iter::once("id,y,colour,a\n".to_owned()).chain((0..20).map(|at| row(at / 4 * 4))).collect();
+    let bags = read(&text).unwrap();
+    assert_eq!(names(&bags), ["colour=a=b", "colour=blue", "colour=red", "a"]);
+    assert!(bags.skipped().is_empty());
+    // A new file has the features of training: values that it lacks, and none for values that are new.
+    let new = "id,colour,a\nu,green,1\nu,blue,2\n";
+    let training: Vec<String> = names(&bags);
+    let again = ReadOptions { encoded: Some(training.clone()), target_optional: true, ..options() };
+    let found = parse(new, Path::new("bags.csv"), &again).unwrap();
+    assert_eq!((names(&found), found.bag(0)), (training, &[0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 2.0][..]));
+    let listed = ReadOptions { features: Some(vec!["a".into(), "colour=blue".into()]), ..again };
+    assert_eq!(parse(new, Path::new("bags.csv"), &listed).unwrap().bag(0), [1.0, 0.0, 2.0, 1.0]);
+}
+
+#[test]
 fn labels_are_of_bags_of_rows_or_of_neither() {
     let text = "id,y,r,a\nu,low,2,1\nv,high,0,3\nu,low,1,4\n";
     let both = ReadOptions { row_target: Some("r".into()), ..options() };
