@@ -70,7 +70,7 @@ pub struct SetData {
     pub target: String,
     /// Column of the target of an item, for tasks that score items.
     pub item_target: String,
-    /// Columns of features; empty for all other numeric columns.
+    /// Columns of features; empty for all other columns of numbers or of few different texts.
     pub features: Vec<String>,
     /// If true, features are standardised to mean 0 and standard deviation 1, fitted on the training sets.
     pub standardise: bool,
