@@ -4,6 +4,10 @@ use regard_data::series::{Frequency, Unit};
 
 /// The longest season that is looked for in values.
 const LONGEST: usize = 400;
+/// Steps of a day, where values are hourly or half-hourly.
+const DAYS: [usize; 2] = [24, 48];
+/// The least excess of the correlation after a week over those a day before and after.
+const WEEKLY: f64 = 0.02;
 /// Series that are looked at, spread over the file, and values of each.
 const SERIES: usize = 64;
 const VALUES: usize = 4000;
@@ -98,6 +102,12 @@ fn peaks(correlation: &[f64], longest: usize, values: usize) -> Vec<usize> {
     let mut seasons = vec![first];
     if strongest > first && strongest % first == 0 && correlation[strongest] > correlation[first] + 0.03 {
         seasons.push(strongest);
+    } else if DAYS.contains(&first) && 8 * first < correlation.len() {
+        // A week is weaker than its days, but a day a week ago is more alike than those beside it.
+        let beside = (correlation[6 * first] + correlation[8 * first]) / 2.0;
+        if correlation[7 * first] > beside + WEEKLY {
+            seasons.push(7 * first);
+        }
     }
     seasons
 }
@@ -133,6 +143,10 @@ mod tests {
             .map(|at| day(at) * if (at / 24) % 7 > 4 { 0.3 } else { 1.0 } + 0.01 * at as f64 + 0.3 * noise())
             .collect();
         assert_eq!(found_seasons([hourly.as_slice()].into_iter()), [24, 168]);
+        let weak: Vec<f64> = (0..700).map(|at| day(at) * if (at / 24) % 7 > 4 { 0.5 } else { 1.0 }).collect();
+        assert_eq!(found_seasons([weak.as_slice()].into_iter()), [24, 168]);
+        let daily: Vec<f64> = (0..700).map(|at| day(at) + 0.5 * noise()).collect();
+        assert_eq!(found_seasons([daily.as_slice()].into_iter()), [24]);
         let monthly: Vec<f64> =
             (0..120).map(|at| at as f64 + [9.0, 0.0, 3.0, 1.0, 0.0, 2.0][at % 12 / 2] * 3.0 + noise()).collect();
         assert_eq!(found_seasons([monthly.as_slice()].into_iter()), [12]);
