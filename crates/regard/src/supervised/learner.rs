@@ -178,10 +178,14 @@ impl<F: Family> Learner<F> {
         let train = &self.experiment.train;
         // Without validation examples the last network is the one to keep.
         let validates = F::has_validation(&self.data) || train.schedule == Schedule::Plateau;
+        // Where no epoch is chosen by its validation, that of the last one is enough.
+        let chooses =
+            train.select == Select::Best || train.schedule == Schedule::Plateau || train.early_stopping_patience > 0;
         let (steps, epochs) = (self.epoch_length(), train.epochs as u64);
         while self.counters.step < steps * epochs && !Learning::done(self) && go_on(self.counters.step) {
             self.learn()?;
-            if validates && self.counters.step.is_multiple_of(steps) {
+            let due = if chooses { steps } else { steps * epochs };
+            if validates && self.counters.step.is_multiple_of(due) {
                 self.finish_epoch()?;
             }
         }
