@@ -250,8 +250,8 @@ pub struct BlendReport {
 /// Options of a blend.
 #[derive(Clone, Copy, Debug)]
 pub struct BlendOptions {
-    /// One part alone.
-    pub only: Option<Only>,
+    /// If true, no network is trained.
+    pub only_base: bool,
     /// Networks that are trained, each without another part of the examples.
     pub members: usize,
     /// The seed of folds and learners.
@@ -265,12 +265,12 @@ pub struct BlendOptions {
 pub struct FoldPredictions {
     /// The rows that were held out.
     pub rows: Vec<usize>,
-    /// Predictions of the blend, or of the only part.
+    /// Predictions of the blend, or of the base learners alone.
     pub blend: TaskPredictions,
     /// Predictions of the network, where it was trained.
     pub network: Option<TaskPredictions>,
-    /// Predictions of the base learners, where they were fitted.
-    pub base: Option<TaskPredictions>,
+    /// Predictions of the base learners.
+    pub base: TaskPredictions,
     /// Shares of the classes in training, by task.
     pub shares: Vec<Vec<f64>>,
     /// Reports of the blend, one for each task.
@@ -305,32 +305,25 @@ impl BaseProblem {
     ) -> Result<FoldPredictions> {
         let shares: Vec<Vec<f64>> = self.tasks.iter().map(|task| task.shares(&rows.training)).collect();
         let begun = Instant::now();
-        let base = if options.only == Some(Only::Network) { None } else { Some(self.fit(&rows.training, options)?) };
+        let fits = self.fit(&rows.training, options)?;
         let of_base = begun.elapsed().as_secs_f64();
-        let predicted_by_base = |of: &[usize]| match &base {
-            None => Ok(None),
-            Some(fits) => Ok::<_, Error>(Some(
-                fits.iter().map(|fit| Ok(fit.stack.predict(&self.views, of)?)).collect::<Result<TaskPredictions>>()?,
-            )),
-        };
-        let test_base = predicted_by_base(&rows.test)?;
-        if options.only == Some(Only::Base) {
-            let blend = test_base.clone().unwrap_or_default();
+        let test_base = fits
+            .iter()
+            .map(|fit| Ok(fit.stack.predict(&self.views, &rows.test)?))
+            .collect::<Result<TaskPredictions>>()?;
+        if options.only_base {
             return Ok(FoldPredictions {
                 rows: rows.test.clone(),
-                blend,
+                blend: test_base.clone(),
                 network: None,
                 base: test_base,
                 shares,
-                reports: base.into_iter().flatten().map(|fit| fit.report([0.0, 1.0])).collect(),
+                reports: fits.iter().map(|fit| fit.report([0.0, 1.0])).collect(),
                 seconds: [0.0, of_base],
             });
         }
         let begun = Instant::now();
-        // Without base learners nothing has to be weighed, and every network learns from all rows.
-        let parts = if base.is_none() {
-            vec![(rows.training.clone(), vec![]); options.members]
-        } else if !rows.validation.is_empty() {
+        let parts = if !rows.validation.is_empty() {
             vec![(rows.training.clone(), rows.validation.clone()); options.members]
         } else {
             self.parts(&rows.training, options)?
@@ -358,18 +351,6 @@ impl BaseProblem {
             }
         }
         let of_network = begun.elapsed().as_secs_f64();
-        let Some(fits) = base else {
-            return Ok(FoldPredictions {
-                rows: rows.test.clone(),
-                blend: test.clone(),
-                network: Some(test),
-                base: None,
-                shares,
-                reports: vec![],
-                seconds: [of_network, 0.0],
-            });
-        };
-        let test_base = test_base.unwrap_or_default();
         let (mut blend, mut reports) = (vec![], vec![]);
         for (at, (task, fit)) in self.tasks.iter().zip(&fits).enumerate() {
             let report = self.weigh(at, fit, &held, &held_predictions[at], !rows.validation.is_empty())?;
@@ -381,7 +362,7 @@ impl BaseProblem {
             rows: rows.test.clone(),
             blend,
             network: Some(test),
-            base: Some(test_base),
+            base: test_base,
             shares,
             reports,
             seconds: [of_network, of_base],

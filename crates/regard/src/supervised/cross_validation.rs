@@ -33,7 +33,7 @@ impl CrossValidationOptions {
 
     /// The options of a blend of so many networks.
     pub(crate) fn blend(self, members: usize, seed: u64) -> BlendOptions {
-        BlendOptions { only: self.only, members, seed, base_time: BASE_TIME }
+        BlendOptions { only_base: self.only == Some(Only::Base), members, seed, base_time: BASE_TIME }
     }
 
     /// Refuses base learners alone for a task that has none.
@@ -258,7 +258,7 @@ impl Joined {
             let predictions = match part {
                 Part::Blend => &fold.blend,
                 Part::Network => fold.network.as_ref()?,
-                Part::Base => fold.base.as_ref()?,
+                Part::Base => &fold.base,
             };
             joined.rows.extend(&fold.rows);
             let decided = decisions(&problem.tasks, predictions, &fold.shares);

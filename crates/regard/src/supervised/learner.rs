@@ -238,7 +238,7 @@ impl<F: Family> Learning for Learner<F> {
         let plain = learner.plain_device();
         if let Some(examples) = F::base(&learner.evaluation(&plain))? {
             let seed = experiment.train.seed;
-            let options = BlendOptions { only: None, members: 1, seed, base_time: BASE_TIME };
+            let options = BlendOptions { only_base: false, members: 1, seed, base_time: BASE_TIME };
             learner.base = Some(BaseLearners::fit(examples, &options)?);
         }
         Ok(learner)
