@@ -105,7 +105,7 @@ def short():
     accuracy = {"routes": routes, "sets": sets, "graphs": graphs, "series": series}
     for family in FAMILIES:
         sections += [f"## {family.capitalize()}\n", *speed_table(family), *accuracy[family](saved)]
-    return "\n".join([*sections, *memory(saved), *starts(saved)])
+    return "\n".join([*sections, *memory(saved), *starts(saved), *builds(saved)])
 
 
 def speed_table(family):
@@ -299,6 +299,22 @@ def starts(folder):
     yield tables.markdown(["command", "time"], rows) + "\n"
 
 
+def builds(folder):
+    """Times of clean builds and sizes of the program."""
+    yield "## Build time and size\n"
+    for _, record in records.read(folder, "build"):
+        machine = record["machine"]
+        yield (
+            f"`{record['command']}` from nothing, with its dependencies downloaded, one commit after the other on {machine['cores']} cores of "
+            f"{machine['cpu']}; measured with `python bench/builds.py`. The first row is the program before it was restructured.\n"
+        )
+        rows = [
+            [f"`{one['commit']}`", f"{one['seconds']} s", f"{one['processor_seconds']} s", f"{one['bytes'] / 1e6:.1f} MB"]
+            for one in record["builds"]
+        ]
+        yield tables.markdown(["commit", "time", "processor time", "program"], rows) + "\n"
+
+
 def index():
     """results/README.md: the pages and the files of the folder."""
     kinds = (
@@ -309,6 +325,7 @@ def index():
         ("folds", "cross-validation", "collect.py folds"),
         ("memory", "peak memory of a command", "memory.py"),
         ("start", "time of a short command", "start.py"),
+        ("build", "time of a clean build, size of the program", "builds.py"),
     )
     rows = [
         [f"`{kind}-*.json`", str(len(records.read(ROOT / "results", kind))), what, f"`bench/{script}`"] for kind, what, script in kinds
