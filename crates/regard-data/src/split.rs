@@ -46,6 +46,41 @@ pub fn stratified_folds(classes: &[usize], k: usize, seed: u64) -> Result<Vec<Ve
     Ok(parts)
 }
 
+/// Cuts examples into `k` parts, all examples of a group in one part: the largest group goes to the smallest part, then
+/// the next, groups of one size in a random order (as scikit-learn's `GroupKFold`, which has no such order).
+///
+/// # Errors
+/// [`Error::Invalid`] when `k` is below 2 or above the number of groups.
+///
+/// ```
+/// use regard_data::split::group_folds;
+///
+/// let parts = group_folds(&[7, 7, 7, 1, 1, 5], 2, 42)?;
+/// assert_eq!(parts, [vec![0, 1, 2], vec![3, 4, 5]]);
+/// # Ok::<(), regard_data::Error>(())
+/// ```
+pub fn group_folds(groups: &[u64], k: usize, seed: u64) -> Result<Vec<Vec<usize>>> {
+    let mut distinct = groups.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    if k < 2 || k > distinct.len() {
+        let reason = format!("expected 2 to {}, the number of groups", distinct.len());
+        return Err(Error::invalid(format!("{k} folds"), reason));
+    }
+    let place = |group: &u64| distinct.partition_point(|other| other < group);
+    let mut members = vec![Vec::new(); distinct.len()];
+    groups.iter().enumerate().for_each(|(example, group)| members[place(group)].push(example));
+    Draws::new(seed).shuffle(&mut members);
+    members.sort_by_key(|group| std::cmp::Reverse(group.len()));
+    let mut parts = vec![Vec::new(); k];
+    for group in members {
+        let smallest = (0..k).min_by_key(|part| parts[*part].len()).unwrap_or(0);
+        parts[smallest].extend(group);
+    }
+    parts.iter_mut().for_each(|part| part.sort_unstable());
+    Ok(parts)
+}
+
 /// The examples of `0..count` that are not in `part`, in rising order.
 #[must_use]
 pub fn others(count: usize, part: &[usize]) -> Vec<usize> {
@@ -137,6 +172,8 @@ mod tests {
         assert_eq!(said(7, 10), "10 folds: expected 2 to 7, the number of examples");
         assert_eq!(said(7, 1), "1 folds: expected 2 to 7, the number of examples");
         assert_eq!(said(1, 2), "2 folds: 1 examples cannot be cut, expected at least 2");
+        let groups = group_folds(&[1, 1, 2], 3, 1).unwrap_err().to_string();
+        assert_eq!(groups, "3 folds: expected 2 to 2, the number of groups");
         let said = |count, fraction| holdout(&vec![0; count], fraction, 1).unwrap_err().to_string();
         assert_eq!(said(5, 1.0), "fraction 1: expected a number between 0 and 1");
         assert_eq!(said(5, f64::NAN), "fraction NaN: expected a number between 0 and 1");

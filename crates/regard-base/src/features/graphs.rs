@@ -247,7 +247,7 @@ fn histograms(graphs: &Graphs, colours: &Colours, radius: usize, buckets: usize)
             }
         }
         if round < radius {
-            nodes = (0..graphs.nodes()).map(|node| refined(graphs, colours, &nodes, node)).collect();
+            nodes = (0..graphs.nodes()).map(|node| refined(graphs, colours, &nodes, node, |_| true)).collect();
         }
     }
     Rows { columns: buckets, values }
@@ -259,13 +259,67 @@ fn neighbours(graphs: &Graphs, node: usize) -> impl Iterator<Item = usize> + '_ 
     graphs.sources_of(node).iter().map(move |source| start + *source as usize)
 }
 
-/// The next colour of a node: of its own, and those of its edges and neighbours in any order.
-fn refined(graphs: &Graphs, colours: &Colours, nodes: &[u64], node: usize) -> u64 {
+/// The next colour of a node: of its own, and those of its edges and neighbours in any order, of neighbours that are
+/// `kept`.
+fn refined(graphs: &Graphs, colours: &Colours, nodes: &[u64], node: usize, kept: impl Fn(usize) -> bool) -> u64 {
     let first = graphs.in_offsets()[node];
     let edge = |(at, source): (usize, usize)| hash([colours.edges[first + at], nodes[source]].into_iter());
-    let mut around: Vec<u64> = neighbours(graphs, node).enumerate().map(edge).collect();
+    let mut around: Vec<u64> =
+        neighbours(graphs, node).enumerate().filter(|(_, source)| kept(*source)).map(edge).collect();
     around.sort_unstable();
     hash(std::iter::once(nodes[node]).chain(around))
+}
+
+/// Rounds of colours that tell scaffolds apart.
+const SCAFFOLD_ROUNDS: usize = 12;
+
+/// The scaffold of each graph as a number, equal for equal scaffolds: what is left of a molecule when atoms with a
+/// single neighbour are taken away again and again, its rings and the chains between them (Bemis & Murcko 1996), with
+/// types of atoms and bonds. Graphs without rings have the number 0.
+///
+/// ```
+/// use regard_base::features::graphs::scaffolds;
+/// use regard_data::graphs::formats::{ReadOptions, smiles_csv};
+///
+/// let text = "s\nCc1ccccc1\nOCCc1ccccc1\nc1ccncc1\nCCO\n";
+/// let options = ReadOptions { smiles: Some("s".into()), ..ReadOptions::default() };
+/// let found = scaffolds(&smiles_csv::parse(text, "m.csv".as_ref(), &options)?);
+/// assert!(found[0] == found[1] && found[0] != found[2] && found[3] == 0);
+/// # Ok::<(), regard_data::Error>(())
+/// ```
+#[must_use]
+pub fn scaffolds(graphs: &Graphs) -> Vec<u64> {
+    let mut kept = vec![true; graphs.nodes()];
+    let distinct = |node: usize, kept: &[bool]| {
+        let mut around: Vec<usize> = neighbours(graphs, node).filter(|&other| other != node && kept[other]).collect();
+        around.sort_unstable();
+        around.dedup();
+        around
+    };
+    let mut waiting: Vec<usize> = (0..graphs.nodes()).collect();
+    while let Some(node) = waiting.pop() {
+        if !kept[node] {
+            continue;
+        }
+        let around = distinct(node, &kept);
+        if around.len() <= 1 {
+            kept[node] = false;
+            waiting.extend(around);
+        }
+    }
+    let colours = Colours::of(graphs, false);
+    let mut nodes = colours.nodes.clone();
+    for _ in 0..SCAFFOLD_ROUNDS {
+        let next =
+            |node: usize| if kept[node] { refined(graphs, &colours, &nodes, node, |other| kept[other]) } else { 0 };
+        nodes = (0..graphs.nodes()).map(next).collect();
+    }
+    let of_graph = |graph: usize| {
+        let mut all: Vec<u64> = graphs.nodes_of(graph).filter(|&node| kept[node]).map(|node| nodes[node]).collect();
+        all.sort_unstable();
+        if all.is_empty() { 0 } else { hash(all.into_iter()) }
+    };
+    (0..graphs.len()).map(of_graph).collect()
 }
 
 /// A hash that is the same on every machine (FNV-1a with a final mix).

@@ -7,7 +7,7 @@ use crate::{Error, Result, stats};
 /// Ridge regression of the label of each row on its standardised features, as a scorer of rows.
 ///
 /// Minimises `sum (w.x + b - y)^2 + penalty |w|^2` over the training rows; the intercept `b` is not
-/// penalised. Features are standardised on the same rows.
+/// penalised. Features are standardised on the same rows; one that is missing counts as its mean.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ridge {
     standardiser: Standardiser,
@@ -53,7 +53,7 @@ impl Ridge {
             training.iter().flat_map(|&bag| &targets[bags.offsets()[bag]..bags.offsets()[bag + 1]]).copied().collect();
         // Standardised features have mean 0 but for rounding, which leaves the mean label to `b`.
         let intercept = stats::mean(&labels);
-        let features: Vec<f64> = standard.features().iter().map(|&x| f64::from(x)).collect();
+        let features: Vec<f64> = standard.features().iter().map(|&x| known(x)).collect();
         let centred: Vec<f64> = labels.iter().map(|label| label - intercept).collect();
         let mut equations = LeastSquares::new(width, 1);
         equations.add(&features, &centred);
@@ -71,7 +71,7 @@ impl Ridge {
         let mut standard = bags.clone();
         self.standardiser.apply(&mut standard)?;
         let score =
-            |row: &[f32]| self.intercept + row.iter().zip(&self.weights).map(|(x, w)| f64::from(*x) * w).sum::<f64>();
+            |row: &[f32]| self.intercept + row.iter().zip(&self.weights).map(|(x, w)| known(*x) * w).sum::<f64>();
         Ok(standard.features().chunks_exact(self.weights.len().max(1)).map(score).collect())
     }
 
@@ -80,6 +80,11 @@ impl Ridge {
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
+}
+
+/// A standardised feature, at its mean where it is missing.
+fn known(feature: f32) -> f64 {
+    if feature.is_nan() { 0.0 } else { f64::from(feature) }
 }
 
 /// The mean of the training labels, which least squares predicts for every bag; NaN without any.

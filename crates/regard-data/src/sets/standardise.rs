@@ -6,7 +6,8 @@ use crate::{Error, Result};
 /// Mean and deviation of each feature, learnt on training bags only.
 ///
 /// A feature becomes `(x - mean) / deviation`. One that is the same in all training rows has a
-/// deviation of 0 and becomes 0 everywhere.
+/// deviation of 0 and becomes 0 everywhere. Values that are missing (NaN) stay so, and take no part in mean and
+/// deviation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standardiser {
     /// `[features]`.
@@ -41,25 +42,35 @@ impl Standardiser {
         }
         let width = bags.width();
         let all = || training.iter().flat_map(|&bag| bags.bag(bag).chunks_exact(width.max(1)));
-        let mut sum = vec![0.0; width];
+        let (mut sum, mut counts) = (vec![0.0; width], vec![0usize; width]);
         let mut range = vec![(f32::INFINITY, f32::NEG_INFINITY); width];
         for row in all() {
-            for ((sum, (low, high)), value) in sum.iter_mut().zip(&mut range).zip(row) {
-                *sum += f64::from(*value);
-                (*low, *high) = (low.min(*value), high.max(*value));
+            for (((sum, count), (low, high)), value) in sum.iter_mut().zip(&mut counts).zip(&mut range).zip(row) {
+                if !value.is_nan() {
+                    *sum += f64::from(*value);
+                    *count += 1;
+                    (*low, *high) = (low.min(*value), high.max(*value));
+                }
             }
         }
         // Rounding of the sum must not give a constant feature a tiny deviation.
         let constant = |at: usize| range[at].0 >= range[at].1;
-        let mean: Vec<f64> =
-            (0..width).map(|at| if constant(at) { f64::from(range[at].0) } else { sum[at] / rows as f64 }).collect();
+        let mean_of = |at: usize| match counts[at] {
+            0 => 0.0,
+            _ if constant(at) => f64::from(range[at].0),
+            count => sum[at] / count as f64,
+        };
+        let mean: Vec<f64> = (0..width).map(mean_of).collect();
         let mut squares = vec![0.0; width];
         for row in all() {
             for ((square, mean), value) in squares.iter_mut().zip(&mean).zip(row) {
-                *square += (f64::from(*value) - mean).powi(2);
+                if !value.is_nan() {
+                    *square += (f64::from(*value) - mean).powi(2);
+                }
             }
         }
-        let deviation = squares.iter().map(|square| (square / rows as f64).sqrt()).collect();
+        let deviation = squares.iter().zip(&counts).map(|(square, &count)| (square / count.max(1) as f64).sqrt());
+        let deviation = deviation.collect();
         Self::from_arrays(mean, deviation)
     }
 
@@ -105,7 +116,9 @@ impl Standardiser {
         let width = self.mean.len().max(1);
         for row in bags.features_mut().chunks_exact_mut(width) {
             for ((value, mean), deviation) in row.iter_mut().zip(&self.mean).zip(&self.deviation) {
-                *value = if *deviation > 0.0 {
+                *value = if value.is_nan() {
+                    f32::NAN
+                } else if *deviation > 0.0 {
                     let standard = (f64::from(*value) - mean) / deviation;
                     standard.clamp(f32::MIN.into(), f32::MAX.into()) as f32
                 } else {
@@ -132,6 +145,17 @@ mod tests {
         assert!(bags.features().iter().step_by(2).all(|v| *v == 0.0));
         let sum: f64 = bags.features().iter().map(|v| f64::from(*v)).sum();
         assert!(sum.abs() < 1e-3, "{sum}");
+    }
+
+    #[test]
+    fn missing_values_stay_missing_and_take_no_part() {
+        let features = vec![1.0, f32::NAN, f32::NAN, f32::NAN, 3.0, f32::NAN];
+        let mut bags = Bags::with_missing(FeatureNames::Count(2), features, vec![0, 3]).unwrap();
+        let standardiser = Standardiser::learn(&bags, &[0]).unwrap();
+        assert_eq!((standardiser.mean(), standardiser.deviation()), (&[2.0, 0.0][..], &[1.0, 0.0][..]));
+        standardiser.apply(&mut bags).unwrap();
+        let found: Vec<Option<f32>> = bags.features().iter().map(|v| (!v.is_nan()).then_some(*v)).collect();
+        assert_eq!(found, [Some(-1.0), None, None, None, Some(1.0), None]);
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! not UTF-8 become U+FFFD. Numbers have a decimal point: a decimal comma is an error with a hint, since `1,234` may
 //! also be a thousand.
 
+mod features;
 mod header;
 pub(crate) mod json_lines;
 #[cfg(feature = "parquet")]
@@ -19,6 +20,7 @@ pub mod write;
 
 use std::path::Path;
 
+pub(crate) use self::features::{Feature, FeatureOptions, Features, MOST_CATEGORIES, part_of_column};
 pub(crate) use self::header::{Column, Footer, Header};
 pub(crate) use self::rows::{Row, Rows, Text};
 use crate::Result;

@@ -298,7 +298,7 @@ impl<'r> Row<'r> {
         Error::parse(self.path, self.line, reason).in_field(field)
     }
 
-    fn fault(&self, field: &str, fault: Fault) -> Error {
+    pub(crate) fn fault(&self, field: &str, fault: Fault) -> Error {
         fault.in_line(self.path, self.line, field)
     }
 }

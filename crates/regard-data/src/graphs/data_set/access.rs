@@ -197,6 +197,12 @@ impl Graphs {
     pub fn skipped(&self) -> &[Skipped] {
         &self.origin.skipped
     }
+
+    /// Columns of tables that were left out or have missing values, a sentence each.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.origin.notes
+    }
 }
 
 /// Counts of what makes the graphs of a data set neither simple nor undirected.

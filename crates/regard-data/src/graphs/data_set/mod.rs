@@ -22,7 +22,7 @@ use crate::{Error, Result};
 ///
 /// Graphs that are not simple or not undirected are kept as they are: an isolated node receives no edge, a self
 /// loop is one edge from a node to itself, several edges between the same nodes are several edges.
-/// [`Graphs::census`] counts them. All numbers are finite.
+/// [`Graphs::census`] counts them. Numbers are finite, or NaN where a table of nodes or edges lacks them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Graphs {
     ids: Vec<String>,
@@ -52,6 +52,8 @@ pub(super) struct Origin {
     pub(super) skipped: Vec<Skipped>,
     /// Nodes whose type was rare in training or not there, which have the one type for those.
     pub(super) taken_as_rare: usize,
+    /// Columns of tables that were left out or have missing values, a sentence each.
+    pub(super) notes: Vec<String>,
 }
 
 /// A row that was left out because it is wrong.
@@ -160,6 +162,42 @@ impl Graphs {
         Ok(self)
     }
 
+    /// The mean of each number of the nodes and of the edges of some graphs, where it is known; 0 where it never is.
+    #[must_use]
+    pub fn means(&self, graphs: &[usize]) -> [Vec<f64>; 2] {
+        let mean = |features: &Features, rows: &[usize]| {
+            let width = features.width();
+            let of_column = |column: usize| {
+                let known = rows.iter().map(|row| features.dense[row * width + column]).filter(|value| !value.is_nan());
+                let (sum, count) = known.fold((0.0, 0usize), |(sum, count), value| (sum + f64::from(value), count + 1));
+                sum / count.max(1) as f64
+            };
+            (0..width).map(of_column).collect()
+        };
+        let nodes: Vec<usize> = graphs.iter().flat_map(|&graph| self.nodes_of(graph)).collect();
+        let edges: Vec<usize> =
+            nodes.iter().flat_map(|&node| self.in_offsets[node]..self.in_offsets[node + 1]).collect();
+        [mean(&self.node_features, &nodes), mean(&self.edge_features, &edges)]
+    }
+
+    /// The same graphs with these numbers, one for each column of nodes and of edges, where values are missing.
+    #[must_use]
+    pub fn filled(mut self, [nodes, edges]: [&[f64]; 2]) -> Self {
+        for (features, means) in [(&mut self.node_features, nodes), (&mut self.edge_features, edges)] {
+            let width = means.len().max(1);
+            for (at, value) in features.dense.iter_mut().enumerate().filter(|(_, value)| value.is_nan()) {
+                *value = means.get(at % width).map_or(0.0, |mean| *mean as f32);
+            }
+        }
+        self
+    }
+
+    /// If true, a number of a node or an edge is missing.
+    #[must_use]
+    pub fn has_missing(&self) -> bool {
+        [&self.node_features, &self.edge_features].iter().any(|features| features.dense.iter().any(|x| x.is_nan()))
+    }
+
     fn unseen(&self, place: Option<(usize, String)>, name: &str, what: &str) -> Error {
         let Some((graph, place)) = place else {
             return Error::invalid(what, "have types either here or in the training data, but not in both");
@@ -234,7 +272,7 @@ fn same_columns(found: &FeatureNames, training: &FeatureNames, what: &str) -> Re
 }
 
 /// The first thing that does not fit in a graph.
-fn check_graph(graph: &Graph, nodes: &Kinds, edges: &Kinds) -> Result<(), String> {
+fn check_graph(graph: &Graph, nodes: &Kinds, edges: &Kinds, may_miss: bool) -> Result<(), String> {
     if graph.nodes > u32::MAX as usize || graph.edges.len() > u32::MAX as usize {
         return Err("has more nodes or edges than 32 bits count".into());
     }
@@ -244,11 +282,13 @@ fn check_graph(graph: &Graph, nodes: &Kinds, edges: &Kinds) -> Result<(), String
             return Err(format!("edge {} has the node {highest}, expected numbers below {}", at + 1, graph.nodes));
         }
     }
-    check_values("nodes", graph.nodes, &graph.node_types, &graph.node_dense, nodes)?;
-    check_values("edges", graph.edges.len(), &graph.edge_types, &graph.edge_dense, edges)
+    check_values("nodes", graph.nodes, &graph.node_types, nodes)?;
+    check_values("edges", graph.edges.len(), &graph.edge_types, edges)?;
+    check_numbers("nodes", graph.nodes, &graph.node_dense, nodes, may_miss)?;
+    check_numbers("edges", graph.edges.len(), &graph.edge_dense, edges, may_miss)
 }
 
-fn check_values(what: &str, count: usize, types: &[u32], dense: &[f32], kinds: &Kinds) -> Result<(), String> {
+fn check_values(what: &str, count: usize, types: &[u32], kinds: &Kinds) -> Result<(), String> {
     let wanted = if kinds.types.is_empty() { 0 } else { count };
     if !kinds.types.is_empty() && types.len() != wanted {
         return Err(format!("has {} types of {what}, expected {wanted}", types.len()));
@@ -256,10 +296,14 @@ fn check_values(what: &str, count: usize, types: &[u32], dense: &[f32], kinds: &
     if let Some(kind) = types.iter().take(wanted).find(|kind| **kind as usize >= kinds.types.len()) {
         return Err(format!("has {what} of type {kind}, expected numbers below {}", kinds.types.len()));
     }
+    Ok(())
+}
+
+fn check_numbers(what: &str, count: usize, dense: &[f32], kinds: &Kinds, may_miss: bool) -> Result<(), String> {
     if Some(dense.len()) != count.checked_mul(kinds.columns.len()) {
         return Err(format!("has {} numbers for {count} {what} of {} each", dense.len(), kinds.columns.len()));
     }
-    match dense.iter().find(|value| !value.is_finite()) {
+    match dense.iter().find(|value| !(value.is_finite() || may_miss && value.is_nan())) {
         Some(value) => Err(format!("has the number {value} among those of {what}, expected finite ones")),
         None => Ok(()),
     }
@@ -276,6 +320,8 @@ pub(in crate::graphs) struct GraphsBuilder {
     node_dense: Vec<f32>,
     pub(in crate::graphs) edge_types: Vec<u32>,
     edge_dense: Vec<f32>,
+    /// If true, numbers may be NaN.
+    may_miss: bool,
 }
 
 impl Default for GraphsBuilder {
@@ -289,14 +335,20 @@ impl Default for GraphsBuilder {
             node_dense: Vec::new(),
             edge_types: Vec::new(),
             edge_dense: Vec::new(),
+            may_miss: false,
         }
     }
 }
 
 impl GraphsBuilder {
+    /// A builder of graphs whose numbers are NaN where they are missing.
+    pub(in crate::graphs) fn with_missing() -> Self {
+        Self { may_miss: true, ..Self::default() }
+    }
+
     /// Takes a graph whose values must fit `nodes` and `edges`.
     pub(in crate::graphs) fn push(&mut self, graph: Graph, nodes: &Kinds, edges: &Kinds) -> Result<(), String> {
-        check_graph(&graph, nodes, edges)?;
+        check_graph(&graph, nodes, edges, self.may_miss)?;
         let width = edges.columns.len();
         let mut order: Vec<u32> = (0..graph.edges.len() as u32).collect();
         // Stable: edges between the same nodes stay in the order they have.

@@ -102,6 +102,11 @@ pub struct ReadOptions {
     pub delimiter: Option<u8>,
     /// Tables of nodes: the file of edges; `None` looks for the same name with `edges` for `nodes`.
     pub edges: Option<PathBuf>,
+    /// Tables of nodes and edges: names of the features in training, which are read in this order, other columns
+    /// left out; `None` reads every column.
+    pub node_features: Option<Vec<String>>,
+    /// As `node_features`, of edges.
+    pub edge_features: Option<Vec<String>>,
     /// Lists of edges have one direction each; otherwise each line is an edge both ways, and one that is
     /// repeated is taken once.
     pub directed: bool,

@@ -137,6 +137,7 @@ mod tests {
         let predicted = Predicted::Classes {
             names: vec!["x".into(), "y".into()],
             probabilities: vec![0.25, 0.75, 1.0, 0.0, 0.5, 0.5],
+            shares: vec![],
         };
         let predictions = Predictions::new(&graphs, Level::Node, predicted).unwrap();
         let expected = "graph,node,prediction,p(x),p(y)\n\"a,b\",0,y,0.25,0.75\n\"a,b\",1,x,1,0\nc,0,x,0.5,0.5\n";

@@ -1,7 +1,8 @@
 //! Tables with a row for each value.
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::stamps::Stamps;
@@ -10,7 +11,8 @@ use super::{Read, ReadOptions, ReadReport, TableLayout, report_of};
 use crate::error::shown;
 use crate::labels::Labels;
 use crate::series::{Panel, Series};
-use crate::table::{Column, Footer, Header, Row, Rows};
+use crate::table::values::{is_missing, looks_like_number};
+use crate::table::{Column, Feature, Footer, Header, MOST_CATEGORIES, Row, Rows, part_of_column};
 use crate::{Error, Result};
 
 /// Names that a column of ids has.
@@ -23,6 +25,7 @@ struct Columns {
     id: Column,
     target: Column,
     label: Option<Column>,
+    /// Columns of static features, each once.
     statics: Vec<Column>,
     covariates: Vec<Column>,
     skipped: Vec<String>,
@@ -58,8 +61,9 @@ pub(super) fn read<'p>(mut rows: Rows<'p>, header: &Header<'p>, options: &ReadOp
     };
     let timeline = placing.place(stamps, std::mem::take(&mut table.rows))?;
     let mut future = 0;
+    let statics = table.static_features(header, options)?;
     let series = (0..table.names.len()).map(|at| {
-        let series = table.series(at, &timeline, options)?;
+        let series = table.series(at, &timeline, &statics, options)?;
         future += timeline.series[at].len - series.len();
         match series.is_empty() || series.missing() == series.len() {
             true => Err(table.no_value(&rows, at, &columns.target)),
@@ -67,8 +71,9 @@ pub(super) fn read<'p>(mut rows: Rows<'p>, header: &Header<'p>, options: &ReadOp
         }
     });
     let series = series.collect::<Result<_>>()?;
+    let of_statics = statics.iter().map(Feature::name).collect();
     let names = |columns: &[Column]| columns.iter().map(|column| column.name.clone()).collect();
-    let panel = Panel::with_names(timeline.clock.clone(), series, names(&columns.covariates), names(&columns.statics))?;
+    let panel = Panel::with_names(timeline.clock.clone(), series, names(&columns.covariates), of_statics)?;
     let labels = table.labels.labels(rows.path, columns.label.as_ref(), options.label_optional)?;
     let report = ReadReport {
         rows: table.lines.len(),
@@ -103,7 +108,18 @@ impl Columns {
             None => None,
         };
         label.iter().try_for_each(|label| header.assign(label, &mut taken))?;
-        let statics = header.assign_all(&options.statics, &mut taken)?;
+        let mut statics: Vec<Column> = Vec::new();
+        for name in options.known_statics.as_ref().unwrap_or(&options.statics) {
+            let column = match part_of_column(header, name) {
+                Some(part) => part.column().clone(),
+                None => header.column(name)?,
+            };
+            // Several features of training may be parts of one column.
+            if options.known_statics.is_none() || !statics.contains(&column) {
+                header.assign(&column, &mut taken)?;
+                statics.push(column);
+            }
+        }
         let covariates = header.assign_all(&options.covariates, &mut taken)?;
         let all = header.columns();
         let skipped = all.filter(|column| !taken.contains(column)).map(|column| header.label(column.at)).collect();
@@ -122,7 +138,10 @@ struct Table {
     values: Vec<f32>,
     /// A value for each row of each covariate.
     covariates: Vec<Vec<f32>>,
-    statics: Vec<Constant<f32>>,
+    /// The text of each series in each of `static_columns`, with its line.
+    statics: Vec<Constant<String>>,
+    static_columns: Vec<Column>,
+    path: PathBuf,
     labels: Constant<String>,
     footer: Option<String>,
 }
@@ -142,6 +161,8 @@ impl Table {
             values: Vec::new(),
             covariates: vec![Vec::new(); columns.covariates.len()],
             statics: columns.statics.iter().map(|_| Constant::default()).collect(),
+            static_columns: columns.statics.clone(),
+            path: rows.path.to_path_buf(),
             labels: Constant::default(),
             footer: None,
         };
@@ -191,11 +212,10 @@ impl Table {
             values.push(row.number_or_nan(column)?);
         }
         for (of, column) in self.statics.iter_mut().zip(&columns.statics) {
-            let value = row.number_or_nan(column)?;
-            if value.is_nan() {
-                return Err(row.error(&column.name, "is missing, expected the number of its series"));
-            }
-            of.note(series, value, row, &column.name, "number")?;
+            // `1` is `1.0`.
+            let text = row.get(column);
+            let text = text.parse::<f32>().map_or_else(|_| text.to_owned(), |number| number.to_string());
+            of.note(series, text, row, &column.name, "value")?;
         }
         if let Some(column) = &columns.label {
             let label = row.text(column.at);
@@ -209,7 +229,7 @@ impl Table {
     }
 
     /// A series; with covariates it ends with the last value that is there.
-    fn series(&self, at: usize, timeline: &Timeline, options: &ReadOptions) -> Result<Series> {
+    fn series(&self, at: usize, timeline: &Timeline, statics: &[Feature], options: &ReadOptions) -> Result<Series> {
         let track: &Track = &timeline.series[at];
         let of = |values: &[f32]| track.values(Cow::Borrowed(values), options.duplicates);
         let mut values = of(&self.values);
@@ -217,8 +237,50 @@ impl Table {
         if !covariates.is_empty() {
             values.truncate(values.iter().rposition(|value| !value.is_nan()).map_or(0, |last| last + 1));
         }
-        let statics = self.statics.iter().map(|all| all.get(at)).collect();
+        let statics = statics.iter().map(|feature| self.static_of(feature, at)).collect::<Result<_>>()?;
         Ok(Series::new(&self.names[at], track.start, values).with_covariates(covariates).with_statics(statics))
+    }
+
+    /// The features of the static columns: those of training, or numbers and few different texts.
+    fn static_features(&self, header: &Header<'_>, options: &ReadOptions) -> Result<Vec<Feature>> {
+        let number = |column: &Column| Feature::Number { column: column.clone(), may_miss: true };
+        if let Some(names) = &options.known_statics {
+            let known = |name: &String| match part_of_column(header, name) {
+                Some(part) => Ok(part),
+                None => header.column(name).map(|column| number(&column)),
+            };
+            return names.iter().map(known).collect();
+        }
+        let (mut features, mut indicators) = (Vec::new(), Vec::new());
+        for (column, texts) in self.static_columns.iter().zip(&self.statics) {
+            let texts: BTreeSet<&str> = texts.0.iter().map(|(text, _)| text.as_str()).collect();
+            if texts.iter().any(|text| looks_like_number(text)) || texts.iter().all(|text| is_missing(text)) {
+                features.push(number(column));
+                if texts.iter().any(|text| is_missing(text)) {
+                    indicators.push(Feature::Missing(column.clone()));
+                }
+            } else if texts.len() <= MOST_CATEGORIES {
+                let part = |value: &&str| Feature::Category { column: column.clone(), value: (*value).to_owned() };
+                features.extend(texts.iter().map(part));
+            } else {
+                let reason = format!(
+                    "column `{}` has {} different texts, at most {MOST_CATEGORIES} are encoded",
+                    shown(&column.name),
+                    texts.len()
+                );
+                return Err(header.error(reason).with_hint("leave it out of the static covariates"));
+            }
+        }
+        features.extend(indicators);
+        Ok(features)
+    }
+
+    /// The value of a static feature of a series.
+    fn static_of(&self, feature: &Feature, series: usize) -> Result<f32> {
+        let column = feature.column();
+        let place = self.static_columns.iter().position(|known| known == column);
+        let (text, line) = &self.statics[place.unwrap_or(0)].0[series];
+        feature.of_field(text).map_err(|fault| fault.in_line(&self.path, *line, &column.name))
     }
 
     fn no_value(&self, rows: &Rows<'_>, at: usize, target: &Column) -> Error {
@@ -251,12 +313,6 @@ impl<T: PartialEq + ToString> Constant<T> {
             }
         }
         Ok(())
-    }
-}
-
-impl Constant<f32> {
-    pub(super) fn get(&self, series: usize) -> f32 {
-        self.0[series].0
     }
 }
 

@@ -112,8 +112,11 @@ pub struct ReadOptions {
     pub target: Option<String>,
     /// Columns that are known in the future.
     pub covariates: Vec<String>,
-    /// Long tables: columns of numbers that are the same in all rows of a series.
+    /// Long tables: columns that are the same in all rows of a series: numbers, NaN where they are missing, with one
+    /// more feature that says where; or few different texts, one feature for each.
     pub statics: Vec<String>,
+    /// Long tables: names of these features in training, read in this order instead of `statics`.
+    pub known_statics: Option<Vec<String>>,
     /// Long tables: the column of a label, the same in all rows of a series.
     pub label: Option<String>,
     /// Labels may be absent, all of them: series to be classified.

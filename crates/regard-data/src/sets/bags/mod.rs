@@ -11,7 +11,7 @@ use crate::{Error, Result};
 /// Bags of any size, a bag with no rows among them.
 ///
 /// Rows of all bags lie one after the other in one row-major array `[rows, features]`; those of bag
-/// `b` are `offsets[b]..offsets[b + 1]`. All features are finite.
+/// `b` are `offsets[b]..offsets[b + 1]`. Features are finite, or NaN where a table lacks them.
 ///
 /// ```
 /// use regard_data::sets::{Bags, FeatureNames, Labels};
@@ -31,7 +31,7 @@ pub struct Bags {
     ids: Vec<String>,
     labels: Option<Labels>,
     row_labels: Option<Labels>,
-    skipped: Vec<String>,
+    notes: Vec<String>,
     origin: Origin,
 }
 
@@ -54,12 +54,26 @@ impl Bags {
     /// [`Error::Invalid`] when lengths do not fit, offsets do not start at 0 and grow to the number
     /// of rows, names occur twice, or a feature is not finite.
     pub fn new(names: FeatureNames, features: Vec<f32>, offsets: Vec<usize>) -> Result<Self> {
+        Self::checked(names, features, offsets, |value| !value.is_finite())
+    }
+
+    /// As [`Self::new`], of features that are NaN where they are missing.
+    pub(super) fn with_missing(names: FeatureNames, features: Vec<f32>, offsets: Vec<usize>) -> Result<Self> {
+        Self::checked(names, features, offsets, |value| value.is_infinite())
+    }
+
+    fn checked(
+        names: FeatureNames,
+        features: Vec<f32>,
+        offsets: Vec<usize>,
+        is_bad: impl Fn(&f32) -> bool,
+    ) -> Result<Self> {
         let rows = check_offsets(&offsets)?;
         if rows.checked_mul(names.len()) != Some(features.len()) {
             let reason = format!("has {} values, expected {rows} rows of {} features", features.len(), names.len());
             return Err(Error::invalid("features", reason));
         }
-        if let Some(at) = features.iter().position(|v| !v.is_finite()) {
+        if let Some(at) = features.iter().position(is_bad) {
             let (row, column) = (at / names.len() + 1, at % names.len());
             let reason = format!("found {} in row {row}, expected a finite number", features[at]);
             return Err(Error::invalid(format!("feature `{}`", shown(&names.name(column))), reason));
@@ -69,7 +83,7 @@ impl Bags {
         }
         let ids = (1..offsets.len()).map(|bag| bag.to_string()).collect();
         let origin = Origin::default();
-        Ok(Self { names, features, offsets, ids, labels: None, row_labels: None, skipped: Vec::new(), origin })
+        Ok(Self { names, features, offsets, ids, labels: None, row_labels: None, notes: Vec::new(), origin })
     }
 
     /// The same bags with these ids, one for each bag, no two alike.
@@ -116,7 +130,8 @@ impl Bags {
         }
         let moved = other.offsets.iter().skip(1).map(|offset| offset + self.rows());
         let offsets = self.offsets.iter().copied().chain(moved).collect();
-        let mut all = Self::new(self.names.clone(), [self.features.as_slice(), &other.features].concat(), offsets)?;
+        let mut all =
+            Self::with_missing(self.names.clone(), [self.features.as_slice(), &other.features].concat(), offsets)?;
         let both =
             |first: &Option<Labels>, second: &Option<Labels>| Some(first.as_ref()?.followed_by(second.as_ref()?));
         all.labels = both(&self.labels, &other.labels);
@@ -130,8 +145,8 @@ impl Bags {
         self
     }
 
-    pub(super) fn with_skipped(mut self, columns: Vec<String>) -> Self {
-        self.skipped = columns;
+    pub(super) fn with_notes(mut self, notes: Vec<String>) -> Self {
+        self.notes = notes;
         self
     }
 
@@ -218,10 +233,10 @@ impl Bags {
         self.row_labels.as_ref()
     }
 
-    /// Columns of the file that were left out: text with many different values, and columns without a name.
+    /// Columns of the file that were left out, and columns with missing values, a sentence each.
     #[must_use]
-    pub fn skipped(&self) -> &[String] {
-        &self.skipped
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// The file that the bags were read from; empty for bags that were made.
@@ -308,7 +323,7 @@ impl Bags {
             ids: bags.iter().map(|&bag| self.ids[bag].clone()).collect(),
             labels: self.labels.as_ref().map(|labels| labels.select(bags)),
             row_labels: self.row_labels.as_ref().map(|labels| labels.select(&rows)),
-            skipped: self.skipped.clone(),
+            notes: self.notes.clone(),
             origin: Origin { path: self.origin.path.clone(), header: self.origin.header, lines },
         }
     }

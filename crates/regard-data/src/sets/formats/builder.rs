@@ -107,7 +107,7 @@ impl<'p> BagsBuilder<'p> {
                 order.iter().flat_map(|&row| self.features[row * width..(row + 1) * width].iter().copied()).collect();
             self.lines = order.iter().map(|&row| self.lines[row]).collect();
         }
-        let mut bags = Bags::new(names, self.features, offsets)?.with_ids(self.ids)?;
+        let mut bags = Bags::with_missing(names, self.features, offsets)?.with_ids(self.ids)?;
         if let Some(labels) = labels {
             bags = bags.with_labels(labels)?;
         }

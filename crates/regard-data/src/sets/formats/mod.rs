@@ -84,6 +84,8 @@ pub struct ReadOptions {
     /// Tables with a header: names of the features in training. Text columns are encoded as there: a value that
     /// training did not have is 0 in all features of its column.
     pub encoded: Option<Vec<String>>,
+    /// Tables: numbers may be missing, and are NaN then; with a header, an indicator says where.
+    pub may_miss: bool,
     /// Tables: the character between fields; `None` is the one of comma, semicolon and tab that the
     /// first line has most of.
     pub delimiter: Option<u8>,

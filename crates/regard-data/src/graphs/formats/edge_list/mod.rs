@@ -3,7 +3,8 @@
 //! The nodes' table names each node in its first column, or in `id`; `graph` says which graph it belongs
 //! to, all to one where there is no such column; `type` is its type. The edges' table has `source` and
 //! `target` (otherwise its first two columns), `graph` where names of nodes occur in several graphs, and
-//! `type`. Every other column in which the first row has a number is a number of the nodes, or edges.
+//! `type`. Every other column is a feature of the nodes, or edges: numbers as they are, NaN where they are missing, with
+//! a feature more that says where; text with few different values as one feature for each value.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -17,7 +18,7 @@ use crate::graphs::features::{Kinds, Vocabulary};
 use crate::graphs::{Graph, Graphs, Level, Parts, Targets};
 use crate::names::FeatureNames;
 use crate::table::values::target;
-use crate::table::{Column, Table};
+use crate::table::{Column, FeatureOptions, Features, Table};
 use crate::{Error, Result};
 
 /// Reads graphs from the texts of both tables; paths name them in errors. Targets are columns of the
@@ -42,7 +43,8 @@ pub fn parse(nodes: &str, nodes_path: &Path, edges: &str, edges_path: &Path, opt
     let edge_table = Table::of(edges, edges_path, options.delimiter, "a header and rows of edges")?;
     let (kinds_of_edges, merged) = read.edges(&edge_table, options)?;
     let kinds = Kinds { types: Vec::new(), columns: read.columns.names() };
-    let mut all = GraphsBuilder::default();
+    let notes = std::mem::take(&mut read.notes);
+    let mut all = GraphsBuilder::with_missing();
     let mut types = Vec::new();
     for graph in std::mem::take(&mut read.graphs) {
         types.extend_from_slice(&graph.node_types);
@@ -52,7 +54,7 @@ pub fn parse(nodes: &str, nodes_path: &Path, edges: &str, edges_path: &Path, opt
     }
     let names = std::mem::take(&mut read.types).into_sorted(&mut types);
     all.node_types = if read.columns.kind.is_some() { types } else { Vec::new() };
-    let origin = Origin { path: nodes_path.to_path_buf(), node: "node", merged, ..Origin::default() };
+    let origin = Origin { path: nodes_path.to_path_buf(), node: "node", merged, notes, ..Origin::default() };
     let graphs = all.finish(Kinds { types: names, ..kinds }, kinds_of_edges, origin)?;
     read.finish(graphs)
 }
@@ -61,30 +63,21 @@ pub fn parse(nodes: &str, nodes_path: &Path, edges: &str, edges_path: &Path, opt
 struct Columns {
     graph: Option<Column>,
     kind: Option<Column>,
-    numbers: Vec<Column>,
+    features: Features,
 }
 
 impl Columns {
-    /// Columns beside those that are `taken`.
-    fn of(table: &Table<'_>, taken: &[&Column]) -> Result<Self> {
+    /// Columns beside those that are `taken`, with the features of `training` where they are known.
+    fn of(table: &Table<'_>, taken: &[&Column], training: Option<&[String]>) -> Result<Self> {
         let (graph, kind) = (table.header.find("graph"), table.header.find("type"));
-        let free = |column: &Column| {
-            let own = [graph.as_ref(), kind.as_ref()].into_iter().flatten();
-            own.chain(taken.iter().copied()).all(|other| other.at != column.at)
-        };
-        let mut numbers: Vec<Column> = table.header.named().filter(free).collect();
-        let mut first = true;
-        table.each_row(|row| {
-            if std::mem::take(&mut first) {
-                numbers.retain(|column| row.get(column).parse::<f64>().is_ok());
-            }
-            Ok(())
-        })?;
-        Ok(Self { graph, kind, numbers })
+        let own = [graph.as_ref(), kind.as_ref()].into_iter().flatten();
+        let taken: Vec<Column> = own.chain(taken.iter().copied()).cloned().collect();
+        let settings = FeatureOptions { listed: training, training, may_miss: true, setting: "" };
+        Ok(Self { features: Features::of(table, &taken, &settings)?, graph, kind })
     }
 
     fn names(&self) -> FeatureNames {
-        FeatureNames::Named(self.numbers.iter().map(|column| column.name.clone()).collect())
+        FeatureNames::Named(self.features.names())
     }
 }
 
@@ -100,6 +93,8 @@ struct Nodes {
     tasks: Vec<String>,
     texts: Vec<Vec<Option<String>>>,
     parts: Option<Vec<Vec<crate::graphs::Part>>>,
+    /// Columns that were left out or have missing values.
+    notes: Vec<String>,
 }
 
 impl Nodes {
@@ -114,8 +109,10 @@ impl Nodes {
         let targets = table.header.all_given(&options.targets, options.targets_optional)?;
         let split = table.header.given(options.split.as_ref(), false)?;
         let taken: Vec<&Column> = std::iter::once(&id).chain(&targets).chain(&split).collect();
+        let columns = Columns::of(table, &taken, options.node_features.as_deref())?;
         let mut read = Self {
-            columns: Columns::of(table, &taken)?,
+            notes: columns.features.notes.iter().map(|note| format!("nodes: {note}")).collect(),
+            columns,
             graphs: Vec::new(),
             graph_places: HashMap::new(),
             types: Vocabulary::default(),
@@ -140,8 +137,8 @@ impl Nodes {
                 let code = read.types.code(row.filled(kind, "the type of a node")?);
                 read.graphs[graph].node_types.push(code.ok_or_else(|| row.error(&kind.name, "is one type too many"))?);
             }
-            for column in &read.columns.numbers {
-                read.graphs[graph].node_dense.push(row.number(column)?);
+            for feature in &read.columns.features.all {
+                read.graphs[graph].node_dense.push(feature.of(&row)?);
             }
             read.texts[graph].extend(targets.iter().map(|column| target(row.get(column))));
             if let (Some(parts), Some(split)) = (&mut read.parts, &split) {
@@ -174,7 +171,8 @@ impl Nodes {
         let (Some(source), Some(to)) = (end("source", 0), end("target", 1)) else {
             return Err(table.header.error("has fewer than two columns, expected `source` and `target`"));
         };
-        let columns = Columns::of(table, &[&source, &to])?;
+        let columns = Columns::of(table, &[&source, &to], options.edge_features.as_deref())?;
+        self.notes.extend(columns.features.notes.iter().map(|note| format!("edges: {note}")));
         let by_name = self.by_name(columns.graph.is_some());
         let mut types = Vocabulary::default();
         let mut listed: Vec<EdgeList> = self.graphs.iter().map(|_| EdgeList::new(options.directed)).collect();
@@ -206,7 +204,7 @@ impl Nodes {
                     code.ok_or_else(|| row.error(&kind.name, "is one type too many"))?
                 }
             };
-            let dense: Vec<f32> = columns.numbers.iter().map(|column| row.number(column)).collect::<Result<_>>()?;
+            let dense: Vec<f32> = columns.features.all.iter().map(|feature| feature.of(&row)).collect::<Result<_>>()?;
             let added = listed[graph].add(&mut self.graphs[graph], [a, b], kind, &dense);
             added.map_err(|reason| row.error("", format!("the edge {reason}")))
         })?;

@@ -3,8 +3,9 @@
 //! With a header, one column groups rows into bags (`group_by`), one may hold the bag's label
 //! (`target`), one the row's (`row_target`); features are the columns asked for, or every other one:
 //! numbers as they are, and text with at most 32 different values as one feature for each value,
-//! `column=value`, which is 1 or 0. Columns without a name (an index) and text with more values are
-//! left out ([`Bags::skipped`]). Rows of a bag need not stand together; bags keep the order in which
+//! `column=value`, which is 1 or 0. Where numbers are missing they are NaN, if that is allowed, and one more
+//! feature, `missingindicator_column`, is 1. Columns without a name (an index) and text with more values are
+//! left out ([`Bags::notes`]). Rows of a bag need not stand together; bags keep the order in which
 //! they first occur.
 //!
 //! Without a header, rows are the bag's label, its id, then the features: the layout of the
@@ -19,7 +20,7 @@ mod tests;
 
 use std::path::Path;
 
-use self::columns::{Columns, Feature};
+use self::columns::Columns;
 use super::builder::BagsBuilder;
 use super::{Layout, ReadOptions};
 use crate::sets::{Bags, FeatureNames};
@@ -70,7 +71,7 @@ fn with_header(table: &Table<'_>, columns: Columns, options: &ReadOptions) -> Re
         if let Some(target) = &columns.row_target {
             gathered.row_labels.push(row.filled(target, "the label of the row")?.to_owned());
         }
-        for feature in &columns.features {
+        for feature in &columns.features.all {
             gathered.features.push(feature.of(&row)?);
         }
         gathered.row(bag, row.line);
@@ -79,10 +80,10 @@ fn with_header(table: &Table<'_>, columns: Columns, options: &ReadOptions) -> Re
     if gathered.is_empty() {
         return Err(Error::parse(table.path, 0, "has no rows below its header, expected at least one"));
     }
-    let names = FeatureNames::Named(columns.features.iter().map(Feature::name).collect());
+    let names = FeatureNames::Named(columns.features.names());
     let target = columns.target.as_ref().map(|column| column.name.as_str());
     let bags = gathered.finish(names, table.header.line, target, options.target_optional)?;
-    Ok(bags.with_skipped(columns.skipped))
+    Ok(bags.with_notes(columns.features.notes))
 }
 
 fn without_header(mut rows: Rows<'_>, first: &Header<'_>, options: &ReadOptions) -> Result<Bags> {
@@ -102,7 +103,8 @@ fn without_header(mut rows: Rows<'_>, first: &Header<'_>, options: &ReadOptions)
         let text = if options.target_optional { row.get(&label) } else { row.filled(&label, "the label of the bag")? };
         gathered.label(bag, text, row.line, &label.name)?;
         for column in &features {
-            gathered.features.push(row.number(column)?);
+            let number = if options.may_miss { row.number_or_nan(column) } else { row.number(column) };
+            gathered.features.push(number?);
         }
         gathered.row(bag, row.line);
     }

@@ -52,13 +52,27 @@ fn separators_line_ends_and_quotes_change_nothing() {
 fn features_are_the_columns_asked_for_or_those_with_numbers() {
     let text = ",id,y,date,a,note,b\n0,u,1,2020-01-01,1,,2\n1,v,0,2020-01-02,3,x,4\n";
     let bags = read(text).unwrap();
-    assert_eq!(
-        (names(&bags), bags.skipped()),
-        (vec!["a".into(), "b".into()], &["column 1", "date", "note"].map(String::from)[..])
-    );
+    assert_eq!(names(&bags), ["a", "b"]);
+    let note = "left out: columns column 1 (no name), date (2 different texts in 2 rows), note (2 different texts in 2 \
+                rows); `data.features` names the features to read";
+    assert_eq!(bags.notes(), [note]);
     let asked = ReadOptions { features: Some(vec!["b".into(), "a".into()]), ..options() };
     let bags = parse(text, Path::new("bags.csv"), &asked).unwrap();
     assert_eq!((names(&bags), bags.bag(0)), (vec!["b".into(), "a".into()], &[2.0, 1.0][..]));
+}
+
+#[test]
+fn missing_numbers_are_read_where_they_may_be() {
+    let text = "id,y,a\nu,1,1\nu,1,NA\nv,0,\n";
+    let said = read(text).unwrap_err().to_string();
+    assert_eq!(said.lines().next(), Some("bags.csv:3: field `a`: found `NA`, expected a number"));
+    let bags = parse(text, Path::new("bags.csv"), &ReadOptions { may_miss: true, ..options() }).unwrap();
+    assert_eq!(names(&bags), ["a", "missingindicator_a"]);
+    assert_eq!((bags.bag(0)[..2].to_vec(), bags.bag(0)[3], bags.bag(1)[1]), (vec![1.0, 0.0], 1.0, 1.0));
+    assert!(bags.bag(0)[2].is_nan() && bags.bag(1)[0].is_nan());
+    let plain = ReadOptions { may_miss: true, ..ReadOptions::default() };
+    let bags = parse("1,a,5\n0,b,\n", Path::new("mil.csv"), &plain).unwrap();
+    assert!(bags.bag(1)[0].is_nan() && bags.width() == 1);
 }
 
 #[test]
@@ -67,7 +81,7 @@ fn text_with_few_values_is_encoded() {
     let text: String = std::iter::once("id,y,colour,a\n".to_owned()).chain((0..20).map(|at| row(at / 4 * 4))).collect();
     let bags = read(&text).unwrap();
     assert_eq!(names(&bags), ["colour=a=b", "colour=blue", "colour=red", "a"]);
-    assert!(bags.skipped().is_empty());
+    assert!(bags.notes().is_empty());
     // A new file has the features of training: values that it lacks, and none for values that are new.
     let new = "id,colour,a\nu,green,1\nu,blue,2\n";
     let training: Vec<String> = names(&bags);

@@ -8,7 +8,11 @@ fn bags() -> Bags {
 }
 
 fn classes() -> Predicted {
-    Predicted::Classes { names: vec!["no".into(), "y,s".into()], probabilities: vec![0.25, 0.75, 0.5, 0.5] }
+    Predicted::Classes {
+        names: vec!["no".into(), "y,s".into()],
+        probabilities: vec![0.25, 0.75, 0.5, 0.5],
+        shares: vec![],
+    }
 }
 
 #[test]
@@ -64,7 +68,8 @@ fn files_are_written_and_read_again() {
 #[test]
 fn what_does_not_fit_is_refused() {
     let bags = bags();
-    let wrong = [Predicted::numbers(vec![1.0]), Predicted::Classes { names: vec![], probabilities: vec![] }];
+    let wrong =
+        [Predicted::numbers(vec![1.0]), Predicted::Classes { names: vec![], probabilities: vec![], shares: vec![] }];
     assert!(wrong.into_iter().all(|predicted| Predictions::new(&bags, Some(predicted)).is_err()));
     let error = Predictions::new(&bags, None).unwrap().with_rows("score", vec![]).unwrap_err();
     assert_eq!(error.to_string(), "score: has 0 values, expected one for each of 3 rows");
