@@ -85,6 +85,10 @@ pub trait SolverInstance: Clone + fmt::Debug + Send + Sync + 'static {
     fn repair(&self, solution: Vec<usize>) -> Option<Vec<usize>> {
         self.check(&solution).is_ok().then_some(solution)
     }
+    /// Number of nodes up to which a network's solutions are better starts of a local search than constructed ones, so
+    /// that a construction is only worth its time where time is limited.
+    const NETWORK_STARTS_UP_TO: usize = 0;
+
     /// A solution without a policy, and the name of the heuristic.
     fn construct(&self) -> Option<(&'static str, Vec<usize>)> {
         None

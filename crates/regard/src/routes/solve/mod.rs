@@ -16,6 +16,10 @@
 //!
 //! Larger instances are constructed by savings (Clarke & Wright 1964), as are those of the problems
 //! with a depot of any size, beside the network. More than [`MOST_PLACES`] places are refused.
+//!
+//! # With a time limit
+//! Construction and local search come first. The network's stages follow where an estimate of their
+//! time leaves most of the rest to the local search; their best solution is another start of it.
 
 mod plan;
 mod search;
@@ -27,7 +31,7 @@ use regard_routing::{Instance, Problem, ProblemVisitor, SolverInstance};
 
 pub(super) use self::plan::check_work;
 pub use self::plan::describe;
-use self::search::Search;
+use self::search::{Deadline, Search};
 use super::decode::Decode;
 use super::model::AttentionModel;
 use crate::{Error, Result};
@@ -117,7 +121,7 @@ pub struct Stage {
     /// Cost of the best tour after this stage.
     pub cost: f64,
     /// Change against the stage before, as a fraction: -0.03 is 3 % shorter. `None` for the first
-    /// stage.
+    /// stage, and for the first one of the network after a construction.
     pub gain: Option<f64>,
     /// Time of this stage alone.
     pub seconds: f64,
@@ -147,16 +151,23 @@ pub fn solve<S: SolverInstance>(
     if n <= TRIVIAL && S::Problem::EVERY_NODE_ONCE {
         search.cost = instance.cost(&search.tour);
     } else {
-        if let Some(model) = model {
-            search.network(model, options, start)?;
+        match options.finish {
+            Finish::Timed(time) => search.timed(model, options, Deadline { begun: start, time })?,
+            Finish::Off | Finish::Bounded => {
+                if let Some(model) = model {
+                    search.network(model, options)?;
+                }
+                if n > S::NETWORK_STARTS_UP_TO || search.stages.is_empty() {
+                    search.construct();
+                }
+                search.improve(options, None);
+            }
         }
-        search.construct();
         if search.stages.is_empty() {
             let what = S::Problem::NAME.to_owned();
             let reason = "there is neither a model nor a construction heuristic for this problem".to_owned();
             return Err(Error::Unsupported { what, reason }.with_hint("give a model folder with --model"));
         }
-        search.finish(options, start);
     }
     instance.check(&search.tour)?;
     let Search { tour, cost, stages, .. } = search;

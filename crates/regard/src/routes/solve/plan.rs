@@ -39,16 +39,32 @@ fn default_search(n: usize) -> Option<(usize, usize)> {
     }
 }
 
+/// An upper estimate of the seconds that a stage takes: its multiplications and additions at a rate that old or busy
+/// processors reach too. The encoder has three layers of width 128.
+pub(super) fn seconds(n: usize, options: &DecodeOptions) -> f64 {
+    const RATE: f64 = 4e9;
+    let (tours, n) = (trajectories(options.decode, n) as f64, n as f64);
+    let (views, width) = (options.augment as f64, 128.0);
+    let encoder = 3.0 * (24.0 * n * width * width + 4.0 * n * n * width);
+    let decoder = tours * n * (4.0 * n * width + 8.0 * width * width);
+    views * (encoder + decoder) / RATE
+}
+
+/// Tours of one view.
+fn trajectories(decode: Decode, n: usize) -> usize {
+    match decode {
+        Decode::Greedy => 1,
+        Decode::Sample(k) | Decode::Beam(k) => k,
+        Decode::MultiStart(k) => k.unwrap_or(n).min(n),
+    }
+}
+
 /// Nodes of all tours of one instance that decoding may hold at a time: about 1 GiB.
 const MOST_STEPS: usize = 1 << 28;
 
 /// Refuses decoding that would hold more than [`MOST_STEPS`].
 pub(crate) fn check_work(n: usize, decode: Decode, augment: usize) -> Result<()> {
-    let tours = match decode {
-        Decode::Greedy => 1,
-        Decode::Sample(k) | Decode::Beam(k) => k,
-        Decode::MultiStart(k) => k.unwrap_or(n).min(n),
-    };
+    let tours = trajectories(decode, n);
     let steps = tours.checked_mul(augment).and_then(|tours| tours.checked_mul(n));
     if steps.is_some_and(|steps| steps <= MOST_STEPS) {
         return Ok(());
@@ -98,6 +114,16 @@ mod tests {
         options.decode = Some(Decode::Beam(5));
         options.augment = None;
         assert_eq!(shape(50, &options), ["greedy", "beam of 5"]);
+    }
+
+    #[test]
+    fn the_estimate_of_time_grows_with_size_and_tours() {
+        let all: Vec<f64> = [50, 666, 2392]
+            .into_iter()
+            .flat_map(|n| stages(n, &SolveOptions::default()).into_iter().map(move |stage| seconds(n, &stage)))
+            .collect();
+        assert!(all[0] < all[1] && all[1] < all[3] && all[2] < all[4], "{all:?}");
+        assert!(all[0] < 0.05 && all[2] > 0.1 && all[5] < 60.0, "{all:?}");
     }
 
     #[test]

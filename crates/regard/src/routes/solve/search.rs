@@ -1,6 +1,6 @@
 //! The stages of solving, and the best solution so far.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use regard_data::stats;
 use regard_routing::{LocalSearchOptions, SolverInstance};
@@ -9,6 +9,50 @@ use super::{Finish, SolveOptions, Stage, StageKind, check_work, describe, plan};
 use crate::Result;
 use crate::routes::decode::DecodeOptions;
 use crate::routes::model::AttentionModel;
+
+/// Share of the time that construction and local search may take before the network.
+const BEFORE_NETWORK: f64 = 0.4;
+/// Share of the time that is left which a stage of the network, or the local search from its solution, may take.
+const OF_THE_REST: f64 = 0.3;
+
+/// The time of a solution.
+#[derive(Clone, Copy)]
+pub(super) struct Deadline {
+    pub(super) begun: Instant,
+    pub(super) time: Duration,
+}
+
+/// The end of a local search.
+#[derive(Clone, Copy)]
+pub(super) struct Until {
+    /// `None` for a time too long to have an end.
+    moment: Option<Instant>,
+    /// If true, nothing follows, and the search goes on until then.
+    is_last: bool,
+}
+
+impl Deadline {
+    /// The end of all time.
+    fn all(self) -> Until {
+        Until { moment: self.begun.checked_add(self.time), is_last: true }
+    }
+
+    /// The end of a share of the time.
+    fn part(self, share: f64) -> Until {
+        Until { moment: self.begun.checked_add(self.time.mul_f64(share)), is_last: false }
+    }
+
+    /// The end of a share of the time that is left.
+    fn part_of_rest(self, share: f64) -> Until {
+        let rest = Duration::try_from_secs_f64(share * self.left()).unwrap_or_default();
+        Until { moment: Instant::now().checked_add(rest), is_last: false }
+    }
+
+    /// Seconds that are left.
+    fn left(self) -> f64 {
+        self.time.saturating_sub(self.begun.elapsed()).as_secs_f64()
+    }
+}
 
 /// The best solution so far and what led to it.
 pub(super) struct Search<'a, S> {
@@ -19,23 +63,60 @@ pub(super) struct Search<'a, S> {
 }
 
 impl<S: SolverInstance> Search<'_, S> {
-    /// Decodes by every stage of the plan, as long as there is time.
-    pub(super) fn network(&mut self, model: &AttentionModel, options: &SolveOptions, start: Instant) -> Result<()> {
+    /// Decodes by every stage of the plan.
+    pub(super) fn network(&mut self, model: &AttentionModel, options: &SolveOptions) -> Result<()> {
+        for stage in self.network_stages(options)? {
+            self.decode(model, &stage)?;
+        }
+        Ok(())
+    }
+
+    /// The stages of the network, none where it is not worth its time.
+    fn network_stages(&self, options: &SolveOptions) -> Result<Vec<DecodeOptions>> {
         let n = self.instance.sites().len();
         if n > plan::NETWORK_UP_TO && options.decode.is_none() {
-            return Ok(());
+            return Ok(vec![]);
         }
         let stages = plan::stages(n, options);
-        for stage in &stages {
-            check_work(n, stage.decode, stage.augment)?;
+        stages.iter().try_for_each(|stage| check_work(n, stage.decode, stage.augment))?;
+        Ok(stages)
+    }
+
+    /// Construction and local search first, then the network as far as the time allows or as it was asked for, and local
+    /// search from the better of both until the deadline.
+    pub(super) fn timed(
+        &mut self,
+        model: Option<&AttentionModel>,
+        options: &SolveOptions,
+        deadline: Deadline,
+    ) -> Result<()> {
+        self.construct();
+        let Some(model) = model else {
+            self.improve(options, Some(deadline.all()));
+            return Ok(());
+        };
+        if !self.stages.is_empty() {
+            self.improve(options, Some(deadline.part(BEFORE_NETWORK)));
         }
-        for stage in stages {
-            let over = matches!(options.finish, Finish::Timed(time) if start.elapsed() >= time);
-            if over && !self.stages.is_empty() {
+        let n = self.instance.sites().len();
+        let (constructed, tour) = (self.cost, self.tour.clone());
+        let has_start = !self.stages.is_empty();
+        self.cost = f64::INFINITY;
+        for stage in self.network_stages(options)? {
+            let optional = options.decode.is_none() && (has_start || self.cost.is_finite());
+            if optional && plan::seconds(n, &stage) > OF_THE_REST * deadline.left() {
                 break;
             }
             self.decode(model, &stage)?;
         }
+        let by_network = self.cost.is_finite();
+        if has_start && by_network && !S::LOCAL_SEARCH.is_empty() {
+            self.improve(options, Some(deadline.part_of_rest(OF_THE_REST)));
+        }
+        if constructed < self.cost {
+            (self.cost, self.tour) = (constructed, tour);
+        }
+        self.improve(options, Some(deadline.all()));
         Ok(())
     }
 
@@ -73,16 +154,16 @@ impl<S: SolverInstance> Search<'_, S> {
         }
     }
 
-    /// Local search from the best solution, until `--time` has passed since `begun`.
-    pub(super) fn finish(&mut self, options: &SolveOptions, begun: Instant) {
+    /// Local search from the best solution: a bounded amount of work, or until a moment.
+    pub(super) fn improve(&mut self, options: &SolveOptions, until: Option<Until>) {
+        if S::LOCAL_SEARCH.is_empty() || options.finish == Finish::Off || self.stages.is_empty() {
+            return;
+        }
         let mut work = LocalSearchOptions { seed: options.seed, ..LocalSearchOptions::default() };
-        match options.finish {
-            Finish::Off => return,
-            _ if S::LOCAL_SEARCH.is_empty() => return,
-            Finish::Bounded => {}
-            Finish::Timed(time) => {
+        if let Some(until) = until {
+            work.deadline = until.moment;
+            if until.is_last {
                 work.perturbations_per_node = usize::MAX;
-                work.deadline = begun.checked_add(time);
             }
         }
         let start = Instant::now();
@@ -97,7 +178,8 @@ impl<S: SolverInstance> Search<'_, S> {
     }
 
     fn record(&mut self, kind: StageKind, name: String, before: f64, start: Instant) {
-        let gain = (!self.stages.is_empty()).then(|| stats::gap(self.cost, before).unwrap_or(0.0));
+        let gain =
+            (!self.stages.is_empty() && before.is_finite()).then(|| stats::gap(self.cost, before).unwrap_or(0.0));
         let seconds = start.elapsed().as_secs_f64();
         self.stages.push(Stage { kind, name, cost: self.cost, gain, seconds });
     }
