@@ -9,9 +9,9 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use regard::graphs::input::{GraphInput, Places};
 use regard::graphs::model::PositionKind;
-use regard::graphs::task::{GraphTask, LevelName, LossOptions, Targets, loss};
+use regard::graphs::task::{GraphTask, LevelName, Targets, loss};
 use regard::graphs::{GraphTransformer, GraphTransformerConfig};
-use regard::train::NumberLoss;
+use regard::train::LossOptions;
 use regard_nn::ops::EdgeList;
 
 use crate::memory::{Memory, peak_resident_mib};
@@ -91,10 +91,10 @@ impl Kind {
         let device = Device::flex().autodiff();
         let mut model = GraphTransformer::new(&self.config, &device)?;
         let mut optimizer = AdamConfig::new().with_epsilon(1e-8).init();
-        let targets = self.targets(graphs);
-        let options = LossOptions { task: self.config.task, number: NumberLoss::Absolute, class_weights: false };
+        let (targets, task) = (self.targets(graphs), self.config.task);
+        let options = LossOptions::default();
         Ok(move |input: &GraphInput| {
-            let gradients = loss(model.forward(input, &device), &targets, options).backward();
+            let gradients = loss(model.forward(input, &device), &targets, task, options).backward();
             let gradients = GradientsParams::from_grads(gradients, &model);
             model = optimizer.step(1e-4, model.clone(), gradients);
         })

@@ -7,10 +7,10 @@ use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::Device;
 use regard::graphs::input::{GraphInput, Places};
 use regard::graphs::model::{PositionKind, Readout};
-use regard::graphs::task::{GraphTask, LevelName, LossOptions, Targets, loss};
+use regard::graphs::task::{GraphTask, LevelName, Targets, loss};
 use regard::graphs::{GraphTransformer, GraphTransformerConfig};
 use regard::store::{Array, NetworkConfig, Weights};
-use regard::train::NumberLoss;
+use regard::train::{LossOptions, NumberLoss};
 use regard_nn::ops::{EdgeList, with_kernels};
 use regard_testing::{Case, Checks, Golden};
 use serde_json::Value;
@@ -155,8 +155,8 @@ fn check(case: &Case, label: &str) {
     let mut checks = Checks::new(case, label);
     let answers = model.forward(&input(case, &config), &device);
     checks.tensor("output.y", &answers);
-    let options = LossOptions { task: config.task, number: NumberLoss::Absolute, class_weights: true };
-    let found = loss(answers, &targets(case, &config), options);
+    let options = LossOptions { number: NumberLoss::Absolute, class_weights: true };
+    let found = loss(answers, &targets(case, &config), config.task, options);
     checks.tensor("output.loss", &found);
     if evaluated {
         return checks.finish();

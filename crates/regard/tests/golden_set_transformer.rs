@@ -9,7 +9,7 @@ use regard::sets::model::{Decoding, EncoderKind, NormName, PoolingKind};
 use regard::sets::task::{Batch, Targets, TaskKind, loss};
 use regard::sets::{Answers, SetTransformer, SetTransformerConfig};
 use regard::store::{Array, NetworkConfig, Weights};
-use regard::train::NumberLoss;
+use regard::train::LossOptions;
 use regard_nn::Ragged;
 use regard_nn::ops::with_kernels;
 use regard_testing::{Case, Checks, Golden};
@@ -88,7 +88,7 @@ fn check(case: &Case, label: &str) {
     let answers = model.forward(batch.sets.clone());
     let Answers::Sets(raw) = answers.clone() else { panic!("an answer for each set") };
     checks.tensor("output.raw", &raw);
-    let loss = loss(answers, &batch, &config, NumberLoss::Absolute);
+    let loss = loss(answers, &batch, &config, LossOptions::default());
     checks.tensor("output.loss", &loss);
     check_mixtures(&mut checks, case, raw, &config);
 

@@ -41,7 +41,7 @@ fn experiment(path: &Path, more: &[&str]) -> GraphExperiment {
 
 fn validated(experiment: &GraphExperiment, held_out: &HeldOut, repeats: usize) -> CrossValidationMetrics {
     let validation = CrossValidation::new(experiment).unwrap();
-    validation.run(held_out, crate::repeats(repeats), &Device::flex(), &|| ()).unwrap()
+    validation.run(held_out, crate::repeats(repeats), &Device::flex(), &|| true).unwrap()
 }
 
 fn number(found: &CrossValidationMetrics, name: &str) -> f64 {
@@ -83,7 +83,7 @@ fn what_is_asked_follows_from_the_data() {
     assert_eq!(classes.constant, Some(20.0 / 30.0));
     let several = experiment(&path, &["data.targets=[\"length\", \"oxygen\"]"]);
     assert!(
-        CrossValidation::new(&several).unwrap().run(&HeldOut::Folds(3), repeats(1), &Device::flex(), &|| ()).is_err()
+        CrossValidation::new(&several).unwrap().run(&HeldOut::Folds(3), repeats(1), &Device::flex(), &|| true).is_err()
     );
 }
 
@@ -126,7 +126,7 @@ fn what_cannot_be_cut_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = molecules(folder.path(), 5, 6.0);
     let asked = CrossValidation::new(&experiment(&path, &["data.target=length", "data.test_fraction=0"])).unwrap();
-    let refused = |held_out: &HeldOut| asked.run(held_out, repeats(1), &Device::flex(), &|| ()).unwrap_err();
+    let refused = |held_out: &HeldOut| asked.run(held_out, repeats(1), &Device::flex(), &|| true).unwrap_err();
     assert!(refused(&HeldOut::Folds(9)).to_string().contains("9 folds"));
     assert!(matches!(refused(&HeldOut::Split), Error::Config { key, .. } if key == "data.test_fraction"));
     let lists = HeldOut::Lists(vec![Fold { training: vec![], test: vec![0] }]);

@@ -51,13 +51,14 @@ fn a_ranking_is_measured_on_another_file_beside_a_line() {
     let experiment = SetExperiment::load("sets/ranking", &sets).unwrap();
     let read = |path: &Path| read_bags(path, &experiment.data, TaskKind::Ranking, true).unwrap();
     let (bags, test) = (read(&path), read(&other));
-    let found = cross_validate(&experiment, &bags, HeldOut::Sets(&test), repeats(2), &Device::flex(), &|| {}).unwrap();
+    let found =
+        cross_validate(&experiment, &bags, HeldOut::Sets(&test), repeats(2), &Device::flex(), &|| true).unwrap();
     let of = |name: &str| found.mean.get(name).unwrap();
     assert!(of("linear_ndcg5") > 0.97, "{found:?}");
     assert!(of("ndcg5") > 0.9 && found.repeats.len() == 2, "{found:?}");
     // A line has no seed.
     assert_eq!(found.deviation.get("linear_ndcg5"), Some(0.0));
-    let folds = cross_validate(&experiment, &bags, HeldOut::Folds(4), repeats(1), &Device::flex(), &|| {}).unwrap();
+    let folds = cross_validate(&experiment, &bags, HeldOut::Folds(4), repeats(1), &Device::flex(), &|| true).unwrap();
     assert!(folds.mean.get("linear_ndcg5").unwrap() > 0.97, "{folds:?}");
 }
 
@@ -71,6 +72,6 @@ fn other_features_are_refused() {
     let read = |path: &Path| read_bags(path, &experiment.data, TaskKind::Ranking, true).unwrap();
     let (bags, test) = (read(&path), read(&other));
     let error =
-        cross_validate(&experiment, &bags, HeldOut::Sets(&test), repeats(1), &Device::flex(), &|| {}).unwrap_err();
+        cross_validate(&experiment, &bags, HeldOut::Sets(&test), repeats(1), &Device::flex(), &|| true).unwrap_err();
     assert!(error.to_string().contains("noise"), "{error}");
 }

@@ -8,7 +8,7 @@ use regard::sets::mixture::mixtures;
 use regard::sets::model::{Answers, PoolingKind, SetTransformer, SetTransformerConfig};
 use regard::sets::task::{Batch, Targets, loss};
 use regard::store::NetworkConfig;
-use regard::train::NumberLoss;
+use regard::train::LossOptions;
 use regard::{Device, Error};
 use regard_nn::Ragged;
 
@@ -82,7 +82,7 @@ fn every_parameter_gets_a_gradient() {
     let (device, config) = (Device::flex().autodiff(), config());
     let model = SetTransformer::new(&config, &device).unwrap();
     let batch = Batch { sets: sets(&drawn(), &device), targets: Targets::Points };
-    let found = loss(model.forward(batch.sets.clone()), &batch, &config, NumberLoss::Absolute).backward();
+    let found = loss(model.forward(batch.sets.clone()), &batch, &config, LossOptions::default()).backward();
     let gradients = model.gradients(&config, &found);
     for name in model.to_weights(&config).keys() {
         // A key's bias moves all scores of a query alike, which the softmax does not see.
@@ -101,7 +101,7 @@ fn no_deviation_is_below_the_floor() {
     assert!((found[0].deviations()[0] - 0.25).abs() < 1e-6);
     // The likelihood a network learns by is that of the mixture it tells.
     let batch = Batch { sets: sets(&[vec![[1.0, 1.0]]], &device), targets: Targets::Points };
-    let learnt: f32 = loss(Answers::Sets(rows), &batch, &two, NumberLoss::Absolute).into_scalar();
+    let learnt: f32 = loss(Answers::Sets(rows), &batch, &two, LossOptions::default()).into_scalar();
     assert!((f64::from(learnt) + found[0].mean_log_likelihood(&[1.0, 1.0], LogWeights::Repository)).abs() < 1e-4);
 }
 

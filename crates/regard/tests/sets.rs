@@ -91,7 +91,7 @@ fn every_generated_task_takes_a_step_and_is_measured() {
             run(&experiment(&format!("sets/{name}"), &[]), &folder.path().join("run"), false, Some(2)).unwrap();
         assert!(trained.validation_cost.is_finite() && trained.ended == Ended::Steps, "{name}");
         let model = SetModel::open(&folder.path().join("run"), &Device::flex()).unwrap();
-        let checked = model.measure_generated(Some(3)).unwrap();
+        let checked = model.measure_held_out(Some(3)).unwrap();
         assert!(checked.measures.0.iter().all(|measure| measure.value().is_finite()), "{name}: {checked:?}");
     }
 }
@@ -154,7 +154,7 @@ fn a_class_of_bags_is_learnt_and_told_in_any_order_of_rows_and_columns() {
         let path = folder.path().join("new.csv");
         fs::write(&path, text).unwrap();
         let found = model.predict(&model.read(&path, &data, false).unwrap(), true).unwrap();
-        let Some(Predicted::Classes { names, probabilities }) = found.of_sets else { panic!("classes") };
+        let Some(Predicted::Classes { names, probabilities, .. }) = found.of_sets else { panic!("classes") };
         assert_eq!(names, ["no", "yes"]);
         (probabilities, found.of_items.unwrap())
     };
@@ -182,10 +182,10 @@ fn cross_validation_measures_what_was_not_seen() {
     ];
     let experiment = on_file("sets/mil", &path, "class", &more);
     let bags = read_bags(&path, &experiment.data, TaskKind::Classification, true).unwrap();
-    let found = cross_validate(&experiment, &bags, HeldOut::Folds(4), repeats(2), &Device::flex(), &|| {}).unwrap();
+    let found = cross_validate(&experiment, &bags, HeldOut::Folds(4), repeats(2), &Device::flex(), &|| true).unwrap();
     assert!(found.mean.get("accuracy").unwrap() > 0.9, "{found:?}");
     assert_eq!((found.repeats.len(), found.constant, found.seeds[0]), (2, Some(0.5), 1234));
-    let again = cross_validate(&experiment, &bags, HeldOut::Folds(4), repeats(2), &Device::flex(), &|| {}).unwrap();
+    let again = cross_validate(&experiment, &bags, HeldOut::Folds(4), repeats(2), &Device::flex(), &|| true).unwrap();
     assert_eq!(found, again, "a seed gives the same numbers");
 }
 
@@ -202,7 +202,7 @@ fn numbers_come_back_in_their_own_measure() {
     ];
     let experiment = on_file("sets/bags", &path, "spent", &more);
     let bags = read_bags(&path, &experiment.data, TaskKind::Regression, true).unwrap();
-    let found = cross_validate(&experiment, &bags, HeldOut::Folds(4), repeats(1), &Device::flex(), &|| {}).unwrap();
+    let found = cross_validate(&experiment, &bags, HeldOut::Folds(4), repeats(1), &Device::flex(), &|| true).unwrap();
     // Between 0.5 and 3; a mean alone would be off by 1.25.
     assert!(found.mean.get("mae").unwrap() < 0.3, "{found:?}");
 }

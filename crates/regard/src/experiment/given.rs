@@ -66,6 +66,9 @@ impl Given {
             return refuse("has no value");
         }
         self.places.insert(name.to_owned(), Place::Set);
+        if name == "train.epochs" {
+            self.keep_epochs();
+        }
         self.places.entry(section.to_owned()).or_insert(Place::Set);
         let section = self.sections.entry(section).or_insert_with(|| Value::Table(Table::new()));
         match section {
@@ -74,6 +77,16 @@ impl Given {
             _ => None,
         };
         Ok(())
+    }
+
+    /// Takes the bounds on epochs out that no assignment gives: a number of epochs that is asked for is neither raised nor
+    /// lowered.
+    fn keep_epochs(&mut self) {
+        for key in ["min_steps", "max_steps", "min_passes"] {
+            if !matches!(self.places.get(&format!("train.{key}")), Some(Place::Set)) {
+                self.take("train", key);
+            }
+        }
     }
 
     /// The value of a key, if one was written.

@@ -29,9 +29,18 @@ pub(super) fn problem(
     config: &GraphTransformerConfig,
     graphs: &Graphs,
 ) -> Result<Option<(GraphFeatures, BaseProblem)>> {
-    let Some(targets) = graphs.targets() else { return Ok(None) };
     let features = GraphFeatures::of(graphs);
-    let Some(views) = views_of(&features, targets.level(), graphs)? else { return Ok(None) };
+    Ok(problem_of(config, graphs, &features)?.map(|problem| (features, problem)))
+}
+
+/// As [`problem`], with features that were chosen before.
+pub(super) fn problem_of(
+    config: &GraphTransformerConfig,
+    graphs: &Graphs,
+    features: &GraphFeatures,
+) -> Result<Option<BaseProblem>> {
+    let Some(targets) = graphs.targets() else { return Ok(None) };
+    let Some(views) = views_of(features, targets.level(), graphs)? else { return Ok(None) };
     let mut tasks = Vec::new();
     match config.task {
         GraphTask::Classification => {
@@ -40,7 +49,8 @@ pub(super) fn problem(
             let of = classes.into_iter().map(Option::unwrap_or_default).collect();
             // A single class still has two sides, one of them empty.
             let target = Target::Classes { of, count: config.data.classes.len().max(2) };
-            tasks.push(BaseTask { name: String::new(), target, known });
+            let classes = config.data.classes.clone();
+            tasks.push(BaseTask { name: String::new(), classes, target, known });
         }
         GraphTask::Regression | GraphTask::Labels => {
             let numbers = graphs.target_numbers()?;
@@ -55,11 +65,15 @@ pub(super) fn problem(
                     },
                     _ => Target::Numbers(of_task().map(|number| number.unwrap_or(0.0)).collect()),
                 };
-                tasks.push(BaseTask { name: name.clone(), target, known });
+                let classes = match config.task {
+                    GraphTask::Labels => ["0", "1"].map(String::from).to_vec(),
+                    _ => vec![],
+                };
+                tasks.push(BaseTask { name: name.clone(), classes, target, known });
             }
         }
     }
-    Ok(Some((features, BaseProblem { views, tasks })))
+    Ok(Some(BaseProblem { views, tasks }))
 }
 
 /// Rows of a split: its graphs, or their nodes that count.

@@ -11,10 +11,10 @@ use super::experiment::GraphExperiment;
 use super::family::predictions;
 use super::measure::{BatchPredictions, measures};
 use super::model::GraphTransformerConfig;
-use super::source::{DataSplits, Placed, Source, fold, folds};
+use super::source::{DataSplits, Placed, Source, fold, folds, scaffold_folds};
 use super::task::Targets;
 use crate::supervised::base::{BaseProblem, Only, Rows, TaskPredictions};
-use crate::supervised::{CrossValidationMetrics, CrossValidationOptions, Folds, cross_validate_blend, ensemble};
+use crate::supervised::{CrossValidationMetrics, CrossValidationOptions, Done, Folds, cross_validate_blend, ensemble};
 use crate::train::{Measure, Measures, majority_share};
 use crate::{Error, Result};
 
@@ -24,6 +24,8 @@ pub enum HeldOut {
     /// So many parts, of each class alike, cut anew for every repeat; nodes of a single graph where they
     /// have the answers, else graphs.
     Folds(usize),
+    /// So many parts, cut anew for every repeat; molecules of one scaffold are in one part.
+    Scaffolds(usize),
     /// Graphs that are listed.
     Lists(Vec<Fold>),
     /// The test part of the data's own split, or of the shares that the experiment names.
@@ -72,7 +74,7 @@ impl CrossValidation {
         held_out: &HeldOut,
         options: CrossValidationOptions,
         device: &Device,
-        done: &(dyn Fn() + Sync),
+        done: Done<'_>,
     ) -> Result<CrossValidationMetrics> {
         let seed = self.experiment.train.seed;
         let folds = Folds::new(seed, options.repeats, |seed| self.splits(held_out, seed))?;
@@ -102,7 +104,7 @@ impl CrossValidation {
         validation: &DataSplit,
         options: CrossValidationOptions,
         device: &Device,
-        done: &(dyn Fn() + Sync),
+        done: Done<'_>,
     ) -> Result<CrossValidationMetrics> {
         let Self { experiment, placed } = self;
         let level = placed.graphs.targets().map_or(Level::Graph, regard_data::graphs::Targets::level);
@@ -137,6 +139,11 @@ impl CrossValidation {
         let Placed { graphs, .. } = &self.placed;
         Ok(match held_out {
             HeldOut::Folds(k) => folds(graphs, self.placed.task(&self.experiment), *k, seed)?,
+            HeldOut::Scaffolds(_) if self.experiment.data.smiles.is_empty() => {
+                let reason = "is empty, but only molecules have scaffolds; expected the column of SMILES";
+                return Err(Error::config("data.smiles", reason));
+            }
+            HeldOut::Scaffolds(k) => scaffold_folds(graphs, *k, seed)?,
             HeldOut::Lists(lists) => {
                 let of_list = |list: &Fold| fold(graphs, Level::Graph, list.training.clone(), list.test.clone());
                 lists.iter().map(of_list).collect()

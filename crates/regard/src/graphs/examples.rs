@@ -144,7 +144,7 @@ const NAMED: usize = 10;
 
 /// Warnings about what was left out, merged or approximated in reading graphs, a sentence each.
 pub(crate) fn warnings(graphs: &Graphs, positions: &Positions) -> Vec<String> {
-    let mut all = Vec::new();
+    let mut all = graphs.notes().to_vec();
     let skipped = graphs.skipped();
     if !skipped.is_empty() {
         let named = skipped.iter().take(NAMED).map(|row| format!("line {}: {}", row.line, row.reason));

@@ -151,8 +151,6 @@ pub struct GraphTraining {
     /// Temperature that sharpens the mean prediction of the views, the target of the consistency loss.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub consistency_temperature: f64,
-    /// If true, rare classes have a larger weight in the loss.
-    pub class_weights: bool,
     /// Random sign flips of the Laplacian eigenvectors in training.
     pub sign_flip: SignFlips,
 }
@@ -205,7 +203,6 @@ impl Default for GraphTraining {
             augmented_views: 1,
             consistency: 0.0,
             consistency_temperature: 0.5,
-            class_weights: false,
             sign_flip: SignFlips::Graph,
         }
     }

@@ -8,10 +8,10 @@ use regard_data::graphs::{Level, Targets};
 use super::base;
 use super::examples::DataSplit;
 use super::experiment::{self, GraphData, GraphEval, GraphExperiment, GraphTaskSettings, GraphTraining, SourceKind};
-use super::measure::{MeasureOptions, in_own_units, measure, predict};
+use super::measure::{MeasureOptions, in_target_units, measure, predict};
 use super::model::{GraphTransformer, GraphTransformerConfig};
 use super::source::Source;
-use super::task::{GraphTask, LossOptions, consistency, loss};
+use super::task::{GraphTask, consistency, loss};
 use crate::experiment::Given;
 use crate::store::Weights;
 use crate::supervised::base::{BaseExamples, TaskPredictions};
@@ -105,7 +105,7 @@ impl Family for Graphs {
         let Source { examples, validation, .. } = context.data;
         let options = measure_options(context);
         let numbers = predict(network, context.config, examples, validation, options, context.device).numbers;
-        base::of_rows(context.config, &examples.graphs, &in_own_units_of(context.config, numbers), validation)
+        base::of_rows(context.config, &examples.graphs, &in_target_units(context.config, numbers), validation)
     }
 
     fn loss(
@@ -124,7 +124,7 @@ impl Family for Graphs {
         input.drop_features(of_graphs.feature_dropout, noise);
         let targets = source.examples.targets(config.level, &source.training, &graphs);
         let answers = network.forward_with_dropout(&input, device, noise);
-        let value = loss(answers.clone(), &targets, loss_options(context));
+        let value = loss(answers.clone(), &targets, context.config.task, context.experiment.train.loss_options());
         if of_graphs.consistency == 0.0 {
             return value;
         }
@@ -142,13 +142,8 @@ impl Family for Graphs {
     fn calibrate((): ()) {}
 }
 
-fn loss_options(context: &Context<'_, Graphs>) -> LossOptions {
-    let train = &context.experiment.train;
-    LossOptions { task: context.config.task, number: train.loss, class_weights: train.family.class_weights }
-}
-
 fn measure_options(context: &Context<'_, Graphs>) -> MeasureOptions {
-    MeasureOptions { loss: loss_options(context), batch_size: context.experiment.eval.batch_size }
+    MeasureOptions { loss: context.experiment.train.loss_options(), batch_size: context.experiment.eval.batch_size }
 }
 
 /// The predictions of the kept network for a split, `[rows, outputs]`; numbers in the units of their targets.
@@ -161,13 +156,5 @@ pub(super) fn predictions(learner: &Learner<Graphs>, split: &DataSplit) -> Resul
     let network = learner.evaluated()?;
     let options = measure_options(&context);
     let found = predict(&network, context.config, &context.data.examples, split, options, &device);
-    Ok(in_own_units_of(context.config, found.numbers))
-}
-
-/// Predicted numbers in the units of their targets, and all others as they are.
-fn in_own_units_of(config: &GraphTransformerConfig, numbers: Vec<f64>) -> Vec<f64> {
-    match config.task {
-        GraphTask::Regression => in_own_units(config, &numbers),
-        GraphTask::Classification | GraphTask::Labels => numbers,
-    }
+    Ok(in_target_units(context.config, found.numbers))
 }

@@ -8,9 +8,9 @@ use regard_data::stats::{largest, mean};
 
 use super::examples::{DataSplit, Examples};
 use super::model::{GraphTransformer, GraphTransformerConfig};
-use super::task::{GraphTask, LossOptions, Targets, loss};
+use super::task::{GraphTask, Targets, loss};
 use crate::Result;
-use crate::train::{Measure, Measures, ValidationMetrics};
+use crate::train::{LossOptions, Measure, Measures, ValidationMetrics};
 
 /// Options of [`measure`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub(super) fn predict(
     for graphs in split.graphs.chunks(options.batch_size.max(1)) {
         let targets = examples.targets(config.level, split, graphs);
         let answers = model.forward(&examples.input(config, graphs, None), device);
-        let found = loss(answers.clone(), &targets, options.loss);
+        let found = loss(answers.clone(), &targets, config.task, options.loss);
         predicted.losses.push(f64::from(found.into_scalar::<f32>()));
         predicted.numbers.extend(answers.into_data().iter::<f64>());
         predicted.targets.push(targets);
@@ -86,6 +86,14 @@ pub(super) fn predict(
 /// Predicted numbers in the units of each target.
 pub fn in_own_units(config: &GraphTransformerConfig, numbers: &[f64]) -> Vec<f64> {
     numbers.iter().enumerate().map(|(at, &number)| config.data.unscaled(at % config.outputs, number)).collect()
+}
+
+/// Predicted numbers in the units of their targets, and all others as they are.
+pub(super) fn in_target_units(config: &GraphTransformerConfig, numbers: Vec<f64>) -> Vec<f64> {
+    match config.task {
+        GraphTask::Regression => in_own_units(config, &numbers),
+        GraphTask::Classification | GraphTask::Labels => numbers,
+    }
 }
 
 /// Errors over all rows, and the mean over batches that the authors report.

@@ -10,15 +10,16 @@ use regard_data::graphs::{Kinds, Level};
 use regard_data::sets::FeatureNames;
 
 use super::Graphs;
-use super::base::{by_task, views_of};
+use super::base::{by_task, of_rows, problem_of, rows_of, views_of};
 use super::examples::{DataSplit, Examples};
 use super::experiment::GraphData;
-use super::measure::{MeasureOptions, in_own_units, measure};
+use super::measure::{MeasureOptions, in_target_units, measure, predict};
 use super::model::GraphTransformerConfig;
-use super::source::{Source, read_graphs, targets, unlabelled};
-use super::task::{GraphTask, LevelName, LossOptions};
+use super::source::{Source, read_encoded, targets, unlabelled};
+use super::task::{GraphTask, LevelName};
 use crate::supervised::Model;
-use crate::train::{NumberLoss, ValidationMetrics};
+use crate::supervised::base::{BaseModel, ModelMetrics};
+use crate::train::LossOptions;
 use crate::{Error, Result};
 
 /// Graphs that go through a network together.
@@ -46,7 +47,7 @@ impl GraphModel {
     /// Those of reading the file; types that training did not have, where it learnt none for rare types; a file
     /// without targets.
     pub fn read(&self, path: &Path, columns: &GraphData, labelled: bool) -> Result<Examples> {
-        let mut graphs = read_graphs(path, columns, labelled)?;
+        let mut graphs = read_encoded(path, columns, labelled, Some(&self.config))?;
         if columns.skip_bad && self.config.data.other_node.is_empty() {
             graphs = graphs.without_unseen_nodes(&self.config.data.node_types)?;
         }
@@ -71,7 +72,7 @@ impl GraphModel {
         let nodes = kinds(&data.node_types, &data.node_columns, *node_numbers);
         let edges = kinds(&data.edge_types, &data.edge_columns, *edge_numbers);
         let other = Some(&data.other_node).filter(|name| !name.is_empty());
-        Ok(graphs.align(&nodes, &edges, other.map(String::as_str))?)
+        Ok(graphs.align(&nodes, &edges, other.map(String::as_str))?.filled([&data.node_mean, &data.edge_mean]))
     }
 
     /// The prediction for every graph, or for every node.
@@ -84,11 +85,7 @@ impl GraphModel {
             let answers = self.network.forward(&examples.input(&self.config, &chosen, None), &self.device);
             numbers.extend(answers.into_data().iter::<f64>());
         }
-        let numbers = match self.config.task {
-            GraphTask::Regression => in_own_units(&self.config, &numbers),
-            GraphTask::Classification | GraphTask::Labels => numbers,
-        };
-        let mut found = by_task(&self.config, &numbers);
+        let mut found = by_task(&self.config, &in_target_units(&self.config, numbers));
         if let Some(base) = &self.base {
             let level = if self.config.level == LevelName::Graph { Level::Graph } else { Level::Node };
             if let Some(views) = views_of(&base.features, level, &examples.graphs)? {
@@ -101,7 +98,8 @@ impl GraphModel {
                 let (names, all) = (self.config.data.classes.clone(), found.concat());
                 // A single class has a second, empty side.
                 let probabilities = if names.len() == 1 { all.into_iter().step_by(2).collect() } else { all };
-                Predicted::Classes { names, probabilities }
+                let shares = self.base.as_ref().filter(|_| names.len() > 1).map(BaseModel::class_shares);
+                Predicted::Classes { names, probabilities, shares: shares.unwrap_or_default() }
             }
             GraphTask::Labels => {
                 let yes: Vec<Vec<f64>> =
@@ -132,7 +130,7 @@ impl GraphModel {
     ///
     /// # Errors
     /// None so far.
-    pub fn measure(&self, examples: &Examples) -> Result<ValidationMetrics> {
+    pub fn measure(&self, examples: &Examples) -> Result<ModelMetrics> {
         let split = DataSplit { graphs: (0..examples.graphs.len()).collect(), nodes: None };
         self.measured(examples, &split)
     }
@@ -142,7 +140,7 @@ impl GraphModel {
     /// # Errors
     /// [`Error::Config`] for a model whose folder says nothing of its experiment, or whose data has no part
     /// to test with.
-    pub fn measure_test(&self) -> Result<ValidationMetrics> {
+    pub fn measure_test(&self) -> Result<ModelMetrics> {
         let experiment = self.known_experiment()?;
         let (source, _) = Source::of(experiment)?;
         if source.test.graphs.is_empty() {
@@ -151,16 +149,21 @@ impl GraphModel {
         self.measured(&source.examples, &source.test)
     }
 
-    fn measured(&self, examples: &Examples, split: &DataSplit) -> Result<ValidationMetrics> {
-        let train = self.experiment.as_ref().map(|experiment| &experiment.train);
-        let options = LossOptions {
-            task: self.config.task,
-            number: train.map_or(NumberLoss::Absolute, |train| train.loss),
-            class_weights: train.is_some_and(|train| train.family.class_weights),
-        };
-        let batch_size = self.experiment.as_ref().map_or(TOGETHER, |experiment| experiment.eval.batch_size);
-        let options = MeasureOptions { loss: options, batch_size };
-        measure(&self.network, &self.config, examples, split, options, &self.device)
+    fn measured(&self, examples: &Examples, split: &DataSplit) -> Result<ModelMetrics> {
+        let known =
+            self.experiment.as_ref().map(|experiment| (experiment.train.loss_options(), experiment.eval.batch_size));
+        let (loss, batch_size) = known.unwrap_or((LossOptions::default(), TOGETHER));
+        let options = MeasureOptions { loss, batch_size };
+        if let Some(base) = &self.base
+            && let Some(problem) = problem_of(&self.config, &examples.graphs, &base.features)?
+        {
+            let found = predict(&self.network, &self.config, examples, split, options, &self.device).numbers;
+            let found = in_target_units(&self.config, found);
+            let level = examples.graphs.targets().map_or(Level::Graph, data::graphs::Targets::level);
+            let rows = rows_of(&examples.graphs, level, split);
+            return base.measured(&problem, &rows, &of_rows(&self.config, &examples.graphs, &found, split));
+        }
+        Ok(measure(&self.network, &self.config, examples, split, options, &self.device)?.into())
     }
 }
 

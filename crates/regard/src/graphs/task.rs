@@ -1,10 +1,10 @@
 //! Tasks on graphs or nodes, their targets and their losses.
 
-use burn::tensor::{Device, Int, Tensor, TensorData, activation};
+use burn::tensor::{Int, Tensor, TensorData, activation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::train::{NumberLoss, number_loss};
+use crate::train::{LossOptions, cross_entropy, number_loss, row_weights};
 
 /// Task of a network on graphs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -48,74 +48,55 @@ pub enum Targets {
     Classes(Vec<Option<usize>>),
 }
 
-/// Options of [`loss`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LossOptions {
-    /// The task.
-    pub task: GraphTask,
-    /// The loss of a number.
-    pub number: NumberLoss,
-    /// If true, a row has a larger weight the fewer of the batch are of its class: `(rows − rows of the
-    /// class) / rows`, as the authors' code for SBM graphs weighs nodes.
-    pub class_weights: bool,
-}
-
 /// The loss of predictions `[rows, outputs]`, a mean over known targets; `[1]`.
 ///
 /// # Panics
 /// If answers and targets do not fit together.
-pub fn loss(answers: Tensor<2>, targets: &Targets, options: LossOptions) -> Tensor<1> {
+pub fn loss(answers: Tensor<2>, targets: &Targets, task: GraphTask, options: LossOptions) -> Tensor<1> {
     match targets {
-        Targets::Classes(classes) => cross_entropy(answers, classes, options.class_weights),
+        Targets::Classes(classes) => known_cross_entropy(answers, classes, options.class_weights),
         Targets::Numbers(numbers) => {
             let (shape, device) = (answers.dims(), answers.device());
-            let known = numbers.iter().filter(|number| number.is_some()).count();
-            let array = |of: fn(&Option<f32>) -> f32| {
-                Tensor::<2>::from_data(TensorData::new(numbers.iter().map(of).collect::<Vec<f32>>(), shape), &device)
+            let array = |values: Vec<f32>| Tensor::<2>::from_data(TensorData::new(values, shape), &device);
+            let weights = match task {
+                GraphTask::Labels if options.class_weights => label_weights(numbers, shape[1]),
+                _ => numbers.iter().map(|number| f32::from(u8::from(number.is_some()))).collect(),
             };
-            let (target, mask) = (array(|x| x.unwrap_or(0.0)), array(|x| f32::from(u8::from(x.is_some()))));
-            let off = match options.task {
+            let sum: f32 = weights.iter().sum();
+            let target = array(numbers.iter().map(|number| number.unwrap_or(0.0)).collect());
+            let off = match task {
                 // −ln of the logistic function of what is right.
                 GraphTask::Labels => activation::softplus(answers.clone(), 1.0) - answers * target,
                 _ => number_loss(answers - target, options.number),
             };
-            (off * mask).sum().div_scalar(known.max(1) as f32)
+            (off * array(weights)).sum().div_scalar(if sum > 0.0 { sum } else { 1.0 })
         }
     }
 }
 
-fn cross_entropy(answers: Tensor<2>, classes: &[Option<usize>], weighted: bool) -> Tensor<1> {
-    let device = answers.device();
+fn known_cross_entropy(answers: Tensor<2>, classes: &[Option<usize>], weighted: bool) -> Tensor<1> {
     let (rows, known): (Vec<i64>, Vec<usize>) =
         classes.iter().enumerate().filter_map(|(row, class)| Some((row as i64, (*class)?))).unzip();
-    let count = known.len();
-    if count == 0 {
+    if known.is_empty() {
         // Of nothing known nothing is learnt; the sum keeps the network in the graph.
         return answers.sum().mul_scalar(0.0);
     }
-    let answers = if count == classes.len() { answers } else { answers.select(0, whole(&rows, &device)) };
-    let log_p = activation::log_softmax(answers, 1);
-    let index: Vec<i64> = known.iter().map(|&class| class as i64).collect();
-    let off = log_p.gather(1, whole(&index, &device).reshape([count, 1])).neg();
-    if !weighted {
-        return off.mean();
+    let rows = Tensor::<1, Int>::from_data(TensorData::new(rows, [known.len()]), &answers.device());
+    let answers = if known.len() == classes.len() { answers } else { answers.select(0, rows) };
+    cross_entropy(answers, &known, weighted)
+}
+
+/// The weights of labels `[rows, labels]` of 0 and 1: the fraction of the known values of a label that are of the other
+/// kind; 0 for those that are not known.
+fn label_weights(numbers: &[Option<f32>], labels: usize) -> Vec<f32> {
+    let mut weights = vec![0.0; numbers.len()];
+    for label in 0..labels {
+        let places = (label..numbers.len()).step_by(labels).filter(|place| numbers[*place].is_some());
+        let (places, classes): (Vec<usize>, Vec<usize>) =
+            places.map(|place| (place, usize::from(numbers[place].is_some_and(|number| number > 0.5)))).unzip();
+        places.into_iter().zip(row_weights(&classes)).for_each(|(place, weight)| weights[place] = weight);
     }
-    let weights = row_weights(&known);
-    let sum: f32 = weights.iter().sum();
-    let weights = Tensor::<2>::from_data(TensorData::new(weights, [count, 1]), &device);
-    // One class alone has the weight 0.
-    (off * weights).sum().div_scalar(if sum > 0.0 { sum } else { 1.0 })
-}
-
-/// The weight of each row: the share of rows that are of another class.
-fn row_weights(classes: &[usize]) -> Vec<f32> {
-    let mut counts = vec![0usize; classes.iter().max().map_or(0, |most| most + 1)];
-    classes.iter().for_each(|&class| counts[class] += 1);
-    classes.iter().map(|&class| (classes.len() - counts[class]) as f32 / classes.len() as f32).collect()
-}
-
-fn whole(all: &[i64], device: &Device) -> Tensor<1, Int> {
-    Tensor::from_data(TensorData::new(all.to_vec(), [all.len()]), device)
+    weights
 }
 
 /// Mean squared distance of the probabilities of each view from the mean of all views, sharpened by
@@ -135,36 +116,46 @@ pub(super) fn consistency(answers: Tensor<2>, views: usize, temperature: f64) ->
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use burn::tensor::Device;
 
-    fn value(rows: &[[f32; 2]], targets: &Targets, task: GraphTask, number: NumberLoss, class_weights: bool) -> f32 {
+    use super::*;
+    use crate::train::NumberLoss;
+
+    fn value(rows: &[[f32; 2]], targets: &Targets, task: GraphTask, options: LossOptions) -> f32 {
         let flat: Vec<f32> = rows.iter().flatten().copied().collect();
         let answers = Tensor::<2>::from_data(TensorData::new(flat, [rows.len(), 2]), &Device::flex());
-        loss(answers, targets, LossOptions { task, number, class_weights }).into_scalar::<f32>()
+        loss(answers, targets, task, options).into_scalar::<f32>()
     }
 
     #[test]
     fn what_is_unknown_has_no_part() {
         let targets = Targets::Numbers(vec![Some(1.0), None, None, Some(-2.0)]);
         let rows = [[3.0, 50.0], [50.0, -2.5]];
-        let of = |number| value(&rows, &targets, GraphTask::Regression, number, false);
+        let plain = |number| LossOptions { number, class_weights: false };
+        let of = |number| value(&rows, &targets, GraphTask::Regression, plain(number));
         assert_eq!([of(NumberLoss::Absolute), of(NumberLoss::Squared)], [1.25, 2.125]);
         assert_eq!(of(NumberLoss::Huber), (1.5 + 0.125) / 2.0);
         let labels = Targets::Numbers(vec![Some(1.0), None, None, Some(0.0)]);
         let expected = ((-3.0f32).exp().ln_1p() + (-2.5f32).exp().ln_1p()) / 2.0;
-        assert!((value(&rows, &labels, GraphTask::Labels, NumberLoss::Squared, false) - expected).abs() < 1e-6);
+        assert!((value(&rows, &labels, GraphTask::Labels, plain(NumberLoss::Squared)) - expected).abs() < 1e-6);
         let nothing = Targets::Classes(vec![None, None]);
-        assert_eq!(value(&rows, &nothing, GraphTask::Classification, NumberLoss::Squared, true), 0.0);
+        assert_eq!(value(&rows, &nothing, GraphTask::Classification, WEIGHTED), 0.0);
     }
 
+    const WEIGHTED: LossOptions = LossOptions { number: NumberLoss::Squared, class_weights: true };
+
     #[test]
-    fn rare_classes_count_more() {
-        assert_eq!(row_weights(&[0, 0, 0, 2]), [0.25, 0.25, 0.25, 0.75]);
-        let rows = [[0.0, 0.0], [0.0, 0.0], [0.0, 3.0f32.ln()]];
-        let targets = Targets::Classes(vec![Some(0), Some(0), Some(1)]);
-        let found = value(&rows, &targets, GraphTask::Classification, NumberLoss::Squared, true);
+    fn rare_classes_and_labels_count_more() {
+        let targets = Targets::Classes(vec![Some(0), None, Some(0), Some(1)]);
+        let rows = [[0.0, 0.0], [7.0, 1.0], [0.0, 0.0], [0.0, 3.0f32.ln()]];
+        let found = value(&rows, &targets, GraphTask::Classification, WEIGHTED);
         let expected = (2.0 * 2f32.ln() / 3.0 + 2.0 / 3.0 * (4.0f32 / 3.0).ln()) / (4.0 / 3.0);
         assert!((found - expected).abs() < 1e-6, "{found} {expected}");
+        // The first label is 1 in one of three rows; the second is known in one, which has no weight.
+        let labels = [Some(0.0), None, Some(1.0), None, Some(0.0), Some(1.0)];
+        let weights = label_weights(&labels, 2);
+        let expected = [1.0 / 3.0, 0.0, 2.0 / 3.0, 0.0, 1.0 / 3.0, 0.0];
+        assert!(weights.iter().zip(expected).all(|(a, b): (&f32, f32)| (a - b).abs() < 1e-6), "{weights:?}");
     }
 
     fn of(answers: [[f32; 2]; 4], temperature: f64) -> f32 {

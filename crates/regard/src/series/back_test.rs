@@ -13,7 +13,7 @@ use super::evaluate::{EvaluateOptions, evaluate};
 use super::experiment::{SeriesExperiment, SeriesSplit};
 use super::measure::{ErrorSummary, Measuring};
 use super::predict::SeriesModel;
-use super::source::{Source, read_panel};
+use super::source::{Source, read_panel, shortened};
 use crate::{Error, Result};
 
 /// An origin in the past, and the errors of the forecasts from it.
@@ -55,6 +55,7 @@ pub fn back_test(
     seen: &mut dyn FnMut(&Origin),
 ) -> Result<Vec<Origin>> {
     let read = read_panel(Path::new(&experiment.data.path), &experiment.data)?;
+    let (experiment, _) = &shortened(experiment, &read.panel);
     let horizon = experiment.task.horizon;
     let shortest = read.panel.series().iter().map(Series::len).min().unwrap_or(0);
     let BackTestOptions { windows, step_size, refit } = *options;

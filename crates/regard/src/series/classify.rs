@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use burn::tensor::Device;
+use regard_data::graphs::formats::tu::Fold;
 use regard_data::series::formats::{Read, ReadOptions, ReadReport, read};
 use regard_data::series::{Panel, Series, Window};
 use regard_data::sets::formats::predictions::Predicted;
@@ -16,7 +17,7 @@ use super::predict::SeriesModel;
 use super::scaled::{Known, moments, scaled_known};
 use super::source::read_options;
 use super::task::SeriesTask;
-use crate::supervised::{CrossValidationMetrics, Folds, ensemble};
+use crate::supervised::{CrossValidationMetrics, Done, Folds, ensemble};
 use crate::train::{ValidationMetrics, classification_metrics, majority_share, probabilities};
 use crate::{Error, Result};
 
@@ -40,12 +41,13 @@ pub struct Labelled {
     report: ReadReport,
 }
 
-/// Reads whole series of a long file; `labelled` where each needs a class.
+/// Reads whole series of a long file; `labelled` where each needs a class, with the static features of a model where one
+/// is given.
 ///
 /// # Errors
 /// Those of reading the file.
-pub fn read_whole(path: &Path, data: &SeriesData, labelled: bool) -> Result<Read> {
-    let options = ReadOptions { label_optional: !labelled, ..read_options(data) };
+pub fn read_whole(path: &Path, data: &SeriesData, labelled: bool, model: Option<&PatchTstConfig>) -> Result<Read> {
+    let options = ReadOptions { label_optional: !labelled, ..read_options(data, model) };
     Ok(read(path, &options)?)
 }
 
@@ -55,7 +57,7 @@ impl Labelled {
     /// # Errors
     /// Those of reading the file; [`Error::Config`] for series of fewer than two classes, or too few of them.
     pub fn of(experiment: &SeriesExperiment) -> Result<(Self, PatchTstConfig)> {
-        let read = read_whole(Path::new(&experiment.data.path), &experiment.data, true)?;
+        let read = read_whole(Path::new(&experiment.data.path), &experiment.data, true, None)?;
         let (all, tested) = ((0..read.panel.len()).collect(), experiment.data.test_fraction);
         let classes = classes(&read)?.1;
         let (rest, test) = held_out(all, &classes, tested, experiment.train.seed)?;
@@ -234,7 +236,8 @@ impl SeriesModel {
     /// # Errors
     /// [`Error::Config`] for a model of another task, or series with other covariates.
     pub fn classified(&self, panel: &Panel) -> Result<Predicted> {
-        Ok(Predicted::Classes { names: self.config.data.classes.clone(), probabilities: self.probabilities(panel)? })
+        let (names, probabilities) = (self.config.data.classes.clone(), self.probabilities(panel)?);
+        Ok(Predicted::Classes { names, probabilities, shares: vec![] })
     }
 
     /// The model on all series of a file, or on those its experiment held out.
@@ -252,7 +255,7 @@ impl SeriesModel {
             }
             return Ok(labelled.measured_on(&self.network, &self.config, &labelled.test, &self.device));
         };
-        let read = read_whole(file, &experiment.data, true)?;
+        let read = read_whole(file, &experiment.data, true, Some(&self.config))?;
         let right = self.known_classes(&read).map_err(|error| error.in_file(file))?;
         Ok(classification_metrics(&self.probabilities(&read.panel)?, self.config.classes, &right))
     }
@@ -287,27 +290,43 @@ struct FoldPredictions {
     probabilities: Vec<f64>,
 }
 
-/// Cuts series into `folds` parts, of each class alike, trains on all others and measures on each; all that `repeats`
-/// times. `done` is called after every fold.
+/// The held-out series of a cross-validation.
+#[derive(Clone, Copy, Debug)]
+pub enum HeldOut<'a> {
+    /// So many parts, of each class alike, cut anew for every repeat.
+    Folds(usize),
+    /// Series that are listed, by their places in the file.
+    Lists(&'a [Fold]),
+}
+
+/// Trains on the series that are not held out and measures on the others, fold by fold; all that `repeats` times. `done`
+/// is called after every fold, as of [`Done`].
 ///
 /// # Errors
 /// [`Error::Config`] for series without classes, or more folds than series.
 pub fn cross_validate(
     experiment: &SeriesExperiment,
     read: &Read,
-    folds: usize,
+    held_out: HeldOut<'_>,
     repeats: usize,
     device: &Device,
-    done: &(dyn Fn() + Sync),
+    done: Done<'_>,
 ) -> Result<CrossValidationMetrics> {
     let (names, of) = classes(read)?;
-    let cut = Folds::new(experiment.train.seed, repeats, |seed| Ok(stratified_folds(&of, folds, seed)?))?;
-    let predict = |part: Vec<usize>, seed: u64| {
+    let cut = Folds::new(experiment.train.seed, repeats, |seed| match held_out {
+        HeldOut::Folds(folds) => {
+            let cut = stratified_folds(&of, folds, seed)?;
+            Ok(cut.into_iter().map(|part| (others(read.panel.len(), &part), part)).collect())
+        }
+        HeldOut::Lists(lists) => {
+            Ok(lists.iter().map(|list: &Fold| (list.training.clone(), list.test.clone())).collect())
+        }
+    })?;
+    let predict = |(rest, part): (Vec<usize>, Vec<usize>), seed: u64| {
         let mut of_fold = experiment.clone();
         (of_fold.train.seed, of_fold.data.test_fraction) = (seed, 0.0);
         let load = || {
-            let rest = others(read.panel.len(), &part);
-            let (labelled, config) = Labelled::with_test(&of_fold, read, rest, part.clone())?;
+            let (labelled, config) = Labelled::with_test(&of_fold, read, rest.clone(), part.clone())?;
             Ok((labelled.into(), config))
         };
         let of_network = |learner: &SeriesLearner| learner.test_probabilities();

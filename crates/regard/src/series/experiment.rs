@@ -94,6 +94,8 @@ pub struct SeriesData {
     pub standardise: bool,
     /// Length of a season in rows; 0 to derive it from the time stamps.
     pub season_length: usize,
+    /// If true, look-back, patches and held-out rows are shortened where the series are too short for them.
+    pub shorten: bool,
 }
 
 /// Parameters that training changes.
@@ -165,6 +167,7 @@ impl Default for SeriesData {
             test_from: String::new(),
             standardise: true,
             season_length: 0,
+            shorten: false,
         }
     }
 }

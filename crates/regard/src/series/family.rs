@@ -121,7 +121,11 @@ impl Family for TimeSeries {
     }
 
     fn warnings(data: &TrainingData) -> Vec<String> {
-        data.report().to_string().lines().map(str::to_owned).collect()
+        let notes = match data {
+            TrainingData::Windows(source) => source.notes.as_slice(),
+            TrainingData::Classes(_) => &[],
+        };
+        data.report().to_string().lines().map(str::to_owned).chain(notes.iter().cloned()).collect()
     }
 
     fn initial(network: PatchTst, context: &Context<'_, Self>) -> Result<PatchTst> {
@@ -175,7 +179,7 @@ impl Family for TimeSeries {
                 let (batch, classes) = labelled.batch(&chosen);
                 let drop = Drop { seed: noise.random() };
                 let scores = network.forward_with_dropout(batch.input(device), drop);
-                cross_entropy(scores.reshape([classes.len(), config.classes]), &classes)
+                cross_entropy(scores.reshape([classes.len(), config.classes]), &classes, train.class_weights)
             }
         }
     }

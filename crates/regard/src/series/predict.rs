@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use regard_data::series::formats::forecasts::{Forecast, Forecasts, Interval};
-use regard_data::series::formats::{Read, ReadReport};
+use regard_data::series::formats::{Read, ReadReport, read};
 use regard_data::series::{Panel, Part, Scaler, Window};
 
 use super::TimeSeries;
@@ -11,8 +11,9 @@ use super::batch::Batch;
 use super::evaluate::{EvaluateOptions, SeriesEvaluation, evaluate};
 use super::experiment::{SeriesData, SeriesExperiment};
 use super::measure::{Measuring, medians};
+use super::model::PatchTstConfig;
 use super::scaled::{Known, scaled_known};
-use super::source::{Source, read_panel};
+use super::source::{Source, read_options, shortened};
 use super::task::SeriesTask;
 use crate::supervised::Model;
 use crate::{Error, Result};
@@ -45,7 +46,7 @@ impl SeriesModel {
     /// # Errors
     /// Those of reading the file; series that are missing; other distances of time stamps than in training.
     pub fn read(&self, path: &Path, data: &SeriesData) -> Result<Series> {
-        let Read { panel, report } = read_panel(path, data)?;
+        let Read { panel, report } = read(path, &read_options(data, Some(&self.config)))?;
         let frequency = panel.clock().frequency().to_string();
         if frequency != self.config.data.frequency {
             let reason = format!(
@@ -142,9 +143,13 @@ impl SeriesModel {
     /// # Errors
     /// Those of reading the data.
     pub fn measure(&self, experiment: &SeriesExperiment) -> Result<SeriesEvaluation> {
-        let mut read = read_panel(Path::new(&experiment.data.path), &experiment.data)?;
+        let path = Path::new(&experiment.data.path);
+        let mut read = read(path, &read_options(&experiment.data, Some(&self.config)))?;
         read.panel = read.panel.select(&self.config.data.names)?;
-        // The scale is the model's, also on a file that would give another.
+        // Scale and look-back are the model's, also on a file that would give others.
+        let (mut experiment, _) = shortened(experiment, &read.panel);
+        experiment.model = PatchTstConfig { data: experiment.model.data, ..self.config.clone() };
+        let experiment = &experiment;
         let (source, _) = Source::with_panel(experiment, read, Some(self.scaler()?))?;
         // Only the authors' code leaves windows of the test out.
         let official = self.config.preset.as_deref() == Some("patchtst-official");

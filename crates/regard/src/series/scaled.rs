@@ -59,7 +59,9 @@ pub fn scaled_known(panel: Panel, known: &Known) -> Result<Panel> {
         let covariates = covariates.map(|(values, (&mean, &by))| Arc::from(scaled(values, mean, by))).collect();
         let (means, deviations) = &known.statics;
         let statics = one.statics().iter().zip(means.iter().zip(deviations));
-        let statics = statics.map(|(&value, (mean, by))| ((f64::from(value) - mean) / by) as f32).collect();
+        // What is missing has the mean.
+        let known = |value: f32, mean: f64| if value.is_nan() { mean } else { f64::from(value) };
+        let statics = statics.map(|(&value, (&mean, by))| ((known(value, mean) - mean) / by) as f32).collect();
         one.clone().with_covariates(covariates).with_statics(statics)
     };
     Ok(panel.changed(of_series)?)

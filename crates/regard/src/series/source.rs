@@ -32,10 +32,12 @@ pub struct Source {
     pub season: usize,
     /// The report of the reader.
     pub report: ReadReport,
+    /// Settings that were changed to fit the series, a sentence each.
+    pub notes: Vec<String>,
 }
 
-/// The options of the reader.
-pub fn read_options(data: &SeriesData) -> ReadOptions {
+/// The options of the reader, with the static features of a model where one is given.
+pub fn read_options(data: &SeriesData, model: Option<&PatchTstConfig>) -> ReadOptions {
     let given = |name: &String| (!name.is_empty()).then(|| name.clone());
     let labelled = !data.label.is_empty();
     let long = data.layout == SeriesLayout::Long || !data.id.is_empty() || labelled;
@@ -54,6 +56,7 @@ pub fn read_options(data: &SeriesData) -> ReadOptions {
         label: given(&data.label),
         covariates: data.future_covariates.clone(),
         statics: data.static_covariates.clone(),
+        known_statics: model.map(|model| model.data.static_covariates.clone()),
         ..ReadOptions::default()
     }
 }
@@ -63,7 +66,7 @@ pub fn read_options(data: &SeriesData) -> ReadOptions {
 /// # Errors
 /// Those of reading the file.
 pub fn read_panel(path: &Path, data: &SeriesData) -> Result<Read> {
-    Ok(read(path, &read_options(data))?)
+    Ok(read(path, &read_options(data, None))?)
 }
 
 impl Source {
@@ -87,6 +90,7 @@ impl Source {
         scaler: Option<Scaler>,
     ) -> Result<(Self, PatchTstConfig)> {
         let Read { mut panel, report } = read;
+        let (experiment, notes) = &shortened(experiment, &panel);
         let (data, model) = (&experiment.data, &experiment.model);
         let parts = split(data)?.parts(&panel)?;
         let scaler = match scaler {
@@ -109,7 +113,8 @@ impl Source {
         let all = [Some(&training), validation.as_ref(), test.as_ref()];
         let together = all.iter().flatten().all(|windows| windows.starts().is_some());
         let season = if data.season_length > 0 { data.season_length } else { panel.clock().season() };
-        let source = Self { panel, parts, scaler, training, validation, test, together, season, report };
+        let source =
+            Self { panel, parts, scaler, training, validation, test, together, season, report, notes: notes.clone() };
         let config = source.config(model, &known)?;
         Ok((source, config))
     }
@@ -161,6 +166,56 @@ impl Source {
         };
         Ok(config)
     }
+}
+
+/// Windows of the training rows that a shortened look-back leaves, at least.
+const FEWEST_WINDOWS: usize = 8;
+
+/// The experiment with held-out rows, a look-back and patches that half of the series have rows for, and notes on what
+/// was changed.
+pub(super) fn shortened(experiment: &SeriesExperiment, panel: &Panel) -> (SeriesExperiment, Vec<String>) {
+    let (mut found, mut notes) = (experiment.clone(), Vec::new());
+    if !experiment.data.shorten {
+        return (found, notes);
+    }
+    found.data.shorten = false;
+    let mut lengths: Vec<usize> = panel.series().iter().map(regard_data::series::Series::len).collect();
+    lengths.sort_unstable();
+    let rows = lengths[(lengths.len() - 1) / 2];
+    let (data, model) = (&mut found.data, &mut found.model);
+    let horizon = if model.task == SeriesTask::Forecast { model.horizon } else { 1 };
+    if data.split == SeriesSplit::Fractions {
+        let of = |fraction: f64| (fraction * rows as f64) as usize;
+        let held = [data.validation_fraction, data.test_fraction].map(|fraction| (fraction > 0.0, of(fraction)));
+        if held.iter().any(|(held, rows)| *held && *rows < horizon) {
+            let [validation, test] = held.map(|(held, rows)| if held { rows.max(horizon) } else { 0 });
+            (data.split, data.validation_rows, data.test_rows) = (SeriesSplit::Rows, validation, test);
+            notes.push(format!(
+                "{validation} rows are held out for validation and {test} for the test, so that each has a whole \
+                 horizon (`data.split`)"
+            ));
+        }
+    }
+    let held = match data.split {
+        SeriesSplit::Rows => data.validation_rows + data.test_rows,
+        SeriesSplit::Fractions => ((data.validation_fraction + data.test_fraction) * rows as f64).ceil() as usize,
+        SeriesSplit::Dates | SeriesSplit::Etth | SeriesSplit::Ettm => return (found, notes),
+    };
+    let most = rows.saturating_sub(held + horizon + FEWEST_WINDOWS).max(1);
+    if most < model.look_back {
+        // Two thirds leave more windows to learn from than a look-back as long as can be.
+        let look_back = (2 * most / 3).max(1);
+        let patch_len = model.patch_len.min((look_back / 2).max(1));
+        let stride = model.stride.min((patch_len / 2).max(1));
+        notes.push(format!(
+            "the look-back is {look_back} instead of {} rows, in patches of {patch_len}: the training rows of half of \
+             the series are at most {} (`model.look_back`)",
+            model.look_back,
+            rows.saturating_sub(held)
+        ));
+        (model.look_back, model.patch_len, model.stride) = (look_back, patch_len, stride);
+    }
+    (found, notes)
 }
 
 fn split(data: &SeriesData) -> Result<Split> {

@@ -39,16 +39,12 @@ pub(super) fn problem(kind: TaskKind, bags: &Bags, classes: &[String]) -> Result
     };
     let known = vec![true; bags.len()];
     let views = views(bags.features(), bags.width(), bags.offsets())?;
-    Ok(Some(BaseProblem { views, tasks: vec![BaseTask { name: String::new(), target, known }] }))
+    let classes = classes.to_vec();
+    Ok(Some(BaseProblem { views, tasks: vec![BaseTask { name: String::new(), classes, target, known }] }))
 }
 
-/// Training and validation sets as base learners see them; `None` where the task has no base learners.
-pub(super) fn examples(
-    config: &SetTransformerConfig,
-    training: &Examples,
-    validation: &Examples,
-) -> Result<Option<BaseExamples<SetFeatures>>> {
-    let all = training.followed_by(validation);
+/// Sets at the network's scale as base learners see them; `None` where the task has no base learners.
+pub(super) fn problem_of(config: &SetTransformerConfig, all: &Examples) -> Result<Option<BaseProblem>> {
     let target = match &all.targets {
         Targets::Classes(of) if has_base(config.task) => {
             Target::Classes { of: of.clone(), count: config.outputs.max(2) }
@@ -59,11 +55,22 @@ pub(super) fn examples(
         _ => return Ok(None),
     };
     let known = vec![true; all.len()];
-    Ok(Some(BaseExamples {
+    let task = BaseTask { name: String::new(), classes: config.data.classes.clone(), target, known };
+    Ok(Some(BaseProblem { views: views_of(all)?, tasks: vec![task] }))
+}
+
+/// Training and validation sets as base learners see them; `None` where the task has no base learners.
+pub(super) fn examples(
+    config: &SetTransformerConfig,
+    training: &Examples,
+    validation: &Examples,
+) -> Result<Option<BaseExamples<SetFeatures>>> {
+    let problem = problem_of(config, &training.followed_by(validation))?;
+    Ok(problem.map(|problem| BaseExamples {
         features: SetFeatures {},
-        problem: BaseProblem { views: views_of(&all)?, tasks: vec![BaseTask { name: String::new(), target, known }] },
+        problem,
         training: (0..training.len()).collect(),
-        validation: (training.len()..all.len()).collect(),
+        validation: (training.len()..training.len() + validation.len()).collect(),
     }))
 }
 

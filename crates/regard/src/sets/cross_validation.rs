@@ -16,7 +16,7 @@ use super::source::{Prepared, Source, prepared, strata};
 use super::task::TaskKind;
 use crate::Result;
 use crate::supervised::base::{Only, Rows, TaskPredictions};
-use crate::supervised::{CrossValidationMetrics, CrossValidationOptions, Folds, cross_validate_blend, ensemble};
+use crate::supervised::{CrossValidationMetrics, CrossValidationOptions, Done, Folds, cross_validate_blend, ensemble};
 use crate::train::{Measure, Measures, majority_share};
 
 /// Ridge penalty of the linear baseline: the weight of 300 rows, for features of deviation 1.
@@ -55,7 +55,7 @@ pub fn cross_validate(
     held_out: HeldOut<'_>,
     options: CrossValidationOptions,
     device: &Device,
-    done: &(dyn Fn() + Sync),
+    done: Done<'_>,
 ) -> Result<CrossValidationMetrics> {
     let bags = match held_out {
         HeldOut::Folds(_) | HeldOut::Lists(_) => Cow::Borrowed(bags),
@@ -111,7 +111,7 @@ fn of_network(
     let Prepared { examples, config } = prepared(experiment, bags, training)?;
     let mut of_fold = experiment.clone();
     of_fold.train.seed = seed;
-    let source = Source::Kept { training: examples.select(training), held_out: examples.select(&[]) };
+    let source = Source::kept(examples.select(training), examples.select(&[]));
     let mut learner = SetLearner::with_data(&of_fold, source.into(), config.clone(), device)?;
     learner.learn_all()?;
     let numbers = predict(&learner.evaluated()?, &examples.select(wanted), false, device).numbers;
@@ -129,7 +129,7 @@ fn predictions(
     let Prepared { examples, config } = prepared(experiment, bags, training)?;
     let (learnt, test) = (examples.select(training), examples.select(sets));
     let load = || {
-        let source = Source::Kept { training: learnt.clone(), held_out: test.select(&[]) };
+        let source = Source::kept(learnt.clone(), test.select(&[]));
         Ok((source.into(), config.clone()))
     };
     let of_network = |learner: &SetLearner| Ok(predict(&learner.evaluated()?, &test, false, device).numbers);

@@ -12,7 +12,7 @@ use burn::tensor::Device;
 pub struct Examples {
     /// Numbers of an item.
     pub width: usize,
-    /// `[items, width]`.
+    /// `[items, width]`, NaN where a value is missing.
     pub features: Vec<f32>,
     /// `[sets + 1]`.
     pub offsets: Vec<usize>,
@@ -88,9 +88,11 @@ impl Examples {
         all
     }
 
-    /// The sets on `device`, with their targets.
+    /// The sets on `device`, with their targets. What is missing has the mean of its standardised feature, 0.
     pub fn batch(self, device: &Device) -> Batch {
-        let sets: Ragged = sets_of(self.features, self.width, self.offsets, device);
+        let mut features = self.features;
+        features.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = 0.0);
+        let sets: Ragged = sets_of(features, self.width, self.offsets, device);
         Batch { sets, targets: self.targets }
     }
 }

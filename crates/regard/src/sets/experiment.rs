@@ -79,9 +79,13 @@ pub struct SetData {
     pub validation_fraction: f64,
 }
 
-/// Settings of `[train]` that only sets have: there are none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SetTraining {}
+/// Settings of `[train]` that only sets have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SetTraining {
+    /// Minimum number of passes over the training sets of a file: with many sets there are more epochs; 0 for none.
+    pub min_passes: usize,
+}
 
 /// Section `[eval]`: the evaluation of the network.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -118,7 +122,7 @@ impl Default for SetData {
 
 impl FamilyTraining for SetTraining {
     fn defaults() -> TrainSettings<Self> {
-        TrainSettings { steps_per_epoch: 500, epochs: 20, log_steps: 50, ..TrainSettings::plain(Self {}) }
+        TrainSettings { steps_per_epoch: 500, epochs: 20, log_steps: 50, ..TrainSettings::plain(Self::default()) }
     }
 }
 

@@ -85,13 +85,26 @@ impl Family for Sets {
         None
     }
 
+    fn least_steps(experiment: &SetExperiment, data: &SetTrainingData) -> u64 {
+        match &data.source {
+            Source::Generated(_) => 0,
+            Source::Kept { training, .. } => {
+                (experiment.train.family.min_passes * training.len()).div_ceil(experiment.train.batch_size) as u64
+            }
+        }
+    }
+
     fn has_validation(data: &SetTrainingData) -> bool {
         data.source.has_validation()
     }
 
+    fn warnings(data: &SetTrainingData) -> Vec<String> {
+        data.source.notes().to_vec()
+    }
+
     fn base(context: &Context<'_, Self>) -> Result<Option<BaseExamples<SetFeatures>>> {
         match &context.data.source {
-            Source::Kept { training, held_out } if context.experiment.eval.blend => {
+            Source::Kept { training, held_out, .. } if context.experiment.eval.blend => {
                 base::examples(context.config, training, held_out)
             }
             _ => Ok(None),
@@ -113,7 +126,7 @@ impl Family for Sets {
         let examples = context.data.source.batch(batch.order, train.seed, batch.step, train.batch_size);
         let batch = examples.batch(context.device);
         let answers = network.forward_with_dropout(batch.sets.clone(), noise);
-        loss(answers, &batch, context.config, train.loss)
+        loss(answers, &batch, context.config, train.loss_options())
     }
 
     fn validation(network: &SetTransformer, context: &Context<'_, Self>) -> Result<(ValidationMetrics, ())> {

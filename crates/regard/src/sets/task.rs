@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::mixture;
 use super::model::{Answers, Decoding, SetTransformerConfig};
-use crate::train::{NumberLoss, cross_entropy, negative_log_likelihood, number_loss};
+use crate::train::{LossOptions, cross_entropy, negative_log_likelihood, number_loss};
 
 /// Task of a network on sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -75,20 +75,20 @@ pub struct Batch {
 ///
 /// # Panics
 /// If answers and targets are of different tasks.
-pub fn loss(answers: Answers, batch: &Batch, config: &SetTransformerConfig, number: NumberLoss) -> Tensor<1> {
+pub fn loss(answers: Answers, batch: &Batch, config: &SetTransformerConfig, options: LossOptions) -> Tensor<1> {
     match (answers, &batch.targets) {
         (Answers::Sets(rows), Targets::Numbers(numbers)) => {
             let [sets, each, outputs] = rows.dims();
             let rows = rows.reshape([sets, each * outputs]);
             let target = Tensor::from_data(TensorData::new(numbers.clone(), [sets, each * outputs]), &rows.device());
-            match (config.decoding, number) {
+            match (config.decoding, options.number) {
                 (Decoding::Rate, _) => poisson(rows, target),
                 (_, number) => number_loss(rows - target, number).mean(),
             }
         }
         (Answers::Sets(rows), Targets::Classes(classes)) => {
             let [sets, _, outputs] = rows.dims();
-            cross_entropy(rows.reshape([sets, outputs]), classes)
+            cross_entropy(rows.reshape([sets, outputs]), classes, options.class_weights)
         }
         (Answers::Sets(rows), Targets::Points) => mixture::log_likelihood(rows, &batch.sets, config).mean().neg(),
         (Answers::Items(items), Targets::Relevance(relevance)) => listwise(&items, relevance),

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::manifest::{Manifest, Provenance};
 use super::network::{CardText, NetworkConfig};
 
-/// The card, in Markdown.
-pub(super) fn card<C: NetworkConfig>(name: &str, config: &C, manifest: Option<&Manifest>) -> String {
+/// The card, in Markdown. `argument` names the model's folder in commands.
+pub(super) fn card<C: NetworkConfig>(name: &str, argument: &str, config: &C, manifest: Option<&Manifest>) -> String {
     let about = config.card();
     let mut text = format!("# {name}\n\n{}\n", about.what);
     if let Some(description) = manifest.and_then(|manifest| manifest.description.as_ref()) {
@@ -19,7 +19,7 @@ pub(super) fn card<C: NetworkConfig>(name: &str, config: &C, manifest: Option<&M
         text += &licence(manifest);
     }
     let usage = about.usage.iter().chain(&["regard model show {name}"]);
-    let usage: String = usage.map(|line| line.replace("{name}", name) + "\n").collect();
+    let usage: String = usage.map(|line| line.replace("{name}", argument) + "\n").collect();
     text += &format!("\n## Usage\n\n```sh\n{usage}```\n");
     text
 }
@@ -137,10 +137,14 @@ mod tests {
             provenance: Some(provenance),
             ..Manifest::now("regard model import kool a.pt")
         };
-        let text = card("kool-tsp20", &AttentionModelConfig::kool_2019(), Some(&manifest));
-        for part in
-            ["# kool-tsp20", "| parameters | 708,608 |", "| tsp20 mean cost | 3.85 |", "MIT", "--model kool-tsp20"]
-        {
+        let text = card("kool-tsp20", "models/kool-tsp20", &AttentionModelConfig::kool_2019(), Some(&manifest));
+        for part in [
+            "# kool-tsp20",
+            "| parameters | 708,608 |",
+            "| tsp20 mean cost | 3.85 |",
+            "MIT",
+            "--model models/kool-tsp20",
+        ] {
             assert!(text.contains(part), "no `{part}` in\n{text}");
         }
     }

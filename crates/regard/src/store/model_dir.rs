@@ -66,6 +66,13 @@ impl<C: NetworkConfig> NetworkDir<C> {
         full.file_name().map_or_else(|| "model".into(), |name| name.to_string_lossy().into_owned())
     }
 
+    /// The folder as an argument of a command, quoted where a shell would cut it.
+    fn argument(&self) -> String {
+        let path = self.path.display().to_string();
+        let plain = |c: char| c.is_alphanumeric() || "/\\._-+:@".contains(c);
+        if path.chars().all(plain) { path } else { format!("'{}'", path.replace('\'', "'\\''")) }
+    }
+
     /// Settings of the network.
     pub fn config(&self) -> &C {
         &self.config
@@ -136,7 +143,7 @@ impl<C: NetworkConfig> NetworkDir<C> {
         safetensors::write(&folder.join(WEIGHTS), weights, &metadata)?;
         write_json(&folder.join(CONFIG), &self.config)?;
         write_json(&folder.join(MANIFEST), &self.manifest)?;
-        let card = card::card(&self.name(), &self.config, self.manifest.as_ref());
+        let card = card::card(&self.name(), &self.argument(), &self.config, self.manifest.as_ref());
         write_atomic(folder.join(CARD), |out| out.write_all(card.as_bytes()))?;
         Ok(())
     }

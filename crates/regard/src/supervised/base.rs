@@ -11,12 +11,13 @@ use regard_base::tabular::{
 };
 use regard_data::file::write_atomic;
 use regard_data::metrics::{Metrics, class_metrics, number_metrics};
+pub(crate) use regard_data::predictions::{decide, is_unbalanced};
 use regard_data::split::{folds, stratified_folds};
-use regard_data::stats::largest;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::store::file;
+use crate::train::{Measure, Measures, ValidationMetrics};
 use crate::{Error, Result};
 
 /// A task of the base learners: one target of the examples.
@@ -24,6 +25,8 @@ use crate::{Error, Result};
 pub struct BaseTask {
     /// The name of the target; empty where there is only one.
     pub name: String,
+    /// Names of the classes; empty for numbers.
+    pub classes: Vec<String>,
     /// The targets of all examples; those that are not known have some value.
     pub target: Target,
     /// If true, the target of the example is known.
@@ -58,9 +61,6 @@ pub type TaskPredictions = Vec<Vec<f64>>;
 /// Examples that are held out of some network at least, where there are as many.
 const ENOUGH_HELD_OUT: usize = 40;
 
-/// A class with a smaller share than this makes classes unbalanced: the predicted class then weighs classes alike.
-const RARE: f64 = 0.2;
-
 impl BaseTask {
     /// Rows of these whose target is known.
     fn known_of(&self, rows: &[usize]) -> Vec<usize> {
@@ -73,24 +73,6 @@ impl BaseTask {
         let all: usize = counts.iter().sum();
         counts.into_iter().map(|count| count as f64 / all.max(1) as f64).collect()
     }
-}
-
-/// If true, a class is so rare among the training rows that the most probable class would hardly ever be that one.
-pub(crate) fn is_unbalanced(shares: &[f64]) -> bool {
-    // With more classes every class is rarer.
-    let limit = RARE * 2.0 / shares.len().max(2) as f64;
-    shares.iter().any(|share| *share > 0.0 && *share < limit)
-}
-
-/// The class that is predicted: the most probable one, or where a class is rare among the training rows, whose shares
-/// are `shares`, the one whose probability is highest relative to its share, so that a rare class is found at all.
-#[must_use]
-pub fn decide(probabilities: &[f64], shares: &[f64]) -> usize {
-    if !is_unbalanced(shares) {
-        return largest(probabilities);
-    }
-    let relative = |(p, share): (&f64, &f64)| if *share > 0.0 { p / share } else { 0.0 };
-    largest(&probabilities.iter().zip(shares).map(relative).collect::<Vec<_>>())
 }
 
 /// The parts of an answer that `--only` names.
@@ -227,6 +209,57 @@ impl<F> BaseModel<F> {
         let base = self.predict(views)?;
         let parts = network.iter().zip(&base).zip(&self.reports);
         Ok(parts.map(|((network, base), report)| mixed(network, base, report.weights)).collect())
+    }
+}
+
+/// Metrics of a model on examples.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelMetrics {
+    /// Metrics of its answer.
+    pub measures: Measures,
+    /// Metrics of the parts of a blend, `network` and `base`; empty for a model without base learners.
+    pub members: Vec<(&'static str, Measures)>,
+    /// If true, a class is rare in training, and predicted classes are those of
+    /// [`decide`](regard_data::predictions::decide).
+    pub balanced_decisions: bool,
+}
+
+impl From<ValidationMetrics> for ModelMetrics {
+    fn from(found: ValidationMetrics) -> Self {
+        Self { measures: found.measures, ..Self::default() }
+    }
+}
+
+impl<F> BaseModel<F> {
+    /// Metrics of the blend with a network that predicts `network` for `rows` of examples, and of both parts.
+    ///
+    /// # Errors
+    /// As [`Self::predict`].
+    pub(crate) fn measured(
+        &self,
+        problem: &BaseProblem,
+        rows: &[usize],
+        network: &TaskPredictions,
+    ) -> Result<ModelMetrics> {
+        let base: TaskPredictions =
+            self.stacks.iter().map(|stack| Ok(stack.predict(&problem.views, rows)?)).collect::<Result<_>>()?;
+        let parts = network.iter().zip(&base).zip(&self.reports);
+        let blend = parts.map(|((network, base), report)| mixed(network, base, report.weights)).collect();
+        let measured = |predictions: &TaskPredictions| {
+            let decided = decisions(&problem.tasks, predictions, &self.shares);
+            let found = metrics(&problem.tasks, rows, predictions, &decided);
+            Measures(found.into_iter().map(|(name, value)| Measure::Last(name, value)).collect())
+        };
+        Ok(ModelMetrics {
+            measures: measured(&blend),
+            members: vec![("network", measured(network)), ("base", measured(&base))],
+            balanced_decisions: self.shares.iter().any(|shares| is_unbalanced(shares)),
+        })
+    }
+
+    /// Shares of the classes in training, of a model with one task.
+    pub(crate) fn class_shares(&self) -> Vec<f64> {
+        self.shares.first().cloned().unwrap_or_default()
     }
 }
 

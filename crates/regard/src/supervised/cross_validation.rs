@@ -1,16 +1,19 @@
 //! Cross-validation and ensembles: networks that are trained several times and measured on examples they have not
 //! seen.
 
+use std::slice;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use burn::tensor::Device;
 use rayon::prelude::*;
-use regard_data::metrics::bootstrap_intervals;
+use regard_base::tabular::Target;
+use regard_data::metrics::{ReliabilityBin, bootstrap_intervals, confusion, reliability};
 use regard_data::split::seed_of_repeat;
 use regard_data::stats::{mean, standard_deviation};
 
 use super::base::{
-    BaseProblem, BlendOptions, BlendReport, FoldPredictions, Only, Rows, TaskPredictions, decisions, metrics,
+    BaseProblem, BaseTask, BlendOptions, BlendReport, FoldPredictions, Only, Rows, TaskPredictions, decisions, metrics,
 };
 use super::{Family, Learner, SupervisedExperiment};
 use crate::train::{Measure, Measures};
@@ -68,6 +71,8 @@ pub struct CrossValidationMetrics {
     pub constant: Option<f64>,
     /// Network, base learners and their blend, where there are base learners for the task.
     pub blend: Option<BlendMetrics>,
+    /// Number of folds that were left out, since the cross-validation was ended early.
+    pub left_out: usize,
 }
 
 /// Network, base learners and their blend in a cross-validation, whose own metrics are those of the blend.
@@ -89,13 +94,26 @@ pub struct BlendMetrics {
     pub balanced_decisions: bool,
     /// Seconds of the network and of the base learners, over all folds.
     pub seconds: [f64; 2],
+    /// Predicted and true classes of the first repeat, where there is one task of classes.
+    pub classes: Option<ClassReport>,
+}
+
+/// Predicted and true classes, and the reliability of probabilities.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassReport {
+    /// Names of the classes.
+    pub names: Vec<String>,
+    /// Number of examples of each true class by predicted class, `[true, predicted]`.
+    pub confusion: Vec<usize>,
+    /// Accuracy by confidence.
+    pub reliability: Vec<ReliabilityBin>,
 }
 
 impl CrossValidationMetrics {
     fn new(repeats: Vec<Measures>, folds: Vec<Measures>, seeds: Vec<u64>, constant: Option<f64>) -> Self {
         let spread = if repeats.len() > 1 { &repeats } else { &folds };
         let deviation = if spread.len() > 1 { over(spread, standard_deviation) } else { Measures::default() };
-        Self { mean: over(&repeats, mean), deviation, repeats, folds, seeds, constant, blend: None }
+        Self { mean: over(&repeats, mean), deviation, repeats, folds, seeds, constant, blend: None, left_out: 0 }
     }
 
     /// The samples of the deviation: `repeats` or `folds`.
@@ -142,9 +160,35 @@ impl<T: Send> Folds<T> {
         Ok(Self { seeds, count, all })
     }
 
+    /// Runs all folds side by side. `done` is called after every fold; where it gives false, folds that have not begun
+    /// are left out, but for the first.
+    fn each<P: Send>(self, run: impl Fn(T, u64) -> Result<P> + Sync, done: Done<'_>) -> Result<Ran<P>> {
+        let Self { seeds, count, all } = self;
+        let ended = AtomicBool::new(false);
+        // Folds are independent, and each is too small for several threads.
+        let found = all.into_par_iter().map(|(seed, fold)| {
+            if ended.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            let found = run(fold, seed)?;
+            if !done() {
+                ended.store(true, Ordering::Relaxed);
+            }
+            Ok(Some(found))
+        });
+        let found = found.collect::<Result<Vec<Option<P>>>>()?;
+        let left_out = found.iter().filter(|one| one.is_none()).count();
+        let mut found = found.into_iter();
+        let repeats = seeds.iter().map(|_| found.by_ref().take(count).flatten().collect::<Vec<P>>());
+        let ran: Vec<(u64, Vec<P>)> =
+            seeds.iter().copied().zip(repeats).filter(|(_, folds)| !folds.is_empty()).collect();
+        let (seeds, repeats) = ran.into_iter().unzip();
+        Ok(Ran { seeds, repeats, left_out })
+    }
+
     /// Predicts the held-out examples of every fold by networks that have not seen them, and measures the
     /// predictions by repeats and by folds. `constant` gets the predictions of the first repeat; `done` is called
-    /// after every fold.
+    /// after every fold, as of [`Done`].
     ///
     /// # Errors
     /// Those of `predict` and `metrics`.
@@ -153,20 +197,28 @@ impl<T: Send> Folds<T> {
         predict: impl Fn(T, u64) -> Result<P> + Sync,
         metrics: impl Fn(&[P]) -> Result<Measures>,
         constant: impl FnOnce(&[P]) -> Option<f64>,
-        done: &(dyn Fn() + Sync),
+        done: Done<'_>,
     ) -> Result<CrossValidationMetrics> {
-        // Folds are independent, and each is too small for several threads.
-        let predictions = self.all.into_par_iter().map(|(seed, fold)| {
-            let found = predict(fold, seed)?;
-            done();
-            Ok(found)
-        });
-        let predictions = predictions.collect::<Result<Vec<P>>>()?;
-        let repeats = predictions.chunks(self.count).map(&metrics).collect::<Result<_>>()?;
-        let folds = predictions.chunks(1).map(&metrics).collect::<Result<_>>()?;
-        let constant = constant(&predictions[..self.count.min(predictions.len())]);
-        Ok(CrossValidationMetrics::new(repeats, folds, self.seeds, constant))
+        let Ran { seeds, repeats, left_out } = self.each(predict, done)?;
+        let constant = constant(repeats.first().map_or(&[][..], Vec::as_slice));
+        let of_repeats = repeats.iter().map(|folds| metrics(folds)).collect::<Result<_>>()?;
+        let of_folds = repeats.iter().flatten().map(|fold| metrics(slice::from_ref(fold))).collect::<Result<_>>()?;
+        Ok(CrossValidationMetrics { left_out, ..CrossValidationMetrics::new(of_repeats, of_folds, seeds, constant) })
     }
+}
+
+/// Called after every fold of a cross-validation. Where it gives false, folds that have not begun are left out, and the
+/// metrics are those of the others.
+pub type Done<'a> = &'a (dyn Fn() -> bool + Sync);
+
+/// The results of the folds that were run.
+struct Ran<P> {
+    /// Seeds of the repeats that have any fold.
+    seeds: Vec<u64>,
+    /// Results of the folds of these repeats.
+    repeats: Vec<Vec<P>>,
+    /// Number of folds that were left out.
+    left_out: usize,
 }
 
 /// The most examples whose metrics get intervals.
@@ -174,7 +226,7 @@ const MOST_RESAMPLED: usize = 100_000;
 
 /// Trains networks and base learners fold by fold and measures them and their blend on the held-out examples.
 /// `network` trains a network on the first examples and predicts the second; the number is its seed. `done` is called
-/// after every fold.
+/// after every fold, as of [`Done`].
 ///
 /// # Errors
 /// Those of `network`; those of fitting base learners.
@@ -184,34 +236,33 @@ pub(crate) fn cross_validate_blend(
     options: &BlendOptions,
     network: impl Fn(&[usize], &[usize], u64) -> Result<TaskPredictions> + Sync,
     constant: Option<f64>,
-    done: &(dyn Fn() + Sync),
+    done: Done<'_>,
 ) -> Result<CrossValidationMetrics> {
-    let Folds { seeds, count, all } = folds;
-    let found = all.into_par_iter().map(|(seed, rows)| {
+    let of_fold = |rows: Rows, seed: u64| {
         let of_member = |training: &[usize], wanted: &[usize], member: usize| {
             network(training, wanted, seed_of_repeat(seed, member))
         };
-        let found = problem.fold(&rows, &BlendOptions { seed, ..*options }, &of_member)?;
-        done();
-        Ok(found)
-    });
-    let found = found.collect::<Result<Vec<FoldPredictions>>>()?;
+        problem.fold(&rows, &BlendOptions { seed, ..*options }, &of_member)
+    };
+    let Ran { seeds, repeats: found, left_out: folds_left_out } = folds.each(of_fold, done)?;
     let joined = |folds: &[FoldPredictions], part: Part| Joined::of(problem, folds, part);
     let measured = |folds: &[FoldPredictions], part: Part| joined(folds, part).map(|joined| joined.measures(problem));
     let blend = |folds: &[FoldPredictions]| measured(folds, Part::Blend).unwrap_or_default();
-    let repeats: Vec<Measures> = found.chunks(count).map(blend).collect();
-    let of_folds = found.chunks(1).map(blend).collect();
+    let repeats: Vec<Measures> = found.iter().map(|folds| blend(folds)).collect();
+    let of_folds = found.iter().flatten().map(|fold| blend(slice::from_ref(fold))).collect();
     let member = |part: Part| {
-        let all: Option<Vec<Measures>> = found.chunks(count).map(|folds| measured(folds, part)).collect();
+        let all: Option<Vec<Measures>> = found.iter().map(|folds| measured(folds, part)).collect();
         all.map(|all| (part.name(), over(&all, mean)))
     };
     let members = [Part::Network, Part::Base].into_iter().filter_map(member).collect();
-    let first = joined(&found[..count.min(found.len())], Part::Blend);
+    let first = joined(found.first().map_or(&[][..], Vec::as_slice), Part::Blend);
+    let classes = first.as_ref().and_then(|joined| joined.class_report(problem));
     let intervals = first.filter(|joined| joined.rows.len() <= MOST_RESAMPLED).map(|joined| {
         bootstrap_intervals(joined.rows.len(), options.seed, |sample| joined.select(problem, sample).metrics(problem))
     });
-    let reports: Vec<&BlendReport> = found.iter().flat_map(|fold| &fold.reports).collect();
-    let rare = found.iter().flat_map(|fold| &fold.shares).any(|shares| super::base::is_unbalanced(shares));
+    let all = || found.iter().flatten();
+    let reports: Vec<&BlendReport> = all().flat_map(|fold| &fold.reports).collect();
+    let rare = all().flat_map(|fold| &fold.shares).any(|shares| super::base::is_unbalanced(shares));
     let blend = BlendMetrics {
         members,
         weights: [0, 1].map(|at| mean(&reports.iter().map(|report| report.weights[at]).collect::<Vec<_>>())),
@@ -220,9 +271,11 @@ pub(crate) fn cross_validate_blend(
         not_fitted: not_fitted(&reports),
         intervals: intervals.unwrap_or_default(),
         balanced_decisions: rare,
-        seconds: [0, 1].map(|at| found.iter().map(|fold| fold.seconds[at]).sum()),
+        seconds: [0, 1].map(|at| all().map(|fold| fold.seconds[at]).sum()),
+        classes,
     };
-    Ok(CrossValidationMetrics { blend: Some(blend), ..CrossValidationMetrics::new(repeats, of_folds, seeds, constant) })
+    let found = CrossValidationMetrics::new(repeats, of_folds, seeds, constant);
+    Ok(CrossValidationMetrics { blend: Some(blend), left_out: folds_left_out, ..found })
 }
 
 /// A part of an answer.
@@ -285,6 +338,23 @@ impl Joined {
 
     fn metrics(&self, problem: &BaseProblem) -> regard_data::metrics::Metrics {
         metrics(&problem.tasks, &self.rows, &self.predictions, &self.decided)
+    }
+
+    /// Predicted and true classes of the rows whose class is known, where there is one task of classes.
+    fn class_report(&self, problem: &BaseProblem) -> Option<ClassReport> {
+        let [BaseTask { target: Target::Classes { of, count }, known, classes, .. }] = problem.tasks.as_slice() else {
+            return None;
+        };
+        let places: Vec<usize> = (0..self.rows.len()).filter(|place| known[self.rows[*place]]).collect();
+        let truth: Vec<usize> = places.iter().map(|place| of[self.rows[*place]]).collect();
+        let decided: Vec<usize> = places.iter().map(|place| self.decided[0][*place]).collect();
+        let row = |place: &usize| self.predictions[0][place * count..(place + 1) * count].to_vec();
+        let probabilities: Vec<f64> = places.iter().flat_map(row).collect();
+        Some(ClassReport {
+            names: classes.clone(),
+            confusion: confusion(&decided, &truth, *count),
+            reliability: reliability(&probabilities, *count, &truth),
+        })
     }
 
     fn measures(&self, problem: &BaseProblem) -> Measures {

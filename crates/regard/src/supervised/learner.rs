@@ -151,6 +151,12 @@ impl<F: Family> Learner<F> {
         (if train.steps_per_epoch > 0 { all.min(train.steps_per_epoch) } else { all }) as u64
     }
 
+    /// Number of epochs.
+    fn epochs(&self) -> u64 {
+        let least = F::least_steps(&self.experiment, &self.data);
+        self.experiment.train.epochs_of(self.epoch_length(), least)
+    }
+
     /// The network that is kept, in evaluation.
     ///
     /// # Errors
@@ -181,7 +187,7 @@ impl<F: Family> Learner<F> {
         // Where no epoch is chosen by its validation, that of the last one is enough.
         let chooses =
             train.select == Select::Best || train.schedule == Schedule::Plateau || train.early_stopping_patience > 0;
-        let (steps, epochs) = (self.epoch_length(), train.epochs as u64);
+        let (steps, epochs) = (self.epoch_length(), self.epochs());
         while self.counters.step < steps * epochs && !Learning::done(self) && go_on(self.counters.step) {
             self.learn()?;
             let due = if chooses { steps } else { steps * epochs };
@@ -198,7 +204,7 @@ impl<F: Family> Learner<F> {
     /// [`Error::Diverged`] for a loss or a gradient that is not finite; the learner is then as it was before the
     /// step.
     pub fn learn(&mut self) -> Result<Measures> {
-        let (step, steps_per_epoch) = (self.counters.step, self.epoch_length());
+        let (step, steps_per_epoch, epochs) = (self.counters.step, self.epoch_length(), self.epochs());
         self.freeze(step / steps_per_epoch);
         let train = &self.experiment.train;
         let mut noise = Pcg64Mcg::seed_from_u64(derived(train.seed, Stream::Sampling, step));
@@ -206,7 +212,7 @@ impl<F: Family> Learner<F> {
             Context { experiment: &self.experiment, config: &self.config, data: &self.data, device: &self.device };
         let batch = BatchPosition { step, steps_per_epoch, order: &mut self.order };
         let loss = F::loss(&self.trainee.model, &context, batch, &mut noise);
-        let position = Position { step, steps_per_epoch, epochs: train.epochs as u64 };
+        let position = Position { step, steps_per_epoch, epochs };
         let rate = train.learning_rates(F::ROUNDING).at(position, self.counters.plateau.factor);
         self.trainee.set_beta(rate.beta);
         let (value, norm) = self.trainee.learn(step, rate.rate, loss)?;
@@ -264,6 +270,10 @@ impl<F: Family> Learning for Learner<F> {
 
     fn steps_per_epoch(&self) -> Option<u64> {
         Some(self.epoch_length())
+    }
+
+    fn epochs(&self) -> Option<u64> {
+        Some(self.epochs())
     }
 
     fn warnings(&self) -> Vec<String> {

@@ -25,7 +25,7 @@ use crate::train::{FamilyTraining, Measure, Rounding, Shuffled, ValidationMetric
 pub use crate::train::{Trained, Training};
 pub(crate) use base::BaseExamples;
 use base::TaskPredictions;
-pub use cross_validation::{BlendMetrics, CrossValidationMetrics, CrossValidationOptions};
+pub use cross_validation::{BlendMetrics, ClassReport, CrossValidationMetrics, CrossValidationOptions, Done};
 pub(crate) use cross_validation::{Folds, cross_validate_blend, ensemble};
 pub use experiment::SupervisedExperiment;
 pub use learner::{Learner, train};
@@ -126,6 +126,10 @@ pub trait Family: Clone + Debug + PartialEq + Sized + 'static {
     fn load(experiment: &SupervisedExperiment<Self>) -> Result<(Self::TrainingData, Self::Config)>;
     /// Number of training examples; `None` if epochs do not follow them and have `train.steps_per_epoch` steps.
     fn samples(data: &Self::TrainingData) -> Option<usize>;
+    /// The least number of steps that the training examples need.
+    fn least_steps(_experiment: &SupervisedExperiment<Self>, _data: &Self::TrainingData) -> u64 {
+        0
+    }
     /// If true, epochs are validated: validation examples exist, or the family validates on its training examples
     /// where there are none.
     fn has_validation(data: &Self::TrainingData) -> bool;

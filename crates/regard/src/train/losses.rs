@@ -6,16 +6,53 @@ use regard_data::stats::{largest, mean};
 
 use super::{Measure, Measures, NumberLoss, ValidationMetrics};
 
-/// The mean cross entropy of scores `[rows, classes]` with the class of each row; `[1]`.
-pub(crate) fn cross_entropy(scores: Tensor<2>, classes: &[usize]) -> Tensor<1> {
-    negative_log_likelihood(activation::log_softmax(scores, 1), classes)
+/// Options of losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LossOptions {
+    /// Loss of a number.
+    pub number: NumberLoss,
+    /// If true, a row has a larger weight the fewer rows of the batch are of its class:
+    /// `(rows − rows of the class) / rows`, as the authors' code for SBM graphs weighs nodes (Dwivedi & Bresson 2021).
+    pub class_weights: bool,
+}
+
+impl Default for LossOptions {
+    fn default() -> Self {
+        Self { number: NumberLoss::Absolute, class_weights: false }
+    }
+}
+
+/// The cross entropy of scores `[rows, classes]` with the class of each row, a mean over the rows, with larger weights
+/// for rare classes where `weighted`; `[1]`.
+pub(crate) fn cross_entropy(scores: Tensor<2>, classes: &[usize], weighted: bool) -> Tensor<1> {
+    let logarithms = activation::log_softmax(scores, 1);
+    if !weighted {
+        return negative_log_likelihood(logarithms, classes);
+    }
+    let weights = row_weights(classes);
+    let sum: f32 = weights.iter().sum();
+    let weights = Tensor::<2>::from_data(TensorData::new(weights, [classes.len(), 1]), &logarithms.device());
+    // One class alone has the weight 0.
+    (of_classes(logarithms, classes).neg() * weights).sum().div_scalar(if sum > 0.0 { sum } else { 1.0 })
 }
 
 /// Minus the mean of the log-probabilities `[rows, classes]` of the true classes; `[1]`.
 pub(crate) fn negative_log_likelihood(logarithms: Tensor<2>, classes: &[usize]) -> Tensor<1> {
+    of_classes(logarithms, classes).mean().neg()
+}
+
+/// The number of each row `[rows, classes]` in the column of its class, `[rows, 1]`.
+fn of_classes(numbers: Tensor<2>, classes: &[usize]) -> Tensor<2> {
     let index: Vec<i64> = classes.iter().map(|&class| class as i64).collect();
-    let index = Tensor::<2, Int>::from_data(TensorData::new(index, [classes.len(), 1]), &logarithms.device());
-    logarithms.gather(1, index).mean().neg()
+    let index = Tensor::<2, Int>::from_data(TensorData::new(index, [classes.len(), 1]), &numbers.device());
+    numbers.gather(1, index)
+}
+
+/// The weight of each row: the fraction of rows that are of another class.
+pub(crate) fn row_weights(classes: &[usize]) -> Vec<f32> {
+    let mut counts = vec![0usize; classes.iter().max().map_or(0, |most| most + 1)];
+    classes.iter().for_each(|&class| counts[class] += 1);
+    classes.iter().map(|&class| (classes.len() - counts[class]) as f32 / classes.len() as f32).collect()
 }
 
 /// The loss of each error of predicted numbers, in their shape.
@@ -85,7 +122,18 @@ mod tests {
         assert_eq!(checked.measures.get("auc"), Some(1.0));
         let numbers: Vec<f32> = scores.iter().map(|&score| score as f32).collect();
         let rows = Tensor::from_data(TensorData::new(numbers, [3, 2]), &Device::flex());
-        assert!((cross_entropy(rows, &[1, 0, 0]).into_scalar::<f32>() - expected as f32).abs() < 1e-6);
+        assert!((cross_entropy(rows, &[1, 0, 0], false).into_scalar::<f32>() - expected as f32).abs() < 1e-6);
+    }
+
+    #[test]
+    fn rare_classes_count_more() {
+        assert_eq!(row_weights(&[0, 0, 0, 2]), [0.25, 0.25, 0.25, 0.75]);
+        let rows = TensorData::new(vec![0.0, 0.0, 0.0, 0.0, 0.0, 3f32.ln()], [3, 2]);
+        let loss = cross_entropy(Tensor::from_data(rows, &Device::flex()), &[0, 0, 1], true).into_scalar::<f32>();
+        let expected = (2.0 * 2f32.ln() / 3.0 + 2.0 / 3.0 * (4.0f32 / 3.0).ln()) / (4.0 / 3.0);
+        assert!((loss - expected).abs() < 1e-6, "{loss} {expected}");
+        let alone = Tensor::<2>::from_data(TensorData::new(vec![1f32, 2.0], [1, 2]), &Device::flex());
+        assert_eq!(cross_entropy(alone, &[0], true).into_scalar::<f32>(), 0.0);
     }
 
     #[test]

@@ -27,8 +27,10 @@ use std::time::{Duration, Instant};
 pub(crate) use average::RunningAverage;
 pub(crate) use checkpoint::Checkpoint;
 pub(crate) use dropout::{dropped, factor};
+pub use losses::LossOptions;
 pub(crate) use losses::{
     classification_metrics, cross_entropy, majority_share, negative_log_likelihood, number_loss, probabilities,
+    row_weights,
 };
 pub use measures::{Measure, Measures};
 pub(crate) use optimizer::Optimizer;

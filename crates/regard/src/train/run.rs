@@ -71,6 +71,10 @@ pub(crate) trait Learning: Sized {
     fn steps_per_epoch(&self) -> Option<u64> {
         None
     }
+    /// Number of epochs, where it follows from the data.
+    fn epochs(&self) -> Option<u64> {
+        None
+    }
     /// Warnings about the data, a sentence each.
     fn warnings(&self) -> Vec<String> {
         vec![]
@@ -234,6 +238,7 @@ impl<'a, L: Learning> Run<'a, L> {
         let folder = RunFolder::open(out, &experiment.to_toml()?, written)?;
         let mut length = experiment.run_length();
         length.steps_per_epoch = learner.steps_per_epoch().unwrap_or(length.steps_per_epoch);
+        length.epochs = learner.epochs().unwrap_or(length.epochs);
         Ok(Self { training, length, learner, window, folder })
     }
 

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::losses::LossOptions;
 use super::schedule::{LearningRate, Rounding, Schedule};
 use crate::store::ranges;
 use crate::{Error, Result};
@@ -53,6 +54,10 @@ pub struct TrainSettings<X> {
     /// Maximum number of epochs.
     #[schemars(range(min = 1))]
     pub epochs: usize,
+    /// Minimum number of steps: with few examples there are more epochs; 0 for none.
+    pub min_steps: usize,
+    /// Maximum number of steps: with many examples there are fewer epochs, at least one; 0 for none.
+    pub max_steps: usize,
     /// If true, the last incomplete batch of an epoch is dropped.
     pub drop_last: bool,
     /// Learning rate of Adam.
@@ -94,6 +99,9 @@ pub struct TrainSettings<X> {
     pub ema_decay: f64,
     /// Loss for numeric targets.
     pub loss: NumberLoss,
+    /// If true, rare classes have a larger weight in the loss: the weight of an example is the fraction of the batch
+    /// that is of other classes.
+    pub class_weights: bool,
     /// Settings of the family.
     #[serde(flatten)]
     pub family: X,
@@ -116,6 +124,8 @@ impl<X> TrainSettings<X> {
             batch_size: 32,
             steps_per_epoch: 0,
             epochs: 100,
+            min_steps: 0,
+            max_steps: 0,
             drop_last: false,
             learning_rate: 1e-3,
             schedule: Schedule::Constant,
@@ -131,12 +141,27 @@ impl<X> TrainSettings<X> {
             max_grad_norm: 0.0,
             ema_decay: 0.0,
             loss: NumberLoss::Absolute,
+            class_weights: false,
             family,
             select: Select::Last,
             seed: 1234,
             log_steps: 20,
             checkpoint_minutes: 5.0,
         }
+    }
+
+    /// Number of epochs of so many steps each: `epochs`, or more or fewer where `min_steps`, `least` steps that the data
+    /// needs, or `max_steps` say so.
+    pub(crate) fn epochs_of(&self, steps_per_epoch: u64, least: u64) -> u64 {
+        let steps = steps_per_epoch.max(1);
+        let more = (self.min_steps as u64).max(least).div_ceil(steps);
+        let most = if self.max_steps > 0 { (self.max_steps as u64 / steps).max(1) } else { u64::MAX };
+        (self.epochs as u64).max(more).min(most)
+    }
+
+    /// Options of the losses.
+    pub(crate) fn loss_options(&self) -> LossOptions {
+        LossOptions { number: self.loss, class_weights: self.class_weights }
     }
 
     /// The learning rate of every step.

@@ -71,6 +71,12 @@ pub struct GraphPreparation {
     pub node_columns: Vec<String>,
     /// Names of the numbers of an edge.
     pub edge_columns: Vec<String>,
+    /// Mean of each number of a node, for missing values; empty for files whose numbers have no names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub node_mean: Vec<f64>,
+    /// Mean of each number of an edge.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub edge_mean: Vec<f64>,
     /// Names of the targets.
     pub tasks: Vec<String>,
     /// Names of the classes.

@@ -19,7 +19,7 @@ use super::task::GraphTask;
 use crate::Result;
 use prepared::position_scales;
 pub(crate) use prepared::targets;
-pub(crate) use splits::{DataSplits, fold, folds};
+pub(crate) use splits::{DataSplits, fold, folds, scaffold_folds};
 
 /// The graphs of an experiment and their split.
 #[derive(Debug)]
@@ -101,6 +101,10 @@ impl Placed {
             least => Arc::new(Graphs::clone(&graphs).with_rare_nodes_as(prepared::OTHER, &training.graphs, least)),
         };
         let mut config = prepared::prepared(experiment, &graphs, &training)?;
+        let graphs = match graphs.has_missing() {
+            true => Arc::new(Graphs::clone(&graphs).filled([&config.data.node_mean, &config.data.edge_mean])),
+            false => graphs,
+        };
         if experiment.data.standardise_positions {
             let found = position_scales(&graphs, &positions, &training, config.positions);
             (config.data.position_mean, config.data.position_std) = found;
@@ -126,6 +130,21 @@ fn graphs_of(experiment: &GraphExperiment) -> Result<Graphs> {
 /// # Errors
 /// Those of reading the file, with file, line and column.
 pub fn read_graphs(path: &Path, data: &GraphData, labelled: bool) -> Result<Graphs> {
+    read_encoded(path, data, labelled, None)
+}
+
+/// As [`read_graphs`], with the features of training, where a model is given.
+///
+/// # Errors
+/// As there.
+pub fn read_encoded(
+    path: &Path,
+    data: &GraphData,
+    labelled: bool,
+    model: Option<&GraphTransformerConfig>,
+) -> Result<Graphs> {
+    // Without names, features are those of the file in its order.
+    let known = |names: &[String], count: usize| (names.len() == count).then(|| names.to_vec());
     let named = |column: &str| (!column.is_empty()).then(|| column.to_owned());
     let options = ReadOptions {
         smiles: named(&data.smiles),
@@ -140,6 +159,8 @@ pub fn read_graphs(path: &Path, data: &GraphData, labelled: bool) -> Result<Grap
         skip_bad: data.skip_bad,
         edges: named(&data.edges).map(Into::into),
         directed: data.directed,
+        node_features: model.and_then(|model| known(&model.data.node_columns, model.node_numbers)),
+        edge_features: model.and_then(|model| known(&model.data.edge_columns, model.edge_numbers)),
         ..ReadOptions::default()
     };
     Ok(formats::read(path, &options)?)

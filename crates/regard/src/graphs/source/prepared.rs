@@ -67,6 +67,11 @@ pub(super) fn prepared(
         tasks: targets.tasks().to_vec(),
         ..GraphPreparation::default()
     };
+    let named = [&nodes.kinds().columns, &edges.kinds().columns].map(|names| matches!(names, FeatureNames::Named(_)));
+    // Numbers of atoms are never missing.
+    if named.contains(&true) && experiment.data.smiles.is_empty() {
+        [config.data.node_mean, config.data.edge_mean] = graphs.means(&training.graphs);
+    }
     match config.task {
         GraphTask::Classification => {
             if targets.tasks().len() != 1 {

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use regard_base::features::graphs::scaffolds;
 use regard_data::graphs::{Graphs, Level, Part};
-use regard_data::split::{holdout, others, stratified_folds};
+use regard_data::split::{group_folds, holdout, others, stratified_folds};
 
 use crate::Result;
 use crate::graphs::examples::DataSplit;
@@ -20,28 +21,41 @@ pub(super) fn splits(experiment: &GraphExperiment, graphs: &Graphs, task: GraphT
         return Ok(places.map(|places| split(graphs, parts.level, places)));
     }
     let GraphData { validation_fraction: held_out, test_fraction: tested, seed, .. } = experiment.data;
-    let classes = strata(graphs, Level::Graph, task)?;
+    let level = cut_level(graphs);
+    let classes = strata(graphs, level, task)?;
     let cut = |of: &[usize], share: f64, seed: u64| -> Result<[Vec<usize>; 2]> {
         if share == 0.0 {
             return Ok([of.to_vec(), vec![]]);
         }
-        let found = holdout(&of.iter().map(|&graph| classes[graph]).collect::<Vec<_>>(), share, seed)?;
+        let found = holdout(&of.iter().map(|&place| classes[place]).collect::<Vec<_>>(), share, seed)?;
         Ok([found.training, found.held_out].map(|places| places.into_iter().map(|place| of[place]).collect()))
     };
-    let all: Vec<usize> = (0..graphs.len()).collect();
+    let all: Vec<usize> = (0..classes.len()).collect();
     let [rest, test] = cut(&all, tested, seed)?;
     let [training, validation] = cut(&rest, (held_out / (1.0 - tested)).min(1.0), seed.wrapping_add(1))?;
-    Ok([training, validation, test].map(|graphs| DataSplit { graphs, nodes: None }))
+    Ok([training, validation, test].map(|places| split(graphs, level, places)))
+}
+
+/// The level at which data without a split of its own are cut: nodes of a single graph, else graphs. Nodes of several
+/// graphs are not split: that would train on the graphs that are tested.
+fn cut_level(graphs: &Graphs) -> Level {
+    let of_nodes = graphs.targets().is_some_and(|targets| targets.level() == Level::Node);
+    if of_nodes && graphs.len() == 1 { Level::Node } else { Level::Graph }
 }
 
 /// `k` folds without validation: graphs, or the nodes of one, stratified by class.
 pub(crate) fn folds(graphs: &Graphs, task: GraphTask, k: usize, seed: u64) -> Result<Vec<DataSplits>> {
-    // Nodes of several graphs are not split: that would train on the graphs that are tested.
-    let of_nodes = graphs.targets().is_some_and(|targets| targets.level() == Level::Node);
-    let level = if of_nodes && graphs.len() == 1 { Level::Node } else { Level::Graph };
+    let level = cut_level(graphs);
     let classes = strata(graphs, level, task)?;
     let cut = stratified_folds(&classes, k, seed)?;
     Ok(cut.into_iter().map(|test| fold(graphs, level, others(classes.len(), &test), test)).collect())
+}
+
+/// `k` folds without validation, molecules of one scaffold in one fold.
+pub(crate) fn scaffold_folds(graphs: &Graphs, k: usize, seed: u64) -> Result<Vec<DataSplits>> {
+    let cut = group_folds(&scaffolds(graphs), k, seed)?;
+    let of = |test: Vec<usize>| fold(graphs, Level::Graph, others(graphs.len(), &test), test);
+    Ok(cut.into_iter().map(of).collect())
 }
 
 /// A fold without validation.

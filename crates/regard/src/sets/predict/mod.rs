@@ -8,13 +8,15 @@ use regard_data::sets::formats::predictions::Predicted;
 use regard_data::sets::{Bags, FeatureNames};
 
 use crate::sets::Sets;
-use crate::sets::base::{by_task, views_of};
-use crate::sets::experiment::{SetData, SetExperiment, SourceKind};
+use crate::sets::base::{by_task, problem_of, views_of};
+use crate::sets::examples::Examples;
+use crate::sets::experiment::{SetData, SourceKind};
 use crate::sets::measure::{Predictions, in_own_units, measure_predictions, predict};
 use crate::sets::source::{Source, features_of, read_encoded, targets_of};
 use crate::sets::task::TaskKind;
 use crate::supervised::Model;
-use crate::train::{NumberLoss, ValidationMetrics, probabilities};
+use crate::supervised::base::{BaseModel, ModelMetrics};
+use crate::train::{NumberLoss, probabilities};
 use crate::{Error, Result};
 pub use mixtures::MixtureOptions;
 
@@ -38,7 +40,8 @@ impl SetModel {
     /// Those of reading the file; columns that differ from those of training.
     pub fn read(&self, path: &Path, data: &SetData, labelled: bool) -> Result<Bags> {
         let known = Some(self.config.data.features.as_slice()).filter(|names| !names.is_empty());
-        let bags = read_encoded(path, data, self.config.task, labelled, known)?;
+        let data = SetData { standardise: !self.config.data.mean.is_empty(), ..data.clone() };
+        let bags = read_encoded(path, &data, self.config.task, labelled, known)?;
         let names = match self.config.data.features.as_slice() {
             [] => FeatureNames::Count(self.config.inputs),
             names => FeatureNames::Named(names.to_vec()),
@@ -69,6 +72,7 @@ impl SetModel {
             TaskKind::Classification => Some(Predicted::Classes {
                 names: self.config.data.classes.clone(),
                 probabilities: blended.unwrap_or_else(|| probabilities(&numbers, self.config.outputs)),
+                shares: self.base.as_ref().map(BaseModel::class_shares).unwrap_or_default(),
             }),
             TaskKind::Regression | TaskKind::Counting if self.config.outputs == 1 => {
                 Some(Predicted::numbers(blended.unwrap_or_else(|| in_own_units(&self.config, &numbers))))
@@ -90,56 +94,50 @@ impl SetModel {
     ///
     /// # Errors
     /// [`Error::Config`] for a file without targets.
-    pub fn measure(&self, bags: &Bags) -> Result<ValidationMetrics> {
+    pub fn measure(&self, bags: &Bags) -> Result<ModelMetrics> {
         let mut examples = features_of(&self.config, bags)?;
         examples.targets = targets_of(&self.config, bags)?;
-        let mut predicted = predict(&self.network, &examples, false, &self.device).numbers;
-        if let Some(base) = &self.base {
-            let blended = base.blended(&by_task(&self.config, &predicted), &views_of(&examples)?)?.concat();
-            // Back to the network's scale, which the metrics expect.
-            predicted = match self.config.task {
-                TaskKind::Classification => blended.iter().map(|p| p.max(1e-12).ln()).collect(),
-                _ => blended.iter().map(|number| self.config.data.scaled(*number)).collect(),
-            };
-        }
-        let loss = self.experiment.as_ref().map_or(NumberLoss::Absolute, |found| found.train.loss);
-        measure_predictions(&self.config, &predicted, &examples, loss)
+        self.measured(&examples)
     }
 
-    /// The model measured on the generated sets of its experiment.
+    /// The model measured on the sets that its experiment holds out of a file, or on the generated sets of its
+    /// experiment, `sets` of them or as many as it says.
     ///
     /// # Errors
-    /// [`Error::Config`] for a model whose folder says nothing of its experiment, or that was trained on a
-    /// file.
-    pub fn measure_generated(&self, sets: Option<usize>) -> Result<ValidationMetrics> {
-        let mut experiment = self.generating_experiment()?.clone();
+    /// [`Error::Config`] for a model whose folder says nothing of its experiment, and for one that holds out nothing;
+    /// those of reading the file.
+    pub fn measure_held_out(&self, sets: Option<usize>) -> Result<ModelMetrics> {
+        let mut experiment = self.known_experiment()?.clone();
         experiment.eval.num_sets = sets.unwrap_or(experiment.eval.num_sets);
-        self.measure_drawn(&experiment)
+        let (source, _) = Source::of(&experiment)?;
+        if !source.has_validation() {
+            let reason = "is required: the experiment of the model has no held-out data";
+            return Err(Error::config("--data", reason));
+        }
+        self.measured(&source.validation(&experiment))
     }
 
     /// The model measured on sets drawn another way than those it was trained on, as many as its experiment
     /// says.
     ///
     /// # Errors
-    /// As [`Self::measure_generated`]; [`Error::Config`] for sets of another task.
-    pub fn measure_on(&self, source: SourceKind) -> Result<ValidationMetrics> {
-        let mut experiment = self.generating_experiment()?.clone();
+    /// As [`Self::measure_held_out`]; [`Error::Config`] for sets of another task.
+    pub fn measure_on(&self, source: SourceKind) -> Result<ModelMetrics> {
+        let mut experiment = self.known_experiment()?.clone();
         experiment.data.source = source;
-        self.measure_drawn(&experiment)
+        let (source, _) = Source::of(&experiment)?;
+        self.measured(&source.validation(&experiment))
     }
 
-    fn generating_experiment(&self) -> Result<&SetExperiment> {
-        let experiment = self.known_experiment()?;
-        if experiment.data.source == SourceKind::File {
-            return Err(Error::config("--data", "is required: the model was trained on a file"));
+    fn measured(&self, examples: &Examples) -> Result<ModelMetrics> {
+        let predicted = predict(&self.network, examples, false, &self.device).numbers;
+        if let Some(base) = &self.base
+            && let Some(problem) = problem_of(&self.config, examples)?
+        {
+            let rows: Vec<usize> = (0..examples.len()).collect();
+            return base.measured(&problem, &rows, &by_task(&self.config, &predicted));
         }
-        Ok(experiment)
-    }
-
-    fn measure_drawn(&self, experiment: &SetExperiment) -> Result<ValidationMetrics> {
-        let (source, _) = Source::of(experiment)?;
-        let examples = source.validation(experiment);
-        let predicted = predict(&self.network, &examples, false, &self.device).numbers;
-        measure_predictions(&self.config, &predicted, &examples, experiment.train.loss)
+        let loss = self.experiment.as_ref().map_or(NumberLoss::Absolute, |found| found.train.loss);
+        Ok(measure_predictions(&self.config, &predicted, examples, loss)?.into())
     }
 }

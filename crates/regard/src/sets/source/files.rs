@@ -46,6 +46,8 @@ pub fn read_encoded(
         row_target: named(&data.item_target),
         features: (!data.features.is_empty()).then(|| data.features.clone()),
         encoded: encoded.map(<[String]>::to_vec),
+        // The mean that stands in the place of a missing value is that of standardised features.
+        may_miss: data.standardise && kind != TaskKind::Clustering,
         target_optional: !labelled || kind.of_items() || kind == TaskKind::Clustering,
         ..ReadOptions::default()
     };

@@ -29,6 +29,8 @@ pub enum Source {
         training: Examples,
         /// Held out.
         held_out: Examples,
+        /// Notes of the reader on columns, a sentence each.
+        notes: Vec<String>,
     },
 }
 
@@ -47,6 +49,19 @@ impl Source {
         Ok((Self::Generated(generator), config))
     }
 
+    /// Sets to train on, and sets held out.
+    pub(crate) fn kept(training: Examples, held_out: Examples) -> Self {
+        Self::Kept { training, held_out, notes: vec![] }
+    }
+
+    /// Notes of the reader on columns of the file, a sentence each.
+    pub(crate) fn notes(&self) -> &[String] {
+        match self {
+            Self::Generated(_) => &[],
+            Self::Kept { notes, .. } => notes,
+        }
+    }
+
     /// The sets of a file, a share of them held out.
     fn of_bags(experiment: &SetExperiment, bags: &Bags) -> Result<(Self, SetTransformerConfig)> {
         let (count, share) = (bags.len(), experiment.data.validation_fraction);
@@ -57,7 +72,8 @@ impl Source {
             ((0..count).collect(), Vec::new())
         };
         let Prepared { examples, config } = prepared(experiment, bags, &training)?;
-        Ok((Self::Kept { training: examples.select(&training), held_out: examples.select(&held_out) }, config))
+        let (training, held_out) = (examples.select(&training), examples.select(&held_out));
+        Ok((Self::Kept { training, held_out, notes: bags.notes().to_vec() }, config))
     }
 
     /// The sets of a step; files are shuffled, gone through and shuffled again.
@@ -80,7 +96,7 @@ impl Source {
     pub fn validation(&self, experiment: &SetExperiment) -> Examples {
         match self {
             Self::Generated(generator) => generator.test(experiment),
-            Self::Kept { training, held_out } if held_out.is_empty() => training.clone(),
+            Self::Kept { training, held_out, .. } if held_out.is_empty() => training.clone(),
             Self::Kept { held_out, .. } => held_out.clone(),
         }
     }
