@@ -34,6 +34,7 @@ Examples:
   regard eval sets/mil --set data.path=musk1.csv --folds 10 --repeats 5
   regard eval graphs/molecules --set data.path=esol.csv --set data.target=solubility --folds 5
   regard eval graphs/tu --set data.path=MUTAG.txt --folds-from MUTAG_10fold
+  regard eval graphs/molecules --set data.path=esol.csv --set data.target=solubility --scaffold-folds --folds 5
   regard eval series/forecast --set data.path=sales.csv --set task.horizon=14 --windows 8
   regard eval series/classify --set data.path=heartbeats.csv --set data.label=kind --folds 5"
 )]
@@ -50,13 +51,16 @@ pub(crate) struct EvalArgs {
     /// Number of folds of the cross-validation [default: the split of the data, else 10]
     #[arg(long, value_name = "K", value_parser = super::at_least_one, requires = "experiment")]
     folds: Option<usize>,
-    /// Folder with predefined folds: train_idx-1.txt, test_idx-1.txt and so on; sets or graphs are
-    /// numbered from 0
+    /// Folder with predefined folds: train_idx-1.txt, test_idx-1.txt and so on; sets, graphs or
+    /// series are numbered from 0
     #[arg(long, value_name = "DIR", requires = "experiment", conflicts_with = "folds")]
     folds_from: Option<PathBuf>,
+    /// Molecules: keep molecules with the same scaffold (rings and the chains between them) in one fold
+    #[arg(long, requires = "experiment", conflicts_with = "folds_from")]
+    scaffold_folds: bool,
     /// Sets and graphs: measure only the network, or only the base learners, instead of their blend [possible
     /// values: network, base]
-    #[arg(long, value_name = "PART", requires = "experiment")]
+    #[arg(long, value_name = "PART", conflicts_with = "paper_set")]
     only: Option<Only>,
     /// Forecasts: number of windows of the rolling-origin back-test [default: 5]
     #[arg(long, value_name = "N", value_parser = super::at_least_one, requires = "experiment", conflicts_with = "folds")]
@@ -67,6 +71,9 @@ pub(crate) struct EvalArgs {
     /// Forecasts: train a new network for every window instead of one before the first
     #[arg(long, requires = "experiment")]
     refit: bool,
+    /// Sets and graphs with classes: draw accuracy by confidence (a reliability diagram) as SVG or PNG
+    #[arg(long, value_name = "FILE", requires = "experiment")]
+    plot: Option<PathBuf>,
     /// Number of repetitions of the cross-validation, each with different folds
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::at_least_one, requires = "experiment")]
     repeats: usize,
@@ -109,10 +116,23 @@ pub(crate) struct EvalJob {
     pub(crate) model: Option<PathBuf>,
     pub(crate) source: Source,
     pub(crate) limit: Option<usize>,
+    /// The only part of the answer that is measured.
+    pub(crate) only: Option<Only>,
     pub(crate) options: EvaluateOptions,
 }
 
 impl EvalJob {
+    /// Refuses parts of the answer for a model that has one part alone.
+    ///
+    /// # Errors
+    /// [`Failure`] with the flag.
+    pub(crate) fn refuse_only(&self) -> anyhow::Result<()> {
+        match self.only {
+            Some(_) => Err(Failure::new("--only is for models on sets and graphs").hint("leave it out").into()),
+            None => Ok(()),
+        }
+    }
+
     /// The one file of a model on sets, graphs or series, where one is given.
     pub(crate) fn file(&self) -> Option<&Path> {
         match &self.source {
@@ -129,10 +149,14 @@ pub(crate) struct FoldOptions {
     pub(crate) folds: Option<usize>,
     /// Folder of given folds.
     pub(crate) given: Option<PathBuf>,
+    /// If true, molecules of one scaffold are in one fold.
+    pub(crate) scaffolds: bool,
     /// Repeats of the cross-validation, each with folds of its own.
     pub(crate) repeats: usize,
     /// The only part that is measured.
     pub(crate) only: Option<Only>,
+    /// File of the reliability diagram.
+    pub(crate) plot: Option<PathBuf>,
     /// Number of windows of a back-test, where it is given.
     pub(crate) windows: Option<usize>,
     /// Rows from one window of a back-test to the next, where they are given.
@@ -170,10 +194,11 @@ impl FoldOptions {
     /// # Errors
     /// [`Failure`] for options of a cross-validation.
     pub(crate) fn back_test(&self) -> anyhow::Result<BackTestOptions> {
-        if self.only.is_some() {
-            return Err(Failure::new("--only is for sets and graphs").hint("leave it out").into());
+        if self.only.is_some() || self.plot.is_some() {
+            let flag = if self.only.is_some() { "--only" } else { "--plot" };
+            return Err(Failure::new(format!("{flag} is for sets and graphs")).hint("leave it out").into());
         }
-        if self.folds.is_some() || self.given.is_some() {
+        if self.folds.is_some() || self.given.is_some() || self.scaffolds {
             return Err(Failure::new("forecasts are evaluated by a back-test, not by cross-validation")
                 .hint("--windows N sets the number of windows of the back-test")
                 .into());
@@ -212,8 +237,10 @@ impl EvalArgs {
         let folds = FoldOptions {
             folds: self.folds,
             given: self.folds_from,
+            scaffolds: self.scaffold_folds,
             repeats: self.repeats,
             only: self.only,
+            plot: self.plot,
             windows: self.windows,
             step_size: self.step_size,
             refit: self.refit,
@@ -240,6 +267,7 @@ impl EvalArgs {
                 None => Source::Files(self.data),
             },
             limit: self.limit,
+            only: self.only,
             options,
         }
     }

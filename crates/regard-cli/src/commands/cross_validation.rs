@@ -5,39 +5,36 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use regard::Device;
 use regard::data::graphs::formats::tu::read_folds;
+use regard::data::metrics::ReliabilityBin;
 use regard::graphs::GraphExperiment;
 use regard::graphs::cross_validation::{CrossValidation, HeldOut};
 use regard::series::SeriesExperiment;
-use regard::series::classify::{cross_validate as cross_validate_series, read_whole};
+use regard::series::classify::{HeldOut as HeldOutSeries, cross_validate as cross_validate_series, read_whole};
 use regard::sets::SetExperiment;
 use regard::sets::cross_validation::{HeldOut as HeldOutSets, cross_validate};
 use regard::sets::source::{read_bags, read_encoded};
-use regard::supervised::{BlendMetrics, CrossValidationMetrics};
-use regard::train::Measures;
+use regard::supervised::{BlendMetrics, ClassReport, CrossValidationMetrics, Done};
 use serde_json::{Map, Value, json};
 
 use super::Outcome;
+use super::train::interrupt;
 use crate::args::FoldOptions;
 use crate::failure::Failure;
-use crate::report::Printer;
-use crate::report::measures::{numbers, table};
+use crate::report::measures::{BALANCED, columns, members, numbers, parts, table};
 use crate::report::progress::Progress;
+use crate::report::{Printer, reliability_plot};
 
 /// Folds where nothing is said of them.
 const FOLDS: usize = 10;
 
 /// Refuses the options of back-tests, and those that only sets and graphs have.
-fn refuse_given(folds: &FoldOptions) -> anyhow::Result<()> {
+fn refuse_parts(folds: &FoldOptions) -> anyhow::Result<()> {
     folds.check_cross_validation()?;
-    if folds.only.is_some() {
-        return Err(Failure::new("--only applies only to sets and graphs").hint("leave it out").into());
+    if folds.only.is_some() || folds.plot.is_some() {
+        let flag = if folds.only.is_some() { "--only" } else { "--plot" };
+        return Err(Failure::new(format!("{flag} applies only to sets and graphs")).hint("leave it out").into());
     }
-    match folds.given {
-        None => Ok(()),
-        Some(_) => Err(Failure::new("--folds-from applies only to sets and graphs")
-            .hint("--folds K cuts the series of the file at random, stratified by class")
-            .into()),
-    }
+    refuse_scaffolds(folds)
 }
 
 /// The data of a cross-validation, for reports.
@@ -47,6 +44,14 @@ struct About<'a> {
     examples: &'a str,
     count: usize,
     folds: usize,
+}
+
+/// Refuses scaffolds of what are no molecules.
+fn refuse_scaffolds(options: &FoldOptions) -> anyhow::Result<()> {
+    match options.scaffolds {
+        true => Err(Failure::new("--scaffold-folds applies only to molecules").hint("leave it out").into()),
+        false => Ok(()),
+    }
 }
 
 /// Measures an experiment on sets.
@@ -63,10 +68,9 @@ pub(super) fn sets(
             .into());
     }
     options.check_cross_validation()?;
+    refuse_scaffolds(options)?;
     let bags = read_bags(path, &experiment.data, experiment.task.kind, true)?;
-    if !bags.skipped().is_empty() {
-        printer.note(&format!("left out: columns {}", bags.skipped().join(", ")));
-    }
+    bags.notes().iter().for_each(|note| printer.note(note));
     let given = options.given.as_ref().map(|folder| read_folds(folder, bags.len())).transpose();
     let given = given.map_err(regard::Error::from)?;
     let test = match (experiment.data.test.as_str(), options.folds.or(given.as_ref().map(Vec::len))) {
@@ -96,6 +100,7 @@ pub(super) fn sets(
     })?;
     let data = path.display().to_string();
     let count = bags.len() + test.map_or(0, |test| test.len());
+    draw(&found, options, printer)?;
     write(&found, &About { data: &data, examples: "sets", count, folds }, printer)
 }
 
@@ -111,19 +116,21 @@ pub(super) fn graphs(
     validation.warnings().iter().for_each(|warning| printer.note(warning));
     let held_out = match (&options.given, options.folds) {
         (Some(folder), _) => HeldOut::Lists(read_folds(folder, validation.graphs()).map_err(regard::Error::from)?),
+        (None, folds) if options.scaffolds => HeldOut::Scaffolds(folds.unwrap_or(FOLDS)),
         (None, Some(folds)) => HeldOut::Folds(folds),
         (None, None) if validation.has_split() => HeldOut::Split,
         (None, None) => HeldOut::Folds(FOLDS),
     };
     let folds = match &held_out {
         HeldOut::Lists(lists) => lists.len(),
-        HeldOut::Folds(folds) => *folds,
+        HeldOut::Folds(folds) | HeldOut::Scaffolds(folds) => *folds,
         HeldOut::Split => 1,
     };
     let found = counted(folds * options.repeats, printer, |done| {
         validation.run(&held_out, options.cross_validation(), device, done)
     })?;
     let data = if experiment.data.path.is_empty() { "generated graphs" } else { &experiment.data.path };
+    draw(&found, options, printer)?;
     write(&found, &About { data, examples: "graphs", count: validation.graphs(), folds }, printer)
 }
 
@@ -134,29 +141,39 @@ pub(super) fn series(
     device: &Device,
     printer: &mut Printer,
 ) -> anyhow::Result<Outcome> {
-    refuse_given(options)?;
+    refuse_parts(options)?;
     let path = Path::new(&experiment.data.path);
-    let read = read_whole(path, &experiment.data, true)?;
-    let folds = options.folds.unwrap_or(FOLDS);
+    let read = read_whole(path, &experiment.data, true, None)?;
+    let given = options.given.as_ref().map(|folder| read_folds(folder, read.panel.len())).transpose();
+    let given = given.map_err(regard::Error::from)?;
+    let (held_out, folds) = match &given {
+        Some(lists) => (HeldOutSeries::Lists(lists), lists.len()),
+        None => (HeldOutSeries::Folds(options.folds.unwrap_or(FOLDS)), options.folds.unwrap_or(FOLDS)),
+    };
     let found = counted(folds * options.repeats, printer, |done| {
-        cross_validate_series(experiment, &read, folds, options.repeats, device, done)
+        cross_validate_series(experiment, &read, held_out, options.repeats, device, done)
     })?;
     let data = path.display().to_string();
     write(&found, &About { data: &data, examples: "series", count: read.panel.len(), folds }, printer)
 }
 
-/// Shows how many folds are done.
-fn counted<T>(
-    folds: usize,
-    printer: &Printer,
-    run: impl FnOnce(&(dyn Fn() + Sync)) -> regard::Result<T>,
-) -> regard::Result<T> {
+/// Shows how many folds are done, and ends after those that have begun when it is interrupted.
+fn counted<T>(folds: usize, printer: &Printer, run: impl FnOnce(Done<'_>) -> regard::Result<T>) -> anyhow::Result<T> {
     let progress = Progress::new(printer, folds, "folds");
     let count = AtomicUsize::new(0);
-    run(&|| progress.set(count.fetch_add(1, Ordering::Relaxed) + 1))
+    let interrupted = interrupt("the folds that have begun")?;
+    let found = run(&|| {
+        progress.set(count.fetch_add(1, Ordering::Relaxed) + 1);
+        !interrupted.load(Ordering::Relaxed)
+    });
+    Ok(found?)
 }
 
 fn write(found: &CrossValidationMetrics, about: &About<'_>, printer: &mut Printer) -> anyhow::Result<Outcome> {
+    if found.left_out > 0 {
+        let all = found.left_out + found.folds.len();
+        printer.note(&format!("stopped: the metrics are those of {} of {all} folds", found.folds.len()));
+    }
     if printer.json() {
         printer.object(&object(found, about))?;
         return Ok(Outcome::Done);
@@ -170,52 +187,42 @@ fn write(found: &CrossValidationMetrics, about: &About<'_>, printer: &mut Printe
         printer.result(&format!("{head}{spread}\n{}{constant}", table(&found.mean, Some(&found.deviation))))?;
         return Ok(Outcome::Done);
     };
-    printer.result(&format!("{head}\n{}{constant}", parts(found, blend)))?;
+    let confusion = blend.classes.as_ref().map(confusion).unwrap_or_default();
+    printer
+        .result(&format!("{head}\n{}{constant}{confusion}", parts(&found.mean, &blend.intervals, &blend.members)))?;
     about_blend(blend, printer);
     Ok(Outcome::Done)
 }
 
-/// A table of the blend with its intervals, the network and the base learners, a row for each metric.
-fn parts(found: &CrossValidationMetrics, blend: &BlendMetrics) -> String {
-    let both = blend.members.len() == 2;
-    let mut rows = vec![vec![
-        String::new(),
-        if both { "blend".to_owned() } else { blend.members.first().map_or("", |(name, _)| name).to_owned() },
-        "95 % interval".to_owned(),
-    ]];
-    if both {
-        rows[0].extend(blend.members.iter().map(|(name, _)| (*name).to_owned()));
-    }
-    for measure in &found.mean.0 {
-        let interval = blend.intervals.iter().find(|(name, _)| *name == measure.name());
-        let mut row = vec![
-            measure.name().to_owned(),
-            format!("{:.4}", measure.value()),
-            interval.map(|(_, [low, high])| format!("{low:.3} to {high:.3}")).unwrap_or_default(),
-        ];
-        if both {
-            let of = |measures: &Measures| measures.get(measure.name()).map(|value| format!("{value:.4}"));
-            row.extend(blend.members.iter().map(|(_, measures)| of(measures).unwrap_or_default()));
-        }
-        rows.push(row);
-    }
-    columns(&rows)
+/// Draws the reliability diagram, where the options ask for it.
+fn draw(found: &CrossValidationMetrics, options: &FoldOptions, printer: &Printer) -> anyhow::Result<()> {
+    let Some(file) = &options.plot else { return Ok(()) };
+    let classes = found.blend.as_ref().and_then(|blend| blend.classes.as_ref());
+    let Some(classes) = classes else {
+        return Err(Failure::new("--plot: only one task of classes has a reliability diagram")
+            .hint("leave it out, or leave --only network out")
+            .into());
+    };
+    let error = found.mean.get("calibration_error").unwrap_or_default();
+    reliability_plot::draw(file, &classes.reliability, error)?;
+    printer.note(&format!("wrote {}", file.display()));
+    Ok(())
 }
 
-/// Rows with their columns below each other.
-fn columns(rows: &[Vec<String>]) -> String {
-    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max();
-    let widths: Vec<usize> = (0..count).map(|at| width(at).unwrap_or(0)).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).enumerate();
-        let cell = |(at, (cell, width)): (usize, (&String, &usize))| match at {
-            0 => format!("{cell:<width$}"),
-            _ => format!("  {cell:>width$}"),
-        };
-        format!("{}\n", cells.map(cell).collect::<String>().trim_end())
-    };
-    rows.iter().map(line).collect()
+/// The most classes whose confusion matrix is printed.
+const MOST_PRINTED: usize = 12;
+
+/// The confusion matrix, a row for each true class.
+fn confusion(classes: &ClassReport) -> String {
+    let count = classes.names.len();
+    if count > MOST_PRINTED || classes.confusion.len() != count * count {
+        return String::new();
+    }
+    let mut rows = vec![std::iter::once("true \\ predicted".to_owned()).chain(classes.names.iter().cloned()).collect()];
+    for (name, counts) in classes.names.iter().zip(classes.confusion.chunks(count)) {
+        rows.push(std::iter::once(name.clone()).chain(counts.iter().map(usize::to_string)).collect::<Vec<_>>());
+    }
+    format!("\n{}", columns(&rows))
 }
 
 /// Prints the weights of the blend and of its base learners.
@@ -246,10 +253,7 @@ fn about_blend(blend: &BlendMetrics, printer: &mut Printer) {
         printer.note(&format!("in {folds} folds the better part has all weight: {reason}"));
     }
     if blend.balanced_decisions {
-        printer.note(
-            "a class is rare: the predicted class is the one whose probability is highest relative to its share of \
-             the training examples",
-        );
+        printer.note(BALANCED);
     }
 }
 
@@ -262,13 +266,14 @@ fn object(found: &CrossValidationMetrics, about: &About<'_>) -> Map<String, Valu
     object.insert("of_folds".into(), all(&found.folds));
     object.insert("seeds".into(), json!(found.seeds));
     object.insert("folds".into(), json!(about.folds));
+    if found.left_out > 0 {
+        object.insert("folds_left_out".into(), json!(found.left_out));
+    }
     object.insert(about.examples.into(), json!(about.count));
     object.insert("data".into(), json!(about.data));
     object.extend(found.constant.map(|share| ("majority".to_owned(), json!(share))));
     if let Some(blend) = &found.blend {
-        let members =
-            blend.members.iter().map(|(name, measures)| ((*name).to_owned(), Value::Object(numbers(measures))));
-        object.insert("members".into(), Value::Object(members.collect()));
+        object.insert("members".into(), members(&blend.members));
         object.insert("weights".into(), json!({ "network": blend.weights[0], "base": blend.weights[1] }));
         let base = |(name, weight): &(String, f64)| json!({ "name": name, "weight": weight });
         object.insert("base_learners".into(), blend.base.iter().map(base).collect());
@@ -276,6 +281,13 @@ fn object(found: &CrossValidationMetrics, about: &About<'_>) -> Map<String, Valu
         object.insert("left_out".into(), blend.left_out.iter().map(left_out).collect());
         let intervals = blend.intervals.iter().map(|(name, ends)| ((*name).to_owned(), json!(ends)));
         object.insert("intervals".into(), Value::Object(intervals.collect()));
+        if let Some(ClassReport { names, confusion, reliability }) = &blend.classes {
+            let rows: Vec<&[usize]> = confusion.chunks(names.len().max(1)).collect();
+            object.insert("classes".into(), json!(names));
+            object.insert("confusion".into(), json!(rows));
+            let bin = |bin: &ReliabilityBin| json!({ "confidence": bin.confidence, "accuracy": bin.accuracy, "rows": bin.rows });
+            object.insert("reliability".into(), reliability.iter().map(bin).collect());
+        }
         object.insert("seconds".into(), json!({ "network": blend.seconds[0], "base": blend.seconds[1] }));
     }
     object

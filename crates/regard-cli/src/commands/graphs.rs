@@ -4,8 +4,9 @@ use std::path::Path;
 
 use regard::Device;
 use regard::data::graphs::formats::attention::{self, LayerWeights};
-use regard::data::graphs::formats::predictions::Predictions;
+use regard::data::graphs::formats::predictions::{Predicted, Predictions};
 use regard::data::graphs::{Graphs, Level};
+use regard::data::predictions::is_unbalanced;
 use regard::graphs::examples::Examples;
 use regard::graphs::experiment::GraphData;
 use regard::graphs::predict::{AttentionWeights, GraphModel};
@@ -19,15 +20,17 @@ use crate::report::{Printer, graph_plot, measures};
 /// Evaluates a model on a file, or on the test data of its experiment's data.
 pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let folder = job.model.as_deref().unwrap_or(Path::new("."));
-    let model = GraphModel::open(folder, device)?;
+    let model = GraphModel::open(folder, device)?.with_only(job.only)?;
     let (found, on) = match job.file() {
         Some(file) => {
             let data = GraphData { target: String::new(), targets: model.config.data.tasks.clone(), ..columns(&model) };
-            (model.measure(&model.read(file, &data, true)?)?, file.display().to_string())
+            let examples = model.read(file, &data, true)?;
+            examples.warnings().iter().for_each(|warning| printer.note(warning));
+            (model.measure(&examples)?, file.display().to_string())
         }
         None => (model.measure_test()?, "the test data of its experiment".to_owned()),
     };
-    measures::write(folder, &on, &found.measures, printer)?;
+    measures::write(folder, &on, &found, printer)?;
     Ok(Outcome::Done)
 }
 
@@ -44,8 +47,13 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
     examples.warnings().iter().for_each(|warning| printer.note(warning));
     write_attention(args, &model, &examples, printer)?;
     let level = if model.config.level == LevelName::Graph { Level::Graph } else { Level::Node };
-    let predictions =
-        Predictions::new(&examples.graphs, level, model.predict(&examples)?).map_err(regard::Error::from)?;
+    let found = model.predict(&examples)?;
+    if let Predicted::Classes { shares, .. } = &found
+        && is_unbalanced(shares)
+    {
+        printer.note(measures::BALANCED);
+    }
+    let predictions = Predictions::new(&examples.graphs, level, found).map_err(regard::Error::from)?;
     printer.result(&if printer.json() { predictions.json().to_string() } else { predictions.csv() })?;
     Ok(Outcome::Done)
 }

@@ -36,10 +36,11 @@ struct Measured<'a> {
 /// Evaluates a model on the test data of its experiment's data, or of another file with the same series.
 pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let (folder, file) = (job.model.as_deref().unwrap_or(Path::new(".")), job.file());
+    job.refuse_only()?;
     let model = SeriesModel::open(folder, device)?;
     if model.config.task == SeriesTask::Classification {
         let on = file.map_or("the test data of its experiment".to_owned(), |file| file.display().to_string());
-        measures::write(folder, &on, &model.measure_classes(file)?.measures, printer)?;
+        measures::write(folder, &on, &model.measure_classes(file)?.into(), printer)?;
         return Ok(Outcome::Done);
     }
     let Some(mut experiment) = model.experiment.clone() else {
@@ -101,7 +102,7 @@ fn classify(
     columns: &SeriesData,
     printer: &mut Printer,
 ) -> anyhow::Result<Outcome> {
-    let read = read_whole(&args.file, columns, false)?;
+    let read = read_whole(&args.file, columns, false, Some(&model.config))?;
     read.report.to_string().lines().for_each(|line| printer.note(line));
     let found = model.classified(&read.panel)?;
     // A series is a set of rows for whoever writes predictions.

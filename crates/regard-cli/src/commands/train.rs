@@ -30,7 +30,7 @@ struct TrainResult<'a> {
 pub(super) fn run(job: TrainJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let board = job.tensorboard.then(|| job.out.join("tensorboard"));
     let (out, resume) = (job.out.clone(), job.resume);
-    let limits = Limits { steps: job.steps, time: job.time, interrupt: interrupt()? };
+    let limits = Limits { steps: job.steps, time: job.time, interrupt: interrupt("this step")? };
     let experiment = families::load(&job.experiment, &job.sets)?;
     let sizes = [experiment.batch_size(), experiment.log_steps()];
     let mut watch = Watch::new(printer, &job.name, device, sizes, board);
@@ -49,8 +49,8 @@ pub(super) fn run(job: TrainJob, device: &Device, printer: &mut Printer) -> anyh
     Ok(Outcome::Done)
 }
 
-/// True after the first Ctrl-C; the second one ends the process at once.
-pub(super) fn interrupt() -> anyhow::Result<Arc<AtomicBool>> {
+/// True after the first Ctrl-C; the second one ends the process at once. `last` is what is still done.
+pub(super) fn interrupt(last: &'static str) -> anyhow::Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let seen = interrupted.clone();
     let handler = move || {
@@ -58,10 +58,8 @@ pub(super) fn interrupt() -> anyhow::Result<Arc<AtomicBool>> {
             std::process::exit(130);
         }
         // A closed standard error is no reason to fail.
-        let _ = io::Write::write_all(
-            &mut io::stderr(),
-            b"\nstopping after this step; press Ctrl-C again to stop immediately\n",
-        );
+        let message = format!("\nstopping after {last}; press Ctrl-C again to stop immediately\n");
+        let _ = io::Write::write_all(&mut io::stderr(), message.as_bytes());
     };
     ctrlc::set_handler(handler).map_err(|error| Failure::new(format!("cannot handle Ctrl-C: {error}")))?;
     Ok(interrupted)

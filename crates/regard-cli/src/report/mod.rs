@@ -13,6 +13,7 @@ mod picture;
 pub(crate) mod plain;
 pub(crate) mod plot;
 pub(crate) mod progress;
+pub(crate) mod reliability_plot;
 pub(crate) mod series_plot;
 pub(crate) mod sets_plot;
 pub(crate) mod sparkline;

@@ -227,7 +227,7 @@ fn what_is_wrong_with_a_file_is_named() {
     };
     refused("customers,amount,left\n1,2,no\n", &["customers.csv:1", "customer", "customers"]);
     refused("customer,amount,left\na,x,no\nb,1,yes\n", &["customers.csv:2", "amount", "x"]);
-    refused("customer,amount,left\na,nan,no\nb,1,yes\n", &["customers.csv:2", "amount"]);
+    refused("customer,amount,left\na,inf,no\nb,1,yes\n", &["customers.csv:2", "amount"]);
     refused("customer,amount,left\na,1,no\na,2,yes\n", &["customers.csv:3", "left"]);
     refused("customer,amount,left\n", &["customers.csv"]);
     refused("customer,amount,left\na,1,no\n", &["2 folds"]);

@@ -83,7 +83,7 @@ pub(super) fn measure(row: &Planned, run: Run<'_>, device: &Device) -> anyhow::R
     let model = SetModel::open(&folder, device)?;
     let measures = match model.config.task {
         TaskKind::Clustering => likelihoods(&model)?,
-        _ => model.measure_generated(None)?.measures,
+        _ => model.measure_held_out(None)?.measures,
     };
     Ok(RowResult { measures, trained })
 }

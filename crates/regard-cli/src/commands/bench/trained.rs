@@ -108,7 +108,7 @@ pub(in crate::commands) fn trained(
             .hint(format!("rows: {names}"))
             .into());
     }
-    let interrupt = interrupt()?;
+    let interrupt = interrupt("this step")?;
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&args.table));
     let mut measured = Vec::new();
     for row in planned {

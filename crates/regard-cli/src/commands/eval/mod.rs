@@ -20,6 +20,7 @@ use crate::report::{Printer, plain};
 
 /// Evaluates a model and prints what was found.
 pub(super) fn run(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
+    job.refuse_only()?;
     let (data, found, info) = match &job.source {
         Source::PaperSet(name) => paper_set(name, job, device, printer)?,
         Source::Files(files) if files.is_empty() => {

@@ -13,15 +13,19 @@ use crate::args::EvalJob;
 use crate::report::{Printer, measures};
 pub(super) use predict::predict;
 
-/// Evaluates a model on a file, or on the generated generated sets of its experiment.
+/// Evaluates a model on a file, or on the sets that its experiment holds out or generates.
 pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let folder = job.model.as_deref().unwrap_or(Path::new("."));
-    let model = SetModel::open(folder, device)?;
+    let model = SetModel::open(folder, device)?.with_only(job.only)?;
     let (found, on) = match job.file() {
-        Some(file) => (model.measure(&model.read(file, &columns(&model, None), true)?)?, file.display().to_string()),
-        None => (model.measure_generated(job.limit)?, "generated sets of its experiment".to_owned()),
+        Some(file) => {
+            let bags = model.read(file, &columns(&model, None), true)?;
+            bags.notes().iter().for_each(|note| printer.note(note));
+            (model.measure(&bags)?, file.display().to_string())
+        }
+        None => (model.measure_held_out(job.limit)?, "the held-out sets of its experiment".to_owned()),
     };
-    measures::write(folder, &on, &found.measures, printer)?;
+    measures::write(folder, &on, &found, printer)?;
     Ok(Outcome::Done)
 }
 

@@ -1,10 +1,10 @@
 //! `regard predict`.
 
 use regard::Device;
+use regard::data::predictions::{decide, is_unbalanced};
 use regard::data::sets::Bags;
 use regard::data::sets::formats::mixtures::Mixtures;
 use regard::data::sets::formats::predictions::{Predicted, Predictions};
-use regard::data::stats::largest;
 use regard::sets::experiment::SetData;
 use regard::sets::predict::{MixtureOptions, SetModel, SetPredictions};
 use regard::sets::task::TaskKind;
@@ -13,16 +13,14 @@ use super::columns;
 use crate::args::PredictArgs;
 use crate::commands::Outcome;
 use crate::failure::Failure;
-use crate::report::{Printer, sets_plot};
+use crate::report::{Printer, measures, sets_plot};
 
 /// Predicts for the sets of a file.
 pub(crate) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     args.check_for_sets()?;
     let model = SetModel::open(&args.model, device)?.with_only(args.only)?;
     let bags = model.read(&args.file, &columns_of(args, &model), false)?;
-    if !bags.skipped().is_empty() {
-        printer.note(&format!("left out: columns {}", bags.skipped().join(", ")));
-    }
+    bags.notes().iter().for_each(|note| printer.note(note));
     let empty = (0..bags.len()).filter(|&bag| bags.size(bag) == 0).count();
     if empty > 0 {
         let sets = if empty == 1 { "1 set is".to_owned() } else { format!("{empty} sets are") };
@@ -49,6 +47,11 @@ fn answers(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer)
             .into());
     }
     let found = model.predict(bags, args.importance || args.plot.is_some())?;
+    if let Some(Predicted::Classes { shares, .. }) = &found.of_sets
+        && is_unbalanced(shares)
+    {
+        printer.note(measures::BALANCED);
+    }
     if let Some(file) = &args.plot {
         let bag = args.example_to_draw(bags.ids(), "set")?;
         let all = found.of_items.as_deref().unwrap_or_default();
@@ -77,9 +80,9 @@ fn answer(found: &SetPredictions, bag: usize) -> String {
     match &found.of_sets {
         None => "scores".to_owned(),
         Some(Predicted::Numbers { values, .. }) => format!("prediction {:.4}", values[bag]),
-        Some(Predicted::Classes { names, probabilities }) => {
+        Some(Predicted::Classes { names, probabilities, shares }) => {
             let of_bag = &probabilities[bag * names.len()..(bag + 1) * names.len()];
-            let best = largest(of_bag);
+            let best = decide(of_bag, shares);
             format!("{} with {:.1} %", names[best], 100.0 * of_bag[best])
         }
     }

@@ -1,0 +1,282 @@
+//! Whole ways of users with files as people have them: from a table to an answer, with every command on the way.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use crate::program::{Said, regard};
+
+/// Visits of patients: a text column, missing numbers, a column of free text and one of identifiers. One in seven
+/// patients is ill, and then one of the visits has a high pulse on the ward `b`.
+fn visits(patients: usize) -> String {
+    let mut text = "visit,patient,ward,pulse,pressure,note,ill\n".to_owned();
+    for patient in 0..patients {
+        let ill = patient % 7 == 0;
+        for visit in 0..2 + patient % 4 {
+            let high = ill && visit == 1;
+            let ward = if high { "b" } else { ["a", "c", "b"][(patient + visit) % 3] };
+            let pulse = if high { 130 } else { 60 + (7 * patient + 3 * visit) % 25 };
+            let pressure = match (patient + visit) % 5 {
+                0 => "NA".to_owned(),
+                rest => (110 + 4 * rest + patient % 9).to_string(),
+            };
+            let ill = if ill { "yes" } else { "no" };
+            writeln!(text, "v{patient}-{visit},p{patient},{ward},{pulse},{pressure},note {patient} {visit},{ill}")
+                .unwrap();
+        }
+    }
+    text
+}
+
+/// Alkanes and alcohols with their length; two rows that are wrong, and one target that is missing.
+fn molecules() -> String {
+    let mut text = "name,smiles,length,kind\n".to_owned();
+    for length in 1..=24 {
+        writeln!(text, "alkane {length},{},{length}.5,plain", "C".repeat(length)).unwrap();
+        writeln!(text, "alcohol {length},{}O,{length}.5,polar", "C".repeat(length)).unwrap();
+    }
+    for length in 0..6 {
+        writeln!(text, "benzene {length},c1ccccc1{},{}.5,plain", "C".repeat(length), 6 + length).unwrap();
+        writeln!(text, "ring {length},C1CCCCC1{},{}.5,plain", "C".repeat(length), 6 + length).unwrap();
+    }
+    text.push_str("broken,C1CC,3.5,plain\nmissing,CCCCC,,plain\nodd,C(((,1,plain\n");
+    text
+}
+
+/// Two years of daily sales of two shops, the second of which opened later; a gap, and a week in them.
+fn sales() -> String {
+    let mut text = "unique_id,ds,y,town\n".to_owned();
+    let days = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let dates = (2022..2024).flat_map(|year| {
+        days.iter()
+            .enumerate()
+            .flat_map(move |(month, days)| (1..=*days).map(move |day| format!("{year}-{:02}-{day:02}", month + 1)))
+    });
+    for (at, date) in dates.enumerate() {
+        let week = [9.0, 3.0, 3.5, 4.0, 6.0, 12.0, 14.0][at % 7];
+        let noise = ((at * 7919) % 13) as f64 / 13.0;
+        if at % 97 != 5 {
+            writeln!(text, "north,{date},{:.2},Ulm", 50.0 + week + noise + at as f64 / 100.0).unwrap();
+        }
+        if at >= 300 {
+            writeln!(text, "south,{date},{:.2},Bonn", 20.0 + 0.5 * week + noise).unwrap();
+        }
+    }
+    text
+}
+
+fn folder(name: &str, text: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join(name), text).unwrap();
+    folder
+}
+
+/// Runs the commands of a model's card with a file in the place of `FILE.csv`; gives what they said.
+fn run_card(folder: &Path, model: &str, file: &str) -> Vec<Said> {
+    let card = fs::read_to_string(folder.join(model).join("README.md")).unwrap();
+    let commands: Vec<&str> = card.lines().filter_map(|line| line.strip_prefix("regard ")).collect();
+    assert!(commands.len() >= 3, "{card}");
+    let run = |command: &&str| {
+        let command = command.replace("FILE.csv", file);
+        regard(folder, &command.split(' ').collect::<Vec<_>>()).done()
+    };
+    commands.iter().map(run).collect()
+}
+
+#[test]
+fn a_data_scientist_classifies_groups_of_rows() {
+    let folder = folder("visits.csv", &visits(70));
+    let columns = [
+        "--set",
+        "data.path=visits.csv",
+        "--set",
+        "data.group_by=patient",
+        "--set",
+        "data.target=ill",
+        "--set",
+        "model.width=32",
+        "--set",
+        "train.epochs=2",
+        "--set",
+        "train.learning_rate=0.003",
+    ];
+    let folds = [&["eval", "sets/mil"][..], &columns, &["--folds", "3"]].concat();
+    let said = regard(folder.path(), &folds).done();
+    // Everything that was left out, filled or decided is said.
+    for part in [
+        "left out: columns visit (more than 32",
+        "note (more than 32",
+        "missing values: ",
+        "of `pressure`",
+        "a class is rare",
+    ] {
+        assert!(said.err.contains(part), "no `{part}` in {said:?}");
+    }
+    for part in ["blend", "95 % interval", "network", "base", "auc", "balanced_accuracy", "average_precision"] {
+        assert!(said.out.contains(part), "no `{part}` in {said:?}");
+    }
+    let json = regard(folder.path(), &[&folds[..], &["--json"]].concat()).done().json();
+    let of = |part: &serde_json::Value| part["auc"].as_f64().unwrap();
+    assert!(of(&json) > 0.95 && of(&json["members"]["base"]) > 0.95, "{json}");
+    assert!(json["balanced_accuracy"].as_f64().unwrap() > 0.9, "{json}");
+
+    let train =
+        [&["train", "sets/mil"][..], &columns, &["--set", "train.class_weights=true", "--out", "models/ill"]].concat();
+    let said = regard(folder.path(), &train).done();
+    assert!(said.err.contains("base learners: ") && said.err.contains("missing values: "), "{said:?}");
+    for said in run_card(folder.path(), "models/ill", "visits.csv") {
+        assert!(!said.out.is_empty(), "{said:?}");
+    }
+    // New rows lack a column's values, and have a ward that training did not have.
+    let new = "patient,pressure,pulse,ward\nx,,131,b\nx,120,61,z\ny,120,62,a\n";
+    fs::write(folder.path().join("new.csv"), new).unwrap();
+    let predict = ["predict", "--model", "models/ill", "new.csv", "--json"];
+    let said = regard(folder.path(), &predict).done();
+    assert!(said.err.contains("missing values: 1 of `pressure`"), "{said:?}");
+    let found = said.json();
+    let ill = |at: usize| found[at]["probabilities"]["yes"].as_f64().unwrap();
+    assert!(ill(0) > ill(1), "{found}");
+    // What is predicted is what the evaluation decides by, though the other class is more probable.
+    assert_eq!(
+        (found[0]["prediction"].as_str(), found[1]["prediction"].as_str()),
+        (Some("yes"), Some("no")),
+        "{found}"
+    );
+}
+
+#[test]
+fn a_chemist_predicts_a_property_of_molecules() {
+    let folder = folder("molecules.csv", &molecules());
+    let columns = [
+        "--set",
+        "data.path=molecules.csv",
+        "--set",
+        "data.id=name",
+        "--set",
+        "model.width=16",
+        "--set",
+        "model.layers=2",
+        "--set",
+        "train.epochs=3",
+    ];
+    let number =
+        [&["eval", "graphs/molecules"][..], &columns, &["--set", "data.target=length", "--folds", "3"]].concat();
+    let refused = regard(folder.path(), &number);
+    assert!(refused.code == Some(2) && refused.err.contains("skip_bad"), "{refused:?}");
+    let said = regard(folder.path(), &[&number[..], &["--skip-bad", "--json"]].concat()).done();
+    assert!(said.err.contains("skipped 2 rows: line 62"), "{said:?}");
+    // Acyclic molecules, benzenes and cyclohexanes are a fold each.
+    let scaffolds = [&number[..], &["--skip-bad", "--scaffold-folds", "--only", "base", "--json"]].concat();
+    let of_scaffolds = regard(folder.path(), &scaffolds).done().json();
+    assert!(of_scaffolds["rmse"].as_f64().unwrap() > 2.0 * said.json()["rmse"].as_f64().unwrap(), "{of_scaffolds}");
+    let json = said.json();
+    for part in [&json, &json["members"]["network"], &json["members"]["base"]] {
+        for metric in ["rmse", "mae", "r2"] {
+            assert!(part[metric].as_f64().is_some_and(f64::is_finite), "{metric}: {json}");
+        }
+    }
+    assert!(json["r2"].as_f64().unwrap() > 0.9, "{json}");
+    let train = [
+        &["train", "graphs/molecules"][..],
+        &columns,
+        &["--set", "data.target=kind", "--skip-bad", "--out", "models/kind"],
+    ]
+    .concat();
+    let said = regard(folder.path(), &train).done();
+    assert!(said.err.contains("base learners: "), "{said:?}");
+    let good: String = molecules()
+        .lines()
+        .filter(|line| !line.contains("((") && !line.contains("C1CC"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    fs::write(folder.path().join("good.csv"), good).unwrap();
+    let said = run_card(folder.path(), "models/kind", "good.csv");
+    assert!(said[0].out.starts_with("id,nodes,edges,prediction,p(plain),p(polar)"), "{:?}", said[0]);
+    assert!(said[1].out.contains("base") && said[1].out.contains("blend"), "{:?}", said[1]);
+    fs::write(folder.path().join("new.csv"), "smiles,name\nCCCCCCO,a\nCCCCCCC,b\n").unwrap();
+    let found = regard(folder.path(), &["predict", "--model", "models/kind", "new.csv", "--json"]).done().json();
+    assert_eq!((found[0]["prediction"].as_str(), found[1]["prediction"].as_str()), (Some("polar"), Some("plain")));
+}
+
+#[test]
+fn a_planner_forecasts_sales() {
+    let folder = folder("sales.csv", &sales());
+    let ask = ["forecast", "sales.csv", "--horizon", "14", "--levels", "80,95", "--time", "20s", "--json"];
+    let said = regard(folder.path(), &ask).done();
+    let json = said.json();
+    let rows = json["forecast"].as_array().unwrap();
+    assert_eq!(rows.len(), 28);
+    for row in rows {
+        let value = row["forecast"].as_f64().unwrap();
+        let of = |level: usize, end: &str| row["intervals"][level][end].as_f64().unwrap();
+        assert!(of(0, "low") <= value && value <= of(0, "high") && row["ds"].is_string(), "{row}");
+        assert!(of(1, "low") <= of(0, "low") && of(0, "high") <= of(1, "high"), "{row}");
+    }
+    let of = |key: &str| json["backtest"][key].as_f64().unwrap();
+    assert!(of("mase") <= 1.02 * of("seasonal_naive_mase"), "{json}");
+    let members = json["members"].as_array().unwrap();
+    let weights: f64 = members.iter().map(|member| member["weight"].as_f64().unwrap()).sum();
+    assert!((weights - 1.0).abs() < 1e-6 && members.iter().all(|member| member["name"].is_string()), "{json}");
+    // The last week of the weekly pattern is seen in the forecast: a weekend sells more than its Monday.
+    let north: Vec<f64> =
+        rows.iter().filter(|row| row["unique_id"] == "north").map(|row| row["forecast"].as_f64().unwrap()).collect();
+    let spread = north.iter().copied().fold(f64::MIN, f64::max) - north.iter().copied().fold(f64::MAX, f64::min);
+    assert!(spread > 6.0, "{north:?}");
+    assert!(said.err.contains("missing") || said.err.contains("gap"), "{said:?}");
+
+    // A network of one's own on a history that is short for its usual look-back, with a text that is the same in all
+    // rows of a series.
+    let train = [
+        "train",
+        "series/forecast",
+        "--set",
+        "data.path=sales.csv",
+        "--set",
+        "task.horizon=14",
+        "--set",
+        "data.static_covariates=[\"town\"]",
+        "--set",
+        "train.epochs=1",
+        "--out",
+        "models/sales",
+    ];
+    let said = regard(folder.path(), &train).done();
+    assert!(said.err.contains("the look-back is"), "{said:?}");
+    let said = run_card(folder.path(), "models/sales", "sales.csv");
+    assert!(said.iter().all(|said| !said.out.is_empty()), "{said:?}");
+}
+
+#[test]
+fn tables_of_nodes_and_edges_may_have_text_and_missing_values() {
+    let mut nodes = "id,job,age,follows\n".to_owned();
+    let mut edges = "source,target,kind,years\n".to_owned();
+    for node in 0..60 {
+        let follows = node % 3 == 0;
+        let job = if follows { "baker" } else { ["smith", "clerk"][node % 2] };
+        let age = if node % 5 == 0 { String::new() } else { (20 + node % 40).to_string() };
+        writeln!(nodes, "n{node},{job},{age},{}", if follows { "yes" } else { "no" }).unwrap();
+        let years = if node % 4 == 0 { "NA".to_owned() } else { (node % 9).to_string() };
+        writeln!(edges, "n{node},n{},{},{years}", (node + 1) % 60, ["friend", "kin"][node % 2]).unwrap();
+    }
+    let folder = folder("nodes.csv", &nodes);
+    fs::write(folder.path().join("edges.csv"), edges).unwrap();
+    let train = [
+        "train",
+        "graphs/cora",
+        "--set",
+        "data.path=nodes.csv",
+        "--set",
+        "data.target=follows",
+        "--set",
+        "train.epochs=30",
+        "--out",
+        "run",
+    ];
+    let said = regard(folder.path(), &train).done();
+    assert!(said.err.contains("nodes: missing values: 12 of `age`"), "{said:?}");
+    assert!(said.err.contains("edges: missing values: 15 of `years`"), "{said:?}");
+    let found = regard(folder.path(), &["predict", "--model", "run", "nodes.csv", "--json"]).done().json();
+    let nodes = found[0]["nodes"].as_array().unwrap();
+    let right = nodes.iter().enumerate().filter(|(at, node)| (node["prediction"] == "yes") == (at % 3 == 0)).count();
+    assert!(right > 50, "{right} of 60: {found}");
+}
