@@ -253,3 +253,34 @@ fn what_is_wrong_is_named() {
     let error = model.read(&other, &data, false).unwrap_err().to_string();
     assert!(error.contains("age"), "{error}");
 }
+
+#[test]
+fn the_length_of_a_training_fits_the_file_unless_it_is_asked_for() {
+    let load = |sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        SetExperiment::load("sets/mil", &sets).unwrap().train
+    };
+    let train = load(&["data.path=bags.csv"]);
+    assert!(train.family.min_passes > 0 && train.max_steps > 0, "{train:?}");
+    let asked = load(&["train.epochs=3", "data.path=bags.csv"]);
+    assert_eq!((asked.epochs, asked.family.min_passes, asked.max_steps), (3, 0, 0));
+    let bounded = load(&["train.max_steps=70", "train.epochs=3"]);
+    assert_eq!((bounded.family.min_passes, bounded.max_steps), (0, 70));
+
+    // One epoch of two steps is 8 sets; twelve passes over 24 sets are 72 steps of 4.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bags.csv");
+    let rows: String = (0..24).map(|bag| format!("{},{bag},{bag},1\n{},{bag},2,3\n", bag % 2, bag % 2)).collect();
+    std::fs::write(&path, rows).unwrap();
+    let steps = |more: &[&str]| {
+        let path = format!("data.path={}", path.display());
+        let small = ["model.width=4", "train.batch_size=4", "train.steps_per_epoch=2", "data.validation_fraction=0"];
+        let sets: Vec<String> =
+            std::iter::once(path.as_str()).chain(small).chain(more.iter().copied()).map(str::to_owned).collect();
+        let mut learner = SetLearner::new(&SetExperiment::load("sets/mil", &sets).unwrap(), &Device::flex()).unwrap();
+        learner.learn_all().unwrap();
+        learner.steps()
+    };
+    assert_eq!(steps(&[]), 72);
+    assert_eq!((steps(&["train.max_steps=30"]), steps(&["train.epochs=5"])), (30, 10));
+}

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use regard::Error;
-use regard::routes::solve::{Finish, SolveOptions, StageKind, solve_instance};
-use regard::routing::Sites;
+use regard::Device;
+use regard::routes::AttentionModelConfig;
+use regard::routes::model::AttentionModel;
+use regard::routes::solve::{Finish, Solution, SolveOptions, StageKind, solve_instance};
 use regard::routing::generate;
 use regard::routing::problems::{cvrp::Cvrp, tsp::Tsp};
+use regard::routing::{Instance, Sites};
 
 fn sites(n: usize) -> Sites {
     let points = generate::uniform(5, 1, n).remove(0);
@@ -28,10 +30,30 @@ fn large_instances_are_constructed_in_little_more_than_the_best_length() {
 }
 
 #[test]
-fn without_a_network_or_a_construction_there_is_no_answer() {
-    let error = solve_instance(None, &Tsp::from(sites(20)).into(), &off()).unwrap_err();
-    assert!(matches!(error.root(), Error::Unsupported { .. }), "{error:?}");
-    assert!(error.hint().is_some());
+fn without_a_network_there_is_a_construction() {
+    let found = solve_instance(None, &Tsp::from(sites(20)).into(), &off()).unwrap();
+    assert_eq!(found.stages.iter().map(|stage| stage.kind).collect::<Vec<_>>(), [StageKind::Construct]);
+}
+
+#[test]
+fn with_a_time_limit_construction_and_search_come_before_the_network() {
+    let config = AttentionModelConfig { width: 16, heads: 2, ..AttentionModelConfig::kool_2019() };
+    let model = AttentionModel::new(&config, &Device::flex()).unwrap();
+    let tsp: Instance = Tsp::from(sites(100)).into();
+    let solve = |time: Duration| {
+        let options = SolveOptions { finish: Finish::Timed(time), ..SolveOptions::default() };
+        solve_instance(Some(&model), &tsp, &options).unwrap()
+    };
+    let kinds = |found: &Solution| found.stages.iter().map(|stage| stage.kind).collect::<Vec<_>>();
+    let long = solve(Duration::from_secs(2));
+    assert_eq!(kinds(&long)[..3], [StageKind::Construct, StageKind::Improve, StageKind::Network]);
+    assert_eq!(kinds(&long).last(), Some(&StageKind::Improve));
+    // The network's first tour is far longer, and nothing that was found before is lost.
+    let last = long.stages.last().unwrap().cost;
+    assert!(long.stages[2].cost > long.stages[1].cost && last <= long.stages[1].cost, "{:?}", long.stages);
+    // There is no time for the network, but for an answer.
+    let short = solve(Duration::from_millis(1));
+    assert_eq!(kinds(&short), [StageKind::Construct, StageKind::Improve, StageKind::Improve]);
 }
 
 #[test]

@@ -25,6 +25,8 @@ pub(crate) struct Features {
     pub(crate) all: Vec<Feature>,
     /// Columns that were left out, and columns with missing values, a sentence each.
     pub(crate) notes: Vec<String>,
+    /// Number of rows.
+    pub(crate) rows: usize,
 }
 
 /// Options of [`Features::of`].
@@ -89,7 +91,7 @@ impl Features {
     /// [`Error::Parse`](crate::Error::Parse) for a listed column that is not there or has another role.
     pub(crate) fn of(table: &Table<'_>, taken: &[Column], options: &FeatureOptions<'_>) -> Result<Self> {
         let contents = Contents::of(table)?;
-        let mut found = Self::default();
+        let mut found = Self { rows: contents.rows, ..Self::default() };
         match options.listed {
             Some(names) => found.listed(table, names, taken, options)?,
             None => found.inferred(table, taken, &contents, options),

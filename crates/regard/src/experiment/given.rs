@@ -66,8 +66,10 @@ impl Given {
             return refuse("has no value");
         }
         self.places.insert(name.to_owned(), Place::Set);
-        if name == "train.epochs" {
-            self.keep_epochs();
+        match name {
+            "train.epochs" => self.let_go("train", &["min_steps", "max_steps", "min_passes"]),
+            "model.look_back" => self.let_go("data", &["shorten"]),
+            _ => {}
         }
         self.places.entry(section.to_owned()).or_insert(Place::Set);
         let section = self.sections.entry(section).or_insert_with(|| Value::Table(Table::new()));
@@ -79,12 +81,12 @@ impl Given {
         Ok(())
     }
 
-    /// Takes the bounds on epochs out that no assignment gives: a number of epochs that is asked for is neither raised nor
-    /// lowered.
-    fn keep_epochs(&mut self) {
-        for key in ["min_steps", "max_steps", "min_passes"] {
-            if !matches!(self.places.get(&format!("train.{key}")), Some(Place::Set)) {
-                self.take("train", key);
+    /// Takes settings out that fit another one to the data, where no assignment gives them: what is asked for stays as it
+    /// is.
+    fn let_go(&mut self, section: &str, keys: &[&str]) {
+        for key in keys {
+            if !matches!(self.places.get(&format!("{section}.{key}")), Some(Place::Set)) {
+                self.take(section, key);
             }
         }
     }

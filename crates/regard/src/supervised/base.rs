@@ -1,5 +1,6 @@
 //! Base learners beside a network: the examples as they see them, their stack, and the blend of both.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
@@ -461,9 +462,9 @@ impl BaseProblem {
         let of_base = if separate {
             fit.stack.predict(&self.views, &known)?
         } else {
-            let place = |row: &usize| fit.rows.iter().position(|found| found == row);
-            let row = |place: usize| fit.out_of_fold[place * outputs..(place + 1) * outputs].to_vec();
-            known.iter().filter_map(place).flat_map(row).collect()
+            let places: HashMap<usize, usize> = fit.rows.iter().enumerate().map(|(place, row)| (*row, place)).collect();
+            let row = |place: &usize| fit.out_of_fold[place * outputs..(place + 1) * outputs].to_vec();
+            known.iter().filter_map(|row| places.get(row)).flat_map(row).collect()
         };
         let target = task.target.of(&known);
         let losses = [target.loss(&of_network), target.loss(&of_base)];

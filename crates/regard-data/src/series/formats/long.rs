@@ -214,8 +214,11 @@ impl Table {
         for (of, column) in self.statics.iter_mut().zip(&columns.statics) {
             // `1` is `1.0`.
             let text = row.get(column);
-            let text = text.parse::<f32>().map_or_else(|_| text.to_owned(), |number| number.to_string());
-            of.note(series, text, row, &column.name, "value")?;
+            let (text, what) = match text.parse::<f32>() {
+                Ok(number) => (number.to_string(), "number"),
+                Err(_) => (text.to_owned(), "value"),
+            };
+            of.note(series, text, row, &column.name, what)?;
         }
         if let Some(column) = &columns.label {
             let label = row.text(column.at);

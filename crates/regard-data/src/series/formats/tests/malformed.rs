@@ -205,9 +205,9 @@ fn long_tables() {
             "a.csv:2: field `k`: is empty, expected the label of the series",
         ),
         (
-            "unique_id,ds,y,k,s\na,2020-01-01,1,p,\n",
+            "unique_id,ds,y,k,s\na,2020-01-01,1,p,1\na,2020-01-02,1,p,1\nb,2020-01-01,1,p,x\nb,2020-01-02,1,p,x\n",
             labelled(),
-            "a.csv:2: field `s`: is missing, expected the number of its series",
+            "a.csv:4: field `s`: found `x`, expected a number | missing values are empty, NaN, NA, null, none, `?` or `-`; give the columns to read if this column is not numeric",
         ),
         (
             "unique_id,ds,y,k,s\na,2020-01-01,1,p,1\na,2020-01-02,1,p,2\n",

@@ -70,6 +70,25 @@ fn long_tables_have_series_of_their_own() {
     assert_eq!(panel.labels().unwrap().classes().names, ["shop", "web"]);
     assert_eq!((report.gaps, report.out_of_order, report.future, report.rows), (1, 1, 1, 5));
     assert_eq!((panel.covariates(), panel.statics()), (&["price".to_owned()][..], &["size".to_owned()][..]));
+    // A text and a missing number are features too, and those of a model are read again.
+    let text = "unique_id,ds,y,shop,size\na,2020-01-01,1,web,\na,2020-01-02,2,web,\nb,2020-01-01,3,mall,2\n\
+                b,2020-01-02,4,mall,2.0\n";
+    let options = ReadOptions { statics: vec!["shop".into(), "size".into()], ..ReadOptions::default() };
+    let panel = parse(text, Path::new("a.csv"), &options).unwrap().panel;
+    let names = ["shop=mall", "shop=web", "size", "missingindicator_size"].map(String::from);
+    assert_eq!((panel.statics(), panel.series()[1].statics()), (&names[..], &[1.0, 0.0, 2.0, 0.0][..]));
+    let a = panel.series()[0].statics();
+    assert!(a[2].is_nan() && [a[0], a[1], a[3]] == [0.0, 1.0, 1.0], "{a:?}");
+    let known = ReadOptions { known_statics: Some(names.to_vec()), ..ReadOptions::default() };
+    let new = "unique_id,ds,y,shop,size\nc,2020-01-01,1,kiosk,7\nc,2020-01-02,2,kiosk,7\n";
+    let found = parse(new, Path::new("a.csv"), &known).unwrap().panel;
+    assert_eq!(found.series()[0].statics(), [0.0, 0.0, 7.0, 0.0]);
+}
+
+#[test]
+fn columns_of_long_tables_that_are_not_named_are_left_out() {
+    let text = "unique_id,ds,y,price,size,kind\nb,2020-01-02,5,1,9,shop\na,2020-01-01,1,2,8,web\na,2020-01-03,3,3,8,web\n\
+                b,2020-01-01,4,4,9,shop\na,2020-01-04,,5,8,web\n";
     let plain = read(text);
     assert_eq!(
         (plain.panel.series()[1].len(), plain.report.skipped),

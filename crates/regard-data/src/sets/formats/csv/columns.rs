@@ -41,12 +41,12 @@ impl Columns {
             setting: "`data.features`",
         };
         let features = Features::of(table, &taken, &settings)?;
-        if features.all.is_empty() {
-            let reason = match options.features {
-                Some(_) => "is read without any feature, expected at least one",
-                None => "has no column of numbers left for features, expected at least one",
-            };
-            return Err(header.error(reason).with_hint(format!("the columns are {}", header.all())));
+        if features.all.is_empty() && (features.rows > 0 || options.features.is_some()) {
+            if options.features.is_some() {
+                return Err(header.error("is read without any feature, expected at least one"));
+            }
+            let error = header.error("has no column of numbers left for features, expected at least one");
+            return Err(error.with_hint(format!("the columns are {}", header.all())));
         }
         Ok(Self { group, target, row_target, features })
     }
