@@ -93,7 +93,7 @@ impl Features {
         let contents = Contents::of(table)?;
         let mut found = Self { rows: contents.rows, ..Self::default() };
         match options.listed {
-            Some(names) => found.listed(table, names, taken, options)?,
+            Some(names) => found.listed(table, names, taken, &contents, options)?,
             None => found.inferred(table, taken, &contents, options),
         }
         found.indicate(table, &contents, options);
@@ -109,6 +109,7 @@ impl Features {
         table: &Table<'_>,
         names: &[String],
         taken: &[Column],
+        contents: &Contents,
         options: &FeatureOptions<'_>,
     ) -> Result<()> {
         let mut taken = taken.to_vec();
@@ -123,7 +124,10 @@ impl Features {
                 return Err(table.header.error(reason));
             }
             taken.push(column.clone());
-            self.all.push(Feature::Number { column, may_miss: options.may_miss });
+            match contents.categories(&column) {
+                Some(values) if options.training.is_none() => self.all.extend(values),
+                _ => self.all.push(Feature::Number { column, may_miss: options.may_miss }),
+            }
         }
         Ok(())
     }
@@ -233,6 +237,14 @@ struct Contents {
 }
 
 impl Contents {
+    /// A feature for each value of a column of few different texts; `None` for a column of numbers or many texts.
+    fn categories(&self, column: &Column) -> Option<Vec<Feature>> {
+        let values = &self.texts[column.at];
+        let is_text = !self.is_number[column.at] && self.missing[column.at] < self.rows;
+        let of = |value: &String| Feature::Category { column: column.clone(), value: value.clone() };
+        (is_text && values.len() <= MOST_CATEGORIES).then(|| values.iter().map(of).collect())
+    }
+
     fn of(table: &Table<'_>) -> Result<Self> {
         let columns = table.header.len();
         let mut found = Self {
@@ -329,6 +341,9 @@ mod tests {
         let (names, rows, _) = read("a,b,c\n1,2,x\n,3,y\n", &options);
         assert_eq!(names, listed);
         assert_eq!(rows, [[2.0, 1.0, 0.0], [3.0, 0.0, 1.0]]);
+        let whole = ["c".to_owned()];
+        let (names, ..) = read("a,b,c\n1,2,x\n,3,y\n", &FeatureOptions { listed: Some(&whole), ..OPTIONS });
+        assert_eq!(names, ["c=x", "c=y"]);
         let table = Table::of("a,b\n1,2\n", Path::new("a.csv"), None, "rows").unwrap();
         let twice = ["a".to_owned(), "a".to_owned()];
         let options = FeatureOptions { listed: Some(&twice), ..OPTIONS };
