@@ -4,12 +4,14 @@ use std::time::{Duration, Instant};
 
 use regard_data::{Error, Result};
 
-use super::history::History;
+use super::history::{History, Sign};
 use super::seasons::found_seasons;
 
 /// Forecasts are not made for more steps, nor numbers for all series together beyond what fits into memory.
 const MOST_STEPS: usize = 1_000_000;
 const MOST_NUMBERS: usize = 200_000_000;
+/// Warnings name at most so many series.
+const MOST_NUMBERED: usize = 5;
 
 /// Options of [`forecast`](super::forecast).
 #[derive(Clone, Debug)]
@@ -91,13 +93,15 @@ impl Plan {
         // Gaps are filled with the season of the clock, since seasons are found in values without gaps.
         let clock = given.as_ref().and_then(|seasons| seasons.iter().copied().min()).unwrap_or(1);
         let histories: Vec<History> = series.iter().map(|values| History::new(values, clock)).collect();
-        // The held-out rows do not choose seasons either.
-        let before = |one: &History| one.values.len() - options.horizon.min(one.values.len() / 4);
-        let mut seasons =
-            given.unwrap_or_else(|| found_seasons(histories.iter().map(|one| &one.values[..before(one)])));
+        let reference = lower_quartile(&histories);
+        let mut seasons = given.unwrap_or_else(|| {
+            // No more rows are ever held out, and these choose no season either, not even by filling a gap before.
+            let held_out = options.horizon.min(reference / 3);
+            let seen = |values: &Vec<f64>| History::new(&values[..values.len().saturating_sub(held_out)], 1).values;
+            found_seasons(&series.iter().map(seen).collect::<Vec<_>>())
+        });
         seasons.sort_unstable();
         seasons.dedup();
-        let reference = lower_quartile(&histories);
         let mut warnings = vec![];
         let longest = histories.iter().map(|one| one.values.len()).max().unwrap_or(0);
         seasons.retain(|&season| {
@@ -178,15 +182,28 @@ impl Plan {
         self.time_left().is_some_and(|left| left.is_zero())
     }
 
+    /// Numbers of series, counted from 1.
+    fn numbers(&self, holds: impl Fn(&Prepared) -> bool) -> Vec<usize> {
+        let found = self.series.iter().enumerate().filter(|(_, one)| holds(one));
+        found.map(|(at, _)| at + 1).collect()
+    }
+
     fn warn(&mut self) {
         let filled = self.series.iter().map(|one| one.full.filled).sum::<usize>();
         let gaps = self.series.iter().filter(|one| one.full.filled > 0).count();
         if filled > 0 {
             self.warnings.push(format!("{filled} missing values in {gaps} series are interpolated"));
         }
-        let empty = self.series.iter().filter(|one| one.full.values.is_empty()).count();
-        if empty > 0 {
-            self.warnings.push(format!("{empty} series have no value; their forecast is 0"));
+        let empty = self.numbers(|one| one.full.values.is_empty());
+        if !empty.is_empty() {
+            self.warnings.push(format!("{} no value; the forecast is 0", have(&empty)));
+        }
+        let constant = |one: &Prepared| {
+            one.full.values.len() > 1 && one.full.values.iter().all(|value| *value == one.full.values[0])
+        };
+        let constant = self.numbers(constant);
+        if !constant.is_empty() {
+            self.warnings.push(format!("{} one value in all rows; the forecast is that value", have(&constant)));
         }
         let Some(first) = self.origins.first().filter(|origin| origin.kind != OriginKind::End) else {
             self.warnings.push(
@@ -209,6 +226,16 @@ impl Plan {
                 "{short} series are too short for all of the back-test; other series' weights and errors stand in"
             ));
         }
+    }
+}
+
+/// Names some series by their numbers, and leaves out most of many.
+fn have(numbers: &[usize]) -> String {
+    let shown: Vec<String> = numbers.iter().take(MOST_NUMBERED).map(ToString::to_string).collect();
+    match (numbers.len(), numbers.len() - shown.len()) {
+        (1, _) => format!("series {} has", shown[0]),
+        (_, 0) => format!("series {} have", shown.join(", ")),
+        (_, more) => format!("series {} and {more} more have", shown.join(", ")),
     }
 }
 
@@ -291,6 +318,12 @@ impl Prepared {
         let least = if origin.kind == OriginKind::End { 1 } else { 2 };
         let values = self.cut.get(at)?.as_deref().unwrap_or(&self.full.values[..rows]);
         (values.len() >= least).then_some(values)
+    }
+
+    /// The signs of the known values before an origin.
+    pub(super) fn sign(&self, origin: &Origin) -> Sign {
+        let rows = self.known.len().saturating_sub(origin.offset);
+        Sign::of(&self.known[..rows])
     }
 
     /// The values after an origin, NaN where missing, in the unit of the whole series.

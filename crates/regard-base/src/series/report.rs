@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::blend::{Weights, blended, fit_weights};
+use super::history::Sign;
 use super::intervals::{Errors, Widths};
 use super::members::Members;
 use super::plan::{OriginKind, Plan};
@@ -186,7 +187,7 @@ impl Plan {
         let values = blend(series, end);
         let interval = |&level: &f64| {
             let half = widths.half(series, level);
-            let least = if whole.non_negative { 0.0 } else { f64::NEG_INFINITY };
+            let least = if self.series[series].sign(&self.origins[end]) != Sign::Any { 0.0 } else { f64::NEG_INFINITY };
             let low = values.iter().zip(&half).map(|(value, half)| back((value - half).max(least))).collect();
             let high = values.iter().zip(&half).map(|(value, half)| back(value + half)).collect();
             PredictionInterval { level, low, high }

@@ -2,9 +2,12 @@
 //! at a time, for all series together or each on its own. Look-back, normalisation, logarithms and penalty are chosen
 //! by errors after the validation origins.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 use regard_data::least_squares::LeastSquares;
 
+use super::history::logarithms;
 use super::members::Member;
 use super::plan::Plan;
 use super::simple::{naive, seasonal_naive};
@@ -152,16 +155,13 @@ fn best_of(plan: &Plan, configs: &[Config]) -> Option<Best> {
 
 /// A series as the maps see it.
 struct Input<'a> {
-    values: std::borrow::Cow<'a, [f64]>,
+    values: Cow<'a, [f64]>,
     scale: f64,
 }
 
 impl Config {
     fn input<'a>(&self, values: &'a [f64], scale: Option<f64>) -> Input<'a> {
-        let values: std::borrow::Cow<'a, [f64]> = match self.logarithm {
-            true => values.iter().map(|value| value.max(1e-12).ln()).collect::<Vec<_>>().into(),
-            false => values.into(),
-        };
+        let values: Cow<'a, [f64]> = if self.logarithm { logarithms(values).into() } else { values.into() };
         let scale = scale.unwrap_or_else(|| {
             let lag = if let Anchor::Season(season) = self.anchor { season } else { 1 };
             let pairs = values.iter().zip(values.get(lag..).unwrap_or(&[]));
