@@ -10,6 +10,10 @@ use super::seasons::found_seasons;
 /// Forecasts are not made for more steps, nor numbers for all series together beyond what fits into memory.
 const MOST_STEPS: usize = 1_000_000;
 const MOST_NUMBERS: usize = 200_000_000;
+/// Few series are validated from more origins than many, since each origin takes time for all series.
+const MOST_HISTORIES: usize = 240;
+const FEWEST_ORIGINS: usize = 4;
+const MOST_ORIGINS: usize = 24;
 /// Warnings name at most so many series.
 const MOST_NUMBERED: usize = 5;
 
@@ -279,7 +283,7 @@ fn origins(rows: usize, season: usize, horizon: usize, series: usize) -> Vec<Ori
     // A horizon that can be validated but once is no ground for weights.
     let steps = if rows - least < 2 * steps + steps / 2 { ((rows - least) * 2 / 5).max(1).min(steps) } else { steps };
     let room = rows - least - 2 * steps;
-    let most = (160 / series.max(1)).clamp(4, 10);
+    let most = (MOST_HISTORIES / series.max(1)).clamp(FEWEST_ORIGINS, MOST_ORIGINS);
     let count = most.min(room + 1);
     let step = if count > 1 { (room / (count - 1)).clamp(1, steps.max(1)) } else { 1 };
     let validation = (0..count).rev().map(|at| 2 * steps + at * step);
@@ -373,7 +377,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(origins(144, 12, 12, 1).len(), 12);
+        assert_eq!(origins(144, 12, 12, 1).len(), 26);
         assert!(origins(700, 24, 48, 50).iter().all(|origin| origin.steps == 48));
         assert_eq!(origins(3, 1, 5, 1).len(), 1);
     }
