@@ -1,15 +1,24 @@
 //! Conformal intervals: quantiles of the blend's absolute errors after earlier origins, in units of each series' own
 //! error, pooled over series and over neighbouring steps (split conformal prediction, Vovk et al. 2005; for rolling
-//! origins, Stankevičiūtė et al. 2021).
+//! origins, Stankevičiūtė et al. 2021). Units follow the spread of the values before each origin, so that errors from
+//! calm and from restless times can be compared (normalised scores, Papadopoulos et al. 2008).
+
+use std::collections::HashSet;
 
 use super::plan::Plan;
 
 /// Errors of one origin count as so many of the shared ones when a series' unit is estimated.
 const SHARED_ORIGINS: f64 = 2.0;
 
+/// Units grow by this power of the recent spread over the spread of all values. A short stretch says little about the
+/// spread, and only a part of a blend's errors grows with it: of powers from 0 to 1, about a third has the smallest
+/// interval scores (Gneiting & Raftery 2007).
+const SPREAD_POWER: f64 = 1.0 / 3.0;
+
 /// Absolute errors of a blend after an origin, in the unit of the series; NaN where the target is missing.
 pub(super) struct Errors {
     pub(super) series: usize,
+    pub(super) origin: usize,
     /// `[steps]`
     pub(super) absolute: Vec<f64>,
 }
@@ -23,13 +32,26 @@ pub(super) struct Widths {
     growth: Vec<f64>,
     /// Errors in units and growths, sorted.
     scores: Vec<f64>,
-    /// Independent errors that the scores are worth.
-    independent: f64,
+    /// Targets whose errors the scores are; one that several origins share counts once.
+    targets: f64,
 }
 
 impl Widths {
-    /// Calibrates on errors after earlier origins; without any, on differences of the values.
-    pub(super) fn new(plan: &Plan, errors: &[Errors], horizon: usize) -> Self {
+    /// Calibrates on errors after earlier origins, for forecasts after origin `at`; without any, on differences of
+    /// the values.
+    pub(super) fn new(plan: &Plan, errors: &[Errors], at: usize) -> Self {
+        let horizon = plan.origins[at].steps;
+        let season = plan.season();
+        let rows = (2 * season).max(plan.options.horizon).max(8);
+        let spread = |series: usize, at: usize| {
+            plan.series[series].recent_scale(&plan.origins[at], season, rows).powf(SPREAD_POWER)
+        };
+        let level = |one: &Errors| {
+            let spread = spread(one.series, one.origin);
+            let absolute = one.absolute.iter().map(|error| error / spread).collect();
+            Errors { series: one.series, origin: one.origin, absolute }
+        };
+        let errors: Vec<Errors> = errors.iter().map(level).collect();
         let sums = errors.iter().map(|one| sum_of(&one.absolute)).collect::<Vec<_>>();
         let ratio = |one: &Errors, (sum, count): (f64, f64)| sum / count.max(1.0) / plan.series[one.series].scale;
         // The typical error in scales, over series.
@@ -71,11 +93,8 @@ impl Widths {
                 .extend(errors.iter().zip(&growth).map(|(error, growth)| error / growth).filter(|one| one.is_finite()));
         }
         scores.sort_by(f64::total_cmp);
-        let units = (0..plan.len()).map(|series| unit(series, None)).collect();
-        // Errors of one origin go together: each origin is worth a few.
-        let steps = scaled.iter().map(Vec::len).max().unwrap_or(1);
-        let independent = scaled.len() as f64 * (1.0 + (steps as f64).sqrt() / 2.0);
-        Self { units, growth, scores, independent: independent.min(scaled.len() as f64 * steps as f64) }
+        let units = (0..plan.len()).map(|series| unit(series, None) * spread(series, at)).collect();
+        Self { units, growth, scores, targets: targets(plan, &errors) }
     }
 
     fn without_errors(plan: &Plan, horizon: usize) -> Self {
@@ -83,13 +102,13 @@ impl Widths {
         let growth = (1..=horizon).map(|step| (step as f64).sqrt()).collect();
         // Half of a normal distribution, whose mean absolute value is the unit.
         let scores = (0..200).map(|at| 1.2533 * normal_quantile(0.5 + (at as f64 + 0.5) / 400.0)).collect();
-        Self { units, growth, scores, independent: 10.0 }
+        Self { units, growth, scores, targets: 10.0 }
     }
 
     /// Half widths `[horizon]` of a series at a level in percent, in the unit of the series.
     pub(super) fn half(&self, series: usize, level: f64) -> Vec<f64> {
         // The finite-sample correction of split conformal prediction.
-        let n = self.independent.max(1.0);
+        let n = self.targets.max(1.0);
         let rank = level / 100.0 * (n + 1.0) / n;
         let count = self.scores.len() as f64;
         let quantile = if rank >= 1.0 {
@@ -104,6 +123,16 @@ impl Widths {
         let unit = self.units[series];
         self.growth.iter().map(|growth| quantile * growth * unit).collect()
     }
+}
+
+/// The number of different rows of series that errors are known for.
+fn targets(plan: &Plan, errors: &[Errors]) -> f64 {
+    let of = |one: &Errors| -> Vec<(usize, usize)> {
+        let offset = plan.origins[one.origin].offset;
+        let known = one.absolute.iter().enumerate().filter(|(_, error)| !error.is_nan());
+        known.map(|(step, _)| (one.series, offset - step)).collect()
+    };
+    errors.iter().flat_map(of).collect::<HashSet<_>>().len() as f64
 }
 
 fn sum_of(errors: &[f64]) -> (f64, f64) {

@@ -330,6 +330,19 @@ impl Prepared {
         Sign::of(&self.known[..rows])
     }
 
+    /// The ratio of the mean absolute seasonal difference of the last `rows` before an origin to that of all rows
+    /// before it, at least a twentieth; 1 where there is none.
+    pub(super) fn recent_scale(&self, origin: &Origin, season: usize, rows: usize) -> f64 {
+        let known = &self.known[..self.known.len().saturating_sub(origin.offset)];
+        let lag = if known.len() > season { season } else { 1 };
+        let pairs = known.iter().zip(known.get(lag..).unwrap_or(&[]));
+        let differences: Vec<f64> = pairs.map(|(a, b)| (a - b).abs()).filter(|one| one.is_finite()).collect();
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let all = mean(&differences);
+        let recent = mean(&differences[differences.len().saturating_sub(rows)..]);
+        if all > 1e-12 { (recent / all).max(0.05) } else { 1.0 }
+    }
+
     /// The values after an origin, NaN where missing, in the unit of the whole series.
     pub(super) fn truth(&self, origin: &Origin) -> &[f64] {
         let from = self.known.len().saturating_sub(origin.offset);
