@@ -194,6 +194,26 @@ fn a_member_from_elsewhere_is_weighed() {
     assert_eq!(plan.origins().last().unwrap().kind, OriginKind::End);
 }
 
+#[test]
+fn late_errors_weigh_more_than_early_ones() {
+    let seen = panel(1, 240, 12);
+    let plan = Plan::new(&seen, &options(12, &[12])).unwrap();
+    let mut members = plan.base_members().only_fallbacks();
+    let middle = plan.origins().len() / 2;
+    // Two members with the same errors, one in the older half of the origins and one in the other.
+    for (name, good) in [("early", true), ("late", false)] {
+        let of = |(at, origin): (usize, &regard_base::series::Origin)| -> Vec<f64> {
+            let from = 240 - origin.offset;
+            let off = if (at < middle) == good { 0.2 } else { 0.6 };
+            (from..from + origin.steps).map(|row| seen[0].get(row).map_or(50.0, |value| value + off)).collect()
+        };
+        let forecasts = vec![plan.origins().iter().enumerate().map(of).collect()];
+        members.add(&plan, Member { name: name.into(), forecasts }).unwrap();
+    }
+    let mean = plan.weights(&members).mean();
+    assert!(mean[3] > 1.3 * mean[2], "{mean:?}");
+}
+
 /// The mean weights of the members, by name, and the seasons.
 fn choices(series: &[Vec<f64>], options: &ForecastOptions) -> (Vec<String>, Vec<f64>, Vec<usize>) {
     let plan = Plan::new(series, options).unwrap();

@@ -200,6 +200,19 @@ fn normal_quantile(p: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::series::ForecastOptions;
+
+    #[test]
+    fn targets_of_several_origins_count_once() {
+        let options = ForecastOptions { horizon: 6, seasons: Some(vec![]), ..ForecastOptions::default() };
+        let plan = Plan::new(&[(0..60).map(f64::from).collect()], &options).unwrap();
+        let apart = plan.origins[0].offset - plan.origins[1].offset;
+        assert!(apart < 6, "{apart}");
+        let of = |origin: usize| Errors { series: 0, origin, absolute: vec![1.0, 1.0, 1.0, f64::NAN, 1.0, 1.0] };
+        assert_eq!(targets(&plan, &[of(0)]), 5.0);
+        let rows: HashSet<usize> = [0, 1, 2, 4, 5].into_iter().flat_map(|step| [step, step + apart]).collect();
+        assert_eq!(targets(&plan, &[of(0), of(1)]), rows.len() as f64);
+    }
 
     #[test]
     fn growth_rises_and_goes_on_beyond_the_measured_steps() {

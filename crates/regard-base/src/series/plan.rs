@@ -14,6 +14,9 @@ const MOST_NUMBERS: usize = 200_000_000;
 const MOST_HISTORIES: usize = 240;
 const FEWEST_ORIGINS: usize = 4;
 const MOST_ORIGINS: usize = 24;
+/// Horizons between the oldest validation origin and the latest. A network is trained on the rows before the oldest one
+/// alone, and older errors have little weight.
+const LONGEST_SPAN: usize = 9;
 /// Warnings name at most so many series.
 const MOST_NUMBERED: usize = 5;
 
@@ -285,7 +288,10 @@ fn origins(rows: usize, season: usize, horizon: usize, series: usize) -> Vec<Ori
     let room = rows - least - 2 * steps;
     let most = (MOST_HISTORIES / series.max(1)).clamp(FEWEST_ORIGINS, MOST_ORIGINS);
     let count = most.min(room + 1);
-    let step = if count > 1 { (room / (count - 1)).clamp(1, steps.max(1)) } else { 1 };
+    let step = match count {
+        0 | 1 => 1,
+        _ => (room.min(LONGEST_SPAN * steps) / (count - 1)).clamp(1, steps.max(1)),
+    };
     let validation = (0..count).rev().map(|at| 2 * steps + at * step);
     let mut origins: Vec<Origin> =
         validation.map(|offset| Origin { offset, steps, kind: OriginKind::Validation }).collect();
@@ -393,6 +399,27 @@ mod tests {
         assert_eq!(origins(144, 12, 12, 1).len(), 26);
         assert!(origins(700, 24, 48, 50).iter().all(|origin| origin.steps == 48));
         assert_eq!(origins(3, 1, 5, 1).len(), 1);
+    }
+
+    #[test]
+    fn validation_origins_leave_the_oldest_rows_to_a_network() {
+        for (rows, horizon, all_rows) in [(5000, 24, 5000), (700, 48, 26 * 700), (400, 13, 400), (80, 12, 80)] {
+            let all = origins(rows, 1, horizon, all_rows);
+            assert!(all[0].offset <= (2 + LONGEST_SPAN) * all[0].steps, "{all:?}");
+        }
+    }
+
+    #[test]
+    fn the_recent_scale_follows_the_last_rows_before_an_origin() {
+        let size = |at: usize| if at < 80 { 1.0 } else { 4.0 };
+        let values: Vec<f64> = (0..100).map(|at| 50.0 + size(at) * (at % 2) as f64).collect();
+        let options = ForecastOptions { horizon: 4, seasons: Some(vec![]), ..ForecastOptions::default() };
+        let plan = Plan::new(&[values, vec![3.0; 100]], &options).unwrap();
+        let at = |offset: usize| Origin { offset, steps: 4, kind: OriginKind::Validation };
+        let scale = |series: usize, offset: usize| plan.series[series].recent_scale(&at(offset), 1, 10);
+        let mean = (79.0 + 4.0 * 20.0) / 99.0;
+        assert!((scale(0, 0) - 4.0 / mean).abs() < 0.1, "{}", scale(0, 0));
+        assert!((scale(0, 30) - 1.0).abs() < 1e-9 && scale(1, 0) == 1.0 && scale(0, 99) == 1.0);
     }
 
     #[test]
