@@ -21,7 +21,7 @@ const GREEDY_ROUNDS: usize = 24;
 const MOST_PROMOTION: f64 = 1.7;
 /// The weight of an origin that lies one horizon further back: the latest errors are the likeliest to come again, and
 /// weights follow a break in a series.
-const DECAY: f64 = 0.8;
+pub(super) const DECAY: f64 = 0.8;
 /// The weight that a member without shared weight begins from, where series have their own weights.
 const FLOOR: f64 = 0.02;
 
