@@ -195,17 +195,103 @@ fn a_member_from_elsewhere_is_weighed() {
 }
 
 #[test]
+fn late_errors_weigh_more_than_early_ones() {
+    let seen = panel(1, 240, 12);
+    let plan = Plan::new(&seen, &options(12, &[12])).unwrap();
+    let mut members = plan.base_members().only_fallbacks();
+    let middle = plan.origins().len() / 2;
+    // Two members with the same errors, one in the older half of the origins and one in the other.
+    for (name, good) in [("early", true), ("late", false)] {
+        let of = |(at, origin): (usize, &regard_base::series::Origin)| -> Vec<f64> {
+            let from = 240 - origin.offset;
+            let off = if (at < middle) == good { 0.2 } else { 0.6 };
+            (from..from + origin.steps).map(|row| seen[0].get(row).map_or(50.0, |value| value + off)).collect()
+        };
+        let forecasts = vec![plan.origins().iter().enumerate().map(of).collect()];
+        members.add(&plan, Member { name: name.into(), forecasts }).unwrap();
+    }
+    let mean = plan.weights(&members).mean();
+    assert!(mean[3] > 1.3 * mean[2], "{mean:?}");
+}
+
+/// The mean weights of the members, by name, and the seasons.
+fn choices(series: &[Vec<f64>], options: &ForecastOptions) -> (Vec<String>, Vec<f64>, Vec<usize>) {
+    let plan = Plan::new(series, options).unwrap();
+    let members = plan.base_members();
+    let names = members.names().map(str::to_owned).collect();
+    (names, plan.weights(&members).mean(), plan.seasons().to_vec())
+}
+
+#[test]
 fn the_held_out_rows_choose_nothing() {
     let seen = panel(3, 120, 12);
+    let growing = |at: usize| 5.0 * (0.02 * at as f64).exp() * [1.4, 0.6, 1.0, 0.9][at % 4 * (at % 3 / 2)];
+    let growing: Vec<f64> = (0..120).map(growing).collect();
+    for seen in [seen, vec![growing]] {
+        let changes: [fn(f64) -> f64; 3] = [|value| 100.0 - 0.2 * value, |value| -value, |_| f64::NAN];
+        for change in changes {
+            let mut changed = seen.clone();
+            changed.iter_mut().for_each(|values| values[108..].iter_mut().for_each(|value| *value = change(*value)));
+            let (a, b) = (choices(&seen, &options(12, &[12])), choices(&changed, &options(12, &[12])));
+            assert_eq!(a.0, b.0);
+            a.1.iter().zip(&b.1).for_each(|(a, b)| assert!((a - b).abs() < 1e-6, "{a} {b}"));
+        }
+    }
+}
+
+#[test]
+fn the_held_out_rows_find_no_season() {
+    // A quarter of a short series is less than what is held out of it.
+    let mut seen = panel(6, 60, 6);
+    seen[0].drain(..40);
+    seen[1][45..48].fill(f64::NAN);
     let mut changed = seen.clone();
-    changed.iter_mut().for_each(|values| values[108..].iter_mut().for_each(|value| *value = 100.0 - 0.2 * *value));
-    let members = |series: &[Vec<f64>]| {
-        let plan = Plan::new(series, &options(12, &[12])).unwrap();
-        let members = plan.base_members();
-        plan.weights(&members).mean()
-    };
-    let (a, b) = (members(&seen), members(&changed));
-    a.iter().zip(&b).for_each(|(a, b)| assert!((a - b).abs() < 1e-6, "{a} {b}"));
+    for values in &mut changed {
+        let rows = values.len();
+        values[rows - 12..].iter_mut().enumerate().for_each(|(at, value)| *value = 400.0 * (at % 4) as f64);
+    }
+    let find = ForecastOptions { horizon: 12, ..ForecastOptions::default() };
+    let (a, b) = (choices(&seen, &find), choices(&changed, &find));
+    assert_eq!((&a.0, &a.2), (&b.0, &b.2));
+    a.1.iter().zip(&b.1).for_each(|(a, b)| assert!((a - b).abs() < 1e-6, "{a} {b}"));
+}
+
+#[test]
+fn missing_values_reach_no_forecast() {
+    let mut series = panel(8, 144, 12);
+    let whole = series.clone();
+    let mut draws = Draws::new(5);
+    series[0].iter_mut().filter(|_| draws.unit() < 0.2).for_each(|value| *value = f64::NAN);
+    series[1][100..125].fill(f64::NAN);
+    series[2][140..].fill(f64::NAN);
+    series[3][..90].fill(f64::NAN);
+    series.extend([vec![f64::NAN; 144], vec![7.0; 144], vec![9.0], vec![f64::NAN, 4.0, f64::NAN]]);
+    let plan = Plan::new(&series, &options(12, &[12])).unwrap();
+    let members = plan.base_members();
+    for member in 0..members.names().len() {
+        for one in 0..series.len() {
+            let forecasts = members.forecasts(&plan, member, one).unwrap();
+            assert!(forecasts.iter().flatten().all(|value| value.is_finite()));
+            let end = if one == 8 { 0 } else { 12 };
+            assert_eq!(forecasts.last().unwrap().len(), end, "{one}");
+        }
+    }
+    let found = plan.blend(&members, &plan.weights(&members));
+    check(&found, 12, 12);
+    for (one, value) in [(8, 0.0), (9, 7.0), (10, 9.0), (11, 4.0)] {
+        assert!(found.series[one].values.iter().all(|forecast| (forecast - value).abs() < 1e-9), "{one}");
+    }
+    let said =
+        |part: &str| assert!(found.warnings.iter().any(|warning| warning.contains(part)), "{:?}", found.warnings);
+    said("series 9 has no value; the forecast is 0");
+    said("series 10, 12 have one value in all rows; the forecast is that value");
+    assert!(found.back_test.is_some());
+    let clean = forecast(&whole, &options(12, &[12])).unwrap();
+    for (gaps, clean) in found.series.iter().zip(&clean.series) {
+        let off: f64 = gaps.values.iter().zip(&clean.values).map(|(a, b)| (a - b).abs()).sum::<f64>() / 12.0;
+        // The season swings by 8 around the trend: without it a forecast would be off by 5.
+        assert!(off < 3.0, "{off}");
+    }
 }
 
 #[test]

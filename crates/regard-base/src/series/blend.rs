@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use regard_data::{Error, Result};
 
 use super::members::Members;
-use super::plan::{OriginKind, Plan};
+use super::plan::{Origin, OriginKind, Plan};
 
 /// A candidate has to be better than a simpler one by this share.
 const MARGIN: f64 = 0.004;
@@ -19,6 +19,9 @@ const LEAST_WEIGHT: f64 = 0.02;
 const GREEDY_ROUNDS: usize = 24;
 /// A member that is bad for most series and good for one gains at most this factor, to the rule's power.
 const MOST_PROMOTION: f64 = 1.7;
+/// The weight of an origin that lies one horizon further back: the latest errors are the likeliest to come again, and
+/// weights follow a break in a series.
+pub(super) const DECAY: f64 = 0.8;
 /// The weight that a member without shared weight begins from, where series have their own weights.
 const FLOOR: f64 = 0.02;
 
@@ -91,7 +94,9 @@ struct Window {
     truth: Vec<f64>,
     /// `[member][targets]`
     forecasts: Vec<Vec<f64>>,
-    /// One over the series' scale and its number of targets in all windows.
+    /// The weight of the origin: 1 for the last one.
+    weight: f64,
+    /// The weight over the series' scale and the sum of weights of its targets in all windows.
     unit: f64,
     /// Mean absolute errors of the members, in scales.
     errors: Vec<f64>,
@@ -112,10 +117,12 @@ struct Validation {
 impl Validation {
     fn new(plan: &Plan, members: &Members) -> Self {
         let origins: Vec<usize> = plan.origins_of(OriginKind::Validation).collect();
+        let last = origins.last().map_or(0, |at| plan.origins[*at].offset);
+        let age = |origin: &Origin| (origin.offset - last) as f64 / origin.steps as f64;
         let mut windows = vec![];
         for (series, prepared) in plan.series.iter().enumerate() {
             let begun = windows.len();
-            let mut targets = 0;
+            let mut targets = 0.0;
             for (number, &at) in origins.iter().enumerate() {
                 if prepared.history(at, &plan.origins[at]).is_none() {
                     continue;
@@ -131,15 +138,16 @@ impl Validation {
                     members.all.iter().map(|member| pick(&member.forecasts[series][at])).collect();
                 let error = |forecast: &Vec<f64>| mean_error(forecast, &truth);
                 let errors = forecasts.iter().map(error).collect();
-                targets += truth.len();
-                windows.push(Window { series, origin: number, truth, forecasts, unit: 0.0, errors });
+                let weight = DECAY.powf(age(&plan.origins[at]));
+                targets += weight * truth.len() as f64;
+                windows.push(Window { series, origin: number, truth, forecasts, weight, unit: 0.0, errors });
             }
             // A series whose errors are many scales, such as one that was constant before, does not decide for all.
             let own = &mut windows[begun..];
             let naive = own.iter().map(|window| window.errors[0]).sum::<f64>() / own.len().max(1) as f64;
             let scale = prepared.scale.max(0.2 * naive);
             for window in own {
-                window.unit = 1.0 / (scale * targets.max(1) as f64);
+                window.unit = window.weight / (scale * targets);
                 window.errors.iter_mut().for_each(|error| *error /= scale);
             }
         }
@@ -172,11 +180,13 @@ fn mean_error(forecast: &[f64], truth: &[f64]) -> f64 {
     forecast.iter().zip(truth).map(|(a, b)| (a - b).abs()).sum::<f64>() / truth.len().max(1) as f64
 }
 
-/// Members' mean errors over windows.
+/// Members' mean errors over windows, by the weights of the windows.
 fn mean_errors(windows: &[&Window], members: usize) -> Vec<f64> {
     let mut means = vec![0.0; members];
+    let sum: f64 = windows.iter().map(|window| window.weight).sum();
     for window in windows {
-        means.iter_mut().zip(&window.errors).for_each(|(mean, error)| *mean += error / windows.len() as f64);
+        let share = window.weight / sum;
+        means.iter_mut().zip(&window.errors).for_each(|(mean, error)| *mean += error * share);
     }
     means
 }
@@ -255,8 +265,8 @@ impl Validation {
         let mut own = vec![(vec![0.0; self.members], 0.0); self.series];
         for window in windows {
             let (sums, count) = &mut own[window.series];
-            sums.iter_mut().zip(&window.errors).for_each(|(sum, error)| *sum += error);
-            *count += 1.0;
+            sums.iter_mut().zip(&window.errors).for_each(|(sum, error)| *sum += window.weight * error);
+            *count += window.weight;
         }
         let of_series = |(sums, count): &(Vec<f64>, f64)| {
             // Shared errors, brought to the level of the series by the members that the shared weights name.
@@ -396,7 +406,7 @@ mod tests {
     fn greedy_selection_finds_the_mixture() {
         let truth: Vec<f64> = (0..20).map(f64::from).collect();
         let forecasts = vec![truth.iter().map(|y| y + 1.0).collect(), truth.iter().map(|y| y - 3.0).collect()];
-        let window = Window { series: 0, origin: 0, truth, forecasts, unit: 1.0, errors: vec![1.0, 3.0] };
+        let window = Window { series: 0, origin: 0, truth, forecasts, weight: 1.0, unit: 1.0, errors: vec![1.0, 3.0] };
         let weights = greedy(&[&window], 2);
         assert!((weights[0] - 0.75).abs() < 0.05, "{weights:?}");
     }

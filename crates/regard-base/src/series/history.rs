@@ -1,5 +1,36 @@
 //! The values of a series before an origin, without gaps and in a unit of their own.
 
+/// Logarithms of values, of which those before the last rows of a series are above 0. Later ones that are not count as
+/// half of the least one that is.
+pub(super) fn logarithms(values: &[f64]) -> Vec<f64> {
+    let above = values.iter().copied().filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
+    let least = if above.is_finite() { above / 2.0 } else { 1.0 };
+    values.iter().map(|value| value.max(least).ln()).collect()
+}
+
+/// The signs of the known values before an origin; those after it shall not choose between members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sign {
+    /// All are above 0.
+    Positive,
+    /// None is below 0.
+    NonNegative,
+    /// Some are below 0.
+    Any,
+}
+
+impl Sign {
+    pub(super) fn of(known: &[f64]) -> Self {
+        // `f64::min` passes over NaN.
+        let least = known.iter().copied().fold(f64::INFINITY, f64::min);
+        match least {
+            _ if least > 0.0 => Self::Positive,
+            _ if least >= 0.0 => Self::NonNegative,
+            _ => Self::Any,
+        }
+    }
+}
+
 /// The values before an origin: gaps are filled, and values are divided by a large one, so that squares of huge and
 /// tiny values stay finite.
 #[derive(Debug, Clone)]
@@ -10,10 +41,6 @@ pub(super) struct History {
     pub(super) unit: f64,
     /// Missing values that were filled.
     pub(super) filled: usize,
-    /// If true, every known value is above 0.
-    pub(super) positive: bool,
-    /// If true, no known value is below 0.
-    pub(super) non_negative: bool,
 }
 
 impl History {
@@ -36,8 +63,7 @@ impl History {
         if filled > 0 {
             fill(&mut scaled, season);
         }
-        let (positive, non_negative) = (known().all(|value| value > 0.0), known().all(|value| value >= 0.0));
-        Self { values: scaled, unit, filled, positive: positive && first < values.len(), non_negative }
+        Self { values: scaled, unit, filled }
     }
 }
 
@@ -95,7 +121,6 @@ mod tests {
             (history.values.as_slice(), history.unit, history.filled),
             ([1.0, 1.5, 2.0, 2.0].as_slice(), 2e30, 2)
         );
-        assert!(history.positive);
         let wave = |at: usize| [10.0, 0.0, -7.0, -3.0][at % 4] + 100.0;
         let mut values: Vec<f64> = (0..40).map(wave).collect();
         [10, 11, 12, 13, 14, 38, 39].into_iter().for_each(|at| values[at] = nan);
@@ -106,10 +131,17 @@ mod tests {
     }
 
     #[test]
+    fn signs_pass_over_missing_values() {
+        assert_eq!(Sign::of(&[f64::NAN, 2.0, 1.0]), Sign::Positive);
+        assert_eq!(Sign::of(&[1.0, f64::NAN, 0.0]), Sign::NonNegative);
+        assert_eq!(Sign::of(&[0.0, f64::NAN, -1.0]), Sign::Any);
+    }
+
+    #[test]
     fn histories_without_values_are_empty() {
         for values in [&[][..], &[f64::NAN; 3]] {
             let history = History::new(values, 7);
-            assert!(history.values.is_empty() && !history.positive);
+            assert!(history.values.is_empty());
         }
         assert_eq!(History::new(&[0.0, 0.0], 1).unit, 1.0);
     }

@@ -1,17 +1,36 @@
 //! Conformal intervals: quantiles of the blend's absolute errors after earlier origins, in units of each series' own
 //! error, pooled over series and over neighbouring steps (split conformal prediction, Vovk et al. 2005; for rolling
-//! origins, Stankevičiūtė et al. 2021).
+//! origins, Stankevičiūtė et al. 2021). Units follow the spread of the values before each origin, so that errors from
+//! calm and from restless times can be compared (normalised scores, Papadopoulos et al. 2008).
 
+use std::collections::HashSet;
+
+use super::blend::DECAY;
 use super::plan::Plan;
 
 /// Errors of one origin count as so many of the shared ones when a series' unit is estimated.
 const SHARED_ORIGINS: f64 = 2.0;
 
+/// Units grow by this power of the recent spread over the spread of all values. A short stretch says little about the
+/// spread, and only a part of a blend's errors grows with it: of powers from 0 to 1, about a third has the smallest
+/// interval scores (Gneiting & Raftery 2007).
+const SPREAD_POWER: f64 = 1.0 / 3.0;
+
 /// Absolute errors of a blend after an origin, in the unit of the series; NaN where the target is missing.
 pub(super) struct Errors {
     pub(super) series: usize,
+    pub(super) origin: usize,
     /// `[steps]`
     pub(super) absolute: Vec<f64>,
+}
+
+/// An error in units and growths. Late ones weigh more, as in the weights of members: of a series that changes, they are
+/// the likeliest to come again (Barber et al. 2023).
+#[derive(Clone, Copy, Debug)]
+struct Score {
+    error: f64,
+    /// Above 0.
+    weight: f64,
 }
 
 /// Half widths for any series and level.
@@ -21,15 +40,28 @@ pub(super) struct Widths {
     units: Vec<f64>,
     /// Growth of errors over steps, `[horizon]`, never falling.
     growth: Vec<f64>,
-    /// Errors in units and growths, sorted.
-    scores: Vec<f64>,
-    /// Independent errors that the scores are worth.
-    independent: f64,
+    /// The smallest first.
+    scores: Vec<Score>,
+    /// Targets whose errors the scores are; one that several origins share counts once.
+    targets: f64,
 }
 
 impl Widths {
-    /// Calibrates on errors after earlier origins; without any, on differences of the values.
-    pub(super) fn new(plan: &Plan, errors: &[Errors], horizon: usize) -> Self {
+    /// Calibrates on errors after earlier origins, for forecasts after origin `at`; without any, on differences of
+    /// the values.
+    pub(super) fn new(plan: &Plan, errors: &[Errors], at: usize) -> Self {
+        let horizon = plan.origins[at].steps;
+        let season = plan.season();
+        let rows = (2 * season).max(plan.options.horizon).max(8);
+        let spread = |series: usize, at: usize| {
+            plan.series[series].recent_scale(&plan.origins[at], season, rows).powf(SPREAD_POWER)
+        };
+        let level = |one: &Errors| {
+            let spread = spread(one.series, one.origin);
+            let absolute = one.absolute.iter().map(|error| error / spread).collect();
+            Errors { series: one.series, origin: one.origin, absolute }
+        };
+        let errors: Vec<Errors> = errors.iter().map(level).collect();
         let sums = errors.iter().map(|one| sum_of(&one.absolute)).collect::<Vec<_>>();
         let ratio = |one: &Errors, (sum, count): (f64, f64)| sum / count.max(1.0) / plan.series[one.series].scale;
         // The typical error in scales, over series.
@@ -65,45 +97,69 @@ impl Widths {
             })
             .collect();
         let growth = growth(&scaled, horizon);
-        let mut scores: Vec<f64> = vec![];
-        for errors in &scaled {
-            scores
-                .extend(errors.iter().zip(&growth).map(|(error, growth)| error / growth).filter(|one| one.is_finite()));
+        let mut scores: Vec<Score> = vec![];
+        let measured = errors.iter().zip(&sums).filter(|(_, sum)| sum.1 > 0.0).map(|(one, _)| one.origin);
+        for (origin, errors) in measured.zip(&scaled) {
+            let origin = &plan.origins[origin];
+            let weight = DECAY.powf(origin.offset as f64 / origin.steps as f64);
+            let score = |(error, growth): (&f64, &f64)| Score { error: error / growth, weight };
+            scores.extend(errors.iter().zip(&growth).map(score).filter(|one| one.error.is_finite()));
         }
-        scores.sort_by(f64::total_cmp);
-        let units = (0..plan.len()).map(|series| unit(series, None)).collect();
-        // Errors of one origin go together: each origin is worth a few.
-        let steps = scaled.iter().map(Vec::len).max().unwrap_or(1);
-        let independent = scaled.len() as f64 * (1.0 + (steps as f64).sqrt() / 2.0);
-        Self { units, growth, scores, independent: independent.min(scaled.len() as f64 * steps as f64) }
+        scores.sort_by(|a, b| a.error.total_cmp(&b.error));
+        let units = (0..plan.len()).map(|series| unit(series, None) * spread(series, at)).collect();
+        Self { units, growth, scores, targets: targets(plan, &errors) }
     }
 
     fn without_errors(plan: &Plan, horizon: usize) -> Self {
         let units = plan.series.iter().map(|one| one.scale).collect();
         let growth = (1..=horizon).map(|step| (step as f64).sqrt()).collect();
         // Half of a normal distribution, whose mean absolute value is the unit.
-        let scores = (0..200).map(|at| 1.2533 * normal_quantile(0.5 + (at as f64 + 0.5) / 400.0)).collect();
-        Self { units, growth, scores, independent: 10.0 }
+        let error = |at: usize| 1.2533 * normal_quantile(0.5 + (at as f64 + 0.5) / 400.0);
+        let scores = (0..200).map(|at| Score { error: error(at), weight: 1.0 }).collect();
+        Self { units, growth, scores, targets: 10.0 }
     }
 
     /// Half widths `[horizon]` of a series at a level in percent, in the unit of the series.
     pub(super) fn half(&self, series: usize, level: f64) -> Vec<f64> {
         // The finite-sample correction of split conformal prediction.
-        let n = self.independent.max(1.0);
+        let n = self.targets.max(1.0);
         let rank = level / 100.0 * (n + 1.0) / n;
-        let count = self.scores.len() as f64;
         let quantile = if rank >= 1.0 {
             // Beyond the largest error that was seen.
-            self.scores[self.scores.len() - 1] * (1.0 + 0.5 * (rank - 1.0) * n)
+            self.scores[self.scores.len() - 1].error * (1.0 + 0.5 * (rank - 1.0) * n)
         } else {
-            let at = (rank * count - 0.5).clamp(0.0, count - 1.0);
-            let (low, part) = (at.floor() as usize, at.fract());
-            let next = self.scores[(low + 1).min(self.scores.len() - 1)];
-            self.scores[low] + part * (next - self.scores[low])
+            weighted_quantile(&self.scores, rank)
         };
         let unit = self.units[series];
         self.growth.iter().map(|growth| quantile * growth * unit).collect()
     }
+}
+
+/// The number of different rows of series that errors are known for.
+fn targets(plan: &Plan, errors: &[Errors]) -> f64 {
+    let of = |one: &Errors| -> Vec<(usize, usize)> {
+        let offset = plan.origins[one.origin].offset;
+        let known = one.absolute.iter().enumerate().filter(|(_, error)| !error.is_nan());
+        known.map(|(step, _)| (one.series, offset - step)).collect()
+    };
+    errors.iter().flat_map(of).collect::<HashSet<_>>().len() as f64
+}
+
+/// The quantile at `rank` of scores that are sorted, on lines between the middles of their weights.
+fn weighted_quantile(scores: &[Score], rank: f64) -> f64 {
+    let wanted = rank * scores.iter().map(|score| score.weight).sum::<f64>();
+    let mut below = 0.0;
+    let mut last: Option<(f64, f64)> = None;
+    for score in scores {
+        let middle = below + score.weight / 2.0;
+        if middle >= wanted {
+            let Some((before, error)) = last else { return score.error };
+            return error + (wanted - before) / (middle - before) * (score.error - error);
+        }
+        last = Some((middle, score.error));
+        below += score.weight;
+    }
+    last.map_or(0.0, |(_, error)| error)
 }
 
 fn sum_of(errors: &[f64]) -> (f64, f64) {
@@ -171,6 +227,32 @@ fn normal_quantile(p: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::series::ForecastOptions;
+
+    #[test]
+    fn targets_of_several_origins_count_once() {
+        let options = ForecastOptions { horizon: 6, seasons: Some(vec![]), ..ForecastOptions::default() };
+        let plan = Plan::new(&[(0..60).map(f64::from).collect()], &options).unwrap();
+        let apart = plan.origins[0].offset - plan.origins[1].offset;
+        assert!(apart < 6, "{apart}");
+        let of = |origin: usize| Errors { series: 0, origin, absolute: vec![1.0, 1.0, 1.0, f64::NAN, 1.0, 1.0] };
+        assert_eq!(targets(&plan, &[of(0)]), 5.0);
+        let rows: HashSet<usize> = [0, 1, 2, 4, 5].into_iter().flat_map(|step| [step, step + apart]).collect();
+        assert_eq!(targets(&plan, &[of(0), of(1)]), rows.len() as f64);
+    }
+
+    #[test]
+    fn quantiles_lie_between_the_middles_of_weights() {
+        let of = |scores: &[(f64, f64)], rank: f64| {
+            let scores: Vec<Score> = scores.iter().map(|&(error, weight)| Score { error, weight }).collect();
+            weighted_quantile(&scores, rank)
+        };
+        let equal = [(1.0, 1.0), (2.0, 1.0), (4.0, 1.0), (8.0, 1.0)];
+        assert_eq!([0.0, 0.125, 0.5, 0.75, 0.99].map(|rank| of(&equal, rank)), [1.0, 1.0, 3.0, 6.0, 8.0]);
+        // The large error is late.
+        assert_eq!(of(&[(1.0, 1.0), (2.0, 1.0), (4.0, 2.0)], 0.75), 4.0);
+        assert_eq!(of(&[(3.0, 0.1)], 0.8), 3.0);
+    }
 
     #[test]
     fn growth_rises_and_goes_on_beyond_the_measured_steps() {

@@ -1,5 +1,6 @@
 //! Forecasts of all members at all origins.
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use rayon::prelude::*;
@@ -7,6 +8,7 @@ use regard_data::{Error, Result};
 
 use super::decomposition::{Seasonal, classical, is_seasonal, mstl};
 use super::ets::{Ets, LONGEST_SEASON};
+use super::history::{Sign, logarithms};
 use super::plan::{Origin, OriginKind, Plan};
 use super::ridge::ridge_members;
 use super::simple::{drift, naive, seasonal_naive, seasonal_window_average, window_average};
@@ -86,14 +88,14 @@ impl Members {
     fn push(&mut self, plan: &Plan, mut member: Member) {
         let stand_in = self.all.get(1).or(self.all.first());
         for (series, forecasts) in member.forecasts.iter_mut().enumerate() {
-            let whole = plan.series[series].whole();
             for (at, forecast) in forecasts.iter_mut().enumerate() {
                 let origin = &plan.origins[at];
                 let Some(history) = plan.series[series].history(at, origin) else {
                     forecast.clear();
                     continue;
                 };
-                let [low, high] = plausible(history, origin.steps, whole.non_negative);
+                let non_negative = plan.series[series].sign(origin) != Sign::Any;
+                let [low, high] = plausible(history, origin.steps, non_negative);
                 let other = stand_in.map(|other| &other.forecasts[series][at]);
                 forecast.resize(origin.steps, f64::NAN);
                 for (step, value) in forecast.iter_mut().enumerate() {
@@ -147,7 +149,9 @@ impl Plan {
     #[must_use]
     pub fn base_members(&self) -> Members {
         let mut members = Members { all: vec![], left_out: vec![] };
-        let positive = self.series.iter().all(|one| one.whole().positive || one.whole().values.is_empty());
+        // The held-out rows do not choose logarithms.
+        let last = self.origins_of(OriginKind::HeldOut).next().unwrap_or(self.origins.len() - 1);
+        let positive = self.series.iter().all(|one| one.sign(&self.origins[last]) == Sign::Positive);
         let mut groups = vec![Group::Simple];
         groups.extend(self.theta_seasons().into_iter().map(|season| Group::Theta { season }));
         if !self.seasons.is_empty() {
@@ -240,7 +244,7 @@ impl Plan {
         let prepared = &self.series[series];
         let values = prepared.history(at, origin)?;
         let seasons = self.seasons.iter().copied().filter(|season| values.len() >= 2 * season + 2).collect();
-        let positive = prepared.whole().positive;
+        let positive = prepared.sign(origin) == Sign::Positive;
         Some(Past { values, seasons, positive, horizon: origin.steps, kind: origin.kind })
     }
 }
@@ -333,14 +337,8 @@ fn ets(values: &[f64], season: usize, past: &Past<'_>, last: &mut Option<Ets>) -
 fn decomposed(past: &Past<'_>, logarithm: bool, earlier: &mut Earlier) -> Vec<Vec<f64>> {
     let longest = past.seasons.last().copied().unwrap_or(1);
     let values = &past.values[past.values.len().saturating_sub(MOST_ROWS.max(6 * longest))..];
-    let logarithms: Vec<f64>;
-    let values = if logarithm {
-        logarithms = values.iter().map(|value| value.ln()).collect();
-        &logarithms
-    } else {
-        values
-    };
-    let split = mstl(values, &past.seasons);
+    let values: Cow<'_, [f64]> = if logarithm { logarithms(values).into() } else { values.into() };
+    let split = mstl(&values, &past.seasons);
     let seasons = split.seasons_ahead(past.horizon);
     let rest = &split.rest;
     // What is left of a season's removal may be below 0 though the values are not.

@@ -4,12 +4,21 @@ use std::time::{Duration, Instant};
 
 use regard_data::{Error, Result};
 
-use super::history::History;
+use super::history::{History, Sign};
 use super::seasons::found_seasons;
 
 /// Forecasts are not made for more steps, nor numbers for all series together beyond what fits into memory.
 const MOST_STEPS: usize = 1_000_000;
 const MOST_NUMBERS: usize = 200_000_000;
+/// Few series are validated from more origins than many, since each origin takes time for all series.
+const MOST_HISTORIES: usize = 240;
+const FEWEST_ORIGINS: usize = 4;
+const MOST_ORIGINS: usize = 24;
+/// Horizons between the oldest validation origin and the latest. A network is trained on the rows before the oldest one
+/// alone, and older errors have little weight.
+const LONGEST_SPAN: usize = 9;
+/// Warnings name at most so many series.
+const MOST_NUMBERED: usize = 5;
 
 /// Options of [`forecast`](super::forecast).
 #[derive(Clone, Debug)]
@@ -91,13 +100,15 @@ impl Plan {
         // Gaps are filled with the season of the clock, since seasons are found in values without gaps.
         let clock = given.as_ref().and_then(|seasons| seasons.iter().copied().min()).unwrap_or(1);
         let histories: Vec<History> = series.iter().map(|values| History::new(values, clock)).collect();
-        // The held-out rows do not choose seasons either.
-        let before = |one: &History| one.values.len() - options.horizon.min(one.values.len() / 4);
-        let mut seasons =
-            given.unwrap_or_else(|| found_seasons(histories.iter().map(|one| &one.values[..before(one)])));
+        let reference = lower_quartile(&histories);
+        let mut seasons = given.unwrap_or_else(|| {
+            // No more rows are ever held out, and these choose no season either, not even by filling a gap before.
+            let held_out = options.horizon.min(reference / 3);
+            let seen = |values: &Vec<f64>| History::new(&values[..values.len().saturating_sub(held_out)], 1).values;
+            found_seasons(&series.iter().map(seen).collect::<Vec<_>>())
+        });
         seasons.sort_unstable();
         seasons.dedup();
-        let reference = lower_quartile(&histories);
         let mut warnings = vec![];
         let longest = histories.iter().map(|one| one.values.len()).max().unwrap_or(0);
         seasons.retain(|&season| {
@@ -178,15 +189,28 @@ impl Plan {
         self.time_left().is_some_and(|left| left.is_zero())
     }
 
+    /// Numbers of series, counted from 1.
+    fn numbers(&self, holds: impl Fn(&Prepared) -> bool) -> Vec<usize> {
+        let found = self.series.iter().enumerate().filter(|(_, one)| holds(one));
+        found.map(|(at, _)| at + 1).collect()
+    }
+
     fn warn(&mut self) {
         let filled = self.series.iter().map(|one| one.full.filled).sum::<usize>();
         let gaps = self.series.iter().filter(|one| one.full.filled > 0).count();
         if filled > 0 {
             self.warnings.push(format!("{filled} missing values in {gaps} series are interpolated"));
         }
-        let empty = self.series.iter().filter(|one| one.full.values.is_empty()).count();
-        if empty > 0 {
-            self.warnings.push(format!("{empty} series have no value; their forecast is 0"));
+        let empty = self.numbers(|one| one.full.values.is_empty());
+        if !empty.is_empty() {
+            self.warnings.push(format!("{} no value; the forecast is 0", have(&empty)));
+        }
+        let constant = |one: &Prepared| {
+            one.full.values.len() > 1 && one.full.values.iter().all(|value| *value == one.full.values[0])
+        };
+        let constant = self.numbers(constant);
+        if !constant.is_empty() {
+            self.warnings.push(format!("{} one value in all rows; the forecast is that value", have(&constant)));
         }
         let Some(first) = self.origins.first().filter(|origin| origin.kind != OriginKind::End) else {
             self.warnings.push(
@@ -209,6 +233,16 @@ impl Plan {
                 "{short} series are too short for all of the back-test; other series' weights and errors stand in"
             ));
         }
+    }
+}
+
+/// Names some series by their numbers, and leaves out most of many.
+fn have(numbers: &[usize]) -> String {
+    let shown: Vec<String> = numbers.iter().take(MOST_NUMBERED).map(ToString::to_string).collect();
+    match (numbers.len(), numbers.len() - shown.len()) {
+        (1, _) => format!("series {} has", shown[0]),
+        (_, 0) => format!("series {} have", shown.join(", ")),
+        (_, more) => format!("series {} and {more} more have", shown.join(", ")),
     }
 }
 
@@ -252,9 +286,12 @@ fn origins(rows: usize, season: usize, horizon: usize, series: usize) -> Vec<Ori
     // A horizon that can be validated but once is no ground for weights.
     let steps = if rows - least < 2 * steps + steps / 2 { ((rows - least) * 2 / 5).max(1).min(steps) } else { steps };
     let room = rows - least - 2 * steps;
-    let most = (160 / series.max(1)).clamp(4, 10);
+    let most = (MOST_HISTORIES / series.max(1)).clamp(FEWEST_ORIGINS, MOST_ORIGINS);
     let count = most.min(room + 1);
-    let step = if count > 1 { (room / (count - 1)).clamp(1, steps.max(1)) } else { 1 };
+    let step = match count {
+        0 | 1 => 1,
+        _ => (room.min(LONGEST_SPAN * steps) / (count - 1)).clamp(1, steps.max(1)),
+    };
     let validation = (0..count).rev().map(|at| 2 * steps + at * step);
     let mut origins: Vec<Origin> =
         validation.map(|offset| Origin { offset, steps, kind: OriginKind::Validation }).collect();
@@ -291,6 +328,25 @@ impl Prepared {
         let least = if origin.kind == OriginKind::End { 1 } else { 2 };
         let values = self.cut.get(at)?.as_deref().unwrap_or(&self.full.values[..rows]);
         (values.len() >= least).then_some(values)
+    }
+
+    /// The signs of the known values before an origin.
+    pub(super) fn sign(&self, origin: &Origin) -> Sign {
+        let rows = self.known.len().saturating_sub(origin.offset);
+        Sign::of(&self.known[..rows])
+    }
+
+    /// The ratio of the mean absolute seasonal difference of the last `rows` before an origin to that of all rows
+    /// before it, at least a twentieth; 1 where there is none.
+    pub(super) fn recent_scale(&self, origin: &Origin, season: usize, rows: usize) -> f64 {
+        let known = &self.known[..self.known.len().saturating_sub(origin.offset)];
+        let lag = if known.len() > season { season } else { 1 };
+        let pairs = known.iter().zip(known.get(lag..).unwrap_or(&[]));
+        let differences: Vec<f64> = pairs.map(|(a, b)| (a - b).abs()).filter(|one| one.is_finite()).collect();
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let all = mean(&differences);
+        let recent = mean(&differences[differences.len().saturating_sub(rows)..]);
+        if all > 1e-12 { (recent / all).max(0.05) } else { 1.0 }
     }
 
     /// The values after an origin, NaN where missing, in the unit of the whole series.
@@ -340,9 +396,30 @@ mod tests {
                 }
             }
         }
-        assert_eq!(origins(144, 12, 12, 1).len(), 12);
+        assert_eq!(origins(144, 12, 12, 1).len(), 26);
         assert!(origins(700, 24, 48, 50).iter().all(|origin| origin.steps == 48));
         assert_eq!(origins(3, 1, 5, 1).len(), 1);
+    }
+
+    #[test]
+    fn validation_origins_leave_the_oldest_rows_to_a_network() {
+        for (rows, horizon, all_rows) in [(5000, 24, 5000), (700, 48, 26 * 700), (400, 13, 400), (80, 12, 80)] {
+            let all = origins(rows, 1, horizon, all_rows);
+            assert!(all[0].offset <= (2 + LONGEST_SPAN) * all[0].steps, "{all:?}");
+        }
+    }
+
+    #[test]
+    fn the_recent_scale_follows_the_last_rows_before_an_origin() {
+        let size = |at: usize| if at < 80 { 1.0 } else { 4.0 };
+        let values: Vec<f64> = (0..100).map(|at| 50.0 + size(at) * (at % 2) as f64).collect();
+        let options = ForecastOptions { horizon: 4, seasons: Some(vec![]), ..ForecastOptions::default() };
+        let plan = Plan::new(&[values, vec![3.0; 100]], &options).unwrap();
+        let at = |offset: usize| Origin { offset, steps: 4, kind: OriginKind::Validation };
+        let scale = |series: usize, offset: usize| plan.series[series].recent_scale(&at(offset), 1, 10);
+        let mean = (79.0 + 4.0 * 20.0) / 99.0;
+        assert!((scale(0, 0) - 4.0 / mean).abs() < 0.1, "{}", scale(0, 0));
+        assert!((scale(0, 30) - 1.0).abs() < 1e-9 && scale(1, 0) == 1.0 && scale(0, 99) == 1.0);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::blend::{Weights, blended, fit_weights};
+use super::history::Sign;
 use super::intervals::{Errors, Widths};
 use super::members::Members;
 use super::plan::{OriginKind, Plan};
@@ -124,7 +125,7 @@ impl Plan {
         let back_test = held_out.map(|at| {
             let forecasts: Vec<Vec<f64>> =
                 (0..self.len()).map(|series| if self.has(series, at) { blend(series, at) } else { vec![] }).collect();
-            let widths = Widths::new(self, &errors, self.origins[at].steps);
+            let widths = Widths::new(self, &errors, at);
             let back_test = self.back_test(members, &forecasts, &widths, at);
             // The intervals of the forecasts know the errors of the held-out rows, too.
             for (series, forecast) in forecasts.iter().enumerate().filter(|(_, one)| !one.is_empty()) {
@@ -132,7 +133,7 @@ impl Plan {
             }
             back_test
         });
-        let widths = Widths::new(self, &errors, self.options.horizon);
+        let widths = Widths::new(self, &errors, end);
         let series = (0..self.len()).map(|series| self.series_forecast(series, blend, end, &widths)).collect();
         let mut warnings = self.warnings.clone();
         warnings.extend(members.left_out.iter().map(|reason| format!("left out: {reason}")));
@@ -152,7 +153,7 @@ impl Plan {
 
     fn errors(&self, series: usize, at: usize, forecast: &[f64]) -> Errors {
         let truth = self.series[series].truth(&self.origins[at]);
-        Errors { series, absolute: forecast.iter().zip(truth).map(|(a, b)| (a - b).abs()).collect() }
+        Errors { series, origin: at, absolute: forecast.iter().zip(truth).map(|(a, b)| (a - b).abs()).collect() }
     }
 
     fn validation_errors(&self, weights: &Weights) -> Vec<Errors> {
@@ -186,7 +187,7 @@ impl Plan {
         let values = blend(series, end);
         let interval = |&level: &f64| {
             let half = widths.half(series, level);
-            let least = if whole.non_negative { 0.0 } else { f64::NEG_INFINITY };
+            let least = if self.series[series].sign(&self.origins[end]) != Sign::Any { 0.0 } else { f64::NEG_INFINITY };
             let low = values.iter().zip(&half).map(|(value, half)| back((value - half).max(least))).collect();
             let high = values.iter().zip(&half).map(|(value, half)| back(value + half)).collect();
             PredictionInterval { level, low, high }

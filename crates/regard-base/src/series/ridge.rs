@@ -2,14 +2,20 @@
 //! at a time, for all series together or each on its own. Look-back, normalisation, logarithms and penalty are chosen
 //! by errors after the validation origins.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 use regard_data::least_squares::LeastSquares;
 
+use super::history::logarithms;
 use super::members::Member;
 use super::plan::Plan;
 use super::simple::{naive, seasonal_naive};
 
 const PENALTIES: [f64; 5] = [1e-4, 1e-3, 1e-2, 1e-1, 1.0];
+/// The penalty by which anchors are compared, and that without validation. Solving takes most of the time of maps with
+/// long look-backs.
+const MIDDLE_PENALTY: f64 = 1e-2;
 /// Multiplications for the normal equations of one map; beyond that only every other, third, … window is taken.
 const MOST_PRODUCTS: f64 = 3e9;
 const LONGEST_LOOK_BACK: usize = 512;
@@ -85,15 +91,14 @@ pub(super) fn ridge_members(plan: &Plan, positive: bool) -> Option<Vec<Member>> 
                 })
             })
             .collect();
-        let Some((best, mut found, error)) = best_of(plan, &first) else {
+        let Some((best, mut found, _)) = best_of(plan, &first, &[MIDDLE_PENALTY]) else {
             return if members.is_empty() { None } else { Some(members) };
         };
+        let mut second = vec![best];
         let others = look_backs.iter().filter(|look_back| **look_back != middle);
-        let second: Vec<Config> = others.map(|&look_back| Config { look_back, ..best }).collect();
-        if let Some((_, other, other_error)) = best_of(plan, &second)
-            && other_error < error
-        {
-            found = other;
+        second.extend(others.map(|&look_back| Config { look_back, ..best }));
+        if let Some((_, better, _)) = best_of(plan, &second, &PENALTIES) {
+            found = better;
         }
         members.push(Member { name: name.into(), forecasts: found });
     }
@@ -136,12 +141,13 @@ fn look_backs(plan: &Plan, rows: usize, target: usize, scope: Scope) -> Vec<usiz
 
 /// The configuration and penalty with the smallest validation error; without validation the first configuration
 /// with the middle penalty. `None` without configurations or time.
-fn best_of(plan: &Plan, configs: &[Config]) -> Option<Best> {
-    let found: Vec<Option<Found>> = configs.par_iter().map(|config| run(plan, *config)).collect();
+fn best_of(plan: &Plan, configs: &[Config], penalties: &[f64]) -> Option<Best> {
+    let found: Vec<Option<Found>> = configs.par_iter().map(|config| run(plan, *config, penalties)).collect();
     let mut best: Option<Best> = None;
     for (config, found) in configs.iter().zip(found) {
-        for (at, forecasts) in found?.into_iter().enumerate() {
-            let error = plan.validation_error(&forecasts).unwrap_or(if at == 2 { 0.0 } else { 1.0 });
+        for (penalty, forecasts) in penalties.iter().zip(found?) {
+            let unknown = if *penalty == MIDDLE_PENALTY { 0.0 } else { 1.0 };
+            let error = plan.validation_error(&forecasts).unwrap_or(unknown);
             if best.as_ref().is_none_or(|best| error < best.2) {
                 best = Some((*config, forecasts, error));
             }
@@ -152,16 +158,13 @@ fn best_of(plan: &Plan, configs: &[Config]) -> Option<Best> {
 
 /// A series as the maps see it.
 struct Input<'a> {
-    values: std::borrow::Cow<'a, [f64]>,
+    values: Cow<'a, [f64]>,
     scale: f64,
 }
 
 impl Config {
     fn input<'a>(&self, values: &'a [f64], scale: Option<f64>) -> Input<'a> {
-        let values: std::borrow::Cow<'a, [f64]> = match self.logarithm {
-            true => values.iter().map(|value| value.max(1e-12).ln()).collect::<Vec<_>>().into(),
-            false => values.into(),
-        };
+        let values: Cow<'a, [f64]> = if self.logarithm { logarithms(values).into() } else { values.into() };
         let scale = scale.unwrap_or_else(|| {
             let lag = if let Anchor::Season(season) = self.anchor { season } else { 1 };
             let pairs = values.iter().zip(values.get(lag..).unwrap_or(&[]));
@@ -195,13 +198,13 @@ impl Config {
 }
 
 /// Fits and forecasts at all origins, the oldest first: each adds the windows that are new since the one before.
-fn run(plan: &Plan, config: Config) -> Option<Found> {
+fn run(plan: &Plan, config: Config, penalties: &[f64]) -> Option<Found> {
     match config.scope {
-        Scope::All => run_group(plan, config, &(0..plan.len()).collect::<Vec<_>>()),
+        Scope::All => run_group(plan, config, penalties, &(0..plan.len()).collect::<Vec<_>>()),
         Scope::Each => {
-            let one = |series: usize| run_group(plan, config, &[series]);
+            let one = |series: usize| run_group(plan, config, penalties, &[series]);
             let each: Option<Vec<Found>> = (0..plan.len()).into_par_iter().map(one).collect();
-            let mut all: Found = vec![vec![]; PENALTIES.len()];
+            let mut all: Found = vec![vec![]; penalties.len()];
             for found in each? {
                 all.iter_mut().zip(found).for_each(|(all, found)| all.extend(found));
             }
@@ -210,7 +213,7 @@ fn run(plan: &Plan, config: Config) -> Option<Found> {
     }
 }
 
-fn run_group(plan: &Plan, config: Config, group: &[usize]) -> Option<Found> {
+fn run_group(plan: &Plan, config: Config, penalties: &[f64], group: &[usize]) -> Option<Found> {
     let look_back = config.look_back;
     let block = if config.recursive { 1 } else { plan.origins[0].steps };
     let width = look_back + 1;
@@ -221,7 +224,7 @@ fn run_group(plan: &Plan, config: Config, group: &[usize]) -> Option<Found> {
     // Windows whose targets end before these rows have been added.
     let mut added = vec![0; group.len()];
     let mut scales = vec![None; group.len()];
-    let mut found: Found = vec![vec![vec![]; group.len()]; PENALTIES.len()];
+    let mut found: Found = vec![vec![vec![]; group.len()]; penalties.len()];
     let (mut x, mut y) = (vec![], vec![]);
     for (at, origin) in plan.origins.iter().enumerate() {
         for (member, &series) in group.iter().enumerate() {
@@ -250,7 +253,7 @@ fn run_group(plan: &Plan, config: Config, group: &[usize]) -> Option<Found> {
             x.clear();
             y.clear();
         }
-        for (penalty, found) in PENALTIES.iter().zip(&mut found) {
+        for (penalty, found) in penalties.iter().zip(&mut found) {
             let weights = equations.solve(*penalty).ok();
             for (member, &series) in group.iter().enumerate() {
                 let history = plan.series[series].history(at, origin);
