@@ -7,6 +7,7 @@ The same files give the same pages. With `--check` nothing is written; exit code
 """
 
 import argparse
+import statistics
 import sys
 from pathlib import Path
 
@@ -209,6 +210,7 @@ def sets(folder):
             body.append([name, "ll0", *pair(row, "ll0"), *pair(row, "ll1"), history.decimals(row["oracle"][0])])
     yield tables.markdown(["row", "metric", "ours", "paper", "ours, `ll1`", "paper, `ll1`", "oracle"], body) + "\n"
     yield from cross_validation(folder, "sets", "`linear_ndcg5` is the NDCG of a ridge regression on the same rows.")
+    yield from blends(folder, "sets")
 
 
 def graphs(folder):
@@ -223,6 +225,7 @@ def graphs(folder):
     ]
     yield tables.markdown(["row", "metric", "ours", "paper"], body) + "\n"
     yield from cross_validation(folder, "graphs", "")
+    yield from blends(folder, "graphs")
 
 
 def series(folder):
@@ -266,6 +269,73 @@ def cross_validation(folder, examples, note):
         f"frequent class. {note}".rstrip() + "\n"
     )
     yield history.folds_table(found, examples) + "\n"
+
+
+def blends(folder, family):
+    """Base learners, network, their blend and the best peer on the same held-out folds."""
+    found = [record for _, record in records.read(folder, "blend") if record["family"] == family]
+    if not found:
+        return
+    cuts = ", ".join(sorted({str(record["folds"]) for record in found}))
+    yield "### Accuracy: base learners, network, blend\n"
+    yield (
+        f"`regard eval` answers with the blend. All columns are measured on the same {cuts} folds, pooled over the held-out examples; ± is the "
+        "standard error over folds. The peer is the best of scikit-learn and LightGBM by its mean over these folds, which favours it. "
+        "\"Difference\" is the blend minus this peer, fold by fold; for `rmse` lower is better. Seconds are processor time on one thread: "
+        f"base learners / network / peer. {network_note(found)} Command: `python bench/blend.py --data NAMES`.\n"
+    )
+    head = ["data", family, "metric", "base", "network", "blend", "best peer", "difference", "seconds"]
+    yield tables.markdown(head, [row for record in found for row in blend_rows(record, family)]) + "\n"
+
+
+def blend_metric(record):
+    """The metric a data set is judged by."""
+    return {0: "rmse", 2: "auc"}.get(record["classes"], "accuracy")
+
+
+def blend_rows(record, family):
+    """A data set in its metric, and for sets also in the balanced accuracy."""
+    ours, peers = record["ours"], record["peers"]
+    main_metric = blend_metric(record)
+    for metric in [main_metric, *(["balanced_accuracy"] if family == "sets" and record["classes"] else [])]:
+        # Ranks of different folds may have different scales, so the peer is picked by its mean over folds.
+        of_folds = {name: [fold[metric] for fold in peer["of_folds"]] for name, peer in peers.items() if metric in peer["metrics"]}
+        best = (min if metric == "rmse" else max)(of_folds, key=lambda name: statistics.mean(of_folds[name]))
+        value = lambda found: f"{found['metrics'][metric]:.3f}"
+        changes = [fold[metric] - peer for fold, peer in zip(ours["blend"]["of_folds"], of_folds[best])]
+        error = statistics.stdev(changes) / len(changes) ** 0.5
+        seconds = [ours["base"]["seconds"], ours["network"]["seconds"], peers[best]["seconds"]]
+        first = [record["name"], f"{record['examples']:,}"] if metric == main_metric else ["", ""]
+        yield [
+            *first,
+            f"`{metric}`",
+            value(ours["base"]),
+            value(ours["network"]),
+            f"{value(ours['blend'])} ± {ours['blend']['standard_error'][metric]:.3f}",
+            f"{value(peers[best])} ({best})",
+            f"{round(statistics.mean(changes), 3) + 0.0:+.3f} ± {error:.3f}",
+            " / ".join(f"{one:,.0f}" for one in seconds) if metric == main_metric else "",
+        ]
+
+
+def network_note(found):
+    """A sentence on what the network adds over the base learners alone."""
+    changes, within = [], 0
+    for record in found:
+        metric, ours = blend_metric(record), record["ours"]
+        base, blend = (ours[who]["metrics"][metric] for who in ("base", "blend"))
+        within += abs(blend - base) < ours["blend"]["standard_error"][metric]
+        changes.append(blend / base - 1 if metric == "rmse" else (1 - blend) / (1 - base) - 1)
+    middle, better = statistics.median(changes), sum(change < 0 for change in changes)
+    names = {"rmse": "`rmse`", "auc": "1 - `auc`", "accuracy": "1 - `accuracy`"}
+    error = " or ".join(sorted({names[blend_metric(record)] for record in found}))
+    effect = "leaves the error of the base learners as it is" if abs(middle) < 0.005 else (
+        f"{'lowers' if middle < 0 else 'raises'} the error of the base learners by {abs(middle):.1%}"
+    )
+    return (
+        f"In the median over the data sets the network {effect} ({error}): it helps on {better} of {len(found)}. On {within} of "
+        f"{len(found)} the change is less than the standard error."
+    )
 
 
 def memory(folder):
@@ -323,6 +393,7 @@ def index():
         ("train", "learning curve of a training run", "collect.py train"),
         ("table", "rows of a paper's table", "collect.py table"),
         ("folds", "cross-validation", "collect.py folds"),
+        ("blend", "base learners, network, blend and peers on the same folds", "blend.py"),
         ("memory", "peak memory of a command", "memory.py"),
         ("start", "time of a short command", "start.py"),
         ("build", "time of a clean build, size of the program", "builds.py"),
