@@ -3,17 +3,18 @@
     cargo build --release -p regard-base --example forecast
     pip install statsforecast
     REGARD_SHARED=../shared python bench/base_series.py [--only NAME,NAME] [--cache FILE] [--markdown FILE] \
-        [--json FILE]
+        [--save results/panels-NAME.json]
 
 Each panel is a stretch of a public file under `$REGARD_SHARED/data/series`, or made here from a seed. Its last
 `horizon` values are held out; for the M4 series they are the competition's test values. Errors are mean absolute scaled
 errors (Hyndman & Koehler 2006) with the first season of the panel, averaged over series. `best` is the base learner
 that turned out best on the held-out values, which nobody knows before. `--cache` keeps the forecasts of statsforecast
-and their time. `--json` writes a list with one object for each panel: scaled errors, percent of the held-out values
+and their time. `--save` writes a record with one object for each panel: scaled errors, percent of the held-out values
 inside the intervals of 80 and 95 %, and CPU-seconds; those of statsforecast are one model's each.
 """
 
 import argparse
+import datetime
 import json
 import os
 import pickle
@@ -25,6 +26,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
+import records
 
 warnings.filterwarnings("ignore")
 ROOT = Path(__file__).resolve().parents[1]
@@ -189,14 +192,14 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--cache", default="")
     parser.add_argument("--markdown", default="")
-    parser.add_argument("--json", default="")
+    parser.add_argument("--save", type=Path, help="JSON file for RESULTS.md")
     arguments = parser.parse_args()
     cache = {}
     if arguments.cache and Path(arguments.cache).exists():
         cache = pickle.loads(Path(arguments.cache).read_bytes())
     head = ["panel", "series", "blend", "best", "of", "AutoETS", "AutoTheta", "MSTL", "SeasonalNaive", "80 %", "95 %",
             "s", "ETS s", "Theta s"]
-    table, records = [], []
+    table, panels = [], []
     for name, make in PANELS.items():
         if arguments.only and not any(part in name for part in arguments.only.split(",")):
             continue
@@ -218,7 +221,7 @@ def main():
                others["AutoTheta"], others.get("MSTL", np.nan), others["SeasonalNaive"], *inside, seconds,
                cache[name]["AutoETS"][1], cache[name]["AutoTheta"][1]]
         table.append(row)
-        records.append({
+        panels.append({
             "panel": name,
             "series": len(series),
             "horizon": horizon,
@@ -239,9 +242,15 @@ def main():
     )
     print(frame.round(3).to_string(index=False))
     print(summary)
-    if arguments.json:
-        rounded = json.loads(json.dumps(records), parse_float=lambda text: float(f"{float(text):.4g}"))
-        Path(arguments.json).write_text(json.dumps(rounded, indent=1) + "\n")
+    if arguments.save:
+        rounded = json.loads(json.dumps(panels), parse_float=lambda text: float(f"{float(text):.4g}"))
+        records.save(arguments.save, {
+            "format": 1,
+            "kind": "panels",
+            "date": datetime.date.today().isoformat(),
+            "command": "python bench/base_series.py",
+            "panels": rounded,
+        })
     if arguments.markdown:
         lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
         lines += ["| " + " | ".join(f"{x:.3f}" if isinstance(x, float) else str(x) for x in row) + " |" for row in table]

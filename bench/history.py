@@ -98,7 +98,7 @@ def pages(root):
         "results/speed.md": page("Speed: every run", speeds(root / "bench/results")),
         "results/routes.md": page("Routes: every evaluation", [*evaluations(folder), *instances(folder)]),
         "results/training.md": page("Training runs of the routing models", training(folder)),
-        "results/papers.md": page("Tables of the papers, and cross-validation", [*papers(folder), *folds(folder)]),
+        "results/papers.md": page("Tables of the papers, cross-validation, panels of series", [*papers(folder), *folds(folder), *panels(folder)]),
     }
 
 
@@ -288,6 +288,26 @@ def folds(folder):
             yield title
             yield FOLDS_NOTE
             yield folds_table(of_family, examples) + "\n"
+
+
+def panels(folder):
+    """Forecasts of panels of series beside statsforecast, a row for each panel."""
+    for _, record in records.read(folder, "panels"):
+        yield "## Forecasts of a file without a model\n"
+        yield (
+            "MASE on held-out values: the blend of base forecasters, the one that turned out best on these values, and models of statsforecast; "
+            "percent of the held-out values inside the intervals; processor seconds.\n"
+        )
+        rows = []
+        for one in record["panels"]:
+            mase, seconds = one["mase"], one["cpu_seconds"]
+            numbers = [mase[who] for who in ("blend", "best_base_learner", "AutoETS", "AutoTheta", "SeasonalNaive")]
+            rows.append([
+                one["panel"], str(one["series"]), str(one["horizon"]), *(f"{value:.3f}" for value in numbers), one["best_base_learner"],
+                f"{one['coverage']['80']:.0f}", f"{one['coverage']['95']:.0f}", f"{seconds['blend']:.1f}", f"{seconds['AutoETS']:.1f}",
+            ])
+        head = ["panel", "series", "horizon", "blend", "best", "AutoETS", "AutoTheta", "seasonal naive", "the best is", "80 %", "95 %"]
+        yield tables.markdown([*head, "seconds", "AutoETS"], rows) + "\n"
 
 
 def folds_table(found, examples):
