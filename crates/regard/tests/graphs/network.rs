@@ -90,10 +90,13 @@ fn every_parameter_gets_a_gradient() {
             readout: serde_json::from_value(readout.into()).unwrap(),
             ..small(GraphTransformerConfig::regard_graph())
         };
-        let network = GraphTransformer::new(&config, &device).unwrap();
-        let input = unlabelled(&config, twins()).input(&config, &[0, 1], None);
-        let found = network.forward(&input, &device).square().sum().backward();
-        let found = network.gradients(&config, &found);
+        let gradients = || {
+            let network = GraphTransformer::new(&config, &device).unwrap();
+            let input = unlabelled(&config, twins()).input(&config, &[0, 1], None);
+            let found = network.forward(&input, &device).square().sum().backward();
+            network.gradients(&config, &found)
+        };
+        let found = gradients();
         // Nobody reads what edges are behind the last layer.
         let read =
             |name: &str| !name.starts_with("layers.1.") || !name.contains("_e") || name.contains("attention.proj_e");
@@ -101,6 +104,8 @@ fn every_parameter_gets_a_gradient() {
             let array = found.get(&slot.name).unwrap_or_else(|| panic!("{readout}: none of {}", slot.name));
             assert!(array.data.iter().all(|value| value.is_finite()), "{readout}: {}", slot.name);
         }
-        assert!(found["composition.weight"].data.iter().any(|value| *value != 0.0), "{readout}");
+        // A single draw of weights may have no hidden unit of the read-out above 0.
+        let reaches = |_| gradients()["composition.weight"].data.iter().any(|value| *value != 0.0);
+        assert!((0..20).any(reaches), "{readout}");
     }
 }
