@@ -252,6 +252,11 @@ fn about_blend(blend: &BlendMetrics, printer: &mut Printer) {
     if let Some((folds, reason)) = &blend.not_fitted {
         printer.note(&format!("in {folds} folds the better part has all weight: {reason}"));
     }
+    if let Some(ClassReport { names, .. }) = &blend.classes
+        && let [only] = names.as_slice()
+    {
+        printer.note(&format!("all examples have the class `{only}`: there is nothing to tell apart"));
+    }
     if blend.balanced_decisions {
         printer.note(BALANCED);
     }
@@ -282,7 +287,7 @@ fn object(found: &CrossValidationMetrics, about: &About<'_>) -> Map<String, Valu
         let intervals = blend.intervals.iter().map(|(name, ends)| ((*name).to_owned(), json!(ends)));
         object.insert("intervals".into(), Value::Object(intervals.collect()));
         if let Some(ClassReport { names, confusion, reliability }) = &blend.classes {
-            let rows: Vec<&[usize]> = confusion.chunks(names.len().max(1)).collect();
+            let rows: Vec<&[usize]> = confusion.chunks(confusion.len().isqrt().max(1)).collect();
             object.insert("classes".into(), json!(names));
             object.insert("confusion".into(), json!(rows));
             let bin = |bin: &ReliabilityBin| json!({ "confidence": bin.confidence, "accuracy": bin.accuracy, "rows": bin.rows });

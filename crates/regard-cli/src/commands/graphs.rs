@@ -68,6 +68,9 @@ fn write_attention(
     if args.attention.is_none() && args.plot.is_none() {
         return Ok(());
     }
+    if model.network_has_no_weight() {
+        printer.note(measures::NO_WEIGHT);
+    }
     let (graphs, seen) = (&examples.graphs, model.attention(examples));
     let heads = model.config.heads;
     if let Some(file) = &args.plot {

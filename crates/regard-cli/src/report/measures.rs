@@ -12,6 +12,10 @@ use super::{Align, Printer, Table};
 pub(crate) const BALANCED: &str = "a class is rare: the predicted class is the one whose probability is highest \
                                    relative to its share of the training examples";
 
+/// The note on attention where the answer is that of the base learners.
+pub(crate) const NO_WEIGHT: &str = "the network has no weight in the prediction, so its attention says nothing about it; \
+                                    --only network predicts with the network alone";
+
 /// Writes the metrics of the model in `folder` on the data `on`.
 pub(crate) fn write(folder: &Path, on: &str, found: &ModelMetrics, printer: &mut Printer) -> anyhow::Result<()> {
     if printer.json() {

@@ -177,7 +177,7 @@ impl<F> BaseModel<F> {
     }
 
     /// The weight of the network (0) or of the base learners (1), a mean over the tasks.
-    pub(crate) fn mean_weight(&self, part: usize) -> f64 {
+    pub fn mean_weight(&self, part: usize) -> f64 {
         self.reports.iter().map(|report| report.weights[part]).sum::<f64>() / self.reports.len().max(1) as f64
     }
 
@@ -221,7 +221,7 @@ pub struct ModelMetrics {
     /// Metrics of the parts of a blend, `network` and `base`; empty for a model without base learners.
     pub members: Vec<(&'static str, Measures)>,
     /// If true, a class is rare in training, and predicted classes are those of
-    /// [`decide`](regard_data::predictions::decide).
+    /// [`decide`].
     pub balanced_decisions: bool,
 }
 

@@ -63,6 +63,11 @@ impl<F: Family> Model<F> {
         Ok(self)
     }
 
+    /// If true, the network has no weight in the answer, so that its attention says nothing about it.
+    pub fn network_has_no_weight(&self) -> bool {
+        self.base.as_ref().is_some_and(|base| base.mean_weight(0) == 0.0)
+    }
+
     /// The experiment the model comes from.
     ///
     /// # Errors

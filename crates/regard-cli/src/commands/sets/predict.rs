@@ -46,7 +46,11 @@ fn answers(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer)
             .hint(format!("`{}` is a model for {}", args.model.display(), model.config.task.name()))
             .into());
     }
-    let found = model.predict(bags, args.importance || args.plot.is_some())?;
+    let with_attention = args.importance || args.plot.is_some();
+    if with_attention && model.network_has_no_weight() {
+        printer.note(measures::NO_WEIGHT);
+    }
+    let found = model.predict(bags, with_attention)?;
     if let Some(Predicted::Classes { shares, .. }) = &found.of_sets
         && is_unbalanced(shares)
     {
