@@ -58,6 +58,12 @@ impl Predicted {
         Self::Numbers { tasks: vec!["prediction".into()], values }
     }
 
+    /// If true, a class is rare in training, and predicted classes are not the most probable ones ([`decide`]).
+    #[must_use]
+    pub fn has_rare_class(&self) -> bool {
+        matches!(self, Self::Classes { shares, .. } if is_unbalanced(shares))
+    }
+
     /// Refuses another number of values than that of the rows, and predictions without tasks or classes.
     pub(crate) fn check(&self, rows: usize, what: &str) -> Result<()> {
         let (found, width) = match self {

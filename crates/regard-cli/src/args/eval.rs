@@ -184,6 +184,17 @@ impl FoldOptions {
         }
     }
 
+    /// Refuses options that only sets and graphs have, for series.
+    ///
+    /// # Errors
+    /// [`Failure`] with the flag.
+    pub(crate) fn refuse_parts(&self) -> anyhow::Result<()> {
+        match [("--only", self.only.is_some()), ("--plot", self.plot.is_some())].iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((flag, _)) => Err(Failure::new(format!("{flag} is for sets and graphs")).hint("leave it out").into()),
+        }
+    }
+
     /// The repeats and parts of a cross-validation.
     pub(crate) fn cross_validation(&self) -> CrossValidationOptions {
         CrossValidationOptions { repeats: self.repeats, only: self.only }
@@ -194,10 +205,7 @@ impl FoldOptions {
     /// # Errors
     /// [`Failure`] for options of a cross-validation.
     pub(crate) fn back_test(&self) -> anyhow::Result<BackTestOptions> {
-        if self.only.is_some() || self.plot.is_some() {
-            let flag = if self.only.is_some() { "--only" } else { "--plot" };
-            return Err(Failure::new(format!("{flag} is for sets and graphs")).hint("leave it out").into());
-        }
+        self.refuse_parts()?;
         if self.folds.is_some() || self.given.is_some() || self.scaffolds {
             return Err(Failure::new("forecasts are evaluated by a back-test, not by cross-validation")
                 .hint("--windows N sets the number of windows of the back-test")

@@ -27,16 +27,6 @@ use crate::report::{Printer, reliability_plot};
 /// Folds where nothing is said of them.
 const FOLDS: usize = 10;
 
-/// Refuses the options of back-tests, and those that only sets and graphs have.
-fn refuse_parts(folds: &FoldOptions) -> anyhow::Result<()> {
-    folds.check_cross_validation()?;
-    if folds.only.is_some() || folds.plot.is_some() {
-        let flag = if folds.only.is_some() { "--only" } else { "--plot" };
-        return Err(Failure::new(format!("{flag} applies only to sets and graphs")).hint("leave it out").into());
-    }
-    refuse_scaffolds(folds)
-}
-
 /// The data of a cross-validation, for reports.
 struct About<'a> {
     data: &'a str,
@@ -141,15 +131,15 @@ pub(super) fn series(
     device: &Device,
     printer: &mut Printer,
 ) -> anyhow::Result<Outcome> {
-    refuse_parts(options)?;
+    options.check_cross_validation()?;
+    options.refuse_parts()?;
+    refuse_scaffolds(options)?;
     let path = Path::new(&experiment.data.path);
     let read = read_whole(path, &experiment.data, true, None)?;
     let given = options.given.as_ref().map(|folder| read_folds(folder, read.panel.len())).transpose();
     let given = given.map_err(regard::Error::from)?;
-    let (held_out, folds) = match &given {
-        Some(lists) => (HeldOutSeries::Lists(lists), lists.len()),
-        None => (HeldOutSeries::Folds(options.folds.unwrap_or(FOLDS)), options.folds.unwrap_or(FOLDS)),
-    };
+    let folds = given.as_ref().map_or(options.folds.unwrap_or(FOLDS), Vec::len);
+    let held_out = given.as_ref().map_or(HeldOutSeries::Folds(folds), |lists| HeldOutSeries::Lists(lists));
     let found = counted(folds * options.repeats, printer, |done| {
         cross_validate_series(experiment, &read, held_out, options.repeats, device, done)
     })?;

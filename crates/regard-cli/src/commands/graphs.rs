@@ -4,9 +4,8 @@ use std::path::Path;
 
 use regard::Device;
 use regard::data::graphs::formats::attention::{self, LayerWeights};
-use regard::data::graphs::formats::predictions::{Predicted, Predictions};
+use regard::data::graphs::formats::predictions::Predictions;
 use regard::data::graphs::{Graphs, Level};
-use regard::data::predictions::is_unbalanced;
 use regard::graphs::examples::Examples;
 use regard::graphs::experiment::GraphData;
 use regard::graphs::predict::{AttentionWeights, GraphModel};
@@ -48,9 +47,7 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
     write_attention(args, &model, &examples, printer)?;
     let level = if model.config.level == LevelName::Graph { Level::Graph } else { Level::Node };
     let found = model.predict(&examples)?;
-    if let Predicted::Classes { shares, .. } = &found
-        && is_unbalanced(shares)
-    {
+    if found.has_rare_class() {
         printer.note(measures::BALANCED);
     }
     let predictions = Predictions::new(&examples.graphs, level, found).map_err(regard::Error::from)?;

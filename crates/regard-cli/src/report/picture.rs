@@ -26,6 +26,8 @@ pub(super) const HEADING: f64 = 84.0;
 const PAPER: &str = "#fbfaf7";
 pub(super) const INK: Color = Color::Rgb(0x22, 0x2b, 0x33);
 pub(super) const QUIET: Color = Color::Rgb(0x6b, 0x74, 0x7d);
+/// Lines behind what is drawn.
+pub(super) const GRID: Color = Color::Rgb(228, 230, 234);
 pub(super) const LINE: Color = Color::Rgb(0x2b, 0x6c, 0x8f);
 /// Lines of routes, one after another; a single tour has the first.
 pub(super) const ROUTES: [Color; 8] = [

@@ -7,7 +7,7 @@ use kuva::render::render::{Primitive, Scene, TextAnchor};
 use regard::data::metrics::ReliabilityBin;
 
 use super::curves::Axis;
-use super::picture::{self, INK, LINE, QUIET, heading, sheet};
+use super::picture::{self, GRID, INK, LINE, QUIET, heading, sheet};
 
 /// Size of the picture, and of what surrounds the field.
 const SIZE: (f64, f64) = (560.0, 600.0);
@@ -15,7 +15,6 @@ const LEFT: f64 = 76.0;
 const RIGHT: f64 = 30.0;
 const TOP: f64 = 96.0;
 const BOTTOM: f64 = 62.0;
-const GRID: Color = Color::Rgb(228, 230, 234);
 /// Radius of the point of a bin with all rows; its area follows the rows.
 const LARGEST: f64 = 18.0;
 const SMALLEST: f64 = 3.0;

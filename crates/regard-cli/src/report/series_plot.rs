@@ -10,7 +10,7 @@ use regard::data::series::Panel;
 use regard::data::series::formats::forecasts::ForecastRow;
 
 use super::curves::{Axis, range};
-use super::picture::{self, INK, QUIET, heading, sheet};
+use super::picture::{self, GRID, INK, QUIET, heading, sheet};
 
 /// Size of the picture, and of what surrounds the field.
 const SIZE: (f64, f64) = (960.0, 440.0);
@@ -18,7 +18,6 @@ const LEFT: f64 = 76.0;
 const RIGHT: f64 = 24.0;
 const TOP: f64 = 84.0;
 const BOTTOM: f64 = 46.0;
-const GRID: Color = Color::Rgb(228, 230, 234);
 const OBSERVED: Color = Color::Rgb(70, 78, 92);
 const FORECAST: Color = Color::Rgb(196, 78, 32);
 /// Shades of intervals, from the widest.

@@ -1,7 +1,7 @@
 //! `regard predict`.
 
 use regard::Device;
-use regard::data::predictions::{decide, is_unbalanced};
+use regard::data::predictions::decide;
 use regard::data::sets::Bags;
 use regard::data::sets::formats::mixtures::Mixtures;
 use regard::data::sets::formats::predictions::{Predicted, Predictions};
@@ -51,9 +51,7 @@ fn answers(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer)
         printer.note(measures::NO_WEIGHT);
     }
     let found = model.predict(bags, with_attention)?;
-    if let Some(Predicted::Classes { shares, .. }) = &found.of_sets
-        && is_unbalanced(shares)
-    {
+    if found.of_sets.as_ref().is_some_and(Predicted::has_rare_class) {
         printer.note(measures::BALANCED);
     }
     if let Some(file) = &args.plot {
