@@ -244,6 +244,27 @@ def series(folder):
     head = ["file, hours", "paper `mse_paper`", "`official`: `mse_paper`", "`official`: `mse`", "TFB's table", "`tfb`: `mse`"]
     yield tables.markdown([*head, "`regard-series`", "seasonal naive", "naive"], body) + "\n"
     yield from panels(folder)
+    yield from trained(folder)
+
+
+def trained(folder):
+    """Network, base forecasters and blend of trained forecasters."""
+    for _, record in records.read(folder, "trained-series"):
+        yield "### Accuracy: trained forecasters\n"
+        yield (
+            "`regard train series/forecast` on public files, then `regard eval --model`: MASE after the same origins in the test rows, in "
+            "which nothing was chosen. The network's weight was found in the validation rows before them. "
+            f"Command: `{record['command']}`.\n"
+        )
+        rows = [
+            [
+                one["file"], str(one["horizon"]), *(f"{one[part]['mase']:.3f}" for part in ("network", "base", "blend")),
+                f"{one['weights'][0]:.2f}", str(one["origins"]), f"{one['train_cpu_seconds']:.0f}",
+            ]
+            for one in record["files"]
+        ]
+        head = ["file", "horizon", "network", "base", "blend", "weight of the network", "origins", "processor seconds of training"]
+        yield tables.markdown(head, rows) + "\n"
 
 
 def panels(folder):
@@ -417,6 +438,7 @@ def index():
         ("folds", "cross-validation", "collect.py folds"),
         ("blend", "base learners, network, blend and peers on the same folds", "blend.py"),
         ("panels", "forecasts of panels of series beside statsforecast", "base_series.py"),
+        ("trained-series", "trained forecasters: network, base forecasters and blend", "trained_series.py"),
         ("memory", "peak memory of a command", "memory.py"),
         ("start", "time of a short command", "start.py"),
         ("build", "time of a clean build, size of the program", "builds.py"),

@@ -94,6 +94,19 @@ impl Plan {
     /// [`Error::Invalid`] for a horizon of 0 or beyond any use, a level outside 0 to 99.9, a season below 2, or
     /// where no series has a value.
     pub fn new(series: &[Vec<f64>], options: &ForecastOptions) -> Result<Self> {
+        Self::placed(series, options, None)
+    }
+
+    /// As [`Plan::new`], with `held_out` rows at the end of each series and several origins in them, each with a whole
+    /// horizon; there is none if they are fewer than the horizon. Validation origins lie before these rows.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn with_held_out(series: &[Vec<f64>], options: &ForecastOptions, held_out: usize) -> Result<Self> {
+        Self::placed(series, options, Some(held_out))
+    }
+
+    fn placed(series: &[Vec<f64>], options: &ForecastOptions, given_rows: Option<usize>) -> Result<Self> {
         let begun = Instant::now();
         check(series, options)?;
         let given = options.seasons.clone();
@@ -103,7 +116,7 @@ impl Plan {
         let reference = lower_quartile(&histories);
         let mut seasons = given.unwrap_or_else(|| {
             // No more rows are ever held out, and these choose no season either, not even by filling a gap before.
-            let held_out = options.horizon.min(reference / 3);
+            let held_out = given_rows.unwrap_or(options.horizon.min(reference / 3));
             let seen = |values: &Vec<f64>| History::new(&values[..values.len().saturating_sub(held_out)], 1).values;
             found_seasons(&series.iter().map(seen).collect::<Vec<_>>())
         });
@@ -119,7 +132,10 @@ impl Plan {
             fits
         });
         let season = seasons.first().copied().unwrap_or(1);
-        let origins = origins(reference, season, options.horizon, series.len());
+        let origins = match given_rows {
+            None => origins(reference, season, options.horizon, series.len()),
+            Some(held_out) => origins_with_held_out(reference, season, options.horizon, series.len(), held_out),
+        };
         let prepare = |(values, full): (&Vec<f64>, History)| Prepared::new(values, full, season, &origins);
         let prepared: Vec<Prepared> = series.iter().zip(histories).map(prepare).collect();
         let mut plan = Self {
@@ -300,6 +316,23 @@ fn origins(rows: usize, season: usize, horizon: usize, series: usize) -> Vec<Ori
     origins
 }
 
+/// Origins for series of `rows`, the last `held_out` of which have several, spread over them. Those of validation lie
+/// before, as [`origins`] places them.
+fn origins_with_held_out(rows: usize, season: usize, horizon: usize, series: usize, held_out: usize) -> Vec<Origin> {
+    // The last rows before stand where those after a single held-out origin would.
+    let before = origins(rows.saturating_sub(held_out) + horizon.min(rows), season, horizon, series);
+    let before = before.into_iter().filter(|origin| origin.kind == OriginKind::Validation);
+    let validation = before.map(|origin| Origin { offset: origin.offset - origin.steps + held_out, ..origin });
+    let most = (MOST_HISTORIES / series.max(1)).clamp(FEWEST_ORIGINS, MOST_ORIGINS);
+    let room = held_out.checked_sub(horizon);
+    let count = room.map_or(0, |room| most.min(room + 1));
+    let place = |at: usize| if count > 1 { at * room.unwrap_or(0) / (count - 1) } else { 0 };
+    let held_out =
+        (0..count).rev().map(|at| Origin { offset: horizon + place(at), steps: horizon, kind: OriginKind::HeldOut });
+    let end = Origin { offset: 0, steps: horizon, kind: OriginKind::End };
+    validation.chain(held_out).chain([end]).collect()
+}
+
 impl Prepared {
     fn new(values: &[f64], full: History, season: usize, origins: &[Origin]) -> Self {
         let first = values.len() - full.values.len();
@@ -399,6 +432,23 @@ mod tests {
         assert_eq!(origins(144, 12, 12, 1).len(), 26);
         assert!(origins(700, 24, 48, 50).iter().all(|origin| origin.steps == 48));
         assert_eq!(origins(3, 1, 5, 1).len(), 1);
+    }
+
+    #[test]
+    fn origins_of_held_out_rows_lie_in_them_and_those_of_validation_before() {
+        for (rows, held_out, horizon) in [(300, 20, 8), (60, 8, 8), (100, 40, 8), (500, 200, 24), (90, 7, 8), (9, 3, 2)]
+        {
+            let all = origins_with_held_out(rows, 1, horizon, 3, held_out);
+            let of = |kind: OriginKind| all.iter().filter(|origin| origin.kind == kind).collect::<Vec<_>>();
+            assert_eq!(of(OriginKind::HeldOut).is_empty(), held_out < horizon);
+            for origin in of(OriginKind::Validation) {
+                assert!(origin.offset >= held_out + origin.steps && origin.offset < rows, "{rows} {origin:?}");
+            }
+            assert!(rows < 50 || !of(OriginKind::Validation).is_empty());
+            assert!(of(OriginKind::HeldOut).iter().all(|origin| (horizon..=held_out).contains(&origin.offset)));
+            assert!(all.windows(2).all(|pair| pair[0].offset > pair[1].offset), "{all:?}");
+            assert_eq!(all.last().map(|origin| (origin.offset, origin.kind)), Some((0, OriginKind::End)));
+        }
     }
 
     #[test]

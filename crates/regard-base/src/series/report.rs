@@ -112,6 +112,28 @@ impl Plan {
         fit_weights(self, members)
     }
 
+    /// The blend's forecasts after an origin, in the unit of the file: `[series][steps]`, empty for a series too short.
+    /// After a validation origin they are those of weights that have not seen it.
+    #[must_use]
+    pub fn blended(&self, members: &Members, weights: &Weights, origin: usize) -> Vec<Vec<f64>> {
+        let Some(place) = self.origins.get(origin) else { return vec![vec![]; self.len()] };
+        let of_series = |series: usize| {
+            if !self.has(series, origin) {
+                return vec![];
+            }
+            let found = match weights.unseen.get(series).map(|all| &all[origin]) {
+                Some(unseen) if place.kind == OriginKind::Validation => unseen.clone(),
+                _ => {
+                    let forecast = |member: usize| &members.all[member].forecasts[series][origin];
+                    blended(&weights.of_series[series], forecast, place.steps)
+                }
+            };
+            let unit = self.series[series].whole().unit;
+            found.into_iter().map(|value| value * unit).collect()
+        };
+        (0..self.len()).map(of_series).collect()
+    }
+
     /// The blend's forecasts with intervals, and the errors of the held-out rows.
     #[must_use]
     pub fn blend(&self, members: &Members, weights: &Weights) -> Forecasts {

@@ -14,7 +14,9 @@ use crate::failure::Failure;
 #[command(after_help = "\
 Without --model, simple forecasters (naive, theta, exponential smoothing, decomposition, regression on
 lags) and a small network are fitted to the file itself and weighted by a rolling-origin back-test.
-The last rows are held out to measure the blend. The forecast goes to standard output as CSV in the units of the file; --json adds the evaluation.
+The last rows are held out to measure the blend. With --model, the network of the model is blended with
+the same forecasters. The forecast goes to standard output as CSV in the units of the file; --json adds
+the evaluation.
 
 Examples:
   regard forecast passengers.csv --horizon 24 --plot passengers.svg
@@ -37,10 +39,10 @@ pub(crate) struct ForecastArgs {
     #[arg(long, value_name = "ROWS", value_delimiter = ',', conflicts_with = "model")]
     pub(crate) season: Vec<usize>,
     /// Forecast with the network alone, or without it [possible values: network, base]
-    #[arg(long, value_name = "PART", conflicts_with = "model")]
+    #[arg(long, value_name = "PART")]
     pub(crate) only: Option<Only>,
-    /// Time for forecasts without --model
-    #[arg(long, value_name = "TIME", default_value = "40s", value_parser = super::duration, conflicts_with = "model")]
+    /// Time for base forecasters, and for training without --model
+    #[arg(long, value_name = "TIME", default_value = "40s", value_parser = super::duration)]
     pub(crate) time: Duration,
     /// Write the forecast to FILE: .csv or .json
     #[arg(long, value_name = "FILE")]

@@ -8,7 +8,7 @@ use regard::data::series::formats::forecasts::{ForecastRow, Forecasts};
 use regard::data::series::formats::{Read, ReadReport};
 use regard::series::experiment::SeriesData;
 use regard::series::local_forecast::{BackTest, LocalForecast, LocalForecastOptions, MemberReport, NETWORK, forecast};
-use regard::series::predict::SeriesModel;
+use regard::series::predict::{FileForecastOptions, SeriesModel};
 use regard::series::source::read_panel;
 use serde::Serialize;
 
@@ -30,11 +30,26 @@ struct ForecastResult<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     backtest: Option<BackTestResult<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    members: Option<&'a [MemberReport]>,
+    members: Option<MemberWeights<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seasons: Option<&'a [usize]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cut_short: Option<bool>,
+}
+
+/// Forecasters with their weights, and their errors where a back-test measured them.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum MemberWeights<'a> {
+    Measured(&'a [MemberReport]),
+    Known(Vec<MemberWeight<'a>>),
+}
+
+/// The weight of a forecaster.
+#[derive(Serialize)]
+struct MemberWeight<'a> {
+    name: &'a str,
+    weight: f64,
 }
 
 /// Errors of a back-test, and those of each forecaster.
@@ -52,6 +67,8 @@ struct Found {
     panel: Panel,
     look_back: usize,
     local: Option<LocalForecast>,
+    /// Forecasters of a model with their weights.
+    members: Vec<(String, f64)>,
 }
 
 /// Forecasts the series of a file.
@@ -62,7 +79,7 @@ pub(super) fn run(args: &ForecastArgs, seed: u64, device: &Device, printer: &mut
         None => without_model(args, seed, device, printer)?,
     };
     show(args, &found, printer)?;
-    let Found { forecasts, panel, look_back, local } = &found;
+    let Found { forecasts, panel, look_back, local, members } = &found;
     if let Some(path) = &args.out {
         let json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
         let written = match (json, args.wide) {
@@ -86,7 +103,12 @@ pub(super) fn run(args: &ForecastArgs, seed: u64, device: &Device, printer: &mut
                 back_test,
                 members: local.as_ref().map_or(&[], |local| &local.members),
             }),
-            members: local.as_ref().map(|local| local.members.as_slice()),
+            members: Some(match local {
+                Some(local) => MemberWeights::Measured(&local.members),
+                None => MemberWeights::Known(
+                    members.iter().map(|(name, weight)| MemberWeight { name, weight: *weight }).collect(),
+                ),
+            }),
             seasons: local.as_ref().map(|local| local.seasons.as_slice()),
             cut_short: local.as_ref().map(|local| local.cut_short),
         })?;
@@ -106,7 +128,7 @@ fn date(args: &ForecastArgs) -> String {
 }
 
 fn by_model(args: &ForecastArgs, folder: &Path, device: &Device, printer: &Printer) -> anyhow::Result<Found> {
-    let model = SeriesModel::open(folder, device)?;
+    let model = SeriesModel::open(folder, device)?.with_only(args.only)?;
     let columns = args.columns(model.columns());
     let series = model.read(&args.file, &columns)?;
     warnings(&series.report, printer);
@@ -116,8 +138,21 @@ fn by_model(args: &ForecastArgs, folder: &Path, device: &Device, printer: &Print
         printer.note(&format!("no forecast for series that are not in the training data: {}{more}", names.join(", ")));
     }
     let horizon = args.horizon.unwrap_or(model.config.horizon);
-    let forecasts = model.forecast(&series.panel, horizon, &args.levels)?;
-    Ok(Found { forecasts, panel: series.own, look_back: model.config.look_back, local: None })
+    let options = FileForecastOptions { horizon, levels: args.levels.clone(), budget: args.time };
+    let found = model.forecast_file(&series, &options)?;
+    found.warnings.iter().for_each(|warning| printer.note(&format!("warning: {warning}")));
+    if let (Some(base), None) = (&model.base, args.only) {
+        let [network, of_base, blend] = base.mase;
+        let not_fitted = base.not_fitted.as_ref().map(|reason| format!("; the better part has all weight: {reason}"));
+        printer.note(&format!(
+            "blend of {}\non the validation rows of the training: MASE of the network {network:.3}, of base \
+             forecasters {of_base:.3}, of the blend {blend:.3}{}",
+            shares(found.members.iter().map(|(name, weight)| (name.as_str(), *weight))),
+            not_fitted.unwrap_or_default()
+        ));
+    }
+    let (forecasts, members) = (found.forecasts, found.members);
+    Ok(Found { forecasts, panel: series.own, look_back: model.config.look_back, local: None, members })
 }
 
 fn without_model(args: &ForecastArgs, seed: u64, device: &Device, printer: &Printer) -> anyhow::Result<Found> {
@@ -136,7 +171,13 @@ fn without_model(args: &ForecastArgs, seed: u64, device: &Device, printer: &Prin
     };
     let local = forecast(&read, &options, device).map_err(|error| error.in_file(&args.file))?;
     local.warnings.iter().for_each(|warning| printer.note(&format!("warning: {warning}")));
-    Ok(Found { forecasts: local.forecasts.clone(), panel: read.panel, look_back: local.look_back, local: Some(local) })
+    Ok(Found {
+        forecasts: local.forecasts.clone(),
+        panel: read.panel,
+        look_back: local.look_back,
+        local: Some(local),
+        members: vec![],
+    })
 }
 
 fn warnings(report: &ReadReport, printer: &Printer) {
@@ -172,16 +213,18 @@ fn show(args: &ForecastArgs, found: &Found, printer: &Printer) -> anyhow::Result
     Ok(())
 }
 
+/// Forecasters with their weights in percent; those without weight are left out.
+fn shares<'a>(members: impl Iterator<Item = (&'a str, f64)>) -> String {
+    let parts =
+        members.filter(|(_, weight)| *weight >= 0.005).map(|(name, weight)| format!("{name} {:.0} %", 100.0 * weight));
+    parts.collect::<Vec<_>>().join(", ")
+}
+
 /// The errors of the blend in its back-test, and what it consists of.
 fn back_test_sentence(local: &LocalForecast) -> String {
-    let parts: Vec<String> = local
-        .members
-        .iter()
-        .filter(|member| member.weight >= 0.005)
-        .map(|member| format!("{} {:.0} %", member.name, 100.0 * member.weight))
-        .collect();
+    let parts = shares(local.members.iter().map(|member| (member.name.as_str(), member.weight)));
     let cut = if local.cut_short { "; the time limit ended the training of the network early" } else { "" };
-    let blend = format!("blend of {}{cut}", parts.join(", "));
+    let blend = format!("blend of {parts}{cut}");
     let Some(BackTest { rows, mase, seasonal_naive_mase, naive_mase, .. }) = &local.back_test else {
         return blend;
     };

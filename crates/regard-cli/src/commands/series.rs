@@ -158,16 +158,27 @@ fn back_test(
         }))?;
         return Ok(Outcome::Done);
     }
-    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right]);
-    table.row(["from", "rows before", "MASE", "seasonal naive", "naive", "look-back mean"].map(str::to_owned));
-    let all =
-        |origin: &Origin| [&origin.network, &origin.seasonal_naive, &origin.naive, &origin.mean].map(|errs| errs.mase);
+    let blended = found.iter().all(|origin| origin.blended.is_some());
+    let columns = |origin: &Origin| -> Vec<(&'static str, f64)> {
+        let parts = origin.blended.filter(|_| blended).map(|parts| [("blend", parts.blend), ("base", parts.base)]);
+        let network = ("network", origin.network);
+        let simple =
+            [("seasonal naive", origin.seasonal_naive), ("naive", origin.naive), ("look-back mean", origin.mean)];
+        let all = parts.into_iter().flatten().chain([network]).chain(simple);
+        all.map(|(name, errs)| (name, errs.mase)).collect()
+    };
+    let Some(names) = found.first().map(columns) else { return Ok(Outcome::Done) };
+    let mut table = Table::new(&[&[Align::Left][..], &vec![Align::Right; names.len() + 1]].concat());
+    let head = names.iter().map(|(name, _)| (*name).to_owned());
+    table.row(["MASE from".to_owned(), "rows before".to_owned()].into_iter().chain(head).collect::<Vec<_>>());
+    let mut sums = vec![0.0; names.len()];
     for origin in &found {
+        let values: Vec<f64> = columns(origin).into_iter().map(|(_, mase)| mase).collect();
+        sums.iter_mut().zip(&values).for_each(|(sum, value)| *sum += value / found.len() as f64);
         let cells = [origin.from.clone(), number::count(origin.seen)].into_iter();
-        table.row(cells.chain(all(origin).map(cell)).collect::<Vec<_>>());
+        table.row(cells.chain(values.into_iter().map(cell)).collect::<Vec<_>>());
     }
-    let mean = |at: usize| found.iter().map(|origin| all(origin)[at]).sum::<f64>() / found.len().max(1) as f64;
-    let last = [String::from("mean"), String::new()].into_iter().chain([0, 1, 2, 3].map(|at| cell(mean(at))));
+    let last = [String::from("mean"), String::new()].into_iter().chain(sums.into_iter().map(cell));
     table.row(last.collect::<Vec<_>>());
     printer.result(&table.render(0, 2))?;
     Ok(Outcome::Done)
@@ -181,7 +192,7 @@ fn text(folder: &Path, data: &str, model: &SeriesModel, found: &SeriesEvaluation
         let cells = numbers.iter().map(|&number| cell(number));
         rows.row(std::iter::once(name.to_owned()).chain(cells).collect::<Vec<_>>());
     };
-    row("model", own(&found.errs));
+    row(if found.blend.is_some() { "network" } else { "model" }, own(&found.errs));
     row("naive", own(&found.naive));
     row(&format!("seasonal naive ({})", found.season), own(&found.seasonal_naive));
     row("look-back mean", own(&found.mean));
@@ -193,6 +204,22 @@ fn text(folder: &Path, data: &str, model: &SeriesModel, found: &SeriesEvaluation
         model.config.horizon,
         rows.render(0, 2)
     );
+    if let Some(blend) = &found.blend {
+        let mut rows = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right]);
+        rows.row(["", "MSE", "MAE", "MASE", "sMAPE %", "MAE in original units"].map(str::to_owned));
+        for (name, errs) in [("blend", &blend.blend), ("network", &blend.network), ("base", &blend.base)] {
+            let cells = own(errs).into_iter().map(cell);
+            rows.row(std::iter::once(name.to_owned()).chain(cells).collect::<Vec<_>>());
+        }
+        text += &format!(
+            "\nthe answer of `regard forecast` is a blend: network {:.0} %, base forecasters {:.0} %; after {} origins \
+             of the test:\n{}",
+            100.0 * blend.weights[0],
+            100.0 * blend.weights[1],
+            blend.origins,
+            rows.render(0, 2)
+        );
+    }
     if found.paper_dropped > 0 {
         text += &format!(
             "\nas in the authors' code, without the last {} windows: MSE {} MAE {}",

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::program::regard;
 
 /// The settings of a small network.
@@ -61,6 +63,10 @@ fn a_model_is_trained_measured_and_asked() {
         assert!(json[row]["mse"].as_f64().is_some_and(|value| value >= 0.0), "{row}: {json}");
     }
     assert_eq!(json["by_step"].as_array().map(Vec::len), Some(6));
+    // A network of two epochs is far from two sine waves, which base forecasters find.
+    let [network, base, blend] = ["network", "base", "blend"].map(|part| json["blend"][part]["mase"].as_f64().unwrap());
+    assert!(base < 0.2 * network && blend <= base + 1e-9, "{json}");
+    assert!(fs::read_to_string(folder.path().join("run/README.md")).unwrap().contains("--only network"));
     let plain = regard(folder.path(), &["eval", "--model", "run"]).done().out;
     assert!(plain.contains("seasonal naive (12)") && plain.contains("MASE"), "{plain}");
 
@@ -70,6 +76,17 @@ fn a_model_is_trained_measured_and_asked() {
     assert_eq!((first["unique_id"].as_str(), first["ds"].as_str()), (Some("up"), Some("2010-01")));
     assert_eq!(json["forecast"].as_array().map(Vec::len), Some(12));
     assert!(first["intervals"][1]["low"].as_f64() <= first["intervals"][0]["low"].as_f64(), "{first}");
+    let weights: f64 = json["members"].as_array().unwrap().iter().map(|one| one["weight"].as_f64().unwrap()).sum();
+    assert!((weights - 1.0).abs() < 1e-6, "{json}");
+    let off = |json: &Value| -> f64 {
+        let rows = json["forecast"].as_array().unwrap().iter();
+        let of_up = rows.filter(|row| row["unique_id"] == "up").map(|row| row["forecast"].as_f64().unwrap());
+        of_up.enumerate().map(|(at, value)| (value - 10.0 - (TAU * at as f64 / 12.0).sin()).abs()).sum::<f64>() / 6.0
+    };
+    let alone = |part: &str| regard(folder.path(), &[&args[..], &["--only", part]].concat()).done().json();
+    let [network, base] = [alone("network"), alone("base")];
+    assert!(off(&json) < 0.001 && off(&base) < 0.1 * off(&network), "{json} {network} {base}");
+    assert_eq!(network["members"][0]["name"], "network");
     let args = ["forecast", "--model", "run", "waves.csv", "--wide", "--out", "next.csv", "--plot", "next.svg"];
     regard(folder.path(), &args).done();
     let table = fs::read_to_string(folder.path().join("next.csv")).unwrap();
@@ -189,6 +206,8 @@ fn forecasts_are_back_tested() {
         let from: Vec<_> = origins.iter().map(|origin| origin["from"].as_str().unwrap()).collect();
         assert_eq!(from, ["2008-07", "2009-01", "2009-07"]);
         assert!(origins.iter().all(|origin| origin["network"]["mase"].as_f64().is_some_and(f64::is_finite)), "{json}");
+        let mase = |origin: &Value, part: &str| origin[part]["mase"].as_f64().unwrap();
+        assert!(origins.iter().all(|origin| mase(origin, "blend") <= mase(origin, "network")), "{json}");
     }
     let json = eval(&["--json", "--step-size", "2"]).done().json();
     let from: Vec<_> =
@@ -196,6 +215,8 @@ fn forecasts_are_back_tested() {
     assert_eq!((from, json["step_size"].as_u64()), (vec!["2009-03", "2009-05", "2009-07"], Some(2)));
     let folds = regard(folder.path(), &[&["eval", "series/forecast", "--folds", "3"][..], &SMALL].concat());
     assert!(folds.code == Some(2) && folds.err.contains("--windows"), "{}", folds.err);
+    let without = eval(&["--json", "--set", "eval.blend=false"]).done().json();
+    assert!(without["origins"][0].get("blend").is_none(), "{without}");
     let table = eval(&[]).done().out;
     assert!(table.contains("2009-07") && table.lines().last().unwrap().starts_with("mean"), "{table}");
     let many = regard(folder.path(), &[&["eval", "series/forecast", "--windows", "40"][..], &SMALL].concat());

@@ -14,7 +14,7 @@ use super::source::Source;
 use super::task::{GraphTask, consistency, loss};
 use crate::experiment::Given;
 use crate::store::Weights;
-use crate::supervised::base::{BaseExamples, TaskPredictions};
+use crate::supervised::base::{BaseExamples, BaseLearners, BlendOptions, TaskPredictions};
 use crate::supervised::{BatchPosition, Context, Family, Learner, Network};
 use crate::train::{Rounding, ValidationMetrics};
 use crate::{Error, Result};
@@ -50,7 +50,7 @@ impl Family for Graphs {
     type Config = GraphTransformerConfig;
     type Network = GraphTransformer;
     type TrainingData = Source;
-    type BaseFeatures = GraphFeatures;
+    type Base = BaseLearners<GraphFeatures>;
     type Residuals = ();
     type Calibration = ();
 
@@ -89,7 +89,7 @@ impl Family for Graphs {
         Ok(())
     }
 
-    fn base(context: &Context<'_, Self>) -> Result<Option<BaseExamples<GraphFeatures>>> {
+    fn base(context: &Context<'_, Self>, options: &BlendOptions) -> Result<Option<Self::Base>> {
         if !context.experiment.eval.blend || context.experiment.data.source != SourceKind::File {
             return Ok(None);
         }
@@ -98,7 +98,7 @@ impl Family for Graphs {
         let Some((features, problem)) = base::problem(context.config, graphs)? else { return Ok(None) };
         let level = graphs.targets().map_or(Level::Graph, Targets::level);
         let [training, validation] = [training, validation].map(|split| base::rows_of(graphs, level, split));
-        Ok(Some(BaseExamples { features, problem, training, validation }))
+        BaseLearners::fit(BaseExamples { features, problem, training, validation }, options).map(Some)
     }
 
     fn validation_predictions(network: &GraphTransformer, context: &Context<'_, Self>) -> TaskPredictions {

@@ -9,6 +9,7 @@ use regard_data::series::{Part, Series};
 use serde::Serialize;
 
 use super::SeriesLearner;
+use super::base::{fitted_weights, test_errors};
 use super::evaluate::{EvaluateOptions, evaluate};
 use super::experiment::{SeriesExperiment, SeriesSplit};
 use super::measure::{ErrorSummary, Measuring};
@@ -25,12 +26,27 @@ pub struct Origin {
     pub seen: usize,
     /// Errors of the network.
     pub network: ErrorSummary,
+    /// Errors of base forecasters and of their blend with the network, with the weights of both; `None` where
+    /// `eval.blend` is false or the validation rows are fewer than the horizon.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub blended: Option<Blended>,
     /// Errors of the last value.
     pub naive: ErrorSummary,
     /// Errors of the value a season before.
     pub seasonal_naive: ErrorSummary,
     /// Errors of the mean of the look-back.
     pub mean: ErrorSummary,
+}
+
+/// Errors of base forecasters beside a network.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Blended {
+    /// Errors of the blend.
+    pub blend: ErrorSummary,
+    /// Errors of the base forecasters.
+    pub base: ErrorSummary,
+    /// Weights of network and base forecasters, fitted to validation rows.
+    pub weights: [f64; 2],
 }
 
 /// Windows of a rolling-origin back-test.
@@ -70,6 +86,7 @@ pub fn back_test(
     }
     let mut all = vec![];
     let mut model: Option<SeriesModel> = None;
+    let mut weights = None;
     for at in 0..windows {
         let read = before(&read, (windows - 1 - at) * step_size)?;
         let experiment = with_test(experiment, shortest, horizon);
@@ -79,24 +96,39 @@ pub fn back_test(
             let mut learner = SeriesLearner::with_data(&experiment, source.clone().into(), config, device)?;
             learner.learn_all()?;
             let network = learner.evaluated()?;
-            model = Some(SeriesModel::new(learner.config(), network, Some(experiment.clone()), device));
+            let trained = SeriesModel::new(learner.config(), network, Some(experiment.clone()), device);
+            if experiment.eval.blend {
+                weights = fitted_weights(&trained, &source, experiment.data.season_length)?;
+            }
+            model = Some(trained);
         }
         let Some(model) = &model else { continue };
-        let origin = origin(model, &source, &experiment, device)?;
+        let origin = origin(model, &source, &experiment, weights, device)?;
         seen(&origin);
         all.push(origin);
     }
     Ok(all)
 }
 
-fn origin(model: &SeriesModel, source: &Source, experiment: &SeriesExperiment, device: &Device) -> Result<Origin> {
+fn origin(
+    model: &SeriesModel,
+    source: &Source,
+    experiment: &SeriesExperiment,
+    weights: Option<[f64; 2]>,
+    device: &Device,
+) -> Result<Origin> {
     let options = EvaluateOptions { measuring: Measuring::of(experiment), paper_batch: None };
     let found = evaluate(&model.network, &model.config, source, Part::Test, options, device)?;
+    let blended = match weights {
+        Some(weights) => test_errors(model, source, experiment.data.season_length, weights)?,
+        None => None,
+    };
     let seen = source.parts[0].test.start;
     Ok(Origin {
         from: source.panel.stamp(0, seen)?,
         seen,
         network: found.errs,
+        blended: blended.map(|found| Blended { blend: found.blend, base: found.base, weights: found.weights }),
         naive: found.naive,
         seasonal_naive: found.seasonal_naive,
         mean: found.mean,

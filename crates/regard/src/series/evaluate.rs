@@ -6,6 +6,7 @@ use regard_data::metrics::forecast::ErrorMeans;
 use regard_data::series::{Part, Windows};
 use serde::Serialize;
 
+use super::base::BlendErrors;
 use super::batch::Batch;
 use super::measure::{ErrorSummary, Errors, Measuring, Plain, WindowsOf, medians, plain, predict};
 use super::model::{PatchTst, PatchTstConfig};
@@ -51,6 +52,9 @@ pub struct SeriesEvaluation {
     /// Coverage of the intervals, where the network predicts any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<Coverage>,
+    /// Errors of network, base forecasters and blend after the same origins, for a model with base forecasters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blend: Option<BlendErrors>,
 }
 
 /// Errors of one series.
@@ -119,6 +123,7 @@ fn summary(source: &Source, windows: &Windows, errors: &Errors, intervals: Vec<C
         by_step: errors.scaled.by_step(),
         by_series: source.panel.names().zip(errors.scaled.by_series()).map(of_series).collect(),
         intervals,
+        blend: None,
     }
 }
 

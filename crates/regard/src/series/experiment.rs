@@ -145,6 +145,9 @@ pub struct SeriesEval {
     pub validation_windows: usize,
     /// If true, prediction intervals are calibrated on the errors of the validation rows.
     pub intervals: bool,
+    /// If true, base forecasters are run beside the network, and forecasts are a blend of both, weighted on validation
+    /// rows.
+    pub blend: bool,
 }
 
 impl Default for SeriesData {
@@ -241,7 +244,7 @@ impl SeriesEval {
     /// The measuring that belongs to a preset of the network.
     pub fn preset(name: &str) -> Self {
         match name.starts_with("patchtst") {
-            true => Self::default(),
+            true => Self { blend: false, ..Self::default() },
             false => Self { validation_windows: 50_000, ..Self::default() },
         }
     }
@@ -249,7 +252,7 @@ impl SeriesEval {
 
 impl Default for SeriesEval {
     fn default() -> Self {
-        Self { batch_size: 128, validation_windows: 0, intervals: true }
+        Self { batch_size: 128, validation_windows: 0, intervals: true, blend: true }
     }
 }
 

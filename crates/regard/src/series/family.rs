@@ -5,9 +5,10 @@ use std::path::Path;
 use burn::tensor::{Device, Tensor};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
-use regard_data::series::Windows;
 use regard_data::series::formats::ReadReport;
+use regard_data::series::{Part, Windows};
 
+use super::base::{BASE_TIME, BaseBackTest};
 use super::batch::Batch;
 use super::classify::Labelled;
 use super::experiment::{
@@ -21,6 +22,7 @@ use super::source::Source;
 use super::task::{Masking, SeriesTask, TaskBatch};
 use crate::experiment::Given;
 use crate::store::{NetworkDir, Weights};
+use crate::supervised::base::BlendOptions;
 use crate::supervised::{BatchPosition, Context, Family, Learner, Network};
 use crate::train::{Measure, Rounding, TrainSettings, ValidationMetrics, collect, cross_entropy, restore};
 use crate::{Error, Result};
@@ -51,6 +53,14 @@ impl From<Labelled> for TrainingData {
 }
 
 impl TrainingData {
+    /// The windows of series; `None` for whole series.
+    pub(super) fn windows(&self) -> Option<&Source> {
+        match self {
+            Self::Windows(source) => Some(source),
+            Self::Classes(_) => None,
+        }
+    }
+
     fn report(&self) -> &ReadReport {
         match self {
             Self::Windows(source) => &source.report,
@@ -86,8 +96,8 @@ impl Family for TimeSeries {
     type Config = PatchTstConfig;
     type Network = PatchTst;
     type TrainingData = TrainingData;
+    type Base = BaseBackTest;
     /// Errors of forecasts on the validation windows.
-    type BaseFeatures = ();
     type Residuals = Option<Residuals>;
     /// Half widths of intervals, `[levels][horizon]`; empty where none are learnt.
     type Calibration = Vec<Vec<f32>>;
@@ -153,6 +163,17 @@ impl Family for TimeSeries {
 
     fn with_frozen_body(network: PatchTst, frozen: bool) -> PatchTst {
         network.with_frozen_body(frozen)
+    }
+
+    fn base(context: &Context<'_, Self>, options: &BlendOptions) -> Result<Option<BaseBackTest>> {
+        let Context { experiment, config, data, .. } = context;
+        match data.windows() {
+            Some(source) if experiment.eval.blend && config.task == SeriesTask::Forecast => {
+                let (given, time) = (experiment.data.season_length, options.base_time.min(BASE_TIME));
+                BaseBackTest::new(source, config, Part::Validation, given, time)
+            }
+            _ => Ok(None),
+        }
     }
 
     fn loss(

@@ -2,6 +2,7 @@
 //! 2023).
 
 pub mod back_test;
+pub mod base;
 pub mod batch;
 pub mod classify;
 pub mod evaluate;

@@ -1,15 +1,19 @@
 //! Forecasts of a network beyond the end of a file.
 
 use std::path::Path;
+use std::time::Duration;
 
+use regard_base::series::{ForecastOptions, PredictionInterval};
 use regard_data::series::formats::forecasts::{Forecast, Forecasts, Interval};
 use regard_data::series::formats::{Read, ReadReport, read};
 use regard_data::series::{Panel, Part, Scaler, Window};
 
 use super::TimeSeries;
+use super::base::{mixed, seasons, test_errors, values};
 use super::batch::Batch;
 use super::evaluate::{EvaluateOptions, SeriesEvaluation, evaluate};
 use super::experiment::{SeriesData, SeriesExperiment};
+use super::local_forecast::NETWORK;
 use super::measure::{Measuring, medians};
 use super::model::PatchTstConfig;
 use super::scaled::{Known, scaled_known};
@@ -26,6 +30,29 @@ pub(super) fn together(channels: usize) -> usize {
 
 /// A model on time series.
 pub type SeriesModel = Model<TimeSeries>;
+
+/// Options of [`SeriesModel::forecast_file`].
+#[derive(Clone, Debug)]
+pub struct FileForecastOptions {
+    /// Values after the last of each series.
+    pub horizon: usize,
+    /// Intervals, in percent.
+    pub levels: Vec<f64>,
+    /// Time after which no further base forecaster is started.
+    pub budget: Duration,
+}
+
+/// Forecasts of a file by a network and base forecasters.
+#[derive(Clone, Debug)]
+pub struct FileForecasts {
+    /// The forecasts.
+    pub forecasts: Forecasts,
+    /// Network and base forecasters with their weights, the heaviest first; the network alone for a model without
+    /// base forecasters.
+    pub members: Vec<(String, f64)>,
+    /// Base forecasters that were left out, and why.
+    pub warnings: Vec<String>,
+}
 
 /// Series of a file, at the scale of a model.
 #[derive(Clone, Debug)]
@@ -76,12 +103,70 @@ impl SeriesModel {
     /// [`Error::Config`] for a horizon beyond the model's, or a level it does not know; series shorter than
     /// the look-back.
     pub fn forecast(&self, panel: &Panel, horizon: usize, levels: &[f64]) -> Result<Forecasts> {
+        Ok(Forecasts::new(panel.clock(), self.last_forecasts(panel, horizon, levels)?)?)
+    }
+
+    /// The network's forecast after the last value of each series.
+    fn last_forecasts(&self, panel: &Panel, horizon: usize, levels: &[f64]) -> Result<Vec<Forecast>> {
         self.check_request(horizon, levels)?;
         let look_back = self.config.look_back;
         let windows: Result<Vec<Window>> =
             (0..panel.len()).map(|series| Ok(Window::last(panel, series, look_back, self.config.horizon)?)).collect();
-        let all = self.of_windows(panel, &windows?, horizon, levels)?;
-        Ok(Forecasts::new(panel.clock(), all)?)
+        self.of_windows(panel, &windows?, horizon, levels)
+    }
+
+    /// The forecast of every series of a file: that of [`Self::forecast`], blended with base forecasters that are
+    /// fitted to the file where the model has them. Intervals are blended by their ends.
+    ///
+    /// # Errors
+    /// As [`Self::forecast`].
+    pub fn forecast_file(&self, series: &Series, options: &FileForecastOptions) -> Result<FileForecasts> {
+        let FileForecastOptions { horizon, ref levels, budget } = *options;
+        let [of_network, of_base] = self.base.as_ref().map_or([1.0, 0.0], |base| base.weights);
+        // Horizon and levels are those that the network knows, whatever its weight.
+        self.check_request(horizon, levels)?;
+        let network = if of_network > 0.0 { self.last_forecasts(&series.panel, horizon, levels)? } else { vec![] };
+        if of_base == 0.0 {
+            let forecasts = Forecasts::new(series.panel.clock(), network)?;
+            return Ok(FileForecasts { forecasts, members: vec![(NETWORK.to_owned(), 1.0)], warnings: vec![] });
+        }
+        let given = self.experiment.as_ref().map(|experiment| experiment.data.season_length);
+        let given: Vec<usize> = given.filter(|season| *season > 1).into_iter().collect();
+        let settings = ForecastOptions {
+            horizon,
+            seasons: seasons(&series.own, &given),
+            levels: levels.clone(),
+            budget: Some(budget),
+        };
+        let found = regard_base::series::forecast(&values(&series.own), &settings)?;
+        let mut members = vec![(NETWORK.to_owned(), of_network)];
+        members.extend(found.members.iter().map(|member| (member.name.clone(), of_base * member.weight)));
+        members.retain(|(_, weight)| *weight > 0.0);
+        members.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let blend = |network: Option<&Vec<f32>>, base: &[f64]| -> Vec<f32> {
+            let of_step = |step: usize| network.map_or(0.0, |values| values[step]);
+            base.iter().enumerate().map(|(step, base)| mixed([of_step(step), *base as f32], of_network)).collect()
+        };
+        let all = series.own.series().iter().zip(found.series).enumerate().map(|(at, (one, base))| {
+            let network = network.get(at);
+            let interval = |(level, base): (usize, &PredictionInterval)| {
+                let network = network.map(|network| &network.intervals[level]);
+                Interval {
+                    level: base.level,
+                    low: blend(network.map(|network| &network.low), &base.low),
+                    high: blend(network.map(|network| &network.high), &base.high),
+                }
+            };
+            Forecast {
+                name: one.name().to_owned(),
+                start: one.start() + one.len(),
+                values: blend(network.map(|network| &network.values), &base.values),
+                intervals: base.intervals.iter().enumerate().map(interval).collect(),
+            }
+        });
+        let forecasts = Forecasts::new(series.own.clock(), all.collect())?;
+        let left_out = found.warnings.into_iter().filter(|warning| warning.starts_with("left out")).collect();
+        Ok(FileForecasts { forecasts, members, warnings: left_out })
     }
 
     /// The forecasts after windows of a panel whose values no network has scaled, in its units.
@@ -155,7 +240,11 @@ impl SeriesModel {
         let official = self.config.preset.as_deref() == Some("patchtst-official");
         let paper_batch = official.then_some(experiment.train.batch_size);
         let options = EvaluateOptions { measuring: Measuring::of(experiment), paper_batch };
-        evaluate(&self.network, &self.config, &source, Part::Test, options, &self.device)
+        let mut found = evaluate(&self.network, &self.config, &source, Part::Test, options, &self.device)?;
+        if let Some(base) = &self.base {
+            found.blend = test_errors(self, &source, experiment.data.season_length, base.weights)?;
+        }
+        Ok(found)
     }
 
     /// The predictions for a batch.

@@ -15,7 +15,7 @@ use super::task::loss;
 use crate::Result;
 use crate::experiment::Given;
 use crate::store::Weights;
-use crate::supervised::base::{BaseExamples, TaskPredictions};
+use crate::supervised::base::{BaseLearners, BlendOptions, TaskPredictions};
 use crate::supervised::{BatchPosition, Context, Family, Network};
 use crate::train::{Rounding, ValidationMetrics};
 
@@ -64,7 +64,7 @@ impl Family for Sets {
     type Config = SetTransformerConfig;
     type Network = SetTransformer;
     type TrainingData = SetTrainingData;
-    type BaseFeatures = SetFeatures;
+    type Base = BaseLearners<SetFeatures>;
     type Residuals = ();
     type Calibration = ();
 
@@ -102,13 +102,13 @@ impl Family for Sets {
         data.source.notes().to_vec()
     }
 
-    fn base(context: &Context<'_, Self>) -> Result<Option<BaseExamples<SetFeatures>>> {
-        match &context.data.source {
-            Source::Kept { training, held_out, .. } if context.experiment.eval.blend => {
-                base::examples(context.config, training, held_out)
-            }
-            _ => Ok(None),
+    fn base(context: &Context<'_, Self>, options: &BlendOptions) -> Result<Option<Self::Base>> {
+        let Source::Kept { training, held_out, .. } = &context.data.source else { return Ok(None) };
+        if !context.experiment.eval.blend {
+            return Ok(None);
         }
+        let examples = base::examples(context.config, training, held_out)?;
+        examples.map(|examples| BaseLearners::fit(examples, options)).transpose()
     }
 
     fn validation_predictions(network: &SetTransformer, context: &Context<'_, Self>) -> TaskPredictions {

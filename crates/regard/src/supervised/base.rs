@@ -1,6 +1,7 @@
 //! Base learners beside a network: the examples as they see them, their stack, and the blend of both.
 
 use std::collections::HashMap;
+use std::fmt::Debug;
 use std::path::Path;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
@@ -17,6 +18,7 @@ use regard_data::split::{folds, stratified_folds};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::{Context, Family};
 use crate::store::file;
 use crate::train::{Measure, Measures, ValidationMetrics};
 use crate::{Error, Result};
@@ -115,44 +117,27 @@ pub struct BaseModel<F> {
 
 /// The largest file that is read.
 const LIMIT: u64 = 1 << 30;
-/// The file of [`BaseModel`] in a model's folder.
+/// The file of a [`BaseRecord`] in a model's folder.
 pub const FILE: &str = "base.json";
 /// The version of [`BaseModel`].
 const FORMAT: u32 = 1;
 
-impl<F> BaseModel<F> {
-    /// A record of fitted base learners.
-    pub fn new(features: F, stacks: Vec<Stack>, reports: Vec<BlendReport>, shares: Vec<Vec<f64>>) -> Self {
-        Self { format: FORMAT, features, stacks, reports, shares }
-    }
-
-    /// Checks a record that was read.
-    ///
-    /// # Errors
-    /// [`Error::Config`] for another version, or parts that do not fit together.
-    pub fn checked(self) -> Result<Self> {
-        let tasks = self.stacks.len();
-        if self.format != FORMAT {
-            return Err(Error::config("base.json", format!("has format {}, expected {FORMAT}", self.format)));
-        }
-        let finite = |report: &BlendReport| {
-            report.weights.iter().all(|weight| (0.0..=1.0).contains(weight))
-                && (report.weights[0] + report.weights[1] - 1.0).abs() < 1e-6
-        };
-        if self.reports.len() != tasks || self.shares.len() != tasks || !self.reports.iter().all(finite) {
-            return Err(Error::config("base.json", "is damaged: its parts do not fit together"));
-        }
-        Ok(self)
-    }
+/// The record of base learners in a model's folder.
+pub trait BaseRecord: Clone + Debug + Serialize + DeserializeOwned {
+    /// The version of the record, and the one that is read.
+    fn formats(&self) -> [u32; 2];
+    /// If true, the parts of the record fit together.
+    fn is_sound(&self) -> bool;
+    /// Weights of the network and the base learners in the answer.
+    fn weights(&self) -> [f64; 2];
+    /// Gives the base learners all weight.
+    fn set_base_only(&mut self);
 
     /// Reads the record of a model's folder; `None` where the model has no base learners.
     ///
     /// # Errors
-    /// [`Error::Io`] and [`Error::Parse`]; those of [`Self::checked`].
-    pub fn open(folder: &Path) -> Result<Option<Self>>
-    where
-        F: DeserializeOwned,
-    {
+    /// [`Error::Io`] and [`Error::Parse`]; [`Error::Config`] for another version, or parts that do not fit together.
+    fn open(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(FILE);
         if !path.exists() {
             return Ok(None);
@@ -160,37 +145,95 @@ impl<F> BaseModel<F> {
         let text = file::read(&path, LIMIT)?;
         let found: Self = serde_json::from_slice(&text)
             .map_err(|error| file::json_error(&path, &String::from_utf8_lossy(&text), &error))?;
-        found.checked().map(Some)
+        let [format, known] = found.formats();
+        if format != known {
+            return Err(Error::config(FILE, format!("has format {format}, expected {known}")));
+        }
+        let [network, base] = found.weights();
+        let weights = [network, base].iter().all(|weight| (0.0..=1.0).contains(weight));
+        if !found.is_sound() || !weights || (network + base - 1.0).abs() >= 1e-6 {
+            return Err(Error::config(FILE, "is damaged: its parts do not fit together"));
+        }
+        Ok(Some(found))
     }
 
     /// Writes the record into a model's folder.
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn save(&self, folder: &Path) -> Result<()>
-    where
-        F: Serialize,
-    {
+    fn save(&self, folder: &Path) -> Result<()> {
         let path = folder.join(FILE);
         let text = serde_json::to_vec(self).map_err(|error| Error::state("base learners", error))?;
         write_atomic(&path, |out| out.write_all(&text)).map_err(Error::from)
     }
+}
 
-    /// The weight of the network (0) or of the base learners (1), a mean over the tasks.
-    pub fn mean_weight(&self, part: usize) -> f64 {
-        self.reports.iter().map(|report| report.weights[part]).sum::<f64>() / self.reports.len().max(1) as f64
+/// Removes the record of an earlier training from a folder.
+///
+/// # Errors
+/// [`Error::Io`].
+pub(crate) fn remove_record(folder: &Path) -> Result<()> {
+    let path = folder.join(FILE);
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path, error)),
+        _ => Ok(()),
     }
+}
 
-    /// Removes the record of an earlier training from a folder.
+/// Base learners that stand beside a network in training.
+pub trait BesideNetwork<F: Family>: Sized {
+    /// Their record in the model's folder.
+    type Record: BaseRecord;
+
+    /// The heaviest of them and their metrics on the validation examples, before the network's first step.
+    fn note(&self) -> Option<String>;
+    /// The record of a model with this network, and the metrics of network, base learners and blend on the validation
+    /// examples.
     ///
     /// # Errors
-    /// [`Error::Io`].
-    pub(crate) fn remove(folder: &Path) -> Result<()> {
-        let path = folder.join(FILE);
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path, error)),
-            _ => Ok(()),
-        }
+    /// Those of predicting the validation examples.
+    fn beside(&self, network: &F::Network, context: &Context<'_, F>) -> Result<(Self::Record, [Metrics; 3])>;
+}
+
+/// The sentence of [`BesideNetwork::note`].
+pub(crate) fn note(heaviest: &str, others: usize, metrics: &[(&'static str, f64)]) -> String {
+    let who = if others == 0 { heaviest.to_owned() } else { format!("{heaviest} and {others} more") };
+    let metrics: Vec<String> = metrics.iter().take(4).map(|(name, value)| format!("{name} {value:.4}")).collect();
+    let on =
+        if metrics.is_empty() { String::new() } else { format!(", on the validation data: {}", metrics.join(", ")) };
+    format!("base learners: {who}{on}")
+}
+
+impl<F: Clone + Debug + Serialize + DeserializeOwned> BaseRecord for BaseModel<F> {
+    fn formats(&self) -> [u32; 2] {
+        [self.format, FORMAT]
+    }
+
+    fn is_sound(&self) -> bool {
+        let tasks = self.stacks.len();
+        let sound = |report: &BlendReport| {
+            report.weights.iter().all(|weight| (0.0..=1.0).contains(weight))
+                && (report.weights[0] + report.weights[1] - 1.0).abs() < 1e-6
+        };
+        tasks > 0 && self.reports.len() == tasks && self.shares.len() == tasks && self.reports.iter().all(sound)
+    }
+
+    /// Means over the tasks.
+    fn weights(&self) -> [f64; 2] {
+        [0, 1].map(|part| {
+            self.reports.iter().map(|report| report.weights[part]).sum::<f64>() / self.reports.len().max(1) as f64
+        })
+    }
+
+    fn set_base_only(&mut self) {
+        self.reports.iter_mut().for_each(|report| report.weights = [0.0, 1.0]);
+    }
+}
+
+impl<F> BaseModel<F> {
+    /// A record of fitted base learners.
+    pub fn new(features: F, stacks: Vec<Stack>, reports: Vec<BlendReport>, shares: Vec<Vec<f64>>) -> Self {
+        Self { format: FORMAT, features, stacks, reports, shares }
     }
 
     /// Predictions of the base learners for all examples of views.
@@ -526,9 +569,9 @@ fn worthwhile(mut all: Vec<Candidate>, views: &[View]) -> Vec<Candidate> {
     all.into_iter().filter(keep).collect()
 }
 
-/// Base learners that stand beside a network in training.
+/// Base learners of the examples of an experiment.
 #[derive(Clone, Debug)]
-pub(crate) struct BaseLearners<F> {
+pub struct BaseLearners<F> {
     examples: BaseExamples<F>,
     fits: Vec<Fitted>,
     /// Predictions of the base learners for the validation examples.
@@ -556,35 +599,32 @@ impl<F: Clone> BaseLearners<F> {
         let tasks = &self.examples.problem.tasks;
         metrics(tasks, &self.examples.validation, predictions, &decisions(tasks, predictions, &self.shares()))
     }
+}
 
-    /// The metrics of the base learners on the validation examples; none without such examples.
-    pub(crate) fn metrics(&self) -> Metrics {
-        if self.examples.validation.is_empty() { vec![] } else { self.metrics_of(&self.predictions) }
-    }
+impl<F: Family, X: Clone + Debug + Serialize + DeserializeOwned> BesideNetwork<F> for BaseLearners<X> {
+    type Record = BaseModel<X>;
 
-    /// The heaviest base learner, and how many there are beside it.
-    pub(crate) fn heaviest(&self) -> Option<(String, usize)> {
+    fn note(&self) -> Option<String> {
         let members = &self.fits.first()?.members;
         let heaviest = members.iter().max_by(|a, b| a.weight.total_cmp(&b.weight))?;
-        Some((heaviest.name.clone(), members.iter().filter(|member| member.weight > 0.0).count().saturating_sub(1)))
+        let others = members.iter().filter(|member| member.weight > 0.0).count().saturating_sub(1);
+        let validated = !self.examples.validation.is_empty();
+        let metrics = if validated { self.metrics_of(&self.predictions) } else { vec![] };
+        Some(note(&heaviest.name, others, &metrics))
     }
 
-    /// The record of a model, with the weights of a network that predicts this for the validation examples, and the
-    /// metrics of network, base learners and blend on them.
-    ///
-    /// # Errors
-    /// Views that differ from those of training.
-    pub(crate) fn beside(&self, network: &TaskPredictions) -> Result<(BaseModel<F>, [Metrics; 3])> {
+    fn beside(&self, network: &F::Network, context: &Context<'_, F>) -> Result<(BaseModel<X>, [Metrics; 3])> {
+        let network = F::validation_predictions(network, context);
         let Self { examples: BaseExamples { problem, validation, features, .. }, fits, predictions } = self;
         let mut reports = Vec::new();
-        for (at, (fit, network)) in fits.iter().zip(network).enumerate() {
+        for (at, (fit, network)) in fits.iter().zip(&network).enumerate() {
             reports.push(problem.weigh(at, fit, validation, network, true)?);
         }
         let stacks = fits.iter().map(|fit| fit.stack.clone()).collect();
         let parts = network.iter().zip(predictions).zip(&reports);
         let blend: TaskPredictions =
             parts.map(|((network, base), report)| mixed(network, base, report.weights)).collect();
-        let found = [network, predictions, &blend].map(|predictions| self.metrics_of(predictions));
+        let found = [&network, predictions, &blend].map(|predictions| self.metrics_of(predictions));
         Ok((BaseModel::new(features.clone(), stacks, reports, self.shares()), found))
     }
 }

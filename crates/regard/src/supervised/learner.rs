@@ -9,7 +9,7 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
 
-use super::base::{BaseLearners, BaseModel, BlendOptions};
+use super::base::{BaseRecord, BesideNetwork, BlendOptions, remove_record};
 use super::{BatchPosition, Context, Family, Network, SupervisedExperiment};
 use crate::experiment::Sections;
 use crate::store::{Manifest, NetworkConfig, NetworkDir, Weights};
@@ -56,7 +56,7 @@ pub struct Learner<F: Family> {
     /// The state of [`Family::with_frozen_body`], once it was set.
     frozen: Option<bool>,
     /// Base learners beside the network, where the run has them.
-    base: Option<BaseLearners<F::BaseFeatures>>,
+    base: Option<F::Base>,
 }
 
 /// The numbers of a learner that are not weights.
@@ -242,11 +242,9 @@ impl<F: Family> Learning for Learner<F> {
     fn begin(experiment: &SupervisedExperiment<F>, device: &Device) -> Result<Self> {
         let mut learner = Self::new(experiment, device)?;
         let plain = learner.plain_device();
-        if let Some(examples) = F::base(&learner.evaluation(&plain))? {
-            let seed = experiment.train.seed;
-            let options = BlendOptions { only_base: false, members: 1, seed, base_time: BASE_TIME };
-            learner.base = Some(BaseLearners::fit(examples, &options)?);
-        }
+        let seed = experiment.train.seed;
+        let options = BlendOptions { only_base: false, members: 1, seed, base_time: BASE_TIME };
+        learner.base = F::base(&learner.evaluation(&plain), &options)?;
         Ok(learner)
     }
 
@@ -282,20 +280,7 @@ impl<F: Family> Learning for Learner<F> {
 
     /// The base learners' metrics, before the network's first step.
     fn notes(&self) -> Vec<String> {
-        let Some(base) = &self.base else { return vec![] };
-        let metrics: Vec<String> =
-            base.metrics().iter().take(4).map(|(name, value)| format!("{name} {value:.4}")).collect();
-        let who = match base.heaviest() {
-            Some((name, 0)) => name,
-            Some((name, more)) => format!("{name} and {more} more"),
-            None => return vec![],
-        };
-        let on = if metrics.is_empty() {
-            String::new()
-        } else {
-            format!(", on the validation data: {}", metrics.join(", "))
-        };
-        vec![format!("base learners: {who}{on}")]
+        self.base.as_ref().and_then(BesideNetwork::note).into_iter().collect()
     }
 
     fn done(&self) -> bool {
@@ -357,15 +342,16 @@ impl<F: Family> Learning for Learner<F> {
         let network = self.evaluated()?;
         if let Some(base) = &self.base {
             let device = self.plain_device();
-            let (record, metrics) = base.beside(&F::validation_predictions(&network, &self.evaluation(&device)))?;
+            let (record, metrics) = base.beside(&network, &self.evaluation(&device))?;
+            let [of_network, of_base] = record.weights();
             for (part, metrics) in ["network", "base", "blend"].into_iter().zip(metrics) {
                 manifest.metrics.extend(metrics.into_iter().map(|(name, value)| (format!("{part}_{name}"), value)));
             }
-            manifest.metrics.insert("network_weight".into(), record.mean_weight(0));
-            manifest.metrics.insert("base_weight".into(), record.mean_weight(1));
+            manifest.metrics.insert("network_weight".into(), of_network);
+            manifest.metrics.insert("base_weight".into(), of_base);
             record.save(folder)?;
         } else {
-            BaseModel::<F::BaseFeatures>::remove(folder)?;
+            remove_record(folder)?;
         }
         NetworkDir::save_into(folder, &config, &network.to_weights(&config), &manifest)?;
         Ok(())

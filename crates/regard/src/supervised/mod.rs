@@ -23,8 +23,7 @@ use crate::experiment::Given;
 use crate::store::{NetworkConfig, Weights};
 use crate::train::{FamilyTraining, Measure, Rounding, Shuffled, ValidationMetrics};
 pub use crate::train::{Trained, Training};
-pub(crate) use base::BaseExamples;
-use base::TaskPredictions;
+use base::{BesideNetwork, BlendOptions, TaskPredictions};
 pub use cross_validation::{BlendMetrics, ClassReport, CrossValidationMetrics, CrossValidationOptions, Done};
 pub(crate) use cross_validation::{Folds, cross_validate_blend, ensemble};
 pub use experiment::SupervisedExperiment;
@@ -115,8 +114,8 @@ pub trait Family: Clone + Debug + PartialEq + Sized + 'static {
     /// [`Error::Config`](crate::Error::Config) with the setting and what was expected.
     fn validate(experiment: &SupervisedExperiment<Self>) -> Result<()>;
 
-    /// Settings of the features of base learners, which follow from the training data.
-    type BaseFeatures: Clone + Debug + Serialize + DeserializeOwned;
+    /// The base learners beside a network.
+    type Base: BesideNetwork<Self>;
 
     /// Reads or generates the examples of an experiment; with the network's settings as far as they follow from the
     /// data.
@@ -160,11 +159,11 @@ pub trait Family: Clone + Debug + PartialEq + Sized + 'static {
     fn with_frozen_body(network: Self::Network, _frozen: bool) -> Self::Network {
         network
     }
-    /// The examples as base learners see them; `None` where the task has no base learners or they are turned off.
+    /// Base learners that are fitted to the training examples; `None` where the task has none or they are turned off.
     ///
     /// # Errors
-    /// Those of computing features.
-    fn base(_context: &Context<'_, Self>) -> Result<Option<BaseExamples<Self::BaseFeatures>>> {
+    /// Those of computing features and of fitting.
+    fn base(_context: &Context<'_, Self>, _options: &BlendOptions) -> Result<Option<Self::Base>> {
         Ok(None)
     }
     /// Predictions of a network for the validation examples, by task.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 
-use super::base::{BaseModel, Only};
+use super::base::{BaseRecord, BesideNetwork, Only};
 use super::{Family, Network, SupervisedExperiment};
 use crate::store::NetworkDir;
 use crate::{Error, Result};
@@ -19,7 +19,7 @@ pub struct Model<F: Family> {
     /// The experiment the model comes from, where its folder says so.
     pub experiment: Option<SupervisedExperiment<F>>,
     /// The base learners beside the network, where it has any.
-    pub base: Option<BaseModel<F::BaseFeatures>>,
+    pub base: Option<<F::Base as BesideNetwork<F>>::Record>,
     pub(crate) device: Device,
 }
 
@@ -43,7 +43,7 @@ impl<F: Family> Model<F> {
         let network = F::Network::from_weights(found.config(), &found.weights()?, device)?;
         let experiment = found.manifest().and_then(|manifest| manifest.experiment.clone());
         let experiment = experiment.and_then(|value| serde_json::from_value(value).ok());
-        let base = BaseModel::open(folder)?;
+        let base = BaseRecord::open(folder)?;
         Ok(Self { base, ..Self::new(found.config().clone(), network, experiment, device) })
     }
 
@@ -56,7 +56,7 @@ impl<F: Family> Model<F> {
             None => {}
             Some(Only::Network) => self.base = None,
             Some(Only::Base) => match &mut self.base {
-                Some(base) => base.reports.iter_mut().for_each(|report| report.weights = [0.0, 1.0]),
+                Some(base) => base.set_base_only(),
                 None => return Err(Error::config("--only", "is `base`, but the model has no base learners")),
             },
         }
@@ -65,7 +65,7 @@ impl<F: Family> Model<F> {
 
     /// If true, the network has no weight in the answer, so that its attention says nothing about it.
     pub fn network_has_no_weight(&self) -> bool {
-        self.base.as_ref().is_some_and(|base| base.mean_weight(0) == 0.0)
+        self.base.as_ref().is_some_and(|base| base.weights()[0] == 0.0)
     }
 
     /// The experiment the model comes from.

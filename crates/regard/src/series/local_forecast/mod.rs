@@ -7,15 +7,14 @@ use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
 pub use regard_base::series::{BackTest, MemberReport};
-use regard_base::series::{
-    ForecastOptions, Forecasts as BaseForecasts, Member, Members, OriginKind, Plan as Origins, clock_seasons,
-};
+use regard_base::series::{ForecastOptions, Forecasts as BaseForecasts, Member, Members, OriginKind, Plan as Origins};
 use regard_data::series::formats::Read;
 use regard_data::series::formats::forecasts::{Forecast, Forecasts, Interval};
 use regard_data::series::{Series, Window};
 
 use self::plan::Plan;
 use super::SeriesLearner;
+use super::base;
 use super::predict::SeriesModel;
 use super::source::Source;
 use crate::supervised::base::Only;
@@ -73,17 +72,10 @@ const FIRST_NETWORK: f64 = 0.75;
 /// the series are too short to train one.
 pub fn forecast(read: &Read, options: &LocalForecastOptions, device: &Device) -> Result<LocalForecast> {
     let begun = Instant::now();
-    let values: Vec<Vec<f64>> =
-        read.panel.series().iter().map(|one| one.values().iter().map(|value| f64::from(*value)).collect()).collect();
-    let of_clock = clock_seasons(read.panel.clock().frequency());
-    let seasons = match (options.seasons.as_slice(), of_clock.as_slice()) {
-        ([], []) => None,
-        ([], clock) => Some(clock.to_vec()),
-        (given, _) => Some(given.to_vec()),
-    };
+    let values = base::values(&read.panel);
     let settings = ForecastOptions {
         horizon: options.horizon,
-        seasons,
+        seasons: base::seasons(&read.panel, &options.seasons),
         levels: options.levels.clone(),
         budget: Some(options.budget.mul_f64(BASE)),
     };
