@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use regard::series::experiment::{SeriesData, SeriesLayout};
+use regard::series::experiment::{SeriesData, SeriesDuplicates, SeriesLayout};
 use regard::supervised::base::Only;
 
 use crate::failure::Failure;
@@ -59,6 +59,15 @@ pub(crate) struct ForecastArgs {
     /// Column of time stamps [default: detected]
     #[arg(long, value_name = "COLUMN")]
     date: Option<String>,
+    /// Format of the time stamps, such as %d/%m/%Y [default: detected]
+    #[arg(long, value_name = "FORMAT")]
+    date_format: Option<String>,
+    /// Distance of the time stamps, such as day or 15min [default: the most common one]
+    #[arg(long, value_name = "FREQUENCY")]
+    frequency: Option<String>,
+    /// Two rows of one series with the same time stamp: error, mean or last [default: error]
+    #[arg(long, value_name = "WHICH")]
+    duplicates: Option<SeriesDuplicates>,
     /// Column of series names in a long file [default: detected]
     #[arg(long, value_name = "COLUMN")]
     id: Option<String>,
@@ -78,6 +87,9 @@ impl ForecastArgs {
         SeriesData {
             layout,
             date: self.date.clone().unwrap_or(data.date),
+            date_format: self.date_format.clone().unwrap_or(data.date_format),
+            frequency: self.frequency.clone().unwrap_or(data.frequency),
+            duplicates: self.duplicates.unwrap_or(data.duplicates),
             id: self.id.clone().unwrap_or(data.id),
             columns: given(&self.target, data.columns),
             future_covariates: given(&self.covariates, data.future_covariates),

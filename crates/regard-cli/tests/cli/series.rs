@@ -237,6 +237,33 @@ fn a_file_is_forecast_without_a_model() {
 }
 
 #[test]
+fn tables_of_shops_are_read_as_people_have_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = "Date,Store,Units\n".to_owned();
+    for day in 0..90 {
+        let (month, of_month) = (1 + day / 28, 1 + day % 28);
+        // Every other day is written with a zero in front.
+        let date =
+            if day % 2 == 0 { format!("{month:02}/{of_month}/2021") } else { format!("{month}/{of_month:02}/2021") };
+        for store in ["north", "south"] {
+            writeln!(text, "{date},{store},{}", 20 + 5 * (day % 7) + usize::from(store == "south")).unwrap();
+        }
+    }
+    text += "04/6/2021,north,99\n";
+    fs::write(folder.path().join("units.csv"), &text).unwrap();
+    let ask = ["forecast", "units.csv", "--horizon", "7", "--only", "base", "--json"];
+    let twice = regard(folder.path(), &ask);
+    assert!(twice.code == Some(2) && twice.err.contains("--duplicates mean"), "{twice:?}");
+    let said = regard(folder.path(), &[&ask[..], &["--duplicates", "last"]].concat()).done();
+    assert!(said.err.contains("`Store` names the series, `Units` has their values"), "{said:?}");
+    assert!(said.err.contains("1 rows of a stamp seen before, merged"), "{said:?}");
+    assert_eq!(said.json()["forecast"][0]["ds"], "4/7/2021");
+    let weekly = [&ask[..], &["--duplicates", "mean", "--frequency", "fortnight"]].concat();
+    let unknown = regard(folder.path(), &weekly);
+    assert!(unknown.code == Some(2) && unknown.err.contains("fortnight"), "{unknown:?}");
+}
+
+#[test]
 fn faults_have_a_way_out() {
     let folder = trained();
     let fails = |args: &[&str]| {

@@ -47,7 +47,7 @@ pub struct Labelled {
 /// # Errors
 /// Those of reading the file.
 pub fn read_whole(path: &Path, data: &SeriesData, labelled: bool, model: Option<&PatchTstConfig>) -> Result<Read> {
-    let options = ReadOptions { label_optional: !labelled, ..read_options(data, model) };
+    let options = ReadOptions { label_optional: !labelled, ..read_options(data, model)? };
     Ok(read(path, &options)?)
 }
 

@@ -38,6 +38,31 @@ pub enum SeriesLayout {
     Long,
 }
 
+/// The treatment of two rows of one series with the same time stamp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SeriesDuplicates {
+    /// An error that names both lines.
+    Error,
+    /// Their mean.
+    Mean,
+    /// The one that stands last in the file.
+    Last,
+}
+
+impl std::str::FromStr for SeriesDuplicates {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text {
+            "error" => Ok(Self::Error),
+            "mean" => Ok(Self::Mean),
+            "last" => Ok(Self::Last),
+            _ => Err(format!("`{text}` is no treatment of duplicates; expected error, mean or last")),
+        }
+    }
+}
+
 /// Split of the rows into training, validation and test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -64,6 +89,12 @@ pub struct SeriesData {
     pub layout: SeriesLayout,
     /// Column of time stamps; empty to detect it.
     pub date: String,
+    /// Format of time stamps, with the signs of `strftime` such as `%d/%m/%Y`; empty to detect it.
+    pub date_format: String,
+    /// Distance of time stamps, such as `day`, `15min` or `business day`; empty for the most common one.
+    pub frequency: String,
+    /// Treatment of two rows of one series with the same time stamp.
+    pub duplicates: SeriesDuplicates,
     /// Column of series names in a long file; empty to detect it.
     pub id: String,
     /// Columns of values; empty for all.
@@ -156,6 +187,9 @@ impl Default for SeriesData {
             path: String::new(),
             layout: SeriesLayout::Auto,
             date: String::new(),
+            date_format: String::new(),
+            frequency: String::new(),
+            duplicates: SeriesDuplicates::Error,
             id: String::new(),
             columns: vec![],
             label: String::new(),

@@ -73,7 +73,7 @@ impl SeriesModel {
     /// # Errors
     /// Those of reading the file; series that are missing; other distances of time stamps than in training.
     pub fn read(&self, path: &Path, data: &SeriesData) -> Result<Series> {
-        let Read { panel, report } = read(path, &read_options(data, Some(&self.config)))?;
+        let Read { panel, report } = read(path, &read_options(data, Some(&self.config))?)?;
         let frequency = panel.clock().frequency().to_string();
         if frequency != self.config.data.frequency {
             let reason = format!(
@@ -229,7 +229,7 @@ impl SeriesModel {
     /// Those of reading the data.
     pub fn measure(&self, experiment: &SeriesExperiment) -> Result<SeriesEvaluation> {
         let path = Path::new(&experiment.data.path);
-        let mut read = read(path, &read_options(&experiment.data, Some(&self.config)))?;
+        let mut read = read(path, &read_options(&experiment.data, Some(&self.config))?)?;
         read.panel = read.panel.select(&self.config.data.names)?;
         // Scale and look-back are the model's, also on a file that would give others.
         let (mut experiment, _) = shortened(experiment, &read.panel);

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use regard_data::series::formats::{Read, ReadOptions, ReadReport, TableLayout, read};
+use regard_data::series::formats::{Duplicates, Read, ReadOptions, ReadReport, TableLayout, read};
 use regard_data::series::{Panel, Part, Parts, Scaler, Split, Windows};
 
-use super::experiment::{SeriesData, SeriesExperiment, SeriesLayout, SeriesSplit};
+use super::experiment::{SeriesData, SeriesDuplicates, SeriesExperiment, SeriesLayout, SeriesSplit};
 use super::model::{PatchTstConfig, SeriesPreparation};
 use super::scaled::{Known, scaled_known};
 use super::task::SeriesTask;
@@ -37,11 +37,15 @@ pub struct Source {
 }
 
 /// The options of the reader, with the static features of a model where one is given.
-pub fn read_options(data: &SeriesData, model: Option<&PatchTstConfig>) -> ReadOptions {
+///
+/// # Errors
+/// [`Error::Config`] for an unknown frequency.
+pub fn read_options(data: &SeriesData, model: Option<&PatchTstConfig>) -> Result<ReadOptions> {
     let given = |name: &String| (!name.is_empty()).then(|| name.clone());
     let labelled = !data.label.is_empty();
     let long = data.layout == SeriesLayout::Long || !data.id.is_empty() || labelled;
-    ReadOptions {
+    let frequency = given(&data.frequency).map(|text| text.parse()).transpose();
+    Ok(ReadOptions {
         layout: match data.layout {
             // The columns of a wide table are series, and have no classes.
             SeriesLayout::Auto if labelled => TableLayout::Long,
@@ -50,6 +54,13 @@ pub fn read_options(data: &SeriesData, model: Option<&PatchTstConfig>) -> ReadOp
             SeriesLayout::Long => TableLayout::Long,
         },
         date: given(&data.date),
+        date_pattern: given(&data.date_format),
+        frequency: frequency.map_err(|error: regard_data::Error| Error::config("data.frequency", error.to_string()))?,
+        duplicates: match data.duplicates {
+            SeriesDuplicates::Error => Duplicates::Error,
+            SeriesDuplicates::Mean => Duplicates::Mean,
+            SeriesDuplicates::Last => Duplicates::Last,
+        },
         columns: (!data.columns.is_empty() && !long).then(|| data.columns.clone()),
         id: given(&data.id),
         target: data.columns.first().filter(|_| long).cloned(),
@@ -58,7 +69,7 @@ pub fn read_options(data: &SeriesData, model: Option<&PatchTstConfig>) -> ReadOp
         statics: data.static_covariates.clone(),
         known_statics: model.map(|model| model.data.static_covariates.clone()),
         ..ReadOptions::default()
-    }
+    })
 }
 
 /// Reads the file of an experiment, or of another with the same columns.
@@ -66,7 +77,7 @@ pub fn read_options(data: &SeriesData, model: Option<&PatchTstConfig>) -> ReadOp
 /// # Errors
 /// Those of reading the file.
 pub fn read_panel(path: &Path, data: &SeriesData) -> Result<Read> {
-    Ok(read(path, &read_options(data, None))?)
+    Ok(read(path, &read_options(data, None)?)?)
 }
 
 impl Source {

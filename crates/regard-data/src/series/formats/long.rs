@@ -41,11 +41,41 @@ fn is_tfb(header: &Header<'_>) -> bool {
     ["date", "data", "cols"].iter().all(|name| header.names.iter().any(|column| column == name))
 }
 
+/// The columns of series' names and of values in a table whose header does not tell that it is long: one column holds
+/// text, and one of the others is called like values or is the only one. `None` for a wide table.
+pub(super) fn guessed(header: &Header<'_>, rows: &mut Rows<'_>, options: &ReadOptions) -> Result<Option<[String; 2]>> {
+    let date = Stamps::find(header, rows, options)?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let taken = |column: &Column| {
+        let named = options.covariates.iter().chain(&options.statics).chain(options.label.as_ref());
+        date.as_ref() == Some(column) || named.into_iter().any(|name| *name == column.name)
+    };
+    let free: Vec<Column> = header.columns().filter(|column| !column.name.is_empty() && !taken(column)).collect();
+    let is_text = |column: &&Column| {
+        let text = row.text(column.at);
+        !is_missing(text) && !looks_like_number(text) && text.chars().any(char::is_alphabetic)
+    };
+    let (texts, numbers): (Vec<&Column>, Vec<&Column>) = free.iter().partition(is_text);
+    let target = match (&options.target, numbers.as_slice()) {
+        (Some(name), _) => Some(name.clone()),
+        (None, [only]) => Some(only.name.clone()),
+        (None, _) => header.find_any(&TARGETS).map(|column| column.name),
+    };
+    let found = match (texts.as_slice(), target) {
+        ([id], Some(target)) if id.name != target => Some([id.name.clone(), target]),
+        _ => None,
+    };
+    rows.unread();
+    Ok(found)
+}
+
 /// Reads the rows below a header.
 pub(super) fn read<'p>(mut rows: Rows<'p>, header: &Header<'p>, options: &ReadOptions) -> Result<Read> {
     if options.columns.is_some() {
         let reason = "is read as a long table, in which columns are not series";
-        return Err(header.error(reason).with_hint("give the column of values as `target`, or read a wide table"));
+        return Err(header.error(reason).with_hint(
+            "give the column of values by `--target` (`data.columns`), or leave out `--id` (`data.id`) for a wide table",
+        ));
     }
     let date = Stamps::find(header, &mut rows, options)?.filter(|column| !column.name.is_empty());
     let columns = Columns::of(header, date.as_ref(), options)?;
@@ -90,17 +120,17 @@ impl Columns {
     fn of(header: &Header<'_>, date: Option<&Column>, options: &ReadOptions) -> Result<Self> {
         let mut taken: Vec<Column> = date.cloned().into_iter().collect();
         let tfb = options.layout == TableLayout::Tfb || is_tfb(header);
-        let known = |asked: &Option<String>, of_tfb: &str, names: &[&str], what: &str| match asked {
+        let known = |asked: &Option<String>, of_tfb: &str, names: &[&str], [what, option]: [&str; 2]| match asked {
             Some(name) => header.column(name),
             None if tfb => header.column(of_tfb),
             None => header.find_any(names).ok_or_else(|| {
                 let error = header.error(format!("has no column of {what}, expected one of `{}`", names.join("`, `")));
-                error.with_hint(format!("name it (the columns are {})", header.all()))
+                error.with_hint(format!("name it by `{option}` (the columns are {})", header.all()))
             }),
         };
-        let id = known(&options.id, "cols", &IDS, "ids")?;
+        let id = known(&options.id, "cols", &IDS, ["ids", "--id"])?;
         header.assign(&id, &mut taken)?;
-        let target = known(&options.target, "data", &TARGETS, "values")?;
+        let target = known(&options.target, "data", &TARGETS, ["values", "--target"])?;
         header.assign(&target, &mut taken)?;
         let label = match &options.label {
             Some(name) if options.label_optional && !header.names.contains(name) => None,

@@ -68,6 +68,16 @@ fn table(mut rows: Rows<'_>, options: &ReadOptions) -> Result<Read> {
     match options.layout {
         TableLayout::Long | TableLayout::Tfb => long::read(rows, &header, options),
         TableLayout::Auto if long::looks_like(&header, options) => long::read(rows, &header, options),
+        TableLayout::Auto if options.columns.is_none() => match long::guessed(&header, &mut rows, options)? {
+            None => wide::read(rows, &header, options),
+            Some([id, target]) => {
+                let guessed = Some([id.clone(), target.clone()]);
+                let options = ReadOptions { id: Some(id), target: Some(target), ..options.clone() };
+                let mut read = long::read(rows, &header, &options)?;
+                read.report.guessed = guessed;
+                Ok(read)
+            }
+        },
         TableLayout::Auto | TableLayout::Wide => wide::read(rows, &header, options),
     }
 }
@@ -87,6 +97,7 @@ fn report_of(panel: &Panel, timeline: &Timeline) -> Result<ReadReport> {
         missing: panel.series().iter().map(|one| (one.name().to_owned(), one.missing())).collect(),
         future: 0,
         skipped: Vec::new(),
+        guessed: None,
         footer: None,
     })
 }
@@ -181,6 +192,9 @@ pub struct ReadReport {
     pub future: usize,
     /// Columns that were not read.
     pub skipped: Vec<String>,
+    /// The columns of series' names and of values, where they were guessed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guessed: Option<[String; 2]>,
     /// Text below the table.
     pub footer: Option<String>,
 }
@@ -201,10 +215,17 @@ impl fmt::Display for ReadReport {
             Some(_) if self.season > 1 => writeln!(f, "season of {} steps", self.season)?,
             Some(_) => {}
         }
+        if let Some([id, target]) = &self.guessed {
+            writeln!(
+                f,
+                "one row for each value: `{id}` names the series, `{target}` has their values (`--id` and `--target` \
+                 name other columns)"
+            )?;
+        }
         for (count, what) in [
             (self.gaps, "stamps without a row, filled as missing"),
             (self.out_of_order, "rows out of order, sorted"),
-            (self.duplicates, "rows of a stamp seen before, merged"),
+            (self.duplicates, "rows of a stamp seen before, merged (`--duplicates`)"),
             (self.missing.iter().map(|(_, count)| count).sum(), "missing values"),
             (self.future, "rows of the future"),
         ] {
@@ -213,7 +234,7 @@ impl fmt::Display for ReadReport {
             }
         }
         if !self.skipped.is_empty() {
-            writeln!(f, "columns not read: {}", self.skipped.join(", "))?;
+            writeln!(f, "columns not read: {} (`--target` and `--covariates` name columns)", self.skipped.join(", "))?;
         }
         self.footer.as_ref().map_or(Ok(()), |footer| writeln!(f, "below the table: {footer}"))
     }

@@ -7,7 +7,7 @@ use crate::series::clock::{First, Layout};
 use crate::table::{Column, Header, Row, Rows};
 
 /// Names that a column of stamps has.
-const NAMES: [&str; 20] = [
+const NAMES: [&str; 29] = [
     "date",
     "ds",
     "timestamp",
@@ -28,6 +28,15 @@ const NAMES: [&str; 20] = [
     "time_stamp",
     "item_date",
     "unnamed: 0",
+    "datum",
+    "uhrzeit",
+    "zeit",
+    "zeitstempel",
+    "monat",
+    "jahr",
+    "tag",
+    "fecha",
+    "data_hora",
 ];
 
 /// The stamps of all rows, in each layout that all rows so far can have.
@@ -60,7 +69,7 @@ impl Stamps {
         let Some(row) = rows.next()? else {
             return Err(crate::Error::parse(path, 0, "has no rows below its header, expected at least one"));
         };
-        let layouts: Vec<_> = (0..header.len()).map(|at| Layout::of(row.text(at))).collect();
+        let layouts: Vec<_> = (0..header.len()).map(|at| layouts_of(row.text(at))).collect();
         // A column of integers may hold what looks like dates without separators.
         let digits = |at: usize| row.text(at).bytes().all(|b| b.is_ascii_digit());
         let date =
@@ -80,8 +89,11 @@ impl Stamps {
     pub(super) fn may_be(&self, text: &str) -> bool {
         match (&self.column, self.layouts.is_empty()) {
             (None, _) => text.parse::<f64>().is_ok(),
-            (_, true) => !Layout::of(text).is_empty(),
-            _ => self.layouts.iter().any(|(layout, ..)| layout.tick(text).is_some()),
+            (_, true) => !layouts_of(text).is_empty(),
+            _ => self
+                .layouts
+                .iter()
+                .any(|(layout, ..)| layout.tick(text).is_some() || layout.of_any_width(text).is_some()),
         }
     }
 
@@ -96,8 +108,8 @@ impl Stamps {
         };
         let text = row.text(column.at);
         if self.layouts.is_empty() {
-            let found = Layout::of(text).into_iter();
-            self.layouts = found.map(|(layout, first, tick)| (layout, first, vec![tick])).collect();
+            self.layouts =
+                layouts_of(text).into_iter().map(|(layout, first, tick)| (layout, first, vec![tick])).collect();
             self.example = text.to_owned();
         } else {
             let next: Vec<Option<i64>> = self.layouts.iter().map(|(layout, ..)| layout.tick(text)).collect();
@@ -111,7 +123,7 @@ impl Stamps {
                     None => false,
                 });
             } else {
-                self.layouts.clear();
+                any_width(&mut self.layouts, text);
             }
         }
         if self.layouts.is_empty() {
@@ -124,7 +136,10 @@ impl Stamps {
         let example = if self.example == text { "2020-01-31 12:00:00" } else { &self.example };
         let found = if text.is_empty() { "is empty".into() } else { format!("found `{}`", shown(text)) };
         let error = row.error(name, format!("{found}, expected a date like `{}`", shown(example)));
-        error.with_hint("all dates of a file must have the same format; give the pattern if it is not detected")
+        error.with_hint(
+            "all dates of a file must have the same format; `--date-format` (`data.date_format`) gives one that is not \
+             detected, such as `%d.%m.%Y %H:%M`",
+        )
     }
 
     /// The layout and the tick of each row.
@@ -139,8 +154,31 @@ impl Stamps {
             let name = self.column.map_or(String::new(), |column| column.name);
             let reason = "has dates whose day and month may be swapped in every row";
             let error = header.error(reason).in_field(name);
-            return Err(error.with_hint("give their pattern, `%d/%m/%Y` or `%m/%d/%Y`"));
+            return Err(
+                error.with_hint("give their format by `--date-format` (`data.date_format`): `%d/%m/%Y` or `%m/%d/%Y`")
+            );
         }
         Ok((layout, ticks))
     }
+}
+
+/// The layouts of a text, in which all numbers have their full width or none has zeros in front; else those of any
+/// width.
+fn layouts_of(text: &str) -> Vec<(Layout, First, i64)> {
+    let found = Layout::of(text);
+    if found.is_empty() { Layout::all_of_any_width(text) } else { found }
+}
+
+/// Takes a text whose numbers have other widths than those before; ticks of those stay as they are.
+fn any_width(layouts: &mut Vec<(Layout, First, Vec<i64>)>, text: &str) {
+    let mut all: Vec<(Layout, First, Vec<i64>)> = Vec::new();
+    for (layout, first, mut ticks) in std::mem::take(layouts) {
+        if let Some((layout, tick)) = layout.of_any_width(text)
+            && all.iter().all(|(known, ..)| *known != layout)
+        {
+            ticks.push(tick);
+            all.push((layout, first, ticks));
+        }
+    }
+    *layouts = all;
 }

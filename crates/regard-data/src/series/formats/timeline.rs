@@ -104,7 +104,7 @@ impl Placing<'_> {
         found.ok_or_else(|| {
             let error =
                 Error::parse(self.path, 0, "has no series with two time stamps, so the frequency cannot be derived");
-            error.with_hint("give the frequency")
+            error.with_hint("give it by `--frequency` (`data.frequency`), such as `day`")
         })
     }
 
@@ -118,7 +118,8 @@ impl Placing<'_> {
         }
         let reason = format!("has {} rows for {steps} steps of a {}", self.lines.len(), clock.frequency());
         let error = Error::parse(self.path, 0, format!("{reason}, expected at most {most} with gaps filled"));
-        Err(error.with_hint("a date or the frequency may be wrong; give the frequency if it is a coarser one"))
+        Err(error
+            .with_hint("a date or the frequency may be wrong; `--frequency` (`data.frequency`) gives a coarser one"))
     }
 
     fn line(&self, row: u32) -> usize {
@@ -132,7 +133,9 @@ impl Placing<'_> {
         let whose = self.names.get(series).map_or(String::new(), |name| format!(" of series `{}`", shown(name)));
         let reason = format!("stamp `{}`{whose} already occurs on line {}", shown(&stamp), self.line(before));
         let error = Error::parse(self.path, self.line(row), reason).in_field(column);
-        error.with_hint("choose the mean or the last row of each stamp")
+        error.with_hint(
+            "`--duplicates mean` or `--duplicates last` (`data.duplicates`) takes the mean or the last row of each stamp",
+        )
     }
 
     fn off_the_grid(&self, clock: &Clock, column: &str, row: u32, tick: i64) -> Error {
@@ -142,7 +145,7 @@ impl Placing<'_> {
         let reason = format!("does not match the frequency of the other stamps, expected {expected}");
         let error = Error::parse(self.path, self.line(row), reason).in_field(column);
         error.with_hint(
-            "the frequency is the most common distance between stamps; give the frequency if it is a different one",
+            "the frequency is the most common distance between stamps; `--frequency` (`data.frequency`) gives another",
         )
     }
 }

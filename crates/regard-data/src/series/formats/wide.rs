@@ -37,7 +37,7 @@ pub(super) fn read<'p>(mut rows: Rows<'p>, header: &Header<'p>, options: &ReadOp
         if values.iter().all(|value| value.is_nan()) {
             let reason = "has no value in any row, expected at least one";
             let error = Error::parse(rows.path, 0, reason).in_field(shown(&column.name));
-            return Err(error.with_hint("leave the column out: name those to read"));
+            return Err(error.with_hint("leave the column out: `--target` (`data.columns`) names those to read"));
         }
     }
     let mut future = 0;
@@ -77,7 +77,7 @@ fn refuse_roles(header: &Header<'_>, options: &ReadOptions) -> Result<()> {
             let reason = format!("is read as a wide table, which has no {what}: each of its columns is a series");
             return Err(header
                 .error(reason)
-                .with_hint("name the columns of series as `columns`, or read a long table"));
+                .with_hint("name the columns of series by `--target` (`data.columns`), or set `data.layout=long`"));
         }
     }
     Ok(())

@@ -141,6 +141,47 @@ impl Layout {
         }
     }
 
+    /// This layout without zeros in front of numbers, and the tick of a text that has some of them or none: `4/9/2021`
+    /// and `04/30/2021` stand in one file. `None` for a layout without separators, and where the text is no date.
+    pub(crate) fn of_any_width(&self, text: &str) -> Option<(Self, i64)> {
+        let Self::Pattern { pattern, suffix, offset } = self else { return None };
+        if DIGITS.contains(&pattern.as_str()) {
+            return None;
+        }
+        let mut plain = pattern.clone();
+        for (padded, unpadded) in [("%d", "%-d"), ("%m", "%-m"), ("%H", "%-H"), ("%I", "%-I")] {
+            plain = plain.replace(padded, unpadded);
+        }
+        let (body, own_suffix, own_offset) = split_offset(text);
+        (own_suffix.is_empty() == suffix.is_empty()).then_some(())?;
+        let tick = parse(&plain, body)?.checked_add((offset - own_offset) * 1000)?;
+        Some((Self::Pattern { pattern: plain, suffix: suffix.clone(), offset: *offset }, tick))
+    }
+
+    /// The layouts of a text whose numbers have zeros in front of them or not, as [`Self::of_any_width`].
+    pub(crate) fn all_of_any_width(text: &str) -> Vec<(Self, First, i64)> {
+        let (body, suffix, offset) = split_offset(text);
+        let times: Vec<String> = match body.find(':') {
+            None => vec![String::new()],
+            Some(colon) => {
+                let between = body[..colon].rfind(['T', ' ']).unwrap_or(colon);
+                TIMES.iter().map(|time| format!("{}{time}", &body[between..=between])).collect()
+            }
+        };
+        let mut found: Vec<(Self, First, i64)> = Vec::new();
+        for (date, first) in DATES {
+            for time in &times {
+                let layout = Self::Pattern { pattern: format!("{date}{time}"), suffix: suffix.to_owned(), offset };
+                if let Some((layout, tick)) = layout.of_any_width(text)
+                    && found.iter().all(|(known, ..)| *known != layout)
+                {
+                    found.push((layout, first, tick));
+                }
+            }
+        }
+        found
+    }
+
     /// The frequency of stamps that say no more than a month, a quarter or a year, or that count.
     pub(crate) fn coarsest(&self) -> Option<Frequency> {
         let unit = match self {

@@ -66,15 +66,16 @@ fn fields_that_are_no_number() {
         (
             "date,a,b\n2020-01-01,NaN,1\n2020-01-02,?,1\n",
             wide(),
-            "a.csv: field `a`: has no value in any row, expected at least one | leave the column out: name those to read",
+            "a.csv: field `a`: has no value in any row, expected at least one | leave the column out: `--target` (`data.columns`) names those to read",
         ),
     ]);
 }
 
 #[test]
 fn stamps_that_do_not_fit() {
-    let one_way = "all dates of a file must have the same format; give the pattern if it is not detected";
-    let finer = "the frequency is the most common distance between stamps; give the frequency if it is a different one";
+    let one_way = "all dates of a file must have the same format; `--date-format` (`data.date_format`) gives one that is not detected, such as `%d.%m.%Y %H:%M`";
+    let finer =
+        "the frequency is the most common distance between stamps; `--frequency` (`data.frequency`) gives another";
     let give = |frequency: &str| ReadOptions { frequency: Some(frequency.parse().unwrap()), ..wide() };
     check(&[
         (
@@ -95,7 +96,7 @@ fn stamps_that_do_not_fit() {
         (
             "date,a\n2020-01-01,1\n2020-01-02,2\n2020-01-03,1\n2020-01-03,2\n",
             wide(),
-            "a.csv:5: field `date`: stamp `2020-01-03` already occurs on line 4 | choose the mean or the last row of each stamp",
+            "a.csv:5: field `date`: stamp `2020-01-03` already occurs on line 4 | `--duplicates mean` or `--duplicates last` (`data.duplicates`) takes the mean or the last row of each stamp",
         ),
         (
             "date,a\n2020-01-01 00:00,1\n2020-01-01 01:00,2\n2020-01-01 02:00,1\n2020-01-01 03:10,2\n",
@@ -107,12 +108,12 @@ fn stamps_that_do_not_fit() {
         (
             "date,a\n1/2/2020,1\n1/3/2020,2\n",
             wide(),
-            "a.csv:1: field `date`: has dates whose day and month may be swapped in every row | give their pattern, `%d/%m/%Y` or `%m/%d/%Y`",
+            "a.csv:1: field `date`: has dates whose day and month may be swapped in every row | give their format by `--date-format` (`data.date_format`): `%d/%m/%Y` or `%m/%d/%Y`",
         ),
         (
             "date,a\n2020-01-01,1\n",
             wide(),
-            "a.csv: has no series with two time stamps, so the frequency cannot be derived | give the frequency",
+            "a.csv: has no series with two time stamps, so the frequency cannot be derived | give it by `--frequency` (`data.frequency`), such as `day`",
         ),
         (
             "date,a\n2020-01-01,1\n",
@@ -124,7 +125,7 @@ fn stamps_that_do_not_fit() {
             "date,a\n2020-01-01 00:00:00,1\n2020-01-01 00:00:01,1\n9020-01-01 00:00:00,1\n",
             wide(),
             "a.csv: has 3 rows for 220898620801 steps of a second, expected at most 1000000 with gaps filled | \
-             a date or the frequency may be wrong; give the frequency if it is a coarser one",
+             a date or the frequency may be wrong; `--frequency` (`data.frequency`) gives a coarser one",
         ),
         (
             "date,a\n2020-01-01,1\nnot a date,\n2020-01-02,1\n",
@@ -158,13 +159,13 @@ fn options_that_do_not_fit() {
             text,
             ReadOptions { label: Some("heat".into()), ..wide() },
             "a.csv:1: is read as a wide table, which has no label: each of its columns is a series | \
-             name the columns of series as `columns`, or read a long table",
+             name the columns of series by `--target` (`data.columns`), or set `data.layout=long`",
         ),
         (
             text,
             ReadOptions { layout: TableLayout::Long, ..wide() },
             "a.csv:1: has no column of ids, expected one of `unique_id`, `item_id`, `series_id`, `ts_id` | \
-             name it (the columns are `date`, `load`, `heat`)",
+             name it by `--id` (the columns are `date`, `load`, `heat`)",
         ),
         (
             text,
@@ -187,7 +188,7 @@ fn long_tables() {
         (
             "unique_id,ds,y\na,2020-01-01,1\nb,2020-01-01,1\nb,2020-01-01,1\n",
             wide(),
-            "a.csv:4: field `ds`: stamp `2020-01-01` of series `b` already occurs on line 3 | choose the mean or the last row of each stamp",
+            "a.csv:4: field `ds`: stamp `2020-01-01` of series `b` already occurs on line 3 | `--duplicates mean` or `--duplicates last` (`data.duplicates`) takes the mean or the last row of each stamp",
         ),
         (
             "unique_id,ds,y\na,2020-01-01,1\nb,2020-01-02,\na,2020-01-02,\n",
@@ -222,7 +223,7 @@ fn long_tables() {
         (
             "unique_id,ds,y\na,2020-01,1\n",
             ReadOptions { columns: Some(vec!["y".into()]), ..wide() },
-            "a.csv:1: is read as a long table, in which columns are not series | give the column of values as `target`, or read a wide table",
+            "a.csv:1: is read as a long table, in which columns are not series | give the column of values by `--target` (`data.columns`), or leave out `--id` (`data.id`) for a wide table",
         ),
     ]);
 }

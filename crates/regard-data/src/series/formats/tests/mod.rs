@@ -53,6 +53,44 @@ fn separators_line_ends_and_quotes_change_nothing() {
 }
 
 #[test]
+fn dates_of_mixed_width_are_read() {
+    for (dates, last) in [
+        (["04/9/2021", "04/10/2021", "4/11/2021", "04/30/2021"], "4/30/2021"),
+        (["9.4.2021", "10.04.2021", "11.04.2021", "30.04.2021"], "30.4.2021"),
+        (["2021-4-9", "2021-04-10", "2021-04-11", "2021-4-30"], "2021-4-30"),
+        (["4/9/2021 9:05", "4/10/2021 09:05", "4/11/2021 9:05", "4/30/2021 9:05"], "4/30/2021 9:05"),
+    ] {
+        let rows: String = dates.iter().zip(1..).map(|(date, value)| format!("{date},{value}\n")).collect();
+        let found = read(&format!("date,sold\n{rows}"));
+        assert_eq!(found.report.span.1, last);
+        assert_eq!((found.report.frequency.to_string().as_str(), found.report.gaps), ("day", 18));
+        assert_eq!(values(&found, 0)[21], 4.0);
+    }
+    let swapped = said("date,sold\n4/9/2021,1\n04/10/2021,2\n", &ReadOptions::default());
+    assert!(swapped.contains("may be swapped") && swapped.contains("--date-format"), "{swapped}");
+    let options = ReadOptions { date_pattern: Some("%m/%d/%Y".into()), ..ReadOptions::default() };
+    let found = parse("date,sold\n04/9/2021,1\n4/10/2021,2\n", Path::new("a.csv"), &options).unwrap();
+    assert_eq!(found.panel.steps(), 2);
+}
+
+#[test]
+fn a_column_of_text_names_the_series() {
+    let text =
+        "Datum,Filiale,Menge,Preis\n2021-01-01,Nord,1,5\n2021-01-01,Süd,2,5\n2021-01-02,Nord,3,5\n2021-01-02,Süd,4,5\n";
+    let one = read(&text.replace(",Preis", "").replace(",5\n", "\n"));
+    assert_eq!(one.report.guessed, Some(["Filiale".into(), "Menge".into()]));
+    assert_eq!((one.panel.names().collect::<Vec<_>>(), values(&one, 1)), (vec!["Nord", "Süd"], vec![2.0, 4.0]));
+    assert!(one.report.to_string().contains("`Filiale` names the series") && one.report.to_string().contains("--id"));
+    // Of two columns of numbers neither is called like values.
+    assert!(said(text, &ReadOptions::default()).contains("`Filiale`"));
+    let called = read(&text.replace("Preis", "y"));
+    assert_eq!(
+        (called.report.guessed, called.report.skipped),
+        (Some(["Filiale".into(), "y".into()]), vec!["Menge".into()])
+    );
+}
+
+#[test]
 fn long_tables_have_series_of_their_own() {
     let text = "unique_id,ds,y,price,size,kind\nb,2020-01-02,5,1,9,shop\na,2020-01-01,1,2,8,web\na,2020-01-03,3,3,8,web\n\
                 b,2020-01-01,4,4,9,shop\na,2020-01-04,,5,8,web\n";
