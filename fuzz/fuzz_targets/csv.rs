@@ -9,9 +9,10 @@ use regard_routing::formats::{best_known, csv};
 fuzz_target!(|text: &str| {
     let path = Path::new("fuzz.csv");
     let _ = best_known::in_table(text, path, &["a"]);
-    if let Ok(instance) = csv::parse_instance(text, path, &csv::Options::default()) {
+    if let Ok((instance, _)) = csv::parse_instance(text, path, &csv::TableOptions::default()) {
         let written = instance.render(csv::ENDING).expect("CSV holds what CSV held");
-        let again = csv::parse_instance(&written, path, &csv::Options::default());
+        let again = csv::parse_instance(&written, path, &csv::TableOptions::default());
+        let again = again.map(|(instance, _)| instance);
         let again = again.expect("reads what it writes");
         assert_eq!(again.problem(), instance.problem());
         let (again, sites) = (again.sites(), instance.sites());

@@ -17,30 +17,97 @@ const UNPACKED_PER_BYTE: u64 = 256;
 /// The size to which any compressed text may grow.
 const UNPACKED_ALWAYS: u64 = 1 << 26;
 
-/// Reads a text file, compressed by gzip or not; bytes that are not UTF-8 (old files have Latin-1 comments) become
-/// `U+FFFD`, and a byte order mark at the start is dropped.
+/// The encoding of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    /// UTF-8, with a byte order mark or without.
+    Utf8,
+    /// UTF-16 with a byte order mark, as Excel's "Unicode text".
+    Utf16,
+    /// Windows-1252, which holds Latin-1: what is neither of the others.
+    Windows1252,
+}
+
+impl Encoding {
+    /// The encoding of a text of these bytes.
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        match bytes {
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] if !bytes.starts_with(&[0xff, 0xfe, 0, 0]) => Self::Utf16,
+            _ if std::str::from_utf8(bytes).is_ok() => Self::Utf8,
+            _ => Self::Windows1252,
+        }
+    }
+}
+
+/// The text of bytes in their [`Encoding`], without a byte order mark.
+pub(crate) fn decoded(mut bytes: Vec<u8>) -> (String, Encoding) {
+    if bytes.starts_with(b"\xef\xbb\xbf") {
+        bytes.drain(..3);
+    }
+    let encoding = Encoding::of(&bytes);
+    let text = match encoding {
+        Encoding::Utf16 => utf16(&bytes),
+        Encoding::Windows1252 => windows_1252(&bytes),
+        // It was checked.
+        Encoding::Utf8 => String::from_utf8(bytes).unwrap_or_default(),
+    };
+    let text = match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    };
+    (text, encoding)
+}
+
+/// UTF-16 that begins with a byte order mark; half pairs become `U+FFFD`.
+fn utf16(bytes: &[u8]) -> String {
+    let little = bytes.starts_with(&[0xff, 0xfe]);
+    let units = bytes.as_chunks::<2>().0.iter();
+    let units = units.map(|pair| if little { u16::from_le_bytes(*pair) } else { u16::from_be_bytes(*pair) });
+    char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+}
+
+/// Windows-1252: Latin-1 with letters and signs in place of its second row of control characters.
+pub(crate) fn windows_1252(bytes: &[u8]) -> String {
+    const SECOND: [char; 32] = [
+        '€', '\u{fffd}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{fffd}', 'Ž', '\u{fffd}',
+        '\u{fffd}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{fffd}', 'ž', 'Ÿ',
+    ];
+    let letter = |byte: &u8| match byte {
+        0x80..=0x9f => SECOND[usize::from(byte - 0x80)],
+        other => char::from(*other),
+    };
+    bytes.iter().map(letter).collect()
+}
+
+/// Reads a text file, compressed by gzip or not, in UTF-8, in UTF-16 with a byte order mark, or else in Windows-1252
+/// (Latin-1); a byte order mark at the start is dropped.
 ///
 /// # Errors
 /// [`Error::Io`] when the file cannot be read, [`Error::Parse`] when it is compressed and damaged, or unpacks to more
 /// than 256 times its size and 64 MiB.
 pub fn read_text(path: impl AsRef<Path>) -> Result<String> {
+    read_text_and_encoding(path).map(|(text, _)| text)
+}
+
+/// Reads a text file as [`read_text`] and says its encoding.
+///
+/// # Errors
+/// As there.
+pub fn read_text_and_encoding(path: impl AsRef<Path>) -> Result<(String, Encoding)> {
     let path = path.as_ref();
-    text_of(std::fs::read(path).map_err(|source| Error::io(path, source))?, path)
+    decoded_file(std::fs::read(path).map_err(|source| Error::io(path, source))?, path)
 }
 
 /// The text of a file of these bytes, as [`read_text`] reads it.
-pub(crate) fn text_of(mut bytes: Vec<u8>, path: &Path) -> Result<String> {
+pub(crate) fn text_of(bytes: Vec<u8>, path: &Path) -> Result<String> {
+    decoded_file(bytes, path).map(|(text, _)| text)
+}
+
+fn decoded_file(mut bytes: Vec<u8>, path: &Path) -> Result<(String, Encoding)> {
     if bytes.starts_with(GZIP) {
         bytes = unpacked(&bytes).map_err(|reason| Error::parse(path, 0, reason))?;
     }
-    let text = match String::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-    };
-    Ok(match text.strip_prefix('\u{feff}') {
-        Some(rest) => rest.to_owned(),
-        None => text,
-    })
+    Ok(decoded(bytes))
 }
 
 fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, String> {
@@ -147,11 +214,21 @@ mod tests {
     }
 
     #[test]
-    fn latin_1_and_byte_order_marks_are_survived() {
+    fn texts_have_the_encodings_of_office_programs() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.txt");
-        std::fs::write(&path, b"\xef\xbb\xbfM\xfcnchen").unwrap();
-        assert_eq!(read_text(&path).unwrap(), "M\u{fffd}nchen");
+        let utf16 =
+            |order: fn(u16) -> [u8; 2]| "\u{feff}M\u{fc}nchen \u{1f600}".encode_utf16().flat_map(order).collect();
+        let read = |bytes: Vec<u8>| {
+            std::fs::write(&path, bytes).unwrap();
+            read_text_and_encoding(&path).unwrap()
+        };
+        let munich = |text: &str| format!("M\u{fc}nchen{text}");
+        assert_eq!(read(b"\xef\xbb\xbfM\xc3\xbcnchen".to_vec()), (munich(""), Encoding::Utf8));
+        assert_eq!(read(b"M\xfcnchen \x80".to_vec()), (munich(" \u{20ac}"), Encoding::Windows1252));
+        assert_eq!(read(utf16(u16::to_le_bytes)), (munich(" \u{1f600}"), Encoding::Utf16));
+        assert_eq!(read(utf16(u16::to_be_bytes)), (munich(" \u{1f600}"), Encoding::Utf16));
+        assert_eq!(read(vec![0xff, 0xfe, 0, 0xd8]), ("\u{fffd}".to_owned(), Encoding::Utf16));
     }
 
     #[cfg(unix)]

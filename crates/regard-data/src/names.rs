@@ -98,6 +98,13 @@ impl Misfit {
     }
 }
 
+/// Number of letters that are missing, too many, different or exchanged with their neighbour between two names. Upper and
+/// lower case are the same.
+#[must_use]
+pub fn distance(name: &str, other: &str) -> usize {
+    strsim::damerau_levenshtein(&name.to_lowercase(), &other.to_lowercase())
+}
+
 /// The most similar of some names, if one is similar at all: at most a third of its letters differ, and not all
 /// of those that were written.
 /// Upper and lower case are the same.
@@ -110,11 +117,9 @@ impl Misfit {
 /// ```
 #[must_use]
 pub fn nearest<'n>(name: &str, among: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    let wanted = name.to_lowercase();
-    let distance = |candidate: &str| strsim::damerau_levenshtein(&wanted, &candidate.to_lowercase());
     let (distance, best) =
-        among.into_iter().map(|name| (distance(name), name)).min_by_key(|(distance, _)| *distance)?;
-    (distance <= best.chars().count().div_ceil(3) && distance < wanted.chars().count()).then_some(best)
+        among.into_iter().map(|known| (distance(name, known), known)).min_by_key(|(distance, _)| *distance)?;
+    (distance <= best.chars().count().div_ceil(3) && distance < name.to_lowercase().chars().count()).then_some(best)
 }
 
 /// ` (did you mean `name`?)` for the [`nearest`] name, else nothing: the end of a message.

@@ -4,10 +4,11 @@
 //! run is understood.
 
 use std::collections::BTreeMap;
-use std::io::{Cursor, Read};
+use std::io::{Cursor, Read, Write};
 
-use zip::ZipArchive;
 use zip::read::ZipFile;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use crate::error::{Fault, shown};
 
@@ -44,6 +45,21 @@ pub fn arrays(bytes: &[u8]) -> Result<BTreeMap<String, Array>, Fault> {
         all.insert(name.to_owned(), array);
     }
     Ok(all)
+}
+
+/// The bytes of an archive with these arrays, in single precision where that loses nothing.
+///
+/// # Errors
+/// Those of the archive, which a few arrays in memory do not cause.
+pub fn render(arrays: &[(&str, Array)]) -> Result<Vec<u8>, String> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+    let fault = |error: &dyn std::fmt::Display| error.to_string();
+    for (name, array) in arrays {
+        zip.start_file(format!("{name}.npy"), options).map_err(|error| fault(&error))?;
+        zip.write_all(&array.render()).map_err(|error| fault(&error))?;
+    }
+    Ok(zip.finish().map_err(|error| fault(&error))?.into_inner())
 }
 
 /// The content of a member, which has to be as long as the archive says.
@@ -89,6 +105,30 @@ impl Array {
             Kind::UInt8 => numbers(data, |[b]| b.into()),
         };
         Ok(Self { shape, values })
+    }
+}
+
+impl Array {
+    /// The bytes of a `.npy` file of format version 1.
+    fn render(&self) -> Vec<u8> {
+        let single = self.values.iter().all(|value| f64::from(*value as f32) == *value);
+        let descr = if single { "<f4" } else { "<f8" };
+        let shape = tuple(&self.shape);
+        let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
+        // The numbers begin at a multiple of 64 bytes, behind 10 bytes and the header with a line break.
+        const ALIGNED: usize = 64;
+        let padding = (ALIGNED - (10 + header.len() + 1) % ALIGNED) % ALIGNED;
+        header.push_str(&" ".repeat(padding));
+        header.push('\n');
+        let length = u16::try_from(header.len()).unwrap_or(u16::MAX).to_le_bytes();
+        let mut bytes = [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes()].concat();
+        for value in &self.values {
+            match single {
+                true => bytes.extend((*value as f32).to_le_bytes()),
+                false => bytes.extend(value.to_le_bytes()),
+            }
+        }
+        bytes
     }
 }
 
@@ -212,6 +252,20 @@ mod tests {
 
     fn said(text: &str) -> String {
         parse(text).map_err(|fault| fault.in_file("a".as_ref()).to_string()).unwrap_err()
+    }
+
+    #[test]
+    fn written_archives_are_read() {
+        let single = Array { shape: vec![2, 2], values: vec![0.5, 0.25, -1.0, 3.0] };
+        let double = Array { shape: vec![1], values: vec![0.1] };
+        let bytes = render(&[("a", single.clone()), ("b", double.clone())]).unwrap();
+        assert_eq!(
+            arrays(&bytes).unwrap(),
+            BTreeMap::from([("a".to_owned(), single.clone()), ("b".to_owned(), double)])
+        );
+        let file = single.render();
+        assert_eq!((file.len() - 4 * 4) % 64, 0);
+        assert_eq!(render(&[("a", single.clone())]).unwrap(), render(&[("a", single)]).unwrap());
     }
 
     #[test]

@@ -20,8 +20,10 @@ pub(crate) fn first(sites: Sites, depot: usize) -> Result<Sites> {
     let points = sites.coordinates();
     let coordinates = if points.is_empty() { Vec::new() } else { order.iter().map(|&i| points[i]).collect() };
     let ids = order.iter().map(|&i| sites.ids()[i].clone()).collect();
+    let labels = order.iter().filter(|_| sites.has_labels()).map(|&i| sites.label(i).unwrap_or("").to_owned());
     let moved = Sites::new(sites.name(), metric, coordinates)?
         .with_ids(ids)?
+        .with_labels(labels.collect())
         .with_comment(sites.comment())
         .with_best_known(sites.best_known());
     match sites.display() {

@@ -3,8 +3,11 @@
 //! The numbers depend on nothing but the arguments, on every machine: PCG XSL RR 128/64 (`rand_pcg::Pcg64`), each
 //! instance drawn after the one before. Asking for more instances of the same size appends to the same sequence.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
+use crate::formats::sets;
 use crate::instance::{Instance, SolverInstance};
 use crate::paper::PaperSet;
 use crate::problem::Problem;
@@ -231,11 +234,15 @@ const ENLARGED: f64 = 1_000_000.0;
 /// Builds the instance of a number, with a name; if the flag is set, with enlarged coordinates.
 type BuildInstance = dyn Fn(usize, &str, bool) -> Result<Instance>;
 
+/// Writes all instances as a set in a file of an ending.
+type RenderSet = dyn Fn(&str) -> Result<Vec<u8>>;
+
 /// Instances in the unit square that become instances of files one by one.
 pub struct GeneratedSet {
     instances: usize,
     nodes: usize,
     build: Box<BuildInstance>,
+    render: Box<RenderSet>,
 }
 
 impl GeneratedSet {
@@ -274,12 +281,15 @@ impl GeneratedSet {
 
     fn of<I: SolverInstance>(all: Vec<I::Problem>) -> Self {
         let (instances, nodes) = (all.len(), all.first().map_or(0, Problem::nodes));
+        let all = Arc::new(all);
+        let set = Arc::clone(&all);
+        let render = move |ending: &str| sets::render(&set, ending);
         let build = move |at: usize, name: &str, enlarged: bool| {
             let scale = if enlarged { ENLARGED } else { 1.0 };
             let sites = file_sites(name, all[at].points(), enlarged)?;
             I::from_unit_square(&all[at], sites, scale).map(Instance::from)
         };
-        Self { instances, nodes, build: Box::new(build) }
+        Self { instances, nodes, build: Box::new(build), render: Box::new(render) }
     }
 
     /// Number of instances.
@@ -298,6 +308,14 @@ impl GeneratedSet {
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.nodes
+    }
+
+    /// All instances in one file of this ending ([`sets::ENDINGS`]).
+    ///
+    /// # Errors
+    /// As of [`sets::render`].
+    pub fn render(&self, ending: &str) -> Result<Vec<u8>> {
+        (self.render)(ending)
     }
 
     /// Instance `at` as a file holds it; `enlarged` for formats that know whole distances only.

@@ -79,6 +79,14 @@ pub trait SolverInstance: Clone + fmt::Debug + Send + Sync + 'static {
     fn facts(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
+    /// The amounts that a vehicle takes in at its stops, by their name and for each node; `None` where there are none.
+    fn amounts(&self) -> Option<(&'static str, &[f64])> {
+        None
+    }
+    /// The amount that a route may take in, where there is a bound.
+    fn route_bound(&self) -> Option<f64> {
+        None
+    }
 
     /// A policy's solution repaired so that it keeps the instance's own rules: distances may be rounded, and there
     /// may be limits that the policy does not know. `None` when that fails.
@@ -143,6 +151,8 @@ trait AnyInstance: fmt::Debug + Send + Sync {
     fn check(&self, solution: &[usize]) -> Result<()>;
     fn routes(&self, solution: &[usize]) -> Vec<Vec<usize>>;
     fn facts(&self) -> Vec<(&'static str, f64)>;
+    fn amounts(&self) -> Option<(&'static str, &[f64])>;
+    fn route_bound(&self) -> Option<f64>;
     fn solution_comment(&self, solution: &[usize]) -> String;
     fn render_csv(&self) -> Result<String>;
     fn render_tsplib(&self) -> Result<String>;
@@ -177,6 +187,14 @@ impl<I: SolverInstance> AnyInstance for I {
 
     fn facts(&self) -> Vec<(&'static str, f64)> {
         SolverInstance::facts(self)
+    }
+
+    fn amounts(&self) -> Option<(&'static str, &[f64])> {
+        SolverInstance::amounts(self)
+    }
+
+    fn route_bound(&self) -> Option<f64> {
+        SolverInstance::route_bound(self)
     }
 
     fn solution_comment(&self, solution: &[usize]) -> String {
@@ -286,6 +304,18 @@ impl Instance {
     #[must_use]
     pub fn facts(&self) -> Vec<(&'static str, f64)> {
         self.0.facts()
+    }
+
+    /// The amounts that a vehicle takes in at its stops, by their name and for each node; `None` where there are none.
+    #[must_use]
+    pub fn amounts(&self) -> Option<(&'static str, &[f64])> {
+        self.0.amounts()
+    }
+
+    /// The amount that a route may take in, where there is a bound.
+    #[must_use]
+    pub fn route_bound(&self) -> Option<f64> {
+        self.0.route_bound()
     }
 
     /// The comment of a solution file: the solution's value in one line.

@@ -28,6 +28,7 @@ mod depot;
 pub mod formats;
 pub mod generate;
 pub mod instance;
+mod itinerary;
 pub mod local_search;
 pub mod paper;
 pub mod problem;
@@ -37,6 +38,7 @@ pub mod sites;
 
 pub use self::depot::{routes_of, visits_of};
 pub use self::instance::{Instance, SolverInstance};
+pub use self::itinerary::{Itinerary, Route, Stop};
 pub use self::local_search::LocalSearchOptions;
 pub use self::problem::{Problem, State};
 pub use self::registry::{ProblemSpec, ProblemVisitor};

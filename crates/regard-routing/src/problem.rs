@@ -87,6 +87,10 @@ pub trait Problem: Clone + Send + Sync + Sized + 'static {
     fn of_set(_set: &RawSet) -> Result<Vec<Self>, Fault> {
         Err(Fault::whole(format!("no such file holds instances of `{}`", Self::NAME)))
     }
+    /// The numbers of [`Self::SET_FIELDS`] in their order, without the depot's.
+    fn set_values(&self) -> Vec<Vec<f64>> {
+        Vec::new()
+    }
     /// A solution found from `solution` by local search, never a worse one; the same where there is no search for the
     /// problem.
     ///

@@ -181,13 +181,13 @@ proptest! {
     #[test]
     fn tsplib_keeps_every_distance((instance, tour) in toured()) {
         use regard_routing::formats::{csv, tsplib};
-        let options = csv::Options::default();
+        let options = csv::TableOptions::default();
         let tsp = Tsp::from(instance.clone());
         let again = match tsplib::render(&tsp) {
             Ok(text) => tsplib::parse::<Tsp>(&text, "law.tsp".as_ref()).unwrap().sites().clone(),
             Err(_) => {
                 let read = csv::parse_instance(&csv::render(&tsp).unwrap(), "law.csv".as_ref(), &options);
-                read.unwrap().sites().clone()
+                read.unwrap().0.sites().clone()
             }
         };
         prop_assert_eq!(again.metric(), instance.metric());

@@ -6,6 +6,8 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use regard::routes::solve::{Finish, SolveOptions};
 
+use crate::failure::Failure;
+
 /// Benchmarks.
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchCommand {
@@ -119,4 +121,37 @@ pub(crate) struct BenchPaperArgs {
     /// Trained tables: change a setting of the experiments, for example data.path=zinc12k.csv
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+}
+
+impl BenchPaperArgs {
+    /// Refuses options of the tables that are trained for the table of models, and the other way round.
+    ///
+    /// # Errors
+    /// [`Failure`] with the first such option.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        let of_models = [
+            ("--models", self.models.is_some()),
+            ("--limit", self.limit.is_some()),
+            ("--sizes", !self.sizes.is_empty()),
+            ("--greedy-only", self.greedy_only),
+        ];
+        let of_trained = [
+            ("--out", self.out.is_some()),
+            ("--rows", !self.rows.is_empty()),
+            ("--steps", self.steps.is_some()),
+            ("--time", self.time.is_some()),
+            ("--data", self.data.is_some()),
+            ("--set", !self.set.is_empty()),
+        ];
+        let (others, whose) = match self.table == "kool" {
+            true => (&of_trained[..], "tables whose models are trained, as --table patchtst"),
+            false => (&of_models[..], "--table kool"),
+        };
+        match others.iter().find(|(_, given)| *given) {
+            Some((flag, _)) => Err(Failure::new(format!("{flag} does not apply to --table {}", self.table))
+                .hint(format!("it is for {whose}"))
+                .into()),
+            None => Ok(()),
+        }
+    }
 }

@@ -7,6 +7,7 @@ use clap::{ArgGroup, Args, Subcommand};
 use regard::routing::generate::{GeneratorConfig, Points, Prizes};
 use regard::routing::{formats, registry};
 
+use super::TableArgs;
 use crate::failure::Failure;
 
 /// Largest number of nodes that `data generate` writes in one call.
@@ -49,7 +50,8 @@ pub(crate) struct GenerateArgs {
     /// Number of instances [default: 1, or the whole paper set]
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     instances: Option<usize>,
-    /// Folder to write to; a file for a single instance
+    /// Folder to write to; a file for a single instance, or a .pkl (as Kool's code) or .npz file (as
+    /// RL4CO) for all instances
     #[arg(long, value_name = "DIR|FILE")]
     out: PathBuf,
     /// Format of the files; tsp, vrp and oplib multiply coordinates by 1,000,000, since TSPLIB,
@@ -86,12 +88,13 @@ impl GenerateArgs {
             (Some(_), limit) => limit,
         };
         let single = by_name.is_some() && !self.out.is_dir();
-        if single && instances != Some(1) {
+        let is_set = by_name.as_deref().is_some_and(|ending| formats::sets::ENDINGS.contains(&ending));
+        if single && !is_set && instances != Some(1) {
             return Err(Failure::new(format!(
                 "--out {}: expected a folder, because there are several instances",
                 self.out.display()
             ))
-            .hint("each instance is written to its own file")
+            .hint("each instance is written to its own file; `--out FILE.pkl` and `--out FILE.npz` hold all")
             .into());
         }
         if let (Some(asked), Some(named), true) = (&self.format, &by_name, single)
@@ -125,7 +128,8 @@ impl GenerateArgs {
 /// The format of a file of this name.
 fn format_of(path: &Path) -> Option<String> {
     let extension = path.extension()?.to_str()?;
-    formats::endings().into_iter().find(|ending| *ending == extension).map(str::to_owned)
+    let mut all = formats::endings().into_iter().chain(formats::sets::ENDINGS);
+    all.find(|ending| *ending == extension).map(str::to_owned)
 }
 
 fn bounded(n: usize, instances: usize) -> anyhow::Result<()> {
@@ -143,9 +147,11 @@ pub(crate) struct CheckArgs {
     /// Instance files
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Solution to check against the instance: .tour, or .sol for vehicle routes
+    /// Solution to check against the instance: .tour, .sol for vehicle routes, .csv or .json
     #[arg(long, alias = "tour", value_name = "FILE")]
     pub(crate) solution: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
 }
 
 /// Arguments of `regard data verify`.
@@ -154,9 +160,11 @@ pub(crate) struct VerifyArgs {
     /// Instance file
     #[arg(value_name = "INSTANCE")]
     pub(crate) instance: PathBuf,
-    /// Solution of the instance: .tour, .sol for vehicle routes, or .json
+    /// Solution of the instance: .tour, .sol for vehicle routes, .csv or .json
     #[arg(value_name = "SOLUTION")]
     pub(crate) solution: PathBuf,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
 }
 
 /// Arguments of `regard data show`.
@@ -165,4 +173,6 @@ pub(crate) struct ShowArgs {
     /// Instance file
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
 }

@@ -96,6 +96,9 @@ pub(crate) struct EvalArgs {
     /// Reference mean cost for the gap [default: the best-known costs of the files, if all have one]
     #[arg(long, value_name = "VALUE", value_parser = super::amount, allow_negative_numbers = true)]
     reference: Option<f64>,
+    /// Routes: write the solution of each instance as JSON lines: its number, cost and nodes by index
+    #[arg(long, value_name = "FILE.jsonl", conflicts_with = "experiment")]
+    out: Option<PathBuf>,
     /// Maximum number of instances per batch
     #[arg(long, value_name = "N", default_value_t = 512, value_parser = super::at_least_one)]
     batch: usize,
@@ -118,6 +121,8 @@ pub(crate) struct EvalJob {
     pub(crate) limit: Option<usize>,
     /// The only part of the answer that is measured.
     pub(crate) only: Option<Only>,
+    /// File for the solutions of routes.
+    pub(crate) out: Option<PathBuf>,
     pub(crate) options: EvaluateOptions,
 }
 
@@ -129,6 +134,19 @@ impl EvalJob {
     pub(crate) fn refuse_only(&self) -> anyhow::Result<()> {
         match self.only {
             Some(_) => Err(Failure::new("--only is for models on sets and graphs").hint("leave it out").into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a file for solutions, for a model that is not for routes.
+    ///
+    /// # Errors
+    /// [`Failure`] with the flag.
+    pub(crate) fn refuse_out(&self) -> anyhow::Result<()> {
+        match self.out {
+            Some(_) => Err(Failure::new("--out is for models of routes")
+                .hint("`regard predict --out FILE` writes the predictions of other models")
+                .into()),
             None => Ok(()),
         }
     }
@@ -237,8 +255,12 @@ pub(crate) enum Evaluation {
 
 impl EvalArgs {
     /// The evaluation; `given` is the seed of the command line, `seed` the one that counts.
-    pub(crate) fn evaluation(self, given: Option<u64>, seed: u64) -> Evaluation {
-        let Some(experiment) = self.experiment.clone() else { return Evaluation::Model(self.check(seed)) };
+    ///
+    /// # Errors
+    /// [`Failure`] for options without effect.
+    pub(crate) fn evaluation(self, given: Option<u64>, seed: u64) -> anyhow::Result<Evaluation> {
+        self.network.check()?;
+        let Some(experiment) = self.experiment.clone() else { return Ok(Evaluation::Model(self.check(seed))) };
         let mut sets = self.set;
         sets.extend(self.skip_bad.then(|| "data.skip_bad=true".to_owned()));
         sets.extend(given.map(|seed| format!("train.seed={seed}")));
@@ -253,7 +275,7 @@ impl EvalArgs {
             step_size: self.step_size,
             refit: self.refit,
         };
-        Evaluation::Experiment(EvalExperimentJob { experiment, sets, folds })
+        Ok(Evaluation::Experiment(EvalExperimentJob { experiment, sets, folds }))
     }
 
     /// The evaluation of a model, with defaults filled in.
@@ -276,6 +298,7 @@ impl EvalArgs {
             },
             limit: self.limit,
             only: self.only,
+            out: self.out,
             options,
         }
     }

@@ -11,6 +11,7 @@ mod network;
 mod plot;
 mod predict;
 mod solve;
+mod table;
 mod train;
 
 pub(crate) use bench::{BenchCommand, BenchLibJob, BenchPaperArgs};
@@ -21,6 +22,7 @@ use network::NetworkArgs;
 pub(crate) use plot::{PlotArgs, PlotJob};
 pub(crate) use predict::PredictArgs;
 pub(crate) use solve::{SolveArgs, SolveJob, SolveTask};
+use table::TableArgs;
 pub(crate) use train::{SettingsArgs, TrainArgs, TrainJob};
 
 use std::path::PathBuf;

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use regard::routes::decode::Decode;
 
+use crate::failure::Failure;
+
 /// Model and decoding.
 #[derive(Debug, Args)]
 pub(crate) struct NetworkArgs {
@@ -24,6 +26,22 @@ pub(crate) struct NetworkArgs {
     /// that together reach this mass
     #[arg(long, value_name = "P", default_value_t = 1.0, value_parser = share)]
     pub(crate) top_p: f32,
+}
+
+impl NetworkArgs {
+    /// Refuses options of sampling where nothing is sampled.
+    ///
+    /// # Errors
+    /// [`Failure`] with the option.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        let given = [("--temperature", self.temperature != 1.0), ("--top-p", self.top_p != 1.0)];
+        match (self.decode, given.iter().find(|(_, given)| *given)) {
+            (Some(Decode::Sample(_)), _) | (_, None) => Ok(()),
+            (_, Some((flag, _))) => Err(Failure::new(format!("{flag} applies only to sampling"))
+                .hint("add --decode sample:K, for example --decode sample:128")
+                .into()),
+        }
+    }
 }
 
 /// Largest K of `sample:K`, `multistart:K` and `beam:K`.

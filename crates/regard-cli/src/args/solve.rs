@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use clap::Args;
 use regard::routes::solve::{Finish, SolveOptions};
-use regard::routing::formats::csv;
+use regard::routing::formats::csv::TableOptions;
+use regard::routing::formats::solution::ENDINGS;
 
-use super::NetworkArgs;
+use super::{NetworkArgs, TableArgs};
 use crate::failure::Failure;
 
 /// Arguments of `regard solve`.
@@ -17,14 +18,19 @@ Without --decode the network decodes greedily, then from 16 start nodes in 8 vie
 instances get fewer start nodes and views, to limit time and memory. For some problems a
 construction heuristic adds a second solution. Local search improves the better one.
 
+Routes go to standard output, the stages of the search to standard error. On a terminal a long
+tour is shortened; --out and --json have all of it.
+
 Examples:
   regard solve examples/capitals.csv --plot capitals.svg
+  regard solve deliveries.csv --column demand=Weight --capacity 300 --out routes.geojson
   regard solve berlin52.tsp --decode sample:1280 --no-improve --json
   regard solve X-n303-k21.vrp --time 5s --out X-n303-k21.sol
   regard solve *.tsp --out tours/")]
 pub(crate) struct SolveArgs {
     /// Instance files: TSPLIB (.tsp), CVRPLIB (.vrp), OPLib (.oplib) or CSV (id,x,y or
-    /// id,latitude,longitude; with demand, prize or penalty, the first row is the depot)
+    /// id,latitude,longitude; with demand, prize or penalty, the first row is the depot). Other
+    /// words for these columns are found and said
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -41,22 +47,18 @@ pub(crate) struct SolveArgs {
     /// Best-known cost, to report the gap
     #[arg(long, value_name = "VALUE", value_parser = super::amount, allow_negative_numbers = true)]
     best: Option<f64>,
-    /// Capacity of a vehicle, for a CSV file with demands
-    #[arg(long, value_name = "VALUE", value_parser = super::amount)]
-    capacity: Option<f64>,
-    /// Maximum length of a route or tour, for a CSV file
-    #[arg(long, value_name = "VALUE", value_parser = super::amount)]
-    max_length: Option<f64>,
-    /// Minimum total prize to collect, for a CSV file with penalties
-    #[arg(long, value_name = "VALUE", value_parser = super::amount)]
-    required_prize: Option<f64>,
-    /// Write the solution to .tour (TSPLIB), .sol (CVRPLIB) or .json; a folder if there are several
-    /// files
+    /// Start the search from a solution (.tour, .sol, .csv or .json); the result is never worse
+    #[arg(long, value_name = "FILE", conflicts_with = "no_improve")]
+    warm_start: Option<PathBuf>,
+    /// Write the solution to .tour (TSPLIB), .sol (CVRPLIB), .csv (a row for each stop), .geojson or
+    /// .gpx (places with latitude and longitude), or .json; a folder if there are several files
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Draw the solution; a folder if there are several files
     #[arg(long, value_name = "F.svg|F.png")]
     plot: Option<PathBuf>,
+    #[command(flatten)]
+    table: TableArgs,
 }
 
 /// `regard solve` with paths and options checked.
@@ -70,14 +72,16 @@ pub(crate) struct SolveJob {
     pub(crate) options: SolveOptions,
     /// Best-known cost of the command line; only with one file.
     pub(crate) best: Option<f64>,
+    /// Solution to start from; only with one file.
+    pub(crate) warm_start: Option<PathBuf>,
 }
 
 /// One instance file and the files for its results.
 #[derive(Debug, PartialEq)]
 pub(crate) struct SolveTask {
     pub(crate) file: PathBuf,
-    /// Values that the columns of a CSV file do not hold.
-    pub(crate) options: csv::Options,
+    /// The reading of a table.
+    pub(crate) options: TableOptions,
     /// File for the solution; if `ending_open`, its ending follows from the problem.
     pub(crate) out: Option<PathBuf>,
     pub(crate) ending_open: bool,
@@ -87,19 +91,22 @@ pub(crate) struct SolveTask {
 impl SolveArgs {
     /// Checks what can be checked without opening an instance.
     pub(crate) fn check(self, seed: u64) -> anyhow::Result<SolveJob> {
+        self.network.check()?;
         if self.best.is_some() && self.files.len() > 1 {
             return Err(Failure::new("--best is one value, but there are several files")
                 .hint("solve one file at a time, or put a best_known.csv beside the files")
                 .into());
         }
-        let out = targets("--out", self.out.as_deref(), &self.files, &["tour", "sol", "json"])?;
+        if self.warm_start.is_some() && self.files.len() > 1 {
+            return Err(Failure::new("--warm-start is one solution, but there are several files")
+                .hint("solve one file at a time")
+                .into());
+        }
+        let out = targets("--out", self.out.as_deref(), &self.files, &ENDINGS)?;
         let ending_open = self.out.as_deref().is_some_and(|out| self.files.len() > 1 || is_folder(out));
         let plot = targets("--plot", self.plot.as_deref(), &self.files, &["svg", "png"])?;
         let tasks = self.files.into_iter().zip(out).zip(plot);
-        let options = csv::Options::default()
-            .with("capacity", self.capacity)
-            .with("max_length", self.max_length)
-            .with("required_prize", self.required_prize);
+        let options = self.table.options();
         let tasks =
             tasks.map(|((file, out), plot)| SolveTask { file, options: options.clone(), out, ending_open, plot });
         let finish = match (self.no_improve && !self.improve, self.time) {
@@ -113,9 +120,11 @@ impl SolveArgs {
             temperature: self.network.temperature,
             top_p: self.network.top_p,
             finish,
+            warm_start: None,
             seed,
         };
-        Ok(SolveJob { tasks: tasks.collect(), model: self.network.model, options, best: self.best })
+        let (model, warm_start) = (self.network.model, self.warm_start);
+        Ok(SolveJob { tasks: tasks.collect(), model, options, best: self.best, warm_start })
     }
 }
 

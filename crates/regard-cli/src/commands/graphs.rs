@@ -18,6 +18,7 @@ use crate::report::{Printer, graph_plot, measures};
 
 /// Evaluates a model on a file, or on the test data of its experiment's data.
 pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
+    job.refuse_out()?;
     let folder = job.model.as_deref().unwrap_or(Path::new("."));
     let model = GraphModel::open(folder, device)?.with_only(job.only)?;
     let (found, on) = match job.file() {

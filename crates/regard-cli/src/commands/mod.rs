@@ -17,7 +17,11 @@ mod sets;
 mod solve;
 mod train;
 
+use std::path::Path;
+
 use clap::CommandFactory;
+use regard::routing::formats::csv::TableOptions;
+use regard::routing::formats::{self, Instance};
 
 use crate::args::{BenchCommand, Cli, Command, DataCommand, Evaluation, ExplainCommand, ImportCommand, ModelCommand};
 use crate::device;
@@ -46,7 +50,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Solve(args) => solve::run(&args.check(seed)?, &device, printer),
         Command::Train(args) if args.list => experiments::list(printer),
         Command::Train(args) => train::run(args.check(cli.global.seed)?, &device, printer),
-        Command::Eval(args) => match args.evaluation(cli.global.seed, seed) {
+        Command::Eval(args) => match args.evaluation(cli.global.seed, seed)? {
             Evaluation::Model(job) => (families::of_model(job.model.as_deref()).evaluate)(&job, &device, printer),
             Evaluation::Experiment(job) => {
                 families::load(&job.experiment, &job.sets)?.evaluate(&job.folds, &device, printer)
@@ -55,10 +59,13 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Predict(args) => (families::of_model(Some(&args.model)).predict)(&args, &device, printer),
         Command::Forecast(args) => forecast::run(&args, seed, &device, printer),
         Command::Bench(BenchCommand::Lib(args)) => bench::library(args.check(seed)?, &device, printer),
-        Command::Bench(BenchCommand::Paper(args)) if args.table == "kool" => {
-            bench::paper(&args, seed, &device, printer)
+        Command::Bench(BenchCommand::Paper(args)) => {
+            args.check()?;
+            match args.table.as_str() {
+                "kool" => bench::paper(&args, seed, &device, printer),
+                _ => bench::trained(&args, &device, printer),
+            }
         }
-        Command::Bench(BenchCommand::Paper(args)) => bench::trained(&args, &device, printer),
         Command::Plot(args) => plot::run(&args.check()?, printer),
         Command::Explain(ExplainCommand::Attention(args)) => explain::attention(&args, &device, printer),
         Command::Model(ModelCommand::Import(ImportCommand::Kool(args))) => model::import_kool(&args, printer),
@@ -72,6 +79,15 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Reference { page } => experiments::reference(page, printer),
         Command::Completions { shell } => completions(shell, printer),
     }
+}
+
+/// Reads an instance, a table with these options, and says on standard error what was guessed, skipped or not used.
+fn read_instance(path: &Path, options: &TableOptions, printer: &Printer) -> anyhow::Result<Instance> {
+    let (instance, notes) = formats::read_instance_with(path, options)?;
+    for note in notes.texts() {
+        printer.note(&format!("{}: {note}", path.display()));
+    }
+    Ok(instance)
 }
 
 /// Prints the completion script of a shell.

@@ -37,6 +37,7 @@ struct Measured<'a> {
 pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let (folder, file) = (job.model.as_deref().unwrap_or(Path::new(".")), job.file());
     job.refuse_only()?;
+    job.refuse_out()?;
     let model = SeriesModel::open(folder, device)?;
     if model.config.task == SeriesTask::Classification {
         let on = file.map_or("the test data of its experiment".to_owned(), |file| file.display().to_string());

@@ -7,7 +7,7 @@ use regard::Device;
 use regard::routes::solve::{Solution, solve_instance};
 use regard::routing::formats::{self, Instance};
 
-use super::Outcome;
+use super::{Outcome, read_instance};
 use crate::args::{SolveJob, SolveTask};
 use crate::failure::Failure;
 use crate::models::Networks;
@@ -18,12 +18,17 @@ use crate::report::{Printer, plain, plot};
 /// Solves every file, in the order given, and prints each result as soon as it is there.
 pub(super) fn run(job: &SolveJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     // All files are read before the first is solved: a typing error should not cost an hour.
-    let instances = job.tasks.iter().map(|task| read(task, job.best)).collect::<anyhow::Result<Vec<Instance>>>()?;
+    let read = |task| read(task, job.best, printer);
+    let instances = job.tasks.iter().map(read).collect::<anyhow::Result<Vec<Instance>>>()?;
+    let mut options = job.options.clone();
+    if let (Some(path), Some(instance)) = (&job.warm_start, instances.first()) {
+        options.warm_start = Some(warm_start(path, instance)?);
+    }
     let networks = Networks::of(instances.iter().map(Instance::problem), job.model.clone(), device)?;
     let progress = Progress::new(printer, instances.len(), "files");
     for (i, (task, instance)) in job.tasks.iter().zip(&instances).enumerate() {
         let network = networks.get(instance.problem());
-        let solution = solve_instance(network.map(|(network, _)| network), instance, &job.options)?;
+        let solution = solve_instance(network.map(|(network, _)| network), instance, &options)?;
         let written = write(task, instance, &solution)?;
         let model = network.map(|(_, info)| info.name.as_str());
         progress.suspend(|| report(printer, task, instance, &solution, model, &written))?;
@@ -31,18 +36,28 @@ pub(super) fn run(job: &SolveJob, device: &Device, printer: &mut Printer) -> any
     }
     drop(progress);
     if !printer.json() {
-        printer.result(&plain::model_lines(&networks))?;
+        printer.note(&plain::model_lines(&networks));
     }
     Ok(Outcome::Done)
 }
 
-fn read(task: &SolveTask, best: Option<f64>) -> anyhow::Result<Instance> {
+/// Reads a solution that the search starts from.
+fn warm_start(path: &Path, instance: &Instance) -> anyhow::Result<Vec<usize>> {
+    let solution = formats::solution::read(path, instance)?.solution;
+    instance.check(&solution).with_context(|| format!("--warm-start {}", path.display()))?;
+    Ok(solution)
+}
+
+fn read(task: &SolveTask, best: Option<f64>, printer: &Printer) -> anyhow::Result<Instance> {
     for target in [&task.out, &task.plot].into_iter().flatten() {
         if same_file(target, &task.file) {
             return Err(Failure::new(format!("{}: would overwrite the instance", target.display())).into());
         }
     }
-    let instance = formats::read_instance_with(&task.file, &task.options)?;
+    let instance = read_instance(&task.file, &task.options, printer)?;
+    if let Some(path) = task.out.as_deref().filter(|_| !task.ending_open) {
+        formats::solution::check_ending(path, &instance)?;
+    }
     Ok(match best {
         Some(best) => instance.with_best_known(Some(best)),
         None => instance,
@@ -59,11 +74,14 @@ fn write(task: &SolveTask, instance: &Instance, solution: &Solution) -> anyhow::
     if let Some(path) = &task.out {
         let path = if task.ending_open { with_ending(path, instance) } else { path.clone() };
         make_folder(&path)?;
-        if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json")) {
+        if has_ending(&path, "json") {
             json::write_solution(&path, instance, solution)?;
         } else {
             formats::solution::write(&path, instance, &solution.tour)?;
-            read_back(&path, instance, solution)?;
+            let is_map = ["geojson", "gpx"].iter().any(|map| has_ending(&path, map));
+            if !is_map {
+                read_back(&path, instance, solution)?;
+            }
         }
         written.push(path.display().to_string());
     }
@@ -73,6 +91,10 @@ fn write(task: &SolveTask, instance: &Instance, solution: &Solution) -> anyhow::
         written.push(path.display().to_string());
     }
     Ok(written)
+}
+
+fn has_ending(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending))
 }
 
 /// The name with the ending of the problem's solutions.
@@ -116,8 +138,15 @@ fn report(
     if printer.json() {
         return printer.object(&SolveResult::new(&task.file, instance, solution, model, written));
     }
-    let heading = plain::heading(&task.file, instance);
-    let stages = plain::stages(instance, solution);
+    printer.result(&plain::heading(&task.file, instance))?;
+    if !solution.stages.is_empty() {
+        printer.note(plain::stages(instance, solution).trim_end_matches('\n'));
+    }
     let verdict = plain::verdict(instance, solution, written);
-    printer.result(&format!("{heading}\n{stages}{verdict}"))
+    // What is in a file need not be read from the screen.
+    let routes = match task.out {
+        None => plain::routes(instance, &solution.tour, printer.width(), printer.shortens()),
+        Some(_) => String::new(),
+    };
+    printer.result(&format!("{verdict}\n{routes}"))
 }

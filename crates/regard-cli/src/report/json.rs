@@ -2,8 +2,8 @@
 
 use regard::routes::evaluate::Evaluation;
 use regard::routes::solve::{Solution, Stage, describe};
-use regard::routing::Instance;
 use regard::routing::formats::solution::SolutionFormat;
+use regard::routing::{Instance, Itinerary};
 use serde::{Serialize, Serializer};
 
 use super::plain;
@@ -32,6 +32,12 @@ pub(crate) struct SolveResult<'a> {
     /// Vehicle routes, each with node ids of the file in order, without the depot.
     #[serde(skip_serializing_if = "Option::is_none")]
     routes: Option<Vec<Vec<NodeId<'a>>>>,
+    /// Load of each route, of problems with vehicles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loads: Option<Vec<f64>>,
+    /// Length of each route, of problems with vehicles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lengths: Option<Vec<f64>>,
     metric: &'static str,
     unit: &'static str,
     /// If true, the network got coordinates computed from the matrix of distances.
@@ -87,6 +93,8 @@ impl<'a> SolveResult<'a> {
         let value = instance.value(&solution.tour);
         let (tour, routes) = named(instance, &solution.tour);
         let sign = if instance.maximises() { -1.0 } else { 1.0 };
+        let of_vehicles = routes.is_some().then(|| Itinerary::of(instance, &solution.tour).routes);
+        let lengths = of_vehicles.as_ref().map(|routes| routes.iter().map(|route| route.length).collect());
         Self {
             instance: sites.name(),
             file: file.display().to_string(),
@@ -97,6 +105,8 @@ impl<'a> SolveResult<'a> {
             problem: instance.problem(),
             tour,
             routes,
+            loads: of_vehicles.and_then(|routes| routes.iter().map(|route| route.load).collect()),
+            lengths,
             metric: sites.metric_name(),
             unit: sites.unit(),
             scaled_coordinates: plain::scaled(sites),
@@ -145,6 +155,18 @@ pub(crate) fn write_solution(path: &std::path::Path, instance: &Instance, found:
     Ok(())
 }
 
+/// Writes the solutions of an evaluation as JSON lines: `instance` (from 1), `cost` and `solution`, nodes by index with
+/// the depot (0) between routes.
+pub(crate) fn write_solutions(path: &std::path::Path, found: &Evaluation) -> anyhow::Result<()> {
+    regard::data::file::write_atomic(path, |out| {
+        for (at, (cost, solution)) in found.costs.iter().zip(&found.solutions).enumerate() {
+            writeln!(out, "{}", serde_json::json!({"instance": at + 1, "cost": cost, "solution": solution}))?;
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
 fn stage(stage: &Stage, sign: f64) -> StageResult<'_> {
     StageResult {
         by: stage.kind.name(),
@@ -189,7 +211,13 @@ pub(crate) struct EvalResult<'a> {
 
 impl<'a> EvalResult<'a> {
     /// Collects the result.
-    pub(crate) fn new(job: &EvalJob, found: &Evaluation, data: &'a str, model: &'a str) -> Self {
+    pub(crate) fn new(
+        job: &EvalJob,
+        found: &Evaluation,
+        reference: Option<f64>,
+        data: &'a str,
+        model: &'a str,
+    ) -> Self {
         Self {
             mean_cost: found.mean_cost,
             std_error: found.std_error,
@@ -197,7 +225,7 @@ impl<'a> EvalResult<'a> {
             seconds: found.seconds,
             instances_per_second: found.instances_per_second(),
             gap: found.gap,
-            reference: job.options.reference,
+            reference,
             mean_cost_network: found.mean_cost_network,
             data,
             decode: describe(job.options.decode, job.options.augment),

@@ -76,6 +76,11 @@ impl Printer {
         given.or_else(terminal).unwrap_or(100).clamp(40, 120)
     }
 
+    /// If true, people read the result on a terminal, where long lists are shortened.
+    pub(crate) fn shortens(&self) -> bool {
+        self.out.is_terminal() && !self.verbose
+    }
+
     /// Writes a part of the result; a line break is added when it has none at its end.
     pub(crate) fn result(&mut self, text: &str) -> io::Result<()> {
         self.out.write_all(text.as_bytes())?;

@@ -6,9 +6,9 @@ use regard::data::stats;
 use regard::routes::evaluate::Evaluation;
 use regard::routes::solve::{Solution, StageKind, describe};
 use regard::routing::formats::solution::SolutionFormat;
-use regard::routing::{Instance, Metric, Sites, registry};
+use regard::routing::{Instance, Itinerary, Metric, Sites, Stop, registry};
 
-use super::{Align, Table, number};
+use super::{Align, Table, number, wrap};
 use crate::args::EvalJob;
 use crate::models::{ModelInfo, Networks};
 
@@ -90,6 +90,49 @@ pub(crate) fn verdict(instance: &Instance, solution: &Solution, written: &[Strin
     text
 }
 
+/// The routes with their stops in order, their loads and lengths. If `shorten`, the middle of long routes is left out.
+pub(crate) fn routes(instance: &Instance, solution: &[usize], width: usize, shorten: bool) -> String {
+    let itinerary = Itinerary::of(instance, solution);
+    let sites = instance.sites();
+    let mut text = String::new();
+    for (number, route) in itinerary.routes.iter().enumerate() {
+        if instance.solution_format() == SolutionFormat::Routes {
+            let stops = route.visits();
+            let plural = if stops == 1 { "stop" } else { "stops" };
+            let bound = instance.route_bound().map(|bound| format!(" of {}", number::quantity(bound, "")));
+            let load =
+                route.load.map(|load| format!("   load {}{}", number::quantity(load, ""), bound.unwrap_or_default()));
+            let length = number::quantity(route.length, sites.unit());
+            text += &format!("route {}   {stops} {plural}{}   length {length}\n", number + 1, load.unwrap_or_default());
+        } else if let Some(load) = route.load {
+            let length = number::quantity(route.length, sites.unit());
+            text += &format!("{} stops   prize {}   length {length}\n", route.visits(), number::quantity(load, ""));
+        }
+        let name =
+            |stop: &Stop| sites.label(stop.node).unwrap_or(&sites.ids()[stop.node]).replace(char::is_control, " ");
+        let names: Vec<String> = route.stops.iter().map(name).collect();
+        // Names hold spaces, at which no line ends.
+        let order = shortened(names, shorten).join(" \u{2192}\u{1}").replace(' ', "\u{2}").replace('\u{1}', " ");
+        for line in wrap(&order, width.saturating_sub(2)) {
+            text += &format!("  {}\n", line.replace('\u{2}', " "));
+        }
+    }
+    text
+}
+
+/// The names of stops, of many only those at both ends.
+fn shortened(mut names: Vec<String>, shorten: bool) -> Vec<String> {
+    const MOST: usize = 60;
+    const END: usize = 10;
+    if shorten && names.len() > MOST {
+        let left_out = names.len() - MOST;
+        let more = format!("... {} more (--out FILE has all) ...", number::count(left_out));
+        let from = MOST - END;
+        names.splice(from..from + left_out, [more]);
+    }
+    names
+}
+
 /// One line for each model.
 pub(crate) fn model_lines(networks: &Networks) -> String {
     let lines: Vec<String> = networks.infos().map(model_line).collect();
@@ -109,7 +152,13 @@ pub(crate) fn model_line(info: &ModelInfo) -> String {
 }
 
 /// The result of `regard eval`.
-pub(crate) fn evaluation(job: &EvalJob, found: &Evaluation, data: &str, info: &ModelInfo) -> String {
+pub(crate) fn evaluation(
+    job: &EvalJob,
+    found: &Evaluation,
+    reference: Option<(f64, String)>,
+    data: &str,
+    info: &ModelInfo,
+) -> String {
     let mut table = Table::new(&[Align::Left, Align::Left]);
     let error = 2.0 * found.std_error;
     table.row(["mean cost".to_owned(), format!("{:.5} ± {error:.5} (2 standard errors)", found.mean_cost)]);
@@ -118,8 +167,8 @@ pub(crate) fn evaluation(job: &EvalJob, found: &Evaluation, data: &str, info: &M
         table.row(["network".to_owned(), format!("{network:.5} before local search ({gain})")]);
     }
     if let Some(gap) = found.gap {
-        let against = match job.options.reference {
-            Some(reference) => format!("to {reference}"),
+        let against = match reference {
+            Some((reference, of)) => format!("to {}{of}", number::quantity(reference, "")),
             None => "to the best-known costs, mean over the instances".to_owned(),
         };
         table.row(["gap".to_owned(), format!("{} {against}", number::gap(gap))]);

@@ -55,7 +55,8 @@ fn malformed_csv_files() {
         ("id,x,y\n1,0,0\n2,NaN,1\n", &["in.csv:3", "NaN"]),
         ("id,x,y\n1,0,0\n2,1\n", &["in.csv:3"]),
         ("id,latitude,longitude\na,95,10\nb,0,0\n", &["in.csv:2", "95"]),
-        ("id,height\n1,2\n", &["in.csv", "x"]),
+        ("id,height\n1,2\n", &["in.csv", "--column x=NAME"]),
+        ("x,y\n0,5,1,5\n", &["in.csv:2: has 4 fields, the header has 2", "hint: "]),
     ];
     for (text, fragments) in table {
         let folder = folder_with("in.csv", text);
@@ -117,6 +118,8 @@ fn wrong_arguments() {
     let folder = folder_with("in.tsp", PENTAGON);
     fs::write(folder.path().join("b.tsp"), PENTAGON).unwrap();
     fs::write(folder.path().join("a.tour"), "").unwrap();
+    fs::write(folder.path().join("part.json"), "{\"tour\": [1, 2]}").unwrap();
+    fs::write(folder.path().join("places.csv"), "id,x,y\n1,0,0\n2,0,1\n3,1,1\n4,1,0\n").unwrap();
     for (arguments, fragments) in [
         ("solve in.tsp --decode gready", &["--decode", "gready", "sample:K"][..]),
         ("solve in.tsp --decode sample:0", &["--decode", "sample"]),
@@ -133,6 +136,25 @@ fn wrong_arguments() {
         ("solve in.tsp b.tsp --out one.tour", &["--out", "folder"]),
         ("solve in.tsp b.tsp --best 5", &["--best", "several files"]),
         ("solve in.tsp --model model --decode sample:9999999", &["--decode", "more than"]),
+        ("solve in.tsp --temperature 0.5", &["--temperature applies only to sampling", "--decode sample:K"]),
+        ("solve in.tsp --top-p 0.5 --decode beam:3", &["--top-p applies only to sampling"]),
+        ("solve in.tsp --capacity 3", &["in.tsp: --capacity is for tables", "leave it out"]),
+        ("solve in.tsp --column demand=Weight", &["--column is for tables"]),
+        ("solve in.tsp --column demands=Weight", &["--column", "did you mean `demand`?"]),
+        ("solve places.csv --capacity 3", &["--capacity does not apply", "`--column demand=NAME`"]),
+        ("solve places.csv --required-prize 3", &["--required-prize does not apply", "`--column penalty=NAME`"]),
+        ("solve places.csv --max-length 3", &["--max-length does not apply", "hint: "]),
+        ("data check places.csv --capacity 3", &["--capacity does not apply"]),
+        ("data show in.tsp --skip-bad", &["--skip-bad is for tables"]),
+        ("data verify in.tsp a.tour --depot 1", &["--depot is for tables"]),
+        ("solve in.tsp --out in.geojson", &["in.geojson", "latitude and longitude", ".csv"]),
+        ("solve places.csv --out places.sol", &["write .tour or .csv"]),
+        ("solve in.tsp b.tsp --warm-start a.tour", &["--warm-start", "several files"]),
+        ("solve in.tsp --warm-start none.tour", &["none.tour"]),
+        ("solve in.tsp --warm-start part.json", &["--warm-start part.json", "not a solution"]),
+        ("solve in.tsp --warm-start a.tour --no-improve", &["--no-improve"]),
+        ("bench paper --table kool --rows max", &["--rows does not apply to --table kool", "--table patchtst"]),
+        ("bench paper --table patchtst --limit 5", &["--limit does not apply to --table patchtst", "--table kool"]),
         ("solve none.tsp --model model", &["none.tsp", "hint: "]),
         ("solve . --model model", &["error"]),
         ("solve", &["FILE"]),

@@ -1,7 +1,10 @@
 //! The texts of `--help`, and the shells' completions.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
+
+use regex_lite::Regex;
 
 use crate::program::{command, regard};
 
@@ -81,4 +84,111 @@ fn the_doctor_reports_the_machine() {
     assert_eq!(json["model"], "model, model");
     let said = regard(folder.path(), &["doctor"]);
     assert!(said.out.contains("kernels run on"), "{said:?}");
+}
+
+/// The texts of a source file, without comments and tests.
+fn literals(source: &str) -> Vec<String> {
+    let source = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or("");
+    let (mut texts, mut rest) = (Vec::new(), source.chars().peekable());
+    while let Some(c) = rest.next() {
+        match c {
+            '/' if rest.peek() == Some(&'/') => while rest.next_if(|c| *c != '\n').is_some() {},
+            // A letter, of which a quote may be one; lifetimes have no second quote.
+            '\'' => {
+                let letter: String = rest.clone().take(3).collect();
+                let skipped = if letter.starts_with('\\') { 3 } else { 2 };
+                if letter.chars().nth(skipped - 1) == Some('\'') {
+                    rest.nth(skipped - 1);
+                }
+            }
+            'r' if matches!(rest.peek(), Some('"' | '#')) => {
+                let hashes = std::iter::from_fn(|| rest.next_if_eq(&'#')).count();
+                if rest.next_if_eq(&'"').is_none() {
+                    continue;
+                }
+                let end = format!("\"{}", "#".repeat(hashes));
+                let mut text = String::new();
+                while !text.ends_with(&end) {
+                    let Some(c) = rest.next() else { break };
+                    text.push(c);
+                }
+                texts.push(text);
+            }
+            '"' => {
+                let mut text = String::new();
+                while let Some(c) = rest.next() {
+                    match c {
+                        '"' => break,
+                        '\\' => {
+                            rest.next();
+                        }
+                        c => text.push(c),
+                    }
+                }
+                texts.push(text);
+            }
+            _ => {}
+        }
+    }
+    texts
+}
+
+/// All source files below a folder, but those of tests.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        match path.is_dir() {
+            true if name != "tests" => sources(&path, found),
+            false if name.ends_with(".rs") && !name.ends_with("tests.rs") => found.push(path),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn every_option_and_setting_that_a_message_names_exists() {
+    let option = Regex::new(r"(^|[^a-z0-9-])(--[a-z][a-z0-9-]*[a-z0-9])").unwrap();
+    let setting = Regex::new(r"(^|[^a-z0-9_./-])((task|data|model|train|eval)\.[a-z_]+)\b").unwrap();
+    let page = |name: &str| regard(Path::new("."), &["reference", name]).done().out;
+    let (commands, settings) = (page("commands"), page("settings"));
+    // Those of other programs, and the hidden name of an option.
+    let mut known: BTreeSet<String> = ["--features", "--release"].map(str::to_owned).into();
+    known.extend(option.captures_iter(&commands).map(|found| found[2].to_owned()));
+    let mut section = String::new();
+    for line in settings.lines() {
+        if let Some(rest) = line.strip_prefix("### `[") {
+            section = rest.split(']').next().unwrap().to_owned();
+        } else if let Some(rest) = line.strip_prefix("| `") {
+            known.insert(format!("{section}.{}", rest.split('`').next().unwrap()));
+        }
+    }
+    assert!(known.contains("--capacity") && known.contains("train.learning_rate"), "{known:?}");
+    // The setting that decides which others exist, keys of a model's configuration, files, and a method of PyTorch.
+    let configuration = ["model.format", "model.horizon", "model.kind", "model.level", "model.problem", "model.task"];
+    let others = ["task.family", "model.safetensors", "data.pkl", "model.state_dict"];
+    known.extend(configuration.into_iter().chain(others).map(str::to_owned));
+    let mut files = Vec::new();
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for entry in std::fs::read_dir(&crates).unwrap() {
+        let source = entry.unwrap().path().join("src");
+        if source.is_dir() && !source.to_string_lossy().contains("regard-testing") {
+            sources(&source, &mut files);
+        }
+    }
+    let mut count = 0;
+    let mut unknown = BTreeSet::new();
+    for file in files {
+        for text in literals(&std::fs::read_to_string(&file).unwrap()) {
+            let named = option.captures_iter(&text).chain(setting.captures_iter(&text));
+            for name in named.map(|found| found[2].to_owned()) {
+                count += 1;
+                if !known.contains(&name) {
+                    unknown.insert(format!("{name} in {}: {text}", file.display()));
+                }
+            }
+        }
+    }
+    assert!(count > 150, "only {count} names were found");
+    assert!(unknown.is_empty(), "{unknown:#?}");
 }

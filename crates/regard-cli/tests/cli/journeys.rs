@@ -65,6 +65,28 @@ fn sales() -> String {
     text
 }
 
+/// Deliveries of a day as Excel saves them in German: semicolons, decimal commas, a customer with two orders, a row
+/// without values, a column of times and a sum at the end. The first row is the warehouse.
+fn deliveries(sum: bool) -> String {
+    let mut text = "Kunde;Stra\u{df}e;Breite;L\u{e4}nge;Gewicht (kg);von;bis\n".to_owned();
+    text.push_str("Lager N\u{fc}rnberg;Hafenstr. 1;49,4103;11,0549;;;\n");
+    for stop in 0..24 {
+        let (latitude, longitude) =
+            (49.0 + ((stop * 37) % 90) as f64 / 100.0, 10.5 + ((stop * 53) % 120) as f64 / 100.0);
+        let weight = 20 + (stop * 29) % 90;
+        let row = format!("B\u{e4}ckerei {stop};Ring {stop};{latitude:.4};{longitude:.4};{weight},5;8:00;12:00\n");
+        text.push_str(&row.replace('.', ","));
+        if stop == 7 {
+            text.push_str(&row.replace('.', ",").replace(&format!("{weight},5"), "12,25"));
+            text.push_str(";;;;;;\n");
+        }
+    }
+    if sum {
+        text.push_str("Summe;;;;1.578,25;;\n");
+    }
+    text
+}
+
 fn folder(name: &str, text: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join(name), text).unwrap();
@@ -279,4 +301,90 @@ fn tables_of_nodes_and_edges_may_have_text_and_missing_values() {
     let nodes = found[0]["nodes"].as_array().unwrap();
     let right = nodes.iter().enumerate().filter(|(at, node)| (node["prediction"] == "yes") == (at % 3 == 0)).count();
     assert!(right > 50, "{right} of 60: {found}");
+}
+
+#[test]
+fn a_dispatcher_plans_the_routes_of_a_day() {
+    let folder = folder("deliveries.csv", &deliveries(true));
+    let root = folder.path();
+    let ask = ["solve", "deliveries.csv", "--column", "demand=Gewicht", "--capacity", "300", "--time", "300ms"];
+    // A sum below the table is no place; the hint is followed.
+    let refused = regard(root, &ask);
+    assert!(refused.code == Some(2) && refused.out.is_empty(), "{refused:?}");
+    assert!(refused.err.contains("deliveries.csv:29: field `Breite`: is missing"), "{refused:?}");
+    assert!(refused.err.contains("--skip-bad"), "{refused:?}");
+    let ask = [&ask[..], &["--skip-bad"]].concat();
+    let said = regard(root, &ask).done();
+    for part in [
+        "column `Breite` is read as `lat` (--column lat=NAME changes it)",
+        "column `L\u{e4}nge` is read as `lon`",
+        "column `Kunde` is read as `id`",
+        "`49,4103` is read as 49.4103 (--decimal point changes it)",
+        "skipped 1 row without values (line 12)",
+        "skipped 1 row that cannot be read (--skip-bad): line 29",
+        "1 row repeats an id (`B\u{e4}ckerei 7` on line 11)",
+        "time windows are not supported yet; routes do not keep them: `von`, `bis` not used",
+        "columns not used: `Stra\u{df}e`",
+        "improve",
+    ] {
+        assert!(said.err.contains(part), "no `{part}` in {said:?}");
+    }
+    // The answer is the routes: stops in order, with load and length.
+    for part in
+        ["route 1   ", "stops   load ", " of 300   length ", "Lager N\u{fc}rnberg \u{2192} B\u{e4}ckerei ", "feasible"]
+    {
+        assert!(said.out.contains(part), "no `{part}` in {said:?}");
+    }
+    assert!(said.out.contains("B\u{e4}ckerei 7#2") && !said.out.contains("ruin and recreate"), "{said:?}");
+
+    let json = regard(root, &[&ask[..], &["--json"]].concat()).done().json();
+    let numbers = |key: &str| -> Vec<f64> {
+        json[key].as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
+    };
+    let (loads, lengths) = (numbers("loads"), numbers("lengths"));
+    assert!(loads.iter().all(|load| *load <= 300.0) && (loads.iter().sum::<f64>() - 1578.25).abs() < 1e-9, "{json}");
+    assert!((lengths.iter().sum::<f64>() - json["cost"].as_f64().unwrap()).abs() < 1e-6, "{json}");
+    assert!(json["seconds"].as_f64().unwrap() > 0.0, "{json}");
+
+    // For the office, the map and the navigation device.
+    for out in ["routes.csv", "routes.geojson", "routes.gpx", "routes.json", "routes.sol"] {
+        let said = regard(root, &[&ask[..], &["--out", out]].concat()).done();
+        assert!(said.out.contains(&format!("wrote {out}")) && !said.out.contains("\u{2192}"), "{said:?}");
+    }
+    let table = fs::read_to_string(root.join("routes.csv")).unwrap();
+    assert!(
+        table.starts_with("route,order,id,lat,lon,demand,arrival,load,length\n1,0,Lager N\u{fc}rnberg,49.4103,"),
+        "{table}"
+    );
+    let stops = table.lines().filter(|line| line.contains("B\u{e4}ckerei")).count();
+    assert_eq!(stops, 25, "{table}");
+    let map: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(root.join("routes.geojson")).unwrap()).unwrap();
+    let features = map["features"].as_array().unwrap();
+    let lines = features.iter().filter(|feature| feature["geometry"]["type"] == "LineString").count();
+    assert_eq!(lines, loads.len(), "{map}");
+    assert!(fs::read_to_string(root.join("routes.gpx")).unwrap().contains("<rtept lat=\"49.4103\" lon=\"11.0549\">"));
+
+    // The same options serve the other commands, and every written solution is checked and a start.
+    let table = ["deliveries.csv", "--column", "demand=Gewicht", "--capacity", "300", "--skip-bad"];
+    for solution in ["routes.csv", "routes.json", "routes.sol"] {
+        let verify = [&["data", "verify", table[0], solution], &table[1..], &["--json"]].concat();
+        let verified = regard(root, &verify).done().json();
+        let warm = [&ask[..], &["--warm-start", solution, "--json"]].concat();
+        let warm = regard(root, &warm).done().json();
+        assert_eq!(warm["stages"][0]["name"], "warm start", "{warm}");
+        let cost = |found: &serde_json::Value| found["cost"].as_f64().unwrap();
+        assert!(cost(&warm) <= cost(&verified) + 1e-9, "{warm} {verified}");
+    }
+    let shown = regard(root, &[&["data", "show"], &table[..], &["--json"]].concat()).done().json();
+    assert_eq!((&shown["problem"], &shown["n"]), (&"cvrp".into(), &26.into()));
+    regard(root, &[&["data", "check"], &table[..]].concat()).done();
+
+    // Another day's file, with both orders on one stop.
+    fs::write(root.join("next.csv"), deliveries(false)).unwrap();
+    let next = ["solve", "next.csv", "--capacity", "300", "--duplicates", "sum", "--time", "200ms", "--json"];
+    let said = regard(root, &next).done();
+    assert!(said.err.contains("column `Gewicht (kg)` is read as `demand`"), "{said:?}");
+    assert!(said.err.contains("one stop with the sum of their amounts"), "{said:?}");
+    assert_eq!(said.json()["n"], 25);
 }

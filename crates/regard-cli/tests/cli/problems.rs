@@ -101,3 +101,35 @@ fn a_pickled_set_is_evaluated_and_one_that_calls_a_function_is_refused() {
     fs::write(root.join("bad.pkl"), b"cos\nsystem\n(S'echo'\ntR.").unwrap();
     refused(&regard(root, &["eval", "--data", "bad.pkl"]), &["bad.pkl", "os.system"]);
 }
+
+#[test]
+fn a_generated_set_is_one_file_in_the_form_of_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    for problem in ["tsp", "cvrp", "op", "pctsp"] {
+        let mut costs = Vec::new();
+        for file in ["set.pkl", "set.npz"] {
+            let generate = ["data", "generate", "--problem", problem, "--n", "8", "--instances", "4", "--out", file];
+            assert_eq!(json(root, &generate)["instances"], 4);
+            let found = json(root, &["eval", "--data", file, "--out", "solutions.jsonl"]);
+            assert_eq!(found["instances"], 4, "{problem} {file}: {found}");
+            costs.push(found["mean_cost"].as_f64().unwrap());
+            let lines = fs::read_to_string(root.join("solutions.jsonl")).unwrap();
+            let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let mean = lines.iter().map(|line| line["cost"].as_f64().unwrap()).sum::<f64>() / 4.0;
+            assert!((mean - costs[0]).abs() < 1e-9 && lines.len() == 4, "{problem} {file}");
+            assert!(!lines[3]["solution"].as_array().unwrap().is_empty() && lines[3]["instance"] == 4);
+        }
+        assert_eq!(costs[0], costs[1], "{problem}");
+    }
+    refused(&regard(root, &["data", "generate", "--n", "5", "--instances", "2", "--out", "x.csv"]), &["FILE.npz"]);
+}
+
+#[test]
+fn the_gap_of_a_paper_set_is_that_of_the_whole_set() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = regard(folder.path(), &["eval", "--paper-set", "tsp20", "--limit", "50"]).done();
+    assert!(said.err.contains("for the whole set, without --limit") && !said.out.contains("gap"), "{said:?}");
+    let said = regard(folder.path(), &["eval", "--paper-set", "tsp20"]).done();
+    assert!(said.out.contains("to 3.8369, the best of the paper's methods"), "{said:?}");
+}

@@ -17,9 +17,62 @@ fn stages_are_reported_and_the_tour_is_written() {
     insta::assert_snapshot!("solve_pentagon", said.to_string());
     let tour = fs::read_to_string(folder.path().join("in.tour")).unwrap();
     assert!(tour.contains("TOUR_SECTION") && tour.contains("DIMENSION"), "{tour}");
+    assert!(said.err.contains("2-opt + Or-opt") && !said.out.contains("2-opt"), "{said:?}");
     assert!(fs::read_to_string(folder.path().join("in.svg")).unwrap().contains("<svg"));
     let check = regard(folder.path(), &["data", "check", "in.tsp", "--tour", "in.tour"]).done();
     assert!(check.out.contains("ok"), "{check:?}");
+}
+
+#[test]
+fn without_a_file_the_tour_is_printed() {
+    let folder = folder_with("in.tsp", PENTAGON);
+    let said = regard(folder.path(), &SOLVE).done();
+    let tour = said.out.lines().nth(2).unwrap().trim();
+    let mut ids: Vec<&str> = tour.split(" \u{2192} ").collect();
+    assert_eq!((ids.len(), ids.first()), (6, ids.last()), "{said:?}");
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids, ["1", "2", "3", "4", "5"], "{said:?}");
+    // A pipe gets all of a long tour, in lines of the width of the page.
+    regard(folder.path(), &["data", "generate", "--n", "300", "--out", "long.csv"]).done();
+    let said = regard(folder.path(), &["solve", "--model", "model", "long.csv", "--decode", "greedy"]).done();
+    assert_eq!(said.out.matches('\u{2192}').count(), 300, "{said:?}");
+    assert!(said.out.lines().all(|line| line.chars().count() <= 100), "{said:?}");
+}
+
+#[test]
+fn a_search_starts_from_a_solution_and_is_never_worse() {
+    let folder = folder();
+    regard(folder.path(), &["data", "generate", "--n", "60", "--seed", "3", "--out", "in.csv"]).done();
+    let solve = |more: &[&str]| {
+        let json =
+            regard(folder.path(), &[&["solve", "--model", "model", "in.csv", "--json"], more].concat()).done().json();
+        (json["cost"].as_f64().unwrap(), json)
+    };
+    let (best, _) = solve(&["--time", "1s", "--out", "good.csv"]);
+    for (more, by) in
+        [(&["--warm-start", "good.csv"][..], "start"), (&["--warm-start", "good.csv", "--time", "50ms"], "start")]
+    {
+        let (cost, json) = solve(more);
+        assert!(cost <= best + 1e-12, "{json}");
+        assert_eq!(
+            (&json["stages"][0]["by"], &json["stages"][0]["name"]),
+            (&json!(by), &json!("warm start")),
+            "{json}"
+        );
+        assert!((json["stages"][0]["cost"].as_f64().unwrap() - best).abs() < 1e-12, "{json}");
+    }
+}
+
+#[test]
+fn a_tiny_required_prize_gives_numbers() {
+    let text = "x,y,prize,penalty\n0,0,0,0\n1,0,3,1\n0,1,2,1\n1,1,5,0.5\n2,1,4,0.1\n";
+    let folder = folder_with("in.csv", text);
+    for prize in ["1e-308", "0", "1e-30"] {
+        let said = regard(folder.path(), &["solve", "in.csv", "--required-prize", prize]).done();
+        let all = format!("{}{}", said.out, said.err).to_lowercase();
+        assert!(!all.contains("nan") && !all.contains("inf "), "{said:?}");
+    }
 }
 
 #[test]

@@ -5,13 +5,14 @@
 //! predictions are written by [`mod@write`].
 //!
 //! Fields are separated by commas, semicolons or tabs, whichever the header has most of, unless the caller names the
-//! separator. Text in double quotes may hold separators and line breaks. A byte order mark is dropped, bytes that are
-//! not UTF-8 become U+FFFD. Numbers have a decimal point: a decimal comma is an error with a hint, since `1,234` may
-//! also be a thousand.
+//! separator. Text in double quotes may hold separators and line breaks. Text is UTF-8, UTF-16 with a byte order mark, or
+//! else Windows-1252. Numbers have a decimal point, and a decimal comma is an error with a hint, since `1,234` may also be
+//! a thousand; tables of routes find out which it is by [`numbers`].
 
 mod features;
 mod header;
 pub(crate) mod json_lines;
+pub mod numbers;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod rows;
@@ -22,6 +23,7 @@ use std::path::Path;
 
 pub(crate) use self::features::{Feature, FeatureOptions, Features, MOST_CATEGORIES, part_of_column};
 pub(crate) use self::header::{Column, Footer, Header};
+pub use self::rows::EmptyRows;
 pub(crate) use self::rows::{Row, Rows, Text};
 use crate::Result;
 
@@ -36,6 +38,10 @@ pub struct Cells {
     pub header: Vec<String>,
     /// Rows with any value in them, with their lines.
     pub rows: Vec<(usize, Vec<String>)>,
+    /// Rows without any value.
+    pub empty: EmptyRows,
+    /// The separator of the fields.
+    pub separator: u8,
 }
 
 impl Cells {
@@ -65,7 +71,7 @@ impl Cells {
         while let Some(row) = rows.next()? {
             all.push((row.line, row.fields().map(str::to_owned).collect()));
         }
-        Ok(Self { comments, top, header, rows: all })
+        Ok(Self { comments, top, header, rows: all, empty: rows.empty().clone(), separator: rows.separator() })
     }
 }
 

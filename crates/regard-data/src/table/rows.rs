@@ -10,9 +10,12 @@ use flate2::bufread::MultiGzDecoder;
 use super::header::Column;
 use super::values;
 use crate::error::{Error, Fault, Result};
+use crate::file::{Encoding, decoded, windows_1252};
 
 /// The longest row that is read: a quote that is never closed, or a file without lines, would fill the memory.
 const LONGEST: usize = 1 << 26;
+/// The largest table in UTF-16, which is read at once.
+const LARGEST_UTF16: u64 = 1 << 30;
 
 /// Text of a table that was a file.
 pub(crate) struct Text {
@@ -54,6 +57,7 @@ pub(crate) struct Rows<'p> {
     source: Box<dyn BufRead + 'p>,
     pub(crate) path: &'p Path,
     parser: Reader,
+    separator: u8,
     /// Lines above the header that begin with `#`, without the sign, with their numbers.
     comments: Vec<(usize, String)>,
     /// The line that was read last.
@@ -67,6 +71,17 @@ pub(crate) struct Rows<'p> {
     ends: Vec<usize>,
     /// If true, the row that was read last is the next one.
     again: bool,
+    /// Lines of rows that have separators and no value, the first of them, and how many there are.
+    empty: EmptyRows,
+}
+
+/// Rows of separators without any value, which are skipped.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EmptyRows {
+    /// Number of them.
+    pub count: usize,
+    /// The line of the first one.
+    pub first: usize,
 }
 
 impl<'p> Rows<'p> {
@@ -80,9 +95,26 @@ impl<'p> Rows<'p> {
         }
         if begin.starts_with(crate::file::GZIP) {
             let unpacked = MultiGzDecoder::new(source);
-            return Self::of(Box::new(BufReader::with_capacity(1 << 16, unpacked)), path, separator);
+            return Self::of_source(BufReader::with_capacity(1 << 16, unpacked), path, separator);
         }
-        Self::of(Box::new(source), path, separator)
+        Self::of_source(source, path, separator)
+    }
+
+    /// The table of a source, which is UTF-16 where it begins with the byte order mark of that.
+    fn of_source(mut source: impl BufRead + 'p, path: &'p Path, separator: Option<u8>) -> Result<Self> {
+        let io = |source| Error::io(path, source);
+        let begin = source.fill_buf().map_err(io)?;
+        if Encoding::of(&begin[..begin.len().min(4)]) != Encoding::Utf16 {
+            return Self::of(Box::new(source), path, separator);
+        }
+        let mut bytes = Vec::new();
+        // Text of that size would not fit in memory as a table either.
+        source.take(LARGEST_UTF16).read_to_end(&mut bytes).map_err(io)?;
+        if bytes.len() as u64 == LARGEST_UTF16 {
+            let reason = format!("is UTF-16 of more than {} MB", LARGEST_UTF16 >> 20);
+            return Err(Error::parse(path, 0, reason).with_hint("save the table as UTF-8"));
+        }
+        Self::of(Box::new(Cursor::new(decoded(bytes).0)), path, separator)
     }
 
     /// The table of a text; `path` names it in errors.
@@ -95,6 +127,7 @@ impl<'p> Rows<'p> {
             source,
             path,
             parser: Reader::new(),
+            separator: separator.unwrap_or(b','),
             comments: Vec::new(),
             line: 0,
             text: Vec::new(),
@@ -103,6 +136,7 @@ impl<'p> Rows<'p> {
             fields: Vec::new(),
             ends: Vec::new(),
             again: false,
+            empty: EmptyRows::default(),
         };
         while rows.read_line()? {
             if rows.text.contains(&0) {
@@ -117,7 +151,8 @@ impl<'p> Rows<'p> {
                 None if line.trim().is_empty() => {}
                 None => {
                     rows.at = first.len() - line.len();
-                    rows.parser = ReaderBuilder::new().delimiter(separator.unwrap_or_else(|| delimiter(line))).build();
+                    rows.separator = separator.unwrap_or_else(|| delimiter(line));
+                    rows.parser = ReaderBuilder::new().delimiter(rows.separator).build();
                     return Ok(rows);
                 }
             }
@@ -129,6 +164,16 @@ impl<'p> Rows<'p> {
     /// Comments above the header, with their lines.
     pub(crate) fn comments(&self) -> &[(usize, String)] {
         &self.comments
+    }
+
+    /// Rows of separators alone that were skipped so far.
+    pub(crate) fn empty(&self) -> &EmptyRows {
+        &self.empty
+    }
+
+    /// The separator of the fields.
+    pub(crate) fn separator(&self) -> u8 {
+        self.separator
     }
 
     /// The line below those that were read.
@@ -152,7 +197,7 @@ impl<'p> Rows<'p> {
         }
         self.line += 1;
         if std::str::from_utf8(&self.text[before..]).is_err() {
-            let line = String::from_utf8_lossy(&self.text[before..]).into_owned();
+            let line = windows_1252(&self.text[before..]);
             self.text.truncate(before);
             self.text.extend_from_slice(line.as_bytes());
         }
@@ -171,6 +216,10 @@ impl<'p> Rows<'p> {
                 }
                 if self.row()?.fields().any(|field| !field.is_empty()) {
                     break;
+                }
+                if self.ends.len() > 1 {
+                    self.empty.count += 1;
+                    self.empty.first = if self.empty.first == 0 { self.begins } else { self.empty.first };
                 }
             }
         }
@@ -340,8 +389,13 @@ mod tests {
         std::fs::write(&path, packed.finish().unwrap()).unwrap();
         let mut rows = Rows::open(&path, None).unwrap();
         assert_eq!(rows.next().unwrap().unwrap().fields().collect::<Vec<_>>(), ["city", "n"]);
-        assert_eq!(rows.next().unwrap().unwrap().text(0), "M\u{fffd}nchen");
-        assert_eq!(Text::read(&path).unwrap().text, "city,n\nM\u{fffd}nchen,1\n");
+        assert_eq!(rows.next().unwrap().unwrap().text(0), "M\u{fc}nchen");
+        assert_eq!(Text::read(&path).unwrap().text, "city,n\nM\u{fc}nchen,1\n");
+        let text = "\u{feff}city;n\nM\u{fc}nchen;1\n";
+        std::fs::write(&path, text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>()).unwrap();
+        let mut rows = Rows::open(&path, None).unwrap();
+        rows.next().unwrap();
+        assert_eq!(rows.next().unwrap().unwrap().fields().collect::<Vec<_>>(), ["M\u{fc}nchen", "1"]);
     }
 
     #[test]

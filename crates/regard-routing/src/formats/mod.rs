@@ -17,7 +17,7 @@ use std::path::Path;
 
 use self::tsplib::header;
 use self::tsplib::layout::Layout;
-use crate::file::read_text;
+use crate::file::{Encoding, read_text_and_encoding};
 use crate::instance::SolverInstance;
 use crate::registry::{self, ProblemVisitor, with_problem};
 use crate::sites::is_coordinate;
@@ -47,29 +47,36 @@ pub fn endings() -> Vec<&'static str> {
 /// [`Error::Io`](crate::Error::Io) when the file cannot be read, and [`Error::Parse`](crate::Error::Parse) with file,
 /// line and expectation when it is malformed.
 pub fn read_instance(path: impl AsRef<Path>) -> Result<Instance> {
-    read_instance_with(path, &csv::Options::default())
+    read_instance_with(path, &csv::TableOptions::default()).map(|(instance, _)| instance)
 }
 
-/// Reads an instance as [`read_instance`], with `options` for numbers that the columns of a CSV file cannot hold; other
-/// files hold them and ignore the options.
+/// Reads an instance as [`read_instance`], a table with these options, and gives remarks on what was guessed, skipped or
+/// not used.
 ///
 /// # Errors
-/// As [`read_instance`].
-pub fn read_instance_with(path: impl AsRef<Path>, options: &csv::Options) -> Result<Instance> {
+/// As [`read_instance`], and where options are given for a file that is no table.
+pub fn read_instance_with(path: impl AsRef<Path>, options: &csv::TableOptions) -> Result<(Instance, csv::Notes)> {
     let path = path.as_ref();
-    let text = read_text(path)?;
+    let (text, encoding) = read_text_and_encoding(path)?;
     let ending = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
     let by_name = header::types().find(|(.., tsplib)| Some(tsplib.ending) == ending.as_deref());
     let is_csv = ending.as_deref() == Some(csv::ENDING) || (by_name.is_none() && !tsplib::looks_like(&text));
-    let instance = match is_csv {
-        true => csv::parse_instance(&text, path, options)?,
-        false => of_tsplib(&text, path, by_name.map(|(name, ..)| name))?,
+    let (instance, mut notes) = match (is_csv, options.first_given()) {
+        (true, _) => csv::parse_instance(&text, path, options)?,
+        (false, None) => of_tsplib(&text, path, by_name.map(|(name, ..)| name))?,
+        (false, Some(flag)) => {
+            let reason = format!("{flag} is for tables (CSV); this file says everything itself");
+            return Err(crate::Error::parse(path, 0, reason).with_hint("leave it out"));
+        }
     };
+    if is_csv && encoding == Encoding::Windows1252 {
+        notes.add("is not UTF-8 and is read as Windows-1252; save it as UTF-8 if letters are wrong");
+    }
     let best = best_known::of_instance(path, &instance)?;
-    Ok(instance.with_best_known(best))
+    Ok((instance.with_best_known(best), notes))
 }
 
-fn of_tsplib(text: &str, path: &Path, by_name: Option<&'static str>) -> Result<Instance> {
+fn of_tsplib(text: &str, path: &Path, by_name: Option<&'static str>) -> Result<(Instance, csv::Notes)> {
     struct Read<'a>(&'a Layout<'a>, usize);
     impl ProblemVisitor for Read<'_> {
         type Output = Result<Instance>;
@@ -81,7 +88,10 @@ fn of_tsplib(text: &str, path: &Path, by_name: Option<&'static str>) -> Result<I
     let layout = Layout::of(text, path)?;
     let name = header::problem_of(&layout)?.or(by_name).unwrap_or(registry::DEFAULT);
     let unknown = || Err(layout.error(0, format!("no problem `{name}`")));
-    with_problem(name, Read(&layout, text.len())).unwrap_or_else(unknown)
+    let instance = with_problem(name, Read(&layout, text.len())).unwrap_or_else(unknown)?;
+    let mut notes = csv::Notes::default();
+    layout.unused().for_each(|note| notes.add(note));
+    Ok((instance, notes))
 }
 
 /// If true, a file in a folder of instances is one, by its name: it ends as they do, and is none of the tables of

@@ -23,6 +23,8 @@ pub struct Sites {
     name: String,
     comment: String,
     ids: Vec<String>,
+    /// Names beside the ids; empty where there are none.
+    labels: Vec<String>,
     metric: Metric,
     /// As in the file, the third 0 in the plane; empty for a table.
     coordinates: Vec<[f64; 3]>,
@@ -77,6 +79,7 @@ impl Sites {
             name: name.into(),
             comment: String::new(),
             ids: (1..=nodes).map(|i| i.to_string()).collect(),
+            labels: Vec::new(),
             metric,
             coordinates,
             radians,
@@ -101,6 +104,13 @@ impl Sites {
         }
         self.ids = ids;
         Ok(self)
+    }
+
+    /// The same instance with names of its nodes beside their ids; none where their number is another.
+    #[must_use]
+    pub fn with_labels(mut self, labels: Vec<String>) -> Self {
+        self.labels = if labels.len() == self.len() { labels } else { Vec::new() };
+        self
     }
 
     /// The same instance with a comment.
@@ -265,6 +275,18 @@ impl Sites {
     pub(crate) fn positive_side(&self) -> f64 {
         let side = self.side();
         if side > 0.0 && side.is_finite() { side } else { 1.0 }
+    }
+
+    /// The name of a node beside its id, where the file gives one.
+    #[must_use]
+    pub fn label(&self, node: usize) -> Option<&str> {
+        self.labels.get(node).map(String::as_str).filter(|label| !label.is_empty())
+    }
+
+    /// If true, the file gives names beside ids.
+    #[must_use]
+    pub fn has_labels(&self) -> bool {
+        !self.labels.is_empty()
     }
 
     /// The best cost known for this instance, in its own metric.

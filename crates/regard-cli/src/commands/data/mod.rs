@@ -8,7 +8,7 @@ use regard::routing::generate::GeneratedSet;
 use regard::routing::paper::PaperSet;
 use regard::routing::{Instance, formats, registry};
 
-use super::Outcome;
+use super::{Outcome, read_instance};
 use crate::args::{CheckArgs, Generate, GenerateJob, ShowArgs, VerifyArgs};
 use crate::failure::Failure;
 use crate::report::data::{CheckReport, GenerateReport, InstanceSummary, SolutionCheck, VerifyReport};
@@ -27,6 +27,12 @@ pub(super) fn generate(job: GenerateJob, printer: &mut Printer) -> anyhow::Resul
             (format!("{stem}{n}"), Some(*seed), all)
         }
     };
+    if formats::sets::ENDINGS.contains(&job.format.as_str()) {
+        make_folder(&job.out)?;
+        let bytes = instances.render(&job.format)?;
+        write_atomic(&job.out, |out| out.write_all(&bytes))?;
+        return report_generated(&job, &instances, seed, printer);
+    }
     let digits = instances.len().to_string().len().max(4);
     let progress = Progress::new(printer, instances.len(), "files");
     for i in 0..instances.len() {
@@ -37,6 +43,15 @@ pub(super) fn generate(job: GenerateJob, printer: &mut Printer) -> anyhow::Resul
         progress.set(i + 1);
     }
     drop(progress);
+    report_generated(&job, &instances, seed, printer)
+}
+
+fn report_generated(
+    job: &GenerateJob,
+    instances: &GeneratedSet,
+    seed: Option<u64>,
+    printer: &mut Printer,
+) -> anyhow::Result<Outcome> {
     let result = GenerateReport::new(&job.out, instances.len(), instances.nodes(), seed);
     if printer.json() {
         printer.object(&result)?;
@@ -50,10 +65,15 @@ fn own_name(path: &Path) -> String {
     path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn write(path: &Path, instance: &Instance, format: &str) -> anyhow::Result<()> {
+fn make_folder(path: &Path) -> anyhow::Result<()> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     }
+    Ok(())
+}
+
+fn write(path: &Path, instance: &Instance, format: &str) -> anyhow::Result<()> {
+    make_folder(path)?;
     let text = instance.render(format)?;
     write_atomic(path, |out| out.write_all(text.as_bytes()))?;
     Ok(())
@@ -69,7 +89,7 @@ pub(super) fn check(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<O
     }
     let mut outcome = Outcome::Done;
     for file in &args.files {
-        let instance = formats::read_instance(file)?;
+        let instance = read_instance(file, &args.table.options(), printer)?;
         let found = args.solution.as_deref().map(|path| check_solution(path, &instance)).transpose()?;
         let checked = CheckReport::new(file, &instance, found);
         if !checked.ok() {
@@ -86,7 +106,7 @@ pub(super) fn check(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<O
 
 /// Checks a solution against its instance, by code that is independent of the solver.
 pub(super) fn verify(args: &VerifyArgs, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    let instance = formats::read_instance(&args.instance)?;
+    let instance = read_instance(&args.instance, &args.table.options(), printer)?;
     let found = check_solution(&args.solution, &instance)?;
     let verified = VerifyReport::new(&args.instance, &args.solution, &instance, found);
     if printer.json() {
@@ -113,7 +133,7 @@ fn check_solution(path: &Path, instance: &Instance) -> anyhow::Result<SolutionCh
 
 /// Describes an instance.
 pub(super) fn show(args: &ShowArgs, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    let instance = formats::read_instance(&args.file)?;
+    let instance = read_instance(&args.file, &args.table.options(), printer)?;
     let shown = InstanceSummary::new(&args.file, &instance);
     if printer.json() {
         printer.object(&shown)?;

@@ -3,26 +3,38 @@
 mod sets;
 
 use regard::Device;
+use regard::data::stats;
 use regard::routes::evaluate::{EvaluateOptions, Evaluation, evaluate_files, evaluate_problems};
 use regard::routes::model::AttentionModel;
-use regard::routing::formats::{self, Instance};
+use regard::routing::Instance;
+use regard::routing::formats::csv::TableOptions;
 use regard::routing::paper::{INSTANCES, PaperSet};
 use regard::routing::registry::{self, ProblemVisitor, with_problem};
 use regard::routing::{Problem, SolverInstance};
 
-use super::Outcome;
+use super::{Outcome, read_instance};
 use crate::args::{EvalJob, Source};
 use crate::failure::Failure;
 use crate::models::{self, Model, ModelInfo};
-use crate::report::json::EvalResult;
+use crate::report::json::{self, EvalResult};
 use crate::report::progress::Progress;
-use crate::report::{Printer, plain};
+use crate::report::{Printer, bench, plain};
 
 /// Evaluates a model and prints what was found.
 pub(super) fn run(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     job.refuse_only()?;
+    let mut reference = job.options.reference.map(|reference| (reference, String::new()));
     let (data, found, info) = match &job.source {
-        Source::PaperSet(name) => paper_set(name, job, device, printer)?,
+        Source::PaperSet(name) => {
+            let whole = job.limit.is_none_or(|limit| limit >= INSTANCES);
+            if reference.is_none() && whole {
+                let best = bench::best_of_paper(&PaperSet::parse(name)?);
+                reference = best.map(|best| (best, ", the best of the paper's methods".to_owned()));
+            } else if reference.is_none() {
+                printer.note("the gap to the paper's methods is printed for the whole set, without --limit");
+            }
+            paper_set(name, job, device, printer)?
+        }
         Source::Files(files) if files.is_empty() => {
             return Err(Failure::new("there is no test data")
                 .hint("give a test set with --paper-set, or files with --data")
@@ -34,8 +46,9 @@ pub(super) fn run(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyh
         }
         Source::Files(files) => {
             let limit = job.limit.unwrap_or(usize::MAX);
-            let instances = files.iter().take(limit).map(formats::read_instance);
-            let instances = instances.collect::<Result<Vec<Instance>, _>>()?;
+            let options = TableOptions::default();
+            let instances = files.iter().take(limit).map(|file| read_instance(file, &options, printer));
+            let instances = instances.collect::<anyhow::Result<Vec<Instance>>>()?;
             let (found, info) = on_files(&instances, job, device, printer)?;
             let name = match &files[..] {
                 [file] => file.display().to_string(),
@@ -44,10 +57,19 @@ pub(super) fn run(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyh
             (name, found, info)
         }
     };
+    if let Some(path) = &job.out {
+        json::write_solutions(path, &found)?;
+        printer.note(&format!("wrote {}", path.display()));
+    }
+    let mut found = found;
+    if let Some((reference, _)) = &reference {
+        found.gap = stats::gap(found.mean_cost, *reference);
+    }
     if printer.json() {
-        printer.object(&EvalResult::new(job, &found, &data, &info.name))?;
+        let reference = reference.map(|(reference, _)| reference);
+        printer.object(&EvalResult::new(job, &found, reference, &data, &info.name))?;
     } else {
-        printer.result(&plain::evaluation(job, &found, &data, &info))?;
+        printer.result(&plain::evaluation(job, &found, reference, &data, &info))?;
     }
     Ok(Outcome::Done)
 }

@@ -15,6 +15,7 @@ pub(super) use predict::predict;
 
 /// Evaluates a model on a file, or on the sets that its experiment holds out or generates.
 pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
+    job.refuse_out()?;
     let folder = job.model.as_deref().unwrap_or(Path::new("."));
     let model = SetModel::open(folder, device)?.with_only(job.only)?;
     let (found, on) = match job.file() {

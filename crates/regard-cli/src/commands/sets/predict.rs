@@ -46,6 +46,11 @@ fn answers(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer)
             .hint(format!("`{}` is a model for {}", args.model.display(), model.config.task.name()))
             .into());
     }
+    if args.rows.is_some() && !args.importance && !only_rows {
+        return Err(Failure::new("--rows does not apply: the model predicts for sets, not for their rows")
+            .hint("add --importance to write how much each row counts")
+            .into());
+    }
     let with_attention = args.importance || args.plot.is_some();
     if with_attention && model.network_has_no_weight() {
         printer.note(measures::NO_WEIGHT);

@@ -1,14 +1,16 @@
 //! Instances as CSV: `id,x,y` in the plane, or `id,lat,lon` on the Earth.
 //!
 //! The header decides. Columns may stand in any order and be called as in [`ID`], [`LATITUDE`] and [`LONGITUDE`], in
-//! any case; others are ignored; without ids, rows are counted from 1; rows without any value are skipped. Fields are
-//! separated by commas, semicolons or tabs, whichever the header has most of. Lines starting with `#` above the header
-//! are the instance's comment.
+//! any case, or by other words and nearly these, which is noted ([`Notes`]), as are columns that are not used and rows
+//! that are skipped; the caller may name columns ([`ColumnRole`]). Without ids, rows are counted from 1. Fields are
+//! separated by commas, semicolons or tabs, whichever the header has most of. Numbers have decimal points or decimal
+//! commas, which their column shows. Lines starting with `#` above the header are the instance's comment.
 //!
 //! Problems declare further columns ([`CsvColumn`]), and numbers that belong to no node ([`CsvOption`]), which stand in
 //! comments such as `# capacity: 100`. The columns decide the problem. A problem with a depot has it in the first row,
 //! unless a column [`DEPOT`] marks one row with 1; the depot's own numbers may be left empty.
 
+mod roles;
 mod sheet;
 #[cfg(test)]
 mod tests;
@@ -21,15 +23,19 @@ use super::{number, shown};
 use crate::file::write_atomic;
 use crate::instance::{FileSpec, Instance, SolverInstance};
 use crate::registry::{ProblemVisitor, with_files, with_problem};
+use crate::table::numbers::Decimal;
 use crate::table::write::quoted;
 use crate::{Error, Metric, Result, Sites, depot};
 
+pub use self::roles::ColumnRole;
 pub use self::sheet::Sheet;
 
 /// Ending of CSV files.
 pub const ENDING: &str = "csv";
 /// Names of the column of ids, the preferred first.
 pub const ID: [&str; 6] = ["id", "name", "city", "node", "place", "label"];
+/// Names of the column of names beside ids.
+pub const NAME: [&str; 6] = ["name", "label", "city", "place", "node", "title"];
 /// Names of the column of latitudes in decimal degrees, north positive.
 pub const LATITUDE: [&str; 2] = ["lat", "latitude"];
 /// Names of the column of longitudes in decimal degrees, east positive.
@@ -42,6 +48,96 @@ pub const DEPOT: [&str; 1] = ["depot"];
 pub struct CsvColumn {
     /// Its names, the preferred first.
     pub names: &'static [&'static str],
+    /// Words that people use for it, in lower case, without accents, `_` for spaces. They count where the problem's first
+    /// option is given.
+    pub words: &'static [&'static str],
+}
+
+/// Remarks on a table that was read: guessed roles, columns that are not used, rows that were skipped.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Notes {
+    texts: Vec<String>,
+    /// Columns that a remark is about.
+    columns: Vec<usize>,
+}
+
+impl Notes {
+    /// The remarks, a line each.
+    #[must_use]
+    pub fn texts(&self) -> &[String] {
+        &self.texts
+    }
+
+    pub(crate) fn add(&mut self, text: impl Into<String>) {
+        self.texts.push(text.into());
+    }
+
+    fn seen(&mut self, column: usize) {
+        self.columns.push(column);
+    }
+
+    fn is_seen(&self, column: usize) -> bool {
+        self.columns.contains(&column)
+    }
+}
+
+/// The treatment of rows that have the id of an earlier one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Duplicates {
+    /// Stops of their own.
+    Keep,
+    /// One stop with the sum of their amounts.
+    Sum,
+    /// The first row alone.
+    First,
+    /// The last row alone.
+    Last,
+    /// A fault.
+    Error,
+}
+
+impl Duplicates {
+    /// The treatments by name.
+    pub const ALL: [(&'static str, Self); 5] = [
+        ("keep", Self::Keep),
+        ("sum", Self::Sum),
+        ("first", Self::First),
+        ("last", Self::Last),
+        ("error", Self::Error),
+    ];
+}
+
+/// The reading of a table, where its header and its comments do not say it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TableOptions {
+    /// Numbers of the instance that belong to no node.
+    pub values: Options,
+    /// Columns by role.
+    pub columns: Vec<ColumnRole>,
+    /// The decimal mark; `None` finds it out.
+    pub decimal: Option<Decimal>,
+    /// The id of the depot; `None` for the row that is marked, else the first one.
+    pub depot: Option<String>,
+    /// Rows that have the id of an earlier one; `None` keeps those at the same place and refuses others.
+    pub duplicates: Option<Duplicates>,
+    /// If true, rows that cannot be read are skipped.
+    pub skip_bad: bool,
+}
+
+impl TableOptions {
+    /// The first option that is given, as the command line writes it.
+    #[must_use]
+    pub fn first_given(&self) -> Option<String> {
+        let others = [
+            ("--column", !self.columns.is_empty()),
+            ("--decimal", self.decimal.is_some()),
+            ("--depot", self.depot.is_some()),
+            ("--duplicates", self.duplicates.is_some()),
+            ("--skip-bad", self.skip_bad),
+        ];
+        let value = self.values.0.keys().next().map(|name| roles::option_flag(name));
+        value.or_else(|| others.iter().find(|(_, given)| *given).map(|(flag, _)| (*flag).to_owned()))
+    }
 }
 
 /// A number of an instance that belongs to no node.
@@ -103,6 +199,17 @@ impl Options {
         self.0.get(name).copied()
     }
 
+    /// These options, where they are open those of the comments, as far as these are well written.
+    fn and_known_comments(mut self, comments: &[(usize, String)]) -> Self {
+        for (name, value) in comments.iter().filter_map(|(_, words)| words.split_once([':', '='])) {
+            let known = known_options().find(|option| option.name == plain(name));
+            if let Some(value) = known.and_then(|option| option.read(value.trim()).ok()) {
+                self.0.entry(plain(name)).or_insert(value);
+            }
+        }
+        self
+    }
+
     /// These options, where they are open those of the comments, and the comments that are none.
     fn and_comments(&self, sheet: &Sheet<'_>) -> Result<(Self, String)> {
         let mut others = Vec::new();
@@ -155,8 +262,8 @@ fn plain(name: &str) -> String {
 /// Yes or no, as people write it.
 fn flag(text: &str) -> Option<bool> {
     match text.to_lowercase().as_str() {
-        "1" | "yes" | "true" => Some(true),
-        "" | "0" | "no" | "false" => Some(false),
+        "1" | "yes" | "true" | "x" | "ja" | "oui" | "si" | "sì" | "sí" => Some(true),
+        "" | "0" | "no" | "false" | "nein" | "non" => Some(false),
         _ => None,
     }
 }
@@ -169,18 +276,23 @@ fn flag(text: &str) -> Option<bool> {
 /// a number that the problem needs is neither in `options` nor in a comment of the file.
 ///
 /// ```
-/// use regard_routing::formats::csv;
+/// use regard_routing::formats::csv::{self, TableOptions};
 ///
 /// let text = "city,lat,lon\nParis,48.8566,2.3522\nBerlin,52.5200,13.4050\n";
-/// let two = csv::parse_instance(text, "two.csv".as_ref(), &csv::Options::default())?;
+/// let (two, _) = csv::parse_instance(text, "two.csv".as_ref(), &TableOptions::default())?;
 /// assert_eq!(two.sites().distance(0, 1).round(), 877.0);
 ///
 /// let text = "# capacity: 4\nid,x,y,demand\ndepot,0,0,\na,3,0,2\nb,3,4,2\n";
-/// let three = csv::parse_instance(text, "three.csv".as_ref(), &csv::Options::default())?;
+/// let (three, _) = csv::parse_instance(text, "three.csv".as_ref(), &TableOptions::default())?;
 /// assert_eq!((three.problem(), three.value(&[1, 2])), ("cvrp", 12.0));
+///
+/// let text = "Ort;Breite;Laenge\nUlm;48,4;9,99\nBonn;50,73;7,1\n";
+/// let (two, notes) = csv::parse_instance(text, "orte.csv".as_ref(), &TableOptions::default())?;
+/// assert_eq!((two.sites().ids()[1].as_str(), two.sites().coordinates()[1][0]), ("Bonn", 50.73));
+/// assert!(notes.texts()[0].starts_with("column `Breite` is read as `lat`"));
 /// # Ok::<(), regard_routing::Error>(())
 /// ```
-pub fn parse_instance(text: &str, path: &Path, options: &Options) -> Result<Instance> {
+pub fn parse_instance(text: &str, path: &Path, options: &TableOptions) -> Result<(Instance, Notes)> {
     struct Read<'a>(&'a Sheet<'a>, &'a Options);
     impl ProblemVisitor for Read<'_> {
         type Output = Result<Instance>;
@@ -189,10 +301,11 @@ pub fn parse_instance(text: &str, path: &Path, options: &Options) -> Result<Inst
             I::read_csv(self.0, self.1).map(Instance::from)
         }
     }
-    let sheet = Sheet::of(text, path)?;
-    let name = problem_of(&sheet, options)?;
+    let mut sheet = Sheet::of(text, path, options)?;
+    let name = sheet.settle(options)?;
     let unknown = || Err(Error::parse(path, 0, format!("no problem `{name}`")));
-    with_problem(name, Read(&sheet, options)).unwrap_or_else(unknown)
+    let instance = with_problem(name, Read(&sheet, &options.values)).unwrap_or_else(unknown)?;
+    Ok((instance, sheet.notes))
 }
 
 /// Name of the problem whose columns a table has; of problems with the same columns the one whose flag is set.
@@ -200,7 +313,7 @@ fn problem_of(sheet: &Sheet<'_>, options: &Options) -> Result<&'static str> {
     let mut present: Vec<&str> = Vec::new();
     for (_, files) in with_files() {
         for column in files.csv {
-            if sheet.column(column.names)?.is_some() && !present.contains(&column.names[0]) {
+            if sheet.column(column.names[0]).is_some() && !present.contains(&column.names[0]) {
                 present.push(column.names[0]);
             }
         }
@@ -221,7 +334,9 @@ fn problem_of(sheet: &Sheet<'_>, options: &Options) -> Result<&'static str> {
         let known = with_files().filter(|(_, files)| !files.csv.is_empty() && files.csv_flag.is_none());
         let known: Vec<String> =
             known.map(|(spec, files)| format!("{} ({}): {}", files.title, spec.name, columns(files))).collect();
-        Error::parse(sheet.path, sheet.top, reason).with_hint(format!("columns of problems: {}", known.join("; ")))
+        let out = format!("`--column {}=` leaves one out", present.last().unwrap_or(&"demand"));
+        Error::parse(sheet.path, sheet.top, reason)
+            .with_hint(format!("columns of problems: {}; {out}", known.join("; ")))
     })
 }
 
@@ -247,9 +362,9 @@ impl<'s, 't> DepotTable<'s, 't> {
         let sites = sheet.sites(&comment)?;
         let mut columns = Vec::new();
         for column in files.csv {
-            columns.extend(sheet.column(column.names)?.map(|found| (column.names[0], found)));
+            columns.extend(sheet.column(column.names[0]).map(|found| (column.names[0], found)));
         }
-        let depot = depot_row(sheet, sheet.column(&DEPOT)?)?;
+        let depot = depot_row(sheet, sheet.column(DEPOT[0]))?;
         Ok(Self { sheet, files, options, comment, columns, depot, sites })
     }
 
@@ -274,7 +389,8 @@ impl<'s, 't> DepotTable<'s, 't> {
     pub fn required_option(&self, name: &str, example: &str) -> Result<f64> {
         self.option(name).ok_or_else(|| {
             let reason = format!("has no {name}, which {} needs", self.files.title);
-            let hint = format!("e.g. `# {name}: {example}` as the first line");
+            let flag = roles::option_flag(name);
+            let hint = format!("give it with `{flag} {example}`, or with `# {name}: {example}` as the first line");
             Error::parse(self.sheet.path, 0, reason).with_hint(hint)
         })
     }
@@ -301,7 +417,8 @@ impl<'s, 't> DepotTable<'s, 't> {
                 return Err(row.error(name, format!("found {value}, expected 0 or more")));
             }
             if is_depot && zero_at_depot && value != 0.0 {
-                return Err(row.error(name, format!("found {value} for the depot, expected 0")));
+                let error = row.error(name, format!("found {value} for the depot, expected 0"));
+                return Err(error.with_hint("`--depot ID` names another depot than this row"));
             }
             check(value).map_err(|reason| row.error(name, reason))?;
             values.push(value);
@@ -315,6 +432,15 @@ impl<'s, 't> DepotTable<'s, 't> {
 
 /// The row that is the depot, counted from 0.
 fn depot_row(sheet: &Sheet<'_>, depot: Option<Column>) -> Result<usize> {
+    if let Some(id) = &sheet.depot {
+        return sheet.ids().iter().position(|known| known == id).ok_or_else(|| {
+            let error = Error::parse(sheet.path, 0, format!("has no row with the id `{}`, the depot", shown(id)));
+            match regard_data::names::nearest(id, sheet.ids().iter().map(String::as_str)) {
+                Some(near) => error.with_hint(format!("did you mean `--depot {}`?", shown(near))),
+                None => error.with_hint("`--depot ID` takes an id of the table"),
+            }
+        });
+    }
     let Some((column, name)) = &depot else {
         return Ok(0);
     };
@@ -327,7 +453,9 @@ fn depot_row(sheet: &Sheet<'_>, depot: Option<Column>) -> Result<usize> {
         match marked {
             Some((_, first)) if is_depot => {
                 let reason = format!("marks a second depot, first on line {first}, expected one");
-                return Err(row.error(name, reason).with_hint("several depots are not supported"));
+                return Err(row
+                    .error(name, reason)
+                    .with_hint("several depots are not supported; `--depot ID` chooses one"));
             }
             None if is_depot => marked = Some((at, row.line)),
             _ => {}

@@ -4,34 +4,322 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::super::{number, shown, stem};
-use super::{ID, LATITUDE, LONGITUDE};
+use super::roles::{Head, Roles};
+use super::{Duplicates, Notes, TableOptions, flag, known_options, problem_of};
+use crate::instance::FileSpec;
+use crate::registry;
+use crate::sites::is_coordinate;
 use crate::table::Cells;
+use crate::table::numbers::{Decimal, Reading};
 use crate::{Error, Metric, Result, Sites};
 
-/// A text cut into comments, header and rows.
+/// A text cut into comments, header and rows, whose numbers are written plainly.
 pub struct Sheet<'t> {
     pub(super) path: &'t Path,
     /// Lines starting with `#` above the header, without the sign, with their numbers.
     pub(super) comments: Vec<(usize, String)>,
     /// The line of the header.
     pub(super) top: usize,
-    /// Names of the columns in lower case.
-    pub(super) header: Vec<String>,
+    /// Names of the columns as the file writes them.
+    header: Vec<String>,
+    roles: Roles,
     /// Rows with any value in them, with their lines.
     rows: Vec<(usize, Vec<String>)>,
+    /// Ids of the rows, all different.
+    ids: Vec<String>,
+    /// The id of the depot, where the caller names it.
+    pub(super) depot: Option<String>,
+    /// Remarks on the table.
+    pub(super) notes: Notes,
+}
+
+/// Columns whose rows are added up for one stop.
+fn amounts(files: &'static FileSpec) -> impl Iterator<Item = &'static str> {
+    files.csv.iter().map(|column| column.names[0])
 }
 
 impl<'t> Sheet<'t> {
-    /// Cuts a text; `path` names it in errors.
-    pub(super) fn of(text: &str, path: &'t Path) -> Result<Self> {
-        let Cells { comments, top, header, rows } = Cells::of(text, path)?;
-        let header = header.iter().map(|name| name.to_lowercase()).collect();
-        Ok(Self { path, comments, top, header, rows })
+    /// Cuts a text and finds the roles of its columns; `path` names it in errors.
+    pub(super) fn of(text: &str, path: &'t Path, options: &TableOptions) -> Result<Self> {
+        let Cells { comments, top, header, rows, empty, separator } = Cells::of(text, path)?;
+        let mut notes = Notes::default();
+        let full = |at: usize| rows.iter().all(|(_, fields)| fields.get(at).is_some_and(|field| !field.is_empty()));
+        let head = Head { path, line: top, names: &header, full: &full };
+        let known = options.values.clone().and_known_comments(&comments);
+        let roles = Roles::of(&head, &options.columns, &known, &mut notes)?;
+        if empty.count > 0 {
+            let rows = if empty.count == 1 { "1 row" } else { &*format!("{} rows", empty.count) };
+            notes.add(format!(
+                "skipped {rows} without values (line {}{})",
+                empty.first,
+                if empty.count > 1 { ", ..." } else { "" }
+            ));
+        }
+        let depot = options.depot.clone();
+        let mut sheet = Self { path, comments, top, header, roles, rows, ids: Vec::new(), depot, notes };
+        Ok({
+            sheet.check_fields()?;
+            sheet.read_numbers(options.decimal, separator);
+            sheet
+        })
     }
 
-    /// The column with the first of these names; an error when it occurs twice.
-    pub(super) fn column(&self, names: &[&str]) -> Result<Option<Column>> {
-        find(&self.header, names).map_err(|reason| Error::parse(self.path, self.top, reason))
+    /// The problem of the table, after which its rows are known: bad ones are skipped where that is allowed, and
+    /// duplicates are treated.
+    pub(super) fn settle(&mut self, options: &TableOptions) -> Result<&'static str> {
+        let name = problem_of(self, &options.values)?;
+        let files = registry::spec(name).and_then(|spec| spec.files);
+        let files = files.ok_or_else(|| Error::parse(self.path, 0, format!("no problem `{name}`")))?;
+        self.check_options(files, options)?;
+        let head = Head { path: self.path, line: self.top, names: &self.header, full: &|_| true };
+        let nodes = ["id", "name", "x", "y", "lat", "lon"];
+        let has_depot = !files.csv.is_empty();
+        let used = |role: &str| {
+            nodes.contains(&role) || (role == "depot" && has_depot) || amounts(files).any(|column| column == role)
+        };
+        self.roles.note_unused(&head, used, &mut self.notes);
+        if options.skip_bad {
+            self.skip_bad(files)?;
+        }
+        self.name_rows(files, options.duplicates)?;
+        Ok(name)
+    }
+
+    /// Refuses numbers and a depot that the problem does not have, and notes such comments.
+    fn check_options(&mut self, files: &FileSpec, options: &TableOptions) -> Result<()> {
+        let own = |name: &str| files.csv_options.iter().any(|option| option.name == name);
+        let missing = |name: &str| {
+            let owner =
+                registry::with_files().find(|(_, other)| other.csv_options.first().is_some_and(|o| o.name == name));
+            let column = owner.and_then(|(_, other)| other.csv.last()).map(|column| column.names[0]);
+            match column.filter(|column| self.roles.get(column).is_none()) {
+                Some(column) => format!("`--column {column}=NAME` names the column of the table that holds `{column}`"),
+                None => "leave it out".to_owned(),
+            }
+        };
+        for option in known_options() {
+            if options.values.get(option.name).is_some() && !own(option.name) {
+                let flag = super::roles::option_flag(option.name);
+                let reason = format!("{flag} does not apply: the table is {}", described(files));
+                return Err(Error::parse(self.path, 0, reason).with_hint(missing(option.name)));
+            }
+        }
+        if self.depot.is_some() && files.csv.is_empty() {
+            let reason = format!("--depot does not apply: the table is {}", described(files));
+            return Err(Error::parse(self.path, 0, reason).with_hint("leave it out"));
+        }
+        let mut unused = Vec::new();
+        for (line, words) in &self.comments {
+            let name = words.split_once([':', '=']).map(|(name, _)| super::plain(name)).unwrap_or_default();
+            if ["vehicles", "num_vehicles", "fleet_size"].contains(&name.as_str()) {
+                unused.push(format!(
+                    "line {line}: `{}` is not used: the number of vehicles is not limited",
+                    shown(words)
+                ));
+            } else if known_options().any(|option| option.name == name) && !own(&name) {
+                unused.push(format!("line {line}: `{}` is not used: the table is {}", shown(words), described(files)));
+            }
+        }
+        unused.into_iter().for_each(|note| self.notes.add(note));
+        Ok(())
+    }
+
+    /// Refuses rows with more values than there are columns: a decimal comma may have cut a number.
+    fn check_fields(&self) -> Result<()> {
+        for (line, fields) in &self.rows {
+            if let Some(surplus) = fields.iter().skip(self.header.len()).find(|field| !field.is_empty()) {
+                let (found, expected) = (fields.len(), self.header.len());
+                let reason = format!("has {found} fields, the header has {expected}; `{}` is too much", shown(surplus));
+                return Err(Error::parse(self.path, *line, reason).with_hint(
+                    "decimal commas need another separator, such as `;`; put text with a comma in double quotes",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the numbers of all columns with a role plainly, whatever marks they have.
+    fn read_numbers(&mut self, given: Option<Decimal>, separator: u8) {
+        let texts = ["id", "name", "depot"];
+        let columns: Vec<(&'static str, Column)> = super::roles::role_names()
+            .into_iter()
+            .filter(|role| !texts.contains(role))
+            .filter_map(|role| Some((role, self.roles.get(role)?.clone())))
+            .collect();
+        let reading =
+            |at: usize| Reading::of(self.rows.iter().map(|(_, fields)| fields.get(at).map_or("", String::as_str)));
+        let readings: Vec<Reading> = columns.iter().map(|(_, (at, _))| reading(*at)).collect();
+        let sure =
+            |decimal| readings.iter().any(|reading| matches!(reading, Reading::Sure(found, _) if *found == decimal));
+        let (commas, points) = (sure(Decimal::Comma), sure(Decimal::Point));
+        for ((role, (at, name)), reading) in columns.iter().zip(&readings) {
+            let is_degree = ["lat", "lon"].contains(role);
+            let decimal = match (given, reading) {
+                (Some(given), _) => given,
+                (None, Reading::Sure(decimal, _)) => *decimal,
+                (None, Reading::Plain | Reading::Mixed) => Decimal::Point,
+                // No degrees are thousands.
+                (None, Reading::Either(field)) if is_degree => {
+                    if field.contains(',') {
+                        Decimal::Comma
+                    } else {
+                        Decimal::Point
+                    }
+                }
+                (None, Reading::Either(_)) if commas != points => {
+                    if commas {
+                        Decimal::Comma
+                    } else {
+                        Decimal::Point
+                    }
+                }
+                (None, Reading::Either(field)) if field.contains(',') && separator == b';' => Decimal::Comma,
+                (None, Reading::Either(_)) => Decimal::Point,
+            };
+            if given.is_none() {
+                note_marks(&mut self.notes, name, reading, decimal);
+            }
+            for field in self.rows.iter_mut().filter_map(|(_, fields)| fields.get_mut(*at)) {
+                let plain = decimal == Decimal::Point && number(field).is_some();
+                if let Some(value) = decimal.number(field).filter(|value| !plain && is_coordinate(*value)) {
+                    *field = value.to_string();
+                }
+            }
+        }
+    }
+
+    /// Drops the rows whose numbers cannot be read.
+    fn skip_bad(&mut self, files: &'static FileSpec) -> Result<()> {
+        let nodes = NodeColumns::of(&self.roles, &self.header, self.path, self.top)?;
+        let depot_column = self.roles.get("depot").cloned();
+        let mut bad = Vec::new();
+        let mut depot_seen = false;
+        for (at, (line, fields)) in self.rows.iter().enumerate() {
+            let row = Row { path: self.path, line: *line, fields };
+            let is_depot = match (&depot_column, &self.depot) {
+                (_, Some(depot)) => nodes.id(&row, at + 1).is_ok_and(|id| id == *depot),
+                (Some((column, _)), None) => flag(row.field(*column)) == Some(true),
+                (None, None) => !depot_seen,
+            };
+            let amount = |role: &str| {
+                let Some(column) = self.roles.get(role) else { return true };
+                (is_depot && row.field(column.0).is_empty()) || row.number(column).is_ok_and(|value| value >= 0.0)
+            };
+            let good = nodes.id(&row, at + 1).is_ok() && nodes.point(&row).is_ok() && amounts(files).all(amount);
+            if good {
+                depot_seen |= is_depot;
+            } else {
+                bad.push((at, *line));
+            }
+        }
+        if bad.is_empty() {
+            return Ok(());
+        }
+        const MOST: usize = 8;
+        let mut lines: Vec<String> = bad.iter().take(MOST).map(|(_, line)| line.to_string()).collect();
+        lines.extend((bad.len() > MOST).then(|| "...".to_owned()));
+        let (rows, line) = if bad.len() == 1 { ("row", "line") } else { ("rows", "lines") };
+        let text =
+            format!("skipped {} {rows} that cannot be read (--skip-bad): {line} {}", bad.len(), lines.join(", "));
+        self.notes.add(text);
+        let mut at = 0;
+        self.rows.retain(|_| {
+            at += 1;
+            !bad.iter().any(|(bad, _)| *bad == at - 1)
+        });
+        Ok(())
+    }
+
+    /// Gives every row an id; rows of one id are separate stops, one stop or an error.
+    fn name_rows(&mut self, files: &'static FileSpec, duplicates: Option<Duplicates>) -> Result<()> {
+        let nodes = NodeColumns::of(&self.roles, &self.header, self.path, self.top)?;
+        let summed: Vec<usize> = amounts(files).filter_map(|role| Some(self.roles.get(role)?.0)).collect();
+        // For each row: the row that has its id, and the number of rows of that id so far.
+        let mut first: HashMap<String, (usize, usize)> = HashMap::new();
+        let mut ids: Vec<Option<String>> = Vec::with_capacity(self.rows.len());
+        let mut again = Vec::new();
+        for (at, (line, fields)) in self.rows.iter().enumerate() {
+            let row = Row { path: self.path, line: *line, fields };
+            let id = nodes.id(&row, at + 1)?;
+            let Some((begin, count)) = first.get_mut(&id) else {
+                first.insert(id.clone(), (at, 1));
+                ids.push(Some(id));
+                continue;
+            };
+            *count += 1;
+            let same_place = {
+                let (line, fields) = &self.rows[*begin];
+                let begin = Row { path: self.path, line: *line, fields };
+                nodes.point(&begin)? == nodes.point(&row)?
+            };
+            // A word may name something that is no id, so that equal ones at different places are no fault.
+            let by_default = duplicates.is_none() && nodes.id.is_some() && (same_place || self.roles.id_is_guessed);
+            let keeps = duplicates == Some(Duplicates::Keep) || by_default;
+            if keeps {
+                ids.push(Some(format!("{id}#{count}")));
+            } else if matches!(duplicates, None | Some(Duplicates::Error)) {
+                let reason = format!("`{}` occurs a second time, first on line {}", shown(&id), self.rows[*begin].0);
+                let hint = "--duplicates says what to do with them: keep, sum, first or last";
+                return Err(row.error(nodes.id_name(), reason).with_hint(hint));
+            } else {
+                ids.push(None);
+            }
+            again.push((at, *begin, *line, id));
+        }
+        self.treat(&again, duplicates.unwrap_or(Duplicates::Keep), &summed);
+        let keep: Vec<bool> = ids.iter().map(Option::is_some).collect();
+        let mut kept = keep.iter();
+        self.rows.retain(|_| kept.next().is_none_or(|keep| *keep));
+        self.ids = ids.into_iter().flatten().collect();
+        // An id such as `a#2` may stand in the file too.
+        let mut seen = HashMap::new();
+        for (at, id) in self.ids.iter().enumerate() {
+            if let Some(other) = seen.insert(id.clone(), at) {
+                let line = self.rows.get(at).map_or(0, |(line, _)| *line);
+                let reason = format!("`{}` occurs a second time, first on line {}", shown(id), self.rows[other].0);
+                return Err(Error::parse(self.path, line, reason).in_field(nodes.id_name()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Carries values from rows of an id that occurred before to its first row, and notes them.
+    fn treat(&mut self, again: &[(usize, usize, usize, String)], duplicates: Duplicates, summed: &[usize]) {
+        let Some((_, _, line, id)) = again.first() else { return };
+        for (at, begin, ..) in again {
+            let fields = self.rows[*at].1.clone();
+            let first = &mut self.rows[*begin].1;
+            match duplicates {
+                Duplicates::Last => *first = fields,
+                Duplicates::Sum => {
+                    for column in summed {
+                        let value = |fields: &[String]| fields.get(*column).and_then(|field| number(field));
+                        if let (Some(one), Some(other)) = (value(first), value(&fields)) {
+                            first[*column] = (one + other).to_string();
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        let what = match duplicates {
+            Duplicates::Sum => "are one stop with the sum of their amounts",
+            Duplicates::First => "are left out",
+            Duplicates::Last => "replace the earlier ones",
+            _ => "are stops of their own, as `NAME#2`",
+        };
+        let rows = if again.len() == 1 {
+            "1 row repeats an id".to_owned()
+        } else {
+            format!("{} rows repeat ids", again.len())
+        };
+        let example = format!("`{}` on line {line}", shown(id));
+        self.notes.add(format!("{rows} ({example}): they {what} (--duplicates keep, sum, first, last or error)"));
+    }
+
+    /// The column of a role.
+    pub(super) fn column(&self, role: &str) -> Option<Column> {
+        self.roles.get(role).cloned()
     }
 
     /// The rows, ready to be read.
@@ -39,29 +327,57 @@ impl<'t> Sheet<'t> {
         self.rows.iter().map(|(line, fields)| Row { path: self.path, line: *line, fields })
     }
 
+    /// Ids of the rows.
+    pub(super) fn ids(&self) -> &[String] {
+        &self.ids
+    }
+
     /// All comments in one line.
     pub(crate) fn all_comments(&self) -> String {
         self.comments.iter().map(|(_, words)| words.as_str()).collect::<Vec<_>>().join(" ")
     }
 
-    /// Ids and coordinates of all rows as nodes, with this comment.
+    /// Ids, names and coordinates of all rows as nodes, with this comment.
     pub(crate) fn sites(&self, comment: &str) -> Result<Sites> {
-        let columns = NodeColumns::of(&self.header, self.path, self.top)?;
-        let (mut ids, mut points, mut lines) = (Vec::new(), Vec::new(), HashMap::new());
-        for row in self.rows() {
-            let id = columns.id(&row, ids.len() + 1)?;
-            if let Some(first) = lines.insert(id.clone(), row.line) {
-                let reason = format!("`{}` occurs a second time, first on line {first}", shown(&id));
-                return Err(row.error(columns.id_name(), reason));
-            }
-            ids.push(id);
-            points.push(columns.point(&row)?);
-        }
-        if ids.is_empty() {
+        let columns = NodeColumns::of(&self.roles, &self.header, self.path, self.top)?;
+        let points = self.rows().map(|row| columns.point(&row)).collect::<Result<Vec<_>>>()?;
+        if points.is_empty() {
             return Err(Error::parse(self.path, 0, "has no rows below its header, expected at least one node"));
         }
-        Ok(Sites::new(stem(self.path), columns.metric(), points)?.with_ids(ids)?.with_comment(comment))
+        let sites =
+            Sites::new(stem(self.path), columns.metric(), points)?.with_ids(self.ids.clone())?.with_comment(comment);
+        Ok(match self.roles.get("name") {
+            Some((at, _)) => sites.with_labels(self.rows().map(|row| row.field(*at).to_owned()).collect()),
+            None => sites,
+        })
     }
+}
+
+/// A problem with the columns of its tables.
+fn described(files: &FileSpec) -> String {
+    let columns: Vec<&str> = files.csv.iter().map(|column| column.names[0]).collect();
+    match columns.is_empty() {
+        true => format!("{}, without amounts", files.title),
+        false => format!("{} ({})", files.title, columns.join(", ")),
+    }
+}
+
+/// Notes a decimal comma, and a mark that may have meant something else.
+fn note_marks(notes: &mut Notes, name: &str, reading: &Reading, decimal: Decimal) {
+    let (field, certain) = match reading {
+        Reading::Sure(Decimal::Comma, field) => (field, true),
+        Reading::Either(field) => (field, false),
+        _ => return,
+    };
+    // A decimal point that may mark thousands is what it seems to be almost always.
+    if !certain && decimal == Decimal::Point && !field.contains(',') {
+        return;
+    }
+    let Some(value) = decimal.number(field) else { return };
+    let other = decimal.other().name();
+    let text =
+        format!("column `{}`: `{}` is read as {value} (--decimal {other} changes it)", shown(name), shown(field));
+    notes.add(text);
 }
 
 /// A column by its place in a row and its name in the header.
@@ -76,31 +392,30 @@ pub(super) struct NodeColumns {
 }
 
 impl NodeColumns {
-    /// Finds the columns in the header, which stands on `line`.
-    pub(super) fn of(header: &[String], path: &Path, line: usize) -> Result<Self> {
-        Self::among(header).map_err(|reason| {
-            Error::parse(path, line, reason)
-                .with_hint("the first line names the columns, e.g. `id,x,y` or `id,lat,lon`")
-        })
-    }
-
-    fn among(names: &[String]) -> Result<Self, String> {
-        let find = |wanted: &[&str]| find(names, wanted);
-        let id = find(&ID)?;
-        let plane = find(&["x"])?.zip(find(&["y"])?);
-        let earth = find(&LATITUDE)?.zip(find(&LONGITUDE)?);
-        let (on_earth, (first, second)) = match (plane, earth) {
+    /// Finds the columns among the roles of the header, which stands on `line`.
+    pub(super) fn of(roles: &Roles, header: &[String], path: &Path, line: usize) -> Result<Self> {
+        let pair = |first: &str, second: &str| roles.get(first).cloned().zip(roles.get(second).cloned());
+        let fault = |reason: String, hint: &str| Err(Error::parse(path, line, reason).with_hint(hint));
+        let (on_earth, (first, second)) = match (pair("x", "y"), pair("lat", "lon")) {
             (Some(_), Some(_)) => {
-                return Err("has both x, y and latitude, longitude, expected one of them".into());
+                return fault(
+                    "has both x, y and latitude, longitude, expected one of them".into(),
+                    "`--column x=` leaves x and y out, `--column lat=` latitude and longitude",
+                );
             }
             (Some(plane), None) => (false, plane),
             (None, Some(earth)) => (true, earth),
             (None, None) => {
-                let found = shown(&names.join(","));
-                return Err(format!("found the columns `{found}`, expected `id,x,y` or `id,lat,lon`"));
+                let lower: Vec<String> = header.iter().map(|name| name.to_lowercase()).collect();
+                let found = shown(&lower.join(","));
+                return fault(
+                    format!("found the columns `{found}`, expected `id,x,y` or `id,lat,lon`"),
+                    "the first line names the columns, e.g. `id,x,y` or `id,lat,lon`; \
+                     `--column x=NAME --column y=NAME` says which they are",
+                );
             }
         };
-        Ok(Self { id, on_earth, values: [first, second] })
+        Ok(Self { id: roles.get("id").cloned(), on_earth, values: [first, second] })
     }
 
     /// Straight lines for x and y, great circles for latitude and longitude.
@@ -114,14 +429,14 @@ impl NodeColumns {
             return Ok(counted.to_string());
         };
         match row.field(*column) {
-            "" => Err(row.error(name, "is empty")),
+            "" => Err(row.error(name, "is empty").with_hint("`--skip-bad` skips rows that cannot be read")),
             id => Ok(id.to_owned()),
         }
     }
 
     /// The name of the column of ids.
     pub(super) fn id_name(&self) -> &str {
-        self.id.as_ref().map_or(ID[0], |(_, name)| name)
+        self.id.as_ref().map_or(super::ID[0], |(_, name)| name)
     }
 
     /// The coordinates of a row, checked.
@@ -129,7 +444,7 @@ impl NodeColumns {
         let [first, second] = [row.number(&self.values[0])?, row.number(&self.values[1])?];
         let outside = |at: usize, value: f64, range: &str| {
             let reason = format!("found {value}, expected degrees from {range}");
-            Err(row.error(&self.values[at].1, reason))
+            Err(row.error(&self.values[at].1, reason).with_hint("`--skip-bad` skips rows that cannot be read"))
         };
         if self.on_earth && !(-90.0..=90.0).contains(&first) {
             return outside(0, first, "-90 to 90");
@@ -169,14 +484,17 @@ impl Row<'_> {
 
     /// The number in a column.
     pub(super) fn number(&self, (column, name): &Column) -> Result<f64> {
+        const SKIP: &str = "`--skip-bad` skips rows that cannot be read";
         let found = self.field(*column);
         if found.is_empty() {
-            return Err(self.error(name, "is missing, expected a number"));
+            return Err(self.error(name, "is missing, expected a number").with_hint(SKIP));
         }
         number(found).ok_or_else(|| {
-            let reason = format!("found `{}`, expected a number", shown(found));
-            let error = self.error(name, reason);
-            if found.contains(',') { error.with_hint("write the decimal point as `.`") } else { error }
+            let error = self.error(name, format!("found `{}`, expected a number", shown(found)));
+            error.with_hint(match found.contains(',') {
+                true => "`--decimal comma` reads decimal commas, `--decimal point` commas between thousands",
+                false => SKIP,
+            })
         })
     }
 

@@ -19,6 +19,7 @@ mod arrays;
 mod pickled;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use std::path::Path;
 
@@ -28,6 +29,11 @@ use crate::registry::{PROBLEMS, ProblemVisitor, with_problem};
 use crate::{Error, Result, npz};
 use regard_data::Fault;
 
+pub use self::write::render;
+
+/// Endings of files that hold a set of instances.
+pub const ENDINGS: [&str; 2] = ["pkl", "npz"];
+
 /// A list of numbers that the instances of a set have beside places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SetField {
@@ -36,6 +42,7 @@ pub struct SetField {
     fallback: Option<&'static str>,
     per: Per,
     marks: bool,
+    whole: bool,
 }
 
 /// Nodes that have a number of a field.
@@ -48,7 +55,7 @@ enum Per {
 impl SetField {
     /// One number for each customer.
     pub const fn per_customer(name: &'static str) -> Self {
-        Self { name, alias: None, fallback: None, per: Per::Customer, marks: false }
+        Self { name, alias: None, fallback: None, per: Per::Customer, marks: false, whole: false }
     }
 
     /// One number for each instance.
@@ -60,6 +67,12 @@ impl SetField {
     #[must_use]
     pub const fn marking(self) -> Self {
         Self { marks: true, ..self }
+    }
+
+    /// A field whose numbers are written as integers.
+    #[must_use]
+    pub const fn integers(self) -> Self {
+        Self { whole: true, ..self }
     }
 
     /// A field whose array may also have another name.

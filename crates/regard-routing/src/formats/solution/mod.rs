@@ -1,5 +1,9 @@
 //! Files of solutions of any problem: routes as `.sol` (CVRPLIB), everything else as TSPLIB tours; any of them as
-//! `regard solve` writes them in JSON: `tour`, or `routes` of vehicles, by node ids.
+//! `regard solve` writes them in JSON (`tour`, or `routes` of vehicles, by node ids) and in CSV (a row for each stop).
+//! GeoJSON and GPX are written for places with latitude and longitude.
+
+mod geographic;
+mod stops;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -8,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::{Instance, sol, tour};
 use crate::file::{read_text, write_atomic};
-use crate::{Error, Result, visits_of};
+use crate::{Error, Metric, Result, visits_of};
 
 /// The form of a problem's solutions in files and reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,15 +45,52 @@ pub struct Read {
     pub stated_cost: Option<f64>,
 }
 
-/// Reads a solution of `instance`, from a name ending in `.json` as `regard solve` writes it there; whether it obeys
-/// the rules is for [`Instance::check`] to say.
+/// Endings of all files that hold a solution; JSON is written by the program.
+pub const ENDINGS: [&str; 6] = ["tour", "sol", "json", "csv", "geojson", "gpx"];
+
+/// The ending of a name in lower case.
+fn ending(path: &Path) -> String {
+    path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase()
+}
+
+/// Checks that a file of this name can hold a solution of the instance.
+///
+/// # Errors
+/// [`Error::Invalid`] with what can.
+pub fn check_ending(path: &Path, instance: &Instance) -> Result<()> {
+    let (ending, own) = (ending(path), instance.solution_format().ending());
+    let reason = match ending.as_str() {
+        "geojson" | "gpx" if !matches!(instance.sites().metric(), Metric::GreatCircleKm) => format!(
+            "a .{ending} file needs places with latitude and longitude, and these have {} distances; \
+             a .csv file holds the same stops",
+            instance.sites().metric_name()
+        ),
+        "tour" | "sol" if ending != own => {
+            format!("a .{ending} file cannot hold a solution of `{}`; write .{own} or .csv", instance.problem())
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::invalid(path.display().to_string(), reason))
+}
+
+/// Reads a solution of `instance`, from a name ending in `.json` or `.csv` as `regard solve` writes it there; whether it
+/// obeys the rules is for [`Instance::check`] to say.
 ///
 /// # Errors
 /// [`Error::Io`] when the file cannot be read, and [`Error::Parse`] when it is malformed or names unknown nodes.
 pub fn read(path: impl AsRef<Path>, instance: &Instance) -> Result<Read> {
     let (path, sites) = (path.as_ref(), instance.sites());
-    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
-        return read_json(path, instance);
+    match ending(path).as_str() {
+        "json" => return read_json(path, instance),
+        "csv" => {
+            let solution = stops::parse(&read_text(path)?, path, instance)?;
+            return Ok(Read { solution, stated_cost: None });
+        }
+        "geojson" | "gpx" => {
+            let error = Error::parse(path, 0, "is for maps, expected a solution in .tour, .sol, .json or .csv");
+            return Err(error.with_hint("`regard solve --out` writes each of them"));
+        }
+        _ => {}
     }
     Ok(match instance.solution_format() {
         SolutionFormat::Tour => Read { solution: tour::read(path, sites)?, stated_cost: None },
@@ -61,12 +102,26 @@ pub fn read(path: impl AsRef<Path>, instance: &Instance) -> Result<Read> {
     })
 }
 
-/// Writes a solution, under a temporary name first.
+/// Writes a solution, under a temporary name first: as CSV, GeoJSON or GPX where the name ends so, otherwise in the form
+/// of its problem.
 ///
 /// # Errors
-/// Those of [`render`], and [`Error::Io`] when the file cannot be written.
+/// Those of [`check_ending`] and [`render`], and [`Error::Io`] when the file cannot be written.
 pub fn write(path: impl AsRef<Path>, instance: &Instance, solution: &[usize]) -> Result<()> {
-    let text = render(instance, solution)?;
+    let path = path.as_ref();
+    check_ending(path, instance)?;
+    let text = match ending(path).as_str() {
+        "csv" => render_stops(instance, solution)?,
+        "geojson" => {
+            instance.check(solution)?;
+            geographic::geojson(instance, solution)
+        }
+        "gpx" => {
+            instance.check(solution)?;
+            geographic::gpx(instance, solution)
+        }
+        _ => render(instance, solution)?,
+    };
     write_atomic(path, |w| w.write_all(text.as_bytes()))
 }
 
@@ -85,6 +140,15 @@ pub fn render(instance: &Instance, solution: &[usize]) -> Result<String> {
             tour::render(instance.sites(), &comment, &nodes)
         }
     }
+}
+
+/// The text of a table of stops.
+///
+/// # Errors
+/// [`Error::Infeasible`] when the solution breaks a rule.
+pub fn render_stops(instance: &Instance, solution: &[usize]) -> Result<String> {
+    instance.check(solution)?;
+    Ok(stops::render(instance, solution))
 }
 
 /// Reads `tour` or `routes` by node ids, and `cost` where it is given; other keys are ignored.
@@ -157,6 +221,60 @@ mod tests {
             instance.check(&found.solution).unwrap();
             assert!((instance.value(&solution) - value).abs() < 1e-12, "{}", instance.problem());
         }
+    }
+
+    #[test]
+    fn tables_of_stops_read_as_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.csv");
+        for (instance, solution, _) in instances() {
+            write(&path, &instance, &solution).unwrap();
+            assert_eq!(read(&path, &instance).unwrap().solution, solution, "{}", instance.problem());
+        }
+        let (instance, solution, _) = &instances()[1];
+        let text = render_stops(instance, solution).unwrap();
+        let expected = "route,order,id,x,y,demand,arrival,load,length\n1,0,1,0,0,0,0,1,2\n1,1,4,1,0,1,1,1,2\n1,2,1,0,0,0,2,1,2\n\
+            2,0,1,0,0,0,0,2,3.414214\n";
+        assert!(text.starts_with(expected), "{text}");
+        for (wrong, expected) in [
+            ("route,id\n1,1\n", "s.csv:1: has no column `order`"),
+            ("route,order,id\n1,1,9\n", "s.csv:2: field `id`: node `9` is not in the instance"),
+            ("route,order,id\n1,x,1\n", "s.csv:2: field `order`: found `x`, expected a whole number"),
+        ] {
+            std::fs::write(&path, wrong).unwrap();
+            let error = read(&path, instance).unwrap_err().to_string();
+            assert!(error.ends_with(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn maps_have_lines_and_stops_in_degrees() {
+        let text = "# capacity: 5\nid,lat,lon,demand,name\nd,48,10,,Lager & Co\na,49,10,2,A\nb,48,350,4,\n";
+        let options = crate::formats::csv::TableOptions::default();
+        let (instance, _) = crate::formats::csv::parse_instance(text, "p.csv".as_ref(), &options).unwrap();
+        let map: Value = serde_json::from_str(&geographic::geojson(&instance, &[1, 0, 2])).unwrap();
+        let features = map["features"].as_array().unwrap();
+        assert_eq!(features.len(), 2 * 4);
+        assert_eq!(
+            features[0]["geometry"]["coordinates"],
+            serde_json::json!([[10.0, 48.0], [10.0, 49.0], [10.0, 48.0]])
+        );
+        assert_eq!((&features[0]["properties"]["load"], &features[0]["properties"]["stops"]), (&2.0.into(), &1.into()));
+        let stop = &features[6]["properties"];
+        assert_eq!((&stop["id"], &stop["name"], &stop["demand"]), (&"b".into(), &"b".into(), &4.0.into()));
+        assert_eq!(features[6]["geometry"]["coordinates"], serde_json::json!([-10.0, 48.0]));
+        let tracks = geographic::gpx(&instance, &[1, 0, 2]);
+        assert_eq!((tracks.matches("<rte>").count(), tracks.matches("<rtept ").count()), (2, 6));
+        assert!(tracks.contains("<rtept lat=\"49\" lon=\"10\">\n      <name>A</name>"), "{tracks}");
+        assert!(tracks.contains("<name>Lager &amp; Co</name>"), "{tracks}");
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path().join("a.geojson"), &instance, &[1, 0, 2]).unwrap();
+        write(folder.path().join("a.GPX"), &instance, &[1, 0, 2]).unwrap();
+        let plane = &instances()[0].0;
+        let error = write(folder.path().join("b.gpx"), plane, &[0, 1, 2, 3]).unwrap_err().to_string();
+        assert!(error.contains("needs places with latitude and longitude") && error.contains(".csv"), "{error}");
+        let error = write(folder.path().join("b.sol"), plane, &[0, 1, 2, 3]).unwrap_err().to_string();
+        assert!(error.contains("write .tour or .csv"), "{error}");
     }
 
     fn json(instance: &Instance, text: &str) -> Result<Read> {

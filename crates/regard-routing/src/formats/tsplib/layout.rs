@@ -70,6 +70,23 @@ impl<'a> Layout<'a> {
         Ok(layout)
     }
 
+    /// Remarks on keywords that no problem reads.
+    pub(crate) fn unused(&self) -> impl Iterator<Item = String> {
+        // What every file may say of itself and what limits routes.
+        const OTHERS: [&str; 6] =
+            ["DISTANCE", "SERVICE_TIME", "EDGE_WEIGHT_UNIT_OF_MEASUREMENT", "DISPLAY_DATA_TYPE", "AUTHOR", "DATE"];
+        let unknown = |entry: &&Entry<'_>| {
+            let keyword = entry.keyword.as_str();
+            !KEYWORDS.contains(&keyword) && !OTHERS.contains(&keyword)
+        };
+        self.entries.iter().filter(unknown).map(|Entry { line, keyword, value }| {
+            let fleet =
+                ["VEHICLES", "NUM_VEHICLES", "NUMBER_OF_VEHICLES", "SALESMEN", "TRUCKS"].contains(&keyword.as_str());
+            let reason = if fleet { ": the number of vehicles is not limited" } else { "" };
+            format!("line {line}: `{}: {}` is not used{reason}", shown(keyword), shown(value))
+        })
+    }
+
     fn open(&mut self, line: usize, keyword: String, value: &'a str) -> Result<()> {
         if let Some(first) = self.section(&keyword) {
             let reason = format!("occurs a second time, first on line {}", first.line);

@@ -157,6 +157,10 @@ impl Problem for CvrpEnv {
     const PAPER_SETS: &'static [PaperSetName] = &[PaperSetName::new("cvrp")];
     const SET_FIELDS: Option<&'static [SetField]> = Some(sets::FIELDS);
 
+    fn set_values(&self) -> Vec<Vec<f64>> {
+        vec![self.demands()[1..].to_vec(), vec![self.capacity()]]
+    }
+
     fn points(&self) -> &[[f32; 2]] {
         &self.points
     }

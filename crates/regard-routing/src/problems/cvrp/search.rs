@@ -90,6 +90,14 @@ impl SolverInstance for Cvrp {
         Cvrp::check(self, &routes_of(solution))
     }
 
+    fn amounts(&self) -> Option<(&'static str, &[f64])> {
+        Some(("demand", self.demands()))
+    }
+
+    fn route_bound(&self) -> Option<f64> {
+        Some(self.capacity())
+    }
+
     fn facts(&self) -> Vec<(&'static str, f64)> {
         let mut facts = vec![("capacity", self.capacity()), ("total demand", self.demands().iter().sum())];
         facts.extend(self.limit().map(|limit| ("maximum route length", limit)));

@@ -6,7 +6,7 @@ use regard_data::Fault;
 
 /// Fields of a set beside the coordinates.
 pub(crate) const FIELDS: &[SetField] =
-    &[SetField::per_customer("demand").marking(), SetField::per_instance("capacity").or("vehicle_capacity")];
+    &[SetField::per_customer("demand").marking().integers(), SetField::per_instance("capacity").or("vehicle_capacity")];
 
 /// A set of four parts holds demands when a number of the third part is above 1 (the paper's prizes are not), or when
 /// these numbers are Python integers and the fourth part is whole.

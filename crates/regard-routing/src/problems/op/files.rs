@@ -17,6 +17,30 @@ use crate::{Result, Sites, depot, visits_of};
 
 const SECTION: &str = "NODE_SCORE_SECTION";
 
+/// The column of prizes.
+pub(crate) const PRIZE: CsvColumn = CsvColumn {
+    names: &["prize", "score", "profit"],
+    words: &[
+        "reward",
+        "value",
+        "gain",
+        "points",
+        "benefit",
+        "wert",
+        "gewinn",
+        "punkte",
+        "nutzen",
+        "ertrag",
+        "valeur",
+        "prix",
+        "valor",
+        "premio",
+        "beneficio",
+        "waarde",
+        "winst",
+    ],
+};
+
 fn prepared(instance: &Op) -> orienteering::Problem<'_> {
     let objective = Objective::MaxPrize { prizes: instance.prizes(), max_length: instance.max_length() };
     orienteering::Problem::of_sites(instance.sites(), objective)
@@ -35,7 +59,7 @@ impl SolverInstance for Op {
             sections_note: "scores belong to orienteering",
             ending: "oplib",
         }),
-        csv: &[CsvColumn { names: &["prize", "score", "profit"] }],
+        csv: &[PRIZE],
         csv_options: &[CsvOption::above_zero("max_length")],
         csv_flag: None,
         best_known: BestKnown::Score,
@@ -70,6 +94,10 @@ impl SolverInstance for Op {
 
     fn check(&self, solution: &[usize]) -> Result<()> {
         Op::check(self, &visits_of(solution))
+    }
+
+    fn amounts(&self) -> Option<(&'static str, &[f64])> {
+        Some(("prize", self.prizes()))
     }
 
     fn facts(&self) -> Vec<(&'static str, f64)> {

@@ -7,5 +7,6 @@ pub mod generate;
 mod instance;
 mod policy;
 
+pub(crate) use self::files::PRIZE;
 pub use self::instance::Op;
 pub use self::policy::{OpEnv, OpState};

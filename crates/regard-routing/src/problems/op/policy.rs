@@ -125,6 +125,10 @@ impl Problem for OpEnv {
     const SET_FIELDS: Option<&'static [SetField]> =
         Some(&[SetField::per_customer("prize").marking(), SetField::per_instance("max_length").marking()]);
 
+    fn set_values(&self) -> Vec<Vec<f64>> {
+        vec![self.prizes()[1..].to_vec(), vec![self.max_length()]]
+    }
+
     fn points(&self) -> &[[f32; 2]] {
         &self.reach.points
     }

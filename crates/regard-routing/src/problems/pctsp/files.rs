@@ -11,8 +11,13 @@ use crate::local_search::orienteering::{self, Objective};
 use crate::{Result, Sites, visits_of};
 
 /// Names of the columns, the preferred first.
-pub(crate) const COLUMNS: &[CsvColumn] =
-    &[CsvColumn { names: &["prize", "score", "profit"] }, CsvColumn { names: &["penalty"] }];
+pub(crate) const COLUMNS: &[CsvColumn] = &[
+    crate::problems::op::PRIZE,
+    CsvColumn {
+        names: &["penalty"],
+        words: &["strafe", "kosten_ohne", "penalite", "amende", "penalizacion", "penalita", "missed_cost", "skip_cost"],
+    },
+];
 
 const OPTIONS: &[CsvOption] = &[CsvOption::not_negative("required_prize")];
 
@@ -75,6 +80,10 @@ impl SolverInstance for Pctsp {
 
     fn check(&self, solution: &[usize]) -> Result<()> {
         Pctsp::check(self, &visits_of(solution))
+    }
+
+    fn amounts(&self) -> Option<(&'static str, &[f64])> {
+        Some(("prize", self.prizes()))
     }
 
     fn facts(&self) -> Vec<(&'static str, f64)> {

@@ -96,8 +96,10 @@ impl Scale {
         Self { required: required.max(f64::MIN_POSITIVE), side: sites.positive_side() }
     }
 
+    /// Prizes for a required prize of 1. Far more than is required is as good as that, and stays finite.
     pub(crate) fn prizes(&self, values: &[f64]) -> Vec<f64> {
-        values.iter().map(|value| value / self.required).collect()
+        const MOST: f64 = 1000.0;
+        values.iter().map(|value| (value / self.required).min(MOST)).collect()
     }
 
     pub(crate) fn penalties(&self, values: &[f64]) -> Vec<f64> {
@@ -177,6 +179,10 @@ impl Problem for PctspEnv {
         SetField::per_customer("deterministic_prize"),
         SetField::per_customer("stochastic_prize").else_as("deterministic_prize"),
     ]);
+
+    fn set_values(&self) -> Vec<Vec<f64>> {
+        [self.penalties(), self.prizes(), self.real_prizes()].map(|values| values[1..].to_vec()).into()
+    }
 
     fn points(&self) -> &[[f32; 2]] {
         &self.points

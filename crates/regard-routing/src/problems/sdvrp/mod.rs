@@ -126,6 +126,14 @@ impl SolverInstance for Sdvrp {
         Sdvrp::check(self, &routes_of(solution))
     }
 
+    fn amounts(&self) -> Option<(&'static str, &[f64])> {
+        Some(("demand", self.0.demands()))
+    }
+
+    fn route_bound(&self) -> Option<f64> {
+        Some(self.0.capacity())
+    }
+
     fn facts(&self) -> Vec<(&'static str, f64)> {
         self.0.facts()
     }
@@ -251,6 +259,10 @@ impl Problem for SdvrpEnv {
     /// On the instances of the undivided problem.
     const PAPER_SETS: &'static [PaperSetName] = &[PaperSetName::new("sdvrp")];
     const SET_FIELDS: Option<&'static [SetField]> = CvrpEnv::SET_FIELDS;
+
+    fn set_values(&self) -> Vec<Vec<f64>> {
+        self.0.set_values()
+    }
 
     fn points(&self) -> &[[f32; 2]] {
         self.0.points()

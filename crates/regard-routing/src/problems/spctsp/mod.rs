@@ -63,7 +63,7 @@ impl SolverInstance for Spctsp {
     type Problem = SpctspEnv;
 
     const FILES: &'static FileSpec = &FileSpec {
-        csv: &[pctsp::COLUMNS[0], pctsp::COLUMNS[1], CsvColumn { names: &["real_prize"] }],
+        csv: &[pctsp::COLUMNS[0], pctsp::COLUMNS[1], CsvColumn { names: &["real_prize"], words: &[] }],
         ..*Pctsp::FILES
     };
     /// A search afterwards would know the real prizes in advance.
@@ -94,6 +94,10 @@ impl SolverInstance for Spctsp {
 
     fn check(&self, solution: &[usize]) -> Result<()> {
         Spctsp::check(self, &visits_of(solution))
+    }
+
+    fn amounts(&self) -> Option<(&'static str, &[f64])> {
+        Some(("prize", &self.real_prizes))
     }
 
     fn facts(&self) -> Vec<(&'static str, f64)> {
@@ -171,6 +175,10 @@ impl Problem for SpctspEnv {
     /// On the instances of the deterministic problem.
     const PAPER_SETS: &'static [PaperSetName] = &[PaperSetName::new("pctsp_stoch").or("spctsp")];
     const SET_FIELDS: Option<&'static [SetField]> = PctspEnv::SET_FIELDS;
+
+    fn set_values(&self) -> Vec<Vec<f64>> {
+        self.0.set_values()
+    }
 
     fn points(&self) -> &[[f32; 2]] {
         self.0.points()

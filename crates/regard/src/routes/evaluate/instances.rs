@@ -20,8 +20,8 @@ pub(super) trait InstanceSet: Sync {
     fn problem(&self, i: usize) -> Self::Problem;
     /// Cost of a solution.
     fn cost(&self, i: usize, solution: &[usize]) -> f64;
-    /// Improves a solution by local search and returns its cost.
-    fn improve(&self, i: usize, solution: Vec<usize>, options: &EvaluateOptions) -> Result<f64>;
+    /// A solution improved by local search, with its cost.
+    fn improve(&self, i: usize, solution: Vec<usize>, options: &EvaluateOptions) -> Result<(Vec<usize>, f64)>;
 }
 
 /// Instances in the unit square, with straight distances.
@@ -50,9 +50,10 @@ impl<P: Problem> InstanceSet for UnitSquare<'_, P> {
         self.0[i].cost(solution)
     }
 
-    fn improve(&self, i: usize, solution: Vec<usize>, options: &EvaluateOptions) -> Result<f64> {
+    fn improve(&self, i: usize, solution: Vec<usize>, options: &EvaluateOptions) -> Result<(Vec<usize>, f64)> {
         let better = self.0[i].local_search(solution, &work(options))?;
-        Ok(self.0[i].cost(&better))
+        let cost = self.0[i].cost(&better);
+        Ok((better, cost))
     }
 }
 
@@ -82,12 +83,14 @@ impl<S: SolverInstance> InstanceSet for Files<'_, S> {
         self.0[i].cost(solution)
     }
 
-    fn improve(&self, i: usize, solution: Vec<usize>, options: &EvaluateOptions) -> Result<f64> {
+    fn improve(&self, i: usize, solution: Vec<usize>, options: &EvaluateOptions) -> Result<(Vec<usize>, f64)> {
         let start = match self.0[i].repair(solution) {
             Some(solution) => Some(solution),
             None => self.0[i].construct().map(|(_, solution)| solution),
         };
-        Ok(start.map_or(f64::INFINITY, |start| self.0[i].cost(&self.0[i].local_search(start, &work(options)))))
+        let better = start.map(|start| self.0[i].local_search(start, &work(options)));
+        let cost = better.as_ref().map_or(f64::INFINITY, |better| self.0[i].cost(better));
+        Ok((better.unwrap_or_default(), cost))
     }
 }
 

@@ -90,6 +90,8 @@ pub struct Evaluation {
     pub seconds: f64,
     /// Cost of each instance, in the order given.
     pub costs: Vec<f64>,
+    /// Solution of each instance, in the order given.
+    pub solutions: Vec<Vec<usize>>,
 }
 
 impl Evaluation {
@@ -217,11 +219,15 @@ fn run<S: InstanceSet>(
         decoded.into_iter().map(|found| (found.tour, found.cost)).collect()
     };
     if !options.improve {
-        return Ok(tours.into_iter().map(|(_, network)| Outcome { network, finished: network }).collect());
+        let outcome = |(solution, network)| Outcome { network, finished: network, solution };
+        return Ok(tours.into_iter().map(outcome).collect());
     }
     let finish = |(item, (tour, network)): (usize, (Vec<usize>, f64))| {
-        let finished = set.improve(batch[item], tour, options)?.min(network);
-        Ok(Outcome { network, finished })
+        let (better, finished) = set.improve(batch[item], tour.clone(), options)?;
+        Ok(match finished <= network {
+            true => Outcome { network, finished, solution: better },
+            false => Outcome { network, finished: network, solution: tour },
+        })
     };
     tours.into_par_iter().enumerate().map(finish).collect()
 }

@@ -11,6 +11,8 @@ use crate::{Error, Result};
 pub(super) struct Outcome {
     pub(super) network: f64,
     pub(super) finished: f64,
+    /// The solution that costs this.
+    pub(super) solution: Vec<usize>,
 }
 
 /// Costs by instance; the clock runs from the first to the last.
@@ -18,6 +20,7 @@ pub(super) struct Tally {
     start: Instant,
     costs: Vec<f64>,
     network: Vec<f64>,
+    solutions: Vec<Vec<usize>>,
     done: usize,
 }
 
@@ -28,11 +31,13 @@ impl Tally {
             return Err(Error::Unsupported { what, reason });
         }
         let network = if options.improve { vec![0.0; instances] } else { Vec::new() };
-        Ok(Self { start: Instant::now(), costs: vec![0.0; instances], network, done: 0 })
+        let (costs, solutions) = (vec![0.0; instances], vec![Vec::new(); instances]);
+        Ok(Self { start: Instant::now(), costs, network, solutions, done: 0 })
     }
 
     pub(super) fn add(&mut self, index: usize, outcome: Outcome) {
         self.costs[index] = outcome.finished;
+        self.solutions[index] = outcome.solution;
         if let Some(network) = self.network.get_mut(index) {
             *network = outcome.network;
         }
@@ -61,6 +66,7 @@ impl Tally {
             mean_cost_network: options.improve.then(|| stats::mean(&self.network)),
             seconds,
             costs: self.costs,
+            solutions: self.solutions,
         }
     }
 }
@@ -79,11 +85,12 @@ mod tests {
     fn the_tally_keeps_order_and_error() {
         let options = EvaluateOptions { improve: true, ..EvaluateOptions::default() };
         let mut tally = Tally::new(&options, 2).unwrap();
-        tally.add(1, Outcome { network: 5.0, finished: 4.0 });
-        tally.add(0, Outcome { network: 3.0, finished: 2.0 });
+        tally.add(1, Outcome { network: 5.0, finished: 4.0, solution: vec![1, 0] });
+        tally.add(0, Outcome { network: 3.0, finished: 2.0, solution: vec![0] });
         assert_eq!(tally.done(), 2);
         let result = tally.finish(&options, Some(&[2.0, 2.0]));
         assert_eq!(result.costs, [2.0, 4.0]);
+        assert_eq!(result.solutions, [vec![0], vec![1, 0]]);
         assert_eq!((result.mean_cost, result.std_error), (3.0, 1.0));
         assert_eq!((result.gap, result.mean_cost_network), (Some(0.5), Some(4.0)));
     }

@@ -51,6 +51,8 @@ pub struct SolveOptions {
     pub augment: Option<usize>,
     /// Local search after the network.
     pub finish: Finish,
+    /// A solution that the search starts from, which keeps the rules; the result is never worse.
+    pub warm_start: Option<Vec<usize>>,
     /// Softmax temperature of sampling.
     pub temperature: f32,
     /// Share of the probability that sampling keeps to, the most probable nodes first; 1 for all.
@@ -61,7 +63,15 @@ pub struct SolveOptions {
 
 impl Default for SolveOptions {
     fn default() -> Self {
-        Self { decode: None, augment: None, finish: Finish::Bounded, temperature: 1.0, top_p: 1.0, seed: 1234 }
+        Self {
+            decode: None,
+            augment: None,
+            finish: Finish::Bounded,
+            warm_start: None,
+            temperature: 1.0,
+            top_p: 1.0,
+            seed: 1234,
+        }
     }
 }
 
@@ -92,6 +102,8 @@ pub struct Solution {
 /// The kind of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StageKind {
+    /// A solution that was given.
+    Start,
     /// The neural policy.
     Network,
     /// A heuristic that knows nothing of the network.
@@ -104,6 +116,7 @@ impl StageKind {
     /// The word for reports.
     pub fn name(self) -> &'static str {
         match self {
+            StageKind::Start => "start",
             StageKind::Network => "network",
             StageKind::Construct => "construct",
             StageKind::Improve => "improve",
@@ -151,6 +164,9 @@ pub fn solve<S: SolverInstance>(
     if n <= TRIVIAL && S::Problem::EVERY_NODE_ONCE {
         search.cost = instance.cost(&search.tour);
     } else {
+        if let Some(solution) = &options.warm_start {
+            search.start(solution)?;
+        }
         match options.finish {
             Finish::Timed(time) => search.timed(model, options, Deadline { begun: start, time })?,
             Finish::Off | Finish::Bounded => {

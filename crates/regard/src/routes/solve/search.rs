@@ -63,6 +63,16 @@ pub(super) struct Search<'a, S> {
 }
 
 impl<S: SolverInstance> Search<'_, S> {
+    /// Takes a solution that was given, which keeps the rules.
+    pub(super) fn start(&mut self, solution: &[usize]) -> Result<()> {
+        let (start, before) = (Instant::now(), self.cost);
+        self.instance.check(solution)?;
+        self.cost = self.instance.cost(solution);
+        self.tour = solution.to_vec();
+        self.record(StageKind::Start, "warm start".to_owned(), before, start);
+        Ok(())
+    }
+
     /// Decodes by every stage of the plan.
     pub(super) fn network(&mut self, model: &AttentionModel, options: &SolveOptions) -> Result<()> {
         for stage in self.network_stages(options)? {

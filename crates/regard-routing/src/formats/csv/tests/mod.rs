@@ -4,7 +4,10 @@ use crate::formats::suite::reader_suite;
 use crate::problems::tsp::Tsp;
 
 fn read(text: &str) -> Result<Sites> {
-    Tsp::read_csv(&Sheet::of(text, Path::new("cities.csv"))?, &Options::default()).map(|tsp| tsp.sites().clone())
+    let options = TableOptions::default();
+    let mut sheet = Sheet::of(text, Path::new("cities.csv"), &options)?;
+    sheet.settle(&options)?;
+    Tsp::read_csv(&sheet, &options.values).map(|tsp| tsp.sites().clone())
 }
 
 fn render(sites: &Sites) -> Result<String> {
@@ -34,7 +37,8 @@ reader_suite! {
         ("id,x,y\n1,NaN,0\n", &["field `x`: found `NaN`"]),
         ("id,x,y\n1,0,inf\n", &["field `y`: found `inf`"]),
         ("id,x,y\n1,0,1e200\n", &["field `y`: found `1e200`"]),
-        ("id;x;y\n1;0,5;1\n", &["field `x`: found `0,5`, expected a number", "decimal point"]),
+        ("x,y\n0,5,1,5\n", &["cities.csv:2: has 4 fields, the header has 2; `1` is too much", "another separator"]),
+        ("id;x;y\n1;0,5;1\n2;0.5;1\n", &["cities.csv:2: field `x`: found `0,5`, expected a number", "`--decimal comma`"]),
         ("id,x,y\n1,0,0\n2,1,1\n1,2,2\n", &["cities.csv:4: field `id`: `1` occurs a second time, first on line 2"]),
         ("id,x,y\n ,0,0\n", &["cities.csv:2: field `id`: is empty"]),
         ("lat,lon\n95,0\n", &["field `lat`: found 95, expected degrees from -90 to 90"]),
@@ -111,4 +115,5 @@ fn written_files_are_read() {
     assert_eq!(crate::formats::read_instance(&path).unwrap().sites().ids(), ["a", "b,c", "d"]);
 }
 
+mod people;
 mod problems;

@@ -12,7 +12,7 @@ fn render(instance: &Instance) -> Result<String> {
 }
 
 fn read(text: &str) -> Result<Instance> {
-    parse_instance(text, Path::new("cities.csv"), &Options::default())
+    parse_instance(text, Path::new("cities.csv"), &TableOptions::default()).map(|(instance, _)| instance)
 }
 
 const ROUTES: &str =
@@ -30,7 +30,7 @@ reader_suite! {
     malformed: [
         ("", &["cities.csv:1: found the columns ``"][..]),
         ("x,demand\n1,2\n", &["found the columns `x,demand`, expected `id,x,y`"]),
-        ("x,y,demand\n0,0,0\n1,1,1\n", &["cities.csv: has no capacity, which vehicle routing needs", "`# capacity: 100`"]),
+        ("x,y,demand\n0,0,0\n1,1,1\n", &["cities.csv: has no capacity, which vehicle routing needs", "`--capacity 100`", "`# capacity: 100`"]),
         ("x,y,prize\n0,0,0\n1,1,1\n", &["has no max_length, which orienteering needs", "`# max_length: 40`"]),
         ("x,y,prize,penalty\n0,0,0,0\n", &["has no required_prize, which prize collecting needs"]),
         ("# capacity: much\nx,y,demand\n0,0,0\n", &["cities.csv:1: field `capacity`: found `much`, expected a number above 0"]),
@@ -84,8 +84,9 @@ fn prizes_make_it_orienteering_and_with_penalties_prize_collecting() {
 
 #[test]
 fn the_caller_outranks_the_comments() {
-    let options = Options::default().with("capacity", Some(20.0)).with("max_length", None);
-    let instance = parse_instance(ROUTES, Path::new("a.csv"), &options).unwrap();
+    let values = Options::default().with("capacity", Some(20.0)).with("max_length", None);
+    let options = TableOptions { values, ..TableOptions::default() };
+    let (instance, _) = parse_instance(ROUTES, Path::new("a.csv"), &options).unwrap();
     assert_eq!(instance.downcast_ref::<Cvrp>().unwrap().capacity(), 20.0);
 }
 
@@ -100,7 +101,10 @@ fn remarks_that_look_like_options_stay_remarks() {
 #[test]
 fn the_reader_of_the_tsp_ignores_these_columns() {
     assert_eq!(super::read(ROUTES).unwrap().len(), 3);
-    assert_eq!(read("# capacity: much\nx,y,depot\n1,2,?\n").unwrap().problem(), "tsp");
+    let text = "# capacity: much\nx,y,depot\n1,2,?\n";
+    let (instance, notes) = parse_instance(text, Path::new("a.csv"), &TableOptions::default()).unwrap();
+    assert_eq!(instance.problem(), "tsp");
+    assert_eq!(notes.texts().len(), 2, "{notes:?}");
 }
 
 #[test]

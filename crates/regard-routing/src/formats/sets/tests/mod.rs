@@ -1,4 +1,43 @@
 use super::*;
+
+#[test]
+fn generated_sets_read_as_the_same() {
+    use crate::generate::{GeneratedSet, GeneratorConfig, Prizes};
+    use crate::registry::{ProblemVisitor, with_problem};
+
+    struct RoundTrip(GeneratorConfig);
+    impl ProblemVisitor for RoundTrip {
+        type Output = ();
+
+        fn run<I: SolverInstance>(self) {
+            let drawn = I::Problem::draw(&self.0, 7, 3, 6);
+            let values = |all: &[I::Problem]| -> Vec<_> {
+                all.iter()
+                    .map(|problem| (problem.points().to_vec(), problem.set_values(), problem.features()))
+                    .collect()
+            };
+            for ending in ENDINGS {
+                let bytes = render(&drawn, ending).unwrap();
+                let set = parse(&bytes, format!("set.{ending}").as_ref()).unwrap();
+                assert!(set.problems().contains(&I::Problem::NAME), "{ending}");
+                assert_eq!(
+                    values(&set.instances::<I::Problem>().unwrap()),
+                    values(&drawn),
+                    "{} {ending}",
+                    I::Problem::NAME
+                );
+            }
+        }
+    }
+    for name in crate::registry::NAMES {
+        for prizes in Prizes::ALL {
+            let config = GeneratorConfig { prizes, ..GeneratorConfig::default() };
+            with_problem(name, RoundTrip(config)).unwrap();
+        }
+        let set = GeneratedSet::random(name, &GeneratorConfig::default(), 1, 2, 5).unwrap();
+        assert!(set.render("csv").unwrap_err().to_string().contains("expected .pkl or .npz"));
+    }
+}
 use crate::problems::cvrp::CvrpEnv;
 use crate::problems::op::OpEnv;
 use crate::problems::pctsp::PctspEnv;

@@ -1,0 +1,236 @@
+//! Tables as people have them, and what is said about them.
+
+use super::*;
+use crate::problems::cvrp::Cvrp;
+
+fn with(text: &str, options: &TableOptions) -> Result<(Instance, Notes)> {
+    parse_instance(text, Path::new("t.csv"), options)
+}
+
+fn capacity(value: f64) -> TableOptions {
+    TableOptions { values: Options::default().with("capacity", Some(value)), ..TableOptions::default() }
+}
+
+fn columns(texts: &[&str]) -> Vec<ColumnRole> {
+    texts.iter().map(|text| ColumnRole::parse(text).unwrap()).collect()
+}
+
+/// The routes of a table of Germany, with what Excel writes.
+const GERMAN: &str = "Kunde;Stra\u{df}e;Breite;L\u{e4}nge;Gewicht (kg);von\n\
+    Lager;Hauptstr. 1;48,14;11,58;;\n\
+    M\u{fc}ller;Ring 2;48,9;11,1;1.250;8:00\n\
+    ;;;;;\n\
+    Maier;Weg 3;48,2;12,05;12,5;\n";
+
+#[test]
+fn german_headers_and_decimal_commas_are_read_and_said() {
+    let (instance, notes) = with(GERMAN, &capacity(2000.0)).unwrap();
+    let found = instance.downcast_ref::<Cvrp>().unwrap();
+    assert_eq!(found.demands(), [0.0, 1250.0, 12.5]);
+    assert_eq!(instance.sites().ids(), ["Lager", "M\u{fc}ller", "Maier"]);
+    assert_eq!(instance.sites().coordinates()[1], [48.9, 11.1, 0.0]);
+    let said = [
+        "column `Breite` is read as `lat` (--column lat=NAME changes it)",
+        "column `L\u{e4}nge` is read as `lon` (--column lon=NAME changes it)",
+        "column `Gewicht (kg)` is read as `demand` (--column demand=NAME changes it)",
+        "column `Kunde` is read as `id` (--column id=NAME changes it)",
+        "skipped 1 row without values (line 4)",
+        "column `Breite`: `48,14` is read as 48.14 (--decimal point changes it)",
+        "column `L\u{e4}nge`: `11,58` is read as 11.58 (--decimal point changes it)",
+        "column `Gewicht (kg)`: `12,5` is read as 12.5 (--decimal point changes it)",
+        "time windows are not supported yet; routes do not keep them: `von` not used",
+        "columns not used: `Stra\u{df}e` (--column ROLE=NAME gives one a role)",
+    ];
+    assert_eq!(notes.texts(), said);
+}
+
+#[test]
+fn words_for_amounts_count_where_an_option_needs_them() {
+    let text = "name,x,y,Weight\na,0,0,\nb,1,1,5\n";
+    let (instance, notes) = with(text, &TableOptions::default()).unwrap();
+    assert_eq!(instance.problem(), "tsp");
+    assert_eq!(notes.texts(), ["column `Weight` may be `demand`; it is used with --capacity"]);
+    assert_eq!(with(text, &capacity(9.0)).unwrap().0.problem(), "cvrp");
+    let options = TableOptions { columns: columns(&["demand=weight"]), ..capacity(9.0) };
+    let (instance, notes) = with(text, &options).unwrap();
+    assert_eq!((instance.problem(), notes.texts().len()), ("cvrp", 0));
+    let values = Options::default().with("max_length", Some(9.0));
+    let options = TableOptions { values, ..TableOptions::default() };
+    assert_eq!(with("x,y,Wert\n0,0,0\n1,1,3\n", &options).unwrap().0.problem(), "op");
+    let values = Options::default().with("required_prize", Some(1.0));
+    let options = TableOptions { values, ..TableOptions::default() };
+    assert_eq!(with("x,y,value,Strafe\n0,0,0,0\n1,1,3,1\n", &options).unwrap().0.problem(), "pctsp");
+}
+
+#[test]
+fn misspelt_headers_are_found_and_said() {
+    let (instance, notes) = with("id,lattitude,longtitude\na,48,11\nb,49,12\n", &TableOptions::default()).unwrap();
+    assert_eq!(instance.sites().unit(), "km");
+    assert_eq!(notes.texts()[0], "column `lattitude` is read as `lat` (--column lat=NAME changes it)");
+    let (instance, _) = with("id,x,y,demmand\na,0,0,\nb,1,1,2\n", &capacity(3.0)).unwrap();
+    assert_eq!(instance.problem(), "cvrp");
+}
+
+#[test]
+fn columns_are_named_and_left_out() {
+    let text = "code,x,y,lat,lon,demand,Firma\n7,1,2,48,11,3,A\n8,3,4,49,12,4,B\n";
+    let options = TableOptions { columns: columns(&["lat=", "demand=", "name=Firma"]), ..TableOptions::default() };
+    let (instance, _) = with(text, &options).unwrap();
+    assert_eq!((instance.problem(), instance.sites().unit()), ("tsp", ""));
+    assert_eq!((instance.sites().label(1), &*instance.sites().ids()[1]), (Some("B"), "8"));
+    let said = |texts: &[&str]| {
+        let options = TableOptions { columns: columns(texts), ..TableOptions::default() };
+        let error = with(text, &options).unwrap_err();
+        format!("{error}; {}", error.hint().unwrap_or_default())
+    };
+    assert_eq!(
+        said(&["x=", "demand=demnd"]),
+        "t.csv:1: has no column `demnd` for `demand`; did you mean `--column demand=demand`?"
+    );
+    assert!(said(&["x=", "x=y"]).contains("`x` is given twice"));
+    for (text, expected) in
+        [("demand", "expected ROLE=NAME"), ("weight=Weight", "no role `weight`; roles are id, name")]
+    {
+        assert!(ColumnRole::parse(text).unwrap_err().contains(expected), "{text}");
+    }
+}
+
+#[test]
+fn thousands_and_decimals_follow_their_column_and_table() {
+    let of = |rows: &str, decimal| {
+        let options = TableOptions { decimal, ..capacity(1e9) };
+        let (instance, _) = with(&format!("x;y;demand\n0;0;\n{rows}"), &options).unwrap();
+        instance.downcast_ref::<Cvrp>().unwrap().demands()[1..].to_vec()
+    };
+    assert_eq!(of("1;1;1,250\n", None), [1.25]);
+    assert_eq!(of("1;1;1,250\n", Some(Decimal::Point)), [1250.0]);
+    assert_eq!(of("1;1;1.250\n", None), [1.25]);
+    assert_eq!(of("1;1;1.250\n", Some(Decimal::Comma)), [1250.0]);
+    assert_eq!(of("1;1,5;1.250\n", None), [1250.0]);
+    assert_eq!(of("1;1;1.250\n1;2;0.5\n", None), [1.25, 0.5]);
+    assert_eq!(of("1;1;1 250,5\n", None), [1250.5]);
+    let text = "x,y,demand\n0,0,\n1,1,\"1,250\"\n";
+    let (instance, notes) = with(text, &capacity(1e4)).unwrap();
+    assert_eq!(instance.downcast_ref::<Cvrp>().unwrap().demands()[1], 1250.0);
+    assert_eq!(notes.texts(), ["column `demand`: `1,250` is read as 1250 (--decimal comma changes it)"]);
+    let (instance, _) = with("lat;lon\n48,137;11,575\n49,1;12\n", &TableOptions::default()).unwrap();
+    assert_eq!(instance.sites().coordinates()[0], [48.137, 11.575, 0.0]);
+}
+
+#[test]
+fn rows_of_one_id_are_stops_one_stop_or_an_error() {
+    let text = "name,x,y,demand\nd,0,0,\na,1,1,2\nb,3,3,1\na,1,1,4\n";
+    let of = |duplicates| {
+        let options = TableOptions { duplicates, ..capacity(9.0) };
+        let (instance, notes) = with(text, &options).unwrap();
+        let demands = instance.downcast_ref::<Cvrp>().unwrap().demands().to_vec();
+        (instance.sites().ids().to_vec(), demands, notes.texts().join("\n"))
+    };
+    let (ids, demands, said) = of(None);
+    assert_eq!((ids, demands), (["d", "a", "b", "a#2"].map(String::from).to_vec(), vec![0.0, 2.0, 1.0, 4.0]));
+    assert!(said.starts_with("1 row repeats an id (`a` on line 5): they are stops of their own"), "{said}");
+    assert_eq!(of(Some(Duplicates::Sum)).1, [0.0, 6.0, 1.0]);
+    assert_eq!(of(Some(Duplicates::First)).1, [0.0, 2.0, 1.0]);
+    assert_eq!(of(Some(Duplicates::Last)).1, [0.0, 4.0, 1.0]);
+    let elsewhere = text.replace("a,1,1,4", "a,2,1,4");
+    let error = with(&elsewhere, &capacity(9.0)).unwrap_err();
+    assert_eq!(error.to_string(), "t.csv:5: field `name`: `a` occurs a second time, first on line 3");
+    assert!(error.hint().unwrap().contains("--duplicates"));
+    let keep = TableOptions { duplicates: Some(Duplicates::Keep), ..capacity(9.0) };
+    assert_eq!(with(&elsewhere, &keep).unwrap().0.sites().len(), 4);
+    let error = TableOptions { duplicates: Some(Duplicates::Error), ..capacity(9.0) };
+    assert!(with(text, &error).is_err());
+    let clash = "name,x,y\na#2,0,0\na,1,1\na,1,1\n";
+    assert!(with(clash, &TableOptions::default()).unwrap_err().to_string().contains("`a#2` occurs a second time"));
+}
+
+#[test]
+fn words_for_ids_refuse_no_table() {
+    let (instance, _) = with("x,y,Ort\n0,0,Ulm\n1,1,Ulm\n", &TableOptions::default()).unwrap();
+    assert_eq!(instance.sites().ids(), ["Ulm", "Ulm#2"]);
+    let (instance, notes) = with("x,y,Ort\n0,0,Ulm\n1,1,\n", &TableOptions::default()).unwrap();
+    assert_eq!(instance.sites().ids(), ["1", "2"]);
+    assert_eq!(notes.texts(), ["columns not used: `Ort` (--column ROLE=NAME gives one a role)"]);
+}
+
+#[test]
+fn bad_rows_are_skipped_where_that_is_allowed() {
+    let text = "id,x,y,demand\nd,0,0,\na,1,,2\nb,3,3,1\nc,3,1,\nSum,,,3\n";
+    let error = with(text, &capacity(9.0)).unwrap_err();
+    assert!(error.hint().unwrap().contains("--skip-bad"), "{error}");
+    let (instance, notes) = with(text, &TableOptions { skip_bad: true, ..capacity(9.0) }).unwrap();
+    assert_eq!(instance.sites().ids(), ["d", "b"]);
+    assert_eq!(notes.texts(), ["skipped 3 rows that cannot be read (--skip-bad): lines 3, 5, 6"]);
+}
+
+#[test]
+fn the_depot_is_named() {
+    let text = "id,x,y,demand\na,1,1,2\nd,0,0,\n";
+    let options = TableOptions { depot: Some("d".into()), ..capacity(9.0) };
+    assert_eq!(with(text, &options).unwrap().0.sites().ids(), ["d", "a"]);
+    let error = with(text, &capacity(9.0)).unwrap_err();
+    assert!(error.hint().unwrap().contains("--depot"), "{error}");
+    let error = with(text, &TableOptions { depot: Some("e".into()), ..capacity(9.0) }).unwrap_err();
+    assert!(error.to_string().contains("no row with the id `e`"), "{error}");
+}
+
+#[test]
+fn options_that_cannot_apply_are_refused() {
+    let value =
+        |name: &str| TableOptions { values: Options::default().with(name, Some(3.0)), ..TableOptions::default() };
+    let depot = TableOptions { depot: Some("1".into()), ..TableOptions::default() };
+    for (text, options, expected, hint) in [
+        ("x,y\n1,2\n", value("capacity"), "--capacity does not apply: the table is one tour", "`--column demand=NAME`"),
+        ("x,y\n1,2\n", value("required_prize"), "--required-prize does not apply", "`--column penalty=NAME`"),
+        ("x,y\n1,2\n", value("max_length"), "--max-length does not apply", "`--column"),
+        ("x,y\n1,2\n", depot, "--depot does not apply", "leave it out"),
+        ("# capacity: 9\nx,y,demand\n1,2,\n", value("required_prize"), "--required-prize does not apply", "NAME"),
+    ] {
+        let error = with(text, &options).unwrap_err();
+        assert!(
+            error.to_string().contains(expected) && error.hint().unwrap().contains(hint),
+            "{error}: {:?}",
+            error.hint()
+        );
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.tsp");
+    std::fs::write(
+        &path,
+        "TYPE: TSP\nDIMENSION: 1\nEDGE_WEIGHT_TYPE: EUC_2D\nVEHICLES: 1\nNODE_COORD_SECTION\n1 0 0\n",
+    )
+    .unwrap();
+    let error = crate::formats::read_instance_with(&path, &value("capacity")).unwrap_err();
+    assert!(error.to_string().contains("--capacity is for tables"), "{error}");
+    let (_, notes) = crate::formats::read_instance_with(&path, &TableOptions::default()).unwrap();
+    assert_eq!(notes.texts(), ["line 4: `VEHICLES: 1` is not used: the number of vehicles is not limited"]);
+}
+
+#[test]
+fn comments_that_have_no_effect_are_said() {
+    let text = "# capacity: 5\n# vehicles: 2\nx,y\n1,2\n";
+    let (_, notes) = with(text, &TableOptions::default()).unwrap();
+    assert_eq!(
+        notes.texts(),
+        [
+            "line 1: `capacity: 5` is not used: the table is one tour through all nodes, without amounts",
+            "line 2: `vehicles: 2` is not used: the number of vehicles is not limited",
+        ]
+    );
+}
+
+#[test]
+fn files_have_the_encodings_of_office_programs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.csv");
+    let read = |bytes: Vec<u8>| {
+        std::fs::write(&path, bytes).unwrap();
+        let (instance, notes) = crate::formats::read_instance_with(&path, &capacity(2000.0)).unwrap();
+        (instance.sites().ids()[1].clone(), notes.texts().iter().filter(|text| text.contains("Windows-1252")).count())
+    };
+    let latin: Vec<u8> = GERMAN.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
+    let wide: Vec<u8> = format!("\u{feff}{GERMAN}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert_eq!(read(GERMAN.as_bytes().to_vec()), ("M\u{fc}ller".to_owned(), 0));
+    assert_eq!(read(latin), ("M\u{fc}ller".to_owned(), 1));
+    assert_eq!(read(wide), ("M\u{fc}ller".to_owned(), 0));
+}
