@@ -85,7 +85,7 @@ impl<S: SolverInstance> InstanceSet for Files<'_, S> {
     fn improve(&self, i: usize, solution: Vec<usize>, options: &EvaluateOptions) -> Result<f64> {
         let start = match self.0[i].repair(solution) {
             Some(solution) => Some(solution),
-            None => self.0[i].construct().map(|(_, solution)| solution),
+            None => self.0[i].construct(None).map(|(_, solution)| solution),
         };
         Ok(start.map_or(f64::INFINITY, |start| self.0[i].cost(&self.0[i].local_search(start, &work(options)))))
     }
