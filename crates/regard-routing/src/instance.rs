@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::formats::best_known::BestKnown;
 use crate::formats::csv::{self, CsvColumn, CsvOption, Sheet};
@@ -97,8 +98,8 @@ pub trait SolverInstance: Clone + fmt::Debug + Send + Sync + 'static {
     /// that a construction is only worth its time where time is limited.
     const NETWORK_STARTS_UP_TO: usize = 0;
 
-    /// A solution without a policy, and the name of the heuristic.
-    fn construct(&self) -> Option<(&'static str, Vec<usize>)> {
+    /// A solution without a policy, and the name of the heuristic. A `deadline` makes it simpler where time is short.
+    fn construct(&self, _deadline: Option<Instant>) -> Option<(&'static str, Vec<usize>)> {
         None
     }
     /// Local search from a solution; never gives a worse one.

@@ -2,7 +2,7 @@
 
 use crate::Sites;
 
-use super::tour::Node;
+use super::{clock::Clock, tour::Node};
 
 /// Instances up to this size get a table (at most 72 MiB).
 const TABLE_UP_TO: usize = 3072;
@@ -30,10 +30,15 @@ pub(super) enum Row<'a> {
 }
 
 impl<'a> Distances<'a> {
-    /// Fills the table if the instance is small enough.
-    pub(super) fn new(instance: &'a Sites) -> Self {
-        let table = if instance.len() <= TABLE_UP_TO { full(instance) } else { Table::None };
+    /// Fills the table if the instance is small enough and the clock does not stop before.
+    pub(super) fn new(instance: &'a Sites, clock: &mut Clock) -> Self {
+        let table = if instance.len() <= TABLE_UP_TO { full(instance, clock) } else { Table::None };
         Self { instance, table }
+    }
+
+    /// The number of nodes.
+    pub(super) fn len(&self) -> usize {
+        self.instance.len()
     }
 
     /// The distance between two nodes.
@@ -59,10 +64,13 @@ impl<'a> Distances<'a> {
     }
 }
 
-fn full(instance: &Sites) -> Table {
+fn full(instance: &Sites, clock: &mut Clock) -> Table {
     let n = instance.len();
     let mut wide = vec![0.0; n * n];
     for a in 0..n {
+        if clock.is_over() {
+            return Table::None;
+        }
         for b in 0..a {
             let distance = instance.distance(a, b);
             wide[a * n + b] = distance;

@@ -26,13 +26,18 @@
 //! # }
 //! ```
 
+mod clock;
+mod curve;
 mod distances;
+mod eax;
 mod exact;
 mod exchange;
+mod greedy;
 mod nearby;
 mod neighbours;
 pub mod orienteering;
 mod perturbation;
+mod population;
 mod queue;
 mod search;
 #[cfg(test)]
@@ -42,10 +47,13 @@ pub mod vrp;
 
 use std::time::Instant;
 
-use self::{distances::Distances, neighbours::Neighbours, perturbation::Clock, search::Search};
+use self::{
+    clock::Clock,
+    distances::Distances,
+    neighbours::{Choice, Neighbours},
+    population::Run,
+};
 use crate::{Sites, check};
-use rand::SeedableRng;
-use rand_pcg::Pcg64Mcg;
 
 /// The width of the neighbour lists.
 const NEIGHBOURS: usize = 10;
@@ -114,15 +122,9 @@ pub fn improve(instance: &Sites, tour: &mut Vec<usize>, options: &LocalSearchOpt
 
 /// The tour found and the moves kept, for instances of more than [`exact::EXACT_UP_TO`] nodes.
 fn search_from(instance: &Sites, tour: &[usize], cost: f64, options: &LocalSearchOptions) -> (Vec<usize>, u64) {
-    let n = instance.len();
-    let distances = Distances::new(instance);
-    let neighbours = Neighbours::new(instance, &distances, NEIGHBOURS);
-    let mut search = Search::new(&distances, &neighbours, tour, 1e-9 * cost / n as f64);
     let mut clock = Clock::new(options.deadline);
-    search.descend(|| clock.is_over());
-    let mut random = Pcg64Mcg::seed_from_u64(options.seed);
-    let counted = n.clamp(COUNTED_AT_LEAST, COUNTED_AT_MOST);
-    let perturbations = options.perturbations_per_node.saturating_mul(counted);
-    search.perturb_and_repair(perturbations, &mut random, &mut clock);
-    (search.tour.nodes().collect(), search.moves)
+    let distances = Distances::new(instance, &mut clock);
+    let neighbours = Neighbours::new(instance, &distances, NEIGHBOURS, Choice::Quadrants, &mut clock);
+    let tolerance = 1e-9 * cost / instance.len() as f64;
+    Run::new(&distances, &neighbours, tolerance, clock, options.seed).search(tour, options)
 }

@@ -7,43 +7,13 @@
 //! Lin-Kernighan for large traveling salesman problems", INFORMS Journal on Computing 15, 2003,
 //! find such segment perturbations best for large instances).
 
-use std::time::Instant;
-
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
-use super::search::Search;
+use super::{clock::Clock, search::Search};
 
 /// The longest segment that a perturbation moves.
 const LONGEST: usize = 50;
-
-/// The clock is read once in this many calls.
-const CALLS_PER_LOOK: u32 = 16;
-
-/// A deadline that is cheap to ask for.
-pub(super) struct Clock {
-    deadline: Option<Instant>,
-    calls: u32,
-    over: bool,
-}
-
-impl Clock {
-    /// A clock that stops at `deadline`, or never.
-    pub(super) fn new(deadline: Option<Instant>) -> Self {
-        Self { deadline, calls: 0, over: deadline.is_some_and(|deadline| Instant::now() >= deadline) }
-    }
-
-    /// If true, the deadline has passed.
-    pub(super) fn is_over(&mut self) -> bool {
-        if let Some(deadline) = self.deadline {
-            self.calls = self.calls.wrapping_add(1);
-            if self.calls.is_multiple_of(CALLS_PER_LOOK) {
-                self.over = self.over || Instant::now() >= deadline;
-            }
-        }
-        self.over
-    }
-}
 
 impl Search<'_> {
     /// Perturbs, repairs and keeps what is not worse, `perturbations` times or until the clock stops.

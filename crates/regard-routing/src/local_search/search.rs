@@ -108,6 +108,7 @@ impl<'a> Search<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{clock::Clock, neighbours::Choice};
     use super::*;
     use crate::Sites;
     use rand::{RngExt, SeedableRng};
@@ -118,8 +119,8 @@ mod tests {
         for n in [13, 14, 20, 57, 200] {
             let points = (0..n).map(|_| [random.random(), random.random()]).collect();
             let instance = Sites::euclidean("random", points).unwrap();
-            let distances = Distances::new(&instance);
-            let neighbours = Neighbours::new(&instance, &distances, 10);
+            let distances = Distances::new(&instance, &mut Clock::new(None));
+            let neighbours = Neighbours::new(&instance, &distances, 10, Choice::Nearest, &mut Clock::new(None));
             let start: Vec<usize> = (0..n).collect();
             let mut search = Search::new(&distances, &neighbours, &start, 1e-9);
             let gained = search.descend(|| false);

@@ -36,6 +36,32 @@ impl ArrayTour {
         self.order[position % self.order.len()]
     }
 
+    /// The nodes in visiting order.
+    pub(super) fn order(&self) -> &[Node] {
+        &self.order
+    }
+
+    /// The place of a node in the order.
+    #[inline]
+    pub(super) fn place(&self, node: Node) -> u32 {
+        self.position[node as usize]
+    }
+
+    /// The nodes before and after a node.
+    #[inline]
+    pub(super) fn beside(&self, node: Node) -> [Node; 2] {
+        [self.prev(node), self.next(node)]
+    }
+
+    /// Takes another order of the same nodes.
+    pub(super) fn set(&mut self, order: &[Node]) {
+        self.journal.clear();
+        self.order.copy_from_slice(order);
+        for (place, &node) in order.iter().enumerate() {
+            self.position[node as usize] = place as u32;
+        }
+    }
+
     /// The node after `node`.
     #[inline]
     pub(super) fn next(&self, node: Node) -> Node {

@@ -6,8 +6,8 @@ use rand_pcg::Pcg64Mcg;
 
 use super::{
     Options, Problem,
-    clock::Clock,
     plan::Plan,
+    progress::Progress,
     recreate::{Greed, POWERS, worths},
     terms::Sums,
 };
@@ -58,13 +58,13 @@ impl Energy {
 /// The best plan found and the number of iterations. `start` keeps the bounds.
 pub(super) fn anneal(problem: &Problem, start: &Plan, options: &Options) -> (Plan, u64) {
     let mut random = Pcg64Mcg::seed_from_u64(options.seed);
-    let mut clock = Clock::new(options);
+    let mut search = Progress::new(options);
     let worth = POWERS.map(|power| worths(problem, power));
     let (mut current, mut trial, mut removed) = (start.clone(), start.clone(), Vec::new());
     let mut sums = current.sums(problem);
     let energy = Energy::new(problem, &sums);
     let (mut best, mut best_sums) = (current.clone(), sums);
-    while let Some(progress) = clock.tick() {
+    while let Some(progress) = search.tick() {
         trial.clone_from(&current);
         trial.ruin(problem, &mut removed, &mut random);
         let power = if problem.terms.collecting { 1 } else { random.random_range(0..POWERS.len()) };
@@ -83,5 +83,5 @@ pub(super) fn anneal(problem: &Problem, start: &Plan, options: &Options) -> (Pla
             best_sums = sums;
         }
     }
-    (best, clock.done())
+    (best, search.done())
 }

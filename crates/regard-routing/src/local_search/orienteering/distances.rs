@@ -1,5 +1,7 @@
 //! Distances as the search wants them: looked up where a table fits, computed where it does not.
 
+use super::Clock;
+
 /// Instances up to this size get a table (at most 72 MB).
 const TABLE_UP_TO: usize = 3000;
 
@@ -17,12 +19,16 @@ pub(super) struct Distances<'a> {
 }
 
 impl<'a> Distances<'a> {
-    /// Fills the table if the instance is small enough.
-    pub(super) fn new(nodes: usize, metric: Box<Metric<'a>>) -> Self {
+    /// Fills the table if the instance is small enough and the clock does not stop before.
+    pub(super) fn new(nodes: usize, metric: Box<Metric<'a>>, clock: &mut Clock) -> Self {
         let mut table = Vec::new();
         if nodes <= TABLE_UP_TO {
             table.resize(nodes * nodes, 0.0);
             for a in 0..nodes {
+                if clock.is_over() {
+                    table.clear();
+                    break;
+                }
                 for b in 0..a {
                     let distance = metric(a, b);
                     table[a * nodes + b] = distance;

@@ -21,11 +21,11 @@
 //! ```
 
 mod anneal;
-mod clock;
 mod distances;
 mod neighbours;
 mod offers;
 mod plan;
+mod progress;
 mod recreate;
 mod route;
 mod ruin;
@@ -42,6 +42,7 @@ use self::{
     plan::Plan,
     terms::Terms,
 };
+use super::clock::Clock;
 use crate::{LocalSearchOptions, Sites};
 
 /// The width of the neighbour lists.
@@ -81,6 +82,7 @@ pub struct Problem<'a> {
     terms: Terms<'a>,
     /// Gains at or below this are rounding, not improvement.
     tolerance: f64,
+    deadline: Option<Instant>,
 }
 
 /// Amount of search, and its seed.
@@ -133,18 +135,34 @@ impl<'a> Problem<'a> {
     /// # Panics
     /// When a slice of the objective is not of length `nodes`.
     pub fn new(nodes: usize, distance: impl Fn(usize, usize) -> f64 + Sync + 'a, objective: Objective<'a>) -> Self {
+        Self::until(nodes, distance, objective, None)
+    }
+
+    /// As [`Problem::new`]; after the `deadline` nothing more is prepared or constructed.
+    fn until(
+        nodes: usize,
+        distance: impl Fn(usize, usize) -> f64 + Sync + 'a,
+        objective: Objective<'a>,
+        deadline: Option<Instant>,
+    ) -> Self {
+        let mut clock = Clock::new(deadline);
         let terms = Terms::new(&objective);
         assert!(terms.prizes.len() == nodes && terms.weights.len() == nodes, "one prize and penalty per node");
-        let distances = Distances::new(nodes, Box::new(distance));
-        let neighbours = Neighbours::new(&distances, NEIGHBOURS);
+        let distances = Distances::new(nodes, Box::new(distance), &mut clock);
+        let neighbours = Neighbours::new(&distances, NEIGHBOURS, &mut clock);
         // Sums of such lengths are off by less than this.
         let farthest = (0..nodes as Node).map(|node| distances.of(0, node)).fold(0.0, f64::max);
-        Self { distances, neighbours, terms, tolerance: (1e-10 * farthest).max(f64::MIN_POSITIVE) }
+        Self { distances, neighbours, terms, tolerance: (1e-10 * farthest).max(f64::MIN_POSITIVE), deadline }
     }
 
     /// Prepares the nodes of an instance, the depot first.
-    pub(crate) fn of_sites(sites: &'a Sites, objective: Objective<'a>) -> Self {
-        Self::new(sites.len(), |i, j| sites.distance(i, j), objective)
+    pub(crate) fn of_sites(sites: &'a Sites, objective: Objective<'a>, deadline: Option<Instant>) -> Self {
+        Self::until(sites.len(), |i, j| sites.distance(i, j), objective, deadline)
+    }
+
+    /// If true, the deadline has passed.
+    fn is_over(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// Number of nodes, the depot among them.

@@ -1,6 +1,9 @@
 //! The nearest nodes of every node, nearest first.
 
-use super::distances::{Distances, Node};
+use super::{
+    Clock,
+    distances::{Distances, Node},
+};
 
 /// `[nodes, width]` neighbours.
 pub(super) struct Neighbours {
@@ -9,13 +12,17 @@ pub(super) struct Neighbours {
 }
 
 impl Neighbours {
-    /// Lists of `width` neighbours, fewer where there are not as many nodes; ties go by number.
-    pub(super) fn new(distances: &Distances, width: usize) -> Self {
+    /// Lists of `width` neighbours, fewer where there are not as many nodes; ties go by number. Nodes that the clock
+    /// leaves no time for have none.
+    pub(super) fn new(distances: &Distances, width: usize, clock: &mut Clock) -> Self {
         let n = distances.len();
         let width = width.min(n.saturating_sub(1));
         let mut nodes = Vec::with_capacity(n * width);
         let mut list: Vec<(f64, Node)> = Vec::with_capacity(n);
         for node in 0..n as Node {
+            if clock.is_over() {
+                break;
+            }
             list.clear();
             list.extend((0..n as Node).filter(|&other| other != node).map(|other| (distances.of(node, other), other)));
             let by_distance = |a: &(f64, Node), b: &(f64, Node)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
@@ -32,6 +39,6 @@ impl Neighbours {
     /// The neighbours of a node, nearest first.
     #[inline]
     pub(super) fn of(&self, node: Node) -> &[Node] {
-        &self.nodes[node as usize * self.width..(node as usize + 1) * self.width]
+        self.nodes.get(node as usize * self.width..(node as usize + 1) * self.width).unwrap_or(&[])
     }
 }

@@ -69,9 +69,9 @@ impl Plan {
         }
     }
 
-    /// Puts nodes in, the best for its detour first, until none fits or pays.
+    /// Puts nodes in, the best for its detour first, until none fits or pays or the deadline has passed.
     pub(super) fn recreate(&mut self, problem: &Problem, greed: &Greed, random: &mut Pcg64Mcg) {
-        loop {
+        while !problem.is_over() {
             self.refresh(problem);
             let (floor, most) = (self.floor(problem), 1.0 + greed.noise);
             let mut best = (floor, None);
@@ -138,13 +138,21 @@ impl Plan {
             if problem.terms.keeps(&sums) {
                 break;
             }
-            if problem.terms.collecting {
+            if problem.is_over() {
+                *self = Self::plainest(problem);
+            } else if problem.terms.collecting {
                 let greed = Greed { worth: problem.terms.weights, noise: 0.0, barred: &[] };
                 self.recreate(problem, &greed, &mut random);
             } else {
                 self.drop_least(problem, None);
             }
         }
+    }
+
+    /// The plan that keeps the bounds whatever they are: all nodes where a prize is required, none where a length is given.
+    fn plainest(problem: &Problem) -> Self {
+        let nodes: Vec<usize> = if problem.terms.collecting { (1..problem.len()).collect() } else { Vec::new() };
+        Self::of(problem, &nodes)
     }
 
     /// Leaves out the node that is worth least for its detour, but not `kept`.

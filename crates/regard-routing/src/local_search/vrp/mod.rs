@@ -18,7 +18,7 @@
 //! let vrp = Vrp::new(&sites, &demands, 2.0);
 //! let improved = improve(&vrp, vec![vec![1, 2], vec![3, 4]], &VrpOptions::default(), None);
 //! assert_eq!((improved.before, improved.after), (28.0, 24.0));
-//! assert_eq!(construct(&vrp).len(), 2);
+//! assert_eq!(construct(&vrp, None).len(), 2);
 //! # Ok(())
 //! # }
 //! ```
@@ -39,8 +39,10 @@ use crate::Sites;
 
 use self::{anneal::anneal, descent::descend, plan::Plan, schedule::Schedule};
 use super::{
+    clock::Clock,
+    curve,
     distances::{Distances, Row},
-    neighbours::Neighbours,
+    neighbours::{Choice, Neighbours},
     queue::Queue,
     tour::Node,
 };
@@ -185,10 +187,11 @@ pub fn improve(vrp: &Vrp, routes: Vec<Vec<usize>>, options: &VrpOptions, progres
 /// "Scheduling of vehicles from a central depot to a number of delivery points", Operations
 /// Research 12, 1964) between near neighbours.
 ///
-/// Time and memory grow almost linearly with the number of nodes.
+/// Time and memory grow almost linearly with the number of nodes. Where a `deadline` leaves no time for that, routes
+/// follow a space-filling curve.
 #[must_use]
-pub fn construct(vrp: &Vrp) -> Vec<Vec<usize>> {
-    savings::construct(vrp)
+pub fn construct(vrp: &Vrp, deadline: Option<Instant>) -> Vec<Vec<usize>> {
+    savings::construct(vrp, Clock::new(deadline))
 }
 
 /// Descent, annealing in every chain, descent again.
@@ -198,8 +201,9 @@ fn search(
     options: &VrpOptions,
     progress: Option<Progress>,
 ) -> (Vec<Vec<usize>>, u64) {
-    let distances = Distances::new(vrp.sites);
-    let neighbours = Neighbours::new(vrp.sites, &distances, NEIGHBOURS);
+    let mut clock = Clock::new(options.deadline);
+    let distances = Distances::new(vrp.sites, &mut clock);
+    let neighbours = Neighbours::new(vrp.sites, &distances, NEIGHBOURS, Choice::Nearest, &mut clock);
     let start = descend(vrp, &distances, &neighbours, routes, options.deadline);
     let customers = vrp.sites.len().saturating_sub(1);
     let iterations = options.iterations.min(customers.saturating_mul(customers).saturating_mul(USEFUL));

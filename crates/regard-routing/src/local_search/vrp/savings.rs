@@ -1,6 +1,6 @@
 //! Clarke and Wright's savings between near neighbours.
 
-use super::{Distances, Neighbours, Node, Vrp};
+use super::{Choice, Clock, Distances, Neighbours, Node, Vrp, curve};
 
 /// Savings are formed between so many neighbours.
 const NEAR: usize = 100;
@@ -16,11 +16,19 @@ struct Joining<'a> {
     lengths: Vec<f64>,
 }
 
-/// Routes that keep the rules if single customers do.
-pub(super) fn construct(vrp: &Vrp) -> Vec<Vec<usize>> {
+/// Routes that keep the rules if single customers do; along a space-filling curve where the clock stops before there
+/// are others.
+pub(super) fn construct(vrp: &Vrp, mut clock: Clock) -> Vec<Vec<usize>> {
+    by_savings(vrp, &mut clock).unwrap_or_else(|| along_a_curve(vrp))
+}
+
+fn by_savings(vrp: &Vrp, clock: &mut Clock) -> Option<Vec<Vec<usize>>> {
     let n = vrp.sites.len();
-    let distances = Distances::new(vrp.sites);
-    let neighbours = Neighbours::new(vrp.sites, &distances, NEAR);
+    let distances = Distances::new(vrp.sites, clock);
+    let neighbours = Neighbours::new(vrp.sites, &distances, NEAR, Choice::Nearest, clock);
+    if !neighbours.is_complete() {
+        return None;
+    }
     let from_depot: Vec<f64> = (0..n).map(|node| distances.of(0, node as Node)).collect();
     let mut savings: Vec<(f64, Node, Node)> = Vec::new();
     for a in 1..n as Node {
@@ -40,10 +48,33 @@ pub(super) fn construct(vrp: &Vrp) -> Vec<Vec<usize>> {
         lengths: from_depot.iter().map(|distance| 2.0 * distance).collect(),
     };
     for (saving, a, b) in savings.into_iter().take_while(|&(saving, ..)| saving > 0.0) {
+        if clock.is_over() {
+            return None;
+        }
         joining.join(a as usize, b as usize, saving);
     }
     joining.routes.retain(|route| !route.is_empty());
-    joining.routes
+    Some(joining.routes)
+}
+
+/// Customers in the order of the curve, a new route where the next one does not fit.
+fn along_a_curve(vrp: &Vrp) -> Vec<Vec<usize>> {
+    let mut routes: Vec<Vec<usize>> = Vec::new();
+    let (mut load, mut path) = (0.0, 0.0);
+    for node in curve::order(vrp.sites).into_iter().filter(|&node| node > 0) {
+        let home = vrp.sites.distance(0, node);
+        if let Some(route) = routes.last_mut() {
+            let ahead = path + route.last().map_or(0.0, |&last| vrp.sites.distance(last, node));
+            if vrp.holds(load + vrp.demands[node]) && vrp.within_limit(ahead + home, route.len() + 1) {
+                route.push(node);
+                (load, path) = (load + vrp.demands[node], ahead);
+                continue;
+            }
+        }
+        routes.push(vec![node]);
+        (load, path) = (vrp.demands[node], home);
+    }
+    routes
 }
 
 impl Joining<'_> {

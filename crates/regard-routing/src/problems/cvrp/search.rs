@@ -1,5 +1,7 @@
 //! Hooks for construction and local search.
 
+use std::time::Instant;
+
 use super::{Cvrp, CvrpEnv};
 use crate::formats::best_known::BestKnown;
 use crate::formats::csv::{self, Sheet};
@@ -109,8 +111,8 @@ impl SolverInstance for Cvrp {
         SolverInstance::check(self, &walk).is_ok().then_some(walk)
     }
 
-    fn construct(&self) -> Option<(&'static str, Vec<usize>)> {
-        Some(("savings", walk_of(&vrp::construct(&prepared(self)))))
+    fn construct(&self, deadline: Option<Instant>) -> Option<(&'static str, Vec<usize>)> {
+        Some(("savings", walk_of(&vrp::construct(&prepared(self), deadline))))
     }
 
     fn local_search(&self, solution: Vec<usize>, options: &LocalSearchOptions) -> Vec<usize> {

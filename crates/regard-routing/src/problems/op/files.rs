@@ -4,6 +4,8 @@
 //! J. A. Lozano, "An efficient evolutionary algorithm for the orienteering problem", Computers & Operations Research
 //! 90, 2018). The score of the depot counts, as in their solver.
 
+use std::time::Instant;
+
 use super::{Op, OpEnv};
 use crate::formats::best_known::BestKnown;
 use crate::formats::csv::{self, CsvColumn, CsvOption, DepotTable, Sheet};
@@ -41,9 +43,9 @@ pub(crate) const PRIZE: CsvColumn = CsvColumn {
     ],
 };
 
-fn prepared(instance: &Op) -> orienteering::Problem<'_> {
+fn prepared(instance: &Op, deadline: Option<Instant>) -> orienteering::Problem<'_> {
     let objective = Objective::MaxPrize { prizes: instance.prizes(), max_length: instance.max_length() };
-    orienteering::Problem::of_sites(instance.sites(), objective)
+    orienteering::Problem::of_sites(instance.sites(), objective, deadline)
 }
 
 impl SolverInstance for Op {
@@ -106,17 +108,17 @@ impl SolverInstance for Op {
 
     fn repair(&self, solution: Vec<usize>) -> Option<Vec<usize>> {
         let options = orienteering::Options { iterations: 0, ..orienteering::Options::default() };
-        let visits = orienteering::improve(&prepared(self), visits_of(&solution), &options).visits;
+        let visits = orienteering::improve(&prepared(self, options.deadline), visits_of(&solution), &options).visits;
         SolverInstance::check(self, &visits).is_ok().then_some(visits)
     }
 
-    fn construct(&self) -> Option<(&'static str, Vec<usize>)> {
-        Some(("insertion", orienteering::construct(&prepared(self))))
+    fn construct(&self, deadline: Option<Instant>) -> Option<(&'static str, Vec<usize>)> {
+        Some(("insertion", orienteering::construct(&prepared(self, deadline))))
     }
 
     fn local_search(&self, solution: Vec<usize>, options: &LocalSearchOptions) -> Vec<usize> {
         let options = orienteering::Options::of(self.len(), options);
-        orienteering::improve(&prepared(self), visits_of(&solution), &options).visits
+        orienteering::improve(&prepared(self, options.deadline), visits_of(&solution), &options).visits
     }
 
     fn read_tsplib(file: &tsplib::File<'_>) -> Result<Self> {

@@ -1,5 +1,7 @@
 //! The instance's part of the solver, and its file: CSV.
 
+use std::time::Instant;
+
 use super::{Pctsp, PctspEnv, Scale};
 use crate::formats::best_known::BestKnown;
 use crate::formats::csv::{self, CsvColumn, CsvOption, DepotTable, Sheet};
@@ -21,9 +23,13 @@ pub(crate) const COLUMNS: &[CsvColumn] = &[
 
 const OPTIONS: &[CsvOption] = &[CsvOption::not_negative("required_prize")];
 
-pub(crate) fn prepared(instance: &Pctsp) -> orienteering::Problem<'_> {
+pub(crate) fn prepared(instance: &Pctsp, deadline: Option<Instant>) -> orienteering::Problem<'_> {
     let (prizes, penalties, required) = (instance.prizes(), instance.penalties(), instance.required());
-    orienteering::Problem::of_sites(instance.sites(), Objective::RequiredPrize { prizes, penalties, required })
+    orienteering::Problem::of_sites(
+        instance.sites(),
+        Objective::RequiredPrize { prizes, penalties, required },
+        deadline,
+    )
 }
 
 /// Reads the columns and options that the deterministic and the stochastic problem share.
@@ -95,13 +101,13 @@ impl SolverInstance for Pctsp {
         ]
     }
 
-    fn construct(&self) -> Option<(&'static str, Vec<usize>)> {
-        Some(("insertion", orienteering::construct(&prepared(self))))
+    fn construct(&self, deadline: Option<Instant>) -> Option<(&'static str, Vec<usize>)> {
+        Some(("insertion", orienteering::construct(&prepared(self, deadline))))
     }
 
     fn local_search(&self, solution: Vec<usize>, options: &LocalSearchOptions) -> Vec<usize> {
         let options = orienteering::Options::of(self.len(), options);
-        orienteering::improve(&prepared(self), visits_of(&solution), &options).visits
+        orienteering::improve(&prepared(self, options.deadline), visits_of(&solution), &options).visits
     }
 
     fn read_csv(sheet: &Sheet<'_>, options: &csv::Options) -> Result<Self> {

@@ -2,6 +2,7 @@
 //! appendix C.2). The remaining demand of a node changes its keys and values.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::cvrp::search::{vrp_options, walk_of};
 use super::cvrp::{self, Cvrp, CvrpEnv, Demands};
@@ -138,9 +139,9 @@ impl SolverInstance for Sdvrp {
         self.0.facts()
     }
 
-    fn construct(&self) -> Option<(&'static str, Vec<usize>)> {
+    fn construct(&self, deadline: Option<Instant>) -> Option<(&'static str, Vec<usize>)> {
         let (mut routes, rest) = self.full_loads();
-        routes.extend(vrp::construct(&Vrp::new(self.0.sites(), &rest, self.0.capacity())));
+        routes.extend(vrp::construct(&Vrp::new(self.0.sites(), &rest, self.0.capacity()), deadline));
         Some(("savings", walk_of(&routes)))
     }
 
@@ -148,7 +149,11 @@ impl SolverInstance for Sdvrp {
         let (mut routes, rest) = self.full_loads();
         let prepared = Vrp::new(self.0.sites(), &rest, self.0.capacity());
         let given = routes_of(&solution);
-        let start = if routes.is_empty() && prepared.keeps(&given) { given } else { vrp::construct(&prepared) };
+        let start = if routes.is_empty() && prepared.keeps(&given) {
+            given
+        } else {
+            vrp::construct(&prepared, options.deadline)
+        };
         let options = vrp_options(self.0.len(), options);
         routes.extend(vrp::improve(&prepared, start, &options, None).routes);
         let walk = walk_of(&routes);

@@ -1,5 +1,7 @@
 //! The travelling salesman problem: visit every node once and return.
 
+use std::time::Instant;
+
 use crate::check;
 use crate::formats::best_known::BestKnown;
 use crate::formats::csv::{self, Sheet};
@@ -107,9 +109,9 @@ impl SolverInstance for Tsp {
     const NETWORK_STARTS_UP_TO: usize = CONSTRUCTED_ABOVE;
 
     /// The routes of one vehicle that never fills, one after another.
-    fn construct(&self) -> Option<(&'static str, Vec<usize>)> {
+    fn construct(&self, deadline: Option<Instant>) -> Option<(&'static str, Vec<usize>)> {
         let demands = vec![0.0; self.sites.len()];
-        let routes = vrp::construct(&Vrp::new(&self.sites, &demands, 1.0));
+        let routes = vrp::construct(&Vrp::new(&self.sites, &demands, 1.0), deadline);
         Some(("savings", std::iter::once(0).chain(routes.into_iter().flatten()).collect()))
     }
 

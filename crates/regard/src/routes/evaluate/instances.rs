@@ -86,7 +86,7 @@ impl<S: SolverInstance> InstanceSet for Files<'_, S> {
     fn improve(&self, i: usize, solution: Vec<usize>, options: &EvaluateOptions) -> Result<(Vec<usize>, f64)> {
         let start = match self.0[i].repair(solution) {
             Some(solution) => Some(solution),
-            None => self.0[i].construct().map(|(_, solution)| solution),
+            None => self.0[i].construct(None).map(|(_, solution)| solution),
         };
         let better = start.map(|start| self.0[i].local_search(start, &work(options)));
         let cost = better.as_ref().map_or(f64::INFINITY, |better| self.0[i].cost(better));

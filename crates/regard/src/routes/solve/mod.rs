@@ -174,7 +174,7 @@ pub fn solve<S: SolverInstance>(
                     search.network(model, options)?;
                 }
                 if n > S::NETWORK_STARTS_UP_TO || search.stages.is_empty() {
-                    search.construct();
+                    search.construct(None);
                 }
                 search.improve(options, None);
             }

@@ -1,5 +1,7 @@
 //! The decoding stages of the network, in their order.
 
+use std::time::Duration;
+
 use super::SolveOptions;
 use crate::routes::decode::{Decode, DecodeOptions};
 use crate::{Error, Result};
@@ -39,6 +41,9 @@ fn default_search(n: usize) -> Option<(usize, usize)> {
     }
 }
 
+/// No machine decodes this many times as fast as [`seconds`] says.
+const FASTEST: f64 = 40.0;
+
 /// An upper estimate of the seconds that a stage takes: its multiplications and additions at a rate that old or busy
 /// processors reach too. The encoder has three layers of width 128.
 pub(super) fn seconds(n: usize, options: &DecodeOptions) -> f64 {
@@ -48,6 +53,21 @@ pub(super) fn seconds(n: usize, options: &DecodeOptions) -> f64 {
     let encoder = 3.0 * (24.0 * n * width * width + 4.0 * n * n * width);
     let decoder = tours * n * (4.0 * n * width + 8.0 * width * width);
     views * (encoder + decoder) / RATE
+}
+
+/// Refuses decoding that was asked for and cannot end in time on any machine.
+pub(super) fn check_time(n: usize, options: &SolveOptions, time: Duration) -> Result<()> {
+    let Some(decode) = options.decode else { return Ok(()) };
+    let seconds = stages(n, options).iter().map(|stage| seconds(n, stage)).sum::<f64>() / FASTEST;
+    if seconds <= time.as_secs_f64() {
+        return Ok(());
+    }
+    let augment = options.augment.unwrap_or(1);
+    let what = describe(decode, augment);
+    let reason = format!("takes more than {seconds:.1} s for {n} nodes; the time is {:.1} s", time.as_secs_f64());
+    let fitting = (trajectories(decode, n) as f64 * time.as_secs_f64() / seconds / FASTEST) as usize;
+    let hint = format!("give more time, or use fewer, for example --decode sample:{}", fitting.max(1));
+    Err(Error::Unsupported { what, reason }.with_hint(hint))
 }
 
 /// Tours of one view.
@@ -124,6 +144,17 @@ mod tests {
             .collect();
         assert!(all[0] < all[1] && all[1] < all[3] && all[2] < all[4], "{all:?}");
         assert!(all[0] < 0.05 && all[2] > 0.1 && all[5] < 60.0, "{all:?}");
+    }
+
+    #[test]
+    fn decoding_that_cannot_end_in_time_is_refused() {
+        let options = |decode| SolveOptions { decode, ..SolveOptions::default() };
+        let second = Duration::from_secs(1);
+        let error = check_time(500, &options(Some(Decode::Beam(10_000))), second).unwrap_err().to_string();
+        assert!(error.contains("beam of 10000") && error.contains("the time is 1.0 s"), "{error}");
+        for (n, decode) in [(500, Some(Decode::Beam(10))), (100, Some(Decode::Sample(1280))), (20_000, None)] {
+            assert!(check_time(n, &options(decode), second).is_ok(), "{n} {decode:?}");
+        }
     }
 
     #[test]

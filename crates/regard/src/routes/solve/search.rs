@@ -1,5 +1,6 @@
 //! The stages of solving, and the best solution so far.
 
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use regard_data::stats;
@@ -7,7 +8,7 @@ use regard_routing::{LocalSearchOptions, SolverInstance};
 
 use super::{Finish, SolveOptions, Stage, StageKind, check_work, describe, plan};
 use crate::Result;
-use crate::routes::decode::DecodeOptions;
+use crate::routes::decode::{DecodeOptions, Decoded};
 use crate::routes::model::AttentionModel;
 
 /// Share of the time that construction and local search may take before the network.
@@ -100,7 +101,10 @@ impl<S: SolverInstance> Search<'_, S> {
         options: &SolveOptions,
         deadline: Deadline,
     ) -> Result<()> {
-        self.construct();
+        if model.is_some() {
+            plan::check_time(self.instance.sites().len(), options, deadline.time)?;
+        }
+        self.construct(deadline.part(BEFORE_NETWORK).moment);
         let Some(model) = model else {
             self.improve(options, Some(deadline.all()));
             return Ok(());
@@ -112,12 +116,26 @@ impl<S: SolverInstance> Search<'_, S> {
         let (constructed, tour) = (self.cost, self.tour.clone());
         let has_start = !self.stages.is_empty();
         self.cost = f64::INFINITY;
+        // Seconds a stage took for every second of its estimate: more than 1 on a busy machine.
+        let (mut slowness, mut unfinished) = (1.0_f64, None);
         for stage in self.network_stages(options)? {
             let optional = options.decode.is_none() && (has_start || self.cost.is_finite());
-            if optional && plan::seconds(n, &stage) > OF_THE_REST * deadline.left() {
+            let estimate = plan::seconds(n, &stage);
+            if optional && slowness * estimate > OF_THE_REST * deadline.left() {
                 break;
             }
-            self.decode(model, &stage)?;
+            let share = if optional { OF_THE_REST } else { 1.0 };
+            if has_start || self.cost.is_finite() {
+                let begun = Instant::now();
+                if !self.decode_within(model, &stage, deadline.part_of_rest(share))? {
+                    let name = format!("{}, not finished in time", describe(stage.decode, stage.augment));
+                    unfinished = Some((name, begun.elapsed().as_secs_f64()));
+                    break;
+                }
+                slowness = slowness.max(begun.elapsed().as_secs_f64() / estimate);
+            } else {
+                self.decode(model, &stage)?;
+            }
         }
         let by_network = self.cost.is_finite();
         if has_start && by_network && !S::LOCAL_SEARCH.is_empty() {
@@ -126,6 +144,9 @@ impl<S: SolverInstance> Search<'_, S> {
         if constructed < self.cost {
             (self.cost, self.tour) = (constructed, tour);
         }
+        if let Some((name, seconds)) = unfinished {
+            self.stages.push(Stage { kind: StageKind::Network, name, cost: self.cost, gain: None, seconds });
+        }
         self.improve(options, Some(deadline.all()));
         Ok(())
     }
@@ -133,15 +154,34 @@ impl<S: SolverInstance> Search<'_, S> {
     /// Decodes once and keeps the solution when it is better.
     fn decode(&mut self, model: &AttentionModel, options: &DecodeOptions) -> Result<()> {
         let start = Instant::now();
-        let instance = self.instance;
-        let cost = move |_: usize, tour: &[usize]| instance.cost(tour);
-        let decoded = model.decode(&[instance.in_unit_square()], &cost, options)?;
+        let decoded = decoded(model, self.instance, options)?;
+        self.take(decoded, options, start);
+        Ok(())
+    }
+
+    /// As [`Search::decode`], but no longer than until a moment; false if that was too short. Decoding then goes on
+    /// in its own thread, and what it finds is lost.
+    fn decode_within(&mut self, model: &AttentionModel, options: &DecodeOptions, until: Until) -> Result<bool> {
+        let start = Instant::now();
+        let Some(moment) = until.moment else {
+            return self.decode(model, options).map(|()| true);
+        };
+        let (sender, receiver) = mpsc::channel();
+        let (model, instance, copy) = (model.clone(), self.instance.clone(), options.clone());
+        // Nobody listens any more when it took too long.
+        std::thread::spawn(move || drop(sender.send(decoded(&model, &instance, &copy))));
+        let Ok(decoded) = receiver.recv_timeout(moment.saturating_duration_since(start)) else { return Ok(false) };
+        self.take(decoded?, options, start);
+        Ok(true)
+    }
+
+    /// Takes the best of what a stage found.
+    fn take(&mut self, decoded: Vec<Decoded>, options: &DecodeOptions, start: Instant) {
         let before = self.cost;
         for found in decoded {
             self.offer(found.tour);
         }
         self.record(StageKind::Network, describe(options.decode, options.augment), before, start);
-        Ok(())
     }
 
     /// Takes a solution when it keeps the rules and is better than what there is.
@@ -156,9 +196,9 @@ impl<S: SolverInstance> Search<'_, S> {
     }
 
     /// A solution without the network.
-    pub(super) fn construct(&mut self) {
+    pub(super) fn construct(&mut self, deadline: Option<Instant>) {
         let (start, before) = (Instant::now(), self.cost);
-        if let Some((name, solution)) = self.instance.construct() {
+        if let Some((name, solution)) = self.instance.construct(deadline) {
             self.offer(solution);
             self.record(StageKind::Construct, name.to_owned(), before, start);
         }
@@ -193,4 +233,9 @@ impl<S: SolverInstance> Search<'_, S> {
         let seconds = start.elapsed().as_secs_f64();
         self.stages.push(Stage { kind, name, cost: self.cost, gain, seconds });
     }
+}
+
+fn decoded<S: SolverInstance>(model: &AttentionModel, instance: &S, options: &DecodeOptions) -> Result<Vec<Decoded>> {
+    let cost = |_: usize, tour: &[usize]| instance.cost(tour);
+    model.decode(&[instance.in_unit_square()], &cost, options)
 }

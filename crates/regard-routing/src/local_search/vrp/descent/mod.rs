@@ -148,6 +148,7 @@ impl<'a> Descent<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Choice, Clock};
     use super::*;
     use crate::Sites;
     use rand::{RngExt, SeedableRng};
@@ -162,8 +163,8 @@ mod tests {
             let sites = Sites::euclidean("random", points).unwrap();
             let demands: Vec<f64> = (0..n).map(|_| f64::from(random.random_range(0..10))).collect();
             let vrp = Vrp::new(&sites, &demands, capacity).with_limit(limit, 0.05);
-            let distances = Distances::new(&sites);
-            let neighbours = Neighbours::new(&sites, &distances, NEAR);
+            let distances = Distances::new(&sites, &mut Clock::new(None));
+            let neighbours = Neighbours::new(&sites, &distances, NEAR, Choice::Nearest, &mut Clock::new(None));
             let start: Vec<Vec<usize>> = (1..n).map(|node| vec![node]).collect();
             let mut descent = Descent::new(&vrp, &distances, &start);
             let now = |descent: &Descent| -> Vec<Vec<usize>> {
@@ -200,8 +201,8 @@ mod tests {
         let sites = Sites::euclidean("two rows", points).unwrap();
         let demands = vec![1.0; 9];
         let vrp = Vrp::new(&sites, &demands, 4.0);
-        let distances = Distances::new(&sites);
-        let neighbours = Neighbours::new(&sites, &distances, NEAR);
+        let distances = Distances::new(&sites, &mut Clock::new(None));
+        let neighbours = Neighbours::new(&sites, &distances, NEAR, Choice::Nearest, &mut Clock::new(None));
         let mut found = descend(&vrp, &distances, &neighbours, &[vec![1, 2, 7, 8], vec![5, 6, 3, 4]], None);
         found.iter_mut().filter(|route| route[0] > route[3]).for_each(|route| route.reverse());
         found.sort();

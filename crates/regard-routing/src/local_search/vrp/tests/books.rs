@@ -36,8 +36,8 @@ fn every_iteration_keeps_the_rules_and_the_books() {
     for (customers, kind) in [(1, 0), (2, 3), (3, 0), (9, 1), (40, 0), (40, 1), (40, 2), (90, 3)] {
         let owned = Owned::random(customers as u64, customers, kind);
         let vrp = owned.vrp();
-        let distances = Distances::new(vrp.sites);
-        let neighbours = Neighbours::new(vrp.sites, &distances, 20);
+        let distances = Distances::new(vrp.sites, &mut Clock::new(None));
+        let neighbours = Neighbours::new(vrp.sites, &distances, 20, Choice::Nearest, &mut Clock::new(None));
         let mut plan = Plan::new(&vrp, &distances, &alone(customers));
         let (mut ruin, recreate) = (Ruin::new(), Recreate::new(&plan));
         let mut random = Pcg64Mcg::seed_from_u64(3);
@@ -67,8 +67,8 @@ fn every_iteration_keeps_the_rules_and_the_books() {
 fn the_best_routes_stay_saved_while_others_are_tried() {
     let owned = Owned::random(5, 30, 0);
     let vrp = owned.vrp();
-    let distances = Distances::new(vrp.sites);
-    let neighbours = Neighbours::new(vrp.sites, &distances, 20);
+    let distances = Distances::new(vrp.sites, &mut Clock::new(None));
+    let neighbours = Neighbours::new(vrp.sites, &distances, 20, Choice::Nearest, &mut Clock::new(None));
     let mut plan = Plan::new(&vrp, &distances, &alone(30));
     let (mut ruin, recreate) = (Ruin::new(), Recreate::new(&plan));
     let mut random = Pcg64Mcg::seed_from_u64(3);

@@ -83,7 +83,7 @@ fn one_two_and_three_nodes_are_no_trouble() {
     for customers in 0..3 {
         let owned = Owned::random(7, customers, 0);
         let vrp = owned.vrp();
-        for routes in [construct(&vrp), alone(customers)] {
+        for routes in [construct(&vrp, None), alone(customers)] {
             let improved = improve(&vrp, routes, &few(1000), None);
             assert!(vrp.keeps(&improved.routes) && improved.after <= improved.before);
             assert!((improved.after - least_cost(&vrp, customers)).abs() < 1e-12, "{customers}");
@@ -96,7 +96,7 @@ fn full_loads_leave_every_customer_alone() {
     let owned = Owned::random(8, 25, 0);
     let demands = [vec![0.0], vec![4.0; 25]].concat();
     let vrp = Vrp::new(&owned.sites, &demands, 4.0);
-    let improved = improve(&vrp, construct(&vrp), &few(2000), None);
+    let improved = improve(&vrp, construct(&vrp, None), &few(2000), None);
     assert_eq!((improved.routes.len(), improved.after), (25, improved.before));
 }
 
@@ -175,7 +175,7 @@ fn progress_goes_up_and_the_cost_down() {
 fn ten_thousand_customers_meet_a_deadline() {
     let owned = Owned::random(12, 10_000, 2);
     let vrp = owned.vrp();
-    let start = construct(&vrp);
+    let start = construct(&vrp, None);
     assert!(vrp.keeps(&start));
     // Every customer alone costs 2 * 0.77 each; savings must find the most of it.
     assert!(vrp.cost(&start) < 0.35 * vrp.cost(&alone(10_000)));
@@ -211,7 +211,7 @@ proptest! {
     ) {
         let owned = Owned::random(seed, customers, kind);
         let vrp = owned.vrp();
-        let start = if saved { construct(&vrp) } else { alone(customers) };
+        let start = if saved { construct(&vrp, None) } else { alone(customers) };
         prop_assert!(vrp.keeps(&start));
         let improved = improve(&vrp, start.clone(), &few(iterations), None);
         prop_assert!(vrp.keeps(&improved.routes));

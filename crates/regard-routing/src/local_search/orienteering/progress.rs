@@ -8,7 +8,7 @@ use super::Options;
 const ITERATIONS_PER_LOOK: u64 = 8;
 
 /// The share of its time that a search has used.
-pub(super) struct Clock {
+pub(super) struct Progress {
     start: Instant,
     /// Seconds from the start to the deadline.
     span: Option<f64>,
@@ -17,7 +17,7 @@ pub(super) struct Clock {
     progress: f64,
 }
 
-impl Clock {
+impl Progress {
     /// Starts now.
     pub(super) fn new(options: &Options) -> Self {
         let start = Instant::now();
