@@ -258,6 +258,14 @@ fn tables_of_shops_are_read_as_people_have_them() {
     assert!(said.err.contains("`Store` names the series, `Units` has their values"), "{said:?}");
     assert!(said.err.contains("1 rows of a stamp seen before, merged"), "{said:?}");
     assert_eq!(said.json()["forecast"][0]["ds"], "4/7/2021");
+    let german = text.replace(',', ";").replace("Units", "Menge").replace("Date", "Datum").lines().enumerate();
+    let german: String = german.map(|(at, line)| format!("{line}{}\n", if at == 0 { "" } else { ",5" })).collect();
+    fs::write(folder.path().join("mengen.csv"), german).unwrap();
+    let half = [&["forecast", "mengen.csv"], &ask[2..], &["--duplicates", "last"]].concat();
+    let half = regard(folder.path(), &half).done();
+    assert!(half.err.contains("numbers have a decimal comma"), "{half:?}");
+    let value = |json: &Value| json["forecast"][0]["forecast"].as_f64().unwrap();
+    assert!((value(&half.json()) - value(&said.json()) - 0.5).abs() < 0.1, "{half:?}");
     let weekly = [&ask[..], &["--duplicates", "mean", "--frequency", "fortnight"]].concat();
     let unknown = regard(folder.path(), &weekly);
     assert!(unknown.code == Some(2) && unknown.err.contains("fortnight"), "{unknown:?}");

@@ -196,6 +196,9 @@ impl Features {
                 self.all.push(indicator);
             }
         }
+        if table.decimal_commas {
+            self.notes.push("numbers have a decimal comma".into());
+        }
         if !missing.is_empty() {
             let rest = if said { ", and another feature says where" } else { "" };
             let mean = "the mean of the training rows stands in their place";

@@ -6,8 +6,8 @@
 //!
 //! Fields are separated by commas, semicolons or tabs, whichever the header has most of, unless the caller names the
 //! separator. Text in double quotes may hold separators and line breaks. Text is UTF-8, UTF-16 with a byte order mark, or
-//! else Windows-1252. Numbers have a decimal point, and a decimal comma is an error with a hint, since `1,234` may also be
-//! a thousand; tables of routes find out which it is by [`numbers`].
+//! else Windows-1252. Numbers have a decimal point or, where the table tells it, a decimal comma ([`numbers`]); where
+//! `1,234` may also be a thousand, it is an error with a hint.
 
 mod features;
 mod header;
@@ -81,20 +81,23 @@ pub(crate) struct Table<'t> {
     pub(crate) path: &'t Path,
     delimiter: Option<u8>,
     pub(crate) header: Header<'t>,
+    /// If true, a column has numbers with a decimal comma.
+    pub(crate) decimal_commas: bool,
 }
 
 impl<'t> Table<'t> {
     /// Reads the header, whose names have to be distinct. `expected` says what an empty table should hold.
     pub(crate) fn of(text: &'t str, path: &'t Path, delimiter: Option<u8>, expected: &str) -> Result<Self> {
-        let mut rows = Rows::of_text(text, path, delimiter)?;
+        let mut rows = Rows::of_text(text, path, delimiter)?.with_decimal_commas()?;
+        let decimal_commas = rows.has_decimal_commas();
         let header = Header::of(&mut rows, expected)?;
         header.check_distinct()?;
-        Ok(Self { text, path, delimiter, header })
+        Ok(Self { text, path, delimiter, header, decimal_commas })
     }
 
     /// Visits the rows below the header, each of which has as many fields.
     pub(crate) fn each_row(&self, mut visit: impl FnMut(Row<'_>) -> Result<()>) -> Result<()> {
-        let mut rows = Rows::of_text(self.text, self.path, self.delimiter)?;
+        let mut rows = Rows::of_text(self.text, self.path, self.delimiter)?.with_decimal_commas()?;
         rows.next()?;
         while let Some(row) = rows.next()? {
             row.check_fields(self.header.len(), "the header has")?;

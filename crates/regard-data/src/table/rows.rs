@@ -8,6 +8,7 @@ use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 use flate2::bufread::MultiGzDecoder;
 
 use super::header::Column;
+use super::numbers::{Decimal, Reading};
 use super::values;
 use crate::error::{Error, Fault, Result};
 use crate::file::{Encoding, decoded, windows_1252};
@@ -16,6 +17,9 @@ use crate::file::{Encoding, decoded, windows_1252};
 const LONGEST: usize = 1 << 26;
 /// The largest table in UTF-16, which is read at once.
 const LARGEST_UTF16: u64 = 1 << 30;
+
+/// The bytes by which decimal marks are known.
+const BEGINNING: usize = 1 << 16;
 
 /// Text of a table that was a file.
 pub(crate) struct Text {
@@ -73,6 +77,8 @@ pub(crate) struct Rows<'p> {
     again: bool,
     /// Lines of rows that have separators and no value, the first of them, and how many there are.
     empty: EmptyRows,
+    /// True for columns whose numbers have a decimal comma; empty where no column has.
+    commas: Vec<bool>,
 }
 
 /// Rows of separators without any value, which are skipped.
@@ -137,6 +143,7 @@ impl<'p> Rows<'p> {
             ends: Vec::new(),
             again: false,
             empty: EmptyRows::default(),
+            commas: Vec::new(),
         };
         while rows.read_line()? {
             if rows.text.contains(&0) {
@@ -159,6 +166,54 @@ impl<'p> Rows<'p> {
             rows.at = rows.text.len();
         }
         Ok(rows)
+    }
+
+    /// Reads numbers with a decimal comma as those with a point, in the columns of which the beginning of the table says
+    /// that they have one: `12,5` can have no other meaning, and then `1.250` of these columns is a thousand and more.
+    pub(crate) fn with_decimal_commas(mut self) -> Result<Self> {
+        let begin = self.source.fill_buf().map_err(|source| Error::io(self.path, source))?;
+        let begin = &begin[..begin.len().min(BEGINNING)];
+        // Without quotes a comma that separates fields stands in none of them.
+        if (self.separator == b',' && !begin.contains(&b'"')) || !begin.contains(&b',') {
+            return Ok(self);
+        }
+        let whole = begin.iter().rposition(|byte| *byte == b'\n').map_or(begin.len(), |end| end + 1);
+        let begin = String::from_utf8_lossy(&begin[..whole]).into_owned();
+        let Ok(mut rows) = Rows::of_text(&begin, self.path, Some(self.separator)) else { return Ok(self) };
+        let mut columns: Vec<Vec<String>> = Vec::new();
+        // What is wrong in a row is said when it is read.
+        while let Ok(Some(row)) = rows.next() {
+            columns.resize_with(columns.len().max(row.len()), Vec::new);
+            columns.iter_mut().zip(row.fields()).for_each(|(column, field)| column.push(field.to_owned()));
+        }
+        let readings: Vec<Reading> =
+            columns.iter().map(|column| Reading::of(column.iter().map(String::as_str))).collect();
+        if readings.iter().any(|reading| matches!(reading, Reading::Sure(Decimal::Comma, _))) {
+            let comma = |reading: &Reading| matches!(reading, Reading::Sure(Decimal::Comma, _) | Reading::Either(_));
+            self.commas = readings.iter().map(comma).collect();
+        }
+        Ok(self)
+    }
+
+    /// If true, a column has numbers with a decimal comma.
+    pub(crate) fn has_decimal_commas(&self) -> bool {
+        self.commas.contains(&true)
+    }
+
+    /// Writes numbers of the record with a decimal point.
+    fn with_points(&mut self) {
+        let (mut fields, mut ends, mut begin) = (Vec::new(), Vec::with_capacity(self.ends.len()), 0);
+        for (at, end) in self.ends.iter().enumerate() {
+            let field = &self.fields[begin..*end];
+            let number = || Decimal::Comma.number(std::str::from_utf8(field).ok()?.trim());
+            match number().filter(|_| self.commas.get(at).copied().unwrap_or(false)) {
+                Some(number) => fields.extend_from_slice(number.to_string().as_bytes()),
+                None => fields.extend_from_slice(field),
+            }
+            ends.push(fields.len());
+            begin = *end;
+        }
+        (self.fields, self.ends) = (fields, ends);
     }
 
     /// Comments above the header, with their lines.
@@ -259,6 +314,9 @@ impl<'p> Rows<'p> {
             match result {
                 ReadRecordResult::Record => {
                     self.ends.truncate(ended);
+                    if self.has_decimal_commas() {
+                        self.with_points();
+                    }
                     return Ok(true);
                 }
                 ReadRecordResult::OutputFull => self.fields.resize(self.fields.len() * 2, 0),
@@ -363,6 +421,25 @@ mod tests {
             found.push((row.line, row.fields().map(str::to_owned).collect()));
         }
         found
+    }
+
+    #[test]
+    fn decimal_commas_are_read_where_the_table_tells_them() {
+        let read = |text: &str| {
+            let mut rows = Rows::of_text(text, Path::new("a.csv"), None).unwrap().with_decimal_commas().unwrap();
+            let mut found = Vec::new();
+            while let Some(row) = rows.next().unwrap() {
+                found.push(row.fields().map(str::to_owned).collect::<Vec<_>>().join("|"));
+            }
+            (found[1..].to_vec(), rows.has_decimal_commas())
+        };
+        let german = "Datum;Menge;Preis;Ort\n01.02.2021;1.250;12,5;A,B\n02.02.2021;7;1.012,25;C\n";
+        assert_eq!(read(german), (vec!["01.02.2021|1250|12.5|A,B".into(), "02.02.2021|7|1012.25|C".into()], true));
+        let quoted = "date,price\n2021-01-01,\"12,5\"\n2021-01-02,\"3\"\n";
+        assert_eq!(read(quoted), (vec!["2021-01-01|12.5".into(), "2021-01-02|3".into()], true));
+        // It may be a thousand.
+        assert_eq!(read("date;price\n2021-01-01;1,250\n"), (vec!["2021-01-01|1,250".into()], false));
+        assert_eq!(read("date,price\n2021-01-01,1.250\n").0, ["2021-01-01|1.250"]);
     }
 
     #[test]

@@ -57,7 +57,15 @@ pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Read> {
     table(Rows::of_text(text, path, options.delimiter)?, options)
 }
 
-fn table(mut rows: Rows<'_>, options: &ReadOptions) -> Result<Read> {
+fn table(rows: Rows<'_>, options: &ReadOptions) -> Result<Read> {
+    let rows = rows.with_decimal_commas()?;
+    let decimal_commas = rows.has_decimal_commas();
+    let mut read = of_rows(rows, options)?;
+    read.report.decimal_commas = decimal_commas;
+    Ok(read)
+}
+
+fn of_rows(mut rows: Rows<'_>, options: &ReadOptions) -> Result<Read> {
     let header = Header::of(&mut rows, "a header and rows of values")?;
     header.check_distinct()?;
     // A year and a month are numbers that may well name columns; all of them together are no header.
@@ -98,6 +106,7 @@ fn report_of(panel: &Panel, timeline: &Timeline) -> Result<ReadReport> {
         future: 0,
         skipped: Vec::new(),
         guessed: None,
+        decimal_commas: false,
         footer: None,
     })
 }
@@ -195,6 +204,9 @@ pub struct ReadReport {
     /// The columns of series' names and of values, where they were guessed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guessed: Option<[String; 2]>,
+    /// If true, numbers were read with a decimal comma.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub decimal_commas: bool,
     /// Text below the table.
     pub footer: Option<String>,
 }
@@ -221,6 +233,9 @@ impl fmt::Display for ReadReport {
                 "one row for each value: `{id}` names the series, `{target}` has their values (`--id` and `--target` \
                  name other columns)"
             )?;
+        }
+        if self.decimal_commas {
+            writeln!(f, "numbers have a decimal comma")?;
         }
         for (count, what) in [
             (self.gaps, "stamps without a row, filled as missing"),

@@ -50,7 +50,8 @@ pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Graphs> {
     let targets = table.header.all_given(&options.targets, options.targets_optional)?;
     let (id, split) =
         (table.header.given(options.id.as_ref(), false)?, table.header.given(options.split.as_ref(), false)?);
-    let mut origin = Origin { path: path.to_path_buf(), node: "atom", ..Origin::default() };
+    let notes = if table.decimal_commas { vec!["numbers have a decimal comma".to_owned()] } else { vec![] };
+    let mut origin = Origin { path: path.to_path_buf(), node: "atom", notes, ..Origin::default() };
     let (mut texts, mut parts) = (Vec::new(), Vec::new());
     let mut read = Molecules { all: GraphsBuilder::default(), types: options.rule.vocabulary(), rule: options.rule };
     let mut rows = 0;

@@ -53,9 +53,9 @@ fn fields_that_are_no_number() {
             &format!("a.csv:4: field `b`: found `x2`, expected a number | {missing}"),
         ),
         (
-            "date;a\n2020-01-01;0,5\n",
+            "date;a\n2020-01-01;1,250\n",
             wide(),
-            "a.csv:2: field `a`: found `0,5`, expected a number | write the decimal point as `.`",
+            "a.csv:2: field `a`: found `1,250`, expected a number | write the decimal point as `.`",
         ),
         (
             "date,a\n2020-01-01,-inf\n",

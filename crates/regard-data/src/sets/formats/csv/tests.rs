@@ -194,9 +194,9 @@ fn malformed_tables_are_refused_with_place_and_expectation() {
                 .into(),
         ),
         (
-            "id;y;a\nu;1;0,5\n",
+            "id;y;a\nu;1;1,250\n",
             options(),
-            "bags.csv:2: field `a`: found `0,5`, expected a number | write the decimal point as `.`".into(),
+            "bags.csv:2: field `a`: found `1,250`, expected a number | write the decimal point as `.`".into(),
         ),
         (
             "id,y,a\nu,1,x\nv,1,z\n",
