@@ -191,6 +191,52 @@ def routes(folder):
         nodes = f"{min(sizes):,} to {max(sizes):,}" if min(sizes) < max(sizes) else f"{max(sizes):,}"
         rows.append([name, problem, str(len(gaps)), nodes, f"{mean:.2%}", f"{worst:.2%}", f"`{history.lib_command(solved[name])}`"])
     yield tables.markdown(["library", "problem", "files", "nodes", "mean gap", "largest gap", "command"], rows) + "\n"
+    yield from searches(folder)
+    yield from deadlines(folder)
+
+
+def searches(folder):
+    """The local search for the travelling salesman before and after a change."""
+    for _, record in records.read(folder, "search"):
+        yield "### Local search for the travelling salesman\n"
+        yield (
+            "TSPLIB files, from the tour by savings, by local search alone with the default amount of work and three seeds. \"Before\" "
+            "perturbs one tour throughout; \"after\" recombines several tours by edge assembly crossover. Times are those of one thread on "
+            "the processor; measured with `python bench/search.py`.\n"
+        )
+        rows = []
+        for before, after in zip(record["builds"]["before"], record["builds"]["after"]):
+            low, high = before["places"]
+            row = [f"{low:,} to {high - 1:,}", str(before["runs"])]
+            for one in (before, after):
+                row += [f"{one['cpu_seconds']:.2f} s", f"{one['gap_percent']:.3f}%", f"{one['optimal']}"]
+            rows.append(row)
+        head = ["places", "runs", "before: time", "mean gap", "optimal", "after: time", "mean gap", "optimal"]
+        yield tables.markdown(head, rows) + "\n"
+
+
+def deadlines(folder):
+    """The ends of `solve --time`, and what more time gives."""
+    for _, record in records.read(folder, "deadlines"):
+        rows = []
+        for busy, time in sorted({(one["busy"], one["time"]) for one in record["rows"]}):
+            some = [one for one in record["rows"] if (one["busy"], one["time"]) == (busy, time)]
+            over = max(one["seconds"] - one["time"] for one in some)
+            gaps = [one["gap"] for one in some if one["gap"] is not None]
+            sign = lambda one: -1 if one["problem"] == "OP" else 1
+            better = [sign(one) * (1 - one["cost"] / one["constructed"]) for one in some]
+            rows.append([
+                str(busy), f"{time} s", str(len(some)), f"{1000 * over:.0f} ms", f"{sum(gaps) / len(gaps):.2%}",
+                f"{sum(better) / len(better):.1%}", f"{min(better):.1%}",
+            ])
+        yield "### Time limits on a busy machine\n"
+        yield (
+            f"`solve --time` on {rows[0][2]} instances (TSP, CVRP, orienteering, prize-collecting TSP; 100 to 2,392 nodes) on "
+            f"{record['machine']['cores']} cores, beside so many processes that keep a core busy. The gap is that of the TSPLIB and CVRPLIB "
+            "files; the gain is relative to the construction. Measured with `python bench/deadlines.py`.\n"
+        )
+        head = ["busy processes", "time", "instances", "latest end", "mean gap", "mean gain", "least gain"]
+        yield tables.markdown(head, rows) + "\n"
 
 
 def sets(folder):
@@ -440,6 +486,8 @@ def index():
         ("panels", "forecasts of panels of series beside statsforecast", "base_series.py"),
         ("trained-series", "trained forecasters: network, base forecasters and blend", "trained_series.py"),
         ("memory", "peak memory of a command", "memory.py"),
+        ("search", "local search of two builds", "search.py"),
+        ("deadlines", "ends of `solve --time` on a busy machine", "deadlines.py"),
         ("start", "time of a short command", "start.py"),
         ("build", "time of a clean build, size of the program", "builds.py"),
     )

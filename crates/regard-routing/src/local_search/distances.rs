@@ -7,6 +7,12 @@ use super::{clock::Clock, tour::Node};
 /// Instances up to this size get a table (at most 72 MiB).
 const TABLE_UP_TO: usize = 3072;
 
+/// An upper estimate of the seconds that one pair of nodes takes in a table.
+const SECONDS_PER_PAIR: f64 = 2e-8;
+
+/// The share of the time that a table may take.
+const SHARE: f64 = 0.05;
+
 /// The distances of one instance, exactly as the instance gives them.
 pub(super) struct Distances<'a> {
     instance: &'a Sites,
@@ -30,9 +36,11 @@ pub(super) enum Row<'a> {
 }
 
 impl<'a> Distances<'a> {
-    /// Fills the table if the instance is small enough and the clock does not stop before.
+    /// Fills the table if the instance is small enough and that takes a small part of the time only.
     pub(super) fn new(instance: &'a Sites, clock: &mut Clock) -> Self {
-        let table = if instance.len() <= TABLE_UP_TO { full(instance, clock) } else { Table::None };
+        let n = instance.len();
+        let has_time = clock.left().is_none_or(|left| (n * n) as f64 * SECONDS_PER_PAIR < left * SHARE);
+        let table = if n <= TABLE_UP_TO && has_time { full(instance, clock) } else { Table::None };
         Self { instance, table }
     }
 

@@ -1,7 +1,9 @@
 //! Local search for the travelling salesman: what comes after the network, or instead of it.
 //!
-//! A tour is improved by exchanges of two or three edges until none gains, then perturbed and repaired
-//! over and over. The exchanges hold 2-opt (Croes, "A method for solving traveling-salesman
+//! A tour is improved by exchanges of two or three edges until none gains, then perturbed and repaired.
+//! Where there is time, many such tours are made from random greedy ones and recombined by edge
+//! assembly crossover (Nagata and Kobayashi, "A powerful genetic algorithm using edge assembly
+//! crossover for the traveling salesman problem", INFORMS Journal on Computing 25, 2013). The exchanges hold 2-opt (Croes, "A method for solving traveling-salesman
 //! problems", Operations Research 6, 1958) and Or-opt (Or, "Traveling salesman-type combinatorial
 //! problems and their relation to the logistics of regional blood banking", PhD thesis, Northwestern
 //! University, 1976) as special cases; they are searched as Lin and Kernighan do ("An effective
@@ -69,9 +71,10 @@ const COUNTED_AT_MOST: usize = 2500;
 pub struct LocalSearchOptions {
     /// Seed of the perturbations.
     pub seed: u64,
-    /// Perturbs per node, 20 unless set; fewer than 100 nodes count as 100, more than 2,500 as 2,500.
+    /// Perturbations per node, 20 unless set; fewer than 100 nodes count as 100, more than 2,500 as 2,500.
+    /// They are made on one tour, or their time is spent on a population of tours that are recombined.
     /// The work is bounded by this, so the result depends on nothing but the input. 0 leaves out
-    /// the perturbations.
+    /// both.
     pub perturbations_per_node: usize,
     /// Stops here at the latest if set; a run that meets its deadline depends on the machine.
     pub deadline: Option<Instant>,

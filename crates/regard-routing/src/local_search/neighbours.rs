@@ -15,6 +15,10 @@ use super::{clock::Clock, distances::Distances, nearby::Nearby, tour::Node};
 /// All pairs are compared up to this many nodes.
 const ALL_PAIRS_UP_TO: usize = 4096;
 
+/// With a time limit, and for lists by quadrant, which differ from the nearest nodes anyway, all pairs
+/// are compared up to this many nodes.
+const ALL_PAIRS_IN_A_HURRY: usize = 512;
+
 /// The tree looks at this many times as many places where lists are by quadrant.
 const IN_ALL_DIRECTIONS: usize = 3;
 
@@ -50,7 +54,11 @@ impl Neighbours {
         let (nodes, lengths) = (Vec::with_capacity(n * width), Vec::with_capacity(n * width));
         let mut lists = Self { nodes_in_all: n, width, nodes, distances: lengths };
         let on_plane = !matches!(instance.metric(), Metric::Explicit(..));
-        let tree = (n > ALL_PAIRS_UP_TO && on_plane).then(|| Nearby::new(instance.places()));
+        let all_pairs_up_to = match (choice, clock.left()) {
+            (Choice::Nearest, None) => ALL_PAIRS_UP_TO,
+            _ => ALL_PAIRS_IN_A_HURRY,
+        };
+        let tree = (n > all_pairs_up_to && on_plane).then(|| Nearby::new(instance.places()));
         let places = (on_plane && choice == Choice::Quadrants).then(|| instance.places());
         let looked_at = if places.is_some() { (IN_ALL_DIRECTIONS * width).min(n.saturating_sub(1)) } else { width };
         let mut list = Vec::new();

@@ -2,6 +2,13 @@
 //!
 //! Nagata and Kobayashi, "A powerful genetic algorithm using edge assembly crossover for the
 //! traveling salesman problem", INFORMS Journal on Computing 25 (2013).
+//!
+//! The edges that two tours do not share form AB-cycles. Each of up to [`OFFSPRING`] cycles gives
+//! one offspring: the first tour with the edges of that cycle exchanged, its subtours joined. Of the
+//! offspring that are shorter, the one with the largest gain for the entropy of the population's
+//! edges that it costs replaces the first tour (section 3.4, "EAX-single" with entropy selection).
+//! The tours here are local optima from the start, so that small populations converge within
+//! some tens of generations; the paper's second phase with block exchanges is left out.
 
 mod ab_cycles;
 mod edge_counts;

@@ -76,7 +76,7 @@ impl SolverInstance for Tsp {
         best_known: BestKnown::Cost,
         solution: SolutionFormat::Tour,
     };
-    const LOCAL_SEARCH: &'static str = "2-opt + Or-opt";
+    const LOCAL_SEARCH: &'static str = "3-opt + EAX";
 
     fn sites(&self) -> &Sites {
         &self.sites

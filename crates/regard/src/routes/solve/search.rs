@@ -105,20 +105,23 @@ impl<S: SolverInstance> Search<'_, S> {
             plan::check_time(self.instance.sites().len(), options, deadline.time)?;
         }
         self.construct(deadline.part(BEFORE_NETWORK).moment);
-        let Some(model) = model else {
+        let n = self.instance.sites().len();
+        let stages = self.network_stages(options)?;
+        let fits = |stage: &DecodeOptions| plan::seconds(n, stage) <= OF_THE_REST * deadline.left();
+        let takes_part = options.decode.is_some() || self.stages.is_empty() || stages.first().is_some_and(fits);
+        let Some(model) = model.filter(|_| takes_part) else {
             self.improve(options, Some(deadline.all()));
             return Ok(());
         };
         if !self.stages.is_empty() {
             self.improve(options, Some(deadline.part(BEFORE_NETWORK)));
         }
-        let n = self.instance.sites().len();
         let (constructed, tour) = (self.cost, self.tour.clone());
         let has_start = !self.stages.is_empty();
         self.cost = f64::INFINITY;
         // Seconds a stage took for every second of its estimate: more than 1 on a busy machine.
         let (mut slowness, mut unfinished) = (1.0_f64, None);
-        for stage in self.network_stages(options)? {
+        for stage in stages {
             let optional = options.decode.is_none() && (has_start || self.cost.is_finite());
             let estimate = plan::seconds(n, &stage);
             if optional && slowness * estimate > OF_THE_REST * deadline.left() {
