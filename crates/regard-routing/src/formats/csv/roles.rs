@@ -525,7 +525,7 @@ fn wanted_columns(options: &Options) -> Vec<&'static str> {
         let own = |name: &&str| files.csv_options.iter().any(|option| option.name == *name);
         let needed = files.csv_options.first().is_some_and(|option| given.contains(&option.name));
         // What is known only afterwards is never guessed.
-        if needed && given.iter().all(|name| own(name)) && columns.is_empty() {
+        if needed && given.iter().all(own) && columns.is_empty() {
             columns.extend(files.csv.iter().map(|column| column.names[0]));
         }
     }
