@@ -63,7 +63,6 @@ impl Itinerary {
             let inner = if has_depot { &nodes[..] } else { &nodes[1..] };
             routes.push(drive(instance, begin, inner, left.as_deref_mut(), bound));
         }
-        // The depot's own amount counts once, as it does in the problems that have it.
         Self { routes }
     }
 
