@@ -1,6 +1,5 @@
 //! The rows of a table, read one after the other: a file may be larger than what is kept of it.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 
@@ -10,9 +9,13 @@ use flate2::bufread::MultiGzDecoder;
 use super::header::Column;
 use super::values;
 use crate::error::{Error, Fault, Result};
+use crate::file::Limited;
 
 /// The longest row that is read: a quote that is never closed, or a file without lines, would fill the memory.
 const LONGEST: usize = 1 << 26;
+
+/// The most rows of a table: each takes some memory, however short it is.
+const MOST_ROWS: usize = 1 << 26;
 
 /// Text of a table that was a file.
 pub(crate) struct Text {
@@ -25,7 +28,7 @@ impl Text {
     /// Reads a whole file: text, text compressed by gzip, or a Parquet file as CSV. Its first bytes decide.
     pub(crate) fn read(path: &Path) -> Result<Self> {
         // A pipe can be read once.
-        let bytes = std::fs::read(path).map_err(|source| Error::io(path, source))?;
+        let bytes = crate::file::read_bytes(path)?;
         match is_parquet(&bytes, path) {
             true => Ok(Self { text: from_parquet(path)?, delimiter: Some(b',') }),
             false => Ok(Self { text: crate::file::text_of(bytes, path)?, delimiter: None }),
@@ -67,19 +70,22 @@ pub(crate) struct Rows<'p> {
     ends: Vec<usize>,
     /// If true, the row that was read last is the next one.
     again: bool,
+    /// Rows that were read.
+    count: usize,
 }
 
 impl<'p> Rows<'p> {
     /// Opens a file: text, text compressed by gzip, or a Parquet file. Its first bytes decide.
     pub(crate) fn open(path: &'p Path, separator: Option<u8>) -> Result<Self> {
-        let file = File::open(path).map_err(|source| Error::io(path, source))?;
+        let file = Limited::open(path).map_err(|source| Error::io(path, source))?;
+        let packed = std::fs::metadata(path).map_or(0, |meta| meta.len());
         let mut source = BufReader::with_capacity(1 << 16, file);
         let begin = source.fill_buf().map_err(|source| Error::io(path, source))?;
         if is_parquet(begin, path) {
             return Self::of(Box::new(Cursor::new(from_parquet(path)?)), path, Some(b','));
         }
         if begin.starts_with(crate::file::GZIP) {
-            let unpacked = MultiGzDecoder::new(source);
+            let unpacked = Limited::unpacked(MultiGzDecoder::new(source), packed);
             return Self::of(Box::new(BufReader::with_capacity(1 << 16, unpacked)), path, separator);
         }
         Self::of(Box::new(source), path, separator)
@@ -103,6 +109,7 @@ impl<'p> Rows<'p> {
             fields: Vec::new(),
             ends: Vec::new(),
             again: false,
+            count: 0,
         };
         while rows.read_line()? {
             if rows.text.contains(&0) {
@@ -172,6 +179,11 @@ impl<'p> Rows<'p> {
                 if self.row()?.fields().any(|field| !field.is_empty()) {
                     break;
                 }
+            }
+            self.count += 1;
+            if self.count > MOST_ROWS {
+                let reason = format!("is row {} of the table; at most {MOST_ROWS} are read", self.count);
+                return Err(Error::parse(self.path, self.begins, reason));
             }
         }
         self.row().map(Some)
