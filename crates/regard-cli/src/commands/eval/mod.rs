@@ -21,6 +21,11 @@ use crate::report::{Printer, plain};
 /// Evaluates a model and prints what was found.
 pub(super) fn run(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     job.refuse_only()?;
+    if job.training_data {
+        return Err(Failure::new("--training-data is for models on sets, graphs and series")
+            .hint("models for routes are evaluated on --paper-set NAME or --data FILE")
+            .into());
+    }
     let (data, found, info) = match &job.source {
         Source::PaperSet(name) => paper_set(name, job, device, printer)?,
         Source::Files(files) if files.is_empty() => {

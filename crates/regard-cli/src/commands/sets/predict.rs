@@ -46,6 +46,11 @@ fn answers(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer)
             .hint(format!("`{}` is a model for {}", args.model.display(), model.config.task.name()))
             .into());
     }
+    if args.rows.is_some() && !only_rows && !args.importance {
+        return Err(Failure::new("--rows: this model has no predictions for single rows")
+            .hint("with --importance the file holds the attention weight of every row")
+            .into());
+    }
     let with_attention = args.importance || args.plot.is_some();
     if with_attention && model.network_has_no_weight() {
         printer.note(measures::NO_WEIGHT);
