@@ -1,6 +1,7 @@
 //! `--device` and `--threads`.
 
 use regard::Device;
+use regard_kernels::simd;
 
 use crate::failure::Failure;
 
@@ -47,12 +48,39 @@ pub(crate) fn name(device: &Device) -> String {
     if *device == Device::flex() { "cpu".to_owned() } else { format!("{device:?}") }
 }
 
-/// Limits every parallel loop to `threads` threads; `None` leaves one per core.
+/// The environment variable that sets the number of threads where `--threads` is not given.
+const THREADS: &str = "RAYON_NUM_THREADS";
+
+/// Limits every parallel loop to `threads` threads; `None` leaves one per core, or as many as the environment says.
+///
+/// # Errors
+/// For a number in the environment that `--threads` would not take either.
 pub(crate) fn limit_threads(threads: Option<usize>) -> anyhow::Result<()> {
     if let Some(threads) = threads {
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
+        return Ok(());
     }
-    Ok(())
+    let Some(text) = std::env::var_os(THREADS).filter(|text| !text.is_empty()) else { return Ok(()) };
+    let text = text.to_string_lossy();
+    match crate::args::threads(&text) {
+        Ok(_) => Ok(()),
+        Err(expected) => Err(Failure::new(format!("{THREADS} is `{}`; {expected}", regard::data::shown(&text)))
+            .hint("change the environment variable, or give --threads")
+            .into()),
+    }
+}
+
+/// Refuses an instruction set that the kernels do not know.
+///
+/// # Errors
+/// For a value of the environment variable that is unknown.
+pub(crate) fn check_instruction_set() -> anyhow::Result<()> {
+    match simd::unknown_level() {
+        None => Ok(()),
+        Some(text) => Err(Failure::new(format!("{} is `{}`", simd::VARIABLE, regard::data::shown(&text)))
+            .hint(format!("expected one of {}", simd::LEVELS.join(", ")))
+            .into()),
+    }
 }
 
 #[cfg(test)]

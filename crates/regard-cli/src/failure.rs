@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use crate::report::printable;
+
 /// An error of the command line, with an optional hint.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -39,9 +41,9 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 /// Writes the error to standard error: `error: …` with its causes on one line, then `hint: …`.
 pub(crate) fn print(error: &anyhow::Error) {
-    let mut text = format!("{} {}\n", label("error:"), message(error));
+    let mut text = format!("{} {}\n", label("error:"), printable(&message(error)));
     if let Some(hint) = hint(error) {
-        text.push_str(&format!("  hint: {hint}\n"));
+        text.push_str(&format!("  hint: {}\n", printable(&hint)));
     }
     // If standard error is closed, there is nobody to inform.
     let _ = io::stderr().write_all(text.as_bytes());

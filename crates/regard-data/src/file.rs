@@ -95,7 +95,75 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String> {
 /// As there.
 pub fn read_text_and_encoding(path: impl AsRef<Path>) -> Result<(String, Encoding)> {
     let path = path.as_ref();
-    decoded_file(std::fs::read(path).map_err(|source| Error::io(path, source))?, path)
+    decoded_file(read_bytes(path)?, path)
+}
+
+/// Reads a whole file of data.
+///
+/// # Errors
+/// [`Error::Io`] when the file cannot be read or is larger than files of data are: 8 GiB, or 1 GiB for a pipe or a
+/// device, whose size is not known before it is read.
+pub fn read_bytes(path: impl AsRef<Path>) -> Result<Vec<u8>> {
+    let path = path.as_ref();
+    let read = || {
+        let mut bytes = Vec::new();
+        Limited::open(path)?.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    read().map_err(|source| Error::io(path, source))
+}
+
+/// The largest regular file that is read.
+const LARGEST: u64 = 8 << 30;
+/// The most that is read of a pipe or a device, which may have no end.
+const LARGEST_OF_PIPE: u64 = 1 << 30;
+
+/// A reader that fails where there is more than a limit: memory is taken for no more.
+pub(crate) struct Limited<R> {
+    inner: R,
+    left: u64,
+    reason: String,
+}
+
+impl Limited<File> {
+    /// Opens a file of data.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let inner = File::open(path)?;
+        let meta = inner.metadata()?;
+        let limit = if meta.is_file() { LARGEST } else { LARGEST_OF_PIPE };
+        let reason = format!("is larger than {} GiB, the most that is read", limit >> 30);
+        if meta.is_file() && meta.len() > limit {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
+        }
+        Ok(Self { inner, left: limit, reason })
+    }
+}
+
+impl<R: Read> Limited<R> {
+    /// Text unpacked from a compressed file of `packed` bytes.
+    pub(crate) fn unpacked(inner: R, packed: u64) -> Self {
+        let reason = format!(
+            "unpacks to more than {UNPACKED_PER_BYTE} times its size and {} MiB, which is not plausible for a table",
+            UNPACKED_ALWAYS >> 20
+        );
+        Self { inner, left: most_unpacked(packed), reason }
+    }
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        match self.left.checked_sub(read as u64) {
+            Some(left) => self.left = left,
+            None => return Err(io::Error::new(io::ErrorKind::FileTooLarge, self.reason.clone())),
+        }
+        Ok(read)
+    }
+}
+
+/// The most bytes to which a compressed text of `packed` bytes may grow.
+fn most_unpacked(packed: u64) -> u64 {
+    packed.saturating_mul(UNPACKED_PER_BYTE).saturating_add(UNPACKED_ALWAYS)
 }
 
 /// The text of a file of these bytes, as [`read_text`] reads it.
@@ -111,16 +179,13 @@ fn decoded_file(mut bytes: Vec<u8>, path: &Path) -> Result<(String, Encoding)> {
 }
 
 fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, String> {
-    let most = (bytes.len() as u64).saturating_mul(UNPACKED_PER_BYTE).saturating_add(UNPACKED_ALWAYS);
     let mut text = Vec::new();
-    let read = MultiGzDecoder::new(bytes).take(most + 1).read_to_end(&mut text);
-    read.map_err(|error| format!("cannot be unpacked: {error}"))?;
-    if text.len() as u64 > most {
-        return Err(format!(
-            "unpacks to more than {UNPACKED_PER_BYTE} times its size, which is not plausible for a table"
-        ));
+    let read = Limited::unpacked(MultiGzDecoder::new(bytes), bytes.len() as u64).read_to_end(&mut text);
+    match read {
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Err(error.to_string()),
+        Err(error) => Err(format!("cannot be unpacked: {error}")),
+        Ok(_) => Ok(text),
     }
-    Ok(text)
 }
 
 /// The extension of a file in lower case, that in front of `.gz` for a compressed one; empty where there is none.
@@ -229,6 +294,38 @@ mod tests {
         assert_eq!(read(utf16(u16::to_le_bytes)), (munich(" \u{1f600}"), Encoding::Utf16));
         assert_eq!(read(utf16(u16::to_be_bytes)), (munich(" \u{1f600}"), Encoding::Utf16));
         assert_eq!(read(vec![0xff, 0xfe, 0, 0xd8]), ("\u{fffd}".to_owned(), Encoding::Utf16));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_has_no_end_is_not_read_into_memory() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("huge.csv");
+        // A file with holes: it takes no space.
+        File::create(&path).unwrap().set_len(LARGEST + 1).unwrap();
+        let error = read_text(&path).unwrap_err().to_string();
+        assert!(error.ends_with("huge.csv: is larger than 8 GiB, the most that is read"), "{error}");
+        let mut zeros = Limited { inner: io::repeat(0), left: 1 << 20, reason: "is long".into() };
+        let mut bytes = Vec::new();
+        assert_eq!(zeros.read_to_end(&mut bytes).unwrap_err().to_string(), "is long");
+        assert!(bytes.len() <= 1 << 20);
+    }
+
+    #[test]
+    fn a_small_file_does_not_unpack_to_a_large_one() {
+        use flate2::{Compression, write::GzEncoder};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bomb.csv.gz");
+        let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+        let lines = b"1\n".repeat(1 << 19);
+        (0..260).for_each(|_| packed.write_all(&lines).unwrap());
+        let bytes = packed.finish().unwrap();
+        assert!(bytes.len() < 300_000, "{}", bytes.len());
+        std::fs::write(&path, bytes).unwrap();
+        let text = read_text(&path).unwrap_err().to_string();
+        assert!(text.contains("unpacks to more than 256 times its size and 64 MiB"), "{text}");
+        let table = crate::series::formats::read(&path, &Default::default()).unwrap_err().to_string();
+        assert!(table.contains("unpacks to more than 256 times its size and 64 MiB"), "{table}");
     }
 
     #[cfg(unix)]

@@ -10,8 +10,19 @@ use pulp::{Arch, Simd, WithSimd};
 
 static ARCH: OnceLock<Arch> = OnceLock::new();
 
+/// The environment variable that selects the instruction set.
+pub const VARIABLE: &str = "REGARD_SIMD";
+/// The values of the variable. `neon` is what processors of ARM have anyway.
+pub const LEVELS: [&str; 4] = ["avx512", "avx2", "neon", "scalar"];
+
+/// The value of the variable if it is none of [`LEVELS`]; it has no effect then. An empty value is like none.
+pub fn unknown_level() -> Option<String> {
+    let value = std::env::var_os(VARIABLE)?.to_string_lossy().into_owned();
+    (!value.is_empty() && !LEVELS.contains(&value.as_str())).then_some(value)
+}
+
 fn arch() -> Arch {
-    *ARCH.get_or_init(|| match std::env::var("REGARD_SIMD").as_deref() {
+    *ARCH.get_or_init(|| match std::env::var(VARIABLE).as_deref() {
         Ok("scalar") => Arch::Scalar,
         #[cfg(target_arch = "x86_64")]
         Ok("avx2") => pulp::x86::V3::try_new().map_or(Arch::Scalar, Arch::V3),

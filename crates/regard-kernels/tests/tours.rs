@@ -5,7 +5,7 @@
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use regard_kernels::rollout::{Decoder, NodeSelection, PackedDecoder, State, rollout};
+use regard_kernels::rollout::{Decoder, NodeSelection, PackedDecoder, State, beam, rollout};
 use regard_kernels::tour::{Gradients, Tours, log_likelihood, policy_gradient};
 
 /// The inputs: embeddings, three node projections, fixed, step, out, placeholder.
@@ -285,6 +285,29 @@ fn grouped_trajectories_agree_with_single_ones() {
         }
         assert!(equal >= 14, "{equal} of 15, {selection:?}");
     }
+}
+
+#[test]
+fn a_rollout_ends_where_a_probability_is_not_a_number() {
+    let mut case = Case::new([2, 1, 19, 16, 4], 0, 10.0);
+    // The second instance overflows.
+    let half = case.inputs.parts[0].len() / 2;
+    case.inputs.parts[0][half..].fill(1e38);
+    let packed = PackedDecoder::new(&case.inputs.decoder());
+    let start = || Path(vec![], case.nodes);
+    let embeddings = &case.inputs.parts[0];
+    for selection in [NodeSelection::Greedy, NodeSelection::Sample { temperature: 1.0, top_p: 0.9, seed: 9 }] {
+        for count in [1, 3, 40] {
+            let starts = vec![vec![start(); count]; 2];
+            let found = rollout(&packed, case.nodes, embeddings, starts, selection);
+            assert!(found[0].iter().all(|one| one.state.done() && one.log_probability.is_finite()));
+            assert_eq!(found[1].len(), count);
+            assert!(found[1].iter().all(|one| !one.state.done() && one.log_probability.is_nan()));
+        }
+    }
+    let found = beam(&packed, case.nodes, embeddings, vec![start(), start()], 3);
+    assert!(found[0].iter().all(|one| one.state.done() && one.log_probability.is_finite()));
+    assert!(found[1].len() == 1 && found[1][0].log_probability.is_nan());
 }
 
 #[test]

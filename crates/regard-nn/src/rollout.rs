@@ -8,7 +8,7 @@ use burn::tensor::{Tensor, TensorData};
 use regard_kernels::rollout as kernel;
 pub use regard_kernels::rollout::{NodeSelection, Outcome, State};
 
-use crate::ops::{DecoderWeights, DenseMask, Mask, PolicyLoss, Tours, has_kernels, policy_loss};
+use crate::ops::{DecoderWeights, DenseMask, MASKED, Mask, PolicyLoss, Tours, has_kernels, policy_loss};
 use crate::{DecoderTables, PointerDecoder};
 
 /// A decoder and the composition of its step context.
@@ -26,7 +26,8 @@ pub struct Rollout<'a> {
 
 impl Rollout<'_> {
     /// Constructs solutions for `embeddings [batch, nodes, width]`. `starts[b]` are the initial states of
-    /// the trajectories of instance `b`. The results are in the same order.
+    /// the trajectories of instance `b`. The results are in the same order. Where a probability is not a number,
+    /// [`Outcome::log_probability`] is NaN and the state is not a solution.
     ///
     /// # Panics
     /// If `starts` and the batch differ in length, or the step projection does not match the context.
@@ -47,11 +48,15 @@ impl Rollout<'_> {
             starts.iter().enumerate().map(|(b, states)| (0..states.len()).map(|k| selector(b, k)).collect()).collect();
         let begin = |state| Outcome { state, log_probability: 0.0 };
         let mut all: Vec<Vec<_>> = starts.into_iter().map(|states| states.into_iter().map(begin).collect()).collect();
-        while all.iter().flatten().any(|entry| !entry.state.done()) {
+        while all.iter().flatten().any(unfinished) {
             let rows = steps.log_probabilities(&all);
             for (b, entries) in all.iter_mut().enumerate() {
-                for (k, entry) in entries.iter_mut().enumerate().filter(|(_, entry)| !entry.state.done()) {
+                for (k, entry) in entries.iter_mut().enumerate().filter(|(_, entry)| unfinished(entry)) {
                     let row = rows.row(b, k);
+                    if !has_probabilities(row) {
+                        entry.log_probability = f32::NAN;
+                        continue;
+                    }
                     let node = selectors[b][k].select(row);
                     entry.log_probability += row[node];
                     entry.state.step(node);
@@ -62,7 +67,8 @@ impl Rollout<'_> {
     }
 
     /// Beam search over `embeddings [batch, nodes, width]` from one initial state for each instance.
-    /// Returns the finished entries of each instance, most probable first.
+    /// Returns the finished entries of each instance, most probable first; one entry with a log-probability of NaN
+    /// where a probability is not a number.
     ///
     /// # Panics
     /// As [`Self::construct`].
@@ -74,10 +80,17 @@ impl Rollout<'_> {
         let steps = TensorDecoder::new(self, embeddings);
         let mut all: Vec<Vec<_>> =
             starts.into_iter().map(|state| vec![Outcome { state, log_probability: 0.0 }]).collect();
-        while all.iter().flatten().any(|entry| !entry.state.done()) {
+        while all.iter().flatten().any(unfinished) {
             let rows = steps.log_probabilities(&all);
             let next = |(b, beam): (usize, Vec<Outcome<T>>)| {
                 let count = beam.len();
+                if beam.iter().any(|entry| entry.log_probability.is_nan()) {
+                    return beam;
+                }
+                let broken = (0..count).find(|&k| unfinished(&beam[k]) && !has_probabilities(rows.row(b, k)));
+                if let Some(k) = broken {
+                    return vec![Outcome { state: beam[k].state.clone(), log_probability: f32::NAN }];
+                }
                 kernel::beam_step(beam, rows.rows(b, count), width.max(1))
             };
             all = all.into_iter().enumerate().map(next).collect();
@@ -134,6 +147,16 @@ impl Rollout<'_> {
 pub(crate) fn tensor_values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     let tensor_values = tensor.into_data().try_into_vec_as::<f32>();
     tensor_values.unwrap_or_else(|error| unreachable!("floats convert to f32: {error:?}"))
+}
+
+/// True if a trajectory goes on: its state is not done, and its probabilities are numbers so far.
+fn unfinished<T: State>(entry: &Outcome<T>) -> bool {
+    !entry.state.done() && !entry.log_probability.is_nan()
+}
+
+/// True if log-probabilities are numbers, of which at least one is not masked.
+fn has_probabilities(row: &[f32]) -> bool {
+    row.iter().all(|value| !value.is_nan()) && row.iter().any(|value| value.is_finite() && *value > MASKED)
 }
 
 /// Runs the decoder step by step with tensor operations.

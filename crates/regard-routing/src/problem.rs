@@ -135,6 +135,14 @@ impl Precision {
         }
     }
 
+    /// Share of a bound that sums may pass it by for their rounding, beyond what every checker allows.
+    pub(crate) fn room(self) -> f64 {
+        match self {
+            Self::Double => 0.0,
+            Self::Single => 1e-5,
+        }
+    }
+
     pub(crate) fn distance(self, a: [f32; 2], b: [f32; 2]) -> f64 {
         match self {
             Self::Double => distance(a, b),

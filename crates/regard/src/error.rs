@@ -77,6 +77,15 @@ pub enum Error {
         reason: String,
     },
 
+    /// A network computed a number that is not finite.
+    #[error("{place}: {what} is not a number: the weights of the network overflow")]
+    NotFinite {
+        /// Instance, set, graph or series, and step where there are steps.
+        place: String,
+        /// The number.
+        what: String,
+    },
+
     /// A training left the numbers that can be learned from.
     #[error("step {step}: {reason}")]
     Diverged {
@@ -157,6 +166,9 @@ impl Error {
             Error::Context { hint: Some(hint), .. } => Some(hint),
             Error::Context { error, .. } => error.hint(),
             Error::Data(error) => error.hint(),
+            Error::NotFinite { .. } => {
+                Some("train the model again with a lower `train.learning_rate`, or use another one")
+            }
             Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
                 Some("check the path; it is relative to the current folder")
             }

@@ -5,7 +5,15 @@ mod checkpoint;
 use std::fs;
 
 use checkpoint::small;
+use regard::graphs::GraphTransformerConfig;
+use regard::graphs::model::{GraphPreparation, PositionKind};
+use regard::graphs::task::GraphTask;
 use regard::routes::model::AttentionModelConfig;
+use regard::series::PatchTstConfig;
+use regard::series::model::SeriesPreparation;
+use regard::sets::SetTransformerConfig;
+use regard::sets::model::DataPreparation;
+use regard::store::NetworkConfig;
 use serde_json::{Value, json};
 
 /// The message for a `config.json` of this text, without the path in front.
@@ -70,4 +78,109 @@ fn presets_are_valid_and_survive_the_file() {
     }
     assert_eq!(AttentionModelConfig::kool_2019().parameters(), 708_608);
     assert_eq!(AttentionModelConfig::regard_tsp().parameters(), 708_608);
+}
+
+/// The first complaint about settings after `change`; `None` where they are taken.
+fn complaint<C: NetworkConfig>(config: &C, change: impl Fn(&mut Value)) -> Option<String> {
+    let mut value = serde_json::to_value(config).unwrap();
+    change(&mut value);
+    C::from_json(&value).err().map(|error| error.to_string())
+}
+
+#[test]
+fn statistics_of_graphs_are_checked() {
+    let config = GraphTransformerConfig {
+        node_types: 2,
+        outputs: 2,
+        task: GraphTask::Regression,
+        positions: PositionKind::RandomWalk,
+        position_size: 3,
+        data: GraphPreparation {
+            node_types: vec!["C".into(), "O".into()],
+            tasks: vec!["a".into(), "b".into()],
+            target_mean: vec![1.0, 2.0],
+            target_std: vec![0.5, 3.0],
+            position_mean: vec![0.0, 0.5, 0.25],
+            position_std: vec![1.0, 0.5, 0.25],
+            ..GraphPreparation::default()
+        },
+        ..GraphTransformerConfig::graph_transformer_2021()
+    };
+    let complaint = |key: &str, wrong: Value| complaint(&config, |value| value["data"][key] = wrong.clone());
+    assert_eq!(complaint("node_types", json!(["C", "O"])), None);
+    for (key, wrong, expected) in [
+        ("target_mean", json!([]), "`data.target_std`: has 2 values; expected 0"),
+        ("target_mean", json!([1.0]), "`data.target_mean`: has 1 values; expected 2"),
+        ("target_mean", json!([1e308, 0.0]), "expected a finite number of single precision"),
+        ("target_std", json!([0.0, 1.0]), "`data.target_std`: is 0; expected a number above 0"),
+        ("target_std", json!([1.0, -1.0]), "`data.target_std`: is -1; expected a number above 0"),
+        ("target_std", json!([1.0, null]), "invalid type: null"),
+        ("node_types", json!(["C", "C"]), "`data.node_types`: has `C` twice"),
+        ("node_types", json!(["C"]), "`data.node_types`: has 1 values; expected 2"),
+        ("other_node", json!("X"), "`data.other_node`: is not one of `data.node_types`"),
+        ("tasks", json!(["a"]), "`data.tasks`: has 1 values; expected 2"),
+        ("position_mean", json!([0.0, 0.5]), "`data.position_mean`: has 2 values; expected 3"),
+        ("position_std", json!([1.0, 0.5]), "`data.position_std`: has 2 values; expected 3"),
+    ] {
+        let found = complaint(key, wrong.clone()).unwrap_or_else(|| panic!("{key} {wrong} is taken"));
+        assert!(found.contains(expected), "expected `{expected}`, found `{found}`");
+    }
+}
+
+#[test]
+fn statistics_of_series_are_checked() {
+    let config = PatchTstConfig {
+        horizon: 2,
+        future_covariates: 1,
+        data: SeriesPreparation {
+            names: vec!["a".into(), "b".into()],
+            mean: vec![1.0, 2.0],
+            std: vec![0.5, 3.0],
+            frequency: "hour".into(),
+            season_length: 24,
+            future_covariates: vec!["x".into()],
+            future_covariate_mean: vec![0.0],
+            future_covariate_std: vec![1.0],
+            interval_levels: vec![50.0, 80.0],
+            interval_widths: vec![vec![0.1, 0.2], vec![0.3, 0.4]],
+            ..SeriesPreparation::default()
+        },
+        ..PatchTstConfig::patchtst_official()
+    };
+    let complaint = |key: &str, wrong: Value| complaint(&config, |value| value["data"][key] = wrong.clone());
+    assert_eq!(complaint("names", json!(["a", "c"])), None);
+    for (key, wrong, expected) in [
+        ("mean", json!([]), "`data.std`: has 2 values; expected 0"),
+        ("mean", json!([1e308, 1.0]), "expected a finite number of single precision"),
+        ("std", json!([0.0, 1.0]), "`data.std`: is 0; expected a number above 0"),
+        ("names", json!(["a", "a"]), "`data.names`: has `a` twice"),
+        ("names", json!(["a"]), "`data.mean`: has 2 values; expected 1"),
+        ("future_covariates", json!([]), "`data.future_covariate_mean`: has 1 values; expected 0"),
+        ("future_covariate_std", json!([-1.0]), "`data.future_covariate_std`: is -1; expected a number above 0"),
+        ("interval_levels", json!([80.0, 50.0]), "expected increasing levels"),
+        ("interval_levels", json!([50.0]), "`data.interval_widths`: has 2 values; expected 1"),
+        ("interval_widths", json!([[0.1], [0.3]]), "`data.interval_widths`: has 1 values; expected 2"),
+        ("interval_widths", json!([[0.1, -0.2], [0.3, 0.4]]), "`data.interval_widths`: has a negative width"),
+    ] {
+        let found = complaint(key, wrong.clone()).unwrap_or_else(|| panic!("{key} {wrong} is taken"));
+        assert!(found.contains(expected), "expected `{expected}`, found `{found}`");
+    }
+}
+
+#[test]
+fn statistics_of_sets_are_checked() {
+    let data = DataPreparation { mean: vec![1.0], std: vec![2.0], target_std: 1.0, ..DataPreparation::default() };
+    let config = SetTransformerConfig { inputs: 1, data, ..SetTransformerConfig::set_transformer_2019() };
+    let complaint = |key: &str, wrong: Value| complaint(&config, |value| value["data"][key] = wrong.clone());
+    assert_eq!(complaint("mean", json!([2.0])), None);
+    for (key, wrong, expected) in [
+        ("mean", json!([1.0, 2.0]), "`data.mean`: has 2 values; expected 1"),
+        ("std", json!([0.0]), "`data.std`: is 0; expected a number above 0"),
+        ("features", json!(["x", "y"]), "`data.features`: has 2 values; expected 1"),
+        ("target_mean", json!(1e308), "expected a finite number of single precision"),
+        ("target_std", json!(-1.0), "`data.target_std`: is -1; expected 0 or more"),
+    ] {
+        let found = complaint(key, wrong.clone()).unwrap_or_else(|| panic!("{key} {wrong} is taken"));
+        assert!(found.contains(expected), "expected `{expected}`, found `{found}`");
+    }
 }

@@ -29,7 +29,9 @@ fn what_was_saved_is_loaded() {
         let saved = ModelDir::save(&folder, &config, &weights(&config), &manifest()).unwrap();
         let opened = ModelDir::open(&folder).unwrap();
         assert_eq!(opened, saved);
-        assert_eq!((opened.config(), opened.manifest()), (&config, Some(&manifest())));
+        assert_eq!((opened.config(), opened.manifest()), (&config, saved.manifest()));
+        let architecture_sha256 = opened.manifest().and_then(|found| found.architecture_sha256.clone());
+        assert_eq!(opened.manifest(), Some(&Manifest { architecture_sha256, ..manifest() }));
         assert_eq!(opened.weights().unwrap(), weights(&config));
         assert_eq!(opened.name(), "mine");
         assert!(fs::read_to_string(folder.join("README.md")).unwrap().starts_with("# mine\n"));

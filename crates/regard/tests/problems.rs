@@ -275,6 +275,31 @@ mod rollouts {
     }
 
     #[test]
+    fn weights_that_overflow_are_an_error_with_instance_and_step() {
+        let model = model();
+        let mut weights = model.to_weights();
+        weights.get_mut("init_embed.bias").expect("the bias").data.fill(1e38);
+        let config = AttentionModelConfig {
+            width: 32,
+            heads: 4,
+            layers: 2,
+            feedforward_width: 64,
+            ..AttentionModelConfig::regard_tsp()
+        };
+        let model = AttentionModel::from_weights(&config, &weights, &Device::flex()).expect("finite weights");
+        let problems: Vec<_> = generate::uniform(1, 3, 9).into_iter().map(TspEnv::new).collect();
+        for decode in [Decode::Greedy, Decode::Sample(7), Decode::MultiStart(Some(4)), Decode::Beam(3)] {
+            for (augment, kernels) in [(1, true), (8, true), (1, false)] {
+                let options = DecodeOptions { decode, augment, ..DecodeOptions::default() };
+                let decoded = with_kernels(kernels, || model.decode(&problems, &|_, _| 0.0, &options));
+                let error = decoded.expect_err("no probability is a number").to_string();
+                assert!(error.starts_with("instance 1, step "), "{error}");
+                assert!(error.contains("the probability of the next node is not a number"), "{error}");
+            }
+        }
+    }
+
+    #[test]
     fn kernels_and_tensor_operations_construct_the_same() {
         let model = model();
         for n in [1, 2, 3, 7, 16, 17, 33, 50] {

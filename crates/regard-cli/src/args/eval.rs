@@ -20,7 +20,8 @@ use crate::failure::Failure;
 Routes: --paper-set generates the test set of the paper (numpy's generator, seed 1234, 10,000
 instances in the unit square); instance files are scaled to the unit square, and costs are in the
 metric of the file. Sets, graphs, series: an EXPERIMENT is evaluated by cross-validation, forecasts
-by a back-test; a --model is evaluated on the test data of its experiment or on --data.
+by a back-test; a --model is evaluated on --data, or with --training-data on the data that its
+experiment held out.
 
 Metrics: a plain name, such as mae or accuracy, is computed over all rows. A name that ends in
 _paper is computed as in the paper's code: as a mean of batch means, and for forecasts without the
@@ -49,7 +50,7 @@ pub(crate) struct EvalArgs {
     #[arg(long, requires = "experiment")]
     skip_bad: bool,
     /// Number of folds of the cross-validation [default: the split of the data, else 10]
-    #[arg(long, value_name = "K", value_parser = super::at_least_one, requires = "experiment")]
+    #[arg(long, value_name = "K", value_parser = super::count::<10_000>, requires = "experiment")]
     folds: Option<usize>,
     /// Folder with predefined folds: train_idx-1.txt, test_idx-1.txt and so on; sets, graphs or
     /// series are numbered from 0
@@ -63,10 +64,10 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "PART", conflicts_with = "paper_set")]
     only: Option<Only>,
     /// Forecasts: number of windows of the rolling-origin back-test [default: 5]
-    #[arg(long, value_name = "N", value_parser = super::at_least_one, requires = "experiment", conflicts_with = "folds")]
+    #[arg(long, value_name = "N", value_parser = super::count::<10_000>, requires = "experiment", conflicts_with = "folds")]
     windows: Option<usize>,
     /// Forecasts: number of rows from one window to the next [default: the horizon]
-    #[arg(long, value_name = "ROWS", value_parser = super::at_least_one, requires = "experiment")]
+    #[arg(long, value_name = "ROWS", value_parser = super::count::<1_000_000_000>, requires = "experiment")]
     step_size: Option<usize>,
     /// Forecasts: train a new network for every window instead of one before the first
     #[arg(long, requires = "experiment")]
@@ -75,7 +76,7 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "FILE", requires = "experiment")]
     plot: Option<PathBuf>,
     /// Number of repetitions of the cross-validation, each with different folds
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::at_least_one, requires = "experiment")]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::count::<1000>, requires = "experiment")]
     repeats: usize,
     #[command(flatten)]
     network: NetworkArgs,
@@ -87,6 +88,9 @@ pub(crate) struct EvalArgs {
     /// graphs or series
     #[arg(long, value_name = "FILE", num_args = 1.., group = "source")]
     data: Vec<PathBuf>,
+    /// Read the files that the experiment of the model names, and evaluate on the data that it held out
+    #[arg(long, requires = "model", conflicts_with_all = ["experiment", "source"])]
+    training_data: bool,
     /// Evaluate only the first N instances
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     limit: Option<usize>,
@@ -100,7 +104,7 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "FILE.jsonl", conflicts_with = "experiment")]
     out: Option<PathBuf>,
     /// Maximum number of instances per batch
-    #[arg(long, value_name = "N", default_value_t = 512, value_parser = super::at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = 512, value_parser = super::count::<65_536>)]
     batch: usize,
 }
 
@@ -123,6 +127,8 @@ pub(crate) struct EvalJob {
     pub(crate) only: Option<Only>,
     /// File for the solutions of routes.
     pub(crate) out: Option<PathBuf>,
+    /// If true, files that the model's experiment names may be read.
+    pub(crate) training_data: bool,
     pub(crate) options: EvaluateOptions,
 }
 
@@ -148,6 +154,26 @@ impl EvalJob {
                 .hint("`regard predict --out FILE` writes the predictions of other models")
                 .into()),
             None => Ok(()),
+        }
+    }
+
+    /// Refuses to read what a model's folder names, unless it is asked for: a folder may come from anywhere. `paths` are
+    /// the files and folders of its experiment.
+    ///
+    /// # Errors
+    /// [`Failure`] with the first of them.
+    pub(crate) fn check_paths(&self, folder: &Path, paths: &[&str]) -> anyhow::Result<()> {
+        match paths.iter().find(|path| !path.is_empty()) {
+            Some(path) if !self.training_data => {
+                let what = format!(
+                    "{}: the model folder names the data `{path}`, which is not read unasked",
+                    folder.display()
+                );
+                let hint = "--data FILE evaluates on a file; --training-data reads what the model folder names, and \
+                            evaluates on the part that was held out";
+                Err(Failure::new(what).hint(hint).into())
+            }
+            _ => Ok(()),
         }
     }
 
@@ -299,6 +325,7 @@ impl EvalArgs {
             limit: self.limit,
             only: self.only,
             out: self.out,
+            training_data: self.training_data,
             options,
         }
     }

@@ -199,9 +199,17 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
+/// Reads an integer from 1 to `MOST`; more would only exhaust the system.
+fn count<const MOST: usize>(text: &str) -> Result<usize, String> {
+    at_least_one(text)
+        .ok()
+        .filter(|&count| count <= MOST)
+        .ok_or_else(|| format!("expected an integer from 1 to {MOST}"))
+}
+
 /// Reads a number of threads; more than 1024 would only exhaust the system.
-fn threads(text: &str) -> Result<usize, String> {
-    at_least_one(text).ok().filter(|&threads| threads <= 1024).ok_or("expected an integer from 1 to 1024".to_owned())
+pub(crate) fn threads(text: &str) -> Result<usize, String> {
+    count::<1024>(text)
 }
 
 /// Reads a finite number that is not negative.
@@ -259,6 +267,10 @@ mod tests {
         assert!(at_least_one("x").is_err());
         assert_eq!(threads("2"), Ok(2));
         assert!(threads("0").is_err() && threads("1000000").is_err());
+        assert_eq!(count::<7>("7"), Ok(7));
+        for bad in ["0", "8", "18446744073709551615", "18446744073709551616"] {
+            assert_eq!(count::<7>(bad), Err("expected an integer from 1 to 7".to_owned()), "{bad}");
+        }
         assert_eq!(amount("2.5"), Ok(2.5));
         for bad in ["-1", "nan", "inf", "x"] {
             assert!(amount(bad).is_err(), "{bad}");

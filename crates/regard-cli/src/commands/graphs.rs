@@ -28,7 +28,12 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
             examples.warnings().iter().for_each(|warning| printer.note(warning));
             (model.measure(&examples)?, file.display().to_string())
         }
-        None => (model.measure_test()?, "the test data of its experiment".to_owned()),
+        None => {
+            let data = model.experiment.as_ref().map(|experiment| &experiment.data);
+            let paths = data.map(|data| [data.path.as_str(), data.edges.as_str(), data.cache.as_str()]);
+            job.check_paths(folder, &paths.unwrap_or_default())?;
+            (model.measure_test()?, "the test data of its experiment".to_owned())
+        }
     };
     measures::write(folder, &on, &found, printer)?;
     Ok(Outcome::Done)
@@ -116,9 +121,9 @@ fn means(graphs: &Graphs, graph: usize, layers: &[AttentionWeights], heads: usiz
     sums
 }
 
-/// The columns of a file for a model: those of its training.
+/// The columns of a file for a model: those of its training. Paths are not taken over.
 fn columns(model: &GraphModel) -> GraphData {
     let data = model.experiment.as_ref().map(|experiment| experiment.data.clone()).unwrap_or_default();
     // A file of predictions has no split and is read strictly.
-    GraphData { split: String::new(), ..data }
+    GraphData { split: String::new(), path: String::new(), edges: String::new(), cache: String::new(), ..data }
 }

@@ -42,6 +42,7 @@ const SEED: u64 = 1234;
 /// Runs the command.
 pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
     let device = device::choose(&cli.global.device)?;
+    device::check_instruction_set()?;
     device::limit_threads(cli.global.threads)?;
     let seed = cli.global.seed.unwrap_or(SEED);
     let mut printer = Printer::new(&cli.global);

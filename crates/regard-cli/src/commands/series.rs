@@ -39,6 +39,10 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
     job.refuse_only()?;
     job.refuse_out()?;
     let model = SeriesModel::open(folder, device)?;
+    if file.is_none() {
+        let path = model.experiment.as_ref().map_or("", |experiment| experiment.data.path.as_str());
+        job.check_paths(folder, &[path])?;
+    }
     if model.config.task == SeriesTask::Classification {
         let on = file.map_or("the test data of its experiment".to_owned(), |file| file.display().to_string());
         measures::write(folder, &on, &model.measure_classes(file)?.into(), printer)?;

@@ -21,6 +21,7 @@ mod table;
 pub(crate) mod tensorboard;
 pub(crate) mod train;
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
@@ -83,7 +84,7 @@ impl Printer {
 
     /// Writes a part of the result; a line break is added when it has none at its end.
     pub(crate) fn result(&mut self, text: &str) -> io::Result<()> {
-        self.out.write_all(text.as_bytes())?;
+        self.out.write_all(printable(text).as_bytes())?;
         if !text.ends_with('\n') {
             self.out.write_all(b"\n")?;
         }
@@ -100,9 +101,15 @@ impl Printer {
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
             // A closed standard error is no reason to stop.
-            let _ = writeln!(io::stderr(), "{text}");
+            let _ = writeln!(io::stderr(), "{}", printable(text));
         }
     }
+}
+
+/// Text without control characters but tabs and line breaks: names and values of a file must not steer the terminal.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    let steers = |c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r');
+    if text.contains(steers) { Cow::Owned(text.replace(steers, "\u{fffd}")) } else { Cow::Borrowed(text) }
 }
 
 /// If true, standard error shows colours: it is a terminal, and `NO_COLOR` is not set

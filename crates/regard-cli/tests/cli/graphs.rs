@@ -48,7 +48,7 @@ fn trained() -> tempfile::TempDir {
 #[test]
 fn a_model_of_molecules_is_trained_measured_and_asked() {
     let folder = trained();
-    let measured = regard(folder.path(), &["eval", "--model", "run", "--json"]).done().json();
+    let measured = regard(folder.path(), &["eval", "--model", "run", "--training-data", "--json"]).done().json();
     assert!(measured["mae"].as_f64().is_some_and(f64::is_finite), "{measured}");
     let file = ["eval", "--model", "run", "--data", "molecules.csv", "--json"];
     let on_file = regard(folder.path(), &file).done().json();

@@ -8,6 +8,7 @@ mod files;
 mod golden;
 mod graphs;
 mod help;
+mod hostile;
 mod journeys;
 mod model;
 mod problems;

@@ -47,7 +47,7 @@ pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_regard"));
     command.args(arguments).current_dir(folder).stdin(Stdio::null());
     command.env("NO_COLOR", "1").env("COLUMNS", "100");
-    for name in ["REGARD_MODEL", "REGARD_KERNELS", "REGARD_SIMD"] {
+    for name in ["REGARD_MODEL", "REGARD_KERNELS", "REGARD_SIMD", "RAYON_NUM_THREADS"] {
         command.env_remove(name);
     }
     command

@@ -55,7 +55,7 @@ fn trained() -> tempfile::TempDir {
 #[test]
 fn a_model_is_trained_measured_and_asked() {
     let folder = trained();
-    let json = regard(folder.path(), &["eval", "--model", "run", "--json"]).done().json();
+    let json = regard(folder.path(), &["eval", "--model", "run", "--training-data", "--json"]).done().json();
     for key in ["mse", "mae", "mse_paper", "mae_paper"] {
         assert!(json[key].as_f64().is_some_and(|value| value > 0.0 || key.starts_with("paper")), "{key}: {json}");
     }
@@ -67,7 +67,7 @@ fn a_model_is_trained_measured_and_asked() {
     let [network, base, blend] = ["network", "base", "blend"].map(|part| json["blend"][part]["mase"].as_f64().unwrap());
     assert!(base < 0.2 * network && blend <= base + 1e-9, "{json}");
     assert!(fs::read_to_string(folder.path().join("run/README.md")).unwrap().contains("--only network"));
-    let plain = regard(folder.path(), &["eval", "--model", "run"]).done().out;
+    let plain = regard(folder.path(), &["eval", "--model", "run", "--training-data"]).done().out;
     assert!(plain.contains("seasonal naive (12)") && plain.contains("MASE"), "{plain}");
 
     let args = ["forecast", "--model", "run", "waves.csv", "--horizon", "6", "--levels", "80,95", "--json"];
@@ -154,7 +154,7 @@ fn whole_series_are_classified() {
     let small = [&of[..], &SMALL[6..18], &more].concat();
     let train = [&["train", "series/classify", "--out", "run", "--json"][..], &small].concat();
     assert_eq!(regard(folder.path(), &train).done().json()["ended"].as_str(), Some("complete"));
-    for (file, least) in [(&[][..], 0.6), (&["--data", "more.csv"], 0.8)] {
+    for (file, least) in [(&["--training-data"][..], 0.6), (&["--data", "more.csv"], 0.8)] {
         let json = regard(folder.path(), &[&["eval", "--model", "run", "--json"][..], file].concat()).done().json();
         assert!(json["accuracy"].as_f64().is_some_and(|accuracy| accuracy > least), "{json}");
     }

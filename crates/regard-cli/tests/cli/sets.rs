@@ -126,7 +126,7 @@ fn generated_sets_need_no_file() {
         "--json",
     ];
     regard(folder.path(), &train).done();
-    let json = regard(folder.path(), &["eval", "--model", "run", "--json"]).done().json();
+    let json = regard(folder.path(), &["eval", "--model", "run", "--training-data", "--json"]).done().json();
     for name in ["ll0", "ll1", "oracle"] {
         assert!(json[name].as_f64().is_some_and(f64::is_finite), "{name}: {json}");
     }

@@ -1,6 +1,5 @@
 //! The rows of a table, read one after the other: a file may be larger than what is kept of it.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 
@@ -11,7 +10,7 @@ use super::header::Column;
 use super::numbers::{Decimal, Reading};
 use super::values;
 use crate::error::{Error, Fault, Result};
-use crate::file::{Encoding, decoded, windows_1252};
+use crate::file::{Encoding, Limited, decoded, windows_1252};
 
 /// The longest row that is read: a quote that is never closed, or a file without lines, would fill the memory.
 const LONGEST: usize = 1 << 26;
@@ -20,6 +19,9 @@ const LARGEST_UTF16: u64 = 1 << 30;
 
 /// The bytes by which decimal marks are known.
 const BEGINNING: usize = 1 << 16;
+
+/// The most rows of a table: each takes some memory, however short it is.
+const MOST_ROWS: usize = 1 << 26;
 
 /// Text of a table that was a file.
 pub(crate) struct Text {
@@ -32,7 +34,7 @@ impl Text {
     /// Reads a whole file: text, text compressed by gzip, or a Parquet file as CSV. Its first bytes decide.
     pub(crate) fn read(path: &Path) -> Result<Self> {
         // A pipe can be read once.
-        let bytes = std::fs::read(path).map_err(|source| Error::io(path, source))?;
+        let bytes = crate::file::read_bytes(path)?;
         match is_parquet(&bytes, path) {
             true => Ok(Self { text: from_parquet(path)?, delimiter: Some(b',') }),
             false => Ok(Self { text: crate::file::text_of(bytes, path)?, delimiter: None }),
@@ -79,6 +81,8 @@ pub(crate) struct Rows<'p> {
     empty: EmptyRows,
     /// True for columns whose numbers have a decimal comma; empty where no column has.
     commas: Vec<bool>,
+    /// Rows that were read.
+    count: usize,
 }
 
 /// Rows of separators without any value, which are skipped.
@@ -93,14 +97,15 @@ pub struct EmptyRows {
 impl<'p> Rows<'p> {
     /// Opens a file: text, text compressed by gzip, or a Parquet file. Its first bytes decide.
     pub(crate) fn open(path: &'p Path, separator: Option<u8>) -> Result<Self> {
-        let file = File::open(path).map_err(|source| Error::io(path, source))?;
+        let file = Limited::open(path).map_err(|source| Error::io(path, source))?;
+        let packed = std::fs::metadata(path).map_or(0, |meta| meta.len());
         let mut source = BufReader::with_capacity(1 << 16, file);
         let begin = source.fill_buf().map_err(|source| Error::io(path, source))?;
         if is_parquet(begin, path) {
             return Self::of(Box::new(Cursor::new(from_parquet(path)?)), path, Some(b','));
         }
         if begin.starts_with(crate::file::GZIP) {
-            let unpacked = MultiGzDecoder::new(source);
+            let unpacked = Limited::unpacked(MultiGzDecoder::new(source), packed);
             return Self::of_source(BufReader::with_capacity(1 << 16, unpacked), path, separator);
         }
         Self::of_source(source, path, separator)
@@ -144,6 +149,7 @@ impl<'p> Rows<'p> {
             again: false,
             empty: EmptyRows::default(),
             commas: Vec::new(),
+            count: 0,
         };
         while rows.read_line()? {
             if rows.text.contains(&0) {
@@ -276,6 +282,11 @@ impl<'p> Rows<'p> {
                     self.empty.count += 1;
                     self.empty.first = if self.empty.first == 0 { self.begins } else { self.empty.first };
                 }
+            }
+            self.count += 1;
+            if self.count > MOST_ROWS {
+                let reason = format!("is row {} of the table; at most {MOST_ROWS} are read", self.count);
+                return Err(Error::parse(self.path, self.begins, reason));
             }
         }
         self.row().map(Some)

@@ -12,6 +12,7 @@ use crate::{simd, vector::MASKED};
 
 /// Beam search: keeps the `width` most probable partial solutions at every step. Returns the finished
 /// solutions of each instance, most probable first. `starts[b]` is the initial state of instance `b`.
+/// If the probabilities of a step are not numbers, the only result is that state, with a log-probability of NaN.
 ///
 /// # Panics
 /// If `embeddings` does not hold `starts.len() · nodes · width` floats.
@@ -60,6 +61,9 @@ impl<T: State + Clone> WithSimd for Search<'_, T> {
                     continue;
                 }
                 let lse = logits(simd, &self.table, &entry.state, &mut scratch);
+                if !lse.is_finite() {
+                    return vec![Outcome { state: entry.state.clone(), log_probability: f32::NAN }];
+                }
                 for logit in &scratch.logits[..nodes] {
                     rows.push(*logit - lse);
                 }

@@ -11,12 +11,13 @@ use super::{
 };
 use crate::simd;
 
-/// A finished rollout.
+/// A finished rollout, or one that ended early because a probability was not a number.
 #[derive(Clone, Debug)]
 pub struct Outcome<T> {
     /// The final state, which holds the tour.
     pub state: T,
-    /// Sum of the log-probabilities of the selected nodes.
+    /// Sum of the log-probabilities of the selected nodes. NaN if the probabilities of a step are not numbers, as with
+    /// weights that overflow: the rollout ends there, and the state is not a solution.
     pub log_probability: f32,
 }
 
@@ -104,6 +105,10 @@ impl<T: State> WithSimd for SingleRollout<'_, T> {
         let mut total = 0f64;
         while !state.done() {
             let lse = logits(simd, &table, &state, &mut scratch);
+            // No node can be selected, and a state that visits the same node for ever never ends.
+            if !lse.is_finite() {
+                return Outcome { state, log_probability: f32::NAN };
+            }
             let node = selector.select(&scratch.logits);
             total += f64::from(scratch.logits[node] - lse);
             state.step(node);

@@ -46,7 +46,7 @@ impl<T: State> WithSimd for GroupRollout<'_, T> {
         let mut active = Vec::with_capacity(states.len());
         loop {
             active.clear();
-            active.extend((0..states.len()).filter(|&k| !states[k].done()));
+            active.extend((0..states.len()).filter(|&k| !states[k].done() && !totals[k].is_nan()));
             if active.is_empty() {
                 break;
             }
@@ -58,6 +58,10 @@ impl<T: State> WithSimd for GroupRollout<'_, T> {
                 let logits = &mut rows.logits[row * table.padded..][..table.padded];
                 add_assign(simd, &rows.mask[row * table.padded..][..table.padded], logits);
                 let lse = pointer::logits(simd, table.packed.clip, logits);
+                if !lse.is_finite() {
+                    totals[k] = f64::NAN;
+                    continue;
+                }
                 let node = selectors[k].select(logits);
                 totals[k] += f64::from(logits[node] - lse);
                 states[k].step(node);

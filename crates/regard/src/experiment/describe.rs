@@ -10,7 +10,6 @@ use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::given::Given;
 use super::resolve::{Sections, merge};
 use crate::{Error, Result};
 
@@ -65,11 +64,7 @@ pub struct Section {
 /// # Errors
 /// Those of reading an experiment: text that is not TOML, unknown keys, values of another type.
 pub(crate) fn describe<E: Sections + JsonSchema>(text: &str, path: &Path, sets: &[String]) -> Result<Vec<Section>> {
-    let mut given = Given::parse(text, path)?;
-    for assignment in sets {
-        given.set(assignment)?;
-    }
-    given.take("task", "family");
+    let given = super::given(text, path, sets)?;
     let experiment: E = merge(&given).map_err(|error| given.locate(error, path))?;
     let values = toml::Table::try_from(&experiment).map_err(|error| Error::config("experiment", error.to_string()))?;
     let schema = SchemaSettings::default().with(|settings| settings.inline_subschemas = true);

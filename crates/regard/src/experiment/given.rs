@@ -6,6 +6,10 @@ use std::path::Path;
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
+use regard_data::names::{list, suggestion};
+use regard_data::shown;
+
+use super::FAMILIES;
 use crate::{Error, Result};
 
 /// The settings that a file and the assignments after it give, with the places they were written at.
@@ -28,9 +32,10 @@ enum Place {
 impl Given {
     /// Reads the text of a file; `path` is for errors.
     pub(crate) fn parse(text: &str, path: &Path) -> Result<Self> {
+        let lines = LineStarts::of(text);
         let fault = |error: toml::de::Error| Error::Parse {
             path: path.to_owned(),
-            line: error.span().map_or(0, |span| line_of(text, span.start)),
+            line: error.span().map_or(0, |span| lines.line(span.start)),
             field: String::new(),
             reason: error.message().trim().replace('\n', "; "),
         };
@@ -38,10 +43,10 @@ impl Given {
         let mut places = HashMap::new();
         for (name, section) in DeTable::parse(text).map_err(fault)?.get_ref() {
             let name_text = name.get_ref();
-            places.insert(name_text.to_string(), Place::Line(line_of(text, name.span().start)));
+            places.insert(name_text.to_string(), Place::Line(lines.line(name.span().start)));
             let DeValue::Table(keys) = section.get_ref() else { continue };
             for key in keys.keys() {
-                let line = line_of(text, key.span().start);
+                let line = lines.line(key.span().start);
                 places.insert(format!("{name_text}.{}", key.get_ref()), Place::Line(line));
             }
         }
@@ -96,6 +101,33 @@ impl Given {
         self.sections.get(section)?.as_table()?.get(key)
     }
 
+    /// The family that the settings name, the first one where they name none.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for an unknown family.
+    pub(super) fn family(&self) -> Result<&'static str> {
+        let Some(value) = self.get("task", "family") else { return Ok(FAMILIES[0]) };
+        let named = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        FAMILIES.into_iter().find(|family| *family == named).ok_or_else(|| {
+            let near = suggestion(&named, FAMILIES);
+            let reason = format!("`{}` is not a family{near}; families: {}", shown(&named), list(FAMILIES));
+            Error::config("task.family", reason)
+        })
+    }
+
+    /// Takes out the family, which is that of the file and is no setting.
+    ///
+    /// # Errors
+    /// [`Error::Config`] where an assignment names another family than the file.
+    pub(super) fn take_family(&mut self, of_file: &str) -> Result<()> {
+        let named = self.family()?;
+        if self.take("task", "family").is_some() && named != of_file {
+            let reason = format!("is `{named}`, but the experiment is of the family `{of_file}`");
+            return Err(Error::config("task.family", reason));
+        }
+        Ok(())
+    }
+
     /// Takes out a key that is no setting of its section.
     pub(crate) fn take(&mut self, section: &str, key: &str) -> Option<Value> {
         self.sections.get_mut(section)?.as_table_mut()?.remove(key)
@@ -130,6 +162,17 @@ fn value_of(text: &str) -> Value {
     value.and_then(read).unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
-fn line_of(text: &str, offset: usize) -> usize {
-    1 + text.bytes().take(offset).filter(|&byte| byte == b'\n').count()
+/// The places at which the lines of a text begin: a file of many keys asks for each of them.
+struct LineStarts(Vec<usize>);
+
+impl LineStarts {
+    fn of(text: &str) -> Self {
+        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        Self(std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect())
+    }
+
+    /// The line of a byte, from 1.
+    fn line(&self, offset: usize) -> usize {
+        self.0.partition_point(|&start| start <= offset)
+    }
 }

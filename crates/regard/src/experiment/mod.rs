@@ -38,23 +38,23 @@ pub const FAMILIES: [&str; 4] = ["routes", "sets", "graphs", "series"];
 /// [`Error::Parse`] for text that is not TOML, [`Error::Config`] for an unknown family.
 pub fn family(text: &str, path: &Path) -> Result<&'static str> {
     let given = Given::parse(text, path)?;
-    let Some(named) = given.get("task", "family").map(|family| family.as_str().unwrap_or_default()) else {
-        return Ok(FAMILIES[0]);
-    };
-    FAMILIES.into_iter().find(|family| *family == named).ok_or_else(|| {
-        let near = regard_data::names::suggestion(named, FAMILIES);
-        let known = regard_data::names::list(FAMILIES);
-        given.locate(Error::config("task.family", format!("`{named}` is not a family{near}; families: {known}")), path)
-    })
+    given.family().map_err(|error| given.locate(error, path))
+}
+
+/// The settings of a text, overruled by `sets`, without the family they are of.
+fn given(text: &str, path: &Path, sets: &[String]) -> Result<Given> {
+    let mut given = Given::parse(text, path)?;
+    let family = given.family().map_err(|error| given.locate(error, path))?;
+    for assignment in sets {
+        given.set(assignment)?;
+    }
+    given.take_family(family).map_err(|error| given.locate(error, path))?;
+    Ok(given)
 }
 
 /// Reads sections of settings, overruled by `sets`; the family they are of is no setting.
 pub(crate) fn sections<E: Sections>(text: &str, path: &Path, sets: &[String]) -> Result<E> {
-    let mut given = Given::parse(text, path)?;
-    for assignment in sets {
-        given.set(assignment)?;
-    }
-    given.take("task", "family");
+    let given = given(text, path, sets)?;
     resolve::resolve(&given).map_err(|error| given.locate(error, path))
 }
 

@@ -143,7 +143,7 @@ pub struct GraphTraining {
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub feature_dropout: f64,
     /// Number of copies of the batch per step, each with different dropped features.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 64))]
     pub augmented_views: usize,
     /// Weight of the consistency loss between the augmented views (GRAND, Feng et al. 2020); 0 for none.
     #[schemars(range(min = 0.0))]
@@ -160,10 +160,10 @@ pub struct GraphTraining {
 #[serde(default, deny_unknown_fields)]
 pub struct GraphEval {
     /// Number of graphs per evaluation batch; metrics that end in `_paper` are means over batches.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 65_536))]
     pub batch_size: usize,
     /// Number of networks trained per fold of a cross-validation; their predictions are averaged.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 1000))]
     pub ensemble: usize,
     /// If true, strong base learners are fitted beside the network, and predictions are a blend of both, weighted on
     /// examples that neither was trained on; if false, predictions are those of the network.
@@ -274,11 +274,9 @@ pub(super) fn validate(experiment: &GraphExperiment) -> Result<()> {
         );
     }
     let of_graphs = &train.family;
-    ranges::at_least_one(&[
-        ("train.augmented_views", of_graphs.augmented_views),
-        ("eval.batch_size", eval.batch_size),
-        ("eval.ensemble", eval.ensemble),
-    ])?;
+    ranges::whole("train.augmented_views", of_graphs.augmented_views, 1..=64)?;
+    ranges::whole("eval.batch_size", eval.batch_size, 1..=65_536)?;
+    ranges::whole("eval.ensemble", eval.ensemble, 1..=1000)?;
     ranges::above_zero(&[("train.consistency_temperature", of_graphs.consistency_temperature)])?;
     ranges::shares(&[
         ("train.feature_dropout", of_graphs.feature_dropout),

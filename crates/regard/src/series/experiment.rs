@@ -170,7 +170,7 @@ pub struct SeriesTraining {
 #[serde(default, deny_unknown_fields)]
 pub struct SeriesEval {
     /// Number of windows per evaluation batch; metrics that end in `_paper` drop the last incomplete batch.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 65_536))]
     pub batch_size: usize,
     /// Maximum number of windows of single series for validation, evenly spaced; 0 for all.
     pub validation_windows: usize,
@@ -340,7 +340,7 @@ pub(super) fn validate(experiment: &SeriesExperiment) -> Result<()> {
         let key = if data.validation_from.is_empty() { "data.validation_from" } else { "data.test_from" };
         return refuse(key, "is empty; expected a date, since `data.split` is `dates`".into());
     }
-    ranges::at_least_one(&[("eval.batch_size", eval.batch_size)])?;
+    ranges::whole("eval.batch_size", eval.batch_size, 1..=65_536)?;
     ranges::above_zero(&[("train.ridge_penalty", train.family.ridge_penalty)])?;
     ranges::shares(&[
         ("train.mask_ratio", train.family.mask_ratio),

@@ -84,6 +84,7 @@ pub struct SetData {
 #[serde(default)]
 pub struct SetTraining {
     /// Minimum number of passes over the training sets of a file: with many sets there are more epochs; 0 for none.
+    #[schemars(range(max = 1_000_000))]
     pub min_passes: usize,
 }
 
@@ -92,12 +93,12 @@ pub struct SetTraining {
 #[serde(default, deny_unknown_fields)]
 pub struct SetEval {
     /// Number of generated sets that the network is evaluated on.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub num_sets: usize,
     /// Seed of the generated sets.
     pub seed: u64,
     /// Number of networks trained per fold of a cross-validation; their predictions are averaged.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 1000))]
     pub ensemble: usize,
     /// If true, strong base learners are fitted beside the network, and predictions are a blend of both, weighted on
     /// examples that neither was trained on; if false, predictions are those of the network.
@@ -188,11 +189,10 @@ pub(super) fn validate(experiment: &SetExperiment) -> Result<()> {
             "is true, but batches of sets continue into the next epoch: there is no incomplete batch".into(),
         );
     }
-    ranges::at_least_one(&[
-        ("train.steps_per_epoch", train.steps_per_epoch),
-        ("eval.num_sets", eval.num_sets),
-        ("eval.ensemble", eval.ensemble),
-    ])?;
+    ranges::at_least_one(&[("train.steps_per_epoch", train.steps_per_epoch)])?;
+    ranges::whole("train.min_passes", train.family.min_passes, 0..=1_000_000)?;
+    ranges::whole("eval.num_sets", eval.num_sets, 1..=1_000_000)?;
+    ranges::whole("eval.ensemble", eval.ensemble, 1..=1000)?;
     ranges::shares(&[("data.validation_fraction", data.validation_fraction)])?;
     model.validate().map_err(|error| under("model", error))
 }

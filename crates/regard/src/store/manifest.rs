@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -48,8 +48,15 @@ pub struct Manifest {
     /// Wall time of the run, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wall_seconds: Option<f64>,
-    /// Measured numbers, by name.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    /// SHA-256 of the settings of the network, to which the weights belong; see [`architecture_sha256`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub architecture_sha256: Option<String>,
+    /// Measured numbers, by name; those that are not finite are left out.
+    #[serde(
+        skip_serializing_if = "BTreeMap::is_empty",
+        serialize_with = "write_finite",
+        deserialize_with = "read_finite"
+    )]
     pub metrics: BTreeMap<String, f64>,
     /// Licence of the weights.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -102,6 +109,25 @@ impl Manifest {
     }
 }
 
+fn write_finite<S: Serializer>(metrics: &BTreeMap<String, f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(metrics.iter().filter(|(_, value)| value.is_finite()))
+}
+
+/// Metrics without those that are `null`: earlier versions wrote what is not finite so.
+fn read_finite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, f64>, D::Error> {
+    let metrics = BTreeMap::<String, Option<f64>>::deserialize(deserializer)?;
+    Ok(metrics.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
+}
+
+/// SHA-256 of the settings in a `config.json` without `data`, which is what was learnt beside weights: compact JSON, keys
+/// in their order.
+pub fn architecture_sha256(config: &Value) -> String {
+    let settings = config.as_object().into_iter().flatten().filter(|(key, _)| *key != "data");
+    let settings: BTreeMap<&String, &Value> = settings.collect();
+    // Values of JSON are always written.
+    sha256(serde_json::to_string(&settings).unwrap_or_default().as_bytes())
+}
+
 /// SHA-256 in hexadecimal digits.
 pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
@@ -132,6 +158,15 @@ mod tests {
         assert_eq!(utc(951_782_400), "2000-02-29T00:00:00Z");
         assert_eq!(utc(1_709_251_199), "2024-02-29T23:59:59Z");
         assert_eq!(utc(4_102_444_800), "2100-01-01T00:00:00Z");
+    }
+
+    #[test]
+    fn metrics_that_are_not_finite_are_left_out() {
+        let metrics = [("a".to_owned(), f64::NAN), ("b".to_owned(), 2.0), ("c".to_owned(), f64::INFINITY)].into();
+        let text = serde_json::to_string(&Manifest { metrics, ..Manifest::default() }).unwrap();
+        assert_eq!(text, r#"{"metrics":{"b":2.0}}"#);
+        let read: Manifest = serde_json::from_str(r#"{"metrics":{"a":null,"b":2.0}}"#).unwrap();
+        assert_eq!(read.metrics, [("b".to_owned(), 2.0)].into());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use regard_data::file::write_atomic;
 use serde::Serialize;
 
 use super::array::Weights;
-use super::manifest::Manifest;
+use super::manifest::{Manifest, architecture_sha256};
 use super::network::NetworkConfig;
 use super::{card, file, layout, safetensors};
 use crate::{Error, Result};
@@ -49,9 +49,14 @@ impl<C: NetworkConfig> NetworkDir<C> {
                     .with_hint(format!("a model is a folder with `{CONFIG}` and `{WEIGHTS}`")));
             }
         }
-        let config = read_config(&path.join(CONFIG))?;
+        let read = file::read_json(&path.join(CONFIG))?;
+        let config = C::from_json(&read).map_err(|error| error.in_file(&path.join(CONFIG)))?;
         let manifest = path.join(MANIFEST);
         let manifest = if manifest.is_file() { Some(Manifest::read(&manifest)?) } else { None };
+        let expected = manifest.as_ref().and_then(|manifest| manifest.architecture_sha256.as_ref());
+        if expected.is_some_and(|expected| *expected != architecture_sha256(&read)) {
+            return Err(other_architecture(path.join(CONFIG)));
+        }
         Ok(Self { path, config, manifest })
     }
 
@@ -125,8 +130,13 @@ impl<C: NetworkConfig> NetworkDir<C> {
         }
         let staged = Staged(file::partial_name(&path)?);
         fs::create_dir_all(&staged.0).map_err(|error| Error::io(&staged.0, error))?;
-        let saved = Self { path, config: config.clone(), manifest: Some(manifest.clone()) };
-        saved.write_to(&staged.0, weights)?;
+        let text = json_text(&path.join(CONFIG), config)?;
+        // What cannot be read again, such as a deviation that is not finite, is not written.
+        let read = serde_json::from_str(&text).map_err(|error| file::json_error(&path, &text, &error))?;
+        C::from_json(&read).map_err(|error| error.in_file(&path.join(CONFIG)))?;
+        let manifest = Manifest { architecture_sha256: Some(architecture_sha256(&read)), ..manifest.clone() };
+        let saved = Self { path, config: config.clone(), manifest: Some(manifest) };
+        saved.write_to(&staged.0, weights, &text)?;
         if into_existing {
             for name in [WEIGHTS, CONFIG, MANIFEST, CARD] {
                 let target = saved.path.join(name);
@@ -138,19 +148,15 @@ impl<C: NetworkConfig> NetworkDir<C> {
         Ok(saved)
     }
 
-    fn write_to(&self, folder: &Path, weights: &Weights) -> Result<()> {
+    fn write_to(&self, folder: &Path, weights: &Weights, config: &str) -> Result<()> {
         let metadata = BTreeMap::from([("kind".to_owned(), self.config.kind().to_owned())]);
         safetensors::write(&folder.join(WEIGHTS), weights, &metadata)?;
-        write_json(&folder.join(CONFIG), &self.config)?;
-        write_json(&folder.join(MANIFEST), &self.manifest)?;
+        write_text(&folder.join(CONFIG), config)?;
+        let manifest = folder.join(MANIFEST);
+        write_text(&manifest, &json_text(&manifest, &self.manifest)?)?;
         let card = card::card(&self.name(), &self.argument(), &self.config, self.manifest.as_ref());
-        write_atomic(folder.join(CARD), |out| out.write_all(card.as_bytes()))?;
-        Ok(())
+        write_text(&folder.join(CARD), &card)
     }
-}
-
-fn read_config<C: NetworkConfig>(path: &Path) -> Result<C> {
-    C::from_json(&file::read_json(path)?).map_err(|error| error.in_file(path))
 }
 
 /// The kind of the model in a folder, from its `config.json`.
@@ -183,12 +189,22 @@ fn replaces(path: &Path) -> Result<bool> {
     if entries.next().is_none() { Ok(false) } else { Err(refused()) }
 }
 
-fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
-    write_atomic(path, |out| {
-        serde_json::to_writer_pretty(&mut *out, value)?;
-        out.write_all(b"\n")
-    })?;
-    Ok(())
+/// The content of a JSON file.
+fn json_text(path: &Path, value: &impl Serialize) -> Result<String> {
+    let text = serde_json::to_string_pretty(value).map_err(|error| Error::io(path, error.into()))?;
+    Ok(text + "\n")
+}
+
+fn write_text(path: &Path, text: &str) -> Result<()> {
+    Ok(write_atomic(path, |out| out.write_all(text.as_bytes()))?)
+}
+
+/// The error for settings with which the weights were not trained: some, such as the number of heads, fit weights of the
+/// same shapes and give other answers.
+fn other_architecture(path: PathBuf) -> Error {
+    let reason = format!("describes another network than that of `{WEIGHTS}`: its hash is not the one in `{MANIFEST}`");
+    Error::Parse { path, line: 0, field: String::new(), reason }
+        .with_hint("settings of a trained network cannot be edited; restore the file, or train with other settings")
 }
 
 /// A folder that is not finished; removed when it is still there at the end.

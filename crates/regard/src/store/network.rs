@@ -51,6 +51,17 @@ pub struct CardText {
     pub usage: Vec<&'static str>,
 }
 
+/// Checks the kind and the format of settings: those of an experiment are not read from a `config.json`.
+pub(crate) fn check_version(kind: &str, format: u32, known: &str) -> Result<()> {
+    if kind != known {
+        return Err(Error::config("kind", format!("is `{kind}`; this version reads `{known}`")));
+    }
+    if format != FORMAT {
+        return Err(Error::config("format", format!("is {format}; this version reads format {FORMAT}")));
+    }
+    Ok(())
+}
+
 /// Settings of a JSON object that has the keys of `template`; `preset` and `data` may be left out.
 pub(crate) fn from_object<T: Serialize + DeserializeOwned>(value: &Value, template: &T, known: &str) -> Result<T> {
     let Value::Object(given) = value else {

@@ -50,6 +50,8 @@ pub struct Learner<F: Family> {
     trainee: Trainee<F::Network>,
     /// The weights with the lowest validation loss, where those are kept.
     best: Option<Weights>,
+    /// If true, the network that is kept is the one that was validated last.
+    keeps_validated: bool,
     counters: Counters<F::Calibration>,
     /// The examples of the epoch in their order.
     order: Shuffled,
@@ -105,6 +107,7 @@ impl<F: Family> Learner<F> {
             device,
             data,
             best: None,
+            keeps_validated: true,
             counters: Counters::default(),
             order: Shuffled::default(),
             frozen: None,
@@ -188,9 +191,9 @@ impl<F: Family> Learner<F> {
         let chooses =
             train.select == Select::Best || train.schedule == Schedule::Plateau || train.early_stopping_patience > 0;
         let (steps, epochs) = (self.epoch_length(), self.epochs());
-        while self.counters.step < steps * epochs && !Learning::done(self) && go_on(self.counters.step) {
+        while self.counters.step < steps.saturating_mul(epochs) && !Learning::done(self) && go_on(self.counters.step) {
             self.learn()?;
-            let due = if chooses { steps } else { steps * epochs };
+            let due = if chooses { steps } else { steps.saturating_mul(epochs) };
             if validates && self.counters.step.is_multiple_of(due) {
                 self.finish_epoch()?;
             }
@@ -310,7 +313,8 @@ impl<F: Family> Learning for Learner<F> {
         if better && selects_best {
             self.best = Some(collect(&current));
         }
-        if better || !selects_best {
+        self.keeps_validated = better || !selects_best;
+        if self.keeps_validated {
             self.counters.calibration = F::calibrate(residuals);
         }
         self.counters.plateau.observe(found.cost, train.plateau_factor, train.plateau_patience);
@@ -320,6 +324,10 @@ impl<F: Family> Learning for Learner<F> {
     fn validate(&self) -> Result<ValidationMetrics> {
         let device = self.plain_device();
         Ok(F::validation(&self.evaluated()?, &self.evaluation(&device))?.0)
+    }
+
+    fn saves_validated(&self) -> bool {
+        self.keeps_validated
     }
 
     /// Losses of small data sets rise when a network overfits them.

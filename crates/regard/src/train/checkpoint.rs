@@ -42,16 +42,11 @@ impl Checkpoint {
             fs::remove_dir_all(&staged).map_err(|error| io(&staged, error))?;
         }
         fs::create_dir_all(&staged).map_err(|error| io(&staged, error))?;
-        for (name, weights) in &self.weights {
-            safetensors::write(&staged.join(format!("{name}.{WEIGHTS}")), weights, &BTreeMap::new())?;
+        if let Err(error) = self.write_into(&staged) {
+            // On a full disk it would only take space; the error that matters is on its way.
+            let _ = fs::remove_dir_all(&staged);
+            return Err(error);
         }
-        for (name, bytes) in &self.records {
-            let path = staged.join(format!("{name}.{RECORD}"));
-            fs::write(&path, bytes).map_err(|error| io(&path, error))?;
-        }
-        let path = staged.join(STATE);
-        fs::write(&path, self.state.to_string()).map_err(|error| io(&path, error))?;
-        sync(&staged).map_err(|error| io(&staged, error))?;
         let done = folder.join(&name);
         if done.exists() {
             // The same step was saved before, by a run that was resumed: its state is the same.
@@ -66,6 +61,19 @@ impl Checkpoint {
             }
         }
         Ok(())
+    }
+
+    fn write_into(&self, folder: &Path) -> Result<()> {
+        for (name, weights) in &self.weights {
+            safetensors::write(&folder.join(format!("{name}.{WEIGHTS}")), weights, &BTreeMap::new())?;
+        }
+        for (name, bytes) in &self.records {
+            let path = folder.join(format!("{name}.{RECORD}"));
+            fs::write(&path, bytes).map_err(|error| Error::io(&path, error))?;
+        }
+        let path = folder.join(STATE);
+        fs::write(&path, self.state.to_string()).map_err(|error| Error::io(&path, error))?;
+        sync(folder).map_err(|error| Error::io(folder, error))
     }
 
     /// The last complete checkpoint of `folder`, if there is one.
@@ -143,6 +151,19 @@ mod tests {
             weights: BTreeMap::from([("model".into(), weights)]),
             records: BTreeMap::from([("adam".into(), vec![1, 2, 3])]),
         }
+    }
+
+    #[test]
+    fn a_checkpoint_that_fails_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        checkpoint(3).save(folder.path()).unwrap();
+        let mut wrong = checkpoint(5);
+        wrong
+            .weights
+            .insert("broken".into(), Weights::from([("x".into(), Array { shape: vec![1], data: vec![f32::NAN] })]));
+        assert!(wrong.save(folder.path()).is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert_eq!(Checkpoint::latest(folder.path()).unwrap().unwrap().step, 3);
     }
 
     #[test]

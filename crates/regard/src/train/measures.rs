@@ -30,7 +30,7 @@ impl Measure {
     }
 }
 
-/// The metrics of a step in the order they are written; an object in `metrics.jsonl`.
+/// The metrics of a step in the order they are written; an object in `metrics.jsonl`, without those that are not finite.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measures(pub Vec<Measure>);
 
@@ -43,9 +43,11 @@ impl Measures {
 
 impl Serialize for Measures {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        let mut map = serializer.serialize_map(None)?;
         for measure in &self.0 {
             match measure {
+                // JSON has no such numbers, and what is written must be readable.
+                _ if !measure.value().is_finite() => {}
                 Measure::Mean(name, value) | Measure::Last(name, value) => map.serialize_entry(name, value)?,
                 Measure::Count(name, count) => map.serialize_entry(name, count)?,
             }

@@ -8,6 +8,7 @@ use burn::tensor::Device;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::run_folder::occupied;
 use super::{Checkpoint, Ended, Event, Limits, Measure, Measures, Observer, RunFolder, Step, Valid, Written};
 use crate::store::Manifest;
 use crate::{Error, Result};
@@ -35,6 +36,17 @@ pub(crate) struct RunLength {
     pub(crate) log_steps: u64,
     pub(crate) checkpoint_minutes: f64,
     pub(crate) seed: u64,
+}
+
+/// The longest time to the first checkpoint of a call: a run that ends early has something to go on from.
+const FIRST_CHECKPOINT: Duration = Duration::from_secs(60);
+
+impl RunLength {
+    /// The time from one checkpoint to the next; `is_first` if this call has not saved one.
+    fn time_to_checkpoint(&self, is_first: bool) -> Duration {
+        let between = Duration::try_from_secs_f64(60.0 * self.checkpoint_minutes).unwrap_or(Duration::MAX);
+        if is_first { between.min(FIRST_CHECKPOINT) } else { between }
+    }
 }
 
 /// Loss and metrics of a validation.
@@ -93,6 +105,10 @@ pub(crate) trait Learning: Sized {
     fn finish_epoch(&mut self) -> Result<ValidationMetrics>;
     /// The network on the validation set.
     fn validate(&self) -> Result<ValidationMetrics>;
+    /// If true, the network that is saved is the one that was validated last.
+    fn saves_validated(&self) -> bool {
+        true
+    }
     /// If true, a validation cost far above the best one means that training diverged.
     fn may_diverge(&self) -> bool;
     /// Networks and optimisers.
@@ -155,8 +171,12 @@ pub(crate) fn train_with<L: Learning>(
     let mut run = Run::<L>::open(training, device)?;
     run.learner.warnings().into_iter().for_each(|warning| observer.event(&Event::Warning(warning)));
     run.learner.notes().into_iter().for_each(|note| observer.event(&Event::Note(note)));
+    if training.resume && run.learner.steps() == 0 {
+        let text = format!("{}: no checkpoint was saved; training starts again at step 1", training.out.display());
+        observer.event(&Event::Warning(text));
+    }
     let length = run.length;
-    let total = length.steps_per_epoch * length.epochs;
+    let total = length.steps_per_epoch.saturating_mul(length.epochs);
     observer.event(&Event::Started {
         first_step: run.learner.steps(),
         steps: total.min(training.limits.steps.unwrap_or(u64::MAX)),
@@ -164,7 +184,6 @@ pub(crate) fn train_with<L: Learning>(
         parameters: run.learner.parameters(),
     });
     let begun = Instant::now();
-    let between = Duration::from_secs_f64(60.0 * length.checkpoint_minutes);
     let (mut saved, mut saved_step) = (Instant::now(), None);
     let mut last_checked = None;
     let ended = loop {
@@ -180,7 +199,7 @@ pub(crate) fn train_with<L: Learning>(
         if epoch_done {
             last_checked = Some((run.learner.steps(), run.finish_epoch(observer)?));
         }
-        if epoch_done || saved.elapsed() >= between {
+        if epoch_done || saved.elapsed() >= length.time_to_checkpoint(saved_step.is_none()) {
             run.save(observer)?;
             (saved, saved_step) = (Instant::now(), Some(run.learner.steps()));
         }
@@ -193,7 +212,8 @@ pub(crate) fn train_with<L: Learning>(
         // The model stands in the folder since the end of the epoch.
         Some((step, checked)) if step == steps => checked,
         _ => {
-            let checked = run.learner.validate()?;
+            let checked = run.learner.validate().map_err(|error| run.explained(error))?;
+            run.check_cost(checked.cost, run.learner.steps())?;
             run.save_model(&checked)?;
             checked
         }
@@ -219,6 +239,8 @@ struct Run<'a, L: Learning> {
 impl<'a, L: Learning> Run<'a, L> {
     fn open(training: &'a Training<L::Experiment>, device: &Device) -> Result<Self> {
         let (experiment, out) = (&training.experiment, &training.out);
+        // A new run takes the folder only when its data is read and its settings are known to be right.
+        let lock = if training.resume && RunFolder::exists(out) { Some(RunFolder::lock(out)?) } else { None };
         let before: Option<L::Experiment> = RunFolder::experiment(out)?;
         match (&before, training.resume) {
             (Some(_), false) => return Err(occupied(out)),
@@ -235,7 +257,11 @@ impl<'a, L: Learning> Run<'a, L> {
             learner = learner.restored(checkpoint, state.learner)?;
             (window, written) = (state.window, state.written);
         }
-        let folder = RunFolder::open(out, &experiment.to_toml()?, written)?;
+        let lock = match lock {
+            Some(lock) => lock,
+            None => RunFolder::create(out)?,
+        };
+        let folder = RunFolder::open(out, lock, &experiment.to_toml()?, written)?;
         let mut length = experiment.run_length();
         length.steps_per_epoch = learner.steps_per_epoch().unwrap_or(length.steps_per_epoch);
         length.epochs = learner.epochs().unwrap_or(length.epochs);
@@ -259,6 +285,25 @@ impl<'a, L: Learning> Run<'a, L> {
         error.in_file(self.folder.path()).with_hint(hint)
     }
 
+    /// An error of a validation; one of a network that overflows ends the run as a loss does that is not finite.
+    fn explained(&self, error: Error) -> Error {
+        match error.root() {
+            Error::NotFinite { .. } => {
+                self.broken(Error::Diverged { step: self.learner.steps(), reason: error.to_string() })
+            }
+            _ => error,
+        }
+    }
+
+    /// Refuses a validation cost that is not a finite number, before anything of it is written.
+    fn check_cost(&self, cost: f64, step: u64) -> Result<()> {
+        if cost.is_finite() {
+            return Ok(());
+        }
+        let reason = format!("the validation cost is {cost}, not a finite number");
+        Err(self.broken(Error::Diverged { step, reason }))
+    }
+
     fn position(&self) -> RunPosition {
         let step = self.learner.steps();
         let epoch = step.saturating_sub(1) / self.length.steps_per_epoch;
@@ -267,12 +312,13 @@ impl<'a, L: Learning> Run<'a, L> {
 
     /// Ends an epoch: validates, reports and saves the model.
     fn finish_epoch(&mut self, observer: &mut dyn Observer) -> Result<ValidationMetrics> {
-        let checked = self.learner.finish_epoch()?;
+        let checked = self.learner.finish_epoch().map_err(|error| self.explained(error))?;
         let cost = checked.cost;
         let RunPosition { step, epoch, instances } = self.position();
         let best = self.window.best.unwrap_or(cost);
         // Costs may be negative, where a prize is sought.
-        if !cost.is_finite() || cost - best > DIVERGED * best.abs() && self.learner.may_diverge() {
+        self.check_cost(cost, step)?;
+        if cost - best > DIVERGED * best.abs() && self.learner.may_diverge() {
             let reason = format!("the validation cost is {cost:.4}, the best was {best:.4}");
             return Err(self.broken(Error::Diverged { step, reason }));
         }
@@ -280,7 +326,10 @@ impl<'a, L: Learning> Run<'a, L> {
         let valid = Valid { step, epoch: epoch + 1, instances, metrics: checked.clone() };
         self.folder.valid(&valid)?;
         observer.event(&Event::Valid(valid));
-        self.save_model(&checked)?;
+        // Otherwise the folder holds a better network, with the metrics of that one.
+        if self.learner.saves_validated() {
+            self.save_model(&checked)?;
+        }
         Ok(checked)
     }
 
@@ -362,11 +411,6 @@ impl Window {
     }
 }
 
-fn occupied(out: &Path) -> Error {
-    Error::Unsupported { what: out.display().to_string(), reason: "already contains a run".into() }
-        .with_hint("continue it with `--resume`, or give another folder")
-}
-
 fn nothing_to_resume(out: &Path) -> Error {
     Error::Unsupported { what: out.display().to_string(), reason: "contains no run to resume".into() }
         .with_hint("omit `--resume` to start a new run")
@@ -391,4 +435,25 @@ fn comparable<E: Settings>(before: &E, now: &E) -> Result<()> {
     let Some(((key, old), (_, new))) = differs else { return Ok(()) };
     Err(Error::config(key, format!("is {new}, but the run has {old}"))
         .with_hint("only `train.epochs` and `train.checkpoint_minutes` may change when a run is resumed"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_checkpoint_comes_within_a_minute() {
+        let length = |checkpoint_minutes| RunLength {
+            steps_per_epoch: 1,
+            epochs: 1,
+            batch: 1,
+            log_steps: 1,
+            checkpoint_minutes,
+            seed: 0,
+        };
+        assert_eq!(length(5.0).time_to_checkpoint(true), Duration::from_secs(60));
+        assert_eq!(length(5.0).time_to_checkpoint(false), Duration::from_secs(300));
+        assert_eq!(length(0.5).time_to_checkpoint(true), Duration::from_secs(30));
+        assert_eq!(length(4e18).time_to_checkpoint(false), Duration::MAX);
+    }
 }

@@ -41,22 +41,32 @@ pub trait FamilyTraining: Clone + Debug + PartialEq + Serialize + DeserializeOwn
     fn defaults() -> TrainSettings<Self>;
 }
 
+/// Largest number of examples of a step.
+const MOST_EXAMPLES: usize = 65_536;
+/// Largest number of epochs.
+const MOST_EPOCHS: usize = 1_000_000;
+/// Largest number of steps.
+const MOST_STEPS: usize = 1_000_000_000;
+
 /// Section `[train]`: the training of the network.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, bound = "X: FamilyTraining")]
 #[schemars(bound = "X: FamilyTraining")]
 pub struct TrainSettings<X> {
     /// Number of examples per step: sets, graphs, windows or series.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 65_536))]
     pub batch_size: usize,
     /// Maximum number of steps per epoch; 0 for one pass over all examples. For sets it must be at least 1.
+    #[schemars(range(max = 1_000_000_000))]
     pub steps_per_epoch: usize,
     /// Maximum number of epochs.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub epochs: usize,
     /// Minimum number of steps: with few examples there are more epochs; 0 for none.
+    #[schemars(range(max = 1_000_000_000))]
     pub min_steps: usize,
     /// Maximum number of steps: with many examples there are fewer epochs, at least one; 0 for none.
+    #[schemars(range(max = 1_000_000_000))]
     pub max_steps: usize,
     /// If true, the last incomplete batch of an epoch is dropped.
     pub drop_last: bool,
@@ -110,10 +120,10 @@ pub struct TrainSettings<X> {
     /// Random seed of the training.
     pub seed: u64,
     /// Number of steps between two lines of `metrics.jsonl`.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 1_000_000_000))]
     pub log_steps: usize,
     /// Maximum time between two checkpoints, in minutes.
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    #[schemars(range(max = 525_600), extend("exclusiveMinimum" = 0))]
     pub checkpoint_minutes: f64,
 }
 
@@ -182,15 +192,19 @@ impl<X> TrainSettings<X> {
     /// # Errors
     /// [`Error::Config`] with the setting and what was expected.
     pub(crate) fn validate(&self) -> Result<()> {
-        ranges::at_least_one(&[
-            ("train.batch_size", self.batch_size),
-            ("train.epochs", self.epochs),
-            ("train.log_steps", self.log_steps),
-        ])?;
-        ranges::above_zero(&[
-            ("train.learning_rate", self.learning_rate),
-            ("train.checkpoint_minutes", self.checkpoint_minutes),
-        ])?;
+        ranges::whole("train.batch_size", self.batch_size, 1..=MOST_EXAMPLES)?;
+        ranges::whole("train.epochs", self.epochs, 1..=MOST_EPOCHS)?;
+        ranges::whole("train.log_steps", self.log_steps, 1..=MOST_STEPS)?;
+        ranges::at_most(
+            &[
+                ("train.steps_per_epoch", self.steps_per_epoch),
+                ("train.min_steps", self.min_steps),
+                ("train.max_steps", self.max_steps),
+            ],
+            MOST_STEPS,
+        )?;
+        ranges::above_zero(&[("train.learning_rate", self.learning_rate)])?;
+        ranges::minutes("train.checkpoint_minutes", self.checkpoint_minutes)?;
         ranges::shares(&[
             ("train.ema_decay", self.ema_decay),
             ("train.plateau_factor", self.plateau_factor),

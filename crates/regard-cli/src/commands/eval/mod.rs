@@ -23,6 +23,11 @@ use crate::report::{Printer, bench, plain};
 /// Evaluates a model and prints what was found.
 pub(super) fn run(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     job.refuse_only()?;
+    if job.training_data {
+        return Err(Failure::new("--training-data is for models on sets, graphs and series")
+            .hint("models for routes are evaluated on --paper-set NAME or --data FILE")
+            .into());
+    }
     let mut reference = job.options.reference.map(|reference| (reference, String::new()));
     let (data, found, info) = match &job.source {
         Source::PaperSet(name) => {

@@ -24,7 +24,11 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
             bags.notes().iter().for_each(|note| printer.note(note));
             (model.measure(&bags)?, file.display().to_string())
         }
-        None => (model.measure_held_out(job.limit)?, "the held-out sets of its experiment".to_owned()),
+        None => {
+            let data = model.experiment.as_ref().map(|experiment| &experiment.data);
+            job.check_paths(folder, &data.map_or(["", ""], |data| [data.path.as_str(), data.test.as_str()]))?;
+            (model.measure_held_out(job.limit)?, "the held-out sets of its experiment".to_owned())
+        }
     };
     measures::write(folder, &on, &found, printer)?;
     Ok(Outcome::Done)

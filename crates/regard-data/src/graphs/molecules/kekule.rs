@@ -1,5 +1,7 @@
 //! Double bonds for aromatic rings: one of the forms that Kekulé drew.
 
+use std::ops::Range;
+
 use super::SmilesError;
 use super::elements::valences;
 use super::matching::matching;
@@ -65,35 +67,143 @@ fn ranks(written: &Written) -> Vec<usize> {
         let atom = &written.atoms[at];
         (usize::MAX - neighbours[at].len(), atom.symbol, atom.charge, atom.hydrogens, atom.aromatic)
     };
-    let (mut of, mut classes) = classes_by((0..count).map(own).collect());
-    loop {
-        let seen = |at: usize| {
-            let mut around: Vec<_> = neighbours[at].iter().map(|&(kind, other)| (of[other], kind)).collect();
+    let mut classes = Classes::by((0..count).map(own).collect());
+    let mut looked_at: Vec<usize> = (0..count).collect();
+    while !looked_at.is_empty() {
+        let seen = |classes: &Classes, at: usize| {
+            let mut around: Vec<_> = neighbours[at].iter().map(|&(kind, other)| (classes.place(other), kind)).collect();
             around.sort_unstable();
-            (of[at], around)
+            around
         };
-        let (finer, found) = classes_by((0..count).map(seen).collect());
-        if found == classes {
-            let mut order: Vec<usize> = (0..count).collect();
-            order.sort_by_key(|&at| of[at]);
-            let mut places = vec![0; count];
-            order.into_iter().enumerate().for_each(|(place, at)| places[at] = place);
-            return places;
-        }
-        (of, classes) = (finer, found);
+        let moved = classes.split(&looked_at, seen);
+        // Only neighbours of atoms whose class is new can be told apart by it.
+        looked_at = moved.iter().flat_map(|&at| neighbours[at].iter().map(|&(_, other)| other)).collect();
+        looked_at.sort_unstable();
+        looked_at.dedup();
     }
+    let mut order: Vec<usize> = (0..count).collect();
+    order.sort_by_key(|&at| classes.place(at));
+    let mut places = vec![0; count];
+    order.into_iter().enumerate().for_each(|(place, at)| places[at] = place);
+    places
 }
 
-/// The class of each key, in their order, and how many there are.
-fn classes_by<K: Ord>(keys: Vec<K>) -> (Vec<usize>, usize) {
-    let mut order: Vec<usize> = (0..keys.len()).collect();
-    order.sort_by(|&a, &b| keys[a].cmp(&keys[b]));
-    let (mut of, mut next) = (vec![0; keys.len()], 0);
-    for pair in 0..order.len() {
-        next += usize::from(pair > 0 && keys[order[pair]] != keys[order[pair - 1]]);
-        of[order[pair]] = next;
+/// Atoms in ordered classes, which are split again and again. A step costs as much as the atoms it looks at: the largest
+/// part of a class stays what it was (A. Cardon and M. Crochemore, "Partitioning a graph in O(|A| log2 |V|)", 1982).
+struct Classes {
+    /// The atoms, class after class.
+    atoms: Vec<usize>,
+    /// The place of each atom among them.
+    at: Vec<usize>,
+    /// The class of each atom.
+    of: Vec<usize>,
+    /// The places of each class.
+    ranges: Vec<Range<usize>>,
+}
+
+/// The parts into which a class is split.
+struct Split {
+    class: usize,
+    /// Atoms of equal keys, in the order of the keys.
+    groups: Vec<Vec<usize>>,
+    /// The group to which all atoms belong that were not looked at, where there are any.
+    rest: Option<usize>,
+}
+
+impl Classes {
+    /// The classes of equal keys, in the order of the keys.
+    fn by<K: Ord>(keys: Vec<K>) -> Self {
+        let mut atoms: Vec<usize> = (0..keys.len()).collect();
+        atoms.sort_by(|&a, &b| keys[a].cmp(&keys[b]));
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        let (mut at, mut of) = (vec![0; keys.len()], vec![0; keys.len()]);
+        for (place, &atom) in atoms.iter().enumerate() {
+            match ranges.last_mut() {
+                Some(range) if keys[atoms[range.start]] == keys[atom] => range.end = place + 1,
+                _ => ranges.push(place..place + 1),
+            }
+            (at[atom], of[atom]) = (place, ranges.len() - 1);
+        }
+        Self { atoms, at, of, ranges }
     }
-    (of, next + usize::from(!keys.is_empty()))
+
+    /// The place of the class of an atom, which orders classes.
+    fn place(&self, atom: usize) -> usize {
+        self.ranges[self.of[atom]].start
+    }
+
+    /// Splits classes by the keys of the atoms to look at; the others of a class have equal keys. Gives the atoms whose
+    /// class is another one.
+    fn split<K: Ord>(&mut self, look_at: &[usize], key: impl Fn(&Self, usize) -> K) -> Vec<usize> {
+        let mut atoms = look_at.to_vec();
+        atoms.sort_unstable_by_key(|&atom| (self.of[atom], atom));
+        // All keys are those of the classes before.
+        let splits: Vec<Split> =
+            atoms.chunk_by(|&a, &b| self.of[a] == self.of[b]).filter_map(|atoms| self.groups(atoms, &key)).collect();
+        splits.into_iter().flat_map(|split| self.apply(split)).collect()
+    }
+
+    /// The groups of equal keys of a class; `None` where it stays as it is. `atoms` are those to look at, in their order.
+    fn groups<K: Ord>(&self, atoms: &[usize], key: &impl Fn(&Self, usize) -> K) -> Option<Split> {
+        let class = self.of[atoms[0]];
+        let range = self.ranges[class].clone();
+        let of_rest = self.atoms[range].iter().find(|atom| atoms.binary_search(atom).is_err());
+        let mut keyed: Vec<(K, usize)> = atoms.iter().chain(of_rest).map(|&atom| (key(self, atom), atom)).collect();
+        keyed.sort_by(|a, b| a.0.cmp(&b.0));
+        let of_group = |group: &[(K, usize)]| group.iter().map(|(_, atom)| *atom).collect::<Vec<_>>();
+        let groups: Vec<Vec<usize>> = keyed.chunk_by(|a, b| a.0 == b.0).map(of_group).collect();
+        let rest = of_rest.and_then(|atom| groups.iter().position(|group| group.contains(atom)));
+        (groups.len() > 1).then_some(Split { class, groups, rest })
+    }
+
+    /// Carries out a split: groups before the rest go to the front of the class, those behind it to the back.
+    fn apply(&mut self, Split { class, groups, rest }: Split) -> Vec<usize> {
+        let Range { start, end } = self.ranges[class].clone();
+        let rest = rest.unwrap_or(groups.len());
+        let (mut front, mut back) = (start, end);
+        let mut parts = vec![start..start; groups.len()];
+        for (part, group) in parts.iter_mut().zip(&groups).take(rest) {
+            let begin = front;
+            for &atom in group {
+                self.swap(atom, front);
+                front += 1;
+            }
+            *part = begin..front;
+        }
+        for (part, group) in parts.iter_mut().zip(&groups).skip(rest + 1).rev() {
+            let stop = back;
+            for &atom in group {
+                back -= 1;
+                self.swap(atom, back);
+            }
+            *part = back..stop;
+        }
+        if let Some(part) = parts.get_mut(rest) {
+            *part = front..back;
+        }
+        let largest = (0..parts.len()).rev().max_by_key(|&part| parts[part].len()).unwrap_or(0);
+        let mut moved = Vec::new();
+        for (at, part) in parts.into_iter().enumerate() {
+            if at == largest {
+                self.ranges[class] = part;
+                continue;
+            }
+            let new = self.ranges.len();
+            for &atom in &self.atoms[part.clone()] {
+                self.of[atom] = new;
+                moved.push(atom);
+            }
+            self.ranges.push(part);
+        }
+        moved
+    }
+
+    /// Moves an atom to a place, and the atom there to its place.
+    fn swap(&mut self, atom: usize, place: usize) {
+        let (from, other) = (self.at[atom], self.atoms[place]);
+        self.atoms.swap(from, place);
+        (self.at[atom], self.at[other]) = (place, from);
+    }
 }
 
 /// Aromatic atoms that need a double bond.
@@ -156,5 +266,85 @@ fn mark_rings(written: &mut Written) {
     for bond in written.bonds.iter().filter(|bond| bond.ring) {
         written.atoms[bond.a as usize].ring = true;
         written.atoms[bond.b as usize].ring = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Draws;
+
+    /// The classes of keys: all atoms are looked at in every step, until no class is split.
+    fn classes_by_all(neighbours: &[Vec<(u8, usize)>]) -> Vec<usize> {
+        let classes_by = |keys: Vec<(usize, Vec<(usize, u8)>)>| {
+            let mut sorted = keys.clone();
+            sorted.sort();
+            sorted.dedup();
+            keys.iter().map(|key| sorted.binary_search(key).unwrap()).collect::<Vec<_>>()
+        };
+        let mut of = classes_by(neighbours.iter().map(|around| (around.len(), vec![])).collect());
+        loop {
+            let seen = |at: usize| {
+                let mut around: Vec<_> = neighbours[at].iter().map(|&(kind, other)| (of[other], kind)).collect();
+                around.sort_unstable();
+                (of[at], around)
+            };
+            let finer = classes_by((0..neighbours.len()).map(seen).collect());
+            if finer == of {
+                return of;
+            }
+            of = finer;
+        }
+    }
+
+    #[test]
+    fn classes_are_those_of_looking_at_all_atoms_in_every_step() {
+        let mut draws = Draws::new(11);
+        for _ in 0..400 {
+            let atoms = 2 + draws.index(30);
+            let mut neighbours = vec![Vec::new(); atoms];
+            for b in 1..atoms {
+                for a in [draws.index(b), b - 1].into_iter().take(1 + draws.index(2)) {
+                    let kind = draws.index(2) as u8;
+                    if neighbours[a].iter().all(|&(_, other)| other != b) {
+                        neighbours[a].push((kind, b));
+                        neighbours[b].push((kind, a));
+                    }
+                }
+            }
+            let mut classes = Classes::by(neighbours.iter().map(Vec::len).collect());
+            let mut look_at: Vec<usize> = (0..atoms).collect();
+            while !look_at.is_empty() {
+                let moved = classes.split(&look_at, |classes, at| {
+                    let mut around: Vec<_> =
+                        neighbours[at].iter().map(|&(kind, other)| (classes.place(other), kind)).collect();
+                    around.sort_unstable();
+                    around
+                });
+                look_at = moved.iter().flat_map(|&at| neighbours[at].iter().map(|&(_, other)| other)).collect();
+                look_at.sort_unstable();
+                look_at.dedup();
+            }
+            let expected = classes_by_all(&neighbours);
+            for a in 0..atoms {
+                for b in 0..atoms {
+                    let found = classes.place(a).cmp(&classes.place(b));
+                    assert_eq!(found, expected[a].cmp(&expected[b]), "{neighbours:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_chain_takes_time_by_its_length() {
+        let begun = std::time::Instant::now();
+        for text in ["C".repeat(60_000), format!("c1ccccc1{}", "C".repeat(60_000)), "c1ccccc1".repeat(8000)] {
+            assert_eq!(
+                crate::graphs::molecules::Molecule::parse(&text).unwrap().atoms().len(),
+                text.matches(['c', 'C']).count()
+            );
+        }
+        // Ranks that look at all atoms in every step take several minutes.
+        assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
     }
 }

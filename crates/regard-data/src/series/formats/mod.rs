@@ -68,10 +68,10 @@ fn table(rows: Rows<'_>, options: &ReadOptions) -> Result<Read> {
 fn of_rows(mut rows: Rows<'_>, options: &ReadOptions) -> Result<Read> {
     let header = Header::of(&mut rows, "a header and rows of values")?;
     header.check_distinct()?;
-    // A year and a month are numbers that may well name columns; all of them together are no header.
-    let fraction = |name: &String| name.parse::<f64>().is_ok_and(|value| value.fract() != 0.0);
-    if header.len() > 1 && header.names.iter().skip(1).all(fraction) {
-        return Err(header.error("is a row of numbers, expected a header that names the columns"));
+    if is_row_of_values(&header.names) {
+        return Err(header
+            .error("is a row of values, expected a header that names the columns")
+            .with_hint("write a first line with the names of the columns, such as `date,value`"));
     }
     match options.layout {
         TableLayout::Long | TableLayout::Tfb => long::read(rows, &header, options),
@@ -87,6 +87,28 @@ fn of_rows(mut rows: Rows<'_>, options: &ReadOptions) -> Result<Read> {
             }
         },
         TableLayout::Auto | TableLayout::Wide => wide::read(rows, &header, options),
+    }
+}
+
+/// If true, the first row of a table is no header: its values would be lost.
+fn is_row_of_values(names: &[String]) -> bool {
+    let number = |name: &String| name.parse::<f64>().ok();
+    let is_fraction = |name: &String| number(name).is_some_and(|value| value.fract() != 0.0);
+    let [first, rest @ ..] = names else { return false };
+    if rest.is_empty() {
+        return number(first).is_some();
+    }
+    if rest.iter().all(is_fraction) {
+        return true;
+    }
+    let all_numbers = |names: &[String]| names.iter().map(number).collect::<Option<Vec<f64>>>();
+    // Years and months name columns, one after the other.
+    let consecutive = |numbers: &[f64]| numbers.windows(2).all(|pair| pair[1] - pair[0] == 1.0);
+    match all_numbers(rest) {
+        // A column of dates has a name.
+        Some(_) if stamps::is_date(first) => true,
+        Some(_) => all_numbers(names).is_some_and(|all| !consecutive(&all)),
+        None => false,
     }
 }
 

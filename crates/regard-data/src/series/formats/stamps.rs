@@ -39,6 +39,12 @@ const NAMES: [&str; 29] = [
     "data_hora",
 ];
 
+/// If true, a text is a date or a time; a number is not.
+pub(super) fn is_date(text: &str) -> bool {
+    let is_number = text.parse::<f64>().is_ok();
+    !is_number && Layout::of(text).iter().any(|found| found.0 != Layout::Integer)
+}
+
 /// The stamps of all rows, in each layout that all rows so far can have.
 pub(super) struct Stamps {
     pub(super) column: Option<Column>,

@@ -48,7 +48,7 @@ impl Digits {
     /// [`Error::Io`] when the file cannot be read, and those of [`Digits::parse`].
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|source| Error::io(path, source))?;
+        let bytes = crate::file::read_bytes(path)?;
         Self::parse(&bytes, path)
     }
 

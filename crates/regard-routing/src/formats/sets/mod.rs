@@ -288,7 +288,7 @@ impl ProblemVisitor for Claim<'_> {
 /// [`Error::Io`] when the file cannot be read, and [`Error::Parse`] as of [`parse`].
 pub fn read(path: impl AsRef<Path>) -> Result<InstanceSet> {
     let path = path.as_ref();
-    let bytes = std::fs::read(path).map_err(|source| Error::io(path, source))?;
+    let bytes = regard_data::file::read_bytes(path)?;
     parse(&bytes, path)
 }
 

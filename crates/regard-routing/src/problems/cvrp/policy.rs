@@ -60,8 +60,7 @@ impl Demands {
 
     /// The capacity for checkers: shares in single precision add up to the capacity but for their rounding.
     pub(crate) fn capacity_with_rounding(&self) -> f64 {
-        let room = if self.precision == Precision::Single { 1e-5 } else { 0.0 };
-        self.capacity * (1.0 + room)
+        self.capacity * (1.0 + self.precision.room())
     }
 }
 

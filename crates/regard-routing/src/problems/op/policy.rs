@@ -61,7 +61,11 @@ impl OpEnv {
     }
 
     fn instance(&self) -> Result<Op> {
-        Op::new(sites(Self::NAME, &self.reach.points)?, self.prizes.to_vec(), self.max_length)
+        self.instance_of_length(self.max_length)
+    }
+
+    fn instance_of_length(&self, max_length: f64) -> Result<Op> {
+        Op::new(sites(Self::NAME, &self.reach.points)?, self.prizes.to_vec(), max_length)
     }
 }
 
@@ -152,7 +156,7 @@ impl Problem for OpEnv {
     }
 
     fn check(&self, solution: &[usize]) -> Result<()> {
-        self.instance()?.check(without_return(solution))
+        self.instance_of_length(self.max_length * (1.0 + self.reach.precision.room()))?.check(without_return(solution))
     }
 
     fn view(&self, view: usize) -> Self {

@@ -153,8 +153,9 @@ impl SpctspEnv {
         Self(PctspEnv::with_real_prizes(points, expected, real, penalties))
     }
 
+    /// The instance for checkers.
     fn instance(&self) -> Result<Spctsp> {
-        Spctsp::new(self.0.instance(Self::NAME)?, self.0.real_prizes().to_vec())
+        Spctsp::new(self.0.instance_with_rounding(Self::NAME)?, self.0.real_prizes().to_vec())
     }
 }
 

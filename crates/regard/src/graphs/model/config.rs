@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::{GraphTransformer, names};
 use crate::graphs::task::{GraphTask, LevelName};
 use crate::store::layout::ParamSpec;
-use crate::store::network::{CardText, NetworkConfig, from_object};
-use crate::store::ranges::{shares, whole};
+use crate::store::network::{CardText, NetworkConfig, check_version, from_object};
+use crate::store::ranges::{distinct, finite, length, shares, statistics, whole};
 use crate::store::renamed;
 use crate::train::shapes;
 use crate::{Error, Result};
@@ -83,7 +83,7 @@ pub struct GraphPreparation {
     pub classes: Vec<String>,
     /// Mean of each target; empty for targets that are taken as they are.
     pub target_mean: Vec<f64>,
-    /// Standard deviation of each target.
+    /// Standard deviation of each target; 1 for one that is always the same.
     pub target_std: Vec<f64>,
     /// Mean of each positional encoding; empty for encodings that are not scaled.
     pub position_mean: Vec<f32>,
@@ -209,6 +209,41 @@ impl GraphPreparation {
 }
 
 impl GraphTransformerConfig {
+    /// Checks what was learnt from the training data.
+    fn check_data(&self) -> Result<()> {
+        let data = &self.data;
+        for (key, names, count) in [
+            ("data.node_types", &data.node_types, self.node_types),
+            ("data.edge_types", &data.edge_types, self.edge_types),
+            ("data.node_columns", &data.node_columns, self.node_numbers),
+            ("data.edge_columns", &data.edge_columns, self.edge_numbers),
+        ] {
+            length(key, names.len(), count, true)?;
+            distinct(key, names)?;
+        }
+        if !data.other_node.is_empty() && !data.node_types.contains(&data.other_node) {
+            return Err(Error::config("data.other_node", "is not one of `data.node_types`"));
+        }
+        for (key, means, count) in [
+            ("data.node_mean", &data.node_mean, self.node_numbers),
+            ("data.edge_mean", &data.edge_mean, self.edge_numbers),
+        ] {
+            length(key, means.len(), count, true)?;
+            finite(key, means)?;
+        }
+        match self.task {
+            GraphTask::Classification => length("data.classes", data.classes.len(), self.outputs, true)?,
+            GraphTask::Regression | GraphTask::Labels => length("data.tasks", data.tasks.len(), self.outputs, true)?,
+        }
+        statistics("data.target_", &data.target_mean, &data.target_std, self.outputs)?;
+        let wide = |values: &[f32]| values.iter().map(|&value| f64::from(value)).collect::<Vec<_>>();
+        let positions = match self.positions {
+            PositionKind::None | PositionKind::WeisfeilerLehman => 0,
+            PositionKind::Laplacian | PositionKind::LaplacianSafe | PositionKind::RandomWalk => self.position_size,
+        };
+        statistics("data.position_", &wide(&data.position_mean), &wide(&data.position_std), positions)
+    }
+
     /// If true, all edges begin as the same learnt row: an edge stream without any features of
     /// the edges.
     pub(crate) fn edges_of_one_kind(&self) -> bool {
@@ -230,6 +265,7 @@ impl NetworkConfig for GraphTransformerConfig {
     }
 
     fn validate(&self) -> Result<()> {
+        check_version(&self.kind, self.format, KIND)?;
         whole("node_types", self.node_types, 0..=1_000_000)?;
         whole("node_numbers", self.node_numbers, 0..=1_000_000)?;
         whole("edge_types", self.edge_types, 0..=1_000_000)?;
@@ -258,7 +294,8 @@ impl NetworkConfig for GraphTransformerConfig {
             ("input_dropout", self.input_dropout),
             ("dropout", self.dropout),
             ("attention_dropout", self.attention_dropout),
-        ])
+        ])?;
+        self.check_data()
     }
 
     fn param_specs(&self) -> Vec<ParamSpec> {

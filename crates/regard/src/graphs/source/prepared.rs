@@ -115,7 +115,8 @@ fn scales(graphs: &Graphs, training: &DataSplit, outputs: usize) -> Result<(Vec<
         let known: Vec<f64> = rows.iter().filter_map(|row| numbers[row * outputs + task]).collect();
         let count = known.len().max(1) as f64;
         let mean = known.iter().sum::<f64>() / count;
-        (mean, (known.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count).sqrt())
+        let deviation = (known.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count).sqrt();
+        (mean, if deviation == 0.0 { 1.0 } else { deviation })
     };
     Ok((0..outputs).map(of_task).unzip())
 }

@@ -6,6 +6,7 @@ use regard_nn::Outcome;
 use regard_routing::Problem;
 
 use super::{Decode, DecodeOptions, Decoded};
+use crate::Result;
 use crate::routes::model::AttentionModel;
 
 /// Sampled scenarios on which solutions are compared.
@@ -61,6 +62,9 @@ impl Choice {
 impl AttentionModel {
     /// The best choice for each instance by mean cost over scenarios; `None` where everything is known from the start.
     /// Before the first step scenarios look like their instances, whose `embeddings` serve for all.
+    ///
+    /// # Errors
+    /// As [`AttentionModel::decode`].
     pub(super) fn choices<P: Problem>(
         &self,
         embeddings: Tensor<3>,
@@ -68,23 +72,23 @@ impl AttentionModel {
         nodes: usize,
         options: &DecodeOptions,
         first: usize,
-    ) -> Option<Vec<Choice>> {
+    ) -> Result<Option<Vec<Choice>>> {
         let beam = matches!(options.decode, Decode::Beam(_));
         let count = if beam { 1 } else { SCENARIOS };
         let seed = |b: usize| options.seed.wrapping_add((first + b) as u64 * SCENARIOS as u64);
         let drawn = problems.iter().enumerate().map(|(b, problem)| problem.scenarios(count, seed(b)));
-        let scenarios: Vec<Vec<P>> = drawn.collect::<Option<_>>()?;
+        let Some(scenarios) = drawn.collect::<Option<Vec<Vec<P>>>>() else { return Ok(None) };
         let mut sums: Vec<Vec<f64>> = vec![Vec::new(); problems.len()];
         for scenario in 0..count {
             let set: Vec<P> = scenarios.iter().map(|all| all[scenario].clone()).collect();
-            let outcomes = self.outcomes(embeddings.clone(), &set, nodes, options, first);
+            let outcomes = self.outcomes(embeddings.clone(), &set, nodes, options, first)?;
             let all = set.par_iter().zip(outcomes.par_chunks(options.augment));
             if beam {
                 let plan = |(problem, views): (&P, Views<'_, P>)| {
                     let Decoded { tour, log_likelihood, .. } = best::<P>(views, &|tour| problem.cost(tour));
                     Choice::Plan(tour, log_likelihood)
                 };
-                return Some(all.map(plan).collect());
+                return Ok(Some(all.map(plan).collect()));
             }
             sums.par_iter_mut().zip(all).for_each(|(sums, (problem, views))| {
                 let cost =
@@ -96,6 +100,7 @@ impl AttentionModel {
                 }
             });
         }
-        Some(sums.into_iter().map(|sums| Choice::Rollout(smallest(sums.into_iter()).unwrap_or(0))).collect())
+        let choice = |sums: Vec<f64>| Choice::Rollout(smallest(sums.into_iter()).unwrap_or(0));
+        Ok(Some(sums.into_iter().map(choice).collect()))
     }
 }

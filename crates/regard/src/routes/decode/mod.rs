@@ -108,7 +108,8 @@ impl AttentionModel {
     ///
     /// # Errors
     /// [`Error::Config`] for an augmentation other than 1 or 8, a temperature that is not positive
-    /// or a share of the probability outside 0 to 1, [`Error::Shape`] for instances of different sizes.
+    /// or a share of the probability outside 0 to 1, [`Error::Shape`] for instances of different sizes,
+    /// [`Error::NotFinite`] where a probability is not a number.
     pub fn decode<P: Problem>(
         &self,
         problems: &[P],
@@ -130,9 +131,12 @@ impl AttentionModel {
         for (chunk, problems) in problems.chunks(at_once).enumerate() {
             let first = chunk * at_once;
             let embeddings = self.encode(features(&views_of(problems, options), &self.device()));
-            let outcomes = self.outcomes(embeddings.clone(), problems, nodes, options, first);
+            let outcomes = self.outcomes(embeddings.clone(), problems, nodes, options, first)?;
             let several = views * trajectories > 1;
-            let choices = several.then(|| self.choices(embeddings, problems, nodes, options, first)).flatten();
+            let choices = match several {
+                true => self.choices(embeddings, problems, nodes, options, first)?,
+                false => None,
+            };
             let decoded = |b: usize| {
                 let mine = &outcomes[b * views..(b + 1) * views];
                 let cost = |tour: &[usize]| cost(first + b, tour);
@@ -147,6 +151,9 @@ impl AttentionModel {
     }
 
     /// All solutions of all views, whose embeddings are given: `[instances · views]` lists.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] with the first instance and step whose probabilities are not numbers.
     fn outcomes<P: Problem>(
         &self,
         embeddings: Tensor<3>,
@@ -154,7 +161,7 @@ impl AttentionModel {
         nodes: usize,
         options: &DecodeOptions,
         first: usize,
-    ) -> Vec<Vec<Outcome<P::State>>> {
+    ) -> Result<Vec<Vec<Outcome<P::State>>>> {
         let views = views_of(problems, options);
         let rollout = self.rollout();
         // A chunk draws from generators of its own, as if all instances had gone at once.
@@ -163,7 +170,7 @@ impl AttentionModel {
             Decode::Sample(_) => NodeSelection::Sample { temperature: options.temperature, top_p: options.top_p, seed },
             _ => NodeSelection::Greedy,
         };
-        match options.decode {
+        let outcomes = match options.decode {
             Decode::Beam(width) => rollout.beam(embeddings, views.iter().map(P::start).collect(), width),
             Decode::Greedy => rollout.construct(embeddings, starts(&views, 1), pick),
             Decode::Sample(count) => rollout.construct(embeddings, starts(&views, count), pick),
@@ -171,13 +178,30 @@ impl AttentionModel {
                 let count = trajectories(options.decode, nodes - usize::from(P::DEPOT && nodes > 1));
                 rollout.construct(embeddings, spread_starts(&views, count), pick)
             }
-        }
+        };
+        check_probabilities::<P>(&outcomes, |b| first + b / options.augment)?;
+        Ok(outcomes)
     }
 
     /// Where the weights are.
     fn device(&self) -> Device {
         self.embedding.weight.val().device()
     }
+}
+
+/// Refuses rollouts that ended because a probability was not a number; `instance` is the instance of each list.
+pub(super) fn check_probabilities<P: Problem>(
+    outcomes: &[Vec<Outcome<P::State>>],
+    instance: impl Fn(usize) -> usize,
+) -> Result<()> {
+    for (at, outcomes) in outcomes.iter().enumerate() {
+        if let Some(outcome) = outcomes.iter().find(|outcome| outcome.log_probability.is_nan()) {
+            let step = P::solution(&outcome.state).len() + 1;
+            let place = format!("instance {}, step {step}", instance(at) + 1);
+            return Err(Error::NotFinite { place, what: "the probability of the next node".into() });
+        }
+    }
+    Ok(())
 }
 
 /// Instances in all views that are asked for, `[instances · views]`.

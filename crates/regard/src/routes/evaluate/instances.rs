@@ -20,6 +20,11 @@ pub(super) trait InstanceSet: Sync {
     fn problem(&self, i: usize) -> Self::Problem;
     /// Cost of a solution.
     fn cost(&self, i: usize, solution: &[usize]) -> f64;
+    /// A policy's solution as it counts: one that keeps the rules of the instance.
+    ///
+    /// # Errors
+    /// The first rule that is broken.
+    fn feasible(&self, i: usize, solution: Vec<usize>) -> Result<Vec<usize>>;
     /// A solution improved by local search, with its cost.
     fn improve(&self, i: usize, solution: Vec<usize>, options: &EvaluateOptions) -> Result<(Vec<usize>, f64)>;
 }
@@ -48,6 +53,11 @@ impl<P: Problem> InstanceSet for UnitSquare<'_, P> {
 
     fn cost(&self, i: usize, solution: &[usize]) -> f64 {
         self.0[i].cost(solution)
+    }
+
+    fn feasible(&self, i: usize, solution: Vec<usize>) -> Result<Vec<usize>> {
+        self.0[i].check(&solution)?;
+        Ok(solution)
     }
 
     fn improve(&self, i: usize, solution: Vec<usize>, options: &EvaluateOptions) -> Result<(Vec<usize>, f64)> {
@@ -83,14 +93,16 @@ impl<S: SolverInstance> InstanceSet for Files<'_, S> {
         self.0[i].cost(solution)
     }
 
+    fn feasible(&self, i: usize, solution: Vec<usize>) -> Result<Vec<usize>> {
+        let Err(broken) = self.0[i].check(&solution) else { return Ok(solution) };
+        // A policy sees the unit square: in the file distances may be rounded, and there may be other limits.
+        Ok(self.0[i].repair(solution).ok_or(broken)?)
+    }
+
     fn improve(&self, i: usize, solution: Vec<usize>, options: &EvaluateOptions) -> Result<(Vec<usize>, f64)> {
-        let start = match self.0[i].repair(solution) {
-            Some(solution) => Some(solution),
-            None => self.0[i].construct(None).map(|(_, solution)| solution),
-        };
-        let better = start.map(|start| self.0[i].local_search(start, &work(options)));
-        let cost = better.as_ref().map_or(f64::INFINITY, |better| self.0[i].cost(better));
-        Ok((better.unwrap_or_default(), cost))
+        let better = self.0[i].local_search(solution, &work(options));
+        let cost = self.0[i].cost(&better);
+        Ok((better, cost))
     }
 }
 

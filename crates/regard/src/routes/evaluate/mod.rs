@@ -9,7 +9,7 @@ use regard_routing::{Instance, Problem, ProblemVisitor, SolverInstance};
 
 use self::instances::{Files, InstanceSet, UnitSquare};
 use self::tally::{Outcome, Tally};
-use super::decode::{Decode, DecodeOptions};
+use super::decode::{Decode, DecodeOptions, Decoded};
 use super::model::AttentionModel;
 use super::solve::{check_size, check_work};
 use crate::{Error, Result};
@@ -216,7 +216,13 @@ fn run<S: InstanceSet>(
     } else {
         let problems: Vec<S::Problem> = batch.iter().map(|&i| set.problem(i)).collect();
         let decoded = model.decode(&problems, &cost, decoding)?;
-        decoded.into_iter().map(|found| (found.tour, found.cost)).collect()
+        let counted = |(item, found): (usize, Decoded)| {
+            let named = |error: Error| Error::Unsupported { what: set.name(batch[item]), reason: error.to_string() };
+            let tour = set.feasible(batch[item], found.tour).map_err(named)?;
+            let cost = cost(item, &tour);
+            Ok((tour, cost))
+        };
+        decoded.into_par_iter().enumerate().map(counted).collect::<Result<_>>()?
     };
     if !options.improve {
         let outcome = |(solution, network)| Outcome { network, finished: network, solution };

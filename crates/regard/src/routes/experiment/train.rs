@@ -135,7 +135,7 @@ pub struct TrainSettings {
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub log_steps: usize,
     /// Maximum time between two checkpoints, in minutes. A checkpoint is also written after each epoch.
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    #[schemars(range(max = 525_600), extend("exclusiveMinimum" = 0))]
     pub checkpoint_minutes: f64,
 }
 

@@ -8,7 +8,7 @@ use crate::experiment::under;
 use crate::routes::decode::Decode;
 use crate::routes::model::{AttentionModelConfig, KIND, PROBLEMS};
 use crate::store::FORMAT;
-use crate::store::ranges::whole;
+use crate::store::ranges::{minutes, whole};
 use crate::{Error, Result};
 use regard_data::names::{list, suggestion};
 
@@ -74,7 +74,7 @@ fn check_train(train: &TrainSettings) -> Result<()> {
     above("train.learning_rate", train.learning_rate)?;
     above("train.critic_learning_rate", train.critic_learning_rate)?;
     above("train.preference_scale", train.preference_scale)?;
-    above("train.checkpoint_minutes", train.checkpoint_minutes)?;
+    minutes("train.checkpoint_minutes", train.checkpoint_minutes)?;
     inside("train.baseline_decay", train.baseline_decay)?;
     inside("train.baseline_significance", train.baseline_significance)?;
     let decay = train.learning_rate_decay;

@@ -12,7 +12,7 @@ use super::AttentionModel;
 pub struct Constructed {
     /// The nodes visited, in order, for each item of the batch.
     pub tours: Vec<Vec<usize>>,
-    /// Log-probability of each tour.
+    /// Log-probability of each tour; NaN where a probability was not a number, with a tour that is not complete.
     pub log_likelihood: Vec<f32>,
 }
 

@@ -220,7 +220,7 @@ impl<P: Problem> Learner<P> {
             return Ok(values);
         }
         let proper = match (&self.frozen, self.critic.take()) {
-            (Some(frozen), _) => greedy_costs(&frozen.policy, frozen.policy.encode(points.inner()), problems),
+            (Some(frozen), _) => greedy_costs(&frozen.policy, frozen.policy.encode(points.inner()), problems)?,
             (None, Some((critic, mut optimizer))) => {
                 let (predicted, gradients) = critic.learn(points, &sampled.costs);
                 let (critic, norm) = optimizer.step(self.rate(train.critic_learning_rate), critic, gradients);

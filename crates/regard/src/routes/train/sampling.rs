@@ -5,7 +5,8 @@ use rayon::prelude::*;
 use regard_nn::NodeSelection;
 use regard_nn::ops::Tours;
 
-use crate::routes::decode::spread_starts;
+use crate::Result;
+use crate::routes::decode::{check_probabilities, spread_starts};
 use crate::routes::experiment::FirstNode;
 use crate::routes::model::AttentionModel;
 use regard_routing::Problem;
@@ -67,12 +68,20 @@ pub(super) fn sample<P: Problem>(
 }
 
 /// Costs of the greedy tours of `policy`, one an instance.
-pub(super) fn greedy_costs<P: Problem>(policy: &AttentionModel, embeddings: Tensor<3>, problems: &[P]) -> Vec<f64> {
+///
+/// # Errors
+/// [`crate::Error::NotFinite`] where a probability is not a number.
+pub(super) fn greedy_costs<P: Problem>(
+    policy: &AttentionModel,
+    embeddings: Tensor<3>,
+    problems: &[P],
+) -> Result<Vec<f64>> {
     let states = problems.iter().map(|problem| vec![problem.start()]).collect();
     let outcomes = policy.rollout().construct(embeddings, states, NodeSelection::Greedy);
+    check_probabilities::<P>(&outcomes, |b| b)?;
     let cost = |(outcomes, problem): (&Vec<_>, &P)| {
         let of = |outcome: &regard_nn::Outcome<P::State>| problem.cost(&P::solution(&outcome.state));
         outcomes.first().map_or(0.0, of)
     };
-    outcomes.par_iter().zip(problems).map(cost).collect()
+    Ok(outcomes.par_iter().zip(problems).map(cost).collect())
 }

@@ -1,7 +1,7 @@
 //! The set on which a run is measured.
 
 use super::source::Source;
-use crate::routes::decode::{Decode, DecodeOptions, Decoded};
+use crate::routes::decode::{Decode, DecodeOptions};
 use crate::routes::experiment::{RouteExperiment, Sizes};
 use crate::routes::model::AttentionModel;
 use crate::{Error, Result};
@@ -40,9 +40,11 @@ impl<P: Problem> Validation<P> {
     }
 }
 
-/// Cost of the best solution found for each instance; NaN where a probability is no number.
+/// Cost of the best solution found for each instance.
+///
+/// # Errors
+/// [`Error::NotFinite`] where a probability is not a number.
 pub(super) fn costs<P: Problem>(model: &AttentionModel, problems: &[P], options: &DecodeOptions) -> Result<Vec<f64>> {
     let decoded = model.decode(problems, &|b, tour| problems[b].cost(tour), options)?;
-    let cost = |found: Decoded| if found.log_likelihood.is_finite() { found.cost } else { f64::NAN };
-    Ok(decoded.into_iter().map(cost).collect())
+    Ok(decoded.into_iter().map(|found| found.cost).collect())
 }

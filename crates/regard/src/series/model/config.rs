@@ -11,7 +11,7 @@ use super::switches::{FinalNorm, LayerNorm, Placement, Positions, Shortcut, Wind
 use super::{PatchTst, names};
 use crate::series::task::SeriesTask;
 use crate::store::layout::ParamSpec;
-use crate::store::network::{CardText, NetworkConfig, from_object};
+use crate::store::network::{CardText, NetworkConfig, check_version, from_object};
 use crate::store::ranges::{shares, whole};
 use crate::store::renamed;
 use crate::train::shapes;
@@ -225,13 +225,15 @@ impl NetworkConfig for PatchTstConfig {
     }
 
     fn validate(&self) -> Result<()> {
+        check_version(&self.kind, self.format, KIND)?;
         self.sizes()?;
         self.switches()?;
         shares(&[
             ("dropout", self.dropout),
             ("attention_dropout", self.attention_dropout),
             ("head_dropout", self.head_dropout),
-        ])
+        ])?;
+        self.data.validate(self)
     }
 
     fn param_specs(&self) -> Vec<ParamSpec> {
@@ -259,7 +261,7 @@ impl NetworkConfig for PatchTstConfig {
             what: "A PatchTST network (Nie et al. 2023): the patches of each series attend to each other.".into(),
             preset: self.preset.clone(),
             rows,
-            usage: vec!["regard forecast --model {name} FILE.csv", "regard eval --model {name}"],
+            usage: vec!["regard forecast --model {name} FILE.csv", "regard eval --model {name} --training-data"],
         }
     }
 }

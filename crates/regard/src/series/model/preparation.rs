@@ -2,6 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::PatchTstConfig;
+use crate::store::ranges::{distinct, finite, length, statistics};
+use crate::{Error, Result};
+
 /// Numbers and names learnt from the training data.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -40,6 +44,49 @@ pub struct SeriesPreparation {
 impl SeriesPreparation {
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Checks that every number is finite, and that there are as many as the network needs.
+    pub(crate) fn validate(&self, config: &PatchTstConfig) -> Result<()> {
+        distinct("data.names", &self.names)?;
+        statistics("data.", &self.mean, &self.std, self.names.len())?;
+        let known = [
+            ("future", &self.future_covariates, &self.future_covariate_mean, &self.future_covariate_std),
+            ("static", &self.static_covariates, &self.static_covariate_mean, &self.static_covariate_std),
+        ];
+        for (kind, names, means, deviations) in known {
+            distinct(&format!("data.{kind}_covariates"), names)?;
+            statistics(&format!("data.{kind}_covariate_"), means, deviations, names.len())?;
+        }
+        if !self.is_empty() {
+            length("data.mean", self.mean.len(), self.names.len(), false)?;
+            length("data.future_covariates", self.future_covariates.len(), config.future_covariates, false)?;
+            length("data.static_covariates", self.static_covariates.len(), config.static_covariates, false)?;
+            length("data.future_covariate_mean", self.future_covariate_mean.len(), config.future_covariates, false)?;
+            length("data.static_covariate_mean", self.static_covariate_mean.len(), config.static_covariates, false)?;
+        }
+        length("data.classes", self.classes.len(), config.classes, true)?;
+        self.check_intervals(config.horizon)
+    }
+
+    fn check_intervals(&self, horizon: usize) -> Result<()> {
+        let levels = &self.interval_levels;
+        if !levels.windows(2).all(|pair| pair[0] < pair[1])
+            || levels.iter().any(|&level| !(0.0..100.0).contains(&level))
+        {
+            let reason = format!("are {levels:?}; expected increasing levels from 0 to below 100");
+            return Err(Error::config("data.interval_levels", reason));
+        }
+        length("data.interval_widths", self.interval_widths.len(), levels.len(), false)?;
+        for widths in &self.interval_widths {
+            length("data.interval_widths", widths.len(), horizon, false)?;
+            let widths: Vec<f64> = widths.iter().map(|&width| f64::from(width)).collect();
+            finite("data.interval_widths", &widths)?;
+            if widths.iter().any(|&width| width < 0.0) {
+                return Err(Error::config("data.interval_widths", "has a negative width"));
+            }
+        }
+        Ok(())
     }
 
     /// One of each, so that every key is known.

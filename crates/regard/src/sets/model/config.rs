@@ -9,8 +9,8 @@ use super::switches::{Decoding, EncoderKind, NormName, PoolingKind, ResidualName
 use super::{SetTransformer, names};
 use crate::sets::task::TaskKind;
 use crate::store::layout::ParamSpec;
-use crate::store::network::{CardText, NetworkConfig, from_object};
-use crate::store::ranges::{not_negative, shares, whole};
+use crate::store::network::{CardText, NetworkConfig, check_version, from_object};
+use crate::store::ranges::{distinct, finite, length, not_negative, shares, statistics, whole};
 use crate::store::renamed;
 use crate::train::shapes;
 use crate::{Error, Result};
@@ -152,6 +152,7 @@ impl NetworkConfig for SetTransformerConfig {
     }
 
     fn validate(&self) -> Result<()> {
+        check_version(&self.kind, self.format, KIND)?;
         whole("inputs", self.inputs, 1..=1_000_000)?;
         whole("outputs", self.outputs, 1..=1_000_000)?;
         whole("layers", self.layers, 0..=64)?;
@@ -175,7 +176,14 @@ impl NetworkConfig for SetTransformerConfig {
             let reason = "is 0 without `input_projection`; expected a layer that projects items to the width";
             return Err(Error::config("layers", reason));
         }
-        shares(&[("dropout", self.dropout)])
+        shares(&[("dropout", self.dropout)])?;
+        let data = &self.data;
+        distinct("data.features", &data.features)?;
+        length("data.features", data.features.len(), self.inputs, true)?;
+        statistics("data.", &data.mean, &data.std, self.inputs)?;
+        finite("data.target_mean", &[data.target_mean])?;
+        not_negative(&[("data.target_std", data.target_std)])?;
+        finite("data.target_std", &[data.target_std])
     }
 
     fn param_specs(&self) -> Vec<ParamSpec> {
@@ -202,7 +210,7 @@ impl NetworkConfig for SetTransformerConfig {
             what: "A Set Transformer (Lee et al. 2019): the input is a set of items, in any number and order.".into(),
             preset: self.preset.clone(),
             rows,
-            usage: vec!["regard predict --model {name} FILE.csv", "regard eval --model {name}"],
+            usage: vec!["regard predict --model {name} FILE.csv", "regard eval --model {name} --training-data"],
         }
     }
 }

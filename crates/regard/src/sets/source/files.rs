@@ -134,13 +134,24 @@ pub(crate) fn targets(config: &SetTransformerConfig, bags: &Bags) -> Result<Targ
             Targets::Numbers(singles(numbers))
         }
         TaskKind::Ranking => match bags.row_labels() {
-            Some(labels) => Targets::Relevance(singles(labels.numbers()?)),
+            Some(labels) => {
+                let grades = labels.numbers()?;
+                if let Some(wrong) = grades.iter().find(|grade| grade.abs() > MOST_RELEVANT) {
+                    let reason =
+                        format!("has {wrong}; expected grades of at most {MOST_RELEVANT}: one counts 2^grade - 1");
+                    return Err(Error::config("data.item_target", reason));
+                }
+                Targets::Relevance(singles(grades))
+            }
             None => return Err(Error::config("data.item_target", "is empty; expected the column of relevance")),
         },
         TaskKind::Clustering => Targets::Points,
         TaskKind::Anomaly => return Err(Error::config("task.kind", "is `anomaly`, but files have no targets for it")),
     })
 }
+
+/// The largest grade of relevance: sums of the gains 2^grade - 1 of a set are numbers of single precision.
+const MOST_RELEVANT: f64 = 64.0;
 
 fn labels(bags: &Bags) -> Result<&Labels> {
     let missing = || Error::config("data.target", "gives no column, and the file contains no labels");

@@ -27,7 +27,7 @@ const KNOWN: [&str; 5] = ["features", "offsets", "targets", "row_targets", "ids"
 /// [`Error::Io`] when the file cannot be read, and [`Error::Parse`] as of [`parse`].
 pub fn read(path: impl AsRef<Path>) -> Result<Bags> {
     let path = path.as_ref();
-    let bytes = std::fs::read(path).map_err(|source| Error::io(path, source))?;
+    let bytes = crate::file::read_bytes(path)?;
     parse(&bytes, path)
 }
 
