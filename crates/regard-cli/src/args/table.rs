@@ -5,7 +5,7 @@ use clap::builder::PossibleValuesParser;
 use regard::data::table::numbers::Decimal;
 use regard::routing::formats::csv::{ColumnRole, Duplicates, Options, TableOptions};
 
-/// How a table of places is read.
+/// Options of the reader of tables of places.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Tables of places (CSV)")]
 pub(crate) struct TableArgs {
