@@ -179,11 +179,13 @@ fn every_option_and_setting_that_a_message_names_exists() {
     let mut count = 0;
     let mut unknown = BTreeSet::new();
     for file in files {
+        // The settings of a network check the entries of `config.json` too, which no experiment has.
+        let entries = file.components().any(|part| part.as_os_str() == "model");
         for text in literals(&std::fs::read_to_string(&file).unwrap()) {
             let named = option.captures_iter(&text).chain(setting.captures_iter(&text));
             for name in named.map(|found| found[2].to_owned()) {
                 count += 1;
-                if !known.contains(&name) {
+                if !known.contains(&name) && !(entries && text == name) {
                     unknown.insert(format!("{name} in {}: {text}", file.display()));
                 }
             }

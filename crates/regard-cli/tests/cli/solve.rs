@@ -17,7 +17,7 @@ fn stages_are_reported_and_the_tour_is_written() {
     insta::assert_snapshot!("solve_pentagon", said.to_string());
     let tour = fs::read_to_string(folder.path().join("in.tour")).unwrap();
     assert!(tour.contains("TOUR_SECTION") && tour.contains("DIMENSION"), "{tour}");
-    assert!(said.err.contains("2-opt + Or-opt") && !said.out.contains("2-opt"), "{said:?}");
+    assert!(said.err.contains("3-opt + EAX") && !said.out.contains("3-opt"), "{said:?}");
     assert!(fs::read_to_string(folder.path().join("in.svg")).unwrap().contains("<svg"));
     let check = regard(folder.path(), &["data", "check", "in.tsp", "--tour", "in.tour"]).done();
     assert!(check.out.contains("ok"), "{check:?}");

@@ -222,7 +222,7 @@ impl GraphTransformerConfig {
             distinct(key, names)?;
         }
         if !data.other_node.is_empty() && !data.node_types.contains(&data.other_node) {
-            return Err(Error::config("data.other_node", "is not one of `data.node_types`"));
+            return Err(Error::config("data.other_node", "is not one of the node types of `config.json`"));
         }
         for (key, means, count) in [
             ("data.node_mean", &data.node_mean, self.node_numbers),
