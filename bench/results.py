@@ -201,7 +201,7 @@ def searches(folder):
         yield "### Local search for the travelling salesman\n"
         yield (
             "TSPLIB files, from the tour by savings, by local search alone with the default amount of work and three seeds. \"Before\" "
-            "perturbs one tour throughout; \"after\" recombines several tours by edge assembly crossover. Times are those of one thread on "
+            "perturbs one tour throughout (6.7 % on p654 alone); \"after\" recombines several tours by edge assembly crossover. Times are those of one thread on "
             "the processor; measured with `python bench/search.py`.\n"
         )
         rows = []

@@ -8,6 +8,8 @@
 //! node, or seconds by the clock) and seed: the time of the thread on the processor, which other processes do not change, and the gap to the
 //! best known tour; then the means over the files on stderr. Two builds are compared at equal times.
 
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use std::{env, fmt, fs};
