@@ -24,8 +24,9 @@ pub(crate) struct Trainee<M> {
 pub(crate) fn fresh<M: Module>(seed: u64, device: &Device, new: impl Fn(&Device) -> Result<M>) -> Result<M> {
     // Drawn on the CPU whatever the device: generators differ, and a seed shall mean one network.
     let cpu = Device::flex().autodiff();
-    let weights = drawn(&cpu, seed, || new(&cpu).map(|model| collect(&model)))?;
-    restore(new(device)?, &weights)
+    // The second network takes numbers from the generator as well, so that no other one may begin meanwhile.
+    let (weights, model) = drawn(&cpu, seed, || Ok::<_, Error>((collect(&new(&cpu)?), new(device)?)))?;
+    restore(model, &weights)
 }
 
 impl<M: Module> Trainee<M> {

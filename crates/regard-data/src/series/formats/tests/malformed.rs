@@ -32,7 +32,8 @@ fn files_that_are_no_table() {
         (
             "2020-01-01,1.5,2.5\n2020-01-02,1,2\n",
             wide(),
-            "a.csv:1: is a row of values, expected a header that names the columns",
+            "a.csv:1: is a row of values, expected a header that names the columns | write a first line with the names of the \
+             columns, such as `date,value`",
         ),
         ("date,a\n\"2020-01-01,1\n", wide(), "a.csv:2: has a quote that is never closed"),
         (
