@@ -230,6 +230,7 @@ fn back_test_sentence(local: &LocalForecast) -> String {
     };
     let better = 100.0 * (1.0 - mase / seasonal_naive_mase);
     let verdict = match better {
+        _ if *seasonal_naive_mase == 0.0 => "the seasonal naive forecast has no error on these rows".to_owned(),
         better if better >= 0.0 => format!("{better:.0} % below the seasonal naive forecast"),
         _ => format!("{:.0} % above the seasonal naive forecast on these rows", -better),
     };

@@ -34,6 +34,7 @@ pub(super) fn run(job: TrainJob, device: &Device, printer: &mut Printer) -> anyh
     let experiment = families::load(&job.experiment, &job.sets)?;
     let sizes = [experiment.batch_size(), experiment.log_steps()];
     let mut watch = Watch::new(printer, &job.name, device, sizes, board);
+    watch.time = limits.time.map(|time| time.as_secs_f64());
     let options = TrainingOptions { out, resume, limits, command: command() };
     let trained = experiment.train(options, device, &mut |event: &Event| watch.see(event))?;
     drop(watch);
@@ -104,6 +105,10 @@ struct Watch<'a> {
     first_step: u64,
     progress: Option<TrainProgress>,
     valid: Option<f64>,
+    /// Seconds after which the training ends.
+    time: Option<f64>,
+    /// If true, the note about the time limit was printed.
+    said_short: bool,
 }
 
 impl<'a> Watch<'a> {
@@ -126,6 +131,8 @@ impl<'a> Watch<'a> {
             first_step: 0,
             progress: None,
             valid: None,
+            time: None,
+            said_short: false,
         }
     }
 
@@ -168,6 +175,7 @@ impl<'a> Watch<'a> {
                         parameters: *parameters,
                         device: &self.device,
                         threads: rayon::current_num_threads(),
+                        time: self.time,
                     },
                 ));
             }
@@ -179,13 +187,20 @@ impl<'a> Watch<'a> {
                     self.record(step.step, "train", &step.measures);
                 }
                 if let Some(progress) = &mut self.progress {
-                    progress.step(&Step {
+                    let step = Step {
                         step: step.step,
                         epoch: step.epoch,
                         measures: step.measures.clone(),
                         instances_per_second: instances / seconds.max(1e-9),
                         seconds,
-                    });
+                    };
+                    if !self.said_short
+                        && let Some(note) = progress.short_of_time(&step)
+                    {
+                        self.said_short = true;
+                        self.printer.note(&note);
+                    }
+                    progress.step(&step);
                 }
             }
             Event::Valid(valid) => {

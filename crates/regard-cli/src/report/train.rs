@@ -9,6 +9,10 @@ use super::{Printer, number};
 
 /// Seconds from one line about a step to the next.
 const PAUSE: f64 = 30.0;
+/// The share of a time limit after which the pace is known.
+const KNOWN_PACE: f64 = 0.1;
+/// The share of the steps that a time limit may leave out without a note.
+const NEARLY_ALL: f64 = 0.95;
 
 /// Facts known before the first step.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +26,8 @@ pub(crate) struct Started<'a> {
     pub(crate) parameters: usize,
     pub(crate) device: &'a str,
     pub(crate) threads: usize,
+    /// Seconds after which this part of the run ends.
+    pub(crate) time: Option<f64>,
 }
 
 /// The training after one step.
@@ -64,6 +70,8 @@ struct Length {
     steps: u64,
     steps_per_epoch: u64,
     first_step: u64,
+    /// Seconds after which this part of the run ends.
+    time: Option<f64>,
 }
 
 /// Form of the progress.
@@ -89,9 +97,15 @@ impl TrainProgress {
     }
 
     fn with_view(started: &Started<'_>, view: View) -> Self {
-        let Started { steps, steps_per_epoch, first_step, .. } = *started;
-        let length = Length { steps, steps_per_epoch: steps_per_epoch.max(1), first_step };
+        let Started { steps, steps_per_epoch, first_step, time, .. } = *started;
+        let length = Length { steps, steps_per_epoch: steps_per_epoch.max(1), first_step, time };
         Self { length, view, valid: None }
+    }
+
+    /// The note that a time limit ends the run long before its last step; `None` where it does not, or where the pace is
+    /// not known yet.
+    pub(crate) fn short_of_time(&self, step: &Step) -> Option<String> {
+        self.length.short_of_time(step)
     }
 
     /// Shows a step.
@@ -143,11 +157,29 @@ impl Length {
         (done.min(of), of)
     }
 
-    /// Seconds to the end of the run at the pace so far, validations included.
+    /// Seconds to the end of the run at the pace so far, validations included, or to its time limit.
     fn seconds_left(&self, step: &Step) -> Option<f64> {
         let done = step.step.saturating_sub(self.first_step);
         let left = self.steps.saturating_sub(step.step);
-        (done > 0).then(|| step.seconds / done as f64 * left as f64)
+        let seconds = (done > 0).then(|| step.seconds / done as f64 * left as f64)?;
+        Some(self.time.map_or(seconds, |time| seconds.min((time - step.seconds).max(0.0))))
+    }
+
+    fn short_of_time(&self, step: &Step) -> Option<String> {
+        let (limit, done) = (self.time?, step.step.saturating_sub(self.first_step));
+        if done == 0 || step.seconds < KNOWN_PACE * limit {
+            return None;
+        }
+        let fitting = self.first_step as f64 + done as f64 * limit / step.seconds;
+        let epochs = (fitting / self.steps_per_epoch as f64).floor().max(1.0) as u64;
+        (fitting < NEARLY_ALL * self.steps as f64).then(|| {
+            format!(
+                "about {} of {} epochs fit into --time; the schedule of the learning rate goes on to the last one \
+                 (`--set train.epochs={epochs}` shortens it)",
+                count(epochs),
+                count(self.epochs())
+            )
+        })
     }
 }
 
@@ -166,7 +198,7 @@ fn write_line(out: &mut impl Write, line: &str) {
 
 /// The line before the first step.
 fn started_text(started: &Started<'_>) -> String {
-    let Started { experiment, steps, steps_per_epoch, first_step, parameters, device, threads } = *started;
+    let Started { experiment, steps, steps_per_epoch, first_step, parameters, device, threads, time: limit } = *started;
     let epochs = steps.div_ceil(steps_per_epoch.max(1));
     let mut text = format!(
         "training {experiment}: {}, {} in {}, on {device} with {}",
@@ -175,6 +207,9 @@ fn started_text(started: &Started<'_>) -> String {
         counted(epochs, "epoch"),
         counted(threads as u64, "thread"),
     );
+    if let Some(limit) = limit {
+        text += &format!(", for at most {}", time(limit));
+    }
     if first_step > 0 {
         text += &format!(", resuming after step {}", count(first_step));
     }
@@ -307,6 +342,7 @@ mod tests {
         parameters: 710_016,
         device: "cpu",
         threads: 2,
+        time: None,
     };
 
     fn at(step: u64, seconds: f64) -> Step {
@@ -372,6 +408,11 @@ mod tests {
         assert_eq!(length.seconds_left(&at(5000, 0.0)), None);
         assert_eq!(length.seconds_left(&at(5500, 50.0)), Some(50.0));
         assert_eq!(length.seconds_left(&at(6000, 100.0)), Some(0.0));
+        let limited = Length { time: Some(80.0), ..length };
+        assert_eq!(limited.seconds_left(&at(5500, 50.0)), Some(30.0));
+        assert_eq!(limited.short_of_time(&at(5001, 1.0)), None);
+        assert!(limited.short_of_time(&at(5010, 10.0)).unwrap().contains("about 2 of 3 epochs fit into --time"));
+        assert_eq!(limited.short_of_time(&at(5500, 30.0)), None);
         let empty = TrainProgress::with_view(&Started { steps: 0, steps_per_epoch: 0, ..STARTED }, View::Nothing);
         assert_eq!(empty.length.epochs(), 1);
     }
