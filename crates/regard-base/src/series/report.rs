@@ -80,6 +80,10 @@ pub struct BackTest {
     pub naive_mase: f64,
     /// Shares of held-out values inside intervals that were calibrated before them.
     pub coverage: Vec<IntervalCoverage>,
+    /// The blend's forecasts of the held-out rows in the unit of the file, `[series][rows]`; empty for a series too
+    /// short.
+    #[serde(skip)]
+    pub forecasts: Vec<Vec<f64>>,
 }
 
 /// The share of values inside intervals of a level.
@@ -262,6 +266,10 @@ impl Plan {
             }
             IntervalCoverage { level, coverage: if count > 0.0 { 100.0 * inside / count } else { 0.0 } }
         };
+        let in_unit_of_file = |series: usize| {
+            let unit = self.series[series].whole().unit;
+            forecasts[series].iter().map(|value| value * unit).collect()
+        };
         BackTest {
             rows: self.origins[at].steps,
             validation_origins: self.origins_of(OriginKind::Validation).count(),
@@ -271,6 +279,7 @@ impl Plan {
             seasonal_naive_mase: of_member(usize::from(!self.seasons.is_empty())),
             naive_mase: of_member(0),
             coverage: self.options.levels.iter().map(coverage).collect(),
+            forecasts: (0..self.len()).map(in_unit_of_file).collect(),
         }
     }
 

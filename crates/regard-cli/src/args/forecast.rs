@@ -47,6 +47,9 @@ pub(crate) struct ForecastArgs {
     /// Write the forecast to FILE: .csv or .json
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// Write the back-test: true and forecast values of the held-out rows, with the last row before them as cutoff
+    #[arg(long, value_name = "FILE.csv", conflicts_with = "model")]
+    pub(crate) keep_backtest: Option<PathBuf>,
     /// Write one column for each series instead of one row for each value
     #[arg(long)]
     pub(crate) wide: bool,

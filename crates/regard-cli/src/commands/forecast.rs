@@ -1,11 +1,13 @@
 //! `regard forecast`.
 
+use std::io;
 use std::path::Path;
 
 use regard::Device;
 use regard::data::series::Panel;
 use regard::data::series::formats::forecasts::{ForecastRow, Forecasts};
 use regard::data::series::formats::{Read, ReadReport};
+use regard::data::table::write::{self, Cell, TableSource};
 use regard::series::experiment::SeriesData;
 use regard::series::local_forecast::{BackTest, LocalForecast, LocalForecastOptions, MemberReport, NETWORK, forecast};
 use regard::series::predict::{FileForecastOptions, SeriesModel};
@@ -60,6 +62,34 @@ struct BackTestResult<'a> {
     members: &'a [MemberReport],
 }
 
+/// True and forecast values of the held-out rows, with the columns of neuralforecast's and statsforecast's
+/// cross-validation.
+struct BackTestTable<'a> {
+    back_test: &'a BackTest,
+    panel: &'a Panel,
+}
+
+impl TableSource for BackTestTable<'_> {
+    fn columns(&self) -> Vec<String> {
+        ["unique_id", "ds", "cutoff", "y", "forecast"].map(str::to_owned).to_vec()
+    }
+
+    fn each_row(&self, visit: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>) -> io::Result<()> {
+        for (at, (one, forecast)) in self.panel.series().iter().zip(&self.back_test.forecasts).enumerate() {
+            let Some(first) = one.len().checked_sub(forecast.len()).filter(|first| *first > 0) else { continue };
+            let stamp = |row: usize| self.panel.stamp(at, row).map_err(io::Error::other);
+            let cutoff = stamp(first - 1)?;
+            for (step, forecast) in forecast.iter().enumerate() {
+                let (stamp, y) = (stamp(first + step)?, one.values()[first + step]);
+                let y = if y.is_finite() { Cell::Single(y) } else { Cell::Missing };
+                let texts = [Cell::Text(one.name()), Cell::Text(&stamp), Cell::Text(&cutoff)];
+                visit(&[&texts[..], &[y, Cell::Single(*forecast as f32)]].concat())?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The forecasts of a file, and what is needed to show them.
 struct Found {
     forecasts: Forecasts,
@@ -88,6 +118,17 @@ pub(super) fn run(args: &ForecastArgs, seed: u64, device: &Device, printer: &mut
             (false, false) => forecasts.write(path),
         };
         written.map_err(regard::Error::from)?;
+        printer.note(&format!("wrote {}", path.display()));
+    }
+    if let Some(path) = &args.keep_backtest {
+        let back_test = local.as_ref().and_then(|local| local.back_test.as_ref());
+        let Some(back_test) = back_test else {
+            return Err(Failure::new("--keep-backtest: the series are too short for a back-test")
+                .hint("choose a shorter --horizon")
+                .into());
+        };
+        let table = BackTestTable { back_test, panel };
+        write::write(path, &table).map_err(regard::Error::from)?;
         printer.note(&format!("wrote {}", path.display()));
     }
     if printer.json() {

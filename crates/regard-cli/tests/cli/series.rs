@@ -229,7 +229,11 @@ fn a_file_is_forecast_without_a_model() {
     let folder = tempfile::tempdir().unwrap();
     waves(folder.path(), 120);
     let args = ["forecast", "waves.csv", "--horizon", "6", "--time", "5s", "--levels", "90", "--json"];
-    let json = regard(folder.path(), &args).done().json();
+    let json = regard(folder.path(), &[&args[..], &["--keep-backtest", "kept.csv"]].concat()).done().json();
+    let kept = fs::read_to_string(folder.path().join("kept.csv")).unwrap();
+    let lines: Vec<&str> = kept.lines().collect();
+    assert_eq!((lines.len(), lines[0]), (13, "unique_id,ds,cutoff,y,forecast"));
+    assert!(lines[1].starts_with("up,1999-07,1999-06,10,") && lines[12].starts_with("down,1999-12,1999-06,"), "{kept}");
     assert_eq!(json["forecast"][0]["ds"].as_str(), Some("2000-01"));
     for key in ["mase", "seasonal_naive_mase", "naive_mase"] {
         assert!(json["backtest"][key].as_f64().is_some_and(f64::is_finite), "{key}: {json}");
