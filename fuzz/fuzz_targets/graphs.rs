@@ -12,10 +12,7 @@ fuzz_target!(|input: (&str, &str)| {
     let (text, edges) = input;
     let (path, beside) = (Path::new("fuzz_nodes.csv"), Path::new("fuzz_edges.csv"));
     for directed in [false, true] {
-        let options = ReadOptions {
-            directed,
-            ..Default::default()
-        };
+        let options = ReadOptions { directed, ..Default::default() };
         check(jsonl::parse(text, path, &options));
         check(tu::parse(text, path, &options));
         check(edge_list::parse(text, path, edges, beside, &options));

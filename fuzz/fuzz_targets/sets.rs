@@ -12,20 +12,9 @@ fuzz_target!(|input: (&str, &str)| {
     let (text, sizes) = input;
     let path = Path::new("fuzz.csv");
     let named = |column: &str| Some(column.to_owned());
-    let grouped = ReadOptions {
-        group_by: named("g"),
-        target: named("t"),
-        ..Default::default()
-    };
-    let optional = ReadOptions {
-        target_optional: true,
-        row_target: named("r"),
-        ..grouped.clone()
-    };
-    let headerless = ReadOptions {
-        layout: Layout::Headerless,
-        ..Default::default()
-    };
+    let grouped = ReadOptions { group_by: named("g"), target: named("t"), ..Default::default() };
+    let optional = ReadOptions { target_optional: true, row_target: named("r"), ..grouped.clone() };
+    let headerless = ReadOptions { layout: Layout::Headerless, ..Default::default() };
     for options in [ReadOptions::default(), grouped, optional, headerless] {
         check(csv::parse(text, path, &options));
     }

@@ -10,8 +10,7 @@ use libfuzzer_sys::fuzz_target;
 use regard_data::sets::formats::npz;
 use regard_data::sets::generate::Digits;
 
-const NAMES: [&str; 7] =
-    ["features", "offsets", "targets", "row_targets", "ids", "images", "labels"];
+const NAMES: [&str; 7] = ["features", "offsets", "targets", "row_targets", "ids", "images", "labels"];
 
 fuzz_target!(|input: (&[u8], Vec<(u8, &[u8])>)| {
     let (bytes, arrays) = input;

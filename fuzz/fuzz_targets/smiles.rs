@@ -10,18 +10,8 @@ use regard_data::graphs::molecules::{Molecule, Rule};
 fuzz_target!(|text: &str| {
     if let Ok(molecule) = Molecule::parse(text) {
         let atoms = molecule.atoms().len();
-        assert!(
-            molecule
-                .bonds()
-                .iter()
-                .all(|bond| (bond.a as usize) < atoms && (bond.b as usize) < atoms)
-        );
-        assert!(
-            molecule
-                .bonds()
-                .iter()
-                .all(|bond| (1..=4).contains(&bond.order))
-        );
+        assert!(molecule.bonds().iter().all(|bond| (bond.a as usize) < atoms && (bond.b as usize) < atoms));
+        assert!(molecule.bonds().iter().all(|bond| (1..=4).contains(&bond.order)));
     }
     for rule in [Rule::Zinc, Rule::Described] {
         let options = ReadOptions {

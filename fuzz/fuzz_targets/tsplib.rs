@@ -14,14 +14,7 @@ fuzz_target!(|text: &str| {
     };
     let tour: Vec<usize> = (0..instance.sites().len()).collect();
     assert!(instance.cost(&tour).is_finite());
-    assert!(
-        instance
-            .sites()
-            .unit_square()
-            .iter()
-            .flatten()
-            .all(|v| (0.0..=1.0).contains(v))
-    );
+    assert!(instance.sites().unit_square().iter().flatten().all(|v| (0.0..=1.0).contains(v)));
     if let Ok(written) = tsplib::render(&instance) {
         let again = tsplib::parse::<Tsp>(&written, path).expect("reads what it writes");
         assert_eq!(again.cost(&tour), instance.cost(&tour));

@@ -4,15 +4,8 @@
 use libfuzzer_sys::fuzz_target;
 use regard_data::graphs::formats::tu_folder;
 
-const NAMES: [&str; 7] = [
-    "A",
-    "graph_indicator",
-    "graph_labels",
-    "node_labels",
-    "edge_labels",
-    "node_attributes",
-    "graph_attributes",
-];
+const NAMES: [&str; 7] =
+    ["A", "graph_indicator", "graph_labels", "node_labels", "edge_labels", "node_attributes", "graph_attributes"];
 
 fuzz_target!(|files: Vec<(u8, &str)>| {
     let folder = tempfile::tempdir().expect("a temporary folder");
