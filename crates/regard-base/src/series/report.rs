@@ -117,7 +117,6 @@ impl Plan {
     }
 
     /// The blend's forecasts after an origin, in the unit of the file: `[series][steps]`, empty for a series too short.
-    /// After a validation origin they are those of weights that have not seen it.
     #[must_use]
     pub fn blended(&self, members: &Members, weights: &Weights, origin: usize) -> Vec<Vec<f64>> {
         let Some(place) = self.origins.get(origin) else { return vec![vec![]; self.len()] };
@@ -125,17 +124,15 @@ impl Plan {
             if !self.has(series, origin) {
                 return vec![];
             }
-            let found = match weights.unseen.get(series).map(|all| &all[origin]) {
-                Some(unseen) if place.kind == OriginKind::Validation => unseen.clone(),
-                _ => {
-                    let forecast = |member: usize| &members.all[member].forecasts[series][origin];
-                    blended(&weights.of_series[series], forecast, place.steps)
-                }
-            };
-            let unit = self.series[series].whole().unit;
-            found.into_iter().map(|value| value * unit).collect()
+            let forecast = |member: usize| &members.all[member].forecasts[series][origin];
+            self.in_unit_of_file(series, &blended(&weights.of_series[series], forecast, place.steps))
         };
         (0..self.len()).map(of_series).collect()
+    }
+
+    fn in_unit_of_file(&self, series: usize, values: &[f64]) -> Vec<f64> {
+        let unit = self.series[series].whole().unit;
+        values.iter().map(|value| value * unit).collect()
     }
 
     /// The blend's forecasts with intervals, and the errors of the held-out rows.
@@ -266,10 +263,6 @@ impl Plan {
             }
             IntervalCoverage { level, coverage: if count > 0.0 { 100.0 * inside / count } else { 0.0 } }
         };
-        let in_unit_of_file = |series: usize| {
-            let unit = self.series[series].whole().unit;
-            forecasts[series].iter().map(|value| value * unit).collect()
-        };
         BackTest {
             rows: self.origins[at].steps,
             validation_origins: self.origins_of(OriginKind::Validation).count(),
@@ -279,7 +272,7 @@ impl Plan {
             seasonal_naive_mase: of_member(usize::from(!self.seasons.is_empty())),
             naive_mase: of_member(0),
             coverage: self.options.levels.iter().map(coverage).collect(),
-            forecasts: (0..self.len()).map(in_unit_of_file).collect(),
+            forecasts: (0..self.len()).map(|series| self.in_unit_of_file(series, &forecasts[series])).collect(),
         }
     }
 

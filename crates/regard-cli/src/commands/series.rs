@@ -189,40 +189,39 @@ fn back_test(
     Ok(Outcome::Done)
 }
 
+/// A table of errors, a row for each forecaster.
+fn errors_table(rows: &[(&str, &ErrorSummary)]) -> String {
+    let mut table = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right]);
+    table.row(["", "MSE", "MAE", "MASE", "sMAPE %", "MAE in original units"].map(str::to_owned));
+    for (name, errs) in rows {
+        let cells = [errs.mse, errs.mae, errs.mase, errs.smape, errs.mae_own].map(cell);
+        table.row(std::iter::once((*name).to_owned()).chain(cells).collect::<Vec<_>>());
+    }
+    table.render(0, 2)
+}
+
 fn text(folder: &Path, data: &str, model: &SeriesModel, found: &SeriesEvaluation) -> String {
-    let mut rows = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right]);
-    rows.row(["", "MSE", "MAE", "MASE", "sMAPE %", "MAE in original units"].map(str::to_owned));
-    let own = |errs: &ErrorSummary| vec![errs.mse, errs.mae, errs.mase, errs.smape, errs.mae_own];
-    let mut row = |name: &str, numbers: Vec<f64>| {
-        let cells = numbers.iter().map(|&number| cell(number));
-        rows.row(std::iter::once(name.to_owned()).chain(cells).collect::<Vec<_>>());
-    };
-    row(if found.blend.is_some() { "network" } else { "model" }, own(&found.errs));
-    row("naive", own(&found.naive));
-    row(&format!("seasonal naive ({})", found.season), own(&found.seasonal_naive));
-    row("look-back mean", own(&found.mean));
     let mut text = format!(
         "{} on {data}: {} windows, look-back {}, horizon {}\n{}",
         folder.display(),
         found.windows,
         model.config.look_back,
         model.config.horizon,
-        rows.render(0, 2)
+        errors_table(&[
+            (if found.blend.is_some() { "network" } else { "model" }, &found.errs),
+            ("naive", &found.naive),
+            (&format!("seasonal naive ({})", found.season), &found.seasonal_naive),
+            ("look-back mean", &found.mean),
+        ])
     );
     if let Some(blend) = &found.blend {
-        let mut rows = Table::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right]);
-        rows.row(["", "MSE", "MAE", "MASE", "sMAPE %", "MAE in original units"].map(str::to_owned));
-        for (name, errs) in [("blend", &blend.blend), ("network", &blend.network), ("base", &blend.base)] {
-            let cells = own(errs).into_iter().map(cell);
-            rows.row(std::iter::once(name.to_owned()).chain(cells).collect::<Vec<_>>());
-        }
         text += &format!(
             "\nthe answer of `regard forecast` is a blend: network {:.0} %, base forecasters {:.0} %; after {} origins \
              of the test:\n{}",
             100.0 * blend.weights[0],
             100.0 * blend.weights[1],
             blend.origins,
-            rows.render(0, 2)
+            errors_table(&[("blend", &blend.blend), ("network", &blend.network), ("base", &blend.base)])
         );
     }
     if found.paper_dropped > 0 {
