@@ -363,6 +363,7 @@ fn instance(problem: &str) -> regard::routing::Instance {
     let options = formats::csv::TableOptions {
         values: formats::csv::Options::default()
             .with("capacity", ["cvrp", "sdvrp"].contains(&problem).then_some(7.0))
+            .with("split", (problem == "sdvrp").then_some(1.0))
             .with("max_length", (problem == "op").then_some(2.0)),
         ..formats::csv::TableOptions::default()
     };
