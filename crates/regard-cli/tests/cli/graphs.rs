@@ -164,3 +164,37 @@ fn the_shipped_models_know_molecules_however_they_are_written() {
         }
     }
 }
+
+#[test]
+fn predicted_numbers_of_molecules_have_intervals() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = |seed: usize, count: usize| {
+        let row = |at: usize| {
+            let noise = (at * 7919 + seed * 104_729) % 1000;
+            let smiles = ["C".repeat(1 + at % 6), "O".repeat(at / 6 % 2)].concat();
+            format!("m{at},{smiles},{},{}\n", at % 6 + noise / 250, noise)
+        };
+        ["name,smiles,length,noise\n".to_owned(), (0..count).map(row).collect()].concat()
+    };
+    fs::write(folder.path().join("molecules.csv"), table(1, 160)).unwrap();
+    fs::write(folder.path().join("new.csv"), table(2, 100)).unwrap();
+    let targets =
+        [&SMALL[..], &["--set", "data.targets=[\"length\",\"noise\"]", "--set", "data.validation_fraction=0.4"]];
+    let train = [&["train", "graphs/molecules", "--out", "run"][..], &targets.concat()].concat();
+    regard(folder.path(), &train).done();
+    let said = regard(folder.path(), &["predict", "--model", "run", "new.csv", "--levels", "80"]).done();
+    let mut lines = said.out.lines();
+    let head = "id,nodes,edges,length,length-lo-80,length-hi-80,noise,noise-lo-80,noise-hi-80";
+    assert_eq!(lines.next(), Some(head), "{said:?}");
+    let truth = table(2, 100);
+    let within = lines.zip(truth.lines().skip(1)).filter(|(predicted, truth)| {
+        let predicted: Vec<&str> = predicted.split(',').collect();
+        let noise: f64 = truth.rsplit(',').next().unwrap().parse().unwrap();
+        (predicted[7].parse::<f64>().unwrap()..=predicted[8].parse().unwrap()).contains(&noise)
+    });
+    let within = within.count();
+    assert!((70..=90).contains(&within), "{within} of 100");
+    let json =
+        regard(folder.path(), &["predict", "--model", "run", "new.csv", "--levels", "80", "--json"]).done().json();
+    assert!(json[0]["intervals"]["noise"][0]["high"].is_f64(), "{}", json[0]);
+}

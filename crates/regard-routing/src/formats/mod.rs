@@ -94,6 +94,12 @@ fn of_tsplib(text: &str, path: &Path, by_name: Option<&'static str>) -> Result<(
     Ok((instance, notes))
 }
 
+/// If true, a file is a table (CSV), by its name.
+#[must_use]
+pub fn is_table(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(csv::ENDING))
+}
+
 /// If true, a file in a folder of instances is one, by its name: it ends as they do, and is none of the tables of
 /// best-known costs that lie beside them.
 #[must_use]
