@@ -55,7 +55,15 @@ fn trained() -> tempfile::TempDir {
 #[test]
 fn a_model_is_trained_measured_and_asked() {
     let folder = trained();
+    let on_file = regard(folder.path(), &["eval", "--model", "run", "--data", "waves.csv", "--json"]).done();
+    assert!(on_file.err.contains("waves.csv: errors are those of its test rows"), "{on_file:?}");
+    let refused = regard(folder.path(), &["eval", "--model", "run", "--data", "waves.csv", "--decimal", "comma"]);
+    assert!(
+        refused.code == Some(2) && refused.err.contains("--decimal applies only to models for routes"),
+        "{refused:?}"
+    );
     let json = regard(folder.path(), &["eval", "--model", "run", "--training-data", "--json"]).done().json();
+    assert_eq!(on_file.json()["mse"], json["mse"]);
     for key in ["mse", "mae", "mse_paper", "mae_paper"] {
         assert!(json[key].as_f64().is_some_and(|value| value > 0.0 || key.starts_with("paper")), "{key}: {json}");
     }

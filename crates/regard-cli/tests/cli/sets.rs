@@ -58,6 +58,15 @@ fn a_model_of_groups_is_trained_measured_and_asked() {
     let measured = regard(folder.path(), &measured).done().json();
     assert!(measured["accuracy"].as_f64().unwrap() > 0.9, "{measured}");
 
+    let of_routes = ["eval", "--model", "run", "--data", "customers.csv", "--column", "x=age"];
+    let refused = regard(folder.path(), &of_routes);
+    assert!(
+        refused.code == Some(2) && refused.err.contains("--column applies only to models for routes"),
+        "{refused:?}"
+    );
+    let refused = regard(folder.path(), &["eval", "--model", "run", "--data", "customers.csv", "--limit", "3"]);
+    assert!(refused.code == Some(2) && refused.err.contains("--limit applies only to"), "{refused:?}");
+
     fs::write(folder.path().join("new.csv"), "age,amount,customer\n1,0,n\n3,9,n\n2,0.5,m\n").unwrap();
     let asked = ["predict", "--model", "run", "new.csv", "--importance", "--json"];
     let predicted = regard(folder.path(), &asked).done().json();
@@ -333,4 +342,23 @@ fn there_is_one_table_on_standard_output() {
     assert!(lines.all(|line| line.split(',').count() == 7), "{said:?}");
     let wrong = regard(folder.path(), &["predict", "--model", "run", "customers.csv", "--levels", "80"]);
     assert!(wrong.code == Some(2) && wrong.err.contains("predicts no numbers"), "{wrong:?}");
+}
+
+#[test]
+fn a_cosine_schedule_falls_to_its_end_when_the_time_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("flats.csv"), flats(1, 60)).unwrap();
+    let train = [
+        &["train", "sets/bags", "--set", "data.path=flats.csv", "--set", "data.group_by=flat"][..],
+        &["--set", "data.target=price", "--set", "model.width=16", "--set", "train.steps_per_epoch=10"],
+        &["--set", "train.epochs=100000", "--set", "train.max_steps=0", "--set", "train.log_steps=1"],
+        &["--set", "eval.blend=false", "--time", "3s", "--out", "run"],
+    ];
+    let said = regard(folder.path(), &train.concat()).done();
+    assert!(said.err.contains("fit into --time; the learning rate (cosine)"), "{said:?}");
+    let metrics = fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap();
+    let rate = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["learning_rate"].as_f64();
+    let rates: Vec<f64> = metrics.lines().filter_map(rate).collect();
+    let highest = rates.iter().copied().fold(0.0, f64::max);
+    assert!(rates[rates.len() - 1] < 0.05 * highest, "{highest} {:?}", rates.last());
 }

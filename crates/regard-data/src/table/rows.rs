@@ -28,6 +28,7 @@ pub(crate) struct Text {
     pub(crate) text: String,
     /// The separator, where the file's format decides it.
     pub(crate) delimiter: Option<u8>,
+    pub(crate) encoding: Encoding,
 }
 
 impl Text {
@@ -36,8 +37,11 @@ impl Text {
         // A pipe can be read once.
         let bytes = crate::file::read_bytes(path)?;
         match is_parquet(&bytes, path) {
-            true => Ok(Self { text: from_parquet(path)?, delimiter: Some(b',') }),
-            false => Ok(Self { text: crate::file::text_of(bytes, path)?, delimiter: None }),
+            true => Ok(Self { text: from_parquet(path)?, delimiter: Some(b','), encoding: Encoding::Utf8 }),
+            false => {
+                let (text, encoding) = crate::file::decoded_file(bytes, path)?;
+                Ok(Self { text, delimiter: None, encoding })
+            }
         }
     }
 }
@@ -111,11 +115,11 @@ impl<'p> Rows<'p> {
         Self::of_source(source, path, separator)
     }
 
-    /// The table of a source, which is UTF-16 where it begins with the byte order mark of that.
+    /// The table of a source, which is UTF-16 where it begins so.
     fn of_source(mut source: impl BufRead + 'p, path: &'p Path, separator: Option<u8>) -> Result<Self> {
         let io = |source| Error::io(path, source);
         let begin = source.fill_buf().map_err(io)?;
-        if Encoding::of(&begin[..begin.len().min(4)]) != Encoding::Utf16 {
+        if !Encoding::is_utf16(begin) {
             return Self::of(Box::new(source), path, separator);
         }
         let mut bytes = Vec::new();

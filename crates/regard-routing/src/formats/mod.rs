@@ -17,7 +17,7 @@ use std::path::Path;
 
 use self::tsplib::header;
 use self::tsplib::layout::Layout;
-use crate::file::{Encoding, read_text_and_encoding};
+use crate::file::read_text_and_encoding;
 use crate::instance::SolverInstance;
 use crate::registry::{self, ProblemVisitor, with_problem};
 use crate::sites::is_coordinate;
@@ -69,8 +69,8 @@ pub fn read_instance_with(path: impl AsRef<Path>, options: &csv::TableOptions) -
             return Err(crate::Error::parse(path, 0, reason).with_hint("leave it out"));
         }
     };
-    if is_csv && encoding == Encoding::Windows1252 {
-        notes.add("is not UTF-8 and is read as Windows-1252; save it as UTF-8 if letters are wrong");
+    if let Some(note) = encoding.note().filter(|_| is_csv) {
+        notes.add(note);
     }
     let best = best_known::of_instance(path, &instance)?;
     Ok((instance.with_best_known(best), notes))
