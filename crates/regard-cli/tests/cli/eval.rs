@@ -76,7 +76,7 @@ fn tables_are_read_with_the_options_of_solve() {
         regard(folder.path(), &[&["eval", "--model", "model", "--data", "tables/a.csv"][..], more].concat())
     };
     assert_eq!(eval(&[]).code, Some(2));
-    assert!(eval(&options).err.contains("line"), "the row that cannot be read is named");
+    assert!(eval(&options).err.contains("tables/a.csv:7: field `Ost`: found `?`"), "the row is named");
     let found = eval(&[&skip[..], &["--json"]].concat()).done();
     assert_eq!(found.json()["instances"], 1);
     assert!(found.err.contains("tables/a.csv: "), "what was skipped is said: {found:?}");
@@ -97,7 +97,7 @@ fn tables_are_read_with_the_options_of_solve() {
     assert_eq!(train(&["--out", "plain"]).code, Some(2));
     let settings = [
         "--set",
-        "data.columns=[\"x=Ost\",\"y=Nord\"]",
+        "data.column_roles=[\"x=Ost\",\"y=Nord\"]",
         "--set",
         "data.decimal=comma",
         "--set",
@@ -109,8 +109,8 @@ fn tables_are_read_with_the_options_of_solve() {
     ];
     let trained = train(&settings).done();
     assert!(trained.err.contains("tables/a.csv: ") && trained.err.contains("tables/b.csv: "), "{trained:?}");
-    let wrong = train(&["--set", "data.columns=[\"weight=Ost\"]", "--out", "other"]);
-    assert!(wrong.code == Some(2) && wrong.err.contains("data.columns"), "{wrong:?}");
+    let wrong = train(&["--set", "data.column_roles=[\"weight=Ost\"]", "--out", "other"]);
+    assert!(wrong.code == Some(2) && wrong.err.contains("data.column_roles"), "{wrong:?}");
     let none = ["train", "routes/tsp20", "--set", "data.depot=a", "--out", "other"];
     let wrong = regard(folder.path(), &none);
     assert!(wrong.code == Some(2) && wrong.err.contains("data.folder"), "{wrong:?}");

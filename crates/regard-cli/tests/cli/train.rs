@@ -252,6 +252,9 @@ fn copied(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
         let target = to.join(path.file_name().unwrap());
-        if path.is_dir() { copied(&path, &target) } else { drop(fs::copy(&path, &target).unwrap()) }
+        match path.is_dir() {
+            true => copied(&path, &target),
+            false => assert!(fs::copy(&path, &target).is_ok(), "{}", target.display()),
+        }
     }
 }

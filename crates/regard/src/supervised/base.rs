@@ -181,7 +181,7 @@ pub(crate) fn remove_record(folder: &Path) -> Result<()> {
     }
 }
 
-/// What base learners and a network are together.
+/// The model of base learners and a network.
 #[derive(Debug)]
 pub struct Beside<R> {
     /// The record of the model.

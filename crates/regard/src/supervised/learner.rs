@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::base::{BaseRecord, Beside, BesideNetwork, BlendOptions, remove_record};
 use super::intervals::ValidationErrors;
-use super::{BatchPosition, Context, Family, Network, SupervisedExperiment};
+use super::{BatchPosition, Context, Done, Family, Network, SupervisedExperiment};
 use crate::experiment::Sections;
 use crate::store::{Manifest, NetworkConfig, NetworkDir, Weights};
 use crate::train::{
@@ -182,6 +182,18 @@ impl<F: Family> Learner<F> {
     /// Those of [`Self::learn`].
     pub fn learn_all(&mut self) -> Result<()> {
         self.learn_while(|_| true)
+    }
+
+    /// As [`Self::learn_all`], with every step told to the observer of a cross-validation.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn learn_observed(&mut self, observer: Done<'_>) -> Result<()> {
+        let all = self.epoch_length().saturating_mul(self.epochs());
+        self.learn_while(|step| {
+            observer.step(step, all);
+            true
+        })
     }
 
     /// As [`Self::learn_all`], as long as `go_on` is true of the steps done.

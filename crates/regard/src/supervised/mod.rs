@@ -25,7 +25,9 @@ use crate::store::{NetworkConfig, Weights};
 use crate::train::{FamilyTraining, Measure, Rounding, Shuffled, ValidationMetrics};
 pub use crate::train::{Trained, Training};
 use base::{BesideNetwork, BlendOptions, TaskPredictions};
-pub use cross_validation::{BlendMetrics, ClassReport, CrossValidationMetrics, CrossValidationOptions, Done};
+pub use cross_validation::{
+    BlendMetrics, ClassReport, CrossValidationMetrics, CrossValidationOptions, Done, FoldObserver,
+};
 pub(crate) use cross_validation::{Folds, cross_validate_blend, ensemble};
 pub use experiment::SupervisedExperiment;
 use intervals::TaskErrors;

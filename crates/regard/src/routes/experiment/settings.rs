@@ -40,7 +40,7 @@ pub struct DataSettings {
     /// Columns of the tables (CSV) in the folder by role, such as `["demand=Weight"]`; roles without one are found by
     /// their names.
     #[serde(default)]
-    pub columns: Vec<String>,
+    pub column_roles: Vec<String>,
     /// Decimal mark of the numbers of these tables; `auto` for what the numbers of a column show.
     #[serde(default)]
     pub decimal: DecimalMark,
@@ -77,7 +77,8 @@ impl DataSettings {
     /// [`Error::Config`] for a column of no role.
     pub fn table_options(&self) -> Result<TableOptions> {
         let column = |text: &String| {
-            ColumnRole::parse(text).map_err(|reason| Error::config("data.columns", format!("has `{text}`: {reason}")))
+            ColumnRole::parse(text)
+                .map_err(|reason| Error::config("data.column_roles", format!("has `{text}`: {reason}")))
         };
         let given = |value: f64| Some(value).filter(|value| *value > 0.0);
         Ok(TableOptions {
@@ -85,7 +86,7 @@ impl DataSettings {
                 .with("capacity", given(self.capacity))
                 .with("max_length", given(self.max_length))
                 .with("required_prize", given(self.required_prize)),
-            columns: self.columns.iter().map(column).collect::<Result<_>>()?,
+            columns: self.column_roles.iter().map(column).collect::<Result<_>>()?,
             decimal: match self.decimal {
                 DecimalMark::Auto => None,
                 DecimalMark::Point => Some(Decimal::Point),
@@ -126,7 +127,7 @@ impl Default for DataSettings {
             nodes: Sizes::One(20),
             distribution: Distribution::Uniform,
             folder: String::new(),
-            columns: Vec::new(),
+            column_roles: Vec::new(),
             decimal: DecimalMark::Auto,
             depot: String::new(),
             duplicates: DuplicateRows::Auto,
@@ -143,7 +144,7 @@ impl Default for DataSettings {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DecimalMark {
-    /// What the numbers of a column show.
+    /// Found in the numbers of each column.
     #[default]
     Auto,
     /// Decimal points.

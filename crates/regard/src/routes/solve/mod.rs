@@ -140,6 +140,9 @@ pub struct Stage {
     pub seconds: f64,
 }
 
+/// Called when a stage begins, with the cost of the best solution so far; `None` before the first one.
+pub type Watch<'a> = &'a mut dyn FnMut(StageKind, Option<f64>);
+
 /// Finds a solution of `instance`: by the network where there is a `model`, by construction where
 /// the problem has one, and by local search from the better of them.
 ///
@@ -157,10 +160,23 @@ pub fn solve<S: SolverInstance>(
     instance: &S,
     options: &SolveOptions,
 ) -> Result<Solution> {
+    solve_watched(model, instance, options, &mut |_, _| {})
+}
+
+/// As [`solve`], and `watch` is called at the begin of every stage.
+///
+/// # Errors
+/// As there.
+pub fn solve_watched<S: SolverInstance>(
+    model: Option<&AttentionModel>,
+    instance: &S,
+    options: &SolveOptions,
+    watch: Watch<'_>,
+) -> Result<Solution> {
     let start = Instant::now();
     let n = instance.sites().len();
     check_size(instance.sites().name(), n)?;
-    let mut search = Search { instance, tour: (0..n).collect(), cost: f64::INFINITY, stages: Vec::new() };
+    let mut search = Search { instance, tour: (0..n).collect(), cost: f64::INFINITY, stages: Vec::new(), watch };
     if n <= TRIVIAL && S::Problem::EVERY_NODE_ONCE {
         search.cost = instance.cost(&search.tour);
     } else {
@@ -205,19 +221,33 @@ pub(super) fn check_size(name: &str, n: usize) -> Result<()> {
 /// # Errors
 /// As there; [`Error::Unsupported`] for a problem that this version does not solve.
 pub fn solve_instance(model: Option<&AttentionModel>, instance: &Instance, options: &SolveOptions) -> Result<Solution> {
+    solve_instance_watched(model, instance, options, &mut |_, _| {})
+}
+
+/// [`solve_watched`] for an instance of any problem.
+///
+/// # Errors
+/// As [`solve_instance`].
+pub fn solve_instance_watched(
+    model: Option<&AttentionModel>,
+    instance: &Instance,
+    options: &SolveOptions,
+    watch: Watch<'_>,
+) -> Result<Solution> {
     struct Solve<'a> {
         model: Option<&'a AttentionModel>,
         instance: &'a Instance,
         options: &'a SolveOptions,
+        watch: Watch<'a>,
     }
     impl ProblemVisitor for Solve<'_> {
         type Output = Option<Result<Solution>>;
 
         fn run<I: SolverInstance>(self) -> Self::Output {
-            Some(solve(self.model, self.instance.downcast_ref::<I>()?, self.options))
+            Some(solve_watched(self.model, self.instance.downcast_ref::<I>()?, self.options, self.watch))
         }
     }
-    with_problem(instance.problem(), Solve { model, instance, options }).flatten().unwrap_or_else(|| {
+    with_problem(instance.problem(), Solve { model, instance, options, watch }).flatten().unwrap_or_else(|| {
         let reason = "this version cannot solve it".to_owned();
         Err(Error::Unsupported { what: instance.problem().to_owned(), reason })
     })

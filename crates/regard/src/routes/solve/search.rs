@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use regard_data::stats;
 use regard_routing::{LocalSearchOptions, SolverInstance};
 
-use super::{Finish, SolveOptions, Stage, StageKind, check_work, describe, plan};
+use super::{Finish, SolveOptions, Stage, StageKind, Watch, check_work, describe, plan};
 use crate::Result;
 use crate::routes::decode::{DecodeOptions, Decoded};
 use crate::routes::model::AttentionModel;
@@ -61,6 +61,8 @@ pub(super) struct Search<'a, S> {
     pub(super) tour: Vec<usize>,
     pub(super) cost: f64,
     pub(super) stages: Vec<Stage>,
+    /// Is told when a stage begins.
+    pub(super) watch: Watch<'a>,
 }
 
 impl<S: SolverInstance> Search<'_, S> {
@@ -154,8 +156,15 @@ impl<S: SolverInstance> Search<'_, S> {
         Ok(())
     }
 
+    /// Tells that a stage begins.
+    fn begin(&mut self, kind: StageKind) {
+        let best = Some(self.cost).filter(|cost| cost.is_finite());
+        (self.watch)(kind, best);
+    }
+
     /// Decodes once and keeps the solution when it is better.
     fn decode(&mut self, model: &AttentionModel, options: &DecodeOptions) -> Result<()> {
+        self.begin(StageKind::Network);
         let start = Instant::now();
         let decoded = decoded(model, self.instance, options)?;
         self.take(decoded, options, start);
@@ -169,6 +178,7 @@ impl<S: SolverInstance> Search<'_, S> {
         let Some(moment) = until.moment else {
             return self.decode(model, options).map(|()| true);
         };
+        self.begin(StageKind::Network);
         let (sender, receiver) = mpsc::channel();
         let (model, instance, copy) = (model.clone(), self.instance.clone(), options.clone());
         // Nobody listens any more when it took too long.
@@ -200,6 +210,7 @@ impl<S: SolverInstance> Search<'_, S> {
 
     /// A solution without the network.
     pub(super) fn construct(&mut self, deadline: Option<Instant>) {
+        self.begin(StageKind::Construct);
         let (start, before) = (Instant::now(), self.cost);
         if let Some((name, solution)) = self.instance.construct(deadline) {
             self.offer(solution);
@@ -219,6 +230,7 @@ impl<S: SolverInstance> Search<'_, S> {
                 work.perturbations_per_node = usize::MAX;
             }
         }
+        self.begin(StageKind::Improve);
         let start = Instant::now();
         let before = self.cost;
         let found = self.instance.local_search(self.tour.clone(), &work);

@@ -135,7 +135,7 @@ impl TableSource for Predictions<'_> {
 /// A row for each row of bags, with a value under `name`.
 pub(super) struct RowTable<'t> {
     pub(super) bags: &'t Bags,
-    /// What is predicted for each bag, where its rows repeat that.
+    /// Predictions for bags, where their rows repeat them.
     pub(super) predicted: Option<&'t Predicted>,
     pub(super) name: &'t str,
     /// The value of a row.
