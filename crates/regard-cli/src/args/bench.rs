@@ -120,7 +120,7 @@ pub(crate) struct BenchPaperArgs {
     /// Trained tables: stop each training after N steps
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     pub(crate) steps: Option<usize>,
-    /// Trained tables: stop each training after this time, for example 2h
+    /// Trained tables: stop each training after this time, for example 2h; schedules are shortened to it
     #[arg(long, value_name = "TIME", value_parser = super::duration)]
     pub(crate) time: Option<Duration>,
     /// Trained tables: folder of the data files, for example of ETTh1.csv

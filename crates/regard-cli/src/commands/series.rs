@@ -62,6 +62,15 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
         let note = format!("{}: errors are those of its test rows, split as in training", file.display());
         printer.note(&note);
     }
+    if model.config.task != SeriesTask::Forecast {
+        let how = match model.config.task {
+            SeriesTask::Anomaly => "reconstructed",
+            _ => "masked at random and reconstructed",
+        };
+        let on = format!("the test rows of {}, {how}, at the network's scale", experiment.data.path);
+        measures::write(folder, &on, &model.measure_reconstruction(&experiment)?.into(), printer)?;
+        return Ok(Outcome::Done);
+    }
     let found = model.measure(&experiment)?;
     if printer.json() {
         let (look_back, horizon) = (model.config.look_back, model.config.horizon);
