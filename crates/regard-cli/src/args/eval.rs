@@ -21,9 +21,9 @@ use crate::failure::Failure;
 Routes: --paper-set generates the test set of the paper (numpy's generator, seed 1234, 10,000
 instances in the unit square); instance files are scaled to the unit square, and costs are in the
 metric of the file; tables of places are read with the options of `regard solve`. --skip-bad also
-skips molecules that cannot be read. Sets, graphs, series: an EXPERIMENT is evaluated by cross-validation, forecasts
-by a back-test; a --model is evaluated on --data, or with --training-data on the data that its
-experiment held out.
+skips molecules that cannot be read. Sets, graphs, series: an EXPERIMENT is evaluated by
+cross-validation, forecasts by a back-test; a --model is evaluated on --data, or with --training-data
+on the data that its experiment held out.
 
 Metrics: a plain name, such as mae or accuracy, is computed over all rows. A name that ends in
 _paper is computed as in the paper's code: as a mean of batch means, and for forecasts without the

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use regard::Device;
 use regard::routes::model::AttentionModel;
-use regard::routes::solve::{Finish, Solution, SolveOptions, solve_instance_watched};
+use regard::routes::solve::{Finish, Solution, SolveOptions, StageKind, solve_instance_watched};
 use regard::routing::formats::{self, Instance};
+use regard::routing::local_search::BestCost;
 
 use super::{Outcome, read_instance};
 use crate::args::{SolveJob, SolveTask};
@@ -50,13 +51,14 @@ fn searched(
         Finish::Timed(time) => Some(time),
         Finish::Off | Finish::Bounded => None,
     };
-    let progress = Progress::of_search(printer, limit);
-    let name = instance.sites().name().to_owned();
-    let solution = solve_instance_watched(network, instance, options, &mut |stage, best| {
-        let best = best.map(|cost| format!("  best {}", plain::cost(instance, cost))).unwrap_or_default();
-        progress.describe(format!("{name}: {}{best}", stage.name()));
-    })?;
-    Ok(solution)
+    // Each instance has a best cost of its own.
+    let options = SolveOptions { best: BestCost::default(), ..options.clone() };
+    let (best, shown) = (options.best.clone(), instance.clone());
+    let cost = move || best.get().map(|best| format!("best {}", plain::cost(&shown, best)));
+    let progress = Progress::of_search(printer, limit, cost);
+    let name = instance.sites().name();
+    let describe = |stage: StageKind| progress.describe(format!("{name}: {}", stage.name()));
+    Ok(solve_instance_watched(network, instance, &options, &mut |stage| describe(stage))?)
 }
 
 /// Reads a solution that the search starts from.

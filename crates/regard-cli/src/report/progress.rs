@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::Printer;
 
@@ -22,8 +22,15 @@ impl Progress {
 
     /// A bar for things that take long, with the time they have taken so far.
     pub(crate) fn of_long(printer: &Printer, total: usize, what: &str) -> Self {
-        let template = "{bar:20} {human_pos} of {human_len} {msg}  after {elapsed}  eta {eta}";
+        let template = "{bar:20} {human_pos} of {human_len} {msg}  after {elapsed}{left}";
         let progress = Self::with_template(printer, total, what, template);
+        let left = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            // Before the first is done nothing is known.
+            if state.pos() > 0 {
+                let _ = write!(out, "  eta {:#}", HumanDuration(state.eta()));
+            }
+        };
+        progress.bar.set_style(progress.bar.style().with_key("left", left));
         progress.tick(printer);
         progress
     }
@@ -45,20 +52,27 @@ impl Progress {
         }
     }
 
-    /// A line for a search whose steps are not known, with the time that is left of `limit`. [`Self::describe`] sets
-    /// what it does.
-    pub(crate) fn of_search(printer: &Printer, limit: Option<Duration>) -> Self {
-        let progress = Self::with_template(printer, 1, "", "{spinner} {msg}  {time}");
+    /// A line for a search whose steps are not known, with its best `cost` and the time that is left of `limit`.
+    /// [`Self::describe`] sets what it does.
+    pub(crate) fn of_search(
+        printer: &Printer,
+        limit: Option<Duration>,
+        cost: impl Fn() -> Option<String> + Clone + Send + Sync + 'static,
+    ) -> Self {
+        let progress = Self::with_template(printer, 1, "", "{spinner} {msg}{cost}  {time}");
+        let cost = move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
+            let _ = cost().map(|cost| write!(out, "  {cost}"));
+        };
         let begun = Instant::now();
-        let time = move |_: &indicatif::ProgressState, out: &mut dyn std::fmt::Write| {
+        let time = move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
             let passed = begun.elapsed();
             // A bar that cannot be drawn is no reason to stop.
             let _ = match limit {
-                Some(limit) => write!(out, "{} s left", limit.saturating_sub(passed).as_secs()),
+                Some(limit) => write!(out, "{:.0} s left", limit.saturating_sub(passed).as_secs_f64()),
                 None => write!(out, "after {} s", passed.as_secs()),
             };
         };
-        progress.bar.set_style(progress.bar.style().with_key("time", time));
+        progress.bar.set_style(progress.bar.style().with_key("time", time).with_key("cost", cost));
         progress.tick(printer);
         progress
     }
