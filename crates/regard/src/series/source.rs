@@ -121,14 +121,18 @@ impl Source {
             true => Ok(None),
             false => windows(part).map(Some),
         };
+        let training = match windows(Part::Training) {
+            Err(error) if !is_measured => return Err(error.into()),
+            training => training,
+        };
         let (validation, test) = match is_measured {
             // Validation rows that are too few for a window are not needed either.
             true => (some(Part::Validation).unwrap_or_default(), some(Part::Test)?),
             false => (some(Part::Validation)?, some(Part::Test)?),
         };
-        let training = match (windows(Part::Training), &test) {
+        let training = match (training, &test) {
             // Windows to learn from are not needed, so that a file may be short.
-            (Err(_), Some(test)) if is_measured => test.clone(),
+            (Err(_), Some(test)) => test.clone(),
             (training, _) => training?,
         };
         let validation = validation.map(|windows| thinned(windows, experiment.eval.validation_windows));
