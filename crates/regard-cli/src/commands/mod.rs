@@ -10,6 +10,7 @@ mod explain;
 mod families;
 mod forecast;
 mod graphs;
+mod intervals;
 mod model;
 mod plot;
 mod series;

@@ -59,9 +59,10 @@ pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Read> {
 
 fn table(rows: Rows<'_>, options: &ReadOptions) -> Result<Read> {
     let rows = rows.with_decimal_commas()?;
-    let decimal_commas = rows.has_decimal_commas();
+    let (decimal_commas, encoding) = (rows.has_decimal_commas(), rows.encoding());
     let mut read = of_rows(rows, options)?;
     read.report.decimal_commas = decimal_commas;
+    read.report.encoding = encoding.get().note().map(str::to_owned);
     Ok(read)
 }
 
@@ -129,6 +130,7 @@ fn report_of(panel: &Panel, timeline: &Timeline) -> Result<ReadReport> {
         skipped: Vec::new(),
         guessed: None,
         decimal_commas: false,
+        encoding: None,
         footer: None,
     })
 }
@@ -229,6 +231,9 @@ pub struct ReadReport {
     /// If true, numbers were read with a decimal comma.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub decimal_commas: bool,
+    /// Remark on the encoding of the file, where it was guessed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<String>,
     /// Text below the table.
     pub footer: Option<String>,
 }
@@ -255,6 +260,9 @@ impl fmt::Display for ReadReport {
                 "one row for each value: `{id}` names the series, `{target}` has their values (`--id` and `--target` \
                  name other columns)"
             )?;
+        }
+        if let Some(encoding) = &self.encoding {
+            writeln!(f, "the file {encoding}")?;
         }
         if self.decimal_commas {
             writeln!(f, "numbers have a decimal comma")?;
