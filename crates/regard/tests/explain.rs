@@ -373,7 +373,7 @@ fn instance(problem: &str) -> regard::routing::Instance {
 #[test]
 fn steps_of_routes_follow_from_each_other() {
     for (problem, barred) in
-        [("tsp", "visited"), ("cvrp", "capacity"), ("sdvrp", "served"), ("op", "visited"), ("pctsp", "prize")]
+        [("tsp", "visited"), ("cvrp", "capacity"), ("sdvrp", "served"), ("op", ""), ("pctsp", "prize")]
     {
         let instance = instance(problem);
         assert_eq!(instance.problem(), problem);
@@ -397,6 +397,14 @@ fn steps_of_routes_follow_from_each_other() {
                 assert!(trace.step(&name).is_some(), "{problem}: {name}");
             }
         }
+        let told = values(&trace, &format!("decode.{}.log_likelihood", steps - 1))[0];
+        assert!((told - likelihood).abs() < 1e-4, "{problem}: {told} against {likelihood}");
+        let cost = values(&trace, "solution.cost");
+        assert!(cost.windows(2).all(|pair| pair[1] <= pair[0] + 1e-4), "{problem}: {cost:?}");
+        let regret = trace.step("decode.0.regret").unwrap();
+        let open = values(&trace, "decode.0.probability").iter().filter(|probability| **probability > 0.0).count();
+        assert_eq!(regret.axes[0].labels.len(), (open - 1).min(3), "{problem}");
+        assert!(regret.recorded.values.iter().all(|cost| cost.is_finite()));
         assert!(reasons.iter().any(|reason| reason == barred), "{problem}: {reasons:?}");
         assert!(trace.step("encoder.0.attention").is_some());
         let decoded = decoded(&model, &instance);
@@ -427,7 +435,6 @@ fn steps_of_other_norms_follow_from_each_other() {
             "kind": "attention-model", "format": 1, "problem": "tsp", "width": 16, "heads": 2, "layers": 2,
             "feedforward_width": 24, "norm": norm, "tanh_clipping": 10.0,
         });
-        use regard::store::NetworkConfig;
         let config = AttentionModelConfig::from_json(&json).unwrap();
         let model = AttentionModel::new(&config, &device).unwrap();
         check(&model.explain("a model", &instance("tsp")).unwrap(), norm);

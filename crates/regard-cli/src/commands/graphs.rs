@@ -128,7 +128,7 @@ fn means(graphs: &Graphs, graph: usize, layers: &[AttentionWeights], heads: usiz
 }
 
 /// The columns of a file for a model: those of its training. Paths are not taken over.
-fn columns(model: &GraphModel) -> GraphData {
+pub(super) fn columns(model: &GraphModel) -> GraphData {
     let data = model.experiment.as_ref().map(|experiment| experiment.data.clone()).unwrap_or_default();
     // A file of predictions has no split and is read strictly.
     GraphData { split: String::new(), path: String::new(), edges: String::new(), cache: String::new(), ..data }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
 use super::trace::Nested;
+use crate::{Error, Result};
 
 /// The version of the form that a trace has in JSON.
 pub const SCHEMA: &str = "regard-trace/1";
@@ -70,11 +71,82 @@ impl Trace {
         self.steps.iter().find(|step| step.recorded.name == name)
     }
 
+    /// The steps of one decoding step, of one layer, or whose names contain a text, with one head of those that have
+    /// heads. `None` leaves all.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a step, layer, head or name that the trace does not have, with those it has.
+    pub fn part(
+        mut self,
+        step: Option<usize>,
+        layer: Option<usize>,
+        head: Option<usize>,
+        name: Option<&str>,
+    ) -> Result<Self> {
+        if let Some(step) = step {
+            self.keep("--step", "decoding step", &["decode"], step)?;
+        }
+        if let Some(layer) = layer {
+            self.keep("--layer", "layer", &["encoder", "layer"], layer)?;
+        }
+        if let Some(name) = name {
+            self.steps.retain(|step| step.recorded.name.contains(name));
+            if self.steps.is_empty() {
+                let reason = format!("is `{name}`, and no step has that in its name");
+                return Err(Error::config("--filter", reason).with_hint("without options all steps are listed"));
+            }
+        }
+        if let Some(head) = head {
+            let heads = |step: &Step| step.axes.iter().find(|axis| axis.name == "head").map(|axis| axis.labels.len());
+            let most = self.steps.iter().filter_map(heads).max();
+            match most {
+                None => return Err(Error::config("--head", "does not apply: no step that is shown has heads")),
+                Some(count) if head >= count => {
+                    return Err(Error::config("--head", format!("is {head}; there are the heads 0 to {}", count - 1)));
+                }
+                Some(_) => self.steps.iter_mut().for_each(|step| step.keep_head(head)),
+            }
+        }
+        Ok(self)
+    }
+
+    /// Keeps the steps whose name begins with one of `words` and the number `kept`.
+    fn keep(&mut self, option: &str, what: &str, words: &[&str], kept: usize) -> Result<()> {
+        let number = |step: &Step| {
+            let mut parts = step.recorded.name.split('.');
+            let word = parts.next().filter(|word| words.contains(word));
+            word.and_then(|_| parts.next()?.parse::<usize>().ok())
+        };
+        let most = self.steps.iter().filter_map(number).max();
+        match most {
+            None => return Err(Error::config(option, format!("does not apply: the model has no {what}"))),
+            Some(most) if kept > most => {
+                return Err(Error::config(option, format!("is {kept}; there are the {what}s 0 to {most}")));
+            }
+            Some(_) => self.steps.retain(|step| number(step) == Some(kept)),
+        }
+        Ok(())
+    }
+
     /// The trace without the values of parameters, which are many.
     #[must_use]
     pub fn without_parameters(mut self) -> Self {
         self.parameters.clear();
         self
+    }
+}
+
+impl Step {
+    /// Keeps one index of the axis of heads, where there is one.
+    fn keep_head(&mut self, head: usize) {
+        let Some(axis) = self.axes.iter().position(|axis| axis.name == "head") else { return };
+        let (inner, length): (usize, usize) =
+            (self.recorded.shape[axis + 1..].iter().product(), self.recorded.shape[axis]);
+        let head = head.min(length - 1);
+        let blocks = self.recorded.values.chunks(inner * length);
+        self.recorded.values = blocks.flat_map(|block| block[head * inner..(head + 1) * inner].to_vec()).collect();
+        self.recorded.shape[axis] = 1;
+        self.axes[axis].labels = vec![self.axes[axis].labels[head].clone()];
     }
 }
 

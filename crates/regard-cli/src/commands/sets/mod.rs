@@ -37,7 +37,7 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
 }
 
 /// The columns of a file for a model: those of its training.
-fn columns(model: &SetModel, group_by: Option<String>) -> SetData {
+pub(super) fn columns(model: &SetModel, group_by: Option<String>) -> SetData {
     let mut data = model.experiment.as_ref().map(|experiment| experiment.data.clone()).unwrap_or_default();
     data.group_by = group_by.unwrap_or(data.group_by);
     data.features.clone_from(&model.config.data.features);
