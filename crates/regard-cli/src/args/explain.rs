@@ -91,21 +91,6 @@ pub(crate) struct AttentionArgs {
 }
 
 impl ExplainFileArgs {
-    /// Which of these examples is asked for.
-    pub(crate) fn chosen(&self, ids: &[String], what: &str) -> anyhow::Result<usize> {
-        if ids.is_empty() {
-            return Err(Failure::new(format!("the file has no {what}")).into());
-        }
-        let Some(wanted) = &self.example else { return Ok(0) };
-        ids.iter().position(|id| id == wanted).ok_or_else(|| {
-            let first: Vec<&str> = ids.iter().take(5).map(String::as_str).collect();
-            let more = if ids.len() > first.len() { ", …" } else { "" };
-            Failure::new(format!("--example: no {what} `{wanted}`"))
-                .hint(format!("the file has {}{more}", first.join(", ")))
-                .into()
-        })
-    }
-
     /// Refuses options that belong to models of other families.
     pub(crate) fn refuse(&self, kind: &str, options: &[&str]) -> anyhow::Result<()> {
         let given = [

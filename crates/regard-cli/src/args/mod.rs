@@ -27,10 +27,12 @@ pub(crate) use solve::{SolveArgs, SolveJob, SolveTask};
 use table::TableArgs;
 pub(crate) use train::{SettingsArgs, TrainArgs, TrainJob};
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+
+use crate::failure::Failure;
 
 /// Attention models on structured data: routing problems, sets, graphs and time series
 #[derive(Debug, Parser)]
@@ -128,6 +130,20 @@ pub(crate) enum ReferencePage {
     Settings,
     /// Every command and option.
     Commands,
+}
+
+/// Index of the example of `file` that `--example` names, else of the first. `what` is `set`, `graph` or `series`.
+pub(crate) fn example(wanted: Option<&str>, ids: &[String], file: &Path, what: &str) -> anyhow::Result<usize> {
+    if ids.is_empty() {
+        return Err(Failure::new(format!("{}: there is no {what}", file.display())).into());
+    }
+    let Some(id) = wanted else { return Ok(0) };
+    ids.iter().position(|known| known == id).ok_or_else(|| {
+        let some: Vec<&str> = ids.iter().take(5).map(String::as_str).collect();
+        Failure::new(format!("--example {id}: {} has no such {what}", file.display()))
+            .hint(format!("the first are {}", some.join(", ")))
+            .into()
+    })
 }
 
 /// Commands on models.

@@ -137,15 +137,6 @@ impl PredictArgs {
 
     /// Index of the example to draw: the named one, else the first. `what` is `set` or `graph`.
     pub(crate) fn example_to_draw(&self, ids: &[String], what: &str) -> anyhow::Result<usize> {
-        if ids.is_empty() {
-            return Err(Failure::new(format!("{}: there is no {what} to draw", self.file.display())).into());
-        }
-        let Some(id) = &self.example else { return Ok(0) };
-        ids.iter().position(|known| known == id).ok_or_else(|| {
-            let some: Vec<&str> = ids.iter().take(5).map(String::as_str).collect();
-            Failure::new(format!("--example {id}: {} has no such {what}", self.file.display()))
-                .hint(format!("its first {what}s are {}", some.join(", ")))
-                .into()
-        })
+        super::example(self.example.as_deref(), ids, &self.file, what)
     }
 }

@@ -11,7 +11,7 @@ use regard::series::predict::SeriesModel;
 use regard::sets::predict::SetModel;
 
 use super::{Outcome, families, graphs, read_instance, sets};
-use crate::args::{AttentionArgs, ExplainArgs, ExplainCommand, ExplainFileArgs};
+use crate::args::{AttentionArgs, ExplainArgs, ExplainCommand, ExplainFileArgs, example};
 use crate::failure::Failure;
 use crate::models::Networks;
 use crate::report::{self, Printer};
@@ -72,7 +72,7 @@ pub(super) fn set(
         .read(file, &sets::columns(&model, args.group_by.clone()), false)
         .with_context(|| format!("{} is a model on sets", folder.display()))?;
     bags.notes().iter().for_each(|note| printer.note(note));
-    let chosen = args.chosen(bags.ids(), "set")?;
+    let chosen = example(args.example.as_deref(), bags.ids(), file, "set")?;
     Ok(model.explain(&name, &bags, chosen)?)
 }
 
@@ -91,7 +91,7 @@ pub(super) fn graph(
     let examples =
         model.read(file, &data, false).with_context(|| format!("{} is a model on graphs", folder.display()))?;
     examples.warnings().iter().for_each(|warning| printer.note(warning));
-    let chosen = args.chosen(examples.graphs.ids(), "graph")?;
+    let chosen = example(args.example.as_deref(), examples.graphs.ids(), file, "graph")?;
     Ok(model.explain(&name, &examples, chosen)?)
 }
 
@@ -109,7 +109,7 @@ pub(super) fn series(
         .read(file, &model.columns())
         .with_context(|| format!("{} is a model on time series", folder.display()))?;
     let names: Vec<String> = series.panel.names().map(str::to_owned).collect();
-    let chosen = args.chosen(&names, "series")?;
+    let chosen = example(args.example.as_deref(), &names, file, "series")?;
     if model.config.channels > 1 && args.example.is_some() {
         printer.note("the model takes all series together: all are shown");
     }

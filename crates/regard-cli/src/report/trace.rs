@@ -60,7 +60,7 @@ fn decisions(trace: &Trace) -> String {
         let names = &probability.axes[0].labels;
         let others = step(at, "regret").map_or_else(String::new, |regret| {
             let costs = regret.axes[0].labels.iter().zip(&regret.recorded.values);
-            costs.map(|(name, cost)| format!("{name} {cost:+.4}")).collect::<Vec<_>>().join(", ")
+            costs.map(|(name, cost)| format!("{name} {}{}", if *cost < 0.0 { "" } else { "+" }, short(*cost))).collect::<Vec<_>>().join(", ")
         });
         let barred = step(at, "mask").map_or_else(String::new, |mask| reasons(&mask.recorded.notes));
         let share = format!("{:.1} %", 100.0 * probability.recorded.values[node]);
@@ -74,7 +74,7 @@ fn decisions(trace: &Trace) -> String {
     let mut text = format!("\ndecisions, log-probability {likelihood:.4} in all\n{}", table.render(2, 2));
     if let Some(stages) = trace.step("solution.cost") {
         let costs = stages.axes[0].labels.iter().zip(&stages.recorded.values);
-        let costs: Vec<String> = costs.map(|(name, cost)| format!("{name} {cost:.4}")).collect();
+        let costs: Vec<String> = costs.map(|(name, cost)| format!("{name} {}", short(*cost))).collect();
         text += &format!("\ncost after each stage of `regard solve`: {}\n", costs.join(", "));
     }
     text
@@ -99,11 +99,19 @@ fn numbers(step: &TraceStep, most: usize) -> String {
         [] => format!("  {}\n", cell(recorded.values[0])),
         [one] => {
             let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
-            let rows = one.labels.iter().zip(&recorded.values).enumerate();
-            for (at, (name, value)) in rows.take(most) {
-                table.row([name.clone(), cell(*value), recorded.notes.get(at).cloned().unwrap_or_default()]);
+            let mut rows: Vec<usize> = (0..one.labels.len()).collect();
+            // Of many nodes those are printed that count most.
+            let by_size = rows.len() > most;
+            if by_size {
+                rows.sort_by(|&a, &b| recorded.values[b].total_cmp(&recorded.values[a]));
+                rows.truncate(most);
             }
-            table.render(2, 2) + &left_out(one.labels.len(), most, &one.name)
+            for at in rows {
+                let note = recorded.notes.get(at).cloned().unwrap_or_default();
+                table.row([one.labels[at].clone(), cell(recorded.values[at]), note]);
+            }
+            let largest = if by_size { format!("  the {most} largest\n") } else { String::new() };
+            largest + &table.render(2, 2) + &left_out(one.labels.len(), most, &one.name)
         }
         [before @ .., rows, columns] => {
             let size = rows.labels.len() * columns.labels.len();
@@ -152,6 +160,15 @@ fn left_out(count: usize, most: usize, what: &str) -> String {
     match count.checked_sub(most) {
         None | Some(0) => String::new(),
         Some(more) => format!("  … {more} more of `{what}`; --full prints them\n"),
+    }
+}
+
+/// A cost with five digits or so.
+fn short(value: f32) -> String {
+    match value.abs() {
+        size if size >= 100.0 => format!("{value:.1}"),
+        size if size >= 1.0 => format!("{value:.3}"),
+        _ => format!("{value:.4}"),
     }
 }
 

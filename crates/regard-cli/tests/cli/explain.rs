@@ -1,6 +1,6 @@
 //! `regard explain attention`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::files::folder_with;
 use crate::program::regard;
@@ -31,4 +31,98 @@ fn json_has_every_step_with_its_shape() {
     assert_eq!(weights["shape"], serde_json::json!([2, 2, 2]));
     let own = weights["values"][0][0][0].as_f64().unwrap();
     assert!((own - 0.669_761_55).abs() < 1e-6);
+}
+
+fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// The trace of a command.
+fn trace(arguments: &[&str]) -> serde_json::Value {
+    let json = regard(&repository("."), &[&["explain"], arguments, &["--json"]].concat()).done().json();
+    assert_eq!(json["schema"], "regard-trace/1");
+    json
+}
+
+fn step<'t>(trace: &'t serde_json::Value, name: &str) -> &'t serde_json::Value {
+    let steps = trace["steps"].as_array().unwrap();
+    steps.iter().find(|step| step["name"] == name).unwrap_or_else(|| panic!("no step {name}"))
+}
+
+fn row(step: &serde_json::Value) -> Vec<f64> {
+    step["values"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap_or(f64::NEG_INFINITY)).collect()
+}
+
+#[test]
+fn decisions_of_a_policy_can_be_recomputed_from_json() {
+    let trace = trace(&["examples/capitals.csv"]);
+    let (clipped, mask) = (row(step(&trace, "decode.3.clipped")), row(step(&trace, "decode.3.mask")));
+    let logits = row(step(&trace, "decode.3.logits"));
+    assert!(logits.iter().zip(&clipped).all(|(logit, clipped)| (10.0 * logit.tanh() - clipped).abs() < 1e-4));
+    let total: f64 = clipped.iter().zip(&mask).map(|(x, open)| x.exp() * open).sum();
+    let probability = row(step(&trace, "decode.3.probability"));
+    for ((x, open), found) in clipped.iter().zip(&mask).zip(&probability) {
+        assert!((x.exp() * open / total - found).abs() < 1e-5);
+    }
+    let reasons = step(&trace, "decode.3.mask")["notes"].as_array().unwrap().iter().filter(|note| *note == "visited");
+    assert_eq!(reasons.count(), 3);
+    let axes = &step(&trace, "encoder.0.attention")["axes"];
+    assert_eq!(
+        (&axes[0]["name"], &axes[1]["name"], &axes[2]["name"]),
+        (&"head".into(), &"node".into(), &"node".into())
+    );
+    assert_eq!(axes[1]["labels"].as_array().unwrap().len(), probability.len());
+}
+
+#[test]
+fn a_page_shows_decisions_and_a_part_shows_numbers() {
+    let root = repository(".");
+    let said = regard(&root, &["explain", "examples/capitals.csv"]).done();
+    assert!(said.out.contains("decisions, log-probability") && said.out.contains("encoder.2.norm"), "{}", said.out);
+    let part = ["explain", "examples/capitals.csv", "--filter", "encoder.0.attention", "--head", "2"];
+    let said = regard(&root, &part).done();
+    assert!(said.out.contains("head 2") && !said.out.contains("head 3"), "{}", said.out);
+    let wrong: [(&[&str], &str); 5] = [
+        (&["--step", "99"], "there are the decoding steps 0 to "),
+        (&["--layer", "9"], "there are the layers 0 to 2"),
+        (&["--layer", "0", "--head", "8"], "there are the heads 0 to 7"),
+        (&["--filter", "nothing"], "no step has that in its name"),
+        (&["--example", "a"], "--example does not apply to a model on routes"),
+    ];
+    for (more, expected) in wrong {
+        let said = regard(&root, &[&["explain", "examples/capitals.csv"], more].concat());
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(said.err.contains(expected), "{more:?}: {}", said.err);
+    }
+}
+
+#[test]
+fn models_of_every_family_are_explained() {
+    let model = |name: &str| repository("models").join(name).display().to_string();
+    let folder = folder_with("bags.csv", "bag,x\na,3\na,41\nb,5\n");
+    let explain = |arguments: &[&str]| {
+        let json = regard(folder.path(), &[&["explain"], arguments, &["--json"]].concat()).done().json();
+        assert!(json["steps"].as_array().is_some_and(|steps| !steps.is_empty()), "{arguments:?}");
+        json
+    };
+    let sets = model("regard-max");
+    let set = explain(&["bags.csv", "--model", &sets, "--group-by", "bag", "--filter", "pooling.attention"]);
+    let labels = &step(&set, "pooling.attention")["axes"].as_array().unwrap().last().unwrap()["labels"];
+    assert_eq!(labels, &serde_json::json!(["row 1", "row 2"]));
+    let other = explain(&["bags.csv", "--model", &sets, "--group-by", "bag", "--example", "b", "--parameters"]);
+    assert_eq!(other["input"], "set b");
+    assert!(other["parameters"].as_array().is_some_and(|all| all.iter().any(|one| one["name"] == "answer.weight")));
+    let none = regard(folder.path(), &["explain", "bags.csv", "--model", &sets, "--group-by", "bag", "--example", "c"]);
+    assert!(none.code == Some(2) && none.err.contains("the first are a, b"), "{none:?}");
+
+    std::fs::write(folder.path().join("molecules.csv"), "name,smiles\nethanol,CCO\nbenzene,c1ccccc1\n").unwrap();
+    let solubility = model("regard-solubility");
+    let graph = explain(&["molecules.csv", "--model", &solubility, "--smiles", "smiles"]);
+    assert_eq!(step(&graph, "positions.laplacian.eigenvalues")["shape"], serde_json::json!([2]));
+    assert!(step(&graph, "layer.0.clamped")["axes"][0]["labels"][0].as_str().is_some_and(|edge| edge.contains('→')));
+
+    let kinds = regard(folder.path(), &["explain", "bags.csv", "--model", &solubility]);
+    assert!(kinds.code == Some(2) && kinds.err.contains("is a model on graphs"), "{kinds:?}");
+    let without = regard(folder.path(), &["explain", "bags.csv"]);
+    assert!(without.code == Some(2) && without.err.contains("--model"), "{without:?}");
 }

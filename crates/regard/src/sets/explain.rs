@@ -17,7 +17,7 @@ impl SetModel {
     pub fn explain(&self, name: &str, bags: &Bags, at: usize) -> Result<Trace> {
         let id = &bags.ids()[at];
         if bags.size(at) == 0 {
-            return Err(Error::config("--item", format!("is `{id}`, an empty set: there is nothing to look at")));
+            return Err(Error::config("--example", format!("is `{id}`, an empty set: there is nothing to look at")));
         }
         let sets = features_of(&self.config, bags)?.select(&[at]).batch(&self.device).sets;
         let (_, recording) = record(|| self.network.forward(sets));
