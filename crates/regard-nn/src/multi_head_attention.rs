@@ -10,6 +10,7 @@ use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
 
 use crate::ops::{AttentionOptions, AttentionWeights, Mask, attention, attention_weights};
+use crate::trace;
 
 /// Initialisation of the projections.
 #[derive(Config, Copy, Debug, PartialEq, Eq)]
@@ -172,7 +173,10 @@ impl MultiHeadAttention {
     /// Attention of the queries over the keys, `[batch, queries, width]`.
     pub fn forward(&self, input: AttentionInput) -> Tensor<3> {
         let Projected { query, key, value, bias, options } = self.project(input);
-        project(&self.out, attention(query, key, value, bias, &options))
+        let heads = attention(query, key, value, bias, &options);
+        let output = project(&self.out, heads.clone());
+        trace::linear("output", &self.out, &heads, ["batch", "query", "channel"], &output);
+        output
     }
 
     /// The result `[batch, queries, width]` and the attention weights `[batch, heads, queries, keys]`.
@@ -195,8 +199,14 @@ impl MultiHeadAttention {
 
     pub(crate) fn project(&self, input: AttentionInput) -> Projected {
         let options = AttentionOptions::new(self.heads, self.key_width).with_mask(input.mask);
-        let mut query = project(&self.query, input.query);
-        let (key, value) = (project(&self.key, input.key), project(&self.value, input.value));
+        let projected = |name: &str, linear: &Linear, x: Tensor<3>, row: &'static str| {
+            let y = project(linear, x.clone());
+            trace::linear(name, linear, &x, ["batch", row, "channel"], &y);
+            y
+        };
+        let mut query = projected("query", &self.query, input.query, "query");
+        let key = projected("key", &self.key, input.key, "key");
+        let value = projected("value", &self.value, input.value, "key");
         let mut bias = input.bias;
         if let Some((tau, delta)) = input.destationary {
             let [batch, keys] = delta.dims();

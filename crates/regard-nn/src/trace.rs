@@ -19,7 +19,7 @@ use burn::tensor::Tensor;
 pub struct Step {
     /// Where it stands in the model: scopes and its own name, with dots between, such as `encoder.0.attention`.
     pub name: String,
-    /// How it follows from [`Self::from`] and [`Self::parameters`].
+    /// The operation by which it follows from [`Self::from`] and [`Self::parameters`].
     pub operation: Operation,
     /// Paper and section.
     pub source: &'static str,
@@ -48,7 +48,7 @@ pub struct Parameter {
     pub values: Vec<f32>,
 }
 
-/// What was recorded, in the order in which it was computed.
+/// Steps and parameters, in the order in which it was computed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recording {
     /// The intermediates.
@@ -57,7 +57,7 @@ pub struct Recording {
     pub parameters: Vec<Parameter>,
 }
 
-/// How a step follows from others. `x`, `y`, `z` are the steps it is from, in this order.
+/// The operation by which a step follows from others. `x`, `y`, `z` are the steps it is from, in this order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
     /// Is given.
@@ -132,7 +132,7 @@ pub enum Operation {
     Columns {
         /// The first.
         start: usize,
-        /// How many.
+        /// The number of them.
         count: usize,
     },
     /// The last two axes of `x` turned over and made one.
@@ -175,7 +175,7 @@ pub enum Operation {
     },
     /// Sum over the edges into a node; the last step it is from holds source and target.
     EdgeTotal,
-    /// What the formula says.
+    /// The operation that the formula states.
     Formula(&'static str),
 }
 
@@ -456,7 +456,7 @@ impl Recorder {
         whole
     }
 
-    /// What the scopes call an axis: an outer one may rename what an inner one calls it.
+    /// The name that the scopes give an axis: an outer one may rename what an inner one calls it.
     fn axis(&self, name: &'static str) -> &'static str {
         let named = self.axes.iter().rev().fold(name, |name, (from, to)| if *from == name { to } else { name });
         if named == "batch" { "" } else { named }
@@ -473,7 +473,7 @@ fn numbers<const D: usize>(tensor: &Tensor<D>) -> Vec<f32> {
     tensor.to_data().iter::<f32>().collect()
 }
 
-/// What tells lists of numbers apart: their length, and FNV-1a of their bits.
+/// A number that tells lists apart: their length, and FNV-1a of their bits.
 fn print_of(values: &[f32]) -> (usize, u64) {
     let hash = values.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, value| {
         (hash ^ u64::from(value.to_bits())).wrapping_mul(0x100_0000_01b3)

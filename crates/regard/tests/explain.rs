@@ -390,15 +390,16 @@ fn steps_of_routes_follow_from_each_other() {
             assert!((probability.iter().sum::<f32>() - 1.0).abs() < 1e-5, "{problem}, step {step}");
             likelihood += probability.iter().copied().fold(0.0, f32::max).ln();
             let mask = &trace.step(&name("mask")).unwrap().recorded;
-            let told = mask.values.iter().zip(&mask.notes).all(|(allowed, note)| (*allowed == 1.0) == note.is_empty());
-            assert!(told && mask.notes.len() == mask.values.len(), "{problem}: {mask:?}");
+            let explained =
+                mask.values.iter().zip(&mask.notes).all(|(allowed, note)| (*allowed == 1.0) == note.is_empty());
+            assert!(explained && mask.notes.len() == mask.values.len(), "{problem}: {mask:?}");
             reasons.extend(mask.notes.clone());
             for name in ["glimpse", "logits", "clipped", "context"].map(name) {
                 assert!(trace.step(&name).is_some(), "{problem}: {name}");
             }
         }
-        let told = values(&trace, &format!("decode.{}.log_likelihood", steps - 1))[0];
-        assert!((told - likelihood).abs() < 1e-4, "{problem}: {told} against {likelihood}");
+        let total = values(&trace, &format!("decode.{}.log_likelihood", steps - 1))[0];
+        assert!((total - likelihood).abs() < 1e-4, "{problem}: {total} against {likelihood}");
         let cost = values(&trace, "solution.cost");
         assert!(cost.windows(2).all(|pair| pair[1] <= pair[0] + 1e-4), "{problem}: {cost:?}");
         let regret = trace.step("decode.0.regret").unwrap();
@@ -517,7 +518,7 @@ fn steps_of_series_follow_from_each_other() {
     let path = folder.path().join("table.csv");
     let names = model.config.data.names.clone();
     let rows = (0..model.config.look_back + 10).map(|hour| {
-        let value = |at: usize| ((hour as f64 / 24.0 + at as f64) * 6.28).sin() * 3.0 + at as f64;
+        let value = |at: usize| ((hour as f64 / 24.0 + at as f64) * std::f64::consts::TAU).sin() * 3.0 + at as f64;
         let values: Vec<String> = (0..names.len()).map(|at| format!("{:.4}", value(at))).collect();
         format!("2021-{:02}-{:02} {:02}:00:00,{}\n", 1 + hour / 672, 1 + hour / 24 % 28, hour % 24, values.join(","))
     });

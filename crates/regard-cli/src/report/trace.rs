@@ -9,7 +9,8 @@ const MOST: usize = 16;
 
 /// Everything that is printed of a trace: its steps, or their numbers too.
 pub(crate) fn page(trace: &Trace, with_numbers: bool, full: bool) -> String {
-    let mut text = format!("{}: {}, {} steps\n", trace.model, trace.input, number::count(trace.steps.len()));
+    let plural = if trace.steps.len() == 1 { "" } else { "s" };
+    let mut text = format!("{}: {}, {} step{plural}\n", trace.model, trace.input, number::count(trace.steps.len()));
     if !with_numbers {
         text += &decisions(trace);
         text += &list(trace);
@@ -60,7 +61,10 @@ fn decisions(trace: &Trace) -> String {
         let names = &probability.axes[0].labels;
         let others = step(at, "regret").map_or_else(String::new, |regret| {
             let costs = regret.axes[0].labels.iter().zip(&regret.recorded.values);
-            costs.map(|(name, cost)| format!("{name} {}{}", if *cost < 0.0 { "" } else { "+" }, short(*cost))).collect::<Vec<_>>().join(", ")
+            costs
+                .map(|(name, cost)| format!("{name} {}{}", if *cost < 0.0 { "" } else { "+" }, short(*cost)))
+                .collect::<Vec<_>>()
+                .join(", ")
         });
         let barred = step(at, "mask").map_or_else(String::new, |mask| reasons(&mask.recorded.notes));
         let share = format!("{:.1} %", 100.0 * probability.recorded.values[node]);
@@ -155,7 +159,7 @@ fn matrix(values: &[f32], rows: &regard::explain::Axis, columns: &regard::explai
         + &left_out(columns.labels.len(), most, &columns.name)
 }
 
-/// What is not printed.
+/// A line about rows or columns that are not printed.
 fn left_out(count: usize, most: usize, what: &str) -> String {
     match count.checked_sub(most) {
         None | Some(0) => String::new(),

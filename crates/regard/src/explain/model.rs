@@ -32,7 +32,7 @@ pub struct Trace {
 /// One step. Serialises with its values as nested lists, one level for each axis; `null` stands for minus infinity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// What was recorded.
+    /// The recorded step.
     pub recorded: Recorded,
     /// The axes with the names of their indices.
     pub axes: Vec<Axis>,

@@ -1,4 +1,4 @@
-//! What a network on graphs computes for one graph.
+//! Trace of a network on one graph.
 
 use burn::tensor::{Tensor, TensorData};
 use regard_data::graphs::positions::{Encoding, Nulls, Positions};

@@ -1,4 +1,4 @@
-//! What the Attention Model computes for one instance: embeddings, and every step of greedy decoding.
+//! Trace of the Attention Model on one instance: embeddings, and every step of greedy decoding.
 
 use regard_nn::NodeSelection;
 use regard_nn::trace::{Operation, Step, record};
@@ -91,7 +91,7 @@ fn explain<I: SolverInstance>(model: &AttentionModel, name: &str, instance: &I) 
     Ok(trace)
 }
 
-/// What is said of the choice of one step, beside what was recorded.
+/// The steps that describe the choice of one decoding step, beside the recorded ones.
 struct Decision<S> {
     /// The steps of the trace, and the place of the first.
     steps: Vec<Step>,

@@ -1,4 +1,4 @@
-//! What a network on time series computes for the window at the end of one series.
+//! Trace of a network on the window at the end of one series.
 
 use regard_data::series::{Panel, Window};
 use regard_nn::trace::record;

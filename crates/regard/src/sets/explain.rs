@@ -1,4 +1,4 @@
-//! What a network on sets computes for one set.
+//! Trace of a network on one set.
 
 use regard_data::sets::Bags;
 use regard_nn::trace::record;
