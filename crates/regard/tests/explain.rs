@@ -364,6 +364,7 @@ fn instance(problem: &str) -> regard::routing::Instance {
         values: formats::csv::Options::default()
             .with("capacity", ["cvrp", "sdvrp"].contains(&problem).then_some(7.0))
             .with("split", (problem == "sdvrp").then_some(1.0))
+            .with("required_prize", (problem == "pctsp").then_some(1.0))
             .with("max_length", (problem == "op").then_some(2.0)),
         ..formats::csv::TableOptions::default()
     };
