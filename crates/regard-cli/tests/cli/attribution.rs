@@ -115,7 +115,7 @@ fn shapley_values_and_integrated_gradients_explain_the_whole_difference() {
     assert_eq!(again.done().out, shapley.out, "a seed gives the same bits on any number of threads");
     let other = asked(folder.path(), &[&sampled[..], &["--seed", "7"]].concat()).done();
     assert_ne!(other.out, shapley.out);
-    let path = asked(folder.path(), &["--attribution", "integrated-gradients", "--json"]).done();
+    let path = asked(folder.path(), &["--attribution", "integrated-gradients", "--steps", "512", "--json"]).done();
     for one in path.json().as_array().unwrap() {
         assert!(one["completeness_error"].as_f64().unwrap() < 0.02, "{one}");
     }
@@ -172,7 +172,8 @@ fn a_bond_that_is_deleted_changes_the_prediction_by_its_attribution() {
     let folder = tempfile::tempdir().unwrap();
     graphs(folder.path());
     let train = [
-        &["train", "graphs/molecules", "--out", "run", "--set", "data.path=graphs.jsonl", "--set", "data.smiles="][..],
+        &["train", "graphs/molecules", "--out", "run", "--set", "data.path=graphs.jsonl", "--set", "data.smiles=\"\""]
+            [..],
         &["--set", "model.width=16", "--set", "model.layers=2", "--set", "train.epochs=3"],
         &["--set", "eval.blend=false", "--set", "data.targets=[]"],
     ]
@@ -190,7 +191,10 @@ fn a_bond_that_is_deleted_changes_the_prediction_by_its_attribution() {
     let bond = edges.iter().find(|edge| ends(edge) == (true, true)).unwrap()["attribution"].as_f64().unwrap();
     let number = |json: &Value| {
         let values = json[0].as_object().unwrap().iter();
-        values.filter(|(key, _)| !["nodes", "edges"].contains(&key.as_str())).find_map(|(_, value)| value.as_f64()).unwrap()
+        values
+            .filter(|(key, _)| !["nodes", "edges"].contains(&key.as_str()))
+            .find_map(|(_, value)| value.as_f64())
+            .unwrap()
     };
     let before = number(&ask(&[]));
     assert!((before - found[0]["answer"].as_f64().unwrap()).abs() < 1e-6);
@@ -200,11 +204,12 @@ fn a_bond_that_is_deleted_changes_the_prediction_by_its_attribution() {
 
     fs::write(folder.path().join("a.jsonl"), one).unwrap();
     let shapley = ask(&["--attribution", "shapley", "--samples", "4"]);
-    let path = ask(&["--attribution", "integrated-gradients", "--steps", "64"]);
+    let path = ask(&["--attribution", "integrated-gradients", "--steps", "512"]);
     for (json, within) in [(&shapley, 1e-4), (&path, 0.02)] {
         assert!(json[0]["completeness_error"].as_f64().unwrap() < within, "{json}");
     }
-    let table = regard(folder.path(), &["predict", "--model", "run", "a.jsonl", "--attribution", "leave-one-out"]).done();
+    let table =
+        regard(folder.path(), &["predict", "--model", "run", "a.jsonl", "--attribution", "leave-one-out"]).done();
     assert!(table.out.starts_with("id,part,source,target,attribution,standard_error\na,node,0,,"), "{table:?}");
     assert_eq!(table.out.lines().count(), 9, "{table:?}");
     let wrong = regard(folder.path(), &["predict", "--model", "run", "a.jsonl", "--attribution", "occlusion"]);

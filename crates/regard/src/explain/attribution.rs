@@ -86,7 +86,7 @@ pub struct AttributionOptions {
 impl AttributionOptions {
     /// Options of a method with the default number of samples and steps.
     pub fn new(method: AttributionMethod, seed: u64) -> Self {
-        Self { method, samples: 32, steps: 32, seed }
+        Self { method, samples: 32, steps: 256, seed }
     }
 }
 
