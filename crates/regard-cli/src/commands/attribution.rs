@@ -70,7 +70,7 @@ fn mean_faithfulness(all: &[&Attribution]) -> Option<Faithfulness> {
     })
 }
 
-/// What is known beside the values: the answer, standard errors, faithfulness, completeness, rank correlation.
+/// Adds the numbers beside the values: the answer, standard errors, faithfulness, completeness, rank correlation.
 pub(super) fn fill(found: &Attribution, object: &mut Map<String, Value>) {
     object.insert("answer".into(), json!(found.answer));
     if let Some(baseline) = found.baseline {

@@ -95,7 +95,7 @@ impl AttributionOptions {
 pub enum Kept {
     /// True for parts that are there, `[parts]`.
     Present(Vec<bool>),
-    /// How far each part is from its baseline (0) to itself (1), a little beyond both included, `[parts]`.
+    /// Position of each part between its baseline (0) and itself (1), a little beyond both included, `[parts]`.
     Scaled(Vec<f32>),
 }
 
