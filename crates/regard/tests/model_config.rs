@@ -173,9 +173,11 @@ fn statistics_of_sets_are_checked() {
     let config = SetTransformerConfig { inputs: 1, data, ..SetTransformerConfig::set_transformer_2019() };
     let complaint = |key: &str, wrong: Value| complaint(&config, |value| value["data"][key] = wrong.clone());
     assert_eq!(complaint("mean", json!([2.0])), None);
+    // A feature that is the same in all training rows.
+    assert_eq!(complaint("std", json!([0.0])), None);
     for (key, wrong, expected) in [
         ("mean", json!([1.0, 2.0]), "`data.mean`: has 2 values; expected 1"),
-        ("std", json!([0.0]), "`data.std`: is 0; expected a number above 0"),
+        ("std", json!([-1.0]), "`data.std`: is -1; expected 0 or more"),
         ("features", json!(["x", "y"]), "`data.features`: has 2 values; expected 1"),
         ("target_mean", json!(1e308), "expected a finite number of single precision"),
         ("target_std", json!(-1.0), "`data.target_std`: is -1; expected 0 or more"),

@@ -7,6 +7,7 @@ use clap::Args;
 use regard::series::experiment::{SeriesData, SeriesDuplicates, SeriesLayout};
 use regard::supervised::base::Only;
 
+use super::attribution::AttributionArgs;
 use crate::failure::Failure;
 
 /// Arguments of `regard forecast`.
@@ -41,6 +42,8 @@ pub(crate) struct ForecastArgs {
     /// Forecast with the network alone, or without it [possible values: network, base]
     #[arg(long, value_name = "PART")]
     pub(crate) only: Option<Only>,
+    #[command(flatten)]
+    pub(crate) attribution: AttributionArgs,
     /// Time for base forecasters, and for training without --model
     #[arg(long, value_name = "TIME", default_value = "40s", value_parser = super::duration)]
     pub(crate) time: Duration,
@@ -102,6 +105,23 @@ impl ForecastArgs {
 
     /// Checks the combination of options.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
+        if self.attribution.options()?.is_some() {
+            let without = [
+                ("--levels", !self.levels.is_empty()),
+                ("--out", self.out.is_some()),
+                ("--wide", self.wide),
+                ("--plot", self.plot.is_some()),
+            ];
+            if self.model.is_none() || self.only == Some(Only::Base) {
+                let what = "--attribution applies only to the network of a model";
+                return Err(Failure::new(what).hint("give --model DIR, without --only base").into());
+            }
+            if let Some((name, _)) = without.iter().find(|(_, given)| *given) {
+                return Err(Failure::new(format!("{name} does not apply to an attribution"))
+                    .hint(format!("run the command a second time with {name}, without --attribution"))
+                    .into());
+            }
+        }
         if self.model.is_none() && self.horizon.is_none() {
             return Err(Failure::new("--horizon is required without --model")
                 .hint("for example --horizon 24 for the next 24 values")

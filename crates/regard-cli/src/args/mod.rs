@@ -3,6 +3,7 @@
 //! Many commands have two types: the arguments as clap parses them, and a job with defaults filled in and everything
 //! checked that can be checked without opening a file.
 
+mod attribution;
 mod bench;
 mod data;
 mod eval;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use regard::supervised::base::Only;
 
+use super::attribution::AttributionArgs;
 use crate::failure::Failure;
 
 /// Arguments of `regard predict`.
@@ -21,7 +22,7 @@ task; `regard forecast` predicts future values.
 
 Examples:
   regard predict --model runs/customers customers.csv
-  regard predict --model runs/customers customers.csv --importance --json
+  regard predict --model runs/customers customers.csv --attribution leave-one-out --json
   regard predict --model runs/prices flats.csv --levels 80,90
   regard predict --model runs/clustering points.csv --rescale --refine 20 --plot clusters.svg
   regard predict --model runs/solubility molecules.csv --smiles smiles --attention edges.csv
@@ -44,9 +45,12 @@ pub(crate) struct PredictArgs {
     /// Sets: column of set identifiers [default: as in training]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) group_by: Option<String>,
-    /// Sets: also report the attention weight of every row; without --rows the table then has a line for each row
-    #[arg(long)]
+    /// Sets: also report the attention weight of every row in the pooling; without --rows the table then has a line for
+    /// each row. Attention weights do not say what the prediction depends on; --attribution measures that
+    #[arg(long, conflicts_with = "attribution")]
     pub(crate) importance: bool,
+    #[command(flatten)]
+    pub(crate) attribution: AttributionArgs,
     /// Sets: write the predictions for single rows to a CSV file
     #[arg(long, value_name = "FILE")]
     pub(crate) rows: Option<PathBuf>,
@@ -91,6 +95,7 @@ impl PredictArgs {
             ("--rescale", self.rescale),
             ("--refine", self.refine > 0),
         ];
+        self.refuse_with_attribution()?;
         self.refuse(&of_sets, "sets", "is a model on graphs; --attention FILE writes its attention weights")
     }
 
@@ -111,6 +116,7 @@ impl PredictArgs {
             ("--attention", self.attention.is_some()),
             ("--plot", self.plot.is_some()),
         ];
+        self.refuse_with_attribution()?;
         self.refuse(&of_others, "sets or graphs", "is a model on time series")
     }
 
@@ -123,7 +129,23 @@ impl PredictArgs {
             ("--edges", self.edges.is_some()),
             ("--attention", self.attention.is_some()),
         ];
+        self.refuse_with_attribution()?;
         self.refuse(&of_graphs, "graphs", "is a model on sets; --importance reports its attention weights")
+    }
+
+    /// Refuses options of tables and pictures that an attribution does not write.
+    fn refuse_with_attribution(&self) -> anyhow::Result<()> {
+        let without = [
+            ("--levels", !self.levels.is_empty()),
+            ("--plot", self.plot.is_some()),
+            ("--attention", self.attention.is_some()),
+        ];
+        match without.iter().find(|(_, given)| *given && self.attribution.attribution.is_some()) {
+            Some((name, _)) => Err(Failure::new(format!("{name} does not apply to an attribution"))
+                .hint(format!("run the command a second time with {name}, without --attribution"))
+                .into()),
+            None => Ok(()),
+        }
     }
 
     fn refuse(&self, given: &[(&str, bool)], family: &str, hint: &str) -> anyhow::Result<()> {

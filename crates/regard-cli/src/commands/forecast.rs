@@ -8,13 +8,14 @@ use regard::data::series::Panel;
 use regard::data::series::formats::forecasts::{ForecastRow, Forecasts};
 use regard::data::series::formats::{Read, ReadReport};
 use regard::data::table::write::{self, Cell, TableSource};
+use regard::explain::attribution::AttributionOptions;
 use regard::series::experiment::SeriesData;
 use regard::series::local_forecast::{BackTest, LocalForecast, LocalForecastOptions, MemberReport, NETWORK, forecast};
 use regard::series::predict::{FileForecastOptions, SeriesModel};
 use regard::series::source::read_panel;
 use serde::Serialize;
 
-use super::Outcome;
+use super::{Outcome, attribution};
 use crate::args::ForecastArgs;
 use crate::failure::Failure;
 use crate::report::{Printer, number, series_plot, sparkline};
@@ -104,6 +105,9 @@ struct Found {
 /// Forecasts the series of a file.
 pub(super) fn run(args: &ForecastArgs, seed: u64, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     args.check()?;
+    if let (Some(options), Some(folder)) = (args.attribution.options()?, &args.model) {
+        return attribute(args, folder, &options, device, printer);
+    }
     let found = match &args.model {
         Some(folder) => by_model(args, folder, device, printer)?,
         None => without_model(args, seed, device, printer)?,
@@ -166,6 +170,29 @@ fn date(args: &ForecastArgs) -> String {
         name if name.is_empty() => "date".to_owned(),
         name => name,
     }
+}
+
+/// Attributes the network's forecast to the patches and lags of the last window of each series.
+fn attribute(
+    args: &ForecastArgs,
+    folder: &Path,
+    options: &AttributionOptions,
+    device: &Device,
+    printer: &mut Printer,
+) -> anyhow::Result<Outcome> {
+    let model = SeriesModel::open(folder, device)?.with_only(args.only)?;
+    let series = model.read(&args.file, &args.columns(model.columns()))?;
+    warnings(&series.report, printer);
+    let horizon = args.horizon.unwrap_or(model.config.horizon);
+    let found = model.attribute_forecast(&series, horizon, options)?;
+    let what = match model.base.as_ref().map(|base| base.weights[0]) {
+        Some(weight) => format!("the network, which has {:.0} % of the weight in the answer", 100.0 * weight),
+        None => "the network".to_owned(),
+    };
+    let what = format!("the mean of the next {horizon} values; {what}");
+    attribution::report_series(options.method, &what, &found, printer);
+    printer.result(attribution::series(&found, printer.json()).trim_end())?;
+    Ok(Outcome::Done)
 }
 
 fn by_model(args: &ForecastArgs, folder: &Path, device: &Device, printer: &Printer) -> anyhow::Result<Found> {

@@ -6,13 +6,14 @@ use regard::Device;
 use regard::data::graphs::formats::attention::{self, LayerWeights};
 use regard::data::graphs::formats::predictions::Predictions;
 use regard::data::graphs::{Graphs, Level};
+use regard::explain::attribution::Attribution;
 use regard::graphs::examples::Examples;
 use regard::graphs::experiment::GraphData;
 use regard::graphs::predict::{AttentionWeights, GraphModel};
 use regard::graphs::task::{GraphTask, LevelName};
 
-use super::Outcome;
 use super::intervals::with_intervals;
+use super::{Outcome, attribution};
 use crate::args::{EvalJob, PredictArgs};
 use crate::failure::Failure;
 use crate::report::{Printer, graph_plot, measures};
@@ -54,6 +55,23 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
     data.skip_bad = args.skip_bad;
     let examples = model.read(&args.file, &data, false)?;
     examples.warnings().iter().for_each(|warning| printer.note(warning));
+    if let Some(options) = args.attribution.options()? {
+        let found = model.attribute(&examples, &options)?;
+        let what = match model.config.task {
+            GraphTask::Regression => format!("`{}`", model.config.data.tasks.first().map_or("", String::as_str)),
+            GraphTask::Classification => "the probability of the predicted class".to_owned(),
+            GraphTask::Labels => {
+                format!("the probability of `{}`", model.config.data.tasks.first().map_or("", String::as_str))
+            }
+        };
+        let part = attribution::part(model.network_has_no_weight(), model.base.is_some());
+        let all: Vec<&Attribution> = found.iter().map(|one| &one.found).collect();
+        attribution::report(options.method, &format!("{what}; {part}"), &all, printer);
+        let graphs = &examples.graphs;
+        let name = |graph: usize, node: usize| graphs.node_name(graphs.nodes_of(graph).start + node);
+        printer.result(attribution::graphs(graphs.ids(), &found, &name, printer.json()).trim_end())?;
+        return Ok(Outcome::Done);
+    }
     write_attention(args, &model, &examples, printer)?;
     let level = if model.config.level == LevelName::Graph { Level::Graph } else { Level::Node };
     let found = model.predict(&examples)?;

@@ -1,5 +1,6 @@
 //! One file for each command.
 
+mod attribution;
 mod bench;
 mod cross_validation;
 mod data;
@@ -58,8 +59,14 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
                 families::load(&job.experiment, &job.sets)?.evaluate(&job.folds, &device, printer)
             }
         },
-        Command::Predict(args) => (families::of_model(Some(&args.model)).predict)(&args, &device, printer),
-        Command::Forecast(args) => forecast::run(&args, seed, &device, printer),
+        Command::Predict(mut args) => {
+            args.attribution.seed = seed;
+            (families::of_model(Some(&args.model)).predict)(&args, &device, printer)
+        }
+        Command::Forecast(mut args) => {
+            args.attribution.seed = seed;
+            forecast::run(&args, seed, &device, printer)
+        }
         Command::Bench(BenchCommand::Lib(args)) => bench::library(args.check(seed)?, &device, printer),
         Command::Bench(BenchCommand::Paper(args)) => {
             args.check()?;

@@ -16,7 +16,7 @@ use regard::series::predict::SeriesModel;
 use regard::series::task::SeriesTask;
 use serde::Serialize;
 
-use super::{Outcome, cross_validation};
+use super::{Outcome, attribution, cross_validation};
 use crate::args::{EvalJob, FoldOptions, PredictArgs};
 use crate::failure::Failure;
 use crate::report::progress::Progress;
@@ -90,6 +90,10 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
     if model.config.task == SeriesTask::Classification {
         return classify(args, &model, &columns, printer);
     }
+    if args.attribution.options()?.is_some() && model.config.task != SeriesTask::Forecast {
+        let what = format!("--attribution: a model for {} predicts no single answer for a series", model.config.task);
+        return Err(Failure::new(what).hint("it is for forecasts and classes").into());
+    }
     let series = model.read(&args.file, &columns)?;
     series.report.to_string().lines().for_each(|line| printer.note(line));
     let (found, what) = match model.config.task {
@@ -124,6 +128,17 @@ fn classify(
 ) -> anyhow::Result<Outcome> {
     let read = read_whole(&args.file, columns, false, Some(&model.config))?;
     read.report.to_string().lines().for_each(|line| printer.note(line));
+    if let Some(options) = args.attribution.options()? {
+        let found = model.attribute_classes(&read.panel, &options)?;
+        attribution::report_series(
+            options.method,
+            "the probability of the predicted class; the network",
+            &found,
+            printer,
+        );
+        printer.result(attribution::series(&found, printer.json()).trim_end())?;
+        return Ok(Outcome::Done);
+    }
     let found = model.classified(&read.panel)?;
     // A series is a set of rows for whoever writes predictions.
     let rows = read.panel.series().iter().map(Series::len);

@@ -1,5 +1,6 @@
 //! The program as a user meets it: whole commands, both streams and the exit code.
 
+mod attribution;
 mod data;
 mod errors;
 mod eval;

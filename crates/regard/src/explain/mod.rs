@@ -4,6 +4,7 @@
 //! a second way for display.
 
 mod attention;
+pub mod attribution;
 mod input;
 mod json;
 mod model;

@@ -1,6 +1,7 @@
 //! Graphs: nodes that attend to their neighbours, and an answer for each graph, or each node (Graph
 //! Transformer, Dwivedi & Bresson 2021).
 
+pub mod attribution;
 mod base;
 pub mod cross_validation;
 pub mod examples;

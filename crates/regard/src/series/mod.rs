@@ -1,6 +1,7 @@
 //! Time series: patches of a window that attend to each other, and what comes next (PatchTST, Nie et al.
 //! 2023).
 
+pub mod attribution;
 pub mod back_test;
 pub mod base;
 pub mod batch;

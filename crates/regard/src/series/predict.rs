@@ -281,7 +281,7 @@ impl SeriesModel {
     }
 
     /// Refuses a horizon or levels that the network does not predict.
-    fn check_request(&self, horizon: usize, levels: &[f64]) -> Result<()> {
+    pub(super) fn check_request(&self, horizon: usize, levels: &[f64]) -> Result<()> {
         if self.config.task != SeriesTask::Forecast {
             let reason = format!("was trained for {}, not for forecasts", self.config.task);
             return Err(Error::config("--model", reason));

@@ -1,6 +1,7 @@
 //! Sets: items in any order and any number, and one answer for them all, or for each
 //! (Set Transformer, Lee et al. 2019; Deep Sets, Zaheer et al. 2017).
 
+mod attribution;
 mod base;
 pub mod cross_validation;
 pub mod examples;

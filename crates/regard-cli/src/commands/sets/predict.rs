@@ -5,14 +5,15 @@ use regard::data::predictions::decide;
 use regard::data::sets::Bags;
 use regard::data::sets::formats::mixtures::Mixtures;
 use regard::data::sets::formats::predictions::{Predicted, Predictions};
+use regard::explain::attribution::{Attribution, AttributionOptions};
 use regard::sets::experiment::SetData;
 use regard::sets::predict::{MixtureOptions, SetModel, SetPredictions};
 use regard::sets::task::TaskKind;
 
 use super::columns;
 use crate::args::PredictArgs;
-use crate::commands::Outcome;
 use crate::commands::intervals::with_intervals;
+use crate::commands::{Outcome, attribution};
 use crate::failure::Failure;
 use crate::report::{Printer, measures, sets_plot};
 
@@ -47,10 +48,16 @@ fn answers(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer)
             .hint(format!("`{}` is a model for {}", args.model.display(), model.config.task.name()))
             .into());
     }
-    if args.rows.is_some() && !args.importance && !only_rows {
+    if args.rows.is_some() && !args.importance && !only_rows && args.attribution.attribution.is_none() {
         return Err(Failure::new("--rows does not apply: the model predicts for sets, not for their rows")
-            .hint("add --importance to write how much each row counts")
+            .hint(
+                "add --attribution leave-one-out to write how much each row changes the prediction, or --importance to \
+                   write its attention weight",
+            )
             .into());
+    }
+    if let Some(options) = args.attribution.options()? {
+        return attributed(args, model, bags, &options, printer);
     }
     let with_attention = args.importance || args.plot.is_some();
     if with_attention && model.network_has_no_weight() {
@@ -92,6 +99,39 @@ fn answers(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer)
     Ok(if by_row { predictions.rows_csv() } else { predictions.csv() })
 }
 
+/// The attribution of the prediction for each set to its rows.
+fn attributed(
+    args: &PredictArgs,
+    model: &SetModel,
+    bags: &Bags,
+    options: &AttributionOptions,
+    printer: &Printer,
+) -> anyhow::Result<String> {
+    let found = model.attribute(bags, options)?;
+    let what = match model.config.task {
+        TaskKind::Classification => "the probability of the predicted class",
+        _ => "the predicted number",
+    };
+    let part = attribution::part(model.network_has_no_weight(), model.base.is_some());
+    let all: Vec<&Attribution> = found.iter().collect();
+    attribution::report(options.method, &format!("{what}; {part}"), &all, printer);
+    let of_sets = model.predict(bags, false)?.of_sets;
+    let values = found.iter().flat_map(|one| one.values.clone()).collect();
+    let predictions = Predictions::new(bags, of_sets).and_then(|all| all.with_rows("attribution", values));
+    let predictions = predictions.map_err(regard::Error::from)?;
+    if let Some(file) = &args.rows {
+        predictions.write_rows(file).map_err(regard::Error::from)?;
+        printer.note(&format!("wrote {}", file.display()));
+    }
+    if printer.json() {
+        let mut list = predictions.json();
+        let objects = list.as_array_mut().into_iter().flatten().filter_map(|one| one.as_object_mut());
+        objects.zip(&found).for_each(|(object, found)| attribution::fill(found, object));
+        return Ok(list.to_string());
+    }
+    Ok(if args.rows.is_none() { predictions.rows_csv() } else { predictions.csv() })
+}
+
 /// The prediction for a set, for a picture.
 fn answer(found: &SetPredictions, bag: usize) -> String {
     match &found.of_sets {
@@ -110,6 +150,11 @@ fn mixtures(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer
     if !args.levels.is_empty() {
         return Err(Failure::new("--levels does not apply: a clustering model predicts mixtures")
             .hint("it is for models that predict numbers")
+            .into());
+    }
+    if args.attribution.attribution.is_some() {
+        return Err(Failure::new("--attribution: a clustering model predicts mixtures, not one answer for a set")
+            .hint("--rows FILE writes the cluster of every row")
             .into());
     }
     if args.importance {

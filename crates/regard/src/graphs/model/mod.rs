@@ -127,6 +127,19 @@ impl GraphTransformer {
         self.answer(input, device, None)
     }
 
+    /// As [`Self::forward`], with the embedding of each node and each edge times a factor, `[nodes]` and `[edges]`.
+    pub(crate) fn forward_scaled(&self, input: &GraphInput, factors: [&[f32]; 2], device: &Device) -> Tensor<2> {
+        let scaled = |rows: Tensor<2>, factors: &[f32]| match factors.len() {
+            0 => rows,
+            count => rows * Tensor::<2>::from_data(TensorData::new(factors.to_vec(), [count, 1]), device),
+        };
+        let GraphRows { nodes, edges } = self.begin(input, device, &mut None);
+        let edges = edges.map(|edges| scaled(edges, factors[1]));
+        let rows = GraphRows { nodes: scaled(nodes, factors[0]), edges };
+        let rows = self.layers.iter().fold(rows, |rows, layer| layer.forward(rows, None, &input.edges));
+        self.read(rows.nodes, input)
+    }
+
     /// As [`Self::forward`], with numbers and weights dropped at random from `noise`.
     pub fn forward_with_dropout(&self, input: &GraphInput, device: &Device, noise: &mut Pcg64Mcg) -> Tensor<2> {
         self.answer(input, device, Some(noise))

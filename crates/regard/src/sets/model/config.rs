@@ -10,7 +10,7 @@ use super::{SetTransformer, names};
 use crate::sets::task::TaskKind;
 use crate::store::layout::ParamSpec;
 use crate::store::network::{CardText, NetworkConfig, check_version, from_object};
-use crate::store::ranges::{distinct, finite, length, not_negative, shares, statistics, whole};
+use crate::store::ranges::{distinct, finite, length, not_negative, shares, whole};
 use crate::store::renamed;
 use crate::train::shapes;
 use crate::{Error, Result};
@@ -180,7 +180,12 @@ impl NetworkConfig for SetTransformerConfig {
         let data = &self.data;
         distinct("data.features", &data.features)?;
         length("data.features", data.features.len(), self.inputs, true)?;
-        statistics("data.", &data.mean, &data.std, self.inputs)?;
+        length("data.mean", data.mean.len(), self.inputs, true)?;
+        length("data.std", data.std.len(), data.mean.len(), false)?;
+        finite("data.mean", &data.mean)?;
+        // A feature that is the same in all training rows has deviation 0.
+        data.std.iter().try_for_each(|&std| not_negative(&[("data.std", std)]))?;
+        finite("data.std", &data.std)?;
         finite("data.target_mean", &[data.target_mean])?;
         not_negative(&[("data.target_std", data.target_std)])?;
         finite("data.target_std", &[data.target_std])

@@ -1,0 +1,241 @@
+//! Attribution of predictions for graphs to their nodes and edges.
+
+use regard_data::graphs::{Graph, Graphs, Level};
+use regard_data::stats::largest;
+
+use super::base::{by_task, views_of};
+use super::examples::Examples;
+use super::measure::in_target_units;
+use super::predict::GraphModel;
+use super::source::unlabelled;
+use super::task::{GraphTask, LevelName};
+use crate::explain::attribution::{
+    Attributable, Attribution, AttributionMethod, AttributionOptions, Kept, Variant, attribute,
+};
+use crate::{Error, Result};
+
+/// Nodes that go through a network together; bounds memory.
+const NODES_AT_ONCE: usize = 1 << 14;
+
+/// The parts of a graph: its nodes, and behind them its edges, both directions of one as a single part.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GraphParts {
+    /// Number of nodes.
+    pub nodes: usize,
+    /// The two nodes of each edge, numbered in the graph from 0; the lower first.
+    pub edges: Vec<[usize; 2]>,
+    /// The part of each directed edge, in the order of the graph, as an index of `edges`.
+    of_directed: Vec<usize>,
+}
+
+impl GraphParts {
+    fn of(graphs: &Graphs, graph: usize) -> Self {
+        let nodes = graphs.nodes_of(graph);
+        let directed = nodes.clone().flat_map(|node| {
+            let target = node - nodes.start;
+            graphs
+                .sources_of(node)
+                .iter()
+                .map(move |&source| [target.min(source as usize), target.max(source as usize)])
+        });
+        let directed: Vec<[usize; 2]> = directed.collect();
+        let mut edges = directed.clone();
+        edges.sort_unstable();
+        edges.dedup();
+        let of_directed = directed.iter().map(|ends| edges.partition_point(|edge| edge < ends)).collect();
+        Self { nodes: nodes.len(), edges, of_directed }
+    }
+}
+
+/// The attribution of a graph, and the parts that its values belong to.
+#[derive(Clone, Debug)]
+pub struct GraphAttribution {
+    /// The parts.
+    pub parts: GraphParts,
+    /// Their attribution: nodes, then edges.
+    pub found: Attribution,
+}
+
+/// Graphs whose nodes and edges are left out, or whose embeddings are scaled towards zero.
+struct GraphVariants<'a> {
+    model: &'a GraphModel,
+    examples: &'a Examples,
+    parts: Vec<GraphParts>,
+    /// The predicted class of each graph; 0 for numbers, and 1 (yes) for labels.
+    classes: Vec<usize>,
+}
+
+impl GraphModel {
+    /// The attribution of the prediction for each graph to its nodes and edges: the change of the first predicted number,
+    /// or of the probability of the predicted class, or of the first label. It is that of the network where it has weight
+    /// in the answer, and else that of the base learners. A node is left out with its edges; positions are computed anew.
+    /// Integrated gradients begin at embeddings of zero.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a model on nodes or on complete graphs, a method for time series, integrated gradients of base
+    /// learners, and samples or steps out of range.
+    pub fn attribute(&self, examples: &Examples, options: &AttributionOptions) -> Result<Vec<GraphAttribution>> {
+        let refused = |reason: &str, hint: &str| Err(Error::config("--attribution", reason).with_hint(hint));
+        if self.config.level == LevelName::Node {
+            return refused(
+                "is for models that predict one answer for a graph; this model predicts nodes",
+                "leave it out",
+            );
+        }
+        if self.experiment.as_ref().is_some_and(|experiment| experiment.data.complete_graph) {
+            let reason = "is for models that attend along the edges of the file; this one attends between all nodes";
+            return refused(reason, "train one with `--set data.complete_graph=false`");
+        }
+        match options.method {
+            AttributionMethod::Occlusion => {
+                let reason = "is `occlusion`, which is for patches and lags of time series";
+                return refused(reason, "use leave-one-out for nodes and edges");
+            }
+            AttributionMethod::IntegratedGradients if self.network_has_no_weight() => {
+                let reason = "is `integrated-gradients`, but the network has no weight in the prediction";
+                return refused(reason, "use leave-one-out, or --only network");
+            }
+            _ => {}
+        }
+        let count = examples.graphs.len();
+        let parts = (0..count).map(|graph| GraphParts::of(&examples.graphs, graph)).collect();
+        let mut variants = GraphVariants { model: self, examples, parts, classes: vec![0; count] };
+        match self.config.task {
+            GraphTask::Regression => {}
+            GraphTask::Labels => variants.classes = vec![1; count],
+            GraphTask::Classification => {
+                let all: Vec<usize> = (0..count).collect();
+                let found = all.chunks(128).map(|chosen| {
+                    let part = unlabelled(&self.config, examples.graphs.select(chosen));
+                    variants.predicted(&part, None)
+                });
+                let found: Vec<Vec<f64>> = found.collect::<Result<_>>()?;
+                let classes = self.config.outputs.max(2);
+                variants.classes = found.concat().chunks(classes).map(largest).collect();
+            }
+        }
+        let found = attribute(&variants, options)?;
+        let weights = (!self.network_has_no_weight()).then(|| self.edge_weights(examples, &variants.parts));
+        let all = variants.parts.into_iter().zip(found).enumerate().map(|(graph, (parts, mut found))| {
+            if let Some(weights) = &weights {
+                let of_edges: Vec<f64> = found.values[parts.nodes..].iter().map(|value| value.abs()).collect();
+                found.rank_correlation = crate::explain::attribution::rank_correlation(&of_edges, &weights[graph]);
+            }
+            GraphAttribution { parts, found }
+        });
+        Ok(all.collect())
+    }
+
+    /// The mean attention weight along each edge of each graph, over layers, heads and directions.
+    fn edge_weights(&self, examples: &Examples, parts: &[GraphParts]) -> Vec<Vec<f64>> {
+        let mut all: Vec<Vec<f64>> = parts.iter().map(|parts| vec![0.0; parts.edges.len()]).collect();
+        for layer in self.attention(examples) {
+            let mut rows = layer.weights.chunks(self.config.heads.max(1));
+            for graph in layer.graphs {
+                for (&edge, row) in parts[graph].of_directed.iter().zip(rows.by_ref()) {
+                    all[graph][edge] += row.iter().map(|weight| f64::from(*weight)).sum::<f64>();
+                }
+            }
+        }
+        all
+    }
+}
+
+impl GraphVariants<'_> {
+    /// Predictions `[graphs, classes]`, or of the first task.
+    fn predicted(&self, examples: &Examples, shares: Option<[&[f32]; 2]>) -> Result<Vec<f64>> {
+        let (model, config) = (self.model, &self.model.config);
+        let first = |found: Vec<Vec<f64>>| found.into_iter().next().unwrap_or_default();
+        if let Some(base) = model.base.as_ref().filter(|_| model.network_has_no_weight())
+            && let Some(views) = views_of(&base.features, Level::Graph, &examples.graphs)?
+        {
+            return Ok(first(base.predict(&views)?));
+        }
+        let all: Vec<usize> = (0..examples.graphs.len()).collect();
+        let input = examples.input(config, &all, None);
+        let answers = match shares {
+            None => model.network.forward(&input, &model.device),
+            Some(shares) => model.network.forward_scaled(&input, shares, &model.device),
+        };
+        let numbers: Vec<f64> = answers.into_data().iter::<f64>().collect();
+        Ok(first(by_task(config, &in_target_units(config, numbers))))
+    }
+
+    /// A graph without some of its parts.
+    fn without(&self, graph: usize, present: &[bool]) -> Graph {
+        let (graphs, parts) = (&self.examples.graphs, &self.parts[graph]);
+        let nodes = graphs.nodes_of(graph);
+        let (of_nodes, of_edges) = (graphs.node_features(), graphs.edge_features());
+        let mut numbers = vec![None; parts.nodes];
+        let mut one = Graph::new(String::new(), 0);
+        for node in (0..parts.nodes).filter(|&node| present[node]) {
+            numbers[node] = Some(one.nodes as u32);
+            one.nodes += 1;
+            let at = nodes.start + node;
+            one.node_types.extend(of_nodes.types().map(|types| types[at]));
+            one.node_dense.extend_from_slice(&of_nodes.dense()[at * of_nodes.width()..(at + 1) * of_nodes.width()]);
+        }
+        let first = graphs.edges_of(graph).start;
+        let ends = nodes.clone().flat_map(|node| graphs.sources_of(node).iter().map(move |&source| (source, node)));
+        for (at, (source, target)) in ends.enumerate() {
+            let ends = (numbers[source as usize], numbers[target - nodes.start]);
+            if let ((Some(source), Some(target)), true) = (ends, present[parts.nodes + parts.of_directed[at]]) {
+                one.edges.push([source, target]);
+                let at = first + at;
+                one.edge_types.extend(of_edges.types().map(|types| types[at]));
+                one.edge_dense.extend_from_slice(&of_edges.dense()[at * of_edges.width()..(at + 1) * of_edges.width()]);
+            }
+        }
+        one
+    }
+
+    /// Predictions for variants of one kind.
+    fn chunk(&self, variants: &[Variant]) -> Result<Vec<f64>> {
+        let graphs = &self.examples.graphs;
+        if let Some(Kept::Present(_)) = variants.first().map(|variant| &variant.kept) {
+            let changed = variants.iter().filter_map(|variant| match &variant.kept {
+                Kept::Present(present) => Some(self.without(variant.input, present)),
+                Kept::Scaled(_) => None,
+            });
+            let (nodes, edges) = (graphs.node_features().kinds(), graphs.edge_features().kinds());
+            let changed = Graphs::new(nodes.clone(), edges.clone(), changed.collect())?;
+            return self.predicted(&unlabelled(&self.model.config, changed), None);
+        }
+        let inputs: Vec<usize> = variants.iter().map(|variant| variant.input).collect();
+        let (mut of_nodes, mut of_edges) = (Vec::new(), Vec::new());
+        for variant in variants {
+            let Kept::Scaled(shares) = &variant.kept else { continue };
+            let parts = &self.parts[variant.input];
+            of_nodes.extend_from_slice(&shares[..parts.nodes]);
+            of_edges.extend(parts.of_directed.iter().map(|edge| shares[parts.nodes + edge]));
+        }
+        let same = unlabelled(&self.model.config, graphs.select(&inputs));
+        self.predicted(&same, Some([&of_nodes, &of_edges]))
+    }
+}
+
+impl Attributable for GraphVariants<'_> {
+    fn parts(&self) -> Vec<usize> {
+        self.parts.iter().map(|parts| parts.nodes + parts.edges.len()).collect()
+    }
+
+    fn answers(&self, variants: &[Variant]) -> Result<Vec<f64>> {
+        let mut all = Vec::with_capacity(variants.len());
+        let mut from = 0;
+        while from < variants.len() {
+            let mut nodes = 0;
+            let fits = variants[from..].iter().take_while(|variant| {
+                nodes += self.parts[variant.input].nodes;
+                nodes <= NODES_AT_ONCE
+            });
+            let chunk = &variants[from..from + fits.count().max(1)];
+            let predicted = self.chunk(chunk)?;
+            let each = predicted.len() / chunk.len();
+            let of =
+                |(at, variant): (usize, &Variant)| predicted[at * each + self.classes[variant.input].min(each - 1)];
+            all.extend(chunk.iter().enumerate().map(of));
+            from += chunk.len();
+        }
+        Ok(all)
+    }
+}
