@@ -129,6 +129,7 @@ fn report_of(panel: &Panel, timeline: &Timeline) -> Result<ReadReport> {
         skipped: Vec::new(),
         guessed: None,
         decimal_commas: false,
+        zones: timeline.zones.clone(),
         footer: None,
     })
 }
@@ -229,6 +230,9 @@ pub struct ReadReport {
     /// If true, numbers were read with a decimal comma.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub decimal_commas: bool,
+    /// What was done with time stamps of several offsets from universal time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zones: Option<String>,
     /// Text below the table.
     pub footer: Option<String>,
 }
@@ -258,6 +262,9 @@ impl fmt::Display for ReadReport {
         }
         if self.decimal_commas {
             writeln!(f, "numbers have a decimal comma")?;
+        }
+        if let Some(zones) = &self.zones {
+            writeln!(f, "{zones}")?;
         }
         for (count, what) in [
             (self.gaps, "stamps without a row, filled as missing"),
