@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use regard_base::series::{ForecastOptions, Forecasts, Member, OriginKind, Plan, forecast};
+use regard_base::series::{Budget, ForecastOptions, Forecasts, Member, OriginKind, Plan, forecast};
 use regard_data::random::Draws;
 
 fn options(horizon: usize, seasons: &[usize]) -> ForecastOptions {
@@ -299,12 +299,12 @@ fn a_budget_is_kept() {
     let series = panel(60, 700, 24);
     let budget = Duration::from_millis(600);
     let begun = Instant::now();
-    let found = forecast(&series, &ForecastOptions { budget: Some(budget), ..options(48, &[24, 168]) }).unwrap();
+    let found = forecast(&series, &ForecastOptions { budget: Budget::of(budget), ..options(48, &[24, 168]) }).unwrap();
     let taken = begun.elapsed();
     check(&found, 60, 48);
     // Machines that build at the same time are slow; the program is measured elsewhere.
     assert!(taken < 4 * budget, "{taken:?}");
-    let none = ForecastOptions { budget: Some(Duration::ZERO), ..options(48, &[24, 168]) };
+    let none = ForecastOptions { budget: Budget::of(Duration::ZERO), ..options(48, &[24, 168]) };
     let found = forecast(&series, &none).unwrap();
     check(&found, 60, 48);
     assert!(found.warnings.iter().any(|warning| warning.contains("the time is too short")));

@@ -5,10 +5,9 @@ use std::io::{self, Write};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use regard::train::Measures;
 
+use super::progress::PAUSE;
 use super::{Printer, number};
 
-/// Seconds from one line about a step to the next.
-const PAUSE: f64 = 30.0;
 /// The share of a time limit after which the pace is known.
 const KNOWN_PACE: f64 = 0.1;
 /// The share of the steps that a time limit may leave out without a note.

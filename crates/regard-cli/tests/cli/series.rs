@@ -235,9 +235,23 @@ fn a_file_is_forecast_without_a_model() {
     assert_eq!((lines.len(), lines[0]), (13, "unique_id,ds,cutoff,y,forecast"));
     assert!(lines[1].starts_with("up,1999-07,1999-06,10,") && lines[12].starts_with("down,1999-12,1999-06,"), "{kept}");
     assert_eq!(json["forecast"][0]["ds"].as_str(), Some("2000-01"));
-    for key in ["mase", "seasonal_naive_mase", "naive_mase"] {
+    for key in ["mase", "smape", "seasonal_naive_mase", "naive_mase"] {
         assert!(json["backtest"][key].as_f64().is_some_and(f64::is_finite), "{key}: {json}");
     }
+    let pinball = &json["backtest"]["pinball"];
+    let quantiles = pinball["quantiles"].as_array().unwrap();
+    let of = |key: &str| quantiles.iter().map(|one| one[key].as_f64().unwrap()).collect::<Vec<_>>();
+    assert!(of("quantile").iter().zip([0.05, 0.5, 0.95]).all(|(found, level)| (found - level).abs() < 1e-9), "{json}");
+    assert!((pinball["mean"].as_f64().unwrap() - of("loss").iter().sum::<f64>() / 3.0).abs() < 1e-9, "{json}");
+    // The loss of the median is half of the mean absolute error, which the written back-test gives as well.
+    let off: f64 = lines[1..]
+        .iter()
+        .map(|line| {
+            let fields: Vec<f64> = line.split(',').skip(3).map(|field| field.parse().unwrap()).collect();
+            (fields[0] - fields[1]).abs() / 12.0
+        })
+        .sum();
+    assert!((of("loss")[1] - off / 2.0).abs() < 1e-4 * (1.0 + off), "{off}: {json}");
 }
 
 #[test]
@@ -326,4 +340,61 @@ fn the_shipped_model_of_a_transformer_sees_its_day_and_night() {
         let ([low, high], [lowest, highest]) = (bounds(0), bounds(1));
         assert!(lowest <= low && low < value && value < high && high <= highest, "{row}");
     }
+}
+
+#[test]
+fn many_series_are_forecast_within_the_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = "day".to_owned();
+    (0..10_000).for_each(|series| write!(text, ",s{series}").unwrap());
+    for day in 0..60 {
+        write!(text, "\n2021-{:02}-{:02}", 1 + day / 28, 1 + day % 28).unwrap();
+        for series in 0..10_000 {
+            let value = 20 + series % 7 + 5 * usize::from(day % 7 == series % 7) + (31 * day + 17 * series) % 3;
+            write!(text, ",{value}").unwrap();
+        }
+    }
+    fs::write(folder.path().join("many.csv"), text).unwrap();
+    let ask = ["forecast", "many.csv", "--horizon", "7", "--levels", "80,95", "--json"];
+    let begun = std::time::Instant::now();
+    let said = regard(folder.path(), &[&ask[..], &["--time", "150ms"]].concat()).done();
+    // It took 20 s before. Reading and writing are in it, and machines that build at the same time are slow.
+    assert!(begun.elapsed().as_secs_f64() < 6.0, "{:?}", begun.elapsed());
+    assert!(said.err.contains("the time is too short for") && said.err.contains("`--time` gives more"), "{}", said.err);
+    let json = said.json();
+    let rows = json["forecast"].as_array().unwrap();
+    assert_eq!(rows.len(), 70_000);
+    for row in rows {
+        let value = row["forecast"].as_f64().unwrap();
+        assert!((15.0..40.0).contains(&value) && row["intervals"][0]["low"].as_f64().unwrap() <= value, "{row}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_forecast_answers_with_what_is_done() {
+    use std::process::{Command, Stdio};
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = "hour,load\n".to_owned();
+    for hour in 0..3000 {
+        let wave = (TAU * hour as f64 / 24.0).sin() + ((hour * 7919) % 31) as f64 / 31.0;
+        writeln!(text, "2021-{:02}-{:02} {:02}:00,{wave:.3}", 1 + hour / 24 / 28, 1 + hour / 24 % 28, hour % 24)
+            .unwrap();
+    }
+    fs::write(folder.path().join("load.csv"), text).unwrap();
+    let child = Command::new(env!("CARGO_BIN_EXE_regard"))
+        .args(["forecast", "load.csv", "--horizon", "48", "--time", "10m", "--json"])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    let said = child.wait_with_output().unwrap();
+    let err = String::from_utf8_lossy(&said.stderr);
+    assert_eq!(said.status.code(), Some(0), "{err}");
+    assert!(err.contains("stopping after the forecasters that are done"), "{err}");
+    let json: Value = serde_json::from_slice(&said.stdout).unwrap();
+    assert_eq!(json["forecast"].as_array().map(Vec::len), Some(48), "{json}");
 }
