@@ -230,7 +230,7 @@ pub struct ReadReport {
     /// If true, numbers were read with a decimal comma.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub decimal_commas: bool,
-    /// What was done with time stamps of several offsets from universal time.
+    /// A sentence about time stamps of several offsets from universal time, where there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zones: Option<String>,
     /// Text below the table.

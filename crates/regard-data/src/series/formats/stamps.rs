@@ -61,7 +61,7 @@ pub(super) struct Stamps {
 pub(super) struct Ticks {
     pub(super) layout: Layout,
     pub(super) ticks: Vec<i64>,
-    /// What was done with different offsets from universal time.
+    /// A sentence about different offsets from universal time, where stamps have them.
     pub(super) zones: Option<String>,
 }
 

@@ -17,7 +17,7 @@ pub(super) struct Timeline {
     pub(super) gaps: usize,
     pub(super) out_of_order: usize,
     pub(super) duplicates: usize,
-    /// What was done with different offsets from universal time.
+    /// A sentence about different offsets from universal time, where stamps have them.
     pub(super) zones: Option<String>,
 }
 

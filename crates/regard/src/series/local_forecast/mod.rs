@@ -154,7 +154,7 @@ const LEAST_WEIGHT: f64 = 0.02;
 /// The switch of the budget is looked at so often while a network is trained.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What a network is trained on, in a thread of its own: steps of a training and forecasts of many series cannot be cut
+/// The training of a network in a thread of its own: steps of a training and forecasts of many series cannot be cut
 /// short. A thread that is late is left alone, and ends soon after the budget.
 struct Job {
     read: Read,
