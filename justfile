@@ -48,3 +48,7 @@ results:
 # Fuzz a reader: `just fuzz` lists the targets, `just fuzz TARGET` runs one
 fuzz *ARGS:
     cd fuzz && cargo +nightly fuzz {{ if ARGS == "" { "list" } else { "run " + ARGS } }}
+
+# Run every fuzz target for some minutes: `just fuzz-campaign --minutes 10`
+fuzz-campaign *ARGS:
+    python3 fuzz/campaign.py {{ ARGS }}

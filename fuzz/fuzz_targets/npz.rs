@@ -9,8 +9,16 @@ use archive::archive;
 use libfuzzer_sys::fuzz_target;
 use regard_routing::formats::sets;
 
-const NAMES: [&str; 8] =
-    ["locs", "depot", "demand", "capacity", "prize", "max_length", "penalty", "deterministic_prize"];
+const NAMES: [&str; 8] = [
+    "locs.npy",
+    "depot.npy",
+    "demand.npy",
+    "capacity.npy",
+    "prize.npy",
+    "max_length.npy",
+    "penalty.npy",
+    "deterministic_prize.npy",
+];
 
 fuzz_target!(|input: (&[u8], Vec<(u8, &[u8])>)| {
     let (bytes, arrays) = input;

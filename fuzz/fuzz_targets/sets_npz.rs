@@ -10,7 +10,8 @@ use libfuzzer_sys::fuzz_target;
 use regard_data::sets::formats::npz;
 use regard_data::sets::generate::Digits;
 
-const NAMES: [&str; 7] = ["features", "offsets", "targets", "row_targets", "ids", "images", "labels"];
+const NAMES: [&str; 7] =
+    ["features.npy", "offsets.npy", "targets.npy", "row_targets.npy", "ids.npy", "images.npy", "labels.npy"];
 
 fuzz_target!(|input: (&[u8], Vec<(u8, &[u8])>)| {
     let (bytes, arrays) = input;

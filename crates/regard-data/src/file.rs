@@ -24,46 +24,92 @@ pub enum Encoding {
     Utf8,
     /// UTF-16 with a byte order mark, as Excel's "Unicode text".
     Utf16,
-    /// Windows-1252, which holds Latin-1: what is neither of the others.
+    /// UTF-16 without a byte order mark: every second byte is 0.
+    UnmarkedUtf16,
+    /// Windows-1252, which holds Latin-1: what is none of the others.
     Windows1252,
 }
 
+/// The bytes by which UTF-16 without a byte order mark is known.
+const BEGINNING: usize = 512;
+
 impl Encoding {
-    /// The encoding of a text of these bytes.
-    pub(crate) fn of(bytes: &[u8]) -> Self {
-        match bytes {
-            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] if !bytes.starts_with(&[0xff, 0xfe, 0, 0]) => Self::Utf16,
-            _ if std::str::from_utf8(bytes).is_ok() => Self::Utf8,
-            _ => Self::Windows1252,
+    /// A remark on an encoding that was guessed; `None` for one that the text shows.
+    #[must_use]
+    pub fn note(self) -> Option<&'static str> {
+        match self {
+            Self::Utf8 | Self::Utf16 => None,
+            Self::UnmarkedUtf16 => {
+                Some("is read as UTF-16, since every second byte is 0; save it as UTF-8 if letters are wrong")
+            }
+            Self::Windows1252 => {
+                Some("is not UTF-8 and is read as Windows-1252; save it as UTF-8 if letters are wrong")
+            }
         }
+    }
+
+    /// If true, a text that begins so is UTF-16.
+    pub(crate) fn is_utf16(begin: &[u8]) -> bool {
+        Utf16::of(begin).is_some()
+    }
+}
+
+/// The order of the bytes of UTF-16.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Utf16 {
+    little_endian: bool,
+    marked: bool,
+}
+
+impl Utf16 {
+    /// The order in a text that begins so; `None` for another encoding.
+    fn of(begin: &[u8]) -> Option<Self> {
+        match begin {
+            [0xff, 0xfe, 0, 0, ..] => None,
+            [0xff, 0xfe, ..] => Some(Self { little_endian: true, marked: true }),
+            [0xfe, 0xff, ..] => Some(Self { little_endian: false, marked: true }),
+            _ => Self::unmarked(&begin[..begin.len().min(BEGINNING)]),
+        }
+    }
+
+    /// The order without a mark: a table is mostly of digits and Latin letters, whose high byte is 0, and no other text
+    /// has zero bytes.
+    fn unmarked(begin: &[u8]) -> Option<Self> {
+        let pairs = begin.as_chunks::<2>().0;
+        let zeros = |high: usize| pairs.iter().filter(|pair| pair[high] == 0 && pair[1 - high] != 0).count();
+        let mostly = |high: usize| pairs.len() >= 2 && pairs[0][high] == 0 && zeros(high) * 10 >= pairs.len() * 9;
+        let little_endian = mostly(1);
+        (little_endian || mostly(0)).then_some(Self { little_endian, marked: false })
+    }
+
+    /// The text of bytes; half pairs become `U+FFFD`.
+    fn decoded(self, bytes: &[u8]) -> String {
+        let units = bytes.as_chunks::<2>().0.iter();
+        let units =
+            units.map(|pair| if self.little_endian { u16::from_le_bytes(*pair) } else { u16::from_be_bytes(*pair) });
+        char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
     }
 }
 
 /// The text of bytes in their [`Encoding`], without a byte order mark.
-pub(crate) fn decoded(mut bytes: Vec<u8>) -> (String, Encoding) {
-    if bytes.starts_with(b"\xef\xbb\xbf") {
-        bytes.drain(..3);
+pub(crate) fn decoded(bytes: Vec<u8>) -> (String, Encoding) {
+    let (mut text, encoding) = match Utf16::of(&bytes) {
+        Some(order) if order.marked => (order.decoded(&bytes), Encoding::Utf16),
+        Some(order) => (order.decoded(&bytes), Encoding::UnmarkedUtf16),
+        None => match String::from_utf8(bytes) {
+            Ok(text) => (text, Encoding::Utf8),
+            Err(error) => {
+                let bytes = error.as_bytes();
+                // A mark of UTF-8 before text that is none.
+                let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+                (windows_1252(bytes), Encoding::Windows1252)
+            }
+        },
+    };
+    if text.starts_with('\u{feff}') {
+        text.drain(..'\u{feff}'.len_utf8());
     }
-    let encoding = Encoding::of(&bytes);
-    let text = match encoding {
-        Encoding::Utf16 => utf16(&bytes),
-        Encoding::Windows1252 => windows_1252(&bytes),
-        // It was checked.
-        Encoding::Utf8 => String::from_utf8(bytes).unwrap_or_default(),
-    };
-    let text = match text.strip_prefix('\u{feff}') {
-        Some(rest) => rest.to_owned(),
-        None => text,
-    };
     (text, encoding)
-}
-
-/// UTF-16 that begins with a byte order mark; half pairs become `U+FFFD`.
-fn utf16(bytes: &[u8]) -> String {
-    let little = bytes.starts_with(&[0xff, 0xfe]);
-    let units = bytes.as_chunks::<2>().0.iter();
-    let units = units.map(|pair| if little { u16::from_le_bytes(*pair) } else { u16::from_be_bytes(*pair) });
-    char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
 /// Windows-1252: Latin-1 with letters and signs in place of its second row of control characters.
@@ -79,8 +125,7 @@ pub(crate) fn windows_1252(bytes: &[u8]) -> String {
     bytes.iter().map(letter).collect()
 }
 
-/// Reads a text file, compressed by gzip or not, in UTF-8, in UTF-16 with a byte order mark, or else in Windows-1252
-/// (Latin-1); a byte order mark at the start is dropped.
+/// Reads a text file, compressed by gzip or not, in UTF-8, in UTF-16, or else in Windows-1252 (Latin-1); a byte order mark at the start is dropped.
 ///
 /// # Errors
 /// [`Error::Io`] when the file cannot be read, [`Error::Parse`] when it is compressed and damaged, or unpacks to more
@@ -166,12 +211,8 @@ fn most_unpacked(packed: u64) -> u64 {
     packed.saturating_mul(UNPACKED_PER_BYTE).saturating_add(UNPACKED_ALWAYS)
 }
 
-/// The text of a file of these bytes, as [`read_text`] reads it.
-pub(crate) fn text_of(bytes: Vec<u8>, path: &Path) -> Result<String> {
-    decoded_file(bytes, path).map(|(text, _)| text)
-}
-
-fn decoded_file(mut bytes: Vec<u8>, path: &Path) -> Result<(String, Encoding)> {
+/// The text of a file of these bytes, as [`read_text_and_encoding`] reads it.
+pub(crate) fn decoded_file(mut bytes: Vec<u8>, path: &Path) -> Result<(String, Encoding)> {
     if bytes.starts_with(GZIP) {
         bytes = unpacked(&bytes).map_err(|reason| Error::parse(path, 0, reason))?;
     }
@@ -293,6 +334,13 @@ mod tests {
         assert_eq!(read(b"M\xfcnchen \x80".to_vec()), (munich(" \u{20ac}"), Encoding::Windows1252));
         assert_eq!(read(utf16(u16::to_le_bytes)), (munich(" \u{1f600}"), Encoding::Utf16));
         assert_eq!(read(utf16(u16::to_be_bytes)), (munich(" \u{1f600}"), Encoding::Utf16));
+        let unmarked =
+            |order: fn(u16) -> [u8; 2]| "id;M\u{fc}nchen \u{20ac}\n1;2\n".encode_utf16().flat_map(order).collect();
+        let expected = || ("id;M\u{fc}nchen \u{20ac}\n1;2\n".to_owned(), Encoding::UnmarkedUtf16);
+        assert_eq!(read(unmarked(u16::to_le_bytes)), expected());
+        assert_eq!(read(unmarked(u16::to_be_bytes)), expected());
+        assert_eq!(read(b"a\0b,c".to_vec()).1, Encoding::Utf8);
+        assert_eq!(read(b"\xef\xbb\xbfM\xfcnchen".to_vec()), (munich(""), Encoding::Windows1252));
         assert_eq!(read(vec![0xff, 0xfe, 0, 0xd8]), ("\u{fffd}".to_owned(), Encoding::Utf16));
     }
 

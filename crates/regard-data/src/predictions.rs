@@ -15,6 +15,8 @@ pub enum Predicted {
         tasks: Vec<String>,
         /// `[rows, tasks]`, row-major.
         values: Vec<f64>,
+        /// Prediction intervals, in the order they are written.
+        intervals: Vec<Intervals>,
     },
     /// A probability for each class.
     Classes {
@@ -26,6 +28,22 @@ pub enum Predicted {
         /// predicted.
         shares: Vec<f64>,
     },
+}
+
+/// Prediction intervals of one level around numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Intervals {
+    /// The share of targets that should lie in them, in per cent.
+    pub level: f64,
+    /// Half the width for each task, `[tasks]`.
+    pub half_widths: Vec<f64>,
+}
+
+impl Intervals {
+    /// The ends of the interval around a number of a task.
+    fn ends(&self, task: usize, value: f64) -> [f64; 2] {
+        [value - self.half_widths[task], value + self.half_widths[task]]
+    }
 }
 
 /// A class with a smaller share than this makes two classes unbalanced.
@@ -55,7 +73,7 @@ impl Predicted {
     /// Numbers of one task, which is called `prediction`.
     #[must_use]
     pub fn numbers(values: Vec<f64>) -> Self {
-        Self::Numbers { tasks: vec!["prediction".into()], values }
+        Self::Numbers { tasks: vec!["prediction".into()], values, intervals: vec![] }
     }
 
     /// If true, a class is rare in training, and predicted classes are not the most probable ones ([`decide`]).
@@ -67,7 +85,14 @@ impl Predicted {
     /// Refuses another number of values than that of the rows, and predictions without tasks or classes.
     pub(crate) fn check(&self, rows: usize, what: &str) -> Result<()> {
         let (found, width) = match self {
-            Self::Numbers { tasks, values } => (values.len(), tasks.len()),
+            Self::Numbers { tasks, values, intervals } => {
+                if let Some(other) = intervals.iter().find(|one| one.half_widths.len() != tasks.len()) {
+                    let found = other.half_widths.len();
+                    let reason = format!("have {found} widths at level {}, expected {}", other.level, tasks.len());
+                    return Err(Error::invalid("prediction intervals", reason));
+                }
+                (values.len(), tasks.len())
+            }
             Self::Classes { names, probabilities, .. } => (probabilities.len(), names.len()),
         };
         if width == 0 || rows.checked_mul(width) != Some(found) {
@@ -77,10 +102,18 @@ impl Predicted {
         Ok(())
     }
 
-    /// The columns of a table: the tasks, or `prediction` and the probability `p(NAME)` of each class.
+    /// The columns of a table: the tasks, each with the ends of its intervals, or `prediction` and the probability
+    /// `p(NAME)` of each class. The ends are `lo-80` and `hi-80`, after the name of the task where there are several.
     pub(crate) fn columns(&self) -> Vec<String> {
         match self {
-            Self::Numbers { tasks, .. } => tasks.clone(),
+            Self::Numbers { tasks, intervals, .. } => {
+                let of_task = |task: &String| {
+                    let name = if tasks.len() == 1 { String::new() } else { format!("{task}-") };
+                    let ends = move |one: &Intervals| ["lo", "hi"].map(|end| format!("{name}{end}-{}", one.level));
+                    std::iter::once(task.clone()).chain(intervals.iter().flat_map(ends)).collect::<Vec<_>>()
+                };
+                tasks.iter().flat_map(of_task).collect()
+            }
             Self::Classes { names, .. } => {
                 let probabilities = names.iter().map(|name| format!("p({name})"));
                 std::iter::once("prediction".to_owned()).chain(probabilities).collect()
@@ -92,8 +125,11 @@ impl Predicted {
     /// number of decimals where it is given.
     pub(crate) fn fill_cells<'p>(&'p self, row: usize, decimals: Option<i32>, cells: &mut Vec<Cell<'p>>) {
         match self {
-            Self::Numbers { tasks, values } => {
-                cells.extend(values[row * tasks.len()..(row + 1) * tasks.len()].iter().copied().map(Cell::Number));
+            Self::Numbers { tasks, values, intervals } => {
+                for (task, value) in values[row * tasks.len()..(row + 1) * tasks.len()].iter().enumerate() {
+                    cells.push(Cell::Number(*value));
+                    cells.extend(intervals.iter().flat_map(|one| one.ends(task, *value)).map(Cell::Number));
+                }
             }
             Self::Classes { names, probabilities, shares } => {
                 let of_row = &probabilities[row * names.len()..(row + 1) * names.len()];
@@ -107,19 +143,32 @@ impl Predicted {
         }
     }
 
-    /// Adds what is predicted for a row to a JSON object: `prediction` (or `predictions` by task), for classes also
-    /// `probabilities` by class. A number that is not finite is `null`.
+    /// Adds what is predicted for a row to a JSON object: `prediction` (or `predictions` by task), for numbers with
+    /// intervals also `intervals` (by task where there are several), for classes `probabilities` by class. A number that
+    /// is not finite is `null`.
     pub(crate) fn fill_object(&self, row: usize, object: &mut Map<String, Value>) {
         let by_name = |names: &[String], values: &[f64]| {
             Value::Object(names.iter().zip(values).map(|(name, value)| (name.clone(), json!(value))).collect())
         };
         match self {
-            Self::Numbers { tasks, values } if tasks.len() == 1 => {
-                object.insert("prediction".into(), json!(values[row]));
-            }
-            Self::Numbers { tasks, values } => {
+            Self::Numbers { tasks, values, intervals } => {
                 let of_row = &values[row * tasks.len()..(row + 1) * tasks.len()];
-                object.insert("predictions".into(), by_name(tasks, of_row));
+                let of_task = |task: usize| -> Value {
+                    let one = |one: &Intervals| {
+                        let [low, high] = one.ends(task, of_row[task]);
+                        json!({ "level": one.level, "low": low, "high": high })
+                    };
+                    intervals.iter().map(one).collect()
+                };
+                let several = tasks.len() > 1;
+                match several {
+                    false => object.insert("prediction".into(), json!(of_row[0])),
+                    true => object.insert("predictions".into(), by_name(tasks, of_row)),
+                };
+                if !intervals.is_empty() {
+                    let by_task = || tasks.iter().enumerate().map(|(at, task)| (task.clone(), of_task(at))).collect();
+                    object.insert("intervals".into(), if several { Value::Object(by_task()) } else { of_task(0) });
+                }
             }
             Self::Classes { names, probabilities, shares } => {
                 let of_row = &probabilities[row * names.len()..(row + 1) * names.len()];
@@ -133,6 +182,38 @@ impl Predicted {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn intervals_stand_beside_their_task() {
+        let one = |level, widths: &[f64]| Intervals { level, half_widths: widths.to_vec() };
+        let mut object = Map::new();
+        let single = Predicted::Numbers {
+            tasks: vec!["y".into()],
+            values: vec![1.0, 5.0],
+            intervals: vec![one(80.0, &[2.0]), one(97.5, &[3.0])],
+        };
+        assert_eq!(single.columns(), ["y", "lo-80", "hi-80", "lo-97.5", "hi-97.5"]);
+        single.fill_object(1, &mut object);
+        let intervals = json!([{"level": 80.0, "low": 3.0, "high": 7.0}, {"level": 97.5, "low": 2.0, "high": 8.0}]);
+        assert_eq!(Value::Object(object), json!({"prediction": 5.0, "intervals": intervals}));
+        let mut object = Map::new();
+        let several = Predicted::Numbers {
+            tasks: vec!["u".into(), "v".into()],
+            values: vec![1.0, 5.0],
+            intervals: vec![one(80.0, &[2.0, 0.5])],
+        };
+        assert_eq!(several.columns(), ["u", "u-lo-80", "u-hi-80", "v", "v-lo-80", "v-hi-80"]);
+        let mut cells = vec![];
+        several.fill_cells(0, None, &mut cells);
+        let numbers: Vec<f64> =
+            cells.iter().map(|cell| if let Cell::Number(value) = cell { *value } else { f64::NAN }).collect();
+        assert_eq!(numbers, [1.0, -1.0, 3.0, 5.0, 4.5, 5.5]);
+        several.fill_object(0, &mut object);
+        assert_eq!(object["intervals"]["v"][0], json!({"level": 80.0, "low": 4.5, "high": 5.5}));
+        let wrong = Predicted::Numbers { tasks: vec!["u".into()], values: vec![1.0], intervals: vec![one(80.0, &[])] };
+        let error = wrong.check(1, "rows").unwrap_err().to_string();
+        assert_eq!(error, "prediction intervals: have 0 widths at level 80, expected 1");
+    }
 
     #[test]
     fn a_rare_class_is_predicted_by_its_probability_relative_to_its_share() {

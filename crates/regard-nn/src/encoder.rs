@@ -13,6 +13,7 @@ use crate::{
     NormalizationConfig, ProjectionInit,
     graph::DropoutFn,
     ops::{Activation, NormKind, attention_sublayer},
+    trace,
 };
 
 /// Sizes of an [`Encoder`].
@@ -45,7 +46,8 @@ impl EncoderConfig {
 impl Encoder {
     /// Embeddings of `x [batch, nodes, width]`, in the same shape.
     pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
-        self.layers.iter().fold(x, |x, layer| layer.forward(x))
+        let layers = self.layers.iter().enumerate();
+        layers.fold(x, |x, (at, layer)| trace::scope(|| format!("encoder.{at}"), || layer.forward(x)))
     }
 }
 
@@ -117,7 +119,8 @@ impl EncoderLayer {
                 self.attention_norm.residual(x, y)
             }
         };
-        let normed = self.feed_forward.residual(x, self.feed_forward_norm.args(&device));
+        let args = self.feed_forward_norm.args(&device);
+        let normed = trace::scope(|| "feed_forward".into(), || self.feed_forward.residual(x, args));
         self.feed_forward_norm.update_running(normed)
     }
 

@@ -18,8 +18,10 @@ use crate::{
     FeedForward, FeedForwardConfig, Normalization, NormalizationConfig,
     ops::{
         EdgeAttentionArgs, EdgeAttentionOptions, EdgeDropout, EdgeList, EdgeSoftmax, HeadLayout, NormKind, Projection,
-        edge_attention, edge_attention_weights, output, output_sublayer, projections, residual_norm, set_sums,
+        edge_attention, edge_attention_weights, endpoint_rows, in_blocks, output, output_sublayer, projections,
+        residual_norm, set_sums,
     },
+    trace::{self, Operation},
 };
 
 /// Sizes and options of a [`GraphLayer`].
@@ -158,11 +160,14 @@ impl GraphLayer {
         let edges = match (&self.edge_stream, rows.edges, edges) {
             (Some(stream), Some(before), Some(products)) => {
                 let drop = drop.as_mut().map(|drop| &mut **drop as &mut DropoutFn<'_>);
-                Some(stream.forward(before, products, self.heads, drop))
+                let axes = [("row", "edge")];
+                let forward = || stream.forward(before, products, self.heads, drop);
+                Some(trace::scope_with(|| "edges".into(), &axes, forward))
             }
             (_, edges, _) => edges,
         };
-        GraphRows { nodes: self.node_stream.forward(rows.nodes, nodes, self.heads, drop), edges }
+        let forward = || self.node_stream.forward(rows.nodes, nodes, self.heads, drop);
+        GraphRows { nodes: trace::scope_with(|| "nodes".into(), &[("row", "node")], forward), edges }
     }
 
     /// Adds the sum over incoming edges to each node's attention, if the layer uses it.
@@ -171,17 +176,42 @@ impl GraphLayer {
         // The products have three factors and rare large values. Without the logarithm their sums, multiplied
         // again in every layer, would overflow.
         let bounded = products.clone().sign() * products.clone().abs().log1p();
-        nodes + set_sums(bounded, &graph.offsets().into()) * factor.val().unsqueeze()
+        let sums = set_sums(bounded.clone(), &graph.offsets().into());
+        let scaled = sums.clone() * factor.val().unsqueeze();
+        let sum = nodes.clone() + scaled.clone();
+        if trace::recording() {
+            let blocks = |rows: &Tensor<2>| in_blocks(rows, self.heads);
+            const NODES: [&str; 2] = ["node", "channel"];
+            trace::step("edge_logarithm", Operation::Formula("sign(x) ln(1 + |x|)"))
+                .from(&blocks(products))
+                .values(["edge", "channel"], &blocks(&bounded));
+            trace::step("edge_total", Operation::EdgeTotal)
+                .from(&blocks(&bounded))
+                .from(&endpoint_rows(graph, &nodes.device()))
+                .values(NODES, &blocks(&sums));
+            trace::step("edge_share", Operation::Channels)
+                .from(&blocks(&sums))
+                .parameter("weight", || in_blocks(&factor.val().unsqueeze(), self.heads))
+                .values(NODES, &blocks(&scaled));
+            trace::step("with_edges", Operation::Sum)
+                .from(&blocks(&nodes))
+                .from(&blocks(&scaled))
+                .values(NODES, &blocks(&sum));
+        }
+        sum
     }
 
     fn args(&self, rows: &GraphRows, bias: Option<Tensor<2>>) -> EdgeAttentionArgs {
         let of_nodes = [&self.query, &self.key, &self.value].map(Projection::of);
         let of_edges = |linear: &Linear| {
             let edges = rows.edges.clone().unwrap_or_else(|| panic!("graph layer: edges have rows"));
-            projections(edges, vec![Projection::of(linear)], self.heads)
+            let project = || projections(edges, vec![Projection::of(linear)], self.heads);
+            trace::renamed(&[("projection.0", "edge")], || trace::scope_with(String::new, &[("row", "edge")], project))
         };
+        let names = [("projection.0", "query"), ("projection.1", "key"), ("projection.2", "value")];
+        let of_nodes = || projections(rows.nodes.clone(), of_nodes.into(), self.heads);
         EdgeAttentionArgs {
-            nodes: projections(rows.nodes.clone(), of_nodes.into(), self.heads),
+            nodes: trace::renamed(&names, || trace::scope_with(String::new, &[("row", "node")], of_nodes)),
             edge: self.edge.as_ref().map(of_edges),
             bias,
         }
@@ -274,6 +304,9 @@ impl Norms {
     }
 }
 
+/// Names of axes where each row is an instance of its own, `[rows, 1, width]`.
+const ROWS_OF_ONE: [(&str, &str); 2] = [("batch", "row"), ("row", "")];
+
 /// A function that applies dropout.
 pub type DropoutFn<'a> = dyn FnMut(Tensor<2>) -> Tensor<2> + 'a;
 
@@ -294,31 +327,48 @@ impl Stream {
         let middle = match self.first.only().filter(|_| self.residual) {
             Some(norm) => {
                 let args = norm.args(&before.device());
-                norm.update_running(output_sublayer(before, attended, map, heads, args)).squeeze_dim(1)
+                let normed = output_sublayer(before, attended, map, heads, args);
+                norm.update_running(normed).squeeze_dim(1)
             }
             None => self.normed(&self.first, before, output(attended, map, heads)),
         };
+        trace::scope(|| "feed_forward".into(), || self.fed(middle, drop))
+    }
+
+    /// The feed-forward network with its residual sum and norms.
+    fn fed(&self, middle: Tensor<2>, mut drop: Option<&mut DropoutFn<'_>>) -> Tensor<2> {
         let (whole, norm) = (middle.clone().unsqueeze_dim::<3>(1), self.second.only());
         if let (None, true, Some(norm)) = (&drop, self.residual, norm) {
             let args = norm.args(&whole.device());
-            return norm.update_running(self.feed.residual(whole, args)).squeeze_dim(1);
+            let fed = trace::scope_with(String::new, &ROWS_OF_ONE, || self.feed.residual(whole, args));
+            return norm.update_running(fed).squeeze_dim(1);
         }
-        let inner = apply_dropout(activation::relu(self.feed.inner.forward(middle.clone())), &mut drop);
-        self.normed(&self.second, middle, self.feed.outer.forward(inner))
+        let inner = self.feed.inner.forward(middle.clone());
+        trace::linear("inner", &self.feed.inner, &middle, ["row", "hidden channel"], &inner);
+        let hidden = activation::relu(inner.clone());
+        trace::step("hidden", Operation::Relu).from(&inner).values(["row", "hidden channel"], &hidden);
+        let hidden = apply_dropout(hidden, &mut drop);
+        let outer = self.feed.outer.forward(hidden.clone());
+        trace::linear("outer", &self.feed.outer, &hidden, ["row", "channel"], &outer);
+        self.normed(&self.second, middle, outer)
     }
 
     /// Residual sum and norms of one sub-layer.
     fn normed(&self, norms: &Norms, before: Tensor<2>, after: Tensor<2>) -> Tensor<2> {
         // Each row is an instance of its own: no norm here depends on which rows form a graph.
         let (x, y) = (before.unsqueeze_dim::<3>(1), after.unsqueeze_dim::<3>(1));
-        let normed = match (self.residual, norms.only()) {
+        let normed = trace::scope_with(String::new, &ROWS_OF_ONE, || match (self.residual, norms.only()) {
             (true, Some(norm)) => {
                 let args = norm.args(&x.device());
                 norm.update_running(residual_norm(x, y, args))
             }
-            (true, None) => norms.forward(x + y),
+            (true, None) => {
+                let sum = x.clone() + y.clone();
+                trace::step("sum", Operation::Sum).from(&x).from(&y).values(["batch", "row", "channel"], &sum);
+                norms.forward(sum)
+            }
             (false, _) => norms.forward(y),
-        };
+        });
         normed.squeeze_dim(1)
     }
 }

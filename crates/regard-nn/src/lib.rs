@@ -16,6 +16,7 @@ mod ragged;
 mod rollout;
 pub mod series;
 pub mod set;
+pub mod trace;
 
 pub use encoder::{Encoder, EncoderConfig, EncoderLayer, EncoderLayerConfig};
 pub use feed_forward::{FeedForward, FeedForwardConfig};

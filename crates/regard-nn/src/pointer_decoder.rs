@@ -11,6 +11,12 @@ use burn::tensor::{Device, Int, Tensor};
 
 use crate::multi_head_attention::project;
 use crate::ops::{AttentionOptions, DenseMask, Mask, attention, pointer, pointer_chosen, with_dynamic};
+use crate::trace::{self, Operation};
+
+/// Section that defines the decoder.
+const SOURCE: &str = "Kool et al. 2019, §3.2, eq. 5 and 6";
+/// Axes of the rows of nodes in a trace.
+const ROWS: [&str; 3] = ["batch", "row", "channel"];
 
 /// Sizes of a [`PointerDecoder`].
 #[derive(Config, Debug)]
@@ -92,12 +98,25 @@ impl PointerDecoder {
     pub fn precompute(&self, embeddings: Tensor<3>) -> DecoderTables {
         let width = embeddings.dims()[2];
         let projected = project(&self.nodes, embeddings.clone());
-        let part = |index: usize| projected.clone().narrow(2, index * width, width);
+        trace::linear("nodes", &self.nodes, &embeddings, ROWS, &projected);
+        let part = |name: &str, index: usize| {
+            let part = projected.clone().narrow(2, index * width, width);
+            let columns = Operation::Columns { start: index * width, count: width };
+            trace::step(name, columns).source(SOURCE).from(&projected).values(ROWS, &part);
+            part
+        };
+        let mean = embeddings.clone().mean_dim(1);
+        trace::step("graph_embedding", Operation::Mean)
+            .source(SOURCE)
+            .from(&embeddings)
+            .values(["", "", "channel"], &mean);
+        let fixed = project(&self.fixed, mean.clone());
+        trace::linear("fixed", &self.fixed, &mean, ["", "", "channel"], &fixed);
         DecoderTables {
-            fixed: project(&self.fixed, embeddings.mean_dim(1)),
-            glimpse_keys: part(0),
-            glimpse_values: part(1),
-            logit_keys: part(2),
+            fixed,
+            glimpse_keys: part("glimpse_keys", 0),
+            glimpse_values: part("glimpse_values", 1),
+            logit_keys: part("logit_keys", 2),
         }
     }
 
@@ -125,7 +144,16 @@ impl PointerDecoder {
         let Some(dynamic) = &self.dynamic else { panic!("pointer decoder: no weights for a dynamic feature") };
         let ([batch, steps, nodes], width) = (features.dims(), tables.logit_keys.dims()[2]);
         let direction = |part: usize| dynamic.weight.val().narrow(1, part * width, width);
-        let table = |table: &Tensor<3>, part: usize| with_dynamic(table.clone(), features.clone(), direction(part));
+        let table = |before: &Tensor<3>, part: usize| {
+            let table = with_dynamic(before.clone(), features.clone(), direction(part));
+            trace::step(["glimpse_keys", "glimpse_values", "logit_keys"][part], Operation::Outer)
+                .source("Kool et al. 2019, appendix C.2")
+                .from(before)
+                .from(&features)
+                .parameter("weight", || direction(part))
+                .values(["batch", "key", "channel"], &table);
+            table
+        };
         let tables = DecoderTables {
             fixed: tables.fixed.clone().expand([batch, steps, width]).reshape([batch * steps, 1, width]),
             glimpse_keys: table(&tables.glimpse_keys, 0),
@@ -153,10 +181,24 @@ impl PointerDecoder {
 
     /// The glimpse of each step, `[batch, steps, width]`.
     pub fn glimpse(&self, tables: &DecoderTables, context: Tensor<3>, mask: &Mask) -> Tensor<3> {
-        let query = project(&self.step, context) + tables.fixed.clone();
+        const STEPS: [&str; 3] = ["batch", "query", "channel"];
+        let step = project(&self.step, context.clone());
+        trace::linear("step_context", &self.step, &context, STEPS, &step);
+        let query = step.clone() + tables.fixed.clone();
+        trace::step("query", Operation::Sum).source(SOURCE).from(&step).from(&tables.fixed).values(STEPS, &query);
         let width = query.dims()[2];
         let options = AttentionOptions::new(self.heads, width / self.heads).with_mask(mask.clone());
         let (keys, values) = (tables.glimpse_keys.clone(), tables.glimpse_values.clone());
-        project(&self.out, attention(query, keys, values, None, &options))
+        let names = [
+            ("raw_score", "glimpse_raw_score"),
+            ("score", "glimpse_score"),
+            ("attention", "glimpse"),
+            ("heads", "glimpse_heads"),
+            ("merged", "glimpse_merged"),
+        ];
+        let merged = trace::renamed(&names, || attention(query, keys, values, None, &options));
+        let out = project(&self.out, merged.clone());
+        trace::linear("glimpse_output", &self.out, &merged, STEPS, &out);
+        out
     }
 }

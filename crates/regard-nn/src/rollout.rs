@@ -9,6 +9,7 @@ use regard_kernels::rollout as kernel;
 pub use regard_kernels::rollout::{NodeSelection, Outcome, State};
 
 use crate::ops::{DecoderWeights, DenseMask, MASKED, Mask, PolicyLoss, Tours, has_kernels, policy_loss};
+use crate::trace::{self, Operation};
 use crate::{DecoderTables, PointerDecoder};
 
 /// A decoder and the composition of its step context.
@@ -48,8 +49,12 @@ impl Rollout<'_> {
             starts.iter().enumerate().map(|(b, states)| (0..states.len()).map(|k| selector(b, k)).collect()).collect();
         let begin = |state| Outcome { state, log_probability: 0.0 };
         let mut all: Vec<Vec<_>> = starts.into_iter().map(|states| states.into_iter().map(begin).collect()).collect();
-        while all.iter().flatten().any(unfinished) {
-            let rows = steps.log_probabilities(&all);
+        for step in 0.. {
+            if !all.iter().flatten().any(unfinished) {
+                break;
+            }
+            let axes = [("query", ""), ("key", "node")];
+            let rows = trace::scope_with(|| format!("decode.{step}"), &axes, || steps.log_probabilities(&all));
             for (b, entries) in all.iter_mut().enumerate() {
                 for (k, entry) in entries.iter_mut().enumerate().filter(|(_, entry)| unfinished(entry)) {
                     let row = rows.row(b, k);
@@ -191,7 +196,11 @@ impl<'a> TensorDecoder<'a> {
     fn new(rollout: &'a Rollout<'a>, embeddings: Tensor<3>) -> Self {
         Self {
             rollout,
-            tables: rollout.decoder.precompute(embeddings.clone()),
+            tables: trace::scope_with(
+                || "decoder".into(),
+                &[("row", "node")],
+                || rollout.decoder.precompute(embeddings.clone()),
+            ),
             placeholder: rollout.placeholder.clone().map(tensor_values).unwrap_or_default(),
             shape: embeddings.dims(),
             device: embeddings.device(),
@@ -221,21 +230,64 @@ impl<'a> TensorDecoder<'a> {
         }
         let context = TensorData::new(context, [batch, trajectories, width]);
         let context = Tensor::from_data(context, &self.device);
+        if let (true, Some(entry)) = (trace::recording(), all.first().and_then(|entries| entries.first())) {
+            self.record_context(&entry.state, &context);
+        }
         let mask = Mask::from(DenseMask::new([batch, trajectories, nodes], allowed));
         let decoder = self.rollout.decoder;
         let log_p = match has_dynamic {
             true => {
                 let dynamic = TensorData::new(dynamic, [batch, trajectories, nodes]);
-                decoder.log_probabilities_dynamic(
-                    &self.tables,
-                    Tensor::from_data(dynamic, &self.device),
-                    context,
-                    &mask,
-                )
+                let dynamic = Tensor::from_data(dynamic, &self.device);
+                trace::step("dynamic", Operation::Input)
+                    .source("Kool et al. 2019, appendix C.2")
+                    .values(["batch", "query", "key"], &dynamic);
+                decoder.log_probabilities_dynamic(&self.tables, dynamic, context, &mask)
             }
             false => decoder.log_probabilities(&self.tables, context, &mask),
         };
         Rows { all: tensor_values(log_p), trajectories, nodes }
+    }
+
+    /// Records the parts of the context of one trajectory, and why nodes are barred.
+    fn record_context<T: State>(&self, state: &T, context: &Tensor<3>) {
+        const SOURCE: &str = "Kool et al. 2019, §3.2, eq. 4";
+        let [_, nodes, width] = self.shape;
+        let embeddings: Tensor<2> =
+            Tensor::from_data(TensorData::new(self.embeddings.clone(), [nodes, width]), &self.device);
+        let numbers =
+            |values: &[f32]| Tensor::<1>::from_data(TensorData::new(values.to_vec(), [values.len()]), &self.device);
+        let first = if self.rollout.uses_first { Some(("first", state.first())) } else { None };
+        let mut parts = Vec::new();
+        for (place, (name, node)) in first.into_iter().chain([("last", state.last())]).enumerate() {
+            let (row, draft) = match node {
+                Some(node) => {
+                    let draft = trace::step(name, Operation::Rows { rows: vec![node] }).from(&embeddings);
+                    (numbers(&self.embeddings[node * width..][..width]), draft)
+                }
+                None => {
+                    let row = numbers(&self.placeholder[place * width..][..width]);
+                    (row, trace::step(&format!("{name}_placeholder"), Operation::Input))
+                }
+            };
+            draft.source(SOURCE).values(["channel"], &row);
+            parts.push(row);
+        }
+        if self.rollout.scalars > 0 {
+            let mut scalars = vec![0.0; self.rollout.scalars];
+            state.scalars(&mut scalars);
+            let scalars = numbers(&scalars);
+            trace::step("scalars", Operation::Input)
+                .source("Kool et al. 2019, appendix C")
+                .values(["scalar"], &scalars);
+            parts.push(scalars);
+        }
+        let draft = trace::step("context", Operation::Concat).source(SOURCE);
+        parts.iter().fold(draft, trace::Draft::from).values(["batch", "query", "context channel"], context);
+        let mut allowed = vec![false; nodes];
+        state.allowed(&mut allowed);
+        let reason = |(node, allowed): (usize, &bool)| if *allowed { "" } else { state.reason(node) };
+        trace::note_next("mask", allowed.iter().enumerate().map(reason).map(str::to_owned).collect());
     }
 
     fn context<T: State>(&self, b: usize, state: &T, out: &mut [f32]) {

@@ -95,10 +95,12 @@ fn measure(tsp: &Tsp, amount: Amount, seed: u64) -> Result<(f64, f64), Fault> {
     let (_, start) = tsp.construct(None).ok_or("no construction")?;
     let begun = thread_seconds()?;
     let options = match amount {
-        Amount::Work(perturbations_per_node) => LocalSearchOptions { seed, perturbations_per_node, deadline: None },
+        Amount::Work(perturbations_per_node) => {
+            LocalSearchOptions { seed, perturbations_per_node, ..LocalSearchOptions::default() }
+        }
         Amount::Seconds(seconds) => {
             let deadline = Some(Instant::now() + Duration::try_from_secs_f64(seconds)?);
-            LocalSearchOptions { seed, perturbations_per_node: usize::MAX, deadline }
+            LocalSearchOptions { seed, perturbations_per_node: usize::MAX, deadline, ..LocalSearchOptions::default() }
         }
     };
     let tour = tsp.local_search(start, &options);

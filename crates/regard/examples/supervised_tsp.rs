@@ -51,7 +51,11 @@ impl Lesson {
         let solve = |points: &Vec<[f32; 2]>| -> Result<Vec<usize>> {
             let instance = Sites::euclidean("lesson", points.iter().map(|p| p.map(f64::from)).collect())?;
             let mut tour: Vec<usize> = (0..n).collect();
-            improve(&instance, &mut tour, &LocalSearchOptions { seed, perturbations_per_node: 4, deadline: None });
+            improve(
+                &instance,
+                &mut tour,
+                &LocalSearchOptions { seed, perturbations_per_node: 4, ..LocalSearchOptions::default() },
+            );
             Ok(tour)
         };
         let tours = points.par_iter().map(solve).collect::<Result<_>>()?;

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use regard::routes::solve::{Finish, SolveOptions};
+use regard::routing::formats::csv::TableOptions;
 
+use super::TableArgs;
 use crate::failure::Failure;
 
 /// Benchmarks.
@@ -25,7 +27,8 @@ best-known value are solved too, but do not count in the mean gap.
 
 Examples:
   regard bench lib instances/tsplib --time 2s --largest 1100
-  regard bench lib instances/cvrplib --time 2s --json > gaps.json")]
+  regard bench lib instances/cvrplib --time 2s --json > gaps.json
+  regard bench lib deliveries --column demand=Weight --capacity 300")]
 pub(crate) struct BenchLibArgs {
     /// Folder with instances
     #[arg(value_name = "DIR")]
@@ -45,6 +48,8 @@ pub(crate) struct BenchLibArgs {
     /// Write the solutions to this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    table: TableArgs,
 }
 
 /// `regard bench lib` with defaults filled in.
@@ -55,6 +60,8 @@ pub(crate) struct BenchLibJob {
     pub(crate) largest: usize,
     pub(crate) limit: usize,
     pub(crate) out: Option<PathBuf>,
+    /// Options of tables of places, for the CSV files of the folder.
+    pub(crate) table: TableOptions,
     pub(crate) options: SolveOptions,
 }
 
@@ -68,6 +75,7 @@ impl BenchLibArgs {
             largest: self.largest.unwrap_or(usize::MAX),
             limit: self.limit.unwrap_or(usize::MAX),
             out: self.out,
+            table: self.table.options(),
             options: SolveOptions { finish, seed, ..SolveOptions::default() },
         })
     }
@@ -112,7 +120,7 @@ pub(crate) struct BenchPaperArgs {
     /// Trained tables: stop each training after N steps
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     pub(crate) steps: Option<usize>,
-    /// Trained tables: stop each training after this time, for example 2h
+    /// Trained tables: stop each training after this time, for example 2h; schedules are shortened to it
     #[arg(long, value_name = "TIME", value_parser = super::duration)]
     pub(crate) time: Option<Duration>,
     /// Trained tables: folder of the data files, for example of ETTh1.csv

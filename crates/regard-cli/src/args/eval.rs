@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use clap::{ArgGroup, Args};
 use regard::routes::decode::Decode;
 use regard::routes::evaluate::EvaluateOptions;
+use regard::routing::formats::csv::TableOptions;
 use regard::series::back_test::BackTestOptions;
 use regard::supervised::CrossValidationOptions;
 use regard::supervised::base::Only;
 
-use super::NetworkArgs;
+use super::{NetworkArgs, TableArgs};
 use crate::failure::Failure;
 
 /// Arguments of `regard eval`.
@@ -19,9 +20,10 @@ use crate::failure::Failure;
     after_help = "\
 Routes: --paper-set generates the test set of the paper (numpy's generator, seed 1234, 10,000
 instances in the unit square); instance files are scaled to the unit square, and costs are in the
-metric of the file. Sets, graphs, series: an EXPERIMENT is evaluated by cross-validation, forecasts
-by a back-test; a --model is evaluated on --data, or with --training-data on the data that its
-experiment held out.
+metric of the file; tables of places are read with the options of `regard solve`. --skip-bad also
+skips molecules that cannot be read. Sets, graphs, series: an EXPERIMENT is evaluated by
+cross-validation, forecasts by a back-test; a --model is evaluated on --data, or with --training-data
+on the data that its experiment held out.
 
 Metrics: a plain name, such as mae or accuracy, is computed over all rows. A name that ends in
 _paper is computed as in the paper's code: as a mean of batch means, and for forecasts without the
@@ -44,11 +46,8 @@ pub(crate) struct EvalArgs {
     #[arg(value_name = "EXPERIMENT", conflicts_with_all = ["model", "paper_set", "data"])]
     experiment: Option<String>,
     /// Change a setting of the experiment
-    #[arg(long, value_name = "KEY=VALUE", requires = "experiment")]
+    #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Skip molecules that cannot be read, and list them; same as --set data.skip_bad=true
-    #[arg(long, requires = "experiment")]
-    skip_bad: bool,
     /// Number of folds of the cross-validation [default: the split of the data, else 10]
     #[arg(long, value_name = "K", value_parser = super::count::<10_000>, requires = "experiment")]
     folds: Option<usize>,
@@ -91,21 +90,23 @@ pub(crate) struct EvalArgs {
     /// Read the files that the experiment of the model names, and evaluate on the data that it held out
     #[arg(long, requires = "model", conflicts_with_all = ["experiment", "source"])]
     training_data: bool,
-    /// Evaluate only the first N instances
+    /// Evaluate only the first N instances, or N generated sets
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     limit: Option<usize>,
-    /// Improve each solution by local search
+    /// Routes: improve each solution by local search
     #[arg(long)]
     improve: bool,
-    /// Reference mean cost for the gap [default: the best-known costs of the files, if all have one]
+    /// Routes: reference mean cost for the gap [default: the best-known costs of the files, if all have one]
     #[arg(long, value_name = "VALUE", value_parser = super::amount, allow_negative_numbers = true)]
     reference: Option<f64>,
     /// Routes: write the solution of each instance as JSON lines: its number, cost and nodes by index
     #[arg(long, value_name = "FILE.jsonl", conflicts_with = "experiment")]
     out: Option<PathBuf>,
-    /// Maximum number of instances per batch
-    #[arg(long, value_name = "N", default_value_t = 512, value_parser = super::count::<65_536>)]
-    batch: usize,
+    /// Routes: maximum number of instances per batch [default: 512]
+    #[arg(long, value_name = "N", value_parser = super::count::<65_536>)]
+    batch: Option<usize>,
+    #[command(flatten)]
+    table: TableArgs,
 }
 
 /// Source of instances.
@@ -129,8 +130,15 @@ pub(crate) struct EvalJob {
     pub(crate) out: Option<PathBuf>,
     /// If true, files that the model's experiment names may be read.
     pub(crate) training_data: bool,
+    /// Options of tables of places.
+    pub(crate) table: TableOptions,
+    /// The first given option that only models for routes have.
+    of_routes: Option<String>,
     pub(crate) options: EvaluateOptions,
 }
+
+/// Instances of a batch where none are given.
+const BATCH: usize = 512;
 
 impl EvalJob {
     /// Refuses parts of the answer for a model that has one part alone.
@@ -144,17 +152,53 @@ impl EvalJob {
         }
     }
 
-    /// Refuses a file for solutions, for a model that is not for routes.
+    /// Refuses options of routes for a model on `family`, and several files.
     ///
     /// # Errors
     /// [`Failure`] with the flag.
-    pub(crate) fn refuse_out(&self) -> anyhow::Result<()> {
-        match self.out {
-            Some(_) => Err(Failure::new("--out is for models of routes")
-                .hint("`regard predict --out FILE` writes the predictions of other models")
-                .into()),
-            None => Ok(()),
+    pub(crate) fn refuse_routes(&self, family: &str) -> anyhow::Result<()> {
+        let model = self.model.as_deref().unwrap_or(Path::new(".")).display();
+        if let Some(flag) = &self.of_routes {
+            let hint = match flag.as_str() {
+                "--out" => format!("`regard predict --model {model} FILE` prints predictions"),
+                _ => "leave it out".to_owned(),
+            };
+            let what = format!("{flag} applies only to models for routes; `{model}` is a model on {family}");
+            return Err(Failure::new(what).hint(hint).into());
         }
+        match &self.source {
+            Source::Files(files) if files.len() > 1 => {
+                let what = format!("--data: a model on {family} is evaluated on one file, not on {}", files.len());
+                Err(Failure::new(what).hint("evaluate one file after the other").into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses to skip rows where the reader has no such way.
+    ///
+    /// # Errors
+    /// [`Failure`] with the flag.
+    pub(crate) fn refuse_skip_bad(&self, family: &str) -> anyhow::Result<()> {
+        if !self.table.skip_bad {
+            return Ok(());
+        }
+        Err(Failure::new(format!("--skip-bad does not apply to models on {family}"))
+            .hint("it is for tables of places and of molecules")
+            .into())
+    }
+
+    /// Refuses a number of instances where all examples of a file are measured.
+    ///
+    /// # Errors
+    /// [`Failure`] with the flag.
+    pub(crate) fn refuse_limit(&self) -> anyhow::Result<()> {
+        if self.limit.is_none() {
+            return Ok(());
+        }
+        Err(Failure::new("--limit applies only to instances of routes and to generated sets")
+            .hint("leave it out")
+            .into())
     }
 
     /// Refuses to read what a model's folder names, unless it is asked for: a folder may come from anywhere. `paths` are
@@ -286,9 +330,16 @@ impl EvalArgs {
     /// [`Failure`] for options without effect.
     pub(crate) fn evaluation(self, given: Option<u64>, seed: u64) -> anyhow::Result<Evaluation> {
         self.network.check()?;
-        let Some(experiment) = self.experiment.clone() else { return Ok(Evaluation::Model(self.check(seed))) };
+        let Some(experiment) = self.experiment.clone() else {
+            self.refuse_settings()?;
+            return Ok(Evaluation::Model(self.check(seed)));
+        };
+        if let Some(flag) = self.first_of_routes(TableOptions { skip_bad: false, ..self.table.options() }) {
+            let what = format!("{flag} applies only to models for routes, not to the EXPERIMENT `{experiment}`");
+            return Err(Failure::new(what).hint("--set KEY=VALUE changes a setting of the experiment").into());
+        }
         let mut sets = self.set;
-        sets.extend(self.skip_bad.then(|| "data.skip_bad=true".to_owned()));
+        sets.extend(self.table.skips_bad().then(|| "data.skip_bad=true".to_owned()));
         sets.extend(given.map(|seed| format!("train.seed={seed}")));
         let folds = FoldOptions {
             folds: self.folds,
@@ -304,15 +355,44 @@ impl EvalArgs {
         Ok(Evaluation::Experiment(EvalExperimentJob { experiment, sets, folds }))
     }
 
+    /// Refuses settings for a model, which is evaluated as it was trained.
+    fn refuse_settings(&self) -> anyhow::Result<()> {
+        let Some(setting) = self.set.first() else { return Ok(()) };
+        let hint = match setting.strip_prefix("data.path=") {
+            Some(file) => format!("--data {file} evaluates a model on a file"),
+            None => "--data FILE evaluates a model on a file; `regard train` trains one with other settings".to_owned(),
+        };
+        let what = format!("--set {setting}: settings are those of an EXPERIMENT, and none is given");
+        Err(Failure::new(what).hint(hint).into())
+    }
+
+    /// The first given option that only models for routes have, these options of tables among them.
+    fn first_of_routes(&self, table: TableOptions) -> Option<String> {
+        let others = [
+            ("--paper-set", self.paper_set.is_some()),
+            ("--decode", self.network.decode.is_some()),
+            ("--augment", self.network.augment.is_some()),
+            ("--improve", self.improve),
+            ("--reference", self.reference.is_some()),
+            ("--batch", self.batch.is_some()),
+            ("--out", self.out.is_some()),
+            ("--limit", self.limit.is_some() && self.experiment.is_some()),
+        ];
+        let other = others.iter().find(|(_, given)| *given).map(|(flag, _)| (*flag).to_owned());
+        other.or_else(|| table.first_given())
+    }
+
     /// The evaluation of a model, with defaults filled in.
     pub(crate) fn check(self, seed: u64) -> EvalJob {
+        // Molecules that cannot be read are skipped under the same name.
+        let of_routes = self.first_of_routes(TableOptions { skip_bad: false, ..self.table.options() });
         let options = EvaluateOptions {
             decode: self.network.decode.unwrap_or(Decode::Greedy),
             augment: self.network.augment.unwrap_or(1),
             temperature: self.network.temperature,
             top_p: self.network.top_p,
             improve: self.improve,
-            batch: self.batch,
+            batch: self.batch.unwrap_or(BATCH),
             reference: self.reference,
             seed,
         };
@@ -326,6 +406,8 @@ impl EvalArgs {
             only: self.only,
             out: self.out,
             training_data: self.training_data,
+            table: self.table.options(),
+            of_routes,
             options,
         }
     }

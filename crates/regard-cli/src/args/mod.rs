@@ -6,6 +6,7 @@
 mod bench;
 mod data;
 mod eval;
+mod explain;
 mod forecast;
 mod network;
 mod plot;
@@ -17,6 +18,7 @@ mod train;
 pub(crate) use bench::{BenchCommand, BenchLibJob, BenchPaperArgs};
 pub(crate) use data::{CheckArgs, DataCommand, Generate, GenerateJob, ShowArgs, VerifyArgs};
 pub(crate) use eval::{EvalArgs, EvalJob, Evaluation, FoldOptions, Source};
+pub(crate) use explain::{AttentionArgs, ExplainArgs, ExplainCommand, ExplainFileArgs};
 pub(crate) use forecast::ForecastArgs;
 use network::NetworkArgs;
 pub(crate) use plot::{PlotArgs, PlotJob};
@@ -96,9 +98,8 @@ pub(crate) enum Command {
     Bench(BenchCommand),
     /// Plot the learning curves of a training run
     Plot(PlotArgs),
-    /// Explain a computation step by step, with all numbers
-    #[command(subcommand)]
-    Explain(ExplainCommand),
+    /// Explain what a model computes for a file, step by step, with all numbers
+    Explain(ExplainArgs),
     /// Import and inspect models
     #[command(subcommand)]
     Model(ModelCommand),
@@ -127,29 +128,6 @@ pub(crate) enum ReferencePage {
     Settings,
     /// Every command and option.
     Commands,
-}
-
-/// Computations that can be explained.
-#[derive(Debug, Subcommand)]
-pub(crate) enum ExplainCommand {
-    /// Print every intermediate number of multi-head attention on a small input
-    Attention(AttentionArgs),
-}
-
-/// Arguments of `regard explain attention`.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-The input is a JSON object; only x is required:
-  x               tokens, one row of numbers for each: [[1, 0, 1, 0], [0, 1, 0, 1]]
-  heads           number of heads; the width must be a multiple of it [default: 1]
-  query_weights   width x width numbers, [inputs, outputs] [default: identity];
-                  also key_weights, value_weights, output_weights
-  mask            \"none\", or \"causal\": a token attends to itself and to earlier tokens
-  tokens          names of the tokens: [\"first\", \"second\"]")]
-pub(crate) struct AttentionArgs {
-    /// Input as JSON [default: the two-token example worked by hand]
-    #[arg(long, value_name = "FILE.json")]
-    pub(crate) input: Option<PathBuf>,
 }
 
 /// Commands on models.

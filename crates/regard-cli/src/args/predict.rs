@@ -11,7 +11,10 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The file needs the columns that the model was trained on, in any order, and for sets the column of
-set identifiers. Predictions go to standard output as CSV; --json prints a list. A clustering model
+set identifiers. Predictions go to standard output as CSV, a line for each set, graph or node; --json
+prints a list. A predicted number comes with its prediction intervals in the columns lo-80, hi-80 and
+so on: they are as wide as the errors on the validation examples of the training (split conformal
+prediction). A predicted class comes with the probability of every class. A clustering model
 predicts the mixture of every set, and with --rows the cluster of every row. A model on time series
 fills in missing values, scores anomalies or predicts the class of each series, depending on its
 task; `regard forecast` predicts future values.
@@ -19,6 +22,7 @@ task; `regard forecast` predicts future values.
 Examples:
   regard predict --model runs/customers customers.csv
   regard predict --model runs/customers customers.csv --importance --json
+  regard predict --model runs/prices flats.csv --levels 80,90
   regard predict --model runs/clustering points.csv --rescale --refine 20 --plot clusters.svg
   regard predict --model runs/solubility molecules.csv --smiles smiles --attention edges.csv
   regard predict --model runs/imputation sensors.csv")]
@@ -34,10 +38,13 @@ pub(crate) struct PredictArgs {
     /// [possible values: network, base]
     #[arg(long, value_name = "PART")]
     pub(crate) only: Option<Only>,
+    /// Levels of the prediction intervals of numbers in percent [default: 80,95]
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
+    pub(crate) levels: Vec<f64>,
     /// Sets: column of set identifiers [default: as in training]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) group_by: Option<String>,
-    /// Sets: also report the attention weight of every row
+    /// Sets: also report the attention weight of every row; without --rows the table then has a line for each row
     #[arg(long)]
     pub(crate) importance: bool,
     /// Sets: write the predictions for single rows to a CSV file
@@ -91,6 +98,7 @@ impl PredictArgs {
     pub(crate) fn check_for_series(&self) -> anyhow::Result<()> {
         let of_others = [
             ("--only", self.only.is_some()),
+            ("--levels", !self.levels.is_empty()),
             ("--group-by", self.group_by.is_some()),
             ("--importance", self.importance),
             ("--rows", self.rows.is_some()),

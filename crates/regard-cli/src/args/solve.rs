@@ -120,8 +120,8 @@ impl SolveArgs {
             temperature: self.network.temperature,
             top_p: self.network.top_p,
             finish,
-            warm_start: None,
             seed,
+            ..SolveOptions::default()
         };
         let (model, warm_start) = (self.network.model, self.warm_start);
         Ok(SolveJob { tasks: tasks.collect(), model, options, best: self.best, warm_start })

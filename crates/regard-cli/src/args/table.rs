@@ -39,6 +39,11 @@ pub(crate) struct TableArgs {
 }
 
 impl TableArgs {
+    /// If true, rows that cannot be read are skipped.
+    pub(crate) fn skips_bad(&self) -> bool {
+        self.skip_bad
+    }
+
     /// The options of the reader.
     pub(crate) fn options(&self) -> TableOptions {
         let treatment = |name: &String| Duplicates::ALL.iter().find(|(known, _)| known == name).map(|(_, how)| *how);

@@ -39,7 +39,8 @@ pub(crate) struct TrainArgs {
     /// Stop after N steps, counted from the start of the run
     #[arg(long, value_name = "N", value_parser = super::at_least_one)]
     steps: Option<usize>,
-    /// Stop after this time, for example 10m or 2h
+    /// Stop after this time, for example 10m or 2h. A schedule of the learning rate is shortened to the
+    /// steps that fit, so the result depends on the speed of the machine; a resumed run keeps its end
     #[arg(long, value_name = "TIME", value_parser = super::duration)]
     time: Option<Duration>,
     /// Write event files for TensorBoard into DIR/tensorboard

@@ -1,7 +1,8 @@
 //! `regard eval EXPERIMENT`: networks trained several times and measured on what was held out.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use regard::Device;
 use regard::data::graphs::formats::tu::read_folds;
@@ -13,7 +14,7 @@ use regard::series::classify::{HeldOut as HeldOutSeries, cross_validate as cross
 use regard::sets::SetExperiment;
 use regard::sets::cross_validation::{HeldOut as HeldOutSets, cross_validate};
 use regard::sets::source::{read_bags, read_encoded};
-use regard::supervised::{BlendMetrics, ClassReport, CrossValidationMetrics, Done};
+use regard::supervised::{BlendMetrics, ClassReport, CrossValidationMetrics, Done, FoldObserver};
 use serde_json::{Map, Value, json};
 
 use super::Outcome;
@@ -22,7 +23,7 @@ use crate::args::FoldOptions;
 use crate::failure::Failure;
 use crate::report::measures::{BALANCED, columns, members, numbers, parts, table};
 use crate::report::progress::Progress;
-use crate::report::{Printer, reliability_plot};
+use crate::report::{Printer, number, reliability_plot};
 
 /// Folds where nothing is said of them.
 const FOLDS: usize = 10;
@@ -147,16 +148,35 @@ pub(super) fn series(
     write(&found, &About { data: &data, examples: "series", count: read.panel.len(), folds }, printer)
 }
 
+/// The progress of a cross-validation: the folds that are done, and the step of the network that reported last.
+struct FoldProgress {
+    progress: Progress,
+    folds: AtomicUsize,
+    interrupted: Arc<AtomicBool>,
+}
+
+/// Steps from one report to the next.
+const REPORTED_STEPS: u64 = 5;
+
+impl FoldObserver for FoldProgress {
+    fn step(&self, step: u64, of: u64) {
+        if step.is_multiple_of(REPORTED_STEPS) {
+            let (step, of) = (number::count(step as usize), number::count(of as usize));
+            self.progress.describe(format!("folds  training, step {step} of {of}"));
+        }
+    }
+
+    fn done(&self) -> bool {
+        self.progress.set(self.folds.fetch_add(1, Ordering::Relaxed) + 1);
+        !self.interrupted.load(Ordering::Relaxed)
+    }
+}
+
 /// Shows how many folds are done, and ends after those that have begun when it is interrupted.
 fn counted<T>(folds: usize, printer: &Printer, run: impl FnOnce(Done<'_>) -> regard::Result<T>) -> anyhow::Result<T> {
-    let progress = Progress::new(printer, folds, "folds");
-    let count = AtomicUsize::new(0);
+    let progress = Progress::of_long(printer, folds, "folds");
     let interrupted = interrupt("the folds that have begun")?;
-    let found = run(&|| {
-        progress.set(count.fetch_add(1, Ordering::Relaxed) + 1);
-        !interrupted.load(Ordering::Relaxed)
-    });
-    Ok(found?)
+    Ok(run(&FoldProgress { progress, folds: AtomicUsize::new(0), interrupted })?)
 }
 
 fn write(found: &CrossValidationMetrics, about: &About<'_>, printer: &mut Printer) -> anyhow::Result<Outcome> {

@@ -2,19 +2,146 @@
 
 use std::path::Path;
 
+use anyhow::Context;
 use regard::Device;
-use regard::explain::{self, AttentionInput};
+use regard::explain::{self, AttentionInput, Trace};
+use regard::graphs::predict::GraphModel;
+use regard::routing::formats::csv::TableOptions;
+use regard::series::predict::SeriesModel;
+use regard::sets::predict::SetModel;
 
-use super::Outcome;
-use crate::args::AttentionArgs;
+use super::{Outcome, families, graphs, read_instance, sets};
+use crate::args::{AttentionArgs, ExplainArgs, ExplainCommand, ExplainFileArgs};
 use crate::failure::Failure;
+use crate::models::Networks;
 use crate::report::{self, Printer};
 
 /// Largest input file that is read.
 const MOST_BYTES: u64 = 64 << 20;
 
+/// Explains a model on a file, or an attention layer.
+pub(super) fn run(args: &ExplainArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
+    match (&args.command, &args.file.file) {
+        (Some(ExplainCommand::Attention(args)), _) => attention(args, device, printer),
+        (None, Some(file)) => {
+            let family = families::of_model(args.file.model.as_deref());
+            let trace = (family.explain)(file, &args.file, device, printer)?;
+            write(trace, &args.file, printer)
+        }
+        (None, None) => Err(Failure::new("FILE is missing")
+            .hint("give an instance or a table, or use: regard explain attention")
+            .into()),
+    }
+}
+
+/// Explains a policy on an instance.
+pub(super) fn routes(
+    file: &Path,
+    args: &ExplainFileArgs,
+    device: &Device,
+    printer: &mut Printer,
+) -> anyhow::Result<Trace> {
+    args.refuse("routes", &["--example", "--group-by", "--smiles"])?;
+    let read = read_instance(file, &TableOptions::default(), printer);
+    let instance = match &args.model {
+        Some(folder) => read.with_context(|| format!("{} is a model on routes", folder.display()))?,
+        None => read.map_err(|error| {
+            let what = format!("{error:#}, and no model is given");
+            anyhow::Error::from(Failure::new(what).hint("--model DIR names a model on sets, graphs or series"))
+        })?,
+    };
+    let networks = Networks::of([instance.problem()].into_iter(), args.model.clone(), device)?;
+    let Some((network, info)) = networks.get(instance.problem()) else {
+        let what = format!("no model for `{}` is built into this binary", instance.problem());
+        return Err(Failure::new(what).hint("give a model folder with --model DIR").into());
+    };
+    Ok(network.explain(&info.name, &instance)?)
+}
+
+/// Explains a model on a set.
+pub(super) fn set(
+    file: &Path,
+    args: &ExplainFileArgs,
+    device: &Device,
+    printer: &mut Printer,
+) -> anyhow::Result<Trace> {
+    args.refuse("sets", &["--step", "--smiles"])?;
+    let (folder, name) = folder(args);
+    let model = SetModel::open(folder, device)?;
+    let bags = model
+        .read(file, &sets::columns(&model, args.group_by.clone()), false)
+        .with_context(|| format!("{} is a model on sets", folder.display()))?;
+    bags.notes().iter().for_each(|note| printer.note(note));
+    let chosen = args.chosen(bags.ids(), "set")?;
+    Ok(model.explain(&name, &bags, chosen)?)
+}
+
+/// Explains a model on a graph.
+pub(super) fn graph(
+    file: &Path,
+    args: &ExplainFileArgs,
+    device: &Device,
+    printer: &mut Printer,
+) -> anyhow::Result<Trace> {
+    args.refuse("graphs", &["--step", "--group-by"])?;
+    let (folder, name) = folder(args);
+    let model = GraphModel::open(folder, device)?;
+    let mut data = graphs::columns(&model);
+    data.smiles = args.smiles.clone().unwrap_or(data.smiles);
+    let examples =
+        model.read(file, &data, false).with_context(|| format!("{} is a model on graphs", folder.display()))?;
+    examples.warnings().iter().for_each(|warning| printer.note(warning));
+    let chosen = args.chosen(examples.graphs.ids(), "graph")?;
+    Ok(model.explain(&name, &examples, chosen)?)
+}
+
+/// Explains a model on the end of a series.
+pub(super) fn series(
+    file: &Path,
+    args: &ExplainFileArgs,
+    device: &Device,
+    printer: &mut Printer,
+) -> anyhow::Result<Trace> {
+    args.refuse("time series", &["--step", "--group-by", "--smiles"])?;
+    let (folder, name) = folder(args);
+    let model = SeriesModel::open(folder, device)?;
+    let series = model
+        .read(file, &model.columns())
+        .with_context(|| format!("{} is a model on time series", folder.display()))?;
+    let names: Vec<String> = series.panel.names().map(str::to_owned).collect();
+    let chosen = args.chosen(&names, "series")?;
+    if model.config.channels > 1 && args.example.is_some() {
+        printer.note("the model takes all series together: all are shown");
+    }
+    Ok(model.explain(&name, &series.panel, chosen)?)
+}
+
+/// The folder of the model, and its name.
+fn folder(args: &ExplainFileArgs) -> (&Path, String) {
+    let folder = args.model.as_deref().unwrap_or(Path::new("."));
+    let name =
+        folder.file_name().map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned());
+    (folder, name)
+}
+
+/// Prints the part of a trace that is asked for.
+fn write(trace: Trace, args: &ExplainFileArgs, printer: &mut Printer) -> anyhow::Result<Outcome> {
+    let part = args.step.is_some() || args.layer.is_some() || args.head.is_some() || args.filter.is_some();
+    let trace = if args.parameters && printer.json() { trace } else { trace.without_parameters() };
+    let trace = trace.part(args.step, args.layer, args.head, args.filter.as_deref())?;
+    if args.parameters && !printer.json() {
+        return Err(Failure::new("--parameters applies to --json alone").hint("add --json").into());
+    }
+    if printer.json() {
+        printer.object(&trace)?;
+    } else {
+        printer.result(&report::trace::page(&trace, part, args.full))?;
+    }
+    Ok(Outcome::Done)
+}
+
 /// Shows every intermediate of one attention layer.
-pub(super) fn attention(args: &AttentionArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
+fn attention(args: &AttentionArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let input = match &args.input {
         Some(path) => AttentionInput::parse(&read(path)?, path)?,
         None => AttentionInput::hand_worked(),

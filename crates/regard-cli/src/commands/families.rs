@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use regard::Device;
 use regard::experiment::{Section, family, find};
+use regard::explain::Trace;
 use regard::graphs::model::KIND as GRAPH_TRANSFORMER;
 use regard::graphs::{GraphExperiment, GraphTransformerConfig, Graphs};
 use regard::routes::model::KIND as ATTENTION_MODEL;
@@ -16,13 +17,16 @@ use regard::store::kind_of;
 use regard::supervised::{self, Family, SupervisedExperiment};
 use regard::train::{Limits, Observer, Trained, Training};
 
-use super::{Outcome, cross_validation, eval, graphs, model, series, sets};
-use crate::args::{EvalJob, FoldOptions, PredictArgs};
+use super::{Outcome, cross_validation, eval, explain, graphs, model, series, sets};
+use crate::args::{EvalJob, ExplainFileArgs, FoldOptions, PredictArgs};
 use crate::failure::Failure;
 use crate::report::Printer;
 
 /// Reads an experiment: its text, its path for errors, and assignments that override it.
 type Parse = fn(&str, &Path, &[String]) -> regard::Result<Box<dyn LoadedExperiment>>;
+
+/// The trace of a model on a file.
+type Explain = fn(&Path, &ExplainFileArgs, &Device, &mut Printer) -> anyhow::Result<Trace>;
 
 /// The commands of a family.
 pub(super) struct FamilyCommands {
@@ -38,6 +42,8 @@ pub(super) struct FamilyCommands {
     pub(super) evaluate: fn(&EvalJob, &Device, &mut Printer) -> anyhow::Result<Outcome>,
     /// `regard predict`.
     pub(super) predict: fn(&PredictArgs, &Device, &mut Printer) -> anyhow::Result<Outcome>,
+    /// `regard explain FILE`.
+    pub(super) explain: Explain,
     /// `regard model show` of a folder.
     pub(super) show: fn(&Path, &mut Printer) -> anyhow::Result<Outcome>,
 }
@@ -50,6 +56,7 @@ static FAMILIES: [FamilyCommands; 4] = [
         describe: RouteExperiment::settings,
         evaluate: eval::run,
         predict: routes_predict,
+        explain: explain::routes,
         show: model::show_routes,
     },
     FamilyCommands {
@@ -59,6 +66,7 @@ static FAMILIES: [FamilyCommands; 4] = [
         describe: SetExperiment::settings,
         evaluate: sets::evaluate,
         predict: sets::predict,
+        explain: explain::set,
         show: model::show_network::<SetTransformerConfig>,
     },
     FamilyCommands {
@@ -68,6 +76,7 @@ static FAMILIES: [FamilyCommands; 4] = [
         describe: GraphExperiment::settings,
         evaluate: graphs::evaluate,
         predict: graphs::predict,
+        explain: explain::graph,
         show: model::show_network::<GraphTransformerConfig>,
     },
     FamilyCommands {
@@ -77,6 +86,7 @@ static FAMILIES: [FamilyCommands; 4] = [
         describe: SeriesExperiment::settings,
         evaluate: series::evaluate,
         predict: series::predict,
+        explain: explain::series,
         show: model::show_network::<PatchTstConfig>,
     },
 ];

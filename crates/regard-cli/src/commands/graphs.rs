@@ -9,26 +9,30 @@ use regard::data::graphs::{Graphs, Level};
 use regard::graphs::examples::Examples;
 use regard::graphs::experiment::GraphData;
 use regard::graphs::predict::{AttentionWeights, GraphModel};
-use regard::graphs::task::LevelName;
+use regard::graphs::task::{GraphTask, LevelName};
 
 use super::Outcome;
+use super::intervals::with_intervals;
 use crate::args::{EvalJob, PredictArgs};
 use crate::failure::Failure;
 use crate::report::{Printer, graph_plot, measures};
 
 /// Evaluates a model on a file, or on the test data of its experiment's data.
 pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    job.refuse_out()?;
+    job.refuse_routes("graphs")?;
+    job.refuse_limit()?;
     let folder = job.model.as_deref().unwrap_or(Path::new("."));
     let model = GraphModel::open(folder, device)?.with_only(job.only)?;
     let (found, on) = match job.file() {
         Some(file) => {
-            let data = GraphData { target: String::new(), targets: model.config.data.tasks.clone(), ..columns(&model) };
+            let (targets, skip_bad) = (model.config.data.tasks.clone(), job.table.skip_bad);
+            let data = GraphData { target: String::new(), targets, skip_bad, ..columns(&model) };
             let examples = model.read(file, &data, true)?;
             examples.warnings().iter().for_each(|warning| printer.note(warning));
             (model.measure(&examples)?, file.display().to_string())
         }
         None => {
+            job.refuse_skip_bad("graphs, without --data")?;
             let data = model.experiment.as_ref().map(|experiment| &experiment.data);
             let paths = data.map(|data| [data.path.as_str(), data.edges.as_str(), data.cache.as_str()]);
             job.check_paths(folder, &paths.unwrap_or_default())?;
@@ -56,6 +60,8 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
     if found.has_rare_class() {
         printer.note(measures::BALANCED);
     }
+    let numeric = model.config.task == GraphTask::Regression;
+    let found = with_intervals(found, &model, numeric, args, printer)?;
     let predictions = Predictions::new(&examples.graphs, level, found).map_err(regard::Error::from)?;
     printer.result(&if printer.json() { predictions.json().to_string() } else { predictions.csv() })?;
     Ok(Outcome::Done)
@@ -122,7 +128,7 @@ fn means(graphs: &Graphs, graph: usize, layers: &[AttentionWeights], heads: usiz
 }
 
 /// The columns of a file for a model: those of its training. Paths are not taken over.
-fn columns(model: &GraphModel) -> GraphData {
+pub(super) fn columns(model: &GraphModel) -> GraphData {
     let data = model.experiment.as_ref().map(|experiment| experiment.data.clone()).unwrap_or_default();
     // A file of predictions has no split and is read strictly.
     GraphData { split: String::new(), path: String::new(), edges: String::new(), cache: String::new(), ..data }

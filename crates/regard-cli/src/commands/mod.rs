@@ -10,6 +10,7 @@ mod explain;
 mod families;
 mod forecast;
 mod graphs;
+mod intervals;
 mod model;
 mod plot;
 mod series;
@@ -23,7 +24,7 @@ use clap::CommandFactory;
 use regard::routing::formats::csv::TableOptions;
 use regard::routing::formats::{self, Instance};
 
-use crate::args::{BenchCommand, Cli, Command, DataCommand, Evaluation, ExplainCommand, ImportCommand, ModelCommand};
+use crate::args::{BenchCommand, Cli, Command, DataCommand, Evaluation, ImportCommand, ModelCommand};
 use crate::device;
 use crate::report::Printer;
 
@@ -68,7 +69,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
             }
         }
         Command::Plot(args) => plot::run(&args.check()?, printer),
-        Command::Explain(ExplainCommand::Attention(args)) => explain::attention(&args, &device, printer),
+        Command::Explain(args) => explain::run(&args, &device, printer),
         Command::Model(ModelCommand::Import(ImportCommand::Kool(args))) => model::import_kool(&args, printer),
         Command::Model(ModelCommand::Show(args)) => model::show(args, printer),
         Command::Data(DataCommand::Generate(args)) => data::generate(args.check(seed)?, printer),

@@ -37,7 +37,9 @@ struct Measured<'a> {
 pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let (folder, file) = (job.model.as_deref().unwrap_or(Path::new(".")), job.file());
     job.refuse_only()?;
-    job.refuse_out()?;
+    job.refuse_routes("time series")?;
+    job.refuse_skip_bad("time series")?;
+    job.refuse_limit()?;
     let model = SeriesModel::open(folder, device)?;
     if file.is_none() {
         let path = model.experiment.as_ref().map_or("", |experiment| experiment.data.path.as_str());
@@ -55,6 +57,19 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
     };
     if let Some(file) = file {
         experiment.data.path = file.display().to_string();
+    }
+    if let Some(file) = file {
+        let note = format!("{}: errors are those of its test rows, split as in training", file.display());
+        printer.note(&note);
+    }
+    if model.config.task != SeriesTask::Forecast {
+        let how = match model.config.task {
+            SeriesTask::Anomaly => "reconstructed",
+            _ => "masked at random and reconstructed",
+        };
+        let on = format!("the test rows of {}, {how}, at the network's scale", experiment.data.path);
+        measures::write(folder, &on, &model.measure_reconstruction(&experiment)?.into(), printer)?;
+        return Ok(Outcome::Done);
     }
     let found = model.measure(&experiment)?;
     if printer.json() {

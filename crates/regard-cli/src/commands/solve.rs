@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use regard::Device;
-use regard::routes::solve::{Solution, solve_instance};
+use regard::routes::model::AttentionModel;
+use regard::routes::solve::{Finish, Solution, SolveOptions, StageKind, solve_instance_watched};
 use regard::routing::formats::{self, Instance};
+use regard::routing::local_search::BestCost;
 
 use super::{Outcome, read_instance};
 use crate::args::{SolveJob, SolveTask};
@@ -25,20 +27,38 @@ pub(super) fn run(job: &SolveJob, device: &Device, printer: &mut Printer) -> any
         options.warm_start = Some(warm_start(path, instance)?);
     }
     let networks = Networks::of(instances.iter().map(Instance::problem), job.model.clone(), device)?;
-    let progress = Progress::new(printer, instances.len(), "files");
-    for (i, (task, instance)) in job.tasks.iter().zip(&instances).enumerate() {
+    for (task, instance) in job.tasks.iter().zip(&instances) {
         let network = networks.get(instance.problem());
-        let solution = solve_instance(network.map(|(network, _)| network), instance, &options)?;
+        let solution = searched(network.map(|(network, _)| network), instance, &options, printer)?;
         let written = write(task, instance, &solution)?;
         let model = network.map(|(_, info)| info.name.as_str());
-        progress.suspend(|| report(printer, task, instance, &solution, model, &written))?;
-        progress.set(i + 1);
+        report(printer, task, instance, &solution, model, &written)?;
     }
-    drop(progress);
     if !printer.json() {
         printer.note(&plain::model_lines(&networks));
     }
     Ok(Outcome::Done)
+}
+
+/// Solves an instance; a terminal shows the stage, the best cost so far and the time.
+fn searched(
+    network: Option<&AttentionModel>,
+    instance: &Instance,
+    options: &SolveOptions,
+    printer: &Printer,
+) -> anyhow::Result<Solution> {
+    let limit = match options.finish {
+        Finish::Timed(time) => Some(time),
+        Finish::Off | Finish::Bounded => None,
+    };
+    // Each instance has a best cost of its own.
+    let options = SolveOptions { best: BestCost::default(), ..options.clone() };
+    let (best, shown) = (options.best.clone(), instance.clone());
+    let cost = move || best.get().map(|best| format!("best {}", plain::cost(&shown, best)));
+    let progress = Progress::of_search(printer, limit, cost);
+    let name = instance.sites().name();
+    let describe = |stage: StageKind| progress.describe(format!("{name}: {}", stage.name()));
+    Ok(solve_instance_watched(network, instance, &options, &mut |stage| describe(stage))?)
 }
 
 /// Reads a solution that the search starts from.

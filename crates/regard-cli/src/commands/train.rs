@@ -107,8 +107,6 @@ struct Watch<'a> {
     valid: Option<f64>,
     /// Seconds after which the training ends.
     time: Option<f64>,
-    /// If true, the note about the time limit was printed.
-    said_short: bool,
 }
 
 impl<'a> Watch<'a> {
@@ -132,7 +130,6 @@ impl<'a> Watch<'a> {
             progress: None,
             valid: None,
             time: None,
-            said_short: false,
         }
     }
 
@@ -194,12 +191,6 @@ impl<'a> Watch<'a> {
                         instances_per_second: instances / seconds.max(1e-9),
                         seconds,
                     };
-                    if !self.said_short
-                        && let Some(note) = progress.short_of_time(&step)
-                    {
-                        self.said_short = true;
-                        self.printer.note(&note);
-                    }
                     progress.step(&step);
                 }
             }

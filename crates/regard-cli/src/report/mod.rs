@@ -19,6 +19,7 @@ pub(crate) mod sets_plot;
 pub(crate) mod sparkline;
 mod table;
 pub(crate) mod tensorboard;
+pub(crate) mod trace;
 pub(crate) mod train;
 
 use std::borrow::Cow;

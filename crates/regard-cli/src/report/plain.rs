@@ -39,6 +39,12 @@ fn measure(instance: &Sites) -> String {
     if unit.is_empty() || metric.ends_with(unit) { metric.to_owned() } else { format!("{metric} {unit}") }
 }
 
+/// The cost of a solution as people read it: its prize, where that is sought.
+pub(crate) fn cost(instance: &Instance, cost: f64) -> String {
+    let sign = if instance.maximises() { -1.0 } else { 1.0 };
+    number::quantity(sign * cost, unit(instance))
+}
+
 /// One line for each stage: cost, time and gain.
 pub(crate) fn stages(instance: &Instance, solution: &Solution) -> String {
     let mut table = Table::new(&[Align::Left, Align::Left, Align::Right, Align::Right, Align::Right]);
@@ -51,7 +57,7 @@ pub(crate) fn stages(instance: &Instance, solution: &Solution) -> String {
         table.row([
             kind.to_owned(),
             stage.name.clone(),
-            number::quantity(sign * stage.cost, unit(instance)),
+            cost(instance, stage.cost),
             number::seconds(stage.seconds),
             stage.gain.map(|gain| number::change(sign * gain)).unwrap_or_default(),
         ]);

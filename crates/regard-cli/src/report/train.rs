@@ -8,11 +8,6 @@ use regard::train::Measures;
 use super::progress::PAUSE;
 use super::{Printer, number};
 
-/// The share of a time limit after which the pace is known.
-const KNOWN_PACE: f64 = 0.1;
-/// The share of the steps that a time limit may leave out without a note.
-const NEARLY_ALL: f64 = 0.95;
-
 /// Facts known before the first step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Started<'a> {
@@ -101,12 +96,6 @@ impl TrainProgress {
         Self { length, view, valid: None }
     }
 
-    /// The note that a time limit ends the run long before its last step; `None` where it does not, or where the pace is
-    /// not known yet.
-    pub(crate) fn short_of_time(&self, step: &Step) -> Option<String> {
-        self.length.short_of_time(step)
-    }
-
     /// Shows a step.
     pub(crate) fn step(&mut self, step: &Step) {
         match &mut self.view {
@@ -162,23 +151,6 @@ impl Length {
         let left = self.steps.saturating_sub(step.step);
         let seconds = (done > 0).then(|| step.seconds / done as f64 * left as f64)?;
         Some(self.time.map_or(seconds, |time| seconds.min((time - step.seconds).max(0.0))))
-    }
-
-    fn short_of_time(&self, step: &Step) -> Option<String> {
-        let (limit, done) = (self.time?, step.step.saturating_sub(self.first_step));
-        if done == 0 || step.seconds < KNOWN_PACE * limit {
-            return None;
-        }
-        let fitting = self.first_step as f64 + done as f64 * limit / step.seconds;
-        let epochs = (fitting / self.steps_per_epoch as f64).floor().max(1.0) as u64;
-        (fitting < NEARLY_ALL * self.steps as f64).then(|| {
-            format!(
-                "about {} of {} epochs fit into --time; the schedule of the learning rate goes on to the last one \
-                 (`--set train.epochs={epochs}` shortens it)",
-                count(epochs),
-                count(self.epochs())
-            )
-        })
     }
 }
 
@@ -409,9 +381,6 @@ mod tests {
         assert_eq!(length.seconds_left(&at(6000, 100.0)), Some(0.0));
         let limited = Length { time: Some(80.0), ..length };
         assert_eq!(limited.seconds_left(&at(5500, 50.0)), Some(30.0));
-        assert_eq!(limited.short_of_time(&at(5001, 1.0)), None);
-        assert!(limited.short_of_time(&at(5010, 10.0)).unwrap().contains("about 2 of 3 epochs fit into --time"));
-        assert_eq!(limited.short_of_time(&at(5500, 30.0)), None);
         let empty = TrainProgress::with_view(&Started { steps: 0, steps_per_epoch: 0, ..STARTED }, View::Nothing);
         assert_eq!(empty.length.epochs(), 1);
     }

@@ -40,3 +40,86 @@ fn files_of_several_sizes_are_evaluated_together() {
     let plain = regard(folder.path(), &eval).done();
     assert!(plain.out.contains("mean cost") && plain.out.contains("±"), "{plain:?}");
 }
+
+#[test]
+fn settings_belong_to_experiments() {
+    let folder = folder();
+    let said = regard(folder.path(), &["eval", "--model", "model", "--set", "data.path=x.csv"]);
+    assert!(said.code == Some(2) && said.err.contains("hint: --data x.csv evaluates a model on a file"), "{said:?}");
+    let said = regard(folder.path(), &["eval", "--model", "model", "--set", "train.epochs=3"]);
+    assert!(said.code == Some(2) && said.err.contains("--data FILE"), "{said:?}");
+    let said = regard(folder.path(), &["eval", "sets/max", "--decode", "greedy"]);
+    assert!(said.code == Some(2) && said.err.contains("--decode applies only to models for routes"), "{said:?}");
+}
+
+/// Places as a German table has them, one of them twice and one that cannot be read.
+const PLACES: &str = "\
+Ort;Ost;Nord;Gewicht
+a;1,5;2,5;3
+b;4,25;1,5;1
+c;3,5;7,5;2
+c;3,6;7,5;2
+d;0,5;9,5;4
+e;?;1,5;4
+";
+
+#[test]
+fn tables_are_read_with_the_options_of_solve() {
+    let folder = folder();
+    std::fs::create_dir(folder.path().join("tables")).unwrap();
+    ["a.csv", "b.csv"].iter().for_each(|name| {
+        std::fs::write(folder.path().join("tables").join(name), PLACES).unwrap();
+    });
+    let options = ["--column", "x=Ost", "--column", "y=Nord", "--decimal", "comma", "--duplicates", "first"];
+    let skip = [&options[..], &["--skip-bad"]].concat();
+    let eval = |more: &[&str]| {
+        regard(folder.path(), &[&["eval", "--model", "model", "--data", "tables/a.csv"][..], more].concat())
+    };
+    assert_eq!(eval(&[]).code, Some(2));
+    assert!(eval(&options).err.contains("tables/a.csv:7: field `Ost`: found `?`"), "the row is named");
+    let found = eval(&[&skip[..], &["--json"]].concat()).done();
+    assert_eq!(found.json()["instances"], 1);
+    assert!(found.err.contains("tables/a.csv: "), "what was skipped is said: {found:?}");
+    let library = |more: &[&str]| {
+        regard(folder.path(), &[&["bench", "lib", "tables", "--time", "20ms", "--json"][..], more].concat())
+    };
+    assert_eq!(library(&[]).code, Some(2));
+    let found = library(&skip).done();
+    assert_eq!(found.json()["instances"].as_array().map(Vec::len), Some(2), "{found:?}");
+
+    // Training on the same tables.
+    let train = |more: &[&str]| {
+        let small = ["train", "routes/tsp20", "--steps", "1", "--set", "data.nodes=3", "--set", "train.batch_size=2"];
+        let sizes = ["--set", "model.width=16", "--set", "model.heads=2", "--set", "model.layers=1"];
+        let rest = ["--set", "eval.instances=4", "--set", "train.epoch_size=4", "--set", "data.folder=tables"];
+        regard(folder.path(), &[&small[..], &sizes, &rest, more].concat())
+    };
+    assert_eq!(train(&["--out", "plain"]).code, Some(2));
+    let settings = [
+        "--set",
+        "data.column_roles=[\"x=Ost\",\"y=Nord\"]",
+        "--set",
+        "data.decimal=comma",
+        "--set",
+        "data.duplicates=first",
+        "--set",
+        "data.skip_bad=true",
+        "--out",
+        "run",
+    ];
+    let trained = train(&settings).done();
+    assert!(trained.err.contains("tables/a.csv: ") && trained.err.contains("tables/b.csv: "), "{trained:?}");
+    let wrong = train(&["--set", "data.column_roles=[\"weight=Ost\"]", "--out", "other"]);
+    assert!(wrong.code == Some(2) && wrong.err.contains("data.column_roles"), "{wrong:?}");
+    let none = ["train", "routes/tsp20", "--set", "data.depot=a", "--out", "other"];
+    let wrong = regard(folder.path(), &none);
+    assert!(wrong.code == Some(2) && wrong.err.contains("data.folder"), "{wrong:?}");
+
+    // A file that is no table says everything itself.
+    std::fs::create_dir(folder.path().join("lib")).unwrap();
+    std::fs::write(folder.path().join("lib/pentagon.tsp"), crate::files::PENTAGON).unwrap();
+    let wrong = regard(folder.path(), &["bench", "lib", "lib", "--depot", "1"]);
+    assert!(wrong.code == Some(2) && wrong.err.contains("--depot is for tables (CSV)"), "{wrong:?}");
+    let wrong = regard(folder.path(), &["eval", "--model", "model", "--paper-set", "tsp20", "--depot", "1"]);
+    assert!(wrong.code == Some(2) && wrong.err.contains("--depot is for tables (CSV)"), "{wrong:?}");
+}

@@ -164,3 +164,58 @@ fn the_shipped_models_know_molecules_however_they_are_written() {
         }
     }
 }
+
+#[test]
+fn predicted_numbers_of_molecules_have_intervals() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = |seed: usize, count: usize| {
+        let row = |at: usize| {
+            let mixed = ((at + 1000 * seed) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let noise = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40;
+            let noise = noise as usize % 1000;
+            let smiles = ["C".repeat(1 + at % 6), "O".repeat(at / 6 % 2)].concat();
+            format!("m{at},{smiles},{},{}\n", at % 6 + noise / 250, noise)
+        };
+        ["name,smiles,length,noise\n".to_owned(), (0..count).map(row).collect()].concat()
+    };
+    fs::write(folder.path().join("molecules.csv"), table(1, 160)).unwrap();
+    fs::write(folder.path().join("new.csv"), table(2, 100)).unwrap();
+    let targets =
+        [&SMALL[..], &["--set", "data.targets=[\"length\",\"noise\"]", "--set", "data.validation_fraction=0.4"]];
+    let train = [&["train", "graphs/molecules", "--out", "run"][..], &targets.concat()].concat();
+    regard(folder.path(), &train).done();
+    let said = regard(folder.path(), &["predict", "--model", "run", "new.csv", "--levels", "80"]).done();
+    let mut lines = said.out.lines();
+    let head = "id,nodes,edges,length,length-lo-80,length-hi-80,noise,noise-lo-80,noise-hi-80";
+    assert_eq!(lines.next(), Some(head), "{said:?}");
+    let truth = table(2, 100);
+    let within = lines.zip(truth.lines().skip(1)).filter(|(predicted, truth)| {
+        let predicted: Vec<&str> = predicted.split(',').collect();
+        let noise: f64 = truth.rsplit(',').next().unwrap().parse().unwrap();
+        (predicted[7].parse::<f64>().unwrap()..=predicted[8].parse().unwrap()).contains(&noise)
+    });
+    let within = within.count();
+    assert!((70..=90).contains(&within), "{within} of 100");
+    let json =
+        regard(folder.path(), &["predict", "--model", "run", "new.csv", "--levels", "80", "--json"]).done().json();
+    assert!(json[0]["intervals"]["noise"][0]["high"].is_f64(), "{}", json[0]);
+}
+
+#[test]
+fn a_model_of_molecules_is_measured_on_any_table_and_refuses_options_of_routes() {
+    let folder = trained();
+    let eval = |more: &[&str]| regard(folder.path(), &[&["eval", "--model", "run"][..], more].concat());
+    fs::write(folder.path().join("bad.csv"), format!("{MOLECULES}k,C((,1\n")).unwrap();
+    let refused = eval(&["--data", "bad.csv"]);
+    assert!(refused.code == Some(2) && refused.err.contains("bad.csv"), "{refused:?}");
+    let skipped = eval(&["--data", "bad.csv", "--skip-bad", "--json"]).done();
+    assert!(skipped.err.contains("k") && skipped.json()["mae"].is_f64(), "{skipped:?}");
+    for flags in [&["--depot", "a"][..], &["--decode", "greedy"], &["--paper-set", "tsp20"], &["--capacity", "3"]] {
+        let data: &[&str] = if flags[0] == "--paper-set" { &[] } else { &["--data", "molecules.csv"] };
+        let refused = eval(&[data, flags].concat());
+        assert_eq!(refused.code, Some(2), "{refused:?}");
+        assert!(refused.err.contains(&format!("{} applies only to models for routes", flags[0])), "{refused:?}");
+    }
+    let refused = eval(&["--data", "molecules.csv", "bad.csv"]);
+    assert!(refused.code == Some(2) && refused.err.contains("one file"), "{refused:?}");
+}

@@ -1,6 +1,6 @@
 //! The texts of `--help`, and the shells' completions.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -146,6 +146,19 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// All source files of the workspace, but those of tests.
+fn all_sources() -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for entry in std::fs::read_dir(&crates).unwrap() {
+        let source = entry.unwrap().path().join("src");
+        if source.is_dir() && !source.to_string_lossy().contains("regard-testing") {
+            sources(&source, &mut files);
+        }
+    }
+    files
+}
+
 #[test]
 fn every_option_and_setting_that_a_message_names_exists() {
     let option = Regex::new(r"(^|[^a-z0-9-])(--[a-z][a-z0-9-]*[a-z0-9])").unwrap();
@@ -168,17 +181,9 @@ fn every_option_and_setting_that_a_message_names_exists() {
     let configuration = ["model.format", "model.horizon", "model.kind", "model.level", "model.problem", "model.task"];
     let others = ["task.family", "model.safetensors", "data.pkl", "model.state_dict"];
     known.extend(configuration.into_iter().chain(others).map(str::to_owned));
-    let mut files = Vec::new();
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    for entry in std::fs::read_dir(&crates).unwrap() {
-        let source = entry.unwrap().path().join("src");
-        if source.is_dir() && !source.to_string_lossy().contains("regard-testing") {
-            sources(&source, &mut files);
-        }
-    }
     let mut count = 0;
     let mut unknown = BTreeSet::new();
-    for file in files {
+    for file in all_sources() {
         // The settings of a network check the entries of `config.json` too, which no experiment has.
         let entries = file.components().any(|part| part.as_os_str() == "model");
         for text in literals(&std::fs::read_to_string(&file).unwrap()) {
@@ -194,4 +199,70 @@ fn every_option_and_setting_that_a_message_names_exists() {
     }
     assert!(count > 150, "only {count} names were found");
     assert!(unknown.is_empty(), "{unknown:#?}");
+}
+
+/// Faults of the commands in a text: `regard WORDS`, in which the longest run of words that is a command decides, and
+/// the options up to the end of the command. `commands` has the help text of each.
+fn wrong_commands(text: &str, commands: &BTreeMap<String, String>) -> Vec<String> {
+    let named = Regex::new(r"(?:^|[`:(]\s?|\n\s+)regard ([a-z][a-z-]*)((?: [^`;\n]*)?)").unwrap();
+    let option = Regex::new(r"(?:^|\s)(--[a-z][a-z0-9-]*[a-z0-9])").unwrap();
+    let mut wrong = Vec::new();
+    for found in named.captures_iter(text) {
+        let (mut command, rest) = (found[1].to_owned(), &found[2]);
+        if !commands.contains_key(&command) {
+            wrong.push(format!("`regard {command}` is no command"));
+            continue;
+        }
+        for word in rest.split_whitespace() {
+            let longer = format!("{command} {word}");
+            let is_group = commands.keys().any(|known| known.starts_with(&format!("{command} ")));
+            if !commands.contains_key(&longer) {
+                if is_group && word.chars().all(|c| c.is_ascii_lowercase()) {
+                    wrong.push(format!("`regard {longer}` is no command"));
+                }
+                break;
+            }
+            command = longer;
+        }
+        for name in option.captures_iter(rest).map(|found| found[1].to_owned()) {
+            let has = |text: &str| option.captures_iter(text).any(|known| known[1] == name);
+            if !has(&commands[&command]) && !has(&commands[""]) {
+                wrong.push(format!("`regard {command}` has no {name}"));
+            }
+        }
+    }
+    wrong
+}
+
+#[test]
+fn every_command_that_a_message_names_exists_with_its_options() {
+    let page = regard(Path::new("."), &["reference", "commands"]).done().out;
+    let mut commands: BTreeMap<String, String> = BTreeMap::new();
+    for section in page.split("\n##").skip(1) {
+        let (head, text) = section.trim_start_matches('#').split_once('\n').unwrap();
+        commands.insert(head.trim().trim_start_matches("regard").trim().to_owned(), text.to_owned());
+    }
+    assert!(commands.contains_key("data verify") && commands[""].contains("--json"), "{:?}", commands.keys());
+    // A page of the book is written by a hidden command, and a file of positions begins so.
+    ["reference", "positions"].into_iter().for_each(|name| drop(commands.insert(name.into(), String::new())));
+    for (text, expected) in [
+        ("use: regard solve FILE --model DIR", vec![]),
+        ("`regard slove FILE`", vec!["`regard slove` is no command"]),
+        ("`regard data verfy F` or `regard data`", vec!["`regard data verfy` is no command"]),
+        ("`regard predict --model M --out FILE`", vec!["`regard predict` has no --out"]),
+        ("with regard to", vec![]),
+    ] {
+        assert_eq!(wrong_commands(text, &commands), expected, "{text}");
+    }
+    let mut count = 0;
+    let mut wrong = BTreeSet::new();
+    for file in all_sources() {
+        for text in literals(&std::fs::read_to_string(&file).unwrap()) {
+            count += text.matches("regard ").count();
+            let found = wrong_commands(&text, &commands);
+            wrong.extend(found.into_iter().map(|what| format!("{what}, in {}: {text}", file.display())));
+        }
+    }
+    assert!(count > 30, "only {count} commands were found");
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -388,3 +388,83 @@ fn a_dispatcher_plans_the_routes_of_a_day() {
     assert!(said.err.contains("one stop with the sum of their amounts"), "{said:?}");
     assert_eq!(said.json()["n"], 25);
 }
+
+#[test]
+fn a_researcher_reproduces_a_table_and_trains_a_variant() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let model = format!("{}/../../models/regard-tsp20", env!("CARGO_MANIFEST_DIR"));
+    let generate = ["data", "generate", "--n", "20", "--instances", "40", "--seed", "7", "--out", "set.pkl"];
+    regard(root, &generate).done();
+
+    // Greedy, then sampling, with gaps to the best that the model finds.
+    let eval = |more: &[&str]| {
+        let all = [&["eval", "--model", &model, "--data", "set.pkl", "--json"][..], more].concat();
+        regard(root, &all).done().json()
+    };
+    let best = eval(&["--decode", "multistart", "--augment", "8", "--improve"])["mean_cost"].as_f64().unwrap();
+    let reference = best.to_string();
+    let greedy = eval(&["--reference", &reference, "--out", "solutions.jsonl"]);
+    let sampled = eval(&["--decode", "sample:64", "--reference", &reference]);
+    assert_eq!(greedy["instances"], 40);
+    let gap = |found: &serde_json::Value| found["gap"].as_f64().unwrap();
+    assert!(gap(&greedy) > gap(&sampled) && gap(&sampled) >= -1e-9 && gap(&greedy) < 0.1, "{greedy} {sampled}");
+    let plain = regard(root, &["eval", "--model", &model, "--data", "set.pkl", "--reference", &reference]).done();
+    assert!(plain.out.contains("gap") && plain.out.contains('%'), "{plain:?}");
+    let solutions = fs::read_to_string(root.join("solutions.jsonl")).unwrap();
+    let costs: Vec<f64> = solutions
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["cost"].as_f64().unwrap())
+        .collect();
+    assert_eq!(costs.len(), 40);
+    assert!((costs.iter().sum::<f64>() / 40.0 - greedy["mean_cost"].as_f64().unwrap()).abs() < 1e-9);
+
+    // One instance by itself, with a solution that is checked by other code.
+    regard(root, &["data", "generate", "--n", "20", "--seed", "7", "--out", "one.csv"]).done();
+    regard(root, &["solve", "one.csv", "--model", &model, "--decode", "greedy", "--out", "one.json"]).done();
+    let verified = regard(root, &["data", "verify", "one.csv", "one.json", "--json"]).done();
+    assert!(verified.json()["ok"] == true, "{verified:?}");
+
+    // A variant is trained for a few steps, resumed, measured and shown.
+    let variant = [
+        "train",
+        "routes/tsp20",
+        "--set",
+        "train.batch_size=16",
+        "--set",
+        "train.learning_rate=0.0003",
+        "--set",
+        "eval.instances=32",
+        "--out",
+        "variant",
+        "--json",
+    ];
+    let begun = regard(root, &[&variant[..], &["--steps", "3"]].concat()).done().json();
+    assert_eq!((begun["steps"].as_u64(), begun["ended"].as_str()), (Some(3), Some("steps")));
+    let resumed = regard(root, &["train", "--resume", "--out", "variant", "--steps", "5", "--json"]).done().json();
+    assert_eq!(resumed["steps"].as_u64(), Some(5));
+    let found = regard(root, &["eval", "--model", "variant", "--data", "set.pkl", "--json"]).done().json();
+    assert!(found["mean_cost"].as_f64().unwrap() > greedy["mean_cost"].as_f64().unwrap(), "{found}");
+    let shown = regard(root, &["model", "show", "variant", "--json"]).done().json();
+    assert_eq!(shown["manifest"]["experiment"]["train"]["learning_rate"].as_f64(), Some(0.0003), "{shown}");
+
+    // What goes wrong on the way says what to do.
+    let refused = |arguments: &[&str], words: &[&str]| {
+        let said = regard(root, arguments);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        words.iter().for_each(|word| assert!(said.err.contains(word), "no `{word}` in {said:?}"));
+    };
+    let routes = ["data", "generate", "--problem", "cvrp", "--n", "10", "--instances", "3", "--out", "cvrp.pkl"];
+    regard(root, &routes).done();
+    refused(&["eval", "--model", &model, "--data", "cvrp.pkl"], &["cvrp.pkl", "`cvrp`", "`tsp`"]);
+    let bytes = fs::read(root.join("set.pkl")).unwrap();
+    fs::write(root.join("cut.pkl"), &bytes[..bytes.len() / 2]).unwrap();
+    refused(&["eval", "--model", &model, "--data", "cut.pkl"], &["cut.pkl"]);
+    refused(
+        &["train", "routes/tsp20", "--set", "train.learning_rat=1e-4", "--out", "other"],
+        &["did you mean `learning_rate`"],
+    );
+    refused(&[&variant[..], &["--resume", "--set", "train.batch_size=8"]].concat(), &["train.batch_size", "hint: "]);
+    refused(&["eval", "--model", "variant", "--paper-set", "tps20"], &["tps20"]);
+    assert!(!root.join("other").exists());
+}

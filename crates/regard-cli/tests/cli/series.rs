@@ -55,7 +55,15 @@ fn trained() -> tempfile::TempDir {
 #[test]
 fn a_model_is_trained_measured_and_asked() {
     let folder = trained();
+    let on_file = regard(folder.path(), &["eval", "--model", "run", "--data", "waves.csv", "--json"]).done();
+    assert!(on_file.err.contains("waves.csv: errors are those of its test rows"), "{on_file:?}");
+    let refused = regard(folder.path(), &["eval", "--model", "run", "--data", "waves.csv", "--decimal", "comma"]);
+    assert!(
+        refused.code == Some(2) && refused.err.contains("--decimal applies only to models for routes"),
+        "{refused:?}"
+    );
     let json = regard(folder.path(), &["eval", "--model", "run", "--training-data", "--json"]).done().json();
+    assert_eq!(on_file.json()["mse"], json["mse"]);
     for key in ["mse", "mae", "mse_paper", "mae_paper"] {
         assert!(json[key].as_f64().is_some_and(|value| value > 0.0 || key.starts_with("paper")), "{key}: {json}");
     }
@@ -397,4 +405,29 @@ fn an_interrupted_forecast_answers_with_what_is_done() {
     assert!(err.contains("stopping after the forecasters that are done"), "{err}");
     let json: Value = serde_json::from_slice(&said.stdout).unwrap();
     assert_eq!(json["forecast"].as_array().map(Vec::len), Some(48), "{json}");
+}
+
+#[test]
+fn models_of_every_task_are_measured_on_any_file_with_their_series() {
+    let folder = trained();
+    let eval = |model: &str, file: &str| regard(folder.path(), &["eval", "--model", model, "--data", file, "--json"]);
+    // Too short to learn from, and long enough to be measured on.
+    let rows = fs::read_to_string(folder.path().join("waves.csv")).unwrap();
+    let short: Vec<&str> = rows.lines().take(41).collect();
+    fs::write(folder.path().join("short.csv"), short.join("\n") + "\n").unwrap();
+    let json = eval("run", "short.csv").done().json();
+    assert!(json["mse"].as_f64().is_some_and(f64::is_finite) && json["windows"].as_u64() > Some(0), "{json}");
+    fs::write(folder.path().join("other.csv"), rows.replace("up", "left")).unwrap();
+    let other = eval("run", "other.csv");
+    assert!(other.code == Some(2) && other.err.contains("series `up`: is not in the file"), "{other:?}");
+    for task in ["imputation", "anomaly"] {
+        let kind = format!("task.kind={task}");
+        let train = [&["train", "series/forecast", "--out", task, "--set", &kind][..], &SMALL].concat();
+        regard(folder.path(), &train).done();
+        let json = eval(task, "waves.csv").done().json();
+        assert!(json["huber"].as_f64().is_some_and(f64::is_finite), "{json}");
+        assert!(json["data"].as_str().unwrap().contains("the test rows of waves.csv"), "{json}");
+        let held_out = regard(folder.path(), &["eval", "--model", task, "--training-data", "--json"]).done().json();
+        assert_eq!(held_out["huber"], json["huber"]);
+    }
 }

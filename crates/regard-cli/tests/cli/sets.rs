@@ -58,6 +58,15 @@ fn a_model_of_groups_is_trained_measured_and_asked() {
     let measured = regard(folder.path(), &measured).done().json();
     assert!(measured["accuracy"].as_f64().unwrap() > 0.9, "{measured}");
 
+    let of_routes = ["eval", "--model", "run", "--data", "customers.csv", "--column", "x=age"];
+    let refused = regard(folder.path(), &of_routes);
+    assert!(
+        refused.code == Some(2) && refused.err.contains("--column applies only to models for routes"),
+        "{refused:?}"
+    );
+    let refused = regard(folder.path(), &["eval", "--model", "run", "--data", "customers.csv", "--limit", "3"]);
+    assert!(refused.code == Some(2) && refused.err.contains("--limit applies only to"), "{refused:?}");
+
     fs::write(folder.path().join("new.csv"), "age,amount,customer\n1,0,n\n3,9,n\n2,0.5,m\n").unwrap();
     let asked = ["predict", "--model", "run", "new.csv", "--importance", "--json"];
     let predicted = regard(folder.path(), &asked).done().json();
@@ -236,4 +245,120 @@ fn what_is_wrong_with_a_file_is_named() {
     assert!(missing.err.contains("has no file to split"), "{missing:?}");
     let routes = regard(folder.path(), &["eval", "routes/tsp20"]);
     assert!(routes.code == Some(2) && routes.err.contains("its instances are generated"), "{routes:?}");
+}
+
+/// Groups of two rows with a price: a line through their means, and noise from -1 to 1 that nothing explains.
+fn flats(seed: u64, count: usize) -> String {
+    let mut state = seed;
+    let mut uniform = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let mut text = "flat,size,floor,price\n".to_owned();
+    for flat in 0..count {
+        let rows = [[uniform(), uniform()], [uniform(), uniform()]];
+        let price = 5.0 + rows[0][0] + rows[1][0] - rows[0][1] - rows[1][1] + 2.0 * uniform() - 1.0;
+        for [size, floor] in rows {
+            writeln!(text, "f{flat},{size:.4},{floor:.4},{price:.4}").unwrap();
+        }
+    }
+    text
+}
+
+/// The share of the prices of `flats` that lie in the intervals of a table of predictions.
+fn coverage(flats: &str, predictions: &str, low: &str, high: &str) -> f64 {
+    let mut lines = predictions.lines();
+    let head: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let column =
+        |name: &str| head.iter().position(|known| *known == name).unwrap_or_else(|| panic!("{name}: {head:?}"));
+    let (low, high) = (column(low), column(high));
+    let prices: Vec<f64> =
+        flats.lines().skip(1).step_by(2).map(|l| l.rsplit(',').next().unwrap().parse().unwrap()).collect();
+    let fields: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+    assert_eq!(fields.len(), prices.len());
+    let within = |(fields, price): (&Vec<&str>, &f64)| {
+        let [low, high] = [low, high].map(|at| fields[at].parse::<f64>().unwrap());
+        (low..=high).contains(price)
+    };
+    fields.iter().zip(&prices).filter(|pair| within(*pair)).count() as f64 / prices.len() as f64
+}
+
+#[test]
+fn predicted_numbers_have_intervals_that_hold_what_they_say() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("flats.csv"), flats(1, 500)).unwrap();
+    let new = flats(2, 200);
+    fs::write(folder.path().join("new.csv"), &new).unwrap();
+    let train = |more: &[&str], out: &str| {
+        let all = [
+            &["train", "sets/bags", "--set", "data.path=flats.csv", "--set", "data.group_by=flat"][..],
+            &["--set", "data.target=price", "--set", "data.validation_fraction=0.4", "--set", "model.width=16"],
+            &["--set", "model.dropout=0", "--set", "train.epochs=4", "--set", "train.steps_per_epoch=20"],
+            &["--set", "train.min_passes=1", "--out", out],
+            more,
+        ];
+        regard(folder.path(), &all.concat()).done()
+    };
+    train(&[], "blend");
+    train(&["--set", "eval.blend=false"], "network");
+    for (model, more) in
+        [("blend", &[][..]), ("blend", &["--only", "network"]), ("blend", &["--only", "base"]), ("network", &[])]
+    {
+        let said = regard(folder.path(), &[&["predict", "--model", model, "new.csv"][..], more].concat()).done();
+        assert!(said.out.starts_with("id,rows,prediction,lo-80,hi-80,lo-95,hi-95\n"), "{said:?}");
+        let of = |low, high| coverage(&new, &said.out, low, high);
+        let (eighty, most) = (of("lo-80", "hi-80"), of("lo-95", "hi-95"));
+        assert!((0.7..=0.9).contains(&eighty) && (0.9..=1.0).contains(&most), "{model} {more:?}: {eighty} {most}");
+    }
+    let levels = ["predict", "--model", "blend", "new.csv", "--levels", "50,97.5", "--json"];
+    let json = regard(folder.path(), &levels).done().json();
+    let (prediction, intervals) = (json[0]["prediction"].as_f64().unwrap(), &json[0]["intervals"]);
+    assert_eq!((intervals[0]["level"].as_f64(), intervals[1]["level"].as_f64()), (Some(50.0), Some(97.5)));
+    let end = |at: usize, name: &str| intervals[at][name].as_f64().unwrap();
+    assert!(end(1, "low") < end(0, "low") && end(0, "low") < prediction && prediction < end(0, "high"), "{json}");
+    let wrong = regard(folder.path(), &["predict", "--model", "blend", "new.csv", "--levels", "99.9"]);
+    assert!(wrong.code == Some(2) && wrong.err.contains("need 999 validation examples"), "{wrong:?}");
+    let wrong = regard(folder.path(), &["predict", "--model", "blend", "new.csv", "--levels", "100"]);
+    assert!(wrong.code == Some(2) && wrong.err.contains("at most 99.9"), "{wrong:?}");
+
+    // A folder of an earlier version has no such errors.
+    fs::remove_file(folder.path().join("blend/validation_errors.json")).unwrap();
+    let said = regard(folder.path(), &["predict", "--model", "blend", "new.csv"]).done();
+    assert!(said.out.starts_with("id,rows,prediction\n"), "{said:?}");
+    assert!(said.err.starts_with("no prediction intervals: `blend` has no errors of validation examples"), "{said:?}");
+    fs::write(folder.path().join("network/validation_errors.json"), "{\"format\":1}").unwrap();
+    let said = regard(folder.path(), &["predict", "--model", "network", "new.csv"]);
+    assert!(said.code == Some(2) && said.err.contains("validation_errors.json"), "{said:?}");
+}
+
+#[test]
+fn there_is_one_table_on_standard_output() {
+    let folder = folder();
+    let train = with(&["train", "sets/mil"], &["--set", "model.pooling=attention", "--out", "run", "--steps", "5"]);
+    regard(folder.path(), &train).done();
+    let said = regard(folder.path(), &["predict", "--model", "run", "customers.csv", "--importance"]).done();
+    let mut lines = said.out.lines();
+    assert_eq!(lines.next(), Some("id,row,line,prediction,p(no),p(yes),importance"), "{said:?}");
+    assert!(lines.all(|line| line.split(',').count() == 7), "{said:?}");
+    let wrong = regard(folder.path(), &["predict", "--model", "run", "customers.csv", "--levels", "80"]);
+    assert!(wrong.code == Some(2) && wrong.err.contains("predicts no numbers"), "{wrong:?}");
+}
+
+#[test]
+fn a_cosine_schedule_falls_to_its_end_when_the_time_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("flats.csv"), flats(1, 60)).unwrap();
+    let train = [
+        &["train", "sets/bags", "--set", "data.path=flats.csv", "--set", "data.group_by=flat"][..],
+        &["--set", "data.target=price", "--set", "model.width=16", "--set", "train.steps_per_epoch=10"],
+        &["--set", "train.epochs=100000", "--set", "train.max_steps=0", "--set", "train.log_steps=1"],
+        &["--set", "eval.blend=false", "--time", "3s", "--out", "run"],
+    ];
+    let said = regard(folder.path(), &train.concat()).done();
+    assert!(said.err.contains("fit into --time; the learning rate (cosine)"), "{said:?}");
+    let metrics = fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap();
+    let rate = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["learning_rate"].as_f64();
+    let rates: Vec<f64> = metrics.lines().filter_map(rate).collect();
+    let highest = rates.iter().copied().fold(0.0, f64::max);
+    assert!(rates[rates.len() - 1] < 0.05 * highest, "{highest} {:?}", rates.last());
 }

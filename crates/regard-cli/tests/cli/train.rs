@@ -176,3 +176,85 @@ fn settings_explain_themselves() {
     let said = regard(here, &["settings", "routes/tsp20", "--section", "trian"]);
     assert!(said.code == Some(2) && said.err.contains("task, data, model, train, eval"), "{said:?}");
 }
+
+/// The learning rates of the lines of a run's metrics.
+fn learning_rates(folder: &Path, run: &str) -> Vec<f64> {
+    let lines = fs::read_to_string(folder.join(run).join("metrics.jsonl")).unwrap();
+    let of_line = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["learning_rate"].as_f64();
+    lines.lines().filter_map(of_line).collect()
+}
+
+/// A schedule over more steps than any time limit of a test allows.
+const LONG: [&str; 4] = ["--set", "train.epochs=100000", "--set", "train.learning_rate_decay=0.9999"];
+
+#[test]
+fn a_schedule_falls_to_its_end_when_the_time_ends() {
+    let folder = folder();
+    let train = [&["train", "small.toml", "--time", "3s", "--json", "--out", "run"][..], &LONG].concat();
+    let begun = Instant::now();
+    let said = regard(folder.path(), &train).done();
+    assert!(said.err.contains("fit into --time; the learning rate (decay by 0.9999 in an epoch)"), "{said:?}");
+    assert_eq!(said.err.matches("fit into --time").count(), 1, "{said:?}");
+    assert!(begun.elapsed() < Duration::from_secs(30) && said.json()["steps"].as_u64() < Some(5_000_000), "{said:?}");
+    let rates = learning_rates(folder.path(), "run");
+    let (first, last) = (rates[0], rates[rates.len() - 1]);
+    assert!(last < 0.2 * first, "{first} {last}");
+    assert!(rates.windows(2).all(|pair| pair[1] <= pair[0]), "the rate never rises");
+
+    // A constant rate has nothing to shorten.
+    let train = ["train", "small.toml", "--time", "1s", "--out", "constant", "--set", "train.epochs=100000"];
+    let said = regard(folder.path(), &train).done();
+    assert!(said.err.contains("has no schedule that would be shortened"), "{said:?}");
+    let rates = learning_rates(folder.path(), "constant");
+    assert!(rates.iter().all(|rate| *rate == rates[0]));
+}
+
+#[test]
+fn a_resumed_run_keeps_the_end_that_its_time_limit_decided() {
+    let folder = folder();
+    let train = [&["train", "small.toml", "--time", "6s", "--out", "killed"][..], &LONG].concat();
+    let mut child = command(folder.path(), &train).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let begun = Instant::now();
+    let path = folder.path().join("killed/metrics.jsonl");
+    while !path.exists() && begun.elapsed() < Duration::from_secs(60) {
+        sleep(Duration::from_millis(1));
+    }
+    // The end is decided after the first twentieth of the time; a checkpoint follows within milliseconds.
+    sleep(Duration::from_secs(2));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let copy = folder.path().join("copy");
+    copied(&folder.path().join("killed"), &copy);
+    let resumed = ["killed", "copy"].map(|out| {
+        let said = regard(folder.path(), &["train", "--resume", "--json", "--out", out]).done();
+        assert!(said.err.contains("the training was shortened by --time: it ends at step"), "{said:?}");
+        let json = said.json();
+        assert_eq!(json["ended"].as_str(), Some("complete"));
+        json["steps"].as_u64().unwrap()
+    });
+    assert_eq!(resumed[0], resumed[1]);
+    assert!(resumed[0] < 1_000_000, "{resumed:?}");
+    assert!(files(folder.path(), "killed") == files(folder.path(), "copy"));
+    let rates = learning_rates(folder.path(), "copy");
+    assert!(rates[rates.len() - 1] < 0.05 * rates[0], "{rates:?}");
+    // It is complete; only another number of epochs undoes the shortening.
+    let again = regard(folder.path(), &["train", "--resume", "--json", "--out", "copy"]).done().json();
+    assert_eq!(again["steps"].as_u64(), Some(resumed[0]));
+    let more = ["train", "--resume", "--out", "copy", "--set", "train.epochs=99999", "--json", "--steps"];
+    let steps = (resumed[0] + 10).to_string();
+    let more = regard(folder.path(), &[&more[..], &[&steps]].concat()).done().json();
+    assert_eq!(more["steps"].as_u64(), Some(resumed[0] + 10));
+}
+
+/// Copies a folder.
+fn copied(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        match path.is_dir() {
+            true => copied(&path, &target),
+            false => assert!(fs::copy(&path, &target).is_ok(), "{}", target.display()),
+        }
+    }
+}

@@ -1,7 +1,9 @@
 //! The rows of a table, read one after the other: a file may be larger than what is kept of it.
 
+use std::cell::Cell;
 use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::Path;
+use std::rc::Rc;
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 use flate2::bufread::MultiGzDecoder;
@@ -28,6 +30,7 @@ pub(crate) struct Text {
     pub(crate) text: String,
     /// The separator, where the file's format decides it.
     pub(crate) delimiter: Option<u8>,
+    pub(crate) encoding: Encoding,
 }
 
 impl Text {
@@ -36,8 +39,11 @@ impl Text {
         // A pipe can be read once.
         let bytes = crate::file::read_bytes(path)?;
         match is_parquet(&bytes, path) {
-            true => Ok(Self { text: from_parquet(path)?, delimiter: Some(b',') }),
-            false => Ok(Self { text: crate::file::text_of(bytes, path)?, delimiter: None }),
+            true => Ok(Self { text: from_parquet(path)?, delimiter: Some(b','), encoding: Encoding::Utf8 }),
+            false => {
+                let (text, encoding) = crate::file::decoded_file(bytes, path)?;
+                Ok(Self { text, delimiter: None, encoding })
+            }
         }
     }
 }
@@ -83,6 +89,8 @@ pub(crate) struct Rows<'p> {
     commas: Vec<bool>,
     /// Rows that were read.
     count: usize,
+    /// The encoding of the lines that were read; shared, so that it can be asked for after the rows.
+    encoding: Rc<Cell<Encoding>>,
 }
 
 /// Rows of separators without any value, which are skipped.
@@ -111,11 +119,11 @@ impl<'p> Rows<'p> {
         Self::of_source(source, path, separator)
     }
 
-    /// The table of a source, which is UTF-16 where it begins with the byte order mark of that.
+    /// The table of a source, which is UTF-16 where it begins so.
     fn of_source(mut source: impl BufRead + 'p, path: &'p Path, separator: Option<u8>) -> Result<Self> {
         let io = |source| Error::io(path, source);
         let begin = source.fill_buf().map_err(io)?;
-        if Encoding::of(&begin[..begin.len().min(4)]) != Encoding::Utf16 {
+        if !Encoding::is_utf16(begin) {
             return Self::of(Box::new(source), path, separator);
         }
         let mut bytes = Vec::new();
@@ -125,7 +133,10 @@ impl<'p> Rows<'p> {
             let reason = format!("is UTF-16 of more than {} MB", LARGEST_UTF16 >> 20);
             return Err(Error::parse(path, 0, reason).with_hint("save the table as UTF-8"));
         }
-        Self::of(Box::new(Cursor::new(decoded(bytes).0)), path, separator)
+        let (text, encoding) = decoded(bytes);
+        let rows = Self::of(Box::new(Cursor::new(text)), path, separator)?;
+        rows.encoding.set(encoding);
+        Ok(rows)
     }
 
     /// The table of a text; `path` names it in errors.
@@ -150,6 +161,7 @@ impl<'p> Rows<'p> {
             empty: EmptyRows::default(),
             commas: Vec::new(),
             count: 0,
+            encoding: Rc::new(Cell::new(Encoding::Utf8)),
         };
         while rows.read_line()? {
             if rows.text.contains(&0) {
@@ -232,6 +244,11 @@ impl<'p> Rows<'p> {
         &self.empty
     }
 
+    /// The encoding of the lines that were read so far.
+    pub(crate) fn encoding(&self) -> Rc<Cell<Encoding>> {
+        self.encoding.clone()
+    }
+
     /// The separator of the fields.
     pub(crate) fn separator(&self) -> u8 {
         self.separator
@@ -259,6 +276,7 @@ impl<'p> Rows<'p> {
         self.line += 1;
         if std::str::from_utf8(&self.text[before..]).is_err() {
             let line = windows_1252(&self.text[before..]);
+            self.encoding.set(Encoding::Windows1252);
             self.text.truncate(before);
             self.text.extend_from_slice(line.as_bytes());
         }
@@ -484,6 +502,31 @@ mod tests {
         let mut rows = Rows::open(&path, None).unwrap();
         rows.next().unwrap();
         assert_eq!(rows.next().unwrap().unwrap().fields().collect::<Vec<_>>(), ["M\u{fc}nchen", "1"]);
+    }
+
+    #[test]
+    fn utf16_without_a_mark_is_read_and_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        let write = |text: &str| {
+            std::fs::write(&path, text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>()).unwrap();
+        };
+        write("date,M\u{fc}nchen\n2020-01-01,1\n2020-01-02,2\n");
+        let read = crate::series::formats::read(&path, &Default::default()).unwrap();
+        assert_eq!(read.panel.series()[0].name(), "M\u{fc}nchen");
+        assert!(read.report.to_string().contains("the file is read as UTF-16"), "{}", read.report);
+        std::fs::write(&path, b"date,M\xfcnchen\n2020-01-01,1\n2020-01-02,2\n").unwrap();
+        let read = crate::series::formats::read(&path, &Default::default()).unwrap();
+        assert!(read.report.to_string().contains("the file is not UTF-8 and is read as Windows-1252"));
+        write("stadt,n\nM\u{fc}nchen,1\nUlm,2\n");
+        let options = crate::sets::formats::ReadOptions { group_by: Some("stadt".into()), ..Default::default() };
+        let bags = crate::sets::formats::read(&path, &options).unwrap();
+        assert_eq!(bags.ids(), ["M\u{fc}nchen", "Ulm"]);
+        assert!(bags.notes()[0].starts_with("the file is read as UTF-16"), "{:?}", bags.notes());
+        write("name,smiles,y\na,CCO,1\n");
+        let options = crate::graphs::formats::ReadOptions { smiles: Some("smiles".into()), ..Default::default() };
+        let graphs = crate::graphs::formats::read(&path, &options).unwrap();
+        assert!(graphs.notes()[0].starts_with("the file is read as UTF-16"), "{:?}", graphs.notes());
     }
 
     #[test]

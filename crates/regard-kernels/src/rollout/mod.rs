@@ -40,6 +40,10 @@ pub trait State: Send {
     /// Writes the dynamic feature of every node (remaining demand, …), for decoders with weights for it:
     /// keys and values of node `j` change by `out[j]` times these weights.
     fn dynamic(&self, _out: &mut [f32]) {}
+    /// Why `node` may not be chosen now; asked only of nodes that [`Self::allowed`] bars.
+    fn reason(&self, _node: usize) -> &'static str {
+        "visited"
+    }
     /// Visits `node`.
     fn step(&mut self, node: usize);
 }

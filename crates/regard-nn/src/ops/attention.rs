@@ -4,7 +4,7 @@
 //! Attention: `out_h = softmax(clamp(scale · q_h k_hᵀ + bias)) v_h`, masked; the heads are side by side in the
 //! width. Sub-layer: `norm(x + MHA(x))`, that is projections, self-attention, output projection, residual and norm.
 
-use burn::tensor::{Tensor, activation};
+use burn::tensor::{Bool, Tensor, activation};
 use regard_kernels::{attention as kernel, sublayer};
 
 use super::{
@@ -13,6 +13,7 @@ use super::{
     residual_norm::{FusedNorm, norm_output, rows, statistics_values},
     residual_norm_composed,
 };
+use crate::trace::{self, Operation};
 
 /// The value of masked scores and log-probabilities: a finite stand-in for minus infinity.
 pub const MASKED: f32 = -1e30;
@@ -107,24 +108,60 @@ pub fn attention_weights(
         return (out, Tensor::zeros([batch, heads, queries, keys], &device));
     }
     let shape = [batch, heads, queries, keys];
-    let (query, key) = (split_heads(query, heads), split_heads(key, heads));
-    let mut scores = query.matmul(key.swap_dims(2, 3)).mul_scalar(options.scale);
+    const PAIRS: [&str; 4] = ["batch", "head", "query", "key"];
+    let products = split_heads(query.clone(), heads).matmul(split_heads(key.clone(), heads).swap_dims(2, 3));
+    trace::step("raw_score", Operation::Dot { heads }).source(SOURCE).from(&query).from(&key).values(PAIRS, &products);
+    let mut scores = products.clone().mul_scalar(options.scale);
+    trace::step("score", Operation::Scale { factor: options.scale })
+        .source(SOURCE)
+        .from(&products)
+        .values(PAIRS, &scores);
     if let Some(bias) = bias {
-        scores = scores + bias.expand(shape);
+        let bias = bias.expand(shape);
+        let sum = scores.clone() + bias.clone();
+        trace::step("biased", Operation::Sum).from(&scores).from(&bias).values(PAIRS, &sum);
+        scores = sum;
     }
     if let Some(limit) = options.clamp {
-        scores = scores.clamp(-limit, limit);
+        let clamped = scores.clone().clamp(-limit, limit);
+        trace::step("clamped", Operation::Clamp { limit }).from(&scores).values(PAIRS, &clamped);
+        scores = clamped;
     }
     let masked = options.mask.masked([batch, queries, keys], &device);
+    let allowed = masked.as_ref().map(|masked| allowed_step(masked.clone()));
     let masked = masked.map(|mask| mask.unsqueeze_dim::<4>(1).expand(shape));
     let weights = match masked {
-        None => activation::softmax(scores, 3),
+        None => activation::softmax(scores.clone(), 3),
         // The second fill sets fully masked rows to zero, which are uniform after the softmax.
-        Some(masked) => activation::softmax(scores.mask_fill(masked.clone(), MASKED), 3).mask_fill(masked, 0.0),
+        Some(masked) => activation::softmax(scores.clone().mask_fill(masked.clone(), MASKED), 3).mask_fill(masked, 0.0),
     };
-    let out = join_heads(weights.clone().matmul(split_heads(value, heads)));
+    trace::step("attention", Operation::Softmax)
+        .source(SOURCE)
+        .from(&scores)
+        .from_optional(allowed.flatten().as_ref())
+        .values(PAIRS, &weights);
+    let sums = weights.clone().matmul(split_heads(value.clone(), heads));
+    trace::step("heads", Operation::WeightedSum { heads })
+        .source(SOURCE)
+        .from(&weights)
+        .from(&value)
+        .values(["batch", "head", "query", "head channel"], &sums);
+    let out = join_heads(sums.clone());
+    trace::step("merged", Operation::Merge).from(&sums).values(["batch", "query", "channel"], &out);
     (out, weights)
 }
+
+/// Records which pairs `[batch, queries, keys]` a mask allows: 1, and 0 where it does not. `None` without a recording.
+pub(crate) fn allowed_step(masked: Tensor<3, Bool>) -> Option<Tensor<3>> {
+    trace::recording().then(|| {
+        let allowed = masked.bool_not().float();
+        trace::step("mask", Operation::Input).values(["batch", "query", "key"], &allowed);
+        allowed
+    })
+}
+
+/// Section that defines scaled dot-product attention.
+const SOURCE: &str = "Vaswani et al. 2017, §3.2.1";
 
 /// `[batch, length, heads * width]` to `[batch, heads, length, width]`.
 pub(crate) fn split_heads(x: Tensor<3>, heads: usize) -> Tensor<4> {
@@ -270,6 +307,9 @@ pub fn attention_sublayer(x: Tensor<3>, weights: AttentionWeights, heads: usize,
     norm_output(&norm.clone(), batch * nodes, run(FusedSublayer { heads, norm }, inputs))
 }
 
+/// Section that defines the attention sub-layer.
+const SUBLAYER: &str = "Kool et al. 2019, §3.1, eq. 2";
+
 /// [`attention_sublayer`] in ordinary tensor operations.
 pub fn attention_sublayer_composed(
     x: Tensor<3>,
@@ -284,15 +324,27 @@ pub fn attention_sublayer_composed(
         return NormOutput { y: x, statistics: None };
     }
     let rows = x.clone().reshape([batch * nodes, width]);
-    let project = |weight: Tensor<2>| {
+    let project = |name: &str, weight: Tensor<2>| {
         let columns = weight.dims()[1];
-        rows.clone().matmul(weight).reshape([batch, nodes, columns])
+        let y = rows.clone().matmul(weight.clone()).reshape([batch, nodes, columns]);
+        trace::step(name, Operation::Linear)
+            .source(SUBLAYER)
+            .from(&x)
+            .parameter("weight", || weight)
+            .values(["batch", "row", "channel"], &y);
+        y
     };
     let options = AttentionOptions::new(heads, weights.query.dims()[1] / heads.max(1));
-    let (query, key) = (project(weights.query), project(weights.key));
-    let glimpse = attention_composed(query, key, project(weights.value), None, &options);
-    let out = glimpse.reshape([batch * nodes, value_width]).matmul(weights.out);
-    residual_norm_composed(x, out.reshape([batch, nodes, width]), norm)
+    let (query, key) = (project("query", weights.query), project("key", weights.key));
+    let merged = attention_composed(query, key, project("value", weights.value), None, &options);
+    let out = merged.clone().reshape([batch * nodes, value_width]).matmul(weights.out.clone());
+    let out = out.reshape([batch, nodes, width]);
+    trace::step("output", Operation::Linear)
+        .source(SUBLAYER)
+        .from(&merged)
+        .parameter("weight", || weights.out)
+        .values(["batch", "row", "channel"], &out);
+    residual_norm_composed(x, out, norm)
 }
 
 /// The kernel. Its inputs are `x`, the four projections, gamma, beta.

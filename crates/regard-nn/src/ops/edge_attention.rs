@@ -11,7 +11,10 @@ use std::sync::Arc;
 use burn::tensor::{Device, IndexingUpdateOp, Int, Tensor, TensorData};
 use regard_kernels::graph as kernel;
 
+use crate::trace::{self, Operation};
+
 use super::fused::{Array, Kernel, Output, has_kernels, input, run};
+use super::projections::in_blocks;
 pub use regard_kernels::{
     dropout::Dropout as EdgeDropout,
     graph::{EdgeList, HeadLayout, Softmax as EdgeSoftmax},
@@ -179,10 +182,36 @@ pub fn edge_attention_composed(
     }
     let (sources, targets) = endpoints(graph, &device);
     let [query, key, value] = [0, 1, 2].map(|part| args.nodes.clone().narrow(1, part * width, width));
-    let products = key.select(0, sources.clone()) * query.select(0, targets.clone());
+    let blocks = |rows: &Tensor<2>| match options.layout {
+        HeadLayout::Blocks => rows.clone(),
+        HeadLayout::Interleaved => in_blocks(rows, heads),
+    };
+    let recorded = trace::recording().then(|| endpoint_rows(graph, &device));
+    let products = key.clone().select(0, sources.clone()) * query.clone().select(0, targets.clone());
     let products = products.mul_scalar(options.scale);
+    if let Some(ends) = &recorded {
+        let own = blocks(&products);
+        trace::step("product", Operation::EdgeProduct { scale: options.scale })
+            .source(SOURCE)
+            .from(&blocks(&key))
+            .from(&blocks(&query))
+            .from(ends)
+            .values(EDGES, &own);
+        let sums = own.clone().reshape([edges, heads, width / heads]).sum_dim(2).reshape([edges, heads]);
+        trace::step("dot", Operation::HeadSums { heads }).source(SOURCE).from(&own).values(PER_HEAD, &sums);
+    }
     let products = match &args.edge {
-        Some(edge) => products * edge.clone(),
+        Some(edge) => {
+            let with_edge = products.clone() * edge.clone();
+            if recorded.is_some() {
+                trace::step("edge_product", Operation::Product)
+                    .source("Dwivedi & Bresson 2021, eq. 12")
+                    .from(&blocks(&products))
+                    .from(&blocks(edge))
+                    .values(EDGES, &blocks(&with_edge));
+            }
+            with_edge
+        }
         None => products,
     };
     let head = width / heads;
@@ -190,9 +219,25 @@ pub fn edge_attention_composed(
         HeadLayout::Blocks => products.clone().reshape([edges, heads, head]).sum_dim(2).reshape([edges, heads]),
         HeadLayout::Interleaved => products.clone().reshape([edges, head, heads]).sum_dim(1).reshape([edges, heads]),
     };
-    if let Some(bias) = args.bias {
-        scores = scores + bias;
+    if recorded.is_some() {
+        trace::step("score", Operation::HeadSums { heads })
+            .source(SOURCE)
+            .from(&blocks(&products))
+            .values(PER_HEAD, &scores);
     }
+    if let Some(bias) = args.bias {
+        let sum = scores.clone() + bias.clone();
+        trace::step("biased", Operation::Sum).from(&scores).from(&bias).values(PER_HEAD, &sum);
+        scores = sum;
+    }
+    if recorded.is_some() {
+        let (clamped, operation) = match options.softmax {
+            EdgeSoftmax::Clamped { limit, .. } => (scores.clone().clamp(-limit, limit), Operation::Clamp { limit }),
+            EdgeSoftmax::Stable => (scores.clone(), Operation::Formula("x; the stable softmax clamps nothing")),
+        };
+        trace::step("clamped", operation).source("the authors' code").from(&scores).values(PER_HEAD, &clamped);
+    }
+    let before = scores.clone();
     let (exponentials, epsilon) = match options.softmax {
         EdgeSoftmax::Clamped { limit, epsilon, .. } => (scores.clamp(-limit, limit).exp(), epsilon),
         EdgeSoftmax::Stable => {
@@ -216,10 +261,45 @@ pub fn edge_attention_composed(
         }
         .reshape([count, width])
     };
-    let weighted = scatter_sum(per_channel(weights) * value.select(0, sources), width);
-    let attended = weighted / per_channel(sums.add_scalar(epsilon));
+    let weighted = scatter_sum(per_channel(weights.clone()) * value.clone().select(0, sources), width);
+    let attended = weighted / per_channel(sums.clone().add_scalar(epsilon));
     let edge = args.edge.map(|_| products);
-    (fill_isolated(attended, graph, isolated_value(options.softmax)), edge)
+    let isolated = isolated_value(options.softmax);
+    let attended = fill_isolated(attended, graph, isolated);
+    if let Some(ends) = &recorded {
+        let clamped = match options.softmax {
+            EdgeSoftmax::Clamped { limit, .. } => before.clamp(-limit, limit),
+            EdgeSoftmax::Stable => before,
+        };
+        let shares = weights / sums.add_scalar(epsilon).select(0, targets);
+        trace::step("attention", Operation::EdgeSoftmax { epsilon })
+            .source(SOURCE)
+            .from(&clamped)
+            .from(ends)
+            .values(PER_HEAD, &shares);
+        trace::step("attended", Operation::EdgeSum { heads, isolated })
+            .source(SOURCE)
+            .from(&shares)
+            .from(&blocks(&value))
+            .from(ends)
+            .values(["node", "channel"], &blocks(&attended));
+    }
+    (attended, edge)
+}
+
+/// Equations of the attention.
+const SOURCE: &str = "Dwivedi & Bresson 2021, eq. 4-5 and 10-12";
+/// Axes of the edge stream in a trace.
+const EDGES: [&str; 2] = ["edge", "channel"];
+/// Axes of scores and weights in a trace.
+const PER_HEAD: [&str; 2] = ["edge", "head"];
+
+/// Source and target of every edge, `[edges, 2]`, as numbers in a trace.
+pub fn endpoint_rows(graph: &EdgeList, device: &Device) -> Tensor<2> {
+    let targets = graph.offsets().windows(2).enumerate().flat_map(|(node, pair)| vec![node as f32; pair[1] - pair[0]]);
+    let rows: Vec<f32> =
+        graph.sources().iter().zip(targets).flat_map(|(&source, target)| [source as f32, target]).collect();
+    Tensor::from_data(TensorData::new(rows, [graph.edges(), 2]), device)
 }
 
 /// The result of a node without incoming edges.

@@ -9,6 +9,8 @@ use burn::{
 };
 use regard_kernels::sublayer as kernel;
 
+use crate::trace::{self, Operation};
+
 use super::{
     NormArgs, NormOutput,
     fused::{Array, Kernel, Output, has_kernels, input, run},
@@ -25,7 +27,20 @@ pub enum Activation {
     Gelu,
 }
 
+/// Axes of the hidden layer in a trace.
+const HIDDEN: [&str; 3] = ["batch", "row", "hidden channel"];
+/// Section that defines the network.
+const SOURCE: &str = "Vaswani et al. 2017, §3.3";
+
 impl Activation {
+    /// The function as a step of a trace.
+    pub(super) fn operation(self) -> Operation {
+        match self {
+            Activation::Relu => Operation::Relu,
+            Activation::Gelu => Operation::Gelu,
+        }
+    }
+
     /// Applies the activation function to every element.
     pub fn apply<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
         match self {
@@ -72,9 +87,28 @@ pub fn feed_forward_composed(
     if batch * nodes == 0 {
         return Tensor::zeros([batch, nodes, out], &x.device());
     }
-    let hidden = x.reshape([batch * nodes, width]).matmul(w1) + b1.unsqueeze();
-    let y = act.apply(hidden).matmul(w2) + b2.unsqueeze();
-    y.reshape([batch, nodes, out])
+    let inner = x.clone().reshape([batch * nodes, width]).matmul(w1.clone()) + b1.clone().unsqueeze();
+    let hidden = act.apply(inner.clone());
+    let y = hidden.clone().matmul(w2.clone()) + b2.clone().unsqueeze();
+    let y = y.reshape([batch, nodes, out]);
+    let by_row = |rows: &Tensor<2>| {
+        let hidden = rows.dims()[1];
+        rows.clone().reshape([batch, nodes, hidden])
+    };
+    trace::step("inner", Operation::Linear)
+        .source(SOURCE)
+        .from(&x)
+        .parameter("weight", || w1)
+        .parameter("bias", || b1)
+        .values(HIDDEN, &by_row(&inner));
+    trace::step("hidden", act.operation()).source(SOURCE).from(&inner).values(HIDDEN, &by_row(&hidden));
+    trace::step("outer", Operation::Linear)
+        .source(SOURCE)
+        .from(&hidden)
+        .parameter("weight", || w2)
+        .parameter("bias", || b2)
+        .values(["batch", "row", "channel"], &y);
+    y
 }
 
 /// The weights among the inputs of a kernel: w1, b1, w2, b2 follow `x`.

@@ -243,8 +243,8 @@ impl<B: HasKernels, C: CheckpointStrategy> KernelOps for Autodiff<B, C> {
 
 /// True if operations on `device` run their kernels.
 pub(crate) fn has_kernels(device: &Device) -> bool {
-    // Tensors on other devices are not in CPU memory: they run the composed operations.
-    kernels_enabled() && device.clone().inner() == Device::flex()
+    // Tensors on other devices are not in CPU memory: they run the composed operations. So does what is recorded.
+    !crate::trace::recording() && kernels_enabled() && device.clone().inner() == Device::flex()
 }
 
 /// Converts a tensor to an input of a kernel.

@@ -32,7 +32,7 @@ pub use attention::{
 pub use dropout::{Dropout, apply_dropout};
 pub use edge_attention::{
     EdgeAttentionArgs, EdgeAttentionOptions, EdgeDropout, EdgeList, EdgeSoftmax, HeadLayout, edge_attention,
-    edge_attention_composed, edge_attention_weights,
+    edge_attention_composed, edge_attention_weights, endpoint_rows,
 };
 pub use feed_forward::{
     Activation, feed_forward, feed_forward_composed, feed_forward_sublayer, feed_forward_sublayer_composed,
@@ -42,6 +42,7 @@ pub use mask::{DenseMask, Mask};
 pub use pointer::{pointer, pointer_chosen, pointer_chosen_composed, pointer_composed};
 pub(crate) use policy_loss::with_dynamic;
 pub use policy_loss::{DecoderWeights, PolicyLoss, policy_loss, policy_loss_composed};
+pub(crate) use projections::in_blocks;
 pub use projections::{
     Projection, output, output_sublayer, output_sublayer_composed, projections, projections_composed,
 };

@@ -5,6 +5,8 @@
 use burn::tensor::{Int, Tensor, activation};
 use regard_kernels::pointer as kernel;
 
+use crate::trace::{self, Operation};
+
 use super::fused::{Array, Kernel, Output, has_kernels, input, run};
 use super::{MASKED, Mask};
 
@@ -34,16 +36,46 @@ pub fn pointer_composed(glimpse: Tensor<3>, keys: Tensor<3>, mask: &Mask, clip: 
         return Tensor::zeros(shape, &device);
     }
     let scale = 1.0 / (glimpse.dims()[2] as f32).sqrt();
-    let mut logits = glimpse.matmul(keys.swap_dims(1, 2)).mul_scalar(scale);
+    const STEPS: [&str; 3] = ["batch", "query", "key"];
+    let products = glimpse.clone().matmul(keys.clone().swap_dims(1, 2));
+    trace::step("raw_logits", Operation::Dot { heads: 1 })
+        .source(SOURCE)
+        .from(&glimpse)
+        .from(&keys)
+        .values(STEPS, &products);
+    let mut logits = products.clone().mul_scalar(scale);
+    trace::step("logits", Operation::Scale { factor: scale }).source(SOURCE).from(&products).values(STEPS, &logits);
     if clip > 0.0 {
-        logits = logits.tanh().mul_scalar(clip);
+        let clipped = logits.clone().tanh().mul_scalar(clip);
+        trace::step("clipped", Operation::ClippedTanh { clip }).source(SOURCE).from(&logits).values(STEPS, &clipped);
+        logits = clipped;
     }
-    match mask.masked(shape, &device) {
-        None => activation::log_softmax(logits, 2),
+    let masked = mask.masked(shape, &device);
+    let log_p = match masked.clone() {
+        None => activation::log_softmax(logits.clone(), 2),
         // The second fill gives fully masked steps the same finite value everywhere.
-        Some(masked) => activation::log_softmax(logits.mask_fill(masked.clone(), MASKED), 2).mask_fill(masked, MASKED),
+        Some(masked) => {
+            activation::log_softmax(logits.clone().mask_fill(masked.clone(), MASKED), 2).mask_fill(masked, MASKED)
+        }
+    };
+    if trace::recording() {
+        let allowed = masked.clone().map(|masked| masked.bool_not().float());
+        let barred = match masked {
+            Some(masked) => log_p.clone().mask_fill(masked, f32::NEG_INFINITY),
+            None => log_p.clone(),
+        };
+        trace::step("log_probability", Operation::LogSoftmax)
+            .source("Kool et al. 2019, §3.2, eq. 8")
+            .from(&logits)
+            .from_optional(allowed.as_ref())
+            .values(STEPS, &barred);
+        trace::step("probability", Operation::Exp).from(&barred).values(STEPS, &barred.clone().exp());
     }
+    log_p
 }
+
+/// Section that defines the logits.
+const SOURCE: &str = "Kool et al. 2019, §3.2, eq. 7";
 
 /// Log-probability of the chosen nodes, summed over the steps.
 ///

@@ -9,6 +9,8 @@ use burn::nn::Linear;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use regard_kernels::sublayer as kernel;
 
+use crate::trace::{self, Operation};
+
 use super::fused::{Array, Kernel, Output, has_kernels, input, run};
 use super::residual_norm::{FusedNorm, norm_output, statistics_values};
 use super::{NormArgs, NormOutput, residual_norm_composed};
@@ -52,18 +54,34 @@ pub fn projections(x: Tensor<2>, maps: Vec<Projection>, heads: usize) -> Tensor<
 /// # Panics
 /// As [`projections`].
 pub fn projections_composed(x: Tensor<2>, maps: Vec<Projection>, heads: usize) -> Tensor<2> {
-    let of_map = |Projection { weight, bias }: Projection| {
+    let of_map = |(at, Projection { weight, bias }): (usize, Projection)| {
         let [inputs, outputs] = weight.dims();
         let channel_order = channel_order(outputs, heads, &x.device());
         // A matrix product without rows is not defined on every device.
         let y = match x.dims()[0] {
             0 => Tensor::zeros([0, outputs], &x.device()),
-            _ => x.clone().matmul(weight.select(1, channel_order.clone())),
+            _ => x.clone().matmul(weight.clone().select(1, channel_order.clone())),
         };
         assert_eq!(inputs, x.dims()[1], "projections: width of the rows");
-        bias.map(|bias| bias.select(0, channel_order)).into_iter().fold(y, |y, bias| y + bias.unsqueeze())
+        let bias_in_order = bias.clone().map(|bias| bias.select(0, channel_order));
+        let y = bias_in_order.into_iter().fold(y, |y, bias| y + bias.unsqueeze());
+        if trace::recording() {
+            trace::step(&format!("projection.{at}"), Operation::Linear)
+                .source("Dwivedi & Bresson 2021, eq. 3-5 and 9-12")
+                .from(&x)
+                .parameter("weight", || weight)
+                .optional_parameter("bias", || bias)
+                .values(["row", "channel"], &in_blocks(&y, heads));
+        }
+        y
     };
-    Tensor::cat(maps.into_iter().map(of_map).collect(), 1)
+    Tensor::cat(maps.into_iter().enumerate().map(of_map).collect(), 1)
+}
+
+/// Rows `[rows, width]` of interleaved heads with the channels of each head side by side, as in the papers.
+pub(crate) fn in_blocks(rows: &Tensor<2>, heads: usize) -> Tensor<2> {
+    let [count, width] = rows.dims();
+    rows.clone().reshape([count, width / heads, heads]).swap_dims(1, 2).reshape([count, width])
 }
 
 /// For each channel of an interleaved row, its index in the weights of the papers.
@@ -138,7 +156,9 @@ pub fn output_sublayer_composed(
     heads: usize,
     norm: NormArgs,
 ) -> NormOutput {
-    residual_norm_composed(x.unsqueeze_dim(1), output(y, map, heads).unsqueeze_dim(1), norm)
+    let y = output(y, map, heads);
+    let axes = [("batch", "row"), ("row", "")];
+    trace::scope_with(String::new, &axes, || residual_norm_composed(x.unsqueeze_dim(1), y.unsqueeze_dim(1), norm))
 }
 
 /// `y · weight + bias` of interleaved heads `y [rows, in]`.
@@ -147,8 +167,17 @@ pub fn output_sublayer_composed(
 /// If the shapes do not match.
 pub fn output(y: Tensor<2>, map: Projection, heads: usize) -> Tensor<2> {
     let channel_order = channel_order(map.weight.dims()[0], heads, &y.device());
-    let out = y.matmul(map.weight.select(0, channel_order));
-    map.bias.into_iter().fold(out, |out, bias| out + bias.unsqueeze())
+    let out = y.clone().matmul(map.weight.clone().select(0, channel_order));
+    let out = map.bias.clone().into_iter().fold(out, |out, bias| out + bias.unsqueeze());
+    if trace::recording() {
+        trace::step("output", Operation::Linear)
+            .source("Dwivedi & Bresson 2021, eq. 3 and 9")
+            .from(&in_blocks(&y, heads))
+            .parameter("weight", || map.weight)
+            .optional_parameter("bias", || map.bias)
+            .values(["row", "channel"], &out);
+    }
+    out
 }
 
 /// The kernel. Its inputs are `x`, `y`, weight, bias, gamma, beta.

@@ -8,6 +8,8 @@ use burn::config::Config;
 use burn::tensor::Tensor;
 use regard_kernels::norm as kernel;
 
+use crate::trace::{self, Operation};
+
 use super::fused::{Array, Kernel, KernelResult, Output, has_kernels, input, run};
 
 /// The axes of `[batch, nodes, width]` that mean and variance are computed over.
@@ -73,7 +75,9 @@ pub fn residual_norm(x: Tensor<3>, y: Tensor<3>, args: NormArgs) -> NormOutput {
 /// [`residual_norm`] in ordinary tensor operations.
 pub fn residual_norm_composed(x: Tensor<3>, y: Tensor<3>, args: NormArgs) -> NormOutput {
     assert_eq!(x.dims(), y.dims(), "residual norm: shapes of the two summands");
-    norm_composed(x + y, args)
+    let sum = x.clone() + y.clone();
+    trace::step("sum", Operation::Sum).from(&x).from(&y).values(ROWS, &sum);
+    norm_composed(sum, args)
 }
 
 /// The normalisation `norm(x)` of `[batch, nodes, width]` without a residual, in ordinary tensor operations.
@@ -84,7 +88,8 @@ pub fn norm_composed(x: Tensor<3>, args: NormArgs) -> NormOutput {
     if batch * nodes * width == 0 {
         return NormOutput { y: x, statistics: None };
     }
-    match (args.kind, args.running.clone()) {
+    let before = x.clone();
+    let normed = match (args.kind, args.running.clone()) {
         (NormKind::Batch, Some((mean, variance))) => {
             let centred = x - mean.unsqueeze();
             NormOutput { y: scale_shift(centred, variance.unsqueeze(), &args), statistics: None }
@@ -92,8 +97,26 @@ pub fn norm_composed(x: Tensor<3>, args: NormArgs) -> NormOutput {
         (NormKind::Batch, None) => batch_norm(x, &args),
         (NormKind::Instance, _) => NormOutput { y: norm_along(x, 1, &args), statistics: None },
         (NormKind::Layer, _) => NormOutput { y: norm_along(x, 2, &args), statistics: None },
-    }
+    };
+    let (kind, source) = match args.kind {
+        NormKind::Batch => ("batch", "Ioffe & Szegedy 2015"),
+        NormKind::Instance => ("instance", "Ulyanov et al. 2016"),
+        NormKind::Layer => ("layer", "Ba et al. 2016"),
+    };
+    let running = || args.running.clone().filter(|_| args.kind == NormKind::Batch);
+    trace::step("norm", Operation::Norm { kind, eps: args.eps })
+        .source(source)
+        .from(&before)
+        .parameter("weight", || args.gamma.clone())
+        .parameter("bias", || args.beta.clone())
+        .optional_parameter("running_mean", || running().map(|(mean, _)| mean))
+        .optional_parameter("running_var", || running().map(|(_, variance)| variance))
+        .values(ROWS, &normed.y);
+    normed
 }
+
+/// Axes of rows in a trace.
+const ROWS: [&str; 3] = ["batch", "row", "channel"];
 
 fn batch_norm(x: Tensor<3>, args: &NormArgs) -> NormOutput {
     let [batch, nodes, width] = x.dims();

@@ -12,6 +12,8 @@
 use burn::tensor::{Tensor, activation};
 use regard_kernels::sequence as kernel;
 
+use crate::trace::{self, Operation};
+
 use super::{
     Dropout, NormArgs, NormOutput, Projection,
     attention::{join_heads, split_heads},
@@ -241,14 +243,42 @@ pub fn sequence_attention_composed(
     let SequenceProjections { query, key, value, out } = projections;
     let (first, last) = if options.norm_first { (norm, None) } else { (None, norm) };
     let NormOutput { y: tokens, statistics } = norm_or_identity(x.clone(), first);
-    let query = linear(tokens.clone(), query).mul_scalar(options.scale);
-    let key = linear(tokens.clone(), key);
-    let own = scores(query.clone(), key.clone(), options.heads);
-    let pairs = earlier.iter().flat_map(|earlier| earlier.0.iter().cloned());
-    let sum = pairs.fold(own, |sum, pair| sum + scores_of_pair(pair, options.heads));
-    let weights = apply_dropout(activation::softmax(sum, 3), options.weights_dropout);
-    let attended = join_heads(weights.matmul(split_heads(linear(tokens, value), options.heads)));
-    let y = x + apply_dropout(linear(attended, out), options.residual_dropout);
+    let heads = options.heads;
+    let unscaled = recorded_linear("query", tokens.clone(), query);
+    let query = unscaled.clone().mul_scalar(options.scale);
+    trace::step("scaled_query", Operation::Scale { factor: options.scale })
+        .source(SOURCE)
+        .from(&unscaled)
+        .values(ROWS, &query);
+    let key = recorded_linear("key", tokens.clone(), key);
+    let own = scores(query.clone(), key.clone(), heads);
+    let adds = earlier.as_ref().is_some_and(|earlier| earlier.layers() > 0);
+    trace::step(if adds { "own_score" } else { "score" }, Operation::Dot { heads })
+        .source(SOURCE)
+        .from(&query)
+        .from(&key)
+        .values(PAIRS, &own);
+    let pairs = || earlier.iter().flat_map(|earlier| earlier.0.iter().cloned());
+    let sum = pairs().fold(own.clone(), |sum, pair| sum + scores_of_pair(pair, heads));
+    if adds && trace::recording() {
+        let draft = trace::step("score", Operation::Sum).source("He et al. 2021, RealFormer").from(&own);
+        pairs().fold(draft, |draft, pair| draft.from(&scores_of_pair(pair, heads))).values(PAIRS, &sum);
+    }
+    let softmax = activation::softmax(sum.clone(), 3);
+    trace::step("attention", Operation::Softmax).source(SOURCE).from(&sum).values(PAIRS, &softmax);
+    let weights = apply_dropout(softmax, options.weights_dropout);
+    let value = recorded_linear("value", tokens, value);
+    let sums = weights.clone().matmul(split_heads(value.clone(), heads));
+    trace::step("heads", Operation::WeightedSum { heads })
+        .source(SOURCE)
+        .from(&weights)
+        .from(&value)
+        .values(["sequence", "head", "row", "head channel"], &sums);
+    let merged = join_heads(sums.clone());
+    trace::step("merged", Operation::Merge).from(&sums).values(ROWS, &merged);
+    let out = apply_dropout(recorded_linear("output", merged, out), options.residual_dropout);
+    let y = x.clone() + out.clone();
+    trace::step("sum", Operation::Sum).from(&x).from(&out).values(ROWS, &y);
     let earlier = earlier.map(|ResidualScores(mut layers)| {
         layers.push(Tensor::cat(vec![query, key], 2));
         ResidualScores(layers)
@@ -257,10 +287,29 @@ pub fn sequence_attention_composed(
     (NormOutput { y: result.y, statistics: result.statistics.or(statistics) }, earlier)
 }
 
+/// Section that defines the attention of patches.
+const SOURCE: &str = "Nie et al. 2023, §3.1";
+/// Axes of rows in a trace.
+pub(super) const ROWS: [&str; 3] = ["sequence", "row", "channel"];
+/// Axes of scores and weights in a trace.
+const PAIRS: [&str; 4] = ["sequence", "head", "row", "row"];
+
+/// [`linear`], as a step of a trace.
+pub(super) fn recorded_linear(name: &str, x: Tensor<3>, map: Projection) -> Tensor<3> {
+    let y = linear(x.clone(), map.clone());
+    trace::step(name, Operation::Linear)
+        .source(SOURCE)
+        .from(&x)
+        .parameter("weight", || map.weight)
+        .optional_parameter("bias", || map.bias)
+        .values(ROWS, &y);
+    y
+}
+
 /// `norm(x)`, or `x` without a norm.
 pub(super) fn norm_or_identity(x: Tensor<3>, norm: Option<NormArgs>) -> NormOutput {
     match norm {
-        Some(norm) => norm_composed(x, norm),
+        Some(norm) => trace::scope_with(String::new, &[("batch", "sequence")], || norm_composed(x, norm)),
         None => NormOutput { y: x, statistics: None },
     }
 }

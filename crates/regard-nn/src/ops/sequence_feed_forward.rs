@@ -6,11 +6,13 @@
 use burn::tensor::Tensor;
 use regard_kernels::sublayer as kernel;
 
+use crate::trace::{self, Operation};
+
 use super::dropout::{active, apply_dropout};
 use super::feed_forward::weights;
 use super::fused::{Array, Kernel, Output, has_kernels, input, run};
 use super::residual_norm::{FusedNorm, norm_output, rows, statistics_values};
-use super::sequence_attention::{linear, norm_before, norm_or_identity};
+use super::sequence_attention::{ROWS, norm_before, norm_or_identity, recorded_linear};
 use super::{Activation, Dropout, NormArgs, NormOutput, Projection};
 
 /// The two linear layers of a feed-forward network and its activation function.
@@ -134,9 +136,13 @@ pub fn sequence_feed_forward_composed(
     }
     let (first, last) = if options.norm_first { (norm, None) } else { (None, norm) };
     let NormOutput { y: tokens, statistics } = norm_or_identity(x.clone(), first);
-    let hidden = maps.activation.apply(linear(tokens, maps.first));
+    let inner = recorded_linear("inner", tokens, maps.first);
+    let hidden = maps.activation.apply(inner.clone());
+    trace::step("hidden", maps.activation.operation()).from(&inner).values(ROWS, &hidden);
     let hidden = apply_dropout(hidden, options.hidden_dropout);
-    let y = x + apply_dropout(linear(hidden, maps.second), options.residual_dropout);
+    let outer = apply_dropout(recorded_linear("outer", hidden, maps.second), options.residual_dropout);
+    let y = x.clone() + outer.clone();
+    trace::step("sum", Operation::Sum).from(&x).from(&outer).values(ROWS, &y);
     let result = norm_or_identity(y, last);
     NormOutput { y: result.y, statistics: result.statistics.or(statistics) }
 }

@@ -18,6 +18,7 @@ use super::{
     fused::{Array, Kernel, Output, has_kernels, input, run},
 };
 use crate::Ragged;
+use crate::trace::{self, Operation};
 
 /// The residual that the attended values are added to.
 #[derive(Config, Copy, Debug, PartialEq, Eq)]
@@ -206,29 +207,61 @@ fn block(queries: SetQueries, keys: Ragged, args: SetBlockArgs) -> (Ragged, Tens
         }
     };
     let width = args.query.weight.dims()[1];
-    let projected = queries.with_rows(apply_affine(queries.rows.clone(), args.query));
+    let project = |name: &str, rows: &Tensor<2>, linear: Affine, row: &'static str| {
+        let y = apply_affine(rows.clone(), linear.clone());
+        affine_step(name, rows, linear, [row, "channel"], &y);
+        y
+    };
+    let projected = queries.with_rows(project("query", &queries.rows, args.query, "query"));
     let options = AttentionOptions {
         scale: args.scale,
         mask: keys.mask(),
         ..AttentionOptions::new(args.heads, width / args.heads.max(1))
     };
-    let padded = |linear: Affine| keys.with_rows(apply_affine(keys.rows.clone(), linear)).to_padded();
-    let (key, value) = (padded(args.key), padded(args.value));
+    let padded = |name: &str, linear: Affine| keys.with_rows(project(name, &keys.rows, linear, "key")).to_padded();
+    let (key, value) = (padded("key", args.key), padded("value", args.value));
     let (heads, weights) = attention_weights(projected.to_padded(), key, value, None, &options);
     let lengths: Vec<usize> = queries.lengths().collect();
     let mut attended = Ragged::from_padded(heads, &lengths).rows;
     if let Some(out) = args.out {
-        attended = apply_affine(attended, out);
+        attended = project("output", &attended, out, "query");
     }
-    let mut rows = match args.residual {
-        Residual::Projected => projected.rows + attended,
-        Residual::Raw => queries.rows.clone() + attended,
-        Residual::None => attended,
+    let beside = match args.residual {
+        Residual::Projected => Some(projected.rows),
+        Residual::Raw => Some(queries.rows.clone()),
+        Residual::None => None,
+    };
+    let mut rows = match beside {
+        Some(beside) => {
+            let sum = beside.clone() + attended.clone();
+            trace::step("sum", Operation::Sum).source(SOURCE).from(&beside).from(&attended).values(ROWS, &sum);
+            sum
+        }
+        None => attended,
     };
     if let Some(feed) = args.feed {
-        rows = rows.clone() + activation::relu(apply_affine(rows, feed));
+        let inner = project("feed_forward.inner", &rows, feed, "query");
+        let hidden = activation::relu(inner.clone());
+        trace::step("feed_forward.hidden", Operation::Relu).source(SOURCE).from(&inner).values(ROWS, &hidden);
+        let sum = rows.clone() + hidden.clone();
+        trace::step("feed_forward.sum", Operation::Sum).source(SOURCE).from(&rows).from(&hidden).values(ROWS, &sum);
+        rows = sum;
     }
     (queries.with_rows(rows), weights)
+}
+
+/// Section that defines the block.
+const SOURCE: &str = "Lee et al. 2019, §3.1, eq. 6 and 7";
+/// Axes of the rows of the result in a trace.
+const ROWS: [&str; 2] = ["query", "channel"];
+
+fn affine_step(name: &str, x: &Tensor<2>, linear: Affine, axes: [&'static str; 2], y: &Tensor<2>) {
+    trace::step(name, Operation::Linear)
+        .source(SOURCE)
+        .from(x)
+        .parameter("weight", || linear.weight)
+        .parameter("bias", || linear.bias)
+        .values(axes, y);
 }
 
 /// `x · weight + bias`. Without rows the result is empty; matrix products do not guarantee this.

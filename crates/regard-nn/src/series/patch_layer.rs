@@ -10,6 +10,7 @@ use crate::ops::{
     Activation, Dropout, FeedForwardLayers, NormArgs, NormKind, Projection, ResidualScores, SequenceAttentionOptions,
     SequenceFeedForwardOptions, SequenceProjections, sequence_attention, sequence_feed_forward,
 };
+use crate::trace;
 use crate::{FeedForward, FeedForwardConfig, Normalization, NormalizationConfig};
 
 /// Sizes and options of a [`PatchLayer`].
@@ -146,14 +147,17 @@ impl PatchLayer {
             activation: self.feed.activation,
         };
         let (x, norm) = self.placed(x, &self.feed_norm);
-        let normed = sequence_feed_forward(x, maps, norm, &options);
+        let normed = trace::scope(|| "feed_forward".into(), || sequence_feed_forward(x, maps, norm, &options));
         (self.feed_norm.update_running(normed), earlier.unwrap_or_default())
     }
 
     /// The input of a sub-layer, and the norm that the sub-layer still has to apply.
     fn placed(&self, x: Tensor<3>, norm: &Normalization) -> (Tensor<3>, Option<NormArgs>) {
         match self.norm_placement {
-            NormPlacement::PreSummed => (norm.forward(x), None),
+            NormPlacement::PreSummed => {
+                let normed = trace::scope_with(String::new, &[("batch", "sequence")], || norm.forward(x));
+                (normed, None)
+            }
             NormPlacement::Post | NormPlacement::Pre => {
                 let args = norm.args(&x.device());
                 (x, Some(args))

@@ -16,6 +16,8 @@ use burn::{
     tensor::{Device, Tensor, activation},
 };
 
+use crate::trace::{self, Operation};
+
 use super::{RaggedNorm, RaggedNormConfig, RaggedNormKind};
 use crate::{
     Ragged,
@@ -191,21 +193,26 @@ impl SetAttentionBlock {
             false => (set_block(normed_queries, normed_keys, args), None),
         };
         if bypass {
-            sum = sum.with_rows(sum.rows.clone() + rows_of(queries, sum.count()));
+            let queries = rows_of(queries, sum.count());
+            let rows = sum.rows.clone() + queries.clone();
+            trace::step("sum", Operation::Sum).from(&queries).from(&sum.rows).values(ROWS, &rows);
+            sum = sum.with_rows(rows);
         }
         match &self.first_norm {
-            Some(norm) if !before => (norm.forward(sum), weights),
+            Some(norm) if !before => (trace::scope(|| "first".into(), || norm.forward(sum)), weights),
             _ => (sum, weights),
         }
     }
 
     fn normed(&self, queries: SetQueries, keys: Ragged) -> (SetQueries, Ragged) {
         let own = match (queries, &self.first_norm) {
-            (SetQueries::Own(rows), Some(norm)) => SetQueries::Own(norm.forward(rows)),
+            (SetQueries::Own(rows), Some(norm)) => {
+                SetQueries::Own(trace::scope(|| "first".into(), || norm.forward(rows)))
+            }
             (queries, _) => queries,
         };
         let keys = match (&self.key_norm, &own) {
-            (Some(norm), _) => norm.forward(keys),
+            (Some(norm), _) => trace::scope_with(|| "keys".into(), &[("row", "key")], || norm.forward(keys)),
             // Queries and keys are the same rows.
             (None, SetQueries::Own(rows)) => rows.clone(),
             (None, SetQueries::Shared(_)) => keys,
@@ -219,12 +226,20 @@ impl SetAttentionBlock {
         }
         let post = self.norm == BlockNorm::Post;
         let norm = |x: Ragged, when: bool| match &self.second_norm {
-            Some(norm) if when => norm.forward(x),
+            Some(norm) if when => trace::scope(|| "feed_forward".into(), || norm.forward(x)),
             _ => x,
         };
         let begin = norm(sum.clone(), !post).rows;
-        let fed = self.feed.iter().fold(begin, |x, linear| activation::relu(linear.forward(x)));
-        norm(sum.with_rows(sum.rows.clone() + fed), post)
+        let fed = self.feed.iter().enumerate().fold(begin, |x, (at, linear)| {
+            let inner = linear.forward(x.clone());
+            trace::linear(&format!("feed_forward.{at}.inner"), linear, &x, ROWS, &inner);
+            let hidden = activation::relu(inner.clone());
+            trace::step(&format!("feed_forward.{at}.hidden"), Operation::Relu).from(&inner).values(ROWS, &hidden);
+            hidden
+        });
+        let rows = sum.rows.clone() + fed.clone();
+        trace::step("feed_forward.sum", Operation::Sum).from(&sum.rows).from(&fed).values(ROWS, &rows);
+        norm(sum.with_rows(rows), post)
     }
 
     fn args(&self, residual: Residual, feed: bool) -> SetBlockArgs {
@@ -240,6 +255,9 @@ impl SetAttentionBlock {
         }
     }
 }
+
+/// Axes of the rows of the result in a trace.
+const ROWS: [&str; 2] = ["query", "channel"];
 
 /// The queries of `sets` sets, one set after another.
 fn rows_of(queries: SetQueries, sets: usize) -> Tensor<2> {
@@ -285,7 +303,7 @@ impl SelfSetBlockConfig {
 impl SelfSetBlock {
     /// One row for every item, which depends on its whole set.
     pub fn forward(&self, x: Ragged) -> Ragged {
-        self.mab.forward_self(x)
+        trace::scope_with(String::new, &[("query", "row"), ("key", "row")], || self.mab.forward_self(x))
     }
 }
 
@@ -337,8 +355,18 @@ impl InducedSetBlockConfig {
 impl InducedSetBlock {
     /// One row for every item, which depends on its whole set.
     pub fn forward(&self, x: Ragged) -> Ragged {
-        let summary = self.mab0.forward(SetQueries::Shared(self.points.val()), x.clone());
-        self.mab1.forward(SetQueries::Own(x), summary)
+        let points = self.points.val();
+        let to_points = [("query", "inducing point"), ("key", "row"), ("row", "inducing point")];
+        let to_rows = [("query", "row"), ("key", "inducing point")];
+        trace::step("inducing_points", Operation::Input)
+            .source("Lee et al. 2019, §3.1, eq. 9")
+            .values(["inducing point", "channel"], &points);
+        let summary = trace::scope_with(
+            || "to_inducing_points".into(),
+            &to_points,
+            || self.mab0.forward(SetQueries::Shared(points), x.clone()),
+        );
+        trace::scope_with(|| "to_rows".into(), &to_rows, || self.mab1.forward(SetQueries::Own(x), summary))
     }
 }
 

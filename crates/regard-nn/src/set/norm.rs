@@ -6,6 +6,7 @@ use burn::module::{Initializer, Module, Param};
 use burn::tensor::{Device, Tensor};
 
 use crate::Ragged;
+use crate::trace::{self, Operation};
 
 /// The values that mean and variance are computed over.
 #[derive(Config, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +69,17 @@ impl RaggedNorm {
         let variance = mean(&x.with_rows(centred.rows.clone().square()));
         let normed = centred.rows / (variance + self.eps).sqrt();
         let [gamma, beta] = [&self.gamma, &self.beta].map(|parameter| parameter.val().reshape([1, width]));
-        x.with_rows(normed * gamma + beta)
+        let rows = normed * gamma + beta;
+        let (kind, source) = match self.kind {
+            RaggedNormKind::Layer => ("layer", "Ba et al. 2016"),
+            RaggedNormKind::Set => ("set", "Zhang et al. 2022"),
+        };
+        trace::step("norm", Operation::Norm { kind, eps: self.eps })
+            .source(source)
+            .from(&x.rows)
+            .parameter("weight", || self.gamma.val())
+            .parameter("bias", || self.beta.val())
+            .values(["row", "channel"], &rows);
+        x.with_rows(rows)
     }
 }

@@ -6,6 +6,7 @@ use burn::{
 };
 
 use super::{QuerySource, SetAttentionBlock, SetAttentionBlockConfig, attention_block::learnt_rows};
+use crate::trace::{self, Operation};
 use crate::{
     Ragged,
     ops::{AttentionOptions, MASKED, SetQueries, attention_weights},
@@ -50,7 +51,12 @@ impl AttentionPoolingConfig {
 impl AttentionPooling {
     /// One row for every seed of every set.
     pub fn forward(&self, x: Ragged) -> Ragged {
-        self.mab.forward(SetQueries::Shared(self.seeds.val()), x)
+        let seeds = self.seeds.val();
+        trace::step("seeds", Operation::Input)
+            .source("Lee et al. 2019, §3.2, eq. 11")
+            .values(["seed", "channel"], &seeds);
+        let axes = [("query", "seed"), ("key", "row"), ("row", "seed")];
+        trace::scope_with(String::new, &axes, || self.mab.forward(SetQueries::Shared(seeds), x))
     }
 
     /// The result and the attention weights of the seeds over the items, `[sets, heads, seeds, longest set]`.
@@ -72,11 +78,13 @@ pub enum Reduction {
 
 /// Pools every set to one row, `[sets, width]`; zeros for an empty set.
 pub fn reduce(x: &Ragged, by: Reduction) -> Tensor<2> {
-    match by {
-        Reduction::Mean => x.means(),
-        Reduction::Sum => x.sums(),
-        Reduction::Max => largest(x),
-    }
+    let (reduced, operation) = match by {
+        Reduction::Mean => (x.means(), Operation::Mean),
+        Reduction::Sum => (x.sums(), Operation::Total),
+        Reduction::Max => (largest(x), Operation::Largest),
+    };
+    trace::step("pooled", operation).source("Zaheer et al. 2017").from(&x.rows).values(["", "channel"], &reduced);
+    reduced
 }
 
 fn largest(x: &Ragged) -> Tensor<2> {
@@ -149,7 +157,9 @@ impl DotPooling {
         let padded = x.to_padded();
         let query = self.query.val().reshape([1, 1, width]).expand([sets, 1, width]);
         let options = AttentionOptions::new(1, width).with_mask(x.mask());
-        let (pooled, weights) = attention_weights(query, padded.clone(), padded, None, &options);
+        let (pooled, weights) = trace::scope_with(String::new, &[("query", ""), ("key", "row")], || {
+            attention_weights(query, padded.clone(), padded, None, &options)
+        });
         (pooled.reshape([sets, width]), weights.reshape([sets, longest]))
     }
 }

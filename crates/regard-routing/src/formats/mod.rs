@@ -17,7 +17,7 @@ use std::path::Path;
 
 use self::tsplib::header;
 use self::tsplib::layout::Layout;
-use crate::file::{Encoding, read_text_and_encoding};
+use crate::file::read_text_and_encoding;
 use crate::instance::SolverInstance;
 use crate::registry::{self, ProblemVisitor, with_problem};
 use crate::sites::is_coordinate;
@@ -69,8 +69,8 @@ pub fn read_instance_with(path: impl AsRef<Path>, options: &csv::TableOptions) -
             return Err(crate::Error::parse(path, 0, reason).with_hint("leave it out"));
         }
     };
-    if is_csv && encoding == Encoding::Windows1252 {
-        notes.add("is not UTF-8 and is read as Windows-1252; save it as UTF-8 if letters are wrong");
+    if let Some(note) = encoding.note().filter(|_| is_csv) {
+        notes.add(note);
     }
     let best = best_known::of_instance(path, &instance)?;
     Ok((instance.with_best_known(best), notes))
@@ -92,6 +92,12 @@ fn of_tsplib(text: &str, path: &Path, by_name: Option<&'static str>) -> Result<(
     let mut notes = csv::Notes::default();
     layout.unused().for_each(|note| notes.add(note));
     Ok((instance, notes))
+}
+
+/// If true, a file is a table (CSV), by its name.
+#[must_use]
+pub fn is_table(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(csv::ENDING))
 }
 
 /// If true, a file in a folder of instances is one, by its name: it ends as they do, and is none of the tables of

@@ -28,6 +28,7 @@
 //! # }
 //! ```
 
+mod best_cost;
 mod clock;
 mod curve;
 mod distances;
@@ -57,6 +58,8 @@ use self::{
 };
 use crate::{Sites, check};
 
+pub use best_cost::BestCost;
+
 /// The width of the neighbour lists.
 const NEIGHBOURS: usize = 10;
 
@@ -78,11 +81,13 @@ pub struct LocalSearchOptions {
     pub perturbations_per_node: usize,
     /// Stops here at the latest if set; a run that meets its deadline depends on the machine.
     pub deadline: Option<Instant>,
+    /// Is told the best cost from time to time, for those who watch the search.
+    pub best: BestCost,
 }
 
 impl Default for LocalSearchOptions {
     fn default() -> Self {
-        Self { seed: 1234, perturbations_per_node: 20, deadline: None }
+        Self { seed: 1234, perturbations_per_node: 20, deadline: None, best: BestCost::default() }
     }
 }
 
@@ -129,5 +134,5 @@ fn search_from(instance: &Sites, tour: &[usize], cost: f64, options: &LocalSearc
     let distances = Distances::new(instance, &mut clock);
     let neighbours = Neighbours::new(instance, &distances, NEIGHBOURS, Choice::Quadrants, &mut clock);
     let tolerance = 1e-9 * cost / instance.len() as f64;
-    Run::new(&distances, &neighbours, tolerance, clock, options.seed).search(tour, options)
+    Run::new(&distances, &neighbours, tolerance, clock, options).search(tour, options)
 }

@@ -13,7 +13,7 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
 use super::{
-    COUNTED_AT_LEAST, COUNTED_AT_MOST, LocalSearchOptions,
+    BestCost, COUNTED_AT_LEAST, COUNTED_AT_MOST, LocalSearchOptions,
     clock::Clock,
     distances::Distances,
     eax::{self, Individual},
@@ -49,6 +49,7 @@ pub(super) struct Run<'a> {
     clock: Clock,
     random: Pcg64Mcg,
     moves: u64,
+    best: BestCost,
 }
 
 impl<'a> Run<'a> {
@@ -57,9 +58,10 @@ impl<'a> Run<'a> {
         neighbours: &'a Neighbours,
         tolerance: f64,
         clock: Clock,
-        seed: u64,
+        options: &LocalSearchOptions,
     ) -> Self {
-        Self { distances, neighbours, tolerance, clock, random: Pcg64Mcg::seed_from_u64(seed), moves: 0 }
+        let random = Pcg64Mcg::seed_from_u64(options.seed);
+        Self { distances, neighbours, tolerance, clock, random, moves: 0, best: options.best.clone() }
     }
 
     /// The tour found from `tour`, and the moves kept.
@@ -87,6 +89,7 @@ impl<'a> Run<'a> {
         search.perturb_and_repair(perturbations, &mut self.random, &mut self.clock);
         self.moves += search.moves;
         let length = self.length(&search.tour);
+        self.best.offer(length);
         Individual { tour: search.tour, length }
     }
 
@@ -148,6 +151,7 @@ impl<'a> Run<'a> {
 
     fn evolve(&mut self, population: &mut [Individual]) {
         eax::evolve(population, self.distances, self.neighbours, self.tolerance, &mut self.random, &mut self.clock);
+        population.iter().for_each(|individual| self.best.offer(individual.length));
     }
 
     fn length(&self, tour: &ArrayTour) -> f64 {

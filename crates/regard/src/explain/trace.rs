@@ -60,9 +60,9 @@ impl Serialize for Step {
 }
 
 /// Row-major values as lists of lists.
-struct Nested<'a> {
-    shape: &'a [usize],
-    data: &'a [f32],
+pub(super) struct Nested<'a> {
+    pub(super) shape: &'a [usize],
+    pub(super) data: &'a [f32],
 }
 
 impl Serialize for Nested<'_> {

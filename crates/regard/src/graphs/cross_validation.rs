@@ -90,7 +90,7 @@ impl CrossValidation {
             return self.blended(&problem, folds, &validation, options, device, done);
         }
         options.refuse_base()?;
-        let predict = |splits: DataSplits, seed: u64| self.predictions(&truth, &splits, seed, device);
+        let predict = |splits: DataSplits, seed: u64| self.predictions(&truth, &splits, seed, device, done);
         let metrics = |folds: &[FoldPredictions]| Ok(truth.metrics(folds));
         let constant = |folds: &[FoldPredictions]| known_classes(folds).map(|classes| majority_share(&classes));
         folds.run(predict, metrics, constant, done)
@@ -119,7 +119,7 @@ impl CrossValidation {
             splits[1] = validation.clone();
             let (source, config) = placed.source(&of_fold, splits.clone())?;
             let mut learner = GraphLearner::with_data(&of_fold, source, config.clone(), device)?;
-            learner.learn_all()?;
+            learner.learn_observed(done)?;
             let found = of_rows(&config, &placed.graphs, &predictions(&learner, &splits[2])?, &splits[2]);
             // Predictions come in the order of the graphs' nodes.
             Ok(if level == Level::Graph { found } else { in_order(found, wanted) })
@@ -160,12 +160,19 @@ impl CrossValidation {
     }
 
     /// Predictions for the held-out part of a fold, numbers in the units of their targets, and the targets.
-    fn predictions(&self, truth: &Truth, splits: &DataSplits, seed: u64, device: &Device) -> Result<FoldPredictions> {
+    fn predictions(
+        &self,
+        truth: &Truth,
+        splits: &DataSplits,
+        seed: u64,
+        device: &Device,
+        observer: Done<'_>,
+    ) -> Result<FoldPredictions> {
         let Self { experiment, placed } = self;
         let load = || placed.source(experiment, splits.clone());
         let test = &splits[2];
         let of_network = |learner: &GraphLearner| predictions(learner, test);
-        let numbers = ensemble(experiment, seed, experiment.eval.ensemble, device, load, of_network)?;
+        let numbers = ensemble(experiment, seed, experiment.eval.ensemble, device, load, of_network, observer)?;
         let targets = truth.source.examples.targets(truth.config.level, test, &test.graphs);
         Ok(FoldPredictions { numbers, targets })
     }

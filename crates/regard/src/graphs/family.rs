@@ -8,13 +8,14 @@ use regard_data::graphs::{Level, Targets};
 use super::base;
 use super::examples::DataSplit;
 use super::experiment::{self, GraphData, GraphEval, GraphExperiment, GraphTaskSettings, GraphTraining, SourceKind};
-use super::measure::{MeasureOptions, in_target_units, measure, predict};
+use super::measure::{MeasureOptions, errors, in_target_units, measure, predict};
 use super::model::{GraphTransformer, GraphTransformerConfig};
 use super::source::Source;
 use super::task::{GraphTask, consistency, loss};
 use crate::experiment::Given;
 use crate::store::Weights;
 use crate::supervised::base::{BaseExamples, BaseLearners, BlendOptions, TaskPredictions};
+use crate::supervised::intervals::{AbsoluteErrors, TaskErrors};
 use crate::supervised::{BatchPosition, Context, Family, Learner, Network};
 use crate::train::{Rounding, ValidationMetrics};
 use crate::{Error, Result};
@@ -106,6 +107,16 @@ impl Family for Graphs {
         let options = measure_options(context);
         let numbers = predict(network, context.config, examples, validation, options, context.device).numbers;
         base::of_rows(context.config, &examples.graphs, &in_target_units(context.config, numbers), validation)
+    }
+
+    fn validation_errors(network: &GraphTransformer, context: &Context<'_, Self>) -> Vec<TaskErrors> {
+        let Source { examples, validation, .. } = context.data;
+        if context.config.task != GraphTask::Regression || validation.graphs.is_empty() {
+            return vec![];
+        }
+        let found = predict(network, context.config, examples, validation, measure_options(context), context.device);
+        let of_task = |errors: Vec<f64>| TaskErrors { answer: AbsoluteErrors::new(errors), ..TaskErrors::default() };
+        errors(context.config, &found).into_iter().map(of_task).collect()
     }
 
     fn loss(

@@ -96,6 +96,22 @@ pub(super) fn in_target_units(config: &GraphTransformerConfig, numbers: Vec<f64>
     }
 }
 
+/// Errors of predicted numbers whose targets are known, by task, in the units of the targets.
+pub(super) fn errors(config: &GraphTransformerConfig, predicted: &BatchPredictions) -> Vec<Vec<f64>> {
+    let mut all = vec![vec![]; config.outputs];
+    let targets = predicted.targets.iter().flat_map(|targets| match targets {
+        Targets::Numbers(numbers) => numbers.as_slice(),
+        Targets::Classes(_) => &[],
+    });
+    for (at, (found, target)) in predicted.numbers.iter().zip(targets).enumerate() {
+        let task = at % config.outputs;
+        if let Some(target) = target {
+            all[task].push(config.data.unscaled(task, *found) - config.data.unscaled(task, f64::from(*target)));
+        }
+    }
+    all
+}
+
 /// Errors over all rows, and the mean over batches that the authors report.
 fn regression(config: &GraphTransformerConfig, predicted: &BatchPredictions) -> Vec<(&'static str, f64)> {
     let (mut found, mut truth, mut of_batches) = (vec![], vec![], vec![]);

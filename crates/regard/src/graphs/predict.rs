@@ -104,9 +104,9 @@ impl GraphModel {
             GraphTask::Labels => {
                 let yes: Vec<Vec<f64>> =
                     found.into_iter().map(|sides| sides.into_iter().skip(1).step_by(2).collect()).collect();
-                Predicted::Numbers { tasks, values: side_by_side(&yes) }
+                Predicted::Numbers { tasks, values: side_by_side(&yes), intervals: vec![] }
             }
-            GraphTask::Regression => Predicted::Numbers { tasks, values: side_by_side(&found) },
+            GraphTask::Regression => Predicted::Numbers { tasks, values: side_by_side(&found), intervals: vec![] },
         })
     }
 

@@ -5,6 +5,7 @@
 pub mod decode;
 pub mod evaluate;
 pub mod experiment;
+mod explain;
 pub mod import;
 pub mod model;
 pub mod solve;

@@ -17,7 +17,7 @@ use super::model::{PatchTst, PatchTstConfig};
 use super::predict::{SeriesModel, together as together_at};
 use super::source::Source;
 use crate::supervised::Context;
-use crate::supervised::base::{BaseRecord, BesideNetwork, note};
+use crate::supervised::base::{BaseRecord, Beside, BesideNetwork, note};
 use crate::{Error, Result};
 
 /// The longest time for base forecasters beside a training or an evaluation.
@@ -299,7 +299,7 @@ impl BesideNetwork<TimeSeries> for BaseBackTest {
         Some(note(&all.first()?.0, all.len() - 1, &[]))
     }
 
-    fn beside(&self, network: &PatchTst, context: &Context<'_, TimeSeries>) -> Result<(BaseForecasters, [Metrics; 3])> {
+    fn beside(&self, network: &PatchTst, context: &Context<'_, TimeSeries>) -> Result<Beside<BaseForecasters>> {
         let Some(source) = context.data.windows() else {
             return Err(Error::state(NETWORK, "base forecasters stand beside forecasts only"));
         };
@@ -314,6 +314,8 @@ impl BesideNetwork<TimeSeries> for BaseBackTest {
             mase: [found.network.mase, found.base.mase, found.blend.mase],
             members: self.heaviest(),
         };
-        Ok((record, [&found.network, &found.base, &found.blend].map(metrics)))
+        let metrics = [&found.network, &found.base, &found.blend].map(metrics);
+        // Intervals of forecasts are those of the network's settings.
+        Ok(Beside { record, metrics, errors: vec![] })
     }
 }

@@ -330,7 +330,7 @@ pub fn cross_validate(
             Ok((labelled.into(), config))
         };
         let of_network = |learner: &SeriesLearner| learner.test_probabilities();
-        let probabilities = ensemble(&of_fold, seed, 1, device, load, of_network)?;
+        let probabilities = ensemble(&of_fold, seed, 1, device, load, of_network, done)?;
         Ok(FoldPredictions { classes: part.iter().map(|&one| of[one]).collect(), probabilities })
     };
     let metrics = |folds: &[FoldPredictions]| {

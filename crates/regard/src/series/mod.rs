@@ -7,6 +7,7 @@ pub mod batch;
 pub mod classify;
 pub mod evaluate;
 pub mod experiment;
+mod explain;
 mod family;
 mod intervals;
 mod linear_skip;

@@ -13,12 +13,13 @@ use super::batch::Batch;
 use super::evaluate::{EvaluateOptions, SeriesEvaluation, evaluate};
 use super::experiment::{SeriesData, SeriesExperiment};
 use super::local_forecast::NETWORK;
-use super::measure::{Measuring, medians};
+use super::measure::{Measuring, WindowsOf, medians, predict};
 use super::model::PatchTstConfig;
 use super::scaled::{Known, scaled_known};
 use super::source::{Source, read_options, shortened};
 use super::task::SeriesTask;
 use crate::supervised::Model;
+use crate::train::{Measure, Measures, NumberLoss, ValidationMetrics};
 use crate::{Error, Result};
 
 /// Windows that go through a network together: about 256, and all series at a place where the network has
@@ -239,14 +240,8 @@ impl SeriesModel {
     /// # Errors
     /// Those of reading the data.
     pub fn measure(&self, experiment: &SeriesExperiment) -> Result<SeriesEvaluation> {
-        let path = Path::new(&experiment.data.path);
-        let mut read = read(path, &read_options(&experiment.data, Some(&self.config))?)?;
-        read.panel = read.panel.select(&self.config.data.names)?;
-        // Scale and look-back are the model's, also on a file that would give others.
-        let (mut experiment, _) = shortened(experiment, &read.panel);
-        experiment.model = PatchTstConfig { data: experiment.model.data, ..self.config.clone() };
+        let (source, experiment) = self.source_of(experiment)?;
         let experiment = &experiment;
-        let (source, _) = Source::with_panel(experiment, read, Some(self.scaler()?))?;
         // Only the authors' code leaves windows of the test out.
         let official = self.config.preset.as_deref() == Some("patchtst-official");
         let paper_batch = official.then_some(experiment.train.batch_size);
@@ -256,6 +251,39 @@ impl SeriesModel {
             found.blend = test_errors(self, &source, experiment.data.season_length, base.weights)?;
         }
         Ok(found)
+    }
+
+    /// The loss of a network that reconstructs values (masked ones, but for anomalies) as in its training, on the test
+    /// rows of an experiment's file, at the network's scale.
+    ///
+    /// # Errors
+    /// Those of reading the file; [`Error::Config`] for a file without test rows.
+    pub fn measure_reconstruction(&self, experiment: &SeriesExperiment) -> Result<ValidationMetrics> {
+        let (source, experiment) = self.source_of(experiment)?;
+        let Some(windows) = source.windows(Part::Test) else {
+            return Err(Error::config("data.test_fraction", "leaves no test rows"));
+        };
+        let of = WindowsOf { source: &source, windows };
+        let cost = predict(&self.network, &self.config, of, Measuring::of(&experiment), &self.device, &mut |_, _| {});
+        let name = match experiment.train.loss {
+            NumberLoss::Absolute => "mae",
+            NumberLoss::Squared => "mse",
+            NumberLoss::Huber => "huber",
+        };
+        let measures = Measures(vec![Measure::Last(name, cost)]);
+        Ok(ValidationMetrics { cost, measures, ..ValidationMetrics::default() })
+    }
+
+    /// The series of an experiment's file at the model's scale, and the experiment with the model's sizes.
+    fn source_of(&self, experiment: &SeriesExperiment) -> Result<(Source, SeriesExperiment)> {
+        let path = Path::new(&experiment.data.path);
+        let mut read = read(path, &read_options(&experiment.data, Some(&self.config))?)?;
+        read.panel = read.panel.select(&self.config.data.names)?;
+        // Scale and look-back are the model's, also on a file that would give others.
+        let (mut experiment, _) = shortened(experiment, &read.panel);
+        experiment.model = PatchTstConfig { data: experiment.model.data, ..self.config.clone() };
+        let (source, _) = Source::with_panel(&experiment, read, Some(self.scaler()?))?;
+        Ok((source, experiment))
     }
 
     /// The predictions for a batch.

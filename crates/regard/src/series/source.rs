@@ -104,6 +104,8 @@ impl Source {
         let (experiment, notes) = &shortened(experiment, &panel);
         let (data, model) = (&experiment.data, &experiment.model);
         let parts = split(data)?.parts(&panel)?;
+        // A model that is measured brings its scale and learns nothing more.
+        let is_measured = scaler.is_some();
         let scaler = match scaler {
             Some(scaler) => scaler,
             None if data.standardise => Scaler::fit(&panel, &parts)?,
@@ -119,7 +121,20 @@ impl Source {
             true => Ok(None),
             false => windows(part).map(Some),
         };
-        let (training, validation, test) = (windows(Part::Training)?, some(Part::Validation)?, some(Part::Test)?);
+        let training = match windows(Part::Training) {
+            Err(error) if !is_measured => return Err(error.into()),
+            training => training,
+        };
+        let (validation, test) = match is_measured {
+            // Validation rows that are too few for a window are not needed either.
+            true => (some(Part::Validation).unwrap_or_default(), some(Part::Test)?),
+            false => (some(Part::Validation)?, some(Part::Test)?),
+        };
+        let training = match (training, &test) {
+            // Windows to learn from are not needed, so that a file may be short.
+            (Err(_), Some(test)) => test.clone(),
+            (training, _) => training?,
+        };
         let validation = validation.map(|windows| thinned(windows, experiment.eval.validation_windows));
         let all = [Some(&training), validation.as_ref(), test.as_ref()];
         let together = all.iter().flatten().all(|windows| windows.starts().is_some());

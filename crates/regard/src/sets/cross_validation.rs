@@ -87,13 +87,13 @@ pub fn cross_validate(
     {
         let options = options.blend(experiment.eval.ensemble, experiment.train.seed);
         let network = |training: &[usize], wanted: &[usize], seed: u64| {
-            of_network(experiment, &bags, [training, wanted], seed, device)
+            of_network(experiment, &bags, [training, wanted], seed, device, done)
         };
         return cross_validate_blend(&problem, folds, &options, network, constant(), done);
     }
     options.refuse_base()?;
     let predict = |Rows { training, test: sets, .. }: Rows, seed: u64| {
-        let numbers = predictions(experiment, &bags, [&training, &sets], seed, device)?;
+        let numbers = predictions(experiment, &bags, [&training, &sets], seed, device, done)?;
         let linear = linear(experiment, &bags, [&training, &sets])?;
         Ok(FoldPredictions { sets, numbers, linear })
     };
@@ -107,13 +107,14 @@ fn of_network(
     [training, wanted]: [&[usize]; 2],
     seed: u64,
     device: &Device,
+    observer: Done<'_>,
 ) -> Result<TaskPredictions> {
     let Prepared { examples, config } = prepared(experiment, bags, training)?;
     let mut of_fold = experiment.clone();
     of_fold.train.seed = seed;
     let source = Source::kept(examples.select(training), examples.select(&[]));
     let mut learner = SetLearner::with_data(&of_fold, source.into(), config.clone(), device)?;
-    learner.learn_all()?;
+    learner.learn_observed(observer)?;
     let numbers = predict(&learner.evaluated()?, &examples.select(wanted), false, device).numbers;
     Ok(by_task(&config, &numbers))
 }
@@ -125,6 +126,7 @@ fn predictions(
     [training, sets]: [&[usize]; 2],
     seed: u64,
     device: &Device,
+    observer: Done<'_>,
 ) -> Result<Vec<f64>> {
     let Prepared { examples, config } = prepared(experiment, bags, training)?;
     let (learnt, test) = (examples.select(training), examples.select(sets));
@@ -133,7 +135,7 @@ fn predictions(
         Ok((source.into(), config.clone()))
     };
     let of_network = |learner: &SetLearner| Ok(predict(&learner.evaluated()?, &test, false, device).numbers);
-    let mut numbers = ensemble(experiment, seed, experiment.eval.ensemble, device, load, of_network)?;
+    let mut numbers = ensemble(experiment, seed, experiment.eval.ensemble, device, load, of_network, observer)?;
     // Scaled as the whole file is, not as the training sets of this fold were.
     if experiment.task.kind == TaskKind::Regression {
         numbers.iter_mut().for_each(|value| *value = config.data.unscaled(*value));

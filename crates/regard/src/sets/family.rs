@@ -8,7 +8,7 @@ use rand_pcg::Pcg64Mcg;
 use super::base::{self, SetFeatures};
 use super::examples::Examples;
 use super::experiment::{self, SetData, SetEval, SetExperiment, SetTask, SetTraining};
-use super::measure::{measure, predict};
+use super::measure::{in_own_units, measure, numbers_of, predict};
 use super::model::{SetTransformer, SetTransformerConfig};
 use super::source::Source;
 use super::task::loss;
@@ -16,6 +16,7 @@ use crate::Result;
 use crate::experiment::Given;
 use crate::store::Weights;
 use crate::supervised::base::{BaseLearners, BlendOptions, TaskPredictions};
+use crate::supervised::intervals::{AbsoluteErrors, TaskErrors};
 use crate::supervised::{BatchPosition, Context, Family, Network};
 use crate::train::{Rounding, ValidationMetrics};
 
@@ -114,6 +115,18 @@ impl Family for Sets {
     fn validation_predictions(network: &SetTransformer, context: &Context<'_, Self>) -> TaskPredictions {
         let Source::Kept { held_out, .. } = &context.data.source else { return vec![] };
         base::by_task(context.config, &predict(network, held_out, false, context.device).numbers)
+    }
+
+    fn validation_errors(network: &SetTransformer, context: &Context<'_, Self>) -> Vec<TaskErrors> {
+        let Context { experiment, config, data, device } = context;
+        if !data.source.has_validation() || config.outputs != 1 {
+            return vec![];
+        }
+        let examples = data.validation.get_or_init(|| data.source.validation(experiment));
+        let Some(truth) = numbers_of(config, &examples.targets) else { return vec![] };
+        let found = in_own_units(config, &predict(network, examples, false, device).numbers);
+        let answer = AbsoluteErrors::new(found.iter().zip(truth).map(|(found, truth)| found - truth));
+        vec![TaskErrors { answer, ..TaskErrors::default() }]
     }
 
     fn loss(

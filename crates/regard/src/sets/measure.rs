@@ -61,6 +61,17 @@ pub fn in_own_units(config: &SetTransformerConfig, numbers: &[f64]) -> Vec<f64> 
     }
 }
 
+/// Targets that are numbers, in their own units; `None` for other targets.
+pub(super) fn numbers_of(config: &SetTransformerConfig, targets: &Targets) -> Option<Vec<f64>> {
+    let Targets::Numbers(targets) = targets else { return None };
+    let targets: Vec<f64> = targets.iter().map(|&target| f64::from(target)).collect();
+    Some(match config.decoding {
+        // Counts are not scaled.
+        Decoding::Rate => targets,
+        _ => in_own_units(config, &targets),
+    })
+}
+
 /// Loss and metrics of a network on sets with targets.
 ///
 /// # Errors
@@ -91,15 +102,9 @@ pub fn measure_predictions(
         Ok(ValidationMetrics { cost, measures, ..ValidationMetrics::default() })
     };
     match &examples.targets {
-        Targets::Numbers(targets) => {
-            let truth: Vec<f64> = targets.iter().map(|&target| f64::from(target)).collect();
-            let (found, truth) = (
-                in_own_units(config, predicted),
-                match config.decoding {
-                    Decoding::Rate => truth,
-                    _ => in_own_units(config, &truth),
-                },
-            );
+        Targets::Numbers(_) => {
+            let found = in_own_units(config, predicted);
+            let truth = numbers_of(config, &examples.targets).unwrap_or_default();
             let (mae, rmse) = (mean_absolute_error(&found, &truth), root_mean_squared_error(&found, &truth));
             let exact = found.iter().zip(&truth).filter(|(a, b)| a == b).count() as f64 / found.len().max(1) as f64;
             let cost = if loss == NumberLoss::Absolute { mae } else { rmse };

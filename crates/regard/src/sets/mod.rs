@@ -5,6 +5,7 @@ mod base;
 pub mod cross_validation;
 pub mod examples;
 pub mod experiment;
+mod explain;
 mod family;
 pub mod measure;
 pub mod mixture;

@@ -18,6 +18,7 @@ use regard_data::split::{folds, stratified_folds};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::intervals::{AbsoluteErrors, TaskErrors};
 use super::{Context, Family};
 use crate::store::file;
 use crate::train::{Measure, Measures, ValidationMetrics};
@@ -180,6 +181,17 @@ pub(crate) fn remove_record(folder: &Path) -> Result<()> {
     }
 }
 
+/// The model of base learners and a network.
+#[derive(Debug)]
+pub struct Beside<R> {
+    /// The record of the model.
+    pub record: R,
+    /// Metrics of network, base learners and blend on the validation examples.
+    pub metrics: [Metrics; 3],
+    /// Errors on the validation examples, by task of numbers.
+    pub errors: Vec<TaskErrors>,
+}
+
 /// Base learners that stand beside a network in training.
 pub trait BesideNetwork<F: Family>: Sized {
     /// Their record in the model's folder.
@@ -187,12 +199,11 @@ pub trait BesideNetwork<F: Family>: Sized {
 
     /// The heaviest of them and their metrics on the validation examples, before the network's first step.
     fn note(&self) -> Option<String>;
-    /// The record of a model with this network, and the metrics of network, base learners and blend on the validation
-    /// examples.
+    /// The record of a model with this network, and its metrics and errors on the validation examples.
     ///
     /// # Errors
     /// Those of predicting the validation examples.
-    fn beside(&self, network: &F::Network, context: &Context<'_, F>) -> Result<(Self::Record, [Metrics; 3])>;
+    fn beside(&self, network: &F::Network, context: &Context<'_, F>) -> Result<Beside<Self::Record>>;
 }
 
 /// The sentence of [`BesideNetwork::note`].
@@ -599,6 +610,23 @@ impl<F: Clone> BaseLearners<F> {
         let tasks = &self.examples.problem.tasks;
         metrics(tasks, &self.examples.validation, predictions, &decisions(tasks, predictions, &self.shares()))
     }
+
+    /// Errors of network, base learners and blend on the validation examples, by task of numbers.
+    fn errors_of(&self, predictions: [&TaskPredictions; 3]) -> Vec<TaskErrors> {
+        let BaseExamples { problem, validation, .. } = &self.examples;
+        let of_task = |(at, task): (usize, &BaseTask)| {
+            let Target::Numbers(truth) = &task.target else { return None };
+            let [network, base, answer] = predictions.map(|predictions| {
+                let known = validation.iter().zip(&predictions[at]).filter(|(row, _)| task.known[**row]);
+                AbsoluteErrors::new(known.map(|(row, predicted)| predicted - truth[*row]))
+            });
+            Some(TaskErrors { answer, network: Some(network), base: Some(base) })
+        };
+        if validation.is_empty() {
+            return vec![];
+        }
+        problem.tasks.iter().enumerate().filter_map(of_task).collect()
+    }
 }
 
 impl<F: Family, X: Clone + Debug + Serialize + DeserializeOwned> BesideNetwork<F> for BaseLearners<X> {
@@ -613,7 +641,7 @@ impl<F: Family, X: Clone + Debug + Serialize + DeserializeOwned> BesideNetwork<F
         Some(note(&heaviest.name, others, &metrics))
     }
 
-    fn beside(&self, network: &F::Network, context: &Context<'_, F>) -> Result<(BaseModel<X>, [Metrics; 3])> {
+    fn beside(&self, network: &F::Network, context: &Context<'_, F>) -> Result<Beside<BaseModel<X>>> {
         let network = F::validation_predictions(network, context);
         let Self { examples: BaseExamples { problem, validation, features, .. }, fits, predictions } = self;
         let mut reports = Vec::new();
@@ -624,8 +652,9 @@ impl<F: Family, X: Clone + Debug + Serialize + DeserializeOwned> BesideNetwork<F
         let parts = network.iter().zip(predictions).zip(&reports);
         let blend: TaskPredictions =
             parts.map(|((network, base), report)| mixed(network, base, report.weights)).collect();
-        let found = [&network, predictions, &blend].map(|predictions| self.metrics_of(predictions));
-        Ok((BaseModel::new(features.clone(), stacks, reports, self.shares()), found))
+        let metrics = [&network, predictions, &blend].map(|predictions| self.metrics_of(predictions));
+        let errors = self.errors_of([&network, predictions, &blend]);
+        Ok(Beside { record: BaseModel::new(features.clone(), stacks, reports, self.shares()), metrics, errors })
     }
 }
 

@@ -171,7 +171,7 @@ impl<T: Send> Folds<T> {
                 return Ok(None);
             }
             let found = run(fold, seed)?;
-            if !done() {
+            if !done.done() {
                 ended.store(true, Ordering::Relaxed);
             }
             Ok(Some(found))
@@ -207,9 +207,24 @@ impl<T: Send> Folds<T> {
     }
 }
 
-/// Called after every fold of a cross-validation. Where it gives false, folds that have not begun are left out, and the
-/// metrics are those of the others.
-pub type Done<'a> = &'a (dyn Fn() -> bool + Sync);
+/// An observer of a cross-validation, whose folds run side by side. A function without arguments observes the ends of
+/// folds.
+pub trait FoldObserver: Sync {
+    /// A network of a fold has made `step` of `of` steps.
+    fn step(&self, _step: u64, _of: u64) {}
+    /// A fold is done. Where this gives false, folds that have not begun are left out, and the metrics are those of the
+    /// others.
+    fn done(&self) -> bool;
+}
+
+impl<F: Fn() -> bool + Sync> FoldObserver for F {
+    fn done(&self) -> bool {
+        self()
+    }
+}
+
+/// The observer of a cross-validation.
+pub type Done<'a> = &'a dyn FoldObserver;
 
 /// The results of the folds that were run.
 struct Ran<P> {
@@ -404,6 +419,7 @@ pub(crate) fn ensemble<F: Family>(
     device: &Device,
     load: impl Fn() -> Result<(F::TrainingData, F::Config)>,
     predict: impl Fn(&Learner<F>) -> Result<Vec<f64>>,
+    observer: Done<'_>,
 ) -> Result<Vec<f64>> {
     let mut sum: Vec<f64> = Vec::new();
     for member in 0..members {
@@ -411,7 +427,7 @@ pub(crate) fn ensemble<F: Family>(
         of_member.train.seed = seed_of_repeat(seed, member);
         let (data, config) = load()?;
         let mut learner = Learner::with_data(&of_member, data, config, device)?;
-        learner.learn_all()?;
+        learner.learn_observed(observer)?;
         let predictions = predict(&learner)?;
         sum.resize(predictions.len(), 0.0);
         sum.iter_mut().zip(predictions).for_each(|(sum, value)| *sum += value / members as f64);

@@ -9,13 +9,15 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
 
-use super::base::{BaseRecord, BesideNetwork, BlendOptions, remove_record};
-use super::{BatchPosition, Context, Family, Network, SupervisedExperiment};
+use super::base::{BaseRecord, Beside, BesideNetwork, BlendOptions, remove_record};
+use super::intervals::ValidationErrors;
+use super::{BatchPosition, Context, Done, Family, Network, SupervisedExperiment};
 use crate::experiment::Sections;
 use crate::store::{Manifest, NetworkConfig, NetworkDir, Weights};
 use crate::train::{
-    Checkpoint, EarlyStopping, Learning, Measure, Measures, Observer, Optimizer, Plateau, Position, Schedule, Select,
-    Shuffled, Stream, Trained, Trainee, Training, ValidationMetrics, collect, derived, fresh, restore, train_with,
+    Checkpoint, EarlyStopping, Learning, Measure, Measures, Observer, Optimizer, Pace, Plateau, Position, Schedule,
+    Select, Shuffled, Stream, Trained, Trainee, Training, ValidationMetrics, collect, derived, fresh, restore,
+    train_with,
 };
 use crate::{Error, Result};
 
@@ -59,6 +61,8 @@ pub struct Learner<F: Family> {
     frozen: Option<bool>,
     /// Base learners beside the network, where the run has them.
     base: Option<F::Base>,
+    /// The schedule, where a time limit shortened it.
+    pace: Option<Pace>,
 }
 
 /// The numbers of a learner that are not weights.
@@ -112,6 +116,7 @@ impl<F: Family> Learner<F> {
             order: Shuffled::default(),
             frozen: None,
             base: None,
+            pace: None,
         };
         match learner.epoch_length() {
             0 => {
@@ -184,6 +189,18 @@ impl<F: Family> Learner<F> {
         self.learn_while(|_| true)
     }
 
+    /// As [`Self::learn_all`], with every step told to the observer of a cross-validation.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn learn_observed(&mut self, observer: Done<'_>) -> Result<()> {
+        let all = self.epoch_length().saturating_mul(self.epochs());
+        self.learn_while(|step| {
+            observer.step(step, all);
+            true
+        })
+    }
+
     /// As [`Self::learn_all`], as long as `go_on` is true of the steps done.
     ///
     /// # Errors
@@ -220,7 +237,8 @@ impl<F: Family> Learner<F> {
             Context { experiment: &self.experiment, config: &self.config, data: &self.data, device: &self.device };
         let batch = BatchPosition { step, steps_per_epoch, order: &mut self.order };
         let loss = F::loss(&self.trainee.model, &context, batch, &mut noise);
-        let position = Position { step, steps_per_epoch, epochs };
+        let place = self.pace.map_or(step, |pace| pace.place(step));
+        let position = Position { step: place, steps_per_epoch, epochs };
         let rate = train.learning_rates(F::ROUNDING).at(position, self.counters.plateau.factor);
         self.trainee.set_beta(rate.beta);
         let (value, norm) = self.trainee.learn(step, rate.rate, loss)?;
@@ -291,6 +309,24 @@ impl<F: Family> Learning for Learner<F> {
         self.base.as_ref().and_then(BesideNetwork::note).into_iter().collect()
     }
 
+    fn schedule(&self) -> Option<String> {
+        let train = &self.experiment.train;
+        let name = match train.schedule {
+            Schedule::Constant | Schedule::Plateau if train.warmup_epochs > 0.0 => "warm-up",
+            Schedule::Constant | Schedule::Plateau => return None,
+            Schedule::Step => "step",
+            Schedule::Cosine => "cosine",
+            Schedule::Halving => "halving",
+            Schedule::Tenths => "tenths",
+            Schedule::OneCycle => "one-cycle",
+        };
+        Some(name.to_owned())
+    }
+
+    fn set_pace(&mut self, pace: Pace) {
+        self.pace = Some(pace);
+    }
+
     fn done(&self) -> bool {
         let (train, counters) = (&self.experiment.train, &self.counters);
         let slow = train.learning_rate * counters.plateau.factor < train.min_learning_rate;
@@ -353,9 +389,10 @@ impl<F: Family> Learning for Learner<F> {
     fn save_model(&self, folder: &Path, mut manifest: Manifest) -> Result<()> {
         let config = self.config();
         let network = self.evaluated()?;
-        if let Some(base) = &self.base {
-            let device = self.plain_device();
-            let (record, metrics) = base.beside(&network, &self.evaluation(&device))?;
+        let device = self.plain_device();
+        let context = self.evaluation(&device);
+        let errors = if let Some(base) = &self.base {
+            let Beside { record, metrics, errors } = base.beside(&network, &context)?;
             let [of_network, of_base] = record.weights();
             for (part, metrics) in ["network", "base", "blend"].into_iter().zip(metrics) {
                 manifest.metrics.extend(metrics.into_iter().map(|(name, value)| (format!("{part}_{name}"), value)));
@@ -363,9 +400,12 @@ impl<F: Family> Learning for Learner<F> {
             manifest.metrics.insert("network_weight".into(), of_network);
             manifest.metrics.insert("base_weight".into(), of_base);
             record.save(folder)?;
+            errors
         } else {
             remove_record(folder)?;
-        }
+            F::validation_errors(&network, &context)
+        };
+        ValidationErrors::new(errors).save(folder)?;
         NetworkDir::save_into(folder, &config, &network.to_weights(&config), &manifest)?;
         Ok(())
     }

@@ -6,6 +6,7 @@
 pub mod base;
 mod cross_validation;
 mod experiment;
+pub mod intervals;
 mod learner;
 mod model;
 
@@ -24,9 +25,12 @@ use crate::store::{NetworkConfig, Weights};
 use crate::train::{FamilyTraining, Measure, Rounding, Shuffled, ValidationMetrics};
 pub use crate::train::{Trained, Training};
 use base::{BesideNetwork, BlendOptions, TaskPredictions};
-pub use cross_validation::{BlendMetrics, ClassReport, CrossValidationMetrics, CrossValidationOptions, Done};
+pub use cross_validation::{
+    BlendMetrics, ClassReport, CrossValidationMetrics, CrossValidationOptions, Done, FoldObserver,
+};
 pub(crate) use cross_validation::{Folds, cross_validate_blend, ensemble};
 pub use experiment::SupervisedExperiment;
+use intervals::TaskErrors;
 pub use learner::{Learner, train};
 pub use model::Model;
 
@@ -168,6 +172,11 @@ pub trait Family: Clone + Debug + PartialEq + Sized + 'static {
     }
     /// Predictions of a network for the validation examples, by task.
     fn validation_predictions(_network: &Self::Network, _context: &Context<'_, Self>) -> TaskPredictions {
+        vec![]
+    }
+    /// Errors of a network for the validation examples, by task of numbers; empty for other tasks, and without validation
+    /// examples. They are read where the network has no base learners beside it.
+    fn validation_errors(_network: &Self::Network, _context: &Context<'_, Self>) -> Vec<TaskErrors> {
         vec![]
     }
     /// The training loss of a step, `[1]`; `noise` decides everything random in it.

@@ -5,6 +5,7 @@ use std::path::Path;
 use burn::tensor::Device;
 
 use super::base::{BaseRecord, BesideNetwork, Only};
+use super::intervals::ValidationErrors;
 use super::{Family, Network, SupervisedExperiment};
 use crate::store::NetworkDir;
 use crate::{Error, Result};
@@ -20,6 +21,8 @@ pub struct Model<F: Family> {
     pub experiment: Option<SupervisedExperiment<F>>,
     /// The base learners beside the network, where it has any.
     pub base: Option<<F::Base as BesideNetwork<F>>::Record>,
+    /// Errors on the validation examples of its training, where its folder has them.
+    pub errors: Option<ValidationErrors>,
     pub(crate) device: Device,
 }
 
@@ -31,7 +34,7 @@ impl<F: Family> Model<F> {
         experiment: Option<SupervisedExperiment<F>>,
         device: &Device,
     ) -> Self {
-        Self { config, network, experiment, base: None, device: device.clone() }
+        Self { config, network, experiment, base: None, errors: None, device: device.clone() }
     }
 
     /// Opens the folder of a model.
@@ -44,7 +47,8 @@ impl<F: Family> Model<F> {
         let experiment = found.manifest().and_then(|manifest| manifest.experiment.clone());
         let experiment = experiment.and_then(|value| serde_json::from_value(value).ok());
         let base = BaseRecord::open(folder)?;
-        Ok(Self { base, ..Self::new(found.config().clone(), network, experiment, device) })
+        let errors = ValidationErrors::open(folder)?;
+        Ok(Self { base, errors, ..Self::new(found.config().clone(), network, experiment, device) })
     }
 
     /// The model with one part of its answer alone.
@@ -52,6 +56,9 @@ impl<F: Family> Model<F> {
     /// # Errors
     /// [`Error::Config`] for the base learners of a model that has none.
     pub fn with_only(mut self, only: Option<Only>) -> Result<Self> {
+        if let Some(part) = only {
+            self.errors = self.errors.map(|errors| errors.of_part(part));
+        }
         match only {
             None => {}
             Some(Only::Network) => self.base = None,

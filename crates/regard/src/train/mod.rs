@@ -11,6 +11,7 @@ mod losses;
 mod measures;
 mod metrics;
 mod optimizer;
+mod pace;
 mod parameters;
 mod run;
 mod run_folder;
@@ -34,6 +35,7 @@ pub(crate) use losses::{
 };
 pub use measures::{Measure, Measures};
 pub(crate) use optimizer::Optimizer;
+pub(crate) use pace::Pace;
 pub(crate) use parameters::{collect, gradients, numbered, restore, shapes};
 pub(crate) use run::{Learning, RunLength, Settings, train_with};
 pub use run::{Trained, Training, ValidationMetrics};
@@ -117,7 +119,7 @@ impl<F: FnMut(&Event)> Observer for F {
 pub struct Limits {
     /// After so many steps in all, those before a resume included.
     pub steps: Option<u64>,
-    /// After so much time from now.
+    /// After so much time from now; a schedule of the learning rate ends with it.
     pub time: Option<Duration>,
     /// When this becomes true.
     pub interrupt: Arc<AtomicBool>,

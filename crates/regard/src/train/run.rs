@@ -8,6 +8,7 @@ use burn::tensor::Device;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::pace::{Pace, Pacing, shortened};
 use super::run_folder::occupied;
 use super::{Checkpoint, Ended, Event, Limits, Measure, Measures, Observer, RunFolder, Step, Valid, Written};
 use crate::store::Manifest;
@@ -95,6 +96,10 @@ pub(crate) trait Learning: Sized {
     fn notes(&self) -> Vec<String> {
         vec![]
     }
+    /// The schedule of the learning rate, for a note; `None` where no rate follows from the number of the step.
+    fn schedule(&self) -> Option<String>;
+    /// Brings the end of the schedule forward.
+    fn set_pace(&mut self, pace: Pace);
     /// If true, training ends before all epochs are done.
     fn done(&self) -> bool {
         false
@@ -159,6 +164,9 @@ struct State<S> {
     learner: S,
     window: Window,
     written: Written,
+    /// The schedule, where a time limit shortened it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pace: Option<Pace>,
 }
 
 /// Trains until all epochs are done or a limit is reached; the folder then holds the model as it
@@ -186,16 +194,29 @@ pub(crate) fn train_with<L: Learning>(
     let begun = Instant::now();
     let (mut saved, mut saved_step) = (Instant::now(), None);
     let mut last_checked = None;
+    // An end that was decided before stays.
+    let time = training.limits.time.filter(|_| run.pace.is_none());
+    let mut pacing = time.map(|time| Pacing::new(time, run.learner.steps()));
+    if let Some(pace) = run.pace {
+        observer.event(&Event::Note(format!(
+            "the training was shortened by --time: it ends at step {} of {total}; another `train.epochs` undoes that",
+            pace.length
+        )));
+    }
     let ended = loop {
         let step = run.learner.steps();
-        if step >= total || run.learner.done() {
+        if step >= run.pace.map_or(total, |pace| pace.length) || run.learner.done() {
             break Ended::Complete;
         }
         if let Some(ended) = training.limits.reached(begun, step) {
             break ended;
         }
+        if let Some(fitting) = pacing.as_mut().and_then(|pacing| pacing.fitting(begun.elapsed(), step)) {
+            run.shorten(fitting, total, observer);
+        }
         run.step(observer)?;
-        let epoch_done = run.learner.steps().is_multiple_of(length.steps_per_epoch);
+        let is_last = run.pace.is_some_and(|pace| pace.length == run.learner.steps());
+        let epoch_done = is_last || run.learner.steps().is_multiple_of(length.steps_per_epoch);
         if epoch_done {
             last_checked = Some((run.learner.steps(), run.finish_epoch(observer)?));
         }
@@ -234,6 +255,9 @@ struct Run<'a, L: Learning> {
     learner: L,
     window: Window,
     folder: RunFolder,
+    pace: Option<Pace>,
+    /// If true, the note about the time limit was made.
+    is_short: bool,
 }
 
 impl<'a, L: Learning> Run<'a, L> {
@@ -249,13 +273,16 @@ impl<'a, L: Learning> Run<'a, L> {
             (None, false) => {}
         }
         let mut learner = L::begin(experiment, device)?;
-        let (mut window, mut written) = (Window::default(), Written::default());
+        let (mut window, mut written, mut pace) = (Window::default(), Written::default(), None);
         let checkpoint = if training.resume { RunFolder::checkpoint(out)? } else { None };
         if let Some(checkpoint) = checkpoint {
             let state: State<L::State> =
                 serde_json::from_value(checkpoint.state.clone()).map_err(|error| Error::state("checkpoint", error))?;
             learner = learner.restored(checkpoint, state.learner)?;
             (window, written) = (state.window, state.written);
+            let epochs = |experiment: &L::Experiment| experiment.run_length().epochs;
+            pace = state.pace.filter(|_| before.as_ref().is_some_and(|before| epochs(before) == epochs(experiment)));
+            pace.into_iter().for_each(|pace| learner.set_pace(pace));
         }
         let lock = match lock {
             Some(lock) => lock,
@@ -265,7 +292,25 @@ impl<'a, L: Learning> Run<'a, L> {
         let mut length = experiment.run_length();
         length.steps_per_epoch = learner.steps_per_epoch().unwrap_or(length.steps_per_epoch);
         length.epochs = learner.epochs().unwrap_or(length.epochs);
-        Ok(Self { training, length, learner, window, folder })
+        Ok(Self { training, length, learner, window, folder, pace, is_short: false })
+    }
+
+    /// Brings the end of the schedule forward, where only `fitting` of `total` steps fit into the time.
+    fn shorten(&mut self, fitting: u64, total: u64, observer: &mut dyn Observer) {
+        let Some(pace) = shortened(self.pace, self.learner.steps(), fitting, total) else { return };
+        let schedule = self.learner.schedule();
+        if !self.is_short {
+            let what = match &schedule {
+                Some(schedule) => format!("the learning rate ({schedule}) goes through its whole schedule in them"),
+                None => "the learning rate has no schedule that would be shortened".to_owned(),
+            };
+            observer.event(&Event::Note(format!("about {} of {total} steps fit into --time; {what}", pace.length)));
+            self.is_short = true;
+        }
+        if schedule.is_some() {
+            self.learner.set_pace(pace);
+            self.pace = Some(pace);
+        }
     }
 
     fn step(&mut self, observer: &mut dyn Observer) -> Result<()> {
@@ -341,8 +386,8 @@ impl<'a, L: Learning> Run<'a, L> {
             let reason = format!("`{name}` contains a number that is not finite");
             return Err(self.broken(Error::Diverged { step: checkpoint.step, reason }));
         }
-        let state =
-            State { learner: self.learner.state(), window: self.window.clone(), written: self.folder.written()? };
+        let (learner, window, written) = (self.learner.state(), self.window.clone(), self.folder.written()?);
+        let state = State { learner, window, written, pace: self.pace };
         checkpoint.state = serde_json::to_value(state).map_err(|error| Error::state("checkpoint", error))?;
         self.folder.save(&checkpoint)?;
         observer.event(&Event::Saved { step: checkpoint.step });

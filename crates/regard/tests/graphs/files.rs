@@ -66,7 +66,7 @@ fn a_model_reads_other_files_and_names_what_it_does_not_know() {
     assert_eq!((seen.len(), seen[0].weights.len()), (2, 4 * 2));
     let sums: f32 = seen[0].weights.iter().sum();
     assert!((sums - 3.0 * 2.0).abs() < 1e-4, "the weights of every node that has neighbours add up to 1: {sums}");
-    let Predicted::Numbers { tasks, values } = model.predict(&examples).unwrap() else { panic!("numbers") };
+    let Predicted::Numbers { tasks, values, .. } = model.predict(&examples).unwrap() else { panic!("numbers") };
     assert_eq!((tasks, values.len()), (vec!["length".to_owned()], 2));
     fs::write(&other, "n,s\nx,CCO\ny,CBr\n").unwrap();
     let error = model.read(&other, &data, false).unwrap_err().to_string();

@@ -11,11 +11,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use regard::Device;
 use regard::routes::solve::solve_instance;
+use regard::routing::formats::csv::TableOptions;
 use regard::routing::formats::{self, Instance};
 
 pub(super) use self::paper::paper;
 pub(super) use self::trained::trained;
-use super::Outcome;
+use super::{Outcome, read_instance};
 use crate::args::BenchLibJob;
 use crate::failure::Failure;
 use crate::models::Networks;
@@ -25,7 +26,7 @@ use crate::report::progress::Progress;
 
 /// Solves every instance of a folder and reports optimality gaps.
 pub(super) fn library(job: BenchLibJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    let instances = instances(&job)?;
+    let instances = instances(&job, printer)?;
     let problems = instances.iter().map(|(_, instance)| instance.problem());
     let networks = Networks::of(problems, job.model.clone(), device)?;
     let progress = Progress::new(printer, instances.len(), "instances");
@@ -53,13 +54,18 @@ pub(super) fn library(job: BenchLibJob, device: &Device, printer: &mut Printer) 
 }
 
 /// The instances of the folder and of those in it, by path.
-fn instances(job: &BenchLibJob) -> anyhow::Result<Vec<(PathBuf, Instance)>> {
+fn instances(job: &BenchLibJob, printer: &Printer) -> anyhow::Result<Vec<(PathBuf, Instance)>> {
     let mut files = Vec::new();
     collect(&job.folder, &mut files)?;
     files.sort();
+    if let Some(flag) = job.table.first_given().filter(|_| !files.iter().any(|file| formats::is_table(file))) {
+        let what = format!("{flag} is for tables (CSV); {} has none", job.folder.display());
+        return Err(Failure::new(what).hint("leave it out").into());
+    }
     let mut instances = Vec::new();
     for file in files {
-        let instance = formats::read_instance(&file)?;
+        let of_file = if formats::is_table(&file) { &job.table } else { &TableOptions::default() };
+        let instance = read_instance(&file, of_file, printer)?;
         if instance.sites().len() <= job.largest {
             instances.push((file, instance));
         }

@@ -62,7 +62,8 @@ impl<'a> Run<'a> {
                     progress.set(step.step as usize);
                 }
             }
-            _ => {}
+            Event::Warning(text) | Event::Note(text) => printer.note(text),
+            Event::Valid(_) | Event::Saved { .. } => {}
         }
     }
 }

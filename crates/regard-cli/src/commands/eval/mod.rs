@@ -7,7 +7,6 @@ use regard::data::stats;
 use regard::routes::evaluate::{EvaluateOptions, Evaluation, evaluate_files, evaluate_problems};
 use regard::routes::model::AttentionModel;
 use regard::routing::Instance;
-use regard::routing::formats::csv::TableOptions;
 use regard::routing::paper::{INSTANCES, PaperSet};
 use regard::routing::registry::{self, ProblemVisitor, with_problem};
 use regard::routing::{Problem, SolverInstance};
@@ -31,6 +30,7 @@ pub(super) fn run(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyh
     let mut reference = job.options.reference.map(|reference| (reference, String::new()));
     let (data, found, info) = match &job.source {
         Source::PaperSet(name) => {
+            refuse_table(job, name)?;
             let whole = job.limit.is_none_or(|limit| limit >= INSTANCES);
             if reference.is_none() && whole {
                 let best = bench::best_of_paper(&PaperSet::parse(name)?);
@@ -46,13 +46,13 @@ pub(super) fn run(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyh
                 .into());
         }
         Source::Files(files) if files.len() == 1 && sets::is_set(&files[0]) => {
+            refuse_table(job, &files[0].display().to_string())?;
             let (found, info) = sets::evaluate(&files[0], job, device, printer)?;
             (files[0].display().to_string(), found, info)
         }
         Source::Files(files) => {
             let limit = job.limit.unwrap_or(usize::MAX);
-            let options = TableOptions::default();
-            let instances = files.iter().take(limit).map(|file| read_instance(file, &options, printer));
+            let instances = files.iter().take(limit).map(|file| read_instance(file, &job.table, printer));
             let instances = instances.collect::<anyhow::Result<Vec<Instance>>>()?;
             let (found, info) = on_files(&instances, job, device, printer)?;
             let name = match &files[..] {
@@ -77,6 +77,16 @@ pub(super) fn run(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyh
         printer.result(&plain::evaluation(job, &found, reference, &data, &info))?;
     }
     Ok(Outcome::Done)
+}
+
+/// Refuses options of tables for instances that are not read from one.
+fn refuse_table(job: &EvalJob, on: &str) -> anyhow::Result<()> {
+    match job.table.first_given() {
+        Some(flag) => {
+            Err(Failure::new(format!("{flag} is for tables (CSV); `{on}` is none")).hint("leave it out").into())
+        }
+        None => Ok(()),
+    }
 }
 
 /// Instances of one problem.

@@ -15,11 +15,13 @@ pub(super) use predict::predict;
 
 /// Evaluates a model on a file, or on the sets that its experiment holds out or generates.
 pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    job.refuse_out()?;
+    job.refuse_routes("sets")?;
+    job.refuse_skip_bad("sets")?;
     let folder = job.model.as_deref().unwrap_or(Path::new("."));
     let model = SetModel::open(folder, device)?.with_only(job.only)?;
     let (found, on) = match job.file() {
         Some(file) => {
+            job.refuse_limit()?;
             let bags = model.read(file, &columns(&model, None), true)?;
             bags.notes().iter().for_each(|note| printer.note(note));
             (model.measure(&bags)?, file.display().to_string())
@@ -35,7 +37,7 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
 }
 
 /// The columns of a file for a model: those of its training.
-fn columns(model: &SetModel, group_by: Option<String>) -> SetData {
+pub(super) fn columns(model: &SetModel, group_by: Option<String>) -> SetData {
     let mut data = model.experiment.as_ref().map(|experiment| experiment.data.clone()).unwrap_or_default();
     data.group_by = group_by.unwrap_or(data.group_by);
     data.features.clone_from(&model.config.data.features);

@@ -12,6 +12,7 @@ use regard::sets::task::TaskKind;
 use super::columns;
 use crate::args::PredictArgs;
 use crate::commands::Outcome;
+use crate::commands::intervals::with_intervals;
 use crate::failure::Failure;
 use crate::report::{Printer, measures, sets_plot};
 
@@ -55,7 +56,16 @@ fn answers(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer)
     if with_attention && model.network_has_no_weight() {
         printer.note(measures::NO_WEIGHT);
     }
-    let found = model.predict(bags, with_attention)?;
+    let mut found = model.predict(bags, with_attention)?;
+    found.of_sets = match found.of_sets {
+        Some(predicted) => Some(with_intervals(predicted, model, true, args, printer)?),
+        None if args.levels.is_empty() => None,
+        None => {
+            return Err(Failure::new("--levels does not apply: the model scores rows")
+                .hint("it is for models that predict numbers")
+                .into());
+        }
+    };
     if found.of_sets.as_ref().is_some_and(Predicted::has_rare_class) {
         printer.note(measures::BALANCED);
     }
@@ -78,8 +88,8 @@ fn answers(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer)
     if printer.json() {
         return Ok(predictions.json().to_string());
     }
-    let rows = if only_rows || args.importance && args.rows.is_none() { predictions.rows_csv() } else { String::new() };
-    Ok(if only_rows { rows } else { predictions.csv() + &rows })
+    let by_row = only_rows || args.importance && args.rows.is_none();
+    Ok(if by_row { predictions.rows_csv() } else { predictions.csv() })
 }
 
 /// The prediction for a set, for a picture.
@@ -97,6 +107,11 @@ fn answer(found: &SetPredictions, bag: usize) -> String {
 
 /// The output of a model that finds clusters.
 fn mixtures(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer) -> anyhow::Result<String> {
+    if !args.levels.is_empty() {
+        return Err(Failure::new("--levels does not apply: a clustering model predicts mixtures")
+            .hint("it is for models that predict numbers")
+            .into());
+    }
     if args.importance {
         return Err(Failure::new("--importance: a clustering model has no attention weights of rows")
             .hint("--rows FILE writes the cluster of every row")

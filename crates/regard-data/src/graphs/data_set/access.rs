@@ -203,6 +203,12 @@ impl Graphs {
     pub fn notes(&self) -> &[String] {
         &self.origin.notes
     }
+
+    /// The same with another remark, before the others.
+    pub(crate) fn with_note(mut self, note: String) -> Self {
+        self.origin.notes.insert(0, note);
+        self
+    }
 }
 
 /// Counts of what makes the graphs of a data set neither simple nor undirected.

@@ -36,20 +36,28 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Graphs> {
     if path.is_dir() {
         return tu_folder::read(path);
     }
-    let Text { text, delimiter } = Text::read(path)?;
+    let Text { text, delimiter, encoding } = Text::read(path)?;
+    let graphs = parse(&text, delimiter, path, options)?;
+    Ok(match encoding.note() {
+        Some(note) => graphs.with_note(format!("the file {note}")),
+        None => graphs,
+    })
+}
+
+fn parse(text: &str, delimiter: Option<u8>, path: &Path, options: &ReadOptions) -> Result<Graphs> {
     let options = &ReadOptions { delimiter: delimiter.or(options.delimiter), ..options.clone() };
     match extension(path).as_str() {
-        "jsonl" | "ndjson" => jsonl::parse(&text, path, options),
-        _ if options.smiles.is_some() => smiles_csv::parse(&text, path, options),
-        "csv" | "tsv" => with_edges(&text, path, options),
-        _ if delimiter.is_some() => with_edges(&text, path, options),
-        _ if json_lines::looks_like(&text) => jsonl::parse(&text, path, options),
-        _ if cora::looks_like(&text) => {
+        "jsonl" | "ndjson" => jsonl::parse(text, path, options),
+        _ if options.smiles.is_some() => smiles_csv::parse(text, path, options),
+        "csv" | "tsv" => with_edges(text, path, options),
+        _ if delimiter.is_some() => with_edges(text, path, options),
+        _ if json_lines::looks_like(text) => jsonl::parse(text, path, options),
+        _ if cora::looks_like(text) => {
             let edges = edges_beside(path, options)?;
-            cora::parse(&text, path, &read_text(&edges)?, &edges)
+            cora::parse(text, path, &read_text(&edges)?, &edges)
         }
-        _ if tu::looks_like(&text) => tu::parse(&text, path, options),
-        _ => with_edges(&text, path, options),
+        _ if tu::looks_like(text) => tu::parse(text, path, options),
+        _ => with_edges(text, path, options),
     }
 }
 

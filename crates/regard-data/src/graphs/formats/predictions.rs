@@ -17,7 +17,7 @@ use crate::table::write::{Cell, TableSource, csv, write};
 /// use regard_data::graphs::{Graph, Graphs, Kinds, Level};
 ///
 /// let graphs = Graphs::new(Kinds::default(), Kinds::default(), vec![Graph::new("a", 2)])?;
-/// let predicted = Predicted::Numbers { tasks: vec!["y".into()], values: vec![0.5] };
+/// let predicted = Predicted::Numbers { tasks: vec!["y".into()], values: vec![0.5], intervals: vec![] };
 /// let predictions = Predictions::new(&graphs, Level::Graph, predicted)?;
 /// assert_eq!(predictions.csv(), "id,nodes,edges,y\na,2,0,0.5\n");
 /// # Ok::<(), regard_data::Error>(())
@@ -148,8 +148,11 @@ mod tests {
     #[test]
     fn numbers_of_graphs_are_written() {
         let graphs = two();
-        let predicted =
-            Predicted::Numbers { tasks: vec!["u".into(), "v".into()], values: vec![1.0, 2.0, 3.0, f64::NAN] };
+        let predicted = Predicted::Numbers {
+            tasks: vec!["u".into(), "v".into()],
+            values: vec![1.0, 2.0, 3.0, f64::NAN],
+            intervals: vec![],
+        };
         let predictions = Predictions::new(&graphs, Level::Graph, predicted).unwrap();
         assert_eq!(predictions.csv(), "id,nodes,edges,u,v\n\"a,b\",2,2,1,2\nc,1,0,3,NaN\n");
         assert!(predictions.json()[1]["predictions"]["v"].is_null());
@@ -157,7 +160,7 @@ mod tests {
         let path = folder.path().join("p.csv");
         predictions.write(&path).unwrap();
         assert_eq!(std::fs::read_to_string(path).unwrap(), predictions.csv());
-        let few = Predicted::Numbers { tasks: vec!["u".into()], values: vec![] };
+        let few = Predicted::Numbers { tasks: vec!["u".into()], values: vec![], intervals: vec![] };
         let error = Predictions::new(&graphs, Level::Graph, few).unwrap_err();
         assert_eq!(error.to_string(), "predictions: has 0 values, expected 1 for each of 2 rows");
     }

@@ -59,9 +59,10 @@ pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Read> {
 
 fn table(rows: Rows<'_>, options: &ReadOptions) -> Result<Read> {
     let rows = rows.with_decimal_commas()?;
-    let decimal_commas = rows.has_decimal_commas();
+    let (decimal_commas, encoding) = (rows.has_decimal_commas(), rows.encoding());
     let mut read = of_rows(rows, options)?;
     read.report.decimal_commas = decimal_commas;
+    read.report.encoding = encoding.get().note().map(str::to_owned);
     Ok(read)
 }
 
@@ -130,6 +131,7 @@ fn report_of(panel: &Panel, timeline: &Timeline) -> Result<ReadReport> {
         guessed: None,
         decimal_commas: false,
         zones: timeline.zones.clone(),
+        encoding: None,
         footer: None,
     })
 }
@@ -233,6 +235,9 @@ pub struct ReadReport {
     /// A sentence about time stamps of several offsets from universal time, where there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zones: Option<String>,
+    /// Remark on the encoding of the file, where it was guessed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<String>,
     /// Text below the table.
     pub footer: Option<String>,
 }
@@ -259,6 +264,9 @@ impl fmt::Display for ReadReport {
                 "one row for each value: `{id}` names the series, `{target}` has their values (`--id` and `--target` \
                  name other columns)"
             )?;
+        }
+        if let Some(encoding) = &self.encoding {
+            writeln!(f, "the file {encoding}")?;
         }
         if self.decimal_commas {
             writeln!(f, "numbers have a decimal comma")?;

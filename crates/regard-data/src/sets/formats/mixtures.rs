@@ -98,7 +98,7 @@ impl<'b> Mixtures<'b> {
 
     fn row_table(&self) -> RowTable<'_> {
         let cell = Box::new(|row: usize| Cell::Whole(self.components[row] + 1));
-        RowTable { bags: self.bags, name: "component", cell }
+        RowTable { bags: self.bags, predicted: None, name: "component", cell }
     }
 
     /// A list with an object for each bag: `id`, `rows`, `log_likelihood` (the mean of a point),

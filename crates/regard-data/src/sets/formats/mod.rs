@@ -32,18 +32,25 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Bags> {
     if extension == "npz" {
         return npz::read(path);
     }
-    let Text { text, delimiter } = Text::read(path)?;
+    let Text { text, delimiter, encoding } = Text::read(path)?;
+    let bags = parse(&text, delimiter, path, &extension, options)?;
+    let notes = encoding.note().map(|note| format!("the file {note}")).into_iter().chain(bags.notes().to_vec());
+    let notes = notes.collect();
+    Ok(bags.with_notes(notes))
+}
+
+fn parse(text: &str, delimiter: Option<u8>, path: &Path, extension: &str, options: &ReadOptions) -> Result<Bags> {
     if delimiter.is_some() {
-        return csv::parse(&text, path, &ReadOptions { delimiter, ..options.clone() });
+        return csv::parse(text, path, &ReadOptions { delimiter, ..options.clone() });
     }
-    match extension.as_str() {
-        "jsonl" | "ndjson" => jsonl::parse(&text, path),
-        "csv" | "tsv" => csv::parse(&text, path, options),
-        "svm" | "libsvm" => with_queries(&text, path, options),
-        _ if json_lines::looks_like(&text) => jsonl::parse(&text, path),
-        _ if libsvm::looks_like(&text) => with_queries(&text, path, options),
+    match extension {
+        "jsonl" | "ndjson" => jsonl::parse(text, path),
+        "csv" | "tsv" => csv::parse(text, path, options),
+        "svm" | "libsvm" => with_queries(text, path, options),
+        _ if json_lines::looks_like(text) => jsonl::parse(text, path),
+        _ if libsvm::looks_like(text) => with_queries(text, path, options),
         _ if crate::npz::looks_like(text.as_bytes()) => npz::read(path),
-        _ => csv::parse(&text, path, options),
+        _ => csv::parse(text, path, options),
     }
 }
 

@@ -120,6 +120,14 @@ impl State for CvrpState {
         }
     }
 
+    fn reason(&self, node: usize) -> &'static str {
+        match node {
+            0 => "depot twice",
+            _ if self.visited[node] => "visited",
+            _ => "capacity",
+        }
+    }
+
     fn first(&self) -> Option<usize> {
         None
     }

@@ -116,8 +116,9 @@ impl SolverInstance for Cvrp {
     }
 
     fn local_search(&self, solution: Vec<usize>, options: &LocalSearchOptions) -> Vec<usize> {
-        let options = vrp_options(self.len(), options);
-        walk_of(&vrp::improve(&prepared(self), routes_of(&solution), &options, None).routes)
+        let progress = |_: f64, cost: f64| options.best.offer(cost);
+        let work = vrp_options(self.len(), options);
+        walk_of(&vrp::improve(&prepared(self), routes_of(&solution), &work, Some(&progress)).routes)
     }
 
     fn read_tsplib(file: &tsplib::File<'_>) -> Result<Self> {

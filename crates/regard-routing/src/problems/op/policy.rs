@@ -92,6 +92,10 @@ impl State for OpState {
         }
     }
 
+    fn reason(&self, node: usize) -> &'static str {
+        if self.visited[node] { "visited" } else { "length" }
+    }
+
     fn first(&self) -> Option<usize> {
         None
     }

@@ -151,6 +151,10 @@ impl State for PctspState {
         }
     }
 
+    fn reason(&self, node: usize) -> &'static str {
+        if node == 0 { "prize" } else { "visited" }
+    }
+
     fn first(&self) -> Option<usize> {
         None
     }

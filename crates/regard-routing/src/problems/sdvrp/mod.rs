@@ -221,6 +221,14 @@ impl State for SdvrpState {
         }
     }
 
+    fn reason(&self, node: usize) -> &'static str {
+        match node {
+            0 => "depot twice",
+            _ if self.remaining[node] <= 0.0 => "served",
+            _ => "capacity",
+        }
+    }
+
     fn first(&self) -> Option<usize> {
         None
     }

@@ -12,8 +12,9 @@ use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use regard_nn::Ragged;
 use regard_nn::graph::{GraphLayer, GraphLayerConfig, GraphRows};
-use regard_nn::ops::EdgeDropout;
+use regard_nn::ops::{EdgeDropout, endpoint_rows};
 use regard_nn::set::{AttentionPooling, AttentionPoolingConfig, Reduction, SetAttentionBlockConfig, reduce};
+use regard_nn::trace::{self, Operation};
 
 use super::input::{GraphInput, Places, SIZES};
 use super::task::LevelName;
@@ -146,7 +147,13 @@ impl GraphTransformer {
     fn answer(&self, input: &GraphInput, device: &Device, mut noise: Option<&mut Pcg64Mcg>) -> Tensor<2> {
         let rows = self.begin(input, device, &mut noise);
         let nodes = match noise {
-            None => self.layers.iter().fold(rows, |rows, layer| layer.forward(rows, None, &input.edges)).nodes,
+            None => {
+                let layers = self.layers.iter().enumerate();
+                let forward = |rows, (at, layer): (usize, &GraphLayer)| {
+                    trace::scope(|| format!("layer.{at}"), || layer.forward(rows, None, &input.edges))
+                };
+                layers.fold(rows, forward).nodes
+            }
             Some(noise) => self.noisy_layers(rows, input, noise).nodes,
         };
         self.read(nodes, input)
@@ -166,27 +173,29 @@ impl GraphTransformer {
 
     /// The first rows of nodes and edges.
     fn begin(&self, input: &GraphInput, device: &Device, noise: &mut Option<&mut Pcg64Mcg>) -> GraphRows {
+        trace::step("edges", Operation::Input).values(["edge", "end"], &endpoint_rows(&input.edges, device));
         let [types, numbers] = [
-            self.node_types.as_ref().map(|table| looked_up(table, &input.node_types, device)),
-            self.node_numbers.as_ref().map(|linear| mapped(linear, &input.node_numbers, device)),
+            self.node_types.as_ref().map(|table| looked_up("node_types", table, &input.node_types, device)),
+            self.node_numbers.as_ref().map(|linear| mapped("node_numbers", linear, &input.node_numbers, device)),
         ];
-        let mut nodes = sum([types, numbers]);
+        let mut nodes = sum("nodes", [types, numbers]);
         if let (Some(rows), Some(noise)) = (&nodes, noise.as_deref_mut()) {
             nodes = Some(dropped(rows.clone(), self.input_dropout, noise));
         }
         let place = match (&input.places, &self.place, &self.place_index) {
-            (Places::Numbers(numbers), Some(linear), _) => Some(mapped(linear, numbers, device)),
-            (Places::Indices(indices), _, Some(table)) => Some(looked_up(table, indices, device)),
+            (Places::Numbers(numbers), Some(linear), _) => Some(mapped("positions", linear, numbers, device)),
+            (Places::Indices(indices), _, Some(table)) => Some(looked_up("positions", table, indices, device)),
             _ => None,
         };
         let width = self.head[0].weight.dims()[0];
-        let nodes = sum([nodes, place]).unwrap_or_else(|| Tensor::zeros([input.edges.nodes(), width], device));
+        let nodes = sum("nodes_with_positions", [nodes, place])
+            .unwrap_or_else(|| Tensor::zeros([input.edges.nodes(), width], device));
         let edges = self.edge_stream.then(|| {
             let [types, numbers] = [
-                self.edge_types.as_ref().map(|table| looked_up(table, &input.edge_types, device)),
-                self.edge_numbers.as_ref().map(|linear| mapped(linear, &input.edge_numbers, device)),
+                self.edge_types.as_ref().map(|table| looked_up("edge_types", table, &input.edge_types, device)),
+                self.edge_numbers.as_ref().map(|linear| mapped("edge_numbers", linear, &input.edge_numbers, device)),
             ];
-            sum([types, numbers]).unwrap_or_else(|| Tensor::zeros([input.edges.edges(), width], device))
+            sum("edge_rows", [types, numbers]).unwrap_or_else(|| Tensor::zeros([input.edges.edges(), width], device))
         });
         GraphRows { nodes, edges }
     }
@@ -201,43 +210,89 @@ impl GraphTransformer {
         let rows = if self.of_nodes { nodes } else { self.pooled(Ragged::new(nodes, input.offsets.clone())) };
         let rows = match &self.composition {
             None => rows,
-            Some(linear) => rows + mapped(linear, &input.composition(linear.weight.dims()[0] - SIZES), &device),
+            Some(linear) => {
+                let numbers = input.composition(linear.weight.dims()[0] - SIZES);
+                let added = trace::scope_with(String::new, &[("node", "")], || {
+                    mapped("composition", linear, &numbers, &device)
+                });
+                let sum = rows.clone() + added.clone();
+                trace::step("with_composition", Operation::Sum).from(&rows).from(&added).values(["", "channel"], &sum);
+                sum
+            }
         };
+        let row = if self.of_nodes { "node" } else { "" };
         self.head.iter().enumerate().fold(rows, |x, (layer, linear)| {
-            let y = linear.forward(x);
-            if layer + 1 < self.head.len() { activation::relu(y) } else { y }
+            let last = layer + 1 == self.head.len();
+            let y = linear.forward(x.clone());
+            let name = if last { "answer".to_owned() } else { format!("head.{layer}.linear") };
+            trace::linear(&name, linear, &x, [row, if last { "output" } else { "channel" }], &y);
+            if last {
+                return y;
+            }
+            let z = activation::relu(y.clone());
+            trace::step(&format!("head.{layer}.relu"), Operation::Relu).from(&y).values([row, "channel"], &z);
+            z
         })
     }
 
     fn pooled(&self, graphs: Ragged) -> Tensor<2> {
-        match (self.readout, &self.pooling) {
-            (Readout::Attention, Some(pooling)) => pooling.forward(graphs).rows,
-            (Readout::Sum, _) => reduce(&graphs, Reduction::Sum),
-            (Readout::Max, _) => reduce(&graphs, Reduction::Max),
-            _ => reduce(&graphs, Reduction::Mean),
-        }
+        trace::scope_with(
+            || "pooling".into(),
+            &[("row", "node")],
+            || match (self.readout, &self.pooling) {
+                (Readout::Attention, Some(pooling)) => pooling.forward(graphs).rows,
+                (Readout::Sum, _) => reduce(&graphs, Reduction::Sum),
+                (Readout::Max, _) => reduce(&graphs, Reduction::Max),
+                _ => reduce(&graphs, Reduction::Mean),
+            },
+        )
     }
 }
 
-fn sum(parts: [Option<Tensor<2>>; 2]) -> Option<Tensor<2>> {
-    parts.into_iter().flatten().reduce(|a, b| a + b)
+/// Axes of the rows of a step: those of edges have it in their name.
+fn row_of(name: &str) -> &'static str {
+    if name.starts_with("edge") { "edge" } else { "node" }
+}
+
+fn sum(name: &str, parts: [Option<Tensor<2>>; 2]) -> Option<Tensor<2>> {
+    parts.into_iter().flatten().reduce(|a, b| {
+        let sum = a.clone() + b.clone();
+        trace::step(name, Operation::Sum).from(&a).from(&b).values([row_of(name), "channel"], &sum);
+        sum
+    })
 }
 
 /// Rows of an embedding.
-fn looked_up(table: &Embedding, indices: &[u32], device: &Device) -> Tensor<2> {
+fn looked_up(name: &str, table: &Embedding, indices: &[u32], device: &Device) -> Tensor<2> {
     let weight = table.weight.val();
     if indices.is_empty() {
         return Tensor::zeros([0, weight.dims()[1]], device);
     }
     let all: Vec<i64> = indices.iter().map(|&index| i64::from(index)).collect();
-    weight.select(0, Tensor::<1, Int>::from_data(TensorData::new(all, [indices.len()]), device))
+    let rows = weight.clone().select(0, Tensor::<1, Int>::from_data(TensorData::new(all, [indices.len()]), device));
+    if trace::recording() {
+        let numbers: Vec<f32> = indices.iter().map(|&index| index as f32).collect();
+        let numbers = Tensor::<1>::from_data(TensorData::new(numbers, [indices.len()]), device);
+        trace::step(&format!("{name}.index"), Operation::Input).values([row_of(name)], &numbers);
+        trace::step(&format!("{name}.embedding"), Operation::Lookup)
+            .from(&numbers)
+            .parameter("weight", || weight)
+            .values([row_of(name), "channel"], &rows);
+    }
+    rows
 }
 
 /// Rows of numbers through a linear map.
-fn mapped(linear: &Linear, numbers: &[f32], device: &Device) -> Tensor<2> {
+fn mapped(name: &str, linear: &Linear, numbers: &[f32], device: &Device) -> Tensor<2> {
     let [inputs, width] = linear.weight.dims();
     match numbers.len() / inputs {
         0 => Tensor::zeros([0, width], device),
-        rows => linear.forward(Tensor::from_data(TensorData::new(numbers.to_vec(), [rows, inputs]), device)),
+        rows => {
+            let numbers = Tensor::from_data(TensorData::new(numbers.to_vec(), [rows, inputs]), device);
+            trace::step(&format!("{name}.values"), Operation::Input).values([row_of(name), "feature"], &numbers);
+            let y = linear.forward(numbers.clone());
+            trace::linear(&format!("{name}.embedding"), linear, &numbers, [row_of(name), "channel"], &y);
+            y
+        }
     }
 }

@@ -184,7 +184,7 @@ impl AttentionModel {
     }
 
     /// Where the weights are.
-    fn device(&self) -> Device {
+    pub(super) fn device(&self) -> Device {
         self.embedding.weight.val().device()
     }
 }

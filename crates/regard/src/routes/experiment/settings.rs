@@ -1,9 +1,13 @@
 //! Settings of the sections `[task]`, `[data]` and `[eval]`.
 
+use regard_data::table::numbers::Decimal;
+use regard_routing::formats::csv::{ColumnRole, Duplicates, Options, TableOptions};
 use regard_routing::generate::{GeneratorConfig, Points, Prizes};
 use regard_routing::registry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::{Error, Result};
 
 /// Section `[task]`: the problem to learn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -21,7 +25,7 @@ impl Default for Task {
 }
 
 /// Section `[data]`: the instances to train on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DataSettings {
     /// Number of nodes of an instance, without the depot; `[20, 100]` samples a size for every batch.
@@ -33,11 +37,74 @@ pub struct DataSettings {
     /// needs at least as many nodes as an instance.
     #[serde(default)]
     pub folder: String,
+    /// Columns of the tables (CSV) in the folder by role, such as `["demand=Weight"]`; roles without one are found by
+    /// their names.
+    #[serde(default)]
+    pub column_roles: Vec<String>,
+    /// Decimal mark of the numbers of these tables; `auto` for what the numbers of a column show.
+    #[serde(default)]
+    pub decimal: DecimalMark,
+    /// Id of the depot in these tables; empty for the row marked in the column `depot`, else the first row.
+    #[serde(default)]
+    pub depot: String,
+    /// Treatment of rows of these tables with the id of an earlier row; `auto` keeps those at the same place and refuses
+    /// others.
+    #[serde(default)]
+    pub duplicates: DuplicateRows,
+    /// If true, rows of these tables that cannot be read are skipped.
+    #[serde(default)]
+    pub skip_bad: bool,
+    /// Capacity of a vehicle for these tables; 0 for that of their comments.
+    #[serde(default)]
+    #[schemars(range(min = 0.0))]
+    pub capacity: f64,
+    /// Maximum length of a route or tour for these tables; 0 for that of their comments.
+    #[serde(default)]
+    #[schemars(range(min = 0.0))]
+    pub max_length: f64,
+    /// Minimum total prize to collect for these tables; 0 for that of their comments.
+    #[serde(default)]
+    #[schemars(range(min = 0.0))]
+    pub required_prize: f64,
     /// Distribution of the prizes of the nodes, for problems that have prizes.
     pub prizes: PrizeKind,
 }
 
 impl DataSettings {
+    /// Options of the reader of tables in the folder.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a column of no role.
+    pub fn table_options(&self) -> Result<TableOptions> {
+        let column = |text: &String| {
+            ColumnRole::parse(text)
+                .map_err(|reason| Error::config("data.column_roles", format!("has `{text}`: {reason}")))
+        };
+        let given = |value: f64| Some(value).filter(|value| *value > 0.0);
+        Ok(TableOptions {
+            values: Options::default()
+                .with("capacity", given(self.capacity))
+                .with("max_length", given(self.max_length))
+                .with("required_prize", given(self.required_prize)),
+            columns: self.column_roles.iter().map(column).collect::<Result<_>>()?,
+            decimal: match self.decimal {
+                DecimalMark::Auto => None,
+                DecimalMark::Point => Some(Decimal::Point),
+                DecimalMark::Comma => Some(Decimal::Comma),
+            },
+            depot: Some(self.depot.clone()).filter(|depot| !depot.is_empty()),
+            duplicates: match self.duplicates {
+                DuplicateRows::Auto => None,
+                DuplicateRows::Keep => Some(Duplicates::Keep),
+                DuplicateRows::Sum => Some(Duplicates::Sum),
+                DuplicateRows::First => Some(Duplicates::First),
+                DuplicateRows::Last => Some(Duplicates::Last),
+                DuplicateRows::Error => Some(Duplicates::Error),
+            },
+            skip_bad: self.skip_bad,
+        })
+    }
+
     /// Settings of the generator of random instances.
     pub fn generator(&self) -> GeneratorConfig {
         let points = match self.distribution {
@@ -60,9 +127,49 @@ impl Default for DataSettings {
             nodes: Sizes::One(20),
             distribution: Distribution::Uniform,
             folder: String::new(),
+            column_roles: Vec::new(),
+            decimal: DecimalMark::Auto,
+            depot: String::new(),
+            duplicates: DuplicateRows::Auto,
+            skip_bad: false,
+            capacity: 0.0,
+            max_length: 0.0,
+            required_prize: 0.0,
             prizes: PrizeKind::Dist,
         }
     }
+}
+
+/// Decimal mark of numbers in tables of places.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DecimalMark {
+    /// Found in the numbers of each column.
+    #[default]
+    Auto,
+    /// Decimal points.
+    Point,
+    /// Decimal commas.
+    Comma,
+}
+
+/// Treatment of rows with the id of an earlier row.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DuplicateRows {
+    /// Rows at the same place are stops of their own, others an error.
+    #[default]
+    Auto,
+    /// Stops of their own.
+    Keep,
+    /// One stop with the sum of the amounts.
+    Sum,
+    /// The first row counts.
+    First,
+    /// The last row counts.
+    Last,
+    /// An error.
+    Error,
 }
 
 /// Sizes of instances: `20`, or `[20, 100]`.

@@ -42,6 +42,16 @@ fn check_data(data: &DataSettings) -> Result<()> {
         let reason = format!("is [{low}, {high}]; expected the lowest number of nodes before the highest");
         return refuse("data.nodes", reason);
     }
+    for (key, value) in [
+        ("data.capacity", data.capacity),
+        ("data.max_length", data.max_length),
+        ("data.required_prize", data.required_prize),
+    ] {
+        number(key, value, value >= 0.0 && value.is_finite(), "a number of 0 or more")?;
+    }
+    if data.table_options()?.first_given().is_some() && data.folder.is_empty() {
+        return refuse("data.folder", "is empty, but there are settings for the tables in it".into());
+    }
     Ok(())
 }
 

@@ -17,6 +17,7 @@ use burn::module::{Module, Param};
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Distribution, Gradients, Int, Tensor, TensorData};
 use regard_nn::ops::{Mask, NormKind};
+use regard_nn::trace::{self, Operation};
 use regard_nn::{Encoder, EncoderConfig, EncoderLayerConfig, PointerDecoder, PointerDecoderConfig};
 
 use crate::store::layout::check as check_layout;
@@ -128,18 +129,45 @@ impl AttentionModel {
     /// If the last axis is not as long as the problem's features.
     pub fn encode(&self, features: Tensor<3>) -> Tensor<3> {
         let [batch, nodes, wide] = features.dims();
+        const ROWS: [&str; 3] = ["batch", "node", "channel"];
+        const FEATURES: [&str; 3] = ["batch", "node", "feature"];
+        trace::step("features", Operation::Input).values(FEATURES, &features);
         let embedded = match &self.depot {
             Some(depot) if nodes > 0 => {
                 let coordinates = features.clone().slice([0..batch, 0..1, 0..COORDINATES]);
-                let others = self.embedding.forward(features.slice([0..batch, 1..nodes, 0..wide]));
+                trace::step("depot_coordinates", Operation::Input).values(["batch", "", "coordinate"], &coordinates);
+                let of_depot = depot.forward(coordinates.clone());
+                trace::linear("depot_embedding", depot, &coordinates, ["batch", "", "channel"], &of_depot);
                 match nodes {
-                    1 => depot.forward(coordinates),
-                    _ => Tensor::cat(vec![depot.forward(coordinates), others], 1),
+                    1 => of_depot,
+                    _ => {
+                        let others = features.clone().slice([0..batch, 1..nodes, 0..wide]);
+                        let rows = Operation::Rows { rows: (1..nodes).collect() };
+                        trace::step("node_features", rows)
+                            .from(&features)
+                            .values(["batch", "customer", "feature"], &others);
+                        let of_others = self.embedding.forward(others.clone());
+                        trace::linear(
+                            "node_embedding",
+                            &self.embedding,
+                            &others,
+                            ["batch", "customer", "channel"],
+                            &of_others,
+                        );
+                        let all = Tensor::cat(vec![of_depot.clone(), of_others.clone()], 1);
+                        trace::step("embedding", Operation::Stack).from(&of_depot).from(&of_others).values(ROWS, &all);
+                        all
+                    }
                 }
             }
-            _ => self.embedding.forward(features),
+            _ => {
+                let embedded = self.embedding.forward(features.clone());
+                trace::linear("embedding", &self.embedding, &features, ROWS, &embedded);
+                embedded
+            }
         };
-        self.encoder.forward(embedded)
+        let axes = [("row", "node"), ("query", "node"), ("key", "node")];
+        trace::scope_with(String::new, &axes, || self.encoder.forward(embedded))
     }
 
     /// Log-probabilities `[batch, steps, nodes]` at every step of given tours over

@@ -26,6 +26,7 @@ mod search;
 
 use std::time::{Duration, Instant};
 
+use regard_routing::local_search::BestCost;
 use regard_routing::registry::with_problem;
 use regard_routing::{Instance, Problem, ProblemVisitor, SolverInstance};
 
@@ -59,6 +60,8 @@ pub struct SolveOptions {
     pub top_p: f32,
     /// Seed of sampling and of the local search.
     pub seed: u64,
+    /// Is told the cost of the best solution so far, for those who watch the search.
+    pub best: BestCost,
 }
 
 impl Default for SolveOptions {
@@ -71,6 +74,7 @@ impl Default for SolveOptions {
             temperature: 1.0,
             top_p: 1.0,
             seed: 1234,
+            best: BestCost::default(),
         }
     }
 }
@@ -140,6 +144,9 @@ pub struct Stage {
     pub seconds: f64,
 }
 
+/// Called when a stage begins.
+pub type Watch<'a> = &'a mut dyn FnMut(StageKind);
+
 /// Finds a solution of `instance`: by the network where there is a `model`, by construction where
 /// the problem has one, and by local search from the better of them.
 ///
@@ -157,10 +164,30 @@ pub fn solve<S: SolverInstance>(
     instance: &S,
     options: &SolveOptions,
 ) -> Result<Solution> {
+    solve_watched(model, instance, options, &mut |_| {})
+}
+
+/// As [`solve`], and `watch` is called at the begin of every stage.
+///
+/// # Errors
+/// As there.
+pub fn solve_watched<S: SolverInstance>(
+    model: Option<&AttentionModel>,
+    instance: &S,
+    options: &SolveOptions,
+    watch: Watch<'_>,
+) -> Result<Solution> {
     let start = Instant::now();
     let n = instance.sites().len();
     check_size(instance.sites().name(), n)?;
-    let mut search = Search { instance, tour: (0..n).collect(), cost: f64::INFINITY, stages: Vec::new() };
+    let mut search = Search {
+        instance,
+        tour: (0..n).collect(),
+        cost: f64::INFINITY,
+        stages: Vec::new(),
+        watch,
+        best: options.best.clone(),
+    };
     if n <= TRIVIAL && S::Problem::EVERY_NODE_ONCE {
         search.cost = instance.cost(&search.tour);
     } else {
@@ -205,19 +232,33 @@ pub(super) fn check_size(name: &str, n: usize) -> Result<()> {
 /// # Errors
 /// As there; [`Error::Unsupported`] for a problem that this version does not solve.
 pub fn solve_instance(model: Option<&AttentionModel>, instance: &Instance, options: &SolveOptions) -> Result<Solution> {
+    solve_instance_watched(model, instance, options, &mut |_| {})
+}
+
+/// [`solve_watched`] for an instance of any problem.
+///
+/// # Errors
+/// As [`solve_instance`].
+pub fn solve_instance_watched(
+    model: Option<&AttentionModel>,
+    instance: &Instance,
+    options: &SolveOptions,
+    watch: Watch<'_>,
+) -> Result<Solution> {
     struct Solve<'a> {
         model: Option<&'a AttentionModel>,
         instance: &'a Instance,
         options: &'a SolveOptions,
+        watch: Watch<'a>,
     }
     impl ProblemVisitor for Solve<'_> {
         type Output = Option<Result<Solution>>;
 
         fn run<I: SolverInstance>(self) -> Self::Output {
-            Some(solve(self.model, self.instance.downcast_ref::<I>()?, self.options))
+            Some(solve_watched(self.model, self.instance.downcast_ref::<I>()?, self.options, self.watch))
         }
     }
-    with_problem(instance.problem(), Solve { model, instance, options }).flatten().unwrap_or_else(|| {
+    with_problem(instance.problem(), Solve { model, instance, options, watch }).flatten().unwrap_or_else(|| {
         let reason = "this version cannot solve it".to_owned();
         Err(Error::Unsupported { what: instance.problem().to_owned(), reason })
     })

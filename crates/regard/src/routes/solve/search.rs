@@ -4,9 +4,10 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use regard_data::stats;
+use regard_routing::local_search::BestCost;
 use regard_routing::{LocalSearchOptions, SolverInstance};
 
-use super::{Finish, SolveOptions, Stage, StageKind, check_work, describe, plan};
+use super::{Finish, SolveOptions, Stage, StageKind, Watch, check_work, describe, plan};
 use crate::Result;
 use crate::routes::decode::{DecodeOptions, Decoded};
 use crate::routes::model::AttentionModel;
@@ -61,6 +62,10 @@ pub(super) struct Search<'a, S> {
     pub(super) tour: Vec<usize>,
     pub(super) cost: f64,
     pub(super) stages: Vec<Stage>,
+    /// Is told when a stage begins.
+    pub(super) watch: Watch<'a>,
+    /// Is told the best cost.
+    pub(super) best: BestCost,
 }
 
 impl<S: SolverInstance> Search<'_, S> {
@@ -156,6 +161,7 @@ impl<S: SolverInstance> Search<'_, S> {
 
     /// Decodes once and keeps the solution when it is better.
     fn decode(&mut self, model: &AttentionModel, options: &DecodeOptions) -> Result<()> {
+        (self.watch)(StageKind::Network);
         let start = Instant::now();
         let decoded = decoded(model, self.instance, options)?;
         self.take(decoded, options, start);
@@ -169,6 +175,7 @@ impl<S: SolverInstance> Search<'_, S> {
         let Some(moment) = until.moment else {
             return self.decode(model, options).map(|()| true);
         };
+        (self.watch)(StageKind::Network);
         let (sender, receiver) = mpsc::channel();
         let (model, instance, copy) = (model.clone(), self.instance.clone(), options.clone());
         // Nobody listens any more when it took too long.
@@ -200,6 +207,7 @@ impl<S: SolverInstance> Search<'_, S> {
 
     /// A solution without the network.
     pub(super) fn construct(&mut self, deadline: Option<Instant>) {
+        (self.watch)(StageKind::Construct);
         let (start, before) = (Instant::now(), self.cost);
         if let Some((name, solution)) = self.instance.construct(deadline) {
             self.offer(solution);
@@ -212,13 +220,15 @@ impl<S: SolverInstance> Search<'_, S> {
         if S::LOCAL_SEARCH.is_empty() || options.finish == Finish::Off || self.stages.is_empty() {
             return;
         }
-        let mut work = LocalSearchOptions { seed: options.seed, ..LocalSearchOptions::default() };
+        let best = self.best.clone();
+        let mut work = LocalSearchOptions { seed: options.seed, best, ..LocalSearchOptions::default() };
         if let Some(until) = until {
             work.deadline = until.moment;
             if until.is_last {
                 work.perturbations_per_node = usize::MAX;
             }
         }
+        (self.watch)(StageKind::Improve);
         let start = Instant::now();
         let before = self.cost;
         let found = self.instance.local_search(self.tour.clone(), &work);
@@ -234,6 +244,7 @@ impl<S: SolverInstance> Search<'_, S> {
         let gain =
             (!self.stages.is_empty() && before.is_finite()).then(|| stats::gap(self.cost, before).unwrap_or(0.0));
         let seconds = start.elapsed().as_secs_f64();
+        self.best.offer(self.cost);
         self.stages.push(Stage { kind, name, cost: self.cost, gain, seconds });
     }
 }

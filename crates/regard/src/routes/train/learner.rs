@@ -16,7 +16,9 @@ use crate::routes::decode::features;
 use crate::routes::experiment::{BaselineKind, Loss, RouteExperiment};
 use crate::routes::model::{AttentionModel, AttentionModelConfig, ModelDir};
 use crate::store::{Weights, layout};
-use crate::train::{Checkpoint, Optimizer, Stream, Trainee, collect, derived, fresh, linear_warmup, numbered, restore};
+use crate::train::{
+    Checkpoint, Optimizer, Pace, Stream, Trainee, collect, derived, fresh, linear_warmup, numbered, restore,
+};
 use crate::{Error, Result};
 use regard_routing::Problem;
 
@@ -50,6 +52,8 @@ pub struct Learner<P> {
     frozen: Option<Frozen<P>>,
     critic: Option<(Critic, Optimizer)>,
     step: u64,
+    /// The schedule, where a time limit shortened it.
+    pace: Option<Pace>,
 }
 
 impl<P: Problem> Learner<P> {
@@ -94,6 +98,7 @@ impl<P: Problem> Learner<P> {
             frozen,
             critic,
             step: 0,
+            pace: None,
         })
     }
 
@@ -135,9 +140,25 @@ impl<P: Problem> Learner<P> {
     /// Learning rates fall by a factor an epoch, after a linear rise.
     fn rate(&self, full: f64) -> f64 {
         let train = &self.experiment.train;
-        let warmup_steps = train.warmup_epochs * self.experiment.steps_per_epoch() as f64;
-        full * linear_warmup(self.step, warmup_steps)
-            * train.learning_rate_decay.powi(self.epoch().min(i32::MAX as u64) as i32)
+        let steps_per_epoch = self.experiment.steps_per_epoch() as u64;
+        let place = self.pace.map_or(self.step, |pace| pace.place(self.step));
+        full * linear_warmup(place, train.warmup_epochs * steps_per_epoch as f64)
+            * train.learning_rate_decay.powi((place / steps_per_epoch).min(i32::MAX as u64) as i32)
+    }
+
+    /// The schedule of the learning rate, where it has one.
+    pub(super) fn schedule(&self) -> Option<String> {
+        let train = &self.experiment.train;
+        match (train.learning_rate_decay != 1.0, train.warmup_epochs > 0.0) {
+            (true, _) => Some(format!("decay by {} in an epoch", train.learning_rate_decay)),
+            (false, true) => Some("warm-up".into()),
+            (false, false) => None,
+        }
+    }
+
+    /// Brings the end of the schedule forward.
+    pub(super) fn set_pace(&mut self, pace: Pace) {
+        self.pace = Some(pace);
     }
 
     /// This step's instances.

@@ -10,7 +10,8 @@ use crate::routes::experiment::RouteExperiment;
 use crate::routes::model::ModelDir;
 use crate::store::Manifest;
 use crate::train::{
-    Checkpoint, Learning, Measure, Measures, Observer, RunLength, Settings, Trained, ValidationMetrics, train_with,
+    Checkpoint, Learning, Measure, Measures, Observer, Pace, RunLength, Settings, Trained, ValidationMetrics,
+    train_with,
 };
 use crate::{Error, Result};
 use regard_routing::registry::{ProblemVisitor, with_problem};
@@ -96,6 +97,10 @@ impl<P: Problem> Learning for Trainer<P> {
         self.learner.steps()
     }
 
+    fn warnings(&self) -> Vec<String> {
+        self.learner.source().notes().to_vec()
+    }
+
     fn step(&mut self) -> Result<Measures> {
         self.learner.step().map(Measures::from)
     }
@@ -115,6 +120,14 @@ impl<P: Problem> Learning for Trainer<P> {
             cost: self.validation.cost(&self.learner.evaluated()?)?,
             ..ValidationMetrics::default()
         })
+    }
+
+    fn schedule(&self) -> Option<String> {
+        self.learner.schedule()
+    }
+
+    fn set_pace(&mut self, pace: Pace) {
+        self.learner.set_pace(pace);
     }
 
     fn may_diverge(&self) -> bool {

@@ -6,11 +6,11 @@ use rand::seq::index;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use regard_routing::Problem;
-use regard_routing::formats::{is_instance_file, read_instance};
+use regard_routing::formats::csv::TableOptions;
+use regard_routing::formats::{is_instance_file, is_table, read_instance_with};
 use regard_routing::generate::GeneratorConfig;
 
-use crate::routes::experiment::RouteExperiment;
-
+use crate::routes::experiment::{DataSettings, RouteExperiment};
 use crate::{Error, Result};
 
 /// A source of random instances.
@@ -19,6 +19,8 @@ pub struct Source<P> {
     generator: GeneratorConfig,
     /// Instances to resample; none for fresh ones.
     past: Vec<P>,
+    /// Remarks on the tables of the folder.
+    notes: Vec<String>,
     single_precision: bool,
 }
 
@@ -30,11 +32,17 @@ impl<P: Problem> Source<P> {
     /// nodes than the experiment asks for; what reading a file of it gives.
     pub fn of(experiment: &RouteExperiment) -> Result<Self> {
         let (data, single_precision) = (&experiment.data, experiment.model.in_single_precision());
+        let mut notes = Vec::new();
         let past = match data.folder.as_str() {
             "" => Vec::new(),
-            folder => past::<P>(Path::new(folder), data.nodes.high())?,
+            _ => past::<P>(data, &mut notes)?,
         };
-        Ok(Self { generator: data.generator(), past, single_precision })
+        Ok(Self { generator: data.generator(), past, notes, single_precision })
+    }
+
+    /// Remarks on the tables of the folder, a line each.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// Random instances of `size` nodes, a depot not counted, as the network's preset computes them.
@@ -65,10 +73,18 @@ fn resampled<P: Problem>(past: &[P], seed: u64, count: usize, size: usize) -> Ve
 }
 
 /// The instances of problem `P` in a folder, in the order of their names.
-fn past<P: Problem>(folder: &Path, size: usize) -> Result<Vec<P>> {
+fn past<P: Problem>(data: &DataSettings, notes: &mut Vec<String>) -> Result<Vec<P>> {
+    let (folder, size) = (Path::new(&data.folder), data.nodes.high());
+    let (files, tables) = (files(folder)?, data.table_options()?);
+    if tables.first_given().is_some() && !files.iter().any(|path| is_table(path)) {
+        let reason = format!("`{}` has no table (CSV), but there are settings for tables", folder.display());
+        return Err(Error::config("data.folder", reason));
+    }
     let mut all = Vec::new();
-    for path in files(folder)? {
-        let instance = read_instance(&path)?;
+    for path in files {
+        let options = if is_table(&path) { &tables } else { &TableOptions::default() };
+        let (instance, found) = read_instance_with(&path, options)?;
+        notes.extend(found.texts().iter().map(|note| format!("{}: {note}", path.display())));
         let refuse = |reason: String| Error::config("data.folder", format!("`{}` {reason}", path.display()));
         let problem = instance.in_unit_square::<P>().filter(|problem| problem.subset(&[]).is_some());
         let problem = problem.ok_or_else(|| {

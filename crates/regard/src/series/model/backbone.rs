@@ -8,6 +8,7 @@ use regard_nn::series::{
     InstanceNorm, InstanceNormConfig, NormPlacement, PatchDropout, PatchLayer, PatchLayerConfig, Patching,
     WindowStatistics, sine_positions, standardised_sine_positions,
 };
+use regard_nn::trace::{self, Operation};
 use regard_nn::{Normalization, NormalizationConfig};
 
 use super::config::PatchTstConfig;
@@ -18,6 +19,9 @@ use crate::series::task::SeriesTask;
 
 /// Seeds between those of one layer and of the next.
 const OF_LAYER: u64 = 16;
+
+/// Paper of the norm of windows.
+const REVIN: &str = "Kim et al. 2022, §3";
 
 #[derive(Module, Debug)]
 pub(super) struct Backbone {
@@ -111,7 +115,16 @@ impl Backbone {
         let straight = self.shortcut.as_ref().map(|shortcut| self.straight(shortcut, values));
         let answers = self.readout.read(rows, [batch, channels], (&input, straight), drop.map(|drop| drop.at(1)));
         match (&self.window_norm, statistics) {
-            (Some(norm), Some(statistics)) if self.readout.of_values() => norm.denormalize(answers, &statistics),
+            (Some(norm), Some(statistics)) if self.readout.of_values() => {
+                let values = norm.denormalize(answers.clone(), &statistics);
+                trace::step("forecast", Operation::Formula("x · deviation + center, after the affine map is undone"))
+                    .source("Kim et al. 2022")
+                    .from(&answers)
+                    .from(&statistics.center)
+                    .from(&statistics.deviation)
+                    .values(["batch", "series", "value"], &values);
+                values
+            }
             _ => answers,
         }
     }
@@ -119,10 +132,14 @@ impl Backbone {
     /// The output of the linear skip for a window.
     fn straight(&self, shortcut: &Linear, values: Tensor<3>) -> Tensor<3> {
         if !self.fitted {
-            return shortcut.forward(values);
+            let output = shortcut.forward(values.clone());
+            trace::linear("linear_map", shortcut, &values, ["batch", "series", "value"], &output);
+            return output;
         }
-        let output = values.matmul(shortcut.weight.val().detach().unsqueeze());
-        shortcut.bias.iter().fold(output, |output, bias| output + bias.val().detach().unsqueeze())
+        let output = values.clone().matmul(shortcut.weight.val().detach().unsqueeze());
+        let output = shortcut.bias.iter().fold(output, |output, bias| output + bias.val().detach().unsqueeze());
+        trace::linear("linear_map", shortcut, &values, ["batch", "series", "value"], &output);
+        output
     }
 
     /// The input of the linear skip for windows, and their center and deviation.
@@ -173,6 +190,22 @@ impl Backbone {
             None => (input.values.clone(), None),
             Some(norm) => {
                 let (values, statistics) = norm.normalize(input.values.clone(), observed);
+                const WINDOW: [&str; 3] = ["batch", "series", "lag"];
+                const ONE: [&str; 3] = ["batch", "series", ""];
+                let by_window = Operation::Formula("mean of the window, or its last value");
+                let spread = Operation::Formula("√(variance of the window + ε)");
+                let scaled = Operation::Formula("(x - center) / deviation, then the affine map");
+                trace::step("window", Operation::Input).values(WINDOW, &input.values);
+                let center = &statistics.center;
+                trace::step("window.center", by_window).source(REVIN).from(&input.values).values(ONE, center);
+                let deviation = &statistics.deviation;
+                trace::step("window.deviation", spread).source(REVIN).from(&input.values).values(ONE, deviation);
+                trace::step("window.normalized", scaled)
+                    .source(REVIN)
+                    .from(&input.values)
+                    .from(center)
+                    .from(deviation)
+                    .values(WINDOW, &values);
                 (values, Some(statistics))
             }
         };
@@ -180,17 +213,37 @@ impl Backbone {
             (Some(observed), true) => values * observed.clone(),
             _ => values,
         };
+        const PATCHES: [&str; 3] = ["series", "patch", "channel"];
+        const PAPER: &str = "Nie et al. 2023, §3.1";
         let patches = self.patching.cut(values.clone().reshape([rows, length]));
-        let embedded = self.embedding.forward(patches);
+        let Patching { patch, stride, .. } = self.patching;
+        trace::step("patches", Operation::Patches { patch, stride })
+            .source(PAPER)
+            .from(&values)
+            .values(["series", "patch", "value"], &patches);
+        let embedded = self.embedding.forward(patches.clone());
+        trace::linear("embedding", &self.embedding, &patches, PATCHES, &embedded);
         let placed = match self.places(embedded.dims(), &embedded.device()) {
-            Some(places) => embedded + places.unsqueeze(),
+            Some(places) => {
+                let placed = embedded.clone() + places.clone().unsqueeze();
+                trace::step("positions", Operation::Input).source(PAPER).values(["patch", "channel"], &places);
+                trace::step("embedding_with_positions", Operation::Sum)
+                    .source(PAPER)
+                    .from(&embedded)
+                    .from(&places)
+                    .values(PATCHES, &placed);
+                placed
+            }
             None => embedded,
         };
         let known = self.known(placed, input);
         let first = apply_dropout(known, drop.filter(|_| self.dropout > 0.0).map(|drop| self.dropped(drop.at(0))));
         let encoded = self.layers(first, drop);
         let rows = match &self.final_norm {
-            Some(norm) => norm.forward(encoded),
+            Some(norm) => {
+                let axes = [("batch", "series"), ("row", "patch")];
+                trace::scope_with(|| "final".into(), &axes, || norm.forward(encoded))
+            }
             None => encoded,
         };
         Encoded { values, rows, statistics }
@@ -201,7 +254,8 @@ impl Backbone {
         let mut x = first;
         for (at, layer) in self.layers.iter().enumerate() {
             let drop = drop.map(|drop| self.of_layer(drop.at((at as u64 + 1) * OF_LAYER)));
-            (x, carried) = layer.forward(x, carried, drop);
+            let axes = [("row", "patch"), ("sequence", "series")];
+            (x, carried) = trace::scope_with(|| format!("layer.{at}"), &axes, || layer.forward(x, carried, drop));
         }
         x
     }
@@ -224,12 +278,26 @@ impl Backbone {
             let seen = covariates.clone().narrow(2, 0, length).swap_dims(2, 3).reshape([count * kinds, length]);
             let cut = self.patching.cut(seen).reshape([count, kinds, patches, self.patching.patch]);
             let cut = cut.swap_dims(1, 2).reshape([count, patches, kinds * self.patching.patch]);
-            rows = rows + linear.forward(cut);
+            let added = linear.forward(cut.clone());
+            const AXES: [&str; 3] = ["series", "patch", "channel"];
+            trace::step("covariates.patches", Operation::Input).values(["series", "patch", "value"], &cut);
+            trace::linear("covariates.embedding", linear, &cut, AXES, &added);
+            let sum = rows.clone() + added.clone();
+            trace::step("with_covariates", Operation::Sum).from(&rows).from(&added).values(AXES, &sum);
+            rows = sum;
         }
         if let (Some(linear), Some(statics)) = (&self.statics, &input.statics) {
             let [batch, channels, kinds] = statics.dims();
-            let all = linear.forward(statics.clone().reshape([batch * channels, kinds]));
-            rows = rows + all.reshape([count, 1, width]);
+            let statics = statics.clone().reshape([batch * channels, kinds]);
+            let all = linear.forward(statics.clone());
+            trace::step("statics.values", Operation::Input).values(["series", "feature"], &statics);
+            trace::linear("statics.embedding", linear, &statics, ["series", "channel"], &all);
+            let sum = rows.clone() + all.clone().reshape([count, 1, width]);
+            trace::step("with_statics", Operation::Formula("x + y, the row of a series to each of its patches"))
+                .from(&rows)
+                .from(&all)
+                .values(["series", "patch", "channel"], &sum);
+            rows = sum;
         }
         rows
     }

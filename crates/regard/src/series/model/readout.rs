@@ -4,6 +4,7 @@ use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor, activation};
 use regard_nn::ops::{Dropout, apply_dropout};
+use regard_nn::trace::{self, Operation};
 
 use super::config::PatchTstConfig;
 use super::input::SeriesInput;
@@ -81,11 +82,31 @@ impl Readout {
             }
             _ => {
                 // As the published codes flatten rows: all patches of one channel of the width, then the next.
-                let rows = rows.swap_dims(1, 2).reshape([batch, channels, width * patches]);
-                let predicted = apply_dropout(self.of_channels(rows), drop);
-                let predicted =
-                    straight.into_iter().fold(predicted, |predicted, straight| self.add_to_values(predicted, straight));
-                self.levels(self.with_future(predicted, input))
+                let flat = rows.clone().swap_dims(1, 2).reshape([batch, channels, width * patches]);
+                const ANSWERS: [&str; 3] = ["batch", "series", "value"];
+                trace::step("flattened", Operation::Flattened)
+                    .from(&rows)
+                    .values(["batch", "series", "channel"], &flat);
+                let predicted = self.of_channels(flat.clone());
+                if let [head] = self.head.as_slice() {
+                    trace::linear("network", head, &flat, ANSWERS, &predicted);
+                }
+                let predicted = apply_dropout(predicted, drop);
+                let predicted = straight.into_iter().fold(predicted, |predicted, straight| {
+                    let sum = self.add_to_values(predicted.clone(), straight.clone());
+                    if self.quantiles.len() < 2 {
+                        trace::step("map_and_network", Operation::Sum)
+                            .from(&predicted)
+                            .from(&straight)
+                            .values(ANSWERS, &sum);
+                    }
+                    sum
+                });
+                let answers = self.levels(self.with_future(predicted.clone(), input));
+                trace::step("answer", Operation::Formula("x with what is known of each step, in its levels"))
+                    .from(&predicted)
+                    .values(ANSWERS, &answers);
+                answers
             }
         }
     }

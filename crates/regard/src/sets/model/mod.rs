@@ -11,7 +11,7 @@ use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Gradients, Tensor};
 use rand_pcg::Pcg64Mcg;
-use regard_nn::Ragged;
+use regard_nn::{Ragged, trace};
 
 use crate::Result;
 use crate::store::{NetworkConfig, Weights, layout, renamed};
@@ -139,14 +139,20 @@ impl SetTransformer {
         Answers::Sets(if sets == 0 {
             Tensor::zeros(shape, &rows.device())
         } else {
-            self.head.forward(rows).reshape(shape)
+            let answers = self.head.forward(rows.clone());
+            trace::linear("answer", &self.head, &rows, ["seed", "output"], &answers);
+            answers.reshape(shape)
         })
     }
 
     fn items(&self, encoded: Ragged) -> Answers {
         let rows = encoded.rows.clone();
         let shape = [rows.dims()[0], self.outputs];
-        let rows = if shape[0] == 0 { Tensor::zeros(shape, &rows.device()) } else { self.head.forward(rows) };
-        Answers::Items(encoded.with_rows(rows))
+        if shape[0] == 0 {
+            return Answers::Items(encoded.with_rows(Tensor::zeros(shape, &rows.device())));
+        }
+        let answers = self.head.forward(rows.clone());
+        trace::linear("answer", &self.head, &rows, ["row", "output"], &answers);
+        Answers::Items(encoded.with_rows(answers))
     }
 }

@@ -9,6 +9,7 @@ use regard_nn::set::{
     AttentionPooling, AttentionPoolingConfig, DotPooling, DotPoolingConfig, InducedSetBlock, InducedSetBlockConfig,
     Reduction, SelfSetBlock, SelfSetBlockConfig, SetAttentionBlock, SetAttentionBlockConfig, reduce, reduction_weights,
 };
+use regard_nn::trace::{self, Operation};
 
 use super::config::SetTransformerConfig;
 use super::switches::{EncoderKind, PoolingKind};
@@ -59,13 +60,20 @@ impl Encoder {
         if sets.rows.dims()[0] == 0 {
             return self.of_nothing(sets);
         }
+        trace::step("features", Operation::Input).values(["row", "feature"], &sets.rows);
         let sets = match &self.embed {
-            Some(embed) => sets.with_rows(embed.forward(sets.rows.clone())),
+            Some(embed) => {
+                let rows = embed.forward(sets.rows.clone());
+                trace::linear("embedding", embed, &sets.rows, ROWS, &rows);
+                sets.with_rows(rows)
+            }
             None => sets,
         };
-        let sets = self.sab.iter().fold(sets, |x, block| block.forward(x));
-        let sets = self.isab.iter().fold(sets, |x, block| block.forward(x));
-        sets.with_rows(row_by_row(&self.rows, sets.rows.clone(), false))
+        let sets = self_blocks("encoder", &self.sab, sets);
+        let isab = self.isab.iter().enumerate();
+        let sets = isab.fold(sets, |x, (at, block)| trace::scope(|| format!("encoder.{at}"), || block.forward(x)));
+        let rows = trace::scope(|| "encoder".into(), || row_by_row(&self.rows, sets.rows.clone(), false));
+        sets.with_rows(rows)
     }
 
     /// Sets that are all empty; not every tensor operation knows what to do with them.
@@ -81,9 +89,25 @@ impl Encoder {
 /// Linear maps with ReLU between, and after the last one if `last` is true.
 fn row_by_row(layers: &[Linear], x: Tensor<2>, last: bool) -> Tensor<2> {
     layers.iter().enumerate().fold(x, |x, (layer, linear)| {
-        let y = linear.forward(x);
-        if last || layer + 1 < layers.len() { activation::relu(y) } else { y }
+        let y = linear.forward(x.clone());
+        trace::linear(&format!("{layer}.linear"), linear, &x, ROWS, &y);
+        if last || layer + 1 < layers.len() { recorded_relu(&format!("{layer}.relu"), y) } else { y }
     })
+}
+
+/// Axes of rows in a trace.
+const ROWS: [&str; 2] = ["row", "channel"];
+
+fn recorded_relu(name: &str, x: Tensor<2>) -> Tensor<2> {
+    let y = activation::relu(x.clone());
+    trace::step(name, Operation::Relu).from(&x).values(ROWS, &y);
+    y
+}
+
+/// Blocks of self-attention, one after another.
+fn self_blocks(name: &str, blocks: &[SelfSetBlock], sets: Ragged) -> Ragged {
+    let blocks = blocks.iter().enumerate();
+    blocks.fold(sets, |x, (at, block)| trace::scope(|| format!("{name}.{at}"), || block.forward(x)))
 }
 
 /// From items to a few rows.
@@ -111,11 +135,14 @@ impl Pooling {
     }
 
     pub(super) fn forward(&self, x: Ragged) -> Ragged {
-        match (&self.pma, &self.dot) {
-            (Some(pma), _) => pma.forward(self.prepared(x)),
-            (None, Some(dot)) => one_row(dot.forward(&x).0),
-            (None, None) => one_row(reduce(&x, self.reduction())),
-        }
+        trace::scope(
+            || "pooling".into(),
+            || match (&self.pma, &self.dot) {
+                (Some(pma), _) => pma.forward(self.prepared(x)),
+                (None, Some(dot)) => one_row(dot.forward(&x).0),
+                (None, None) => one_row(reduce(&x, self.reduction())),
+            },
+        )
     }
 
     /// The result, and the weight of every item `[sets, longest]`.
@@ -139,7 +166,11 @@ impl Pooling {
 
     fn prepared(&self, x: Ragged) -> Ragged {
         match &self.before {
-            Some(linear) if x.rows.dims()[0] > 0 => x.with_rows(activation::relu(linear.forward(x.rows.clone()))),
+            Some(linear) if x.rows.dims()[0] > 0 => {
+                let y = linear.forward(x.rows.clone());
+                trace::linear("before", linear, &x.rows, ROWS, &y);
+                x.with_rows(recorded_relu("before_relu", y))
+            }
             _ => x,
         }
     }
@@ -174,7 +205,9 @@ pub(super) struct Refinement {
 
 impl Refinement {
     fn forward(&self, seeds: Ragged, items: Ragged) -> Ragged {
-        self.seeds.forward(self.items.forward(SetQueries::Own(seeds), items))
+        let axes = [("query", "seed"), ("key", "row")];
+        let seeds = trace::scope_with(|| "items".into(), &axes, || self.items.forward(SetQueries::Own(seeds), items));
+        trace::scope_with(|| "seeds".into(), &[("row", "seed")], || self.seeds.forward(seeds))
     }
 }
 
@@ -198,8 +231,13 @@ impl Decoder {
         if x.rows.dims()[0] == 0 {
             return x;
         }
-        let x = self.refine.iter().fold(x, |x, refinement| refinement.forward(x, items.clone()));
-        let x = self.sab.iter().fold(x, |x, block| block.forward(x));
-        x.with_rows(row_by_row(&self.rows, x.rows.clone(), true))
+        let x = self.refine.iter().enumerate().fold(x, |x, (at, refinement)| {
+            trace::scope(|| format!("refinement.{at}"), || refinement.forward(x, items.clone()))
+        });
+        trace::scope_with(String::new, &[("row", "seed")], || {
+            let x = self_blocks("decoder", &self.sab, x);
+            let rows = trace::scope(|| "decoder".into(), || row_by_row(&self.rows, x.rows.clone(), true));
+            x.with_rows(rows)
+        })
     }
 }

@@ -20,7 +20,7 @@ use crate::{Error, Result};
 /// let predictions = Predictions::new(&bags, Some(Predicted::numbers(vec![0.5])))?;
 /// let predictions = predictions.with_rows("importance", vec![0.25, 0.75])?;
 /// assert_eq!(predictions.csv(), "id,rows,prediction\n1,2,0.5\n");
-/// assert_eq!(predictions.rows_csv(), "id,row,importance\n1,1,0.25\n1,2,0.75\n");
+/// assert_eq!(predictions.rows_csv(), "id,row,prediction,importance\n1,1,0.5,0.25\n1,2,0.5,0.75\n");
 /// # Ok::<(), regard_data::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -62,10 +62,10 @@ impl<'b> Predictions<'b> {
     }
 
     /// One line for each row: the bag's id, the row's number in its bag from 1, the line of its file
-    /// where it has one, and its value. Empty without values of rows.
+    /// where it has one, what is predicted for the bag, and the row's value. Empty without values of rows.
     #[must_use]
     pub fn rows_csv(&self) -> String {
-        self.row_table().map_or_else(String::new, |table| csv(&table))
+        self.row_table(self.predicted.as_ref()).map_or_else(String::new, |table| csv(&table))
     }
 
     /// A list with an object for each bag: `id`, `rows`, `prediction`, `probabilities` by class, and
@@ -96,19 +96,23 @@ impl<'b> Predictions<'b> {
         write(path, self)
     }
 
-    /// Writes the table of rows as [`write()`] does; nothing without values of rows.
+    /// Writes the table of [`Self::rows_csv`] without what is predicted for bags as [`write()`] does; nothing without
+    /// values of rows.
     ///
     /// # Errors
     /// [`Error::Io`] when the file cannot be written.
     pub fn write_rows(&self, path: impl AsRef<Path>) -> Result<()> {
-        self.row_table().map_or(Ok(()), |table| write(path, &table))
+        self.row_table(None).map_or(Ok(()), |table| write(path, &table))
     }
 
-    fn row_table(&self) -> Option<RowTable<'_>> {
+    fn row_table<'t>(&'t self, predicted: Option<&'t Predicted>) -> Option<RowTable<'t>> {
         let (name, values) = self.rows.as_ref()?;
-        Some(RowTable { bags: self.bags, name, cell: Box::new(|row| Cell::Number(values[row])) })
+        Some(RowTable { bags: self.bags, predicted, name, cell: Box::new(|row| Cell::Number(values[row])) })
     }
 }
+
+/// Decimals of probabilities in tables.
+const DECIMALS: i32 = 6;
 
 impl TableSource for Predictions<'_> {
     fn columns(&self) -> Vec<String> {
@@ -117,7 +121,6 @@ impl TableSource for Predictions<'_> {
     }
 
     fn each_row(&self, visit: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>) -> io::Result<()> {
-        const DECIMALS: i32 = 6;
         for bag in 0..self.bags.len() {
             let mut cells = vec![Cell::Text(&self.bags.ids()[bag]), Cell::Whole(self.bags.size(bag))];
             if let Some(predicted) = &self.predicted {
@@ -132,6 +135,8 @@ impl TableSource for Predictions<'_> {
 /// A row for each row of bags, with a value under `name`.
 pub(super) struct RowTable<'t> {
     pub(super) bags: &'t Bags,
+    /// Predictions for bags, where their rows repeat them.
+    pub(super) predicted: Option<&'t Predicted>,
     pub(super) name: &'t str,
     /// The value of a row.
     pub(super) cell: Box<dyn Fn(usize) -> Cell<'t> + 't>,
@@ -140,7 +145,9 @@ pub(super) struct RowTable<'t> {
 impl TableSource for RowTable<'_> {
     fn columns(&self) -> Vec<String> {
         let line = self.bags.line(0).map(|_| "line");
-        ["id", "row"].into_iter().chain(line).chain([self.name]).map(str::to_owned).collect()
+        let predicted = self.predicted.map_or_else(Vec::new, Predicted::columns);
+        let first = ["id", "row"].into_iter().chain(line).map(str::to_owned);
+        first.chain(predicted).chain([self.name.to_owned()]).collect()
     }
 
     fn each_row(&self, visit: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>) -> io::Result<()> {
@@ -151,6 +158,9 @@ impl TableSource for RowTable<'_> {
                 let mut cells = vec![Cell::Text(&self.bags.ids()[bag]), Cell::Whole(row - start + 1)];
                 if lines {
                     cells.push(self.bags.line(row).map_or(Cell::Missing, Cell::Whole));
+                }
+                if let Some(predicted) = self.predicted {
+                    predicted.fill_cells(bag, Some(DECIMALS), &mut cells);
                 }
                 cells.push((self.cell)(row));
                 visit(&cells)?;

@@ -20,7 +20,10 @@ fn classes_and_importances_are_written() {
     let bags = bags();
     let all = Predictions::new(&bags, Some(classes())).unwrap().with_rows("importance", vec![0.5, 0.5, 1.0]).unwrap();
     assert_eq!(all.csv(), "id,rows,prediction,p(no),\"p(y,s)\"\n\"u,1\",2,\"y,s\",0.25,0.75\nv,1,no,0.5,0.5\n");
-    assert_eq!(all.rows_csv(), "id,row,line,importance\n\"u,1\",1,2,0.5\n\"u,1\",2,4,0.5\nv,1,3,1\n");
+    assert_eq!(
+        all.rows_csv(),
+        "id,row,line,prediction,p(no),\"p(y,s)\",importance\n\"u,1\",1,2,\"y,s\",0.25,0.75,0.5\n\"u,1\",2,4,\"y,s\",0.25,0.75,0.5\nv,1,3,no,0.5,0.5,1\n"
+    );
     let json = all.json();
     assert_eq!(json[0]["prediction"], "y,s");
     assert_eq!(json[0]["probabilities"]["no"], 0.25);

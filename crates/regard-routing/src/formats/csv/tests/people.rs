@@ -233,4 +233,8 @@ fn files_have_the_encodings_of_office_programs() {
     assert_eq!(read(GERMAN.as_bytes().to_vec()), ("M\u{fc}ller".to_owned(), 0));
     assert_eq!(read(latin), ("M\u{fc}ller".to_owned(), 1));
     assert_eq!(read(wide), ("M\u{fc}ller".to_owned(), 0));
+    let unmarked: Vec<u8> = GERMAN.encode_utf16().flat_map(u16::to_be_bytes).collect();
+    assert_eq!(read(unmarked), ("M\u{fc}ller".to_owned(), 0));
+    let (_, notes) = crate::formats::read_instance_with(&path, &capacity(2000.0)).unwrap();
+    assert!(notes.texts().iter().any(|text| text.starts_with("is read as UTF-16")), "{notes:?}");
 }

@@ -1,0 +1,122 @@
+//! `regard explain`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use crate::failure::Failure;
+
+/// Arguments of `regard explain`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "\
+Without an option the steps are listed; with --step, --layer or --filter their numbers are printed too.
+--json prints all of them: a list of steps, each with its name, formula, source, axes with the names of their indices,
+shape, values (null is minus infinity) and the steps it is computed from. Steps, layers and heads count from 0.
+
+Examples:
+  regard explain examples/capitals.csv                  each decision of the policy, and what another had cost
+  regard explain examples/capitals.csv --step 3         every number of one decoding step
+  regard explain examples/capitals.csv --filter encoder.0.attention --head 2
+  regard explain molecules.csv --model runs/solubility --example 4 --layer 0
+  regard explain customers.csv --model runs/customers --filter pooling.attention
+  regard explain sales.csv --model runs/sales --json > trace.json
+  regard explain attention                              one attention layer, worked by hand")]
+pub(crate) struct ExplainArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<ExplainCommand>,
+    #[command(flatten)]
+    pub(crate) file: ExplainFileArgs,
+}
+
+/// Arguments for a trained model on a file.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainFileArgs {
+    /// Instance, or file of sets, graphs or series
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Model folder [default for routes: $REGARD_MODEL, else the model in the binary]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) model: Option<PathBuf>,
+    /// The set, graph or series to look at, by its identifier [default: the first]
+    #[arg(long, value_name = "ID")]
+    pub(crate) example: Option<String>,
+    /// Routes: this decoding step alone
+    #[arg(long, value_name = "N", conflicts_with = "layer")]
+    pub(crate) step: Option<usize>,
+    /// This layer of the encoder alone
+    #[arg(long, value_name = "N")]
+    pub(crate) layer: Option<usize>,
+    /// This head alone, where a step has heads
+    #[arg(long, value_name = "N")]
+    pub(crate) head: Option<usize>,
+    /// Steps whose name contains this text alone
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) filter: Option<String>,
+    /// Print all rows and columns of a step, not only the first
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// JSON: add the values of the parameters that the steps name
+    #[arg(long)]
+    pub(crate) parameters: bool,
+    /// Column of the set identifiers [default: as in training]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) group_by: Option<String>,
+    /// Column of SMILES [default: as in training]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) smiles: Option<String>,
+}
+
+/// Computations that are no model's.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ExplainCommand {
+    /// Print every intermediate number of multi-head attention on a small input
+    Attention(AttentionArgs),
+}
+
+/// Arguments of `regard explain attention`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The input is a JSON object; only x is required:
+  x               tokens, one row of numbers for each: [[1, 0, 1, 0], [0, 1, 0, 1]]
+  heads           number of heads; the width must be a multiple of it [default: 1]
+  query_weights   width x width numbers, [inputs, outputs] [default: identity];
+                  also key_weights, value_weights, output_weights
+  mask            \"none\", or \"causal\": a token attends to itself and to earlier tokens
+  tokens          names of the tokens: [\"first\", \"second\"]")]
+pub(crate) struct AttentionArgs {
+    /// Input as JSON [default: the two-token example worked by hand]
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) input: Option<PathBuf>,
+}
+
+impl ExplainFileArgs {
+    /// Which of these examples is asked for.
+    pub(crate) fn chosen(&self, ids: &[String], what: &str) -> anyhow::Result<usize> {
+        if ids.is_empty() {
+            return Err(Failure::new(format!("the file has no {what}")).into());
+        }
+        let Some(wanted) = &self.example else { return Ok(0) };
+        ids.iter().position(|id| id == wanted).ok_or_else(|| {
+            let first: Vec<&str> = ids.iter().take(5).map(String::as_str).collect();
+            let more = if ids.len() > first.len() { ", …" } else { "" };
+            Failure::new(format!("--example: no {what} `{wanted}`"))
+                .hint(format!("the file has {}{more}", first.join(", ")))
+                .into()
+        })
+    }
+
+    /// Refuses options that belong to models of other families.
+    pub(crate) fn refuse(&self, kind: &str, options: &[&str]) -> anyhow::Result<()> {
+        let given = [
+            ("--step", self.step.is_some()),
+            ("--example", self.example.is_some()),
+            ("--group-by", self.group_by.is_some()),
+            ("--smiles", self.smiles.is_some()),
+        ];
+        match given.iter().find(|(name, given)| *given && options.contains(name)) {
+            None => Ok(()),
+            Some((name, _)) => Err(Failure::new(format!("{name} does not apply to a model on {kind}")).into()),
+        }
+    }
+}

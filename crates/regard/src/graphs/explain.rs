@@ -1,0 +1,102 @@
+//! What a network on graphs computes for one graph.
+
+use burn::tensor::{Tensor, TensorData};
+use regard_data::graphs::positions::{Encoding, Nulls, Positions};
+use regard_nn::trace::{self, Operation, record};
+
+use super::examples::Examples;
+use super::input::GraphInput;
+use super::predict::GraphModel;
+use crate::Result;
+use crate::explain::{Labels, Trace};
+
+/// Eigenvectors of the Laplacian that are shown, at most.
+const EIGENVECTORS: usize = 16;
+
+impl GraphModel {
+    /// Every intermediate of the network on one graph, from its own forward pass: `positions.…`, `layer.LAYER.…`,
+    /// `pooling.…`, `answer`. An edge `A→B` is one that B attends along to A.
+    ///
+    /// Eigenvalues and eigenvectors of the Laplacian are shown for every model, also where it takes other positions.
+    ///
+    /// # Errors
+    /// None so far.
+    pub fn explain(&self, name: &str, examples: &Examples, graph: usize) -> Result<Trace> {
+        let input = examples.input(&self.config, &[graph], None);
+        let compute = || {
+            self.record_spectrum(examples, graph, &input);
+            self.network.forward(&input, &self.device)
+        };
+        let (_, recording) = record(compute);
+        let data = &self.config.data;
+        let named = |node: usize| match input.node_types.get(node) {
+            Some(&kind) => {
+                let word = data.node_types.get(kind as usize).map_or_else(|| kind.to_string(), String::clone);
+                format!("{word}{}", node + 1)
+            }
+            None => (node + 1).to_string(),
+        };
+        let nodes: Vec<String> = (0..input.edges.nodes()).map(named).collect();
+        let ends = input.edges.offsets().windows(2).enumerate().flat_map(|(node, pair)| vec![node; pair[1] - pair[0]]);
+        let edge = |(&source, target): (&u32, usize)| format!("{}→{}", nodes[source as usize], nodes[target]);
+        let edges = input.edges.sources().iter().zip(ends).map(edge).collect();
+        let mut labels = Labels::from([("node", nodes), ("edge", edges)]);
+        labels.insert("row", labels["node"].clone());
+        labels.insert("end", ["source", "target"].map(str::to_owned).to_vec());
+        let answers = if data.classes.is_empty() { &data.tasks } else { &data.classes };
+        labels.insert("output", answers.clone());
+        Ok(Trace::new(name.to_owned(), format!("graph {}", examples.graphs.ids()[graph]), recording, &labels))
+    }
+
+    /// Eigenvectors of the normalised Laplacian, and the eigenvalue of each as its Rayleigh quotient.
+    fn record_spectrum(&self, examples: &Examples, graph: usize, input: &GraphInput) {
+        let nodes = input.edges.nodes();
+        let count = EIGENVECTORS.min(nodes.saturating_sub(1));
+        if count == 0 {
+            return;
+        }
+        let one = examples.graphs.select(&[graph]);
+        let encoding = Encoding::Laplacian { k: count, nulls: Nulls::SkipFirst };
+        let found = Positions::compute(&one, &encoding, &|_, _| ());
+        let vectors = found.values();
+        let values = spectrum(input, vectors, count);
+        let tensor =
+            |values: Vec<f32>, shape: [usize; 2]| Tensor::<2>::from_data(TensorData::new(values, shape), &self.device);
+        let shown = tensor(vectors.to_vec(), [nodes, count]);
+        const SOURCE: &str = "Dwivedi & Bresson 2021, §2.1, eq. 1";
+        trace::step("positions.laplacian.vectors", Operation::Input)
+            .source(SOURCE)
+            .values(["node", "eigenvector"], &shown);
+        let rule = "vᵀ L v / vᵀ v with L = I - D^-1/2 A D^-1/2";
+        trace::step("positions.laplacian.eigenvalues", Operation::Formula(rule))
+            .source(SOURCE)
+            .from(&shown)
+            .values(["batch", "eigenvector"], &tensor(values, [1, count]));
+    }
+}
+
+/// `vᵀ L v / vᵀ v` of each column of `vectors [nodes, count]`, where an edge counts in both directions; 0 for a column of
+/// zeros.
+fn spectrum(input: &GraphInput, vectors: &[f32], count: usize) -> Vec<f32> {
+    let nodes = input.edges.nodes();
+    let mut joined = vec![0.0_f64; nodes * nodes];
+    for (target, pair) in input.edges.offsets().windows(2).enumerate() {
+        for &source in &input.edges.sources()[pair[0]..pair[1]] {
+            let source = source as usize;
+            joined[target * nodes + source] = 1.0;
+            joined[source * nodes + target] = 1.0;
+        }
+    }
+    let degrees: Vec<f64> = joined.chunks(nodes).map(|row| row.iter().sum::<f64>().max(1.0)).collect();
+    let at = |node: usize, column: usize| f64::from(vectors[node * count + column]);
+    let value = |column: usize| {
+        let square: f64 = (0..nodes).map(|node| at(node, column).powi(2)).sum();
+        let pairs = (0..nodes).flat_map(|a| (0..nodes).map(move |b| (a, b)));
+        let product: f64 = pairs
+            .filter(|&(a, b)| joined[a * nodes + b] > 0.0)
+            .map(|(a, b)| at(a, column) * at(b, column) / (degrees[a] * degrees[b]).sqrt())
+            .sum();
+        if square > 0.0 { (1.0 - product / square) as f32 } else { 0.0 }
+    };
+    (0..count).map(value).collect()
+}

@@ -1,0 +1,185 @@
+//! What the Attention Model computes for one instance: embeddings, and every step of greedy decoding.
+
+use regard_nn::NodeSelection;
+use regard_nn::trace::{Operation, Step, record};
+use regard_routing::registry::with_problem;
+use regard_routing::{Instance, Problem, ProblemVisitor, SolverInstance, State};
+
+use super::decode::{check_probabilities, features};
+use super::model::AttentionModel;
+use super::solve::{SolveOptions, solve};
+use crate::explain::{Labels, Trace};
+use crate::{Error, Result};
+
+/// Most numbers that a trace may hold: 1 GiB of them.
+const MOST_NUMBERS: usize = 1 << 28;
+
+/// Alternatives at each step whose regret is computed, at most.
+const ALTERNATIVES: usize = 3;
+
+impl AttentionModel {
+    /// Every intermediate of encoder and greedy decoding on one instance, from the model's own forward pass. Steps of the
+    /// encoder are named `encoder.LAYER.…`, those of the decoder `decode.STEP.…`; both count from 0. `decode.STEP.regret`
+    /// is what it would have cost to take one of the next-best nodes and go on greedily, and `solution.cost` the cost after
+    /// each stage of [`solve`].
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for an instance whose trace would not fit into memory, or of another problem than the
+    /// model's; [`Error::NotFinite`] where a probability is not a number.
+    pub fn explain(&self, name: &str, instance: &Instance) -> Result<Trace> {
+        struct Explain<'a> {
+            model: &'a AttentionModel,
+            name: &'a str,
+            instance: &'a Instance,
+        }
+        impl ProblemVisitor for Explain<'_> {
+            type Output = Option<Result<Trace>>;
+
+            fn run<I: SolverInstance>(self) -> Self::Output {
+                Some(explain(self.model, self.name, self.instance.downcast_ref::<I>()?))
+            }
+        }
+        with_problem(instance.problem(), Explain { model: self, name, instance }).flatten().unwrap_or_else(|| {
+            let reason = "this version cannot explain it".to_owned();
+            Err(Error::Unsupported { what: instance.problem().to_owned(), reason })
+        })
+    }
+}
+
+fn explain<I: SolverInstance>(model: &AttentionModel, name: &str, instance: &I) -> Result<Trace> {
+    let problem = instance.in_unit_square();
+    let sites = instance.sites();
+    check_size(model, sites.name(), problem.nodes())?;
+    let device = model.device();
+    let encode = || model.encode(features(std::slice::from_ref(&problem), &device));
+    let construct = |embeddings, starts| model.rollout().construct(embeddings, vec![starts], NodeSelection::Greedy);
+    let (outcomes, mut recording) = record(|| construct(encode(), vec![problem.start()]));
+    check_probabilities::<I::Problem>(&outcomes, |_| 0)?;
+    let tour = outcomes.iter().flatten().next().map_or_else(Vec::new, |found| I::Problem::solution(&found.state));
+    let own = instance.cost(&tour);
+    let mut decisions = decisions::<I::Problem>(&problem, &tour, &recording.steps);
+    let starts = decisions.iter_mut().flat_map(|decision| std::mem::take(&mut decision.starts)).collect();
+    let completed = construct(encode(), starts);
+    let mut costs = completed.iter().flatten().map(|found| instance.cost(&I::Problem::solution(&found.state)) - own);
+    let mut labels = Labels::from([("node", sites.ids().to_vec())]);
+    for decision in decisions.into_iter().rev() {
+        let after = decision.after;
+        recording.steps.splice(after..after, decision.steps);
+    }
+    for step in recording.steps.iter_mut().filter(|step| step.name.ends_with(".regret")) {
+        step.values = costs.by_ref().take(step.notes.len()).map(|cost| cost as f32).collect();
+    }
+    labels.insert("customer", sites.ids().iter().skip(1).cloned().collect());
+    labels.insert("coordinate", ["x", "y"].map(str::to_owned).to_vec());
+    if problem.nodes() > 1 {
+        let stages = solve(Some(model), instance, &SolveOptions::default())?.stages;
+        let costs = stages.iter().map(|stage| stage.cost as f32).collect();
+        recording.steps.push(own_step(
+            "solution.cost",
+            "cost after each stage of `regard solve`",
+            "stage",
+            costs,
+            vec![],
+        ));
+        labels.insert("stage", stages.into_iter().map(|stage| stage.name).collect());
+    }
+    let mut trace = Trace::new(name.to_owned(), sites.name().to_owned(), recording, &labels);
+    for step in trace.steps.iter_mut().filter(|step| step.recorded.name.ends_with(".regret")) {
+        step.axes[0].labels =
+            std::mem::take(&mut step.recorded.notes).iter().map(|node| sites.ids()[node_of(node)].clone()).collect();
+    }
+    Ok(trace)
+}
+
+/// What is said of the choice of one step, beside what was recorded.
+struct Decision<S> {
+    /// The steps of the trace, and the place of the first.
+    steps: Vec<Step>,
+    after: usize,
+    /// States after the next-best nodes.
+    starts: Vec<S>,
+}
+
+/// The choice of each decoding step, the log-probability so far, and the next-best nodes with their regret still to come.
+fn decisions<P: Problem>(problem: &P, tour: &[usize], recorded: &[Step]) -> Vec<Decision<P::State>> {
+    let (mut state, mut likelihood) = (problem.start(), 0.0_f32);
+    let mut found = Vec::with_capacity(tour.len());
+    for (at, &node) in tour.iter().enumerate() {
+        let name = |of: &str| format!("decode.{at}.{of}");
+        let Some(place) = recorded.iter().position(|step| step.name == name("probability")) else { break };
+        let (probability, logarithm) = (&recorded[place].values, &recorded[place - 1]);
+        likelihood += logarithm.values[node];
+        let mut others: Vec<usize> =
+            (0..probability.len()).filter(|&other| other != node && probability[other] > 0.0).collect();
+        others.sort_by(|&a, &b| probability[b].total_cmp(&probability[a]));
+        others.truncate(ALTERNATIVES);
+        let before = (at > 0).then(|| format!("decode.{}.log_likelihood", at - 1));
+        let from = before.into_iter().chain([logarithm.name.clone(), name("choice")]).collect();
+        let choice = own_step(
+            &name("choice"),
+            "the first node of the largest x",
+            "value",
+            vec![node as f32],
+            vec![recorded[place].name.clone()],
+        );
+        let sum = "the log-likelihood before, and the log-probability of the choice";
+        let sum = own_step(&name("log_likelihood"), sum, "value", vec![likelihood], from);
+        let regret = Step {
+            notes: others.iter().map(usize::to_string).collect(),
+            ..own_step(
+                &name("regret"),
+                "cost of the policy's greedy solution after this node instead, less the cost of its own",
+                "node instead",
+                vec![0.0; others.len()],
+                vec![recorded[place].name.clone()],
+            )
+        };
+        let start = |&other: &usize| {
+            let mut start = state.clone();
+            start.step(other);
+            start
+        };
+        let starts = others.iter().map(start).collect();
+        found.push(Decision { steps: vec![choice, sum, regret], after: place + 1, starts });
+        state.step(node);
+    }
+    found
+}
+
+/// The node that a note of a regret means.
+fn node_of(note: &str) -> usize {
+    note.parse().unwrap_or_else(|_| unreachable!("written as a number"))
+}
+
+/// A step of one axis that no tensor operation made.
+fn own_step(name: &str, formula: &'static str, axis: &str, values: Vec<f32>, from: Vec<String>) -> Step {
+    Step {
+        name: name.to_owned(),
+        operation: Operation::Formula(formula),
+        source: "",
+        axes: vec![axis.to_owned()],
+        shape: vec![values.len()],
+        values,
+        from,
+        parameters: vec![],
+        notes: vec![],
+    }
+}
+
+/// Refuses an instance whose trace would be too large, before anything is computed.
+fn check_size(model: &AttentionModel, name: &str, nodes: usize) -> Result<()> {
+    let layers = model.encoder.layers.len();
+    let (width, heads) = (model.decoder.out.weight.dims()[0], model.decoder.heads);
+    let numbers = |nodes: usize| {
+        // Scores before and after the scale, and weights; rows of a layer; the decoder's scores at every step.
+        let encoder = layers * nodes * (3 * heads * nodes + 12 * width);
+        encoder + 2 * nodes * (nodes * (3 * heads + 6) + 8 * width)
+    };
+    if numbers(nodes) <= MOST_NUMBERS {
+        return Ok(());
+    }
+    let fits = (1..nodes).rev().find(|&nodes| numbers(nodes) <= MOST_NUMBERS).unwrap_or(0);
+    let reason =
+        format!("has {nodes} nodes, whose trace would be {} numbers; at most {fits} nodes fit", numbers(nodes));
+    Err(Error::Unsupported { what: name.to_owned(), reason })
+}

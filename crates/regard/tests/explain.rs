@@ -1,0 +1,535 @@
+//! Every step of a trace follows from the steps that it names, by its formula; the last one is the model's answer.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use regard::Device;
+use regard::explain::Trace;
+use regard::graphs::experiment::GraphData;
+use regard::graphs::predict::GraphModel;
+use regard::routes::decode::DecodeOptions;
+use regard::routes::model::{AttentionModel, AttentionModelConfig};
+use regard::routing::formats;
+use regard::series::predict::SeriesModel;
+use regard::sets::experiment::SetData;
+use regard::sets::model::{SetTransformer, SetTransformerConfig};
+use regard::sets::predict::SetModel;
+use regard_nn::trace::{Operation, Step};
+
+fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// An array in double precision.
+#[derive(Clone, Debug)]
+struct Numbers {
+    shape: Vec<usize>,
+    values: Vec<f64>,
+}
+
+impl Numbers {
+    fn of(shape: &[usize], values: &[f32]) -> Self {
+        Self { shape: shape.to_vec(), values: values.iter().map(|&value| f64::from(value)).collect() }
+    }
+
+    /// The length of the last axis.
+    fn width(&self) -> usize {
+        self.shape.last().copied().unwrap_or(1)
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &[f64]> {
+        self.values.chunks(self.width().max(1))
+    }
+
+    fn by_row(&self, rule: impl Fn(&[f64]) -> Vec<f64>) -> Vec<f64> {
+        self.rows().flat_map(rule).collect()
+    }
+
+    fn by_element(&self, rule: impl Fn(f64) -> f64) -> Vec<f64> {
+        self.values.iter().map(|&value| rule(value)).collect()
+    }
+
+    /// The values of `[blocks, rows, width]`, where what is before the last two axes is blocks.
+    fn blocks(&self) -> (usize, usize, usize) {
+        let width = self.width();
+        let rows = if self.shape.len() > 1 { self.shape[self.shape.len() - 2] } else { 1 };
+        (self.values.len() / (rows * width).max(1), rows, width)
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn normal_cdf(x: f64) -> f64 {
+    // Φ by its series, which converges for the values of a hidden layer.
+    if x.abs() > 6.0 {
+        return if x > 0.0 { 1.0 } else { 0.0 };
+    }
+    let (mut term, mut sum, mut k) = (x, x, 0.0);
+    while term.abs() > 1e-17 * (1.0 + sum.abs()) {
+        k += 1.0;
+        term *= -x * x * (2.0 * k - 1.0) / (2.0 * k * (2.0 * k + 1.0));
+        sum += term;
+    }
+    0.5 + sum / (2.0 * std::f64::consts::PI).sqrt()
+}
+
+/// Softmax of a row, over the places that are allowed.
+fn softmax(row: &[f64], allowed: &[bool]) -> Vec<f64> {
+    let kept = || row.iter().zip(allowed).filter(|(_, allowed)| **allowed).map(|(x, _)| *x);
+    let max = kept().fold(f64::NEG_INFINITY, f64::max);
+    let total: f64 = kept().map(|x| (x - max).exp()).sum();
+    let share = |(x, allowed): (&f64, &bool)| if *allowed { (x - max).exp() / total } else { 0.0 };
+    row.iter().zip(allowed).map(share).collect()
+}
+
+/// Which places of each row of `x` a mask allows; it is repeated over the axes before its own.
+fn allowed(x: &Numbers, mask: Option<&Numbers>) -> Vec<Vec<bool>> {
+    let width = x.width();
+    let rows = x.values.len() / width.max(1);
+    match mask {
+        None => vec![vec![true; width]; rows],
+        Some(mask) => {
+            let all: Vec<Vec<bool>> = mask.rows().map(|row| row.iter().map(|x| *x != 0.0).collect()).collect();
+            (0..rows).map(|row| all[row % all.len()].clone()).collect()
+        }
+    }
+}
+
+/// `x y`, where `y` is repeated over the axes before its own.
+fn combined(x: &Numbers, y: &Numbers, rule: fn(f64, f64) -> f64) -> Numbers {
+    let (long, short) = if x.values.len() >= y.values.len() { (x, y) } else { (y, x) };
+    let values = long.values.iter().enumerate().map(|(at, a)| rule(*a, short.values[at % short.values.len()]));
+    Numbers { shape: long.shape.clone(), values: values.collect() }
+}
+
+/// The step's values by its operation; `None` where only its formula says how.
+fn recomputed(step: &Step, from: &[Numbers], parameters: &[Numbers]) -> Option<Vec<f64>> {
+    let x = from.first();
+    let x = || x.unwrap_or_else(|| panic!("{}: is from nothing", step.name));
+    let ends = || from.last().unwrap().rows().map(|row| (row[0] as usize, row[1] as usize)).collect::<Vec<_>>();
+    Some(match &step.operation {
+        Operation::Input | Operation::Formula(_) => return None,
+        Operation::Linear => {
+            let (weight, bias) = (&parameters[0], parameters.get(1));
+            let outputs = weight.width();
+            x().by_row(|row| {
+                let of = |output: usize| {
+                    let product: f64 =
+                        row.iter().enumerate().map(|(input, x)| x * weight.values[input * outputs + output]).sum();
+                    product + bias.map_or(0.0, |bias| bias.values[output])
+                };
+                (0..outputs).map(of).collect()
+            })
+        }
+        Operation::Dot { heads } => {
+            // Axes of one index are left out: how many rows there are follows from the numbers.
+            let (keys, width) = (*step.shape.last().unwrap(), x().width());
+            let blocks = from[1].values.len() / (keys * width);
+            let (rows, each) = (x().values.len() / (blocks * width), width / heads);
+            let mut values = Vec::new();
+            for block in 0..blocks {
+                for head in 0..*heads {
+                    for query in 0..rows {
+                        for key in 0..keys {
+                            let a = &x().values[(block * rows + query) * width + head * each..][..each];
+                            let b = &from[1].values[(block * keys + key) * width + head * each..][..each];
+                            values.push(dot(a, b));
+                        }
+                    }
+                }
+            }
+            values
+        }
+        Operation::WeightedSum { heads } => {
+            let (keys, width) = (x().width(), from[1].width());
+            let weights = from[1].values.len() / (keys * width);
+            let (rows, each) = (x().values.len() / (heads * keys * weights), width / heads);
+            let mut values = Vec::new();
+            for block in 0..weights {
+                for head in 0..*heads {
+                    for row in 0..rows {
+                        for channel in 0..each {
+                            let at = |key: usize| (block * keys + key) * width + head * each + channel;
+                            let weight = |key: usize| x().values[((block * heads + head) * rows + row) * keys + key];
+                            values.push((0..keys).map(|key| weight(key) * from[1].values[at(key)]).sum());
+                        }
+                    }
+                }
+            }
+            values
+        }
+        Operation::Merge => {
+            // [block, head, row, channel] to [block, row, head, channel]
+            let (width, each) = (*step.shape.last().unwrap(), x().width());
+            let heads = width / each;
+            let rows = if x().shape.len() > 2 { x().shape[x().shape.len() - 2] } else { 1 };
+            let blocks = x().values.len() / (heads * rows * each);
+            let place = |block, row, head, channel| ((block * heads + head) * rows + row) * each + channel;
+            let mut values = Vec::new();
+            for block in 0..blocks {
+                for row in 0..rows {
+                    for head in 0..heads {
+                        values.extend((0..each).map(|channel| x().values[place(block, row, head, channel)]));
+                    }
+                }
+            }
+            values
+        }
+        Operation::Scale { factor } => x().by_element(|x| x * f64::from(*factor)),
+        Operation::Sum => from[1..].iter().fold(x().clone(), |sum, part| combined(&sum, part, |a, b| a + b)).values,
+        Operation::Product => combined(x(), &from[1], |a, b| a * b).values,
+        Operation::Clamp { limit } => x().by_element(|x| x.clamp(-f64::from(*limit), f64::from(*limit))),
+        Operation::Softmax => {
+            let allowed = allowed(x(), from.get(1));
+            x().rows().zip(&allowed).flat_map(|(row, allowed)| softmax(row, allowed)).collect()
+        }
+        Operation::LogSoftmax => {
+            let allowed = allowed(x(), from.get(1));
+            x().rows().zip(&allowed).flat_map(|(row, allowed)| softmax(row, allowed)).map(f64::ln).collect()
+        }
+        Operation::Norm { kind, eps } => {
+            let ([gamma, beta], width) = ([&parameters[0], &parameters[1]], x().width());
+            let rows: Vec<&[f64]> = x().rows().collect();
+            let spread = |values: Vec<f64>| {
+                let mean = values.iter().sum::<f64>() / values.len() as f64;
+                (mean, values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / values.len() as f64)
+            };
+            let statistics = |row: usize, channel: usize| match *kind {
+                "layer" => spread(rows[row].to_vec()),
+                "set" => spread(x().values.clone()),
+                "instance" => spread(rows.iter().map(|row| row[channel]).collect()),
+                _ => (parameters[2].values[channel], parameters[3].values[channel]),
+            };
+            (0..rows.len() * width)
+                .map(|at| {
+                    let (mean, variance) = statistics(at / width, at % width);
+                    let factor = gamma.values[at % width] / (variance + f64::from(*eps)).sqrt();
+                    (x().values[at] - mean) * factor + beta.values[at % width]
+                })
+                .collect()
+        }
+        Operation::Relu => x().by_element(|x| x.max(0.0)),
+        Operation::Gelu => x().by_element(|x| x * normal_cdf(x)),
+        Operation::ClippedTanh { clip } => x().by_element(|x| f64::from(*clip) * x.tanh()),
+        Operation::Exp => x().by_element(f64::exp),
+        Operation::Mean | Operation::Total | Operation::Largest => {
+            let rows: Vec<&[f64]> = x().rows().collect();
+            let of = |channel: usize| {
+                let column = rows.iter().map(|row| row[channel]);
+                match step.operation {
+                    Operation::Mean => column.sum::<f64>() / rows.len() as f64,
+                    Operation::Total => column.sum(),
+                    _ => column.fold(f64::NEG_INFINITY, f64::max),
+                }
+            };
+            (0..x().width()).map(of).collect()
+        }
+        Operation::Concat | Operation::Stack => from.iter().flat_map(|part| part.values.clone()).collect(),
+        Operation::Rows { rows } => {
+            let all: Vec<&[f64]> = x().rows().collect();
+            rows.iter().flat_map(|row| all[*row].to_vec()).collect()
+        }
+        Operation::Columns { start, count } => x().by_row(|row| row[*start..start + count].to_vec()),
+        Operation::Flattened => {
+            let (blocks, rows, width) = x().blocks();
+            let value = |at: usize| {
+                let (block, within) = (at / (rows * width), at % (rows * width));
+                x().values[block * rows * width + within % rows * width + within / rows]
+            };
+            (0..blocks * rows * width).map(value).collect()
+        }
+        Operation::Patches { patch, stride } => {
+            let count = step.shape[step.shape.len() - 2];
+            x().by_row(|row| {
+                let place = |at: usize| (at / patch * stride + at % patch).min(row.len() - 1);
+                (0..count * patch).map(|at| row[place(at)]).collect()
+            })
+        }
+        Operation::Lookup => {
+            let table: Vec<&[f64]> = parameters[0].rows().collect();
+            x().values.iter().flat_map(|index| table[*index as usize].to_vec()).collect()
+        }
+        Operation::Channels => x().by_row(|row| row.iter().zip(&parameters[0].values).map(|(x, w)| x * w).collect()),
+        Operation::Outer => {
+            let direction = &parameters[0].values;
+            let rows = x().rows().zip(&from[1].values);
+            rows.flat_map(|(row, y)| row.iter().zip(direction).map(|(x, w)| x + y * w).collect::<Vec<_>>()).collect()
+        }
+        Operation::EdgeProduct { scale } => {
+            let (keys, queries): (Vec<&[f64]>, Vec<&[f64]>) = (x().rows().collect(), from[1].rows().collect());
+            let product = |(source, target): (usize, usize)| {
+                keys[source].iter().zip(queries[target]).map(|(k, q)| k * q * f64::from(*scale)).collect::<Vec<_>>()
+            };
+            ends().into_iter().flat_map(product).collect()
+        }
+        Operation::HeadSums { heads } => {
+            let each = x().width() / heads;
+            x().by_row(|row| row.chunks(each).map(|head| head.iter().sum()).collect())
+        }
+        Operation::EdgeSoftmax { epsilon } => {
+            let (ends, heads) = (ends(), x().width());
+            let rows: Vec<&[f64]> = x().rows().collect();
+            let share = |at: usize| {
+                let (edge, head) = (at / heads, at % heads);
+                let beside = ends.iter().enumerate().filter(|(_, (_, target))| *target == ends[edge].1);
+                let total: f64 = beside.map(|(other, _)| (rows[other][head] - rows[edge][head]).exp()).sum();
+                // Without the largest score taken off, as in the formula.
+                let epsilon = f64::from(*epsilon) * (-rows[edge][head]).exp();
+                1.0 / (total + epsilon)
+            };
+            (0..x().values.len()).map(share).collect()
+        }
+        Operation::EdgeSum { heads, isolated } => {
+            let (ends, width) = (ends(), from[1].width());
+            let values: Vec<&[f64]> = from[1].rows().collect();
+            let mut sums = vec![0.0; values.len() * width];
+            let mut met = vec![false; values.len()];
+            for ((source, target), weights) in ends.iter().zip(x().rows()) {
+                met[*target] = true;
+                for channel in 0..width {
+                    sums[target * width + channel] += weights[channel * heads / width] * values[*source][channel];
+                }
+            }
+            for (node, _) in met.iter().enumerate().filter(|(_, met)| !**met) {
+                sums[node * width..][..width].fill(f64::from(*isolated));
+            }
+            sums
+        }
+        Operation::EdgeTotal => {
+            let (ends, width) = (ends(), x().width());
+            let mut sums = vec![0.0; step.values.len()];
+            for ((_, target), row) in ends.iter().zip(x().rows()) {
+                row.iter().enumerate().for_each(|(channel, x)| sums[target * width + channel] += x);
+            }
+            sums
+        }
+    })
+}
+
+/// Checks every step; `given` are the formulas that no operation states and that are checked elsewhere.
+fn check(trace: &Trace, what: &str) {
+    let parameters: HashMap<&str, Numbers> =
+        trace.parameters.iter().map(|found| (found.name.as_str(), Numbers::of(&found.shape, &found.values))).collect();
+    let mut before: HashMap<&str, Numbers> = HashMap::new();
+    assert!(trace.steps.len() > 10, "{what}: {} steps", trace.steps.len());
+    for step in &trace.steps {
+        let recorded = &step.recorded;
+        let place = format!("{what}: {}", recorded.name);
+        assert!(!before.contains_key(recorded.name.as_str()), "{place}: a name twice");
+        assert!(!recorded.name.contains(".input."), "{place}: is from what was not recorded");
+        assert_eq!(recorded.shape.iter().product::<usize>(), recorded.values.len(), "{place}");
+        let lengths: Vec<usize> = step.axes.iter().map(|axis| axis.labels.len()).collect();
+        assert_eq!(lengths, recorded.shape, "{place}: a name for each index");
+        let from = |name: &String| before.get(name.as_str()).unwrap_or_else(|| panic!("{place}: {name} comes later"));
+        let from: Vec<Numbers> = recorded.from.iter().map(from).cloned().collect();
+        let own: Vec<Numbers> = recorded.parameters.iter().map(|name| parameters[name.as_str()].clone()).collect();
+        if let Some(expected) = recomputed(recorded, &from, &own) {
+            assert_eq!(expected.len(), recorded.values.len(), "{place}: {:?}", recorded.shape);
+            for (found, expected) in recorded.values.iter().zip(&expected) {
+                let found = f64::from(*found);
+                let close = found == *expected || (found - expected).abs() <= 1e-5 * expected.abs().max(1.0);
+                assert!(close || found.is_nan() && expected.is_nan(), "{place}: {found}, by its formula {expected}");
+            }
+        }
+        before.insert(&recorded.name, Numbers::of(&recorded.shape, &recorded.values));
+    }
+}
+
+fn values<'t>(trace: &'t Trace, name: &str) -> &'t [f32] {
+    &trace.step(name).unwrap_or_else(|| panic!("no step {name}")).recorded.values
+}
+
+const PLACES: &str = "id,x,y,demand,prize,penalty\nd,0.5,0.5,0,0,0\na,0.1,0.2,3,0.3,0.2\nb,0.9,0.1,4,0.5,0.1\n\
+    c,0.4,0.8,2,0.2,0.3\ne,0.7,0.6,5,0.6,0.2\nf,0.2,0.9,1,0.4,0.1\n";
+
+fn instance(problem: &str) -> regard::routing::Instance {
+    let columns: &[&str] = match problem {
+        "tsp" => &["id", "x", "y"],
+        "cvrp" | "sdvrp" => &["id", "x", "y", "demand"],
+        "op" => &["id", "x", "y", "prize"],
+        _ => &["id", "x", "y", "prize", "penalty"],
+    };
+    let all: Vec<&str> = PLACES.lines().next().unwrap().split(',').collect();
+    let kept: Vec<usize> = columns.iter().map(|name| all.iter().position(|found| found == name).unwrap()).collect();
+    let line = |line: &str| {
+        let fields: Vec<&str> = line.split(',').collect();
+        kept.iter().map(|&at| fields[at]).collect::<Vec<_>>().join(",") + "\n"
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("places.csv");
+    std::fs::write(&path, PLACES.lines().map(line).collect::<String>()).unwrap();
+    let options = formats::csv::TableOptions {
+        values: formats::csv::Options::default()
+            .with("capacity", ["cvrp", "sdvrp"].contains(&problem).then_some(7.0))
+            .with("split", (problem == "sdvrp").then_some(1.0))
+            .with("max_length", (problem == "op").then_some(2.0)),
+        ..formats::csv::TableOptions::default()
+    };
+    formats::read_instance_with(&path, &options).unwrap().0
+}
+
+#[test]
+fn steps_of_routes_follow_from_each_other() {
+    for (problem, barred) in
+        [("tsp", "visited"), ("cvrp", "capacity"), ("sdvrp", "served"), ("op", ""), ("pctsp", "prize")]
+    {
+        let instance = instance(problem);
+        assert_eq!(instance.problem(), problem);
+        let folder = repository(&format!("models/regard-{problem}"));
+        let (model, _) = AttentionModel::load(&folder, &Device::flex()).unwrap();
+        let trace = model.explain("a model", &instance).unwrap();
+        check(&trace, problem);
+        let steps = (0..).take_while(|step| trace.step(&format!("decode.{step}.probability")).is_some()).count();
+        let mut likelihood = 0.0;
+        let mut reasons = Vec::new();
+        for step in 0..steps {
+            let name = |of: &str| format!("decode.{step}.{of}");
+            let probability = values(&trace, &name("probability"));
+            assert!((probability.iter().sum::<f32>() - 1.0).abs() < 1e-5, "{problem}, step {step}");
+            likelihood += probability.iter().copied().fold(0.0, f32::max).ln();
+            let mask = &trace.step(&name("mask")).unwrap().recorded;
+            let told = mask.values.iter().zip(&mask.notes).all(|(allowed, note)| (*allowed == 1.0) == note.is_empty());
+            assert!(told && mask.notes.len() == mask.values.len(), "{problem}: {mask:?}");
+            reasons.extend(mask.notes.clone());
+            for name in ["glimpse", "logits", "clipped", "context"].map(name) {
+                assert!(trace.step(&name).is_some(), "{problem}: {name}");
+            }
+        }
+        let told = values(&trace, &format!("decode.{}.log_likelihood", steps - 1))[0];
+        assert!((told - likelihood).abs() < 1e-4, "{problem}: {told} against {likelihood}");
+        let cost = values(&trace, "solution.cost");
+        assert!(cost.windows(2).all(|pair| pair[1] <= pair[0] + 1e-4), "{problem}: {cost:?}");
+        let regret = trace.step("decode.0.regret").unwrap();
+        let open = values(&trace, "decode.0.probability").iter().filter(|probability| **probability > 0.0).count();
+        assert_eq!(regret.axes[0].labels.len(), (open - 1).min(3), "{problem}");
+        assert!(regret.recorded.values.iter().all(|cost| cost.is_finite()));
+        assert!(reasons.iter().any(|reason| reason == barred), "{problem}: {reasons:?}");
+        assert!(trace.step("encoder.0.attention").is_some());
+        let decoded = decoded(&model, &instance);
+        assert!((decoded - likelihood).abs() < 1e-4, "{problem}: {decoded} against {likelihood}");
+    }
+}
+
+/// The log-likelihood of the greedy solution, by the kernels.
+fn decoded(model: &AttentionModel, instance: &regard::routing::Instance) -> f32 {
+    use regard::routing::{ProblemVisitor, SolverInstance, registry::with_problem};
+    struct Decode<'a>(&'a AttentionModel, &'a regard::routing::Instance);
+    impl ProblemVisitor for Decode<'_> {
+        type Output = f32;
+        fn run<I: SolverInstance>(self) -> f32 {
+            let problem = self.1.downcast_ref::<I>().unwrap().in_unit_square();
+            let found = self.0.decode(&[problem], &|_, _| 0.0, &DecodeOptions::default()).unwrap();
+            found[0].log_likelihood
+        }
+    }
+    with_problem(instance.problem(), Decode(model, instance)).unwrap()
+}
+
+#[test]
+fn steps_of_other_norms_follow_from_each_other() {
+    let device = Device::flex();
+    for norm in ["instance", "layer", "batch"] {
+        let json = serde_json::json!({
+            "kind": "attention-model", "format": 1, "problem": "tsp", "width": 16, "heads": 2, "layers": 2,
+            "feedforward_width": 24, "norm": norm, "tanh_clipping": 10.0,
+        });
+        let config = AttentionModelConfig::from_json(&json).unwrap();
+        let model = AttentionModel::new(&config, &device).unwrap();
+        check(&model.explain("a model", &instance("tsp")).unwrap(), norm);
+    }
+}
+
+const ROWS: &str = "bag,x\na,3\na,41\na,17\nb,5\n";
+
+#[test]
+fn steps_of_sets_follow_from_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rows.csv");
+    std::fs::write(&path, ROWS).unwrap();
+    let device = Device::flex();
+    let model = SetModel::open(&repository("models/regard-max"), &device).unwrap();
+    let data = SetData { group_by: "bag".into(), ..SetData::default() };
+    let bags = model.read(&path, &data, false).unwrap();
+    let trace = model.explain("regard-max", &bags, 0).unwrap();
+    check(&trace, "regard-max");
+    let predicted = model.network.forward(regard_nn::Ragged::new(
+        burn::tensor::Tensor::from_data([[3.0_f32], [41.0], [17.0]], &device),
+        vec![0, 3],
+    ));
+    let regard::sets::model::Answers::Sets(predicted) = predicted else { panic!("sets") };
+    let answer = predicted.into_data().iter::<f32>().next().unwrap();
+    assert!((values(&trace, "answer")[0] - answer).abs() < 1e-4 * answer.abs());
+    let weights = trace.step("pooling.attention").unwrap();
+    assert_eq!(weights.axes.last().unwrap().labels, ["row 1", "row 2", "row 3"]);
+    let switches = [
+        serde_json::json!({"preset": "set-transformer-2019", "encoder": "isab", "inducing_points": 2, "num_seeds": 2}),
+        serde_json::json!({"preset": "set-transformer-paper", "encoder": "sab"}),
+        serde_json::json!({"preset": "deep-sets-2017"}),
+        serde_json::json!({"preset": "regard-set"}),
+    ];
+    for switches in switches {
+        let what = switches.to_string();
+        let config = settings(&switches);
+        let network = SetTransformer::new(&config, &device).unwrap();
+        let other = SetModel::new(config, network, None, &device);
+        check(&other.explain("a model", &bags, 0).unwrap(), &what);
+    }
+}
+
+/// The settings of a network for rows of one number, with these of an experiment's `[model]`.
+fn settings(switches: &serde_json::Value) -> SetTransformerConfig {
+    let sets = switches.as_object().unwrap().iter().map(|(key, value)| format!("model.{key}={value}"));
+    let sets: Vec<String> = sets.chain(["model.width=16", "model.heads=4"].map(str::to_owned)).collect();
+    let text = "[task]\nfamily = \"sets\"\nkind = \"regression\"\n[data]\nsource = \"max\"\n";
+    let config = regard::sets::SetExperiment::parse(text, Path::new("test.toml"), &sets).unwrap().model;
+    SetTransformerConfig { inputs: 1, ..config }
+}
+
+#[test]
+fn steps_of_graphs_follow_from_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("molecules.csv");
+    std::fs::write(&path, "smiles\nCC(=O)Oc1ccccc1C(=O)O\nCCO\n").unwrap();
+    for name in ["regard-solubility", "regard-zinc"] {
+        let model = GraphModel::open(&repository(&format!("models/{name}")), &Device::flex()).unwrap();
+        let mut data = model.experiment.as_ref().map(|found| found.data.clone()).unwrap_or_default();
+        data.smiles = "smiles".into();
+        let Ok(examples) = model.read(&path, &GraphData { skip_bad: true, ..data }, false) else { continue };
+        let trace = model.explain(name, &examples, 0).unwrap();
+        check(&trace, name);
+        let vectors = &trace.step("positions.laplacian.vectors").unwrap().recorded;
+        let lambda = values(&trace, "positions.laplacian.eigenvalues");
+        assert_eq!(lambda.len(), vectors.shape[1]);
+        assert!(lambda.windows(2).all(|pair| pair[0] <= pair[1] + 1e-5), "{lambda:?}");
+        assert!(lambda.iter().all(|value| (-1e-6..=2.0 + 1e-6).contains(value)));
+        for name in ["score", "clamped", "attention"].map(|name| format!("layer.0.{name}")) {
+            assert_eq!(trace.step(&name).unwrap().axes[0].name, "edge");
+        }
+    }
+}
+
+#[test]
+fn steps_of_series_follow_from_each_other() {
+    let model = SeriesModel::open(&repository("models/regard-etth1"), &Device::flex()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.csv");
+    let names = model.config.data.names.clone();
+    let rows = (0..model.config.look_back + 10).map(|hour| {
+        let value = |at: usize| ((hour as f64 / 24.0 + at as f64) * 6.28).sin() * 3.0 + at as f64;
+        let values: Vec<String> = (0..names.len()).map(|at| format!("{:.4}", value(at))).collect();
+        format!("2021-{:02}-{:02} {:02}:00:00,{}\n", 1 + hour / 672, 1 + hour / 24 % 28, hour % 24, values.join(","))
+    });
+    std::fs::write(&path, format!("date,{}\n{}", names.join(","), rows.collect::<String>())).unwrap();
+    let series = model.read(&path, &model.columns()).unwrap();
+    let trace = model.explain("regard-etth1", &series.panel, 0).unwrap();
+    check(&trace, "regard-etth1");
+    assert!(trace.step("layer.0.attention").is_some());
+    let [center, deviation] = ["window.center", "window.deviation"].map(|name| f64::from(values(&trace, name)[0]));
+    let answers = values(&trace, "answer");
+    for (found, answer) in values(&trace, "forecast").iter().zip(answers) {
+        let expected = f64::from(*answer) * deviation + center;
+        assert!((f64::from(*found) - expected).abs() < 1e-4 * expected.abs().max(1.0));
+    }
+}
