@@ -184,14 +184,18 @@ impl Plan {
             tested = if tested < FEWEST_TESTED.min(all) { 0 } else { tested };
             self.series.iter_mut().for_each(|one| one.tested = false);
             spread(all, tested).for_each(|at| self.series[at].tested = true);
+            let reason = match self.options.budget.is_stopped() {
+                true => "it was interrupted",
+                false => "the time is too short (`--time` gives more)",
+            };
             self.warnings.push(match tested {
                 0 => format!(
-                    "the time is too short for a back-test of {all} series: they have simple forecasts alone, and \
-                     intervals from differences of values (`--time` gives more)"
+                    "no back-test of {all} series, which have simple forecasts alone, and intervals from differences \
+                     of values: {reason}"
                 ),
                 _ => format!(
-                    "the time is too short for {all} series: {} have simple forecasts with the weights and errors of \
-                     the {tested} that are back-tested (`--time` gives more)",
+                    "a back-test of {tested} series alone; the other {} of {all} have simple forecasts with their \
+                     weights and errors: {reason}",
                     all - tested
                 ),
             });

@@ -171,6 +171,10 @@ fn back_test(
         !interrupted.load(std::sync::atomic::Ordering::Relaxed)
     })?;
     drop(progress);
+    if found.is_empty() {
+        let failure = Failure::new("stopped before the first window was done: there are no errors to show");
+        return Err(failure.hint("a back-test with less training (`--set train.epochs=…`) is done sooner").into());
+    }
     if found.len() < options.windows {
         printer.note(&format!("stopped: the errors are those of {} of {} windows", found.len(), options.windows));
     }

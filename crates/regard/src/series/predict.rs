@@ -176,7 +176,9 @@ impl SeriesModel {
             }
         });
         let forecasts = Forecasts::new(series.own.clock(), all.collect())?;
-        let of_time = |warning: &String| warning.starts_with("left out") || warning.starts_with("the time");
+        let of_time = |warning: &String| {
+            ["left out", "no back-test of", "a back-test of"].iter().any(|start| warning.starts_with(start))
+        };
         warnings.extend(found.warnings.into_iter().filter(of_time));
         Ok(FileForecasts { forecasts, members, warnings })
     }
