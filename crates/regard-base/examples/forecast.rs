@@ -13,7 +13,7 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use regard_base::series::{ForecastOptions, Forecasts, Plan, clock_seasons};
+use regard_base::series::{Budget, ForecastOptions, Forecasts, Plan, clock_seasons};
 use regard_data::series::formats::{ReadOptions, read};
 use serde::Serialize;
 
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "--horizon" => options.horizon = value()?.parse()?,
             "--seasons" => seasons = value()?,
             "--levels" => options.levels = value()?.split(',').map(str::parse).collect::<Result<_, _>>()?,
-            "--budget" => options.budget = Some(Duration::try_from_secs_f64(value()?.parse()?)?),
+            "--budget" => options.budget = Budget::of(Duration::try_from_secs_f64(value()?.parse()?)?),
             "--members" => with_members = true,
             _ => file = Some(argument),
         }

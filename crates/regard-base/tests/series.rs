@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use regard_base::series::{ForecastOptions, Forecasts, Member, OriginKind, Plan, forecast};
+use regard_base::series::{Budget, ForecastOptions, Forecasts, Member, OriginKind, Plan, forecast};
 use regard_data::random::Draws;
 
 fn options(horizon: usize, seasons: &[usize]) -> ForecastOptions {
@@ -299,13 +299,53 @@ fn a_budget_is_kept() {
     let series = panel(60, 700, 24);
     let budget = Duration::from_millis(600);
     let begun = Instant::now();
-    let found = forecast(&series, &ForecastOptions { budget: Some(budget), ..options(48, &[24, 168]) }).unwrap();
+    let found = forecast(&series, &ForecastOptions { budget: Budget::of(budget), ..options(48, &[24, 168]) }).unwrap();
     let taken = begun.elapsed();
     check(&found, 60, 48);
     // Machines that build at the same time are slow; the program is measured elsewhere.
     assert!(taken < 4 * budget, "{taken:?}");
-    let none = ForecastOptions { budget: Some(Duration::ZERO), ..options(48, &[24, 168]) };
+    let none = ForecastOptions { budget: Budget::of(Duration::ZERO), ..options(48, &[24, 168]) };
     let found = forecast(&series, &none).unwrap();
     check(&found, 60, 48);
     assert!(found.warnings.iter().any(|warning| warning.contains("the time is too short")));
+}
+
+/// Every series has a forecast within the range of the simple ones, however short the time is.
+#[test]
+fn many_series_have_simple_forecasts_in_a_short_time() {
+    let series = panel(3000, 60, 7);
+    for budget in [Duration::ZERO, Duration::from_millis(10)] {
+        let settings = ForecastOptions { budget: Budget::of(budget), ..options(7, &[7]) };
+        let plan = Plan::new(&series, &settings).unwrap();
+        let members = plan.base_members();
+        let names: Vec<&str> = members.names().collect();
+        assert_eq!(
+            names,
+            ["Naive", "SeasonalNaive 7", "RandomWalkWithDrift", "WindowAverage", "SeasonalWindowAverage 7"]
+        );
+        let untested = plan.untested();
+        assert!(if budget.is_zero() { untested == 3000 } else { untested > 0 }, "{untested}");
+        let found = plan.blend(&members, &plan.weights(&members));
+        check(&found, 3000, 7);
+        assert!(found.warnings.iter().any(|warning| warning.contains("the time is too short")), "{:?}", found.warnings);
+        let weight = |name: &str| found.members.iter().find(|member| member.name == name).unwrap().weight;
+        let weights: Vec<f64> = names.iter().map(|name| weight(name)).collect();
+        let end = plan.origins().len() - 1;
+        for (at, forecast) in found.series.iter().enumerate() {
+            let simple: Vec<Vec<f64>> =
+                (0..names.len()).map(|member| members.forecasts(&plan, member, at).unwrap()[end].clone()).collect();
+            for (step, value) in forecast.values.iter().enumerate() {
+                let all = simple.iter().map(|forecast| forecast[step]);
+                let (low, high) =
+                    all.clone().fold((f64::MAX, f64::MIN), |(low, high), one| (low.min(one), high.max(one)));
+                assert!((low - 1e-6..=high + 1e-6).contains(value), "{value} of {low} to {high}");
+                if budget.is_zero() {
+                    let mean: f64 = all.zip(&weights).map(|(value, weight)| value * weight).sum();
+                    assert!((value - mean).abs() < 1e-6 * mean.abs(), "{value} {mean}");
+                }
+            }
+            let season = &series[at][53..];
+            assert!(simple[1].iter().zip(season).all(|(found, value)| (found - value).abs() < 1e-6 * value.abs()));
+        }
+    }
 }

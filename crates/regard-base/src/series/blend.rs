@@ -6,7 +6,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 use regard_data::{Error, Result};
 
-use super::members::Members;
+use super::members::{Member, Members};
 use super::plan::{Origin, OriginKind, Plan};
 
 /// A candidate has to be better than a simpler one by this share.
@@ -86,14 +86,13 @@ impl std::fmt::Display for Rule {
     }
 }
 
-/// A validation origin of a series: known targets, and members' forecasts of them.
+/// A validation origin of a series.
 struct Window {
     series: usize,
     /// Index among validation origins.
     origin: usize,
-    truth: Vec<f64>,
-    /// `[member][targets]`
-    forecasts: Vec<Vec<f64>>,
+    /// The place of its targets among those of all windows.
+    targets: Range<usize>,
     /// The weight of the origin: 1 for the last one.
     weight: f64,
     /// The weight over the series' scale and the sum of weights of its targets in all windows.
@@ -102,8 +101,16 @@ struct Window {
     errors: Vec<f64>,
 }
 
+/// Known targets of all windows, and members' forecasts of them.
+struct Targets {
+    truth: Vec<f64>,
+    /// `[member][targets]`
+    forecasts: Vec<Vec<f64>>,
+}
+
 struct Validation {
     windows: Vec<Window>,
+    targets: Targets,
     members: usize,
     series: usize,
     /// Rows between each validation origin and the end.
@@ -119,7 +126,8 @@ impl Validation {
         let origins: Vec<usize> = plan.origins_of(OriginKind::Validation).collect();
         let last = origins.last().map_or(0, |at| plan.origins[*at].offset);
         let age = |origin: &Origin| (origin.offset - last) as f64 / origin.steps as f64;
-        let mut windows = vec![];
+        let mut windows: Vec<Window> = vec![];
+        let mut all = Targets { truth: vec![], forecasts: vec![vec![]; members.all.len()] };
         for (series, prepared) in plan.series.iter().enumerate() {
             let begun = windows.len();
             let mut targets = 0.0;
@@ -132,15 +140,17 @@ impl Validation {
                 if known.is_empty() {
                     continue;
                 }
-                let pick = |values: &[f64]| -> Vec<f64> { known.iter().map(|&step| values[step]).collect() };
-                let truth = pick(truth);
-                let forecasts: Vec<Vec<f64>> =
-                    members.all.iter().map(|member| pick(&member.forecasts[series][at])).collect();
-                let error = |forecast: &Vec<f64>| mean_error(forecast, &truth);
-                let errors = forecasts.iter().map(error).collect();
+                let first = all.truth.len();
+                all.truth.extend(known.iter().map(|&step| truth[step]));
+                let range = first..all.truth.len();
+                let error = |(member, found): (&Member, &mut Vec<f64>)| {
+                    found.extend(known.iter().map(|&step| member.forecasts[series][at][step]));
+                    mean_error(&found[range.clone()], &all.truth[range.clone()])
+                };
+                let errors = members.all.iter().zip(&mut all.forecasts).map(error).collect();
                 let weight = DECAY.powf(age(&plan.origins[at]));
-                targets += weight * truth.len() as f64;
-                windows.push(Window { series, origin: number, truth, forecasts, weight, unit: 0.0, errors });
+                targets += weight * range.len() as f64;
+                windows.push(Window { series, origin: number, targets: range, weight, unit: 0.0, errors });
             }
             // A series whose errors are many scales, such as one that was constant before, does not decide for all.
             let own = &mut windows[begun..];
@@ -153,10 +163,17 @@ impl Validation {
         }
         let offsets = origins.iter().map(|at| plan.origins[*at].offset).collect();
         let steps = origins.first().map_or(0, |at| plan.origins[*at].steps);
-        let mut validation =
-            Self { windows, members: members.all.len(), series: plan.len(), offsets, steps, greedy: vec![] };
+        let mut validation = Self {
+            windows,
+            targets: all,
+            members: members.all.len(),
+            series: plan.len(),
+            offsets,
+            steps,
+            greedy: vec![],
+        };
         let count = validation.offsets.len();
-        let greedy = |at: usize| greedy(&validation.without((at < count).then_some(at)), validation.members);
+        let greedy = |at: usize| greedy(&validation.without((at < count).then_some(at)), &validation.targets);
         validation.greedy = (0..=count).into_par_iter().map(greedy).collect();
         validation
     }
@@ -214,35 +231,27 @@ fn normalised(mut weights: Vec<f64>) -> Vec<f64> {
 }
 
 /// Adds the member that lowers the error most, again and again; weights are the shares of the rounds.
-fn greedy(windows: &[&Window], members: usize) -> Vec<f64> {
-    let targets: Vec<Range<usize>> = windows
-        .iter()
-        .scan(0, |from, window| {
-            let range = *from..*from + window.truth.len();
-            *from = range.end;
-            Some(range)
-        })
-        .collect();
-    let mut sums = vec![0.0; targets.last().map_or(0, |range| range.end)];
+fn greedy(windows: &[&Window], targets: &Targets) -> Vec<f64> {
+    let members = targets.forecasts.len();
+    let mut sums = vec![0.0; targets.truth.len()];
     let mut counts = vec![0.0; members];
     for round in 1..=GREEDY_ROUNDS {
         let share = 1.0 / round as f64;
-        let error = |member: usize| -> f64 {
-            let of_window = |(window, range): (&&Window, &Range<usize>)| {
-                let sums = &sums[range.clone()];
-                let forecast = sums.iter().zip(&window.forecasts[member]);
-                let off =
-                    forecast.zip(&window.truth).map(|((sum, value), truth)| ((sum + value) * share - truth).abs());
+        let error = |forecasts: &Vec<f64>| -> f64 {
+            let of_window = |window: &&Window| {
+                let range = window.targets.clone();
+                let forecast = sums[range.clone()].iter().zip(&forecasts[range.clone()]);
+                let off = forecast
+                    .zip(&targets.truth[range])
+                    .map(|((sum, value), truth)| ((sum + value) * share - truth).abs());
                 off.sum::<f64>() * window.unit
             };
-            windows.iter().zip(&targets).map(of_window).sum()
+            windows.iter().map(of_window).sum()
         };
-        let errors: Vec<f64> = (0..members).map(error).collect();
+        let errors: Vec<f64> = targets.forecasts.iter().map(error).collect();
         let best = (0..members).min_by(|a, b| errors[*a].total_cmp(&errors[*b])).unwrap_or(0);
         counts[best] += 1.0;
-        for (window, range) in windows.iter().zip(&targets) {
-            sums[range.clone()].iter_mut().zip(&window.forecasts[best]).for_each(|(sum, value)| *sum += value);
-        }
+        sums.iter_mut().zip(&targets.forecasts[best]).for_each(|(sum, value)| *sum += value);
     }
     normalised(counts)
 }
@@ -269,6 +278,10 @@ impl Validation {
             *count += window.weight;
         }
         let of_series = |(sums, count): &(Vec<f64>, f64)| {
+            // Without errors of its own a series has the shared weights.
+            if *count == 0.0 {
+                return dropped(shared.clone());
+            }
             // Shared errors, brought to the level of the series by the members that the shared weights name.
             let weighted =
                 |errors: &[f64]| errors.iter().zip(&shared).map(|(error, weight)| error * weight).sum::<f64>();
@@ -296,8 +309,10 @@ impl Validation {
         for origin in 0..self.offsets.len() {
             let weights = self.weights(rule, Some(origin));
             for window in self.windows.iter().filter(|window| window.origin == origin) {
-                let blend = blended(&weights[window.series], |member| &window.forecasts[member], window.truth.len());
-                let off: f64 = blend.iter().zip(&window.truth).map(|(a, b)| (a - b).abs()).sum();
+                let range = || window.targets.clone();
+                let forecast = |member: usize| &self.targets.forecasts[member][range()];
+                let blend = blended(&weights[window.series], forecast, range().len());
+                let off: f64 = blend.iter().zip(&self.targets.truth[range()]).map(|(a, b)| (a - b).abs()).sum();
                 sum += off * window.unit;
             }
         }
@@ -314,7 +329,7 @@ fn dropped(weights: Vec<f64>) -> Vec<f64> {
 }
 
 /// The weighted mean of members' forecasts.
-pub(super) fn blended<'a>(weights: &[f64], forecast: impl Fn(usize) -> &'a Vec<f64>, steps: usize) -> Vec<f64> {
+pub(super) fn blended<'a>(weights: &[f64], forecast: impl Fn(usize) -> &'a [f64], steps: usize) -> Vec<f64> {
     let mut sum = vec![0.0; steps];
     for (member, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
         sum.iter_mut().zip(forecast(member)).for_each(|(sum, value)| *sum += weight * value);
@@ -351,7 +366,7 @@ pub(super) fn fit_weights(plan: &Plan, members: &Members) -> Weights {
             let origin = &plan.origins[at];
             if plan.series[series].history(at, origin).is_some() {
                 unseen[series][at] =
-                    blended(weights, |member| &members.all[member].forecasts[series][at], origin.steps);
+                    blended(weights, |member| members.all[member].forecasts[series][at].as_slice(), origin.steps);
             }
         }
     }
@@ -406,8 +421,8 @@ mod tests {
     fn greedy_selection_finds_the_mixture() {
         let truth: Vec<f64> = (0..20).map(f64::from).collect();
         let forecasts = vec![truth.iter().map(|y| y + 1.0).collect(), truth.iter().map(|y| y - 3.0).collect()];
-        let window = Window { series: 0, origin: 0, truth, forecasts, weight: 1.0, unit: 1.0, errors: vec![1.0, 3.0] };
-        let weights = greedy(&[&window], 2);
+        let window = Window { series: 0, origin: 0, targets: 0..20, weight: 1.0, unit: 1.0, errors: vec![1.0, 3.0] };
+        let weights = greedy(&[&window], &Targets { truth, forecasts });
         assert!((weights[0] - 0.75).abs() < 0.05, "{weights:?}");
     }
 }

@@ -119,17 +119,22 @@ impl Widths {
         Self { units, growth, scores, targets: 10.0 }
     }
 
-    /// Half widths `[horizon]` of a series at a level in percent, in the unit of the series.
-    pub(super) fn half(&self, series: usize, level: f64) -> Vec<f64> {
+    /// The quantile of the scores that belongs to a level in percent. It is the same for all series, and looking for it
+    /// in those of many series takes long.
+    pub(super) fn quantile(&self, level: f64) -> f64 {
         // The finite-sample correction of split conformal prediction.
         let n = self.targets.max(1.0);
         let rank = level / 100.0 * (n + 1.0) / n;
-        let quantile = if rank >= 1.0 {
+        if rank >= 1.0 {
             // Beyond the largest error that was seen.
             self.scores[self.scores.len() - 1].error * (1.0 + 0.5 * (rank - 1.0) * n)
         } else {
             weighted_quantile(&self.scores, rank)
-        };
+        }
+    }
+
+    /// Half widths `[horizon]` of a series at a [`quantile`](Self::quantile), in the unit of the series.
+    pub(super) fn half(&self, series: usize, quantile: f64) -> Vec<f64> {
         let unit = self.units[series];
         self.growth.iter().map(|growth| quantile * growth * unit).collect()
     }

@@ -1,11 +1,13 @@
 //! Forecasts of all members at all origins.
 
 use std::borrow::Cow;
-use std::time::Instant;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 use regard_data::{Error, Result};
 
+use super::budget::{Progress, Stage};
 use super::decomposition::{Seasonal, classical, is_seasonal, mstl};
 use super::ets::{Ets, LONGEST_SEASON};
 use super::history::{Sign, logarithms};
@@ -16,6 +18,8 @@ use super::theta::{ThetaFit, fit_theta};
 
 /// Decompositions and theta models look back at most so far.
 const MOST_ROWS: usize = 3000;
+/// Rows of a fit by which the time of longer ones is estimated.
+const TRIAL_ROWS: usize = 100;
 
 /// A forecaster with its forecasts at the origins of a [`Plan`].
 #[derive(Clone, Debug)]
@@ -32,7 +36,7 @@ pub struct Member {
 pub struct Members {
     /// `[member][series][origin][steps]`, in the unit of each prepared series.
     pub(super) all: Vec<Member>,
-    /// Members that were left out, and why.
+    /// Members that were left out, since the time was too short.
     pub(super) left_out: Vec<String>,
 }
 
@@ -145,32 +149,57 @@ struct Past<'a> {
 }
 
 impl Plan {
-    /// Runs the base members at all origins: cheap ones first, slower ones while the budget lasts.
+    /// Runs the base members at all origins: cheap ones first, slower ones while there is time.
     #[must_use]
     pub fn base_members(&self) -> Members {
-        let mut members = Members { all: vec![], left_out: vec![] };
+        self.base_members_with(&|_| ())
+    }
+
+    /// As [`Self::base_members`], with a report of the progress.
+    #[must_use]
+    pub fn base_members_with(&self, progress: Progress<'_>) -> Members {
+        let mut members = self.simple_members();
         // The held-out rows do not choose logarithms.
         let last = self.origins_of(OriginKind::HeldOut).next().unwrap_or(self.origins.len() - 1);
         let positive = self.series.iter().all(|one| one.sign(&self.origins[last]) == Sign::Positive);
-        let mut groups = vec![Group::Simple];
-        groups.extend(self.theta_seasons().into_iter().map(|season| Group::Theta { season }));
+        let mut groups: Vec<Group> = self.theta_seasons().into_iter().map(|season| Group::Theta { season }).collect();
         if !self.seasons.is_empty() {
             groups.push(Group::Mstl { logarithm: false });
         }
         groups.push(Group::Ets);
-        for (at, group) in groups.into_iter().enumerate() {
-            match self.run_group(group, at == 0) {
+        for group in groups {
+            match self.run_group(group, progress) {
                 Some(found) if positive && matches!(group, Group::Mstl { .. }) => {
-                    let logarithms = self.run_group(Group::Mstl { logarithm: true }, false);
+                    let logarithms = self.run_group(Group::Mstl { logarithm: true }, progress);
                     self.better_ones(found, logarithms).into_iter().for_each(|member| members.push(self, member));
                 }
                 Some(found) => found.into_iter().for_each(|member| members.push(self, member)),
-                None => members.left_out.push(format!("{group}: the time is too short")),
+                None => members.left_out.push(group.to_string()),
             }
         }
-        match ridge_members(self, positive) {
+        match ridge_members(self, positive, progress).filter(|_| self.untested() == 0) {
             Some(found) => found.into_iter().for_each(|member| members.push(self, member)),
-            None => members.left_out.push("ridge regression on lags: the time is too short".into()),
+            None => members.left_out.push("ridge regression on lags".into()),
+        }
+        members
+    }
+
+    /// The simple forecasts alone, which are made whatever the time.
+    #[must_use]
+    pub fn simple_members(&self) -> Members {
+        let mut members = Members { all: vec![], left_out: vec![] };
+        let of_series = |series: usize| -> Vec<Vec<Vec<f64>>> {
+            let forecasts = |(at, origin): (usize, &Origin)| {
+                let past = self.past(series, at, origin);
+                past.map_or_else(Vec::new, |past| Group::Simple.forecast(self, &past, &mut Earlier::default()))
+            };
+            self.origins.iter().enumerate().map(forecasts).collect()
+        };
+        let mut all: Vec<Vec<Vec<Vec<f64>>>> = (0..self.len()).into_par_iter().map(of_series).collect();
+        for (at, name) in Group::Simple.names(self).into_iter().enumerate() {
+            let take = |found: &mut Vec<Vec<f64>>| found.get_mut(at).map(std::mem::take).unwrap_or_default();
+            let forecasts = all.iter_mut().map(|origins| origins.iter_mut().map(take).collect()).collect();
+            members.push(self, Member { name, forecasts });
         }
         members
     }
@@ -205,14 +234,21 @@ impl Plan {
         if self.seasons.is_empty() { vec![1] } else { self.seasons.clone() }
     }
 
-    /// The members of a group; `None` if time ran out. The first group always runs.
-    fn run_group(&self, group: Group, always: bool) -> Option<Vec<Member>> {
-        let names = group.names(self);
+    /// The members of a group; `None` if the time is too short.
+    fn run_group(&self, group: Group, progress: Progress<'_>) -> Option<Vec<Member>> {
+        let (names, label) = (group.names(self), group.to_string());
+        // The time of one fit, so that none is begun that ends too late.
+        let least = if self.time_left().is_some() { self.trial(group) } else { Duration::ZERO };
+        let is_late = || self.time_left().is_some_and(|left| left <= least);
+        if self.untested() > 0 || is_late() {
+            return None;
+        }
+        let done = AtomicUsize::new(0);
         let of_series = |series: usize| -> Option<Vec<Vec<Vec<f64>>>> {
             let mut forecasts = vec![vec![]; names.len()];
             let mut earlier = Earlier::default();
             for (at, origin) in self.origins.iter().enumerate() {
-                if !always && self.is_late() {
+                if is_late() {
                     return None;
                 }
                 let found = match self.past(series, at, origin) {
@@ -221,6 +257,7 @@ impl Plan {
                 };
                 forecasts.iter_mut().zip(found).for_each(|(all, one)| all.push(one));
             }
+            progress(Stage { name: &label, done: done.fetch_add(1, Ordering::Relaxed) + 1, of: self.len() });
             Some(forecasts)
         };
         // The first series tell whether the time is enough for all, so that none is lost to a group that cannot end.
@@ -228,7 +265,7 @@ impl Plan {
         let first = self.len().min(2 * rayon::current_num_threads());
         let mut all: Vec<_> = (0..first).into_par_iter().map(of_series).collect::<Option<_>>()?;
         let rest = begun.elapsed().mul_f64((self.len() - first) as f64 / first.max(1) as f64);
-        if !always && self.time_left().is_some_and(|left| rest > left) {
+        if self.time_left().is_some_and(|left| rest > left) {
             return None;
         }
         all.extend((first..self.len()).into_par_iter().map(of_series).collect::<Option<Vec<_>>>()?);
@@ -238,6 +275,22 @@ impl Plan {
             members.iter_mut().zip(series).for_each(|(member, forecasts)| member.forecasts.push(forecasts));
         }
         Some(members)
+    }
+
+    /// The time of a group's longest fit, by one to the last rows of the longest series: it grows with the rows.
+    fn trial(&self, group: Group) -> Duration {
+        let end = self.origins.len() - 1;
+        let past = |series: usize| self.past(series, end, &self.origins[end]);
+        let Some(past) = (0..self.len()).filter_map(past).max_by_key(|past| past.values.len()) else {
+            return Duration::ZERO;
+        };
+        let rows = past.values.len();
+        let longest = past.seasons.last().copied().unwrap_or(1);
+        let short = rows.min(TRIAL_ROWS.max(2 * longest + 2));
+        let begun = Instant::now();
+        let trial = Past { values: &past.values[rows - short..], ..past };
+        group.forecast(self, &trial, &mut Earlier::default());
+        begun.elapsed().mul_f64(rows.min(MOST_ROWS.max(6 * longest)) as f64 / short as f64)
     }
 
     fn past(&self, series: usize, at: usize, origin: &Origin) -> Option<Past<'_>> {

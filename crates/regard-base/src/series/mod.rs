@@ -9,10 +9,11 @@
 //! 4. [`Plan::weights`] fits weights to errors after the validation origins;
 //! 5. [`Plan::blend`] gives the forecasts with intervals, and the errors of the held-out rows.
 //!
-//! Without a time budget the result depends on the values alone, on any number of threads. A series' forecast may
+//! Without a time limit the result depends on the values alone, on any number of threads. A series' forecast may
 //! depend on the other series, not on their order.
 
 mod blend;
+mod budget;
 mod decomposition;
 mod ets;
 mod history;
@@ -29,9 +30,12 @@ mod theta;
 use regard_data::Result;
 
 pub use self::blend::Weights;
+pub use self::budget::{Budget, Progress, Stage};
 pub use self::members::{Member, Members};
 pub use self::plan::{ForecastOptions, Origin, OriginKind, Plan};
-pub use self::report::{BackTest, Forecasts, IntervalCoverage, MemberReport, PredictionInterval, SeriesForecast};
+pub use self::report::{
+    BackTest, Forecasts, IntervalCoverage, MemberReport, PinballLoss, PredictionInterval, QuantileLoss, SeriesForecast,
+};
 pub use self::seasons::clock_seasons;
 pub use self::simple::{drift, naive, seasonal_naive, seasonal_window_average, window_average};
 
@@ -50,8 +54,16 @@ pub use self::simple::{drift, naive, seasonal_naive, seasonal_window_average, wi
 /// # Ok::<(), regard_data::Error>(())
 /// ```
 pub fn forecast(series: &[Vec<f64>], options: &ForecastOptions) -> Result<Forecasts> {
+    forecast_with(series, options, &|_| ())
+}
+
+/// As [`forecast`], with a report of the progress.
+///
+/// # Errors
+/// As there.
+pub fn forecast_with(series: &[Vec<f64>], options: &ForecastOptions, progress: Progress<'_>) -> Result<Forecasts> {
     let plan = Plan::new(series, options)?;
-    let members = plan.base_members();
+    let members = plan.base_members_with(progress);
     let weights = plan.weights(&members);
     Ok(plan.blend(&members, &weights))
 }

@@ -2,8 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use rayon::prelude::*;
 use regard_data::{Error, Result};
 
+use super::budget::Budget;
 use super::history::{History, Sign};
 use super::seasons::found_seasons;
 
@@ -19,6 +21,14 @@ const MOST_ORIGINS: usize = 24;
 const LONGEST_SPAN: usize = 9;
 /// Warnings name at most so many series.
 const MOST_NUMBERED: usize = 5;
+/// Series whose back-test by simple forecasts tells, with a time limit, for how many it can be done; spread over all.
+const PILOT: usize = 64;
+/// The share of the time that the back-test by simple forecasts may take.
+const SIMPLE_SHARE: f64 = 0.4;
+/// A back-test of fewer series out of many tells nothing of the others.
+const FEWEST_TESTED: usize = 20;
+/// All members take so many times the time of the simple ones to be weighed and reported.
+const ALL_MEMBERS: u32 = 2;
 
 /// Options of [`forecast`](super::forecast).
 #[derive(Clone, Debug)]
@@ -30,14 +40,15 @@ pub struct ForecastOptions {
     pub seasons: Option<Vec<usize>>,
     /// Levels of intervals in percent, above 0 and at most 99.9.
     pub levels: Vec<f64>,
-    /// Time after which no further member is started. If `None`, all members run, and the result is the same on
-    /// every machine.
-    pub budget: Option<Duration>,
+    /// Time for everything. Without a limit all members run, and the result is the same on every machine. With one,
+    /// simple forecasts of all series come first; other members follow as long as there is time, and with very many
+    /// series the back-test is one of some of them.
+    pub budget: Budget,
 }
 
 impl Default for ForecastOptions {
     fn default() -> Self {
-        Self { horizon: 1, seasons: None, levels: vec![80.0, 95.0], budget: None }
+        Self { horizon: 1, seasons: None, levels: vec![80.0, 95.0], budget: Budget::unlimited() }
     }
 }
 
@@ -71,7 +82,8 @@ pub struct Plan {
     pub(super) origins: Vec<Origin>,
     pub(super) series: Vec<Prepared>,
     pub(super) warnings: Vec<String>,
-    pub(super) deadline: Option<Instant>,
+    /// The time that weights and reports take.
+    finish: Duration,
 }
 
 /// A series as members see it.
@@ -85,6 +97,8 @@ pub(super) struct Prepared {
     known: Vec<f64>,
     /// The error that errors are measured by, in the unit of `full`: above 0.
     pub(super) scale: f64,
+    /// If false, the series is left out of the back-test, since the time is too short.
+    tested: bool,
 }
 
 impl Plan {
@@ -107,18 +121,17 @@ impl Plan {
     }
 
     fn placed(series: &[Vec<f64>], options: &ForecastOptions, given_rows: Option<usize>) -> Result<Self> {
-        let begun = Instant::now();
         check(series, options)?;
         let given = options.seasons.clone();
         // Gaps are filled with the season of the clock, since seasons are found in values without gaps.
         let clock = given.as_ref().and_then(|seasons| seasons.iter().copied().min()).unwrap_or(1);
-        let histories: Vec<History> = series.iter().map(|values| History::new(values, clock)).collect();
+        let histories: Vec<History> = series.par_iter().map(|values| History::new(values, clock)).collect();
         let reference = lower_quartile(&histories);
         let mut seasons = given.unwrap_or_else(|| {
             // No more rows are ever held out, and these choose no season either, not even by filling a gap before.
             let held_out = given_rows.unwrap_or(options.horizon.min(reference / 3));
             let seen = |values: &Vec<f64>| History::new(&values[..values.len().saturating_sub(held_out)], 1).values;
-            found_seasons(&series.iter().map(seen).collect::<Vec<_>>())
+            found_seasons(series, seen)
         });
         seasons.sort_unstable();
         seasons.dedup();
@@ -137,17 +150,81 @@ impl Plan {
             Some(held_out) => origins_with_held_out(reference, season, options.horizon, series.len(), held_out),
         };
         let prepare = |(values, full): (&Vec<f64>, History)| Prepared::new(values, full, season, &origins);
-        let prepared: Vec<Prepared> = series.iter().zip(histories).map(prepare).collect();
-        let mut plan = Self {
-            options: options.clone(),
-            seasons,
-            origins,
-            series: prepared,
-            warnings,
-            deadline: options.budget.and_then(|budget| begun.checked_add(budget)),
-        };
+        let prepared: Vec<Prepared> = series.par_iter().zip(histories).map(prepare).collect();
+        let mut plan =
+            Self { options: options.clone(), seasons, origins, series: prepared, warnings, finish: Duration::ZERO };
         plan.warn();
+        if options.budget.limit().is_some() {
+            plan.fit_into_time();
+        }
         Ok(plan)
+    }
+
+    /// Measures on some series the time that simple forecasts, weights and a report take, and leaves as many series out
+    /// of the back-test as would take too long.
+    fn fit_into_time(&mut self) {
+        if self.origins.len() < 2 {
+            return;
+        }
+        let all = self.len();
+        let chosen: Vec<Prepared> = spread(all, PILOT).map(|at| self.series[at].clone()).collect();
+        let count = chosen.len();
+        let options = ForecastOptions { budget: Budget::unlimited(), ..self.options.clone() };
+        let pilot = Self { options, series: chosen, warnings: vec![], ..self.clone_without_series() };
+        let begun = Instant::now();
+        let members = pilot.simple_members();
+        let forecast = begun.elapsed();
+        drop(pilot.blend(&members, &pilot.weights(&members)));
+        let took = begun.elapsed();
+        let of = |duration: Duration, series: usize| duration.mul_f64(series as f64 / count as f64);
+        let left = self.options.budget.left().unwrap_or(Duration::MAX).mul_f64(SIMPLE_SHARE);
+        let mut tested = all;
+        if of(took, all) > left {
+            tested = (left.as_secs_f64() / took.as_secs_f64() * count as f64) as usize;
+            tested = if tested < FEWEST_TESTED.min(all) { 0 } else { tested };
+            self.series.iter_mut().for_each(|one| one.tested = false);
+            spread(all, tested).for_each(|at| self.series[at].tested = true);
+            let reason = match self.options.budget.is_stopped() {
+                true => "it was interrupted",
+                false => "the time is too short (`--time` gives more)",
+            };
+            self.warnings.push(match tested {
+                0 => format!(
+                    "no back-test of {all} series, which have simple forecasts alone, and intervals from differences \
+                     of values: {reason}"
+                ),
+                _ => format!(
+                    "a back-test of {tested} series alone; the other {} of {all} have simple forecasts with their \
+                     weights and errors: {reason}",
+                    all - tested
+                ),
+            });
+        }
+        self.finish = of(took - forecast, tested);
+    }
+
+    /// The plan without its series, to be filled with others.
+    fn clone_without_series(&self) -> Self {
+        Self {
+            options: self.options.clone(),
+            seasons: self.seasons.clone(),
+            origins: self.origins.clone(),
+            series: vec![],
+            warnings: vec![],
+            finish: Duration::ZERO,
+        }
+    }
+
+    /// The number of series that are left out of the back-test, since the time is too short.
+    #[must_use]
+    pub fn untested(&self) -> usize {
+        self.series.iter().filter(|one| !one.tested).count()
+    }
+
+    /// The time that weights, intervals and a report of all members take, as far as it is known.
+    #[must_use]
+    pub fn finish(&self) -> Duration {
+        self.finish * ALL_MEMBERS
     }
 
     /// Season lengths, the shortest first; the first one scales errors.
@@ -176,7 +253,7 @@ impl Plan {
     }
 
     /// The series' values before an origin, without gaps, in the unit of the file. `None` if fewer than two are left
-    /// of a back-test's origin; the end always has some, if the series has a value.
+    /// of a back-test's origin, or the series is not back-tested; the end always has some, if the series has a value.
     #[must_use]
     pub fn history(&self, series: usize, origin: usize) -> Option<Vec<f64>> {
         let prepared = self.series.get(series)?;
@@ -193,11 +270,9 @@ impl Plan {
         self.origins.iter().enumerate().filter(move |(_, origin)| origin.kind == kind).map(|(at, _)| at)
     }
 
-    /// Time that is left for members, without a tenth of the budget for weights and intervals; `None` without a budget.
+    /// Time that is left for members, without that for weights and intervals; `None` without a limit.
     pub(super) fn time_left(&self) -> Option<Duration> {
-        let reserve = self.options.budget.map_or(Duration::ZERO, |budget| budget / 10);
-        let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now()).saturating_sub(reserve);
-        self.deadline.map(left)
+        self.options.budget.left().map(|left| left.saturating_sub(self.finish()))
     }
 
     /// If true, the time for members is used up.
@@ -243,7 +318,7 @@ impl Plan {
             ));
         }
         let short = self.series.iter().filter(|one| !one.full.values.is_empty());
-        let short = short.filter(|one| one.history(0, first).is_none()).count();
+        let short = short.filter(|one| one.full.values.len() < first.offset + 2).count();
         if short > 0 {
             self.warnings.push(format!(
                 "{short} series are too short for all of the back-test; other series' weights and errors stand in"
@@ -279,6 +354,12 @@ fn check(series: &[Vec<f64>], options: &ForecastOptions) -> Result<()> {
         return Err(Error::invalid("series", "have no value; expected at least one number"));
     }
     Ok(())
+}
+
+/// At most so many of `all` places, evenly spread.
+fn spread(all: usize, most: usize) -> impl Iterator<Item = usize> {
+    let count = most.min(all);
+    (0..count).map(move |at| at * all / count)
 }
 
 /// The length that at least three quarters of the series have.
@@ -347,7 +428,7 @@ impl Prepared {
                 .map(|history| history.values.iter().map(|value| value * history.unit).collect())
         };
         let cut: Vec<Option<Vec<f64>>> = origins.iter().map(cut_at).collect();
-        let mut prepared = Self { full, cut, known, scale: 1.0 };
+        let mut prepared = Self { full, cut, known, scale: 1.0, tested: true };
         let held_out = origins.iter().find(|origin| origin.kind == OriginKind::HeldOut).map_or(0, |one| one.offset);
         let rows = prepared.full.values.len().saturating_sub(held_out);
         prepared.scale = scale(&prepared.known[..rows], season);
@@ -357,6 +438,9 @@ impl Prepared {
     /// The values before an origin in the unit of the whole series; `None` if fewer than two are left, or none at
     /// the end.
     pub(super) fn history(&self, at: usize, origin: &Origin) -> Option<&[f64]> {
+        if !self.tested && origin.kind != OriginKind::End {
+            return None;
+        }
         let rows = self.full.values.len().checked_sub(origin.offset)?;
         let least = if origin.kind == OriginKind::End { 1 } else { 2 };
         let values = self.cut.get(at)?.as_deref().unwrap_or(&self.full.values[..rows]);

@@ -1,5 +1,6 @@
 //! Forecasts of the blend with intervals, and the report of its back-test.
 
+use regard_data::metrics::forecast::Pinball;
 use serde::Serialize;
 
 use super::blend::{Weights, blended, fit_weights};
@@ -80,10 +81,32 @@ pub struct BackTest {
     pub naive_mase: f64,
     /// Shares of held-out values inside intervals that were calibrated before them.
     pub coverage: Vec<IntervalCoverage>,
+    /// Pinball losses of the forecast as the median, and of the ends of these intervals as quantiles.
+    pub pinball: PinballLoss,
     /// The blend's forecasts of the held-out rows in the unit of the file, `[series][rows]`; empty for a series too
     /// short.
     #[serde(skip)]
     pub forecasts: Vec<Vec<f64>>,
+}
+
+/// Pinball losses of quantile forecasts (Koenker & Bassett 1978), means over all held-out values.
+#[derive(Clone, Debug, Serialize)]
+pub struct PinballLoss {
+    /// The mean over the quantiles, in the unit of the file.
+    pub mean: f64,
+    /// The same of values that are divided by the error that scales MASE.
+    pub scaled: f64,
+    /// The loss of each quantile, in the unit of the file.
+    pub quantiles: Vec<QuantileLoss>,
+}
+
+/// The pinball loss of a quantile.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct QuantileLoss {
+    /// Between 0 and 1.
+    pub quantile: f64,
+    /// In the unit of the file.
+    pub loss: f64,
 }
 
 /// The share of values inside intervals of a level.
@@ -124,7 +147,7 @@ impl Plan {
             if !self.has(series, origin) {
                 return vec![];
             }
-            let forecast = |member: usize| &members.all[member].forecasts[series][origin];
+            let forecast = |member: usize| members.all[member].forecasts[series][origin].as_slice();
             self.in_unit_of_file(series, &blended(&weights.of_series[series], forecast, place.steps))
         };
         (0..self.len()).map(of_series).collect()
@@ -139,7 +162,7 @@ impl Plan {
     #[must_use]
     pub fn blend(&self, members: &Members, weights: &Weights) -> Forecasts {
         let blend = |series: usize, at: usize| {
-            let forecast = |member: usize| &members.all[member].forecasts[series][at];
+            let forecast = |member: usize| members.all[member].forecasts[series][at].as_slice();
             blended(&weights.of_series[series], forecast, self.origins[at].steps)
         };
         let held_out = self.origins_of(OriginKind::HeldOut).next();
@@ -157,9 +180,17 @@ impl Plan {
             back_test
         });
         let widths = Widths::new(self, &errors, end);
-        let series = (0..self.len()).map(|series| self.series_forecast(series, blend, end, &widths)).collect();
+        let quantiles: Vec<f64> = self.options.levels.iter().map(|&level| widths.quantile(level)).collect();
+        let series = (0..self.len()).map(|series| self.series_forecast(series, blend, &widths, &quantiles)).collect();
         let mut warnings = self.warnings.clone();
-        warnings.extend(members.left_out.iter().map(|reason| format!("left out: {reason}")));
+        if !members.left_out.is_empty() {
+            let names = members.left_out.join(", ");
+            let reason = match self.options.budget.is_stopped() {
+                true => "it was interrupted",
+                false => "the time is too short (`--time` gives more)",
+            };
+            warnings.push(format!("left out: {names}: {reason}"));
+        }
         Forecasts {
             series,
             seasons: self.seasons.clone(),
@@ -193,9 +224,10 @@ impl Plan {
         &self,
         series: usize,
         blend: impl Fn(usize, usize) -> Vec<f64>,
-        end: usize,
         widths: &Widths,
+        quantiles: &[f64],
     ) -> SeriesForecast {
+        let end = self.origins.len() - 1;
         let whole = self.series[series].whole();
         let horizon = self.options.horizon;
         if !self.has(series, end) {
@@ -208,14 +240,14 @@ impl Plan {
         }
         let back = |value: f64| (value * whole.unit).clamp(-f64::MAX, f64::MAX);
         let values = blend(series, end);
-        let interval = |&level: &f64| {
-            let half = widths.half(series, level);
+        let interval = |(&level, &quantile): (&f64, &f64)| {
+            let half = widths.half(series, quantile);
             let least = if self.series[series].sign(&self.origins[end]) != Sign::Any { 0.0 } else { f64::NEG_INFINITY };
             let low = values.iter().zip(&half).map(|(value, half)| back((value - half).max(least))).collect();
             let high = values.iter().zip(&half).map(|(value, half)| back(value + half)).collect();
             PredictionInterval { level, low, high }
         };
-        let intervals = self.options.levels.iter().map(interval).collect();
+        let intervals = self.options.levels.iter().zip(quantiles).map(interval).collect();
         SeriesForecast { values: values.iter().map(|value| back(*value)).collect(), intervals }
     }
 
@@ -253,8 +285,9 @@ impl Plan {
         };
         let coverage = |&level: &f64| {
             let (mut inside, mut count) = (0.0, 0.0);
+            let quantile = widths.quantile(level);
             for (series, forecast) in forecasts.iter().enumerate() {
-                let half = widths.half(series, level);
+                let half = widths.half(series, quantile);
                 let errors = self.errors(series, at, forecast);
                 for (error, half) in errors.absolute.iter().zip(&half).filter(|(error, _)| !error.is_nan()) {
                     inside += f64::from(u8::from(error <= half));
@@ -272,7 +305,48 @@ impl Plan {
             seasonal_naive_mase: of_member(usize::from(!self.seasons.is_empty())),
             naive_mase: of_member(0),
             coverage: self.options.levels.iter().map(coverage).collect(),
+            pinball: self.pinball(forecasts, widths, at),
             forecasts: (0..self.len()).map(|series| self.in_unit_of_file(series, &forecasts[series])).collect(),
+        }
+    }
+
+    /// Pinball losses of forecasts after an origin, `[series][steps]`, as medians, and of the ends of their intervals.
+    fn pinball(&self, forecasts: &[Vec<f64>], widths: &Widths, at: usize) -> PinballLoss {
+        let mut levels = self.options.levels.clone();
+        levels.sort_by(f64::total_cmp);
+        levels.dedup();
+        let below = levels.iter().rev().map(|level| (-1.0, *level));
+        let ends: Vec<(f64, f64)> = below.chain([(0.0, 0.0)]).chain(levels.iter().map(|level| (1.0, *level))).collect();
+        let half_widths: Vec<f64> =
+            ends.iter().map(|(side, level)| if *side == 0.0 { 0.0 } else { widths.quantile(*level) }).collect();
+        let quantiles: Vec<f64> = ends.iter().map(|(side, level)| 0.5 + side * level / 200.0).collect();
+        let [mut own, mut scaled] = [Pinball::new(&quantiles), Pinball::new(&quantiles)];
+        for (series, forecast) in forecasts.iter().enumerate().filter(|(_, forecast)| !forecast.is_empty()) {
+            let prepared = &self.series[series];
+            let truth = prepared.truth(&self.origins[at]);
+            let observed: Vec<bool> = truth.iter().map(|truth| !truth.is_nan()).collect();
+            let least = if prepared.sign(&self.origins[at]) != Sign::Any { 0.0 } else { f64::NEG_INFINITY };
+            let values: Vec<f64> = ends
+                .iter()
+                .zip(&half_widths)
+                .flat_map(|((side, _), quantile)| {
+                    let half = widths.half(series, *quantile);
+                    let ends = forecast.iter().zip(half).map(move |(value, half)| (value + side * half).max(least));
+                    ends.take(truth.len()).collect::<Vec<_>>()
+                })
+                .collect();
+            let unit = prepared.whole().unit;
+            let of =
+                |values: &[f64], factor: f64| values.iter().map(|value| (value * factor) as f32).collect::<Vec<_>>();
+            own.add(&of(&values, unit), &of(truth, unit), &observed);
+            let factor = 1.0 / prepared.scale;
+            scaled.add(&of(&values, factor), &of(truth, factor), &observed);
+        }
+        let quantiles = quantiles.into_iter().zip(own.by_level());
+        PinballLoss {
+            mean: own.mean(),
+            scaled: scaled.mean(),
+            quantiles: quantiles.map(|(quantile, loss)| QuantileLoss { quantile, loss }).collect(),
         }
     }
 

@@ -3,10 +3,13 @@
 //! by errors after the validation origins.
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 use regard_data::least_squares::LeastSquares;
 
+use super::budget::{Progress, Stage};
 use super::history::logarithms;
 use super::members::Member;
 use super::plan::Plan;
@@ -60,7 +63,7 @@ type Best = (Config, Vec<Vec<Vec<f64>>>, f64);
 
 /// The maps' members: the best for all series, the best for each series, and the best of one step. `None` if time
 /// ran out before there was one.
-pub(super) fn ridge_members(plan: &Plan, positive: bool) -> Option<Vec<Member>> {
+pub(super) fn ridge_members(plan: &Plan, positive: bool, progress: Progress<'_>) -> Option<Vec<Member>> {
     let rows = typical_rows(plan);
     let horizon = plan.origins[0].steps;
     let mut members = vec![];
@@ -91,13 +94,17 @@ pub(super) fn ridge_members(plan: &Plan, positive: bool) -> Option<Vec<Member>> 
                 })
             })
             .collect();
-        let Some((best, mut found, _)) = best_of(plan, &first, &[MIDDLE_PENALTY]) else {
+        // Maps that are compared: the anchors, and then the look-backs.
+        let count = AtomicUsize::new(0);
+        let maps = first.len() + look_backs.len();
+        let seen = || progress(Stage { name, done: count.fetch_add(1, Ordering::Relaxed) + 1, of: maps });
+        let Some((best, mut found, _)) = best_of(plan, &first, &[MIDDLE_PENALTY], &seen) else {
             return if members.is_empty() { None } else { Some(members) };
         };
         let mut second = vec![best];
         let others = look_backs.iter().filter(|look_back| **look_back != middle);
         second.extend(others.map(|&look_back| Config { look_back, ..best }));
-        if let Some((_, better, _)) = best_of(plan, &second, &PENALTIES) {
+        if let Some((_, better, _)) = best_of(plan, &second, &PENALTIES, &seen) {
             found = better;
         }
         members.push(Member { name: name.into(), forecasts: found });
@@ -141,8 +148,13 @@ fn look_backs(plan: &Plan, rows: usize, target: usize, scope: Scope) -> Vec<usiz
 
 /// The configuration and penalty with the smallest validation error; without validation the first configuration
 /// with the middle penalty. `None` without configurations or time.
-fn best_of(plan: &Plan, configs: &[Config], penalties: &[f64]) -> Option<Best> {
-    let found: Vec<Option<Found>> = configs.par_iter().map(|config| run(plan, *config, penalties)).collect();
+fn best_of(plan: &Plan, configs: &[Config], penalties: &[f64], seen: &(dyn Fn() + Sync)) -> Option<Best> {
+    let one = |config: &Config| {
+        let found = run(plan, *config, penalties);
+        seen();
+        found
+    };
+    let found: Vec<Option<Found>> = configs.par_iter().map(one).collect();
     let mut best: Option<Best> = None;
     for (config, found) in configs.iter().zip(found) {
         for (penalty, forecasts) in penalties.iter().zip(found?) {
@@ -226,6 +238,8 @@ fn run_group(plan: &Plan, config: Config, penalties: &[f64], group: &[usize]) ->
     let mut scales = vec![None; group.len()];
     let mut found: Found = vec![vec![vec![]; group.len()]; penalties.len()];
     let (mut x, mut y) = (vec![], vec![]);
+    // The time of the last solution, so that none is begun that ends too late.
+    let mut solving = Duration::ZERO;
     for (at, origin) in plan.origins.iter().enumerate() {
         for (member, &series) in group.iter().enumerate() {
             if plan.is_late() {
@@ -241,6 +255,9 @@ fn run_group(plan: &Plan, config: Config, penalties: &[f64], group: &[usize]) ->
                 let base = config.inputs(lags, input.scale, &mut x);
                 y.extend(target.iter().enumerate().map(|(step, y)| (y - config.zero(lags, base, step)) / input.scale));
                 if y.len() == BLOCK * block {
+                    if plan.is_late() {
+                        return None;
+                    }
                     equations.add(&x, &y);
                     x.clear();
                     y.clear();
@@ -254,7 +271,12 @@ fn run_group(plan: &Plan, config: Config, penalties: &[f64], group: &[usize]) ->
             y.clear();
         }
         for (penalty, found) in penalties.iter().zip(&mut found) {
+            if plan.time_left().is_some_and(|left| left <= solving) {
+                return None;
+            }
+            let begun = Instant::now();
             let weights = equations.solve(*penalty).ok();
+            solving = begun.elapsed();
             for (member, &series) in group.iter().enumerate() {
                 let history = plan.series[series].history(at, origin);
                 let forecast = history.map_or_else(Vec::new, |history| {

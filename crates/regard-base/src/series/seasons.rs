@@ -39,10 +39,11 @@ pub fn clock_seasons(frequency: Frequency) -> Vec<usize> {
 }
 
 /// The season lengths that the series of a panel share, the shortest first, at most two: peaks of the mean
-/// autocorrelation of the series' differences from a moving mean. Empty if there is none.
-pub(super) fn found_seasons(series: &[Vec<f64>]) -> Vec<usize> {
+/// autocorrelation of the series' differences from a moving mean. Empty if there is none. `seen` gives the values of a
+/// series that may be looked at.
+pub(super) fn found_seasons(series: &[Vec<f64>], seen: impl Fn(&Vec<f64>) -> Vec<f64>) -> Vec<usize> {
     let every = series.len().div_ceil(SERIES).max(1);
-    let looked = series.iter().step_by(every).map(|values| detrended(values));
+    let looked = series.iter().step_by(every).map(|values| detrended(&seen(values)));
     let looked: Vec<Vec<f64>> = looked.filter(|values| values.len() >= 8).collect();
     let longest = looked.iter().map(Vec::len).max().unwrap_or(0) / 3;
     let longest = longest.min(LONGEST);
@@ -143,14 +144,14 @@ mod tests {
         let hourly: Vec<f64> = (0..700)
             .map(|at| day(at) * if (at / 24) % 7 > 4 { 0.3 } else { 1.0 } + 0.01 * at as f64 + 0.3 * noise())
             .collect();
-        assert_eq!(found_seasons(&[hourly]), [24, 168]);
+        assert_eq!(found_seasons(&[hourly], Vec::clone), [24, 168]);
         let weak: Vec<f64> = (0..700).map(|at| day(at) * if (at / 24) % 7 > 4 { 0.5 } else { 1.0 }).collect();
-        assert_eq!(found_seasons(&[weak]), [24, 168]);
+        assert_eq!(found_seasons(&[weak], Vec::clone), [24, 168]);
         let daily: Vec<f64> = (0..700).map(|at| day(at) + 0.5 * noise()).collect();
-        assert_eq!(found_seasons(&[daily]), [24]);
+        assert_eq!(found_seasons(&[daily], Vec::clone), [24]);
         let monthly: Vec<f64> =
             (0..120).map(|at| at as f64 + [9.0, 0.0, 3.0, 1.0, 0.0, 2.0][at % 12 / 2] * 3.0 + noise()).collect();
-        assert_eq!(found_seasons(&[monthly]), [12]);
+        assert_eq!(found_seasons(&[monthly], Vec::clone), [12]);
         let mut sum = 0.0;
         let walk: Vec<f64> = (0..600)
             .map(|_| {
@@ -158,9 +159,9 @@ mod tests {
                 sum
             })
             .collect();
-        assert!(found_seasons(&[walk]).len() <= 1);
+        assert!(found_seasons(&[walk], Vec::clone).len() <= 1);
         let white: Vec<f64> = (0..600).map(|_| noise()).collect();
-        assert!(found_seasons(&[white]).is_empty());
-        assert!(found_seasons(&[vec![1.0; 50], vec![], vec![2.0]]).is_empty());
+        assert!(found_seasons(&[white], Vec::clone).is_empty());
+        assert!(found_seasons(&[vec![1.0; 50], vec![], vec![2.0]], Vec::clone).is_empty());
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use regard::Device;
 use regard::data::series::Panel;
@@ -10,14 +11,18 @@ use regard::data::series::formats::{Read, ReadReport};
 use regard::data::table::write::{self, Cell, TableSource};
 use regard::explain::attribution::AttributionOptions;
 use regard::series::experiment::SeriesData;
-use regard::series::local_forecast::{BackTest, LocalForecast, LocalForecastOptions, MemberReport, NETWORK, forecast};
+use regard::series::local_forecast::{
+    BackTest, Budget, LocalForecast, LocalForecastOptions, MemberReport, NETWORK, Stage, forecast,
+};
 use regard::series::predict::{FileForecastOptions, SeriesModel};
 use regard::series::source::read_panel;
 use serde::Serialize;
 
+use super::train::interrupt;
 use super::{Outcome, attribution};
 use crate::args::ForecastArgs;
 use crate::failure::Failure;
+use crate::report::progress::{Done, StageProgress};
 use crate::report::{Printer, number, series_plot, sparkline};
 
 /// The result for programs.
@@ -206,8 +211,9 @@ fn by_model(args: &ForecastArgs, folder: &Path, device: &Device, printer: &Print
         printer.note(&format!("no forecast for series that are not in the training data: {}{more}", names.join(", ")));
     }
     let horizon = args.horizon.unwrap_or(model.config.horizon);
-    let options = FileForecastOptions { horizon, levels: args.levels.clone(), budget: args.time };
-    let found = model.forecast_file(&series, &options)?;
+    let budget = budget(args, series.own.len() * horizon)?;
+    let options = FileForecastOptions { horizon, levels: args.levels.clone(), budget: budget.clone() };
+    let found = watched(&budget, printer, |progress| model.forecast_file(&series, &options, progress))?;
     found.warnings.iter().for_each(|warning| printer.note(&format!("warning: {warning}")));
     if let (Some(base), None) = (&model.base, args.only) {
         let [network, of_base, blend] = base.mase;
@@ -224,20 +230,27 @@ fn by_model(args: &ForecastArgs, folder: &Path, device: &Device, printer: &Print
 }
 
 fn without_model(args: &ForecastArgs, seed: u64, device: &Device, printer: &Printer) -> anyhow::Result<Found> {
+    let begun = Instant::now();
     let read: Read = read_panel(&args.file, &args.columns(SeriesData::default()))?;
     warnings(&read.report, printer);
+    if begun.elapsed() > args.time {
+        let seconds = number::seconds(begun.elapsed().as_secs_f64());
+        printer.note(&format!("reading the file took {seconds}, which is not part of --time"));
+    }
     let Some(horizon) = args.horizon else {
         return Err(Failure::new("--horizon is required without --model").into());
     };
+    let budget = budget(args, read.panel.len() * horizon)?;
     let options = LocalForecastOptions {
         horizon,
         levels: args.levels.clone(),
         seasons: args.season.clone(),
         only: args.only,
-        budget: args.time,
+        budget: budget.clone(),
         seed,
     };
-    let local = forecast(&read, &options, device).map_err(|error| error.in_file(&args.file))?;
+    let found = watched(&budget, printer, |progress| forecast(&read, &options, device, progress));
+    let local = found.map_err(|error| error.in_file(&args.file))?;
     local.warnings.iter().for_each(|warning| printer.note(&format!("warning: {warning}")));
     Ok(Found {
         forecasts: local.forecasts.clone(),
@@ -245,6 +258,33 @@ fn without_model(args: &ForecastArgs, seed: u64, device: &Device, printer: &Prin
         look_back: local.look_back,
         local: Some(local),
         members: vec![],
+    })
+}
+
+/// Time that a number of the answer takes to be written.
+const OUTPUT: Duration = Duration::from_nanos(400);
+
+/// The time for so many values and their intervals, without that for writing them; it ends with Ctrl-C.
+fn budget(args: &ForecastArgs, values: usize) -> anyhow::Result<Budget> {
+    let numbers = values.saturating_mul(1 + 2 * args.levels.len());
+    let output = OUTPUT.saturating_mul(u32::try_from(numbers).unwrap_or(u32::MAX)).min(args.time / 4);
+    Ok(Budget::of(args.time).without(output).until(interrupt("the forecasters that are done")?))
+}
+
+/// Forecasts with a picture of the progress.
+fn watched<T>(
+    budget: &Budget,
+    printer: &Printer,
+    run: impl FnOnce(&(dyn Fn(Stage<'_>) + Sync)) -> regard::Result<T>,
+) -> regard::Result<T> {
+    let progress = StageProgress::new(printer);
+    run(&|Stage { name, done, of }| {
+        let what = match name {
+            NETWORK => "steps",
+            name if name.contains("ridge") => "maps",
+            _ => "series",
+        };
+        progress.show(Done { stage: name, done, of, what, limit: budget.left() });
     })
 }
 

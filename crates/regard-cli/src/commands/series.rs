@@ -19,7 +19,7 @@ use serde::Serialize;
 use super::{Outcome, attribution, cross_validation};
 use crate::args::{EvalJob, FoldOptions, PredictArgs};
 use crate::failure::Failure;
-use crate::report::progress::Progress;
+use crate::report::progress::{Done, StageProgress};
 use crate::report::{Align, Printer, Table, measures, number};
 
 /// The result for programs.
@@ -176,13 +176,23 @@ fn back_test(
     device: &Device,
     printer: &mut Printer,
 ) -> anyhow::Result<Outcome> {
-    let progress = Progress::new(printer, options.windows, "windows");
-    let mut done = 0;
-    let found = regard::series::back_test::back_test(experiment, options, device, &mut |_| {
-        done += 1;
-        progress.set(done);
+    let progress = StageProgress::new(printer);
+    let interrupted = super::train::interrupt("the windows that are done")?;
+    let found = regard::series::back_test::back_test(experiment, options, device, &mut |seen| {
+        if let regard::series::back_test::BackTestProgress::Training { window, step, of } = seen {
+            let stage = format!("window {} of {}:", window + 1, options.windows);
+            progress.show(Done { stage: &stage, done: step, of, what: "steps", limit: None });
+        }
+        !interrupted.load(std::sync::atomic::Ordering::Relaxed)
     })?;
     drop(progress);
+    if found.is_empty() {
+        let failure = Failure::new("stopped before the first window was done: there are no errors to show");
+        return Err(failure.hint("a back-test with less training (`--set train.epochs=…`) is done sooner").into());
+    }
+    if found.len() < options.windows {
+        printer.note(&format!("stopped: the errors are those of {} of {} windows", found.len(), options.windows));
+    }
     if printer.json() {
         let step_size = options.step_size.unwrap_or(experiment.task.horizon);
         printer.object(&serde_json::json!({

@@ -1,10 +1,12 @@
-//! The progress bar, on standard error.
+//! Progress on standard error: a bar, or lines where it is no terminal.
 
+use std::io::{self, Write};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use super::Printer;
+use super::{Printer, number};
 
 /// The time from one drawing to the next while nothing happens.
 const TICK: Duration = Duration::from_millis(200);
@@ -91,5 +93,120 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// Seconds between two lines where standard error is no terminal.
+pub(super) const PAUSE: f64 = 30.0;
+
+/// Progress of work in stages, each with its own number of things: forecasters that are fitted to series, windows of a
+/// back-test in which a network is trained.
+pub(crate) struct StageProgress {
+    /// `None` where nothing is shown.
+    view: Option<View>,
+    bar: ProgressBar,
+    state: Mutex<State>,
+}
+
+/// Form of the progress.
+enum View {
+    Bar,
+    Lines,
+}
+
+/// The stage that is shown.
+struct State {
+    stage: String,
+    /// When it began, and when the last line was written.
+    begun: Instant,
+    line: Instant,
+}
+
+/// Things that are done in a stage.
+#[derive(Clone, Copy)]
+pub(crate) struct Done<'a> {
+    pub(crate) stage: &'a str,
+    pub(crate) done: usize,
+    pub(crate) of: usize,
+    /// `series` or `steps`.
+    pub(crate) what: &'a str,
+    /// The time that a limit leaves for everything.
+    pub(crate) limit: Option<Duration>,
+}
+
+impl StageProgress {
+    /// Nothing done yet.
+    pub(crate) fn new(printer: &Printer) -> Self {
+        let view = match (printer.progress(), printer.quiet()) {
+            (true, _) => Some(View::Bar),
+            (false, quiet) => (!quiet).then_some(View::Lines),
+        };
+        let target = if printer.progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(1), target);
+        if let Ok(style) = ProgressStyle::with_template("{bar:20} {msg}") {
+            bar.set_style(style.progress_chars("█▌░"));
+        }
+        let now = Instant::now();
+        Self { view, bar, state: Mutex::new(State { stage: String::new(), begun: now, line: now }) }
+    }
+
+    /// Shows what is done.
+    pub(crate) fn show(&self, done: Done<'_>) {
+        let Ok(mut state) = self.state.lock() else { return };
+        let now = Instant::now();
+        if state.stage != done.stage {
+            (state.stage, state.begun) = (done.stage.to_owned(), now);
+        }
+        let text = done.text(now.duration_since(state.begun));
+        match self.view {
+            Some(View::Bar) => {
+                self.bar.set_length(done.of.max(1) as u64);
+                self.bar.set_position(done.done as u64);
+                self.bar.set_message(text);
+            }
+            Some(View::Lines) if now.duration_since(state.line).as_secs_f64() >= PAUSE => {
+                state.line = now;
+                // A line that nobody reads is no reason to stop.
+                let _ = writeln!(io::stderr(), "{text}");
+            }
+            Some(View::Lines) | None => {}
+        }
+    }
+}
+
+impl Drop for StageProgress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Done<'_> {
+    /// The stage, what is done, and the time to its end at the pace so far or by the limit.
+    fn text(&self, taken: Duration) -> String {
+        let Self { stage, done, of, what, limit } = *self;
+        let pace = (done > 0).then(|| taken.as_secs_f64() / done as f64 * of.saturating_sub(done) as f64);
+        let limit = limit.map(|limit| limit.as_secs_f64());
+        let eta = match (pace, limit) {
+            (Some(pace), Some(limit)) => format!("  eta {}", number::seconds(pace.min(limit))),
+            (Some(seconds), None) => format!("  eta {}", number::seconds(seconds)),
+            _ => String::new(),
+        };
+        let limit = limit.map_or(String::new(), |limit| format!(", at most {} for all", number::seconds(limit)));
+        format!("{stage}  {} of {} {what}{eta}{limit}", number::count(done), number::count(of))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stage_shows_its_share_and_the_time_that_is_left() {
+        let done = Done { stage: "ETS", done: 2500, of: 10_000, what: "series", limit: Some(Duration::from_secs(12)) };
+        assert_eq!(done.text(Duration::from_secs(3)), "ETS  2,500 of 10,000 series  eta 9.0 s, at most 12 s for all");
+        let slow = Done { limit: Some(Duration::from_secs(4)), ..done };
+        assert!(slow.text(Duration::from_secs(3)).contains("eta 4.0 s"));
+        let begun = Done { done: 0, limit: None, ..done };
+        assert_eq!(begun.text(Duration::ZERO), "ETS  0 of 10,000 series");
     }
 }

@@ -5,10 +5,8 @@ use std::io::{self, Write};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use regard::train::Measures;
 
+use super::progress::PAUSE;
 use super::{Printer, number};
-
-/// Seconds from one line about a step to the next.
-const PAUSE: f64 = 30.0;
 
 /// Facts known before the first step.
 #[derive(Debug, Clone, Copy)]

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::program::regard;
+use crate::program::{command, regard};
 
 /// The settings of a small network.
 const SMALL: [&str; 20] = [
@@ -243,9 +243,23 @@ fn a_file_is_forecast_without_a_model() {
     assert_eq!((lines.len(), lines[0]), (13, "unique_id,ds,cutoff,y,forecast"));
     assert!(lines[1].starts_with("up,1999-07,1999-06,10,") && lines[12].starts_with("down,1999-12,1999-06,"), "{kept}");
     assert_eq!(json["forecast"][0]["ds"].as_str(), Some("2000-01"));
-    for key in ["mase", "seasonal_naive_mase", "naive_mase"] {
+    for key in ["mase", "smape", "seasonal_naive_mase", "naive_mase"] {
         assert!(json["backtest"][key].as_f64().is_some_and(f64::is_finite), "{key}: {json}");
     }
+    let pinball = &json["backtest"]["pinball"];
+    let quantiles = pinball["quantiles"].as_array().unwrap();
+    let of = |key: &str| quantiles.iter().map(|one| one[key].as_f64().unwrap()).collect::<Vec<_>>();
+    assert!(of("quantile").iter().zip([0.05, 0.5, 0.95]).all(|(found, level)| (found - level).abs() < 1e-9), "{json}");
+    assert!((pinball["mean"].as_f64().unwrap() - of("loss").iter().sum::<f64>() / 3.0).abs() < 1e-9, "{json}");
+    // The loss of the median is half of the mean absolute error, which the written back-test gives as well.
+    let off: f64 = lines[1..]
+        .iter()
+        .map(|line| {
+            let fields: Vec<f64> = line.split(',').skip(3).map(|field| field.parse().unwrap()).collect();
+            (fields[0] - fields[1]).abs() / 12.0
+        })
+        .sum();
+    assert!((of("loss")[1] - off / 2.0).abs() < 1e-4 * (1.0 + off), "{off}: {json}");
 }
 
 #[test]
@@ -334,6 +348,94 @@ fn the_shipped_model_of_a_transformer_sees_its_day_and_night() {
         let ([low, high], [lowest, highest]) = (bounds(0), bounds(1));
         assert!(lowest <= low && low < value && value < high && high <= highest, "{row}");
     }
+}
+
+#[test]
+fn many_series_are_forecast_within_the_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = "day".to_owned();
+    (0..10_000).for_each(|series| write!(text, ",s{series}").unwrap());
+    for day in 0..60 {
+        write!(text, "\n2021-{:02}-{:02}", 1 + day / 28, 1 + day % 28).unwrap();
+        for series in 0..10_000 {
+            let value = 20 + series % 7 + 5 * usize::from(day % 7 == series % 7) + (31 * day + 17 * series) % 3;
+            write!(text, ",{value}").unwrap();
+        }
+    }
+    fs::write(folder.path().join("many.csv"), text).unwrap();
+    let ask = ["forecast", "many.csv", "--horizon", "7", "--levels", "80,95", "--time", "150ms", "--json"];
+    let begun = std::time::Instant::now();
+    let said = regard(folder.path(), &ask).done();
+    // All members take a minute on a machine that does nothing else; reading and writing are in it.
+    assert!(begun.elapsed().as_secs_f64() < 30.0, "{:?}", begun.elapsed());
+    assert!(said.err.contains("the time is too short (`--time` gives more)"), "{}", said.err);
+    assert!(said.err.contains("have simple forecasts"), "{}", said.err);
+    let json = said.json();
+    for member in json["members"].as_array().unwrap() {
+        let name = member["name"].as_str().unwrap();
+        let simple = ["Naive", "Seasonal", "RandomWalkWithDrift", "WindowAverage"];
+        assert!(simple.iter().any(|simple| name.starts_with(simple)), "{json}");
+    }
+    let rows = json["forecast"].as_array().unwrap();
+    assert_eq!(rows.len(), 70_000);
+    for row in rows {
+        let value = row["forecast"].as_f64().unwrap();
+        assert!((15.0..40.0).contains(&value) && row["intervals"][0]["low"].as_f64().unwrap() <= value, "{row}");
+    }
+}
+
+/// Runs the program, and ends it by SIGTERM as soon as it waits for that.
+#[cfg(target_os = "linux")]
+fn terminated(folder: &Path, arguments: &[&str]) -> std::process::Output {
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+    const SIGTERM: u64 = 15;
+    let child = command(folder, arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let caught = || {
+        let text = fs::read_to_string(&status).unwrap_or_default();
+        let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:")).map(str::trim);
+        mask.and_then(|mask| u64::from_str_radix(mask, 16).ok()).is_some_and(|mask| mask >> (SIGTERM - 1) & 1 == 1)
+    };
+    let begun = Instant::now();
+    while !caught() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "no handler of SIGTERM");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    child.wait_with_output().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_forecast_answers_with_what_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = "hour,load\n".to_owned();
+    for hour in 0..3000 {
+        let wave = (TAU * hour as f64 / 24.0).sin() + ((hour * 7919) % 31) as f64 / 31.0;
+        writeln!(text, "2021-{:02}-{:02} {:02}:00,{wave:.3}", 1 + hour / 24 / 28, 1 + hour / 24 % 28, hour % 24)
+            .unwrap();
+    }
+    fs::write(folder.path().join("load.csv"), text).unwrap();
+    let said = terminated(folder.path(), &["forecast", "load.csv", "--horizon", "48", "--time", "10m", "--json"]);
+    let err = String::from_utf8_lossy(&said.stderr);
+    assert_eq!(said.status.code(), Some(0), "{err}");
+    assert!(err.contains("stopping after the forecasters that are done"), "{err}");
+    assert!(err.contains("it was interrupted"), "{err}");
+    let json: Value = serde_json::from_slice(&said.stdout).unwrap();
+    assert_eq!(json["forecast"].as_array().map(Vec::len), Some(48), "{json}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_back_test_without_a_window_has_nothing_to_show() {
+    let folder = tempfile::tempdir().unwrap();
+    waves(folder.path(), 240);
+    let long = ["--windows", "3", "--set", "train.epochs=1000000"];
+    let said = terminated(folder.path(), &[&["eval", "series/forecast"][..], &SMALL, &long].concat());
+    let err = String::from_utf8_lossy(&said.stderr);
+    assert_eq!(said.status.code(), Some(2), "{err}");
+    assert!(err.contains("stopped before the first window was done") && said.stdout.is_empty(), "{said:?}");
 }
 
 #[test]

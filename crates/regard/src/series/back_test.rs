@@ -60,7 +60,24 @@ pub struct BackTestOptions {
     pub refit: bool,
 }
 
-/// Rolling-origin back-test: forecasts one horizon from each window's origin; the last window ends with the file.
+/// Progress of a back-test.
+#[derive(Clone, Copy, Debug)]
+pub enum BackTestProgress<'a> {
+    /// Steps of the training for a window, counted from 0, that are done.
+    Training {
+        /// The window.
+        window: usize,
+        /// Steps that are done.
+        step: usize,
+        /// All steps.
+        of: usize,
+    },
+    /// A window is done.
+    Window(&'a Origin),
+}
+
+/// Rolling-origin back-test: forecasts one horizon from each window's origin; the last window ends with the file. It
+/// ends after the windows that are done when `seen` gives false.
 ///
 /// # Errors
 /// Those of reading the data and of training; [`Error::Config`] for series that are too short.
@@ -68,7 +85,7 @@ pub fn back_test(
     experiment: &SeriesExperiment,
     options: &BackTestOptions,
     device: &Device,
-    seen: &mut dyn FnMut(&Origin),
+    seen: &mut dyn FnMut(BackTestProgress<'_>) -> bool,
 ) -> Result<Vec<Origin>> {
     let read = read_panel(Path::new(&experiment.data.path), &experiment.data)?;
     let (experiment, _) = &shortened(experiment, &read.panel);
@@ -94,7 +111,15 @@ pub fn back_test(
         let (source, config) = Source::with_panel(&experiment, read, scaler)?;
         if model.is_none() || refit {
             let mut learner = SeriesLearner::with_data(&experiment, source.clone().into(), config, device)?;
-            learner.learn_all()?;
+            let of = learner.all_steps() as usize;
+            let mut goes_on = true;
+            learner.learn_while(|step| {
+                goes_on = seen(BackTestProgress::Training { window: at, step: step as usize, of });
+                goes_on
+            })?;
+            if !goes_on {
+                break;
+            }
             let network = learner.evaluated()?;
             let trained = SeriesModel::new(learner.config(), network, Some(experiment.clone()), device);
             if experiment.eval.blend {
@@ -104,8 +129,11 @@ pub fn back_test(
         }
         let Some(model) = &model else { continue };
         let origin = origin(model, &source, &experiment, weights, device)?;
-        seen(&origin);
+        let goes_on = seen(BackTestProgress::Window(&origin));
         all.push(origin);
+        if !goes_on {
+            break;
+        }
     }
     Ok(all)
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use burn::tensor::Device;
-use regard_base::series::{ForecastOptions, Members, OriginKind, Plan, Weights, clock_seasons};
+use regard_base::series::{Budget, ForecastOptions, Members, OriginKind, Plan, Weights, clock_seasons};
 use regard_data::metrics::Metrics;
 use regard_data::series::{Panel, Part, Window};
 use serde::{Deserialize, Serialize};
@@ -138,7 +138,7 @@ impl BaseBackTest {
             horizon: config.horizon,
             seasons: seasons(&source.panel, &given),
             levels: vec![],
-            budget: Some(budget),
+            budget: Budget::of(budget),
         };
         let plan = Plan::with_held_out(&values, &options, rows)?;
         // The latest origin is one horizon before the end.

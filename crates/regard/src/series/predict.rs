@@ -1,9 +1,8 @@
 //! Forecasts of a network beyond the end of a file.
 
 use std::path::Path;
-use std::time::Duration;
 
-use regard_base::series::{ForecastOptions, PredictionInterval};
+use regard_base::series::{Budget, ForecastOptions, PredictionInterval, Progress, forecast_with};
 use regard_data::series::formats::forecasts::{Forecast, Forecasts, Interval};
 use regard_data::series::formats::{Read, ReadReport, read};
 use regard_data::series::{Panel, Part, Scaler, Window};
@@ -39,8 +38,8 @@ pub struct FileForecastOptions {
     pub horizon: usize,
     /// Intervals, in percent.
     pub levels: Vec<f64>,
-    /// Time after which no further base forecaster is started.
-    pub budget: Duration,
+    /// Time for the network and the base forecasters.
+    pub budget: Budget,
 }
 
 /// Forecasts of a file by a network and base forecasters.
@@ -51,7 +50,7 @@ pub struct FileForecasts {
     /// Network and base forecasters with their weights, the heaviest first; the network alone for a model without
     /// base forecasters.
     pub members: Vec<(String, f64)>,
-    /// Base forecasters that were left out, and why.
+    /// Base forecasters that were left out, and why; a network that took longer than all of the time.
     pub warnings: Vec<String>,
 }
 
@@ -121,15 +120,26 @@ impl SeriesModel {
     ///
     /// # Errors
     /// As [`Self::forecast`].
-    pub fn forecast_file(&self, series: &Series, options: &FileForecastOptions) -> Result<FileForecasts> {
-        let FileForecastOptions { horizon, ref levels, budget } = *options;
+    pub fn forecast_file(
+        &self,
+        series: &Series,
+        options: &FileForecastOptions,
+        progress: Progress<'_>,
+    ) -> Result<FileForecasts> {
+        let FileForecastOptions { horizon, levels, budget } = options;
+        let horizon = *horizon;
         let [of_network, of_base] = self.base.as_ref().map_or([1.0, 0.0], |base| base.weights);
         // Horizon and levels are those that the network knows, whatever its weight.
         self.check_request(horizon, levels)?;
         let network = if of_network > 0.0 { self.last_forecasts(&series.panel, horizon, levels)? } else { vec![] };
+        let mut warnings = vec![];
+        if budget.is_over() && !budget.is_stopped() {
+            let took = budget.elapsed().as_secs_f64();
+            warnings.push(format!("the network alone took {took:.1} s, longer than `--time`"));
+        }
         if of_base == 0.0 {
             let forecasts = Forecasts::new(series.panel.clock(), network)?;
-            return Ok(FileForecasts { forecasts, members: vec![(NETWORK.to_owned(), 1.0)], warnings: vec![] });
+            return Ok(FileForecasts { forecasts, members: vec![(NETWORK.to_owned(), 1.0)], warnings });
         }
         let given = self.experiment.as_ref().map(|experiment| experiment.data.season_length);
         let given: Vec<usize> = given.filter(|season| *season > 1).into_iter().collect();
@@ -137,9 +147,9 @@ impl SeriesModel {
             horizon,
             seasons: seasons(&series.own, &given),
             levels: levels.clone(),
-            budget: Some(budget),
+            budget: budget.clone(),
         };
-        let found = regard_base::series::forecast(&values(&series.own), &settings)?;
+        let found = forecast_with(&values(&series.own), &settings, progress)?;
         let mut members = vec![(NETWORK.to_owned(), of_network)];
         members.extend(found.members.iter().map(|member| (member.name.clone(), of_base * member.weight)));
         members.retain(|(_, weight)| *weight > 0.0);
@@ -166,8 +176,11 @@ impl SeriesModel {
             }
         });
         let forecasts = Forecasts::new(series.own.clock(), all.collect())?;
-        let left_out = found.warnings.into_iter().filter(|warning| warning.starts_with("left out")).collect();
-        Ok(FileForecasts { forecasts, members, warnings: left_out })
+        let of_time = |warning: &String| {
+            ["left out", "no back-test of", "a back-test of"].iter().any(|start| warning.starts_with(start))
+        };
+        warnings.extend(found.warnings.into_iter().filter(of_time));
+        Ok(FileForecasts { forecasts, members, warnings })
     }
 
     /// The forecasts after windows of a panel whose values no network has scaled, in its units.

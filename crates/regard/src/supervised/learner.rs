@@ -165,6 +165,11 @@ impl<F: Family> Learner<F> {
         self.experiment.train.epochs_of(self.epoch_length(), least)
     }
 
+    /// Steps of a training that nothing ends early.
+    pub(crate) fn all_steps(&self) -> u64 {
+        self.epoch_length().saturating_mul(self.epochs())
+    }
+
     /// The network that is kept, in evaluation.
     ///
     /// # Errors

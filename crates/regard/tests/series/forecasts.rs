@@ -96,10 +96,10 @@ fn a_file_is_forecast_on_the_spot() {
         levels: vec![80.0],
         seasons: vec![],
         only: None,
-        budget: std::time::Duration::from_secs(60),
+        budget: regard::series::local_forecast::Budget::of(std::time::Duration::from_secs(60)),
         seed: 1234,
     };
-    let predicted = || forecast(&read, &options, &Device::flex()).unwrap();
+    let predicted = || forecast(&read, &options, &Device::flex(), &|_| ()).unwrap();
     let (first, again) = (predicted(), predicted());
     assert_eq!(first.forecasts.csv(), again.forecasts.csv());
     let back_test = first.back_test.as_ref().unwrap();
@@ -110,11 +110,11 @@ fn a_file_is_forecast_on_the_spot() {
     assert_eq!(first.forecasts.rows().len(), 24);
     let short = hours(folder.path(), 30, 0);
     let short = regard::data::series::formats::read(&short, &ReadOptions::default()).unwrap();
-    let without = forecast(&short, &options, &Device::flex()).unwrap();
+    let without = forecast(&short, &options, &Device::flex(), &|_| ()).unwrap();
     assert!(without.warnings.iter().any(|warning| warning.contains("network: ") && warning.contains("30 rows")));
     assert_eq!(without.forecasts.rows().len(), 12 * short.panel.len());
     let alone = LocalForecastOptions { only: Some(Only::Network), ..options };
-    let refused = forecast(&short, &alone, &Device::flex()).unwrap_err().to_string();
+    let refused = forecast(&short, &alone, &Device::flex(), &|_| ()).unwrap_err().to_string();
     assert!(refused.contains("30 rows"), "{refused}");
 }
 

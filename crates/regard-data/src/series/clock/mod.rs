@@ -6,6 +6,7 @@ pub(crate) mod infer;
 mod layout;
 
 pub use self::frequency::{Frequency, Unit};
+pub(crate) use self::grid::DAY;
 pub(crate) use self::layout::{First, Layout};
 use crate::error::shown;
 use crate::{Error, Result};

@@ -130,6 +130,7 @@ fn report_of(panel: &Panel, timeline: &Timeline) -> Result<ReadReport> {
         skipped: Vec::new(),
         guessed: None,
         decimal_commas: false,
+        zones: timeline.zones.clone(),
         encoding: None,
         footer: None,
     })
@@ -231,6 +232,9 @@ pub struct ReadReport {
     /// If true, numbers were read with a decimal comma.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub decimal_commas: bool,
+    /// A sentence about time stamps of several offsets from universal time, where there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zones: Option<String>,
     /// Remark on the encoding of the file, where it was guessed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
@@ -266,6 +270,9 @@ impl fmt::Display for ReadReport {
         }
         if self.decimal_commas {
             writeln!(f, "numbers have a decimal comma")?;
+        }
+        if let Some(zones) = &self.zones {
+            writeln!(f, "{zones}")?;
         }
         for (count, what) in [
             (self.gaps, "stamps without a row, filled as missing"),

@@ -3,7 +3,7 @@
 use super::ReadOptions;
 use crate::Result;
 use crate::error::shown;
-use crate::series::clock::{First, Layout};
+use crate::series::clock::{DAY, First, Layout};
 use crate::table::{Column, Header, Row, Rows};
 
 /// Names that a column of stamps has.
@@ -42,7 +42,7 @@ const NAMES: [&str; 29] = [
 /// If true, a text is a date or a time; a number is not.
 pub(super) fn is_date(text: &str) -> bool {
     let is_number = text.parse::<f64>().is_ok();
-    !is_number && Layout::of(text).iter().any(|found| found.0 != Layout::Integer)
+    !is_number && layouts_of(text).iter().any(|found| found.0 != Layout::Integer)
 }
 
 /// The stamps of all rows, in each layout that all rows so far can have.
@@ -51,6 +51,18 @@ pub(super) struct Stamps {
     layouts: Vec<(Layout, First, Vec<i64>)>,
     /// The first stamp, as an example of what is expected.
     example: String,
+    /// Offsets from universal time of all rows, in seconds; empty where stamps have none.
+    offsets: Vec<i64>,
+    /// The last row's offset as it is written.
+    suffix: String,
+}
+
+/// Stamps of all rows.
+pub(super) struct Ticks {
+    pub(super) layout: Layout,
+    pub(super) ticks: Vec<i64>,
+    /// A sentence about different offsets from universal time, where stamps have them.
+    pub(super) zones: Option<String>,
 }
 
 impl Stamps {
@@ -58,7 +70,13 @@ impl Stamps {
     pub(super) fn of(column: Option<Column>, options: &ReadOptions) -> Self {
         let pattern = options.date_pattern.as_deref().filter(|_| column.is_some());
         let layouts = pattern.map(|pattern| (Layout::of_pattern(pattern), First::Neither, Vec::new()));
-        Self { column, layouts: layouts.into_iter().collect(), example: pattern.unwrap_or_default().to_owned() }
+        Self {
+            column,
+            layouts: layouts.into_iter().collect(),
+            example: pattern.unwrap_or_default().to_owned(),
+            offsets: vec![],
+            suffix: String::new(),
+        }
     }
 
     /// The column of stamps: the one that the options name, or the one that header and first row show: one that is called
@@ -113,6 +131,10 @@ impl Stamps {
             return Ok(());
         };
         let text = row.text(column.at);
+        if let Some((suffix, offset)) = Layout::offset(text) {
+            self.offsets.push(offset);
+            suffix.clone_into(&mut self.suffix);
+        }
         if self.layouts.is_empty() {
             self.layouts =
                 layouts_of(text).into_iter().map(|(layout, first, tick)| (layout, first, vec![tick])).collect();
@@ -143,16 +165,16 @@ impl Stamps {
         let found = if text.is_empty() { "is empty".into() } else { format!("found `{}`", shown(text)) };
         let error = row.error(name, format!("{found}, expected a date like `{}`", shown(example)));
         error.with_hint(
-            "all dates of a file must have the same format; `--date-format` (`data.date_format`) gives one that is not \
+            "all dates of a file must have the same format, with an offset from UTC or without; `--date-format` (`data.date_format`) gives one that is not \
              detected, such as `%d.%m.%Y %H:%M`",
         )
     }
 
     /// The layout and the tick of each row.
-    pub(super) fn finish(self, header: &Header<'_>) -> Result<(Layout, Vec<i64>)> {
+    pub(super) fn finish(self, header: &Header<'_>) -> Result<Ticks> {
         let mut found = self.layouts.into_iter();
         let Some((layout, first, ticks)) = found.next() else {
-            return Ok((Layout::Integer, Vec::new()));
+            return Ok(Ticks { layout: Layout::Integer, ticks: Vec::new(), zones: None });
         };
         let swapped =
             |other: &(Layout, First, Vec<i64>)| other.1 != first && other.1 != First::Neither && other.2 != ticks;
@@ -164,8 +186,32 @@ impl Stamps {
                 error.with_hint("give their format by `--date-format` (`data.date_format`): `%d/%m/%Y` or `%m/%d/%Y`")
             );
         }
-        Ok((layout, ticks))
+        Ok(in_one_zone(layout, ticks, &self.offsets, &self.suffix))
     }
+}
+
+/// Stamps with different offsets from universal time, as before and after a change to summer time. Those of one time of
+/// the day are days and longer, which are counted by the calendar of the place; others are counted in universal time.
+fn in_one_zone(layout: Layout, ticks: Vec<i64>, offsets: &[i64], last: &str) -> Ticks {
+    let first = offsets.first().copied().unwrap_or(0);
+    if offsets.len() != ticks.len() || offsets.iter().all(|offset| *offset == first) {
+        return Ticks { layout, ticks, zones: None };
+    }
+    let local: Vec<i64> = ticks.iter().zip(offsets).map(|(tick, offset)| tick - (first - offset) * 1000).collect();
+    let at_one_time = |ticks: &[i64]| ticks.iter().all(|tick| tick.rem_euclid(DAY) == ticks[0].rem_euclid(DAY));
+    if at_one_time(&local) && !at_one_time(&ticks) {
+        let zones = format!(
+            "time stamps have several offsets from UTC: days are counted by the local calendar and written with `{}`, \
+             that of the last row",
+            last.trim()
+        );
+        return Ticks { layout: layout.with_suffix(last), ticks: local, zones: Some(zones) };
+    }
+    let zones = format!(
+        "time stamps have several offsets from UTC: they are counted in UTC and written with `{}`, that of the first row",
+        layout.suffix().trim()
+    );
+    Ticks { layout, ticks, zones: Some(zones) }
 }
 
 /// The layouts of a text, in which all numbers have their full width or none has zeros in front; else those of any

@@ -3,10 +3,11 @@
 
 mod plan;
 
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
 
 use burn::tensor::Device;
-pub use regard_base::series::{BackTest, MemberReport};
+pub use regard_base::series::{BackTest, Budget, MemberReport, Progress, Stage};
 use regard_base::series::{ForecastOptions, Forecasts as BaseForecasts, Member, Members, OriginKind, Plan as Origins};
 use regard_data::series::formats::Read;
 use regard_data::series::formats::forecasts::{Forecast, Forecasts, Interval};
@@ -31,8 +32,8 @@ pub struct LocalForecastOptions {
     pub seasons: Vec<usize>,
     /// The network or the base forecasters alone.
     pub only: Option<Only>,
-    /// Training ends when it is used up.
-    pub budget: Duration,
+    /// Time for everything. Simple forecasts come first; what does not end in time is left out.
+    pub budget: Budget,
     /// Seed of everything random.
     pub seed: u64,
 }
@@ -64,40 +65,52 @@ pub const NETWORK: &str = "network";
 /// The part of the budget that base forecasters may take, and that at whose end the first network is trained.
 const BASE: f64 = 0.5;
 const FIRST_NETWORK: f64 = 0.75;
+/// The part of the time for a network in which it learns; it forecasts in the rest.
+const LEARNING: f64 = 0.95;
 
 /// Forecasts the series of a file.
 ///
 /// # Errors
 /// [`Error::Config`] for an impossible horizon, season or level, a file without values, and `only` the network where
 /// the series are too short to train one.
-pub fn forecast(read: &Read, options: &LocalForecastOptions, device: &Device) -> Result<LocalForecast> {
-    let begun = Instant::now();
+pub fn forecast(
+    read: &Read,
+    options: &LocalForecastOptions,
+    device: &Device,
+    progress: Progress<'_>,
+) -> Result<LocalForecast> {
     let values = base::values(&read.panel);
+    let budget = if options.only == Some(Only::Base) { options.budget.clone() } else { options.budget.share(BASE) };
     let settings = ForecastOptions {
         horizon: options.horizon,
         seasons: base::seasons(&read.panel, &options.seasons),
         levels: options.levels.clone(),
-        budget: Some(options.budget.mul_f64(BASE)),
+        budget,
     };
     let origins = Origins::new(&values, &settings)?;
-    let mut members = origins.base_members();
+    let mut members = match options.only {
+        // The simple forecasts stand in where a network has none.
+        Some(Only::Network) => origins.simple_members().only_fallbacks(),
+        _ => origins.base_members_with(progress),
+    };
     let mut warnings = Vec::new();
     let mut without_weight = None;
     let (mut look_back, mut cut_short) = (0, false);
     if options.only != Some(Only::Base) {
-        let clock = Clockwork { begun, budget: options.budget };
-        match Network::new(read, &origins, options, &clock, device) {
-            Ok(mut network) => {
-                if options.only == Some(Only::Network) {
-                    members = members.only_fallbacks();
-                } else {
-                    without_weight = network.without_weight(&members, &origins)?;
+        let job = Job {
+            read: read.clone(),
+            origins: origins.clone(),
+            others: members.clone(),
+            options: options.clone(),
+            device: device.clone(),
+        };
+        match job.run(progress) {
+            Ok(network) => {
+                (look_back, cut_short) = (network.plan.look_back, network.cut_short);
+                match network.without_weight {
+                    Some(report) => without_weight = Some(report),
+                    None => members.add(&origins, network.member)?,
                 }
-                if without_weight.is_none() {
-                    network.train_for_end(read, &origins, options, &clock, device)?;
-                    members.add(&origins, network.member)?;
-                }
-                (look_back, cut_short) = (network.plan.look_back, clock.spent(1.0));
             }
             Err(error) if options.only == Some(Only::Network) => return Err(error),
             Err(error) => warnings.push(format!("left out: {NETWORK}: {error}")),
@@ -130,30 +143,77 @@ pub fn forecast(read: &Read, options: &LocalForecastOptions, device: &Device) ->
 struct Network {
     plan: Plan,
     member: Member,
+    /// Its report where it has no weight beside the other members.
+    without_weight: Option<MemberReport>,
+    /// If true, a training ended early.
+    cut_short: bool,
 }
 
 /// A network with less weight is not worth a second training.
 const LEAST_WEIGHT: f64 = 0.02;
+/// The switch of the budget is looked at so often while a network is trained.
+const LOOK: Duration = Duration::from_millis(50);
 
-impl Network {
-    /// Trains a network on the rows before the first origin, which forecasts at all origins but the end.
-    fn new(
-        read: &Read,
-        origins: &Origins,
-        options: &LocalForecastOptions,
-        clock: &Clockwork,
-        device: &Device,
-    ) -> Result<Self> {
+/// The training of a network in a thread of its own: steps of a training and forecasts of many series cannot be cut
+/// short. A thread that is late is left alone, and ends soon after the budget.
+struct Job {
+    read: Read,
+    origins: Origins,
+    others: Members,
+    options: LocalForecastOptions,
+    device: Device,
+}
+
+/// A message of the thread: steps that are done of how many, or the end.
+enum Message {
+    Step(usize, usize),
+    Done(Result<Network>),
+}
+
+impl Job {
+    /// Trains and forecasts as long as there is time.
+    fn run(self, progress: Progress<'_>) -> Result<Network> {
+        let late = || Error::config("--time", "is used up by the other forecasters");
+        let alone = self.options.only == Some(Only::Network);
+        let budget = self.budget();
+        if !alone && (budget.share(BASE).is_over() || budget.is_over() || self.origins.untested() > 0) {
+            return Err(late());
+        }
+        let (sender, receiver) = channel();
+        std::thread::spawn(move || {
+            let found = self.network(&sender);
+            // Nobody listens to a thread that is late.
+            let _ = sender.send(Message::Done(found));
+        });
+        loop {
+            let wait = budget.left().filter(|_| !alone).map_or(LOOK, |left| left.min(LOOK));
+            match receiver.recv_timeout(wait) {
+                Ok(Message::Step(done, of)) => progress(Stage { name: NETWORK, done, of }),
+                Ok(Message::Done(found)) => return found,
+                Err(RecvTimeoutError::Disconnected) => return Err(Error::state(NETWORK, "ended without a forecast")),
+                Err(RecvTimeoutError::Timeout) if !alone && budget.is_over() => return Err(late()),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    /// The time for the network: weights and reports follow it.
+    fn budget(&self) -> Budget {
+        self.options.budget.without(self.origins.finish())
+    }
+
+    /// Trains a network on the rows before the first origin, which forecasts at all origins but the end; where it has
+    /// weight beside the other members, another on all rows, which forecasts at the end.
+    fn network(&self, sender: &Sender<Message>) -> Result<Network> {
+        let Self { read, origins, options, .. } = self;
         let first = origins.origins().first().filter(|origin| origin.kind != OriginKind::End);
         let Some(first) = first else {
             return Err(Error::config("--horizon", "leaves no rows for a back-test of a network"));
         };
-        if clock.spent(BASE) {
-            return Err(Error::config("--time", "is used up by the other forecasters"));
-        }
         let plan = Plan::of(&read.panel, options, origins.seasons(), first.offset)?;
-        let deadline = Deadline { clock, part: FIRST_NETWORK };
-        let model = trained(read, &plan, first.offset, options.seed, deadline, device)?;
+        // Forecasts after the training and the weights of the network take time as well.
+        let budget = self.budget().share(LEARNING).without(origins.finish());
+        let (model, early) = self.trained(&plan, first.offset, &budget.share(FIRST_NETWORK), sender)?;
         let mut forecasts = vec![vec![]; read.panel.len()];
         for origin in origins.origins() {
             if origin.kind == OriginKind::End {
@@ -166,33 +226,52 @@ impl Network {
                 all.push(steps);
             });
         }
-        Ok(Self { plan, member: Member { name: NETWORK.into(), forecasts } })
+        let mut member = Member { name: NETWORK.into(), forecasts };
+        let without_weight = match options.only {
+            Some(Only::Network) => None,
+            _ => self.without_weight(&member)?,
+        };
+        if without_weight.is_some() {
+            return Ok(Network { plan, member, without_weight, cut_short: early });
+        }
+        let (model, second_early) = self.trained(&plan, 0, &budget, sender)?;
+        let end = origins.origins().len() - 1;
+        for (all, found) in member.forecasts.iter_mut().zip(after(&model, read, &plan, 0)?) {
+            all[end] = found;
+        }
+        Ok(Network { plan, member, without_weight: None, cut_short: early || second_early })
     }
 
     /// The report of the network where it has no weight beside the other members.
-    fn without_weight(&self, members: &Members, origins: &Origins) -> Result<Option<MemberReport>> {
-        let mut all = members.clone();
-        all.add(origins, self.member.clone())?;
-        let weights = origins.weights(&all);
-        let report = origins.blend(&all, &weights).members.into_iter().find(|member| member.name == NETWORK);
+    fn without_weight(&self, member: &Member) -> Result<Option<MemberReport>> {
+        let mut all = self.others.clone();
+        all.add(&self.origins, member.clone())?;
+        let weights = self.origins.weights(&all);
+        let report = self.origins.blend(&all, &weights).members.into_iter().find(|member| member.name == NETWORK);
         Ok(report.filter(|report| report.weight < LEAST_WEIGHT).map(|report| MemberReport { weight: 0.0, ..report }))
     }
 
-    /// Trains a network on all rows, which forecasts at the end.
-    fn train_for_end(
-        &mut self,
-        read: &Read,
-        origins: &Origins,
-        options: &LocalForecastOptions,
-        clock: &Clockwork,
-        device: &Device,
-    ) -> Result<()> {
-        let model = trained(read, &self.plan, 0, options.seed, Deadline { clock, part: 1.0 }, device)?;
-        let end = origins.origins().len() - 1;
-        for (all, found) in self.member.forecasts.iter_mut().zip(after(&model, read, &self.plan, 0)?) {
-            all[end] = found;
-        }
-        Ok(())
+    /// A network that has seen all rows but so many at the end; true if its training ended early.
+    fn trained(
+        &self,
+        plan: &Plan,
+        unseen: usize,
+        budget: &Budget,
+        sender: &Sender<Message>,
+    ) -> Result<(SeriesModel, bool)> {
+        let experiment = plan.experiment([0, unseen], self.options.seed);
+        let (source, config) = Source::with_panel(&experiment, self.read.clone(), None)?;
+        let mut learner = SeriesLearner::with_data(&experiment, source.into(), config, &self.device)?;
+        let steps = experiment.train.epochs;
+        let mut early = false;
+        // A first step is always made, so that there is a network whatever the budget.
+        learner.learn_while(|step| {
+            // Nobody listens to a thread that is late.
+            let _ = sender.send(Message::Step(step as usize, steps));
+            early = step > 0 && budget.is_over();
+            !early
+        })?;
+        Ok((SeriesModel::new(learner.config(), learner.evaluated()?, Some(experiment), &self.device), early))
     }
 }
 
@@ -207,47 +286,4 @@ fn after(model: &SeriesModel, read: &Read, plan: &Plan, unseen: usize) -> Result
     let windows: Vec<Window> = read.panel.series().iter().enumerate().map(window).collect();
     let found = model.forecast_windows(&read.panel, &windows)?;
     Ok(found.iter().map(|one| one.values.iter().map(|value| f64::from(*value)).collect()).collect())
-}
-
-/// The time that is left.
-struct Clockwork {
-    begun: Instant,
-    budget: Duration,
-}
-
-impl Clockwork {
-    /// If true, a part of the budget is used up.
-    fn spent(&self, part: f64) -> bool {
-        self.begun.elapsed().as_secs_f64() >= self.budget.as_secs_f64() * part
-    }
-}
-
-/// The part of the budget at whose end a training stops.
-#[derive(Clone, Copy)]
-struct Deadline<'a> {
-    clock: &'a Clockwork,
-    part: f64,
-}
-
-impl Deadline<'_> {
-    fn passed(self) -> bool {
-        self.clock.spent(self.part)
-    }
-}
-
-/// A network that has seen all rows but so many at the end.
-fn trained(
-    read: &Read,
-    plan: &Plan,
-    unseen: usize,
-    seed: u64,
-    deadline: Deadline<'_>,
-    device: &Device,
-) -> Result<SeriesModel> {
-    let experiment = plan.experiment([0, unseen], seed);
-    let (source, config) = Source::with_panel(&experiment, read.clone(), None)?;
-    let mut learner = SeriesLearner::with_data(&experiment, source.into(), config, device)?;
-    // A first step is always made, so that there is a network whatever the budget.
-    learner.learn_while(|step| step == 0 || !deadline.passed())?;
-    Ok(SeriesModel::new(learner.config(), learner.evaluated()?, Some(experiment), device))
 }

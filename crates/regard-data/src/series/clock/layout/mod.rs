@@ -112,6 +112,27 @@ impl Layout {
         found
     }
 
+    /// The offset from universal time at the end of a stamp, as it is written and in seconds; `None` without one.
+    pub(crate) fn offset(text: &str) -> Option<(&str, i64)> {
+        let (_, suffix, offset) = split_offset(text);
+        (!suffix.is_empty()).then_some((suffix, offset))
+    }
+
+    /// The offset from universal time as it is written; empty without one.
+    pub(crate) fn suffix(&self) -> &str {
+        if let Self::Pattern { suffix, .. } = self { suffix } else { "" }
+    }
+
+    /// The same with another offset at the end of stamps, whose ticks stay.
+    pub(crate) fn with_suffix(self, last: &str) -> Self {
+        // `Z` and ` UTC` are no offset in digits.
+        let seconds = seconds_of(last.trim()).unwrap_or(0);
+        match self {
+            Self::Pattern { pattern, .. } => Self::Pattern { pattern, suffix: last.to_owned(), offset: seconds },
+            other => other,
+        }
+    }
+
     /// The layout of `strftime`'s pattern.
     pub(crate) fn of_pattern(pattern: &str) -> Self {
         Self::Pattern { pattern: pattern.to_owned(), suffix: String::new(), offset: 0 }
@@ -243,7 +264,7 @@ fn split_offset(text: &str) -> (&str, &str, i64) {
 
 /// `+01:00`, `+0100` or `+01` in seconds.
 fn seconds_of(offset: &str) -> Option<i64> {
-    let digits: String = offset[1..].chars().filter(|c| *c != ':').collect();
+    let digits: String = offset.get(1..)?.chars().filter(|c| *c != ':').collect();
     let well_formed = matches!(digits.len(), 2 | 4) && digits.bytes().all(|b| b.is_ascii_digit());
     let number: i64 = digits.parse().ok().filter(|_| well_formed)?;
     let (hours, minutes) = if digits.len() == 2 { (number, 0) } else { (number / 100, number % 100) };

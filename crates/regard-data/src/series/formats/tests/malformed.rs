@@ -74,7 +74,7 @@ fn fields_that_are_no_number() {
 
 #[test]
 fn stamps_that_do_not_fit() {
-    let one_way = "all dates of a file must have the same format; `--date-format` (`data.date_format`) gives one that is not detected, such as `%d.%m.%Y %H:%M`";
+    let one_way = "all dates of a file must have the same format, with an offset from UTC or without; `--date-format` (`data.date_format`) gives one that is not detected, such as `%d.%m.%Y %H:%M`";
     let finer =
         "the frequency is the most common distance between stamps; `--frequency` (`data.frequency`) gives another";
     let give = |frequency: &str| ReadOptions { frequency: Some(frequency.parse().unwrap()), ..wide() };

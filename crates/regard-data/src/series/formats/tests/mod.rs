@@ -203,3 +203,37 @@ fn text_below_a_table_is_no_row() {
     );
     assert!(found.to_string().contains("below the table: Monthly milk"), "{found}");
 }
+
+#[test]
+fn a_change_to_summer_time_is_neither_a_gap_nor_a_duplicate() {
+    let hours = "2021-03-28T00:00:00+01:00,1\n2021-03-28T01:00:00+01:00,2\n2021-03-28T03:00:00+02:00,3\n\
+                 2021-03-28T02:00:00Z,4\n2021-03-28T05:00:00+02:00,5\n";
+    let found = read(&format!("date,load\n{hours}"));
+    assert_eq!((found.report.gaps, found.report.duplicates, found.panel.steps()), (0, 0, 5));
+    assert_eq!(found.panel.stamp(0, 5).unwrap(), "2021-03-28T05:00:00+01:00");
+    let zones = found.report.zones.unwrap();
+    assert!(zones.contains("counted in UTC") && zones.contains("`+01:00`"), "{zones}");
+    let autumn = "2021-10-31 01:00+02:00,1\n2021-10-31 02:00+02:00,2\n2021-10-31 02:00+01:00,3\n\
+                  2021-10-31 03:00+01:00,4\n";
+    let found = read(&format!("date,load\n{autumn}"));
+    assert_eq!((found.report.gaps, found.report.duplicates, found.panel.steps()), (0, 0, 4));
+    // Midnights of a place lie 23 hours apart on one day of the year.
+    let days = "2021-03-26T00:00:00+01:00,1\n2021-03-27T00:00:00+01:00,2\n2021-03-28T00:00:00+01:00,3\n\
+                2021-03-29T00:00:00+02:00,4\n2021-03-30T00:00:00+02:00,5\n";
+    let found = read(&format!("date,load\n{days}"));
+    assert_eq!((found.report.frequency.to_string().as_str(), found.report.gaps, found.panel.steps()), ("day", 0, 5));
+    assert_eq!(found.panel.stamp(0, 5).unwrap(), "2021-03-31T00:00:00+02:00");
+    assert!(found.report.to_string().contains("local calendar and written with `+02:00`"), "{}", found.report);
+    let one = read("date,load\n2021-03-28T00:00:00Z,1\n2021-03-28T01:00:00Z,2\n");
+    assert_eq!((one.report.zones, one.panel.stamp(0, 2).unwrap()), (None, "2021-03-28T02:00:00Z".into()));
+    let without = said("date,load\n2021-03-28T00:00:00Z,1\n2021-03-28T01:00:00,2\n", &ReadOptions::default());
+    assert!(without.contains("with an offset from UTC or without"), "{without}");
+}
+
+#[test]
+fn a_first_row_with_a_date_of_mixed_width_is_no_header() {
+    for first in ["04/9/2021", "04/09/2021", "2021-4-09"] {
+        let refused = said(&format!("{first},7\n04/10/2021,8\n"), &ReadOptions::default());
+        assert!(refused.contains("is a row of values"), "{first}: {refused}");
+    }
+}
