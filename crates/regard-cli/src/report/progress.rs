@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn a_stage_shows_its_share_and_the_time_that_is_left() {
         let done = Done { stage: "ETS", done: 2500, of: 10_000, what: "series", limit: Some(Duration::from_secs(12)) };
-        assert_eq!(done.text(Duration::from_secs(3)), "ETS  2,500 of 10,000 series  eta 9.0 s, at most 12 s for all");
+        assert_eq!(done.text(Duration::from_secs(3)), "ETS  2,500 of 10,000 series  eta 9.0 s, at most 12.0 s for all");
         let slow = Done { limit: Some(Duration::from_secs(4)), ..done };
         assert!(slow.text(Duration::from_secs(3)).contains("eta 4.0 s"));
         let begun = Done { done: 0, limit: None, ..done };

@@ -70,7 +70,7 @@ impl FromStr for AttributionMethod {
     }
 }
 
-/// Options of [`attribute`].
+/// Options of an attribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttributionOptions {
     /// The method.
