@@ -327,6 +327,7 @@ fn many_series_have_simple_forecasts_in_a_short_time() {
         assert!(if budget.is_zero() { untested == 3000 } else { untested > 0 }, "{untested}");
         let found = plan.blend(&members, &plan.weights(&members));
         check(&found, 3000, 7);
+        assert_eq!(found.back_test.is_none(), budget.is_zero(), "no errors of forecasts that were not made");
         assert!(found.warnings.iter().any(|warning| warning.contains("the time is too short")), "{:?}", found.warnings);
         let weight = |name: &str| found.members.iter().find(|member| member.name == name).unwrap().weight;
         let weights: Vec<f64> = names.iter().map(|name| weight(name)).collect();

@@ -168,16 +168,20 @@ impl Plan {
         let held_out = self.origins_of(OriginKind::HeldOut).next();
         let end = self.origins.len() - 1;
         let mut errors = self.validation_errors(weights);
-        let back_test = held_out.map(|at| {
+        let back_test = held_out.and_then(|at| {
             let forecasts: Vec<Vec<f64>> =
                 (0..self.len()).map(|series| if self.has(series, at) { blend(series, at) } else { vec![] }).collect();
+            // Where the time was too short for any forecast of these rows, there is nothing to report.
+            if forecasts.iter().all(Vec::is_empty) {
+                return None;
+            }
             let widths = Widths::new(self, &errors, at);
             let back_test = self.back_test(members, &forecasts, &widths, at);
             // The intervals of the forecasts know the errors of the held-out rows, too.
             for (series, forecast) in forecasts.iter().enumerate().filter(|(_, one)| !one.is_empty()) {
                 errors.push(self.errors(series, at, forecast));
             }
-            back_test
+            Some(back_test)
         });
         let widths = Widths::new(self, &errors, end);
         let quantiles: Vec<f64> = self.options.levels.iter().map(|&level| widths.quantile(level)).collect();
