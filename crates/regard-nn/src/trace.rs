@@ -166,7 +166,7 @@ pub enum Operation {
         epsilon: f32,
     },
     /// Sum over the edges into a node of `x y[source]`, in each head; the last step it is from holds source and target.
-    /// What a node without such edges has is `isolated`.
+    /// A node without such edges has the value `isolated`.
     EdgeSum {
         /// Heads, side by side in the rows of `y`.
         heads: usize,

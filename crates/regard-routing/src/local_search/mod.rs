@@ -81,7 +81,7 @@ pub struct LocalSearchOptions {
     pub perturbations_per_node: usize,
     /// Stops here at the latest if set; a run that meets its deadline depends on the machine.
     pub deadline: Option<Instant>,
-    /// Is told the best cost from time to time, for those who watch the search.
+    /// Receives the best cost from time to time, for progress reports.
     pub best: BestCost,
 }
 

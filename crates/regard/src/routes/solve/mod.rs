@@ -60,7 +60,7 @@ pub struct SolveOptions {
     pub top_p: f32,
     /// Seed of sampling and of the local search.
     pub seed: u64,
-    /// Is told the cost of the best solution so far, for those who watch the search.
+    /// Receives the cost of the best solution so far, for progress reports.
     pub best: BestCost,
 }
 

@@ -64,7 +64,7 @@ pub(super) struct Search<'a, S> {
     pub(super) stages: Vec<Stage>,
     /// Is told when a stage begins.
     pub(super) watch: Watch<'a>,
-    /// Is told the best cost.
+    /// Receives the best cost.
     pub(super) best: BestCost,
 }
 
