@@ -5,12 +5,12 @@
 //! `q W_query` that belongs to head `h`, and likewise for keys and values.
 
 use burn::config::Config;
-use burn::module::{Initializer, Module};
+use burn::module::{Initializer, Module, Param};
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
 
 use crate::ops::{AttentionOptions, AttentionWeights, Mask, attention, attention_weights};
-use crate::trace;
+use crate::trace::{self, Operation};
 
 /// Initialisation of the projections.
 #[derive(Config, Copy, Debug, PartialEq, Eq)]
@@ -98,13 +98,14 @@ pub struct AttentionInput {
     value: Tensor<3>,
     bias: Option<Tensor<4>>,
     mask: Mask,
+    scale: Option<f32>,
     destationary: Option<(Tensor<2>, Tensor<2>)>,
 }
 
 impl AttentionInput {
     /// Cross attention: `query [batch, queries, width]`, `key` and `value [batch, keys, width]`.
     pub fn new(query: Tensor<3>, key: Tensor<3>, value: Tensor<3>) -> Self {
-        Self { query, key, value, bias: None, mask: Mask::None, destationary: None }
+        Self { query, key, value, bias: None, mask: Mask::None, scale: None, destationary: None }
     }
 
     /// Self-attention of `x [batch, length, width]`.
@@ -115,6 +116,12 @@ impl AttentionInput {
     /// Sets the mask of keys.
     pub fn with_mask(mut self, mask: Mask) -> Self {
         self.mask = mask;
+        self
+    }
+
+    /// Sets the factor of the dot products. Default: `1 / √(key width)`.
+    pub fn with_scale(mut self, scale: f32) -> Self {
+        self.scale = Some(scale);
         self
     }
 
@@ -198,10 +205,16 @@ impl MultiHeadAttention {
     }
 
     pub(crate) fn project(&self, input: AttentionInput) -> Projected {
-        let options = AttentionOptions::new(self.heads, self.key_width).with_mask(input.mask);
+        let mut options = AttentionOptions::new(self.heads, self.key_width).with_mask(input.mask);
+        options.scale = input.scale.unwrap_or(options.scale);
         let projected = |name: &str, linear: &Linear, x: Tensor<3>, row: &'static str| {
             let y = project(linear, x.clone());
-            trace::linear(name, linear, &x, ["batch", row, "channel"], &y);
+            // With projections that change nothing, an input has the numbers of what was made of it before.
+            trace::step(name, Operation::Linear)
+                .from_which(&x, |name| !["query", "key", "value"].contains(&name))
+                .parameter("weight", || linear.weight.val())
+                .optional_parameter("bias", || linear.bias.as_ref().map(Param::val))
+                .values(["batch", row, "channel"], &y);
             y
         };
         let mut query = projected("query", &self.query, input.query, "query");
@@ -209,12 +222,31 @@ impl MultiHeadAttention {
         let value = projected("value", &self.value, input.value, "key");
         let mut bias = input.bias;
         if let Some((tau, delta)) = input.destationary {
+            const SOURCE: &str = "Liu et al. 2022, §3.3";
             let [batch, keys] = delta.dims();
-            query = query * tau.reshape([batch, 1, 1]);
-            let delta = delta.mul_scalar(options.scale).reshape([batch, 1, 1, keys]);
+            let stretched = query.clone() * tau.clone().reshape([batch, 1, 1]);
+            trace::step("stretched_query", Operation::Product)
+                .source(SOURCE)
+                .from(&query)
+                .from(&tau)
+                .values(["batch", "query", "channel"], &stretched);
+            query = stretched;
+            let scaled = delta.clone().mul_scalar(options.scale);
+            trace::step("scaled_delta", Operation::Scale { factor: options.scale })
+                .source(SOURCE)
+                .from(&delta)
+                .values(["batch", "key"], &scaled);
+            let scaled = scaled.reshape([batch, 1, 1, keys]);
             bias = Some(match bias {
-                Some(bias) => bias + delta,
-                None => delta,
+                Some(bias) => {
+                    let sum = bias.clone() + scaled.clone();
+                    trace::step("score_bias_and_delta", Operation::Sum)
+                        .from(&bias)
+                        .from(&scaled)
+                        .values(["batch", "head", "query", "key"], &sum);
+                    sum
+                }
+                None => scaled,
             });
         }
         Projected { query, key, value, bias, options }

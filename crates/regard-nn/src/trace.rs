@@ -236,8 +236,8 @@ struct Recorder {
     axes: Vec<(&'static str, &'static str)>,
     /// New names of steps.
     names: Vec<(&'static str, &'static str)>,
-    /// The last step with these numbers.
-    known: HashMap<(usize, u64), String>,
+    /// The steps with these numbers, in the order in which they were recorded.
+    known: HashMap<(usize, u64), Vec<String>>,
     /// Notes of steps that are to come.
     notes: HashMap<String, Vec<String>>,
 }
@@ -373,11 +373,22 @@ impl Draft {
         self
     }
 
-    /// A tensor that the step is computed from. One that was not recorded becomes a step that is given.
-    pub fn from<const D: usize>(mut self, tensor: &Tensor<D>) -> Self {
+    /// A tensor that the step is computed from: the last step with its numbers. One that was not recorded becomes a step
+    /// that is given.
+    pub fn from<const D: usize>(self, tensor: &Tensor<D>) -> Self {
+        self.from_which(tensor, |_| true)
+    }
+
+    /// As [`Self::from`], where of several steps with the same numbers the last is meant whose own name, without scopes,
+    /// `is_meant`.
+    pub fn from_which<const D: usize>(mut self, tensor: &Tensor<D>, is_meant: impl Fn(&str) -> bool) -> Self {
         if let Some(step) = &mut self.0 {
             let values = numbers(tensor);
-            let found = RECORDER.with_borrow(|recorder| recorder.known.get(&print_of(&values)).cloned());
+            let meant = |name: &&String| is_meant(name.rsplit('.').next().unwrap_or(name));
+            let found = RECORDER.with_borrow(|recorder| {
+                let same = recorder.known.get(&print_of(&values))?;
+                same.iter().rfind(meant).or(same.last()).cloned()
+            });
             let name = found.unwrap_or_else(|| {
                 let name = format!("{}.input.{}", step.name, step.from.len());
                 let shape: Vec<usize> = tensor.dims().to_vec();
@@ -464,7 +475,7 @@ impl Recorder {
 
     fn add(&mut self, mut step: Step) {
         step.notes = self.notes.remove(&step.name).unwrap_or_default();
-        self.known.insert(print_of(&step.values), step.name.clone());
+        self.known.entry(print_of(&step.values)).or_default().push(step.name.clone());
         self.recording.steps.push(step);
     }
 }

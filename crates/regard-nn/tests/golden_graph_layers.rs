@@ -8,6 +8,7 @@ use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Device, Gradients, Int, Tensor, TensorData};
 use regard_nn::graph::{GraphLayer, GraphLayerConfig, GraphRows};
 use regard_nn::ops::{EdgeList, with_kernels};
+use regard_nn::trace::record;
 use regard_testing::{Case, Checks, Golden};
 
 #[test]
@@ -32,6 +33,50 @@ fn check_all(label: &str) {
         }
     }
     assert!(layers > 0, "a case of a layer");
+}
+
+#[test]
+fn golden_traces_of_graph_layers() {
+    let golden = Golden::open();
+    let mut layers = 0;
+    for case in golden.cases("graph_transformer/").iter().filter(|case| case.find("output.logit").is_some()) {
+        check_trace(case);
+        layers += 1;
+    }
+    assert!(layers > 0, "a case of a layer");
+}
+
+/// The steps of a trace are the scores of the original code before and after the clamp, and its softmax.
+fn check_trace(case: &Case) {
+    let device = Device::flex();
+    let (layer, (graph, order)) = (layer(case, &device), edges(case));
+    let e = case.find("input.e").map(|e| e.tensor::<2>(&device).select(0, whole(&order, &device)));
+    let rows = GraphRows { nodes: case.get("input.h").tensor(&device), edges: e };
+    let (_, recording) = record(|| layer.forward(rows, None, &graph));
+    let heads = case.size("n_heads");
+    // By edge, in the order of the case.
+    let by_edge = |name: &str| {
+        let step = recording.steps.iter().find(|step| step.name == name).unwrap_or_else(|| panic!("no step {name}"));
+        let width = step.values.len() / order.len();
+        let rows = inverse(&order).into_iter().map(|place| &step.values[place as usize * width..][..width]);
+        rows.flatten().map(|&value| f64::from(value)).collect::<Vec<f64>>()
+    };
+    let mut checks = Checks::new(case, "trace");
+    checks.values("output.logit", &case.get("output.logit").shape, &by_edge("score"));
+    let exponentials: Vec<f64> = by_edge("clamped").into_iter().map(f64::exp).collect();
+    checks.values("output.exp_score", &case.get("output.exp_score").shape, &exponentials);
+    if let Some(channels) = case.find("output.score_channels") {
+        checks.values("output.score_channels", &channels.shape, &by_edge("edge_product"));
+    }
+    // The weights are exp_score / z of the node that an edge leads to, with the authors' 1e-6 where edges have rows.
+    let (z, targets) = (case.get("output.z"), &case.get("input.dst").data);
+    let epsilon = if case.find("input.e").is_some() { 1e-6 } else { 0.0 };
+    for (at, weight) in by_edge("attention").into_iter().enumerate() {
+        let total = z.data[targets[at / heads] as usize * heads + at % heads] + epsilon;
+        let expected = case.get("output.exp_score").data[at] / total;
+        checks.holds(&format!("weight {at}: {weight}, expected {expected}"), (weight - expected).abs() < 1e-5);
+    }
+    checks.finish();
 }
 
 /// The name of a parameter in the original code, and true if it is transposed there.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use regard::Device;
-use regard::explain::Trace;
+use regard::explain::{AttentionInput, AttentionMask, Context, Projection, Trace, TraceStep, attention};
 use regard::graphs::experiment::GraphData;
 use regard::graphs::predict::GraphModel;
 use regard::routes::decode::DecodeOptions;
@@ -14,7 +14,9 @@ use regard::series::predict::SeriesModel;
 use regard::sets::experiment::SetData;
 use regard::sets::model::{SetTransformer, SetTransformerConfig};
 use regard::sets::predict::SetModel;
+use regard::store::Array;
 use regard_nn::trace::{Operation, Step};
+use regard_testing::{Case, Checks, Golden};
 
 fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
@@ -308,12 +310,35 @@ fn recomputed(step: &Step, from: &[Numbers], parameters: &[Numbers]) -> Option<V
     })
 }
 
+/// As [`recomputed`], for each of a batch alone: what has an axis `batch` is cut along it.
+fn recomputed_by_item(step: &TraceStep, from: &[Numbers], parameters: &[Numbers], trace: &Trace) -> Option<Vec<f64>> {
+    let batched = |step: &TraceStep| step.axes.first().is_some_and(|axis| axis.name == "batch");
+    if !batched(step) {
+        return recomputed(&step.recorded, from, parameters);
+    }
+    let items = step.recorded.shape[0];
+    let one = Step { shape: step.recorded.shape[1..].to_vec(), ..step.recorded.clone() };
+    let cut = |item: usize| {
+        let parts = step.recorded.from.iter().zip(from).map(|(name, numbers)| {
+            if !batched(trace.step(name).unwrap()) {
+                return numbers.clone();
+            }
+            let size = numbers.values.len() / items;
+            let values = numbers.values[item * size..][..size].to_vec();
+            Numbers { shape: numbers.shape[1..].to_vec(), values }
+        });
+        recomputed(&one, &parts.collect::<Vec<_>>(), parameters)
+    };
+    let all: Option<Vec<Vec<f64>>> = (0..items).map(cut).collect();
+    all.map(|all| all.concat())
+}
+
 /// Checks every step; `given` are the formulas that no operation states and that are checked elsewhere.
 fn check(trace: &Trace, what: &str) {
     let parameters: HashMap<&str, Numbers> =
         trace.parameters.iter().map(|found| (found.name.as_str(), Numbers::of(&found.shape, &found.values))).collect();
     let mut before: HashMap<&str, Numbers> = HashMap::new();
-    assert!(trace.steps.len() > 10, "{what}: {} steps", trace.steps.len());
+    assert!(trace.steps.len() >= 10, "{what}: {} steps", trace.steps.len());
     for step in &trace.steps {
         let recorded = &step.recorded;
         let place = format!("{what}: {}", recorded.name);
@@ -325,7 +350,7 @@ fn check(trace: &Trace, what: &str) {
         let from = |name: &String| before.get(name.as_str()).unwrap_or_else(|| panic!("{place}: {name} comes later"));
         let from: Vec<Numbers> = recorded.from.iter().map(from).cloned().collect();
         let own: Vec<Numbers> = recorded.parameters.iter().map(|name| parameters[name.as_str()].clone()).collect();
-        if let Some(expected) = recomputed(recorded, &from, &own) {
+        if let Some(expected) = recomputed_by_item(step, &from, &own, trace) {
             assert_eq!(expected.len(), recorded.values.len(), "{place}: {:?}", recorded.shape);
             for (found, expected) in recorded.values.iter().zip(&expected) {
                 let found = f64::from(*found);
@@ -534,4 +559,67 @@ fn steps_of_series_follow_from_each_other() {
         let expected = f64::from(*answer) * deviation + center;
         assert!((f64::from(*found) - expected).abs() < 1e-4 * expected.abs().max(1.0));
     }
+}
+
+/// An array of a golden case.
+fn array(case: &Case, name: &str) -> Option<Array> {
+    let values = case.find(name)?;
+    Some(Array { shape: values.shape.clone(), data: values.f32() })
+}
+
+/// The input of a golden case of an attention layer; weights are stored `[outputs, inputs]` there.
+fn layer_input(case: &Case) -> AttentionInput {
+    let projection = |name: &str| {
+        let stored = array(case, &format!("weight.{name}_projection.weight")).unwrap();
+        let [outputs, inputs] = stored.shape[..] else { panic!("a matrix") };
+        let turned = (0..inputs * outputs).map(|at| stored.data[at % outputs * inputs + at / outputs]).collect();
+        let bias = array(case, &format!("weight.{name}_projection.bias")).map(|bias| bias.data);
+        Projection { weight: Array { shape: vec![inputs, outputs], data: turned }, bias }
+    };
+    let own = array(case, "input.x");
+    let query = own.clone().or_else(|| array(case, "input.queries")).unwrap();
+    let causal = case.config["mask_flag"].as_bool().unwrap_or(false);
+    let mut input = AttentionInput::self_attention(query, case.size("n_heads"));
+    if own.is_none() {
+        let key = array(case, "input.keys").unwrap();
+        input.key_tokens = (0..key.shape[1]).map(|key| format!("key {key}")).collect();
+        input.context = Context::Other { key, value: array(case, "input.values") };
+    }
+    input.query_projection = projection("query");
+    input.key_projection = projection("key");
+    input.value_projection = projection("value");
+    input.output_projection = projection("out");
+    input.mask = if causal { AttentionMask::Causal } else { AttentionMask::None };
+    input.destationary = array(case, "input.tau").map(|tau| (tau.data, array(case, "input.delta").unwrap()));
+    input
+}
+
+#[test]
+fn an_attention_layer_agrees_with_the_golden_cases_and_its_formulas() {
+    for case in Golden::open().cases("attention_layer/") {
+        let trace = attention(&case.name, &layer_input(&case), &Device::flex()).unwrap();
+        check(&trace, &case.name);
+        let mut checks = Checks::new(&case, "trace");
+        for (golden, step) in [("output.attn", "attention"), ("output.y", "output")] {
+            let found: Vec<f64> = values(&trace, step).iter().map(|&value| f64::from(value)).collect();
+            // An axis of one input is left out of a trace.
+            checks.values(golden, &case.get(golden).shape, &found);
+        }
+        checks.finish();
+    }
+}
+
+#[test]
+fn every_option_of_an_attention_layer_follows_its_formulas() {
+    let text = r#"{"query": [[[1, 2], [0.5, -1]], [[3, 0], [1, 1]]], "key": [[[1, 0, 1], [0, 1, -2], [1, 1, 0]],
+        [[2, 0, 1], [0.3, 1, 0], [0, 0, 1]]], "heads": 2, "scale": 0.3, "tau": [2, 0.5], "delta": [[0, 1, -1], [1, 2, 3]],
+        "query_weights": [[1, 0.5, 0, 1], [0, 1, -0.25, 0]], "key_weights": [[1, 0, 0, 2], [0, 1, 3, 0], [1, 1, 0, 0]],
+        "value_weights": [[1, 2], [0.1, 0], [0, 0.7]], "value_bias": [0.5, -0.5], "output_weights": [[1, 0, 1], [0, 1, 1]],
+        "mask": [[1, 0, 1], [0, 1, 1]], "score_bias": [[0, 1, 2], [0.5, 0, -1]]}"#;
+    let input = AttentionInput::parse(text, Path::new("in.json")).unwrap();
+    let trace = attention("in.json", &input, &Device::flex()).unwrap();
+    check(&trace, "all options");
+    let names: Vec<&str> = trace.steps.iter().map(|step| step.recorded.name.as_str()).collect();
+    let expected = ["stretched_query", "scaled_delta", "score_bias_and_delta", "raw_score", "biased", "mask", "merged"];
+    assert!(expected.iter().all(|name| names.contains(name)), "{names:?}");
 }

@@ -13,8 +13,10 @@ use regard::routing::problems::op::OpEnv;
 use regard::routing::problems::pctsp::PctspEnv;
 use regard::routing::problems::sdvrp::SdvrpEnv;
 use regard::routing::problems::spctsp::SpctspEnv;
+use regard::routing::problems::tsp::TspEnv;
 use regard::routing::{Problem, State};
 use regard_nn::ops::{DenseMask, MASKED, Mask, Tours, with_kernels};
+use regard_nn::trace::record;
 use regard_nn::{NodeSelection, Outcome};
 use regard_testing::{Case, Checks, Golden};
 use support::instances::FromCase;
@@ -74,6 +76,58 @@ fn check_cases(label: &str) {
         checked += 1;
     }
     assert!(checked > 0, "cases with a depot");
+}
+
+#[test]
+fn golden_traces_of_decoding() {
+    let golden = Golden::open();
+    let mut checked = 0;
+    for case in golden.cases("attention_model/").iter().filter(|case| case.config["mode"] == "eval") {
+        match case.config["problem"].as_str() {
+            Some("tsp") => check_trace::<TspEnv>(case),
+            _ => for_problem!(case, check_trace(case)),
+        }
+        checked += 1;
+    }
+    assert!(checked > 5, "all problems");
+}
+
+/// The steps of a trace are the embeddings, masks and log-probabilities of the original code.
+fn check_trace<P: FromCase>(case: &Case) {
+    let model = AttentionModel::from_weights(&config::<P>(case), &weights(case), &Device::flex()).unwrap();
+    let (expected, expected_mask) = (case.get("output.log_p"), case.get("output.mask"));
+    let [batch, steps, nodes] = expected.shape[..] else { panic!("{}: log_p", case.name) };
+    let layers = case.size("n_encode_layers");
+    let (mut embeddings, mut log_p, mut mask) = (vec![], expected.data.clone(), expected_mask.data.clone());
+    for (item, problem) in instances::<P>(case, batch).iter().enumerate() {
+        let compute = || {
+            let embeddings = model.encode(features(std::slice::from_ref(problem), &Device::flex()));
+            model.rollout().construct(embeddings, vec![vec![problem.start()]], NodeSelection::Greedy)
+        };
+        let (outcomes, recording) = record(compute);
+        let values = |name: &str| {
+            let step = recording.steps.iter().find(|step| step.name == name).unwrap_or_else(|| panic!("no {name}"));
+            step.values.iter().map(|&value| f64::from(value)).collect::<Vec<_>>()
+        };
+        embeddings.extend(values(&format!("encoder.{}.feed_forward.norm", layers - 1)));
+        // After the end of a solution the original code goes on with the depot; there is no step to compare.
+        let taken = walk_of::<P>(&outcomes[0][0]).len();
+        for step in 0..taken.min(steps) {
+            let place = (item * steps + step) * nodes..(item * steps + step + 1) * nodes;
+            let logarithms = values(&format!("decode.{step}.log_probability"));
+            let stored = |value: f64| if value == f64::NEG_INFINITY { f64::from(MASKED) } else { value };
+            log_p.splice(place.clone(), logarithms.into_iter().map(stored));
+            mask.splice(place, values(&format!("decode.{step}.mask")).into_iter().map(|open| 1.0 - open));
+            let probability: f64 = values(&format!("decode.{step}.probability")).iter().sum();
+            assert!((probability - 1.0).abs() < 1e-5, "{}: {probability}", case.name);
+        }
+    }
+    let mut checks = Checks::new(case, "trace");
+    let shape = case.get("output.embeddings").shape.clone();
+    checks.values("output.embeddings", &shape, &embeddings);
+    checks.values("output.log_p", &expected.shape, &log_p);
+    checks.holds("masks", mask == expected_mask.data);
+    checks.finish();
 }
 
 fn check_published(label: &str) {

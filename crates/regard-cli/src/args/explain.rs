@@ -21,6 +21,8 @@ Examples:
   regard explain molecules.csv --model runs/solubility --example 4 --layer 0
   regard explain customers.csv --model runs/customers --filter pooling.attention
   regard explain sales.csv --model runs/sales --json > trace.json
+  regard explain examples/capitals.csv --html tour.html look at all of it in a browser
+  regard explain examples/capitals.csv --filter decode.3.probability --plot step.svg
   regard explain attention                              one attention layer, worked by hand")]
 pub(crate) struct ExplainArgs {
     #[command(subcommand)]
@@ -47,10 +49,23 @@ pub(crate) struct ExplainFileArgs {
     /// This layer of the encoder alone
     #[arg(long, value_name = "N")]
     pub(crate) layer: Option<usize>,
+    #[command(flatten)]
+    pub(crate) view: ViewArgs,
+    /// Column of the set identifiers [default: as in training]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) group_by: Option<String>,
+    /// Column of SMILES [default: as in training]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) smiles: Option<String>,
+}
+
+/// The part of a trace that is shown, and how.
+#[derive(Debug, Args)]
+pub(crate) struct ViewArgs {
     /// This head alone, where a step has heads
     #[arg(long, value_name = "N")]
     pub(crate) head: Option<usize>,
-    /// Steps whose name contains this text alone
+    /// The step of this name alone, or else those whose names contain it
     #[arg(long, value_name = "TEXT")]
     pub(crate) filter: Option<String>,
     /// Print all rows and columns of a step, not only the first
@@ -59,12 +74,12 @@ pub(crate) struct ExplainFileArgs {
     /// JSON: add the values of the parameters that the steps name
     #[arg(long)]
     pub(crate) parameters: bool,
-    /// Column of the set identifiers [default: as in training]
-    #[arg(long, value_name = "COLUMN")]
-    pub(crate) group_by: Option<String>,
-    /// Column of SMILES [default: as in training]
-    #[arg(long, value_name = "COLUMN")]
-    pub(crate) smiles: Option<String>,
+    /// Write a page with all of it, to look at in a browser without a network
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) html: Option<PathBuf>,
+    /// Draw the shown step as a heat map, or the shown weights on the input: FILE.svg or FILE.png
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
 }
 
 /// Computations that are no model's.
@@ -77,17 +92,33 @@ pub(crate) enum ExplainCommand {
 /// Arguments of `regard explain attention`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The input is a JSON object; only x is required:
-  x               tokens, one row of numbers for each: [[1, 0, 1, 0], [0, 1, 0, 1]]
-  heads           number of heads; the width must be a multiple of it [default: 1]
-  query_weights   width x width numbers, [inputs, outputs] [default: identity];
-                  also key_weights, value_weights, output_weights
-  mask            \"none\", or \"causal\": a token attends to itself and to earlier tokens
-  tokens          names of the tokens: [\"first\", \"second\"]")]
+The input is a JSON object; x, or query and key, must be there:
+  x               tokens, one row of numbers for each: [[1, 0, 1, 0], [0, 1, 0, 1]]; a list of such for a batch
+  query, key      instead of x: what attends, and what is attended to; value is the key if it is not given
+  heads           number of heads [default: 1]
+  query_weights   [inputs, heads x width of a key] [default: identity]; also key_weights, value_weights
+                  [inputs, heads x width of a value] and output_weights
+  query_bias      one number for each output [default: none]; also key_bias, value_bias, output_bias
+  mask            \"none\", \"causal\" (a token attends to itself and to earlier tokens), or for each query
+                  a row of 1 (may attend) and 0: [[1, 0], [1, 1]]
+  lengths         instead of mask: the number of keys of each input of the batch, the others are padding
+  score_bias      added to the scaled scores, queries x keys, or such for each head
+  scale           factor of the dot products [default: 1 / sqrt(width of a key in a head)]
+  tau, delta      de-stationary attention: scores become (q k tau + delta) scale; one number, and one for each key
+  tokens          names of the tokens: [\"first\", \"second\"]; with query and key: query_tokens, key_tokens")]
 pub(crate) struct AttentionArgs {
     /// Input as JSON [default: the two-token example worked by hand]
     #[arg(long, value_name = "FILE.json")]
     pub(crate) input: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) view: ViewArgs,
+}
+
+impl ViewArgs {
+    /// If true, a part of the steps is asked for.
+    pub(crate) fn is_part(&self) -> bool {
+        self.head.is_some() || self.filter.is_some()
+    }
 }
 
 impl ExplainFileArgs {

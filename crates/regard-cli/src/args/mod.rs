@@ -19,7 +19,7 @@ mod train;
 pub(crate) use bench::{BenchCommand, BenchLibJob, BenchPaperArgs};
 pub(crate) use data::{CheckArgs, DataCommand, Generate, GenerateJob, ShowArgs, VerifyArgs};
 pub(crate) use eval::{EvalArgs, EvalJob, Evaluation, FoldOptions, Source};
-pub(crate) use explain::{AttentionArgs, ExplainArgs, ExplainCommand, ExplainFileArgs};
+pub(crate) use explain::{AttentionArgs, ExplainArgs, ExplainCommand, ExplainFileArgs, ViewArgs};
 pub(crate) use forecast::ForecastArgs;
 use network::NetworkArgs;
 pub(crate) use plot::{PlotArgs, PlotJob};

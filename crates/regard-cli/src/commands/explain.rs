@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use regard::Device;
+use regard::data::file::write_atomic;
 use regard::explain::{self, AttentionInput, Trace};
 use regard::graphs::predict::GraphModel;
 use regard::routing::formats::csv::TableOptions;
@@ -11,7 +12,7 @@ use regard::series::predict::SeriesModel;
 use regard::sets::predict::SetModel;
 
 use super::{Outcome, families, graphs, read_instance, sets};
-use crate::args::{AttentionArgs, ExplainArgs, ExplainCommand, ExplainFileArgs, example};
+use crate::args::{AttentionArgs, ExplainArgs, ExplainCommand, ExplainFileArgs, ViewArgs, example};
 use crate::failure::Failure;
 use crate::models::Networks;
 use crate::report::{self, Printer};
@@ -25,8 +26,10 @@ pub(super) fn run(args: &ExplainArgs, device: &Device, printer: &mut Printer) ->
         (Some(ExplainCommand::Attention(args)), _) => attention(args, device, printer),
         (None, Some(file)) => {
             let family = families::of_model(args.file.model.as_deref());
-            let trace = (family.explain)(file, &args.file, device, printer)?;
-            write(trace, &args.file, printer)
+            let trace = (family.explain)(file, &args.file, device, printer)?.part(args.file.step, args.file.layer)?;
+            let with_numbers = args.file.step.is_some() || args.file.layer.is_some() || args.file.view.is_part();
+            show(trace, &args.file.view, with_numbers, printer)?;
+            Ok(Outcome::Done)
         }
         (None, None) => Err(Failure::new("FILE is missing")
             .hint("give an instance or a table, or use: regard explain attention")
@@ -42,6 +45,9 @@ pub(super) fn routes(
     printer: &mut Printer,
 ) -> anyhow::Result<Trace> {
     args.refuse("routes", &["--example", "--group-by", "--smiles"])?;
+    if let Some(folder) = &args.model {
+        regard::store::kind_of(folder)?;
+    }
     let read = read_instance(file, &TableOptions::default(), printer);
     let instance = match &args.model {
         Some(folder) => read.with_context(|| format!("{} is a model on routes", folder.display()))?,
@@ -124,33 +130,41 @@ fn folder(args: &ExplainFileArgs) -> (&Path, String) {
     (folder, name)
 }
 
-/// Prints the part of a trace that is asked for.
-fn write(trace: Trace, args: &ExplainFileArgs, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    let part = args.step.is_some() || args.layer.is_some() || args.head.is_some() || args.filter.is_some();
-    let trace = if args.parameters && printer.json() { trace } else { trace.without_parameters() };
-    let trace = trace.part(args.step, args.layer, args.head, args.filter.as_deref())?;
-    if args.parameters && !printer.json() {
+/// The part of a trace that is asked for, printed, drawn and written.
+fn show(trace: Trace, view: &ViewArgs, with_numbers: bool, printer: &mut Printer) -> anyhow::Result<()> {
+    let trace = if view.parameters && printer.json() { trace } else { trace.without_parameters() };
+    let trace = trace.named(view.filter.as_deref())?.head(view.head)?;
+    if view.parameters && !printer.json() {
         return Err(Failure::new("--parameters applies to --json alone").hint("add --json").into());
     }
+    if let Some(path) = &view.plot {
+        report::trace_plot::draw(path, &trace)?;
+    }
+    if let Some(path) = &view.html {
+        let page = explain::page(&trace);
+        write_atomic(path, |file| file.write_all(page.as_bytes()))?;
+    }
     if printer.json() {
         printer.object(&trace)?;
     } else {
-        printer.result(&report::trace::page(&trace, part, args.full))?;
+        printer.result(&report::trace::page(&trace, with_numbers, view.full))?;
     }
-    Ok(Outcome::Done)
+    for path in [&view.plot, &view.html].into_iter().flatten() {
+        printer.note(&format!("wrote {}", path.display()));
+    }
+    Ok(())
 }
 
-/// Shows every intermediate of one attention layer.
+/// Every intermediate of one attention layer.
 fn attention(args: &AttentionArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    let input = match &args.input {
-        Some(path) => AttentionInput::parse(&read(path)?, path)?,
-        None => AttentionInput::hand_worked(),
+    let (name, input) = match &args.input {
+        Some(path) => (path.display().to_string(), AttentionInput::parse(&read(path)?, path)?),
+        None => ("the example worked by hand".to_owned(), AttentionInput::hand_worked()),
     };
-    let trace = explain::attention(&input, device)?;
-    if printer.json() {
-        printer.object(&trace)?;
-    } else {
-        printer.result(&report::explain::attention(&trace))?;
+    let trace = explain::attention(&name, &input, device)?;
+    show(trace, &args.view, true, printer)?;
+    if args.input.is_none() && !printer.json() {
+        printer.result(&report::trace::rounded_by_hand())?;
     }
     Ok(Outcome::Done)
 }

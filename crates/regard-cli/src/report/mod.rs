@@ -3,7 +3,6 @@
 pub(crate) mod bench;
 pub(crate) mod curves;
 pub(crate) mod data;
-pub(crate) mod explain;
 pub(crate) mod graph_plot;
 pub(crate) mod json;
 pub(crate) mod measures;
@@ -20,6 +19,7 @@ pub(crate) mod sparkline;
 mod table;
 pub(crate) mod tensorboard;
 pub(crate) mod trace;
+pub(crate) mod trace_plot;
 pub(crate) mod train;
 
 use std::borrow::Cow;

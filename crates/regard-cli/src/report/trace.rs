@@ -35,7 +35,7 @@ fn heading(step: &TraceStep) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("   ")
 }
 
-fn shape(step: &TraceStep) -> String {
+pub(super) fn shape(step: &TraceStep) -> String {
     let axes: Vec<String> = step.axes.iter().map(|axis| format!("{} {}", axis.name, axis.labels.len())).collect();
     if axes.is_empty() { "one number".to_owned() } else { format!("[{}]", axes.join(", ")) }
 }
@@ -96,6 +96,19 @@ fn reasons(notes: &[String]) -> String {
     counts.into_iter().map(|(note, count)| format!("{count} {note}")).collect::<Vec<_>>().join(", ")
 }
 
+/// The worked example as a text has it that rounds every step to three digits.
+pub(crate) fn rounded_by_hand() -> String {
+    let rounded = |value: f64| (value * 1000.0).round() / 1000.0;
+    let score = rounded(1.0 / 2.0_f64.sqrt());
+    let own = rounded(score.exp());
+    let (total, share) = (own + 1.0, rounded(own / (own + 1.0)));
+    format!(
+        "\na text that rounds every step to three digits: 1/√2 = {score:.3}, e^{score:.3} = {own:.3}, {own:.3} / {total:.3} \
+         = {share:.3}, and {:.3} for the other token\n",
+        1.0 - share
+    )
+}
+
 /// The values of a step: a table for each index of the axes before the last two.
 fn numbers(step: &TraceStep, most: usize) -> String {
     let (recorded, axes) = (&step.recorded, &step.axes);
@@ -132,7 +145,7 @@ fn numbers(step: &TraceStep, most: usize) -> String {
 }
 
 /// `head 2`, of the axes before a table.
-fn place(before: &[regard::explain::Axis], at: usize) -> String {
+pub(super) fn place(before: &[regard::explain::Axis], at: usize) -> String {
     let mut rest = at;
     let mut parts: Vec<String> = Vec::new();
     for axis in before.iter().rev() {

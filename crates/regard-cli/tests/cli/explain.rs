@@ -8,29 +8,59 @@ use crate::program::regard;
 #[test]
 fn the_first_page_is_the_example_worked_by_hand() {
     let said = regard(Path::new("."), &["explain", "attention"]).done();
-    assert!(said.out.contains("0.66976") && said.out.contains("0.33023"), "{said:?}");
+    assert!(said.out.contains("0.66976") && said.out.contains("0.33024"), "{said:?}");
     insta::assert_snapshot!("explain_attention", said.out);
 }
 
 #[test]
 fn an_input_of_ones_own() {
-    let input = r#"{"x": [[1, 0], [0, 2], [1, 1]], "heads": 1, "value_weights": [[2, 0], [0, 2]],
-        "mask": "causal", "tokens": ["we", "see", "you"]}"#;
+    let input = r#"{"query": [[1, 0], [0, 2]], "key": [[1, 0], [0, 2], [1, 1]], "value_weights": [[2, 0], [0, 2]],
+        "mask": [[1, 1, 0], [1, 1, 1]], "query_tokens": ["we", "see"], "key_tokens": ["you", "and", "me"]}"#;
     let folder = folder_with("in.json", input);
     let said = regard(folder.path(), &["explain", "attention", "--input", "in.json"]).done();
-    insta::assert_snapshot!("explain_attention_causal", said.out);
+    insta::assert_snapshot!("explain_attention_masked", said.out);
+    let wrong = folder_with("in.json", r#"{"x": [[1, 2]], "lengths": [2]}"#);
+    let said = regard(wrong.path(), &["explain", "attention", "--input", "in.json"]);
+    assert!(said.code == Some(2) && said.err.contains("lengths: expected 1 numbers of keys, none above 1"), "{said:?}");
 }
 
 #[test]
 fn json_has_every_step_with_its_shape() {
     let json = regard(Path::new("."), &["explain", "attention", "--json"]).done().json();
-    let steps = json["steps"].as_array().unwrap();
-    let names: Vec<&str> = steps.iter().filter_map(|step| step["name"].as_str()).collect();
-    assert_eq!(names, ["x", "q", "k", "v", "scores", "weights", "heads", "output"]);
-    let weights = &steps[5];
+    assert_eq!(json["schema"], "regard-trace/1");
+    let weights = step(&json, "attention");
     assert_eq!(weights["shape"], serde_json::json!([2, 2, 2]));
     let own = weights["values"][0][0][0].as_f64().unwrap();
     assert!((own - 0.669_761_55).abs() < 1e-6);
+    let one = regard(Path::new("."), &["explain", "attention", "--filter", "attention", "--head", "1"]).done();
+    assert!(one.out.contains("head 1") && !one.out.contains("raw_score ="), "{}", one.out);
+}
+
+#[test]
+fn steps_are_drawn_and_written_as_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let places = repository("examples/capitals.csv").display().to_string();
+    let draw =
+        |filter: &str, file: &str| regard(folder.path(), &["explain", &places, "--filter", filter, "--plot", file]);
+    draw("decode.3.probability", "plane.svg").done();
+    draw("encoder.0.attention", "heads.png").done();
+    let plane = std::fs::read_to_string(folder.path().join("plane.svg")).unwrap();
+    assert!(plane.contains("Reykjavik") && plane.matches("<circle").count() >= 47, "{plane}");
+    assert!(std::fs::read(folder.path().join("heads.png")).unwrap().starts_with(b"\x89PNG"));
+    let many = draw("encoder.0", "many.svg");
+    assert!(many.code == Some(2) && many.err.contains("--plot draws one step"), "{many:?}");
+    let said = regard(folder.path(), &["explain", &places, "--html", "tour.html"]).done();
+    assert!(said.err.contains("tour.html"), "{said:?}");
+    let html = std::fs::read_to_string(folder.path().join("tour.html")).unwrap();
+    let foreign = ["https://", " src=", "@import", "url("];
+    assert!(html.contains("decode.46.probability") && foreign.iter().all(|word| !html.contains(word)));
+}
+
+#[test]
+fn a_model_folder_that_is_not_there_is_named() {
+    let said = regard(&repository("."), &["explain", "examples/capitals.csv", "--model", "models/nothing"]);
+    assert!(said.code == Some(2) && said.err.contains("models/nothing"), "{said:?}");
+    assert!(!said.err.contains("is a model on routes"), "{said:?}");
 }
 
 fn repository(path: &str) -> PathBuf {

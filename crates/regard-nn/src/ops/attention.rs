@@ -110,15 +110,18 @@ pub fn attention_weights(
     let shape = [batch, heads, queries, keys];
     const PAIRS: [&str; 4] = ["batch", "head", "query", "key"];
     let products = split_heads(query.clone(), heads).matmul(split_heads(key.clone(), heads).swap_dims(2, 3));
-    trace::step("raw_score", Operation::Dot { heads }).source(SOURCE).from(&query).from(&key).values(PAIRS, &products);
+    trace::step("raw_score", Operation::Dot { heads })
+        .source(SOURCE)
+        .from_which(&query, |name| name.ends_with("query"))
+        .from_which(&key, |name| name == "key")
+        .values(PAIRS, &products);
     let mut scores = products.clone().mul_scalar(options.scale);
     trace::step("score", Operation::Scale { factor: options.scale })
         .source(SOURCE)
         .from(&products)
         .values(PAIRS, &scores);
     if let Some(bias) = bias {
-        let bias = bias.expand(shape);
-        let sum = scores.clone() + bias.clone();
+        let sum = scores.clone() + bias.clone().expand(shape);
         trace::step("biased", Operation::Sum).from(&scores).from(&bias).values(PAIRS, &sum);
         scores = sum;
     }
@@ -144,7 +147,7 @@ pub fn attention_weights(
     trace::step("heads", Operation::WeightedSum { heads })
         .source(SOURCE)
         .from(&weights)
-        .from(&value)
+        .from_which(&value, |name| name == "value")
         .values(["batch", "head", "query", "head channel"], &sums);
     let out = join_heads(sums.clone());
     trace::step("merged", Operation::Merge).from(&sums).values(["batch", "query", "channel"], &out);

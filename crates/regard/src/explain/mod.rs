@@ -6,13 +6,12 @@
 mod attention;
 pub mod attribution;
 mod input;
-mod json;
-mod model;
+pub mod page;
 #[cfg(test)]
 mod tests;
 mod trace;
 
 pub use self::attention::attention;
-pub use self::input::{AttentionInput, MOST_TOKENS, MOST_WIDTH};
-pub use self::model::{Axis, Labels, SCHEMA, Step as TraceStep, Trace};
-pub use self::trace::{AttentionTrace, Step};
+pub use self::input::{AttentionInput, AttentionMask, Context, MOST_SCORES, MOST_TOKENS, MOST_WIDTH, Projection};
+pub use self::page::page;
+pub use self::trace::{Axis, Labels, Layout, SCHEMA, Step as TraceStep, Trace};

@@ -6,9 +6,13 @@ use regard_nn::trace::{self, Operation, record};
 
 use super::examples::Examples;
 use super::input::GraphInput;
+use super::layout;
 use super::predict::GraphModel;
 use crate::Result;
-use crate::explain::{Labels, Trace};
+use crate::explain::{Labels, Layout, Trace};
+
+/// Largest number of nodes of a graph that gets places on a plane; a larger drawing would be illegible.
+const MOST_DRAWN: usize = 300;
 
 /// Eigenvectors of the Laplacian that are shown, at most.
 const EIGENVECTORS: usize = 16;
@@ -38,14 +42,27 @@ impl GraphModel {
         };
         let nodes: Vec<String> = (0..input.edges.nodes()).map(named).collect();
         let ends = input.edges.offsets().windows(2).enumerate().flat_map(|(node, pair)| vec![node; pair[1] - pair[0]]);
-        let edge = |(&source, target): (&u32, usize)| format!("{}→{}", nodes[source as usize], nodes[target]);
-        let edges = input.edges.sources().iter().zip(ends).map(edge).collect();
+        let pairs: Vec<[usize; 2]> =
+            input.edges.sources().iter().zip(ends).map(|(&source, target)| [source as usize, target]).collect();
+        let edges = pairs.iter().map(|&[source, target]| format!("{}→{}", nodes[source], nodes[target])).collect();
+        let kinds = input.edge_types.iter().map(|&kind| data.edge_types.get(kind as usize).cloned());
+        let kinds = kinds.collect::<Option<Vec<String>>>().unwrap_or_default();
+        let drawn = Layout {
+            axis: "node",
+            labels: nodes.clone(),
+            places: if nodes.len() <= MOST_DRAWN { layout(nodes.len(), &pairs) } else { vec![] },
+            edges: pairs,
+            edge_kinds: kinds,
+            ..Layout::default()
+        };
         let mut labels = Labels::from([("node", nodes), ("edge", edges)]);
         labels.insert("row", labels["node"].clone());
         labels.insert("end", ["source", "target"].map(str::to_owned).to_vec());
         let answers = if data.classes.is_empty() { &data.tasks } else { &data.classes };
         labels.insert("output", answers.clone());
-        Ok(Trace::new(name.to_owned(), format!("graph {}", examples.graphs.ids()[graph]), recording, &labels))
+        let input = format!("graph {}", examples.graphs.ids()[graph]);
+        let trace = Trace::new(name.to_owned(), input, recording, &labels);
+        Ok(if drawn.places.is_empty() { trace } else { trace.with_layout(drawn) })
     }
 
     /// Eigenvectors of the normalised Laplacian, and the eigenvalue of each as its Rayleigh quotient.
@@ -64,7 +81,9 @@ impl GraphModel {
             |values: Vec<f32>, shape: [usize; 2]| Tensor::<2>::from_data(TensorData::new(values, shape), &self.device);
         let shown = tensor(vectors.to_vec(), [nodes, count]);
         const SOURCE: &str = "Dwivedi & Bresson 2021, §2.1, eq. 1";
-        trace::step("positions.laplacian.vectors", Operation::Input)
+        let rule = "L v = λ v with L = I - D^-1/2 A D^-1/2, λ rising from the second; of equal λ each vector has the \
+            largest value possible at one node, the first such, and is positive there, which fixes single signs too";
+        trace::step("positions.laplacian.vectors", Operation::Formula(rule))
             .source(SOURCE)
             .values(["node", "eigenvector"], &shown);
         let rule = "vᵀ L v / vᵀ v with L = I - D^-1/2 A D^-1/2";

@@ -9,6 +9,7 @@ pub mod experiment;
 mod explain;
 mod family;
 pub mod input;
+mod layout;
 pub mod measure;
 pub mod model;
 pub mod predict;
@@ -17,6 +18,7 @@ pub mod task;
 
 pub use experiment::GraphExperiment;
 pub use family::Graphs;
+pub use layout::layout;
 pub use model::{GraphTransformer, GraphTransformerConfig};
 pub use predict::GraphModel;
 

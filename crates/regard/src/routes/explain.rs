@@ -8,7 +8,7 @@ use regard_routing::{Instance, Problem, ProblemVisitor, SolverInstance, State};
 use super::decode::{check_probabilities, features};
 use super::model::AttentionModel;
 use super::solve::{SolveOptions, solve};
-use crate::explain::{Labels, Trace};
+use crate::explain::{Labels, Layout, Trace};
 use crate::{Error, Result};
 
 /// Most numbers that a trace may hold: 1 GiB of them.
@@ -83,7 +83,19 @@ fn explain<I: SolverInstance>(model: &AttentionModel, name: &str, instance: &I) 
         ));
         labels.insert("stage", stages.into_iter().map(|stage| stage.name).collect());
     }
-    let mut trace = Trace::new(name.to_owned(), sites.name().to_owned(), recording, &labels);
+    let depot = I::Problem::DEPOT;
+    let closed = |route: Vec<usize>| -> Vec<usize> {
+        let end = if depot { Some(0) } else { route.first().copied() };
+        end.filter(|_| depot).into_iter().chain(route).chain(end).collect()
+    };
+    let mut trace = Trace::new(name.to_owned(), sites.name().to_owned(), recording, &labels).with_layout(Layout {
+        axis: "node",
+        labels: sites.ids().to_vec(),
+        places: sites.places().to_vec(),
+        routes: instance.routes(&tour).into_iter().map(closed).collect(),
+        depot,
+        ..Layout::default()
+    });
     for step in trace.steps.iter_mut().filter(|step| step.recorded.name.ends_with(".regret")) {
         step.axes[0].labels =
             std::mem::take(&mut step.recorded.notes).iter().map(|node| sites.ids()[node_of(node)].clone()).collect();

@@ -5,7 +5,7 @@ use regard_nn::trace::record;
 
 use super::predict::SetModel;
 use super::source::features_of;
-use crate::explain::{Labels, Trace};
+use crate::explain::{Labels, Layout, Trace};
 use crate::{Error, Result};
 
 impl SetModel {
@@ -21,10 +21,17 @@ impl SetModel {
         }
         let sets = features_of(&self.config, bags)?.select(&[at]).batch(&self.device).sets;
         let (_, recording) = record(|| self.network.forward(sets));
-        let rows = (1..=bags.size(at)).map(|row| format!("row {row}")).collect();
-        let mut labels = Labels::from([("row", rows)]);
+        let rows: Vec<String> = (1..=bags.size(at)).map(|row| format!("row {row}")).collect();
+        let mut labels = Labels::from([("row", rows.clone())]);
         labels.insert("feature", self.config.data.features.clone());
         labels.insert("output", self.config.data.classes.clone());
-        Ok(Trace::new(name.to_owned(), format!("set {id}"), recording, &labels))
+        let trace = Trace::new(name.to_owned(), format!("set {id}"), recording, &labels);
+        // A cloud on a plane is drawn as it is.
+        let points = trace.step("features").filter(|step| step.recorded.shape == [rows.len(), 2]);
+        let places = points.map(|step| step.recorded.values.chunks(2).map(|at| [at[0].into(), at[1].into()]).collect());
+        Ok(match places {
+            Some(places) => trace.with_layout(Layout { axis: "row", labels: rows, places, ..Layout::default() }),
+            None => trace,
+        })
     }
 }
