@@ -106,7 +106,7 @@ def short():
     accuracy = {"routes": routes, "sets": sets, "graphs": graphs, "series": series}
     for family in FAMILIES:
         sections += [f"## {family.capitalize()}\n", *speed_table(family), *accuracy[family](saved)]
-    return "\n".join([*sections, *memory(saved), *starts(saved), *builds(saved)])
+    return "\n".join([*sections, *memory(saved), *starts(saved), *traces(saved), *builds(saved)])
 
 
 def speed_table(family):
@@ -458,6 +458,17 @@ def starts(folder):
     yield tables.markdown(["command", "time"], rows) + "\n"
 
 
+def traces(folder):
+    """The cost of the trace where nothing is recorded."""
+    for _, record in records.read(folder, "trace"):
+        yield "## Traces that nobody asks for\n"
+        yield (
+            f"A recording of one greedy solution of one instance with {record['nodes']} nodes has {record['steps']:,} steps. Without a recording "
+            f"a step costs {record['step_ns']:.1f} ns, all of them {record['share']:.2%} of the {record['pass_us']:,.0f} µs of that pass at most (one "
+            "thread; kernels leave out most steps). Measured with `python bench/trace.py`.\n"
+        )
+
+
 def builds(folder):
     """Times of clean builds and sizes of the program."""
     yield "## Build time and size\n"
@@ -489,6 +500,7 @@ def index():
         ("search", "local search of two builds", "search.py"),
         ("deadlines", "ends of `solve --time` on a busy machine", "deadlines.py"),
         ("start", "time of a short command", "start.py"),
+        ("trace", "cost of the trace where nothing is recorded", "trace.py"),
         ("build", "time of a clean build, size of the program", "builds.py"),
     )
     rows = [

@@ -9,7 +9,8 @@
 //!
 //! With `--memory CELL N` it does the work of a cell once, `reinforce` or `cvrp` with instances of N nodes, `isab` with
 //! a set of N points, `edges` with a graph of N edges or `train-molecules` and `train-blocks` with N graphs, and prints
-//! what that took. With `--vehicles FOLDER` it writes what both sides of the `cvrp` cell read.
+//! what that took. With `--vehicles FOLDER` it writes what both sides of the `cvrp` cell read. With
+//! `--trace` it prints what the steps of a trace cost where nothing is recorded.
 //!
 //! The first iteration of every request is not timed: after a pause the caches hold another process's data.
 
@@ -22,6 +23,7 @@ mod protocol;
 mod series;
 mod sets;
 mod timing;
+mod trace;
 mod training;
 mod vehicles;
 
@@ -44,7 +46,8 @@ fn main() -> io::Result<()> {
             write_line(&mut output, &memory::measure(cell, nodes).map_err(io::Error::other)?)
         }
         ["--vehicles", folder] => vehicles::write(Path::new(folder)).map_err(io::Error::other),
-        _ => Err(io::Error::other("expected no arguments, --memory CELL N or --vehicles FOLDER")),
+        ["--trace"] => write_line(&mut output, &trace::measure().map_err(io::Error::other)?),
+        _ => Err(io::Error::other("expected no arguments, --memory CELL N, --vehicles FOLDER or --trace")),
     }
 }
 

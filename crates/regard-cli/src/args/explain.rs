@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::TableArgs;
 use crate::failure::Failure;
 
 /// Arguments of `regard explain`.
@@ -57,6 +58,8 @@ pub(crate) struct ExplainFileArgs {
     /// Column of SMILES [default: as in training]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) smiles: Option<String>,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
 }
 
 /// The part of a trace that is shown, and how.
@@ -130,9 +133,13 @@ impl ExplainFileArgs {
             ("--group-by", self.group_by.is_some()),
             ("--smiles", self.smiles.is_some()),
         ];
-        match given.iter().find(|(name, given)| *given && options.contains(name)) {
+        let given =
+            given.iter().find(|(name, given)| *given && options.contains(name)).map(|(name, _)| (*name).to_owned());
+        // A model on routes alone reads tables of places.
+        let of_table = || (kind != "routes").then(|| self.table.options().first_given()).flatten();
+        match given.or_else(of_table) {
             None => Ok(()),
-            Some((name, _)) => Err(Failure::new(format!("{name} does not apply to a model on {kind}")).into()),
+            Some(name) => Err(Failure::new(format!("{name} does not apply to a model on {kind}")).into()),
         }
     }
 }

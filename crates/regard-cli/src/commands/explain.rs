@@ -7,7 +7,6 @@ use regard::Device;
 use regard::data::file::write_atomic;
 use regard::explain::{self, AttentionInput, Trace};
 use regard::graphs::predict::GraphModel;
-use regard::routing::formats::csv::TableOptions;
 use regard::series::predict::SeriesModel;
 use regard::sets::predict::SetModel;
 
@@ -48,7 +47,7 @@ pub(super) fn routes(
     if let Some(folder) = &args.model {
         regard::store::kind_of(folder)?;
     }
-    let read = read_instance(file, &TableOptions::default(), printer);
+    let read = read_instance(file, &args.table.options(), printer);
     let instance = match &args.model {
         Some(folder) => read.with_context(|| format!("{} is a model on routes", folder.display()))?,
         None => read.map_err(|error| {

@@ -158,6 +158,10 @@ pub(super) fn place(before: &[regard::explain::Axis], at: usize) -> String {
 }
 
 fn matrix(values: &[f32], rows: &regard::explain::Axis, columns: &regard::explain::Axis, most: usize) -> String {
+    // Of many places that have names those count most that a row looks at most.
+    if columns.labels.len() > most && columns.labels.iter().any(|label| label.parse::<usize>().is_err()) {
+        return largest(values, rows, columns, most);
+    }
     let shown = columns.labels.len().min(most);
     let mut align = vec![Align::Left];
     align.extend(vec![Align::Right; shown]);
@@ -170,6 +174,26 @@ fn matrix(values: &[f32], rows: &regard::explain::Axis, columns: &regard::explai
     table.render(2, 2)
         + &left_out(rows.labels.len(), most, &rows.name)
         + &left_out(columns.labels.len(), most, &columns.name)
+}
+
+/// The largest numbers of each row, with the names of their columns.
+fn largest(values: &[f32], rows: &regard::explain::Axis, columns: &regard::explain::Axis, most: usize) -> String {
+    const SHOWN: usize = 5;
+    let mut table = Table::new(&[Align::Left, Align::Left]);
+    table.row([
+        format!("{} \\ {}", rows.name, columns.name),
+        format!("the {SHOWN} largest of {}", columns.labels.len()),
+    ]);
+    for (name, row) in rows.labels.iter().zip(values.chunks(columns.labels.len().max(1))).take(most) {
+        let mut order: Vec<usize> = (0..row.len()).collect();
+        order.sort_by(|&a, &b| row[b].total_cmp(&row[a]));
+        let parts: Vec<String> =
+            order.iter().take(SHOWN).map(|&at| format!("{} {}", columns.labels[at], cell(row[at]))).collect();
+        table.row([name.clone(), parts.join(", ")]);
+    }
+    table.render(2, 2)
+        + &left_out(rows.labels.len(), most, &rows.name)
+        + &left_out(columns.labels.len(), SHOWN, &columns.name)
 }
 
 /// A line about rows or columns that are not printed.
@@ -195,5 +219,6 @@ fn cell(value: f32) -> String {
     }
     // -0 and 0 look the same.
     let value = if value == 0.0 { 0.0 } else { value };
-    if value.fract() == 0.0 && value.abs() < 1e6 { format!("{value:.0}") } else { format!("{value:.5}") }
+    let text = if value.fract() == 0.0 && value.abs() < 1e6 { format!("{value:.0}") } else { format!("{value:.5}") };
+    if text == "-0.00000" { "0.00000".to_owned() } else { text }
 }

@@ -1,6 +1,7 @@
 //! The program as a user meets it: whole commands, both streams and the exit code.
 
 mod attribution;
+mod book;
 mod data;
 mod errors;
 mod eval;

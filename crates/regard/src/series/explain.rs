@@ -32,6 +32,7 @@ impl SeriesModel {
         };
         let mut labels = Labels::from([("patch", (0..config.patches()).map(patch).collect())]);
         labels.insert("lag", (0..config.look_back).map(|at| format!("lag {}", config.look_back - at)).collect());
+        labels.insert("step ahead", (1..=config.horizon).map(|step| step.to_string()).collect());
         let input = if channels > 1 { "all series".to_owned() } else { format!("series {}", names[0]) };
         labels.insert("series", names);
         Ok(Trace::new(name.to_owned(), input, recording, &labels))

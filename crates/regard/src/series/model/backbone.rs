@@ -122,7 +122,7 @@ impl Backbone {
                     .from(&answers)
                     .from(&statistics.center)
                     .from(&statistics.deviation)
-                    .values(["batch", "series", "value"], &values);
+                    .values(["batch", "series", self.readout.answers()], &values);
                 values
             }
             _ => answers,
@@ -131,14 +131,18 @@ impl Backbone {
 
     /// The output of the linear skip for a window.
     fn straight(&self, shortcut: &Linear, values: Tensor<3>) -> Tensor<3> {
-        if !self.fitted {
-            let output = shortcut.forward(values.clone());
-            trace::linear("linear_map", shortcut, &values, ["batch", "series", "value"], &output);
-            return output;
+        let output = match self.fitted {
+            false => shortcut.forward(values.clone()),
+            true => {
+                let output = values.clone().matmul(shortcut.weight.val().detach().unsqueeze());
+                shortcut.bias.iter().fold(output, |output, bias| output + bias.val().detach().unsqueeze())
+            }
+        };
+        if trace::recording() {
+            let ahead = self.readout.answers();
+            trace::step("linear_map.weights", Operation::Input).values(["lag", ahead], &shortcut.weight.val());
+            trace::linear("linear_map", shortcut, &values, ["batch", "series", ahead], &output);
         }
-        let output = values.clone().matmul(shortcut.weight.val().detach().unsqueeze());
-        let output = shortcut.bias.iter().fold(output, |output, bias| output + bias.val().detach().unsqueeze());
-        trace::linear("linear_map", shortcut, &values, ["batch", "series", "value"], &output);
         output
     }
 

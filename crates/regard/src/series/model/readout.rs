@@ -83,13 +83,13 @@ impl Readout {
             _ => {
                 // As the published codes flatten rows: all patches of one channel of the width, then the next.
                 let flat = rows.clone().swap_dims(1, 2).reshape([batch, channels, width * patches]);
-                const ANSWERS: [&str; 3] = ["batch", "series", "value"];
+                let answers_axes = ["batch", "series", self.answers()];
                 trace::step("flattened", Operation::Flattened)
                     .from(&rows)
                     .values(["batch", "series", "channel"], &flat);
                 let predicted = self.of_channels(flat.clone());
                 if let [head] = self.head.as_slice() {
-                    trace::linear("network", head, &flat, ANSWERS, &predicted);
+                    trace::linear("network", head, &flat, answers_axes, &predicted);
                 }
                 let predicted = apply_dropout(predicted, drop);
                 let predicted = straight.into_iter().fold(predicted, |predicted, straight| {
@@ -98,17 +98,22 @@ impl Readout {
                         trace::step("map_and_network", Operation::Sum)
                             .from(&predicted)
                             .from(&straight)
-                            .values(ANSWERS, &sum);
+                            .values(answers_axes, &sum);
                     }
                     sum
                 });
                 let answers = self.levels(self.with_future(predicted.clone(), input));
                 trace::step("answer", Operation::Formula("x with what is known of each step, in its levels"))
                     .from(&predicted)
-                    .values(ANSWERS, &answers);
+                    .values(answers_axes, &answers);
                 answers
             }
         }
+    }
+
+    /// The meaning of the last axis of the answers, for a trace.
+    pub(super) fn answers(&self) -> &'static str {
+        if self.task == SeriesTask::Forecast && self.quantiles.len() < 2 { "step ahead" } else { "value" }
     }
 
     fn of_channels(&self, rows: Tensor<3>) -> Tensor<3> {

@@ -2,11 +2,11 @@
 
 use super::trace::Trace;
 
-const SHELL: &str = include_str!("page/shell.html");
+const SHELL: &str = include_str!("shell.html");
 /// The style of the page.
-pub const STYLE: &str = include_str!("page/trace.css");
+pub const STYLE: &str = include_str!("trace.css");
 /// The script that draws a trace: `mountTrace(element, trace, options)`.
-pub const SCRIPT: &str = include_str!("page/trace.js");
+pub const SCRIPT: &str = include_str!("trace.js");
 
 /// The trace as HTML: its steps with pickers for decoding step, layer and head, heat maps, and drawings on the places of
 /// the input. Numbers stand in it as the JSON of the trace.
