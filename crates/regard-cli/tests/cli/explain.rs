@@ -56,6 +56,66 @@ fn steps_are_drawn_and_written_as_a_page() {
     assert!(html.contains("decode.46.probability") && foreign.iter().all(|word| !html.contains(word)));
 }
 
+/// The page in `file` after its script ran, in a browser without a window; `None`, and a line that says so, without one.
+fn in_browser(file: &Path, state: &str) -> Option<String> {
+    let programs = ["chromium", "chromium-browser", "google-chrome"];
+    let arguments = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--virtual-time-budget=3000",
+        "--dump-dom",
+    ];
+    let address = format!("file://{}#{state}", file.display());
+    let profile = tempfile::tempdir().unwrap();
+    let data = format!("--user-data-dir={}", profile.path().display());
+    let run =
+        |program: &&str| std::process::Command::new(program).args(arguments).args([&data, &address]).output().ok();
+    let said = programs.iter().find_map(run).filter(|said| said.status.success());
+    if said.is_none() {
+        println!("skipped: no Chromium that starts");
+    }
+    said.map(|said| String::from_utf8_lossy(&said.stdout).into_owned())
+}
+
+#[test]
+fn pages_of_every_family_show_their_steps_in_a_browser() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = repository(".");
+    let pages: [(&[&str], &str, &[&str]); 6] = [
+        (&["examples/harbours.csv"], "", &["Decisions", "Gullstrand", "<polyline"]),
+        (&["examples/harbours.csv"], "step=decode.3.probability", &["decode.3.logits", "<circle", "chosen", "3 of 6"]),
+        (
+            &["examples/clouds.csv", "--model", "models/regard-clusters", "--group-by", "cloud"],
+            "step=pooling.attention&head=1",
+            &["head 1", "row 12", "data:image/png", "seed 0"],
+        ),
+        (
+            &["examples/molecules.csv", "--model", "models/regard-solubility", "--example", "18"],
+            "step=layer.0.attention",
+            &["C2→O3", "mean of the heads", "data:image/png"],
+        ),
+        (
+            &["examples/station.csv", "--model", "models/regard-etth1", "--example", "OT"],
+            "step=forecast",
+            &["window.center", "<polyline"],
+        ),
+        (&["attention"], "step=attention", &["0.67", "0.33", "token 2", "raw_score"]),
+    ];
+    for (arguments, state, expected) in pages {
+        let file = folder.path().join("page.html");
+        let html = file.display().to_string();
+        regard(&root, &[&["explain"], arguments, &["--html", &html]].concat()).done();
+        let Some(shown) = in_browser(&file, state) else { return };
+        // The numbers stand in the file too; the script writes the rest.
+        let drawn = &shown[..shown.find("trace-data").unwrap()];
+        for word in expected {
+            assert!(drawn.contains(word), "{arguments:?}#{state}: no {word} in {drawn}");
+        }
+    }
+}
+
 #[test]
 fn a_model_folder_that_is_not_there_is_named() {
     let said = regard(&repository("."), &["explain", "examples/capitals.csv", "--model", "models/nothing"]);

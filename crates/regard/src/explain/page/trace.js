@@ -269,7 +269,7 @@ function mountTrace(root, trace, options = {}) {
     const picture = svg('svg', { xmlns: SVG, width, height, role: 'img', 'aria-label': `${names} over ${axis.name}, from ${shown(range.low)} to ${shown(range.high)}` });
     for (const value of [low, (low + high) / 2, high]) {
       picture.append(svg('line', { x1: left, x2: width - 10, y1: y(value), y2: y(value), stroke: 'var(--line)' }));
-      picture.append(svg('text', { x: left - 5, y: y(value) + 4, 'text-anchor': 'end', class: 'quiet' }, shown(Number(value.toPrecision(3)))));
+      picture.append(svg('text', { x: left - 5, y: y(value) + 4, 'text-anchor': 'end', class: 'quiet' }, String(Number(value.toPrecision(3)))));
     }
     lists.forEach(([name, values], at) => {
       const points = values.map((value, place) => `${x(place).toFixed(1)},${y(value).toFixed(1)}`).join(' ');
@@ -372,7 +372,7 @@ function mountTrace(root, trace, options = {}) {
     const points = layout.places.map(point);
     const values = shownValues?.nodes ?? shownValues?.edges ?? [];
     const range = scale(values);
-    const what = step ? `${step.name}${shownValues?.what ? `, ${shownValues.what}` : ''}` : 'the solution';
+    const what = step ? `${step.name}${shownValues?.what ? `, ${shownValues.what}` : ''}` : layout.routes.length ? 'the solution' : '';
     const picture = svg('svg', { xmlns: SVG, width, height: height + (step ? 30 : 0), role: 'img', 'aria-label': `${what}, drawn on ${layout.places.length} places` });
     drawEdges(picture, points, shownValues?.edges, range, readout);
     const until = step ? numberIn(step.name, ['decode']) : null;
@@ -500,7 +500,7 @@ function mountTrace(root, trace, options = {}) {
     if (step.axes.length === 0 || values.length === 1) return element('p', { class: 'formula' }, shown(values[0]));
     const whole = step.axes.filter((axis) => axis.labels.length > 1);
     const overTime = ['lag', 'time', 'ahead', 'step ahead', 'horizon'].includes(whole[whole.length - 1]?.name);
-    if (overTime && whole.length <= 2 && whole[whole.length - 1].labels.length > 8) {
+    if (overTime && (whole.length === 1 || (whole.length === 2 && whole[0].labels.length <= 6)) && whole[whole.length - 1].labels.length > 8) {
       const axis = whole[whole.length - 1];
       const width = axis.labels.length;
       const lists = Array.from({ length: Math.min(6, values.length / width) }, (_, at) => [whole.length > 1 ? whole[0].labels[at] : step.name, values.slice(at * width, (at + 1) * width)]);
@@ -579,7 +579,7 @@ function mountTrace(root, trace, options = {}) {
     const rest = state.step.split('.').slice(2).join('.');
     const named = (word) => `${word}.${number}.${rest}`;
     const same = words.map(named).find((name) => numberIn(state.step, words) !== null && steps.has(name));
-    return same ?? [...steps.keys()].find((name) => numberIn(name, words) === number && /probability|attention$/.test(name)) ?? [...steps.keys()].find((name) => numberIn(name, words) === number);
+    return same ?? [...steps.keys()].find((name) => numberIn(name, words) === number && /\.(probability|attention)$/.test(name)) ?? [...steps.keys()].find((name) => numberIn(name, words) === number);
   }
 
   function save(name, type, text) {
