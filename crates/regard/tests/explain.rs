@@ -623,3 +623,17 @@ fn every_option_of_an_attention_layer_follows_its_formulas() {
     let expected = ["stretched_query", "scaled_delta", "score_bias_and_delta", "raw_score", "biased", "mask", "merged"];
     assert!(expected.iter().all(|name| names.contains(name)), "{names:?}");
 }
+
+#[test]
+fn what_does_not_fit_into_memory_is_refused_before_it_is_computed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bags.csv");
+    let rows: String = (0..20_000).map(|row| format!("a,{row}\n")).collect();
+    std::fs::write(&path, format!("bag,x\n{rows}")).unwrap();
+    let model = SetModel::open(&repository("models/regard-max"), &Device::flex()).unwrap();
+    let data = SetData { group_by: "bag".into(), ..SetData::default() };
+    let bags = model.read(&path, &data, false).unwrap();
+    let error = model.explain("regard-max", &bags, 0).unwrap_err().to_string();
+    assert!(error.contains("set a") && error.contains("has 20000 rows, whose trace would be"), "{error}");
+    assert!(error.contains("rows fit"), "{error}");
+}

@@ -16,6 +16,8 @@ use crate::failure::Failure;
 use crate::models::Networks;
 use crate::report::{self, Printer};
 
+/// A page above so many bytes opens slowly.
+const LARGE_PAGE: usize = 50 << 20;
 /// Largest input file that is read.
 const MOST_BYTES: u64 = 64 << 20;
 
@@ -142,6 +144,10 @@ fn show(trace: Trace, view: &ViewArgs, with_numbers: bool, printer: &mut Printer
     if let Some(path) = &view.html {
         let page = explain::page(&trace);
         write_atomic(path, |file| file.write_all(page.as_bytes()))?;
+        if page.len() > LARGE_PAGE {
+            let size = page.len() >> 20;
+            printer.note(&format!("the page is {size} MiB; --step, --layer, --head or --filter make it smaller"));
+        }
     }
     if printer.json() {
         printer.object(&trace)?;

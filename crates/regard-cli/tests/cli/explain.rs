@@ -74,7 +74,7 @@ fn in_browser(file: &Path, state: &str) -> Option<String> {
         |program: &&str| std::process::Command::new(program).args(arguments).args([&data, &address]).output().ok();
     let said = programs.iter().find_map(run).filter(|said| said.status.success());
     if said.is_none() {
-        println!("skipped: no Chromium that starts");
+        regard_testing::skipped("no Chromium that starts");
     }
     said.map(|said| String::from_utf8_lossy(&said.stdout).into_owned())
 }

@@ -14,4 +14,5 @@ mod trace;
 pub use self::attention::attention;
 pub use self::input::{AttentionInput, AttentionMask, Context, MOST_SCORES, MOST_TOKENS, MOST_WIDTH, Projection};
 pub use self::page::page;
+pub(crate) use self::trace::check_size;
 pub use self::trace::{Axis, Labels, Layout, SCHEMA, Step as TraceStep, Trace};

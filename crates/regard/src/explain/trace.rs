@@ -11,6 +11,28 @@ use crate::{Error, Result};
 /// The version of the form that a trace has in JSON.
 pub const SCHEMA: &str = "regard-trace/1";
 
+/// Most numbers that a trace may hold: 1 GiB of them.
+const MOST_NUMBERS: usize = 1 << 28;
+
+/// Refuses an input whose trace would be too large, before anything is computed. `numbers` says how many numbers the trace
+/// of an input with so many `items` holds, and does not fall.
+///
+/// # Errors
+/// [`Error::Unsupported`] with the number of items that would fit.
+pub(crate) fn check_size(what: &str, items: &str, size: usize, numbers: impl Fn(usize) -> usize) -> Result<()> {
+    if numbers(size) <= MOST_NUMBERS {
+        return Ok(());
+    }
+    let (mut fits, mut above) = (0, size);
+    while above - fits > 1 {
+        let middle = fits + (above - fits) / 2;
+        if numbers(middle) <= MOST_NUMBERS { fits = middle } else { above = middle }
+    }
+    let found = numbers(size);
+    let reason = format!("has {size} {items}, whose trace would be {found} numbers; at most {fits} {items} fit");
+    Err(Error::Unsupported { what: what.to_owned(), reason })
+}
+
 /// Everything that a model computed on one input, step by step. Serialises to JSON: `schema`, `model`, `input`, `steps`,
 /// and `parameters` where they are kept.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -1,5 +1,7 @@
 //! Trace of a network on one graph.
 
+use std::collections::BTreeSet;
+
 use burn::tensor::{Tensor, TensorData};
 use regard_data::graphs::positions::{Encoding, Nulls, Positions};
 use regard_nn::trace::{self, Operation, record};
@@ -9,7 +11,7 @@ use super::input::GraphInput;
 use super::layout;
 use super::predict::GraphModel;
 use crate::Result;
-use crate::explain::{Labels, Layout, Trace};
+use crate::explain::{Labels, Layout, Trace, check_size};
 
 /// Largest number of nodes of a graph that gets places on a plane; a larger drawing would be illegible.
 const MOST_DRAWN: usize = 300;
@@ -24,9 +26,16 @@ impl GraphModel {
     /// Eigenvalues and eigenvectors of the Laplacian are shown for every model, also where it takes other positions.
     ///
     /// # Errors
-    /// None so far.
+    /// [`crate::Error::Unsupported`] for a graph whose trace would not fit into memory.
     pub fn explain(&self, name: &str, examples: &Examples, graph: usize) -> Result<Trace> {
         let input = examples.input(&self.config, &[graph], None);
+        let (nodes, edges) = (input.edges.nodes(), input.edges.edges());
+        let id = &examples.graphs.ids()[graph];
+        check_size(&format!("graph {id}"), "nodes", nodes, |size| {
+            let edges = (edges * size).div_ceil(nodes.max(1));
+            // Rows of nodes and edges in a layer, scores and weights by head.
+            self.config.layers * (16 * self.config.width * (size + edges) + 6 * self.config.heads * edges)
+        })?;
         let compute = || {
             self.record_spectrum(examples, graph, &input);
             self.network.forward(&input, &self.device)
@@ -98,23 +107,19 @@ impl GraphModel {
 /// zeros.
 fn spectrum(input: &GraphInput, vectors: &[f32], count: usize) -> Vec<f32> {
     let nodes = input.edges.nodes();
-    let mut joined = vec![0.0_f64; nodes * nodes];
+    let mut joined: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); nodes];
     for (target, pair) in input.edges.offsets().windows(2).enumerate() {
         for &source in &input.edges.sources()[pair[0]..pair[1]] {
-            let source = source as usize;
-            joined[target * nodes + source] = 1.0;
-            joined[source * nodes + target] = 1.0;
+            joined[target].insert(source as usize);
+            joined[source as usize].insert(target);
         }
     }
-    let degrees: Vec<f64> = joined.chunks(nodes).map(|row| row.iter().sum::<f64>().max(1.0)).collect();
+    let degrees: Vec<f64> = joined.iter().map(|others| others.len().max(1) as f64).collect();
     let at = |node: usize, column: usize| f64::from(vectors[node * count + column]);
     let value = |column: usize| {
         let square: f64 = (0..nodes).map(|node| at(node, column).powi(2)).sum();
-        let pairs = (0..nodes).flat_map(|a| (0..nodes).map(move |b| (a, b)));
-        let product: f64 = pairs
-            .filter(|&(a, b)| joined[a * nodes + b] > 0.0)
-            .map(|(a, b)| at(a, column) * at(b, column) / (degrees[a] * degrees[b]).sqrt())
-            .sum();
+        let pairs = joined.iter().enumerate().flat_map(|(a, others)| others.iter().map(move |&b| (a, b)));
+        let product: f64 = pairs.map(|(a, b)| at(a, column) * at(b, column) / (degrees[a] * degrees[b]).sqrt()).sum();
         if square > 0.0 { (1.0 - product / square) as f32 } else { 0.0 }
     };
     (0..count).map(value).collect()

@@ -8,11 +8,8 @@ use regard_routing::{Instance, Problem, ProblemVisitor, SolverInstance, State};
 use super::decode::{check_probabilities, features};
 use super::model::AttentionModel;
 use super::solve::{SolveOptions, solve};
-use crate::explain::{Labels, Layout, Trace};
+use crate::explain::{Labels, Layout, Trace, check_size};
 use crate::{Error, Result};
-
-/// Most numbers that a trace may hold: 1 GiB of them.
-const MOST_NUMBERS: usize = 1 << 28;
 
 /// Alternatives at each step whose regret is computed, at most.
 const ALTERNATIVES: usize = 3;
@@ -49,7 +46,7 @@ impl AttentionModel {
 fn explain<I: SolverInstance>(model: &AttentionModel, name: &str, instance: &I) -> Result<Trace> {
     let problem = instance.in_unit_square();
     let sites = instance.sites();
-    check_size(model, sites.name(), problem.nodes())?;
+    check_size(sites.name(), "nodes", problem.nodes(), |nodes| numbers(model, nodes))?;
     let device = model.device();
     let encode = || model.encode(features(std::slice::from_ref(&problem), &device));
     let construct = |embeddings, starts| model.rollout().construct(embeddings, vec![starts], NodeSelection::Greedy);
@@ -178,20 +175,11 @@ fn own_step(name: &str, formula: &'static str, axis: &str, values: Vec<f32>, fro
     }
 }
 
-/// Refuses an instance whose trace would be too large, before anything is computed.
-fn check_size(model: &AttentionModel, name: &str, nodes: usize) -> Result<()> {
+/// The numbers that the trace of an instance holds.
+fn numbers(model: &AttentionModel, nodes: usize) -> usize {
     let layers = model.encoder.layers.len();
     let (width, heads) = (model.decoder.out.weight.dims()[0], model.decoder.heads);
-    let numbers = |nodes: usize| {
-        // Scores before and after the scale, and weights; rows of a layer; the decoder's scores at every step.
-        let encoder = layers * nodes * (3 * heads * nodes + 12 * width);
-        encoder + 2 * nodes * (nodes * (3 * heads + 6) + 8 * width)
-    };
-    if numbers(nodes) <= MOST_NUMBERS {
-        return Ok(());
-    }
-    let fits = (1..nodes).rev().find(|&nodes| numbers(nodes) <= MOST_NUMBERS).unwrap_or(0);
-    let reason =
-        format!("has {nodes} nodes, whose trace would be {} numbers; at most {fits} nodes fit", numbers(nodes));
-    Err(Error::Unsupported { what: name.to_owned(), reason })
+    // Scores before and after the scale, and weights; rows of a layer; the decoder's scores at every step.
+    let encoder = layers * nodes * (3 * heads * nodes + 12 * width);
+    encoder + 2 * nodes * (nodes * (3 * heads + 6) + 8 * width)
 }

@@ -6,7 +6,7 @@ use regard_nn::trace::record;
 use super::batch::Batch;
 use super::predict::SeriesModel;
 use crate::Result;
-use crate::explain::{Labels, Trace};
+use crate::explain::{Labels, Trace, check_size};
 
 impl SeriesModel {
     /// Every intermediate of the network on the last window of series `at` of a panel at its scale, or of all series where
@@ -14,11 +14,18 @@ impl SeriesModel {
     /// Values are in deviations of the series.
     ///
     /// # Errors
-    /// Series that are shorter than the look-back.
+    /// Series that are shorter than the look-back; [`crate::Error::Unsupported`] for more series together than fit into
+    /// memory.
     pub fn explain(&self, name: &str, panel: &Panel, at: usize) -> Result<Trace> {
         let config = &self.config;
         let channels = config.channels.max(1);
         let chosen: Vec<usize> = if channels > 1 { (0..panel.len()).collect() } else { vec![at] };
+        check_size("the window", "series", chosen.len(), |series| {
+            let patches = config.patches();
+            // Scores and weights of pairs of patches, rows of a layer, read-out.
+            let layer = patches * (3 * config.heads * patches + 10 * config.width + 2 * config.feedforward_width);
+            series * (config.layers * layer + patches * config.width + 3 * config.look_back + 5 * config.horizon)
+        })?;
         let windows = chosen.iter().map(|&series| Ok(Window::last(panel, series, config.look_back, config.horizon)?));
         let windows: Vec<Window> = windows.collect::<Result<_>>()?;
         let input = Batch::of_windows(panel, &windows, channels, false).input(&self.device);

@@ -5,7 +5,8 @@ use regard_nn::trace::record;
 
 use super::predict::SetModel;
 use super::source::features_of;
-use crate::explain::{Labels, Layout, Trace};
+use crate::explain::{Labels, Layout, Trace, check_size};
+use crate::sets::model::{EncoderKind, SetTransformerConfig};
 use crate::{Error, Result};
 
 impl SetModel {
@@ -13,12 +14,13 @@ impl SetModel {
     /// `pooling.…`, `decoder.LAYER.…`, `answer`.
     ///
     /// # Errors
-    /// [`Error::Config`] for an empty set; columns that differ from those of training.
+    /// [`Error::Config`] for an empty set; [`Error::Unsupported`] for one whose trace would not fit into memory; columns that differ from those of training.
     pub fn explain(&self, name: &str, bags: &Bags, at: usize) -> Result<Trace> {
         let id = &bags.ids()[at];
         if bags.size(at) == 0 {
             return Err(Error::config("--example", format!("is `{id}`, an empty set: there is nothing to look at")));
         }
+        check_size(&format!("set {id}"), "rows", bags.size(at), |rows| numbers(&self.config, rows))?;
         let sets = features_of(&self.config, bags)?.select(&[at]).batch(&self.device).sets;
         let (_, recording) = record(|| self.network.forward(sets));
         let rows: Vec<String> = (1..=bags.size(at)).map(|row| format!("row {row}")).collect();
@@ -34,4 +36,16 @@ impl SetModel {
             None => trace,
         })
     }
+}
+
+/// The numbers that the trace of a set holds.
+fn numbers(config: &SetTransformerConfig, rows: usize) -> usize {
+    // Scores before and after the scale, weights and mask; rows of a block.
+    let scores = 3 * config.heads + 1;
+    let block = |queries: usize, keys: usize| queries * keys * scores + 12 * config.width * (queries + keys);
+    let layer = match config.encoder {
+        EncoderKind::Isab => block(config.inducing_points, rows) + block(rows, config.inducing_points),
+        _ => block(rows, rows),
+    };
+    config.layers * layer + (1 + config.seed_refinements) * block(config.num_seeds, rows)
 }
