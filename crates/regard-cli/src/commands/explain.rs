@@ -1,5 +1,7 @@
 //! `regard explain`.
 
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use anyhow::Context;
@@ -51,7 +53,8 @@ pub(super) fn routes(
     }
     let read = read_instance(file, &args.table.options(), printer);
     let instance = match &args.model {
-        Some(folder) => read.with_context(|| format!("{} is a model on routes", folder.display()))?,
+        Some(folder) => read.with_context(|| other_kind(folder, "routes", file))?,
+        None if !file.exists() => read?,
         None => read.map_err(|error| {
             let what = format!("{error:#}, and no model is given");
             anyhow::Error::from(Failure::new(what).hint("--model DIR names a model on sets, graphs or series"))
@@ -77,7 +80,7 @@ pub(super) fn set(
     let model = SetModel::open(folder, device)?;
     let bags = model
         .read(file, &sets::columns(&model, args.group_by.clone()), false)
-        .with_context(|| format!("{} is a model on sets", folder.display()))?;
+        .with_context(|| other_kind(folder, "sets", file))?;
     bags.notes().iter().for_each(|note| printer.note(note));
     let chosen = example(args.example.as_deref(), bags.ids(), file, "set")?;
     Ok(model.explain(&name, &bags, chosen)?)
@@ -95,8 +98,7 @@ pub(super) fn graph(
     let model = GraphModel::open(folder, device)?;
     let mut data = graphs::columns(&model);
     data.smiles = args.smiles.clone().unwrap_or(data.smiles);
-    let examples =
-        model.read(file, &data, false).with_context(|| format!("{} is a model on graphs", folder.display()))?;
+    let examples = model.read(file, &data, false).with_context(|| other_kind(folder, "graphs", file))?;
     examples.warnings().iter().for_each(|warning| printer.note(warning));
     let chosen = example(args.example.as_deref(), examples.graphs.ids(), file, "graph")?;
     Ok(model.explain(&name, &examples, chosen)?)
@@ -112,15 +114,44 @@ pub(super) fn series(
     args.refuse("time series", &["--step", "--group-by", "--smiles"])?;
     let (folder, name) = folder(args);
     let model = SeriesModel::open(folder, device)?;
-    let series = model
-        .read(file, &model.columns())
-        .with_context(|| format!("{} is a model on time series", folder.display()))?;
+    let series = model.read(file, &model.columns()).with_context(|| other_kind(folder, "time series", file))?;
     let names: Vec<String> = series.panel.names().map(str::to_owned).collect();
     let chosen = example(args.example.as_deref(), &names, file, "series")?;
     if model.config.channels > 1 && args.example.is_some() {
         printer.note("the model takes all series together: all are shown");
     }
     Ok(model.explain(&name, &series.panel, chosen)?)
+}
+
+/// The kind of a model, and that of a file which it could not read, as far as its name or its first line tells it.
+fn other_kind(folder: &Path, kind: &str, file: &Path) -> String {
+    let model = format!("{} is a model on {kind}", folder.display());
+    match kind_of_file(file).filter(|found| *found != kind) {
+        Some(found) => format!("{model}, and {} looks like a file of {found}", file.display()),
+        None => model,
+    }
+}
+
+/// The family that a file seems to be of.
+fn kind_of_file(file: &Path) -> Option<&'static str> {
+    let ending = file.extension()?.to_str()?.to_ascii_lowercase();
+    if ["tsp", "vrp", "atsp", "oplib"].contains(&ending.as_str()) {
+        return Some("routes");
+    }
+    let first = BufReader::new(File::open(file).ok()?).take(1 << 16).lines().next()?.ok()?.to_lowercase();
+    let columns: Vec<&str> = first.split([',', ';', '\t']).map(|name| name.trim().trim_matches('"')).collect();
+    let has = |names: &[&str]| names.iter().any(|name| columns.contains(name));
+    let kinds = [
+        ("graphs", has(&["smiles", "graph", "source"])),
+        (
+            "routes",
+            has(&["x"]) && has(&["y"]) && has(&["id", "place"])
+                || has(&["lat", "latitude"]) && has(&["lon", "lng", "longitude"]),
+        ),
+        ("time series", has(&["date", "ds", "time", "timestamp", "datetime", "unique_id"])),
+        ("sets", has(&["bag", "set", "group", "cloud"])),
+    ];
+    kinds.into_iter().find(|(_, seems)| *seems).map(|(kind, _)| kind)
 }
 
 /// The folder of the model, and its name.
@@ -133,8 +164,9 @@ fn folder(args: &ExplainFileArgs) -> (&Path, String) {
 
 /// The part of a trace that is asked for, printed, drawn and written.
 fn show(trace: Trace, view: &ViewArgs, with_numbers: bool, printer: &mut Printer) -> anyhow::Result<()> {
-    let trace = if view.parameters && printer.json() { trace } else { trace.without_parameters() };
     let trace = trace.named(view.filter.as_deref())?.head(view.head)?;
+    let trace =
+        if view.parameters && printer.json() { trace.with_own_parameters() } else { trace.without_parameters() };
     if view.parameters && !printer.json() {
         return Err(Failure::new("--parameters applies to --json alone").hint("add --json").into());
     }

@@ -32,6 +32,9 @@ fn json_has_every_step_with_its_shape() {
     assert_eq!(weights["shape"], serde_json::json!([2, 2, 2]));
     let own = weights["values"][0][0][0].as_f64().unwrap();
     assert!((own - 0.669_761_55).abs() < 1e-6);
+    let all = ["explain", "attention", "--json", "--parameters", "--filter", "query"];
+    let parameters = regard(Path::new("."), &all).done().json()["parameters"].clone();
+    assert_eq!(parameters.as_array().map(Vec::len), Some(1), "those of the steps that are shown: {parameters}");
     let one = regard(Path::new("."), &["explain", "attention", "--filter", "attention", "--head", "1"]).done();
     assert!(one.out.contains("head 1") && !one.out.contains("raw_score ="), "{}", one.out);
 }
@@ -213,6 +216,12 @@ fn models_of_every_family_are_explained() {
 
     let kinds = regard(folder.path(), &["explain", "bags.csv", "--model", &solubility]);
     assert!(kinds.code == Some(2) && kinds.err.contains("is a model on graphs"), "{kinds:?}");
+    let both = "looks like a file of sets";
+    assert!(kinds.err.contains(both), "{kinds:?}");
+    let routes = regard(folder.path(), &["explain", "molecules.csv", "--model", &model("regard-tsp")]);
+    assert!(routes.err.contains("a model on routes, and molecules.csv looks like a file of graphs"), "{routes:?}");
+    let missing = regard(folder.path(), &["explain", "nothing.csv"]);
+    assert!(missing.code == Some(2) && !missing.err.contains("no model is given"), "{missing:?}");
     let without = regard(folder.path(), &["explain", "bags.csv"]);
     assert!(without.code == Some(2) && without.err.contains("--model"), "{without:?}");
 }

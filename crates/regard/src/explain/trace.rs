@@ -1,6 +1,6 @@
 //! Traces of trained models: the steps of one forward pass on one input, with the names of what its axes count.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use regard_nn::trace::{Parameter, Recording, Step as Recorded};
 use serde::Serialize;
@@ -186,6 +186,14 @@ impl Trace {
             Some(_) => self.steps.retain(|step| number(step) == Some(kept)),
         }
         Ok(())
+    }
+
+    /// The trace with the parameters alone that its steps name.
+    #[must_use]
+    pub fn with_own_parameters(mut self) -> Self {
+        let named: HashSet<&String> = self.steps.iter().flat_map(|step| &step.recorded.parameters).collect();
+        self.parameters.retain(|parameter| named.contains(&parameter.name));
+        self
     }
 
     /// The trace without the values of parameters, which are many.

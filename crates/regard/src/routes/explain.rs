@@ -70,14 +70,12 @@ fn explain<I: SolverInstance>(model: &AttentionModel, name: &str, instance: &I) 
     labels.insert("coordinate", ["x", "y"].map(str::to_owned).to_vec());
     if problem.nodes() > 1 {
         let stages = solve(Some(model), instance, &SolveOptions::default())?.stages;
-        let costs = stages.iter().map(|stage| stage.cost as f32).collect();
-        recording.steps.push(own_step(
-            "solution.cost",
-            "cost after each stage of `regard solve`",
-            "stage",
-            costs,
-            vec![],
-        ));
+        let costs: Vec<f32> = stages.iter().map(|stage| stage.cost as f32).collect();
+        // Two places have one tour, which no stage needs to find.
+        if !costs.is_empty() {
+            let formula = "cost after each stage of `regard solve`";
+            recording.steps.push(own_step("solution.cost", formula, "stage", costs, vec![]));
+        }
         labels.insert("stage", stages.into_iter().map(|stage| stage.name).collect());
     }
     let depot = I::Problem::DEPOT;
