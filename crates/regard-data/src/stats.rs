@@ -107,6 +107,14 @@ pub struct PairedTTest {
     pub p_two_sided: f64,
 }
 
+impl PairedTTest {
+    /// Probability of a statistic at most as large, were the means equal: small where the first values are lower.
+    #[must_use]
+    pub fn p_less(&self) -> f64 {
+        if self.t < 0.0 { self.p_two_sided / 2.0 } else { 1.0 - self.p_two_sided / 2.0 }
+    }
+}
+
 /// Student's t-test for paired samples, of `a - b` against 0.
 ///
 /// `None` for fewer than two pairs, and when all differences are the same: there is no spread to
@@ -137,6 +145,14 @@ mod tests {
         assert_eq!(standard_error(&[5.0]), 0.0);
         assert_eq!(standard_deviation(&[]), 0.0);
         assert!(mean(&[]).is_nan());
+    }
+
+    #[test]
+    fn a_one_sided_p_value_depends_on_the_sign() {
+        let (low, high) = ([1.0, 2.0, 4.0], [1.5, 2.7, 4.4]);
+        let (less, more) = (paired_t_test(&low, &high).unwrap(), paired_t_test(&high, &low).unwrap());
+        assert_eq!((less.p_less(), less.t), (less.p_two_sided / 2.0, -more.t));
+        assert!((less.p_less() + more.p_less() - 1.0).abs() < 1e-15 && less.p_less() < 0.05);
     }
 
     #[test]

@@ -352,9 +352,11 @@ fn check(trace: &Trace, what: &str) {
         let own: Vec<Numbers> = recorded.parameters.iter().map(|name| parameters[name.as_str()].clone()).collect();
         if let Some(expected) = recomputed_by_item(step, &from, &own, trace) {
             assert_eq!(expected.len(), recorded.values.len(), "{place}: {:?}", recorded.shape);
+            // A sum that comes near 0 has the rounding of its largest parts.
+            let largest = expected.iter().filter(|x| x.is_finite()).fold(1.0_f64, |most, x| most.max(x.abs()));
             for (found, expected) in recorded.values.iter().zip(&expected) {
                 let found = f64::from(*found);
-                let close = found == *expected || (found - expected).abs() <= 1e-5 * expected.abs().max(1.0);
+                let close = found == *expected || (found - expected).abs() <= 1e-5 * largest;
                 assert!(close || found.is_nan() && expected.is_nan(), "{place}: {found}, by its formula {expected}");
             }
         }
@@ -505,6 +507,60 @@ fn steps_of_sets_follow_from_each_other() {
     }
 }
 
+#[test]
+fn responsibilities_follow_from_the_mixture_of_the_seeds() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("points.csv");
+    std::fs::write(&path, "bag,x,y\na,0.5,1\na,-2,0.25\na,1,-3\na,0.1,0.9\n").unwrap();
+    let device = Device::flex();
+    let data = SetData { group_by: "bag".into(), ..SetData::default() };
+    for decoding in ["isotropic-mixture", "diagonal-mixture"] {
+        let sets: Vec<String> =
+            ["model.width=16", "model.heads=4", &format!("model.decoding={decoding}")].map(str::to_owned).to_vec();
+        let text = "[task]\nfamily = \"sets\"\nkind = \"clustering\"\n[data]\nsource = \"mixtures\"\n";
+        let config = regard::sets::SetExperiment::parse(text, Path::new("test.toml"), &sets).unwrap().model;
+        let outputs = if decoding == "isotropic-mixture" { 4 } else { 5 };
+        let config = SetTransformerConfig { inputs: 2, outputs, min_std: 0.125, ..config };
+        let network = SetTransformer::new(&config, &device).unwrap();
+        let model = SetModel::new(config, network, None, &device);
+        let bags = model.read(&path, &data, false).unwrap();
+        let trace = model.explain("a model", &bags, 0).unwrap();
+        check(&trace, decoding);
+        let shape = &trace.step("mixture.responsibility").unwrap().recorded.shape;
+        let (seeds, rows) = (shape[0], shape[1]);
+        let answer: Vec<Vec<f64>> =
+            values(&trace, "answer").chunks(outputs).map(|row| row.iter().map(|&x| f64::from(x)).collect()).collect();
+        let weights = softmax(&answer.iter().map(|row| row[0]).collect::<Vec<_>>(), &vec![true; seeds]);
+        let deviation = |seed: usize, axis: usize| {
+            let x = answer[seed][(3 + axis).min(outputs - 1)];
+            (1.0 + x.exp()).ln() + 0.125
+        };
+        let close = |name: &str, at: usize, expected: f64| {
+            let found = f64::from(values(&trace, name)[at]);
+            assert!((found - expected).abs() < 1e-5, "{decoding}, {name} {at}: {found}, expected {expected}");
+        };
+        let points = [[0.5, 1.0], [-2.0, 0.25], [1.0, -3.0], [0.1, 0.9]];
+        for (row, point) in points.iter().enumerate() {
+            let density = |seed: usize| -> f64 {
+                let of_axis = |axis: usize| {
+                    let by = deviation(seed, axis);
+                    let normed = (point[axis] - answer[seed][1 + axis]) / by;
+                    (-0.5 * normed * normed).exp() / by
+                };
+                weights[seed] * of_axis(0) * of_axis(1)
+            };
+            let total: f64 = (0..seeds).map(density).sum();
+            (0..seeds).for_each(|seed| close("mixture.responsibility", seed * rows + row, density(seed) / total));
+        }
+        for (seed, weight) in weights.iter().enumerate() {
+            close("mixture.weight", seed, *weight);
+            (0..2).for_each(|axis| close("mixture.deviation", 2 * seed + axis, deviation(seed, axis)));
+        }
+        let pooled = trace.step("pooling.attention").unwrap();
+        assert_eq!(pooled.recorded.shape[1..], [seeds, rows], "beside the weights of the seeds");
+    }
+}
+
 /// The settings of a network for rows of one number, with these of an experiment's `[model]`.
 fn settings(switches: &serde_json::Value) -> SetTransformerConfig {
     let sets = switches.as_object().unwrap().iter().map(|(key, value)| format!("model.{key}={value}"));
@@ -534,7 +590,46 @@ fn steps_of_graphs_follow_from_each_other() {
         for name in ["score", "clamped", "attention"].map(|name| format!("layer.0.{name}")) {
             assert_eq!(trace.step(&name).unwrap().axes[0].name, "edge");
         }
+        walk_follows_from_edges(&trace, name);
     }
+}
+
+/// Random-walk positions by powers of the transition matrix, and what the network takes of them.
+fn walk_follows_from_edges(trace: &Trace, what: &str) {
+    let walk = &trace.step("positions.random_walk").unwrap().recorded;
+    let (nodes, steps) = (walk.shape[0], walk.shape[1]);
+    let mut transition = vec![0.0; nodes * nodes];
+    for pair in values(trace, "edges").chunks(2) {
+        transition[pair[0] as usize * nodes + pair[1] as usize] += 1.0;
+    }
+    for row in transition.chunks_mut(nodes) {
+        let degree = row.iter().sum::<f64>().max(1.0);
+        row.iter_mut().for_each(|x| *x /= degree);
+    }
+    let mut power = transition.clone();
+    for step in 0..steps {
+        for node in 0..nodes {
+            let (found, expected) = (f64::from(walk.values[node * steps + step]), power[node * nodes + node]);
+            assert!((found - expected).abs() < 1e-5, "{what}, node {node}, step {step}: {found}, expected {expected}");
+        }
+        let cell =
+            |at: usize| (0..nodes).map(|k| power[at / nodes * nodes + k] * transition[k * nodes + at % nodes]).sum();
+        power = (0..nodes * nodes).map(cell).collect();
+    }
+    let taken = &trace.step("positions.values").unwrap().recorded;
+    if taken.from == ["positions.random_walk"] {
+        let parameter = |name: &str| {
+            let found = trace.parameters.iter().find(|found| found.name == format!("positions.values.{name}"));
+            found.map(|found| found.values.clone())
+        };
+        let (mean, deviation) = (parameter("mean"), parameter("deviation"));
+        for (at, (found, raw)) in taken.values.iter().zip(&walk.values).enumerate() {
+            let shift = mean.as_ref().map_or(0.0, |mean| mean[at % steps]);
+            let expected = (raw - shift) / deviation.as_ref().map_or(1.0, |by| by[at % steps]);
+            assert!((found - expected).abs() < 1e-5 * expected.abs().max(1.0), "{what}: {found}, {expected}");
+        }
+    }
+    assert_eq!(trace.step("positions.embedding").unwrap().recorded.from, ["positions.values"], "{what}");
 }
 
 #[test]

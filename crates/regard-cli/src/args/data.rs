@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, Subcommand};
+use regard::data::graphs::formats::{ReadOptions, Recognised};
 use regard::routing::generate::{GeneratorConfig, Points, Prizes};
 use regard::routing::{formats, registry};
 
@@ -144,7 +145,7 @@ fn bounded(n: usize, instances: usize) -> anyhow::Result<()> {
 /// Arguments of `regard data check`.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// Instance files
+    /// Instance files, or files of graphs
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Solution to check against the instance: .tour, .sol for vehicle routes, .csv or .json
@@ -152,6 +153,8 @@ pub(crate) struct CheckArgs {
     pub(crate) solution: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) table: TableArgs,
+    #[command(flatten)]
+    pub(crate) graphs: GraphArgs,
 }
 
 /// Arguments of `regard data verify`.
@@ -169,10 +172,71 @@ pub(crate) struct VerifyArgs {
 
 /// Arguments of `regard data show`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+A file of graphs is known by its name and content: a table with a column of SMILES, nodes.csv beside edges.csv, JSON
+lines (.jsonl), a TU file or a folder of TU files. Any of the options for graphs has the file read as graphs.
+
+Examples:
+  regard data show capitals.csv
+  regard data show molecules.csv --targets solubility
+  regard data show nodes.csv --edges links.csv --first 1
+  regard data show MUTAG --json")]
 pub(crate) struct ShowArgs {
-    /// Instance file
+    /// Instance file, or file or folder of graphs
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) table: TableArgs,
+    #[command(flatten)]
+    pub(crate) graphs: GraphArgs,
+    /// Graphs: the number of them that are printed node by node [default: 2]
+    #[arg(long, value_name = "N", help_heading = "Graphs")]
+    pub(crate) first: Option<usize>,
+}
+
+/// Options of files of graphs.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Graphs")]
+pub(crate) struct GraphArgs {
+    /// Column of SMILES; each row is a molecule [default: the column whose name contains `smiles`]
+    #[arg(long, value_name = "COLUMN")]
+    smiles: Option<String>,
+    /// Column of the names of molecules or nodes [default: they are numbered]
+    #[arg(long, value_name = "COLUMN")]
+    id: Option<String>,
+    /// Columns of targets, separated by commas
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    targets: Vec<String>,
+    /// File of edges, for a table of nodes [default: edges.csv beside nodes.csv]
+    #[arg(long, value_name = "FILE")]
+    edges: Option<PathBuf>,
+}
+
+impl GraphArgs {
+    /// The name of the first option that is given.
+    pub(crate) fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            ("--smiles", self.smiles.is_some()),
+            ("--id", self.id.is_some()),
+            ("--targets", !self.targets.is_empty()),
+            ("--edges", self.edges.is_some()),
+        ];
+        given.iter().find(|(_, given)| *given).map(|(name, _)| *name)
+    }
+
+    /// The options of the reader for a file that seems to hold this.
+    pub(crate) fn options(&self, recognised: Option<Recognised>, skip_bad: bool) -> ReadOptions {
+        let column = match recognised {
+            Some(Recognised::Molecules(column)) if self.edges.is_none() => Some(column),
+            _ => None,
+        };
+        ReadOptions {
+            smiles: self.smiles.clone().or(column),
+            id: self.id.clone(),
+            targets: self.targets.clone(),
+            edges: self.edges.clone(),
+            skip_bad,
+            ..ReadOptions::default()
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::TableArgs;
+use super::{LearningArgs, TableArgs};
 use crate::failure::Failure;
 
 /// Arguments of `regard explain`.
@@ -24,7 +24,8 @@ Examples:
   regard explain sales.csv --model runs/sales --json > trace.json
   regard explain examples/capitals.csv --html tour.html look at all of it in a browser
   regard explain examples/capitals.csv --filter decode.3.probability --plot step.svg
-  regard explain attention                              one attention layer, worked by hand")]
+  regard explain attention                              one attention layer, worked by hand
+  regard explain learning routes/tsp20-kool             one training step of a policy")]
 pub(crate) struct ExplainArgs {
     #[command(subcommand)]
     pub(crate) command: Option<ExplainCommand>,
@@ -90,6 +91,8 @@ pub(crate) struct ViewArgs {
 pub(crate) enum ExplainCommand {
     /// Print every intermediate number of multi-head attention on a small input
     Attention(AttentionArgs),
+    /// Show one training step of a policy: sampled tours, baseline, advantages, loss, gradients, t-test
+    Learning(LearningArgs),
 }
 
 /// Arguments of `regard explain attention`.

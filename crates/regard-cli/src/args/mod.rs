@@ -9,6 +9,8 @@ mod data;
 mod eval;
 mod explain;
 mod forecast;
+mod import;
+mod learning;
 mod network;
 mod plot;
 mod predict;
@@ -17,15 +19,17 @@ mod table;
 mod train;
 
 pub(crate) use bench::{BenchCommand, BenchLibJob, BenchPaperArgs};
-pub(crate) use data::{CheckArgs, DataCommand, Generate, GenerateJob, ShowArgs, VerifyArgs};
+pub(crate) use data::{CheckArgs, DataCommand, Generate, GenerateJob, GraphArgs, ShowArgs, VerifyArgs};
 pub(crate) use eval::{EvalArgs, EvalJob, Evaluation, FoldOptions, Source};
 pub(crate) use explain::{AttentionArgs, ExplainArgs, ExplainCommand, ExplainFileArgs, ViewArgs};
 pub(crate) use forecast::ForecastArgs;
+pub(crate) use import::{CheckpointArgs, GraphTransformerArgs, PatchtstArgs, SetTransformerArgs};
+pub(crate) use learning::LearningArgs;
 use network::NetworkArgs;
 pub(crate) use plot::{PlotArgs, PlotJob};
 pub(crate) use predict::PredictArgs;
 pub(crate) use solve::{SolveArgs, SolveJob, SolveTask};
-use table::TableArgs;
+pub(crate) use table::TableArgs;
 pub(crate) use train::{SettingsArgs, TrainArgs, TrainJob};
 
 use std::path::{Path, PathBuf};
@@ -162,6 +166,12 @@ pub(crate) enum ModelCommand {
 pub(crate) enum ImportCommand {
     /// Attention, Learn to Solve Routing Problems! (Kool et al. 2019)
     Kool(KoolArgs),
+    /// Set Transformer (Lee et al. 2019)
+    SetTransformer(SetTransformerArgs),
+    /// A Generalization of Transformer Networks to Graphs (Dwivedi & Bresson 2021)
+    GraphTransformer(GraphTransformerArgs),
+    /// A Time Series is Worth 64 Words (Nie et al. 2023), supervised
+    Patchtst(PatchtstArgs),
 }
 
 /// Arguments of `regard model import kool`.

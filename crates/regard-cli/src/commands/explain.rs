@@ -7,12 +7,13 @@ use std::path::Path;
 use anyhow::Context;
 use regard::Device;
 use regard::data::file::write_atomic;
+use regard::data::graphs::formats::{Recognised, recognise};
 use regard::explain::{self, AttentionInput, Trace};
 use regard::graphs::predict::GraphModel;
 use regard::series::predict::SeriesModel;
 use regard::sets::predict::SetModel;
 
-use super::{Outcome, families, graphs, read_instance, sets};
+use super::{Outcome, families, graphs, learning, read_instance, sets};
 use crate::args::{AttentionArgs, ExplainArgs, ExplainCommand, ExplainFileArgs, ViewArgs, example};
 use crate::failure::Failure;
 use crate::models::Networks;
@@ -24,9 +25,15 @@ const LARGE_PAGE: usize = 50 << 20;
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Explains a model on a file, or an attention layer.
-pub(super) fn run(args: &ExplainArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
+pub(super) fn run(
+    args: &ExplainArgs,
+    seed: Option<u64>,
+    device: &Device,
+    printer: &mut Printer,
+) -> anyhow::Result<Outcome> {
     match (&args.command, &args.file.file) {
         (Some(ExplainCommand::Attention(args)), _) => attention(args, device, printer),
+        (Some(ExplainCommand::Learning(args)), _) => learning::run(args, seed, device, printer),
         (None, Some(file)) => {
             let family = families::of_model(args.file.model.as_deref());
             let trace = (family.explain)(file, &args.file, device, printer)?.part(args.file.step, args.file.layer)?;
@@ -55,10 +62,7 @@ pub(super) fn routes(
     let instance = match &args.model {
         Some(folder) => read.with_context(|| other_kind(folder, "routes", file))?,
         None if !file.exists() => read?,
-        None => read.map_err(|error| {
-            let what = format!("{error:#}, and no model is given");
-            anyhow::Error::from(Failure::new(what).hint("--model DIR names a model on sets, graphs or series"))
-        })?,
+        None => read.map_err(|error| without_model(file, &error))?,
     };
     let networks = Networks::of([instance.problem()].into_iter(), args.model.clone(), device)?;
     let Some((network, info)) = networks.get(instance.problem()) else {
@@ -66,6 +70,26 @@ pub(super) fn routes(
         return Err(Failure::new(what).hint("give a model folder with --model DIR").into());
     };
     Ok(network.explain(&info.name, &instance)?)
+}
+
+/// The error for a file that is no instance and has no model: only models on routes are in the binary.
+fn without_model(file: &Path, error: &anyhow::Error) -> anyhow::Error {
+    let (shown, in_binary) = (file.display(), "only models on routes are built into the binary");
+    let failure = match recognise(file) {
+        Some(Recognised::Molecules(column)) => Failure::new(format!(
+            "{shown} has molecules in `{column}`, and no model is given: {in_binary}"
+        ))
+        .hint(format!(
+            "the repository has one: regard explain {shown} --model models/regard-solubility --smiles {column}"
+        )),
+        Some(Recognised::Graphs) => Failure::new(format!("{shown} has graphs, and no model is given: {in_binary}"))
+            .hint("train one (regard train --list shows experiments on graphs), then give it with --model DIR"),
+        None => Failure::new(format!("{error:#}, and no model is given: {in_binary}")).hint(
+            "--model DIR names another; the repository has models/regard-max (sets of one number), \
+             models/regard-clusters (points in the plane) and models/regard-etth1 (the series of ETTh1)",
+        ),
+    };
+    failure.into()
 }
 
 /// Explains a model on a set.
@@ -163,7 +187,7 @@ fn folder(args: &ExplainFileArgs) -> (&Path, String) {
 }
 
 /// The part of a trace that is asked for, printed, drawn and written.
-fn show(trace: Trace, view: &ViewArgs, with_numbers: bool, printer: &mut Printer) -> anyhow::Result<()> {
+pub(super) fn show(trace: Trace, view: &ViewArgs, with_numbers: bool, printer: &mut Printer) -> anyhow::Result<()> {
     let trace = trace.named(view.filter.as_deref())?.head(view.head)?;
     let trace =
         if view.parameters && printer.json() { trace.with_own_parameters() } else { trace.without_parameters() };

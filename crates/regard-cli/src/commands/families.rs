@@ -147,6 +147,8 @@ pub(super) trait LoadedExperiment {
     ) -> regard::Result<Trained>;
     /// `regard eval EXPERIMENT`.
     fn evaluate(&self, folds: &FoldOptions, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome>;
+    /// `regard explain learning`: the next step of `run`, or the first one of the experiment.
+    fn explain_step(&self, name: &str, run: Option<&Path>, instances: usize, device: &Device) -> anyhow::Result<Trace>;
 }
 
 /// Evaluation of the experiments of a supervised family.
@@ -214,6 +216,16 @@ impl<F: EvaluateExperiment> LoadedExperiment for SupervisedExperiment<F> {
     fn evaluate(&self, folds: &FoldOptions, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
         F::evaluate(self, folds, device, printer)
     }
+
+    fn explain_step(&self, name: &str, _: Option<&Path>, _: usize, _: &Device) -> anyhow::Result<Trace> {
+        let family = F::NAME;
+        let what = format!(
+            "{name} is an experiment on {family}, which learns from labels; `regard explain learning` is for \
+                            experiments on routes, which learn by reinforcement"
+        );
+        let hint = format!("regard explain FILE --model DIR looks into a model on {family}");
+        Err(Failure::new(what).hint(hint).into())
+    }
 }
 
 impl LoadedExperiment for RouteExperiment {
@@ -238,6 +250,10 @@ impl LoadedExperiment for RouteExperiment {
         Err(Failure::new("an experiment on routes has no cross-validation: its instances are generated")
             .hint("train it, then: regard eval --model DIR --paper-set tsp20")
             .into())
+    }
+
+    fn explain_step(&self, name: &str, run: Option<&Path>, instances: usize, device: &Device) -> anyhow::Result<Trace> {
+        Ok(routes::train::explain_step(name, self, run, instances, device)?)
     }
 }
 

@@ -11,7 +11,9 @@ mod explain;
 mod families;
 mod forecast;
 mod graphs;
+mod import;
 mod intervals;
+mod learning;
 mod model;
 mod plot;
 mod series;
@@ -76,8 +78,15 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
             }
         }
         Command::Plot(args) => plot::run(&args.check()?, printer),
-        Command::Explain(args) => explain::run(&args, &device, printer),
+        Command::Explain(args) => explain::run(&args, cli.global.seed, &device, printer),
         Command::Model(ModelCommand::Import(ImportCommand::Kool(args))) => model::import_kool(&args, printer),
+        Command::Model(ModelCommand::Import(ImportCommand::SetTransformer(args))) => {
+            import::set_transformer(&args, printer)
+        }
+        Command::Model(ModelCommand::Import(ImportCommand::GraphTransformer(args))) => {
+            import::graph_transformer(&args, printer)
+        }
+        Command::Model(ModelCommand::Import(ImportCommand::Patchtst(args))) => import::patchtst(&args, printer),
         Command::Model(ModelCommand::Show(args)) => model::show(args, printer),
         Command::Data(DataCommand::Generate(args)) => data::generate(args.check(seed)?, printer),
         Command::Data(DataCommand::Check(args)) => data::check(&args, printer),

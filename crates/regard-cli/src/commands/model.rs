@@ -56,13 +56,19 @@ fn show_place(place: models::Place, printer: &mut Printer) -> anyhow::Result<Out
     Ok(Outcome::Done)
 }
 
+/// Prints the description of a model folder.
+pub(super) fn show_folder<C: NetworkConfig>(found: &NetworkDir<C>, printer: &mut Printer) -> anyhow::Result<()> {
+    let weights = found.weights()?;
+    if printer.json() {
+        printer.object(&model::network_json(found, &weights))?;
+    } else {
+        printer.result(&model::network_plain(found, &weights, printer.verbose()))?;
+    }
+    Ok(())
+}
+
 /// Describes the folder of a model of a supervised family.
 pub(super) fn show_network<C: NetworkConfig>(folder: &Path, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    let found = NetworkDir::<C>::open(folder)?;
-    if printer.json() {
-        printer.object(&model::network_json(&found))?;
-    } else {
-        printer.result(&model::network_plain(&found))?;
-    }
+    show_folder(&NetworkDir::<C>::open(folder)?, printer)?;
     Ok(Outcome::Done)
 }

@@ -195,19 +195,19 @@ impl<'a> Watch<'a> {
                 }
             }
             Event::Valid(valid) => {
-                let ValidationMetrics { cost, measures, baseline_updated, .. } = valid.metrics.clone();
-                let scalars = std::iter::once(Measure::Last("cost", cost)).chain(measures.0.iter().copied());
+                let ValidationMetrics { cost, measures, comparison } = valid.metrics.clone();
+                let test = comparison.iter().flat_map(|test| {
+                    let mean = Measure::Last("mean_difference", test.mean_difference);
+                    let t = test.t_statistic.map(|t| Measure::Last("t_statistic", t));
+                    let p = test.p_value.map(|p| Measure::Last("p_value", p));
+                    [Some(mean), t, p].into_iter().flatten()
+                });
+                let scalars =
+                    std::iter::once(Measure::Last("cost", cost)).chain(measures.0.iter().copied()).chain(test);
                 self.record(valid.step, "valid", &Measures(scalars.collect()));
                 if let Some(progress) = &mut self.progress {
                     let previous = self.valid.replace(cost);
-                    progress.valid(&Valid {
-                        epoch: valid.epoch,
-                        cost,
-                        previous,
-                        gap: None,
-                        measures,
-                        baseline_updated,
-                    });
+                    progress.valid(&Valid { epoch: valid.epoch, cost, previous, gap: None, measures, comparison });
                 }
             }
             Event::Saved { .. } => {}

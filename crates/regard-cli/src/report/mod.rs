@@ -3,8 +3,10 @@
 pub(crate) mod bench;
 pub(crate) mod curves;
 pub(crate) mod data;
+pub(crate) mod graph_data;
 pub(crate) mod graph_plot;
 pub(crate) mod json;
+mod learning;
 pub(crate) mod measures;
 pub(crate) mod model;
 pub(crate) mod number;

@@ -59,37 +59,59 @@ pub(crate) fn json(model: &Model) -> ModelResult<'_> {
 }
 
 /// The description of a network on sets, graphs or series.
-pub(crate) fn network_json<C: NetworkConfig>(found: &NetworkDir<C>) -> serde_json::Value {
+pub(crate) fn network_json<C: NetworkConfig>(found: &NetworkDir<C>, weights: &Weights) -> serde_json::Value {
+    let tensors = weights.iter().map(|(name, array)| TensorResult { name, shape: &array.shape }).collect::<Vec<_>>();
+    let parameters = found.config().trainable();
     serde_json::json!({
         "name": found.name(),
         "place": found.path().display().to_string(),
         "kind": found.config().kind(),
-        "parameters": found.config().trainable(),
+        "preset": found.config().card().preset,
+        "parameters": parameters,
+        "running_statistics": elements(weights).saturating_sub(parameters),
+        "tensors": tensors,
         "config": found.config(),
         "manifest": found.manifest(),
     })
 }
 
-/// The same as text.
-pub(crate) fn network_plain<C: NetworkConfig>(found: &NetworkDir<C>) -> String {
-    let about = found.config().card();
+/// The same as text; with every tensor when `verbose`.
+pub(crate) fn network_plain<C: NetworkConfig>(found: &NetworkDir<C>, weights: &Weights, verbose: bool) -> String {
+    let card = found.config().card();
     let mut table = Table::new(&[Align::Left, Align::Left]);
-    table.row(["kind".to_owned(), found.config().kind().to_owned()]);
-    table.row(["preset".to_owned(), about.preset.unwrap_or_else(|| "none".to_owned())]);
-    for (name, value) in about.rows {
-        table.row([name.to_owned(), value]);
+    let mut line = |key: &str, value: String| table.row([key.to_owned(), value]);
+    line("kind", found.config().kind().to_owned());
+    line("preset", card.preset.unwrap_or_else(|| "none".to_owned()));
+    line("network", card.what);
+    for (name, value) in card.rows {
+        line(name, value);
     }
-    table.row(["parameters".to_owned(), number::count(found.config().trainable())]);
-    for (name, value) in found.manifest().iter().flat_map(|manifest| &manifest.metrics) {
-        table.row([name.clone(), format!("{value}")]);
+    line("parameters", parameters_text(found.config().trainable(), weights));
+    for (key, value) in found.manifest().map(history).unwrap_or_default() {
+        line(key, value);
     }
-    format!("{}  {}\n{}", found.name(), about.what, table.render(0, 2))
+    let mut text = format!("{}   {}\n{}", found.name(), found.path().display(), table.render(2, 2));
+    if verbose {
+        text.push_str(&tensors(weights));
+    }
+    text
+}
+
+/// For example `710,016, and 768 running statistics`.
+fn parameters_text(parameters: usize, weights: &Weights) -> String {
+    match elements(weights).saturating_sub(parameters) {
+        0 => number::count(parameters),
+        statistics => format!("{}, and {} running statistics", number::count(parameters), number::count(statistics)),
+    }
+}
+
+fn elements(weights: &Weights) -> usize {
+    weights.values().map(|array| array.data.len()).sum()
 }
 
 /// The description as text; with every tensor when `verbose`.
 pub(crate) fn plain(model: &Model, verbose: bool) -> String {
     let config = &model.info.config;
-    let (parameters, statistics) = sizes(model);
     let mut table = Table::new(&[Align::Left, Align::Left]);
     let mut line = |key: &str, value: String| table.row([key.to_owned(), value]);
     line("kind", config.kind.clone());
@@ -107,9 +129,7 @@ pub(crate) fn plain(model: &Model, verbose: bool) -> String {
             config.tanh_clipping
         ),
     );
-    let also =
-        if statistics > 0 { format!(", and {} running statistics", number::count(statistics)) } else { String::new() };
-    line("parameters", format!("{}{also}", number::count(parameters)));
+    line("parameters", parameters_text(config.parameters(), &model.weights));
     if let Some(manifest) = &model.info.manifest {
         for (key, value) in history(manifest) {
             line(key, value);
@@ -124,9 +144,8 @@ pub(crate) fn plain(model: &Model, verbose: bool) -> String {
 
 /// Trainable parameters and running statistics.
 fn sizes(model: &Model) -> (usize, usize) {
-    let all: usize = model.weights.values().map(|array| array.data.len()).sum();
     let trainable = model.info.config.parameters();
-    (trainable, all.saturating_sub(trainable))
+    (trainable, elements(&model.weights).saturating_sub(trainable))
 }
 
 fn history(manifest: &Manifest) -> Vec<(&'static str, String)> {

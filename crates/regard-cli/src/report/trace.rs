@@ -13,6 +13,7 @@ pub(crate) fn page(trace: &Trace, with_numbers: bool, full: bool) -> String {
     let mut text = format!("{}: {}, {} step{plural}\n", trace.model, trace.input, number::count(trace.steps.len()));
     if !with_numbers {
         text += &decisions(trace);
+        text += &super::learning::tables(trace, full);
         text += &list(trace);
         return text;
     }

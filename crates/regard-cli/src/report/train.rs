@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use regard::train::Measures;
+use regard::train::{BaselineComparison, Measures};
 
 use super::progress::PAUSE;
 use super::{Printer, number};
@@ -48,7 +48,8 @@ pub(crate) struct Valid {
     /// `cost` above the best possible, as a fraction.
     pub(crate) gap: Option<f64>,
     pub(crate) measures: Measures,
-    pub(crate) baseline_updated: Option<bool>,
+    /// The network against the rollout baseline.
+    pub(crate) comparison: Option<BaselineComparison>,
 }
 
 /// Progress of a training.
@@ -56,6 +57,7 @@ pub(crate) struct TrainProgress {
     length: Length,
     view: View,
     valid: Option<f64>,
+    verbose: bool,
 }
 
 /// Length of a run.
@@ -87,13 +89,15 @@ impl TrainProgress {
         } else {
             View::Lines(Box::new(io::stderr()), None)
         };
-        Self::with_view(started, view)
+        let mut progress = Self::with_view(started, view);
+        progress.verbose = printer.verbose();
+        progress
     }
 
     fn with_view(started: &Started<'_>, view: View) -> Self {
         let Started { steps, steps_per_epoch, first_step, time, .. } = *started;
         let length = Length { steps, steps_per_epoch: steps_per_epoch.max(1), first_step, time };
-        Self { length, view, valid: None }
+        Self { length, view, valid: None, verbose: false }
     }
 
     /// Shows a step.
@@ -117,8 +121,11 @@ impl TrainProgress {
     /// Shows a validation.
     pub(crate) fn valid(&mut self, valid: &Valid) {
         self.valid = Some(valid.cost);
-        if let View::Lines(out, _) = &mut self.view {
-            write_line(out, &valid_text(valid, &self.length));
+        let text = valid_text(valid, &self.length, self.verbose);
+        match &mut self.view {
+            View::Lines(out, _) => write_line(out, &text),
+            View::Bar(bar) if self.verbose => bar.println(text),
+            View::Bar(_) | View::Nothing => {}
         }
     }
 }
@@ -214,7 +221,7 @@ fn step_text(step: &Step, length: &Length) -> String {
 }
 
 /// A line about a validation.
-fn valid_text(valid: &Valid, length: &Length) -> String {
+fn valid_text(valid: &Valid, length: &Length, verbose: bool) -> String {
     let mut text = format!("{}  valid {:.3}", epoch_text(valid.epoch, length), valid.cost);
     if let Some(previous) = valid.previous.filter(|&previous| previous != 0.0) {
         text += &format!(" ({})", number::change(valid.cost / previous - 1.0));
@@ -225,12 +232,27 @@ fn valid_text(valid: &Valid, length: &Length) -> String {
     for measure in &valid.measures.0 {
         text += &format!("  {} {:.3}", measure.name(), measure.value());
     }
-    match valid.baseline_updated {
-        Some(true) => text += "  new baseline",
-        Some(false) => text += "  baseline kept",
-        None => {}
+    if let Some(comparison) = valid.comparison {
+        text += if comparison.baseline_updated { "  new baseline" } else { "  baseline kept" };
+        if verbose {
+            text += &format!(" ({})", test_text(&comparison));
+        }
     }
     text
+}
+
+/// For example `mean difference -0.0123, t -2.31, p 0.011`.
+pub(crate) fn test_text(comparison: &BaselineComparison) -> String {
+    let difference = format!("mean difference {:.4}", comparison.mean_difference);
+    match (comparison.t_statistic, comparison.p_value) {
+        (Some(t), Some(p)) => format!("{difference}, t {t:.2}, p {}", probability(p)),
+        _ => format!("{difference}, no test: no two costs differ"),
+    }
+}
+
+/// Three decimals; an exponent where these would say nothing.
+fn probability(p: f64) -> String {
+    if p == 0.0 || p >= 0.001 { format!("{p:.3}") } else { format!("{p:.1e}") }
 }
 
 /// Cost and baseline of the policy, and the loss; the bar leaves out the loss if there are costs.
@@ -399,19 +421,29 @@ mod tests {
             previous: Some(3.871),
             gap: Some(0.0062),
             measures,
-            baseline_updated: Some(true),
+            comparison: Some(BaselineComparison {
+                baseline_updated: true,
+                mean_difference: -0.0123,
+                t_statistic: Some(-3.456),
+                p_value: Some(0.00028),
+            }),
         };
         progress.valid(&valid);
+        progress.verbose = true;
+        progress.valid(&valid);
+        progress.verbose = false;
         let measures = Measures(vec![Measure::Mean("accuracy", 0.875)]);
-        progress.valid(&Valid { epoch: 2, previous: None, gap: None, baseline_updated: None, measures, ..valid });
+        progress.valid(&Valid { epoch: 2, previous: None, gap: None, comparison: None, measures, ..valid });
         let text = String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 5, "{text}");
+        assert_eq!(lines.len(), 6, "{text}");
         let first = "epoch 1/100  step 1 of 250,000  cost 3.871  baseline 3.868  loss -0.100  grad 0.61  lr 1.0e-4  ";
         assert!(lines[0].starts_with(first), "{text}");
         assert!(lines[1].contains("step 150 ") && lines[2].contains("step 250 "), "{text}");
         assert_eq!(lines[3], "epoch 1/100  valid 3.859 (-0.31 %)  gap 0.62 %  new baseline");
-        assert_eq!(lines[4], "epoch 2/100  valid 3.859  accuracy 0.875");
+        let test = "new baseline (mean difference -0.0123, t -3.46, p 2.8e-4)";
+        assert!(lines[4].ends_with(test), "{text}");
+        assert_eq!(lines[5], "epoch 2/100  valid 3.859  accuracy 0.875");
     }
 
     #[test]

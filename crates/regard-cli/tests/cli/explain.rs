@@ -225,3 +225,67 @@ fn models_of_every_family_are_explained() {
     let without = regard(folder.path(), &["explain", "bags.csv"]);
     assert!(without.code == Some(2) && without.err.contains("--model"), "{without:?}");
 }
+
+/// A training of a small network, without its experiment.
+const SMALL: [&str; 16] = [
+    "--set",
+    "data.nodes=7",
+    "--set",
+    "model.width=16",
+    "--set",
+    "model.heads=2",
+    "--set",
+    "model.layers=1",
+    "--set",
+    "model.feedforward_width=16",
+    "--set",
+    "train.baseline_instances=50",
+    "--set",
+    "eval.instances=10",
+    "--set",
+    "train.batch_size=8",
+];
+
+#[test]
+fn a_training_step_is_shown_by_an_experiment_and_by_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |arguments: &[&str]| regard(folder.path(), &[arguments, &SMALL[..]].concat());
+    let said = of(&["explain", "learning", "routes/tsp20-kool"]).done();
+    for expected in
+        ["training step 1 on 4 instances of tsp", "sampled tour", "tour of the baseline", "norm of the gradient", "p "]
+    {
+        assert!(said.out.contains(expected), "{expected}: {}", said.out);
+    }
+    let json =
+        of(&["explain", "learning", "routes/tsp20-kool", "--instances", "3", "--seed", "5", "--json"]).done().json();
+    assert_eq!((&json["schema"], &json["model"]), (&"regard-trace/1".into(), &"routes/tsp20-kool".into()));
+    assert_eq!(step(&json, "sampled.cost")["shape"], serde_json::json!([3, 1]));
+    assert_eq!(step(&json, "comparison.difference")["shape"], serde_json::json!([50]));
+
+    let train = ["train", "routes/tsp20-kool", "--out", "run", "--steps", "3", "-v", "--set", "train.epoch_size=16"];
+    let trained = of(&train).done();
+    assert!(trained.err.contains("mean difference") && trained.err.contains(", p "), "{}", trained.err);
+    let metrics = std::fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap();
+    let valid = metrics.lines().find(|line| line.contains("\"valid\"")).unwrap();
+    assert!(["mean_difference", "t_statistic", "p_value"].iter().all(|name| valid.contains(name)), "{valid}");
+    let run = regard(folder.path(), &["explain", "learning", "run", "--filter", "gradient.layer"]).done();
+    assert!(run.out.contains("training step 4 on 4 instances") && run.out.contains("encoder.0"), "{}", run.out);
+}
+
+#[test]
+fn what_has_no_training_step_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("empty")).unwrap();
+    let tsp = repository("models/regard-tsp").display().to_string();
+    let cases: [(&[&str], &[&str]); 5] = [
+        (&["sets/max"], &["sets/max is an experiment on sets", "for experiments on routes"]),
+        (&["empty"], &["empty holds no run", "experiment.toml"]),
+        (&[&tsp], &["is a model without the run that trained it", "train.init_from"]),
+        (&["routes/tsp20-kool", "--instances", "9999"], &["a step has 1 to 512 instances", "train.batch_size"]),
+        (&["routes/nothing"], &["neither a file nor a built-in experiment"]),
+    ];
+    for (arguments, expected) in cases {
+        let said = regard(folder.path(), &[&["explain", "learning"], arguments].concat());
+        crate::errors::refused(&said, expected);
+    }
+}

@@ -219,3 +219,36 @@ fn a_model_of_molecules_is_measured_on_any_table_and_refuses_options_of_routes()
     let refused = eval(&["--data", "molecules.csv", "bad.csv"]);
     assert!(refused.code == Some(2) && refused.err.contains("one file"), "{refused:?}");
 }
+
+/// Sodium chloride has two atoms and no bond.
+const SALTS: &str = "name,smiles,length\na,C=C,2\nb,CC,2\nc,[Na+].[Cl-],2\nd,CCO,3\ne,CCC,3\nf,CCCC,4\n";
+
+#[test]
+fn an_atom_without_bonds_is_named_before_training_and_in_prediction() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("molecules.csv"), SALTS).unwrap();
+    let preset = ["--set", "model.preset=graph-transformer-2021", "--set", "model.edge_stream=false"];
+    let train = [&["train", "graphs/molecules", "--out", "run"][..], &preset, &SMALL].concat();
+    let said = regard(folder.path(), &train);
+    let expected = ["model.softmax", "node 1", "Na", "graph `c`", "model.softmax=stable", "model.edge_stream=true"];
+    crate::errors::refused(&said, &expected);
+    assert!(!folder.path().join("run").exists(), "before training starts");
+
+    // Without the salt it is trained; the salt is then named in prediction.
+    fs::write(folder.path().join("molecules.csv"), SALTS.replace("c,[Na+].[Cl-],2\n", "c,CO,2\n")).unwrap();
+    regard(folder.path(), &train).done();
+    fs::write(folder.path().join("new.csv"), "name,smiles\nx,CC\ny,C.C\n").unwrap();
+    let said = regard(folder.path(), &["predict", "--model", "run", "new.csv"]);
+    crate::errors::refused(&said, &["new.csv", "node 1", "graph `y`", "no edge ends"]);
+}
+
+#[test]
+fn a_run_without_a_model_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("run")).unwrap();
+    fs::write(folder.path().join("run/experiment.toml"), "[task]\nfamily = \"graphs\"\n").unwrap();
+    fs::write(folder.path().join("new.csv"), "name,smiles\nx,CC\n").unwrap();
+    let said = regard(folder.path(), &["predict", "--model", "run", "new.csv", "--attention", "edges.csv"]);
+    crate::errors::refused(&said, &["run", "has not saved a model", "--resume"]);
+    assert!(!said.err.contains("sets"), "{said:?}");
+}

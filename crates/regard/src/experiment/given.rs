@@ -155,7 +155,7 @@ impl Given {
 }
 
 /// A TOML value, or the text itself.
-fn value_of(text: &str) -> Value {
+pub(crate) fn value_of(text: &str) -> Value {
     let read = |table: Table| table.into_iter().next().filter(|(key, _)| key == "value").map(|(_, value)| value);
     // A line break could begin another key.
     let value = if text.contains(['\n', '\r']) { None } else { toml::from_str(&format!("value = {text}")).ok() };

@@ -27,6 +27,7 @@ pub use describe::{Section, Setting, Word};
 use crate::{Error, Result};
 pub(crate) use describe::describe;
 pub use given::Given;
+pub(crate) use given::value_of;
 pub(crate) use resolve::{Sections, named_preset, under};
 
 /// The families of experiments: values of `task.family`, and folders of the built-in experiments.

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use burn::tensor::{Tensor, TensorData};
 use regard_data::graphs::positions::{Encoding, Nulls, Positions};
-use regard_nn::trace::{self, Operation, record};
+use regard_nn::trace::{self, Operation, Parameter, Recording, record};
 
 use super::examples::Examples;
 use super::input::GraphInput;
 use super::layout;
+use super::model::PositionKind;
 use super::predict::GraphModel;
 use crate::Result;
 use crate::explain::{Labels, Layout, Trace, check_size};
@@ -19,11 +20,19 @@ const MOST_DRAWN: usize = 300;
 /// Eigenvectors of the Laplacian that are shown, at most.
 const EIGENVECTORS: usize = 16;
 
+/// Steps of the random walk that are shown for a model that takes other positions.
+const WALK: usize = 16;
+
+/// The name of the step with the returns of a random walk.
+const RANDOM_WALK: &str = "positions.random_walk";
+
 impl GraphModel {
     /// Every intermediate of the network on one graph, from its own forward pass: `positions.…`, `layer.LAYER.…`,
     /// `pooling.…`, `answer`. An edge `A→B` is one that B attends along to A.
     ///
-    /// Eigenvalues and eigenvectors of the Laplacian are shown for every model, also where it takes other positions.
+    /// Eigenvalues and eigenvectors of the Laplacian and the returns of a random walk are shown for every model, also
+    /// where it takes other positions. `positions.values` are those that the network takes, `positions.embedding` is
+    /// their projection.
     ///
     /// # Errors
     /// [`crate::Error::Unsupported`] for a graph whose trace would not fit into memory.
@@ -38,9 +47,11 @@ impl GraphModel {
         })?;
         let compute = || {
             self.record_spectrum(examples, graph, &input);
+            self.record_walk(examples, graph);
             self.network.forward(&input, &self.device)
         };
-        let (_, recording) = record(compute);
+        let (_, mut recording) = record(compute);
+        self.link_walk(&mut recording);
         let data = &self.config.data;
         let named = |node: usize| match input.node_types.get(node) {
             Some(&kind) => {
@@ -72,6 +83,48 @@ impl GraphModel {
         let input = format!("graph {}", examples.graphs.ids()[graph]);
         let trace = Trace::new(name.to_owned(), input, recording, &labels);
         Ok(if drawn.places.is_empty() { trace } else { trace.with_layout(drawn) })
+    }
+
+    /// The chance that a random walk from each node is back after 1, 2, … steps: the positions of the model where it
+    /// takes these, else those of the graph.
+    fn record_walk(&self, examples: &Examples, graph: usize) {
+        let (values, steps) = match self.config.positions {
+            PositionKind::RandomWalk => (examples.positions.of(&examples.graphs, &[graph]), self.config.position_size),
+            _ => {
+                let encoding = Encoding::RandomWalk { steps: WALK };
+                let found = Positions::compute(&examples.graphs.select(&[graph]), &encoding, &|_, _| ());
+                (found.values().to_vec(), WALK)
+            }
+        };
+        let nodes = values.len() / steps;
+        if nodes > 0 {
+            let shown = Tensor::<2>::from_data(TensorData::new(values, [nodes, steps]), &self.device);
+            trace::step(RANDOM_WALK, Operation::Formula("((D^-1 A)^t) [i, i] for t = 1, 2, …"))
+                .source("Dwivedi et al. 2022, §3.1")
+                .values(["node", "walk step"], &shown);
+        }
+    }
+
+    /// Says how the positions that the network takes follow from those of the random walk.
+    fn link_walk(&self, recording: &mut Recording) {
+        if self.config.positions != PositionKind::RandomWalk {
+            return;
+        }
+        let Some(taken) = recording.steps.iter_mut().find(|step| step.name == "positions.values") else { return };
+        let data = &self.config.data;
+        taken.from = vec![RANDOM_WALK.to_owned()];
+        taken.operation = if data.position_mean.is_empty() {
+            Operation::Columns { start: 0, count: self.config.position_size }
+        } else {
+            Operation::Formula("(x - mean) / deviation, of the training graphs, column by column")
+        };
+        for (name, values) in [("mean", &data.position_mean), ("deviation", &data.position_std)] {
+            if !values.is_empty() {
+                let name = format!("positions.values.{name}");
+                taken.parameters.push(name.clone());
+                recording.parameters.push(Parameter { name, shape: vec![values.len()], values: values.clone() });
+            }
+        }
     }
 
     /// Eigenvectors of the normalised Laplacian, and the eigenvalue of each as its Rayleigh quotient.

@@ -8,6 +8,7 @@ pub mod examples;
 pub mod experiment;
 mod explain;
 mod family;
+pub mod import;
 pub mod input;
 mod layout;
 pub mod measure;

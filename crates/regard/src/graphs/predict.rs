@@ -55,6 +55,7 @@ impl GraphModel {
         // Positions are those of the edges the data has.
         let graphs =
             self.aligned(if columns.complete_graph { graphs.complete() } else { Arc::unwrap_or_clone(graphs) })?;
+        self.config.check_edges(&graphs).map_err(|error| error.in_file(path))?;
         let targets = if labelled { Some(targets(&self.config, &graphs)?) } else { None };
         Ok(Examples { graphs: Arc::new(graphs), positions, targets })
     }

@@ -159,7 +159,7 @@ fn node_of(note: &str) -> usize {
 }
 
 /// A step of one axis that no tensor operation made.
-fn own_step(name: &str, formula: &'static str, axis: &str, values: Vec<f32>, from: Vec<String>) -> Step {
+pub(super) fn own_step(name: &str, formula: &'static str, axis: &str, values: Vec<f32>, from: Vec<String>) -> Step {
     Step {
         name: name.to_owned(),
         operation: Operation::Formula(formula),

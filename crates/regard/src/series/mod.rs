@@ -10,6 +10,7 @@ pub mod evaluate;
 pub mod experiment;
 mod explain;
 mod family;
+pub mod import;
 mod intervals;
 mod linear_skip;
 pub mod local_forecast;

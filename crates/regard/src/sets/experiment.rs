@@ -160,7 +160,7 @@ pub(super) fn defaults(given: &Given) -> Result<SetExperiment> {
 }
 
 /// The usual decoding of a task.
-fn decoding(kind: TaskKind) -> Decoding {
+pub(super) fn decoding(kind: TaskKind) -> Decoding {
     match kind {
         TaskKind::Classification => Decoding::Classes,
         TaskKind::Counting => Decoding::Rate,

@@ -8,6 +8,7 @@ pub mod examples;
 pub mod experiment;
 mod explain;
 mod family;
+pub mod import;
 pub mod measure;
 pub mod mixture;
 pub mod model;

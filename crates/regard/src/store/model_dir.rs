@@ -17,6 +17,8 @@ const CONFIG: &str = "config.json";
 const WEIGHTS: &str = "model.safetensors";
 const MANIFEST: &str = "manifest.json";
 const CARD: &str = "README.md";
+/// The settings of a run, in its folder.
+const RUN: &str = "experiment.toml";
 
 const FOLDER: &str = "a model is a folder; import weights with `regard model import kool FILE \
                       --out DIR`";
@@ -44,6 +46,11 @@ impl<C: NetworkConfig> NetworkDir<C> {
         }
         for name in [CONFIG, WEIGHTS] {
             if !path.join(name).is_file() {
+                if path.join(RUN).is_file() {
+                    let reason = format!("is the folder of a run that has not saved a model: it has no `{name}`");
+                    let hint = format!("continue it with `regard train --out {} --resume`", path.display());
+                    return Err(Error::Parse { path, line: 0, field: String::new(), reason }.with_hint(hint));
+                }
                 let reason = format!("is not a model folder: it has no `{name}`");
                 return Err(Error::Parse { path, line: 0, field: String::new(), reason }
                     .with_hint(format!("a model is a folder with `{CONFIG}` and `{WEIGHTS}`")));

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{Measures, Step, Valid, ValidationMetrics};
+use super::{BaselineComparison, Measures, Step, Valid, ValidationMetrics};
 use crate::{Error, Result};
 
 /// A file of lines that can be cut back to where a checkpoint was made.
@@ -68,10 +68,8 @@ pub(crate) enum Line<'a> {
         cost: f64,
         #[serde(flatten)]
         measures: &'a Measures,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        baseline_updated: Option<bool>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        p_value: Option<f64>,
+        #[serde(flatten)]
+        comparison: Option<BaselineComparison>,
     },
 }
 
@@ -85,8 +83,8 @@ impl<'a> From<&'a Step> for Line<'a> {
 impl<'a> From<&'a Valid> for Line<'a> {
     fn from(valid: &'a Valid) -> Self {
         let Valid { step, epoch, instances, metrics: ref checked } = *valid;
-        let ValidationMetrics { cost, ref measures, baseline_updated, p_value } = *checked;
-        Line::Valid { step, epoch, instances, cost, measures, baseline_updated, p_value }
+        let ValidationMetrics { cost, ref measures, comparison } = *checked;
+        Line::Valid { step, epoch, instances, cost, measures, comparison }
     }
 }
 

@@ -57,9 +57,22 @@ pub struct ValidationMetrics {
     pub cost: f64,
     /// The metrics.
     pub measures: Measures,
-    /// If true, the rollout baseline took over the network; `None` without that baseline.
-    pub baseline_updated: Option<bool>,
-    /// One-sided p-value of that test, where one was made.
+    /// The network against the rollout baseline; `None` without that baseline.
+    pub comparison: Option<BaselineComparison>,
+}
+
+/// The outcome of the comparison of a policy with the one of the rollout baseline (Kool et al. 2019, §4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct BaselineComparison {
+    /// If true, the baseline took over the policy.
+    pub baseline_updated: bool,
+    /// Mean cost of the policy less that of the baseline, on the same instances.
+    pub mean_difference: f64,
+    /// The statistic of the paired t-test; `None` where all differences are the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub t_statistic: Option<f64>,
+    /// One-sided p-value of that test: probability of a statistic at most as large, were the means equal.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub p_value: Option<f64>,
 }
 
@@ -169,6 +182,25 @@ struct State<S> {
     pace: Option<Pace>,
 }
 
+impl<S: DeserializeOwned> State<S> {
+    fn of(checkpoint: &Checkpoint) -> Result<Self> {
+        serde_json::from_value(checkpoint.state.clone()).map_err(|error| Error::state("checkpoint", error))
+    }
+}
+
+/// The learner as the last checkpoint of the run in `folder` left it; the folder is only read.
+///
+/// # Errors
+/// [`Error::Unsupported`] for a folder without a checkpoint; those of [`Learning::begin`] and [`Learning::restored`].
+pub(crate) fn at_checkpoint<L: Learning>(folder: &Path, experiment: &L::Experiment, device: &Device) -> Result<L> {
+    let Some(checkpoint) = RunFolder::checkpoint(folder)? else {
+        return Err(Error::Unsupported { what: folder.display().to_string(), reason: "has no checkpoint".into() }
+            .with_hint("`regard train` saves one after each epoch, and within the first minute"));
+    };
+    let state = State::<L::State>::of(&checkpoint)?;
+    L::begin(experiment, device)?.restored(checkpoint, state.learner)
+}
+
 /// Trains until all epochs are done or a limit is reached; the folder then holds the model as it
 /// stands, and a checkpoint to go on from.
 pub(crate) fn train_with<L: Learning>(
@@ -276,8 +308,7 @@ impl<'a, L: Learning> Run<'a, L> {
         let (mut window, mut written, mut pace) = (Window::default(), Written::default(), None);
         let checkpoint = if training.resume { RunFolder::checkpoint(out)? } else { None };
         if let Some(checkpoint) = checkpoint {
-            let state: State<L::State> =
-                serde_json::from_value(checkpoint.state.clone()).map_err(|error| Error::state("checkpoint", error))?;
+            let state = State::<L::State>::of(&checkpoint)?;
             learner = learner.restored(checkpoint, state.learner)?;
             (window, written) = (state.window, state.written);
             let epochs = |experiment: &L::Experiment| experiment.run_length().epochs;

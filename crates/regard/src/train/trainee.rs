@@ -1,7 +1,7 @@
 //! A network in training, its optimiser, and the running average of its weights.
 
 use burn::module::Module;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Gradients, Tensor};
 
 use super::{Checkpoint, Optimizer, RunningAverage, collect, drawn, numbered, restore};
 use crate::{Error, Result};
@@ -58,12 +58,28 @@ impl<M: Module> Trainee<M> {
     /// # Errors
     /// [`Error::Diverged`] for a loss or a gradient that is not finite; the network is then as it was.
     pub(crate) fn learn(&mut self, step: u64, rate: f64, loss: Tensor<1>) -> Result<(f64, f64)> {
+        self.learn_with(step, rate, loss, |_, _| ())
+    }
+
+    /// As [`Self::learn`]; `observe` gets the network before the step and the gradients before they are clipped.
+    ///
+    /// # Errors
+    /// Those of [`Self::learn`].
+    pub(crate) fn learn_with(
+        &mut self,
+        step: u64,
+        rate: f64,
+        loss: Tensor<1>,
+        observe: impl FnOnce(&M, &Gradients),
+    ) -> Result<(f64, f64)> {
         let value = f64::from(loss.clone().into_scalar::<f32>());
         let diverged = |reason: String| Error::Diverged { step, reason };
         if !value.is_finite() {
             return Err(diverged(format!("the loss is {value}")));
         }
-        let (model, norm) = self.optimizer.step(rate, self.model.clone(), loss.backward());
+        let gradients = loss.backward();
+        observe(&self.model, &gradients);
+        let (model, norm) = self.optimizer.step(rate, self.model.clone(), gradients);
         if !norm.is_finite() {
             return Err(diverged(format!("the norm of the gradient is {norm}")));
         }

@@ -4,16 +4,23 @@ use std::path::Path;
 
 use anyhow::Context;
 use regard::data::file::write_atomic;
+use regard::data::graphs::Graphs;
+use regard::data::graphs::formats::{read as read_graphs, recognise};
+use regard::routing::formats::csv::TableOptions;
 use regard::routing::generate::GeneratedSet;
 use regard::routing::paper::PaperSet;
 use regard::routing::{Instance, formats, registry};
 
 use super::{Outcome, read_instance};
-use crate::args::{CheckArgs, Generate, GenerateJob, ShowArgs, VerifyArgs};
+use crate::args::{CheckArgs, Generate, GenerateJob, GraphArgs, ShowArgs, TableArgs, VerifyArgs};
 use crate::failure::Failure;
 use crate::report::data::{CheckReport, GenerateReport, InstanceSummary, SolutionCheck, VerifyReport};
+use crate::report::graph_data::GraphSummary;
 use crate::report::progress::Progress;
 use crate::report::{Printer, data};
+
+/// Graphs that are printed node by node, where no number is given.
+const GRAPHS: usize = 2;
 
 /// Writes random instances, one in each file.
 pub(super) fn generate(job: GenerateJob, printer: &mut Printer) -> anyhow::Result<Outcome> {
@@ -89,6 +96,20 @@ pub(super) fn check(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<O
     }
     let mut outcome = Outcome::Done;
     for file in &args.files {
+        if let Some(graphs) = graphs_of(file, &args.graphs, &args.table, printer)? {
+            if args.solution.is_some() {
+                return Err(
+                    Failure::new(format!("--solution does not apply to {}, a file of graphs", file.display())).into()
+                );
+            }
+            let summary = GraphSummary::new(file, &graphs, 0);
+            if printer.json() {
+                printer.object(&summary)?;
+            } else {
+                printer.result(&summary.line())?;
+            }
+            continue;
+        }
         let instance = read_instance(file, &args.table.options(), printer)?;
         let found = args.solution.as_deref().map(|path| check_solution(path, &instance)).transpose()?;
         let checked = CheckReport::new(file, &instance, found);
@@ -131,8 +152,51 @@ fn check_solution(path: &Path, instance: &Instance) -> anyhow::Result<SolutionCh
     }
 }
 
-/// Describes an instance.
+/// The graphs of a file that seems to hold some, or is said to; `None` for other files.
+fn graphs_of(file: &Path, args: &GraphArgs, table: &TableArgs, printer: &Printer) -> anyhow::Result<Option<Graphs>> {
+    let ending = file.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_lowercase();
+    let of_routes = ending != formats::csv::ENDING && formats::endings().contains(&ending.as_str());
+    let recognised = if of_routes { None } else { recognise(file) };
+    if recognised.is_none() && args.first_given().is_none() {
+        return Ok(None);
+    }
+    let places = TableOptions { skip_bad: false, ..table.options() };
+    if let Some(option) = places.first_given() {
+        return Err(Failure::new(format!(
+            "{option} applies to tables of places; {} is read as graphs",
+            file.display()
+        ))
+        .hint("leave it out")
+        .into());
+    }
+    let options = args.options(recognised, table.skips_bad());
+    if let (Some(column), true) = (&options.smiles, args.first_given() != Some("--smiles")) {
+        printer.note(&format!("{}: read as molecules, with SMILES in `{column}` (--smiles)", file.display()));
+    }
+    let graphs = read_graphs(file, &options)?;
+    graphs.notes().iter().for_each(|note| printer.note(note));
+    for row in graphs.skipped() {
+        printer.note(&format!("{}:{}: left out: {}", file.display(), row.line, row.reason));
+    }
+    Ok(Some(graphs))
+}
+
+/// Describes an instance or graphs.
 pub(super) fn show(args: &ShowArgs, printer: &mut Printer) -> anyhow::Result<Outcome> {
+    if let Some(graphs) = graphs_of(&args.file, &args.graphs, &args.table, printer)? {
+        let summary = GraphSummary::new(&args.file, &graphs, args.first.unwrap_or(GRAPHS));
+        if printer.json() {
+            printer.object(&summary)?;
+        } else {
+            printer.result(&summary.plain())?;
+        }
+        return Ok(Outcome::Done);
+    }
+    if args.first.is_some() {
+        return Err(Failure::new(format!("--first applies to files of graphs; {} is none", args.file.display()))
+            .hint("--smiles COLUMN or --edges FILE has a table read as graphs")
+            .into());
+    }
     let instance = read_instance(&args.file, &args.table.options(), printer)?;
     let shown = InstanceSummary::new(&args.file, &instance);
     if printer.json() {

@@ -93,6 +93,27 @@ impl Graphs {
         self.in_offsets[node + 1] - self.in_offsets[node]
     }
 
+    /// The first node of all nodes that no edge ends in.
+    #[must_use]
+    pub fn first_without_edges(&self) -> Option<usize> {
+        (0..self.nodes()).find(|&node| self.in_degree(node) == 0)
+    }
+
+    /// A node of all nodes in words: its name or type where it has one, its number within the graph, and the graph.
+    ///
+    /// # Panics
+    /// If there is no such node.
+    #[must_use]
+    pub fn describe_node(&self, node: usize) -> String {
+        let graph = self.graph_of(node);
+        let number = node - self.node_offsets[graph] + 1;
+        let kind =
+            self.node_features.types().and_then(|types| self.node_features.type_names().get(types[node] as usize));
+        let name = self.node_ids().map(|names| &names[node]).or(kind);
+        let name = name.map_or_else(String::new, |name| format!(" (`{}`)", shown(name)));
+        format!("node {number}{name} of graph `{}`", shown(&self.ids[graph]))
+    }
+
     /// The graph that a node of all nodes belongs to.
     ///
     /// # Panics

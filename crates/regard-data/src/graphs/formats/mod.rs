@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use super::Graphs;
 use crate::file::{extension, read_text};
 use crate::graphs::molecules::Rule;
-use crate::table::{Text, json_lines};
+use crate::table::{Table, Text, json_lines};
 use crate::{Error, Result};
 
 /// Reads graphs from a file of any format.
@@ -78,6 +78,44 @@ fn edges_beside(path: &Path, options: &ReadOptions) -> Result<PathBuf> {
             "give the column of SMILES, or the file of edges; for nodes.csv the file edges.csv is found automatically",
         )
     })
+}
+
+/// A file that seems to hold graphs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Recognised {
+    /// A table of molecules, with the name of its column of SMILES.
+    Molecules(String),
+    /// Any other file of graphs.
+    Graphs,
+}
+
+/// What a file seems to hold, by its name and its first lines; `None` for a file of something else, and for one that
+/// cannot be read.
+///
+/// A table is one of molecules if the name of a column contains `smiles`, in letters of any case, and one of nodes if a
+/// file of edges lies beside it. A folder needs a file `NAME_A.txt`.
+#[must_use]
+pub fn recognise(path: &Path) -> Option<Recognised> {
+    if path.is_dir() {
+        let mut names = std::fs::read_dir(path).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        return names.any(|name| name.ends_with("_A.txt")).then_some(Recognised::Graphs);
+    }
+    if ["jsonl", "ndjson"].contains(&extension(path).as_str()) {
+        return Some(Recognised::Graphs);
+    }
+    let Text { text, delimiter, .. } = Text::read(path).ok()?;
+    if ["csv", "tsv"].contains(&extension(path).as_str()) || delimiter.is_some() {
+        let header = text.lines().find(|line| !line.trim().is_empty())?;
+        let table = Table::of(header, path, delimiter, "a header").ok()?;
+        let column = table.header.names.iter().find(|name| name.to_lowercase().contains("smiles"));
+        let beside = || edges_beside(path, &ReadOptions::default()).is_ok_and(|edges| edges.is_file());
+        return match column {
+            Some(column) => Some(Recognised::Molecules(column.clone())),
+            None => beside().then_some(Recognised::Graphs),
+        };
+    }
+    let known = json_lines::looks_like(&text) || cora::looks_like(&text) || tu::looks_like(&text);
+    known.then_some(Recognised::Graphs)
 }
 
 /// Options of reading a file of graphs. The format decides which of them matter.

@@ -155,6 +155,21 @@ impl Mixture {
         self.rows(points).map(likeliest).collect()
     }
 
+    /// The probability of each component at each point, `[points, k]`; NaN where the density of all is 0.
+    ///
+    /// # Panics
+    /// If there are coordinates of a part of a point.
+    #[must_use]
+    pub fn responsibilities<P: Copy + Into<f64>>(&self, points: &[P], log_weights: LogWeights) -> Vec<f64> {
+        let densities = Densities::of(self, log_weights);
+        let mut logs = vec![0.0; self.components()];
+        let of_point = |point: &[P]| {
+            let whole = densities.at(point, &mut logs);
+            logs.iter().map(|log| (log - whole).exp()).collect::<Vec<_>>()
+        };
+        self.rows(points).flat_map(of_point).collect()
+    }
+
     fn rows<'p, P>(&self, points: &'p [P]) -> std::slice::ChunksExact<'p, P> {
         let dimension = self.dimension();
         assert_eq!(points.len() % dimension, 0, "coordinates of whole points");

@@ -1,6 +1,7 @@
 //! Settings of a network on graphs, as they stand in `config.json`.
 
 use burn::tensor::Device;
+use regard_data::graphs::Graphs;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -242,6 +243,22 @@ impl GraphTransformerConfig {
             PositionKind::Laplacian | PositionKind::LaplacianSafe | PositionKind::RandomWalk => self.position_size,
         };
         statistics("data.position_", &wide(&data.position_mean), &wide(&data.position_std), positions)
+    }
+
+    /// Refuses graphs with a node that no edge ends in, where the softmax of the network would divide 0 by 0: the
+    /// clamped one adds nothing to the sum unless there is an edge stream, as in the authors' code.
+    ///
+    /// # Errors
+    /// [`Error::Config`] naming the first such node.
+    pub(crate) fn check_edges(&self, graphs: &Graphs) -> Result<()> {
+        if self.edge_stream || self.softmax != SoftmaxKind::Clamped {
+            return Ok(());
+        }
+        let Some(node) = graphs.first_without_edges() else { return Ok(()) };
+        let node = graphs.describe_node(node);
+        let reason = format!("is `clamped`, without an edge stream: it would be 0/0 at {node}, where no edge ends");
+        Err(Error::config("model.softmax", reason)
+            .with_hint("train with `model.softmax=stable` or `model.edge_stream=true`, or leave this graph out"))
     }
 
     /// If true, all edges begin as the same learnt row: an edge stream without any features of

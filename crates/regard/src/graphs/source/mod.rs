@@ -109,6 +109,7 @@ impl Placed {
             let found = position_scales(&graphs, &positions, &training, config.positions);
             (config.data.position_mean, config.data.position_std) = found;
         }
+        config.check_edges(&graphs)?;
         let targets = Some(prepared::targets(&config, &graphs)?);
         Ok((Source { examples: Examples { graphs, positions, targets }, training, validation, test }, config))
     }

@@ -11,17 +11,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::model::{AttentionModelConfig, Norm};
-use crate::store::manifest::{Provenance, sha256};
-use crate::store::{Weights, file, layout, legacy_torch, safetensors};
+use crate::store::import::{Project, count, read, shape};
+use crate::store::{Provenance, Weights, layout};
 use crate::{Error, Result};
 use args::Args;
 use problem::problem;
 
-const ORIGIN: &str = "a checkpoint of the code of Attention, Learn to Solve Routing Problems! \
-                      (Kool, van Hoof, Welling 2019)";
-const REPOSITORY: &str = "https://github.com/wouterkool/attention-learn-to-route";
-const LICENCE: &str = "Checkpoints released in that repository: MIT, (c) 2018 Wouter Kool. \
-                       Other checkpoints: the licence of their authors.";
+const PROJECT: Project = Project {
+    origin: "a checkpoint of the code of Attention, Learn to Solve Routing Problems! (Kool, van Hoof, Welling 2019)",
+    repository: "https://github.com/wouterkool/attention-learn-to-route",
+    licence: "Checkpoints released in that repository: MIT, (c) 2018 Wouter Kool. Other checkpoints: the licence of their \
+              authors.",
+};
 
 /// Reads a checkpoint of Kool's code: a `.pt` or safetensors file, or the folder of a run
 /// (`epoch-N.pt` with the largest N, and `args.json`).
@@ -38,24 +39,11 @@ const LICENCE: &str = "Checkpoints released in that repository: MIT, (c) 2018 Wo
 /// of another shape.
 pub fn kool(path: &Path, problem: Option<&str>) -> Result<(AttentionModelConfig, Weights, Provenance)> {
     let path = &checkpoint(path)?;
-    let bytes = file::read(path, file::WEIGHTS_LIMIT)?;
-    let raw = if bytes.get(8) == Some(&b'{') {
-        safetensors::parse(&bytes, path)?
-    } else {
-        legacy_torch::parse(&bytes, path)?
-    };
-    let weights = original_names(raw);
+    let (weights, mut provenance) = read(path, &PROJECT)?;
     let args = Args::beside(path)?;
     let config = infer(&weights, &args, problem, path).map_err(|error| error.in_file(path))?;
     config.validate().and_then(|()| layout::check(&config, &weights)).map_err(|error| error.in_file(path))?;
-    let provenance = Provenance {
-        origin: ORIGIN.into(),
-        repository: Some(REPOSITORY.into()),
-        file: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
-        sha256: sha256(&bytes),
-        licence: Some(LICENCE.into()),
-        training: args.training(),
-    };
+    provenance.training = args.training();
     Ok((config, weights, provenance))
 }
 
@@ -75,14 +63,6 @@ fn checkpoint(path: &Path) -> Result<PathBuf> {
     })
 }
 
-/// Drops the prefix of `DataParallel` and the counters of batch normalisation.
-fn original_names(raw: Weights) -> Weights {
-    raw.into_iter()
-        .map(|(name, array)| (name.strip_prefix("module.").map(str::to_owned).unwrap_or(name), array))
-        .filter(|(name, _)| !name.ends_with(".num_batches_tracked"))
-        .collect()
-}
-
 /// Settings of the network from its tensors; `asked` is the problem that the caller says.
 fn infer(weights: &Weights, args: &Args, asked: Option<&str>, path: &Path) -> Result<AttentionModelConfig> {
     let problem = problem(weights, args, asked, path)?;
@@ -91,7 +71,7 @@ fn infer(weights: &Weights, args: &Args, asked: Option<&str>, path: &Path) -> Re
     let [heads, _, _] = shape(weights, "embedder.layers.0.0.module.W_query").unwrap_or([defaults.heads, 0, 0]);
     let [feed_forward, _] =
         shape(weights, "embedder.layers.0.2.module.0.weight").unwrap_or([defaults.feedforward_width, 0]);
-    let layers = weights.keys().filter_map(|name| layer(name)).max().map_or(1, |last| last.saturating_add(1));
+    let layers = count(weights, "embedder.layers").max(1);
     let norm = norm(weights, args)?;
     Ok(AttentionModelConfig {
         width,
@@ -115,13 +95,4 @@ fn norm(weights: &Weights, args: &Args) -> Result<Norm> {
         )),
         _ => Ok(norm),
     }
-}
-
-fn shape<const AXES: usize>(weights: &Weights, name: &str) -> Option<[usize; AXES]> {
-    weights.get(name)?.shape.as_slice().try_into().ok()
-}
-
-/// `L` of `embedder.layers.L.…`.
-fn layer(name: &str) -> Option<usize> {
-    name.strip_prefix("embedder.layers.")?.split('.').next()?.parse().ok()
 }

@@ -18,13 +18,26 @@ use crate::Result;
 use crate::routes::decode::DecodeOptions;
 use crate::routes::experiment::RouteExperiment;
 use crate::routes::model::{AttentionModel, AttentionModelConfig, norm_kind};
-use crate::train::{Stream, derived};
+use crate::train::{BaselineComparison, Stream, derived};
 
 /// The mean over each instance's tours (Kwon et al. 2020, §4.2): one value for each of `costs`,
 /// which hold `trajectories` tours an instance.
 pub fn shared(costs: &[f64], trajectories: usize) -> Vec<f64> {
     let means = costs.chunks_exact(trajectories).map(mean);
     means.flat_map(|mean| std::iter::repeat_n(mean, trajectories)).collect()
+}
+
+/// The values that the tours of one step are compared with, and what they are made of.
+#[derive(Debug, Default)]
+pub(super) struct BaselineValues {
+    /// One value for each tour.
+    pub(super) values: Vec<f64>,
+    /// Share of [`Self::own`]; the rest is [`Self::mean`].
+    pub(super) share: f64,
+    /// The running mean of costs, where it has a share.
+    pub(super) mean: Option<f64>,
+    /// Costs of the frozen policy's greedy tours, or the critic's predictions, where they have a share.
+    pub(super) own: Option<Vec<f64>>,
 }
 
 /// A running mean of costs: `value = beta · value + (1 − beta) · mean cost` of a batch; the first batch sets it.
@@ -104,12 +117,14 @@ impl<P: Problem> ComparisonSet<P> {
     }
 }
 
-/// The outcome of a challenge.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A policy and the frozen one on the same instances.
 pub(super) struct Challenge {
-    pub(super) updated: bool,
-    /// One-sided, where a test was made.
-    pub(super) p_value: Option<f64>,
+    /// Costs of the policy, one an instance.
+    pub(super) costs: Vec<f64>,
+    /// Costs of the frozen policy.
+    pub(super) frozen: Vec<f64>,
+    /// The test, and whether the policy is better.
+    pub(super) comparison: BaselineComparison,
 }
 
 impl<P: Problem> Frozen<P> {
@@ -122,17 +137,19 @@ impl<P: Problem> Frozen<P> {
     /// Replaces the policy when `challenger` is better on the set: a lower mean, and a one-sided
     /// paired t-test at `alpha`. The set is drawn anew then, against overfitting to it.
     pub(super) fn challenge(&mut self, challenger: &AttentionModel, alpha: f64) -> Result<Challenge> {
-        let costs = self.set.costs(challenger, self.updates)?;
-        if mean(&costs) >= mean(&self.costs) {
-            return Ok(Challenge { updated: false, p_value: None });
-        }
-        let p_value = paired_t_test(&costs, &self.costs).map(|test| test.p_two_sided / 2.0);
-        let updated = p_value.is_some_and(|p| p < alpha);
-        if updated {
+        let (costs, frozen) = (self.set.costs(challenger, self.updates)?, self.costs.clone());
+        let test = paired_t_test(&costs, &frozen);
+        let (low, high) = (mean(&costs), mean(&frozen));
+        let p_value = test.map(|test| test.p_less());
+        let baseline_updated = low < high && p_value.is_some_and(|p| p < alpha);
+        if baseline_updated {
             // A copy of its own: the challenger goes on learning.
             *self = Self::new(challenger.valid(), self.set.clone(), self.updates + 1)?;
         }
-        Ok(Challenge { updated, p_value })
+        let mean_difference = test.map_or(low - high, |test| test.mean_difference);
+        let t_statistic = test.map(|test| test.t);
+        let comparison = BaselineComparison { baseline_updated, mean_difference, t_statistic, p_value };
+        Ok(Challenge { costs, frozen, comparison })
     }
 }
 

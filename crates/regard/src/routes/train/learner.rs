@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use burn::module::Module;
-use burn::tensor::{Device, Tensor};
+use burn::tensor::{Device, Gradients, Tensor};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use regard_nn::ops::PolicyLoss;
 use serde::{Deserialize, Serialize};
 
-use super::baseline::{Challenge, ComparisonSet, Critic, Exponential, Frozen, WarmUp, shared};
+use super::baseline::{BaselineValues, Challenge, ComparisonSet, Critic, Exponential, Frozen, WarmUp, shared};
 use super::preference::preference;
-use super::sampling::{Sampled, greedy_costs, sample};
+use super::sampling::{CostedTour, Sampled, greedy, sample};
 use super::source::Source;
 use crate::routes::decode::features;
 use crate::routes::experiment::{BaselineKind, Loss, RouteExperiment};
@@ -40,6 +41,18 @@ pub struct Measured {
     pub gradient_norm: f64,
     /// Learning rate.
     pub rate: f64,
+}
+
+/// The sampled tours of one step and their loss.
+pub(super) struct SampledStep<P> {
+    pub(super) problems: Vec<P>,
+    /// Features of the nodes, `[instances, nodes, features]`.
+    pub(super) points: Tensor<3>,
+    pub(super) sampled: Sampled,
+    pub(super) baseline: BaselineValues,
+    /// Factors of the log-likelihoods in the loss, one for each tour.
+    pub(super) coefficients: Vec<f32>,
+    pub(super) policy: PolicyLoss,
 }
 
 /// A policy that learns to solve problem `P`.
@@ -161,13 +174,13 @@ impl<P: Problem> Learner<P> {
         self.pace = Some(pace);
     }
 
-    /// This step's instances.
-    fn instances(&self) -> Vec<P> {
+    /// The first `count` of this step's instances.
+    fn instances(&self, count: usize) -> Vec<P> {
         let (train, sizes) = (&self.experiment.train, self.experiment.data.nodes);
         let mut generator = Pcg64Mcg::seed_from_u64(derived(train.seed, Stream::Size, self.step));
         let size = generator.random_range(sizes.low()..=sizes.high());
         let seed = derived(train.seed, Stream::Instances, self.step);
-        self.source.draw(seed, train.batch_size, size)
+        self.source.draw(seed, count, size)
     }
 
     /// Samples tours of fresh instances, compares them with the baseline, and makes the better
@@ -177,8 +190,17 @@ impl<P: Problem> Learner<P> {
     /// [`Error::Diverged`] for a loss or a gradient that is not finite; the learner is then as it
     /// was before the step.
     pub fn step(&mut self) -> Result<Measured> {
+        let step = self.sampled(self.experiment.train.batch_size)?;
+        self.learn(step, |_, _| ())
+    }
+
+    /// Samples tours of the first `count` instances of this step, and compares them with the baseline.
+    ///
+    /// # Errors
+    /// [`Error::Diverged`] for a probability that is not a number.
+    pub(super) fn sampled(&mut self, count: usize) -> Result<SampledStep<P>> {
         let train = self.experiment.train.clone();
-        let problems = self.instances();
+        let problems = self.instances(count);
         let nodes = problems.first().map_or(0, Problem::nodes);
         let tours = match (train.baseline, train.num_starts) {
             (BaselineKind::Shared, 0) => nodes - usize::from(P::DEPOT),
@@ -193,17 +215,40 @@ impl<P: Problem> Learner<P> {
         let Some(sampled) = sampled else {
             return Err(self.diverged("the probability of a sampled tour is not a number".into()));
         };
-        let baseline = self.baseline(&sampled, &problems, points)?;
+        let baseline = self.baseline(&sampled, &problems, points.clone())?;
+        let coefficients = self.coefficients(&sampled, &baseline.values);
+        let policy = model.rollout().policy_loss(embeddings, &sampled.tours, coefficients.clone());
+        Ok(SampledStep { problems, points, sampled, baseline, coefficients, policy })
+    }
+
+    /// Makes the better tours more likely; `observe` gets the network before the step and its gradients.
+    ///
+    /// # Errors
+    /// [`Error::Diverged`] for a loss or a gradient that is not finite.
+    pub(super) fn learn(
+        &mut self,
+        step: SampledStep<P>,
+        observe: impl FnOnce(&AttentionModel, &Gradients),
+    ) -> Result<Measured> {
+        let SampledStep { problems, sampled, baseline, policy, .. } = step;
+        let nodes = problems.first().map_or(0, Problem::nodes);
         let count = sampled.costs.len() as f64;
-        let coefficient = self.coefficients(&sampled, &baseline);
-        let policy = model.rollout().policy_loss(embeddings, &sampled.tours, coefficient);
         let log_likelihood = policy.log_likelihood.into_data().iter::<f64>().sum::<f64>() / count;
-        let rate = self.rate(train.learning_rate);
-        let (loss, gradient_norm) = self.trainee.learn(self.step, rate, policy.loss)?;
+        let rate = self.rate(self.experiment.train.learning_rate);
+        let (loss, gradient_norm) = self.trainee.learn_with(self.step, rate, policy.loss, observe)?;
         self.step += 1;
         let mean = regard_data::stats::mean;
-        let (cost, baseline) = (mean(&sampled.costs), mean(&baseline));
+        let (cost, baseline) = (mean(&sampled.costs), mean(&baseline.values));
         Ok(Measured { nodes, cost, baseline, loss, log_likelihood, gradient_norm, rate })
+    }
+
+    /// The greedy tours of the frozen policy and their costs, one an instance; `None` where there is none.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] where a probability is not a number.
+    pub(super) fn frozen_tours(&self, problems: &[P], points: Tensor<3>) -> Result<Option<Vec<CostedTour>>> {
+        let tours = |frozen: &Frozen<P>| greedy(&frozen.policy, frozen.policy.encode(points.inner()), problems);
+        self.frozen.as_ref().map(tours).transpose()
     }
 
     /// Factor of the log-likelihood of each sampled tour in the loss, whose gradient is
@@ -225,23 +270,24 @@ impl<P: Problem> Learner<P> {
     }
 
     /// The baseline of each sampled tour.
-    fn baseline(&mut self, sampled: &Sampled, problems: &[P], points: Tensor<3>) -> Result<Vec<f64>> {
+    fn baseline(&mut self, sampled: &Sampled, problems: &[P], points: Tensor<3>) -> Result<BaselineValues> {
         let train = &self.experiment.train;
+        let plain = |values| BaselineValues { values, share: 1.0, mean: None, own: None };
         let alpha = match train.baseline {
-            BaselineKind::None => return Ok(vec![0.0; sampled.costs.len()]),
-            BaselineKind::Shared => return Ok(shared(&sampled.costs, sampled.tours.shape()[1])),
+            BaselineKind::None => return Ok(plain(vec![0.0; sampled.costs.len()])),
+            BaselineKind::Shared => return Ok(plain(shared(&sampled.costs, sampled.tours.shape()[1]))),
             BaselineKind::Exponential => 0.0,
             BaselineKind::Rollout | BaselineKind::Critic => {
                 WarmUp::new(train.baseline_warmup_epochs as u64).alpha(self.epoch())
             }
         };
-        let mean = if alpha < 1.0 { self.exponential.update(&sampled.costs) } else { 0.0 };
-        let mut values = vec![(1.0 - alpha) * mean; sampled.costs.len()];
+        let mean = (alpha < 1.0).then(|| self.exponential.update(&sampled.costs));
+        let mut values = vec![(1.0 - alpha) * mean.unwrap_or(0.0); sampled.costs.len()];
         if alpha == 0.0 {
-            return Ok(values);
+            return Ok(BaselineValues { values, share: alpha, mean, own: None });
         }
-        let proper = match (&self.frozen, self.critic.take()) {
-            (Some(frozen), _) => greedy_costs(&frozen.policy, frozen.policy.encode(points.inner()), problems)?,
+        let proper = match (self.frozen_tours(problems, points.clone())?, self.critic.take()) {
+            (Some(found), _) => found.into_iter().map(|(_, cost)| cost).collect(),
             (None, Some((critic, mut optimizer))) => {
                 let (predicted, gradients) = critic.learn(points, &sampled.costs);
                 let (critic, norm) = optimizer.step(self.rate(train.critic_learning_rate), critic, gradients);
@@ -253,8 +299,8 @@ impl<P: Problem> Learner<P> {
             }
             (None, None) => vec![0.0; values.len()],
         };
-        values.iter_mut().zip(proper).for_each(|(value, proper)| *value += alpha * proper);
-        Ok(values)
+        values.iter_mut().zip(&proper).for_each(|(value, proper)| *value += alpha * proper);
+        Ok(BaselineValues { values, share: alpha, mean, own: Some(proper) })
     }
 }
 

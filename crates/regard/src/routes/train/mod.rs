@@ -5,6 +5,7 @@
 //! business of a [`baseline`].
 
 pub mod baseline;
+mod explain;
 mod learner;
 mod preference;
 mod run;
@@ -12,6 +13,7 @@ mod sampling;
 mod source;
 mod validation;
 
+pub use explain::explain_step;
 pub use learner::{Learner, Measured};
 pub use preference::preference;
 pub use run::{Training, train};

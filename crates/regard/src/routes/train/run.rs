@@ -70,8 +70,8 @@ impl Settings for RouteExperiment {
 }
 
 /// A learner and the set on which it is measured.
-struct Trainer<P> {
-    learner: Learner<P>,
+pub(super) struct Trainer<P> {
+    pub(super) learner: Learner<P>,
     validation: Validation<P>,
 }
 
@@ -108,11 +108,7 @@ impl<P: Problem> Learning for Trainer<P> {
     /// Challenges the frozen policy, and measures the network.
     fn finish_epoch(&mut self) -> Result<ValidationMetrics> {
         let challenge = self.learner.challenge()?;
-        Ok(ValidationMetrics {
-            baseline_updated: challenge.map(|challenge| challenge.updated),
-            p_value: challenge.and_then(|challenge| challenge.p_value),
-            ..self.validate()?
-        })
+        Ok(ValidationMetrics { comparison: challenge.map(|challenge| challenge.comparison), ..self.validate()? })
     }
 
     fn validate(&self) -> Result<ValidationMetrics> {

@@ -11,6 +11,9 @@ use crate::routes::experiment::FirstNode;
 use crate::routes::model::AttentionModel;
 use regard_routing::Problem;
 
+/// A tour and its cost.
+pub(super) type CostedTour = (Vec<usize>, f64);
+
 /// Sampled tours of a batch.
 pub(super) struct Sampled {
     pub(super) tours: Tours,
@@ -67,21 +70,25 @@ pub(super) fn sample<P: Problem>(
     Some(Sampled { tours, costs, log_probabilities })
 }
 
-/// Costs of the greedy tours of `policy`, one an instance.
+/// The greedy tours of `policy`, one an instance, and their costs.
 ///
 /// # Errors
 /// [`crate::Error::NotFinite`] where a probability is not a number.
-pub(super) fn greedy_costs<P: Problem>(
+pub(super) fn greedy<P: Problem>(
     policy: &AttentionModel,
     embeddings: Tensor<3>,
     problems: &[P],
-) -> Result<Vec<f64>> {
+) -> Result<Vec<CostedTour>> {
     let states = problems.iter().map(|problem| vec![problem.start()]).collect();
     let outcomes = policy.rollout().construct(embeddings, states, NodeSelection::Greedy);
     check_probabilities::<P>(&outcomes, |b| b)?;
-    let cost = |(outcomes, problem): (&Vec<_>, &P)| {
-        let of = |outcome: &regard_nn::Outcome<P::State>| problem.cost(&P::solution(&outcome.state));
-        outcomes.first().map_or(0.0, of)
+    let found = |(outcomes, problem): (&Vec<_>, &P)| {
+        let of = |outcome: &regard_nn::Outcome<P::State>| {
+            let tour = P::solution(&outcome.state);
+            let cost = problem.cost(&tour);
+            (tour, cost)
+        };
+        outcomes.first().map_or((vec![], 0.0), of)
     };
-    Ok(outcomes.par_iter().zip(problems).map(cost).collect())
+    Ok(outcomes.par_iter().zip(problems).map(found).collect())
 }
