@@ -5,7 +5,7 @@
 //! - [`graphs`]: networks on graphs: molecules, networks of any kind;
 //! - [`series`]: networks on time series: forecasts, missing values, anomalies, classes;
 //! - [`supervised`]: training, models and cross-validation of sets, graphs and series alike;
-//! - [`store`]: models on disk and importers;
+//! - [`store`]: models on disk; [`import`]: checkpoints of other projects;
 //! - [`explain`]: what a model computes, number by number.
 //!
 //! Below are [`routing`] (routing problems, their files, generators and local search; no tensors), [`data`] (tables of
@@ -15,6 +15,7 @@ mod error;
 pub mod experiment;
 pub mod explain;
 pub mod graphs;
+pub mod import;
 pub mod routes;
 pub mod series;
 pub mod sets;

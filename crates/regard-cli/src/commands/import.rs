@@ -1,10 +1,10 @@
 //! `regard model import` for sets, graphs and series.
 
 use regard::graphs::import::graph_transformer as read_graph_transformer;
+use regard::import::Imported;
 use regard::series::experiment::SeriesData;
 use regard::series::import::{TrainingTable, patchtst as read_patchtst};
 use regard::sets::import::set_transformer as read_set_transformer;
-use regard::store::import::Imported;
 use regard::store::{Manifest, NetworkConfig, NetworkDir};
 
 use super::{Outcome, model};

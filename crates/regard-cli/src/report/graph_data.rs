@@ -194,7 +194,7 @@ impl GraphSummary {
             (self.skipped_rows, "rows left out"),
         ];
         for (count, what) in unusual.into_iter().filter(|(count, _)| *count > 0) {
-            line("", format!("{} {what}", number::count(count)));
+            line(what, number::count(count));
         }
         for (what, features) in [("node", &self.node_features), ("edge", &self.edge_features)] {
             if !features.types.is_empty() {

@@ -58,3 +58,63 @@ fn a_wrong_tour_is_the_answer_no() {
     let json = regard(folder.path(), &["data", "check", "in.tsp", "--tour", "twice.tour", "--json"]);
     assert_eq!((json.code, &json.json()["ok"]), (Some(1), &serde_json::json!(false)));
 }
+
+#[test]
+fn files_of_graphs_of_all_formats_are_described() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("molecules.csv", "name,SMILES,toxic\nethanol,CCO,0\nphenol,Oc1ccccc1,\nsalt,[Na+].[Cl-],1\n");
+    write("nodes.csv", "id,x,label\na,1.5,p\nb,2.5,q\nc,3.5,p\n");
+    write("edges.csv", "source,target\na,b\nb,c\n");
+    write("graphs.jsonl", "{\"x\": [0, 1, 0], \"e\": [[0, 1, 1], [1, 2, 1]], \"y\": 2.5}\n");
+    write("MUTAG.txt", "1\n3 0\n0 1 1\n0 2 0 2\n1 1 1\n");
+    write("TU/TU_A.txt", "1, 2\n2, 1\n");
+    write("TU/TU_graph_indicator.txt", "1\n1\n");
+    write("TU/TU_graph_labels.txt", "1\n");
+    let show = |arguments: &[&str]| regard(folder.path(), &[&["data", "show"], arguments].concat());
+    let cases: [(&[&str], [u64; 3]); 6] = [
+        (&["molecules.csv", "--targets", "toxic", "--id", "name"], [3, 12, 18]),
+        (&["nodes.csv"], [1, 3, 4]),
+        (&["nodes.csv", "--edges", "edges.csv", "--targets", "label"], [1, 3, 4]),
+        (&["graphs.jsonl"], [1, 3, 4]),
+        (&["MUTAG.txt"], [1, 3, 4]),
+        (&["TU"], [1, 2, 2]),
+    ];
+    for (arguments, [graphs, nodes, edges]) in cases {
+        let json = show(&[arguments, &["--json"]].concat()).done().json();
+        assert_eq!(json["kind"], "graphs", "{arguments:?}");
+        let found = ["graphs", "nodes", "directed_edges"].map(|key| json[key].as_u64().unwrap());
+        assert_eq!(found, [graphs, nodes, edges], "{arguments:?}: {json}");
+        let first = &json["first"][0];
+        assert_eq!(first["nodes"].as_array().map(|all| all.len() > 1), Some(true), "{arguments:?}");
+        let text = show(arguments).done().out;
+        assert!(
+            text.contains("degree") && text.contains(&format!("graph {}", first["id"].as_str().unwrap())),
+            "{text}"
+        );
+    }
+    let json = show(&["molecules.csv", "--targets", "toxic", "--first", "0", "--json"]).done().json();
+    assert_eq!((&json["isolated_nodes"], &json["first"]), (&2.into(), &serde_json::json!([])));
+    assert_eq!(json["targets"][0]["values"], serde_json::json!([["0", 1], ["1", 1]]));
+    assert_eq!(json["targets"][0]["missing"], 1);
+    let counted = json["node_features"]["types"].as_array().unwrap();
+    assert!(counted.contains(&serde_json::json!(["C", 8])), "{json}");
+    assert_eq!(json["degree"]["max"], 3.0);
+
+    let said = show(&["molecules.csv"]).done();
+    assert!(said.err.contains("SMILES in `SMILES`") && said.out.contains("--targets names their columns"), "{said:?}");
+    let checked = regard(folder.path(), &["data", "check", "molecules.csv", "TU"]).done();
+    assert!(checked.out.contains("3 graphs   12 nodes   18 directed edges   ok"), "{}", checked.out);
+    write("molecules.csv", "smiles\nCCO\nC1CC\n");
+    crate::errors::refused(&show(&["molecules.csv"]), &["molecules.csv:3", "ring 1"]);
+    let said = show(&["molecules.csv", "--skip-bad"]).done();
+    assert!(said.err.contains("molecules.csv:3: left out") && said.out.contains("rows left out   1"), "{said:?}");
+    crate::errors::refused(&show(&["molecules.csv", "--capacity", "3"]), &["--capacity", "is read as graphs"]);
+    write("places.csv", "id,x,y\na,0,0\nb,1,1\n");
+    assert!(show(&["places.csv"]).done().out.contains("cost in file order"));
+    crate::errors::refused(&show(&["places.csv", "--first", "1"]), &["--first applies to files of graphs"]);
+}

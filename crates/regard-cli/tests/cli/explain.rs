@@ -289,3 +289,17 @@ fn what_has_no_training_step_is_named() {
         crate::errors::refused(&said, expected);
     }
 }
+
+#[test]
+fn without_a_model_a_file_of_another_family_is_told_which_to_give() {
+    let folder = folder_with("molecules.csv", "name,smiles\nethanol,CCO\n");
+    let path = folder.path().join("molecules.csv").display().to_string();
+    let explain = |arguments: &[&str]| regard(&repository("."), &[&["explain"], arguments].concat());
+    let expected =
+        ["molecules in `smiles`", "only models on routes", "--model models/regard-solubility --smiles smiles"];
+    crate::errors::refused(&explain(&[&path]), &expected);
+    explain(&[&path, "--model", "models/regard-solubility", "--smiles", "smiles"]).done();
+    std::fs::write(folder.path().join("bags.csv"), "bag,value\na,3\na,4\n").unwrap();
+    let bags = folder.path().join("bags.csv").display().to_string();
+    crate::errors::refused(&explain(&[&bags]), &["no model is given", "models/regard-max"]);
+}

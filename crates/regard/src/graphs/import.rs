@@ -7,8 +7,8 @@ use regard_data::graphs::molecules::{ZINC_ATOMS, ZINC_BONDS};
 use super::GraphTransformerConfig;
 use super::model::PositionKind;
 use super::task::{GraphTask, LevelName};
+use crate::import::{Assignments, Imported, Project, another_network, count, finish, read, shape};
 use crate::store::Weights;
-use crate::store::import::{Assignments, Imported, Project, another_network, count, finish, read, shape};
 use crate::{Error, Result};
 
 const PROJECT: Project = Project {

@@ -10,8 +10,8 @@ use super::PatchTstConfig;
 use super::experiment::SeriesData;
 use super::model::{SeriesPreparation, WindowNorm};
 use super::source::read_options;
+use crate::import::{Assignments, Imported, Project, another_network, count, finish, read, shape};
 use crate::store::Weights;
-use crate::store::import::{Assignments, Imported, Project, another_network, count, finish, read, shape};
 use crate::{Error, Result};
 
 const PROJECT: Project = Project {

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::SetTransformerConfig;
 use super::model::{Decoding, EncoderKind, NormName, PoolingKind};
 use super::task::TaskKind;
-use crate::store::import::{Assignments, Imported, Project, another_network, count, finish, read, shape};
+use crate::import::{Assignments, Imported, Project, another_network, count, finish, read, shape};
 use crate::store::{Provenance, Weights};
 use crate::{Error, Result};
 

@@ -9,7 +9,6 @@
 pub mod array;
 mod card;
 pub(crate) mod file;
-pub mod import;
 pub mod layout;
 pub mod legacy_torch;
 pub mod manifest;

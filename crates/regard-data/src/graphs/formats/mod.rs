@@ -89,8 +89,8 @@ pub enum Recognised {
     Graphs,
 }
 
-/// What a file seems to hold, by its name and its first lines; `None` for a file of something else, and for one that
-/// cannot be read.
+/// The graphs that a file seems to hold, by its name and its first lines; `None` for a file of something else, and for
+/// one that cannot be read.
 ///
 /// A table is one of molecules if the name of a column contains `smiles`, in letters of any case, and one of nodes if a
 /// file of edges lies beside it. A folder needs a file `NAME_A.txt`.

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::model::{AttentionModelConfig, Norm};
-use crate::store::import::{Project, count, read, shape};
+use crate::import::{Project, count, read, shape};
 use crate::store::{Provenance, Weights, layout};
 use crate::{Error, Result};
 use args::Args;

@@ -5,9 +5,9 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::manifest::{Provenance, sha256};
-use super::{NetworkConfig, Weights, file, layout, legacy_torch, safetensors};
 use crate::experiment::value_of;
+use crate::store::manifest::sha256;
+use crate::store::{NetworkConfig, Provenance, Weights, file, layout, legacy_torch, safetensors};
 use crate::{Error, Result};
 
 /// A network read from another project's checkpoint.
