@@ -83,7 +83,7 @@ fn without_model(file: &Path, error: &anyhow::Error) -> anyhow::Error {
             "the repository has one: regard explain {shown} --model models/regard-solubility --smiles {column}"
         )),
         Some(Recognised::Graphs) => Failure::new(format!("{shown} has graphs, and no model is given: {in_binary}"))
-            .hint("train one (regard train --list shows experiments on graphs), then give it with --model DIR"),
+            .hint("train a model on graphs (`regard train --list`), and give its folder with --model"),
         None => Failure::new(format!("{error:#}, and no model is given: {in_binary}")).hint(
             "--model DIR names another; the repository has models/regard-max (sets of one number), \
              models/regard-clusters (points in the plane) and models/regard-etth1 (the series of ETTh1)",

@@ -170,10 +170,10 @@ fn graphs_of(file: &Path, args: &GraphArgs, table: &TableArgs, printer: &Printer
         .into());
     }
     let options = args.options(recognised, table.skips_bad());
+    let graphs = read_graphs(file, &options)?;
     if let (Some(column), true) = (&options.smiles, args.first_given() != Some("--smiles")) {
         printer.note(&format!("{}: read as molecules, with SMILES in `{column}` (--smiles)", file.display()));
     }
-    let graphs = read_graphs(file, &options)?;
     graphs.notes().iter().for_each(|note| printer.note(note));
     for row in graphs.skipped() {
         printer.note(&format!("{}:{}: left out: {}", file.display(), row.line, row.reason));
