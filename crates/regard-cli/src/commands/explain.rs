@@ -158,12 +158,12 @@ fn other_kind(folder: &Path, kind: &str, file: &Path) -> String {
 
 /// The family that a file seems to be of.
 fn kind_of_file(file: &Path) -> Option<&'static str> {
-    let ending = file.extension()?.to_str()?.to_ascii_lowercase();
-    if ["tsp", "vrp", "atsp", "oplib"].contains(&ending.as_str()) {
-        return Some("routes");
-    }
     let first = BufReader::new(File::open(file).ok()?).take(1 << 16).lines().next()?.ok()?.to_lowercase();
     let columns: Vec<&str> = first.split([',', ';', '\t']).map(|name| name.trim().trim_matches('"')).collect();
+    // TSPLIB and VRPLIB begin with `NAME : …`.
+    if first.split_once(':').is_some_and(|(key, _)| ["name", "type", "comment"].contains(&key.trim())) {
+        return Some("routes");
+    }
     let has = |names: &[&str]| names.iter().any(|name| columns.contains(name));
     let kinds = [
         ("graphs", has(&["smiles", "graph", "source"])),
