@@ -34,12 +34,13 @@ pub(crate) struct ExplainArgs {
 }
 
 /// Arguments for a trained model on a file.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct ExplainFileArgs {
     /// Instance, or file of sets, graphs or series
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// Model folder [default for routes: $REGARD_MODEL, else the model in the binary]
+    /// Model folder, or name of a built-in model [default: $REGARD_MODEL for routes, else the built-in
+    /// model for the file]
     #[arg(long, value_name = "DIR")]
     pub(crate) model: Option<PathBuf>,
     /// The set, graph or series to look at, by its identifier [default: the first]
@@ -64,7 +65,7 @@ pub(crate) struct ExplainFileArgs {
 }
 
 /// The part of a trace that is shown, and how.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct ViewArgs {
     /// This head alone, where a step has heads
     #[arg(long, value_name = "N")]
