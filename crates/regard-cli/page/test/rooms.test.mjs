@@ -29,6 +29,7 @@ describe('the page', { skip: missing, concurrency: false, timeout: 600_000 }, ()
 
   /** The view comes back by its link, and as a file without the service; it saves as SVG and JSON. */
   async function keeps(page, wrong, picture, word) {
+    await page.waitForTimeout(600);
     const hash = await page.evaluate(() => window.location.hash);
     const again = await at(hash);
     const text = await again.page.locator('main').innerText();
