@@ -13,7 +13,7 @@ import { Steps, type Step, type Trace } from '../../trace/trace.ts';
 import { body, linkedOptions, linkedSource, modelChoice, ofExample, optionFields, optionsLink, sourceBar, sourceLink, sourceOf, type Field, type Options, type Source } from '../source.ts';
 import { TraceCard } from '../trace_card.ts';
 import { Decoding, decisionsOnly, headOf, type Decision } from './decoding.ts';
-import { AMOUNTS, amountsOf, editable, FACTS, factsOf, instanceOf, nodeNumbers, randomInstance, written, type Instance, type Place, type RandomKind } from './instance.ts';
+import { amountsOf, called, editable, factsOf, instanceOf, nodeNumbers, randomInstance, written, type Instance, type Place, type RandomKind } from './instance.ts';
 import { drawMap, stretchAt } from './map.ts';
 
 type Tab = 'solution' | 'search' | 'decisions';
@@ -543,7 +543,7 @@ export class RoutesRoom extends Room<State> {
   #said(node: number): string {
     const place = this.state.instance?.places[node];
     if (!place) return '';
-    const amounts = Object.entries(place.amounts).map(([name, value]) => `${AMOUNTS[name].toLowerCase()} ${short(value)}`);
+    const amounts = Object.entries(place.amounts).map(([name, value]) => `${called(name).toLowerCase()} ${short(value)}`);
     return [place.id, this.state.instance?.depot && node === 0 ? 'depot' : '', ...amounts].filter(Boolean).join(', ');
   }
 
@@ -817,7 +817,7 @@ export class RoutesRoom extends Room<State> {
   #problem(instance: Instance): TemplateResult {
     const { options } = this.state;
     const facts = factsOf(instance);
-    const field = (fact: string): TemplateResult => html`<label>${FACTS[fact]}<input type="number" name=${fact} min="0" step="any" ?disabled=${!this.service.live} placeholder=${instance.facts[fact] === undefined ? (fact === 'max_length' ? 'any' : 'needed') : String(instance.facts[fact])} .value=${live(options[fact] ?? (instance.facts[fact] === undefined ? '' : String(instance.facts[fact])))} @change=${(event: Event) => this.#option(fact, (event.target as HTMLInputElement).value)}></label>`;
+    const field = (fact: string): TemplateResult => html`<label>${called(fact)}<input type="number" name=${fact} min="0" step="any" ?disabled=${!this.service.live} placeholder=${instance.facts[fact] === undefined ? (fact === 'max_length' ? 'any' : 'needed') : String(instance.facts[fact])} .value=${live(options[fact] ?? (instance.facts[fact] === undefined ? '' : String(instance.facts[fact])))} @change=${(event: Event) => this.#option(fact, (event.target as HTMLInputElement).value)}></label>`;
     return html`<section class="card" aria-label="Problem">
       <h2>${PROBLEMS[instance.problem]?.name ?? instance.problem}</h2>
       <p class="quiet tiny">${instance.places.length - (instance.depot ? 1 : 0)} ${instance.depot ? 'customers and a depot' : 'places'}, ${instance.metric} distances${instance.unit ? ` in ${instance.unit}` : ''}</p>
@@ -838,7 +838,7 @@ export class RoutesRoom extends Room<State> {
         <label>Name<input type="text" ?disabled=${!this.#canEdit} .value=${live(place.id)} @change=${(event: Event) => this.#setPlace(node, { id: (event.target as HTMLInputElement).value.trim() })}></label>
         ${number(instance.geographic ? 'Latitude' : 'x', instance.geographic ? place.y : place.x, (value) => this.#setPlace(node, instance.geographic ? { y: value } : { x: value }))}
         ${number(instance.geographic ? 'Longitude' : 'y', instance.geographic ? place.x : place.y, (value) => this.#setPlace(node, instance.geographic ? { x: value } : { y: value }))}
-        ${amountsOf(instance).map((name) => number(AMOUNTS[name], place.amounts[name] ?? 0, (value) => this.#setPlace(node, { amounts: { ...place.amounts, [name]: value } })))}
+        ${amountsOf(instance).map((name) => number(called(name), place.amounts[name] ?? 0, (value) => this.#setPlace(node, { amounts: { ...place.amounts, [name]: value } })))}
       </div>
     </section>`;
   }
@@ -965,12 +965,12 @@ export class RoutesRoom extends Room<State> {
     }));
     const number = (node: number, value: number, change: (value: number) => void, name: string): TemplateResult => html`<input type="number" step="any" aria-label=${name} ?disabled=${!this.#canEdit} .value=${live(String(value))} @change=${(event: Event) => { const next = (event.target as HTMLInputElement).valueAsNumber; if (Number.isFinite(next)) change(next); }} @focus=${() => this.update({ selected: node })}>`;
     return html`<details class="card" name="places"><summary>Places as a table <span class="quiet">(${instance.places.length})</span></summary>
-      <div class="scroll tall"><table class="plain"><thead><tr><th class="text" scope="col">Name</th><th scope="col">Stop</th><th scope="col">${instance.geographic ? 'Latitude' : 'x'}</th><th scope="col">${instance.geographic ? 'Longitude' : 'y'}</th>${amounts.map((name) => html`<th scope="col">${AMOUNTS[name]}</th>`)}<th scope="col"><span class="visually-hidden">Delete</span></th></tr></thead><tbody>
+      <div class="scroll tall"><table class="plain"><thead><tr><th class="text" scope="col">Name</th><th scope="col">Stop</th><th scope="col">${instance.geographic ? 'Latitude' : 'x'}</th><th scope="col">${instance.geographic ? 'Longitude' : 'y'}</th>${amounts.map((name) => html`<th scope="col">${called(name)}</th>`)}<th scope="col"><span class="visually-hidden">Delete</span></th></tr></thead><tbody>
       ${instance.places.slice(0, MOST).map((place, at) => html`<tr aria-selected=${at === this.state.selected ? 'true' : nothing}>
         <th class="text" scope="row">${place.id}</th><td>${rank.get(at) ?? html`<span class="quiet">left out</span>`}</td>
         <td>${number(at, instance.geographic ? place.y : place.x, (value) => this.#setPlace(at, instance.geographic ? { y: value } : { x: value }), `${instance.geographic ? 'Latitude' : 'x'} of ${place.id}`)}</td>
         <td>${number(at, instance.geographic ? place.x : place.y, (value) => this.#setPlace(at, instance.geographic ? { x: value } : { y: value }), `${instance.geographic ? 'Longitude' : 'y'} of ${place.id}`)}</td>
-        ${amounts.map((name) => html`<td>${number(at, place.amounts[name] ?? 0, (value) => this.#setPlace(at, { amounts: { ...place.amounts, [name]: value } }), `${AMOUNTS[name]} of ${place.id}`)}</td>`)}
+        ${amounts.map((name) => html`<td>${number(at, place.amounts[name] ?? 0, (value) => this.#setPlace(at, { amounts: { ...place.amounts, [name]: value } }), `${called(name)} of ${place.id}`)}</td>`)}
         <td>${this.#canEdit ? html`<button class="small plain" aria-label=${`Delete ${place.id}`} ?disabled=${instance.depot && at === 0} @click=${() => this.#delete(at)}>✕</button>` : nothing}</td></tr>`)}
       </tbody></table></div>${instance.places.length > MOST ? html`<p class="quiet tiny">The first ${MOST} of ${instance.places.length}.</p>` : nothing}</details>`;
   }
