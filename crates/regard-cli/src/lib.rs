@@ -10,6 +10,8 @@ mod device;
 mod failure;
 mod models;
 mod report;
+#[cfg(feature = "serve")]
+mod serve;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -144,7 +144,7 @@ fn lag(one: &SeriesAttribution, at: usize) -> [usize; 2] {
 }
 
 /// The attribution of series as JSON.
-pub(super) fn series_json(all: &[SeriesAttribution]) -> Value {
+pub(crate) fn series_json(all: &[SeriesAttribution]) -> Value {
     let values = |found: &Attribution, spans: &dyn Fn(usize) -> [usize; 2]| -> Vec<Value> {
         let one = |(at, value): (usize, &f64)| {
             let [first, last] = spans(at);

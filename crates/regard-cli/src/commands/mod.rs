@@ -1,24 +1,24 @@
 //! One file for each command.
 
-mod attribution;
+pub(crate) mod attribution;
 mod bench;
 mod cross_validation;
 mod data;
 mod doctor;
 mod eval;
 mod experiments;
-mod explain;
+pub(crate) mod explain;
 mod families;
-mod forecast;
-mod graphs;
+pub(crate) mod forecast;
+pub(crate) mod graphs;
 mod import;
 mod intervals;
 mod learning;
 mod model;
 mod plot;
-mod series;
-mod sets;
-mod solve;
+pub(crate) mod series;
+pub(crate) mod sets;
+pub(crate) mod solve;
 mod train;
 
 use std::path::Path;
@@ -41,7 +41,7 @@ pub(crate) enum Outcome {
 }
 
 /// Seed where none is given; that of the paper's code.
-const SEED: u64 = 1234;
+pub(crate) const SEED: u64 = 1234;
 
 /// Runs the command.
 pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
@@ -92,6 +92,8 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Data(DataCommand::Check(args)) => data::check(&args, printer),
         Command::Data(DataCommand::Verify(args)) => data::verify(&args, printer),
         Command::Data(DataCommand::Show(args)) => data::show(&args, printer),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => crate::serve::run(&args, &cli.global, &device, printer),
         Command::Doctor => doctor::run(printer),
         Command::Settings(args) => experiments::settings(&args, printer),
         Command::Reference { page } => experiments::reference(page, printer),
@@ -100,7 +102,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
 }
 
 /// Reads an instance, a table with these options, and says on standard error what was guessed, skipped or not used.
-fn read_instance(path: &Path, options: &TableOptions, printer: &Printer) -> anyhow::Result<Instance> {
+pub(crate) fn read_instance(path: &Path, options: &TableOptions, printer: &Printer) -> anyhow::Result<Instance> {
     let (instance, notes) = formats::read_instance_with(path, options)?;
     for note in notes.texts() {
         printer.note(&format!("{}: {note}", path.display()));

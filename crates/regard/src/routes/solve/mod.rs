@@ -31,7 +31,7 @@ use regard_routing::registry::with_problem;
 use regard_routing::{Instance, Problem, ProblemVisitor, SolverInstance};
 
 pub(super) use self::plan::check_work;
-pub use self::plan::describe;
+pub use self::plan::{check_time, describe};
 use self::search::{Deadline, Search};
 use super::decode::Decode;
 use super::model::AttentionModel;
