@@ -12,6 +12,7 @@ use regard::graphs::predict::GraphModel;
 use regard::data::cancel::{self, CancellationToken};
 use regard::data::sets::Bags;
 use regard::routes::solve::{Finish, check_time};
+use regard::routing::Instance;
 use regard::routing::formats::solution;
 use regard::sets::predict::SetModel;
 use regard::supervised::base::Only;
@@ -505,7 +506,7 @@ fn forecast(service: &Service, args: &ForecastArgs, seed: u64) -> Result<Vec<u8>
 }
 
 fn explained(service: &Service, question: &Question, args: &ExplainFileArgs) -> Result<Vec<u8>, ApiError> {
-    let printer = Printer::keeping();
+    let mut printer = Printer::keeping();
     let file = Path::new(&question.name);
     let served = question.model.as_deref().map(|name| service.models.get(name)).transpose()?;
     let trace = match served.map(|model| (&model.network, model.entry.name.as_str())) {
@@ -519,12 +520,16 @@ fn explained(service: &Service, question: &Question, args: &ExplainFileArgs) -> 
             explaining::series_with(file, args, name, parts.get(None).map_err(anyhow::Error::from)?, &printer)?
         }
         None | Some((ServedNetwork::Routes(_), _)) => {
-            let instance = explaining::instance(file, args, &printer)?;
-            let Some((network, info)) = service.models.of_problem(question.model.as_deref(), instance.problem())? else {
-                let what = format!("no model for `{}` is served", instance.problem());
-                return Err(anyhow::Error::from(Failure::new(what).hint("regard serve --models DIR serves one")).into());
+            let explain = |instance: &Instance| -> anyhow::Result<Trace> {
+                match service.models.of_problem(question.model.as_deref(), instance.problem()) {
+                    Ok(Some((network, info))) => Ok(network.explain(&info.name, instance)?),
+                    Ok(None) => Err(Failure::new(format!("no model for `{}` is served", instance.problem()))
+                        .hint("regard serve --models DIR serves one")
+                        .into()),
+                    Err(error) => Err(Failure::new(error.report.what).into()),
+                }
             };
-            network.explain(&info.name, &instance).map_err(anyhow::Error::from)?
+            explaining::routes_with(file, args, &explain, &service.device, &mut printer)?
         }
     };
     let trace = trace.part(args.step, args.layer).map_err(anyhow::Error::from)?;
