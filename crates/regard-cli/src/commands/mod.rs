@@ -24,10 +24,14 @@ mod train;
 use std::path::Path;
 
 use clap::CommandFactory;
+#[cfg(feature = "serve")]
+use regard::Device;
 use regard::routing::formats::csv::TableOptions;
 use regard::routing::formats::{self, Instance};
 
 use crate::args::{BenchCommand, Cli, Command, DataCommand, Evaluation, ImportCommand, ModelCommand};
+#[cfg(feature = "serve")]
+use crate::args::{GlobalArgs, ServeArgs};
 use crate::device;
 use crate::report::Printer;
 
@@ -43,8 +47,12 @@ pub(crate) enum Outcome {
 /// Seed where none is given; that of the paper's code.
 pub(crate) const SEED: u64 = 1234;
 
+/// `regard serve`, which stands above the commands whose answers it gives.
+#[cfg(feature = "serve")]
+pub(crate) type Serve = fn(&ServeArgs, &GlobalArgs, &Device, &mut Printer) -> anyhow::Result<Outcome>;
+
 /// Runs the command.
-pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
+pub(crate) fn run(cli: Cli, #[cfg(feature = "serve")] serve: Serve) -> anyhow::Result<Outcome> {
     let device = device::choose(&cli.global.device)?;
     device::check_instruction_set()?;
     device::limit_threads(cli.global.threads)?;
@@ -93,7 +101,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Data(DataCommand::Verify(args)) => data::verify(&args, printer),
         Command::Data(DataCommand::Show(args)) => data::show(&args, printer),
         #[cfg(feature = "serve")]
-        Command::Serve(args) => crate::serve::run(&args, &cli.global, &device, printer),
+        Command::Serve(args) => serve(&args, &cli.global, &device, printer),
         Command::Doctor => doctor::run(printer),
         Command::Settings(args) => experiments::settings(&args, printer),
         Command::Reference { page } => experiments::reference(page, printer),
