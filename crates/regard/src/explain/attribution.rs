@@ -231,6 +231,7 @@ impl<A: Attributable> Engine<'_, A> {
     fn each(&self, variants: impl Iterator<Item = Variant>, mut take: impl FnMut(usize, f64)) -> Result<()> {
         let (mut chunk, mut size, mut done) = (Vec::new(), 0, 0);
         let mut compute = |chunk: &mut Vec<Variant>| -> Result<()> {
+            regard_data::cancel::check();
             for (answer, variant) in self.inputs.answers(chunk)?.into_iter().zip(&*chunk) {
                 if !answer.is_finite() {
                     let place = format!("input {}, with parts of it left out", variant.input + 1);

@@ -36,6 +36,8 @@ mod tests;
 
 use std::time::Instant;
 
+use regard_data::cancel::is_cancelled;
+
 use self::{
     distances::{Distances, Node},
     neighbours::Neighbours,
@@ -160,9 +162,9 @@ impl<'a> Problem<'a> {
         Self::until(sites.len(), |i, j| sites.distance(i, j), objective, deadline)
     }
 
-    /// If true, the deadline has passed.
+    /// If true, the deadline has passed, or the search was cancelled.
     fn is_over(&self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        is_cancelled() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// Number of nodes, the depot among them.

@@ -35,6 +35,8 @@ mod tests;
 
 use std::time::Instant;
 
+use regard_data::cancel::{CancellationToken, run_under};
+
 use crate::Sites;
 
 use self::{anneal::anneal, descent::descend, plan::Plan, schedule::Schedule};
@@ -220,8 +222,12 @@ fn search(
         vec![chain(0)]
     } else {
         std::thread::scope(|scope| {
-            let chain = &chain;
-            let running: Vec<_> = (0..threads).map(|number| scope.spawn(move || chain(number))).collect();
+            let (chain, cancellation) = (&chain, CancellationToken::current());
+            let start = |number: usize| {
+                let cancellation = cancellation.clone();
+                scope.spawn(move || run_under(cancellation, || chain(number)))
+            };
+            let running: Vec<_> = (0..threads).map(start).collect();
             running.into_iter().filter_map(|thread| thread.join().ok()).collect()
         })
     };
