@@ -232,7 +232,7 @@ export class AttentionRoom extends Room<State> {
       ${own ? html`<p class="tiny formula" aria-live="polite">${this.#worked(step, steps, own.row, own.column)}</p>` : nothing}</section>`;
   }
 
-  /** Which cells of a step the chosen cell is made of. */
+  /** The cells of a step that the chosen cell is made of. */
   #near(cell: { step: string; row: number; column: number }, step: Step, steps: Steps): ((row: number, column: number) => boolean) | null {
     const of = steps.get(cell.step);
     const at = of?.from.indexOf(step.name) ?? -1;

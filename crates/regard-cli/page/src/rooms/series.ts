@@ -14,7 +14,7 @@ import { quoted } from './routes/instance.ts';
 import { body, linkedOptions, linkedSource, modelChoice, ofExample, optionFields, optionsLink, sourceBar, sourceLink, sourceOf, type Field, type Options, type Source } from './source.ts';
 import { TraceCard } from './trace_card.ts';
 
-/** What made the values of a forecast, in the units of the file: a part for each lag and for each patch. */
+/** The parts of the values of a forecast, in the units of the file: one for each lag and for each patch. */
 interface Parts {
   id: string;
   base: number[];

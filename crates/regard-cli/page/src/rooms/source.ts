@@ -13,7 +13,7 @@ export interface Source extends FileBody {
   beside?: FileBody[];
 }
 
-/** How a file is to be read and answered: options of the command line. */
+/** Options of the command line that say how a file is read and answered. */
 export type Options = Record<string, string>;
 
 /** The body of a request about a file. */

@@ -142,7 +142,7 @@ export function mountTrace(root: HTMLElement, trace: Trace, options: ViewerOptio
 
   // Drawings --------------------------------------------------------------------------------------------------------
 
-  /** What a step says of the items, or null where it says nothing of them. */
+  /** The numbers of a step that belong to the items, or null where there are none. */
   function onLayout(step: Step): OnLayout | null {
     if (!layout) return null;
     const values = flat(step);

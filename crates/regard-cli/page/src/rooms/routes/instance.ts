@@ -30,7 +30,7 @@ export function called(name: string): string {
 
 /** Distances of TSPLIB that a file with places can say; with others places cannot be moved. */
 const TSPLIB = ['EUC_2D', 'CEIL_2D', 'ATT', 'GEO', 'MAX_2D', 'MAN_2D'];
-/** What is no amount of a place. */
+/** Keys of a node that are no amounts. */
 const PLACE = ['id', 'label', 'x', 'y'];
 /** Options that say how a table is read; an edited instance is a table of the page's own. */
 const READING = ['column', 'decimal', 'depot', 'duplicates', 'skip_bad'];

@@ -771,7 +771,7 @@ export class RoutesRoom extends Room<State> {
       ${this.#under(instance, decision, range)}`;
   }
 
-  /** What the colours mean, and the place under the pointer. */
+  /** The key of the colours, and the place under the pointer. */
   #under(instance: Instance, decision: Decision | null, range: Scale | undefined): TemplateResult {
     const { tab, solution } = this.state;
     const hovered = this.#hovered !== null && instance.places[this.#hovered] ? this.#hovered : null;

@@ -560,7 +560,7 @@ export class SetsRoom extends Room<State> {
   }
 }
 
-/** What a measured attribution is worth, and whether attention agrees with it. */
+/** The faithfulness of an attribution, and its correlation with attention. */
 export function faithful(attribution: Attribution): TemplateResult {
   const { attention_rank_correlation: correlation, faithfulness } = attribution;
   return html`<p class="tiny quiet">${faithfulness ? html`Removing the rows in this order changes the answer by <span class="number">${five(faithfulness.deletion_area)}</span> on average, in random order by <span class="number">${five(faithfulness.random_area)}</span>. ` : nothing}${correlation === null ? 'Rank correlation with the attention weights: not defined here.' : html`Rank correlation with the attention weights: <strong class="number">${short(correlation, 2)}</strong>${correlation < 0.3 ? '; they disagree' : ''}.`}</p>`;
