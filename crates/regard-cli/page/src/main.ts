@@ -207,8 +207,9 @@ class Page implements Shell {
   }
 
   saveSvg(): void {
-    const picture = this.#root.querySelector<SVGSVGElement>('[data-picture] svg');
-    if (picture) saveText(`${this.#room.name}.svg`, 'image/svg+xml', svgText(picture));
+    const pictures = [...this.#root.querySelectorAll<SVGSVGElement>('[data-picture] svg')];
+    const captions = pictures.map((picture) => picture.parentElement?.querySelector('figcaption')?.textContent ?? '');
+    if (pictures.length) saveText(`${this.#room.name}.svg`, 'image/svg+xml', svgText(pictures, captions));
     else this.toast('There is no picture here yet.');
   }
 
