@@ -13,6 +13,8 @@ export interface Shell {
   say(text: string): void;
   /** Shows something for a moment. */
   toast(text: string): void;
+  /** Asks for a table as text. */
+  pasteTable(): void;
 }
 
 export abstract class Room<State extends object> {

@@ -347,7 +347,7 @@ export class GraphsRoom extends Room<State> {
     const message = this.#wrong && smiles.trim() ? this.#wrong : null;
     return html`<div class="bar" role="group" aria-label="Molecule, file and model">
       <label class="smiles">SMILES <input type="text" name="smiles" spellcheck="false" autocomplete="off" autocapitalize="off" aria-invalid=${message ? 'true' : 'false'} aria-describedby="smiles-message" .value=${live(smiles)} @input=${(event: Event) => this.#type((event.target as HTMLInputElement).value)}></label>
-      ${sourceBar({ source: typed ? null : source, examples: this.#examples, accept: '.csv,.tsv,.txt,.smi,.jsonl,.gz,.parquet', disabled: false, open: (file) => void this.receive(file), choose: (example) => void this.#show(example) })}
+      ${sourceBar({ source: typed ? null : source, examples: this.#examples, accept: '.csv,.tsv,.txt,.smi,.jsonl,.gz,.parquet', paste: () => this.shell.pasteTable(), open: (file) => void this.receive(file), choose: (example) => void this.#show(example) })}
       ${graphs.length > 1
         ? html`<label>Graph <select name="graph" .value=${live(String(graph))} @change=${(event: Event) => open(Number((event.target as HTMLSelectElement).value))}>${graphs.slice(0, 1000).map((one, at) => html`<option value=${at} ?selected=${at === graph}>${one.id}</option>`)}</select></label>
           <span class="group"><button aria-label="Graph before" @click=${() => open((graph - 1 + graphs.length) % graphs.length)}>‹</button><button aria-label="Next graph" @click=${() => open((graph + 1) % graphs.length)}>›</button></span>`

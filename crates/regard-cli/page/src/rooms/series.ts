@@ -301,7 +301,7 @@ export class SeriesRoom extends Room<State> {
       this.#explain();
     };
     return html`<div class="bar" role="group" aria-label="File and model">
-      ${sourceBar({ source, edited: edits.length > 0, examples: this.#examples, accept: '.csv,.tsv,.txt,.gz,.parquet', disabled: false, open: (file) => void this.receive(file), choose: (example) => void this.#show(example) })}
+      ${sourceBar({ source, edited: edits.length > 0, examples: this.#examples, accept: '.csv,.tsv,.txt,.gz,.parquet', paste: () => this.shell.pasteTable(), open: (file) => void this.receive(file), choose: (example) => void this.#show(example) })}
       ${read && read.series.length > 1 ? html`<label>Series <select name="series" .value=${live(String(series))} @change=${(event: Event) => open(Number((event.target as HTMLSelectElement).value))}>${read.series.map((one, at) => html`<option value=${at} ?selected=${at === series}>${one.id}</option>`)}</select></label>` : nothing}
       ${modelChoice(this.#models, model, (name) => { this.update({ model: name, forecast: null }); this.#ask(); }, 'fit to this file')}
       ${edits.length ? html`<button name="undo" @click=${() => { this.update({ edits: [] }); this.#ask(); }}>Undo ${edits.length === 1 ? 'the edit' : `${edits.length} edits`}</button>` : nothing}

@@ -86,7 +86,7 @@ export interface SourceBar {
   accept: string;
   open: (file: File) => void;
   choose: (example: Example) => void;
-  disabled: boolean;
+  paste: () => void;
 }
 
 /** The controls that choose a file. */
@@ -102,11 +102,12 @@ export function sourceBar(bar: SourceBar): TemplateResult {
     const file = await chooseFile(bar.accept);
     if (file) bar.open(file);
   };
-  return html`<label><span class="visually-hidden">Example</span><select name="example" ?disabled=${bar.disabled} .value=${live(own ? '' : bar.source?.example ?? '')} @change=${choose}>
+  return html`<label><span class="visually-hidden">Example</span><select name="example" .value=${live(own ? '' : bar.source?.example ?? '')} @change=${choose}>
       ${own || !bar.source ? html`<option value="">${own ? name : 'Examples'}</option>` : nothing}
       ${bar.examples.map((example) => html`<option value=${example.name} ?selected=${!own && example.name === bar.source?.example}>${example.name}</option>`)}
     </select></label>
-    <button name="open" ?disabled=${bar.disabled} @click=${open}>Open file…</button>`;
+    <button name="open" @click=${open}>Open file…</button>
+    <button name="paste" @click=${bar.paste}>Paste…</button>`;
 }
 
 /** A choice of a model. `none` names what is taken without one. */

@@ -711,7 +711,7 @@ export class RoutesRoom extends Room<State> {
       this.#solveAll();
     };
     return html`<div class="bar" role="group" aria-label="File and model">
-      ${sourceBar({ source, edited, examples: this.#examples, accept: '.csv,.tsv,.txt,.tsp,.vrp,.oplib,.json,.gz,.parquet', disabled: false, open: (file) => void this.receive(file), choose: (example) => { const found = ofExample(example); void this.#show(found.source, found.options, found.model); } })}
+      ${sourceBar({ source, edited, examples: this.#examples, accept: '.csv,.tsv,.txt,.tsp,.vrp,.oplib,.json,.gz,.parquet', paste: () => this.shell.pasteTable(), open: (file) => void this.receive(file), choose: (example) => { const found = ofExample(example); void this.#show(found.source, found.options, found.model); } })}
       <details class="menu left"><summary>New</summary><div>${kinds.map(([kind, count, text]) => html`<button @click=${() => this.#random(kind, count)}>${text}</button>`)}</div></details>
       ${modelChoice(models, model, chosen, `default${this.state.solution?.model ? ` (${this.state.solution.model})` : ''}`)}
       ${this.busy ? html`<span class="busy" aria-hidden="true"></span>` : nothing}

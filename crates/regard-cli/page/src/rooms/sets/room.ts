@@ -3,7 +3,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { live } from 'lit-html/directives/live.js';
 import { colourKey, css, groupColour, scale, type Scale } from '../../colour.ts';
-import { short, shown as five, signed } from '../../dom.ts';
+import { short, shown as five, signed, svgElement } from '../../dom.ts';
 import type { LinkState } from '../../link.ts';
 import type { Point, View } from '../../plane.ts';
 import { Room, type Shell } from '../../room.ts';
@@ -432,7 +432,7 @@ export class SetsRoom extends Room<State> {
     const { source, sets, set, model } = this.state;
     const step = (by: number): void => this.#open((set + by + sets.length) % sets.length);
     return html`<div class="bar" role="group" aria-label="File and model">
-      ${sourceBar({ source, edited: sets.some((one) => one.edited), examples: this.#examples, accept: '.csv,.tsv,.txt,.jsonl,.npz,.svm,.libsvm,.gz,.parquet', disabled: false, open: (file) => void this.receive(file), choose: (example) => void this.#show(example) })}
+      ${sourceBar({ source, edited: sets.some((one) => one.edited), examples: this.#examples, accept: '.csv,.tsv,.txt,.jsonl,.npz,.svm,.libsvm,.gz,.parquet', paste: () => this.shell.pasteTable(), open: (file) => void this.receive(file), choose: (example) => void this.#show(example) })}
       ${modelChoice(this.#models, model, (name) => { this.update({ model: name, prediction: null, attention: null, attribution: null, trace: null }); void this.task(() => this.#read({ set: this.state.sets[this.state.set]?.id ?? '' })); })}
       ${sets.length > 1
         ? html`<label>Set <select name="set" .value=${live(String(set))} @change=${(event: Event) => this.#open(Number((event.target as HTMLSelectElement).value))}>${sets.map((one, at) => html`<option value=${at} ?selected=${at === set}>${one.id} (${one.rows.length})</option>`)}</select></label>
@@ -512,6 +512,7 @@ export class SetsRoom extends Room<State> {
         <td class="text">${attention && attention[row] !== null ? html`<span class="track"><span class="meter" .style=${`width:${(100 * (attention[row] as number)) / most}%`}></span></span> ${short(attention[row], 3)}` : ''}</td>
         ${method ? html`<td class="text">${attribution && attribution[row] !== null ? html`<span class="both"><span class="left">${(attribution[row] as number) < 0 ? html`<span class="meter minus" .style=${`width:${(100 * -(attribution[row] as number)) / extent}%`}></span>` : nothing}</span><span>${(attribution[row] as number) > 0 ? html`<span class="meter" .style=${`width:${(100 * (attribution[row] as number)) / extent}%`}></span>` : nothing}</span></span> ${signed(attribution[row] as number, 3)}` : ''}</td>` : nothing}
       </tr>`)}</tbody></table></div>
+      ${attention ? html`<figure class="weights" data-picture><figcaption class="tiny quiet">Attention${attribution ? ' and attribution' : ''} by row</figcaption>${barsOf(attention, attribution, this.width)}</figure>` : nothing}
       <p class="tiny quiet">${now.rows.length > MOST_ROWS ? `The first ${MOST_ROWS} of ${now.rows.length} rows. ` : ''}${this.service.live ? 'Clear a box to take a row away.' : ''} ${this.#attentionOfRows().from ? `Attention ${this.#attentionOfRows().from}; choose another row to see its own.` : ''}</p>`;
   }
 
@@ -576,6 +577,29 @@ function said(prediction: Prediction | null): string {
   if (!prediction) return '';
   if (prediction.components) return `${prediction.components.length} clusters`;
   return `Answer: ${typeof prediction.prediction === 'number' ? short(prediction.prediction, 5) : String(prediction.prediction)}`;
+}
+
+/** Bars of both measures over the rows, each in its own unit. */
+function barsOf(attention: (number | null)[], attribution: (number | null)[] | null, width: number): SVGSVGElement {
+  const each = Math.min(46, (width - 8) / attention.length);
+  const [height, middle] = [attribution ? 150 : 84, 62];
+  const picture = svgElement('svg', { width: Math.max(120, Math.ceil(each * attention.length + 8)), height, role: 'img', 'aria-label': 'Attention and attribution of each row' });
+  const most = Math.max(1e-12, ...attention.map((value) => value ?? 0));
+  const extent = Math.max(1e-12, ...(attribution ?? []).map((value) => Math.abs(value ?? 0)));
+  const bar = (at: number, from: number, tall: number, colour: string, text: string): void => {
+    const made = svgElement('rect', { x: 4 + at * each + each * 0.12, width: Math.max(0.8, each * 0.76), y: tall < 0 ? from : from - tall, height: Math.max(0.6, Math.abs(tall)), rx: 2 }, svgElement('title', {}, text));
+    made.style.fill = colour;
+    picture.append(made);
+  };
+  attention.forEach((value, at) => {
+    if (value !== null) bar(at, middle, (54 * value) / most, 'var(--accent)', `row ${at + 1}: attention ${short(value, 3)}`);
+    const measured = attribution?.[at];
+    if (measured !== null && measured !== undefined) bar(at, 122, (measured < 0 ? 24 : 34) * (measured / extent), measured < 0 ? 'var(--chosen)' : 'var(--good)', `row ${at + 1}: attribution ${signed(measured, 3)}`);
+    if (each > 16) picture.append(svgElement('text', { x: 4 + (at + 0.5) * each, y: middle + 14, 'text-anchor': 'middle', class: 'quiet' }, String(at + 1)));
+  });
+  picture.append(svgElement('line', { x1: 2, x2: 6 + each * attention.length, y1: middle, y2: middle, class: 'graticule' }));
+  if (attribution) picture.append(svgElement('line', { x1: 2, x2: 6 + each * attention.length, y1: 122, y2: 122, class: 'graticule' }));
+  return picture;
 }
 
 /** Many numbers of a row as colours; a square picture where the names of the columns number rows and columns. */
