@@ -1,7 +1,7 @@
 // Walks each room as a user would: open, change, explain, save, come back by the link.
 
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -215,6 +215,19 @@ describe('the page', { skip: missing, concurrency: false, timeout: 600_000 }, ()
     assert.notEqual(await last.innerText(), before);
     await keeps(page, wrong, /<path/, /demo/);
     await context.close();
+  });
+
+  it('every room can be read out and has enough contrast', async () => {
+    const axe = readFileSync(new URL('../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
+    for (const colorScheme of ['light', 'dark']) {
+      for (const hash of ['routes', 'routes&example=deliveries.csv&view=decisions', 'sets', 'sets&example=bags.csv&method=leave-one-out', 'graphs', 'series', 'attention', 'training']) {
+        const { page, context } = await openPage(browser, `${service.address}#${hash}`, { colorScheme });
+        await page.evaluate(axe);
+        const { violations } = await page.evaluate(() => window.axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'best-practice'] }));
+        assert.deepEqual(violations.map(({ id, nodes }) => `${colorScheme} ${hash}: ${id} ${nodes[0].html}`), []);
+        await context.close();
+      }
+    }
   });
 
   it('every room fits on a telephone and is drawn dark', async () => {

@@ -223,7 +223,7 @@ export class AttentionRoom extends Room<State> {
     const own = cell?.step === step.name ? cell : null;
     const choose = (row: number, column: number): void => this.update({ cell: { step: step.name, row, column } });
     return html`<section class="card" aria-label=${TITLES[step.name]}><div class="head"><h2>${TITLES[step.name]}</h2><span class="formula quiet">${step.formula}</span></div>
-      <div class="scroll"><table class="matrix"><thead><tr><th></th>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead><tbody>
+      <div class="scroll"><table class="matrix"><thead><tr><td></td>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead><tbody>
       ${rows.map((name, row) => html`<tr><th scope="row">${name}</th>${columns.map((_, column) => {
         const value = values[row * columns.length + column];
         const colour = range.colour(value);
