@@ -195,7 +195,7 @@ describe('the page', { skip: missing, concurrency: false, timeout: 600_000 }, ()
 
   it('attention: a number is changed and the weights follow', async () => {
     const { page, wrong, context } = await at('#attention');
-    const attention = page.locator('section[aria-label="Attention"] td');
+    const attention = page.locator('section[aria-label="Attention"] tbody td');
     assert.equal((await attention.first().innerText()).trim(), '0.6698');
     await page.locator('input[name="x-0-0"]').fill('3');
     await settled(page);
