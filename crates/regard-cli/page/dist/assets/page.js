@@ -169,7 +169,7 @@ ${[...o].map(Rt).join(`
       ${t?v:m`<p class="quiet">${this.busy?"Loading the decisions…":"No decisions are loaded."}</p>`}
       <div class="fields">
         <label>Colour<select name="shown" .value=${I(n)} @change=${h=>this.#y({shown:u(h)})}>
-          <option value="probability">next-place probability</option><option value="glimpse">decoder attention</option><option value="encoder">encoder attention</option></select></label>
+          <option value="probability">probability</option><option value="glimpse">decoder attention</option><option value="encoder">encoder attention</option></select></label>
         ${n==="encoder"?m`<label>Layer<select name="layer" .value=${I(String(i))} @change=${h=>this.#y({layer:Number(u(h))})}>${Array.from({length:d},(h,p)=>m`<option value=${p}>${p}</option>`)}</select></label>`:v}
         ${n==="probability"?v:m`<label>Head<select name="head" .value=${I(s===null?"":String(s))} @change=${h=>this.#y({head:u(h)===""?null:Number(u(h))})}><option value="">mean of all</option>${Array.from({length:c},(h,p)=>m`<option value=${p}>${p}</option>`)}</select></label>`}
         <label>Temperature ${r.toFixed(2)}<input type="range" name="temperature" min="-1.5" max="1.5" step="0.05" aria-valuetext=${r.toFixed(2)} .value=${I(String(Math.log10(r)))} @input=${h=>{let p=Number(h.target.value);this.update({temperature:Math.abs(p)<.03?1:Number((10**p).toPrecision(3))})}}></label>
