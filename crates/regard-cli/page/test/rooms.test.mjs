@@ -14,6 +14,7 @@ describe('the page', { skip: missing, concurrency: false, timeout: 600_000 }, ()
   before(async () => {
     const runs = mkdtempSync(join(tmpdir(), 'regard-runs-'));
     writeFileSync(join(mkdir(runs, 'demo'), 'metrics.jsonl'), metrics(30));
+    writeFileSync(join(runs, 'demo', 'experiment.toml'), '# demo\n[task]\nfamily = "routes"\n');
     service = await startService('--runs', runs);
     service.runs = runs;
     browser = await startBrowser();

@@ -30,6 +30,8 @@ export function called(name: string): string {
 
 /** Distances of TSPLIB that a file with places can say; with others places cannot be moved. */
 const TSPLIB = ['EUC_2D', 'CEIL_2D', 'ATT', 'GEO', 'MAX_2D', 'MAN_2D'];
+/** Facts that are options of the command line too. */
+const OPTIONS = ['capacity', 'max_length', 'required_prize'];
 /** Keys of a node that are no amounts. */
 const PLACE = ['id', 'label', 'x', 'y'];
 /** Options that say how a table is read; an edited instance is a table of the page's own. */
@@ -70,7 +72,7 @@ export function amountsOf(instance: Instance): string[] {
 export function factsOf(instance: Instance): string[] {
   const amounts = amountsOf(instance);
   const usual = amounts.includes('demand') ? ['capacity', 'max_length'] : amounts.includes('penalty') ? ['required_prize'] : amounts.includes('prize') ? ['max_length'] : [];
-  return [...new Set([...usual, ...Object.keys(instance.facts)])];
+  return [...new Set([...usual, ...Object.keys(instance.facts).filter((fact) => OPTIONS.includes(fact))])];
 }
 
 /** The file of an edited instance, and the options that go with it. */

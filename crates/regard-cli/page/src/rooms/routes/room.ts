@@ -158,9 +158,9 @@ export class RoutesRoom extends Room<State> {
 
   /** Reads the file, then solves what it holds. */
   async #read(): Promise<void> {
-    const { source, options, model } = this.state;
+    const { source, options } = this.state;
     if (!source) return;
-    const read = await this.service.post<RoutesRead>('/v1/read', body(source, options, { family: 'routes', ...(model ? { model } : {}) }));
+    const read = await this.service.post<RoutesRead>('/v1/read', body('read routes', source, options, { family: 'routes' }));
     this.#view = null;
     this.state = { ...this.state, instance: instanceOf(read), notes: read.notes, edited: false };
     this.shell.refresh();
@@ -174,12 +174,12 @@ export class RoutesRoom extends Room<State> {
 
   // Solving ---------------------------------------------------------------------------------------------------------
 
-  #request(more: Record<string, unknown>): Record<string, unknown> {
+  #request(command: 'solve' | 'explain', more: Record<string, unknown>): Record<string, unknown> {
     const { source, options, instance, edited, model } = this.state;
     const named = model ? { model } : {};
-    if (!edited || !instance) return body(source as Source, options, { ...named, ...more });
+    if (!edited || !instance) return body(command, source as Source, options, { ...named, ...more });
     const file = written(instance, source, options);
-    return body(file.source, file.options, { ...named, ...more });
+    return body(command, file.source, file.options, { ...named, ...more });
   }
 
   /** Solves as well as the service does, and looks at the decisions where they are shown. */
@@ -188,7 +188,7 @@ export class RoutesRoom extends Room<State> {
     const count = this.state.instance?.places.length ?? 0;
     this.#solver.run((signal) => this.#tracked(signal, async () => {
       const limit = this.state.options.time || count <= UNLIMITED ? {} : { time: count <= 1000 ? '2s' : '5s' };
-      const solution = await this.service.post<Solution>('/v1/solve', this.#request({ stage_solutions: true, ...limit }), signal);
+      const solution = await this.service.post<Solution>('/v1/solve', this.#request('solve', { stage_solutions: true, ...limit }), signal);
       this.#latency = null;
       this.update({ solution, stage: null });
       this.shell.say(`${PROBLEMS[solution.problem]?.cost ?? 'Cost'}: ${short(solution.cost, 6)} ${solution.unit}`);
@@ -204,7 +204,7 @@ export class RoutesRoom extends Room<State> {
     const begun = performance.now();
     this.#solver.run((signal) => this.#tracked(signal, async () => {
       const count = this.state.instance?.places.length ?? 0;
-      const solution = await this.service.post<Solution>('/v1/solve', this.#request({ time: LIVE_SEARCH, ...(count <= UNLIMITED ? { stage_solutions: true } : {}) }), signal);
+      const solution = await this.service.post<Solution>('/v1/solve', this.#request('solve', { time: LIVE_SEARCH, ...(count <= UNLIMITED ? { stage_solutions: true } : {}) }), signal);
       if (this.state.instance?.places.length !== count) return;
       this.update({ solution, stage: null });
       requestAnimationFrame(() => {
@@ -232,7 +232,7 @@ export class RoutesRoom extends Room<State> {
     }
     this.#explainer.run((signal) => this.#tracked(signal, async () => {
       const all = instance.places.length <= WHOLE_DECODING;
-      const trace = await this.service.post<Trace>('/v1/explain', this.#request({ filter: all ? 'decode.' : 'choice' }), signal);
+      const trace = await this.service.post<Trace>('/v1/explain', this.#request('explain', { filter: all ? 'decode.' : 'choice' }), signal);
       const decisions = decisionsOnly(trace);
       const count = decisions.filter((step) => step.name.endsWith('.choice')).length;
       this.update({ decisions, encoder: {}, step: Math.min(this.state.step, Math.max(0, count - 1)) });
@@ -245,13 +245,13 @@ export class RoutesRoom extends Room<State> {
     const { decisions, step, instance, shown, layer, encoder } = this.state;
     if (!decisions || !instance) return;
     if (!new Decoding(decisions, instance.depot).has(step)) {
-      const trace = await this.service.post<Trace>('/v1/explain', this.#request({ step }), signal);
+      const trace = await this.service.post<Trace>('/v1/explain', this.#request('explain', { step }), signal);
       const names = new Set(decisions.map((one) => one.name));
       this.update({ decisions: [...decisions, ...decisionsOnly(trace).filter((one) => !names.has(one.name))] });
     }
     if (shown === 'encoder' && !encoder[layer]) {
       const name = `encoder.${layer}.attention`;
-      const trace = await this.service.post<Trace>('/v1/explain', this.#request({ filter: name }), signal);
+      const trace = await this.service.post<Trace>('/v1/explain', this.#request('explain', { filter: name }), signal);
       const found = trace.steps.find((one) => one.name === name);
       if (found) this.update({ encoder: { ...this.state.encoder, [layer]: found } });
     }
@@ -268,7 +268,7 @@ export class RoutesRoom extends Room<State> {
     if (!this.service.live || !this.state.source) return;
     void this.task(async () => {
       const part = count <= WHOLE_TRACE ? {} : { step: this.state.step };
-      this.update({ trace: await this.service.post<Trace>('/v1/explain', this.#request(part)) });
+      this.update({ trace: await this.service.post<Trace>('/v1/explain', this.#request('explain', part)) });
     });
   }
 
@@ -732,7 +732,7 @@ export class RoutesRoom extends Room<State> {
     void this.task(async () => {
       const limit = this.state.options.time ? {} : { time: '2s' };
       const count = this.state.instance?.places.length ?? 0;
-      const solution = await this.service.post<Solution>('/v1/solve', this.#request({ formats: [format], stage_solutions: true, ...(count > UNLIMITED ? limit : {}) }));
+      const solution = await this.service.post<Solution>('/v1/solve', this.#request('solve', { formats: [format], stage_solutions: true, ...(count > UNLIMITED ? limit : {}) }));
       const text = solution.files?.[format];
       if (text === undefined) throw new Error(`the service gave no ${format}`);
       // The file and the picture are of the same solution.

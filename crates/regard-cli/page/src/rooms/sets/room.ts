@@ -109,8 +109,8 @@ export class SetsRoom extends Room<State> {
     const { source, options, model } = this.state;
     if (!source) return;
     const chosen = model || this.#models[0]?.name || '';
-    const read = await this.service.post<SetsRead>('/v1/read', body(source, options, { ...(chosen ? { model: chosen } : { family: 'sets' }) }));
-    const sets = read.sets.map(({ id, rows, lines }): Rows => ({ id, rows, lines: lines ?? null, away: rows.map(() => false), edited: false }));
+    const read = await this.service.post<SetsRead>('/v1/read', body('read sets', source, options, chosen ? { model: chosen } : { family: 'sets' }));
+    const sets = read.sets.map(({ id, rows, lines }): Rows => ({ id, rows, lines: lines?.length === rows.length ? lines : null, away: rows.map(() => false), edited: false }));
     const set = Math.max(0, sets.findIndex((one) => one.id === link.set));
     for (const row of (link.away ?? '').split('.').filter(Boolean).map(Number)) if (sets[set] && row < sets[set].away.length) sets[set].away[row] = true;
     const look = (['table', 'cloud'] as Look[]).find((one) => one === link.look) ?? (read.columns.length === 2 ? 'cloud' : 'table');
@@ -169,7 +169,7 @@ export class SetsRoom extends Room<State> {
   }
 
   /** The current set as a request, with or without the rows that are away. */
-  #request(more: Record<string, unknown>, whole = false): Record<string, unknown> {
+  #request(command: 'predict' | 'explain', more: Record<string, unknown>, whole = false): Record<string, unknown> {
     const { source, options, model, sets, set } = this.state;
     const now = sets[set];
     const named = { model, ...more };
@@ -178,9 +178,9 @@ export class SetsRoom extends Room<State> {
       const own = new Set(sets.flatMap((one) => one.lines ?? []));
       const kept = new Set(now.lines.filter((_, at) => whole || !now.away[at]));
       const content = source.content.split('\n').filter((line, at) => (own.has(at + 1) ? kept.has(at + 1) : line.trim() !== '')).join('\n');
-      return body({ name: source.name, content: `${content}\n` }, options, named);
+      return body(command, { name: source.name, content: `${content}\n` }, options, named);
     }
-    return body({ name: 'set.csv', content: this.#table([now], !whole) }, { ...options, group_by: this.#group }, named);
+    return body(command, { name: 'set.csv', content: this.#table([now], !whole) }, { ...options, group_by: this.#group }, named);
   }
 
   /** Predicts the set as it is, then looks into the network and measures the rows. */
@@ -190,12 +190,12 @@ export class SetsRoom extends Room<State> {
     const now = sets[set];
     if (!now || !this.state.model) return;
     this.#predictor.run((signal) => this.#run(signal, async () => {
-      const { predictions, notes } = await this.service.post<{ predictions: Prediction[]; notes: string[] }>('/v1/predict', this.#request({}), signal);
+      const { predictions, notes } = await this.service.post<{ predictions: Prediction[]; notes: string[] }>('/v1/predict', this.#request('predict', {}), signal);
       const some = now.away.some(Boolean);
       this.update({ prediction: predictions[0] ?? null, answerNotes: notes, ...(some ? {} : { whole: null }) });
       if (quick) return;
       if (some && !this.state.whole) {
-        const all = await this.service.post<{ predictions: Prediction[] }>('/v1/predict', this.#request({}, true), signal);
+        const all = await this.service.post<{ predictions: Prediction[] }>('/v1/predict', this.#request('predict', {}, true), signal);
         this.update({ whole: all.predictions[0] ?? null });
       }
       this.shell.say(said(this.state.prediction));
@@ -206,7 +206,7 @@ export class SetsRoom extends Room<State> {
     }
     this.#explainer.run((signal) => this.#run(signal, async () => {
       const count = now.away.filter((gone) => !gone).length;
-      const trace = await this.service.post<Trace>('/v1/explain', explained(this.#request({ filter: count <= MOST_PAIRS ? 'attention' : 'pooling.attention' })), signal);
+      const trace = await this.service.post<Trace>('/v1/explain', this.#request('explain', { filter: count <= MOST_PAIRS ? 'attention' : 'pooling.attention' }), signal);
       this.update({ attention: trace.steps.filter((step) => step.name.endsWith('attention') && step.axes.at(-1)?.name === 'row') });
     }));
     this.#attribute();
@@ -222,7 +222,7 @@ export class SetsRoom extends Room<State> {
       return;
     }
     this.#attributor.run((signal) => this.#run(signal, async () => {
-      const { attributions } = await this.service.post<{ attributions: Attribution[] }>('/v1/predict', this.#request({ attribution: method }), signal);
+      const { attributions } = await this.service.post<{ attributions: Attribution[] }>('/v1/predict', this.#request('predict', { attribution: method }), signal);
       this.update({ attribution: attributions[0] ?? null });
     }));
   }
@@ -233,7 +233,7 @@ export class SetsRoom extends Room<State> {
 
   #loadTrace(): void {
     if (!this.service.live || !this.state.sets.length) return;
-    void this.task(async () => this.update({ trace: await this.service.post<Trace>('/v1/explain', explained(this.#request({}))) }));
+    void this.task(async () => this.update({ trace: await this.service.post<Trace>('/v1/explain', this.#request('explain', {})) }));
   }
 
   // Editing ---------------------------------------------------------------------------------------------------------
@@ -565,12 +565,6 @@ export class SetsRoom extends Room<State> {
 export function faithful(attribution: Attribution): TemplateResult {
   const { attention_rank_correlation: correlation, faithfulness } = attribution;
   return html`<p class="tiny quiet">${faithfulness ? html`Removing the rows in this order changes the answer by <span class="number">${five(faithfulness.deletion_area)}</span> on average, in random order by <span class="number">${five(faithfulness.random_area)}</span>. ` : nothing}${correlation === null ? 'Rank correlation with the attention weights: not defined here.' : html`Rank correlation with the attention weights: <strong class="number">${short(correlation, 2)}</strong>${correlation < 0.3 ? '; they disagree' : ''}.`}</p>`;
-}
-
-/** Options of a prediction that `explain` does not have. */
-function explained(request: Record<string, unknown>): Record<string, unknown> {
-  const { rescale: _, refine: __, importance: ___, ...rest } = request;
-  return rest;
 }
 
 function said(prediction: Prediction | null): string {
