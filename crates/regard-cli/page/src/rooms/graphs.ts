@@ -334,7 +334,7 @@ export class GraphsRoom extends Room<State> {
 
   #target(): string {
     const model = this.#models.find((one) => one.name === this.state.model);
-    return model?.description ?? model?.task ?? 'Answer';
+    return model?.targets?.[0] ?? 'Answer';
   }
 
   #bar(): TemplateResult {

@@ -519,7 +519,7 @@ export class SetsRoom extends Room<State> {
   #result(now: Rows, prediction: Prediction): TemplateResult {
     if (prediction.components) return this.#clusters(prediction);
     const gone = now.away.filter(Boolean).length;
-    return answerCard(prediction, gone ? this.state.whole : null, `with all ${now.rows.length} rows`);
+    return answerCard(prediction, gone ? this.state.whole : null, `with all ${now.rows.length} rows`, this.#models.find((one) => one.name === this.state.model)?.targets?.[0]);
   }
 
   #clusters(prediction: Prediction): TemplateResult {
