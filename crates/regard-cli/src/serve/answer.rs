@@ -211,7 +211,8 @@ fn check_files(command: &CommandOptions, question: &Question, options: &Options)
     for name in command.of_files {
         let Some(Value::String(file)) = options.get(*name) else { continue };
         if !question.names.contains(file) {
-            return Err(ApiError::bad_request(format!("the file `{}` was not sent", regard::data::shown(file)))
+            let what = format!("the file `{}` was not sent", regard::data::shown(file));
+            return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, what)
                 .at(format!("option {name}"))
                 .expected("the name of one of `files`"));
         }
