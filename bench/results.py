@@ -106,7 +106,7 @@ def short():
     accuracy = {"routes": routes, "sets": sets, "graphs": graphs, "series": series}
     for family in FAMILIES:
         sections += [f"## {family.capitalize()}\n", *speed_table(family), *accuracy[family](saved)]
-    return "\n".join([*sections, *memory(saved), *starts(saved), *traces(saved), *builds(saved)])
+    return "\n".join([*sections, *memory(saved), *starts(saved), *services(saved), *traces(saved), *builds(saved)])
 
 
 def speed_table(family):
@@ -458,6 +458,33 @@ def starts(folder):
     yield tables.markdown(["command", "time"], rows) + "\n"
 
 
+def services(folder):
+    """The service under load."""
+    for _, record in records.read(folder, "serve"):
+        yield "## Service\n"
+        yield (
+            f"`regard serve` on {record['cores']} cores of {record['cpu']}, with the load generator on the same machine; each request is one instance "
+            "or one molecule. The last column is the throughput in shares of the command line on a batch of 256 in one call. Measured with "
+            "`python bench/serve.py`.\n"
+        )
+        rows = [
+            [
+                load["name"],
+                str(one["connections"]),
+                f"{one['p50_ms']:,.1f} ms",
+                f"{one['p99_ms']:,.1f} ms",
+                f"{one['per_second']:,.0f}/s",
+                f"{one['per_second'] / load['command_per_second']:.2f}",
+            ]
+            for load in record["workloads"]
+            for one in load["connections"]
+        ]
+        head = ["request", "connections", "median", "99 %", "throughput", "of the command line"]
+        yield tables.markdown(head, rows) + "\n"
+        first, last = record["memory"]["mib"]
+        yield f"Resident memory: {first:,.0f} MiB after a tenth of {record['memory']['requests']:,} requests, {last:,.0f} MiB after all.\n"
+
+
 def traces(folder):
     """The cost of the trace where nothing is recorded."""
     for _, record in records.read(folder, "trace"):
@@ -500,6 +527,7 @@ def index():
         ("search", "local search of two builds", "search.py"),
         ("deadlines", "ends of `solve --time` on a busy machine", "deadlines.py"),
         ("start", "time of a short command", "start.py"),
+        ("serve", "the service under load", "serve.py"),
         ("trace", "cost of the trace where nothing is recorded", "trace.py"),
         ("build", "time of a clean build, size of the program", "builds.py"),
     )

@@ -8,6 +8,7 @@ use regard::Device;
 use regard::data::file::{exists, open, write_atomic};
 use regard::data::graphs::formats::{Recognised, recognise};
 use regard::explain::{self, AttentionInput, Trace};
+use regard::graphs::examples::Examples;
 use regard::graphs::predict::GraphModel;
 use regard::routing::formats::{self, Instance};
 use regard::series::predict::SeriesModel;
@@ -191,25 +192,37 @@ pub(super) fn graph(
     printer: &mut Printer,
 ) -> anyhow::Result<Trace> {
     let (folder, name) = folder(args);
-    graph_with(file, args, &name, &GraphModel::open(folder, device)?, printer)
+    let model = GraphModel::open(folder, device)?;
+    let examples = graphs_of(file, args, &model, printer)?;
+    graph_with(file, args, &name, &model, &examples)
 }
 
-/// As [`graph`], with a model that is open.
-pub(crate) fn graph_with(
+/// Reads the graphs of which one is explained.
+pub(crate) fn graphs_of(
     file: &Path,
     args: &ExplainFileArgs,
-    name: &str,
     model: &GraphModel,
     printer: &Printer,
-) -> anyhow::Result<Trace> {
+) -> anyhow::Result<Examples> {
     args.refuse("graphs", &["--step", "--group-by"])?;
     let mut data = graphs::columns(model);
     data.smiles = args.smiles.clone().unwrap_or(data.smiles);
     let examples =
         model.read(file, &data, false).with_context(|| other_kind(folder(args).0, "graphs", file))?;
     examples.warnings().iter().for_each(|warning| printer.note(warning));
+    Ok(examples)
+}
+
+/// As [`graph`], with a model that is open and graphs that were read.
+pub(crate) fn graph_with(
+    file: &Path,
+    args: &ExplainFileArgs,
+    name: &str,
+    model: &GraphModel,
+    examples: &Examples,
+) -> anyhow::Result<Trace> {
     let chosen = example(args.example.as_deref(), examples.graphs.ids(), file, "graph")?;
-    Ok(model.explain(name, &examples, chosen)?)
+    Ok(model.explain(name, examples, chosen)?)
 }
 
 /// Explains a model on the end of a series.

@@ -26,7 +26,7 @@ use super::models::ServedNetwork;
 use super::options::{self, CommandOptions, Options, Request};
 use super::question::{Given, Question};
 use super::reading;
-use crate::args::{AttentionArgs, ExplainFileArgs, ForecastArgs, PredictArgs, SolveArgs, SolveJob};
+use crate::args::{AttentionArgs, ExplainFileArgs, ForecastArgs, PredictArgs, SolveArgs, SolveJob, example};
 use crate::commands::attribution::series_json;
 use crate::commands::forecast::ForecastAnswer;
 use crate::commands::{SEED, explain as explaining, graphs, series, sets, solve};
@@ -211,7 +211,8 @@ fn check_files(command: &CommandOptions, question: &Question, options: &Options)
     for name in command.of_files {
         let Some(Value::String(file)) = options.get(*name) else { continue };
         if !question.names.contains(file) {
-            return Err(ApiError::bad_request(format!("the file `{}` was not sent", regard::data::shown(file)))
+            let what = format!("the file `{}` was not sent", regard::data::shown(file));
+            return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, what)
                 .at(format!("option {name}"))
                 .expected("the name of one of `files`"));
         }
@@ -255,8 +256,9 @@ impl Task {
             ServedNetwork::Routes(_) | ServedNetwork::Series(_) => None,
         };
         let only = args.only.map(|only| if only == Only::Base { "base" } else { "network" });
+        check_deletion(&question, served.entry.family)?;
         let pass = importance
-            .filter(|_| question.bytes <= SMALL)
+            .filter(|_| question.bytes <= SMALL && !is_given(&question, DELETE_EDGES))
             .map(|importance| Pass { model: model.clone(), only, importance });
         Ok(Self { question, work: Work::Predict { args, model, pass } })
     }
@@ -277,9 +279,11 @@ impl Task {
     /// `POST /v1/explain`.
     pub(super) fn explain(service: &Service, question: Question) -> Result<Self, ApiError> {
         let request = arguments::<ExplainFileArgs>(&EXPLAIN, &question)?;
-        if let Some(model) = &question.model {
-            service.models.get(model)?;
-        }
+        let family = match &question.model {
+            Some(model) => service.models.get(model)?.entry.family,
+            None => "routes",
+        };
+        check_deletion(&question, family)?;
         Ok(Self { question, work: Work::Explain { args: Box::new(request.args) } })
     }
 
@@ -322,7 +326,7 @@ impl Task {
     pub(super) fn compute(&self, service: &Service) -> Result<Vec<u8>, ApiError> {
         self.question.files.open(|| match &self.work {
             Work::Solve { job, formats } => solved(service, &self.question, job, formats),
-            Work::Predict { args, model, .. } => predicted(service, args, model),
+            Work::Predict { args, model, .. } => predicted(service, &self.question, args, model),
             Work::Forecast { args, seed } => forecast(service, args, *seed),
             Work::Explain { args } => explained(service, &self.question, args),
             Work::Attention { args, input } => attention(service, args, input.as_deref()),
@@ -370,7 +374,51 @@ fn solved(service: &Service, question: &Question, job: &SolveJob, formats: &[Str
     bytes(&SolveAnswer { result, files, notes: printer.into_notes() })
 }
 
-fn predicted(service: &Service, args: &PredictArgs, model: &str) -> Result<Vec<u8>, ApiError> {
+/// The option of the service that takes edges away from a graph.
+pub(super) const DELETE_EDGES: &str = "delete_edges";
+
+fn is_given(question: &Question, option: &str) -> bool {
+    question.own.get(option).is_some_and(|value| !value.is_null())
+}
+
+/// Refuses edges to be taken away from what is no graph, and what is no list of edges.
+fn check_deletion(question: &Question, family: &str) -> Result<(), ApiError> {
+    if !is_given(question, DELETE_EDGES) {
+        return Ok(());
+    }
+    if family != "graphs" {
+        let what = format!("delete_edges applies only to models on graphs, and the model is one on {family}");
+        return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, what).at(DELETE_EDGES));
+    }
+    deletion(question).map(|_| ())
+}
+
+/// Pairs of nodes whose edges are taken away.
+fn deletion(question: &Question) -> Result<Vec<[usize; 2]>, ApiError> {
+    match question.own.get(DELETE_EDGES) {
+        None | Some(Value::Null) => Ok(vec![]),
+        Some(value) => serde_json::from_value(value.clone()).map_err(|_| {
+            ApiError::bad_request("is no list of edges").at(DELETE_EDGES).expected("pairs of node numbers: [[0, 1], …]")
+        }),
+    }
+}
+
+/// The graphs without the edges that the request takes away from the graph `chosen`, else from the first.
+fn without_edges(
+    question: &Question,
+    model: &GraphModel,
+    examples: Examples,
+    chosen: Option<&str>,
+) -> Result<Examples, ApiError> {
+    let edges = deletion(question)?;
+    if edges.is_empty() {
+        return Ok(examples);
+    }
+    let graph = example(chosen, examples.graphs.ids(), Path::new(&question.name), "graph")?;
+    Ok(model.without_edges(&examples, graph, &edges).map_err(anyhow::Error::from)?)
+}
+
+fn predicted(service: &Service, question: &Question, args: &PredictArgs, model: &str) -> Result<Vec<u8>, ApiError> {
     let printer = Printer::keeping();
     let found = match &service.models.get(model)?.network {
         ServedNetwork::Sets(parts) => {
@@ -381,6 +429,8 @@ fn predicted(service: &Service, args: &PredictArgs, model: &str) -> Result<Vec<u
         ServedNetwork::Graphs(parts) => {
             let model = parts.get(args.only).map_err(anyhow::Error::from)?;
             let examples = graphs::read(args, model, &printer)?;
+            let chosen = question.own.get("example").and_then(Value::as_str);
+            let examples = without_edges(question, model, examples, chosen)?;
             graphs::GraphAnswer::of(args, model, &examples, None, &printer)?.json()
         }
         ServedNetwork::Series(parts) => {
@@ -514,7 +564,10 @@ fn explained(service: &Service, question: &Question, args: &ExplainFileArgs) -> 
             explaining::set_with(file, args, name, parts.get(None).map_err(anyhow::Error::from)?, &printer)?
         }
         Some((ServedNetwork::Graphs(parts), name)) => {
-            explaining::graph_with(file, args, name, parts.get(None).map_err(anyhow::Error::from)?, &printer)?
+            let model = parts.get(None).map_err(anyhow::Error::from)?;
+            let examples = explaining::graphs_of(file, args, model, &printer)?;
+            let examples = without_edges(question, model, examples, args.example.as_deref())?;
+            explaining::graph_with(file, args, name, model, &examples)?
         }
         Some((ServedNetwork::Series(parts), name)) => {
             explaining::series_with(file, args, name, parts.get(None).map_err(anyhow::Error::from)?, &printer)?

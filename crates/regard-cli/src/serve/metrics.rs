@@ -24,7 +24,7 @@ const BATCHES: [f64; 8] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
 struct Answered {
     /// The endpoint, such as `/v1/solve`; `other` for what is none.
     endpoint: String,
-    status: u16,
+    status: u64,
 }
 
 /// An endpoint.
@@ -69,7 +69,7 @@ impl Metrics {
     }
 
     /// Takes note of an answer.
-    pub(super) fn answered(&self, endpoint: &str, status: u16, seconds: Duration) {
+    pub(super) fn answered(&self, endpoint: &str, status: u64, seconds: Duration) {
         let endpoint = endpoint.to_owned();
         self.requests.get_or_create(&Answered { endpoint: endpoint.clone(), status }).inc();
         self.seconds.get_or_create(&Endpoint { endpoint }).observe(seconds.as_secs_f64());

@@ -25,6 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use axum::http::StatusCode;
 use regard::Device;
 use serde::Serialize;
 use tokio::sync::Semaphore;
@@ -68,7 +69,7 @@ impl Service {
             return Ok(());
         }
         let seconds = |time: Duration| crate::report::number::seconds(time.as_secs_f64());
-        Err(ApiError::bad_request(format!("is {}", seconds(time)))
+        Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, format!("is {}", seconds(time)))
             .at(format!("option {option}"))
             .expected(format!("at most {}, the time limit of a request", seconds(self.request_time))))
     }

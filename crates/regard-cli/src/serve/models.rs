@@ -208,8 +208,8 @@ impl Models {
             ServedNetwork::Routes(network) if network.1.config.problem == problem => Ok(Some(network)),
             ServedNetwork::Routes(network) => {
                 let solves = &network.1.config.problem;
-                Err(Failure::new(format!("{name}: the model solves `{solves}`, but the problem is `{problem}`")).into())
-                    .map_err(|error: anyhow::Error| error.into())
+                let what = format!("{name}: the model solves `{solves}`, but the problem is `{problem}`");
+                Err(anyhow::Error::from(Failure::new(what)).into())
             }
             _ => Err(anyhow::Error::from(
                 Failure::new(format!("{name}: the model solves no routing problem, but the problem is `{problem}`"))
@@ -244,7 +244,7 @@ fn open(folder: &Path, source: &'static str, device: &Device) -> anyhow::Result<
                 task: serde_json::to_value(model.config.task).ok(),
                 features: data.features.clone(),
                 classes: data.classes.clone(),
-                group_by: model.experiment.as_ref().map(|experiment| experiment.data.group_by.clone()).filter(is_given),
+                group_by: model.experiment.as_ref().map(|experiment| experiment.data.group_by.clone()).filter(|text| !text.is_empty()),
                 ..entry::<SetTransformerConfig>(folder, Sets::NAME, source)?
             };
             Ok(ServedModel { entry, network: ServedNetwork::Sets(Box::new(Parts::of(model))) })
@@ -258,7 +258,7 @@ fn open(folder: &Path, source: &'static str, device: &Device) -> anyhow::Result<
                 features: model.config.data.node_columns.clone(),
                 targets: model.config.data.tasks.clone(),
                 classes: model.config.data.classes.clone(),
-                smiles: model.experiment.as_ref().map(|experiment| experiment.data.smiles.clone()).filter(is_given),
+                smiles: model.experiment.as_ref().map(|experiment| experiment.data.smiles.clone()).filter(|text| !text.is_empty()),
                 ..entry::<GraphTransformerConfig>(folder, Graphs::NAME, source)?
             };
             Ok(ServedModel { entry, network: ServedNetwork::Graphs(Box::new(Parts::of(model))) })
@@ -295,10 +295,6 @@ fn open(folder: &Path, source: &'static str, device: &Device) -> anyhow::Result<
             Ok(ServedModel { entry, network: ServedNetwork::Routes(Box::new((network, info))) })
         }
     }
-}
-
-fn is_given(text: &String) -> bool {
-    !text.is_empty()
 }
 
 /// What every model of a supervised family has.

@@ -178,7 +178,8 @@ fn posts() -> [Post; 6] {
 /// The schema of a file in JSON.
 fn file() -> Value {
     let name = json!({
-        "type": "string", "minLength": 1, "maxLength": 60, "pattern": "^[A-Za-z0-9_-]+\\.[a-z]+$",
+        "type": "string", "minLength": 1, "maxLength": 255,
+        "pattern": "^(?!\\.{1,2}$)[^/\\\\:\\u0000-\\u001f\\u007f-\\u009f]+$",
         "description": "Name of the file; its ending says what it holds. It has no folder.",
     });
     let of = |content: &str, schema: Value| {
@@ -203,7 +204,7 @@ impl Post {
             Body::File { options, model } => {
                 let mut properties = options.clone();
                 properties.insert("file".into(), file());
-                properties.insert("files".into(), json!({ "type": ["array", "null"], "items": file(), "maxItems": 0 }));
+                properties.insert("files".into(), json!({ "type": ["array", "null"], "items": file(), "maxItems": 16 }));
                 let mut required = vec!["file"];
                 let kind = if *model == Model::Required {
                     required.push("model");

@@ -218,7 +218,8 @@ fn question(
 ) -> Result<Question, ApiError> {
     let names: Vec<String> = files.iter().map(|file| file.name().display().to_string()).collect();
     if let Some(twice) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
-        return Err(ApiError::bad_request(format!("two files are called `{}`", regard::data::shown(twice.1))));
+        let what = format!("two files are called `{}`", regard::data::shown(twice.1));
+        return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, what).at("files"));
     }
     let bytes = files.iter().map(|file| file.bytes().len()).sum();
     let files = MemoryFiles::new(files).unpacking_to(UNPACKED * max_body as u64);
@@ -264,7 +265,6 @@ mod tests {
             (r#"{"file": {"name": "a.csv", "base64": "?"}}"#, "not base64"),
             (r#"{"file": {"name": "a.csv", "content": "", "path": "b"}}"#, "unknown key `path`"),
             (r#"{"file": {"name": "../a.csv", "content": ""}}"#, "names a folder"),
-            (r#"{"file": {"name": "a.csv", "content": ""}, "files": [{"name": "a.csv", "content": ""}]}"#, "two files"),
             (r#"{"file": {"name": "a.csv", "content": ""}, "files": 7}"#, "no such list"),
             (r#"{"file": {"name": "a.csv", "content": ""}, "model": 7}"#, "no text"),
         ] {
@@ -272,6 +272,8 @@ mod tests {
             assert_eq!(error.status, StatusCode::BAD_REQUEST, "{text}");
             assert!(error.report.what.contains(what), "{text}: {}", error.report.what);
         }
+        let twice = r#"{"file": {"name": "a.csv", "content": ""}, "files": [{"name": "a.csv", "content": ""}]}"#;
+        assert_eq!(json(twice).unwrap_err().status, StatusCode::UNPROCESSABLE_ENTITY);
         let deep = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
         let error = json(&format!(r#"{{"file": {deep}}}"#)).unwrap_err();
         assert!(error.report.what.contains("recursion limit"), "{}", error.report.what);

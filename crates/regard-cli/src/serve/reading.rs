@@ -1,13 +1,16 @@
 //! `POST /v1/read`: what is read from a file, for a page that draws and edits it.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use axum::http::StatusCode;
+use regard::data::file::read_text;
 use regard::data::graphs::Graphs;
 use regard::data::graphs::formats::{Recognised, read as read_graphs, recognise};
 use regard::data::series::Panel;
 use regard::data::sets::{Bags, FeatureNames};
 use regard::data::sets::formats::{ReadOptions, read as read_sets};
+use regard::data::table::Cells;
 use regard::graphs::layout;
 use regard::routing::formats;
 use regard::routing::{Instance, Problem, ProblemVisitor, SolverInstance};
@@ -136,6 +139,9 @@ pub(super) struct ReadSet {
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ReadGraph {
     id: String,
+    /// Its SMILES, where it is a molecule of a table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    smiles: Option<String>,
     /// `label`, and `x` and `y` where the graph is small enough to be drawn.
     nodes: Vec<ReadNode>,
     /// Source, target and kind; an edge of both directions stands once.
@@ -350,22 +356,35 @@ fn graphs(
     question: &Question,
     printer: Printer,
 ) -> Result<ReadAnswer, ApiError> {
-    let graphs = match model.map(|name| service.models.get(name)).transpose()?.map(|model| &model.network) {
+    let file = Path::new(&question.name);
+    let (graphs, column) = match model.map(|name| service.models.get(name)).transpose()?.map(|model| &model.network) {
         Some(ServedNetwork::Graphs(parts)) => {
             let args = arguments::<PredictArgs>(&OF_MODEL, question)?.args;
-            let examples = graph_commands::read(&args, parts.get(None).map_err(anyhow::Error::from)?, &printer)?;
-            Graphs::clone(&examples.graphs)
+            let model = parts.get(None).map_err(anyhow::Error::from)?;
+            let examples = graph_commands::read(&args, model, &printer)?;
+            let of_training = model.experiment.as_ref().map(|experiment| experiment.data.smiles.clone());
+            (Graphs::clone(&examples.graphs), args.smiles.or(of_training))
         }
         _ => {
             let args = arguments::<ShowArgs>(&GRAPHS, question)?.args;
             let options = args.graphs.options(recognise(&args.file), args.table.skips_bad());
             let graphs = read_graphs(&args.file, &options).map_err(anyhow::Error::from)?;
             graphs.notes().iter().for_each(|note| printer.note(note));
-            graphs
+            (graphs, options.smiles)
         }
     };
-    let all = (0..graphs.len()).map(|at| graph(&graphs, at)).collect();
+    let texts = column.map(|column| by_line(file, &column)).unwrap_or_default();
+    let smiles = |at: usize| graphs.line(at).and_then(|line| texts.get(&line).cloned());
+    let all = (0..graphs.len()).map(|at| ReadGraph { smiles: smiles(at), ..graph(&graphs, at) }).collect();
     Ok(ReadAnswer::Graphs { graphs: all, notes: printer.into_notes() })
+}
+
+/// The fields of a column by the lines of their rows; none for a file that is no table of text.
+fn by_line(file: &Path, column: &str) -> HashMap<usize, String> {
+    let cells = read_text(file).and_then(|text| Cells::of(&text, file));
+    let Ok(Cells { header, rows, .. }) = cells else { return HashMap::new() };
+    let Some(at) = header.iter().position(|name| name == column) else { return HashMap::new() };
+    rows.into_iter().filter_map(|(line, fields)| Some((line, fields.get(at)?.clone()))).collect()
 }
 
 fn graph(graphs: &Graphs, at: usize) -> ReadGraph {
@@ -393,6 +412,7 @@ fn graph(graphs: &Graphs, at: usize) -> ReadGraph {
     let places = if nodes.len() <= MOST_DRAWN { layout(nodes.len(), &pairs) } else { vec![] };
     ReadGraph {
         id: graphs.ids()[at].clone(),
+        smiles: None,
         edges: once.map(|(source, target, edge)| (*source, *target, kind(*edge))).collect(),
         nodes: nodes
             .clone()

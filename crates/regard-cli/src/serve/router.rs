@@ -20,7 +20,7 @@ use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::timeout;
 
-use super::answer::Task;
+use super::answer::{DELETE_EDGES, Task};
 use super::error::ApiError;
 use super::models::ModelEntry;
 use super::question::{self, Form, Question};
@@ -99,7 +99,7 @@ async fn around(State(service): State<Arc<Service>>, request: Request, next: Nex
     if service.is_draining() {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    let (status, seconds) = (response.status().as_u16(), begun.elapsed());
+    let (status, seconds) = (u64::from(response.status().as_u16()), begun.elapsed());
     service.metrics.answered(&endpoint, status, seconds);
     let computed = response.extensions().get::<Computed>().copied().unwrap_or_default();
     let Computed { received, waited, batch } = computed;
@@ -280,7 +280,7 @@ async fn predict(State(service): State<Arc<Service>>, request: Request) -> Respo
     let receiving = service.queue.receiving();
     let prepare: Prepare = Task::predict;
     respond(Arc::clone(&service), request, move |service, parts, body| {
-        let task = prepare(&service, parts.question(body, &[], service.max_body)?);
+        let task = prepare(&service, parts.question(body, &[DELETE_EDGES, "example"], service.max_body)?);
         // Whoever waits for this request finds it in the queue from here on.
         drop(receiving);
         task
@@ -293,7 +293,7 @@ async fn forecast(State(service): State<Arc<Service>>, request: Request) -> Resp
 }
 
 async fn explain(State(service): State<Arc<Service>>, request: Request) -> Response {
-    posted(service, request, &[], Task::explain).await
+    posted(service, request, &[DELETE_EDGES], Task::explain).await
 }
 
 async fn read(State(service): State<Arc<Service>>, request: Request) -> Response {

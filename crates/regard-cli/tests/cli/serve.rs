@@ -269,7 +269,7 @@ fn solutions_come_in_every_format() {
     let body = json!({ "file": file("capitals.csv"), "files": [{ "name": "start.tour", "content": tour }], "warm_start": "start.tour" });
     assert_eq!(service.post("/v1/solve", &body).json()["stages"][0]["by"], "start");
     let body = json!({ "file": file("capitals.csv"), "warm_start": "/etc/hostname" });
-    assert!(service.post("/v1/solve", &body).error(400)["what"].as_str().unwrap().contains("was not sent"));
+    assert!(service.post("/v1/solve", &body).error(422)["what"].as_str().unwrap().contains("was not sent"));
 }
 
 #[test]
@@ -286,6 +286,7 @@ fn files_are_read_for_the_page() {
     let graphs = read(json!({ "file": file("molecules.csv") })).json();
     let first = &graphs["graphs"][0];
     assert_eq!(graphs["kind"], "graphs");
+    assert!(first["smiles"].is_string(), "{first}");
     assert!(first["nodes"][0]["label"].is_string() && first["nodes"][0]["x"].is_number(), "{first}");
     let series = read(json!({ "file": file("loaves.csv") })).json();
     assert_eq!((&series["kind"], &series["series"][0]["id"]), (&json!("series"), &json!("market")));
@@ -357,7 +358,7 @@ fn wrong_requests_are_answered_with_what_is_expected() {
     }
     for (body, status, place) in [
         (json!({ "file": file("capitals.csv"), "time": "soon" }), 400, Value::Null),
-        (json!({ "file": file("capitals.csv"), "time": "1m" }), 400, json!("option time")),
+        (json!({ "file": file("capitals.csv"), "time": "1m" }), 422, json!("option time")),
         (json!({ "file": file("capitals.csv"), "time": ["1s"] }), 400, json!("option time")),
         (json!({ "file": file("capitals.csv"), "out": "x.tour" }), 400, Value::Null),
         (json!({ "file": file("capitals.csv"), "model": "models/regard-tsp" }), 404, json!("model")),
@@ -375,7 +376,7 @@ fn wrong_requests_are_answered_with_what_is_expected() {
     let error = service.post("/v1/predict", &json!({ "file": file("bags.csv"), "model": "regard-mx" })).error(404);
     assert_eq!(error["hint"], "did you mean `regard-max`?");
     service.post("/v1/predict", &json!({ "file": file("bags.csv"), "model": "regard-tsp" })).error(422);
-    service.post("/v1/forecast", &json!({ "file": file("loaves.csv"), "horizon": 7, "time": "40s" })).error(400);
+    service.post("/v1/forecast", &json!({ "file": file("loaves.csv"), "horizon": 7, "time": "40s" })).error(422);
     service.post("/v1/forecast", &json!({ "file": file("loaves.csv"), "time": "5s" })).error(422);
     // Graphs look for edges beside them: not on the disk of the service.
     let error = service.post("/v1/read", &json!({ "file": { "name": "nodes.csv", "content": "id,x\n1,2\n" }, "family": "graphs" })).error(422);

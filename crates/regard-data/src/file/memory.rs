@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::error::shown;
 use crate::{Error, Result};
 
-/// The longest name, that of most file systems.
+/// The longest name, in letters.
 const LONGEST_NAME: usize = 255;
 
 /// A file in memory.
@@ -27,7 +27,7 @@ impl MemoryFile {
         let wrong = match name {
             "" => Some("is empty"),
             "." | ".." => Some("is that of a folder"),
-            name if name.len() > LONGEST_NAME => Some("is longer than 255 bytes"),
+            name if name.chars().count() > LONGEST_NAME => Some("is longer than 255 letters"),
             name if name.contains(['/', '\\', ':']) => Some("names a folder"),
             name if name.chars().any(char::is_control) => Some("has control characters"),
             _ => None,

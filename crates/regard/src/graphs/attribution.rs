@@ -126,6 +126,38 @@ impl GraphModel {
         Ok(all.collect())
     }
 
+    /// The examples where one graph lacks some undirected edges, given by their two nodes, which are numbered in the graph
+    /// from 0. Features of nodes stay, positions are computed anew, as in the attribution of an edge.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a graph or an edge that is not there.
+    pub fn without_edges(&self, examples: &Examples, graph: usize, edges: &[[usize; 2]]) -> Result<Examples> {
+        let (graphs, count) = (&examples.graphs, examples.graphs.len());
+        if graph >= count {
+            return Err(Error::config("delete_edges", format!("is for graph {}; there are {count}", graph + 1)));
+        }
+        let parts = GraphParts::of(graphs, graph);
+        let mut present = vec![true; parts.nodes + parts.edges.len()];
+        for [a, b] in edges {
+            let ends = [*a.min(b), *a.max(b)];
+            let Ok(edge) = parts.edges.binary_search(&ends) else {
+                let reason = format!("has [{a}, {b}], which is no edge of graph `{}`", graphs.ids()[graph]);
+                return Err(Error::config("delete_edges", reason));
+            };
+            present[parts.nodes + edge] = false;
+        }
+        let mut all = vec![GraphParts { nodes: 0, edges: vec![], of_directed: vec![] }; graph];
+        all.push(parts);
+        let variants = GraphVariants { model: self, examples, parts: all, classes: vec![] };
+        let changed = Graph { id: graphs.ids()[graph].clone(), ..variants.without(graph, &present) };
+        let kinds = [graphs.node_features().kinds().clone(), graphs.edge_features().kinds().clone()];
+        let [nodes, of_edges] = kinds;
+        let changed = Graphs::new(nodes, of_edges, vec![changed])?;
+        let (before, after): (Vec<usize>, Vec<usize>) = ((0..graph).collect(), (graph + 1..count).collect());
+        let joined = Graphs::concat(&[&graphs.select(&before), &changed, &graphs.select(&after)])?;
+        Ok(unlabelled(&self.config, joined))
+    }
+
     /// The mean attention weight along each edge of each graph, over layers, heads and directions.
     fn edge_weights(&self, examples: &Examples, parts: &[GraphParts]) -> Vec<Vec<f64>> {
         let mut all: Vec<Vec<f64>> = parts.iter().map(|parts| vec![0.0; parts.edges.len()]).collect();
