@@ -377,7 +377,8 @@ fn back_test_sentence(local: &LocalForecast) -> String {
     let of_network = local.members.iter().find(|member| member.name == NETWORK).and_then(|member| member.mase);
     let of_network = of_network.map(|mase| format!("; network alone: {mase:.3}")).unwrap_or_default();
     format!(
-        "on the last {rows} rows (held out): MASE {mase:.3}, {verdict} ({seasonal_naive_mase:.3}; naive \
-         {naive_mase:.3}){best}{of_network}\n{blend}"
+        "on the last {} (held out): MASE {mase:.3}, {verdict} ({seasonal_naive_mase:.3}; naive \
+         {naive_mase:.3}){best}{of_network}\n{blend}",
+        number::of(*rows, "row")
     )
 }
