@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DecimalMark {
-    /// What the numbers of a column show.
+    /// The mark that the numbers of a column show.
     #[default]
     Auto,
     /// A point; commas may stand between thousands.

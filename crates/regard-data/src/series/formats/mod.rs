@@ -138,7 +138,7 @@ fn report_of(panel: &Panel, timeline: Option<&Timeline>) -> Result<ReadReport> {
         skipped: Vec::new(),
         guessed: None,
         marks: None,
-        stamps: timeline.and_then(|timeline| timeline.remark.clone()),
+        stamps: timeline.and_then(|timeline| timeline.note.clone()),
         notes: Vec::new(),
         encoding: None,
         footer: None,

@@ -113,7 +113,7 @@ pub(super) struct Ticks {
     pub(super) ticks: Vec<i64>,
     /// A sentence about stamps that could be read in another way: with different offsets from universal time, or
     /// numbers that are days.
-    pub(super) remark: Option<String>,
+    pub(super) note: Option<String>,
 }
 
 impl Stamps {
@@ -249,7 +249,7 @@ impl Stamps {
     pub(super) fn finish(self, header: &Header<'_>) -> Result<Ticks> {
         let all = in_order(self.layouts);
         let Some((_, first, ticks)) = all.first() else {
-            return Ok(Ticks { layout: Layout::Integer, ticks: Vec::new(), remark: None });
+            return Ok(Ticks { layout: Layout::Integer, ticks: Vec::new(), note: None });
         };
         let swapped =
             |other: &(Layout, First, Vec<i64>)| other.1 != *first && other.1 != First::Neither && other.2 != *ticks;
@@ -268,17 +268,17 @@ impl Stamps {
             return Err(error.with_hint(hint));
         }
         let Some((layout, _, ticks)) = all.into_iter().next() else {
-            return Ok(Ticks { layout: Layout::Integer, ticks: Vec::new(), remark: None });
+            return Ok(Ticks { layout: Layout::Integer, ticks: Vec::new(), note: None });
         };
         if self.days {
             let (first, name) = (ticks.first().copied().unwrap_or(0), self.column.map_or(String::new(), |c| c.name));
             let day = Layout::of_pattern("%Y-%m-%d").write(first).unwrap_or_default();
             let number = layout.write(first).unwrap_or_default();
-            let remark = format!(
+            let note = format!(
                 "the numbers of `{name}` are days as Excel counts them, {number} is {day} (`--frequency step` counts them \
                  as steps)"
             );
-            return Ok(Ticks { layout, ticks, remark: Some(remark) });
+            return Ok(Ticks { layout, ticks, note: Some(note) });
         }
         Ok(in_one_zone(layout, ticks, &self.offsets, &self.suffix))
     }
@@ -315,7 +315,7 @@ fn in_order(mut layouts: Vec<(Layout, First, Vec<i64>)>) -> Vec<(Layout, First, 
 fn in_one_zone(layout: Layout, ticks: Vec<i64>, offsets: &[i64], last: &str) -> Ticks {
     let first = offsets.first().copied().unwrap_or(0);
     if offsets.len() != ticks.len() || offsets.iter().all(|offset| *offset == first) {
-        return Ticks { layout, ticks, remark: None };
+        return Ticks { layout, ticks, note: None };
     }
     let local: Vec<i64> = ticks.iter().zip(offsets).map(|(tick, offset)| tick - (first - offset) * 1000).collect();
     let at_one_time = |ticks: &[i64]| ticks.iter().all(|tick| tick.rem_euclid(DAY) == ticks[0].rem_euclid(DAY));
@@ -325,13 +325,13 @@ fn in_one_zone(layout: Layout, ticks: Vec<i64>, offsets: &[i64], last: &str) -> 
              that of the last row",
             last.trim()
         );
-        return Ticks { layout: layout.with_suffix(last), ticks: local, remark: Some(zones) };
+        return Ticks { layout: layout.with_suffix(last), ticks: local, note: Some(zones) };
     }
     let zones = format!(
         "time stamps have several offsets from UTC: they are counted in UTC and written with `{}`, that of the first row",
         layout.suffix().trim()
     );
-    Ticks { layout, ticks, remark: Some(zones) }
+    Ticks { layout, ticks, note: Some(zones) }
 }
 
 /// The layouts of a text, in which all numbers have their full width or none has zeros in front; else those of any

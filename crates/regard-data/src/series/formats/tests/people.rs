@@ -102,8 +102,8 @@ fn days_of_excel_are_dates_under_a_name_of_dates() {
     let found = read(&column("date", &["44197", "44198", "44200"]));
     assert_eq!((found.report.frequency.to_string().as_str(), found.panel.steps()), ("day", 4));
     assert_eq!(found.panel.stamp(0, 4).unwrap(), "44201");
-    let remark = found.report.stamps.unwrap();
-    assert!(remark.contains("44197 is 2021-01-01") && remark.contains("`--frequency step`"), "{remark}");
+    let note = found.report.stamps.unwrap();
+    assert!(note.contains("44197 is 2021-01-01") && note.contains("`--frequency step`"), "{note}");
     let hours = read(&column("Order date", &["44197.5", "44197.75", "44198"]));
     assert_eq!(
         (hours.report.frequency.to_string().as_str(), hours.report.date.as_deref()),
