@@ -54,9 +54,9 @@ fn fields_that_are_no_number() {
             &format!("a.csv:4: field `b`: found `x2`, expected a number | {missing}"),
         ),
         (
-            "date;a\n2020-01-01;1,25,0\n",
+            "date;a\n2020-01-01;1\n2020-01-02;1,25,0\n",
             wide(),
-            "a.csv:2: field `a`: found `1,25,0`, expected a number | `--decimal comma` or `--decimal point` (`data.decimal`) gives the decimal mark of the numbers",
+            "a.csv:3: field `a`: found `1,25,0`, expected a number | `--decimal comma` or `--decimal point` (`data.decimal`) gives the decimal mark of the numbers",
         ),
         (
             "date,a\n2020-01-01,-inf\n",

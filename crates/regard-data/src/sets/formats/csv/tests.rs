@@ -194,9 +194,9 @@ fn malformed_tables_are_refused_with_place_and_expectation() {
                 .into(),
         ),
         (
-            "id;y;a\nu;1;1,25,0\n",
+            "id;y;a\nu;1;1\nu;1;1,25,0\n",
             options(),
-            "bags.csv:2: field `a`: found `1,25,0`, expected a number | `--decimal comma` or `--decimal point` (`data.decimal`) \
+            "bags.csv:3: field `a`: found `1,25,0`, expected a number | `--decimal comma` or `--decimal point` (`data.decimal`) \
              gives the decimal mark of the numbers"
                 .into(),
         ),
