@@ -45,7 +45,12 @@ impl SetModel {
         let plane = || ["x", "y"].map(str::to_owned).to_vec();
         let known = if features.is_empty() && sets_width == 2 { plane() } else { features.clone() };
         labels.insert("feature", known);
-        labels.insert("output", self.config.data.classes.clone());
+        let target = self.experiment.as_ref().map(|experiment| experiment.data.target.clone());
+        let answers = match (self.config.data.classes.is_empty(), target.filter(|target| !target.is_empty())) {
+            (true, Some(target)) if self.config.outputs == 1 => vec![target],
+            _ => self.config.data.classes.clone(),
+        };
+        labels.insert("output", answers);
         let trace = Trace::new(name.to_owned(), format!("set {id}"), recording, &labels);
         // A cloud on a plane is drawn as it is.
         let points = trace.step("features").filter(|step| step.recorded.shape == [rows.len(), 2]);
