@@ -29,6 +29,10 @@ pub trait Problem: Clone + Send + Sync + Sized + 'static {
     const EVERY_NODE_ONCE: bool;
     /// Numbers of the context beside embeddings ([`State::scalars`]).
     const SCALARS: usize;
+    /// Names of the features behind the two coordinates, in their order.
+    const ADDED_FEATURES: &'static [&'static str] = &[];
+    /// Names of [`State::scalars`], in their order.
+    const SCALAR_NAMES: &'static [&'static str] = &[];
     /// If true, nodes have a number that changes from step to step ([`State::dynamic`]).
     const DYNAMIC: bool;
     /// If true, a prize is maximised; costs are negative prizes then.

@@ -352,7 +352,7 @@ fn by_formula(step: &Step, text: &str, from: &[Numbers], parameters: &[Numbers])
                 values.iter().enumerate().map(shown).collect::<Vec<_>>()
             })
             .collect(),
-        "forecast" => rows()
+        "forecast" | "forecast_of_map" => rows()
             .flat_map(|(row, values)| {
                 let unmapped = |x: f64| match (scale, shift) {
                     (Some(scale), Some(shift)) => (x - of_row(shift, row)) / (of_row(scale, row) + 1e-10),
@@ -647,6 +647,13 @@ fn settings(switches: &serde_json::Value) -> SetTransformerConfig {
     SetTransformerConfig { inputs: 1, ..config }
 }
 
+/// Columns of a table of molecules for the model, which has no split.
+fn columns(model: &GraphModel) -> GraphData {
+    let data = model.experiment.as_ref().map(|found| found.data.clone()).unwrap_or_default();
+    let none = String::new;
+    GraphData { split: none(), path: none(), edges: none(), cache: none(), smiles: "smiles".into(), ..data }
+}
+
 #[test]
 fn steps_of_graphs_follow_from_each_other() {
     let folder = tempfile::tempdir().unwrap();
@@ -654,9 +661,7 @@ fn steps_of_graphs_follow_from_each_other() {
     std::fs::write(&path, "smiles\nCC(=O)Oc1ccccc1C(=O)O\nCCO\n").unwrap();
     for name in ["regard-solubility", "regard-zinc"] {
         let model = GraphModel::open(&repository(&format!("models/{name}")), &Device::flex()).unwrap();
-        let mut data = model.experiment.as_ref().map(|found| found.data.clone()).unwrap_or_default();
-        data.smiles = "smiles".into();
-        let examples = model.read(&path, &GraphData { skip_bad: true, ..data }, false).unwrap();
+        let examples = model.read(&path, &columns(&model), false).unwrap();
         let trace = model.explain(name, &examples, 0).unwrap();
         check(&trace, name);
         let vectors = &trace.step("positions.laplacian.vectors").unwrap().recorded;
@@ -717,8 +722,7 @@ fn steps_of_graphs_with_laplacian_positions_follow_from_each_other() {
         (config.edge_sums, config.data.position_mean, config.data.position_std) = (false, vec![], vec![]);
         let network = GraphTransformer::new(&config, &device).unwrap();
         let model = GraphModel::new(config, network, None, &device);
-        let data = GraphData { smiles: "smiles".into(), ..GraphData::default() };
-        let examples = model.read(&path, &data, false).unwrap();
+        let examples = model.read(&path, &columns(&shipped), false).unwrap();
         let trace = model.explain("a model", &examples, 0).unwrap();
         let what = format!("{edge_stream}, {layer_norm}, {positions:?}");
         check(&trace, &what);
@@ -805,7 +809,7 @@ fn steps_of_series_follow_from_each_other() {
 
 #[test]
 fn steps_of_series_presets_follow_from_each_other() {
-    use regard::series::model::{PatchTst, PatchTstConfig};
+    use regard::series::model::{PatchTst, PatchTstConfig, SeriesPreparation};
     let device = Device::flex();
     let shipped = SeriesModel::open(&repository("models/regard-etth1"), &device).unwrap();
     let names = shipped.config.data.names.clone();
@@ -823,7 +827,7 @@ fn steps_of_series_presets_follow_from_each_other() {
             feedforward_width: 24,
             channels: if affine { names.len() } else { 0 },
             affine,
-            data: shipped.config.data.clone(),
+            data: SeriesPreparation { interval_levels: vec![], interval_widths: vec![], ..shipped.config.data.clone() },
             ..PatchTstConfig::preset(preset).unwrap()
         };
         let what = format!("{preset}, affine {affine}");

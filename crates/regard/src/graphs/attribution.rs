@@ -332,7 +332,13 @@ mod tests {
         let mut model = GraphModel::open(&root.join("models/regard-solubility"), &Device::flex()).unwrap();
         model.base = None;
         let data = model.experiment.as_ref().map(|found| found.data.clone()).unwrap_or_default();
-        let examples = model.read(&path, &GraphData { smiles: "smiles".into(), ..data }, false).unwrap();
+        let examples = model
+            .read(
+                &path,
+                &GraphData { smiles: "smiles".into(), split: String::new(), path: String::new(), ..data },
+                false,
+            )
+            .unwrap();
         let options = AttributionOptions::new(AttributionMethod::IntegratedGradients, 1);
         let all = model.attribute(&examples, &options, &|_, _| ()).unwrap();
         let found: Vec<Attribution> = all.into_iter().map(|one| one.found).collect();

@@ -66,8 +66,8 @@ fn explain<I: SolverInstance>(model: &AttentionModel, name: &str, instance: &I) 
     for step in recording.steps.iter_mut().filter(|step| step.name.ends_with(".regret")) {
         step.values = costs.by_ref().take(step.notes.len()).map(|cost| cost as f32).collect();
     }
-    labels.insert("feature", named_features(<I::Problem as Problem>::NAME));
-    labels.insert("scalar", named_scalars(<I::Problem as Problem>::NAME));
+    labels.insert("feature", feature_names::<I::Problem>());
+    labels.insert("scalar", I::Problem::SCALAR_NAMES.iter().map(|&name| name.to_owned()).collect());
     labels.insert("customer", sites.ids().iter().skip(1).cloned().collect());
     labels.insert("coordinate", ["x", "y"].map(str::to_owned).to_vec());
     if problem.nodes() > 1 {
@@ -162,25 +162,8 @@ fn decisions<P: Problem>(problem: &P, tour: &[usize], recorded: &[Step]) -> Vec<
 }
 
 /// Names of the features of nodes: the coordinates, and what the problem adds.
-fn named_features(problem: &str) -> Vec<String> {
-    let added: &[&str] = match problem {
-        "cvrp" | "sdvrp" => &["demand / capacity"],
-        "op" => &["prize"],
-        "pctsp" | "spctsp" => &["expected prize", "penalty"],
-        _ => &[],
-    };
-    ["x", "y"].iter().chain(added).map(|&name| name.to_owned()).collect()
-}
-
-/// Names of the numbers in the context beside embeddings.
-fn named_scalars(problem: &str) -> Vec<String> {
-    let names: &[&str] = match problem {
-        "cvrp" | "sdvrp" => &["free capacity"],
-        "op" => &["length left"],
-        "pctsp" | "spctsp" => &["prize still to collect"],
-        _ => &[],
-    };
-    names.iter().map(|&name| name.to_owned()).collect()
+pub(super) fn feature_names<P: Problem>() -> Vec<String> {
+    ["x", "y"].iter().chain(P::ADDED_FEATURES).map(|&name| name.to_owned()).collect()
 }
 
 /// The node that a note of a regret means.

@@ -2,7 +2,7 @@
 
 use burn::tensor::{Tensor, TensorData};
 use regard_data::series::{Panel, Window};
-use regard_nn::trace::{self, Operation, record};
+use regard_nn::trace::{self, Operation, Recording, record};
 
 use super::batch::Batch;
 use super::measure::medians;
@@ -10,6 +10,9 @@ use super::predict::SeriesModel;
 use super::task::SeriesTask;
 use crate::Result;
 use crate::explain::{Labels, Trace, check_size};
+
+/// The name of the step with the forecast of the linear map alone.
+const OF_MAP: &str = "forecast_of_map";
 
 impl SeriesModel {
     /// Every intermediate of the network on the last window of series `at` of a panel at its scale, or of all series where
@@ -35,7 +38,7 @@ impl SeriesModel {
         let input = Batch::of_windows(panel, &windows, channels, false).input(&self.device);
         // The map alone, brought back as the forecast is; where parts have a map each, none is all of it.
         let mapped = (config.decomposition_kernel == 0).then(|| self.network.mapped(&input)).flatten();
-        let (unit, recording) = record(|| {
+        let (unit, mut recording) = record(|| {
             let forecast = self.network.forward(input);
             if config.task == SeriesTask::Forecast {
                 self.record_in_own_unit(forecast, mapped, &chosen)
@@ -44,6 +47,7 @@ impl SeriesModel {
             }
         });
         unit?;
+        link_map(&mut recording);
         let names: Vec<String> = chosen.iter().map(|&series| panel.series()[series].name().to_owned()).collect();
         let patching = config.patching();
         let patch = |at: usize| {
@@ -95,12 +99,7 @@ impl SeriesModel {
             .values(AHEAD, &whole);
         if let Some(mapped) = mapped.filter(|mapped| mapped.dims() == shape) {
             let of_map = mapped.clone() * deviation.clone() + mean.clone();
-            trace::step(
-                "forecast_of_map",
-                Operation::Formula("the linear map alone, brought back as the forecast".into()),
-            )
-            .from_which(&mapped, |_| true)
-            .values(AHEAD, &mapped);
+            trace::step(OF_MAP, Operation::Input).values(AHEAD, &mapped);
             trace::step("forecast_of_map.in_units", Operation::Formula("x · z + y".into()))
                 .from(&mapped)
                 .from(&mean)
@@ -113,5 +112,17 @@ impl SeriesModel {
                 .values(AHEAD, &rest);
         }
         Ok(())
+    }
+}
+
+/// Says that the forecast of the map is brought back as the forecast is, from the map instead of the answer.
+fn link_map(recording: &mut Recording) {
+    let whole = recording.steps.iter().find(|step| step.name == "forecast").cloned();
+    let Some(of_map) = recording.steps.iter_mut().find(|step| step.name == OF_MAP) else { return };
+    of_map.from = vec!["linear_map".to_owned()];
+    of_map.operation = Operation::Sum;
+    if let Some(whole) = whole {
+        of_map.from.extend(whole.from.into_iter().skip(1));
+        (of_map.operation, of_map.source, of_map.parameters) = (whole.operation, whole.source, whole.parameters);
     }
 }

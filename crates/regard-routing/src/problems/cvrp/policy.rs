@@ -156,6 +156,8 @@ impl Problem for CvrpEnv {
     type State = CvrpState;
 
     const NAME: &'static str = "cvrp";
+    const ADDED_FEATURES: &'static [&'static str] = &["demand / capacity"];
+    const SCALAR_NAMES: &'static [&'static str] = &["free capacity"];
     const FEATURES: usize = 3;
     const DEPOT: bool = true;
     const EVERY_NODE_ONCE: bool = false;

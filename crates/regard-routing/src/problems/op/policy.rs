@@ -122,6 +122,8 @@ impl Problem for OpEnv {
     type State = OpState;
 
     const NAME: &'static str = "op";
+    const ADDED_FEATURES: &'static [&'static str] = &["prize"];
+    const SCALAR_NAMES: &'static [&'static str] = &["length left"];
     const FEATURES: usize = 3;
     const DEPOT: bool = true;
     const EVERY_NODE_ONCE: bool = false;

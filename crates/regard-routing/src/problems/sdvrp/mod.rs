@@ -264,6 +264,8 @@ impl Problem for SdvrpEnv {
     type State = SdvrpState;
 
     const NAME: &'static str = "sdvrp";
+    const ADDED_FEATURES: &'static [&'static str] = &["demand / capacity"];
+    const SCALAR_NAMES: &'static [&'static str] = &["free capacity"];
     const FEATURES: usize = CvrpEnv::FEATURES;
     const DEPOT: bool = true;
     const EVERY_NODE_ONCE: bool = false;

@@ -170,6 +170,8 @@ impl Problem for SpctspEnv {
     type State = PctspState;
 
     const NAME: &'static str = "spctsp";
+    const ADDED_FEATURES: &'static [&'static str] = &["expected prize", "penalty"];
+    const SCALAR_NAMES: &'static [&'static str] = &["prize still to collect"];
     const FEATURES: usize = PctspEnv::FEATURES;
     const DEPOT: bool = true;
     const EVERY_NODE_ONCE: bool = false;

@@ -506,7 +506,7 @@ function mountTrace(root, trace, options = {}) {
         dot.append(svg('title', {}, `node ${node}`));
         drawn.append(dot);
       });
-      return element('figure', {}, element('figcaption', {}, caption), drawn);
+      return element('figure', { style: 'width: 12.5rem' }, element('figcaption', {}, caption), drawn);
     };
     const parts = [element('h2', {}, 'Sampled tours beside the baseline')];
     for (let instance = 0; instance < Math.min(count, MOST_INSTANCES); instance += 1) {
@@ -542,9 +542,13 @@ function mountTrace(root, trace, options = {}) {
       const width = axis.labels.length;
       const several = flat(all).length > width;
       const seriesAxis = all.axes.find((axis) => axis.name === 'series');
+      // What the network adds is small beside the forecast: lines of its own, in the same unit, show it.
+      const panel = (some, series) => lines(some.map(([name, step]) => [name, flat(step).slice(series * width, (series + 1) * width)]), axis, readout);
       const figures = Array.from({ length: flat(all).length / width }, (_, series) => element('div', {},
         several ? element('h3', {}, seriesAxis ? seriesAxis.labels[series] : String(series)) : null,
-        lines(inUnits.map(([name, step]) => [name, flat(step).slice(series * width, (series + 1) * width)]), axis, readout)));
+        panel(inUnits.slice(0, 2), series),
+        inUnits.length > 2 ? element('p', {}, 'what the network adds') : null,
+        inUnits.length > 2 ? panel(inUnits.slice(2), series) : null));
       const said = inUnits.length > 1 ? 'Forecast = forecast of the map alone + what the network adds' : 'Forecast';
       return element('section', {}, element('h2', {}, said), element('p', { class: 'quiet' }, 'in the unit of the file'), ...figures, readout);
     }
