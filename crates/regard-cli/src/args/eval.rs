@@ -100,7 +100,7 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "VALUE", value_parser = super::amount, allow_negative_numbers = true)]
     reference: Option<f64>,
     /// Routes: write the solution of each instance as JSON lines: its number, cost and nodes by index
-    #[arg(long, value_name = "FILE.jsonl", conflicts_with = "experiment")]
+    #[arg(long, value_name = "FILE.jsonl", value_parser = super::jsonl_file, conflicts_with = "experiment")]
     out: Option<PathBuf>,
     /// Routes: maximum number of instances per batch [default: 512]
     #[arg(long, value_name = "N", value_parser = super::count::<65_536>)]
