@@ -98,8 +98,8 @@ pub trait SolverInstance: Clone + fmt::Debug + Send + Sync + 'static {
     /// that a construction is only worth its time where time is limited.
     const NETWORK_STARTS_UP_TO: usize = 0;
 
-    /// What a reader should know of an instance that is allowed but hardly meant.
-    fn remark(&self) -> Option<String> {
+    /// A note on an instance that is allowed but hardly meant.
+    fn note(&self) -> Option<String> {
         None
     }
 
@@ -157,7 +157,7 @@ trait AnyInstance: fmt::Debug + Send + Sync {
     fn check(&self, solution: &[usize]) -> Result<()>;
     fn routes(&self, solution: &[usize]) -> Vec<Vec<usize>>;
     fn facts(&self) -> Vec<(&'static str, f64)>;
-    fn remark(&self) -> Option<String>;
+    fn note(&self) -> Option<String>;
     fn amounts(&self) -> Option<(&'static str, &[f64])>;
     fn route_bound(&self) -> Option<f64>;
     fn solution_comment(&self, solution: &[usize]) -> String;
@@ -192,8 +192,8 @@ impl<I: SolverInstance> AnyInstance for I {
         SolverInstance::routes(self, solution)
     }
 
-    fn remark(&self) -> Option<String> {
-        SolverInstance::remark(self)
+    fn note(&self) -> Option<String> {
+        SolverInstance::note(self)
     }
 
     fn facts(&self) -> Vec<(&'static str, f64)> {
@@ -317,10 +317,10 @@ impl Instance {
         self.0.facts()
     }
 
-    /// What a reader should know of an instance that is allowed but hardly meant.
+    /// A note on an instance that is allowed but hardly meant.
     #[must_use]
-    pub fn remark(&self) -> Option<String> {
-        self.0.remark()
+    pub fn note(&self) -> Option<String> {
+        self.0.note()
     }
 
     /// The amounts that a vehicle takes in at its stops, by their name and for each node; `None` where there are none.

@@ -82,7 +82,7 @@ pub fn read_instance_with(path: impl AsRef<Path>, options: &csv::TableOptions) -
     if let Some(note) = encoding.note().filter(|_| is_csv) {
         notes.add(note);
     }
-    instance.remark().into_iter().for_each(|remark| notes.add(remark));
+    instance.note().into_iter().for_each(|note| notes.add(note));
     let best = best_known::of_instance(path, &instance)?;
     Ok((instance.with_best_known(best), notes))
 }

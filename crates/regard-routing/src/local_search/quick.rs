@@ -20,7 +20,7 @@ use crate::Sites;
 /// The width of the neighbour lists.
 const NEAR: usize = 7;
 
-/// What comes first is finished so long after the deadline, if it must be.
+/// The time after the deadline in which the first tour or routes are still finished.
 pub(super) const GRACE: Duration = Duration::from_millis(10);
 
 /// The name of routes along the curve.

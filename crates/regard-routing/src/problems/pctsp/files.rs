@@ -101,8 +101,8 @@ impl SolverInstance for Pctsp {
         ]
     }
 
-    fn remark(&self) -> Option<String> {
-        Pctsp::remark(self)
+    fn note(&self) -> Option<String> {
+        Pctsp::note(self)
     }
 
     fn construct(&self, deadline: Option<Instant>) -> Option<(&'static str, Vec<usize>)> {

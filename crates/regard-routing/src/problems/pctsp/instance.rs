@@ -87,7 +87,7 @@ impl Pctsp {
     }
 
     /// That no tour reaches the required prize, where none does.
-    pub(crate) fn remark(&self) -> Option<String> {
+    pub(crate) fn note(&self) -> Option<String> {
         let all: f64 = self.prizes.iter().sum();
         (all < self.required * (1.0 - TOLERANCE)).then(|| {
             format!(

@@ -108,8 +108,8 @@ impl SolverInstance for Spctsp {
 
     /// All nodes in the order of a tour planned with the expected prizes, those left out at its end, cut as soon as
     /// enough is collected.
-    fn remark(&self) -> Option<String> {
-        self.expected.remark()
+    fn note(&self) -> Option<String> {
+        self.expected.note()
     }
 
     fn construct(&self, deadline: Option<Instant>) -> Option<(&'static str, Vec<usize>)> {

@@ -123,12 +123,7 @@ impl<S: SolverInstance> Search<'_, S> {
 
     /// Construction and local search first, then the network as far as the time allows or as it was asked for, and local
     /// search from the better of both until the deadline.
-    fn timed(
-        &mut self,
-        model: Option<&AttentionModel>,
-        options: &SolveOptions,
-        deadline: Deadline,
-    ) -> Result<()> {
+    fn timed(&mut self, model: Option<&AttentionModel>, options: &SolveOptions, deadline: Deadline) -> Result<()> {
         if model.is_some() {
             plan::check_time(self.instance.sites().len(), options, deadline.time)?;
         }
