@@ -17,6 +17,11 @@ pub(crate) fn count(value: usize) -> String {
     group(&value.to_string())
 }
 
+/// `1 route`, `12 routes`.
+pub(crate) fn routes(value: usize) -> String {
+    format!("{} {}", count(value), if value == 1 { "route" } else { "routes" })
+}
+
 /// A fraction as percent with its sign, for example `-3.1 %`.
 pub(crate) fn change(fraction: f64) -> String {
     let percent = 100.0 * fraction;
