@@ -10,7 +10,7 @@ use regard::series::back_test::BackTestOptions;
 use regard::supervised::CrossValidationOptions;
 use regard::supervised::base::Only;
 
-use super::{NetworkArgs, TableArgs};
+use super::{ColumnArgs, NetworkArgs, TableArgs};
 use crate::failure::Failure;
 
 /// Arguments of `regard eval`.
@@ -34,6 +34,8 @@ Examples:
   regard eval --model models/kool-op-dist-20 --paper-set op_dist20
   regard eval --data instances/*.tsp --decode multistart --augment 8
   regard eval --model models/regard-clusters
+  regard eval --model regard-solubility --data esol.csv --smiles smiles --target logS
+  regard eval --model runs/customers --data customers.csv --group-by customer --target left
   regard eval sets/mil --set data.path=musk1.csv --folds 10 --repeats 5
   regard eval graphs/molecules --set data.path=esol.csv --set data.target=solubility --folds 5
   regard eval graphs/tu --set data.path=MUTAG.txt --folds-from MUTAG_10fold
@@ -106,6 +108,8 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "N", value_parser = super::count::<65_536>)]
     batch: Option<usize>,
     #[command(flatten)]
+    columns: ColumnArgs,
+    #[command(flatten)]
     table: TableArgs,
 }
 
@@ -132,6 +136,8 @@ pub(crate) struct EvalJob {
     pub(crate) training_data: bool,
     /// Options of tables of places.
     pub(crate) table: TableOptions,
+    /// Columns of other files.
+    pub(crate) columns: ColumnArgs,
     /// The first given option that only models for routes have.
     of_routes: Option<String>,
     pub(crate) options: EvaluateOptions,
@@ -335,12 +341,15 @@ impl EvalArgs {
             self.refuse_folds()?;
             return Ok(Evaluation::Model(self.check(seed)));
         };
-        if let Some(flag) = self.first_of_routes(TableOptions { skip_bad: false, ..self.table.options() }) {
+        if let Some(flag) =
+            self.first_of_routes(TableOptions { skip_bad: false, decimal: None, ..self.table.options() })
+        {
             let what = format!("{flag} applies only to models for routes, not to the EXPERIMENT `{experiment}`");
             return Err(Failure::new(what).hint("--set KEY=VALUE changes a setting of the experiment").into());
         }
         let mut sets = self.set;
         sets.extend(self.table.skips_bad().then(|| "data.skip_bad=true".to_owned()));
+        sets.extend(self.table.options().decimal.map(|mark| format!("data.decimal={}", mark.name())));
         sets.extend(given.map(|seed| format!("train.seed={seed}")));
         let folds = FoldOptions {
             folds: self.folds,
@@ -405,8 +414,8 @@ impl EvalArgs {
 
     /// The evaluation of a model, with defaults filled in.
     pub(crate) fn check(self, seed: u64) -> EvalJob {
-        // Molecules that cannot be read are skipped under the same name.
-        let of_routes = self.first_of_routes(TableOptions { skip_bad: false, ..self.table.options() });
+        // Molecules that cannot be read are skipped under the same name, and numbers of all tables have a decimal mark.
+        let of_routes = self.first_of_routes(TableOptions { skip_bad: false, decimal: None, ..self.table.options() });
         let options = EvaluateOptions {
             decode: self.network.decode.unwrap_or(Decode::Greedy),
             augment: self.network.augment.unwrap_or(1),
@@ -428,6 +437,7 @@ impl EvalArgs {
             out: self.out,
             training_data: self.training_data,
             table: self.table.options(),
+            columns: self.columns,
             of_routes,
             options,
         }

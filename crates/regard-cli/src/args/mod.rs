@@ -5,6 +5,7 @@
 
 mod attribution;
 mod bench;
+mod columns;
 mod data;
 mod eval;
 mod explain;
@@ -19,6 +20,7 @@ mod table;
 mod train;
 
 pub(crate) use bench::{BenchCommand, BenchLibJob, BenchPaperArgs};
+pub(crate) use columns::ColumnArgs;
 pub(crate) use data::{CheckArgs, DataCommand, Generate, GenerateJob, GraphArgs, ShowArgs, VerifyArgs};
 pub(crate) use eval::{EvalArgs, EvalJob, Evaluation, FoldOptions, Source};
 pub(crate) use explain::{AttentionArgs, ExplainArgs, ExplainCommand, ExplainFileArgs, ViewArgs};

@@ -17,9 +17,9 @@ pub(crate) fn count(value: usize) -> String {
     group(&value.to_string())
 }
 
-/// `1 route`, `12 routes`.
-pub(crate) fn routes(value: usize) -> String {
-    format!("{} {}", count(value), if value == 1 { "route" } else { "routes" })
+/// An integer with its noun, which gets an `s` after any number but 1.
+pub(crate) fn of(value: usize, noun: &str) -> String {
+    format!("{} {noun}{}", count(value), if value == 1 { "" } else { "s" })
 }
 
 /// A fraction as percent with its sign, for example `-3.1 %`.

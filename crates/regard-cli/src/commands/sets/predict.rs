@@ -37,7 +37,8 @@ pub(crate) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
 }
 
 fn columns_of(args: &PredictArgs, model: &SetModel) -> SetData {
-    columns(model, args.group_by.clone())
+    let data = columns(model, args.group_by.clone());
+    SetData { decimal: args.decimal.unwrap_or(data.decimal), ..data }
 }
 
 /// The output of a model that predicts for sets or rows.
