@@ -51,34 +51,34 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Number of folds of the cross-validation [default: the split of the data, else 10]
-    #[arg(long, value_name = "K", value_parser = super::count::<10_000>, requires = "experiment")]
+    #[arg(long, value_name = "K", value_parser = super::count::<10_000>)]
     folds: Option<usize>,
     /// Folder with predefined folds: train_idx-1.txt, test_idx-1.txt and so on; sets, graphs or
     /// series are numbered from 0
-    #[arg(long, value_name = "DIR", requires = "experiment", conflicts_with = "folds")]
+    #[arg(long, value_name = "DIR", conflicts_with = "folds")]
     folds_from: Option<PathBuf>,
     /// Molecules: keep molecules with the same scaffold (rings and the chains between them) in one fold
-    #[arg(long, requires = "experiment", conflicts_with = "folds_from")]
+    #[arg(long, conflicts_with = "folds_from")]
     scaffold_folds: bool,
     /// Sets and graphs: measure only the network, or only the base learners, instead of their blend [possible
     /// values: network, base]
     #[arg(long, value_name = "PART", conflicts_with = "paper_set")]
     only: Option<Only>,
     /// Forecasts: number of windows of the rolling-origin back-test [default: 5]
-    #[arg(long, value_name = "N", value_parser = super::count::<10_000>, requires = "experiment", conflicts_with = "folds")]
+    #[arg(long, value_name = "N", value_parser = super::count::<10_000>, conflicts_with = "folds")]
     windows: Option<usize>,
     /// Forecasts: number of rows from one window to the next [default: the horizon]
-    #[arg(long, value_name = "ROWS", value_parser = super::count::<1_000_000_000>, requires = "experiment")]
+    #[arg(long, value_name = "ROWS", value_parser = super::count::<1_000_000_000>)]
     step_size: Option<usize>,
     /// Forecasts: train a new network for every window instead of one before the first
-    #[arg(long, requires = "experiment")]
+    #[arg(long)]
     refit: bool,
     /// Sets and graphs with classes: draw accuracy by confidence (a reliability diagram) as SVG or PNG
-    #[arg(long, value_name = "FILE", requires = "experiment")]
+    #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-    /// Number of repetitions of the cross-validation, each with different folds
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::count::<1000>, requires = "experiment")]
-    repeats: usize,
+    /// Number of repetitions of the cross-validation, each with different folds [default: 1]
+    #[arg(long, value_name = "N", value_parser = super::count::<1000>)]
+    repeats: Option<usize>,
     #[command(flatten)]
     network: NetworkArgs,
     /// Test set of Kool et al. 2019: tsp20, cvrp50, sdvrp20, op_dist50 (op_const, op_unif),
@@ -102,7 +102,7 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "VALUE", value_parser = super::amount, allow_negative_numbers = true)]
     reference: Option<f64>,
     /// Routes: write the solution of each instance as JSON lines: its number, cost and nodes by index
-    #[arg(long, value_name = "FILE.jsonl", conflicts_with = "experiment")]
+    #[arg(long, value_name = "FILE.jsonl", value_parser = super::jsonl_file, conflicts_with = "experiment")]
     out: Option<PathBuf>,
     /// Routes: maximum number of instances per batch [default: 512]
     #[arg(long, value_name = "N", value_parser = super::count::<65_536>)]
@@ -338,6 +338,7 @@ impl EvalArgs {
         self.network.check()?;
         let Some(experiment) = self.experiment.clone() else {
             self.refuse_settings()?;
+            self.refuse_folds()?;
             return Ok(Evaluation::Model(self.check(seed)));
         };
         if let Some(flag) =
@@ -354,7 +355,7 @@ impl EvalArgs {
             folds: self.folds,
             given: self.folds_from,
             scaffolds: self.scaffold_folds,
-            repeats: self.repeats,
+            repeats: self.repeats.unwrap_or(1),
             only: self.only,
             plot: self.plot,
             windows: self.windows,
@@ -373,6 +374,26 @@ impl EvalArgs {
         };
         let what = format!("--set {setting}: settings are those of an EXPERIMENT, and none is given");
         Err(Failure::new(what).hint(hint).into())
+    }
+
+    /// Refuses options of cross-validations and back-tests for a model, which is not trained again. The parser cannot:
+    /// it gives up `requires` where the required argument conflicts with another.
+    fn refuse_folds(&self) -> anyhow::Result<()> {
+        let of_experiments = [
+            ("--folds", self.folds.is_some()),
+            ("--folds-from", self.folds_from.is_some()),
+            ("--scaffold-folds", self.scaffold_folds),
+            ("--repeats", self.repeats.is_some()),
+            ("--windows", self.windows.is_some()),
+            ("--step-size", self.step_size.is_some()),
+            ("--refit", self.refit),
+            ("--plot", self.plot.is_some()),
+        ];
+        let Some((flag, _)) = of_experiments.iter().find(|(_, given)| *given) else { return Ok(()) };
+        let what = format!("{flag} applies only to an EXPERIMENT, which is trained and evaluated in parts of its data");
+        Err(Failure::new(what)
+            .hint("a model is evaluated once, on --data FILE; `regard eval EXPERIMENT` has folds and windows")
+            .into())
     }
 
     /// The first given option that only models for routes have, these options of tables among them.

@@ -53,7 +53,7 @@ pub(crate) struct ForecastArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Write the back-test: true and forecast values of the held-out rows, with the last row before them as cutoff
-    #[arg(long, value_name = "FILE.csv", conflicts_with = "model")]
+    #[arg(long, value_name = "FILE.csv", value_parser = super::csv_file, conflicts_with = "model")]
     pub(crate) keep_backtest: Option<PathBuf>,
     /// Write one column for each series instead of one row for each value
     #[arg(long)]

@@ -220,6 +220,24 @@ pub(crate) fn threads(text: &str) -> Result<usize, String> {
     count::<1024>(text)
 }
 
+/// Reads the name of a file to be written that ends in `.csv`.
+fn csv_file(text: &str) -> Result<PathBuf, String> {
+    file_named(text, "csv")
+}
+
+/// Reads the name of a file to be written that ends in `.jsonl`.
+fn jsonl_file(text: &str) -> Result<PathBuf, String> {
+    file_named(text, "jsonl")
+}
+
+fn file_named(text: &str, ending: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending)) {
+        true => Ok(path),
+        false => Err(format!("expected a name that ends in .{ending}")),
+    }
+}
+
 /// Reads a finite number that is not negative.
 fn amount(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {

@@ -190,7 +190,7 @@ fn attribute(
     warnings(&series.report, printer);
     let horizon = args.horizon.unwrap_or(model.config.horizon);
     check_future(args, &series.own, horizon, printer)?;
-    let found = model.attribute_forecast(&series, horizon, options)?;
+    let found = model.attribute_forecast(&series, horizon, options, &attribution::progress(printer))?;
     let what = match model.base.as_ref().map(|base| base.weights[0]) {
         Some(weight) => format!("the network, which has {:.0} % of the weight in the answer", 100.0 * weight),
         None => "the network".to_owned(),

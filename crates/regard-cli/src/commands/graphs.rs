@@ -69,7 +69,7 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
     let examples = model.read(&args.file, &data, false)?;
     examples.warnings().iter().for_each(|warning| printer.note(warning));
     if let Some(options) = args.attribution.options()? {
-        let found = model.attribute(&examples, &options)?;
+        let found = model.attribute(&examples, &options, &attribution::progress(printer))?;
         let what = match model.config.task {
             GraphTask::Regression => format!("`{}`", model.config.data.tasks.first().map_or("", String::as_str)),
             GraphTask::Classification => "the probability of the predicted class".to_owned(),

@@ -137,7 +137,7 @@ fn classify(
     let read = read_whole(&args.file, columns, false, Some(&model.config))?;
     read.report.to_string().lines().for_each(|line| printer.note(line));
     if let Some(options) = args.attribution.options()? {
-        let found = model.attribute_classes(&read.panel, &options)?;
+        let found = model.attribute_classes(&read.panel, &options, &attribution::progress(printer))?;
         attribution::report_series(
             options.method,
             "the probability of the predicted class; the network",

@@ -386,7 +386,7 @@ fn many_series_are_forecast_within_the_time() {
 
 /// Runs the program, and ends it by SIGTERM as soon as it waits for that.
 #[cfg(target_os = "linux")]
-fn terminated(folder: &Path, arguments: &[&str]) -> std::process::Output {
+pub(crate) fn terminated(folder: &Path, arguments: &[&str]) -> std::process::Output {
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
     const SIGTERM: u64 = 15;

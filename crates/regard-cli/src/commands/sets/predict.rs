@@ -108,7 +108,7 @@ fn attributed(
     options: &AttributionOptions,
     printer: &Printer,
 ) -> anyhow::Result<String> {
-    let found = model.attribute(bags, options)?;
+    let found = model.attribute(bags, options, &attribution::progress(printer))?;
     let what = match model.config.task {
         TaskKind::Classification => "the probability of the predicted class",
         _ => "the predicted number",
