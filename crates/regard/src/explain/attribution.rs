@@ -28,7 +28,7 @@ const POINTS: usize = 16;
 /// input are doubled.
 const LARGEST_ERROR: f64 = 0.005;
 /// Times that they are doubled, at most.
-const DOUBLINGS: u32 = 4;
+const DOUBLINGS: u32 = 6;
 /// Passes through a network that a pass with its gradient counts for.
 const PASSES_OF_GRADIENT: usize = 3;
 /// Random orders that a deletion curve is compared with.
@@ -51,7 +51,7 @@ pub enum AttributionMethod {
     Shapley,
     /// Integrated gradients (Sundararajan et al. 2017, eq. 1) by backpropagation, or by central differences along the path
     /// where a model has no gradient. The steps of an input are doubled while the sum misses the change that it explains by
-    /// more than 0.5 %, four times at most.
+    /// more than 0.5 %, six times at most.
     IntegratedGradients,
 }
 
@@ -100,7 +100,7 @@ pub struct AttributionOptions {
 impl AttributionOptions {
     /// Options of a method with the default number of samples and steps.
     pub fn new(method: AttributionMethod, seed: u64) -> Self {
-        Self { method, samples: 32, steps: 64, seed }
+        Self { method, samples: 32, steps: 16, seed }
     }
 }
 
