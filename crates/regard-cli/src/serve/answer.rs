@@ -77,6 +77,7 @@ pub(super) const PREDICT: CommandOptions = CommandOptions {
         "edges",
         "refine",
         "rescale",
+        "decimal",
         "seed",
     ],
     of_files: &["edges"],
@@ -102,9 +103,11 @@ pub(super) const FORECAST: CommandOptions = CommandOptions {
         "id",
         "target",
         "covariates",
+        "future",
+        "decimal",
         "seed",
     ],
-    of_files: &[],
+    of_files: &["future"],
     has_model: true,
 };
 

@@ -285,6 +285,7 @@ fn bounds(name: &str) -> Value {
         "time" => json!({ "pattern": TIME }),
         "decode" => json!({ "pattern": "^(greedy|multistart|(sample|multistart|beam):[1-9][0-9]{0,4})$" }),
         "column" => json!({ "pattern": "^(id|name|x|y|lat|lon|depot|demand|prize|penalty|real_prize)=" }),
+        "decimal" => json!({ "enum": ["point", "comma"] }),
         "only" => json!({ "enum": ["network", "base"] }),
         "attribution" => json!({ "enum": AttributionMethod::ALL.map(|(_, name)| name) }),
         "duplicates" => json!({ "enum": ["error", "mean", "last"] }),

@@ -51,7 +51,7 @@ pub(super) const GRAPHS: CommandOptions = CommandOptions {
 /// Sets and graphs with the columns of a model, as `regard predict` reads them.
 pub(super) const OF_MODEL: CommandOptions = CommandOptions {
     name: "read for a model",
-    allowed: &["group_by", "smiles", "id", "edges", "skip_bad"],
+    allowed: &["group_by", "smiles", "id", "edges", "skip_bad", "decimal"],
     of_files: &["edges"],
     has_model: true,
 };
@@ -59,7 +59,7 @@ pub(super) const OF_MODEL: CommandOptions = CommandOptions {
 /// Series, as `regard forecast` reads them.
 pub(super) const SERIES: CommandOptions = CommandOptions {
     name: "read series",
-    allowed: &["date", "date_format", "frequency", "duplicates", "id", "target", "covariates"],
+    allowed: &["date", "date_format", "frequency", "duplicates", "id", "target", "covariates", "decimal"],
     of_files: &[],
     has_model: false,
 };
