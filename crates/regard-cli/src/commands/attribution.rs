@@ -104,11 +104,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// The attribution of graphs as JSON, `name(graph, node)` naming their nodes.
-pub(super) fn graphs_json(
-    ids: &[String],
-    all: &[GraphAttribution],
-    name: &dyn Fn(usize, usize) -> String,
-) -> Value {
+pub(super) fn graphs_json(ids: &[String], all: &[GraphAttribution], name: &dyn Fn(usize, usize) -> String) -> Value {
     let one = |(graph, GraphAttribution { parts, found }): (usize, &GraphAttribution)| {
         let edges = parts.edges.iter().zip(&found.values[parts.nodes..]).map(
             |(&[a, b], value)| json!({ "source": name(graph, a), "target": name(graph, b), "attribution": value }),
@@ -124,11 +120,7 @@ pub(super) fn graphs_json(
 }
 
 /// The attribution of graphs as a table.
-pub(super) fn graphs_csv(
-    ids: &[String],
-    all: &[GraphAttribution],
-    name: &dyn Fn(usize, usize) -> String,
-) -> String {
+pub(super) fn graphs_csv(ids: &[String], all: &[GraphAttribution], name: &dyn Fn(usize, usize) -> String) -> String {
     let mut text = "id,part,source,target,attribution,standard_error\n".to_owned();
     for (graph, GraphAttribution { parts, found }) in all.iter().enumerate() {
         for (at, value) in found.values.iter().enumerate() {

@@ -140,7 +140,8 @@ impl SeriesAnswer {
                     SeriesTask::Forecast => "use: regard forecast --model DIR FILE",
                     _ => "train one with `--set task.kind=imputation`, `anomaly` or `classification`",
                 };
-                let what = format!("{}: a model for {task} has no predictions for `regard predict`", args.model.display());
+                let what =
+                    format!("{}: a model for {task} has no predictions for `regard predict`", args.model.display());
                 return Err(Failure::new(what).hint(hint).into());
             }
         };

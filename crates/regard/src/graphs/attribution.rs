@@ -171,7 +171,7 @@ impl GraphModel {
         }
         let mut all = vec![GraphParts { nodes: 0, edges: vec![], of_directed: vec![] }; graph];
         all.push(parts);
-        let variants = GraphVariants { model: self, examples, parts: all, classes: vec![] };
+        let variants = GraphVariants { model: self, differentiable: None, examples, parts: all, classes: vec![] };
         let changed = Graph { id: graphs.ids()[graph].clone(), ..variants.without(graph, &present) };
         let kinds = [graphs.node_features().kinds().clone(), graphs.edge_features().kinds().clone()];
         let [nodes, of_edges] = kinds;
