@@ -187,7 +187,10 @@ mod tests {
         assert_eq!(report(&error.into()), expected);
         let error = regard::Error::config("--horizon", "is 9; the model predicts 1 to 4 values").with_hint("train");
         let found = report(&error.into());
-        assert_eq!((found.what.as_str(), found.place.as_deref()), ("is 9; the model predicts 1 to 4 values", Some("--horizon")));
+        assert_eq!(
+            (found.what.as_str(), found.place.as_deref()),
+            ("is 9; the model predicts 1 to 4 values", Some("--horizon"))
+        );
         let plain = report(&Failure::new("--levels has 0; expected percentages above 0").hint("80,95").into());
         assert_eq!((plain.what.as_str(), plain.expected.as_deref()), ("--levels has 0", Some("percentages above 0")));
         let inner = regard::data::Error::parse("a.csv".as_ref(), 0, "has no rows");

@@ -106,9 +106,9 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     let port = text.strip_prefix(':').unwrap_or(&text).parse::<u16>();
     match port {
         Ok(port) => Ok(SocketAddr::from(([127, 0, 0, 1], port))),
-        Err(_) => text
-            .parse()
-            .map_err(|_| "expected an address and a port, such as 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:8080".to_owned()),
+        Err(_) => text.parse().map_err(|_| {
+            "expected an address and a port, such as 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:8080".to_owned()
+        }),
     }
 }
 
@@ -178,7 +178,10 @@ mod tests {
         for bad in ["", "0", "-1", "1TiB", "2GiB", "8 MB", "MiB", "99999999999G"] {
             assert!(size(bad).is_err(), "{bad}");
         }
-        assert_eq!(origin("HTTP://Localhost:5173").as_deref(), Err("expected scheme, host and port, such as https://example.org or http://localhost:5173"));
+        assert_eq!(
+            origin("HTTP://Localhost:5173").as_deref(),
+            Err("expected scheme, host and port, such as https://example.org or http://localhost:5173")
+        );
         assert_eq!(origin("http://Localhost:5173").as_deref(), Ok("http://localhost:5173"));
         for bad in ["*", "null", "example.org", "https://", "https://a/b", "https://*.org", "https://u@a"] {
             assert!(origin(bad).is_err(), "{bad}");

@@ -207,8 +207,7 @@ pub(crate) fn graphs_of(
     args.refuse("graphs", &["--step", "--group-by"])?;
     let mut data = graphs::columns(model);
     data.smiles = args.smiles.clone().unwrap_or(data.smiles);
-    let examples =
-        model.read(file, &data, false).with_context(|| other_kind(folder(args).0, "graphs", file))?;
+    let examples = model.read(file, &data, false).with_context(|| other_kind(folder(args).0, "graphs", file))?;
     examples.warnings().iter().for_each(|warning| printer.note(warning));
     Ok(examples)
 }
@@ -245,8 +244,7 @@ pub(crate) fn series_with(
     printer: &Printer,
 ) -> anyhow::Result<Trace> {
     args.refuse("time series", &["--step", "--group-by", "--smiles"])?;
-    let series =
-        model.read(file, &model.columns()).with_context(|| other_kind(folder(args).0, "time series", file))?;
+    let series = model.read(file, &model.columns()).with_context(|| other_kind(folder(args).0, "time series", file))?;
     let names: Vec<String> = series.panel.names().map(str::to_owned).collect();
     let chosen = example(args.example.as_deref(), &names, file, "series")?;
     if model.config.channels > 1 && args.example.is_some() {

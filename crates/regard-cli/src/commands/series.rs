@@ -43,6 +43,7 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
     job.refuse_routes("time series")?;
     job.refuse_skip_bad("time series")?;
     job.refuse_limit()?;
+    job.columns.only(&["--target", "--id"], "time series")?;
     let model = SeriesModel::open(folder, device)?;
     if file.is_none() {
         let path = model.experiment.as_ref().map_or("", |experiment| experiment.data.path.as_str());
@@ -59,7 +60,13 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
             .into());
     };
     if let Some(file) = file {
-        experiment.data.path = file.display().to_string();
+        let data = &mut experiment.data;
+        data.path = file.display().to_string();
+        data.decimal = job.table.decimal.map_or(data.decimal, Into::into);
+        data.id = job.columns.id.clone().unwrap_or(std::mem::take(&mut data.id));
+        if !job.columns.target.is_empty() {
+            data.columns.clone_from(&job.columns.target);
+        }
     }
     if let Some(file) = file {
         let note = format!("{}: errors are those of its test rows, split as in training", file.display());
@@ -113,7 +120,8 @@ impl SeriesAnswer {
     /// Reads the file and computes the answer.
     pub(crate) fn of(args: &PredictArgs, model: &SeriesModel, printer: &Printer) -> anyhow::Result<Self> {
         args.check_for_series()?;
-        let columns = model.columns();
+        let mut columns = model.columns();
+        columns.decimal = args.decimal.unwrap_or(columns.decimal);
         if model.config.task == SeriesTask::Classification {
             return classes(args, model, &columns, printer);
         }
@@ -132,7 +140,8 @@ impl SeriesAnswer {
                     SeriesTask::Forecast => "use: regard forecast --model DIR FILE",
                     _ => "train one with `--set task.kind=imputation`, `anomaly` or `classification`",
                 };
-                let what = format!("{}: a model for {task} has no predictions for `regard predict`", args.model.display());
+                let what =
+                    format!("{}: a model for {task} has no predictions for `regard predict`", args.model.display());
                 return Err(Failure::new(what).hint(hint).into());
             }
         };
@@ -171,7 +180,7 @@ fn classes(
     let read = read_whole(&args.file, columns, false, Some(&model.config))?;
     read.report.to_string().lines().for_each(|line| printer.note(line));
     if let Some(options) = args.attribution.options()? {
-        let found = model.attribute_classes(&read.panel, &options)?;
+        let found = model.attribute_classes(&read.panel, &options, &attribution::progress(printer))?;
         attribution::report_series(
             options.method,
             "the probability of the predicted class; the network",

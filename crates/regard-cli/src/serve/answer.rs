@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use clap::Args;
+use regard::data::cancel::{self, CancellationToken};
+use regard::data::sets::Bags;
 use regard::explain::{self, AttentionInput, Trace};
 use regard::graphs::examples::Examples;
 use regard::graphs::predict::GraphModel;
-use regard::data::cancel::{self, CancellationToken};
-use regard::data::sets::Bags;
 use regard::routes::solve::{Finish, check_time};
 use regard::routing::Instance;
 use regard::routing::formats::solution;
@@ -77,6 +77,7 @@ pub(super) const PREDICT: CommandOptions = CommandOptions {
         "edges",
         "refine",
         "rescale",
+        "decimal",
         "seed",
     ],
     of_files: &["edges"],
@@ -102,9 +103,11 @@ pub(super) const FORECAST: CommandOptions = CommandOptions {
         "id",
         "target",
         "covariates",
+        "future",
+        "decimal",
         "seed",
     ],
-    of_files: &[],
+    of_files: &["future"],
     has_model: true,
 };
 
@@ -117,12 +120,8 @@ pub(super) const EXPLAIN: CommandOptions = CommandOptions {
 };
 
 /// `regard explain attention`.
-pub(super) const ATTENTION: CommandOptions = CommandOptions {
-    name: "attention",
-    allowed: &["head", "filter", "parameters"],
-    of_files: &[],
-    has_model: false,
-};
+pub(super) const ATTENTION: CommandOptions =
+    CommandOptions { name: "attention", allowed: &["head", "filter", "parameters"], of_files: &[], has_model: false };
 
 /// The most bytes of a file whose predictions share a pass with others.
 const SMALL: usize = 1 << 16;
@@ -535,7 +534,9 @@ fn forecast(service: &Service, args: &ForecastArgs, seed: u64) -> Result<Vec<u8>
             ServedNetwork::Series(parts) => Some(parts.get(args.only).map_err(anyhow::Error::from)?),
             _ => {
                 let what = format!("{name}: the model is not one on time series");
-                return Err(anyhow::Error::from(Failure::new(what).hint("choose a model of the family `series`")).into());
+                return Err(
+                    anyhow::Error::from(Failure::new(what).hint("choose a model of the family `series`")).into()
+                );
             }
         },
     };

@@ -99,9 +99,10 @@ mod tests {
 
     #[test]
     fn an_error_of_an_option_says_what_was_expected() {
-        let command = clap::Command::new("solve").arg(clap::Arg::new("n").long("n").value_parser(|text: &str| {
-            text.parse::<u8>().map_err(|_| "found words, expected a number".to_owned())
-        }));
+        let command =
+            clap::Command::new("solve").arg(clap::Arg::new("n").long("n").value_parser(|text: &str| {
+                text.parse::<u8>().map_err(|_| "found words, expected a number".to_owned())
+            }));
         let error = ApiError::from(command.try_get_matches_from(["solve", "--n=x"]).unwrap_err());
         assert_eq!(error.status, StatusCode::BAD_REQUEST);
         assert_eq!(error.report.what, "invalid value 'x' for '--n <n>': found words");

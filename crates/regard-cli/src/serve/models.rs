@@ -196,9 +196,10 @@ impl Models {
         problem: &str,
     ) -> Result<Option<&(AttentionModel, ModelInfo)>, ApiError> {
         let Some(name) = name else {
-            let found = self.all.iter().find(|model| {
-                model.entry.default == Some(true) && model.entry.problem.as_deref() == Some(problem)
-            });
+            let found = self
+                .all
+                .iter()
+                .find(|model| model.entry.default == Some(true) && model.entry.problem.as_deref() == Some(problem));
             return Ok(found.and_then(|model| match &model.network {
                 ServedNetwork::Routes(network) => Some(&**network),
                 _ => None,
@@ -224,8 +225,11 @@ impl Models {
 fn models_in(folder: &Path) -> Vec<PathBuf> {
     let is_model = |path: &Path| path.join("config.json").is_file();
     let inside = || -> Option<Vec<PathBuf>> {
-        let mut found: Vec<PathBuf> =
-            std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| is_model(path)).collect();
+        let mut found: Vec<PathBuf> = std::fs::read_dir(folder)
+            .ok()?
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| is_model(path))
+            .collect();
         found.sort();
         (!found.is_empty()).then_some(found)
     };
@@ -244,7 +248,11 @@ fn open(folder: &Path, source: &'static str, device: &Device) -> anyhow::Result<
                 task: serde_json::to_value(model.config.task).ok(),
                 features: data.features.clone(),
                 classes: data.classes.clone(),
-                group_by: model.experiment.as_ref().map(|experiment| experiment.data.group_by.clone()).filter(|text| !text.is_empty()),
+                group_by: model
+                    .experiment
+                    .as_ref()
+                    .map(|experiment| experiment.data.group_by.clone())
+                    .filter(|text| !text.is_empty()),
                 ..entry::<SetTransformerConfig>(folder, Sets::NAME, source)?
             };
             Ok(ServedModel { entry, network: ServedNetwork::Sets(Box::new(Parts::of(model))) })
@@ -258,7 +266,11 @@ fn open(folder: &Path, source: &'static str, device: &Device) -> anyhow::Result<
                 features: model.config.data.node_columns.clone(),
                 targets: model.config.data.tasks.clone(),
                 classes: model.config.data.classes.clone(),
-                smiles: model.experiment.as_ref().map(|experiment| experiment.data.smiles.clone()).filter(|text| !text.is_empty()),
+                smiles: model
+                    .experiment
+                    .as_ref()
+                    .map(|experiment| experiment.data.smiles.clone())
+                    .filter(|text| !text.is_empty()),
                 ..entry::<GraphTransformerConfig>(folder, Graphs::NAME, source)?
             };
             Ok(ServedModel { entry, network: ServedNetwork::Graphs(Box::new(Parts::of(model))) })

@@ -128,13 +128,17 @@ fn posts() -> [Post; 6] {
     let mut reading = schemas::<ShowArgs>(&PLACES);
     reading.extend(schemas::<ShowArgs>(&GRAPHS));
     reading.extend(schemas::<PredictArgs>(&OF_MODEL));
-    reading.extend(schemas::<ForecastArgs>(&SERIES).into_iter().filter(|(name, _)| name != "duplicates" && name != "id"));
+    reading
+        .extend(schemas::<ForecastArgs>(&SERIES).into_iter().filter(|(name, _)| name != "duplicates" && name != "id"));
     [
         Post {
             path: "/v1/solve",
             id: "solve",
             summary: "Solve a routing problem, as `regard solve FILE`",
-            body: Body::File { options: with(schemas::<SolveArgs>(&SOLVE), "formats", formats), model: Model::Optional },
+            body: Body::File {
+                options: with(schemas::<SolveArgs>(&SOLVE), "formats", formats),
+                model: Model::Optional,
+            },
             answer: schema_of::<SolveAnswer<'static>>,
         },
         Post {
@@ -204,7 +208,8 @@ impl Post {
             Body::File { options, model } => {
                 let mut properties = options.clone();
                 properties.insert("file".into(), file());
-                properties.insert("files".into(), json!({ "type": ["array", "null"], "items": file(), "maxItems": 16 }));
+                properties
+                    .insert("files".into(), json!({ "type": ["array", "null"], "items": file(), "maxItems": 16 }));
                 let mut required = vec!["file"];
                 let kind = if *model == Model::Required {
                     required.push("model");
@@ -212,7 +217,8 @@ impl Post {
                 } else {
                     json!(["string", "null"])
                 };
-                properties.insert("model".into(), json!({ "type": kind, "description": "Name of a model of /v1/models" }));
+                properties
+                    .insert("model".into(), json!({ "type": kind, "description": "Name of a model of /v1/models" }));
                 operation["requestBody"] = json!({
                     "required": true,
                     "content": { "application/json": { "schema": {
@@ -224,7 +230,9 @@ impl Post {
                 let parameter = |(name, schema): (&String, &Value)| {
                     let mut schema = schema.clone();
                     // A query has no null.
-                    if let Some(kinds) = schema.get("type").and_then(Value::as_array).and_then(|kinds| kinds.first()).cloned() {
+                    if let Some(kinds) =
+                        schema.get("type").and_then(Value::as_array).and_then(|kinds| kinds.first()).cloned()
+                    {
                         schema["type"] = kinds;
                     }
                     json!({ "name": name, "in": "query", "schema": schema })
@@ -241,7 +249,10 @@ impl Post {
 /// Answers by status: the schema of the good one, and the errors there may be.
 fn responses(answer: Value, errors: &[u16]) -> Value {
     let mut all = Map::new();
-    all.insert("200".into(), json!({ "description": "The answer", "content": { "application/json": { "schema": answer } } }));
+    all.insert(
+        "200".into(),
+        json!({ "description": "The answer", "content": { "application/json": { "schema": answer } } }),
+    );
     for status in errors {
         let mut response = json!({
             "description": meaning(*status),
@@ -299,11 +310,35 @@ fn gets(generator: &mut SchemaGenerator) -> Vec<Get> {
     let get = |path, id, summary, parameters, responses| Get { path, id, summary, parameters, responses };
     let none = || json!([]);
     vec![
-        get("/v1/models", "models", "The models that are served", none(), responses(schema_of::<ModelsAnswer<'static>>(generator), &errors)),
-        get("/v1/examples", "examples", "Examples that are built in", none(), responses(schema_of::<ExamplesAnswer>(generator), &errors)),
+        get(
+            "/v1/models",
+            "models",
+            "The models that are served",
+            none(),
+            responses(schema_of::<ModelsAnswer<'static>>(generator), &errors),
+        ),
+        get(
+            "/v1/examples",
+            "examples",
+            "Examples that are built in",
+            none(),
+            responses(schema_of::<ExamplesAnswer>(generator), &errors),
+        ),
         get("/v1/runs", "runs", "Training runs", none(), responses(schema_of::<RunsAnswer>(generator), &errors)),
-        get("/v1/runs/{name}/metrics", "runMetrics", "Metrics of a run, line by line", run, responses(schema_of::<runs::Lines>(generator), &[400, 401, 403, 404])),
-        get("/v1/session", "session", "Version of the program, and whether requests need a token", none(), responses(schema_of::<Session>(generator), &[403])),
+        get(
+            "/v1/runs/{name}/metrics",
+            "runMetrics",
+            "Metrics of a run, line by line",
+            run,
+            responses(schema_of::<runs::Lines>(generator), &[400, 401, 403, 404]),
+        ),
+        get(
+            "/v1/session",
+            "session",
+            "Version of the program, and whether requests need a token",
+            none(),
+            responses(schema_of::<Session>(generator), &[403]),
+        ),
         get("/healthz", "health", "If answered, the service runs", none(), responses(status, &[403])),
         get("/readyz", "readiness", "200 where the service takes requests", none(), ready),
         get("/metrics", "metrics", "Measurements for Prometheus", none(), text),

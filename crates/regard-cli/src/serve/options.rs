@@ -157,9 +157,7 @@ pub(super) fn of_query<A: Args>(command: &CommandOptions, pairs: &[(String, Stri
 }
 
 fn with_command<A: Args, T>(command: &CommandOptions, run: impl FnOnce(&mut Command) -> T) -> T {
-    COMMANDS.with_borrow_mut(|commands| {
-        run(commands.entry(command.name).or_insert_with(|| build::<A>(command.name)))
-    })
+    COMMANDS.with_borrow_mut(|commands| run(commands.entry(command.name).or_insert_with(|| build::<A>(command.name))))
 }
 
 fn find<'c>(built: &'c Command, command: &CommandOptions, name: &str) -> Option<&'c clap::Arg> {
@@ -285,6 +283,7 @@ fn bounds(name: &str) -> Value {
         "time" => json!({ "pattern": TIME }),
         "decode" => json!({ "pattern": "^(greedy|multistart|(sample|multistart|beam):[1-9][0-9]{0,4})$" }),
         "column" => json!({ "pattern": "^(id|name|x|y|lat|lon|depot|demand|prize|penalty|real_prize)=" }),
+        "decimal" => json!({ "enum": ["point", "comma"] }),
         "only" => json!({ "enum": ["network", "base"] }),
         "attribution" => json!({ "enum": AttributionMethod::ALL.map(|(_, name)| name) }),
         "duplicates" => json!({ "enum": ["error", "mean", "last"] }),
@@ -342,7 +341,10 @@ mod tests {
         let found = schemas::<SolveArgs>(&SOLVE);
         assert_eq!(found.len(), SOLVE.allowed.len(), "{found:?}");
         let kind = |name: &str| found[name]["type"][0].as_str();
-        assert_eq!((kind("skip_bad"), kind("capacity"), kind("seed")), (Some("boolean"), Some("number"), Some("integer")));
+        assert_eq!(
+            (kind("skip_bad"), kind("capacity"), kind("seed")),
+            (Some("boolean"), Some("number"), Some("integer"))
+        );
         assert_eq!(found["column"]["items"]["type"], "string");
         assert_eq!(found["augment"]["enum"], json!([1, 8, null]));
     }
@@ -353,7 +355,8 @@ mod tests {
             text.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
         };
         let query = |text: &[(&str, &str)]| of_query::<SolveArgs>(&SOLVE, &pairs(text));
-        let found = query(&[("capacity", "300"), ("column", "a=b"), ("column", "c=d"), ("skip_bad", "true"), ("depot", "5")]);
+        let found =
+            query(&[("capacity", "300"), ("column", "a=b"), ("column", "c=d"), ("skip_bad", "true"), ("depot", "5")]);
         let expected = json!({"capacity": 300, "column": ["a=b", "c=d"], "skip_bad": true, "depot": "5"});
         assert_eq!(json!(found.unwrap()), expected);
         assert_eq!(query(&[("capacity", "many")]).unwrap_err().report.expected.as_deref(), Some("a number"));

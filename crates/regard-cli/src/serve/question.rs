@@ -106,8 +106,11 @@ pub(super) fn object(body: &[u8]) -> Result<Map<String, Value>, ApiError> {
     let value: Value = serde_json::from_slice(body).map_err(|error| {
         let text = error.to_string();
         let what = text.rfind(" at line ").map_or(text.as_str(), |end| &text[..end]);
-        ApiError::bad_request(format!("the body is not JSON: {what}"))
-            .at(format!("line {}, column {}", error.line(), error.column()))
+        ApiError::bad_request(format!("the body is not JSON: {what}")).at(format!(
+            "line {}, column {}",
+            error.line(),
+            error.column()
+        ))
     })?;
     match value {
         Value::Object(object) => Ok(object),

@@ -8,8 +8,8 @@ use regard::data::file::read_text;
 use regard::data::graphs::Graphs;
 use regard::data::graphs::formats::{Recognised, read as read_graphs, recognise};
 use regard::data::series::Panel;
-use regard::data::sets::{Bags, FeatureNames};
 use regard::data::sets::formats::{ReadOptions, read as read_sets};
+use regard::data::sets::{Bags, FeatureNames};
 use regard::data::table::Cells;
 use regard::graphs::layout;
 use regard::routing::formats;
@@ -51,7 +51,7 @@ pub(super) const GRAPHS: CommandOptions = CommandOptions {
 /// Sets and graphs with the columns of a model, as `regard predict` reads them.
 pub(super) const OF_MODEL: CommandOptions = CommandOptions {
     name: "read for a model",
-    allowed: &["group_by", "smiles", "id", "edges", "skip_bad"],
+    allowed: &["group_by", "smiles", "id", "edges", "skip_bad", "decimal"],
     of_files: &["edges"],
     has_model: true,
 };
@@ -59,7 +59,7 @@ pub(super) const OF_MODEL: CommandOptions = CommandOptions {
 /// Series, as `regard forecast` reads them.
 pub(super) const SERIES: CommandOptions = CommandOptions {
     name: "read series",
-    allowed: &["date", "date_format", "frequency", "duplicates", "id", "target", "covariates"],
+    allowed: &["date", "date_format", "frequency", "duplicates", "id", "target", "covariates", "decimal"],
     of_files: &[],
     has_model: false,
 };
@@ -176,15 +176,16 @@ impl Reading {
             Some(Value::Array(list)) if list.len() == 1 => Some(&list[0]),
             Some(value) => Some(value),
         };
-        let family = match given {
-            None => None,
-            Some(value) => {
-                let known = FAMILIES.into_iter().find(|known| value.as_str() == Some(*known));
-                Some(known.ok_or_else(|| {
-                    ApiError::bad_request("is no family").at("family").expected(FAMILIES.join(", "))
-                })?)
-            }
-        };
+        let family =
+            match given {
+                None => None,
+                Some(value) => {
+                    let known = FAMILIES.into_iter().find(|known| value.as_str() == Some(*known));
+                    Some(known.ok_or_else(|| {
+                        ApiError::bad_request("is no family").at("family").expected(FAMILIES.join(", "))
+                    })?)
+                }
+            };
         let Some(name) = &question.model else { return Ok(Self { family, model: None }) };
         let of_model = service.models.get(name)?.entry.family;
         if family.is_some_and(|family| family != of_model) {
@@ -307,12 +308,7 @@ fn has_depot(instance: &Instance) -> bool {
     regard::routing::registry::with_problem(instance.problem(), Depot).unwrap_or(false)
 }
 
-fn sets(
-    service: &Service,
-    model: Option<&str>,
-    question: &Question,
-    printer: Printer,
-) -> Result<ReadAnswer, ApiError> {
+fn sets(service: &Service, model: Option<&str>, question: &Question, printer: Printer) -> Result<ReadAnswer, ApiError> {
     let args = arguments::<PredictArgs>(&OF_MODEL, &named(question))?.args;
     let bags = match model.map(|name| service.models.get(name)).transpose()?.map(|model| &model.network) {
         Some(ServedNetwork::Sets(parts)) => {
@@ -404,9 +400,8 @@ fn graph(graphs: &Graphs, at: usize) -> ReadGraph {
     });
     let directed: Vec<(usize, usize, usize)> =
         directed.map(|(source, node, edge)| (source, node - nodes.start, edge)).collect();
-    let has_reverse = |source: usize, target: usize| {
-        graphs.sources_of(nodes.start + source).binary_search(&(target as u32)).is_ok()
-    };
+    let has_reverse =
+        |source: usize, target: usize| graphs.sources_of(nodes.start + source).binary_search(&(target as u32)).is_ok();
     let once = directed.iter().filter(|(source, target, _)| source <= target || !has_reverse(*source, *target));
     let pairs: Vec<[usize; 2]> = directed.iter().map(|(source, target, _)| [*source, *target]).collect();
     let places = if nodes.len() <= MOST_DRAWN { layout(nodes.len(), &pairs) } else { vec![] };

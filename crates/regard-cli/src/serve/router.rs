@@ -59,7 +59,9 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         .route("/healthz", get(healthy))
         .route("/readyz", get(ready))
         .merge(closed)
-        .fallback(|| async { ApiError::new(StatusCode::NOT_FOUND, "there is nothing at this address").hint("see /openapi.json") })
+        .fallback(|| async {
+            ApiError::new(StatusCode::NOT_FOUND, "there is nothing at this address").hint("see /openapi.json")
+        })
         .method_not_allowed_fallback(|method: Method| async move {
             ApiError::new(StatusCode::METHOD_NOT_ALLOWED, format!("the method {method} does not apply here"))
                 .hint("the header Allow has those that do; see /openapi.json")
@@ -218,7 +220,10 @@ async fn run_metrics(
         match (key.as_str(), value.parse::<usize>()) {
             ("from", Ok(line)) => from = line,
             ("from", Err(_)) => {
-                return ApiError::bad_request("is no line").at("query, from").expected("a number from 0").into_response();
+                return ApiError::bad_request("is no line")
+                    .at("query, from")
+                    .expected("a number from 0")
+                    .into_response();
             }
             _ => {
                 let shown = regard::data::shown(&key);
@@ -236,9 +241,8 @@ async fn run_metrics(
 
 async fn measurements(State(service): State<Arc<Service>>) -> Response {
     match service.metrics.text() {
-        Ok(text) => {
-            ([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response()
-        }
+        Ok(text) => ([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text)
+            .into_response(),
         Err(error) => ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
 }
@@ -256,9 +260,8 @@ async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Response {
 }
 
 fn page_file(name: &str, headers: &HeaderMap) -> Response {
-    page::file(name, headers).unwrap_or_else(|| {
-        ApiError::new(StatusCode::NOT_FOUND, "the page has no such file").into_response()
-    })
+    page::file(name, headers)
+        .unwrap_or_else(|| ApiError::new(StatusCode::NOT_FOUND, "the page has no such file").into_response())
 }
 
 /// Names and values of a query.
@@ -463,9 +466,12 @@ async fn receive(
     let size = length.unwrap_or(most as u64).div_ceil(1024).max(1);
     let permits = u32::try_from(size).unwrap_or(u32::MAX);
     let Ok(permit) = Arc::clone(&service.buffered).try_acquire_many_owned(permits) else {
-        return Err(ApiError::new(StatusCode::TOO_MANY_REQUESTS, "the bodies of other requests fill the memory for them")
-            .hint("repeat the request after the time in the header Retry-After")
-            .retry_after(1));
+        return Err(ApiError::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "the bodies of other requests fill the memory for them",
+        )
+        .hint("repeat the request after the time in the header Retry-After")
+        .retry_after(1));
     };
     match timeout(BODY_TIME, Limited::new(body, most).collect()).await {
         Ok(Ok(body)) => Ok((body.to_bytes(), permit)),

@@ -64,7 +64,7 @@ fn inside(folder: &Path) -> Vec<PathBuf> {
 
 fn run(folder: &Path) -> Option<Run> {
     let text = std::fs::read_to_string(folder.join(EXPERIMENT)).ok()?;
-    let family = regard::experiment::family(&text, folder).ok();
+    let family = regard::experiment::family(&text, folder).ok().map(str::to_owned);
     let last = std::fs::read_to_string(folder.join(METRICS)).ok().and_then(|text| {
         let line = text.lines().rev().find_map(|line| serde_json::from_str::<Value>(line).ok())?;
         line.get("step")?.as_u64()

@@ -58,8 +58,7 @@ pub(super) async fn serve(
         };
         // Answers are whole and should not wait for more.
         let _ = stream.set_nodelay(true);
-        let connection =
-            builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router.clone()));
+        let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router.clone()));
         let connection = graceful.watch(connection);
         let service = Arc::clone(&service);
         tokio::spawn(async move {

@@ -213,10 +213,8 @@ impl Drop for Receiving {
 pub(super) fn start(service: &Arc<Service>) -> anyhow::Result<Vec<JoinHandle<()>>> {
     let worker = |number: usize| {
         let service = Arc::clone(service);
-        let own = rayon::ThreadPoolBuilder::new()
-            .num_threads(1)
-            .thread_name(move |_| format!("compute-{number}"))
-            .build()?;
+        let own =
+            rayon::ThreadPoolBuilder::new().num_threads(1).thread_name(move |_| format!("compute-{number}")).build()?;
         let run = move || work(&service, &own);
         Ok(std::thread::Builder::new().name(format!("worker-{number}")).spawn(run)?)
     };
@@ -259,10 +257,7 @@ fn alone(service: &Service, task: &Task, token: &CancellationToken) -> Result<Ve
 }
 
 /// The answers to `count` requests, or the same fault for each.
-fn guarded(
-    count: usize,
-    compute: impl FnOnce() -> Vec<Result<Vec<u8>, ApiError>>,
-) -> Vec<Result<Vec<u8>, ApiError>> {
+fn guarded(count: usize, compute: impl FnOnce() -> Vec<Result<Vec<u8>, ApiError>>) -> Vec<Result<Vec<u8>, ApiError>> {
     catch_unwind(AssertUnwindSafe(compute)).unwrap_or_else(|payload| vec![Err(fault(payload.as_ref())); count])
 }
 

@@ -173,7 +173,9 @@ fn steady(mut value: Value) -> Value {
 /// The JSON of a command that is run in a folder with the examples.
 fn told(arguments: &[&str]) -> Value {
     let folder = tempfile::tempdir().unwrap();
-    for name in ["capitals.csv", "deliveries.csv", "molecules.csv", "towns.csv", "bags.csv", "station.csv", "loaves.csv"] {
+    for name in
+        ["capitals.csv", "deliveries.csv", "molecules.csv", "towns.csv", "bags.csv", "station.csv", "loaves.csv"]
+    {
         std::fs::copy(example_path(name), folder.path().join(name)).unwrap();
     }
     let all: Vec<&str> = arguments.iter().chain(&["--json"]).copied().collect();
@@ -193,14 +195,25 @@ fn answers_are_those_of_the_command_line() {
         let answer = service.post("/v1/solve", &json!({ "file": file(name), "seed": 7, "decode": "sample:64" }));
         assert_eq!(without_notes(&answer), steady(told(&["solve", name, "--seed", "7", "--decode", "sample:64"])));
     }
-    let answer = service.post_file("/v1/solve?name=capitals.csv&stage_solutions=true", example("capitals.csv").as_bytes());
+    let answer =
+        service.post_file("/v1/solve?name=capitals.csv&stage_solutions=true", example("capitals.csv").as_bytes());
     assert_eq!(without_notes(&answer), steady(told(&["solve", "capitals.csv", "--stage-solutions"])));
 
     for (name, model, options, words) in [
         ("molecules.csv", "regard-solubility", json!({ "levels": [80] }), vec!["--levels", "80"]),
         ("molecules.csv", "regard-solubility", json!({ "only": "network" }), vec!["--only", "network"]),
-        ("bags.csv", "regard-max", json!({ "group_by": "bag", "importance": true }), vec!["--group-by", "bag", "--importance"]),
-        ("towns.csv", "regard-clusters", json!({ "group_by": "town", "rescale": true }), vec!["--group-by", "town", "--rescale"]),
+        (
+            "bags.csv",
+            "regard-max",
+            json!({ "group_by": "bag", "importance": true }),
+            vec!["--group-by", "bag", "--importance"],
+        ),
+        (
+            "towns.csv",
+            "regard-clusters",
+            json!({ "group_by": "town", "rescale": true }),
+            vec!["--group-by", "town", "--rescale"],
+        ),
     ] {
         let mut body = json!({ "file": file(name), "model": model });
         body.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
@@ -208,7 +221,8 @@ fn answers_are_those_of_the_command_line() {
         let expected = told(&[&["predict", "--model", model, name][..], &words].concat());
         assert_eq!(without_notes(&answer), json!({ "predictions": expected }), "{name}");
     }
-    let body = json!({ "file": file("bags.csv"), "model": "regard-max", "group_by": "bag", "attribution": "leave-one-out" });
+    let body =
+        json!({ "file": file("bags.csv"), "model": "regard-max", "group_by": "bag", "attribution": "leave-one-out" });
     let expected =
         told(&["predict", "--model", "regard-max", "bags.csv", "--group-by", "bag", "--attribution", "leave-one-out"]);
     assert_eq!(without_notes(&service.post("/v1/predict", &body)), json!({ "attributions": expected }));
@@ -258,14 +272,17 @@ fn solutions_come_in_every_format() {
     let service = Service::start(&[]);
     let body = json!({ "file": file("deliveries.csv"), "decode": "greedy", "formats": ["sol", "csv", "geojson", "gpx", "json"] });
     let files = service.post("/v1/solve", &body).json()["files"].clone();
-    for (ending, begin) in [("sol", "Route #1:"), ("csv", "route,"), ("geojson", "{"), ("gpx", "<?xml"), ("json", "{")] {
+    for (ending, begin) in [("sol", "Route #1:"), ("csv", "route,"), ("geojson", "{"), ("gpx", "<?xml"), ("json", "{")]
+    {
         assert!(files[ending].as_str().unwrap().starts_with(begin), "{ending}: {files}");
     }
     let body = json!({ "file": file("deliveries.csv"), "decode": "greedy", "formats": ["tour"] });
     assert!(service.post("/v1/solve", &body).error(422)["what"].as_str().unwrap().contains("write .sol"));
     service.post("/v1/solve", &json!({ "file": file("capitals.csv"), "formats": ["png"] })).error(400);
     // A solution that was sent along is where the search starts.
-    let tour = service.post("/v1/solve", &json!({ "file": file("capitals.csv"), "formats": ["tour"] })).json()["files"]["tour"].clone();
+    let tour = service.post("/v1/solve", &json!({ "file": file("capitals.csv"), "formats": ["tour"] })).json()["files"]
+        ["tour"]
+        .clone();
     let body = json!({ "file": file("capitals.csv"), "files": [{ "name": "start.tour", "content": tour }], "warm_start": "start.tour" });
     assert_eq!(service.post("/v1/solve", &body).json()["stages"][0]["by"], "start");
     let body = json!({ "file": file("capitals.csv"), "warm_start": "/etc/hostname" });
@@ -277,8 +294,14 @@ fn files_are_read_for_the_page() {
     let service = Service::start(&[]);
     let read = |body: Value| service.post("/v1/read", &body);
     let routes = read(json!({ "file": file("deliveries.csv") })).json();
-    assert_eq!((&routes["kind"], &routes["geographic"], &routes["depot"]), (&json!("routes"), &json!(true), &json!(true)));
-    assert_eq!((&routes["facts"]["capacity"], &routes["nodes"][0]["x"], &routes["nodes"][0]["demand"]), (&json!(40.0), &json!(4.3517), &json!(0.0)));
+    assert_eq!(
+        (&routes["kind"], &routes["geographic"], &routes["depot"]),
+        (&json!("routes"), &json!(true), &json!(true))
+    );
+    assert_eq!(
+        (&routes["facts"]["capacity"], &routes["nodes"][0]["x"], &routes["nodes"][0]["demand"]),
+        (&json!(40.0), &json!(4.3517), &json!(0.0))
+    );
     let sets = read(json!({ "file": file("bags.csv"), "model": "regard-max", "group_by": "bag" })).json();
     assert_eq!((&sets["kind"], &sets["sets"][0]["rows"][0][0]), (&json!("sets"), &json!(17.0)));
     let sets = read(json!({ "file": file("towns.csv"), "family": "sets", "group_by": "town" })).json();
@@ -302,12 +325,17 @@ fn everything_else_is_there() {
     let run = folder.path().join("runs/mine");
     std::fs::create_dir_all(&run).unwrap();
     std::fs::write(run.join("experiment.toml"), "[task]\nfamily = \"routes\"\n").unwrap();
-    std::fs::write(run.join("metrics.jsonl"), "{\"kind\":\"step\",\"step\":1}\n{\"kind\":\"step\",\"step\":2}\n").unwrap();
+    std::fs::write(run.join("metrics.jsonl"), "{\"kind\":\"step\",\"step\":1}\n{\"kind\":\"step\",\"step\":2}\n")
+        .unwrap();
     let service = Service::in_folder(folder, &["--runs", "runs"]);
     let models = service.get("/v1/models").json();
-    let of = |name: &str| models["models"].as_array().unwrap().iter().find(|model| model["name"] == name).cloned().unwrap();
+    let of =
+        |name: &str| models["models"].as_array().unwrap().iter().find(|model| model["name"] == name).cloned().unwrap();
     assert_eq!((&of("regard-tsp")["problem"], &of("regard-tsp")["default"]), (&json!("tsp"), &json!(true)));
-    assert_eq!((&of("regard-solubility")["family"], &of("regard-etth1")["family"]), (&json!("graphs"), &json!("series")));
+    assert_eq!(
+        (&of("regard-solubility")["family"], &of("regard-etth1")["family"]),
+        (&json!("graphs"), &json!("series"))
+    );
     assert_eq!(models["limits"]["body"], 8 << 20);
     for example in service.get("/v1/examples").json()["examples"].as_array().unwrap() {
         let mut body = json!({ "file": { "name": example["name"], "content": example["content"] } });
@@ -335,7 +363,10 @@ fn everything_else_is_there() {
     let page = service.get("/");
     assert!(page.status == 200 && page.body.contains("<html"), "{page:?}");
     assert!(page.header("content-security-policy").unwrap().contains("default-src 'self'"));
-    assert_eq!((page.header("x-content-type-options"), page.header("x-frame-options")), (Some("nosniff"), Some("DENY")));
+    assert_eq!(
+        (page.header("x-content-type-options"), page.header("x-frame-options")),
+        (Some("nosniff"), Some("DENY"))
+    );
     let tag = page.header("etag").unwrap();
     assert_eq!(service.send(&format!("GET / HTTP/1.1\r\nIf-None-Match: {tag}\r\n"), b"").status, 304);
     let log = service.log();
@@ -350,7 +381,8 @@ fn wrong_requests_are_answered_with_what_is_expected() {
     service.send("POST /v1/solve HTTP/1.1\r\nContent-Type: application/json\r\n", b"").error(400);
     service.send("POST /v1/solve HTTP/1.1\r\nContent-Type: application/json\r\n", b"\xff\xfe\x00").error(400);
     let deep = format!("{{\"file\": {}1{}}}", "[".repeat(10_000), "]".repeat(10_000));
-    let error = service.send("POST /v1/solve HTTP/1.1\r\nContent-Type: application/json\r\n", deep.as_bytes()).error(400);
+    let error =
+        service.send("POST /v1/solve HTTP/1.1\r\nContent-Type: application/json\r\n", deep.as_bytes()).error(400);
     assert!(error["what"].as_str().unwrap().contains("recursion limit"), "{error}");
     for name in ["/etc/passwd", "../capitals.csv", "a/b.csv", "..", "", "c:\\x.csv", "a\u{0}b"] {
         let error = solve(json!({ "file": { "name": name, "content": "id,x,y\n1,2,3\n" } })).error(400);
@@ -364,7 +396,11 @@ fn wrong_requests_are_answered_with_what_is_expected() {
         (json!({ "file": file("capitals.csv"), "model": "models/regard-tsp" }), 404, json!("model")),
         (json!({ "file": file("capitals.csv"), "model": "regard-cvrp" }), 422, Value::Null),
         (json!({ "file": file("capitals.csv"), "model": "regard-max" }), 422, Value::Null),
-        (json!({ "file": { "name": "a.csv", "content": "id,x,y\n1,2,three\n" } }), 422, json!("a.csv, line 2, field y")),
+        (
+            json!({ "file": { "name": "a.csv", "content": "id,x,y\n1,2,three\n" } }),
+            422,
+            json!("a.csv, line 2, field y"),
+        ),
         (json!({ "file": { "name": "a.csv", "content": "" } }), 422, json!("a.csv")),
         (json!({ "file": file("capitals.csv"), "temperature": 2.0 }), 422, Value::Null),
         (json!({ "file": file("capitals.csv"), "decode": "beam:999999" }), 422, Value::Null),
@@ -379,7 +415,9 @@ fn wrong_requests_are_answered_with_what_is_expected() {
     service.post("/v1/forecast", &json!({ "file": file("loaves.csv"), "horizon": 7, "time": "40s" })).error(422);
     service.post("/v1/forecast", &json!({ "file": file("loaves.csv"), "time": "5s" })).error(422);
     // Graphs look for edges beside them: not on the disk of the service.
-    let error = service.post("/v1/read", &json!({ "file": { "name": "nodes.csv", "content": "id,x\n1,2\n" }, "family": "graphs" })).error(422);
+    let error = service
+        .post("/v1/read", &json!({ "file": { "name": "nodes.csv", "content": "id,x\n1,2\n" }, "family": "graphs" }))
+        .error(422);
     assert!(error["what"].as_str().unwrap().contains("was not sent along"), "{error}");
     service.post("/v1/explain/attention", &json!({ "x": "words" })).error(422);
     service.get("/v1/solve").error(405);
@@ -389,10 +427,15 @@ fn wrong_requests_are_answered_with_what_is_expected() {
     service.post_file("/v1/solve", b"id,x,y\n").error(400);
     service.post_file("/v1/solve?name=a.csv&capacity=many", b"id,x,y\n").error(400);
     let large = vec![b'1'; 100_000];
-    assert!(service.post_file("/v1/solve?name=a.csv", &large).error(413)["hint"].as_str().unwrap().contains("--max-body"));
+    assert!(
+        service.post_file("/v1/solve?name=a.csv", &large).error(413)["hint"].as_str().unwrap().contains("--max-body")
+    );
     // Without a length the body is cut where it becomes too large.
     let mut stream = service.connect();
-    let head = format!("POST /v1/solve?name=a.csv HTTP/1.1\r\nHost: {}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n", service.address);
+    let head = format!(
+        "POST /v1/solve?name=a.csv HTTP/1.1\r\nHost: {}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n",
+        service.address
+    );
     stream.write_all(head.as_bytes()).unwrap();
     for _ in 0..10 {
         let _ = stream.write_all(format!("2710\r\n{}\r\n", "1".repeat(10_000)).as_bytes());
@@ -403,10 +446,14 @@ fn wrong_requests_are_answered_with_what_is_expected() {
     service.post_file("/v1/solve?name=a.csv.gz", &bomb).error(422);
     for host in ["example.org", "evil.localhost.example"] {
         let mut stream = service.connect();
-        stream.write_all(format!("GET /v1/models HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").as_bytes()).unwrap();
+        stream
+            .write_all(format!("GET /v1/models HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").as_bytes())
+            .unwrap();
         answer(&mut stream).error(403);
     }
-    service.send("POST /v1/solve HTTP/1.1\r\nOrigin: https://evil.example\r\nContent-Type: text/plain\r\n", b"x").error(403);
+    service
+        .send("POST /v1/solve HTTP/1.1\r\nOrigin: https://evil.example\r\nContent-Type: text/plain\r\n", b"x")
+        .error(403);
     // After all that it still answers.
     assert_eq!(solve(json!({ "file": file("capitals.csv"), "decode": "greedy", "no_improve": true })).status, 200);
 }
@@ -441,7 +488,8 @@ fn connections_that_hang_are_closed_and_harm_nobody() {
 fn a_computation_ends_when_its_client_goes_or_its_time_is_over() {
     let service = Service::start(&["--workers", "1", "--request-time", "3s"]);
     // Bounded search through thousands of places takes much longer than three seconds.
-    let rows: String = (0..6000).map(|at| format!("{at},{},{}\n", (at * 7919) % 10_007, (at * 104_729) % 9973)).collect();
+    let rows: String =
+        (0..6000).map(|at| format!("{at},{},{}\n", (at * 7919) % 10_007, (at * 104_729) % 9973)).collect();
     let large = format!("id,x,y\n{rows}");
     let error = service.post_file("/v1/solve?name=large.csv", large.as_bytes()).error(504);
     assert!(error["hint"].as_str().unwrap().contains("--request-time"));
@@ -528,7 +576,8 @@ fn other_machines_and_pages_need_what_is_said() {
     assert!(refused.code == Some(2) && refused.err.contains("--models broken"), "{refused:?}");
 
     std::fs::write(folder.path().join("token.txt"), "0123456789abcdef0123\n").unwrap();
-    let service = Service::in_folder(folder, &["--token-file", "token.txt", "--allow-origin", "https://example.org", "--json"]);
+    let service =
+        Service::in_folder(folder, &["--token-file", "token.txt", "--allow-origin", "https://example.org", "--json"]);
     assert_eq!(service.get("/v1/session").json()["token"], true);
     assert_eq!((service.get("/healthz").status, service.get("/").status), (200, 200));
     for path in ["/v1/models", "/metrics", "/openapi.json", "/v1/runs"] {
@@ -540,7 +589,10 @@ fn other_machines_and_pages_need_what_is_said() {
         assert_eq!(service.send(&right, b"").status, 200, "{path}");
     }
     service.post("/v1/solve", &json!({ "file": file("capitals.csv") })).error(401);
-    let preflight = service.send("OPTIONS /v1/solve HTTP/1.1\r\nOrigin: https://example.org\r\nAccess-Control-Request-Method: POST\r\n", b"");
+    let preflight = service.send(
+        "OPTIONS /v1/solve HTTP/1.1\r\nOrigin: https://example.org\r\nAccess-Control-Request-Method: POST\r\n",
+        b"",
+    );
     assert_eq!((preflight.status, preflight.header("access-control-allow-origin")), (204, Some("https://example.org")));
     let foreign = service.send("GET /v1/session HTTP/1.1\r\nOrigin: https://evil.example\r\n", b"");
     assert_eq!((foreign.status, foreign.header("access-control-allow-origin")), (403, None));

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use flate2::read::MultiGzDecoder;
 
-pub use self::memory::{MemoryFile, MemoryFiles};
 use self::memory::{Found, find, nothing};
+pub use self::memory::{MemoryFile, MemoryFiles};
 use crate::{Error, Result};
 
 /// The first bytes of a file compressed by gzip.

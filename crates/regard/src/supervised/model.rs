@@ -11,7 +11,7 @@ use crate::store::NetworkDir;
 use crate::{Error, Result};
 
 /// A model that is ready for predictions.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Model<F: Family> {
     /// The network's settings.
     pub config: F::Config,
@@ -24,6 +24,20 @@ pub struct Model<F: Family> {
     /// Errors on the validation examples of its training, where its folder has them.
     pub errors: Option<ValidationErrors>,
     pub(crate) device: Device,
+}
+
+// A derived one would ask for more than the parts need.
+impl<F: Family> Clone for Model<F> {
+    fn clone(&self) -> Self {
+        Self {
+            config: self.config.clone(),
+            network: self.network.clone(),
+            experiment: self.experiment.clone(),
+            base: self.base.clone(),
+            errors: self.errors.clone(),
+            device: self.device.clone(),
+        }
+    }
 }
 
 impl<F: Family> Model<F> {

@@ -357,7 +357,10 @@ impl<'a, L: Learning> Run<'a, L> {
 
     /// An error that ends the run, with its folder and what to do.
     fn broken(&self, error: Error) -> Error {
-        let hint = "the last checkpoint is kept; try a lower `train.learning_rate` or another seed";
+        let hint = match self.folder.has_checkpoint() {
+            true => "the last checkpoint is kept; try a lower `train.learning_rate` or another seed",
+            false => "try a lower `train.learning_rate` or another seed",
+        };
         error.in_file(self.folder.path()).with_hint(hint)
     }
 

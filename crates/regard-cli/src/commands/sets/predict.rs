@@ -6,6 +6,7 @@ use regard::data::sets::Bags;
 use regard::data::sets::formats::mixtures::Mixtures;
 use regard::data::sets::formats::predictions::{Predicted, Predictions};
 use regard::explain::attribution::{Attribution, AttributionOptions};
+use regard::sets::experiment::SetData;
 use regard::sets::predict::{MixtureOptions, SetModel, SetPredictions};
 use regard::sets::task::TaskKind;
 use serde_json::Value;
@@ -30,7 +31,9 @@ pub(crate) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
 /// Reads the sets of a file.
 pub(crate) fn read(args: &PredictArgs, model: &SetModel, printer: &Printer) -> anyhow::Result<Bags> {
     args.check_for_sets()?;
-    let bags = model.read(&args.file, &columns(model, args.group_by.clone()), false)?;
+    let data = columns(model, args.group_by.clone());
+    let data = SetData { decimal: args.decimal.unwrap_or(data.decimal), ..data };
+    let bags = model.read(&args.file, &data, false)?;
     bags.notes().iter().for_each(|note| printer.note(note));
     let empty = (0..bags.len()).filter(|&bag| bags.size(bag) == 0).count();
     if empty > 0 {
@@ -158,7 +161,7 @@ fn attributions<'b>(
     options: &AttributionOptions,
     printer: &Printer,
 ) -> anyhow::Result<SetAnswer<'b>> {
-    let found = model.attribute(bags, options)?;
+    let found = model.attribute(bags, options, &attribution::progress(printer))?;
     let what = match model.config.task {
         TaskKind::Classification => "the probability of the predicted class",
         _ => "the predicted number",

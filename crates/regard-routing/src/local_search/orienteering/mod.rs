@@ -188,6 +188,15 @@ impl<'a> Problem<'a> {
     }
 }
 
+/// Share of the time that a construction may take; the search needs the rest.
+const CONSTRUCTION: f64 = 0.4;
+
+/// The moment until which a construction may prepare and insert, where a whole solution has this deadline.
+pub(crate) fn construction_end(deadline: Option<Instant>) -> Option<Instant> {
+    let now = Instant::now();
+    deadline.and_then(|deadline| now.checked_add(deadline.saturating_duration_since(now).mul_f64(CONSTRUCTION)))
+}
+
 /// A greedy start, made short by 2-opt and Or-opt: the best of a few weightings of prize against
 /// detour.
 pub fn construct(problem: &Problem) -> Vec<usize> {
