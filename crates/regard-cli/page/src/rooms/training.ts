@@ -29,7 +29,7 @@ const EMPTY: State = { runs: [], chosen: [], lines: {}, next: {}, smooth: 0, log
 /** Milliseconds between two looks at a run. */
 const EVERY = 2000;
 /** Numbers that count, and are no curves of their own. */
-const COUNTERS = ['step', 'epoch', 'instances', 'seed'];
+const COUNTERS = ['step', 'epoch', 'instances', 'nodes', 'seed'];
 
 export class TrainingRoom extends Room<State> {
   override readonly name = 'training';
@@ -138,7 +138,7 @@ export class TrainingRoom extends Room<State> {
       // An exponential mean, as of its first values as of its last.
       mean = this.state.smooth * mean + (1 - this.state.smooth) * line[name];
       weight = this.state.smooth * weight + (1 - this.state.smooth);
-      points.push([line.step ?? line.epoch ?? at, mean / weight]);
+      points.push([stepOf(line, at), mean / weight]);
     });
     return points;
   }
@@ -156,6 +156,7 @@ export class TrainingRoom extends Room<State> {
     if (!counts.some((count) => count > 0)) return html``;
     for (const line of lines) if (line.points.length < 12) line.kind = 'dots';
     const last = lines.map((line) => `${line.name} ${short(line.points.at(-1)?.[1])}`).join(', ');
+    const steps = this.state.chosen.flatMap((run) => (this.state.lines[run] ?? []).map((line, at) => stepOf(line, at)));
     const positive = lines.every((line) => line.points.every(([, value]) => (value ?? 0) > 0));
     const { picture } = drawChart({
       width: this.width,
@@ -165,6 +166,7 @@ export class TrainingRoom extends Room<State> {
       xText: (x) => short(x, 6),
       xTitle: 'step',
       log: this.state.log && positive,
+      x: [steps.reduce((a, b) => Math.min(a, b), Infinity), steps.reduce((a, b) => Math.max(a, b), -Infinity)],
       stops: [...new Set(lines.flatMap((line) => line.points.map(([x]) => x)))].sort((a, b) => a - b),
       hover: (x) => {
         this.#at = x;
@@ -188,6 +190,13 @@ export class TrainingRoom extends Room<State> {
   }
 }
 
+/** The step of a line, or its place where it names none. */
+function stepOf(line: Metrics, at: number): number {
+  return line.step ?? line.epoch ?? at;
+}
+
+/** The numbers of a line; those that are not of a training step have its kind before their names, as `validation cost`. */
 function numbers(line: Record<string, unknown>): Metrics {
-  return Object.fromEntries(Object.entries(line).filter((entry): entry is [string, number] => typeof entry[1] === 'number' && Number.isFinite(entry[1])));
+  const kind = typeof line.kind === 'string' && line.kind !== 'step' ? `${line.kind === 'valid' ? 'validation' : line.kind} ` : '';
+  return Object.fromEntries(Object.entries(line).filter((entry): entry is [string, number] => typeof entry[1] === 'number' && Number.isFinite(entry[1])).map(([name, value]) => [COUNTERS.includes(name) ? name : kind + name, value]));
 }
