@@ -8,7 +8,7 @@ use regard::Device;
 use regard::routes::model::AttentionModel;
 use regard::routes::model::{AttentionModelConfig, ModelDir};
 use regard::routing::registry;
-use regard::store::{Manifest, Weights, layout, safetensors};
+use regard::store::{Manifest, Weights, built_in};
 
 use crate::failure::Failure;
 
@@ -18,26 +18,14 @@ pub(crate) const VARIABLE: &str = "REGARD_MODEL";
 /// The problem of the model that stands where no problem is named.
 const FIRST: &str = registry::DEFAULT;
 
-/// The files of a model folder, in the binary.
-struct Shipped {
-    name: &'static str,
-    problem: &'static str,
-    config: &'static [u8],
-    weights: &'static [u8],
-    manifest: Option<&'static [u8]>,
-}
-
-/// The models built into the binary: those the source tree had.
-// A static, not a constant: a constant is copied into every unit of code that names it, megabytes each time.
-static BUILT_IN: &[Shipped] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
-
-fn built_in(problem: &str) -> Option<&'static Shipped> {
-    BUILT_IN.iter().find(|shipped| shipped.problem == problem)
+/// The model for a problem that is built into the binary.
+fn built_in(problem: &str) -> Option<PathBuf> {
+    built_in::path(&format!("regard-{problem}"))
 }
 
 /// The problems for which there is a model in the binary.
 pub(crate) fn built_in_problems() -> impl Iterator<Item = &'static str> {
-    BUILT_IN.iter().map(|shipped| shipped.problem)
+    registry::NAMES.into_iter().filter(|problem| built_in(problem).is_some())
 }
 
 /// Location of a model.
@@ -87,7 +75,8 @@ pub(crate) fn locate(folder: Option<PathBuf>) -> anyhow::Result<Place> {
 fn locate_for(folder: Option<PathBuf>, problem: &str) -> anyhow::Result<Option<Place>> {
     let named = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
     let folder = folder.or(named.map(PathBuf::from)).map(Place::Folder);
-    Ok(folder.or_else(|| built_in(problem).map(|shipped| Place::BuiltIn(shipped.problem))))
+    let known = built_in_problems().find(|known| *known == problem);
+    Ok(folder.or_else(|| known.map(Place::BuiltIn)))
 }
 
 fn missing(problem: &str) -> anyhow::Error {
@@ -99,27 +88,16 @@ fn missing(problem: &str) -> anyhow::Error {
 /// Reads the model of `place` with its weights.
 pub(crate) fn open(place: Place) -> anyhow::Result<Model> {
     match &place {
-        Place::BuiltIn(problem) => open_shipped(built_in(problem).ok_or_else(|| missing(problem))?),
-        Place::Folder(path) => open_folder(path),
+        Place::BuiltIn(problem) => open_folder(&built_in(problem).ok_or_else(|| missing(problem))?, place),
+        Place::Folder(path) => open_folder(path, place.clone()),
     }
 }
 
-fn open_folder(path: &Path) -> anyhow::Result<Model> {
+fn open_folder(path: &Path, place: Place) -> anyhow::Result<Model> {
     let folder = ModelDir::open(path)?;
     let weights = folder.weights()?;
     let manifest = folder.manifest().cloned();
-    let place = Place::Folder(path.to_owned());
-    let info = info(folder.name(), place, folder.config().clone(), manifest);
-    Ok(Model { info, weights })
-}
-
-fn open_shipped(shipped: &Shipped) -> anyhow::Result<Model> {
-    let config = AttentionModelConfig::from_json(&serde_json::from_slice(shipped.config)?)?;
-    let weights = safetensors::parse(shipped.weights, Path::new("model.safetensors"))?;
-    layout::check(&config, &weights)?;
-    let manifest = shipped.manifest.map(serde_json::from_slice).transpose()?;
-    let place = Place::BuiltIn(shipped.problem);
-    Ok(Model { info: info(shipped.name.to_owned(), place, config, manifest), weights })
+    Ok(Model { info: info(folder.name(), place, folder.config().clone(), manifest), weights })
 }
 
 fn info(name: String, place: Place, config: AttentionModelConfig, manifest: Option<Manifest>) -> ModelInfo {

@@ -39,7 +39,8 @@ pub(crate) struct ExplainFileArgs {
     /// Instance, or file of sets, graphs or series
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// Model folder [default for routes: $REGARD_MODEL, else the model in the binary]
+    /// Model folder, or name of a built-in model [default: $REGARD_MODEL for routes, else the built-in
+    /// model for the file]
     #[arg(long, value_name = "DIR")]
     pub(crate) model: Option<PathBuf>,
     /// The set, graph or series to look at, by its identifier [default: the first]

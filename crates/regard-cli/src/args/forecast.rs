@@ -30,7 +30,7 @@ pub(crate) struct ForecastArgs {
     /// Number of future values [default: the horizon of the model]
     #[arg(long, value_name = "H", value_parser = super::at_least_one)]
     pub(crate) horizon: Option<usize>,
-    /// Model folder [default: train on the file]
+    /// Model folder, or name of a built-in model [default: train on the file]
     #[arg(long, value_name = "DIR")]
     pub(crate) model: Option<PathBuf>,
     /// Levels of the prediction intervals in percent, for example 80,95

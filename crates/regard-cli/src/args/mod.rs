@@ -191,7 +191,8 @@ pub(crate) struct KoolArgs {
 /// Arguments of `regard model show`.
 #[derive(Debug, Args)]
 pub(crate) struct ModelShowArgs {
-    /// Model folder [default: $REGARD_MODEL, else the built-in model]
+    /// Model folder, or name of a built-in model [default: $REGARD_MODEL, else the built-in model for the
+    /// problem]
     #[arg(value_name = "DIR")]
     pub(crate) model: Option<PathBuf>,
 }

@@ -10,7 +10,8 @@ use crate::failure::Failure;
 /// Model and decoding.
 #[derive(Debug, Args)]
 pub(crate) struct NetworkArgs {
-    /// Model folder [default: $REGARD_MODEL, else the built-in model]
+    /// Model folder, or name of a built-in model [default: $REGARD_MODEL, else the built-in model for the
+    /// problem]
     #[arg(long, value_name = "DIR")]
     pub(crate) model: Option<PathBuf>,
     /// Decoding method: greedy, sample:K, multistart, multistart:K or beam:K

@@ -32,7 +32,7 @@ pub(crate) struct PredictArgs {
     /// JSON lines, TU files) or series (CSV)
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Model folder
+    /// Model folder, or name of a built-in model such as regard-solubility
     #[arg(long, value_name = "DIR")]
     pub(crate) model: PathBuf,
     /// Sets and graphs: predict with the network alone, or with the base learners alone, instead of their blend

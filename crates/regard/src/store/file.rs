@@ -1,9 +1,10 @@
-//! Reading a whole file, with its size looked at first.
+//! Reading a whole file, with its size looked at first; files of built-in models come from memory.
 
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use super::built_in;
 use crate::{Error, Result};
 
 /// Largest weights file that is read: 4 GiB, a thousand times the models of this crate.
@@ -11,8 +12,16 @@ pub(crate) const WEIGHTS_LIMIT: u64 = 4 << 30;
 /// Largest JSON file that is read: 16 MiB.
 pub(super) const JSON_LIMIT: u64 = 16 << 20;
 
+/// If true, there is such a file, on the disk or in a model that is built in.
+pub(crate) fn is_file(path: &Path) -> bool {
+    path.is_file() || built_in::bytes(path).is_some()
+}
+
 /// The bytes of a regular file of at most `limit` bytes.
 pub(crate) fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    if let Some(bytes) = built_in::bytes(path) {
+        return Ok(bytes.to_vec());
+    }
     let io = |source| Error::io(path, source);
     let refuse = |reason: String| Error::Parse { path: path.to_owned(), line: 0, field: String::new(), reason };
     let metadata = fs::metadata(path).map_err(io)?;

@@ -7,6 +7,7 @@
 //! Nothing here knows a tensor library: weights are plain [`Array`]s.
 
 pub mod array;
+pub mod built_in;
 mod card;
 pub(crate) mod file;
 pub mod layout;

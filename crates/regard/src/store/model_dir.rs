@@ -8,6 +8,7 @@ use regard_data::file::write_atomic;
 use serde::Serialize;
 
 use super::array::Weights;
+use super::built_in;
 use super::manifest::{Manifest, architecture_sha256};
 use super::network::NetworkConfig;
 use super::{card, file, layout, safetensors};
@@ -20,8 +21,13 @@ const CARD: &str = "README.md";
 /// The settings of a run, in its folder.
 const RUN: &str = "experiment.toml";
 
-const FOLDER: &str = "a model is a folder; import weights with `regard model import kool FILE \
-                      --out DIR`";
+/// The way out of a path that is no model.
+fn folder_hint() -> String {
+    let names: Vec<&str> = built_in::names().collect();
+    let built_in =
+        if names.is_empty() { String::new() } else { format!(" or one that is built in ({})", names.join(", ")) };
+    format!("a model is a folder{built_in}; import weights with `regard model import kool FILE --out DIR`")
+}
 
 /// The folder of a model, with its settings read and checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,12 +46,12 @@ impl<C: NetworkConfig> NetworkDir<C> {
     /// JSON.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
         let path = path.into();
-        if !path.is_dir() {
+        if !path.is_dir() && !built_in::is_model(&path) {
             let kind = if path.exists() { std::io::ErrorKind::NotADirectory } else { std::io::ErrorKind::NotFound };
-            return Err(Error::io(path, kind.into()).with_hint(FOLDER));
+            return Err(Error::io(path, kind.into()).with_hint(folder_hint()));
         }
         for name in [CONFIG, WEIGHTS] {
-            if !path.join(name).is_file() {
+            if !file::is_file(&path.join(name)) {
                 if path.join(RUN).is_file() {
                     let reason = format!("is the folder of a run that has not saved a model: it has no `{name}`");
                     let hint = format!("continue it with `regard train --out {} --resume`", path.display());
@@ -59,7 +65,7 @@ impl<C: NetworkConfig> NetworkDir<C> {
         let read = file::read_json(&path.join(CONFIG))?;
         let config = C::from_json(&read).map_err(|error| error.in_file(&path.join(CONFIG)))?;
         let manifest = path.join(MANIFEST);
-        let manifest = if manifest.is_file() { Some(Manifest::read(&manifest)?) } else { None };
+        let manifest = if file::is_file(&manifest) { Some(Manifest::read(&manifest)?) } else { None };
         let expected = manifest.as_ref().and_then(|manifest| manifest.architecture_sha256.as_ref());
         if expected.is_some_and(|expected| *expected != architecture_sha256(&read)) {
             return Err(other_architecture(path.join(CONFIG)));
@@ -74,6 +80,9 @@ impl<C: NetworkConfig> NetworkDir<C> {
 
     /// Name of the folder.
     pub fn name(&self) -> String {
+        if let Some(name) = built_in::name(&self.path) {
+            return name.to_owned();
+        }
         let full = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
         full.file_name().map_or_else(|| "model".into(), |name| name.to_string_lossy().into_owned())
     }

@@ -140,7 +140,7 @@ pub trait BaseRecord: Clone + Debug + Serialize + DeserializeOwned {
     /// [`Error::Io`] and [`Error::Parse`]; [`Error::Config`] for another version, or parts that do not fit together.
     fn open(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(FILE);
-        if !path.exists() {
+        if !file::is_file(&path) {
             return Ok(None);
         }
         let text = file::read(&path, LIMIT)?;

@@ -106,7 +106,7 @@ impl ValidationErrors {
     /// [`Error::Io`] and [`Error::Parse`]; [`Error::Config`] for another version, or errors that are none.
     pub(super) fn open(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(FILE);
-        if !path.exists() {
+        if !file::is_file(&path) {
             return Ok(None);
         }
         let text = file::read(&path, LIMIT)?;
