@@ -67,9 +67,12 @@ pub(crate) fn long<T: Send + 'static>(
             let _ = sender.send(catch_unwind(AssertUnwindSafe(call)));
         })
         .map_err(|error| with_hint::<ComputeError>(&format!("cannot start a thread: {error}"), None))?;
-    let mut pending = None;
+    let (mut receiver, mut pending) = (receiver, None);
     loop {
-        match py.detach(|| receiver.recv_timeout(LOOK)) {
+        let received;
+        // A receiver may move to where the lock is not held, but not be shared with it.
+        (received, receiver) = py.detach(move || (receiver.recv_timeout(LOOK), receiver));
+        match received {
             Ok(Ok(_)) if pending.is_some() => break,
             Ok(Ok(found)) => return Ok(found),
             Ok(Err(cause)) => return Err(panicked(&*cause)),

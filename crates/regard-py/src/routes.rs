@@ -5,28 +5,29 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use numpy::{IntoPyArray, PyArray1, PyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
-use regard::data::names::list;
+use pyo3::types::{PyBytes, PyDict};
+use regard::Device;
+use regard::data::file::write_atomic;
 use regard::routes::ModelDir;
 use regard::routes::decode::Decode;
 use regard::routes::evaluate::{EvaluateOptions, Evaluation, evaluate_problems};
 use regard::routes::model::AttentionModel;
-use regard::routes::solve::{Finish, Solution, SolveOptions, solve_instance_watched};
+use regard::routes::solve::{Finish, Solution, SolveOptions, StageKind, solve_instance_watched};
 use regard::routing::formats::csv::{self, ColumnRole, Columns, Nodes, TableOptions};
-use regard::routing::formats::sets::InstanceSet;
+use regard::routing::formats::sets::{self, InstanceSet};
 use regard::routing::formats::{self, Instance};
+use regard::routing::generate::{GeneratedSet, GeneratorConfig, Points};
 use regard::routing::local_search::BestCost;
 use regard::routing::registry::{self, ProblemVisitor, with_problem};
-use regard::routing::{SolverInstance, SymmetricMatrix};
+use regard::routing::{Problem, SolverInstance, SymmetricMatrix};
 use regard::store::built_in;
-use regard::{Device, Error};
 
 use crate::arrays::{self, Numbers, numbers, padded, wrong_shape};
 use crate::compute::{OnInterrupt, long, short};
 use crate::explain::Trace;
-use crate::failure::{OrRaise, faulty, invalid, raised};
+use crate::failure::{OrRaise, faulty, invalid};
 
 /// An instance of a routing problem.
 #[pyclass(frozen, name = "Instance", module = "regard._regard")]
@@ -216,7 +217,7 @@ impl PyInstance {
         for (place, row) in places.iter().zip(&self.rows) {
             all[2 * row..2 * row + 2].copy_from_slice(place);
         }
-        numpy::PyArrayMethods::reshape(&PyArray1::from_vec(py, all), [places.len(), 2])
+        PyArray1::from_vec(py, all).reshape([places.len(), 2])
     }
 
     /// Value of routes of rows, which are checked.
@@ -371,22 +372,12 @@ impl PyPolicy {
             seed,
             ..EvaluateOptions::default()
         };
-        let task = Decoding { model: &self.model, set: &set, options: &options };
         let problem = self.problem.as_str();
-        let mut blocks = Vec::new();
-        for block in task.blocks() {
-            let found = short(py, || with_problem(problem, DecodeBlock { task: &task, block }))?;
-            let unknown = || {
-                let reason = format!("`{problem}` is a problem of your own; decode with that problem");
-                Err(Error::Unsupported { what: "the policy".into(), reason })
-            };
-            blocks.push(found.unwrap_or_else(unknown).or_raise()?);
-            py.check_signals()?;
-            if let Some(progress) = progress {
-                progress.call1((block.1.min(set.len()), set.len()))?;
-            }
-        }
-        task.result(py, blocks)
+        let task = Decoding { py, model: &self.model, set: &set, options: &options, progress };
+        with_problem(problem, task).unwrap_or_else(|| {
+            let reason = format!("solves `{problem}`, a problem of your own");
+            Err(invalid("policy", &reason, Some("give the problem: Policy.load(path, problem=...)")))
+        })
     }
 
     /// Everything that the model computes on an instance.
@@ -398,25 +389,142 @@ impl PyPolicy {
 }
 
 /// Decoding of a set of instances.
-struct Decoding<'a> {
+struct Decoding<'a, 'py> {
+    py: Python<'py>,
     model: &'a AttentionModel,
     set: &'a InstanceSet,
     options: &'a EvaluateOptions,
+    progress: Option<&'a Bound<'py, PyAny>>,
 }
 
-/// Instances between two looks at signals: a multiple of the batch, so that every batch has the seed that it would have
-/// in one call.
+/// Instances between two looks at signals, about.
 const BETWEEN_LOOKS: usize = 1024;
 
-impl Decoding<'_> {
-    /// The instances of each block, from the first to the one after the last.
-    fn blocks(&self) -> Vec<(usize, usize)> {
-        let starts = (0..self.set.len()).step_by(BETWEEN_LOOKS);
-        starts.map(|start| (start, (start + BETWEEN_LOOKS).min(self.set.len()))).collect()
+impl<'py> ProblemVisitor for Decoding<'_, 'py> {
+    type Output = PyResult<Bound<'py, PyDict>>;
+
+    fn run<I: SolverInstance>(self) -> Self::Output {
+        let Self { py, model, set, options, progress } = self;
+        let problems = set.instances::<I::Problem>().or_raise()?;
+        let nodes = problems.first().map_or(1, Problem::nodes);
+        // Whole batches, so that each has the seed that it has in one call.
+        let batch = options.batch_of(nodes);
+        let block = BETWEEN_LOOKS.div_ceil(batch) * batch;
+        let (mut costs, mut tours, mut log_likelihoods) = (Vec::new(), Vec::new(), Vec::new());
+        for problems in problems.chunks(block) {
+            let options = EvaluateOptions { seed: options.seed.wrapping_add(costs.len() as u64), ..options.clone() };
+            let found: Evaluation =
+                short(py, || evaluate_problems(model, problems, &options, &mut |_| {}))?.or_raise()?;
+            costs.extend(found.costs);
+            tours.extend(found.solutions);
+            log_likelihoods.extend(found.log_likelihoods);
+            py.check_signals()?;
+            if let Some(progress) = progress {
+                progress.call1((costs.len(), set.len()))?;
+            }
+        }
+        let result = PyDict::new(py);
+        let lengths: Vec<i64> = tours.iter().map(|tour: &Vec<usize>| tour.len() as i64).collect();
+        result.set_item("cost", costs.into_pyarray(py))?;
+        result.set_item("actions", padded(py, &tours, 0)?)?;
+        result.set_item("lengths", lengths.into_pyarray(py))?;
+        result.set_item("log_likelihood", log_likelihoods.into_pyarray(py))?;
+        Ok(result)
     }
 }
 
-struct DecodeBlock<'a> {
-    task: &'a Decoding<'a>,
-    block: (usize, usize),
+/// Solves an instance: by the policy where there is one, by construction where the problem has one, and local search.
+#[pyfunction]
+pub(crate) fn solve(
+    py: Python<'_>,
+    instance: &PyInstance,
+    policy: Option<&PyPolicy>,
+    search: Search,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<PyFound> {
+    let options = search.options(instance)?;
+    let (model, own) = (policy.map(|policy| policy.model.clone()), instance.instance.clone());
+    if let Some(policy) = policy.filter(|policy| policy.problem != own.problem()) {
+        let reason = format!("solves `{}`, but the problem is `{}`", policy.problem, own.problem());
+        return Err(invalid("policy", &reason, Some("leave it out to take the built-in one")));
+    }
+    let watch = move |stage: StageKind, best: &BestCost| {
+        if let Some(progress) = &progress {
+            // What a progress bar raises has no say in the search.
+            let _ = Python::attach(|py| progress.call1(py, (stage.name(), best.get())));
+        }
+    };
+    let solved = move || {
+        let best = options.best.clone();
+        solve_instance_watched(model.as_deref(), &own, &options, &mut |stage| watch(stage, &best))
+    };
+    let Solution { tour, cost, stages, seconds } = long(py, OnInterrupt::Leave, solved)?.or_raise()?;
+    let stages = stages.into_iter();
+    Ok(PyFound {
+        cost: if instance.instance.maximises() { -cost } else { cost },
+        routes: instance.routes_of(&tour),
+        stages: stages.map(|stage| (stage.kind.name().to_owned(), stage.name, stage.cost, stage.gain, stage.seconds)).collect(),
+        seconds,
+    })
+}
+
+/// Random instances of a problem in the unit square, as an archive of numpy arrays.
+#[pyfunction]
+pub(crate) fn generate(
+    py: Python<'_>,
+    problem: String,
+    instances: usize,
+    nodes: usize,
+    seed: u64,
+    distribution: &str,
+) -> PyResult<Py<PyBytes>> {
+    let points = Points::parse(distribution).or_raise()?;
+    let config = GeneratorConfig { points, ..GeneratorConfig::default() };
+    let drawn = move || GeneratedSet::random(&problem, &config, seed, instances, nodes)?.render("npz");
+    Ok(PyBytes::new(py, &short(py, drawn)?.or_raise()?).unbind())
+}
+
+/// Endings of files of instances.
+#[pyfunction]
+pub(crate) fn instance_endings() -> Vec<&'static str> {
+    formats::endings()
+}
+
+/// Problems that are known; true for those that have a built-in policy.
+#[pyfunction]
+pub(crate) fn problems() -> Vec<(&'static str, bool)> {
+    let built_in = |name: &str| built_in::path(&format!("regard-{name}")).is_some();
+    registry::PROBLEMS.iter().map(|spec| (spec.name, built_in(spec.name))).collect()
+}
+
+/// Writes a set as a file of another ending.
+struct Render<'a>(&'a InstanceSet, &'a str);
+
+impl ProblemVisitor for Render<'_> {
+    type Output = regard::data::Result<Vec<u8>>;
+
+    fn run<I: SolverInstance>(self) -> Self::Output {
+        sets::render(&self.0.instances::<I::Problem>()?, self.1)
+    }
+}
+
+fn rendered(set: &InstanceSet, ending: &str) -> PyResult<Vec<u8>> {
+    let problem = set.problems().first().copied().unwrap_or(registry::DEFAULT);
+    with_problem(problem, Render(set, ending)).unwrap_or_else(|| Ok(Vec::new())).or_raise()
+}
+
+/// The archive of numpy arrays with the instances of a file (`.pkl` or `.npz`).
+#[pyfunction]
+pub(crate) fn read_set(py: Python<'_>, path: PathBuf) -> PyResult<Py<PyBytes>> {
+    let set = short(py, move || sets::read(path))?.or_raise()?;
+    Ok(PyBytes::new(py, &rendered(&set, "npz")?).unbind())
+}
+
+/// Writes arrays as a file with a set of instances, `.pkl` or `.npz`.
+#[pyfunction]
+pub(crate) fn write_set(path: PathBuf, arrays: &Bound<'_, PyDict>) -> PyResult<()> {
+    let set = InstanceSet::of_arrays(&arrays::named(arrays)?).map_err(|fault| faulty(&fault))?;
+    let ending = path.extension().map_or_else(String::new, |ending| ending.to_string_lossy().to_lowercase());
+    let bytes = rendered(&set, &ending)?;
+    write_atomic(&path, |out| out.write_all(&bytes)).or_raise()
 }

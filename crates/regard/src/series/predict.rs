@@ -73,19 +73,28 @@ impl SeriesModel {
     /// # Errors
     /// Those of reading the file; series that are missing; other distances of time stamps than in training.
     pub fn read(&self, path: &Path, data: &SeriesData) -> Result<Series> {
-        let Read { panel, report } = read(path, &read_options(data, Some(&self.config))?)?;
+        let found = read(path, &read_options(data, Some(&self.config))?)?;
+        self.known_series(found).map_err(|error| error.in_file(path))
+    }
+
+    /// The series that the model knows among those that were read, at its scale.
+    ///
+    /// # Errors
+    /// Series that are missing; other distances of time stamps than in training.
+    pub fn known_series(&self, found: Read) -> Result<Series> {
+        let Read { panel, report } = found;
         let frequency = panel.clock().frequency().to_string();
         if frequency != self.config.data.frequency {
             let reason = format!(
                 "has one value every {frequency}; the training data has one every {}",
                 self.config.data.frequency
             );
-            return Err(Error::config("the file", reason).in_file(path));
+            return Err(Error::config("the file", reason));
         }
         let known = &self.config.data.names;
         let unknown = panel.names().filter(|name| !known.iter().any(|known| known == name)).map(str::to_owned);
         let unknown = unknown.collect();
-        let own = panel.select(known).map_err(|error| Error::from(error).in_file(path))?;
+        let own = panel.select(known)?;
         let mut panel = own.clone();
         self.scaler()?.apply(&mut panel)?;
         Ok(Series { panel: scaled_known(panel, &Known::of(&self.config.data))?, own, report, unknown })

@@ -31,7 +31,7 @@ pub use cross_validation::{
 pub(crate) use cross_validation::{Folds, cross_validate_blend, ensemble};
 pub use experiment::SupervisedExperiment;
 use intervals::TaskErrors;
-pub use learner::{Learner, train};
+pub use learner::{Learner, train, train_on};
 pub use model::Model;
 
 /// A section of an experiment.

@@ -208,7 +208,17 @@ pub(crate) fn train_with<L: Learning>(
     device: &Device,
     observer: &mut dyn Observer,
 ) -> Result<Trained> {
-    let mut run = Run::<L>::open(training, device)?;
+    train_from::<L>(training, device, observer, L::begin)
+}
+
+/// As [`train_with`], with a learner that `begin` makes.
+pub(crate) fn train_from<L: Learning>(
+    training: &Training<L::Experiment>,
+    device: &Device,
+    observer: &mut dyn Observer,
+    begin: impl FnOnce(&L::Experiment, &Device) -> Result<L>,
+) -> Result<Trained> {
+    let mut run = Run::<L>::open(training, device, begin)?;
     run.learner.warnings().into_iter().for_each(|warning| observer.event(&Event::Warning(warning)));
     run.learner.notes().into_iter().for_each(|note| observer.event(&Event::Note(note)));
     if training.resume && run.learner.steps() == 0 {
@@ -293,7 +303,11 @@ struct Run<'a, L: Learning> {
 }
 
 impl<'a, L: Learning> Run<'a, L> {
-    fn open(training: &'a Training<L::Experiment>, device: &Device) -> Result<Self> {
+    fn open(
+        training: &'a Training<L::Experiment>,
+        device: &Device,
+        begin: impl FnOnce(&L::Experiment, &Device) -> Result<L>,
+    ) -> Result<Self> {
         let (experiment, out) = (&training.experiment, &training.out);
         // A new run takes the folder only when its data is read and its settings are known to be right.
         let lock = if training.resume && RunFolder::exists(out) { Some(RunFolder::lock(out)?) } else { None };
@@ -304,7 +318,7 @@ impl<'a, L: Learning> Run<'a, L> {
             (Some(before), true) => comparable(before, experiment).map_err(|error| error.in_file(out))?,
             (None, false) => {}
         }
-        let mut learner = L::begin(experiment, device)?;
+        let mut learner = begin(experiment, device)?;
         let (mut window, mut written, mut pace) = (Window::default(), Written::default(), None);
         let checkpoint = if training.resume { RunFolder::checkpoint(out)? } else { None };
         if let Some(checkpoint) = checkpoint {

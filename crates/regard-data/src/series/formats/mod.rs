@@ -1,5 +1,6 @@
 //! Files of series, and of forecasts for them.
 
+mod columns;
 pub mod forecasts;
 mod long;
 mod stamps;
@@ -12,6 +13,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use self::timeline::Timeline;
+pub use self::columns::{LongColumns, StampColumn};
 use super::Panel;
 use crate::Result;
 use crate::series::Frequency;

@@ -56,8 +56,9 @@ impl Default for EvaluateOptions {
 }
 
 impl EvaluateOptions {
-    /// Instances of `n` places that go through the network together.
-    fn batch_of(&self, n: usize) -> usize {
+    /// Instances of `n` places that go through the network together; each batch samples with a seed of its own, which is
+    /// [`Self::seed`] plus the number of instances before it.
+    pub fn batch_of(&self, n: usize) -> usize {
         let places = n.max(1).saturating_mul(self.augment.max(1));
         self.batch.min(MOST_PLACES_AT_ONCE / places).max(1)
     }

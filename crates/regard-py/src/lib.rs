@@ -1,0 +1,56 @@
+//! The native part of the Python package `regard`: arrays and files go in, arrays come out, and everything between is the
+//! library's. What users see, with its documentation, is the Python code in `python/regard/`.
+
+mod arrays;
+mod compute;
+mod explain;
+mod failure;
+mod routes;
+
+use std::ffi::OsString;
+
+use mimalloc::MiMalloc;
+use pyo3::prelude::*;
+
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
+
+/// Runs the command line and gives its exit code.
+#[pyfunction]
+fn run_command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    py.detach(|| regard_cli::status(arguments))
+}
+
+/// Limits the threads of the process.
+#[pyfunction]
+fn set_threads(threads: usize) -> PyResult<()> {
+    if threads == 0 {
+        return Err(failure::invalid("threads", "is 0, expected at least 1", None));
+    }
+    let refused = |reason: &str| {
+        failure::invalid("threads", reason, Some("set them before the first call, or by RAYON_NUM_THREADS"))
+    };
+    if compute::has_computed() {
+        return Err(refused("cannot change: something was already computed"));
+    }
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(|_| refused("were set before"))
+}
+
+/// The native module.
+#[pymodule]
+fn _regard(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    failure::add(module)?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<routes::PyInstance>()?;
+    module.add_class::<routes::PyFound>()?;
+    module.add_class::<routes::PyPolicy>()?;
+    module.add_class::<explain::Trace>()?;
+    module.add_function(wrap_pyfunction!(run_command, module)?)?;
+    module.add_function(wrap_pyfunction!(set_threads, module)?)?;
+    module.add_function(wrap_pyfunction!(routes::instance_endings, module)?)?;
+    module.add_function(wrap_pyfunction!(routes::solve, module)?)?;
+    module.add_function(wrap_pyfunction!(routes::generate, module)?)?;
+    module.add_function(wrap_pyfunction!(routes::problems, module)?)?;
+    module.add_function(wrap_pyfunction!(routes::read_set, module)?)?;
+    module.add_function(wrap_pyfunction!(routes::write_set, module)?)
+}
