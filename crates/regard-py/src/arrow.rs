@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use arrow_array::cast::AsArray;
-use arrow_array::ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream};
+use arrow_array::ffi_stream::{RecordBatchStreamReader, FFI_ArrowArrayStream};
 use arrow_array::types::{
     ArrowDictionaryKeyType, ArrowPrimitiveType, Date32Type, Date64Type, Float16Type, Float32Type, Float64Type,
     Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
@@ -45,7 +45,7 @@ impl Frame {
         let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
         // SAFETY: by Arrow's PyCapsule interface a capsule of this name, which was just checked, points to a stream that
         // the consumer may move out of it; `from_raw` leaves a released one behind, which the capsule's destructor skips.
-        let reader = unsafe { ArrowArrayStreamReader::from_raw(pointer.as_ptr().cast::<FFI_ArrowArrayStream>()) };
+        let reader = unsafe { RecordBatchStreamReader::from_raw(pointer.as_ptr().cast::<FFI_ArrowArrayStream>()) };
         let failed = |error: arrow_schema::ArrowError| invalid("the frame", &format!("cannot be read: {error}"), None);
         let reader = reader.map_err(failed)?;
         let names = reader.schema().fields().iter().map(|field| field.name().clone()).collect();

@@ -221,6 +221,15 @@ impl PyGraphModel {
         self.model.config.task.name()
     }
 
+    /// `graph` or `node`.
+    #[getter]
+    fn level(&self) -> &'static str {
+        match self.model.config.level {
+            regard::graphs::task::LevelName::Graph => "graph",
+            regard::graphs::task::LevelName::Node => "node",
+        }
+    }
+
     #[getter]
     fn classes(&self) -> Vec<String> {
         self.model.config.data.classes.clone()

@@ -2,10 +2,15 @@
 //! library's. What users see, with its documentation, is the Python code in `python/regard/`.
 
 mod arrays;
+mod arrow;
 mod compute;
 mod explain;
 mod failure;
+mod graphs;
 mod routes;
+mod series;
+mod sets;
+mod train;
 
 use std::ffi::OsString;
 
@@ -44,7 +49,21 @@ fn _regard(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<routes::PyInstance>()?;
     module.add_class::<routes::PyFound>()?;
     module.add_class::<routes::PyPolicy>()?;
+    module.add_class::<sets::PyBags>()?;
+    module.add_class::<sets::PySetModel>()?;
+    module.add_class::<graphs::PyGraphs>()?;
+    module.add_class::<graphs::PyGraphModel>()?;
+    module.add_class::<series::PyPanel>()?;
+    module.add_class::<series::PySeriesModel>()?;
     module.add_class::<explain::Trace>()?;
+    module.add_class::<explain::Attributions>()?;
+    module.add_function(wrap_pyfunction!(train::train, module)?)?;
+    module.add_function(wrap_pyfunction!(train::experiments, module)?)?;
+    module.add_function(wrap_pyfunction!(train::experiment_family, module)?)?;
+    module.add_function(wrap_pyfunction!(sets::train_sets, module)?)?;
+    module.add_function(wrap_pyfunction!(graphs::train_graphs, module)?)?;
+    module.add_function(wrap_pyfunction!(series::train_series, module)?)?;
+    module.add_function(wrap_pyfunction!(series::forecast_panel, module)?)?;
     module.add_function(wrap_pyfunction!(run_command, module)?)?;
     module.add_function(wrap_pyfunction!(set_threads, module)?)?;
     module.add_function(wrap_pyfunction!(routes::instance_endings, module)?)?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use regard::data::series::Panel;
+use regard::data::series::{Frequency, Panel};
 use regard::data::series::formats::forecasts::{Forecast, Forecasts};
 use regard::data::series::formats::{Duplicates, LongColumns, Read, ReadOptions, StampColumn};
 use regard::experiment::find;
@@ -46,7 +46,7 @@ pub(crate) struct Reading {
 
 impl Reading {
     fn options(&self) -> PyResult<ReadOptions> {
-        let frequency = self.frequency.as_deref().map(str::parse).transpose().or_raise()?;
+        let frequency = self.frequency.as_deref().map(str::parse::<Frequency>).transpose().or_raise()?;
         let duplicates = match self.duplicates.as_str() {
             "error" => Duplicates::Error,
             "mean" => Duplicates::Mean,

@@ -10,7 +10,6 @@ use regard::data::predictions::{Predicted, decide};
 use regard::data::sets::mixture::LogWeights;
 use regard::data::sets::{Bags, FeatureNames};
 use regard::experiment::find;
-use regard::sets::experiment::SetData;
 use regard::sets::predict::{MixtureOptions, SetModel};
 use regard::sets::source::Source;
 use regard::sets::{SetExperiment, Sets};

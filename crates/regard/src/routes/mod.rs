@@ -3,6 +3,7 @@
 //! The problems themselves, without tensors, are in [`regard_routing`].
 
 pub mod decode;
+pub mod environment;
 pub mod evaluate;
 pub mod experiment;
 mod explain;

@@ -15,7 +15,7 @@ use super::{BatchPosition, Context, Done, Family, Network, SupervisedExperiment}
 use crate::experiment::Sections;
 use crate::store::{Manifest, NetworkConfig, NetworkDir, Weights};
 use crate::train::{
-    Checkpoint, EarlyStopping, Learning, Measure, Measures, Observer, Optimizer, Pace, Plateau, Position, Schedule,
+    Begin, Checkpoint, EarlyStopping, Learning, Measure, Measures, Observer, Optimizer, Pace, Plateau, Position, Schedule,
     Select, Shuffled, Stream, Trained, Trainee, Training, ValidationMetrics, collect, derived, fresh, restore,
     train_from, train_with,
 };
@@ -285,14 +285,16 @@ impl<F: Family> Learner<F> {
     }
 }
 
-impl<F: Family> Learning for Learner<F> {
-    type Experiment = SupervisedExperiment<F>;
-    type State = Counters<F::Calibration>;
-
+impl<F: Family> Begin for Learner<F> {
     /// A learner with base learners beside its network, where the task has them.
     fn begin(experiment: &SupervisedExperiment<F>, device: &Device) -> Result<Self> {
         Self::new(experiment, device)?.beside_base()
     }
+}
+
+impl<F: Family> Learning for Learner<F> {
+    type Experiment = SupervisedExperiment<F>;
+    type State = Counters<F::Calibration>;
 
     fn restored(mut self, mut checkpoint: Checkpoint, counters: Self::State) -> Result<Self> {
         self.trainee = self.trainee.restored(&mut checkpoint)?;

@@ -85,8 +85,6 @@ pub(crate) trait Learning: Sized {
     /// Its numbers that are not weights.
     type State: Serialize + DeserializeOwned;
 
-    /// The learner before its first step.
-    fn begin(experiment: &Self::Experiment, device: &Device) -> Result<Self>;
     /// The learner as it was when `checkpoint` and `state` were made.
     fn restored(self, checkpoint: Checkpoint, state: Self::State) -> Result<Self>;
     /// Trainable numbers of the network.
@@ -135,6 +133,12 @@ pub(crate) trait Learning: Sized {
     fn state(&self) -> Self::State;
     /// Writes the network that is measured into the run's folder.
     fn save_model(&self, folder: &Path, manifest: Manifest) -> Result<()>;
+}
+
+/// A learner that follows from its settings alone.
+pub(crate) trait Begin: Learning {
+    /// The learner before its first step.
+    fn begin(experiment: &Self::Experiment, device: &Device) -> Result<Self>;
 }
 
 /// A training: its settings, its folder and its limits.
@@ -191,8 +195,8 @@ impl<S: DeserializeOwned> State<S> {
 /// The learner as the last checkpoint of the run in `folder` left it; the folder is only read.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for a folder without a checkpoint; those of [`Learning::begin`] and [`Learning::restored`].
-pub(crate) fn at_checkpoint<L: Learning>(folder: &Path, experiment: &L::Experiment, device: &Device) -> Result<L> {
+/// [`Error::Unsupported`] for a folder without a checkpoint; those of [`Begin::begin`] and [`Learning::restored`].
+pub(crate) fn at_checkpoint<L: Begin>(folder: &Path, experiment: &L::Experiment, device: &Device) -> Result<L> {
     let Some(checkpoint) = RunFolder::checkpoint(folder)? else {
         return Err(Error::Unsupported { what: folder.display().to_string(), reason: "has no checkpoint".into() }
             .with_hint("`regard train` saves one after each epoch, and within the first minute"));
@@ -203,7 +207,7 @@ pub(crate) fn at_checkpoint<L: Learning>(folder: &Path, experiment: &L::Experime
 
 /// Trains until all epochs are done or a limit is reached; the folder then holds the model as it
 /// stands, and a checkpoint to go on from.
-pub(crate) fn train_with<L: Learning>(
+pub(crate) fn train_with<L: Begin>(
     training: &Training<L::Experiment>,
     device: &Device,
     observer: &mut dyn Observer,
