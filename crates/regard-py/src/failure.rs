@@ -57,6 +57,11 @@ pub(crate) fn invalid(what: &str, reason: &str, hint: Option<&str>) -> PyErr {
 pub(crate) fn raised(error: &Error) -> PyErr {
     let (message, hint) = (error.to_string(), error.hint());
     match error.root() {
+        // What the caller's own function raised goes on as it is.
+        Error::Foreign(error) if error.is::<PyErr>() => Python::attach(|py| {
+            let raised = error.downcast_ref::<PyErr>().map(|error| error.clone_ref(py));
+            raised.unwrap_or_else(|| with_hint::<InternalError>(&message, None))
+        }),
         Error::Io { source, .. } | Error::Data(regard::data::Error::Io { source, .. }) => of_file(source, &message, hint),
         Error::NotFinite { .. } | Error::Diverged { .. } | Error::State { .. } | Error::Device(_) => {
             with_hint::<ComputeError>(&message, hint)

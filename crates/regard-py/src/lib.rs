@@ -4,6 +4,7 @@
 mod arrays;
 mod arrow;
 mod compute;
+mod environment;
 mod explain;
 mod failure;
 mod graphs;
@@ -49,6 +50,8 @@ fn _regard(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<routes::PyInstance>()?;
     module.add_class::<routes::PyFound>()?;
     module.add_class::<routes::PyPolicy>()?;
+    module.add_class::<environment::PyEnvironment>()?;
+    module.add_class::<environment::PyEnvironmentPolicy>()?;
     module.add_class::<sets::PyBags>()?;
     module.add_class::<sets::PySetModel>()?;
     module.add_class::<graphs::PyGraphs>()?;

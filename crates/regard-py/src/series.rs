@@ -290,11 +290,11 @@ impl PyPanel {
 
     /// The values of each series between two places before its end, and their stamps: `[series][rows]`.
     #[expect(clippy::type_complexity, reason = "two lists for Python to take apart")]
-    fn before_end(&self, from: usize, to: usize) -> PyResult<(Vec<Vec<f32>>, Vec<Vec<i64>>)> {
+    fn before_end(&self, first: usize, last: usize) -> PyResult<(Vec<Vec<f32>>, Vec<Vec<i64>>)> {
         let panel = &self.0.panel;
         let (mut values, mut stamps) = (Vec::new(), Vec::new());
         for one in panel.series() {
-            let places = one.len().saturating_sub(from)..one.len().saturating_sub(to);
+            let places = one.len().saturating_sub(first)..one.len().saturating_sub(last);
             values.push(one.values()[places.clone()].to_vec());
             let stamp = |at: usize| panel.clock().number(one.start() + at).or_raise();
             stamps.push(places.map(stamp).collect::<PyResult<_>>()?);

@@ -8,6 +8,7 @@ pub mod evaluate;
 pub mod experiment;
 mod explain;
 pub mod import;
+pub mod laws;
 pub mod model;
 pub mod solve;
 pub mod train;

@@ -375,6 +375,9 @@ impl<'a, L: Learning> Run<'a, L> {
 
     /// An error that ends the run, with its folder and what to do.
     fn broken(&self, error: Error) -> Error {
+        if !matches!(error.root(), Error::Diverged { .. } | Error::NotFinite { .. }) {
+            return error;
+        }
         let hint = "the last checkpoint is kept; try a lower `train.learning_rate` or another seed";
         error.in_file(self.folder.path()).with_hint(hint)
     }
