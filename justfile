@@ -20,6 +20,10 @@ ci:
 devices:
     cargo test --profile devices -p regard --features wgpu --test devices
 
+# Licences, sources, duplicates and advisories of the dependencies: needs `cargo install --locked cargo-deny`
+deny *ARGS:
+    cargo deny check {{ ARGS }}
+
 # Format
 fmt:
     cargo fmt --all

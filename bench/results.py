@@ -106,7 +106,7 @@ def short():
     accuracy = {"routes": routes, "sets": sets, "graphs": graphs, "series": series}
     for family in FAMILIES:
         sections += [f"## {family.capitalize()}\n", *speed_table(family), *accuracy[family](saved)]
-    return "\n".join([*sections, *memory(saved), *starts(saved), *traces(saved), *builds(saved)])
+    return "\n".join([*sections, *memory(saved), *starts(saved), *traces(saved), *attributions(saved), *builds(saved)])
 
 
 def speed_table(family):
@@ -469,6 +469,17 @@ def traces(folder):
         )
 
 
+def attributions(folder):
+    """Bags whose decisive row comes first by its attribution."""
+    for _, record in records.read(folder, "attribution"):
+        yield "## Attribution\n"
+        found = ", ".join(f"{count} by {method}" for method, count in record["nine_first"].items())
+        yield (
+            f"Of the {record['bags_with_nine']} digit bags with a nine, a nine has the largest attribution in: {found}. "
+            "Measured with `python bench/attribution.py`.\n"
+        )
+
+
 def builds(folder):
     """Times of clean builds and sizes of the program."""
     yield "## Build time and size\n"
@@ -501,6 +512,7 @@ def index():
         ("deadlines", "ends of `solve --time` on a busy machine", "deadlines.py"),
         ("start", "time of a short command", "start.py"),
         ("trace", "cost of the trace where nothing is recorded", "trace.py"),
+        ("attribution", "order of rows by attribution where the right order is known", "attribution.py"),
         ("build", "time of a clean build, size of the program", "builds.py"),
     )
     rows = [

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The cost of the trace where nothing is recorded, beside the shortest forward pass: results/trace.json.
+"""The cost of the trace where nothing is recorded, beside the shortest forward pass: results/trace-tsp20.json.
 
     python bench/trace.py
 """
@@ -29,7 +29,7 @@ def main():
         **{key: value for key, value in measured.items() if key != "kind"},
     }
     print(f"{measured['steps']} steps of {measured['step_ns']:.1f} ns in {measured['pass_us']:.0f} us: {measured['share']:.3%}")
-    records.save(ROOT / "results/trace.json", record)
+    records.save(ROOT / "results/trace-tsp20.json", record)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod cancel;
 mod error;
 pub mod file;
 pub mod graphs;

@@ -182,7 +182,7 @@ impl GraphLayer {
         if trace::recording() {
             let blocks = |rows: &Tensor<2>| in_blocks(rows, self.heads);
             const NODES: [&str; 2] = ["node", "channel"];
-            trace::step("edge_logarithm", Operation::Formula("sign(x) ln(1 + |x|)"))
+            trace::step("edge_logarithm", Operation::Formula("sign(x) ln(1 + |x|)".into()))
                 .from(&blocks(products))
                 .values(["edge", "channel"], &blocks(&bounded));
             trace::step("edge_total", Operation::EdgeTotal)

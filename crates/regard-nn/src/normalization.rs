@@ -80,7 +80,7 @@ impl Normalization {
 
     /// Arguments of a fused operation that ends with this normalisation, for inputs on `device`.
     pub fn args(&self, device: &Device) -> NormArgs {
-        let running = self.running().filter(|_| !device.is_autodiff());
+        let running = self.running().filter(|_| !device.is_autodiff() || crate::input_gradient::of_input());
         NormArgs { kind: self.kind, gamma: self.gamma.val(), beta: self.beta.val(), running, eps: self.eps }
     }
 

@@ -7,6 +7,7 @@
 //! A step knows the steps it depends on by what is in them: a tensor that was recorded before is found again by its
 //! numbers, so that blocks need not know each other's names.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
@@ -176,7 +177,7 @@ pub enum Operation {
     /// Sum over the edges into a node; the last step it is from holds source and target.
     EdgeTotal,
     /// The operation that the formula states.
-    Formula(&'static str),
+    Formula(Cow<'static, str>),
 }
 
 impl Operation {
@@ -223,7 +224,7 @@ impl Operation {
                 format!("Σ x y[source] over the edges into a node, in each of {heads} heads")
             }
             Self::EdgeTotal => "Σ x over the edges into a node".into(),
-            Self::Formula(text) => (*text).into(),
+            Self::Formula(text) => text.clone().into_owned(),
         }
     }
 }

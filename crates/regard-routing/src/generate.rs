@@ -30,6 +30,38 @@ impl Default for GeneratorConfig {
     }
 }
 
+/// The parts of a [`GeneratorConfig`] that a problem draws its instances by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drawn {
+    /// [`GeneratorConfig::points`].
+    pub points: bool,
+    /// [`GeneratorConfig::prizes`].
+    pub prizes: bool,
+}
+
+impl Drawn {
+    /// The parts that count for the problem of this name; `None` where there is no such problem.
+    ///
+    /// ```
+    /// use regard_routing::generate::Drawn;
+    ///
+    /// assert_eq!(Drawn::of("tsp"), Some(Drawn { points: true, prizes: false }));
+    /// assert_eq!(Drawn::of("op"), Some(Drawn { points: false, prizes: true }));
+    /// ```
+    #[must_use]
+    pub fn of(problem: &str) -> Option<Self> {
+        struct Parts;
+        impl ProblemVisitor for Parts {
+            type Output = Drawn;
+
+            fn run<I: SolverInstance>(self) -> Drawn {
+                Drawn { points: I::Problem::DRAWS_POINTS, prizes: I::Problem::DRAWS_PRIZES }
+            }
+        }
+        with_problem(problem, Parts)
+    }
+}
+
 /// `instances` times `n` points, uniform in the unit square: `[instances, n, 2]`.
 ///
 /// x before y, each the upper 24 bits of a draw over 2^24.

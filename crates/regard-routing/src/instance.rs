@@ -98,6 +98,11 @@ pub trait SolverInstance: Clone + fmt::Debug + Send + Sync + 'static {
     /// that a construction is only worth its time where time is limited.
     const NETWORK_STARTS_UP_TO: usize = 0;
 
+    /// A note on an instance that is allowed but hardly meant.
+    fn note(&self) -> Option<String> {
+        None
+    }
+
     /// A solution without a policy, and the name of the heuristic. A `deadline` makes it simpler where time is short.
     fn construct(&self, _deadline: Option<Instant>) -> Option<(&'static str, Vec<usize>)> {
         None
@@ -152,6 +157,7 @@ trait AnyInstance: fmt::Debug + Send + Sync {
     fn check(&self, solution: &[usize]) -> Result<()>;
     fn routes(&self, solution: &[usize]) -> Vec<Vec<usize>>;
     fn facts(&self) -> Vec<(&'static str, f64)>;
+    fn note(&self) -> Option<String>;
     fn amounts(&self) -> Option<(&'static str, &[f64])>;
     fn route_bound(&self) -> Option<f64>;
     fn solution_comment(&self, solution: &[usize]) -> String;
@@ -184,6 +190,10 @@ impl<I: SolverInstance> AnyInstance for I {
 
     fn routes(&self, solution: &[usize]) -> Vec<Vec<usize>> {
         SolverInstance::routes(self, solution)
+    }
+
+    fn note(&self) -> Option<String> {
+        SolverInstance::note(self)
     }
 
     fn facts(&self) -> Vec<(&'static str, f64)> {
@@ -305,6 +315,12 @@ impl Instance {
     #[must_use]
     pub fn facts(&self) -> Vec<(&'static str, f64)> {
         self.0.facts()
+    }
+
+    /// A note on an instance that is allowed but hardly meant.
+    #[must_use]
+    pub fn note(&self) -> Option<String> {
+        self.0.note()
     }
 
     /// The amounts that a vehicle takes in at its stops, by their name and for each node; `None` where there are none.

@@ -29,6 +29,10 @@ pub trait Problem: Clone + Send + Sync + Sized + 'static {
     const EVERY_NODE_ONCE: bool;
     /// Numbers of the context beside embeddings ([`State::scalars`]).
     const SCALARS: usize;
+    /// Names of the features behind the two coordinates, in their order.
+    const ADDED_FEATURES: &'static [&'static str] = &[];
+    /// Names of [`State::scalars`], in their order.
+    const SCALAR_NAMES: &'static [&'static str] = &[];
     /// If true, nodes have a number that changes from step to step ([`State::dynamic`]).
     const DYNAMIC: bool;
     /// If true, a prize is maximised; costs are negative prizes then.
@@ -38,6 +42,10 @@ pub trait Problem: Clone + Send + Sync + Sized + 'static {
     /// Fields of a file with a set of instances beside the coordinates, in the order of Kool's tuples; `None` where no such
     /// file holds the problem. See [`crate::formats::sets`].
     const SET_FIELDS: Option<&'static [SetField]> = None;
+    /// If true, [`Problem::draw`] places nodes by [`GeneratorConfig::points`]; otherwise they are uniform.
+    const DRAWS_POINTS: bool = false;
+    /// If true, [`Problem::draw`] gives prizes by [`GeneratorConfig::prizes`].
+    const DRAWS_PRIZES: bool = false;
 
     /// Places of the nodes in the unit square, `[nodes, 2]`, a depot first.
     fn points(&self) -> &[[f32; 2]];

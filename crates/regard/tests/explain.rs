@@ -112,7 +112,8 @@ fn recomputed(step: &Step, from: &[Numbers], parameters: &[Numbers]) -> Option<V
     let x = || x.unwrap_or_else(|| panic!("{}: is from nothing", step.name));
     let ends = || from.last().unwrap().rows().map(|row| (row[0] as usize, row[1] as usize)).collect::<Vec<_>>();
     Some(match &step.operation {
-        Operation::Input | Operation::Formula(_) => return None,
+        Operation::Input => return None,
+        Operation::Formula(text) => return by_formula(step, text, from, parameters),
         Operation::Linear => {
             let (weight, bias) = (&parameters[0], parameters.get(1));
             let outputs = weight.width();
@@ -310,6 +311,76 @@ fn recomputed(step: &Step, from: &[Numbers], parameters: &[Numbers]) -> Option<V
     })
 }
 
+/// The values of a step whose formula alone states its operation; `None` for those that a test of their own checks.
+fn by_formula(step: &Step, text: &str, from: &[Numbers], parameters: &[Numbers]) -> Option<Vec<f64>> {
+    // Numbers `[series]` or `[series, 1]` for the rows of `x [series, …]`.
+    let of_row = |numbers: &Numbers, row: usize| numbers.values[row % numbers.values.len()];
+    let number = || text.rsplit("+ ").next().unwrap().trim_end_matches(')').parse::<f64>().unwrap();
+    let x = from.first()?;
+    // Of one series the axis is left out: its window is one row.
+    let there = |row: usize, at: usize, mask: Option<&Numbers>| {
+        mask.is_none_or(|mask| mask.values[row * x.width() + at] != 0.0)
+    };
+    let known = |row: usize, values: &[f64], mask: Option<&Numbers>| -> Vec<f64> {
+        (0..values.len()).filter(|&at| there(row, at, mask)).map(|at| values[at]).collect()
+    };
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let rows = || x.rows().enumerate();
+    let (scale, shift) = (parameters.first(), parameters.get(1));
+    Some(match step.name.as_str() {
+        "window.center" => rows()
+            .map(|(row, values)| match text.starts_with("last") {
+                true => *values.last().unwrap(),
+                false => mean(&known(row, values, from.get(1))),
+            })
+            .collect(),
+        "window.deviation" => rows()
+            .map(|(row, values)| {
+                let values = known(row, values, from.get(1));
+                let middle = mean(&values);
+                (mean(&values.iter().map(|x| (x - middle).powi(2)).collect::<Vec<_>>()) + number()).sqrt()
+            })
+            .collect(),
+        "window.normalized" => rows()
+            .flat_map(|(row, values)| {
+                let normed = |x: f64| (x - of_row(&from[1], row)) / of_row(&from[2], row);
+                let mapped = |x: f64| match (scale, shift) {
+                    (Some(scale), Some(shift)) => normed(x) * of_row(scale, row) + of_row(shift, row),
+                    _ => normed(x),
+                };
+                let shown = |(at, x): (usize, &f64)| if there(row, at, from.get(3)) { mapped(*x) } else { 0.0 };
+                values.iter().enumerate().map(shown).collect::<Vec<_>>()
+            })
+            .collect(),
+        "forecast" | "forecast_of_map" => rows()
+            .flat_map(|(row, values)| {
+                let unmapped = |x: f64| match (scale, shift) {
+                    (Some(scale), Some(shift)) => (x - of_row(shift, row)) / (of_row(scale, row) + 1e-10),
+                    _ => x,
+                };
+                values.iter().map(|x| unmapped(*x) * of_row(&from[2], row) + of_row(&from[1], row)).collect::<Vec<_>>()
+            })
+            .collect(),
+        "forecast.in_units" if text.starts_with("median") => return None,
+        "forecast.in_units" | "forecast_of_map.in_units" => rows()
+            .flat_map(|(row, values)| {
+                values.iter().map(|x| x * of_row(&from[2], row) + of_row(&from[1], row)).collect::<Vec<_>>()
+            })
+            .collect(),
+        "forecast_of_network.in_units" => combined(x, &from[1], |a, b| a - b).values,
+        "edge_logarithm" => x.by_element(|x| x.signum() * x.abs().ln_1p()),
+        "positions.laplacian.eigenvalues" => return None,
+        "positions.values" if text.starts_with("(x - mean)") => x.by_row(|row| {
+            row.iter().enumerate().map(|(at, x)| (x - scale.unwrap().values[at]) / shift.unwrap().values[at]).collect()
+        }),
+        name if name.ends_with(".choice") => {
+            let largest = x.values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            vec![x.values.iter().position(|x| *x == largest).unwrap() as f64]
+        }
+        _ => return None,
+    })
+}
+
 /// As [`recomputed`], for each of a batch alone: what has an axis `batch` is cut along it.
 fn recomputed_by_item(step: &TraceStep, from: &[Numbers], parameters: &[Numbers], trace: &Trace) -> Option<Vec<f64>> {
     let batched = |step: &TraceStep| step.axes.first().is_some_and(|axis| axis.name == "batch");
@@ -368,14 +439,15 @@ fn values<'t>(trace: &'t Trace, name: &str) -> &'t [f32] {
     &trace.step(name).unwrap_or_else(|| panic!("no step {name}")).recorded.values
 }
 
-const PLACES: &str = "id,x,y,demand,prize,penalty\nd,0.5,0.5,0,0,0\na,0.1,0.2,3,0.3,0.2\nb,0.9,0.1,4,0.5,0.1\n\
-    c,0.4,0.8,2,0.2,0.3\ne,0.7,0.6,5,0.6,0.2\nf,0.2,0.9,1,0.4,0.1\n";
+const PLACES: &str = "id,x,y,demand,prize,penalty,real_prize\nd,0.5,0.5,0,0,0,0\na,0.1,0.2,3,0.3,0.2,0.4\n\
+    b,0.9,0.1,4,0.5,0.1,0.6\nc,0.4,0.8,2,0.2,0.3,0.1\ne,0.7,0.6,5,0.6,0.2,0.5\nf,0.2,0.9,1,0.4,0.1,0.4\n";
 
 fn instance(problem: &str) -> regard::routing::Instance {
     let columns: &[&str] = match problem {
         "tsp" => &["id", "x", "y"],
         "cvrp" | "sdvrp" => &["id", "x", "y", "demand"],
         "op" => &["id", "x", "y", "prize"],
+        "spctsp" => &["id", "x", "y", "prize", "penalty", "real_prize"],
         _ => &["id", "x", "y", "prize", "penalty"],
     };
     let all: Vec<&str> = PLACES.lines().next().unwrap().split(',').collect();
@@ -391,7 +463,7 @@ fn instance(problem: &str) -> regard::routing::Instance {
         values: formats::csv::Options::default()
             .with("capacity", ["cvrp", "sdvrp"].contains(&problem).then_some(7.0))
             .with("split", (problem == "sdvrp").then_some(1.0))
-            .with("required_prize", (problem == "pctsp").then_some(1.0))
+            .with("required_prize", ["pctsp", "spctsp"].contains(&problem).then_some(1.0))
             .with("max_length", (problem == "op").then_some(2.0)),
         ..formats::csv::TableOptions::default()
     };
@@ -400,9 +472,14 @@ fn instance(problem: &str) -> regard::routing::Instance {
 
 #[test]
 fn steps_of_routes_follow_from_each_other() {
-    for (problem, barred) in
-        [("tsp", "visited"), ("cvrp", "capacity"), ("sdvrp", "served"), ("op", ""), ("pctsp", "prize")]
-    {
+    for (problem, barred) in [
+        ("tsp", "visited"),
+        ("cvrp", "capacity"),
+        ("sdvrp", "served"),
+        ("op", ""),
+        ("pctsp", "prize"),
+        ("spctsp", "prize"),
+    ] {
         let instance = instance(problem);
         assert_eq!(instance.problem(), problem);
         let folder = repository(&format!("models/regard-{problem}"));
@@ -570,6 +647,13 @@ fn settings(switches: &serde_json::Value) -> SetTransformerConfig {
     SetTransformerConfig { inputs: 1, ..config }
 }
 
+/// Columns of a table of molecules for the model, which has no split.
+fn columns(model: &GraphModel) -> GraphData {
+    let data = model.experiment.as_ref().map(|found| found.data.clone()).unwrap_or_default();
+    let none = String::new;
+    GraphData { split: none(), path: none(), edges: none(), cache: none(), smiles: "smiles".into(), ..data }
+}
+
 #[test]
 fn steps_of_graphs_follow_from_each_other() {
     let folder = tempfile::tempdir().unwrap();
@@ -577,9 +661,7 @@ fn steps_of_graphs_follow_from_each_other() {
     std::fs::write(&path, "smiles\nCC(=O)Oc1ccccc1C(=O)O\nCCO\n").unwrap();
     for name in ["regard-solubility", "regard-zinc"] {
         let model = GraphModel::open(&repository(&format!("models/{name}")), &Device::flex()).unwrap();
-        let mut data = model.experiment.as_ref().map(|found| found.data.clone()).unwrap_or_default();
-        data.smiles = "smiles".into();
-        let Ok(examples) = model.read(&path, &GraphData { skip_bad: true, ..data }, false) else { continue };
+        let examples = model.read(&path, &columns(&model), false).unwrap();
         let trace = model.explain(name, &examples, 0).unwrap();
         check(&trace, name);
         let vectors = &trace.step("positions.laplacian.vectors").unwrap().recorded;
@@ -591,6 +673,64 @@ fn steps_of_graphs_follow_from_each_other() {
             assert_eq!(trace.step(&name).unwrap().axes[0].name, "edge");
         }
         walk_follows_from_edges(&trace, name);
+        vectors_follow_from_edges(&trace, name);
+    }
+}
+
+/// `L v = λ v` for each eigenvector, with the Laplacian of the edges.
+fn vectors_follow_from_edges(trace: &Trace, what: &str) {
+    let vectors = &trace.step("positions.laplacian.vectors").unwrap().recorded;
+    let lambda = values(trace, "positions.laplacian.eigenvalues");
+    let (nodes, count) = (vectors.shape[0], vectors.shape[1]);
+    let mut joined = vec![0.0_f64; nodes * nodes];
+    for pair in values(trace, "edges").chunks(2) {
+        let (a, b) = (pair[0] as usize, pair[1] as usize);
+        (joined[a * nodes + b], joined[b * nodes + a]) = (1.0, 1.0);
+    }
+    let degree: Vec<f64> = joined.chunks(nodes).map(|row| row.iter().sum::<f64>().max(1.0)).collect();
+    for column in 0..count {
+        let at = |node: usize| f64::from(vectors.values[node * count + column]);
+        if (0..nodes).all(|node| at(node) == 0.0) {
+            continue;
+        }
+        for node in 0..nodes {
+            let beside =
+                |other: usize| joined[node * nodes + other] * at(other) / (degree[node] * degree[other]).sqrt();
+            let product = at(node) - (0..nodes).map(beside).sum::<f64>();
+            let expected = f64::from(lambda[column]) * at(node);
+            assert!((product - expected).abs() < 1e-4, "{what}, vector {column}, node {node}: {product}, {expected}");
+        }
+    }
+}
+
+#[test]
+fn steps_of_graphs_with_laplacian_positions_follow_from_each_other() {
+    use regard::graphs::model::{GraphTransformer, PositionKind, SoftmaxKind};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("molecules.csv");
+    std::fs::write(&path, "smiles\nCC(=O)Oc1ccccc1C(=O)O\n").unwrap();
+    let device = Device::flex();
+    let shipped = GraphModel::open(&repository("models/regard-solubility"), &device).unwrap();
+    for (edge_stream, layer_norm, positions) in [
+        (true, false, PositionKind::Laplacian),
+        (false, true, PositionKind::Laplacian),
+        (true, true, PositionKind::LaplacianSafe),
+    ] {
+        let mut config = shipped.config.clone();
+        (config.edge_stream, config.layer_norm, config.batch_norm) = (edge_stream, layer_norm, !layer_norm);
+        (config.positions, config.position_size, config.softmax) = (positions, 6, SoftmaxKind::Clamped);
+        (config.edge_sums, config.data.position_mean, config.data.position_std) = (false, vec![], vec![]);
+        let network = GraphTransformer::new(&config, &device).unwrap();
+        let model = GraphModel::new(config, network, None, &device);
+        let examples = model.read(&path, &columns(&shipped), false).unwrap();
+        let trace = model.explain("a model", &examples, 0).unwrap();
+        let what = format!("{edge_stream}, {layer_norm}, {positions:?}");
+        check(&trace, &what);
+        vectors_follow_from_edges(&trace, &what);
+        let taken = &trace.step("positions.values").unwrap().recorded;
+        assert_eq!(taken.from, ["positions.laplacian.vectors"], "{what}");
+        assert!(!taken.operation.formula().is_empty(), "{what}");
+        assert!(trace.step("layer.0.clamped").is_some(), "{what}");
     }
 }
 
@@ -649,10 +789,60 @@ fn steps_of_series_follow_from_each_other() {
     check(&trace, "regard-etth1");
     assert!(trace.step("layer.0.attention").is_some());
     let [center, deviation] = ["window.center", "window.deviation"].map(|name| f64::from(values(&trace, name)[0]));
+    // The last steps are in the unit of the file, and the forecast there is that of the program.
+    let printed = model.forecast(&series.panel, model.config.horizon, &[]).unwrap().rows();
+    let own = printed.iter().take(model.config.horizon).map(|row| row.forecast);
+    for (found, printed) in values(&trace, "forecast.in_units").iter().zip(own) {
+        assert!((f64::from(*found) - f64::from(printed)).abs() < 1e-4, "{found}, printed {printed}");
+    }
+    let [of_map, of_network] =
+        ["forecast_of_map.in_units", "forecast_of_network.in_units"].map(|name| values(&trace, name));
+    for (whole, (of_map, of_network)) in values(&trace, "forecast.in_units").iter().zip(of_map.iter().zip(of_network)) {
+        assert!((whole - of_map - of_network).abs() < 1e-4);
+    }
     let answers = values(&trace, "answer");
     for (found, answer) in values(&trace, "forecast").iter().zip(answers) {
         let expected = f64::from(*answer) * deviation + center;
         assert!((f64::from(*found) - expected).abs() < 1e-4 * expected.abs().max(1.0));
+    }
+}
+
+#[test]
+fn steps_of_series_presets_follow_from_each_other() {
+    use regard::series::model::{PatchTst, PatchTstConfig, SeriesPreparation};
+    let device = Device::flex();
+    let shipped = SeriesModel::open(&repository("models/regard-etth1"), &device).unwrap();
+    let names = shipped.config.data.names.clone();
+    for (preset, affine) in
+        [("patchtst-official", true), ("patchtst-official", false), ("patchtst-tslib", false), ("patchtst-tfb", false)]
+    {
+        let config = PatchTstConfig {
+            look_back: 48,
+            horizon: 12,
+            patch_len: 8,
+            stride: 4,
+            layers: 2,
+            width: 16,
+            heads: 2,
+            feedforward_width: 24,
+            channels: if affine { names.len() } else { 0 },
+            affine,
+            data: SeriesPreparation { interval_levels: vec![], interval_widths: vec![], ..shipped.config.data.clone() },
+            ..PatchTstConfig::preset(preset).unwrap()
+        };
+        let what = format!("{preset}, affine {affine}");
+        let network = PatchTst::new(&config, &device).unwrap();
+        let model = SeriesModel::new(config, network, None, &device);
+        let clock = regard_data::series::Clock::new("2020-01-01", "day".parse().unwrap()).unwrap();
+        let series = names.iter().enumerate().map(|(at, name)| {
+            let value = |day: usize| ((day + 3 * at) as f32 * 0.7).sin() + 0.1 * (day % 7) as f32;
+            regard_data::series::Series::new(name.clone(), 0, (0..60).map(value).collect())
+        });
+        let panel = regard_data::series::Panel::new(clock, series.collect()).unwrap();
+        let trace = model.explain("a model", &panel, 0).unwrap();
+        check(&trace, &what);
+        let ahead = &trace.step("forecast.in_units").unwrap().axes.last().unwrap().labels;
+        assert_eq!(ahead[0], "1 at 2020-03-01", "{what}");
     }
 }
 

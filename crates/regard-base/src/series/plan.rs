@@ -140,7 +140,9 @@ impl Plan {
         seasons.retain(|&season| {
             let fits = longest >= 2 * season + 2;
             if !fits {
-                warnings.push(format!("no series has two seasons of {season} steps; this season is left out"));
+                warnings.push(format!(
+                    "no series has two seasons of {season} steps; this season is left out (`--season` gives others)"
+                ));
             }
             fits
         });
@@ -290,7 +292,9 @@ impl Plan {
         let filled = self.series.iter().map(|one| one.full.filled).sum::<usize>();
         let gaps = self.series.iter().filter(|one| one.full.filled > 0).count();
         if filled > 0 {
-            self.warnings.push(format!("{filled} missing values in {gaps} series are interpolated"));
+            self.warnings.push(format!("{filled} missing {} in {gaps} series {} interpolated in the input of the forecasters; errors leave them out",
+                if filled == 1 { "value" } else { "values" },
+                if filled == 1 { "is" } else { "are" }));
         }
         let empty = self.numbers(|one| one.full.values.is_empty());
         if !empty.is_empty() {

@@ -15,7 +15,7 @@ pub(crate) struct AttributionArgs {
     /// Sampled permutations of --attribution shapley [default: 32]
     #[arg(long, value_name = "N", requires = "attribution")]
     samples: Option<usize>,
-    /// Steps along the path of --attribution integrated-gradients [default: 256]
+    /// Steps along the path of --attribution integrated-gradients [default: 64]
     #[arg(long, value_name = "N", requires = "attribution")]
     steps: Option<usize>,
     /// Seed of permutations and random orders.

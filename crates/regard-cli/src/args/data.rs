@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, Subcommand};
 use regard::data::graphs::formats::{ReadOptions, Recognised};
-use regard::routing::generate::{GeneratorConfig, Points, Prizes};
+use regard::routing::generate::{Drawn, GeneratorConfig, Points, Prizes};
 use regard::routing::{formats, registry};
 
 use super::TableArgs;
@@ -31,17 +31,16 @@ pub(crate) enum DataCommand {
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("what").required(true))]
 pub(crate) struct GenerateArgs {
-    /// Routing problem
-    #[arg(long, default_value = registry::DEFAULT, value_name = "PROBLEM",
-        value_parser = PossibleValuesParser::new(registry::NAMES))]
-    problem: String,
+    /// Routing problem [default: tsp]
+    #[arg(long, value_name = "PROBLEM", value_parser = PossibleValuesParser::new(registry::NAMES))]
+    problem: Option<String>,
     /// Distribution of the nodes in the unit square, for problems that have this option: uniform,
-    /// cluster or gaussian-mixture
-    #[arg(long, default_value = "uniform", value_name = "NAME", value_parser = Points::parse)]
-    distribution: Points,
-    /// Distribution of the prizes of nodes, for problems that have this option: const, unif or dist
-    #[arg(long, default_value = "dist", value_name = "NAME", value_parser = Prizes::parse)]
-    prizes: Prizes,
+    /// cluster or gaussian-mixture [default: uniform]
+    #[arg(long, value_name = "NAME", value_parser = Points::parse)]
+    distribution: Option<Points>,
+    /// Distribution of the prizes of nodes, for problems that have this option: const, unif or dist [default: dist]
+    #[arg(long, value_name = "NAME", value_parser = Prizes::parse)]
+    prizes: Option<Prizes>,
     /// Number of nodes of each instance, without the depot
     #[arg(long, value_name = "N", group = "what", value_parser = super::at_least_one)]
     n: Option<usize>,
@@ -83,6 +82,7 @@ pub(crate) enum Generate {
 impl GenerateArgs {
     /// Checks sizes and names.
     pub(crate) fn check(self, seed: u64) -> anyhow::Result<GenerateJob> {
+        self.refuse_without_effect()?;
         let by_name = format_of(&self.out);
         let instances = match (&self.paper_set, self.instances) {
             (None, instances) => Some(instances.unwrap_or(1)),
@@ -113,8 +113,13 @@ impl GenerateArgs {
             (None, n) => {
                 let (n, instances) = (n.unwrap_or(1), instances.unwrap_or(1));
                 bounded(n, instances)?;
-                let config = GeneratorConfig { points: self.distribution, prizes: self.prizes };
-                Generate::Random { problem: self.problem, seed, instances, n, config }
+                let default = GeneratorConfig::default();
+                let config = GeneratorConfig {
+                    points: self.distribution.unwrap_or(default.points),
+                    prizes: self.prizes.unwrap_or(default.prizes),
+                };
+                let problem = self.problem.unwrap_or_else(|| registry::DEFAULT.to_owned());
+                Generate::Random { problem, seed, instances, n, config }
             }
         };
         Ok(GenerateJob {
@@ -123,6 +128,29 @@ impl GenerateArgs {
             out: self.out,
             single,
         })
+    }
+}
+
+impl GenerateArgs {
+    /// Refuses options that the instances do not depend on.
+    fn refuse_without_effect(&self) -> anyhow::Result<()> {
+        let (points, prizes) = (self.distribution.is_some(), self.prizes.is_some());
+        if let Some(set) = &self.paper_set {
+            let given = [("--problem", self.problem.is_some()), ("--distribution", points), ("--prizes", prizes)];
+            let Some((flag, _)) = given.iter().find(|(_, given)| *given) else { return Ok(()) };
+            let what = format!("{flag} does not apply to --paper-set {set}, which names all of its instances");
+            return Err(Failure::new(what).hint("leave it out, or use --n N instead of --paper-set").into());
+        }
+        let problem = self.problem.as_deref().unwrap_or(registry::DEFAULT);
+        let drawn = Drawn::of(problem).unwrap_or(Drawn { points: true, prizes: true });
+        let given = [("--distribution", points && !drawn.points), ("--prizes", prizes && !drawn.prizes)];
+        let Some((flag, _)) = given.iter().find(|(_, given)| *given) else { return Ok(()) };
+        let applies = |name: &&str| {
+            Drawn::of(name).is_some_and(|drawn| if *flag == "--prizes" { drawn.prizes } else { drawn.points })
+        };
+        let which = registry::NAMES.iter().copied().filter(|name| applies(&name)).collect::<Vec<_>>().join(", ");
+        let what = format!("{flag} does not apply to --problem {problem}");
+        Err(Failure::new(what).hint(format!("it is for {which}; leave it out")).into())
     }
 }
 

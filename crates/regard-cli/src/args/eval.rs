@@ -10,7 +10,7 @@ use regard::series::back_test::BackTestOptions;
 use regard::supervised::CrossValidationOptions;
 use regard::supervised::base::Only;
 
-use super::{NetworkArgs, TableArgs};
+use super::{ColumnArgs, NetworkArgs, TableArgs};
 use crate::failure::Failure;
 
 /// Arguments of `regard eval`.
@@ -34,6 +34,8 @@ Examples:
   regard eval --model models/kool-op-dist-20 --paper-set op_dist20
   regard eval --data instances/*.tsp --decode multistart --augment 8
   regard eval --model models/regard-clusters
+  regard eval --model regard-solubility --data esol.csv --smiles smiles --target logS
+  regard eval --model runs/customers --data customers.csv --group-by customer --target left
   regard eval sets/mil --set data.path=musk1.csv --folds 10 --repeats 5
   regard eval graphs/molecules --set data.path=esol.csv --set data.target=solubility --folds 5
   regard eval graphs/tu --set data.path=MUTAG.txt --folds-from MUTAG_10fold
@@ -49,34 +51,34 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Number of folds of the cross-validation [default: the split of the data, else 10]
-    #[arg(long, value_name = "K", value_parser = super::count::<10_000>, requires = "experiment")]
+    #[arg(long, value_name = "K", value_parser = super::count::<10_000>)]
     folds: Option<usize>,
     /// Folder with predefined folds: train_idx-1.txt, test_idx-1.txt and so on; sets, graphs or
     /// series are numbered from 0
-    #[arg(long, value_name = "DIR", requires = "experiment", conflicts_with = "folds")]
+    #[arg(long, value_name = "DIR", conflicts_with = "folds")]
     folds_from: Option<PathBuf>,
     /// Molecules: keep molecules with the same scaffold (rings and the chains between them) in one fold
-    #[arg(long, requires = "experiment", conflicts_with = "folds_from")]
+    #[arg(long, conflicts_with = "folds_from")]
     scaffold_folds: bool,
     /// Sets and graphs: measure only the network, or only the base learners, instead of their blend [possible
     /// values: network, base]
     #[arg(long, value_name = "PART", conflicts_with = "paper_set")]
     only: Option<Only>,
     /// Forecasts: number of windows of the rolling-origin back-test [default: 5]
-    #[arg(long, value_name = "N", value_parser = super::count::<10_000>, requires = "experiment", conflicts_with = "folds")]
+    #[arg(long, value_name = "N", value_parser = super::count::<10_000>, conflicts_with = "folds")]
     windows: Option<usize>,
     /// Forecasts: number of rows from one window to the next [default: the horizon]
-    #[arg(long, value_name = "ROWS", value_parser = super::count::<1_000_000_000>, requires = "experiment")]
+    #[arg(long, value_name = "ROWS", value_parser = super::count::<1_000_000_000>)]
     step_size: Option<usize>,
     /// Forecasts: train a new network for every window instead of one before the first
-    #[arg(long, requires = "experiment")]
+    #[arg(long)]
     refit: bool,
     /// Sets and graphs with classes: draw accuracy by confidence (a reliability diagram) as SVG or PNG
-    #[arg(long, value_name = "FILE", requires = "experiment")]
+    #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-    /// Number of repetitions of the cross-validation, each with different folds
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::count::<1000>, requires = "experiment")]
-    repeats: usize,
+    /// Number of repetitions of the cross-validation, each with different folds [default: 1]
+    #[arg(long, value_name = "N", value_parser = super::count::<1000>)]
+    repeats: Option<usize>,
     #[command(flatten)]
     network: NetworkArgs,
     /// Test set of Kool et al. 2019: tsp20, cvrp50, sdvrp20, op_dist50 (op_const, op_unif),
@@ -100,11 +102,13 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "VALUE", value_parser = super::amount, allow_negative_numbers = true)]
     reference: Option<f64>,
     /// Routes: write the solution of each instance as JSON lines: its number, cost and nodes by index
-    #[arg(long, value_name = "FILE.jsonl", conflicts_with = "experiment")]
+    #[arg(long, value_name = "FILE.jsonl", value_parser = super::jsonl_file, conflicts_with = "experiment")]
     out: Option<PathBuf>,
     /// Routes: maximum number of instances per batch [default: 512]
     #[arg(long, value_name = "N", value_parser = super::count::<65_536>)]
     batch: Option<usize>,
+    #[command(flatten)]
+    columns: ColumnArgs,
     #[command(flatten)]
     table: TableArgs,
 }
@@ -132,6 +136,8 @@ pub(crate) struct EvalJob {
     pub(crate) training_data: bool,
     /// Options of tables of places.
     pub(crate) table: TableOptions,
+    /// Columns of other files.
+    pub(crate) columns: ColumnArgs,
     /// The first given option that only models for routes have.
     of_routes: Option<String>,
     pub(crate) options: EvaluateOptions,
@@ -332,20 +338,24 @@ impl EvalArgs {
         self.network.check()?;
         let Some(experiment) = self.experiment.clone() else {
             self.refuse_settings()?;
+            self.refuse_folds()?;
             return Ok(Evaluation::Model(self.check(seed)));
         };
-        if let Some(flag) = self.first_of_routes(TableOptions { skip_bad: false, ..self.table.options() }) {
+        if let Some(flag) =
+            self.first_of_routes(TableOptions { skip_bad: false, decimal: None, ..self.table.options() })
+        {
             let what = format!("{flag} applies only to models for routes, not to the EXPERIMENT `{experiment}`");
             return Err(Failure::new(what).hint("--set KEY=VALUE changes a setting of the experiment").into());
         }
         let mut sets = self.set;
         sets.extend(self.table.skips_bad().then(|| "data.skip_bad=true".to_owned()));
+        sets.extend(self.table.options().decimal.map(|mark| format!("data.decimal={}", mark.name())));
         sets.extend(given.map(|seed| format!("train.seed={seed}")));
         let folds = FoldOptions {
             folds: self.folds,
             given: self.folds_from,
             scaffolds: self.scaffold_folds,
-            repeats: self.repeats,
+            repeats: self.repeats.unwrap_or(1),
             only: self.only,
             plot: self.plot,
             windows: self.windows,
@@ -366,6 +376,26 @@ impl EvalArgs {
         Err(Failure::new(what).hint(hint).into())
     }
 
+    /// Refuses options of cross-validations and back-tests for a model, which is not trained again. The parser cannot:
+    /// it gives up `requires` where the required argument conflicts with another.
+    fn refuse_folds(&self) -> anyhow::Result<()> {
+        let of_experiments = [
+            ("--folds", self.folds.is_some()),
+            ("--folds-from", self.folds_from.is_some()),
+            ("--scaffold-folds", self.scaffold_folds),
+            ("--repeats", self.repeats.is_some()),
+            ("--windows", self.windows.is_some()),
+            ("--step-size", self.step_size.is_some()),
+            ("--refit", self.refit),
+            ("--plot", self.plot.is_some()),
+        ];
+        let Some((flag, _)) = of_experiments.iter().find(|(_, given)| *given) else { return Ok(()) };
+        let what = format!("{flag} applies only to an EXPERIMENT, which is trained and evaluated in parts of its data");
+        Err(Failure::new(what)
+            .hint("a model is evaluated once, on --data FILE; `regard eval EXPERIMENT` has folds and windows")
+            .into())
+    }
+
     /// The first given option that only models for routes have, these options of tables among them.
     fn first_of_routes(&self, table: TableOptions) -> Option<String> {
         let others = [
@@ -384,8 +414,8 @@ impl EvalArgs {
 
     /// The evaluation of a model, with defaults filled in.
     pub(crate) fn check(self, seed: u64) -> EvalJob {
-        // Molecules that cannot be read are skipped under the same name.
-        let of_routes = self.first_of_routes(TableOptions { skip_bad: false, ..self.table.options() });
+        // Molecules that cannot be read are skipped under the same name, and numbers of all tables have a decimal mark.
+        let of_routes = self.first_of_routes(TableOptions { skip_bad: false, decimal: None, ..self.table.options() });
         let options = EvaluateOptions {
             decode: self.network.decode.unwrap_or(Decode::Greedy),
             augment: self.network.augment.unwrap_or(1),
@@ -407,6 +437,7 @@ impl EvalArgs {
             out: self.out,
             training_data: self.training_data,
             table: self.table.options(),
+            columns: self.columns,
             of_routes,
             options,
         }

@@ -34,7 +34,7 @@ pub(crate) struct ExplainArgs {
 }
 
 /// Arguments for a trained model on a file.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct ExplainFileArgs {
     /// Instance, or file of sets, graphs or series
     #[arg(value_name = "FILE")]
@@ -65,7 +65,7 @@ pub(crate) struct ExplainFileArgs {
 }
 
 /// The part of a trace that is shown, and how.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct ViewArgs {
     /// This head alone, where a step has heads
     #[arg(long, value_name = "N")]

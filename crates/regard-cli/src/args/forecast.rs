@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use regard::series::experiment::{SeriesData, SeriesDuplicates, SeriesLayout};
+use regard::supervised::DecimalMark;
 use regard::supervised::base::Only;
 
 use super::attribution::AttributionArgs;
@@ -22,9 +23,10 @@ the evaluation.
 Examples:
   regard forecast passengers.csv --horizon 24 --plot passengers.svg
   regard forecast sales.csv --id shop --date day --target sold --horizon 14 --levels 80,95
+  regard forecast sales.csv --covariates price,promo --future plan.csv --horizon 14
   regard forecast --model runs/etth1 ETTh1.csv --horizon 96 --json")]
 pub(crate) struct ForecastArgs {
-    /// Time series: CSV or gzipped CSV, with a column for each series or a row for each value
+    /// Time series: CSV or gzipped CSV, with a column for each series, a row for each value, or a row for each series (M4)
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Number of future values [default: the horizon of the model]
@@ -51,7 +53,7 @@ pub(crate) struct ForecastArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Write the back-test: true and forecast values of the held-out rows, with the last row before them as cutoff
-    #[arg(long, value_name = "FILE.csv", conflicts_with = "model")]
+    #[arg(long, value_name = "FILE.csv", value_parser = super::csv_file, conflicts_with = "model")]
     pub(crate) keep_backtest: Option<PathBuf>,
     /// Write one column for each series instead of one row for each value
     #[arg(long)]
@@ -65,9 +67,12 @@ pub(crate) struct ForecastArgs {
     /// Column of time stamps [default: detected]
     #[arg(long, value_name = "COLUMN")]
     date: Option<String>,
-    /// Format of the time stamps, such as %d/%m/%Y [default: detected]
+    /// Format of the time stamps, such as %d/%m/%Y, or excel for days as Excel counts them [default: detected]
     #[arg(long, value_name = "FORMAT")]
     date_format: Option<String>,
+    /// Decimal mark of the numbers: point or comma [default: what the numbers of a column show]
+    #[arg(long, value_name = "MARK")]
+    decimal: Option<DecimalMark>,
     /// Distance of the time stamps, such as day or 15min [default: the most common one]
     #[arg(long, value_name = "FREQUENCY")]
     frequency: Option<String>,
@@ -80,9 +85,13 @@ pub(crate) struct ForecastArgs {
     /// Columns of values; one column in a long file [default: all]
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     target: Vec<String>,
-    /// Columns of covariates whose future values are known
+    /// Columns of covariates whose future values are known: numbers, or few different texts
     #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     covariates: Vec<String>,
+    /// Table of the future values of the covariates, a row for each time stamp after the end of a series
+    /// [default: rows of the file whose values are empty]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) future: Option<PathBuf>,
 }
 
 impl ForecastArgs {
@@ -94,6 +103,7 @@ impl ForecastArgs {
             layout,
             date: self.date.clone().unwrap_or(data.date),
             date_format: self.date_format.clone().unwrap_or(data.date_format),
+            decimal: self.decimal.unwrap_or(data.decimal),
             frequency: self.frequency.clone().unwrap_or(data.frequency),
             duplicates: self.duplicates.unwrap_or(data.duplicates),
             id: self.id.clone().unwrap_or(data.id),

@@ -5,6 +5,7 @@
 
 mod attribution;
 mod bench;
+mod columns;
 mod data;
 mod eval;
 mod explain;
@@ -19,6 +20,7 @@ mod table;
 mod train;
 
 pub(crate) use bench::{BenchCommand, BenchLibJob, BenchPaperArgs};
+pub(crate) use columns::ColumnArgs;
 pub(crate) use data::{CheckArgs, DataCommand, Generate, GenerateJob, GraphArgs, ShowArgs, VerifyArgs};
 pub(crate) use eval::{EvalArgs, EvalJob, Evaluation, FoldOptions, Source};
 pub(crate) use explain::{AttentionArgs, ExplainArgs, ExplainCommand, ExplainFileArgs, ViewArgs};
@@ -216,6 +218,24 @@ fn count<const MOST: usize>(text: &str) -> Result<usize, String> {
 /// Reads a number of threads; more than 1024 would only exhaust the system.
 pub(crate) fn threads(text: &str) -> Result<usize, String> {
     count::<1024>(text)
+}
+
+/// Reads the name of a file to be written that ends in `.csv`.
+fn csv_file(text: &str) -> Result<PathBuf, String> {
+    file_named(text, "csv")
+}
+
+/// Reads the name of a file to be written that ends in `.jsonl`.
+fn jsonl_file(text: &str) -> Result<PathBuf, String> {
+    file_named(text, "jsonl")
+}
+
+fn file_named(text: &str, ending: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending)) {
+        true => Ok(path),
+        false => Err(format!("expected a name that ends in .{ending}")),
+    }
 }
 
 /// Reads a finite number that is not negative.

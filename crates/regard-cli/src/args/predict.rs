@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use regard::supervised::DecimalMark;
 use regard::supervised::base::Only;
 
 use super::attribution::AttributionArgs;
@@ -45,6 +46,9 @@ pub(crate) struct PredictArgs {
     /// Sets: column of set identifiers [default: as in training]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) group_by: Option<String>,
+    /// Decimal mark of the numbers in a table: point or comma [default: what the numbers of a column show]
+    #[arg(long, value_name = "MARK")]
+    pub(crate) decimal: Option<DecimalMark>,
     /// Sets: also report the attention weight of every row in the pooling; without --rows the table then has a line for
     /// each row. Attention weights do not say what the prediction depends on; --attribution measures that
     #[arg(long, conflicts_with = "attribution")]

@@ -6,6 +6,7 @@ use regard::series::attribution::SeriesAttribution;
 use serde_json::{Map, Value, json};
 
 use crate::report::Printer;
+use crate::report::progress::{Done, StageProgress};
 
 /// The rank correlation of attribution and attention weights below which they are said to disagree.
 const AGREEMENT: f64 = 0.5;
@@ -19,6 +20,12 @@ pub(super) fn part(network_has_no_weight: bool, blended: bool) -> &'static str {
         (false, true) => "the network, which is one part of the answer (--only base attributes the base learners)",
         (false, false) => "the network",
     }
+}
+
+/// Shows how much of an attribution is computed, until it is dropped.
+pub(super) fn progress(printer: &Printer) -> impl Fn(usize, usize) {
+    let shown = StageProgress::new(printer);
+    move |done, of| shown.show(Done { stage: "attribution", done, of, what: "changed inputs", limit: None })
 }
 
 /// Says what was attributed, how faithful and complete it is, and whether attention weights agree.

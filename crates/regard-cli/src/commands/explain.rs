@@ -10,8 +10,10 @@ use regard::data::file::write_atomic;
 use regard::data::graphs::formats::{Recognised, recognise};
 use regard::explain::{self, AttentionInput, Trace};
 use regard::graphs::predict::GraphModel;
+use regard::routing::formats;
 use regard::series::predict::SeriesModel;
 use regard::sets::predict::SetModel;
+use regard::store::built_in;
 
 use super::{Outcome, families, graphs, learning, read_instance, sets};
 use crate::args::{AttentionArgs, ExplainArgs, ExplainCommand, ExplainFileArgs, ViewArgs, example};
@@ -54,16 +56,25 @@ pub(super) fn routes(
     device: &Device,
     printer: &mut Printer,
 ) -> anyhow::Result<Trace> {
-    args.refuse("routes", &["--example", "--group-by", "--smiles"])?;
     if let Some(folder) = &args.model {
         regard::store::kind_of(folder)?;
     }
+    // The points of sets are places too.
+    if args.model.is_none() && kind_of_file(file) == Some("sets") {
+        let error = anyhow::anyhow!("{} is no instance of a routing problem", file.display());
+        match by_built_in(file, args, &error, device, printer) {
+            Err(error) if formats::read_instance_with(file, &args.table.options()).is_err() => return Err(error),
+            Err(_) => {}
+            found => return found,
+        }
+    }
     let read = read_instance(file, &args.table.options(), printer);
-    let instance = match &args.model {
-        Some(folder) => read.with_context(|| other_kind(folder, "routes", file))?,
-        None if !file.exists() => read?,
-        None => read.map_err(|error| without_model(file, &error))?,
+    let instance = match (&args.model, read) {
+        (None, Err(error)) if file.exists() => return by_built_in(file, args, &error, device, printer),
+        (None, read) => read?,
+        (Some(folder), read) => read.with_context(|| other_kind(folder, "routes", file))?,
     };
+    args.refuse("routes", &["--example", "--group-by", "--smiles"])?;
     let networks = Networks::of([instance.problem()].into_iter(), args.model.clone(), device)?;
     let Some((network, info)) = networks.get(instance.problem()) else {
         let what = format!("no model for `{}` is built into this binary", instance.problem());
@@ -72,24 +83,62 @@ pub(super) fn routes(
     Ok(network.explain(&info.name, &instance)?)
 }
 
-/// The error for a file that is no instance and has no model: only models on routes are in the binary.
-fn without_model(file: &Path, error: &anyhow::Error) -> anyhow::Error {
-    let (shown, in_binary) = (file.display(), "only models on routes are built into the binary");
-    let failure = match recognise(file) {
-        Some(Recognised::Molecules(column)) => Failure::new(format!(
-            "{shown} has molecules in `{column}`, and no model is given: {in_binary}"
-        ))
-        .hint(format!(
-            "the repository has one: regard explain {shown} --model models/regard-solubility --smiles {column}"
-        )),
-        Some(Recognised::Graphs) => Failure::new(format!("{shown} has graphs, and no model is given: {in_binary}"))
-            .hint("train a model on graphs (`regard train --list`), and give its folder with --model"),
-        None => Failure::new(format!("{error:#}, and no model is given: {in_binary}")).hint(
-            "--model DIR names another; the repository has models/regard-max (sets of one number), \
-             models/regard-clusters (points in the plane) and models/regard-etth1 (the series of ETTh1)",
-        ),
+/// Explains the built-in model that fits a file which is no instance; `error` says why it is none.
+fn by_built_in(
+    file: &Path,
+    args: &ExplainFileArgs,
+    error: &anyhow::Error,
+    device: &Device,
+    printer: &mut Printer,
+) -> anyhow::Result<Trace> {
+    let shown = file.display();
+    let (mut args, mut guess) = (args.clone(), String::new());
+    let (kind, models): (&str, &[&str]) = match (recognise(file), kind_of_file(file)) {
+        (Some(Recognised::Molecules(column)), _) => {
+            args.smiles.get_or_insert(column);
+            ("molecules", &["regard-solubility"])
+        }
+        (Some(Recognised::Graphs), _) => {
+            return Err(Failure::new(format!("{shown} has graphs that are no molecules, and no model is given"))
+                .hint("train a model on graphs (`regard train --list`), and give its folder with --model")
+                .into());
+        }
+        (None, Some("sets")) => {
+            if let (None, Some(column)) = (&args.group_by, first_column(file)) {
+                guess = format!("each value of `{column}` is a set; --group-by COLUMN names another\n");
+                args.group_by = Some(column);
+            }
+            ("sets", &["regard-max", "regard-clusters"])
+        }
+        (None, Some("time series")) => ("time series", &["regard-etth1"]),
+        (None, _) => (args.group_by.as_ref().map_or("", |_| "sets"), &["regard-max", "regard-clusters"]),
     };
-    failure.into()
+    let mut reasons = vec![];
+    // A table of an unknown kind is one of sets only if somebody says so.
+    for model in models.iter().filter(|_| !kind.is_empty()) {
+        args.model = built_in::path(model);
+        match (families::of_model(args.model.as_deref()).explain)(file, &args, device, printer) {
+            Ok(trace) => {
+                printer.note(&format!("{guess}{model} is the built-in model for {kind}; --model DIR names another"));
+                return Ok(trace);
+            }
+            Err(error) => reasons.push(format!("{model}: {}", error.root_cause())),
+        }
+    }
+    let known: Vec<&str> = built_in::names().collect();
+    let hint = format!("--model takes the folder of a model, or one that is built in: {}", known.join(", "));
+    let what = match reasons.is_empty() {
+        true => format!("{error:#}, and no model is given"),
+        false => format!("{shown} seems to hold {kind}, and no built-in model fits it: {}", reasons.join("; ")),
+    };
+    Err(Failure::new(what).hint(hint).into())
+}
+
+/// Name of the first column of a table.
+fn first_column(file: &Path) -> Option<String> {
+    let first = BufReader::new(File::open(file).ok()?).take(1 << 16).lines().next()?.ok()?;
+    let name = first.split([',', ';', '\t']).next()?.trim_start_matches('\u{feff}').trim().trim_matches('"');
+    Some(name.to_owned()).filter(|name| !name.is_empty())
 }
 
 /// Explains a model on a set.
@@ -181,6 +230,9 @@ fn kind_of_file(file: &Path) -> Option<&'static str> {
 /// The folder of the model, and its name.
 fn folder(args: &ExplainFileArgs) -> (&Path, String) {
     let folder = args.model.as_deref().unwrap_or(Path::new("."));
+    if let Some(name) = built_in::name(folder) {
+        return (folder, name.to_owned());
+    }
     let name =
         folder.file_name().map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned());
     (folder, name)

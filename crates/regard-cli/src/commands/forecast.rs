@@ -15,7 +15,7 @@ use regard::series::local_forecast::{
     BackTest, Budget, LocalForecast, LocalForecastOptions, MemberReport, NETWORK, Stage, forecast,
 };
 use regard::series::predict::{FileForecastOptions, SeriesModel};
-use regard::series::source::read_panel;
+use regard::series::source::read_with;
 use serde::Serialize;
 
 use super::train::interrupt;
@@ -186,10 +186,11 @@ fn attribute(
     printer: &mut Printer,
 ) -> anyhow::Result<Outcome> {
     let model = SeriesModel::open(folder, device)?.with_only(args.only)?;
-    let series = model.read(&args.file, &args.columns(model.columns()))?;
+    let series = model.read_with(&args.file, args.future.as_deref(), &args.columns(model.columns()))?;
     warnings(&series.report, printer);
     let horizon = args.horizon.unwrap_or(model.config.horizon);
-    let found = model.attribute_forecast(&series, horizon, options)?;
+    check_future(args, &series.own, horizon, printer)?;
+    let found = model.attribute_forecast(&series, horizon, options, &attribution::progress(printer))?;
     let what = match model.base.as_ref().map(|base| base.weights[0]) {
         Some(weight) => format!("the network, which has {:.0} % of the weight in the answer", 100.0 * weight),
         None => "the network".to_owned(),
@@ -203,7 +204,7 @@ fn attribute(
 fn by_model(args: &ForecastArgs, folder: &Path, device: &Device, printer: &Printer) -> anyhow::Result<Found> {
     let model = SeriesModel::open(folder, device)?.with_only(args.only)?;
     let columns = args.columns(model.columns());
-    let series = model.read(&args.file, &columns)?;
+    let series = model.read_with(&args.file, args.future.as_deref(), &columns)?;
     warnings(&series.report, printer);
     if !series.unknown.is_empty() {
         let names: Vec<&str> = series.unknown.iter().take(5).map(String::as_str).collect();
@@ -211,6 +212,7 @@ fn by_model(args: &ForecastArgs, folder: &Path, device: &Device, printer: &Print
         printer.note(&format!("no forecast for series that are not in the training data: {}{more}", names.join(", ")));
     }
     let horizon = args.horizon.unwrap_or(model.config.horizon);
+    check_future(args, &series.own, horizon, printer)?;
     let budget = budget(args, series.own.len() * horizon)?;
     let options = FileForecastOptions { horizon, levels: args.levels.clone(), budget: budget.clone() };
     let found = watched(&budget, printer, |progress| model.forecast_file(&series, &options, progress))?;
@@ -231,7 +233,7 @@ fn by_model(args: &ForecastArgs, folder: &Path, device: &Device, printer: &Print
 
 fn without_model(args: &ForecastArgs, seed: u64, device: &Device, printer: &Printer) -> anyhow::Result<Found> {
     let begun = Instant::now();
-    let read: Read = read_panel(&args.file, &args.columns(SeriesData::default()))?;
+    let read: Read = read_with(&args.file, args.future.as_deref(), &args.columns(SeriesData::default()), None)?;
     warnings(&read.report, printer);
     if begun.elapsed() > args.time {
         let seconds = number::seconds(begun.elapsed().as_secs_f64());
@@ -240,6 +242,7 @@ fn without_model(args: &ForecastArgs, seed: u64, device: &Device, printer: &Prin
     let Some(horizon) = args.horizon else {
         return Err(Failure::new("--horizon is required without --model").into());
     };
+    check_future(args, &read.panel, horizon, printer)?;
     let budget = budget(args, read.panel.len() * horizon)?;
     let options = LocalForecastOptions {
         horizon,
@@ -286,6 +289,32 @@ fn watched<T>(
         };
         progress.show(Done { stage: name, done, of, what, limit: budget.left() });
     })
+}
+
+/// Refuses covariates that end before the horizon where their future has a file of its own, and says where they go on
+/// after it.
+fn check_future(args: &ForecastArgs, panel: &Panel, horizon: usize, printer: &Printer) -> anyhow::Result<()> {
+    let Some(file) = &args.future else { return Ok(()) };
+    let mut beyond = 0;
+    for one in panel.series() {
+        let known = one.covariates().first().map_or(0, |values| values.len() - one.len());
+        if known < horizon {
+            let rows = if known == 1 { "row" } else { "rows" };
+            let what = format!(
+                "{}: has {known} {rows} for series `{}`, and the horizon is {horizon}",
+                file.display(),
+                one.name()
+            );
+            let hint = format!("give a row for each of the {horizon} values after its end, or --horizon {known}");
+            return Err(Failure::new(what).hint(hint).into());
+        }
+        beyond = beyond.max(known - horizon);
+    }
+    if beyond > 0 {
+        let rows = if beyond == 1 { "row lies" } else { "rows of a series lie" };
+        printer.note(&format!("{}: {beyond} {rows} beyond the horizon and change nothing (--horizon)", file.display()));
+    }
+    Ok(())
 }
 
 fn warnings(report: &ReadReport, printer: &Printer) {
@@ -348,7 +377,8 @@ fn back_test_sentence(local: &LocalForecast) -> String {
     let of_network = local.members.iter().find(|member| member.name == NETWORK).and_then(|member| member.mase);
     let of_network = of_network.map(|mase| format!("; network alone: {mase:.3}")).unwrap_or_default();
     format!(
-        "on the last {rows} rows (held out): MASE {mase:.3}, {verdict} ({seasonal_naive_mase:.3}; naive \
-         {naive_mase:.3}){best}{of_network}\n{blend}"
+        "on the last {} (held out): MASE {mase:.3}, {verdict} ({seasonal_naive_mase:.3}; naive \
+         {naive_mase:.3}){best}{of_network}\n{blend}",
+        number::of(*rows, "row")
     )
 }

@@ -22,12 +22,24 @@ use crate::report::{Printer, graph_plot, measures};
 pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     job.refuse_routes("graphs")?;
     job.refuse_limit()?;
+    job.columns.only(&["--target", "--smiles", "--id", "--edges"], "graphs")?;
     let folder = job.model.as_deref().unwrap_or(Path::new("."));
     let model = GraphModel::open(folder, device)?.with_only(job.only)?;
     let (found, on) = match job.file() {
         Some(file) => {
-            let (targets, skip_bad) = (model.config.data.tasks.clone(), job.table.skip_bad);
-            let data = GraphData { target: String::new(), targets, skip_bad, ..columns(&model) };
+            let given = &job.columns;
+            let targets = if given.target.is_empty() { model.config.data.tasks.clone() } else { given.target.clone() };
+            let data = columns(&model);
+            let data = GraphData {
+                target: String::new(),
+                targets,
+                skip_bad: job.table.skip_bad,
+                smiles: given.smiles.clone().unwrap_or(data.smiles),
+                id: given.id.clone().unwrap_or(data.id),
+                edges: given.edges.as_ref().map_or(data.edges, |edges| edges.display().to_string()),
+                decimal: job.table.decimal.map_or(data.decimal, Into::into),
+                ..data
+            };
             let examples = model.read(file, &data, true)?;
             examples.warnings().iter().for_each(|warning| printer.note(warning));
             (model.measure(&examples)?, file.display().to_string())
@@ -53,10 +65,11 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
     data.id = args.id.clone().unwrap_or(data.id);
     data.edges = args.edges.as_ref().map_or(data.edges, |edges| edges.display().to_string());
     data.skip_bad = args.skip_bad;
+    data.decimal = args.decimal.unwrap_or(data.decimal);
     let examples = model.read(&args.file, &data, false)?;
     examples.warnings().iter().for_each(|warning| printer.note(warning));
     if let Some(options) = args.attribution.options()? {
-        let found = model.attribute(&examples, &options)?;
+        let found = model.attribute(&examples, &options, &attribution::progress(printer))?;
         let what = match model.config.task {
             GraphTask::Regression => format!("`{}`", model.config.data.tasks.first().map_or("", String::as_str)),
             GraphTask::Classification => "the probability of the predicted class".to_owned(),

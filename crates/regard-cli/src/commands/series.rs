@@ -40,6 +40,7 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
     job.refuse_routes("time series")?;
     job.refuse_skip_bad("time series")?;
     job.refuse_limit()?;
+    job.columns.only(&["--target", "--id"], "time series")?;
     let model = SeriesModel::open(folder, device)?;
     if file.is_none() {
         let path = model.experiment.as_ref().map_or("", |experiment| experiment.data.path.as_str());
@@ -56,7 +57,13 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
             .into());
     };
     if let Some(file) = file {
-        experiment.data.path = file.display().to_string();
+        let data = &mut experiment.data;
+        data.path = file.display().to_string();
+        data.decimal = job.table.decimal.map_or(data.decimal, Into::into);
+        data.id = job.columns.id.clone().unwrap_or(std::mem::take(&mut data.id));
+        if !job.columns.target.is_empty() {
+            data.columns.clone_from(&job.columns.target);
+        }
     }
     if let Some(file) = file {
         let note = format!("{}: errors are those of its test rows, split as in training", file.display());
@@ -86,7 +93,8 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
 pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     args.check_for_series()?;
     let model = SeriesModel::open(&args.model, device)?;
-    let columns = model.columns();
+    let mut columns = model.columns();
+    columns.decimal = args.decimal.unwrap_or(columns.decimal);
     if model.config.task == SeriesTask::Classification {
         return classify(args, &model, &columns, printer);
     }
@@ -129,7 +137,7 @@ fn classify(
     let read = read_whole(&args.file, columns, false, Some(&model.config))?;
     read.report.to_string().lines().for_each(|line| printer.note(line));
     if let Some(options) = args.attribution.options()? {
-        let found = model.attribute_classes(&read.panel, &options)?;
+        let found = model.attribute_classes(&read.panel, &options, &attribution::progress(printer))?;
         attribution::report_series(
             options.method,
             "the probability of the predicted class; the network",

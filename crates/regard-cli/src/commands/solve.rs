@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use regard::Device;
+use regard::data::cancel::CancellationToken;
 use regard::routes::model::AttentionModel;
 use regard::routes::solve::{Finish, Solution, SolveOptions, StageKind, solve_instance_watched};
 use regard::routing::formats::{self, Instance};
 use regard::routing::local_search::BestCost;
 
-use super::{Outcome, read_instance};
+use super::{Outcome, read_instance, train};
 use crate::args::{SolveJob, SolveTask};
 use crate::failure::Failure;
 use crate::models::Networks;
@@ -22,17 +23,25 @@ pub(super) fn run(job: &SolveJob, device: &Device, printer: &mut Printer) -> any
     // All files are read before the first is solved: a typing error should not cost an hour.
     let read = |task| read(task, job.best, printer);
     let instances = job.tasks.iter().map(read).collect::<anyhow::Result<Vec<Instance>>>()?;
-    let mut options = job.options.clone();
+    let stop = CancellationToken::default();
+    train::interrupt_by(stop.flag(), "the best solution so far")?;
+    let mut options = SolveOptions { stop: Some(stop.clone()), ..job.options.clone() };
     if let (Some(path), Some(instance)) = (&job.warm_start, instances.first()) {
         options.warm_start = Some(warm_start(path, instance)?);
     }
     let networks = Networks::of(instances.iter().map(Instance::problem), job.model.clone(), device)?;
-    for (task, instance) in job.tasks.iter().zip(&instances) {
+    for (number, (task, instance)) in job.tasks.iter().zip(&instances).enumerate() {
         let network = networks.get(instance.problem());
         let solution = searched(network.map(|(network, _)| network), instance, &options, printer)?;
         let written = write(task, instance, &solution)?;
         let model = network.map(|(_, info)| info.name.as_str());
         report(printer, task, instance, &solution, model, &written)?;
+        if stop.is_cancelled() {
+            let left = instances.len() - 1 - number;
+            let others = if left == 0 { String::new() } else { format!("; {} not solved", others_of(left)) };
+            printer.note(&format!("interrupted: this is the best solution found until then{others}"));
+            break;
+        }
     }
     if !printer.json() {
         printer.note(&plain::model_lines(&networks));
@@ -82,6 +91,10 @@ fn read(task: &SolveTask, best: Option<f64>, printer: &Printer) -> anyhow::Resul
         Some(best) => instance.with_best_known(Some(best)),
         None => instance,
     })
+}
+
+fn others_of(left: usize) -> String {
+    if left == 1 { "one file was".to_owned() } else { format!("{left} files were") }
 }
 
 fn same_file(a: &Path, b: &Path) -> bool {

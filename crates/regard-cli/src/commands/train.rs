@@ -53,7 +53,12 @@ pub(super) fn run(job: TrainJob, device: &Device, printer: &mut Printer) -> anyh
 /// True after the first Ctrl-C; the second one ends the process at once. `last` is what is still done.
 pub(super) fn interrupt(last: &'static str) -> anyhow::Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
-    let seen = interrupted.clone();
+    interrupt_by(interrupted.clone(), last)?;
+    Ok(interrupted)
+}
+
+/// As [`interrupt`], by a switch that exists.
+pub(super) fn interrupt_by(seen: Arc<AtomicBool>, last: &'static str) -> anyhow::Result<()> {
     let handler = move || {
         if seen.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
@@ -63,7 +68,7 @@ pub(super) fn interrupt(last: &'static str) -> anyhow::Result<Arc<AtomicBool>> {
         let _ = io::Write::write_all(&mut io::stderr(), message.as_bytes());
     };
     ctrlc::set_handler(handler).map_err(|error| Failure::new(format!("cannot handle Ctrl-C: {error}")))?;
-    Ok(interrupted)
+    Ok(())
 }
 
 /// This call, as one would write it.

@@ -298,7 +298,7 @@ impl VerifyReport {
         };
         let mut text = format!("{}   {} {}", self.solution, self.problem, number::quantity(cost, self.unit));
         if let Some(routes) = self.routes.filter(|_| self.format == SolutionFormat::Routes) {
-            text += &format!(" in {} routes", number::count(routes));
+            text += &format!(" in {}", number::of(routes, "route"));
         }
         text += ", feasible";
         if let Some(stated) = self.stated_cost.filter(|stated| (stated - cost).abs() > 1e-6 * cost.abs()) {

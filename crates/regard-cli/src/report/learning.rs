@@ -53,15 +53,20 @@ fn tours(found: &Trace, most: usize) -> String {
             continue;
         }
         let mut row = vec![instance.to_string(), walk(tour, most)];
-        row.extend(columns.map(|column| format!("{:.4}", column[at])));
+        row.extend(columns.map(|column| four(column[at])));
         if let Some(frozen) = frozen.filter(|_| number == 0) {
             row.push(rows(frozen).nth(instance).map_or_else(String::new, |tour| walk(tour, most)));
-            row.push(format!("{:.4}", numbers(found, "baseline.rollout")[instance]));
+            row.push(four(numbers(found, "baseline.rollout")[instance]));
         }
         table.row(row);
     }
     let more = format!("  … {} more tours; --full prints them\n", number::count(left_out));
     table.render(2, 2) + if left_out > 0 { &more } else { "" }
+}
+
+/// Four digits after the point, without a sign where these are zeros.
+fn four(value: f32) -> String {
+    format!("{:.4}", if value.abs() < 5e-5 { 0.0 } else { value })
 }
 
 fn rows(step: &TraceStep) -> impl Iterator<Item = &[f32]> {

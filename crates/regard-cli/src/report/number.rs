@@ -17,6 +17,11 @@ pub(crate) fn count(value: usize) -> String {
     group(&value.to_string())
 }
 
+/// An integer with its noun, which gets an `s` after any number but 1.
+pub(crate) fn of(value: usize, noun: &str) -> String {
+    format!("{} {noun}{}", count(value), if value == 1 { "" } else { "s" })
+}
+
 /// A fraction as percent with its sign, for example `-3.1 %`.
 pub(crate) fn change(fraction: f64) -> String {
     let percent = 100.0 * fraction;

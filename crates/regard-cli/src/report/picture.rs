@@ -107,9 +107,20 @@ impl Frame {
 
 /// The title, and a line of facts below it.
 pub(super) fn heading(scene: &mut Scene, title: &str, facts: &str) {
-    let room = ((scene.width - MARGIN) / 13.0) as usize;
-    add_text(scene, (MARGIN / 2.0, 40.0), &shortened(title, room), 22, TextAnchor::Start, true, INK);
-    add_text(scene, (MARGIN / 2.0, 64.0), facts, 14, TextAnchor::Start, false, QUIET);
+    let room = |letter: f64| ((scene.width - MARGIN) / letter) as usize;
+    let (title, facts) = (shortened(title, room(TITLE_LETTER)), shortened(facts, room(FACTS_LETTER)));
+    add_text(scene, (MARGIN / 2.0, 40.0), &title, 22, TextAnchor::Start, true, INK);
+    add_text(scene, (MARGIN / 2.0, 64.0), &facts, 14, TextAnchor::Start, false, QUIET);
+}
+
+/// Width of a letter of a title, and of the facts below it, at most in the mean.
+const TITLE_LETTER: f64 = 13.0;
+const FACTS_LETTER: f64 = 7.6;
+
+/// Width of a picture whose [`heading`] is not shortened.
+pub(super) fn heading_width(title: &str, facts: &str) -> f64 {
+    let width = |text: &str, letter: f64| (text.chars().count() as f64 + 1.0) * letter;
+    MARGIN + width(title, TITLE_LETTER).max(width(facts, FACTS_LETTER))
 }
 
 /// At most `room` characters.

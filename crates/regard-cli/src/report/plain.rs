@@ -77,7 +77,7 @@ pub(crate) fn verdict(instance: &Instance, solution: &Solution, written: &[Strin
     let routes = instance.routes(&solution.tour);
     let mut text = match instance.solution_format() {
         SolutionFormat::Tour => format!("tour {amount}, feasible"),
-        SolutionFormat::Routes => format!("{} routes {amount}, feasible", number::count(routes.len())),
+        SolutionFormat::Routes => format!("{} {amount}, feasible", number::of(routes.len(), "route")),
         SolutionFormat::Visits => {
             let what = if instance.maximises() { "prize" } else { "cost" };
             let visited = routes.iter().map(Vec::len).sum::<usize>();

@@ -73,7 +73,7 @@ pub(crate) fn importances(path: &Path, bags: &Bags, bag: usize, weights: &[f64],
 fn cloud(bags: &Bags, bag: usize, points: &[[f64; 2]], weights: &[f64], answer: &str) -> Scene {
     let frame = Frame::around(points);
     let mut scene = sheet(frame.width, frame.height);
-    heading(&mut scene, &bags.ids()[bag], &format!("{} rows  ·  {answer}", number::count(points.len())));
+    heading(&mut scene, &bags.ids()[bag], &format!("{}  ·  {answer}", number::of(points.len(), "row")));
     let most = weights.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
     for (place, weight) in points.iter().zip(weights) {
         add_circle(&mut scene, frame.point(*place), 2.0 + 14.0 * (weight / most).max(0.0).sqrt(), LINE, 1.0);
@@ -87,7 +87,7 @@ fn bars(bags: &Bags, bag: usize, weights: &[f64], answer: &str) -> Scene {
     let shown = &order[..order.len().min(BARS)];
     let rest = if shown.len() < order.len() { format!("  ·  the first {BARS}") } else { String::new() };
     let mut scene = sheet(BARS_WIDTH, HEADING + BAR_STEP * shown.len().max(1) as f64 + 0.5 * MARGIN);
-    heading(&mut scene, &bags.ids()[bag], &format!("{} rows  ·  {answer}{rest}", number::count(order.len())));
+    heading(&mut scene, &bags.ids()[bag], &format!("{}  ·  {answer}{rest}", number::of(order.len(), "row")));
     let most = shown.first().map_or(0.0, |&row| weights[row]).max(f64::MIN_POSITIVE);
     for (place, &row) in shown.iter().enumerate() {
         let top = HEADING + BAR_STEP * place as f64;

@@ -119,17 +119,35 @@ fn numbers(step: &TraceStep, most: usize) -> String {
             let mut table = Table::new(&[Align::Left, Align::Right, Align::Left]);
             let mut rows: Vec<usize> = (0..one.labels.len()).collect();
             // Of many nodes those are printed that count most.
-            let by_size = rows.len() > most;
+            let by_size = rows.len() > most && !is_ordered(one);
+            rows.truncate(if by_size { usize::MAX } else { most });
+            // What has a note is what a reader looks for: nodes that are barred, with the reason.
+            let noted = |at: usize| recorded.notes.get(at).is_some_and(|note| !note.is_empty());
+            let with_notes = rows.iter().any(|&at| noted(at));
             if by_size {
-                rows.sort_by(|&a, &b| recorded.values[b].total_cmp(&recorded.values[a]));
+                let value = |at: usize| recorded.values[at];
+                rows.sort_by(|&a, &b| noted(b).cmp(&noted(a)).then(value(b).total_cmp(&value(a))));
                 rows.truncate(most);
             }
             for at in rows {
                 let note = recorded.notes.get(at).cloned().unwrap_or_default();
                 table.row([one.labels[at].clone(), cell(recorded.values[at]), note]);
             }
-            let largest = if by_size { format!("  the {most} largest\n") } else { String::new() };
+            let largest = match (by_size, with_notes) {
+                (false, _) => String::new(),
+                (true, true) => format!("  {most} of {}, those with a note first\n", one.labels.len()),
+                (true, false) => format!("  the {most} largest\n"),
+            };
             largest + &table.render(2, 2) + &left_out(one.labels.len(), most, &one.name)
+        }
+        // A line over time reads downwards.
+        [rows, columns] if rows.labels.len() == 1 && is_ordered(columns) => {
+            let mut table = Table::new(&[Align::Left, Align::Right]);
+            table.row([&columns.name, &rows.labels[0]]);
+            for (label, value) in columns.labels.iter().zip(&recorded.values).take(most) {
+                table.row([label.clone(), cell(*value)]);
+            }
+            table.render(2, 2) + &left_out(columns.labels.len(), most, &columns.name)
         }
         [before @ .., rows, columns] => {
             let size = rows.labels.len() * columns.labels.len();
@@ -158,9 +176,16 @@ pub(super) fn place(before: &[regard::explain::Axis], at: usize) -> String {
     parts.join(", ")
 }
 
+/// If true, the indices of an axis follow each other in time, and their order says more than their numbers.
+fn is_ordered(axis: &regard::explain::Axis) -> bool {
+    ["lag", "step ahead"].contains(&axis.name.as_str())
+}
+
 fn matrix(values: &[f32], rows: &regard::explain::Axis, columns: &regard::explain::Axis, most: usize) -> String {
     // Of many places that have names those count most that a row looks at most.
-    if columns.labels.len() > most && columns.labels.iter().any(|label| label.parse::<usize>().is_err()) {
+    let of_items = ["node", "customer", "row", "key", "edge", "patch"].contains(&columns.name.as_str());
+    let named = columns.labels.iter().any(|label| label.parse::<usize>().is_err());
+    if columns.labels.len() > most && (of_items || named && !is_ordered(columns)) {
         return largest(values, rows, columns, most);
     }
     let shown = columns.labels.len().min(most);
@@ -207,6 +232,7 @@ fn left_out(count: usize, most: usize, what: &str) -> String {
 
 /// A cost with five digits or so.
 fn short(value: f32) -> String {
+    let value = if value.abs() < 5e-5 { 0.0 } else { value };
     match value.abs() {
         size if size >= 100.0 => format!("{value:.1}"),
         size if size >= 1.0 => format!("{value:.3}"),

@@ -7,7 +7,8 @@ use kuva::render::render::{Primitive, Scene, TextAnchor};
 use regard::explain::{Axis, Layout, Trace, TraceStep};
 
 use super::picture::{
-    GRID, INK, LINE, MARGIN, Point, QUIET, START, WHITE, add_circle, add_text, heading, sheet, shortened, write,
+    GRID, INK, LINE, MARGIN, Point, QUIET, START, WHITE, add_circle, add_text, heading, heading_width, sheet,
+    shortened, write,
 };
 use super::trace::{place, shape};
 use crate::failure::Failure;
@@ -45,6 +46,9 @@ pub(crate) fn draw(path: &Path, trace: &Trace) -> anyhow::Result<()> {
     write(path, || scene(trace, step))
 }
 
+/// Width that a formula may ask for.
+const MOST_WIDE: f64 = 1400.0;
+
 fn scene(trace: &Trace, step: &TraceStep) -> Scene {
     let panels = panels(step, trace.layout.as_ref());
     let shown = panels.len().min(MOST_PANELS);
@@ -52,14 +56,17 @@ fn scene(trace: &Trace, step: &TraceStep) -> Scene {
     let size = |axis: fn(&Panel<'_>) -> f64| panels[..shown].iter().map(axis).fold(0.0, f64::max);
     let (width, height) = (size(|panel| panel.size().0) + 24.0, size(|panel| panel.size().1) + CAPTION + 16.0);
     let lines = shown.div_ceil(columns);
-    let mut scene = sheet((columns as f64 * width + MARGIN).max(560.0), TOP + lines as f64 * height + FOOT);
     let mut facts = vec![step.recorded.operation.formula(), shape(step), step.recorded.source.to_owned()];
     if panels.len() > shown {
         facts.push(format!("the first {shown} of {}", panels.len()));
     }
     facts.retain(|fact| !fact.is_empty());
     let title = format!("{}, {}: {}", trace.model, trace.input, step.recorded.name);
-    heading(&mut scene, &title, &facts.join("  ·  "));
+    let facts = facts.join("  ·  ");
+    // As wide as the formula needs, up to what a page holds.
+    let wide = (heading_width(&title, &facts)).clamp(560.0, MOST_WIDE);
+    let mut scene = sheet((columns as f64 * width + MARGIN).max(wide), TOP + lines as f64 * height + FOOT);
+    heading(&mut scene, &title, &facts);
     let range = Range::of(&step.recorded.values);
     for (at, panel) in panels[..shown].iter().enumerate() {
         let (x, y) = (MARGIN / 2.0 + (at % columns) as f64 * width, TOP + (at / columns) as f64 * height);

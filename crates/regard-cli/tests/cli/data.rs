@@ -118,3 +118,57 @@ fn files_of_graphs_of_all_formats_are_described() {
     assert!(show(&["places.csv"]).done().out.contains("cost in file order"));
     crate::errors::refused(&show(&["places.csv", "--first", "1"]), &["--first applies to files of graphs"]);
 }
+
+#[test]
+fn generating_refuses_options_without_effect() {
+    let folder = tempfile::tempdir().unwrap();
+    for (arguments, fragment) in [
+        ("--n 5 --prizes const", "--prizes does not apply to --problem tsp"),
+        ("--problem cvrp --n 5 --prizes const", "it is for op"),
+        ("--problem op --n 5 --distribution cluster", "--distribution does not apply to --problem op"),
+        ("--problem pctsp --n 5 --distribution cluster", "it is for tsp, cvrp, sdvrp"),
+        ("--paper-set tsp20 --problem tsp", "--problem does not apply to --paper-set tsp20"),
+        ("--paper-set tsp20 --distribution cluster", "--distribution does not apply to --paper-set tsp20"),
+        ("--paper-set op_dist20 --prizes const", "--prizes does not apply to --paper-set op_dist20"),
+    ] {
+        let words: Vec<&str> = ["data", "generate", "--out", "x"].into_iter().chain(arguments.split(' ')).collect();
+        let said = regard(folder.path(), &words);
+        assert!(said.code == Some(2) && said.err.contains(fragment), "{arguments}: {said:?}");
+    }
+    regard(folder.path(), &["data", "generate", "--problem", "op", "--n", "5", "--prizes", "const", "--out", "op"])
+        .done();
+    regard(folder.path(), &["data", "generate", "--n", "5", "--distribution", "cluster", "--out", "tsp"]).done();
+}
+
+#[test]
+fn a_set_of_instances_is_no_instance() {
+    let folder = tempfile::tempdir().unwrap();
+    regard(folder.path(), &["data", "generate", "--n", "5", "--instances", "3", "--out", "g.pkl"]).done();
+    for command in [&["data", "show"][..], &["data", "check"], &["solve"]] {
+        let said = regard(folder.path(), &[command, &["g.pkl"]].concat());
+        assert!(said.code == Some(2) && said.err.contains("holds a set of instances"), "{said:?}");
+        assert!(said.err.contains("regard eval --data g.pkl"), "{said:?}");
+    }
+}
+
+#[test]
+fn time_windows_are_said_not_to_be_supported() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "C101\n\nVEHICLE\nNUMBER     CAPACITY\n  25         200\n\nCUSTOMER\nCUST NO.  XCOORD.   YCOORD.    \
+                DEMAND   READY TIME  DUE DATE   SERVICE TIME\n\n    0      40         50          0          0       \
+                1236          0\n    1      45         68         10        912        967         90\n";
+    std::fs::write(folder.path().join("c101.txt"), text).unwrap();
+    let said = regard(folder.path(), &["solve", "c101.txt"]);
+    assert!(said.code == Some(2) && said.err.contains("time windows"), "{said:?}");
+}
+
+#[test]
+fn a_required_prize_out_of_reach_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = "id,x,y,prize,penalty\n0,0,0,0,0\n1,1,0,2,1\n2,0,1,3,1\n";
+    std::fs::write(folder.path().join("prizes.csv"), rows).unwrap();
+    let check = |prize| regard(folder.path(), &["data", "check", "prizes.csv", "--required-prize", prize]).done();
+    let said = check("100");
+    assert!(said.err.contains("all prizes together are 5, so the required prize 100 cannot be reached"), "{said:?}");
+    assert!(!check("5").err.contains("cannot be reached"));
+}

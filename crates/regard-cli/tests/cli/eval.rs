@@ -52,6 +52,79 @@ fn settings_belong_to_experiments() {
     assert!(said.code == Some(2) && said.err.contains("--decode applies only to models for routes"), "{said:?}");
 }
 
+/// `eval` of a model with these data has no folds, no windows and no picture; each option says so.
+#[test]
+fn options_of_experiments_are_refused_for_models() {
+    let folder = folder();
+    regard(folder.path(), &["data", "generate", "--n", "6", "--out", "six.csv"]).done();
+    let contexts: [&[&str]; 5] = [
+        &["--model", "model", "--paper-set", "tsp20", "--limit", "4"],
+        &["--model", "model", "--data", "six.csv"],
+        &["--model", "regard-clusters"],
+        &["--model", "regard-solubility", "--data", "six.csv"],
+        &["--model", "regard-etth1", "--data", "six.csv"],
+    ];
+    let options: [&[&str]; 8] = [
+        &["--folds", "3"],
+        &["--folds-from", "."],
+        &["--scaffold-folds"],
+        &["--repeats", "2"],
+        &["--windows", "3"],
+        &["--step-size", "3"],
+        &["--refit"],
+        &["--plot", "plot.svg"],
+    ];
+    for context in contexts {
+        for option in options {
+            let said = regard(folder.path(), &[&["eval"][..], context, option].concat());
+            assert_eq!(said.code, Some(2), "{context:?} {option:?}: {said:?}");
+            assert!(said.err.contains(&format!("{} applies only to an EXPERIMENT", option[0])), "{said:?}");
+        }
+    }
+}
+
+/// Every option of `eval` changes what comes out for a model of routes, or is refused.
+#[test]
+fn no_option_is_ignored_where_a_model_of_routes_is_evaluated() {
+    let folder = folder();
+    let places = ["data", "generate", "--n", "9", "--out", "nine.csv"];
+    regard(folder.path(), &places).done();
+    let eval = |more: &[&str]| {
+        let said =
+            regard(folder.path(), &[&["eval", "--model", "model", "--data", "nine.csv", "--json"], more].concat());
+        let json = (said.code == Some(0)).then(|| said.json());
+        let json = json.map(|mut json| {
+            let results = json.as_object_mut().unwrap();
+            ["seconds", "instances_per_second"].iter().for_each(|key| drop(results.remove(*key)));
+            json
+        });
+        (said.code, json, said.err)
+    };
+    let (code, plain, _) = eval(&[]);
+    assert_eq!(code, Some(0));
+    let options: [&[&str]; 14] = [
+        &["--only", "base"],
+        &["--decode", "sample:64"],
+        &["--augment", "8"],
+        &["--temperature", "2"],
+        &["--top-p", ".5"],
+        &["--training-data"],
+        &["--improve"],
+        &["--reference", "3"],
+        &["--set", "train.epochs=1"],
+        &["--capacity", "300"],
+        &["--max-length", "5"],
+        &["--required-prize", "1"],
+        &["--column", "x=none"],
+        &["--out", "solutions.pkl"],
+    ];
+    for option in options {
+        let (code, json, err) = eval(option);
+        assert!(code == Some(2) || json != plain, "{option:?} is ignored: {err}");
+    }
+    assert!(!folder.path().join("solutions.pkl").exists());
+}
+
 /// Places as a German table has them, one of them twice and one that cannot be read.
 const PLACES: &str = "\
 Ort;Ost;Nord;Gewicht

@@ -222,8 +222,6 @@ fn models_of_every_family_are_explained() {
     assert!(routes.err.contains("a model on routes, and molecules.csv looks like a file of graphs"), "{routes:?}");
     let missing = regard(folder.path(), &["explain", "nothing.csv"]);
     assert!(missing.code == Some(2) && !missing.err.contains("no model is given"), "{missing:?}");
-    let without = regard(folder.path(), &["explain", "bags.csv"]);
-    assert!(without.code == Some(2) && without.err.contains("--model"), "{without:?}");
 }
 
 /// A training of a small network, without its experiment.
@@ -291,15 +289,39 @@ fn what_has_no_training_step_is_named() {
 }
 
 #[test]
-fn without_a_model_a_file_of_another_family_is_told_which_to_give() {
-    let folder = folder_with("molecules.csv", "name,smiles\nethanol,CCO\n");
-    let path = folder.path().join("molecules.csv").display().to_string();
+fn without_a_model_the_built_in_one_for_the_file_is_explained() {
     let explain = |arguments: &[&str]| regard(&repository("."), &[&["explain"], arguments].concat());
-    let expected =
-        ["molecules in `smiles`", "only models on routes", "--model models/regard-solubility --smiles smiles"];
-    crate::errors::refused(&explain(&[&path]), &expected);
-    explain(&[&path, "--model", "models/regard-solubility", "--smiles", "smiles"]).done();
-    std::fs::write(folder.path().join("bags.csv"), "bag,value\na,3\na,4\n").unwrap();
-    let bags = folder.path().join("bags.csv").display().to_string();
-    crate::errors::refused(&explain(&[&bags]), &["no model is given", "models/regard-max"]);
+    let cases: [(&[&str], &str); 5] = [
+        (&["examples/harbours.csv"], "regard-tsp"),
+        (&["examples/bags.csv"], "regard-max"),
+        (&["examples/clouds.csv"], "regard-clusters"),
+        (&["examples/molecules.csv"], "regard-solubility"),
+        (&["examples/station.csv"], "regard-etth1"),
+    ];
+    for (arguments, model) in cases {
+        let chosen = explain(&[arguments, &["--json"]].concat()).json();
+        assert_eq!(chosen["model"], model, "{arguments:?}");
+        // The name of a built-in model is a value of --model.
+        let mut named = [arguments, &["--json", "--model", model]].concat();
+        if ["regard-max", "regard-clusters"].contains(&model) {
+            named.extend(["--group-by", if model == "regard-max" { "bag" } else { "cloud" }]);
+        }
+        assert_eq!(explain(&named).json()["steps"], chosen["steps"], "{arguments:?}");
+    }
+    let said = explain(&["examples/bags.csv"]);
+    assert!(
+        said.err.contains("--group-by COLUMN") && said.err.contains("regard-max is the built-in model"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn without_a_model_that_fits_the_built_in_ones_are_named() {
+    let folder = folder_with("bags.csv", "bag,a,b,c\na,3,1,2\na,4,1,1\n");
+    let said = regard(folder.path(), &["explain", "bags.csv"]);
+    crate::errors::refused(&said, &["seems to hold sets", "no built-in model fits", "regard-clusters", "--model"]);
+    let folder = folder_with("words.csv", "word\nhello\n");
+    crate::errors::refused(&regard(folder.path(), &["explain", "words.csv"]), &["no model is given", "regard-etth1"]);
+    let folder = folder_with("graph.jsonl", "{\"nodes\": [{\"a\": 1}], \"edges\": []}\n");
+    crate::errors::refused(&regard(folder.path(), &["explain", "graph.jsonl"]), &["no model is given"]);
 }

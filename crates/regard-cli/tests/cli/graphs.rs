@@ -252,3 +252,17 @@ fn a_run_without_a_model_says_so() {
     crate::errors::refused(&said, &["run", "has not saved a model", "--resume"]);
     assert!(!said.err.contains("sets"), "{said:?}");
 }
+
+#[test]
+fn a_shipped_model_is_measured_on_columns_of_other_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = format!("{}/../../models/regard-solubility", env!("CARGO_MANIFEST_DIR"));
+    let text = "name,structure,measured\nethanol,CCO,0.5\nhexane,CCCCCC,\"-4,0\"\nbenzene,c1ccccc1,\"-1,6\"\n";
+    std::fs::write(folder.path().join("m.csv"), text).unwrap();
+    let measure = ["eval", "--model", &model, "--data", "m.csv", "--smiles", "structure", "--id", "name", "--target"];
+    let found = regard(folder.path(), &[&measure[..], &["measured", "--decimal", "comma", "--json"]].concat());
+    assert_eq!(found.code, Some(0), "{found:?}");
+    assert!(found.json()["mae"].as_f64().is_some_and(f64::is_finite), "{found:?}");
+    let refused = regard(folder.path(), &[&measure[..], &["measured", "--group-by", "name"]].concat());
+    assert!(refused.code == Some(2) && refused.err.contains("--group-by does not apply"), "{refused:?}");
+}

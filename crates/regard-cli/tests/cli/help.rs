@@ -199,6 +199,24 @@ fn every_option_and_setting_that_a_message_names_exists() {
     }
     assert!(count > 150, "only {count} names were found");
     assert!(unknown.is_empty(), "{unknown:#?}");
+    let bare: BTreeSet<&str> = known.iter().filter_map(|name| name.split_once('.')).map(|(_, name)| name).collect();
+    assert_eq!(bare_settings("give it as `group_by` (the columns are `id`)", &bare), ["group_by"]);
+    assert_eq!(bare_settings("rows can be left out (`skip_bad`)", &bare), ["skip_bad"]);
+    assert_eq!(bare_settings("name it by `--smiles` (`data.smiles`)", &bare), Vec::<String>::new());
+    let mut wrong = BTreeSet::new();
+    for file in all_sources() {
+        for text in literals(&std::fs::read_to_string(&file).unwrap()) {
+            let names = bare_settings(&text, &bare).into_iter();
+            wrong.extend(names.map(|name| format!("{name} without its section in {}: {text}", file.display())));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Settings that a message names as what to give, without their section: nobody can give them so.
+fn bare_settings(text: &str, settings: &BTreeSet<&str>) -> Vec<String> {
+    let asked = Regex::new(r"(?:give it as|given? by|named? it by|set by|set|\() ?`([a-z][a-z_]*)`").unwrap();
+    asked.captures_iter(text).map(|found| found[1].to_owned()).filter(|name| settings.contains(name.as_str())).collect()
 }
 
 /// Faults of the commands in a text: `regard WORDS`, in which the longest run of words that is a command decides, and

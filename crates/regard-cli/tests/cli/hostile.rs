@@ -89,7 +89,7 @@ fn a_training_that_diverges_ends() {
                       max_grad_norm = 0.0\n[eval]\ninstances = 20\n";
     fs::write(folder.path().join("wild.toml"), experiment).unwrap();
     let said = regard(folder.path(), &["train", "wild.toml", "--out", "run"]);
-    refused_after_notes(&said.err, said.code, &["run: step ", "hint: the last checkpoint is kept"]);
+    refused_after_notes(&said.err, said.code, &["run: step ", "hint: try a lower `train.learning_rate`"]);
 }
 
 /// A refusal below the notes of a training.

@@ -57,9 +57,9 @@ fn a_model_is_trained_measured_and_asked() {
     let folder = trained();
     let on_file = regard(folder.path(), &["eval", "--model", "run", "--data", "waves.csv", "--json"]).done();
     assert!(on_file.err.contains("waves.csv: errors are those of its test rows"), "{on_file:?}");
-    let refused = regard(folder.path(), &["eval", "--model", "run", "--data", "waves.csv", "--decimal", "comma"]);
+    let refused = regard(folder.path(), &["eval", "--model", "run", "--data", "waves.csv", "--capacity", "5"]);
     assert!(
-        refused.code == Some(2) && refused.err.contains("--decimal applies only to models for routes"),
+        refused.code == Some(2) && refused.err.contains("--capacity applies only to models for routes"),
         "{refused:?}"
     );
     let json = regard(folder.path(), &["eval", "--model", "run", "--training-data", "--json"]).done().json();
@@ -386,7 +386,7 @@ fn many_series_are_forecast_within_the_time() {
 
 /// Runs the program, and ends it by SIGTERM as soon as it waits for that.
 #[cfg(target_os = "linux")]
-fn terminated(folder: &Path, arguments: &[&str]) -> std::process::Output {
+pub(crate) fn terminated(folder: &Path, arguments: &[&str]) -> std::process::Output {
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
     const SIGTERM: u64 = 15;
@@ -461,4 +461,73 @@ fn models_of_every_task_are_measured_on_any_file_with_their_series() {
         let held_out = regard(folder.path(), &["eval", "--model", task, "--training-data", "--json"]).done().json();
         assert_eq!(held_out["huber"], json["huber"]);
     }
+}
+
+#[test]
+fn the_future_of_covariates_may_be_a_file_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut sales, mut plan) = ("step,sold,promo\n".to_owned(), "promo,step,weather\n".to_owned());
+    for step in 0..75_usize {
+        let promo = if step % 5 == 2 { "yes" } else { "no" };
+        match step < 60 {
+            true => writeln!(sales, "{step},{},{promo}", 10 + step % 5).unwrap(),
+            false => writeln!(plan, "{promo},{step},dry").unwrap(),
+        }
+    }
+    fs::write(folder.path().join("sales.csv"), sales).unwrap();
+    fs::write(folder.path().join("plan.csv"), &plan).unwrap();
+    let ask = |horizon: &'static str| {
+        let options = ["--covariates", "promo", "--future", "plan.csv", "--time", "2s", "--only", "base", "--json"];
+        regard(folder.path(), &[&["forecast", "sales.csv", "--horizon", horizon][..], &options].concat())
+    };
+    let found = ask("10").done();
+    assert_eq!(found.json()["forecast"].as_array().map(Vec::len), Some(10), "{found:?}");
+    for part in ["columns not read: weather", "15 rows of the future", "5 rows of a series lie beyond the horizon"] {
+        assert!(found.err.contains(part), "{part}: {found:?}");
+    }
+    let short = ask("20");
+    assert!(
+        short.code == Some(2) && short.err.contains("has 15 rows") && short.err.contains("--horizon 15"),
+        "{short:?}"
+    );
+    fs::write(folder.path().join("plan.csv"), plan.replace("yes,62,dry\n", "")).unwrap();
+    let gap = ask("10");
+    assert!(gap.code == Some(2) && gap.err.contains("plan.csv: has no row for `62`"), "{gap:?}");
+    let without = regard(folder.path(), &["forecast", "sales.csv", "--horizon", "5", "--future", "plan.csv"]);
+    assert!(without.code == Some(2) && without.err.contains("--covariates"), "{without:?}");
+}
+
+#[test]
+fn pretraining_says_which_patches_it_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    waves(folder.path(), 240);
+    let settings = ["--set", "task.kind=pretraining", "--steps", "1", "--out", "run"];
+    let train = |stride: &'static str| {
+        let all = [&["train", "series/forecast"][..], &SMALL, &settings, &["--set", stride]].concat();
+        regard(folder.path(), &all)
+    };
+    let refused = train("model.stride=2");
+    assert!(refused.code == Some(2) && refused.err.contains("model.stride=6"), "{refused:?}");
+    let all = ["--set", "model.end_padding=false", "--set", "model.stride=6"];
+    let all = [&["train", "series/forecast"][..], &SMALL, &settings, &all].concat();
+    regard(folder.path(), &all).done();
+}
+
+#[test]
+fn a_series_of_the_m4_competition_is_forecast() {
+    let folder = tempfile::tempdir().unwrap();
+    let row = |name: &str, len: usize| {
+        let values: Vec<String> =
+            (0..40).map(|at| if at < len { format!("\"{}\"", 5 + at % 4) } else { String::new() }).collect();
+        format!("\"{name}\",{}\n", values.join(","))
+    };
+    let header: Vec<String> = (1..=41).map(|at| format!("\"V{at}\"")).collect();
+    fs::write(folder.path().join("m4.csv"), format!("{}\n{}{}", header.join(","), row("Q1", 40), row("Q2", 28)))
+        .unwrap();
+    let asked = ["forecast", "m4.csv", "--horizon", "4", "--time", "2s", "--only", "base", "--json"];
+    let found = regard(folder.path(), &asked).done();
+    assert!(found.err.contains("M4 competition") && found.err.contains("season of 4"), "{found:?}");
+    let json = found.json();
+    assert_eq!((json["season"].as_u64(), json["forecast"][4]["unique_id"].as_str()), (Some(4), Some("Q2")), "{json}");
+    assert_eq!(json["forecast"][4]["ds"].as_str(), Some("28"), "{json}");
 }

@@ -194,6 +194,8 @@ fn the_shipped_model_finds_the_quarters_of_towns() {
             assert!((0.75 * drawn..1.25 * drawn).contains(&found), "{name}: {quarter}");
         }
     }
+    let on_file = ["eval", "--model", &model, "--data", &towns, "--group-by", "town", "--json"];
+    assert!(regard(folder.path(), &on_file).done().json()["ll0"].is_f64());
     let measured = regard(folder.path(), &["eval", "--model", &model, "--json"]).done().json();
     assert!(measured["ll0"].as_f64() > measured["oracle"].as_f64().map(|oracle| oracle - 0.02), "{measured}");
 }
@@ -208,6 +210,17 @@ fn the_shipped_model_tells_the_largest_number() {
         let found = json[set]["prediction"].as_f64().unwrap();
         assert!((found - largest).abs() < 0.2, "{json}");
     }
+    fs::write(folder.path().join("answers.csv"), "set,number,max\na,3,97.5\na,97.5,97.5\nb,12,12\nb,5,12\n").unwrap();
+    let measure = ["eval", "--model", &model, "--data", "answers.csv"];
+    let measured = regard(folder.path(), &[&measure[..], &["--group-by", "set", "--target", "max", "--json"]].concat());
+    assert!(measured.done().json()["mae"].as_f64().is_some_and(|mae| mae < 0.2));
+    let refused = regard(folder.path(), &[&measure[..], &["--smiles", "set"]].concat());
+    assert!(
+        refused.code == Some(2) && refused.err.contains("--smiles does not apply to models for sets"),
+        "{refused:?}"
+    );
+    let refused = regard(folder.path(), &measure);
+    assert!(refused.code == Some(2) && refused.err.contains("`--group-by`"), "{refused:?}");
 }
 
 #[test]

@@ -164,3 +164,24 @@ fn the_same_seed_gives_the_same_tour() {
     assert_eq!(first["tour"], second["tour"]);
     assert_eq!(first["cost"], second["cost"]);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_search_gives_the_best_solution_so_far() {
+    let folder = tempfile::tempdir().unwrap();
+    for (problem, file) in [("tsp", "places.csv"), ("cvrp", "customers.csv")] {
+        regard(folder.path(), &["data", "generate", "--problem", problem, "--n", "600", "--out", file]).done();
+        let out = format!("{file}.json");
+        for time in [&["--time", "10m"][..], &[]] {
+            let arguments = [&["solve", file, "--json", "--out", &out][..], time].concat();
+            let said = crate::series::terminated(folder.path(), &arguments);
+            let err = String::from_utf8_lossy(&said.stderr);
+            assert_eq!(said.status.code(), Some(0), "{err}");
+            let found: serde_json::Value = serde_json::from_slice(&said.stdout).unwrap();
+            assert!(found["cost"].as_f64().unwrap() > 0.0 && found["seconds"].as_f64().unwrap() < 60.0, "{found}");
+            assert!(err.contains("stopping after the best solution so far"), "{err}");
+            let verify = ["data", "verify", file, &out];
+            regard(folder.path(), &verify).done();
+        }
+    }
+}

@@ -97,7 +97,38 @@ impl Features {
             None => found.inferred(table, taken, &contents, options),
         }
         found.indicate(table, &contents, options);
+        if let Some(names) = options.training {
+            found.differences(table, taken, &contents, names);
+        }
         Ok(found)
+    }
+
+    /// Notes what differs from training: columns it did not have, and texts that did not occur in it.
+    fn differences(&mut self, table: &Table<'_>, taken: &[Column], contents: &Contents, training: &[String]) {
+        let of_column = |column: &Column| self.all.iter().any(|feature| feature.column().at == column.at);
+        let is_taken = |column: &Column| taken.iter().any(|other| other.at == column.at);
+        let unread: Vec<String> = table
+            .header
+            .named()
+            .filter(|column| !is_taken(column) && !of_column(column))
+            .map(|column| format!("`{}`", shown(&column.name)))
+            .collect();
+        let mut notes = Vec::new();
+        if !unread.is_empty() {
+            let columns = if unread.len() == 1 { "column" } else { "columns" };
+            notes.push(format!("{columns} not read, which training did not have: {}", unread.join(", ")));
+        }
+        for column in table.header.named().filter(of_column) {
+            let prefix = format!("{}=", column.name);
+            let known: Vec<&str> = training.iter().filter_map(|name| name.strip_prefix(&prefix)).collect();
+            let new = |text: &&String| !is_missing(text) && !known.contains(&text.as_str());
+            let texts: Vec<String> =
+                contents.texts[column.at].iter().filter(new).map(|text| format!("`{}`", shown(text))).collect();
+            if !known.is_empty() && !texts.is_empty() {
+                notes.push(unseen(&column.name, &texts));
+            }
+        }
+        self.notes.extend(notes);
     }
 
     pub(crate) fn names(&self) -> Vec<String> {
@@ -165,7 +196,7 @@ impl Features {
                 }
             }
         }
-        if !left_out.is_empty() {
+        if !left_out.is_empty() && options.training.is_none() {
             let columns = if left_out.len() == 1 { "column" } else { "columns" };
             let hint = if options.setting.is_empty() {
                 String::new()
@@ -196,9 +227,7 @@ impl Features {
                 self.all.push(indicator);
             }
         }
-        if table.decimal_commas {
-            self.notes.push("numbers have a decimal comma".into());
-        }
+        self.notes.extend(table.marks.clone());
         if !missing.is_empty() {
             let rest = if said { ", and another feature says where" } else { "" };
             let mean = "the mean of the training rows stands in their place";
@@ -214,6 +243,15 @@ impl Feature {
             _ => None,
         }
     }
+}
+
+/// A sentence on texts of a column that did not occur in training.
+pub(crate) fn unseen(column: &str, texts: &[String]) -> String {
+    const MOST: usize = 5;
+    let more = if texts.len() > MOST { ", …" } else { "" };
+    let all = texts.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");
+    let counts = if texts.len() == 1 { "counts" } else { "count" };
+    format!("column `{}`: {all}{more} did not occur in training, and {counts} as none of its texts", shown(column))
 }
 
 /// The feature of a part of a column that a name means, where no column has the whole name.
@@ -286,7 +324,7 @@ mod tests {
 
     /// Names, values and notes of a text.
     fn read(text: &str, options: &FeatureOptions<'_>) -> (Vec<String>, Vec<Vec<f32>>, Vec<String>) {
-        let table = Table::of(text, Path::new("a.csv"), None, "rows").unwrap();
+        let table = Table::of(text, Path::new("a.csv"), (None, None), "rows").unwrap();
         let found = Features::of(&table, &[], options).unwrap();
         let mut rows = Vec::new();
         table
@@ -306,7 +344,7 @@ mod tests {
         assert_eq!((rows[1][2], rows[1][3], rows[2][3], rows[3][3]), (1.0, 0.0, 1.0, 0.0));
         assert!(notes[0].starts_with("missing values: 1 of `a`, 1 of `b`; the mean"), "{notes:?}");
         let strict = Feature::Number { column: Column::new(0, "a"), may_miss: false };
-        let table = Table::of("a\nNA\n", Path::new("a.csv"), None, "rows").unwrap();
+        let table = Table::of("a\nNA\n", Path::new("a.csv"), (None, None), "rows").unwrap();
         assert!(table.each_row(|row| strict.of(&row).map(|_| ())).is_err());
     }
 
@@ -316,10 +354,19 @@ mod tests {
             ["colour=red".to_owned(), "colour=blue".to_owned(), "a".to_owned(), "missingindicator_a".to_owned()];
         let options = FeatureOptions { training: Some(&training), ..OPTIONS };
         // Nothing is missing here, a colour is new, and `b` is missing although it was not in training.
-        let (names, rows, _) = read("a,colour,b\n1,red,\n2,green,5\n", &options);
+        let (names, rows, notes) = read("a,colour,b\n1,red,\n2,green,5\n", &options);
+        assert!(
+            notes.contains(
+                &"column `colour`: `green` did not occur in training, and counts as none of its texts".into()
+            )
+        );
         assert_eq!(names, ["a", "colour=red", "colour=blue", "b", "missingindicator_a"]);
         assert_eq!(rows[0][..3], [1.0, 1.0, 0.0]);
         assert_eq!((rows[1][1], rows[1][2], rows[1][4]), (0.0, 0.0, 0.0));
+        let listed = ["a".to_owned(), "colour=red".to_owned()];
+        let fewer = FeatureOptions { listed: Some(&listed), ..options.clone() };
+        let notes = read("a,colour,b\n1,red,2\n", &fewer).2;
+        assert_eq!(notes, ["column not read, which training did not have: `b`"]);
         // A column that was numbers in training is one where all its values are missing.
         let (names, rows, _) = read("a,colour\n,red\nNA,blue\n", &options);
         assert_eq!(names[0], "a");
@@ -347,7 +394,7 @@ mod tests {
         let whole = ["c".to_owned()];
         let (names, ..) = read("a,b,c\n1,2,x\n,3,y\n", &FeatureOptions { listed: Some(&whole), ..OPTIONS });
         assert_eq!(names, ["c=x", "c=y"]);
-        let table = Table::of("a,b\n1,2\n", Path::new("a.csv"), None, "rows").unwrap();
+        let table = Table::of("a,b\n1,2\n", Path::new("a.csv"), (None, None), "rows").unwrap();
         let twice = ["a".to_owned(), "a".to_owned()];
         let options = FeatureOptions { listed: Some(&twice), ..OPTIONS };
         assert!(Features::of(&table, &[], &options).is_err());

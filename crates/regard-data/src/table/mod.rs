@@ -6,8 +6,8 @@
 //!
 //! Fields are separated by commas, semicolons or tabs, whichever the header has most of, unless the caller names the
 //! separator. Text in double quotes may hold separators and line breaks. Text is UTF-8, UTF-16 with a byte order mark, or
-//! else Windows-1252. Numbers have a decimal point or, where the table tells it, a decimal comma ([`numbers`]); where
-//! `1,234` may also be a thousand, it is an error with a hint.
+//! else Windows-1252. Numbers have a decimal point or, where the table tells it, a decimal comma ([`numbers`]), and
+//! marks between thousands; what `1,234` is read as is said where it may be both.
 
 mod features;
 mod header;
@@ -21,10 +21,11 @@ pub mod write;
 
 use std::path::Path;
 
-pub(crate) use self::features::{Feature, FeatureOptions, Features, MOST_CATEGORIES, part_of_column};
+pub(crate) use self::features::{Feature, FeatureOptions, Features, MOST_CATEGORIES, part_of_column, unseen};
 pub(crate) use self::header::{Column, Footer, Header};
+use self::numbers::Decimal;
 pub use self::rows::EmptyRows;
-pub(crate) use self::rows::{Row, Rows, Text};
+pub(crate) use self::rows::{Beginning, Row, Rows, Text};
 use crate::Result;
 
 /// A whole table as text, with the lines its rows stand on.
@@ -81,23 +82,30 @@ pub(crate) struct Table<'t> {
     pub(crate) path: &'t Path,
     delimiter: Option<u8>,
     pub(crate) header: Header<'t>,
-    /// If true, a column has numbers with a decimal comma.
-    pub(crate) decimal_commas: bool,
+    /// The decimal mark of the numbers, where it is given.
+    decimal: Option<Decimal>,
+    /// A sentence about the decimal mark, where numbers have a comma.
+    pub(crate) marks: Option<String>,
 }
 
 impl<'t> Table<'t> {
     /// Reads the header, whose names have to be distinct. `expected` says what an empty table should hold.
-    pub(crate) fn of(text: &'t str, path: &'t Path, delimiter: Option<u8>, expected: &str) -> Result<Self> {
-        let mut rows = Rows::of_text(text, path, delimiter)?.with_decimal_commas()?;
-        let decimal_commas = rows.has_decimal_commas();
+    pub(crate) fn of(
+        text: &'t str,
+        path: &'t Path,
+        (delimiter, decimal): (Option<u8>, Option<Decimal>),
+        expected: &str,
+    ) -> Result<Self> {
+        let mut rows = Rows::of_text(text, path, delimiter)?.with_marks(decimal)?;
+        let marks = rows.note().map(str::to_owned);
         let header = Header::of(&mut rows, expected)?;
         header.check_distinct()?;
-        Ok(Self { text, path, delimiter, header, decimal_commas })
+        Ok(Self { text, path, delimiter, decimal, header, marks })
     }
 
     /// Visits the rows below the header, each of which has as many fields.
     pub(crate) fn each_row(&self, mut visit: impl FnMut(Row<'_>) -> Result<()>) -> Result<()> {
-        let mut rows = Rows::of_text(self.text, self.path, self.delimiter)?.with_decimal_commas()?;
+        let mut rows = Rows::of_text(self.text, self.path, self.delimiter)?.with_marks(self.decimal)?;
         rows.next()?;
         while let Some(row) = rows.next()? {
             row.check_fields(self.header.len(), "the header has")?;

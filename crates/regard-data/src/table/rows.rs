@@ -11,7 +11,7 @@ use flate2::bufread::MultiGzDecoder;
 use super::header::Column;
 use super::numbers::{Decimal, Reading};
 use super::values;
-use crate::error::{Error, Fault, Result};
+use crate::error::{Error, Fault, Result, shown};
 use crate::file::{Encoding, Limited, decoded, windows_1252};
 
 /// The longest row that is read: a quote that is never closed, or a file without lines, would fill the memory.
@@ -85,12 +85,35 @@ pub(crate) struct Rows<'p> {
     again: bool,
     /// Lines of rows that have separators and no value, the first of them, and how many there are.
     empty: EmptyRows,
-    /// True for columns whose numbers have a decimal comma; empty where no column has.
-    commas: Vec<bool>,
+    /// The decimal mark of all columns, where it is given.
+    given: Option<Decimal>,
+    /// The decimal mark of columns whose numbers have commas.
+    marks: Vec<Option<Decimal>>,
+    /// A sentence about the decimal mark.
+    note: Option<String>,
     /// Rows that were read.
     count: usize,
     /// The encoding of the lines that were read; shared, so that it can be asked for after the rows.
     encoding: Rc<Cell<Encoding>>,
+}
+
+/// The fields in the beginning of a table, column by column, as they are written.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Beginning {
+    columns: Vec<Vec<String>>,
+}
+
+impl Beginning {
+    /// The fields of a column.
+    pub(crate) fn column(&self, at: usize) -> &[String] {
+        self.columns.get(at).map_or(&[], Vec::as_slice)
+    }
+
+    /// If true, a column holds text: it has values, and no number is among them.
+    pub(crate) fn is_text(&self, at: usize) -> bool {
+        let mut there = self.column(at).iter().filter(|field| !values::is_missing(field)).peekable();
+        there.peek().is_some() && there.all(|field| !values::looks_like_number(field))
+    }
 }
 
 /// Rows of separators without any value, which are skipped.
@@ -159,7 +182,9 @@ impl<'p> Rows<'p> {
             ends: Vec::new(),
             again: false,
             empty: EmptyRows::default(),
-            commas: Vec::new(),
+            given: None,
+            marks: Vec::new(),
+            note: None,
             count: 0,
             encoding: Rc::new(Cell::new(Encoding::Utf8)),
         };
@@ -186,45 +211,87 @@ impl<'p> Rows<'p> {
         Ok(rows)
     }
 
-    /// Reads numbers with a decimal comma as those with a point, in the columns of which the beginning of the table says
-    /// that they have one: `12,5` can have no other meaning, and then `1.250` of these columns is a thousand and more.
-    pub(crate) fn with_decimal_commas(mut self) -> Result<Self> {
+    /// The columns of the beginning of what is not yet read; at the start of a table, the rows below its header.
+    pub(crate) fn beginning(&mut self) -> Result<Beginning> {
         let begin = self.source.fill_buf().map_err(|source| Error::io(self.path, source))?;
         let begin = &begin[..begin.len().min(BEGINNING)];
-        // Without quotes a comma that separates fields stands in none of them.
-        if (self.separator == b',' && !begin.contains(&b'"')) || !begin.contains(&b',') {
-            return Ok(self);
-        }
         let whole = begin.iter().rposition(|byte| *byte == b'\n').map_or(begin.len(), |end| end + 1);
+        // A last line may have no end.
+        let whole = if begin.len() < BEGINNING && whole * 2 < begin.len() { begin.len() } else { whole };
         let begin = String::from_utf8_lossy(&begin[..whole]).into_owned();
-        let Ok(mut rows) = Rows::of_text(&begin, self.path, Some(self.separator)) else { return Ok(self) };
-        let mut columns: Vec<Vec<String>> = Vec::new();
+        let mut found = Beginning::default();
+        let Ok(mut rows) = Rows::of_text(&begin, self.path, Some(self.separator)) else { return Ok(found) };
         // What is wrong in a row is said when it is read.
         while let Ok(Some(row)) = rows.next() {
+            let columns = &mut found.columns;
             columns.resize_with(columns.len().max(row.len()), Vec::new);
             columns.iter_mut().zip(row.fields()).for_each(|(column, field)| column.push(field.to_owned()));
         }
-        let readings: Vec<Reading> =
-            columns.iter().map(|column| Reading::of(column.iter().map(String::as_str))).collect();
-        if readings.iter().any(|reading| matches!(reading, Reading::Sure(Decimal::Comma, _))) {
-            let comma = |reading: &Reading| matches!(reading, Reading::Sure(Decimal::Comma, _) | Reading::Either(_));
-            self.commas = readings.iter().map(comma).collect();
+        Ok(found)
+    }
+
+    /// Reads numbers with a decimal comma or with marks between thousands as plain ones: with the given decimal mark in
+    /// all columns, else in the columns of which the beginning of the table shows it. `12,5` can have no other meaning,
+    /// and then `1.250` of the column is a thousand and more.
+    pub(crate) fn with_marks(mut self, given: Option<Decimal>) -> Result<Self> {
+        self.given = given;
+        let begin = self.source.fill_buf().map_err(|source| Error::io(self.path, source))?;
+        let begin = &begin[..begin.len().min(BEGINNING)];
+        // Without quotes a comma that separates fields stands in none of them.
+        if given.is_some() || (self.separator == b',' && !begin.contains(&b'"')) || !begin.contains(&b',') {
+            return Ok(self);
         }
+        let beginning = self.beginning()?;
+        let fields = |column: &Vec<String>| Reading::of(column.iter().map(String::as_str));
+        let readings: Vec<Reading> = beginning.columns.iter().map(fields).collect();
+        let sure = |mark| readings.iter().any(|reading| matches!(reading, Reading::Sure(found, _) if *found == mark));
+        let (commas, points) = (sure(Decimal::Comma), sure(Decimal::Point));
+        let mark = |reading: &Reading| match reading {
+            Reading::Sure(mark, _) => Some(*mark),
+            Reading::Either(_) if commas != points => Some(if commas { Decimal::Comma } else { Decimal::Point }),
+            Reading::Either(field) if field.contains(',') && self.separator == b';' => Some(Decimal::Comma),
+            Reading::Either(field) => field.contains(',').then_some(Decimal::Point),
+            Reading::Plain | Reading::Mixed => None,
+        };
+        self.marks = readings.iter().map(mark).collect();
+        let example = readings.iter().zip(&self.marks).find_map(|(reading, mark)| match (reading, mark) {
+            (Reading::Either(field), Some(mark)) if field.contains(',') || *mark == Decimal::Comma => {
+                let number = mark.number(field)?;
+                Some((*mark, format!("`{}` is read as {number}", shown(field))))
+            }
+            _ => None,
+        });
+        let change = |mark: Decimal| format!("(`--decimal {}` or `data.decimal` changes it)", mark.other().name());
+        self.note = match example {
+            _ if commas => Some(format!("numbers have a decimal comma {}", change(Decimal::Comma))),
+            Some((mark, example)) => Some(format!("{example} {}", change(mark))),
+            None => None,
+        };
         Ok(self)
     }
 
-    /// If true, a column has numbers with a decimal comma.
-    pub(crate) fn has_decimal_commas(&self) -> bool {
-        self.commas.contains(&true)
+    /// A sentence about the decimal mark, where numbers have a comma.
+    pub(crate) fn note(&self) -> Option<&str> {
+        self.note.as_deref()
     }
 
-    /// Writes numbers of the record with a decimal point.
+    /// If true, numbers may have marks that are not those of plain numbers.
+    fn has_marks(&self) -> bool {
+        self.given.is_some() || self.marks.iter().any(Option::is_some)
+    }
+
+    /// Writes numbers of the record with a decimal point alone.
     fn with_points(&mut self) {
         let (mut fields, mut ends, mut begin) = (Vec::new(), Vec::with_capacity(self.ends.len()), 0);
         for (at, end) in self.ends.iter().enumerate() {
             let field = &self.fields[begin..*end];
-            let number = || Decimal::Comma.number(std::str::from_utf8(field).ok()?.trim());
-            match number().filter(|_| self.commas.get(at).copied().unwrap_or(false)) {
+            let mark = self.given.or(self.marks.get(at).copied().flatten());
+            let number = |mark: Decimal| {
+                let text = std::str::from_utf8(field).ok()?.trim();
+                let plain = mark == Decimal::Point && text.parse::<f64>().is_ok();
+                mark.number(text).filter(|_| !plain)
+            };
+            match mark.and_then(number) {
                 Some(number) => fields.extend_from_slice(number.to_string().as_bytes()),
                 None => fields.extend_from_slice(field),
             }
@@ -343,7 +410,7 @@ impl<'p> Rows<'p> {
             match result {
                 ReadRecordResult::Record => {
                     self.ends.truncate(ended);
-                    if self.has_decimal_commas() {
+                    if self.has_marks() {
                         self.with_points();
                     }
                     return Ok(true);
@@ -453,21 +520,43 @@ mod tests {
     }
 
     #[test]
-    fn decimal_commas_are_read_where_the_table_tells_them() {
-        let read = |text: &str| {
-            let mut rows = Rows::of_text(text, Path::new("a.csv"), None).unwrap().with_decimal_commas().unwrap();
+    fn marks_of_numbers_are_read_where_the_table_tells_them() {
+        let with = |text: &str, given| {
+            let mut rows = Rows::of_text(text, Path::new("a.csv"), None).unwrap().with_marks(given).unwrap();
             let mut found = Vec::new();
             while let Some(row) = rows.next().unwrap() {
                 found.push(row.fields().map(str::to_owned).collect::<Vec<_>>().join("|"));
             }
-            (found[1..].to_vec(), rows.has_decimal_commas())
+            (found[1..].to_vec(), rows.note().unwrap_or_default().to_owned())
         };
+        let read = |text: &str| with(text, None);
+        let commas = "numbers have a decimal comma (`--decimal point` or `data.decimal` changes it)";
         let german = "Datum;Menge;Preis;Ort\n01.02.2021;1.250;12,5;A,B\n02.02.2021;7;1.012,25;C\n";
-        assert_eq!(read(german), (vec!["01.02.2021|1250|12.5|A,B".into(), "02.02.2021|7|1012.25|C".into()], true));
+        assert_eq!(
+            read(german),
+            (vec!["01.02.2021|1250|12.5|A,B".into(), "02.02.2021|7|1012.25|C".into()], commas.into())
+        );
         let quoted = "date,price\n2021-01-01,\"12,5\"\n2021-01-02,\"3\"\n";
-        assert_eq!(read(quoted), (vec!["2021-01-01|12.5".into(), "2021-01-02|3".into()], true));
-        // It may be a thousand.
-        assert_eq!(read("date;price\n2021-01-01;1,250\n"), (vec!["2021-01-01|1,250".into()], false));
+        assert_eq!(read(quoted), (vec!["2021-01-01|12.5".into(), "2021-01-02|3".into()], commas.into()));
+        let thousands = "date,sold\n2021-01-01,\"1,000\"\n2021-01-02,\"1,234,567\"\n2021-01-03,7\n";
+        assert_eq!(
+            read(thousands),
+            (vec!["2021-01-01|1000".into(), "2021-01-02|1234567".into(), "2021-01-03|7".into()], "".into())
+        );
+        // It may be a thousand, or one and a quarter.
+        let either = "`1,250` is read as";
+        let (rows, note) = read("date,price\n2021-01-01,\"1,250\"\n");
+        assert_eq!(
+            (rows, note),
+            (vec!["2021-01-01|1250".into()], format!("{either} 1250 (`--decimal comma` or `data.decimal` changes it)"))
+        );
+        let (rows, note) = read("date;price\n2021-01-01;1,250\n");
+        assert_eq!(
+            (rows, note),
+            (vec!["2021-01-01|1.25".into()], format!("{either} 1.25 (`--decimal point` or `data.decimal` changes it)"))
+        );
+        assert_eq!(with("date;price\n2021-01-01;1,250\n", Some(Decimal::Point)).0, ["2021-01-01|1250"]);
+        assert_eq!(with("date,price\n2021-01-01,1.250\n", Some(Decimal::Comma)).0, ["2021-01-01|1250"]);
         assert_eq!(read("date,price\n2021-01-01,1.250\n").0, ["2021-01-01|1.250"]);
     }
 

@@ -1,6 +1,10 @@
 //! The values of fields: numbers in single precision, and the words for a missing value.
 
+use super::numbers::Decimal;
 use crate::error::{Fault, shown};
+
+/// The way out where a comma stands in a place where no number of the column has one.
+const MARKS: &str = "`--decimal comma` or `--decimal point` (`data.decimal`) gives the decimal mark of the numbers";
 
 /// A number in single precision, which has to be there and be finite.
 pub(crate) fn number(text: &str) -> Result<f32, Fault> {
@@ -15,8 +19,8 @@ pub(crate) fn number(text: &str) -> Result<f32, Fault> {
             Err(found("a number below 3.4e38").hint("features are kept in single precision"))
         }
         Ok(value) => Ok(value as f32),
-        Err(_) if text.contains(',') => Err(found("a number").hint("write the decimal point as `.`")),
-        Err(_) => Err(found("a number")),
+        Err(_) if text.contains(',') => Err(found("a number").hint(MARKS)),
+        Err(_) => grouped(text).ok_or_else(|| found("a number")),
     }
 }
 
@@ -30,11 +34,19 @@ pub(crate) fn number_or_nan(text: &str) -> Result<f32, Fault> {
         Ok(value) if (value as f32).is_finite() => Ok(value as f32),
         Ok(value) if value.is_finite() => Err(found("a number below 3.4e38")),
         Ok(_) => Err(found("a finite number").hint("leave the field empty where a value is missing")),
-        Err(_) if text.contains(',') => Err(found("a number").hint("write the decimal point as `.`")),
-        Err(_) => Err(found("a number").hint(
+        Err(_) if text.contains(',') => Err(found("a number").hint(MARKS)),
+        Err(_) => grouped(text).ok_or_else(|| {
+            found("a number").hint(
             "missing values are empty, NaN, NA, null, none, `?` or `-`; give the columns to read if this column is not numeric",
-        )),
+            )
+        }),
     }
+}
+
+/// A number with spaces or apostrophes between its thousands.
+fn grouped(text: &str) -> Option<f32> {
+    let number = Decimal::Point.number(text)? as f32;
+    number.is_finite().then_some(number)
 }
 
 /// If true, the field of a column of numbers says that there is no value.

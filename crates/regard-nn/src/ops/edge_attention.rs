@@ -233,7 +233,7 @@ pub fn edge_attention_composed(
     if recorded.is_some() {
         let (clamped, operation) = match options.softmax {
             EdgeSoftmax::Clamped { limit, .. } => (scores.clone().clamp(-limit, limit), Operation::Clamp { limit }),
-            EdgeSoftmax::Stable => (scores.clone(), Operation::Formula("x; the stable softmax clamps nothing")),
+            EdgeSoftmax::Stable => (scores.clone(), Operation::Formula("x; the stable softmax clamps nothing".into())),
         };
         trace::step("clamped", operation).source("the authors' code").from(&scores).values(PER_HEAD, &clamped);
     }

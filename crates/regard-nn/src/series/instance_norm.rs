@@ -83,7 +83,8 @@ impl InstanceNorm {
         y * statistics.deviation.clone() + statistics.center.clone()
     }
 
-    fn affine(&self) -> Option<(Tensor<3>, Tensor<3>)> {
+    /// Scale and shift `[1, channels, 1]`, where they are learnt.
+    pub fn affine(&self) -> Option<(Tensor<3>, Tensor<3>)> {
         let along_channels = |param: &Param<Tensor<1>>| param.val().reshape([1, -1, 1]);
         Some((along_channels(self.affine_weight.as_ref()?), along_channels(self.affine_bias.as_ref()?)))
     }
@@ -92,7 +93,7 @@ impl InstanceNorm {
         let length = x.dims()[2];
         // In the authors' code the last value has a gradient; mean and deviation do not.
         let last = x.clone().narrow(2, length - 1, 1);
-        let x = x.detach();
+        let x = if crate::input_gradient::of_input() { x } else { x.detach() };
         let mean_of = |values: Tensor<3>| match observed {
             None => values.mean_dim(2),
             Some(observed) => (values * observed.clone()).sum_dim(2) / observed.clone().sum_dim(2).clamp_min(1.0),

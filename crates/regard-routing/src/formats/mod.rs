@@ -57,8 +57,18 @@ pub fn read_instance(path: impl AsRef<Path>) -> Result<Instance> {
 /// As [`read_instance`], and where options are given for a file that is no table.
 pub fn read_instance_with(path: impl AsRef<Path>, options: &csv::TableOptions) -> Result<(Instance, csv::Notes)> {
     let path = path.as_ref();
-    let (text, encoding) = read_text_and_encoding(path)?;
     let ending = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
+    if ending.as_deref().is_some_and(|ending| sets::ENDINGS.contains(&ending)) && path.is_file() {
+        let reason = "holds a set of instances; one instance is expected here";
+        let hint = format!("`regard eval --data {}` evaluates a model on all of them", path.display());
+        return Err(crate::Error::parse(path, 0, reason).with_hint(hint));
+    }
+    let (text, encoding) = read_text_and_encoding(path)?;
+    if is_solomon(&text) {
+        let reason = "is a file of vehicle routing with time windows (Solomon's format), which are not supported";
+        let hint = "without its windows: write a table with id, x, y and demand, and give --capacity";
+        return Err(crate::Error::parse(path, 0, reason).with_hint(hint));
+    }
     let by_name = header::types().find(|(.., tsplib)| Some(tsplib.ending) == ending.as_deref());
     let is_csv = ending.as_deref() == Some(csv::ENDING) || (by_name.is_none() && !tsplib::looks_like(&text));
     let (instance, mut notes) = match (is_csv, options.first_given()) {
@@ -72,8 +82,18 @@ pub fn read_instance_with(path: impl AsRef<Path>, options: &csv::TableOptions) -
     if let Some(note) = encoding.note().filter(|_| is_csv) {
         notes.add(note);
     }
+    instance.note().into_iter().for_each(|note| notes.add(note));
     let best = best_known::of_instance(path, &instance)?;
     Ok((instance.with_best_known(best), notes))
+}
+
+/// If true, a text is in the format of Solomon's instances: a name, `VEHICLE`, `NUMBER CAPACITY`, then `CUSTOMER`.
+fn is_solomon(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).skip(1).take(6);
+    let begins = |line: Option<&str>, word: &str| line.is_some_and(|line| line.to_ascii_uppercase().starts_with(word));
+    begins(lines.next(), "VEHICLE")
+        && begins(lines.next(), "NUMBER")
+        && lines.any(|line| begins(Some(line), "CUSTOMER"))
 }
 
 fn of_tsplib(text: &str, path: &Path, by_name: Option<&'static str>) -> Result<(Instance, csv::Notes)> {

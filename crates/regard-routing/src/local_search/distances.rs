@@ -44,6 +44,11 @@ impl<'a> Distances<'a> {
         Self { instance, table }
     }
 
+    /// Distances that are computed whenever they are asked for: there at once.
+    pub(super) fn computed(instance: &'a Sites) -> Self {
+        Self { instance, table: Table::None }
+    }
+
     /// The number of nodes.
     pub(super) fn len(&self) -> usize {
         self.instance.len()

@@ -1,4 +1,4 @@
-//! Tours to start from: the greedy edge heuristic with random lengths.
+//! Tours to start from: the greedy edge heuristic, with random lengths where many tours are wanted.
 //!
 //! The shortest edges between near neighbours are taken first, unless one would close a cycle or
 //! give a node a third edge (Bentley, "Fast algorithms for geometric traveling salesman problems",
@@ -28,12 +28,27 @@ pub(super) fn construct(
     random: &mut Pcg64Mcg,
     clock: &mut Clock,
 ) -> Option<Vec<usize>> {
+    by_edges(distances, neighbours, || 1.0 + NOISE * random.random::<f64>(), clock)
+}
+
+/// The tour of the shortest edges; `None` if the clock stops before it is whole.
+pub(super) fn shortest_edges(distances: &Distances, neighbours: &Neighbours, clock: &mut Clock) -> Option<Vec<usize>> {
+    by_edges(distances, neighbours, || 1.0, clock)
+}
+
+/// A tour of edges that are short after each length was multiplied by a `stretch`.
+fn by_edges(
+    distances: &Distances,
+    neighbours: &Neighbours,
+    mut stretch: impl FnMut() -> f64,
+    clock: &mut Clock,
+) -> Option<Vec<usize>> {
     let n = distances.len();
     let mut edges: Vec<(f64, Node, Node)> = Vec::new();
     for a in 0..n as Node {
         for (b, length) in neighbours.of(a) {
             if a < b || !neighbours.of(b).any(|(other, _)| other == a) {
-                edges.push((length * (1.0 + NOISE * random.random::<f64>()), a, b));
+                edges.push((length * stretch(), a, b));
             }
         }
     }

@@ -42,6 +42,7 @@ pub mod orienteering;
 mod perturbation;
 mod population;
 mod queue;
+mod quick;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -59,6 +60,7 @@ use self::{
 use crate::{Sites, check};
 
 pub use best_cost::BestCost;
+pub(crate) use quick::quick_tour;
 
 /// The width of the neighbour lists.
 const NEIGHBOURS: usize = 10;

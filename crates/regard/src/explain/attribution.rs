@@ -4,6 +4,7 @@
 //! the answers of variants of its inputs, in which parts are left out or scaled down; everything else is written here,
 //! once.
 
+use std::cell::Cell;
 use std::fmt;
 use std::str::FromStr;
 
@@ -15,14 +16,25 @@ use regard_data::stats::Summary;
 use crate::train::{Stream, derived};
 use crate::{Error, Result};
 
-/// Parts of all variants that are computed for one call, at most; with longer inputs it would never end.
-const MOST_WORK: u128 = 1 << 36;
+/// Parts of all variants that are computed for one call, at most: some hours of a small network. More would never end.
+const MOST_WORK: u128 = 1 << 33;
 /// Parts of the variants that are kept at the same time; bounds memory.
 const AT_ONCE: usize = 1 << 19;
+/// The same where gradients are computed, for which a network keeps what every layer computed.
+const GRADIENTS_AT_ONCE: usize = 1 << 14;
 /// Points of a deletion curve, at most.
 const POINTS: usize = 16;
+/// The error of the sum of integrated gradients, relative to the difference that they explain, above which the steps of an
+/// input are doubled.
+const LARGEST_ERROR: f64 = 0.005;
+/// Times that they are doubled, at most.
+const DOUBLINGS: u32 = 4;
+/// Passes through a network that a pass with its gradient counts for.
+const PASSES_OF_GRADIENT: usize = 3;
 /// Random orders that a deletion curve is compared with.
 const ORDERS: u64 = 3;
+/// Changes of an answer, relative to it, that are rounding of numbers with 64 bits.
+const RESIDUE: f64 = 1e-13;
 /// The range of [`AttributionOptions::samples`].
 const SAMPLES: std::ops::RangeInclusive<usize> = 2..=100_000;
 /// The range of [`AttributionOptions::steps`].
@@ -37,7 +49,9 @@ pub enum AttributionMethod {
     Occlusion,
     /// Shapley values from sampled permutations (Castro et al. 2009).
     Shapley,
-    /// Integrated gradients (Sundararajan et al. 2017, eq. 1), by central differences along the path.
+    /// Integrated gradients (Sundararajan et al. 2017, eq. 1) by backpropagation, or by central differences along the path
+    /// where a model has no gradient. The steps of an input are doubled while the sum misses the change that it explains by
+    /// more than 0.5 %, four times at most.
     IntegratedGradients,
 }
 
@@ -86,7 +100,7 @@ pub struct AttributionOptions {
 impl AttributionOptions {
     /// Options of a method with the default number of samples and steps.
     pub fn new(method: AttributionMethod, seed: u64) -> Self {
-        Self { method, samples: 32, steps: 256, seed }
+        Self { method, samples: 32, steps: 64, seed }
     }
 }
 
@@ -112,6 +126,18 @@ pub struct Variant {
 pub(crate) trait Attributable {
     /// Number of parts of each input.
     fn parts(&self) -> Vec<usize>;
+    /// If true, [`Self::gradients`] has them.
+    fn has_gradients(&self) -> bool {
+        false
+    }
+    /// The derivatives of [`Self::answers`] of scaled variants by the share of each of their parts, variant by variant;
+    /// none without [`Self::has_gradients`].
+    ///
+    /// # Errors
+    /// Those of computing it.
+    fn gradients(&self, _variants: &[Variant]) -> Result<Vec<f64>> {
+        Ok(vec![])
+    }
     /// One number for each variant: the answer whose change is attributed.
     ///
     /// # Errors
@@ -163,12 +189,19 @@ impl Attribution {
     }
 }
 
+/// Called with the number of changed inputs whose answer is known, and of all of them.
+pub type AttributionProgress<'a> = &'a dyn Fn(usize, usize);
+
 /// The attributions of all inputs.
 ///
 /// # Errors
 /// [`Error::Config`] for samples or steps out of range, or where more would be computed than ever ends; those of the
 /// family; [`Error::NotFinite`] for answers that are no numbers.
-pub(crate) fn attribute(inputs: &impl Attributable, options: &AttributionOptions) -> Result<Vec<Attribution>> {
+pub(crate) fn attribute(
+    inputs: &impl Attributable,
+    options: &AttributionOptions,
+    progress: AttributionProgress<'_>,
+) -> Result<Vec<Attribution>> {
     let AttributionOptions { method, samples, steps, seed } = *options;
     let in_range = |name: &str, value: usize, range: std::ops::RangeInclusive<usize>| match range.contains(&value) {
         true => Ok(()),
@@ -180,32 +213,40 @@ pub(crate) fn attribute(inputs: &impl Attributable, options: &AttributionOptions
     in_range("--samples", samples, SAMPLES)?;
     in_range("--steps", steps, STEPS)?;
     let parts = inputs.parts();
-    check_work(&parts, options)?;
-    let engine = Engine { inputs, parts: &parts };
+    let of = check_work(&parts, options, inputs.has_gradients())?;
+    let engine = Engine { inputs, parts: &parts, progress, done: Cell::new(0), of };
     let mut found = match method {
         AttributionMethod::LeaveOneOut | AttributionMethod::Occlusion => engine.leave_one_out()?,
         AttributionMethod::Shapley => engine.shapley(samples, seed)?,
         AttributionMethod::IntegratedGradients => engine.integrated_gradients(steps)?,
     };
+    for one in &mut found {
+        // What is left of a difference of equal numbers is no influence.
+        let least = RESIDUE * one.answer.abs().max(1e-9);
+        one.values.iter_mut().filter(|value| value.abs() <= least).for_each(|value| *value = 0.0);
+    }
     let areas = engine.faithfulness(&found, seed)?;
     found.iter_mut().zip(areas).for_each(|(one, area)| one.faithfulness = area);
     Ok(found)
 }
 
-/// Refuses what would never end, before anything is computed.
-fn check_work(parts: &[usize], options: &AttributionOptions) -> Result<()> {
+/// Refuses what would never end, before anything is computed; the number of variants.
+fn check_work(parts: &[usize], options: &AttributionOptions, gradients: bool) -> Result<usize> {
     let variants = |count: usize| match options.method {
         AttributionMethod::LeaveOneOut | AttributionMethod::Occlusion => count + 1,
         AttributionMethod::Shapley => options.samples.saturating_mul(count),
+        AttributionMethod::IntegratedGradients if gradients => options.steps,
         AttributionMethod::IntegratedGradients => options.steps.saturating_mul(2).saturating_mul(count),
     };
-    let work = |count: usize| {
-        let curves = POINTS.min(count) * (ORDERS as usize + 1);
-        (variants(count) as u128 + curves as u128) * count as u128
+    let passes = match options.method {
+        AttributionMethod::IntegratedGradients if gradients => PASSES_OF_GRADIENT,
+        _ => 1,
     };
+    let curves = |count: usize| cuts(count).count() * (ORDERS as usize + 1);
+    let work = |count: usize| (variants(count) as u128 * passes as u128 + curves(count) as u128) * count as u128;
     let all: u128 = parts.iter().map(|&count| work(count)).sum();
     if all <= MOST_WORK {
-        return Ok(());
+        return Ok(parts.iter().map(|&count| variants(count) + curves(count)).sum());
     }
     let most = parts.iter().max().copied().unwrap_or(0);
     let reason = format!(
@@ -224,33 +265,49 @@ fn check_work(parts: &[usize], options: &AttributionOptions) -> Result<()> {
 struct Engine<'a, A> {
     inputs: &'a A,
     parts: &'a [usize],
+    progress: AttributionProgress<'a>,
+    /// Variants whose answer is known, and all of them.
+    done: Cell<usize>,
+    of: usize,
 }
 
 impl<A: Attributable> Engine<'_, A> {
-    /// The answers of variants, computed chunk by chunk; `take` gets each with its place.
-    fn each(&self, variants: impl Iterator<Item = Variant>, mut take: impl FnMut(usize, f64)) -> Result<()> {
-        let (mut chunk, mut size, mut done) = (Vec::new(), 0, 0);
-        let mut compute = |chunk: &mut Vec<Variant>| -> Result<()> {
-            for (answer, variant) in self.inputs.answers(chunk)?.into_iter().zip(&*chunk) {
-                if !answer.is_finite() {
-                    let place = format!("input {}, with parts of it left out", variant.input + 1);
-                    return Err(Error::NotFinite { place, what: "the answer".into() });
-                }
-                take(done, answer);
-                done += 1;
-            }
+    /// Hands variants to `compute` chunk by chunk.
+    fn in_chunks(
+        &self,
+        variants: impl Iterator<Item = Variant>,
+        most: usize,
+        mut compute: impl FnMut(&[Variant]) -> Result<()>,
+    ) -> Result<()> {
+        let (mut chunk, mut size) = (Vec::new(), 0);
+        let mut whole = |chunk: &mut Vec<Variant>| -> Result<()> {
+            compute(chunk)?;
+            self.done.set((self.done.get() + chunk.len()).min(self.of));
+            (self.progress)(self.done.get(), self.of);
             chunk.clear();
             Ok(())
         };
         for variant in variants {
             size += self.parts[variant.input] + 1;
             chunk.push(variant);
-            if size >= AT_ONCE {
-                compute(&mut chunk)?;
+            if size >= most {
+                whole(&mut chunk)?;
                 size = 0;
             }
         }
-        if chunk.is_empty() { Ok(()) } else { compute(&mut chunk) }
+        if chunk.is_empty() { Ok(()) } else { whole(&mut chunk) }
+    }
+
+    /// The answers of variants; `take` gets each with its place.
+    fn each(&self, variants: impl Iterator<Item = Variant>, mut take: impl FnMut(usize, f64)) -> Result<()> {
+        let mut done = 0;
+        self.in_chunks(variants, AT_ONCE, |chunk| {
+            for (answer, variant) in self.inputs.answers(chunk)?.into_iter().zip(chunk) {
+                take(done, finite(answer, variant, "the answer")?);
+                done += 1;
+            }
+            Ok(())
+        })
     }
 
     fn collect(&self, variants: impl Iterator<Item = Variant>) -> Result<Vec<f64>> {
@@ -283,37 +340,35 @@ impl<A: Attributable> Engine<'_, A> {
 
     fn shapley(&self, samples: usize, seed: u64) -> Result<Vec<Attribution>> {
         let (answers, baselines) = (self.whole(true)?, self.whole(false)?);
+        let orders = |input: usize| {
+            let mut random = Pcg64Mcg::seed_from_u64(derived(seed, Stream::Sampling, input as u64));
+            let mut order: Vec<usize> = (0..self.parts[input]).collect();
+            (0..samples).map(move |_| {
+                order.shuffle(&mut random);
+                order.clone()
+            })
+        };
+        // The last step of an order gives the whole input, whose answer is known.
+        let coalitions = (0..self.parts.len()).flat_map(|input| {
+            let parts = self.parts[input];
+            orders(input).flat_map(move |order| {
+                let mut present = vec![false; parts];
+                (0..parts.saturating_sub(1)).map(move |count| {
+                    present[order[count]] = true;
+                    Variant { input, kept: Kept::Present(present.clone()) }
+                })
+            })
+        });
+        let mut found = self.collect(coalitions)?.into_iter();
         let mut all = Vec::with_capacity(self.parts.len());
         for (input, &parts) in self.parts.iter().enumerate() {
-            let orders: Vec<Vec<usize>> = {
-                let mut random = Pcg64Mcg::seed_from_u64(derived(seed, Stream::Sampling, input as u64));
-                let mut order: Vec<usize> = (0..parts).collect();
-                let mut shuffled = || {
-                    order.shuffle(&mut random);
-                    order.clone()
-                };
-                (0..if parts == 0 { 0 } else { samples }).map(|_| shuffled()).collect()
-            };
-            // The last step of an order gives the whole input, whose answer is known.
-            let coalitions = orders.iter().flat_map(|order| {
-                (1..parts).map(move |count| {
-                    let mut present = vec![false; parts];
-                    order[..count].iter().for_each(|&part| present[part] = true);
-                    Variant { input, kept: Kept::Present(present) }
-                })
-            });
-            let found = self.collect(coalitions)?;
             let mut changes = vec![Vec::with_capacity(samples); parts];
-            for (at, order) in orders.iter().enumerate() {
-                let mut before = baselines[input];
-                for (count, &part) in order.iter().enumerate() {
-                    let after = match count + 1 == parts {
-                        true => answers[input],
-                        false => found[at * (parts - 1) + count],
-                    };
+            for order in orders(input).filter(|order| !order.is_empty()) {
+                let after = found.by_ref().take(parts - 1).chain([answers[input]]);
+                after.zip(order).fold(baselines[input], |before, (after, part)| {
                     changes[part].push(after - before);
-                    before = after;
-                }
+                    after
+                });
             }
             let summaries: Vec<Summary> = changes.iter().map(|changes| Summary::of(changes)).collect();
             let values = summaries.iter().map(|summary| summary.mean).collect();
@@ -324,15 +379,59 @@ impl<A: Attributable> Engine<'_, A> {
         Ok(all)
     }
 
-    /// Along the straight path from the baseline to the input, the gradient of each part at the middle of each step is
-    /// the difference of the answers half a step before and behind it, with the other parts held. Networks with batch or
-    /// window statistics have no other gradient that is complete: their training detaches these.
+    /// The mean, over the middles of the steps of the straight path from the baseline to the input, of the derivative of
+    /// the answer by the share of each part.
     fn integrated_gradients(&self, steps: usize) -> Result<Vec<Attribution>> {
         let at = |share: f32| {
             let all = self.parts.iter().enumerate();
             self.collect(all.map(|(input, &parts)| Variant { input, kept: Kept::Scaled(vec![share; parts]) }))
         };
         let (answers, baselines) = (at(1.0)?, at(0.0)?);
+        let all: Vec<usize> = (0..self.parts.len()).collect();
+        let mut found: Vec<Attribution> = match self.inputs.has_gradients() {
+            true => self.gradients(&all, steps)?,
+            false => self.differences(steps)?,
+        }
+        .into_iter()
+        .zip(answers.into_iter().zip(baselines))
+        .map(|(values, (answer, baseline))| Attribution::new(answer, Some(baseline), values))
+        .collect();
+        if self.inputs.has_gradients() {
+            for doubling in 1..=DOUBLINGS {
+                let missed = |input: &usize| found[*input].completeness_error().is_some_and(|e| e > LARGEST_ERROR);
+                let again: Vec<usize> = all.iter().copied().filter(missed).collect();
+                for (&input, values) in again.iter().zip(self.gradients(&again, steps << doubling)?) {
+                    found[input].values = values;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// By backpropagation.
+    fn gradients(&self, inputs: &[usize], steps: usize) -> Result<Vec<Vec<f64>>> {
+        let along = inputs.iter().flat_map(|&input| {
+            let parts = self.parts[input];
+            let middle = move |step: usize| (2 * step + 1) as f32 / (2 * steps) as f32;
+            (0..steps).map(move |step| Variant { input, kept: Kept::Scaled(vec![middle(step); parts]) })
+        });
+        let mut sums: Vec<Vec<f64>> = self.parts.iter().map(|_| vec![]).collect();
+        self.in_chunks(along, GRADIENTS_AT_ONCE, |chunk| {
+            let mut found = self.inputs.gradients(chunk)?.into_iter();
+            for variant in chunk {
+                let sums = &mut sums[variant.input];
+                sums.resize(self.parts[variant.input], 0.0);
+                for (sum, slope) in sums.iter_mut().zip(found.by_ref()) {
+                    *sum += finite(slope, variant, "the gradient")? / steps as f64;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(inputs.iter().map(|&input| std::mem::take(&mut sums[input])).collect())
+    }
+
+    /// By the difference of the answers half a step behind and before each middle, with the other parts held.
+    fn differences(&self, steps: usize) -> Result<Vec<Vec<f64>>> {
         let half = 0.5 / steps as f32;
         let nearby = self.parts.iter().enumerate().flat_map(|(input, &parts)| {
             (0..parts).flat_map(move |part| {
@@ -346,16 +445,12 @@ impl<A: Attributable> Engine<'_, A> {
                 })
             })
         });
-        let offsets: Vec<usize> =
-            self.parts.iter().scan(0, |sum, parts| Some(std::mem::replace(sum, *sum + parts))).collect();
         let mut values = vec![0.0; self.parts.iter().sum()];
         self.each(nearby, |place, answer| {
             values[place / (2 * steps)] += if place % 2 == 0 { answer } else { -answer };
         })?;
-        let one = |(((&parts, from), answer), baseline): (((&usize, usize), f64), f64)| {
-            Attribution::new(answer, Some(baseline), values[from..from + parts].to_vec())
-        };
-        Ok(self.parts.iter().zip(offsets).zip(answers).zip(baselines).map(one).collect())
+        let mut values = values.into_iter();
+        Ok(self.parts.iter().map(|&parts| values.by_ref().take(parts).collect()).collect())
     }
 
     /// The areas under the deletion curves of each input.
@@ -401,10 +496,41 @@ impl<A: Attributable> Engine<'_, A> {
     }
 }
 
+fn finite(number: f64, variant: &Variant, what: &str) -> Result<f64> {
+    if number.is_finite() {
+        return Ok(number);
+    }
+    let place = format!("input {}, with parts of it left out", variant.input + 1);
+    Err(Error::NotFinite { place, what: what.into() })
+}
+
 impl Attribution {
     fn new(answer: f64, baseline: Option<f64>, values: Vec<f64>) -> Self {
         Self { answer, baseline, values, standard_errors: vec![], faithfulness: None, rank_correlation: None }
     }
+}
+
+/// The derivatives of an answer of each variant by the `outputs` numbers that a network gives for it, `[variants · outputs]`.
+/// `answers` takes such numbers, variant by variant, to the answers; it is cheap beside the network, so differences do.
+pub(crate) fn slopes(
+    numbers: &[f64],
+    outputs: usize,
+    answers: impl Fn(&[f64]) -> Result<Vec<f64>>,
+) -> Result<Vec<f64>> {
+    let mut slopes = vec![0.0; numbers.len()];
+    for output in 0..outputs {
+        let step = |number: f64| 1e-5 * number.abs().max(1.0);
+        let moved = |sign: f64| {
+            let mut moved = numbers.to_vec();
+            moved.iter_mut().skip(output).step_by(outputs).for_each(|number| *number += sign * step(*number));
+            answers(&moved)
+        };
+        for (at, (above, below)) in moved(1.0)?.into_iter().zip(moved(-1.0)?).enumerate() {
+            let place = at * outputs + output;
+            slopes[place] = (above - below) / (2.0 * step(numbers[place]));
+        }
+    }
+    Ok(slopes)
 }
 
 /// Numbers of removed parts at which the answer of a deletion curve is computed: each one, or [`POINTS`] of them; never
@@ -441,8 +567,33 @@ pub(crate) fn rank_correlation(a: &[f64], b: &[f64]) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// Gradients of a family agree with central differences of its answers, and sum to the difference that they explain.
+    pub(crate) fn check_gradients(inputs: &impl Attributable, found: &[Attribution]) {
+        assert!(inputs.has_gradients());
+        let (share, step) = (0.6, 0.01);
+        for (input, parts) in inputs.parts().into_iter().enumerate() {
+            let variant = |shares: Vec<f32>| Variant { input, kept: Kept::Scaled(shares) };
+            let gradients = inputs.gradients(&[variant(vec![share; parts])]).unwrap();
+            assert_eq!(gradients.len(), parts);
+            let scale = gradients.iter().fold(0.0, |most: f64, slope| most.max(slope.abs()));
+            for part in (0..parts).step_by(parts.div_ceil(16)) {
+                let moved = [share + step, share - step].map(|moved| {
+                    let mut shares = vec![share; parts];
+                    shares[part] = moved;
+                    variant(shares)
+                });
+                let answers = inputs.answers(&moved).unwrap();
+                let slope = (answers[0] - answers[1]) / (2.0 * f64::from(step));
+                let error = (gradients[part] - slope).abs();
+                assert!(error < 0.02 * scale, "input {input}, part {part}: {} beside {slope}", gradients[part]);
+            }
+            let error = found[input].completeness_error().unwrap();
+            assert!(error < 0.01, "input {input}: {error}");
+        }
+    }
 
     /// `Σ weight of the parts there + product of the first two`, smooth in the shares.
     struct Game(Vec<Vec<f64>>);
@@ -467,7 +618,8 @@ mod tests {
 
     fn found(method: AttributionMethod) -> Vec<Attribution> {
         let game = Game(vec![vec![3.0, -1.0, 0.5], vec![], vec![2.0]]);
-        attribute(&game, &AttributionOptions { samples: 200, ..AttributionOptions::new(method, 5) }).unwrap()
+        attribute(&game, &AttributionOptions { samples: 200, ..AttributionOptions::new(method, 5) }, &|_, _| ())
+            .unwrap()
     }
 
     fn near(found: &[f64], expected: &[f64], by: f64) {
@@ -505,7 +657,7 @@ mod tests {
     fn a_true_attribution_has_a_larger_area_than_random_orders() {
         let weights: Vec<f64> = (0..40).map(|part| f64::from(part * part)).collect();
         let options = AttributionOptions::new(AttributionMethod::LeaveOneOut, 5);
-        let all = attribute(&Game(vec![weights]), &options).unwrap();
+        let all = attribute(&Game(vec![weights]), &options, &|_, _| ()).unwrap();
         let Faithfulness { deletion_area, random_area } = all[0].faithfulness.unwrap();
         assert!(deletion_area > 1.2 * random_area, "{deletion_area} {random_area}");
         assert_eq!(cuts(3).collect::<Vec<_>>(), [1, 2]);
@@ -515,7 +667,7 @@ mod tests {
     #[test]
     fn what_is_out_of_range_is_refused_before_it_is_computed() {
         let refused = |parts: usize, options: AttributionOptions| {
-            attribute(&Game(vec![vec![0.0; parts]]), &options).unwrap_err().to_string()
+            attribute(&Game(vec![vec![0.0; parts]]), &options, &|_, _| ()).unwrap_err().to_string()
         };
         let shapley = AttributionOptions::new(AttributionMethod::Shapley, 1);
         assert!(refused(2, AttributionOptions { samples: 0, ..shapley }).contains("`--samples`: is 0; expected 2 to"));

@@ -1,16 +1,20 @@
 //! Attribution of predictions for graphs to their nodes and edges.
 
+use burn::tensor::{Device, Tensor, TensorData};
 use regard_data::graphs::{Graph, Graphs, Level};
 use regard_data::stats::largest;
+use regard_nn::with_input_gradient;
 
 use super::base::{by_task, views_of};
 use super::examples::Examples;
 use super::measure::in_target_units;
+use super::model::GraphTransformer;
 use super::predict::GraphModel;
 use super::source::unlabelled;
 use super::task::{GraphTask, LevelName};
 use crate::explain::attribution::{
-    Attributable, Attribution, AttributionMethod, AttributionOptions, Kept, Variant, attribute,
+    Attributable, Attribution, AttributionMethod, AttributionOptions, AttributionProgress, Kept, Variant, attribute,
+    slopes,
 };
 use crate::{Error, Result};
 
@@ -63,6 +67,8 @@ struct GraphVariants<'a> {
     parts: Vec<GraphParts>,
     /// The predicted class of each graph; 0 for numbers, and 1 (yes) for labels.
     classes: Vec<usize>,
+    /// The network with gradients, where integrated gradients ask for them.
+    differentiable: Option<(GraphTransformer, Device)>,
 }
 
 impl GraphModel {
@@ -74,7 +80,12 @@ impl GraphModel {
     /// # Errors
     /// [`Error::Config`] for a model on nodes or on complete graphs, a method for time series, integrated gradients of base
     /// learners, and samples or steps out of range.
-    pub fn attribute(&self, examples: &Examples, options: &AttributionOptions) -> Result<Vec<GraphAttribution>> {
+    pub fn attribute(
+        &self,
+        examples: &Examples,
+        options: &AttributionOptions,
+        progress: AttributionProgress<'_>,
+    ) -> Result<Vec<GraphAttribution>> {
         let refused = |reason: &str, hint: &str| Err(Error::config("--attribution", reason).with_hint(hint));
         if self.config.level == LevelName::Node {
             return refused(
@@ -97,9 +108,30 @@ impl GraphModel {
             }
             _ => {}
         }
+        let variants = self.variants(examples, options)?;
+        let found = attribute(&variants, options, progress)?;
+        let weights = (!self.network_has_no_weight()).then(|| self.edge_weights(examples, &variants.parts));
+        let all = variants.parts.into_iter().zip(found).enumerate().map(|(graph, (parts, mut found))| {
+            if let Some(weights) = &weights {
+                let of_edges: Vec<f64> = found.values[parts.nodes..].iter().map(|value| value.abs()).collect();
+                found.rank_correlation = crate::explain::attribution::rank_correlation(&of_edges, &weights[graph]);
+            }
+            GraphAttribution { parts, found }
+        });
+        Ok(all.collect())
+    }
+
+    fn variants<'a>(&'a self, examples: &'a Examples, options: &AttributionOptions) -> Result<GraphVariants<'a>> {
         let count = examples.graphs.len();
         let parts = (0..count).map(|graph| GraphParts::of(&examples.graphs, graph)).collect();
-        let mut variants = GraphVariants { model: self, examples, parts, classes: vec![0; count] };
+        let differentiable = (options.method == AttributionMethod::IntegratedGradients)
+            .then(|| {
+                let device = self.device.clone().autodiff();
+                let weights = self.network.to_weights(&self.config);
+                GraphTransformer::from_weights(&self.config, &weights, &device).map(|network| (network, device))
+            })
+            .transpose()?;
+        let mut variants = GraphVariants { model: self, examples, parts, classes: vec![0; count], differentiable };
         match self.config.task {
             GraphTask::Regression => {}
             GraphTask::Labels => variants.classes = vec![1; count],
@@ -114,16 +146,7 @@ impl GraphModel {
                 variants.classes = found.concat().chunks(classes).map(largest).collect();
             }
         }
-        let found = attribute(&variants, options)?;
-        let weights = (!self.network_has_no_weight()).then(|| self.edge_weights(examples, &variants.parts));
-        let all = variants.parts.into_iter().zip(found).enumerate().map(|(graph, (parts, mut found))| {
-            if let Some(weights) = &weights {
-                let of_edges: Vec<f64> = found.values[parts.nodes..].iter().map(|value| value.abs()).collect();
-                found.rank_correlation = crate::explain::attribution::rank_correlation(&of_edges, &weights[graph]);
-            }
-            GraphAttribution { parts, found }
-        });
-        Ok(all.collect())
+        Ok(variants)
     }
 
     /// The mean attention weight along each edge of each graph, over layers, heads and directions.
@@ -143,13 +166,12 @@ impl GraphModel {
 
 impl GraphVariants<'_> {
     /// Predictions `[graphs, classes]`, or of the first task.
-    fn predicted(&self, examples: &Examples, shares: Option<[&[f32]; 2]>) -> Result<Vec<f64>> {
+    fn predicted(&self, examples: &Examples, shares: Option<[Tensor<2>; 2]>) -> Result<Vec<f64>> {
         let (model, config) = (self.model, &self.model.config);
-        let first = |found: Vec<Vec<f64>>| found.into_iter().next().unwrap_or_default();
         if let Some(base) = model.base.as_ref().filter(|_| model.network_has_no_weight())
             && let Some(views) = views_of(&base.features, Level::Graph, &examples.graphs)?
         {
-            return Ok(first(base.predict(&views)?));
+            return Ok(base.predict(&views)?.into_iter().next().unwrap_or_default());
         }
         let all: Vec<usize> = (0..examples.graphs.len()).collect();
         let input = examples.input(config, &all, None);
@@ -158,7 +180,40 @@ impl GraphVariants<'_> {
             Some(shares) => model.network.forward_scaled(&input, shares, &model.device),
         };
         let numbers: Vec<f64> = answers.into_data().iter::<f64>().collect();
-        Ok(first(by_task(config, &in_target_units(config, numbers))))
+        Ok(self.decoded(numbers))
+    }
+
+    /// Predictions from the numbers of the network.
+    fn decoded(&self, numbers: Vec<f64>) -> Vec<f64> {
+        let config = &self.model.config;
+        by_task(config, &in_target_units(config, numbers)).into_iter().next().unwrap_or_default()
+    }
+
+    /// The answer of each variant among predictions for them.
+    fn chosen<'a>(&'a self, predicted: &'a [f64], variants: &'a [Variant]) -> impl Iterator<Item = f64> + 'a {
+        let each = predicted.len() / variants.len().max(1);
+        let of = move |(at, variant): (usize, &Variant)| {
+            predicted[at * each + self.classes[variant.input].min(each.saturating_sub(1))]
+        };
+        variants.iter().enumerate().map(of)
+    }
+
+    /// The graphs of scaled variants, and the shares of their nodes and directed edges.
+    fn scaled(&self, variants: &[Variant], device: &Device) -> (Examples, [Tensor<2>; 2]) {
+        let inputs: Vec<usize> = variants.iter().map(|variant| variant.input).collect();
+        let (mut of_nodes, mut of_edges) = (Vec::new(), Vec::new());
+        for variant in variants {
+            let Kept::Scaled(shares) = &variant.kept else { continue };
+            let parts = &self.parts[variant.input];
+            of_nodes.extend_from_slice(&shares[..parts.nodes]);
+            of_edges.extend(parts.of_directed.iter().map(|edge| shares[parts.nodes + edge]));
+        }
+        let column = |shares: Vec<f32>| {
+            let count = shares.len();
+            Tensor::<2>::from_data(TensorData::new(shares, [count, 1]), device)
+        };
+        let same = unlabelled(&self.model.config, self.examples.graphs.select(&inputs));
+        (same, [column(of_nodes), column(of_edges)])
     }
 
     /// A graph without some of its parts.
@@ -201,22 +256,47 @@ impl GraphVariants<'_> {
             let changed = Graphs::new(nodes.clone(), edges.clone(), changed.collect())?;
             return self.predicted(&unlabelled(&self.model.config, changed), None);
         }
-        let inputs: Vec<usize> = variants.iter().map(|variant| variant.input).collect();
-        let (mut of_nodes, mut of_edges) = (Vec::new(), Vec::new());
-        for variant in variants {
-            let Kept::Scaled(shares) = &variant.kept else { continue };
-            let parts = &self.parts[variant.input];
-            of_nodes.extend_from_slice(&shares[..parts.nodes]);
-            of_edges.extend(parts.of_directed.iter().map(|edge| shares[parts.nodes + edge]));
-        }
-        let same = unlabelled(&self.model.config, graphs.select(&inputs));
-        self.predicted(&same, Some([&of_nodes, &of_edges]))
+        let (same, shares) = self.scaled(variants, &self.model.device);
+        self.predicted(&same, Some(shares))
     }
 }
 
 impl Attributable for GraphVariants<'_> {
     fn parts(&self) -> Vec<usize> {
         self.parts.iter().map(|parts| parts.nodes + parts.edges.len()).collect()
+    }
+
+    fn has_gradients(&self) -> bool {
+        self.differentiable.is_some()
+    }
+
+    fn gradients(&self, variants: &[Variant]) -> Result<Vec<f64>> {
+        let Some((network, device)) = &self.differentiable else { return Ok(vec![]) };
+        let (same, shares) = self.scaled(variants, device);
+        let [of_nodes, of_edges] = shares.map(Tensor::require_grad);
+        let all: Vec<usize> = (0..variants.len()).collect();
+        let input = same.input(&self.model.config, &all, None);
+        let shares = [of_nodes.clone(), of_edges.clone()];
+        let numbers = with_input_gradient(|| network.forward_scaled(&input, shares, device));
+        let found: Vec<f64> = numbers.clone().into_data().iter::<f64>().collect();
+        let outputs = numbers.dims()[1];
+        let decoded = |numbers: &[f64]| Ok(self.chosen(&self.decoded(numbers.to_vec()), variants).collect());
+        let slopes = TensorData::new(slopes(&found, outputs, decoded)?, numbers.dims());
+        let gradients = (numbers * Tensor::<2>::from_data(slopes, device)).sum().backward();
+        // A network without an edge stream has no gradient of its edges.
+        let mut found = [of_nodes, of_edges].map(|shares| {
+            let found = shares.grad(&gradients).map(|found| found.into_data().iter::<f64>().collect::<Vec<_>>());
+            found.unwrap_or_else(|| vec![0.0; shares.dims()[0]]).into_iter()
+        });
+        let mut all = Vec::new();
+        for variant in variants {
+            let parts = &self.parts[variant.input];
+            all.extend(found[0].by_ref().take(parts.nodes));
+            let mut of_edges = vec![0.0; parts.edges.len()];
+            parts.of_directed.iter().zip(found[1].by_ref()).for_each(|(&edge, slope)| of_edges[edge] += slope);
+            all.extend(of_edges);
+        }
+        Ok(all)
     }
 
     fn answers(&self, variants: &[Variant]) -> Result<Vec<f64>> {
@@ -230,12 +310,38 @@ impl Attributable for GraphVariants<'_> {
             });
             let chunk = &variants[from..from + fits.count().max(1)];
             let predicted = self.chunk(chunk)?;
-            let each = predicted.len() / chunk.len();
-            let of =
-                |(at, variant): (usize, &Variant)| predicted[at * each + self.classes[variant.input].min(each - 1)];
-            all.extend(chunk.iter().enumerate().map(of));
+            all.extend(self.chosen(&predicted, chunk));
             from += chunk.len();
         }
         Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain::attribution::tests::check_gradients;
+    use crate::graphs::experiment::GraphData;
+
+    #[test]
+    fn gradients_are_the_derivatives_of_the_answers() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("molecules.csv");
+        std::fs::write(&path, "smiles\nCC(=O)Oc1ccccc1C(=O)O\nCCO\n").unwrap();
+        let mut model = GraphModel::open(&root.join("models/regard-solubility"), &Device::flex()).unwrap();
+        model.base = None;
+        let data = model.experiment.as_ref().map(|found| found.data.clone()).unwrap_or_default();
+        let examples = model
+            .read(
+                &path,
+                &GraphData { smiles: "smiles".into(), split: String::new(), path: String::new(), ..data },
+                false,
+            )
+            .unwrap();
+        let options = AttributionOptions::new(AttributionMethod::IntegratedGradients, 1);
+        let all = model.attribute(&examples, &options, &|_, _| ()).unwrap();
+        let found: Vec<Attribution> = all.into_iter().map(|one| one.found).collect();
+        check_gradients(&model.variants(&examples, &options).unwrap(), &found);
     }
 }

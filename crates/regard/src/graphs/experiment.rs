@@ -9,7 +9,7 @@ use super::model::{GraphTransformerConfig, PRESETS};
 use super::task::{GraphTask, LevelName};
 use crate::experiment::{Given, named_preset, under};
 use crate::store::{NetworkConfig, ranges};
-use crate::supervised::SupervisedExperiment;
+use crate::supervised::{DecimalMark, SupervisedExperiment};
 use crate::train::{FamilyTraining, Schedule, Select, TrainSettings};
 use crate::{Error, Result};
 
@@ -96,6 +96,8 @@ pub struct GraphData {
     pub target: String,
     /// Columns of the targets, if there are several.
     pub targets: Vec<String>,
+    /// Decimal mark of the numbers; the other of point and comma may stand between thousands.
+    pub decimal: DecimalMark,
     /// Column of identifiers; empty to number the rows.
     pub id: String,
     /// Column with the values `train`, `val` and `test`; empty for a random split.
@@ -179,6 +181,7 @@ impl Default for GraphData {
             atom_features: AtomRule::Zinc,
             target: String::new(),
             targets: Vec::new(),
+            decimal: DecimalMark::Auto,
             id: String::new(),
             split: String::new(),
             edges: String::new(),

@@ -23,6 +23,9 @@ const EIGENVECTORS: usize = 16;
 /// Steps of the random walk that are shown for a model that takes other positions.
 const WALK: usize = 16;
 
+/// The name of the step with the eigenvectors of the Laplacian.
+const VECTORS: &str = "positions.laplacian.vectors";
+
 /// The name of the step with the returns of a random walk.
 const RANDOM_WALK: &str = "positions.random_walk";
 
@@ -51,7 +54,7 @@ impl GraphModel {
             self.network.forward(&input, &self.device)
         };
         let (_, mut recording) = record(compute);
-        self.link_walk(&mut recording);
+        self.link_positions(&mut recording);
         let data = &self.config.data;
         let named = |node: usize| match input.node_types.get(node) {
             Some(&kind) => {
@@ -99,14 +102,26 @@ impl GraphModel {
         let nodes = values.len() / steps;
         if nodes > 0 {
             let shown = Tensor::<2>::from_data(TensorData::new(values, [nodes, steps]), &self.device);
-            trace::step(RANDOM_WALK, Operation::Formula("((D^-1 A)^t) [i, i] for t = 1, 2, …"))
+            trace::step(RANDOM_WALK, Operation::Formula("((D^-1 A)^t) [i, i] for t = 1, 2, …".into()))
                 .source("Dwivedi et al. 2022, §3.1")
                 .values(["node", "walk step"], &shown);
         }
     }
 
-    /// Says how the positions that the network takes follow from those of the random walk.
-    fn link_walk(&self, recording: &mut Recording) {
+    /// Says how the positions that the network takes follow from those of the random walk, or from the eigenvectors.
+    fn link_positions(&self, recording: &mut Recording) {
+        if self.takes_vectors() {
+            let shown = recording.steps.iter().find(|step| step.name == VECTORS).map(|step| step.shape.clone());
+            let Some(taken) = recording.steps.iter_mut().find(|step| step.name == "positions.values") else { return };
+            let Some([_, vectors]) = shown.as_deref() else { return };
+            let wanted = self.config.position_size;
+            taken.from = vec![VECTORS.to_owned()];
+            taken.operation = match wanted <= *vectors {
+                true => Operation::Columns { start: 0, count: wanted },
+                false => Operation::Formula(format!("x, and zeros beside it up to {wanted} columns").into()),
+            };
+            return;
+        }
         if self.config.positions != PositionKind::RandomWalk {
             return;
         }
@@ -116,7 +131,7 @@ impl GraphModel {
         taken.operation = if data.position_mean.is_empty() {
             Operation::Columns { start: 0, count: self.config.position_size }
         } else {
-            Operation::Formula("(x - mean) / deviation, of the training graphs, column by column")
+            Operation::Formula("(x - mean) / deviation, of the training graphs, column by column".into())
         };
         for (name, values) in [("mean", &data.position_mean), ("deviation", &data.position_std)] {
             if !values.is_empty() {
@@ -127,15 +142,26 @@ impl GraphModel {
         }
     }
 
+    /// If true, eigenvectors of the Laplacian are the positions of the network.
+    fn takes_vectors(&self) -> bool {
+        matches!(self.config.positions, PositionKind::Laplacian | PositionKind::LaplacianSafe)
+    }
+
     /// Eigenvectors of the normalised Laplacian, and the eigenvalue of each as its Rayleigh quotient.
     fn record_spectrum(&self, examples: &Examples, graph: usize, input: &GraphInput) {
         let nodes = input.edges.nodes();
-        let count = EIGENVECTORS.min(nodes.saturating_sub(1));
+        // Those that the network takes are all shown.
+        let taken = if self.takes_vectors() { self.config.position_size } else { 0 };
+        let count = EIGENVECTORS.max(taken).min(nodes.saturating_sub(1));
         if count == 0 {
             return;
         }
         let one = examples.graphs.select(&[graph]);
-        let encoding = Encoding::Laplacian { k: count, nulls: Nulls::SkipFirst };
+        let nulls = match self.config.positions {
+            PositionKind::LaplacianSafe => Nulls::SkipAll,
+            _ => Nulls::SkipFirst,
+        };
+        let encoding = Encoding::Laplacian { k: count, nulls };
         let found = Positions::compute(&one, &encoding, &|_, _| ());
         let vectors = found.values();
         let values = spectrum(input, vectors, count);
@@ -145,11 +171,9 @@ impl GraphModel {
         const SOURCE: &str = "Dwivedi & Bresson 2021, §2.1, eq. 1";
         let rule = "L v = λ v with L = I - D^-1/2 A D^-1/2, λ rising from the second; of equal λ each vector has the \
             largest value possible at one node, the first such, and is positive there, which fixes single signs too";
-        trace::step("positions.laplacian.vectors", Operation::Formula(rule))
-            .source(SOURCE)
-            .values(["node", "eigenvector"], &shown);
+        trace::step(VECTORS, Operation::Formula(rule.into())).source(SOURCE).values(["node", "eigenvector"], &shown);
         let rule = "vᵀ L v / vᵀ v with L = I - D^-1/2 A D^-1/2";
-        trace::step("positions.laplacian.eigenvalues", Operation::Formula(rule))
+        trace::step("positions.laplacian.eigenvalues", Operation::Formula(rule.into()))
             .source(SOURCE)
             .from(&shown)
             .values(["batch", "eigenvector"], &tensor(values, [1, count]));

@@ -74,6 +74,8 @@ fn explain<I: SolverInstance>(model: &AttentionModel, name: &str, instance: &I) 
     for step in recording.steps.iter_mut().filter(|step| step.name.ends_with(".regret")) {
         step.values = costs.by_ref().take(step.notes.len()).map(|cost| cost as f32).collect();
     }
+    labels.insert("feature", feature_names::<I::Problem>());
+    labels.insert("scalar", I::Problem::SCALAR_NAMES.iter().map(|&name| name.to_owned()).collect());
     labels.insert("customer", sites.ids().iter().skip(1).cloned().collect());
     labels.insert("coordinate", ["x", "y"].map(str::to_owned).to_vec());
     if problem.nodes() > 1 {
@@ -99,6 +101,9 @@ fn explain<I: SolverInstance>(model: &AttentionModel, name: &str, instance: &I) 
         depot,
         ..Layout::default()
     });
+    for step in trace.steps.iter_mut().filter(|step| step.recorded.name.ends_with(".choice")) {
+        step.recorded.notes.iter_mut().for_each(|node| *node = sites.ids()[node_of(node)].clone());
+    }
     for step in trace.steps.iter_mut().filter(|step| step.recorded.name.ends_with(".regret")) {
         step.axes[0].labels =
             std::mem::take(&mut step.recorded.notes).iter().map(|node| sites.ids()[node_of(node)].clone()).collect();
@@ -130,13 +135,16 @@ fn decisions<P: Problem>(problem: &P, tour: &[usize], recorded: &[Step]) -> Vec<
         others.truncate(ALTERNATIVES);
         let before = (at > 0).then(|| format!("decode.{}.log_likelihood", at - 1));
         let from = before.into_iter().chain([logarithm.name.clone(), name("choice")]).collect();
-        let choice = own_step(
-            &name("choice"),
-            "the first node of the largest x",
-            "value",
-            vec![node as f32],
-            vec![recorded[place].name.clone()],
-        );
+        let choice = Step {
+            notes: vec![node.to_string()],
+            ..own_step(
+                &name("choice"),
+                "the first node of the largest x",
+                "value",
+                vec![node as f32],
+                vec![recorded[place].name.clone()],
+            )
+        };
         let sum = "the log-likelihood before, and the log-probability of the choice";
         let sum = own_step(&name("log_likelihood"), sum, "value", vec![likelihood], from);
         let regret = Step {
@@ -161,6 +169,11 @@ fn decisions<P: Problem>(problem: &P, tour: &[usize], recorded: &[Step]) -> Vec<
     found
 }
 
+/// Names of the features of nodes: the coordinates, and what the problem adds.
+pub(super) fn feature_names<P: Problem>() -> Vec<String> {
+    ["x", "y"].iter().chain(P::ADDED_FEATURES).map(|&name| name.to_owned()).collect()
+}
+
 /// The node that a note of a regret means.
 fn node_of(note: &str) -> usize {
     note.parse().unwrap_or_else(|_| unreachable!("written as a number"))
@@ -170,7 +183,7 @@ fn node_of(note: &str) -> usize {
 pub(super) fn own_step(name: &str, formula: &'static str, axis: &str, values: Vec<f32>, from: Vec<String>) -> Step {
     Step {
         name: name.to_owned(),
-        operation: Operation::Formula(formula),
+        operation: Operation::Formula(formula.into()),
         source: "",
         axes: vec![axis.to_owned()],
         shape: vec![values.len()],

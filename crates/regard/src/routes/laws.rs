@@ -42,8 +42,9 @@ const ROUNDING: f64 = 1e-3;
 
 /// Checks all laws on small networks. The problem has to be registered.
 pub fn check<E: Environment>(environment: &E, options: &LawOptions) -> Vec<Law> {
-    type Check<E> = fn(&Laws<'_, E>) -> Result<Option<String>>;
-    let mut checks: Vec<(&'static str, Check<E>)> = vec![
+    type Check<'a, E> = fn(&Laws<'a, E>) -> Result<Option<String>>;
+    let laws = Laws { environment, options };
+    let mut checks: Vec<(&'static str, Check<'_, E>)> = vec![
         ("features have one row for each node", Laws::features),
         ("kernels and tensor operations decode the same", Laws::kernels),
         ("an instance of a batch is solved as it is alone", Laws::alone),
@@ -52,8 +53,7 @@ pub fn check<E: Environment>(environment: &E, options: &LawOptions) -> Vec<Law> 
     if options.learn {
         checks.push(("every parameter learns", Laws::learning));
     }
-    let laws = Laws { environment, options };
-    let checked = |(name, check): (&'static str, Check<E>)| {
+    let checked = |(name, check): (&'static str, Check<'_, E>)| {
         let broken = check(&laws).unwrap_or_else(|error| Some(error.to_string()));
         Law { name, broken }
     };

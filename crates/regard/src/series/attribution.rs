@@ -1,15 +1,19 @@
 //! Attribution of forecasts and classes of time series to the patches and lags of their last window.
 
+use burn::tensor::{Device, Tensor, TensorData};
 use regard_data::series::{Panel, Series as OneSeries, Window};
 use regard_data::stats::{largest, mean};
+use regard_nn::with_input_gradient;
 
 use super::batch::Batch;
 use super::classify::at_scale;
 use super::measure::medians;
+use super::model::{PatchTst, SeriesInput};
 use super::predict::{Series, SeriesModel, together};
 use super::task::SeriesTask;
 use crate::explain::attribution::{
-    Attributable, Attribution, AttributionMethod, AttributionOptions, Kept, Variant, attribute,
+    Attributable, Attribution, AttributionMethod, AttributionOptions, AttributionProgress, Kept, Variant, attribute,
+    slopes,
 };
 use crate::train::probabilities;
 use crate::{Error, Result};
@@ -39,6 +43,8 @@ struct WindowVariants<'a> {
     horizon: usize,
     /// The predicted class of each series; 0 for forecasts.
     classes: Vec<usize>,
+    /// The network with gradients, where integrated gradients ask for them.
+    differentiable: Option<(PatchTst, Device)>,
 }
 
 impl SeriesModel {
@@ -54,12 +60,13 @@ impl SeriesModel {
         series: &Series,
         horizon: usize,
         options: &AttributionOptions,
+        progress: AttributionProgress<'_>,
     ) -> Result<Vec<SeriesAttribution>> {
         self.check_request(horizon, &[])?;
         for at in 0..series.panel.len() {
             Window::last(&series.panel, at, self.config.look_back, self.config.horizon)?;
         }
-        self.attributed(&series.panel, horizon, options)
+        self.attributed(&series.panel, horizon, options, progress)
     }
 
     /// The attribution of the probability of the predicted class of each series of a panel as it stands in the file, as
@@ -67,12 +74,17 @@ impl SeriesModel {
     ///
     /// # Errors
     /// As there.
-    pub fn attribute_classes(&self, panel: &Panel, options: &AttributionOptions) -> Result<Vec<SeriesAttribution>> {
+    pub fn attribute_classes(
+        &self,
+        panel: &Panel,
+        options: &AttributionOptions,
+        progress: AttributionProgress<'_>,
+    ) -> Result<Vec<SeriesAttribution>> {
         if self.config.task != SeriesTask::Classification {
             let reason = format!("was trained for {}, which predicts no single answer for a series", self.config.task);
             return Err(Error::config("--model", reason).with_hint("--attribution is for forecasts and classes"));
         }
-        self.attributed(&at_scale(panel, &self.config)?, 0, options)
+        self.attributed(&at_scale(panel, &self.config)?, 0, options, progress)
     }
 
     fn attributed(
@@ -80,6 +92,7 @@ impl SeriesModel {
         panel: &Panel,
         horizon: usize,
         options: &AttributionOptions,
+        progress: AttributionProgress<'_>,
     ) -> Result<Vec<SeriesAttribution>> {
         let (look_back, patching) = (self.config.look_back, self.config.patching());
         let span = |at: usize| {
@@ -87,20 +100,21 @@ impl SeriesModel {
             first..(first + patching.patch).min(look_back)
         };
         let spans: Vec<_> = (0..self.config.patches()).map(span).collect();
-        let variants = |parts: Vec<std::ops::Range<usize>>| -> Result<WindowVariants<'_>> {
-            let mut found = WindowVariants { model: self, panel, parts, horizon, classes: vec![0; panel.len()] };
-            if self.config.task == SeriesTask::Classification {
-                let whole = |input: usize| Variant { input, kept: Kept::Present(vec![true; found.parts.len()]) };
-                let whole: Vec<Variant> = (0..panel.len()).map(whole).collect();
-                found.classes = found.predicted(&whole)?.chunks(self.config.classes).map(largest).collect();
-            }
-            Ok(found)
-        };
         let by_patch = options.method != AttributionMethod::IntegratedGradients;
         let by_lag = options.method != AttributionMethod::Shapley;
-        let mut of_patches = if by_patch { attribute(&variants(spans.clone())?, options)? } else { vec![] }.into_iter();
+        let mut of_patches = if by_patch {
+            attribute(&self.variants(panel, spans.clone(), horizon, options)?, options, progress)?
+        } else {
+            vec![]
+        }
+        .into_iter();
         let single = (0..look_back).map(|at| at..at + 1).collect();
-        let mut of_lags = if by_lag { attribute(&variants(single)?, options)? } else { vec![] }.into_iter();
+        let mut of_lags = if by_lag {
+            attribute(&self.variants(panel, single, horizon, options)?, options, progress)?
+        } else {
+            vec![]
+        }
+        .into_iter();
         let patches: Vec<[usize; 2]> =
             spans.iter().map(|span| [look_back - span.start, look_back + 1 - span.end]).collect();
         let all = panel.series().iter().enumerate().map(|(at, one)| {
@@ -112,6 +126,30 @@ impl SeriesModel {
             SeriesAttribution { name, look_back, patches, of_patches, of_lags: of_lags.next() }
         });
         Ok(all.collect())
+    }
+
+    fn variants<'a>(
+        &'a self,
+        panel: &'a Panel,
+        parts: Vec<std::ops::Range<usize>>,
+        horizon: usize,
+        options: &AttributionOptions,
+    ) -> Result<WindowVariants<'a>> {
+        let differentiable = (options.method == AttributionMethod::IntegratedGradients)
+            .then(|| {
+                let device = self.device.clone().autodiff();
+                let weights = self.network.to_weights(&self.config);
+                PatchTst::from_weights(&self.config, &weights, &device).map(|network| (network, device))
+            })
+            .transpose()?;
+        let classes = vec![0; panel.len()];
+        let mut found = WindowVariants { model: self, panel, parts, horizon, classes, differentiable };
+        if self.config.task == SeriesTask::Classification {
+            let whole = |input: usize| Variant { input, kept: Kept::Present(vec![true; found.parts.len()]) };
+            let whole: Vec<Variant> = (0..panel.len()).map(whole).collect();
+            found.classes = found.predicted(&whole)?.chunks(self.config.classes).map(largest).collect();
+        }
+        Ok(found)
     }
 
     /// The mean attention weight of each patch in the last layer, over heads and queries; `None` for a network with
@@ -132,10 +170,18 @@ impl SeriesModel {
 }
 
 impl WindowVariants<'_> {
+    /// The window of an input, and the mean of what is there.
+    fn whole(&self, input: usize) -> (Vec<f32>, f32) {
+        let values = self.panel.series()[input].values();
+        let window = values[values.len() - self.model.config.look_back..].to_vec();
+        let there: Vec<f64> = window.iter().filter(|x| !x.is_nan()).map(|x| f64::from(*x)).collect();
+        let center = if there.is_empty() { 0.0 } else { mean(&there) as f32 };
+        (window, center)
+    }
+
     /// The changed window of a variant, missing values as NaN.
     fn window(&self, variant: &Variant) -> Vec<f32> {
-        let values = self.panel.series()[variant.input].values();
-        let mut window = values[values.len() - self.model.config.look_back..].to_vec();
+        let (mut window, center) = self.whole(variant.input);
         match &variant.kept {
             Kept::Present(present) => {
                 for (span, _) in self.parts.iter().zip(present).filter(|(_, present)| !**present) {
@@ -143,8 +189,6 @@ impl WindowVariants<'_> {
                 }
             }
             Kept::Scaled(shares) => {
-                let there: Vec<f64> = window.iter().filter(|x| !x.is_nan()).map(|x| f64::from(*x)).collect();
-                let center = if there.is_empty() { 0.0 } else { mean(&there) as f32 };
                 for (span, share) in self.parts.iter().zip(shares) {
                     window[span.clone()].iter_mut().for_each(|x| *x = center + share * (*x - center));
                 }
@@ -153,35 +197,75 @@ impl WindowVariants<'_> {
         window
     }
 
-    /// One number for each forecast, or the probabilities of all classes.
-    fn predicted(&self, variants: &[Variant]) -> Result<Vec<f64>> {
-        let (model, config) = (self.model, &self.model.config);
+    /// The windows of variants; a network with something of its own for each series gets all of them, one of them changed.
+    fn batch(&self, chosen: &[Variant]) -> Result<Batch> {
+        let config = &self.model.config;
         let (channels, look_back) = (config.channels.max(1), config.look_back);
         let end = |series: usize| {
             let start = self.panel.series()[series].len() - look_back;
             Window { series, start, look_back, horizon: if self.horizon > 0 { config.horizon } else { 0 } }
         };
+        let of_variant = |variant: &Variant| if channels > 1 { 0..channels } else { variant.input..variant.input + 1 };
+        let windows: Vec<Window> = chosen.iter().flat_map(of_variant).map(end).collect();
+        let mut batch = Batch::of_windows(self.panel, &windows, channels, false);
+        if batch.observed.is_empty() {
+            batch.observed = vec![true; batch.inputs.len()];
+        }
+        for (at, variant) in chosen.iter().enumerate() {
+            let row = self.row(at, variant);
+            let changed = vec![OneSeries::new("changed", 0, self.window(variant))];
+            let changed = Panel::new(self.panel.clock().clone(), changed)?;
+            let place = row * look_back..(row + 1) * look_back;
+            let window = Window { series: 0, start: 0, look_back, horizon: 0 };
+            window.copy_look_back(&changed, &mut batch.inputs[place.clone()], &mut batch.observed[place]);
+        }
+        if batch.observed.iter().all(|observed| *observed) {
+            batch.observed.clear();
+        }
+        Ok(batch)
+    }
+
+    /// The row of the changed window of a variant in a batch.
+    fn row(&self, at: usize, variant: &Variant) -> usize {
+        let channels = self.model.config.channels.max(1);
+        at * channels + if channels > 1 { variant.input } else { 0 }
+    }
+
+    /// The answer of each variant among predictions for them.
+    fn chosen(&self, predicted: &[f64], variants: &[Variant]) -> Vec<f64> {
+        let each = predicted.len() / variants.len().max(1);
+        let of = |(at, variant): (usize, &Variant)| predicted[at * each + self.classes[variant.input]];
+        variants.iter().enumerate().map(of).collect()
+    }
+
+    /// The derivatives of the answers by the numbers of the network.
+    fn slopes(&self, numbers: &Tensor<3>, variants: &[Variant]) -> Result<Vec<f64>> {
+        let config = &self.model.config;
+        if self.horizon == 0 {
+            let found: Vec<f64> = numbers.clone().into_data().iter::<f64>().collect();
+            let decoded = |numbers: &[f64]| Ok(self.chosen(&probabilities(numbers, config.classes), variants));
+            return slopes(&found, config.classes, decoded);
+        }
+        // The answer is the mean of medians in the units of the series.
+        let [samples, channels, each] = numbers.dims();
+        let places: Vec<f32> = (0..each).map(|place| place as f32).collect();
+        let medians = medians(config, &places);
+        let mut slopes = vec![0.0; samples * channels * each];
+        for (at, variant) in variants.iter().enumerate() {
+            let from = self.row(at, variant) * each;
+            let slope = self.model.scaler()?.deviation()[variant.input] / self.horizon as f64;
+            medians[..self.horizon].iter().for_each(|&place| slopes[from + place as usize] = slope);
+        }
+        Ok(slopes)
+    }
+
+    /// One number for each forecast, or the probabilities of all classes.
+    fn predicted(&self, variants: &[Variant]) -> Result<Vec<f64>> {
+        let (model, config) = (self.model, &self.model.config);
+        let channels = config.channels.max(1);
         let mut all = Vec::new();
         for chosen in variants.chunks((together(channels) / channels).max(1)) {
-            // A network with something of its own for each series gets all of them, one of them changed.
-            let of_variant =
-                |variant: &Variant| if channels > 1 { 0..channels } else { variant.input..variant.input + 1 };
-            let windows: Vec<Window> = chosen.iter().flat_map(of_variant).map(end).collect();
-            let mut batch = Batch::of_windows(self.panel, &windows, channels, false);
-            if batch.observed.is_empty() {
-                batch.observed = vec![true; batch.inputs.len()];
-            }
-            for (at, variant) in chosen.iter().enumerate() {
-                let row = at * channels + if channels > 1 { variant.input } else { 0 };
-                let changed = vec![OneSeries::new("changed", 0, self.window(variant))];
-                let changed = Panel::new(self.panel.clock().clone(), changed)?;
-                let place = row * look_back..(row + 1) * look_back;
-                let window = Window { series: 0, start: 0, look_back, horizon: 0 };
-                window.copy_look_back(&changed, &mut batch.inputs[place.clone()], &mut batch.observed[place]);
-            }
-            if batch.observed.iter().all(|observed| *observed) {
-                batch.observed.clear();
-            }
+            let batch = self.batch(chosen)?;
             let numbers = model.answers(&batch);
             if self.horizon == 0 {
                 let scores: Vec<f64> = numbers.iter().map(|score| f64::from(*score)).collect();
@@ -190,7 +274,7 @@ impl WindowVariants<'_> {
             }
             let (middle, scaler) = (medians(config, &numbers), model.scaler()?);
             for (at, variant) in chosen.iter().enumerate() {
-                let row = at * channels + if channels > 1 { variant.input } else { 0 };
+                let row = self.row(at, variant);
                 let mut values = middle[row * config.horizon..][..self.horizon].to_vec();
                 scaler.unscale(variant.input, &mut values);
                 all.push(mean(&values.iter().map(|value| f64::from(*value)).collect::<Vec<_>>()));
@@ -206,9 +290,62 @@ impl Attributable for WindowVariants<'_> {
     }
 
     fn answers(&self, variants: &[Variant]) -> Result<Vec<f64>> {
-        let predicted = self.predicted(variants)?;
-        let each = predicted.len() / variants.len().max(1);
-        let of = |(at, variant): (usize, &Variant)| predicted[at * each + self.classes[variant.input]];
-        Ok(variants.iter().enumerate().map(of).collect())
+        Ok(self.chosen(&self.predicted(variants)?, variants))
+    }
+
+    fn has_gradients(&self) -> bool {
+        self.differentiable.is_some()
+    }
+
+    fn gradients(&self, variants: &[Variant]) -> Result<Vec<f64>> {
+        let Some((network, device)) = &self.differentiable else { return Ok(vec![]) };
+        let config = &self.model.config;
+        let (channels, look_back) = (config.channels.max(1), config.look_back);
+        let mut all = Vec::new();
+        for chosen in variants.chunks((together(channels) / channels / 4).max(1)) {
+            let input = self.batch(chosen)?.input(device);
+            let values = input.values.clone().require_grad();
+            let input = SeriesInput { values: values.clone(), ..input };
+            let numbers = with_input_gradient(|| network.forward(input));
+            let slopes = TensorData::new(self.slopes(&numbers, chosen)?, numbers.dims());
+            let gradients = (numbers * Tensor::<3>::from_data(slopes, device)).sum().backward();
+            let Some(found) = values.grad(&gradients) else {
+                all.resize(all.len() + chosen.len() * self.parts.len(), 0.0);
+                continue;
+            };
+            let found: Vec<f64> = found.into_data().iter::<f64>().collect();
+            for (at, variant) in chosen.iter().enumerate() {
+                let of_window = &found[self.row(at, variant) * look_back..][..look_back];
+                let (window, center) = self.whole(variant.input);
+                all.extend(self.parts.iter().map(|span| {
+                    let there = span.clone().filter(|&at| !window[at].is_nan());
+                    there.map(|at| of_window[at] * f64::from(window[at] - center)).sum::<f64>()
+                }));
+            }
+        }
+        Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain::attribution::tests::check_gradients;
+
+    #[test]
+    fn gradients_are_the_derivatives_of_the_forecast() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let model = SeriesModel::open(&root.join("models/regard-etth1"), &Device::flex()).unwrap();
+        let value = |hour: usize| ((hour as f32 / 24.0).sin() * 3.0 + (hour % 7) as f32) * 0.3;
+        let values: Vec<f32> = (0..model.config.look_back).map(value).collect();
+        let names = &model.config.data.names;
+        let series = names.iter().map(|name| OneSeries::new(name.clone(), 0, values.clone())).collect();
+        let clock = regard_data::series::Clock::steps();
+        let panel = Panel::new(clock, series).unwrap();
+        let options = AttributionOptions::new(AttributionMethod::IntegratedGradients, 1);
+        let parts: Vec<_> = (0..model.config.look_back).map(|at| at..at + 1).collect();
+        let variants = model.variants(&panel, parts, 12, &options).unwrap();
+        let found = attribute(&variants, &AttributionOptions { steps: 16, ..options }, &|_, _| ()).unwrap();
+        check_gradients(&variants, &found);
     }
 }

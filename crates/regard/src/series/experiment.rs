@@ -8,7 +8,7 @@ use super::model::{PRESETS, PatchTstConfig};
 use super::task::SeriesTask;
 use crate::experiment::{Given, named_preset, under};
 use crate::store::{NetworkConfig, ranges};
-use crate::supervised::SupervisedExperiment;
+use crate::supervised::{DecimalMark, SupervisedExperiment};
 use crate::train::{FamilyTraining, NumberLoss, Schedule, Select, TrainSettings};
 use crate::{Error, Result};
 
@@ -89,8 +89,11 @@ pub struct SeriesData {
     pub layout: SeriesLayout,
     /// Column of time stamps; empty to detect it.
     pub date: String,
-    /// Format of time stamps, with the signs of `strftime` such as `%d/%m/%Y`; empty to detect it.
+    /// Format of time stamps, with the signs of `strftime` such as `%d/%m/%Y`, or `excel` for days as Excel counts
+    /// them; empty to detect it.
     pub date_format: String,
+    /// Decimal mark of the numbers; the other of point and comma may stand between thousands.
+    pub decimal: DecimalMark,
     /// Distance of time stamps, such as `day`, `15min` or `business day`; empty for the most common one.
     pub frequency: String,
     /// Treatment of two rows of one series with the same time stamp.
@@ -101,7 +104,7 @@ pub struct SeriesData {
     pub columns: Vec<String>,
     /// Column of classes in a long file, for classification; empty for none.
     pub label: String,
-    /// Columns whose future values are known.
+    /// Columns whose future values are known: numbers, or at most 32 different texts.
     pub future_covariates: Vec<String>,
     /// Columns with one value for a whole series.
     pub static_covariates: Vec<String>,
@@ -188,6 +191,7 @@ impl Default for SeriesData {
             layout: SeriesLayout::Auto,
             date: String::new(),
             date_format: String::new(),
+            decimal: DecimalMark::Auto,
             frequency: String::new(),
             duplicates: SeriesDuplicates::Error,
             id: String::new(),

@@ -16,7 +16,7 @@ use super::local_forecast::NETWORK;
 use super::measure::{Measuring, WindowsOf, medians, predict};
 use super::model::PatchTstConfig;
 use super::scaled::{Known, scaled_known};
-use super::source::{Source, read_options, shortened};
+use super::source::{Source, read_options, read_with, shortened};
 use super::task::SeriesTask;
 use crate::supervised::Model;
 use crate::train::{Measure, Measures, NumberLoss, ValidationMetrics};
@@ -73,7 +73,15 @@ impl SeriesModel {
     /// # Errors
     /// Those of reading the file; series that are missing; other distances of time stamps than in training.
     pub fn read(&self, path: &Path, data: &SeriesData) -> Result<Series> {
-        let found = read(path, &read_options(data, Some(&self.config))?)?;
+        self.read_with(path, None, data)
+    }
+
+    /// As [`Self::read`], with the future values of covariates in a file of their own.
+    ///
+    /// # Errors
+    /// As there; rows of the future that do not go on where the series end.
+    pub fn read_with(&self, path: &Path, future: Option<&Path>, data: &SeriesData) -> Result<Series> {
+        let found = read_with(path, future, data, Some(&self.config))?;
         self.known_series(found).map_err(|error| error.in_file(path))
     }
 
@@ -89,7 +97,8 @@ impl SeriesModel {
                 "has one value every {frequency}; the training data has one every {}",
                 self.config.data.frequency
             );
-            return Err(Error::config("the file", reason));
+            let hint = "`--frequency` (`data.frequency`) reads the file at another distance of time stamps";
+            return Err(Error::config("frequency", reason).with_hint(hint));
         }
         let known = &self.config.data.names;
         let unknown = panel.names().filter(|name| !known.iter().any(|known| known == name)).map(str::to_owned);

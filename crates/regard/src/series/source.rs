@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use regard_data::series::formats::{Duplicates, Read, ReadOptions, ReadReport, TableLayout, read};
+use regard_data::series::formats::{Duplicates, Read, ReadOptions, ReadReport, TableLayout, read, read_with_future};
 use regard_data::series::{Panel, Part, Parts, Scaler, Split, Windows};
 
 use super::experiment::{SeriesData, SeriesDuplicates, SeriesExperiment, SeriesLayout, SeriesSplit};
@@ -67,6 +67,8 @@ pub fn read_options(data: &SeriesData, model: Option<&PatchTstConfig>) -> Result
         label: given(&data.label),
         covariates: data.future_covariates.clone(),
         statics: data.static_covariates.clone(),
+        decimal: data.decimal.mark(),
+        known_covariates: model.map(|model| model.data.future_covariates.clone()),
         known_statics: model.map(|model| model.data.static_covariates.clone()),
         ..ReadOptions::default()
     })
@@ -77,7 +79,25 @@ pub fn read_options(data: &SeriesData, model: Option<&PatchTstConfig>) -> Result
 /// # Errors
 /// Those of reading the file.
 pub fn read_panel(path: &Path, data: &SeriesData) -> Result<Read> {
-    Ok(read(path, &read_options(data, None)?)?)
+    read_with(path, None, data, None)
+}
+
+/// As [`read_panel`], with the future values of covariates in a file of their own, and the features of a model where one
+/// is given.
+///
+/// # Errors
+/// Those of reading the files; rows of the future that do not go on where the series end.
+pub fn read_with(
+    path: &Path,
+    future: Option<&Path>,
+    data: &SeriesData,
+    model: Option<&PatchTstConfig>,
+) -> Result<Read> {
+    let options = read_options(data, model)?;
+    Ok(match future {
+        Some(future) => read_with_future(path, future, &options)?,
+        None => read(path, &options)?,
+    })
 }
 
 impl Source {
@@ -232,7 +252,9 @@ pub(super) fn shortened(experiment: &SeriesExperiment, panel: &Panel) -> (Series
         // Two thirds leave more windows to learn from than a look-back as long as can be.
         let look_back = (2 * most / 3).max(1);
         let patch_len = model.patch_len.min((look_back / 2).max(1));
-        let stride = model.stride.min((patch_len / 2).max(1));
+        // Patches that are hidden as a whole do not overlap.
+        let overlap = model.task != SeriesTask::Pretraining;
+        let stride = if overlap { model.stride.min((patch_len / 2).max(1)) } else { patch_len };
         notes.push(format!(
             "the look-back is {look_back} instead of {} rows, in patches of {patch_len}: the training rows of half of \
              the series are at most {} (`model.look_back`)",

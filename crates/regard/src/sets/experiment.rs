@@ -8,7 +8,7 @@ use super::model::{Decoding, PRESETS, PoolingKind, SetTransformerConfig};
 use super::task::TaskKind;
 use crate::experiment::{Given, named_preset, under};
 use crate::store::{NetworkConfig, ranges};
-use crate::supervised::SupervisedExperiment;
+use crate::supervised::{DecimalMark, SupervisedExperiment};
 use crate::train::{FamilyTraining, TrainSettings};
 use crate::{Error, Result};
 
@@ -72,6 +72,8 @@ pub struct SetData {
     pub item_target: String,
     /// Columns of features; empty for all other columns of numbers or of few different texts.
     pub features: Vec<String>,
+    /// Decimal mark of the numbers; the other of point and comma may stand between thousands.
+    pub decimal: DecimalMark,
     /// If true, features are standardised to mean 0 and standard deviation 1, fitted on the training sets.
     pub standardise: bool,
     /// Fraction of the sets of a file held out for validation.
@@ -115,6 +117,7 @@ impl Default for SetData {
             target: String::new(),
             item_target: String::new(),
             features: Vec::new(),
+            decimal: DecimalMark::Auto,
             standardise: true,
             validation_fraction: 0.2,
         }

@@ -28,6 +28,7 @@ impl SetModel {
         }
         check_size(&format!("set {id}"), "rows", bags.size(at), |rows| numbers(&self.config, rows))?;
         let sets = features_of(&self.config, bags)?.select(&[at]).batch(&self.device).sets;
+        let sets_width = sets.rows.dims()[1];
         let compute = || {
             let points = sets.rows.clone();
             let answers = self.network.forward(sets);
@@ -40,8 +41,16 @@ impl SetModel {
         done?;
         let rows: Vec<String> = (1..=bags.size(at)).map(|row| format!("row {row}")).collect();
         let mut labels = Labels::from([("row", rows.clone())]);
-        labels.insert("feature", self.config.data.features.clone());
-        labels.insert("output", self.config.data.classes.clone());
+        let features = &self.config.data.features;
+        let plane = || ["x", "y"].map(str::to_owned).to_vec();
+        let known = if features.is_empty() && sets_width == 2 { plane() } else { features.clone() };
+        labels.insert("feature", known);
+        let target = self.experiment.as_ref().map(|experiment| experiment.data.target.clone());
+        let answers = match (self.config.data.classes.is_empty(), target.filter(|target| !target.is_empty())) {
+            (true, Some(target)) if self.config.outputs == 1 => vec![target],
+            _ => self.config.data.classes.clone(),
+        };
+        labels.insert("output", answers);
         let trace = Trace::new(name.to_owned(), format!("set {id}"), recording, &labels);
         // A cloud on a plane is drawn as it is.
         let points = trace.step("features").filter(|step| step.recorded.shape == [rows.len(), 2]);
@@ -80,7 +89,7 @@ fn record_mixture(answers: Tensor<3>, points: Tensor<2>, config: &SetTransformer
     let weights = tensor(found.weights().to_vec(), [1, components]);
     let means = tensor(found.means().to_vec(), [components, axes]);
     let deviations = tensor(found.deviations().to_vec(), [components, axes]);
-    trace::step("mixture.weight", Operation::Formula("softmax over the seeds of the first column of x"))
+    trace::step("mixture.weight", Operation::Formula("softmax over the seeds of the first column of x".into()))
         .source(SOURCE)
         .from(&answers)
         .values(["batch", "seed"], &weights);
@@ -88,15 +97,19 @@ fn record_mixture(answers: Tensor<3>, points: Tensor<2>, config: &SetTransformer
         .source(SOURCE)
         .from(&answers)
         .values(["seed", "feature"], &means);
-    let formula = "ln(1 + exp(x)) of the last columns, and `min_std` more; one column counts for all features";
-    trace::step("mixture.deviation", Operation::Formula(formula))
+    let formula = format!(
+        "ln(1 + exp(x)) + {} of the columns from {}; one column counts for all features",
+        config.min_std,
+        1 + axes
+    );
+    trace::step("mixture.deviation", Operation::Formula(formula.into()))
         .source(SOURCE)
         .from(&answers)
         .values(["seed", "feature"], &deviations);
     let points_of: Vec<f64> = points.to_data().iter::<f64>().collect();
     let shares = tensor(found.responsibilities(&points_of, LogWeights::Exact), [rows, components]);
     let formula = "x N(row; y, z²) of the seed, divided by the sum over the seeds";
-    trace::step("mixture.responsibility", Operation::Formula(formula))
+    trace::step("mixture.responsibility", Operation::Formula(formula.into()))
         .source(SOURCE)
         .from(&weights)
         .from(&means)

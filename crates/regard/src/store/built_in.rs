@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// What a path begins with that means a built-in model in any case.
+/// Prefix of a path that means a built-in model in any case.
 const PREFIX: &str = "built-in:";
 
 /// Names and bytes of the files of a model.

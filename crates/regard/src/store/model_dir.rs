@@ -47,8 +47,11 @@ impl<C: NetworkConfig> NetworkDir<C> {
     pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
         let path = path.into();
         if !path.is_dir() && !built_in::is_model(&path) {
-            let kind = if path.exists() { std::io::ErrorKind::NotADirectory } else { std::io::ErrorKind::NotFound };
-            return Err(Error::io(path, kind.into()).with_hint(folder_hint()));
+            let (kind, reason) = match path.exists() {
+                true => (std::io::ErrorKind::NotADirectory, "is a file, not the folder of a model"),
+                false => (std::io::ErrorKind::NotFound, "the folder does not exist"),
+            };
+            return Err(Error::io(path, std::io::Error::new(kind, reason)).with_hint(folder_hint()));
         }
         for name in [CONFIG, WEIGHTS] {
             if !file::is_file(&path.join(name)) {

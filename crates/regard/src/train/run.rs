@@ -378,7 +378,10 @@ impl<'a, L: Learning> Run<'a, L> {
         if !matches!(error.root(), Error::Diverged { .. } | Error::NotFinite { .. }) {
             return error;
         }
-        let hint = "the last checkpoint is kept; try a lower `train.learning_rate` or another seed";
+        let hint = match self.folder.has_checkpoint() {
+            true => "the last checkpoint is kept; try a lower `train.learning_rate` or another seed",
+            false => "try a lower `train.learning_rate` or another seed",
+        };
         error.in_file(self.folder.path()).with_hint(hint)
     }
 

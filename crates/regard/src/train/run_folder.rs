@@ -121,6 +121,11 @@ impl RunFolder {
         &self.path
     }
 
+    /// If true, the folder has a checkpoint from which the run goes on.
+    pub(crate) fn has_checkpoint(&self) -> bool {
+        Checkpoint::latest(&self.path.join(RESUME)).is_ok_and(|found| found.is_some())
+    }
+
     /// Seconds of training so far, those of interrupted calls up to their last checkpoint included.
     pub(crate) fn seconds(&self) -> f64 {
         self.seconds_before + self.begun.elapsed().as_secs_f64()

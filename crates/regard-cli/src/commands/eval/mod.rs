@@ -22,6 +22,7 @@ use crate::report::{Printer, bench, plain};
 /// Evaluates a model and prints what was found.
 pub(super) fn run(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     job.refuse_only()?;
+    job.columns.only(&[], "routes")?;
     if job.training_data {
         return Err(Failure::new("--training-data is for models on sets, graphs and series")
             .hint("models for routes are evaluated on --paper-set NAME or --data FILE")

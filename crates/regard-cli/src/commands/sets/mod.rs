@@ -10,6 +10,7 @@ use regard::sets::predict::SetModel;
 
 use super::Outcome;
 use crate::args::EvalJob;
+use crate::failure::Failure;
 use crate::report::{Printer, measures};
 pub(super) use predict::predict;
 
@@ -17,12 +18,22 @@ pub(super) use predict::predict;
 pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     job.refuse_routes("sets")?;
     job.refuse_skip_bad("sets")?;
+    job.columns.only(&["--group-by", "--target"], "sets")?;
+    if job.columns.target.len() > 1 {
+        return Err(Failure::new("--target names several columns; a model on sets has one").hint("name one").into());
+    }
     let folder = job.model.as_deref().unwrap_or(Path::new("."));
     let model = SetModel::open(folder, device)?.with_only(job.only)?;
     let (found, on) = match job.file() {
         Some(file) => {
             job.refuse_limit()?;
-            let bags = model.read(file, &columns(&model, None), true)?;
+            let mut data = columns(&model, job.columns.group_by.clone());
+            data.decimal = job.table.decimal.map_or(data.decimal, Into::into);
+            if let [target] = job.columns.target.as_slice() {
+                let column = if model.config.task.of_items() { &mut data.item_target } else { &mut data.target };
+                column.clone_from(target);
+            }
+            let bags = model.read(file, &data, true)?;
             bags.notes().iter().for_each(|note| printer.note(note));
             (model.measure(&bags)?, file.display().to_string())
         }

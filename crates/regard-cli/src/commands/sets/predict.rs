@@ -37,7 +37,8 @@ pub(crate) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
 }
 
 fn columns_of(args: &PredictArgs, model: &SetModel) -> SetData {
-    columns(model, args.group_by.clone())
+    let data = columns(model, args.group_by.clone());
+    SetData { decimal: args.decimal.unwrap_or(data.decimal), ..data }
 }
 
 /// The output of a model that predicts for sets or rows.
@@ -107,7 +108,7 @@ fn attributed(
     options: &AttributionOptions,
     printer: &Printer,
 ) -> anyhow::Result<String> {
-    let found = model.attribute(bags, options)?;
+    let found = model.attribute(bags, options, &attribution::progress(printer))?;
     let what = match model.config.task {
         TaskKind::Classification => "the probability of the predicted class",
         _ => "the predicted number",

@@ -72,7 +72,7 @@ fn add_heading(scene: &mut Scene, instance: &Instance, solution: &[usize]) {
     let mut facts = vec![format!("{} nodes", number::count(sites.len()))];
     facts.push(match instance.solution_format() {
         SolutionFormat::Tour => format!("tour {amount}"),
-        SolutionFormat::Routes => format!("{} routes, {amount}", number::count(routes.len())),
+        SolutionFormat::Routes => format!("{}, {amount}", number::of(routes.len(), "route")),
         SolutionFormat::Visits if instance.maximises() => format!("prize {amount}"),
         SolutionFormat::Visits => format!("cost {amount}"),
     });

@@ -106,7 +106,7 @@ pub fn recognise(path: &Path) -> Option<Recognised> {
     let Text { text, delimiter, .. } = Text::read(path).ok()?;
     if ["csv", "tsv"].contains(&extension(path).as_str()) || delimiter.is_some() {
         let header = text.lines().find(|line| !line.trim().is_empty())?;
-        let table = Table::of(header, path, delimiter, "a header").ok()?;
+        let table = Table::of(header, path, (delimiter, None), "a header").ok()?;
         let column = table.header.names.iter().find(|name| name.to_lowercase().contains("smiles"));
         let beside = || edges_beside(path, &ReadOptions::default()).is_ok_and(|edges| edges.is_file());
         return match column {
@@ -128,6 +128,8 @@ pub fn recognise(path: &Path) -> Option<Recognised> {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadOptions {
+    /// Tables: the decimal mark of numbers; `None` is the one that they show.
+    pub decimal: Option<crate::table::numbers::Decimal>,
     /// Tables: the column of SMILES; each row is a molecule.
     pub smiles: Option<String>,
     /// Molecules: what atoms and bonds are called.

@@ -29,6 +29,8 @@ pub struct Clock {
     first: i64,
     frequency: Frequency,
     layout: Layout,
+    /// The number of steps of a season, where the frequency does not say it.
+    season: Option<usize>,
 }
 
 impl Clock {
@@ -49,7 +51,7 @@ impl Clock {
         if found.iter().any(|other| other.2 != *tick && other.1 != First::Neither) {
             return Err(Error::invalid(stamp(), "is ambiguous; write the date with the year first"));
         }
-        let clock = Self { first: *tick, frequency, layout: layout.clone() };
+        let clock = Self { first: *tick, frequency, layout: layout.clone(), season: None };
         match clock.step_of(*tick) {
             Some(0) => Ok(clock),
             _ => Err(Error::invalid(stamp(), format!("does not match the frequency `{frequency}`"))),
@@ -59,11 +61,17 @@ impl Clock {
     /// Integers from 0, for what has no dates.
     #[must_use]
     pub fn steps() -> Self {
-        Self { first: 0, frequency: Frequency::every(Unit::Step, 1), layout: Layout::Integer }
+        Self { first: 0, frequency: Frequency::every(Unit::Step, 1), layout: Layout::Integer, season: None }
     }
 
     pub(super) fn of_parts(first: i64, frequency: Frequency, layout: Layout) -> Self {
-        Self { first, frequency, layout }
+        Self { first, frequency, layout, season: None }
+    }
+
+    /// The same with seasons of so many steps.
+    #[must_use]
+    pub fn with_season(self, season: usize) -> Self {
+        Self { season: Some(season), ..self }
     }
 
     /// The distance of neighbouring stamps.
@@ -72,10 +80,10 @@ impl Clock {
         self.frequency
     }
 
-    /// The number of steps of a season, see [`Frequency::season`].
+    /// The number of steps of a season: the one that is given, else that of [`Frequency::season`].
     #[must_use]
     pub fn season(&self) -> usize {
-        self.frequency.season()
+        self.season.unwrap_or_else(|| self.frequency.season())
     }
 
     /// If true, stamps are dates rather than integers.

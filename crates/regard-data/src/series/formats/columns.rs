@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use super::covariates::Covariates;
 use super::long::{Columns, Constant, Table};
 use super::stamps::Ticks;
 use super::timeline::Placing;
@@ -154,12 +155,14 @@ impl LongColumns {
         }
         let in_order = |texts: Vec<String>| Constant(order.iter().map(|at| (text_of(&texts[*at]), 0)).collect());
         let static_columns = columns.statics.clone();
+        let values_of = covariates.into_iter().map(|(_, values)| values);
+        let of_numbers = columns.covariates.iter().cloned().zip(values_of).collect();
         let table = Table {
             names: order.iter().map(|at| names[*at].clone()).collect(),
             rows,
             lines: (1..=count as u32).collect(),
             values,
-            covariates: covariates.into_iter().map(|(_, values)| values).collect(),
+            covariates: Covariates::of_numbers(of_numbers),
             statics: statics.into_iter().map(|(_, texts)| in_order(texts)).collect(),
             static_columns,
             path: path.to_path_buf(),
@@ -180,7 +183,7 @@ fn text_of(text: &str) -> String {
 
 fn ticks_of(stamps: StampColumn) -> Ticks {
     match stamps {
-        StampColumn::Integers(ticks) => Ticks { layout: Layout::Integer, ticks, zones: None },
+        StampColumn::Integers(ticks) => Ticks { layout: Layout::Integer, ticks, note: None },
         StampColumn::Milliseconds(ticks) => {
             let days = ticks.iter().all(|tick| tick.rem_euclid(DAY) == 0);
             let seconds = ticks.iter().all(|tick| tick.rem_euclid(1000) == 0);
@@ -189,7 +192,7 @@ fn ticks_of(stamps: StampColumn) -> Ticks {
                 (false, true) => "%Y-%m-%d %H:%M:%S",
                 (false, false) => "%Y-%m-%d %H:%M:%S%.f",
             };
-            Ticks { layout: Layout::of_pattern(pattern), ticks, zones: None }
+            Ticks { layout: Layout::of_pattern(pattern), ticks, note: None }
         }
     }
 }

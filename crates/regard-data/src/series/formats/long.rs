@@ -1,18 +1,19 @@
 //! Tables with a row for each value.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::stamps::Stamps;
+use super::covariates::{Covariates, Encoded};
+use super::stamps::{Stamps, is_called_date};
 use super::timeline::{Placing, Timeline, Track};
 use super::{Read, ReadOptions, ReadReport, TableLayout, report_of};
 use crate::error::shown;
 use crate::labels::Labels;
 use crate::series::{Panel, Series};
 use crate::table::values::{is_missing, looks_like_number};
-use crate::table::{Column, Feature, Footer, Header, MOST_CATEGORIES, Row, Rows, part_of_column};
+use crate::table::{Beginning, Column, Feature, Footer, Header, MOST_CATEGORIES, Row, Rows, part_of_column, unseen};
 use crate::{Error, Result};
 
 /// Names that a column of ids has.
@@ -41,46 +42,101 @@ fn is_tfb(header: &Header<'_>) -> bool {
     ["date", "data", "cols"].iter().all(|name| header.names.iter().any(|column| column == name))
 }
 
+/// The column of series' names in a table that is long by its header or by the options.
+pub(super) fn id(header: &Header<'_>, options: &ReadOptions) -> Result<Option<Column>> {
+    match &options.id {
+        Some(name) => header.column(name).map(Some),
+        None if is_tfb(header) => header.column("cols").map(Some),
+        None => Ok(header.find_any(&IDS)),
+    }
+}
+
 /// The columns of series' names and of values in a table whose header does not tell that it is long: one column holds
-/// text, and one of the others is called like values or is the only one. `None` for a wide table.
-pub(super) fn guessed(header: &Header<'_>, rows: &mut Rows<'_>, options: &ReadOptions) -> Result<Option<[String; 2]>> {
-    let date = Stamps::find(header, rows, options)?;
-    let Some(row) = rows.next()? else { return Ok(None) };
+/// text that names series, and one of the others is called like values or is the only one. `None` for a wide table.
+///
+/// # Errors
+/// Where a column names series, and each of several others may hold their values.
+pub(super) fn guessed(
+    header: &Header<'_>,
+    rows: &mut Rows<'_>,
+    options: &ReadOptions,
+    beginning: &Beginning,
+) -> Result<Option<[String; 2]>> {
+    let date = Stamps::find(header, rows, options, beginning)?;
+    let one = match options.columns.as_deref() {
+        None => options.target.as_ref(),
+        Some([one]) => Some(one),
+        Some(_) => return Ok(None),
+    };
     let taken = |column: &Column| {
         let named = options.covariates.iter().chain(&options.statics).chain(options.label.as_ref());
         date.as_ref() == Some(column) || named.into_iter().any(|name| *name == column.name)
     };
     let free: Vec<Column> = header.columns().filter(|column| !column.name.is_empty() && !taken(column)).collect();
-    let is_text = |column: &&Column| {
-        let text = row.text(column.at);
-        !is_missing(text) && !looks_like_number(text) && text.chars().any(char::is_alphabetic)
-    };
-    let (texts, numbers): (Vec<&Column>, Vec<&Column>) = free.iter().partition(is_text);
-    let target = match (&options.target, numbers.as_slice()) {
+    let (texts, numbers): (Vec<&Column>, Vec<&Column>) = free.iter().partition(|column| beginning.is_text(column.at));
+    let dates = date.as_ref().map(|date| beginning.column(date.at));
+    let texts = texts.into_iter().filter(|column| !is_called_date(&column.name));
+    let kinds = texts.filter_map(|column| Some((series_named(beginning.column(column.at), dates)?, column)));
+    let Some((count, id)) = kinds.min_by_key(|(count, _)| *count) else { return Ok(None) };
+    let target = match (one, numbers.as_slice()) {
         (Some(name), _) => Some(name.clone()),
         (None, [only]) => Some(only.name.clone()),
         (None, _) => header.find_any(&TARGETS).map(|column| column.name),
     };
-    let found = match (texts.as_slice(), target) {
-        ([id], Some(target)) if id.name != target => Some([id.name.clone(), target]),
-        _ => None,
-    };
-    rows.unread();
-    Ok(found)
+    match target {
+        Some(target) if id.name != target => Ok(Some([id.name.clone(), target])),
+        None if count > 1 && !numbers.is_empty() => {
+            let names: Vec<String> = numbers.iter().map(|column| format!("`{}`", shown(&column.name))).collect();
+            let reason = format!(
+                "has the names of series in column `{}`, and their values may stand in {}",
+                shown(&id.name),
+                names.join(", ")
+            );
+            let hint = format!("name the column of values: `--target {}` (`data.columns`)", shown(&numbers[0].name));
+            Err(header.error(reason).with_hint(hint))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The number of series that the texts of a column name; `None` where they rather say something of rows. Names repeat, as
+/// dates do in rows of several series, and no name has a date twice.
+fn series_named(texts: &[String], dates: Option<&[String]>) -> Option<usize> {
+    let is_word = |text: &String| !is_missing(text) && text.chars().any(char::is_alphabetic);
+    if !texts.iter().all(is_word) {
+        return None;
+    }
+    let rows = texts.len();
+    let names = texts.iter().collect::<HashSet<_>>().len();
+    let Some(dates) = dates else { return (names * 2 <= rows).then_some(names) };
+    let stamps = dates.iter().collect::<HashSet<_>>().len();
+    if stamps == rows {
+        return (names == 1).then_some(1);
+    }
+    let pairs = texts.iter().zip(dates).collect::<HashSet<_>>().len();
+    let repeat = names * 2 <= rows || stamps * 2 <= rows;
+    (repeat && pairs * 10 >= rows * 9).then_some(names)
 }
 
 /// Reads the rows below a header.
-pub(super) fn read<'p>(mut rows: Rows<'p>, header: &Header<'p>, options: &ReadOptions) -> Result<Read> {
+pub(super) fn read<'p>(
+    mut rows: Rows<'p>,
+    header: &Header<'p>,
+    options: &ReadOptions,
+    beginning: &Beginning,
+) -> Result<Read> {
     if options.columns.is_some() {
         let reason = "is read as a long table, in which columns are not series";
         return Err(header.error(reason).with_hint(
             "give the column of values by `--target` (`data.columns`), or leave out `--id` (`data.id`) for a wide table",
         ));
     }
-    let date = Stamps::find(header, &mut rows, options)?.filter(|column| !column.name.is_empty());
+    let date = Stamps::find(header, &mut rows, options, beginning)?.filter(|column| !column.name.is_empty());
     let columns = Columns::of(header, date.as_ref(), options)?;
     let date_name = date.as_ref().map(|column| column.name.clone());
-    let (mut table, stamps) = Table::read(&mut rows, header, &columns, Stamps::of(date, options), options)?;
+    let covariates = Covariates::of(&columns.covariates, options, beginning);
+    let stamps = Stamps::of(date, options, beginning);
+    let (mut table, stamps) = Table::read(&mut rows, header, &columns, (stamps, covariates), options)?;
     let lines = std::mem::take(&mut table.lines);
     let placing = Placing {
         path: rows.path,
@@ -88,12 +144,11 @@ pub(super) fn read<'p>(mut rows: Rows<'p>, header: &Header<'p>, options: &ReadOp
         options,
         lines: &lines,
         names: &table.names,
-        width: 1 + columns.covariates.len(),
+        width: 1 + table.covariates.len(),
     };
     let timeline = placing.place(stamps, std::mem::take(&mut table.rows))?;
     let read = table.finish(&timeline, header, &columns, options)?;
-    let report =
-        ReadReport { rows: lines.len(), date: date_name, skipped: columns.skipped, ..read.report };
+    let report = ReadReport { rows: lines.len(), date: date_name, skipped: columns.skipped, ..read.report };
     Ok(Read { report, ..read })
 }
 
@@ -147,8 +202,7 @@ pub(super) struct Table {
     /// The line of each row.
     pub(super) lines: Vec<u32>,
     pub(super) values: Vec<f32>,
-    /// A value for each row of each covariate.
-    pub(super) covariates: Vec<Vec<f32>>,
+    pub(super) covariates: Covariates,
     /// The text of each series in each of `static_columns`, with its line.
     pub(super) statics: Vec<Constant<String>>,
     pub(super) static_columns: Vec<Column>,
@@ -162,7 +216,7 @@ impl Table {
         rows: &mut Rows<'_>,
         header: &Header<'_>,
         columns: &Columns,
-        mut stamps: Stamps,
+        (mut stamps, covariates): (Stamps, Covariates),
         options: &ReadOptions,
     ) -> Result<(Self, Stamps)> {
         let mut table = Self {
@@ -170,7 +224,7 @@ impl Table {
             rows: Vec::new(),
             lines: Vec::new(),
             values: Vec::new(),
-            covariates: vec![Vec::new(); columns.covariates.len()],
+            covariates,
             statics: columns.statics.iter().map(|_| Constant::default()).collect(),
             static_columns: columns.statics.clone(),
             path: rows.path.to_path_buf(),
@@ -219,9 +273,7 @@ impl Table {
     /// Keeps what a row says besides id and stamp.
     fn push(&mut self, row: Row<'_>, series: usize, columns: &Columns, options: &ReadOptions) -> Result<()> {
         self.values.push(row.number_or_nan(&columns.target)?);
-        for (values, column) in self.covariates.iter_mut().zip(&columns.covariates) {
-            values.push(row.number_or_nan(column)?);
-        }
+        self.covariates.push(row)?;
         for (of, column) in self.statics.iter_mut().zip(&columns.statics) {
             // `1` is `1.0`.
             let text = row.get(column);
@@ -244,16 +296,18 @@ impl Table {
 
     /// The panel of the rows, which are placed.
     pub(super) fn finish(
-        self,
+        mut self,
         timeline: &Timeline,
         header: &Header<'_>,
         columns: &Columns,
         options: &ReadOptions,
     ) -> Result<Read> {
         let mut future = 0;
-        let statics = self.static_features(header, options)?;
+        let (statics, mut notes) = self.static_features(header, options)?;
+        let covariates = std::mem::take(&mut self.covariates).encoded(header)?;
+        notes.extend(covariates.notes.iter().cloned());
         let series = (0..self.names.len()).map(|at| {
-            let series = self.series(at, timeline, &statics, options)?;
+            let series = self.series(at, timeline, (&covariates, &statics), options)?;
             future += timeline.series[at].len - series.len();
             match series.is_empty() || series.missing() == series.len() {
                 true => Err(self.no_value(at, &columns.target)),
@@ -262,19 +316,24 @@ impl Table {
         });
         let series = series.collect::<Result<_>>()?;
         let of_statics = statics.iter().map(Feature::name).collect();
-        let names = |columns: &[Column]| columns.iter().map(|column| column.name.clone()).collect();
-        let panel = Panel::with_names(timeline.clock.clone(), series, names(&columns.covariates), of_statics)?;
+        let panel = Panel::with_names(timeline.clock.clone(), series, covariates.names, of_statics)?;
         let labels = self.labels.labels(&self.path, columns.label.as_ref(), options.label_optional)?;
-        let report = ReadReport { future, footer: self.footer, ..report_of(&panel, timeline)? };
+        let report = ReadReport { future, footer: self.footer, notes, ..report_of(&panel, Some(timeline))? };
         Ok(Read { panel: panel.with_labels(labels)?, report })
     }
 
     /// A series; with covariates it ends with the last value that is there.
-    fn series(&self, at: usize, timeline: &Timeline, statics: &[Feature], options: &ReadOptions) -> Result<Series> {
+    fn series(
+        &self,
+        at: usize,
+        timeline: &Timeline,
+        (covariates, statics): (&Encoded, &[Feature]),
+        options: &ReadOptions,
+    ) -> Result<Series> {
         let track: &Track = &timeline.series[at];
         let of = |values: &[f32]| track.values(Cow::Borrowed(values), options.duplicates);
         let mut values = of(&self.values);
-        let covariates: Vec<Arc<[f32]>> = self.covariates.iter().map(|all| of(all).into()).collect();
+        let covariates: Vec<Arc<[f32]>> = covariates.values.iter().map(|all| of(all).into()).collect();
         if !covariates.is_empty() {
             values.truncate(values.iter().rposition(|value| !value.is_nan()).map_or(0, |last| last + 1));
         }
@@ -282,15 +341,32 @@ impl Table {
         Ok(Series::new(&self.names[at], track.start, values).with_covariates(covariates).with_statics(statics))
     }
 
-    /// The features of the static columns: those of training, or numbers and few different texts.
-    fn static_features(&self, header: &Header<'_>, options: &ReadOptions) -> Result<Vec<Feature>> {
+    /// The features of the static columns: those of training, or numbers and few different texts; and sentences on texts
+    /// that training did not have.
+    fn static_features(&self, header: &Header<'_>, options: &ReadOptions) -> Result<(Vec<Feature>, Vec<String>)> {
         let number = |column: &Column| Feature::Number { column: column.clone(), may_miss: true };
         if let Some(names) = &options.known_statics {
             let known = |name: &String| match part_of_column(header, name) {
                 Some(part) => Ok(part),
                 None => header.column(name).map(|column| number(&column)),
             };
-            return names.iter().map(known).collect();
+            let features: Vec<Feature> = names.iter().map(known).collect::<Result<_>>()?;
+            let of_column = |column: &Column| -> Vec<&str> {
+                let value = |feature| match feature {
+                    &Feature::Category { column: ref own, ref value } if own == column => Some(value.as_str()),
+                    _ => None,
+                };
+                features.iter().filter_map(value).collect()
+            };
+            let notes = self.static_columns.iter().zip(&self.statics).filter_map(|(column, texts)| {
+                let encoded = of_column(column);
+                let new = |text: &&str| !is_missing(text) && !encoded.contains(text);
+                let texts: BTreeSet<&str> = texts.0.iter().map(|(text, _)| text.as_str()).filter(new).collect();
+                let texts: Vec<String> = texts.into_iter().map(|text| format!("`{}`", shown(text))).collect();
+                (!encoded.is_empty() && !texts.is_empty()).then(|| unseen(&column.name, &texts))
+            });
+            let notes = notes.collect();
+            return Ok((features, notes));
         }
         let (mut features, mut indicators) = (Vec::new(), Vec::new());
         for (column, texts) in self.static_columns.iter().zip(&self.statics) {
@@ -309,11 +385,11 @@ impl Table {
                     shown(&column.name),
                     texts.len()
                 );
-                return Err(header.error(reason).with_hint("leave it out of the static covariates"));
+                return Err(header.error(reason).with_hint("leave it out of `data.static_covariates`"));
             }
         }
         features.extend(indicators);
-        Ok(features)
+        Ok((features, Vec::new()))
     }
 
     /// The value of a static feature of a series.

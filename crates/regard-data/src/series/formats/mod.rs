@@ -1,7 +1,10 @@
 //! Files of series, and of forecasts for them.
 
+mod by_row;
 mod columns;
+mod covariates;
 pub mod forecasts;
+mod future;
 mod long;
 mod stamps;
 mod timeline;
@@ -12,11 +15,13 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use self::timeline::Timeline;
 pub use self::columns::{LongColumns, StampColumn};
+pub use self::future::read_with_future;
+use self::timeline::Timeline;
 use super::Panel;
 use crate::Result;
 use crate::series::Frequency;
+use crate::table::numbers::Decimal;
 use crate::table::{Header, Rows};
 
 /// A panel and what was done to make it.
@@ -60,15 +65,16 @@ pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Read> {
 }
 
 fn table(rows: Rows<'_>, options: &ReadOptions) -> Result<Read> {
-    let rows = rows.with_decimal_commas()?;
-    let (decimal_commas, encoding) = (rows.has_decimal_commas(), rows.encoding());
+    let rows = rows.with_marks(options.decimal)?;
+    let (marks, encoding) = (rows.note().map(str::to_owned), rows.encoding());
     let mut read = of_rows(rows, options)?;
-    read.report.decimal_commas = decimal_commas;
+    read.report.marks = marks;
     read.report.encoding = encoding.get().note().map(str::to_owned);
     Ok(read)
 }
 
 fn of_rows(mut rows: Rows<'_>, options: &ReadOptions) -> Result<Read> {
+    let beginning = rows.beginning()?;
     let header = Header::of(&mut rows, "a header and rows of values")?;
     header.check_distinct()?;
     if is_row_of_values(&header.names) {
@@ -77,19 +83,20 @@ fn of_rows(mut rows: Rows<'_>, options: &ReadOptions) -> Result<Read> {
             .with_hint("write a first line with the names of the columns, such as `date,value`"));
     }
     match options.layout {
-        TableLayout::Long | TableLayout::Tfb => long::read(rows, &header, options),
-        TableLayout::Auto if long::looks_like(&header, options) => long::read(rows, &header, options),
-        TableLayout::Auto if options.columns.is_none() => match long::guessed(&header, &mut rows, options)? {
-            None => wide::read(rows, &header, options),
+        TableLayout::Long | TableLayout::Tfb => long::read(rows, &header, options, &beginning),
+        TableLayout::Auto if long::looks_like(&header, options) => long::read(rows, &header, options, &beginning),
+        TableLayout::Auto if by_row::looks_like(&header, &beginning) => by_row::read(rows, &header, options),
+        TableLayout::Auto => match long::guessed(&header, &mut rows, options, &beginning)? {
+            None => wide::read(rows, &header, options, &beginning),
             Some([id, target]) => {
                 let guessed = Some([id.clone(), target.clone()]);
-                let options = ReadOptions { id: Some(id), target: Some(target), ..options.clone() };
-                let mut read = long::read(rows, &header, &options)?;
+                let options = ReadOptions { id: Some(id), target: Some(target), columns: None, ..options.clone() };
+                let mut read = long::read(rows, &header, &options, &beginning)?;
                 read.report.guessed = guessed;
                 Ok(read)
             }
         },
-        TableLayout::Auto | TableLayout::Wide => wide::read(rows, &header, options),
+        TableLayout::Wide => wide::read(rows, &header, options, &beginning),
     }
 }
 
@@ -116,7 +123,8 @@ fn is_row_of_values(names: &[String]) -> bool {
 }
 
 /// The report of a panel, without what only its reader knows.
-fn report_of(panel: &Panel, timeline: &Timeline) -> Result<ReadReport> {
+fn report_of(panel: &Panel, timeline: Option<&Timeline>) -> Result<ReadReport> {
+    let count = |of: fn(&Timeline) -> usize| timeline.map_or(0, of);
     let clock = panel.clock();
     Ok(ReadReport {
         rows: 0,
@@ -124,15 +132,16 @@ fn report_of(panel: &Panel, timeline: &Timeline) -> Result<ReadReport> {
         frequency: clock.frequency(),
         season: clock.season(),
         span: (clock.stamp(0)?, clock.stamp(panel.steps().saturating_sub(1))?),
-        gaps: timeline.gaps,
-        out_of_order: timeline.out_of_order,
-        duplicates: timeline.duplicates,
+        gaps: count(|timeline| timeline.gaps),
+        out_of_order: count(|timeline| timeline.out_of_order),
+        duplicates: count(|timeline| timeline.duplicates),
         missing: panel.series().iter().map(|one| (one.name().to_owned(), one.missing())).collect(),
         future: 0,
         skipped: Vec::new(),
         guessed: None,
-        decimal_commas: false,
-        zones: timeline.zones.clone(),
+        marks: None,
+        stamps: timeline.and_then(|timeline| timeline.note.clone()),
+        notes: Vec::new(),
         encoding: None,
         footer: None,
     })
@@ -147,7 +156,7 @@ pub struct ReadOptions {
     pub date: Option<String>,
     /// There are no stamps: rows are steps counted from 0.
     pub without_dates: bool,
-    /// The pattern of stamps, that of `strftime`; `None` finds it.
+    /// The pattern of stamps, that of `strftime`, or `excel` for days as Excel counts them; `None` finds it.
     pub date_pattern: Option<String>,
     /// The distance of stamps; `None` is the most common one.
     pub frequency: Option<Frequency>,
@@ -157,8 +166,10 @@ pub struct ReadOptions {
     pub id: Option<String>,
     /// Long tables: the column of values; `None` finds it.
     pub target: Option<String>,
-    /// Columns that are known in the future.
+    /// Columns that are known in the future: numbers, or few different texts, one feature for each.
     pub covariates: Vec<String>,
+    /// Names of these features in training, by which texts are encoded as there.
+    pub known_covariates: Option<Vec<String>>,
     /// Long tables: columns that are the same in all rows of a series: numbers, NaN where they are missing, with one
     /// more feature that says where; or few different texts, one feature for each.
     pub statics: Vec<String>,
@@ -170,6 +181,8 @@ pub struct ReadOptions {
     pub label_optional: bool,
     /// The treatment of two rows of one series and stamp.
     pub duplicates: Duplicates,
+    /// The decimal mark of numbers; `None` is the one that they show.
+    pub decimal: Option<Decimal>,
     /// The character between fields; `None` is the one of comma, semicolon and tab that the header has most
     /// of.
     pub delimiter: Option<u8>,
@@ -231,12 +244,16 @@ pub struct ReadReport {
     /// The columns of series' names and of values, where they were guessed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guessed: Option<[String; 2]>,
-    /// If true, numbers were read with a decimal comma.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub decimal_commas: bool,
-    /// A sentence about time stamps of several offsets from universal time, where there are any.
+    /// A sentence about the decimal mark, where numbers have commas.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub zones: Option<String>,
+    pub marks: Option<String>,
+    /// A sentence about time stamps that could be read in another way: with several offsets from universal time, or days
+    /// as Excel counts them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stamps: Option<String>,
+    /// Sentences about what else was recognised or left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Remark on the encoding of the file, where it was guessed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
@@ -250,8 +267,9 @@ impl fmt::Display for ReadReport {
         let (first, last) = &self.span;
         writeln!(
             f,
-            "{} rows, {} series, every {} from {first} to {last}",
+            "{} {}, {} series, every {} from {first} to {last}",
             self.rows,
+            if self.rows == 1 { "row" } else { "rows" },
             self.missing.len(),
             self.frequency
         )?;
@@ -270,22 +288,24 @@ impl fmt::Display for ReadReport {
         if let Some(encoding) = &self.encoding {
             writeln!(f, "the file {encoding}")?;
         }
-        if self.decimal_commas {
-            writeln!(f, "numbers have a decimal comma")?;
+        for note in self.marks.iter().chain(&self.stamps).chain(&self.notes) {
+            writeln!(f, "{note}")?;
         }
-        if let Some(zones) = &self.zones {
-            writeln!(f, "{zones}")?;
-        }
-        for (count, what) in [
-            (self.gaps, "stamps without a row, filled as missing"),
-            (self.out_of_order, "rows out of order, sorted"),
-            (self.duplicates, "rows of a stamp seen before, merged (`--duplicates`)"),
-            (self.missing.iter().map(|(_, count)| count).sum(), "missing values"),
-            (self.future, "rows of the future"),
+        let missing = self.missing.iter().map(|(_, count)| count).sum();
+        for (count, one, several) in [
+            (self.gaps, "stamp without a row, filled", "stamps without a row, filled"),
+            (self.out_of_order, "row out of order, sorted", "rows out of order, sorted"),
+            (self.duplicates, "row of a stamp seen before, merged", "rows of a stamp seen before, merged"),
+            (missing, "missing value", "missing values"),
+            (self.future, "row of the future", "rows of the future"),
         ] {
-            if count > 0 {
-                writeln!(f, "{count} {what}")?;
-            }
+            let option = match one {
+                _ if count == 0 => continue,
+                _ if one.starts_with("stamp") => " as missing (`--frequency` gives another distance of stamps)",
+                _ if one.starts_with("row of a stamp") => " (`--duplicates`)",
+                _ => "",
+            };
+            writeln!(f, "{count} {}{option}", if count == 1 { one } else { several })?;
         }
         if !self.skipped.is_empty() {
             writeln!(f, "columns not read: {} (`--target` and `--covariates` name columns)", self.skipped.join(", "))?;

@@ -3,8 +3,9 @@
 use super::ReadOptions;
 use crate::Result;
 use crate::error::shown;
-use crate::series::clock::{DAY, First, Layout};
-use crate::table::{Column, Header, Row, Rows};
+use crate::series::clock::{DAY, First, Layout, Unit};
+use crate::table::values::is_missing;
+use crate::table::{Beginning, Column, Header, Row, Rows};
 
 /// Names that a column of stamps has.
 const NAMES: [&str; 29] = [
@@ -39,6 +40,53 @@ const NAMES: [&str; 29] = [
     "data_hora",
 ];
 
+/// Names under which a column holds dates, and text is a date that is not understood.
+const DATES: [&str; 22] = [
+    "date",
+    "ds",
+    "timestamp",
+    "datetime",
+    "date_time",
+    "time",
+    "month",
+    "year",
+    "quarter",
+    "week",
+    "period",
+    "observation_date",
+    "time_stamp",
+    "item_date",
+    "datum",
+    "uhrzeit",
+    "zeit",
+    "zeitstempel",
+    "monat",
+    "jahr",
+    "fecha",
+    "data_hora",
+];
+
+/// Words that the names of such columns have, as `Order Date` does.
+const DATE_WORDS: [&str; 6] = ["date", "datum", "datetime", "timestamp", "fecha", "zeitstempel"];
+
+/// Names under which numbers are serial days, or steps of something else.
+const NOT_DAYS: [&str; 6] = ["timestamp", "time", "year", "period", "time_stamp", "jahr"];
+
+/// If true, a column of this name holds dates.
+pub(super) fn is_called_date(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let mut words = name.split(|c: char| !c.is_alphanumeric());
+    DATES.contains(&name.as_str()) || words.any(|word| DATE_WORDS.contains(&word))
+}
+
+/// If true, the numbers of a column are days as Excel counts them.
+fn holds_excel_days(column: &Column, beginning: &Beginning, options: &ReadOptions) -> bool {
+    let steps = options.frequency.is_some_and(|frequency| frequency.unit() == Unit::Step);
+    let named = is_called_date(&column.name) && !NOT_DAYS.contains(&column.name.to_lowercase().as_str());
+    let fields = beginning.column(column.at);
+    named && !steps && !fields.is_empty() && fields.iter().all(|field| Layout::is_excel_day(field))
+}
+
 /// If true, a text is a date or a time; a number is not.
 pub(super) fn is_date(text: &str) -> bool {
     let is_number = text.parse::<f64>().is_ok();
@@ -49,6 +97,8 @@ pub(super) fn is_date(text: &str) -> bool {
 pub(super) struct Stamps {
     pub(super) column: Option<Column>,
     layouts: Vec<(Layout, First, Vec<i64>)>,
+    /// If true, numbers were taken for Excel's days.
+    days: bool,
     /// The first stamp, as an example of what is expected.
     example: String,
     /// Offsets from universal time of all rows, in seconds; empty where stamps have none.
@@ -61,19 +111,28 @@ pub(super) struct Stamps {
 pub(super) struct Ticks {
     pub(super) layout: Layout,
     pub(super) ticks: Vec<i64>,
-    /// A sentence about different offsets from universal time, where stamps have them.
-    pub(super) zones: Option<String>,
+    /// A sentence about stamps that could be read in another way: with different offsets from universal time, or
+    /// numbers that are days.
+    pub(super) note: Option<String>,
 }
 
 impl Stamps {
     /// Stamps in this column; without one, rows are counted.
-    pub(super) fn of(column: Option<Column>, options: &ReadOptions) -> Self {
+    pub(super) fn of(column: Option<Column>, options: &ReadOptions, beginning: &Beginning) -> Self {
         let pattern = options.date_pattern.as_deref().filter(|_| column.is_some());
-        let layouts = pattern.map(|pattern| (Layout::of_pattern(pattern), First::Neither, Vec::new()));
+        let layout = match (pattern, &column) {
+            (Some(pattern), _) => Some(Layout::of_pattern(pattern)),
+            (None, Some(column)) if holds_excel_days(column, beginning, options) => Some(Layout::Excel),
+            (None, _) => None,
+        };
+        let days = pattern.is_none() && layout.is_some();
+        let layouts = layout.map(|layout| (layout, First::Neither, Vec::new()));
+        let example = if days { "44197" } else { pattern.unwrap_or_default() };
         Self {
+            days,
             column,
             layouts: layouts.into_iter().collect(),
-            example: pattern.unwrap_or_default().to_owned(),
+            example: example.to_owned(),
             offsets: vec![],
             suffix: String::new(),
         }
@@ -82,7 +141,15 @@ impl Stamps {
     /// The column of stamps: the one that the options name, or the one that header and first row show: one that is called
     /// so, or the first of the rest whose value is a date. Integers are stamps only under such a name,
     /// or in a first column without a name.
-    pub(super) fn find(header: &Header<'_>, rows: &mut Rows<'_>, options: &ReadOptions) -> Result<Option<Column>> {
+    ///
+    /// # Errors
+    /// For text in a column that is called like dates, where there are no others: it is a date that is not understood.
+    pub(super) fn find(
+        header: &Header<'_>,
+        rows: &mut Rows<'_>,
+        options: &ReadOptions,
+        beginning: &Beginning,
+    ) -> Result<Option<Column>> {
         if options.without_dates {
             return Ok(None);
         }
@@ -100,11 +167,28 @@ impl Stamps {
             |column: &Column| layouts[column.at].iter().any(|found| found.0 != Layout::Integer) && !digits(column.at);
         let all = || header.columns();
         let known = || NAMES.iter().filter_map(|name| header.find_any(&[name]));
-        let pattern = options.date_pattern.is_some();
-        let found = known().find(|column| pattern || date(column));
-        let found =
-            found.or_else(|| all().find(date)).or_else(|| known().find(|column| !layouts[column.at].is_empty()));
+        let called = || all().filter(|column| is_called_date(&column.name));
+        let days = |column: &Column| holds_excel_days(column, beginning, options);
+        let pattern = options.date_pattern.as_deref().map(Layout::of_pattern);
+        let is_so = |column: &Column| {
+            let text = row.text(column.at);
+            pattern.as_ref().is_some_and(|pattern| pattern.tick(text).is_some() || pattern.of_any_width(text).is_some())
+        };
+        let found = known().chain(called()).find(|column| pattern.is_some() || date(column));
+        let found = found.or_else(|| all().find(|column| is_so(column) || date(column)));
+        let found = found.or_else(|| called().find(days));
+        let found = found.or_else(|| known().find(|column| !layouts[column.at].is_empty()));
         let found = found.or_else(|| all().next().filter(|first| first.name.is_empty() && !layouts[0].is_empty()));
+        if found.as_ref().is_none_or(|found| pattern.is_none() && !date(found) && !days(found)) {
+            let is_text = |column: &Column| {
+                let text = row.text(column.at);
+                let nothing = is_missing(text);
+                if nothing { found.is_none() && called().count() == 1 } else { text.parse::<f64>().is_err() }
+            };
+            if let Some(column) = called().find(is_text) {
+                return Err(no_stamp(&row, &column.name, row.text(column.at), "2020-01-31 12:00:00"));
+            }
+        }
         rows.unread();
         Ok(found)
     }
@@ -155,39 +239,75 @@ impl Stamps {
             }
         }
         if self.layouts.is_empty() {
-            return Err(self.no_stamp(&row, &column.name, text));
+            let example = if self.example == text { "2020-01-31 12:00:00" } else { &self.example };
+            return Err(no_stamp(&row, &column.name, text, example));
         }
         Ok(())
     }
 
-    fn no_stamp(&self, row: &Row<'_>, name: &str, text: &str) -> crate::Error {
-        let example = if self.example == text { "2020-01-31 12:00:00" } else { &self.example };
-        let found = if text.is_empty() { "is empty".into() } else { format!("found `{}`", shown(text)) };
-        let error = row.error(name, format!("{found}, expected a date like `{}`", shown(example)));
-        error.with_hint(
-            "all dates of a file must have the same format, with an offset from UTC or without; `--date-format` (`data.date_format`) gives one that is not \
-             detected, such as `%d.%m.%Y %H:%M`",
-        )
-    }
-
     /// The layout and the tick of each row.
     pub(super) fn finish(self, header: &Header<'_>) -> Result<Ticks> {
-        let mut found = self.layouts.into_iter();
-        let Some((layout, first, ticks)) = found.next() else {
-            return Ok(Ticks { layout: Layout::Integer, ticks: Vec::new(), zones: None });
+        let all = in_order(self.layouts);
+        let Some((_, first, ticks)) = all.first() else {
+            return Ok(Ticks { layout: Layout::Integer, ticks: Vec::new(), note: None });
         };
         let swapped =
-            |other: &(Layout, First, Vec<i64>)| other.1 != first && other.1 != First::Neither && other.2 != ticks;
-        if first != First::Neither && found.any(|other| swapped(&other)) {
+            |other: &(Layout, First, Vec<i64>)| other.1 != *first && other.1 != First::Neither && other.2 != *ticks;
+        if *first != First::Neither && all.iter().any(swapped) {
             let name = self.column.map_or(String::new(), |column| column.name);
-            let reason = "has dates whose day and month may be swapped in every row";
-            let error = header.error(reason).in_field(name);
-            return Err(
-                error.with_hint("give their format by `--date-format` (`data.date_format`): `%d/%m/%Y` or `%m/%d/%Y`")
+            let mut ways: Vec<(First, String)> = Vec::new();
+            for (layout, first, _) in &all {
+                let pattern = layout.pattern().filter(|_| ways.iter().all(|(known, _)| known != first));
+                ways.extend(pattern.map(|pattern| (*first, format!("`{pattern}`"))));
+            }
+            let years = ways.iter().any(|(first, _)| *first == First::Year);
+            let what = if years { "day, month and year" } else { "day and month" };
+            let error = header.error(format!("has dates whose {what} may be swapped in every row")).in_field(name);
+            let ways: Vec<String> = ways.into_iter().map(|(_, way)| way).collect();
+            let hint = format!("give their format by `--date-format` (`data.date_format`): {}", ways.join(" or "));
+            return Err(error.with_hint(hint));
+        }
+        let Some((layout, _, ticks)) = all.into_iter().next() else {
+            return Ok(Ticks { layout: Layout::Integer, ticks: Vec::new(), note: None });
+        };
+        if self.days {
+            let (first, name) = (ticks.first().copied().unwrap_or(0), self.column.map_or(String::new(), |c| c.name));
+            let day = Layout::of_pattern("%Y-%m-%d").write(first).unwrap_or_default();
+            let number = layout.write(first).unwrap_or_default();
+            let note = format!(
+                "the numbers of `{name}` are days as Excel counts them, {number} is {day} (`--frequency step` counts them \
+                 as steps)"
             );
+            return Ok(Ticks { layout, ticks, note: Some(note) });
         }
         Ok(in_one_zone(layout, ticks, &self.offsets, &self.suffix))
     }
+}
+
+/// The error for a text that is no stamp.
+fn no_stamp(row: &Row<'_>, name: &str, text: &str, example: &str) -> crate::Error {
+    let found = if text.is_empty() { "is empty".into() } else { format!("found `{}`", shown(text)) };
+    let error = row.error(name, format!("{found}, expected a date like `{}`", shown(example)));
+    error.with_hint(
+        "all dates of a file must have the same format, with an offset from UTC or without; `--date-format` (`data.date_format`) gives one that is not \
+         detected, such as `%d.%m.%Y %H:%M` or `excel`, and `--date` (`data.date`) names the column",
+    )
+}
+
+/// The layouts with the year of two digits first, or the others, where dates run backwards less often in them: years
+/// that are taken for days, and days for years, leap back at the end of each month.
+fn in_order(mut layouts: Vec<(Layout, First, Vec<i64>)>) -> Vec<(Layout, First, Vec<i64>)> {
+    let backwards = |ticks: &[i64]| ticks.windows(2).filter(|pair| pair[1] < pair[0]).count();
+    let least = |years: bool| {
+        let of = layouts.iter().filter(|(_, first, _)| (*first == First::Year) == years);
+        of.map(|(.., ticks)| backwards(ticks)).min()
+    };
+    if let (Some(years), Some(others)) = (least(true), least(false))
+        && years != others
+    {
+        layouts.retain(|(_, first, _)| (*first == First::Year) == (years < others));
+    }
+    layouts
 }
 
 /// Stamps with different offsets from universal time, as before and after a change to summer time. Those of one time of
@@ -195,7 +315,7 @@ impl Stamps {
 fn in_one_zone(layout: Layout, ticks: Vec<i64>, offsets: &[i64], last: &str) -> Ticks {
     let first = offsets.first().copied().unwrap_or(0);
     if offsets.len() != ticks.len() || offsets.iter().all(|offset| *offset == first) {
-        return Ticks { layout, ticks, zones: None };
+        return Ticks { layout, ticks, note: None };
     }
     let local: Vec<i64> = ticks.iter().zip(offsets).map(|(tick, offset)| tick - (first - offset) * 1000).collect();
     let at_one_time = |ticks: &[i64]| ticks.iter().all(|tick| tick.rem_euclid(DAY) == ticks[0].rem_euclid(DAY));
@@ -205,13 +325,13 @@ fn in_one_zone(layout: Layout, ticks: Vec<i64>, offsets: &[i64], last: &str) -> 
              that of the last row",
             last.trim()
         );
-        return Ticks { layout: layout.with_suffix(last), ticks: local, zones: Some(zones) };
+        return Ticks { layout: layout.with_suffix(last), ticks: local, note: Some(zones) };
     }
     let zones = format!(
         "time stamps have several offsets from UTC: they are counted in UTC and written with `{}`, that of the first row",
         layout.suffix().trim()
     );
-    Ticks { layout, ticks, zones: Some(zones) }
+    Ticks { layout, ticks, note: Some(zones) }
 }
 
 /// The layouts of a text, in which all numbers have their full width or none has zeros in front; else those of any

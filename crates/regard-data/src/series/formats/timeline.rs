@@ -17,8 +17,8 @@ pub(super) struct Timeline {
     pub(super) gaps: usize,
     pub(super) out_of_order: usize,
     pub(super) duplicates: usize,
-    /// A sentence about different offsets from universal time, where stamps have them.
-    pub(super) zones: Option<String>,
+    /// A sentence about stamps that could be read in another way.
+    pub(super) note: Option<String>,
 }
 
 /// The steps of the rows of one series.
@@ -56,7 +56,7 @@ impl Placing<'_> {
 
     /// Places the rows of each series by their ticks; `column` has the stamps.
     pub(super) fn place_ticks(&self, column: &str, ticks: Ticks, mut series: Vec<Vec<u32>>) -> Result<Timeline> {
-        let Ticks { layout, ticks, zones } = ticks;
+        let Ticks { layout, ticks, note } = ticks;
         let (mut out_of_order, mut duplicates) = (0, 0);
         let mut distinct: Vec<Vec<i64>> = Vec::with_capacity(series.len());
         for (at, rows) in series.iter_mut().enumerate() {
@@ -79,7 +79,7 @@ impl Placing<'_> {
             gaps += track.len - distinct.len();
             tracks.push(track);
         }
-        Ok(Timeline { clock, series: tracks, gaps, out_of_order, duplicates, zones })
+        Ok(Timeline { clock, series: tracks, gaps, out_of_order, duplicates, note })
     }
 
     /// Places the rows of one series, which are in order of time. `steps` counts those of all series.

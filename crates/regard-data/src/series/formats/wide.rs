@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use super::covariates::{Covariates, Encoded};
 use super::stamps::Stamps;
 use super::timeline::Placing;
 use super::{Read, ReadOptions, ReadReport, report_of};
 use crate::error::shown;
 use crate::series::{Panel, Series};
-use crate::table::{Column, Footer, Header, Rows};
+use crate::table::{Beginning, Column, Footer, Header, Rows};
 use crate::{Error, Result};
 
 /// The columns of a wide table.
@@ -15,22 +16,32 @@ struct Columns {
     series: Vec<Column>,
     covariates: Vec<Column>,
     skipped: Vec<String>,
+    /// A sentence about columns of text.
+    note: Option<String>,
 }
 
 /// Reads the rows below a header.
-pub(super) fn read<'p>(mut rows: Rows<'p>, header: &Header<'p>, options: &ReadOptions) -> Result<Read> {
+pub(super) fn read<'p>(
+    mut rows: Rows<'p>,
+    header: &Header<'p>,
+    options: &ReadOptions,
+    beginning: &Beginning,
+) -> Result<Read> {
     refuse_roles(header, options)?;
-    let date = Stamps::find(header, &mut rows, options)?;
-    let columns = Columns::of(header, date.as_ref(), options)?;
-    let mut table = Table::read(&mut rows, header, &columns, Stamps::of(date, options))?;
-    let wanted = std::mem::take(&mut table.values);
+    let date = Stamps::find(header, &mut rows, options, beginning)?;
+    let columns = Columns::of(header, date.as_ref(), options, beginning)?;
+    let covariates = Covariates::of(&columns.covariates, options, beginning);
+    let stamps = Stamps::of(date, options, beginning);
+    let mut table = Table::read(&mut rows, header, &columns, stamps, covariates)?;
+    let Encoded { names, values: covariates, notes } = table.covariates.encoded(header)?;
+    let wanted = std::mem::take(&mut table.values).into_iter().chain(covariates);
     let date = table.stamps.column.as_ref().map(|column| column.name.clone());
     let all: Vec<u32> = (0..table.lines.len() as u32).collect();
-    let width = columns.series.len() + columns.covariates.len();
+    let width = columns.series.len() + names.len();
     let placing = Placing { path: rows.path, header, options, lines: &table.lines, names: &[], width };
     let timeline = placing.place(table.stamps, vec![all])?;
     let track = &timeline.series[0];
-    let mut placed = wanted.into_iter().map(|values| track.values(values.into(), options.duplicates));
+    let mut placed = wanted.map(|values| track.values(values.into(), options.duplicates));
     let mut values: Vec<Vec<f32>> = placed.by_ref().take(columns.series.len()).collect();
     let covariates: Vec<Arc<[f32]>> = placed.map(Arc::from).collect();
     for (column, values) in columns.series.iter().zip(&values) {
@@ -51,7 +62,6 @@ pub(super) fn read<'p>(mut rows: Rows<'p>, header: &Header<'p>, options: &ReadOp
     let series = series
         .map(|(column, values)| Series::new(&column.name, 0, values).with_covariates(covariates.clone()))
         .collect();
-    let names = columns.covariates.into_iter().map(|column| column.name).collect();
     let panel = Panel::with_names(timeline.clock.clone(), series, names, Vec::new())?;
     let rows = table.lines.len();
     let report = ReadReport {
@@ -60,7 +70,8 @@ pub(super) fn read<'p>(mut rows: Rows<'p>, header: &Header<'p>, options: &ReadOp
         future,
         skipped: columns.skipped,
         footer: table.footer,
-        ..report_of(&panel, &timeline)?
+        notes: columns.note.into_iter().chain(notes).collect(),
+        ..report_of(&panel, Some(&timeline))?
     };
     Ok(Read { panel, report })
 }
@@ -84,7 +95,8 @@ fn refuse_roles(header: &Header<'_>, options: &ReadOptions) -> Result<()> {
 }
 
 impl Columns {
-    fn of(header: &Header<'_>, date: Option<&Column>, options: &ReadOptions) -> Result<Self> {
+    fn of(header: &Header<'_>, date: Option<&Column>, options: &ReadOptions, beginning: &Beginning) -> Result<Self> {
+        let (mut note, mut texts) = (None, Vec::new());
         let mut taken: Vec<Column> = date.cloned().into_iter().collect();
         let covariates = header.assign_all(&options.covariates, &mut taken)?;
         let mut skipped = Vec::new();
@@ -94,18 +106,33 @@ impl Columns {
                 let free = header.columns().filter(|column| !taken.contains(column));
                 let (named, unnamed): (Vec<_>, Vec<_>) = free.partition(|column| !column.name.is_empty());
                 skipped.extend(unnamed.iter().map(|column| header.label(column.at)));
-                named
+                let numbers: Vec<Column>;
+                (texts, numbers) = named.into_iter().partition(|column| beginning.is_text(column.at));
+                numbers
             }
         };
         if series.is_empty() {
             let error = header.error("has no column for a series, expected at least one besides the dates");
-            return Err(error.with_hint(format!("the columns are {}", header.all())));
+            let hint = if texts.is_empty() {
+                format!("the columns are {}", header.all())
+            } else {
+                format!("name columns of numbers by `--target` (`data.columns`); the columns are {}", header.all())
+            };
+            return Err(error.with_hint(hint));
+        }
+        if !texts.is_empty() {
+            let names: Vec<String> = texts.iter().map(|column| format!("`{}`", shown(&column.name))).collect();
+            note = Some(format!(
+                "columns of text are left out: {} (`--covariates` takes those that are known in the future, `--id` the one \
+                 that names series; `--target` names columns of numbers)",
+                names.join(", ")
+            ));
         }
         if options.columns.is_some() {
             let all = header.columns();
             skipped.extend(all.filter(|c| !taken.contains(c) && !series.contains(c)).map(|c| header.label(c.at)));
         }
-        Ok(Self { series, covariates, skipped })
+        Ok(Self { series, covariates, skipped, note })
     }
 }
 
@@ -114,15 +141,21 @@ struct Table {
     stamps: Stamps,
     /// The line of each row.
     lines: Vec<u32>,
-    /// Series and then covariates, a value for each row.
+    /// A value for each row of each series.
     values: Vec<Vec<f32>>,
+    covariates: Covariates,
     footer: Option<String>,
 }
 
 impl Table {
-    fn read(rows: &mut Rows<'_>, header: &Header<'_>, columns: &Columns, mut stamps: Stamps) -> Result<Self> {
-        let all: Vec<&Column> = columns.series.iter().chain(&columns.covariates).collect();
-        let mut values: Vec<Vec<f32>> = vec![Vec::new(); all.len()];
+    fn read(
+        rows: &mut Rows<'_>,
+        header: &Header<'_>,
+        columns: &Columns,
+        mut stamps: Stamps,
+        mut covariates: Covariates,
+    ) -> Result<Self> {
+        let mut values: Vec<Vec<f32>> = vec![Vec::new(); columns.series.len()];
         let (mut lines, mut footer) = (Vec::new(), Footer::default());
         while let Some(row) = rows.next()? {
             if header.len() > 1 && footer.takes(row, |text| stamps.may_be(text)) {
@@ -131,14 +164,15 @@ impl Table {
             footer.ends_before(row, "a row of values")?;
             row.check_fields(header.len(), "the header has")?;
             stamps.push(row, lines.len())?;
-            for (values, column) in values.iter_mut().zip(&all) {
+            for (values, column) in values.iter_mut().zip(&columns.series) {
                 values.push(row.number_or_nan(column)?);
             }
+            covariates.push(row)?;
             lines.push(row.line as u32);
         }
         if lines.is_empty() {
             return Err(Error::parse(rows.path, 0, "has no rows below its header, expected at least one"));
         }
-        Ok(Self { stamps, lines, values, footer: footer.text() })
+        Ok(Self { stamps, lines, values, covariates, footer: footer.text() })
     }
 }

@@ -77,6 +77,8 @@ fn with_queries(text: &str, path: &Path, options: &ReadOptions) -> Result<Bags> 
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadOptions {
+    /// Tables: the decimal mark of numbers; `None` is the one that they show.
+    pub decimal: Option<crate::table::numbers::Decimal>,
     /// Tables: the column whose equal values make a bag.
     pub group_by: Option<String>,
     /// Tables: the column of a bag's label, the same in all its rows.

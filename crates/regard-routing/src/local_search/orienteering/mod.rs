@@ -36,6 +36,8 @@ mod tests;
 
 use std::time::Instant;
 
+use regard_data::cancel::is_cancelled;
+
 use self::{
     distances::{Distances, Node},
     neighbours::Neighbours,
@@ -160,9 +162,9 @@ impl<'a> Problem<'a> {
         Self::until(sites.len(), |i, j| sites.distance(i, j), objective, deadline)
     }
 
-    /// If true, the deadline has passed.
+    /// If true, the deadline has passed, or the search was cancelled.
     fn is_over(&self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        is_cancelled() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// Number of nodes, the depot among them.
@@ -184,6 +186,15 @@ impl<'a> Problem<'a> {
     pub fn value(&self, visits: &[usize]) -> f64 {
         self.terms.value(&self.distances, visits).unwrap_or(f64::NAN)
     }
+}
+
+/// Share of the time that a construction may take; the search needs the rest.
+const CONSTRUCTION: f64 = 0.4;
+
+/// The moment until which a construction may prepare and insert, where a whole solution has this deadline.
+pub(crate) fn construction_end(deadline: Option<Instant>) -> Option<Instant> {
+    let now = Instant::now();
+    deadline.and_then(|deadline| now.checked_add(deadline.saturating_duration_since(now).mul_f64(CONSTRUCTION)))
 }
 
 /// A greedy start, made short by 2-opt and Or-opt: the best of a few weightings of prize against

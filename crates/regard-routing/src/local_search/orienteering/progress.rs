@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use regard_data::cancel::is_cancelled;
+
 use super::Options;
 
 /// The clock is read once in this many iterations.
@@ -33,6 +35,9 @@ impl Progress {
                 None if self.iterations > 0 => self.done as f64 / self.iterations as f64,
                 _ => 1.0,
             };
+            if is_cancelled() {
+                self.progress = 1.0;
+            }
         }
         (self.progress < 1.0).then(|| {
             self.done += 1;

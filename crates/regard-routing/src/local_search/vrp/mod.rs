@@ -35,6 +35,8 @@ mod tests;
 
 use std::time::Instant;
 
+use regard_data::cancel::{CancellationToken, run_under};
+
 use crate::Sites;
 
 use self::{anneal::anneal, descent::descend, plan::Plan, schedule::Schedule};
@@ -44,6 +46,7 @@ use super::{
     distances::{Distances, Row},
     neighbours::{Choice, Neighbours},
     queue::Queue,
+    quick,
     tour::Node,
 };
 
@@ -187,11 +190,20 @@ pub fn improve(vrp: &Vrp, routes: Vec<Vec<usize>>, options: &VrpOptions, progres
 /// "Scheduling of vehicles from a central depot to a number of delivery points", Operations
 /// Research 12, 1964) between near neighbours.
 ///
-/// Time and memory grow almost linearly with the number of nodes. Where a `deadline` leaves no time for that, routes
-/// follow a space-filling curve.
+/// Time and memory grow almost linearly with the number of nodes. With a `deadline`, savings between a few near
+/// neighbours come first and are improved by a descent; all of them follow where that takes a small part of the time
+/// only. Where there is no time for either, routes follow a space-filling curve.
 #[must_use]
 pub fn construct(vrp: &Vrp, deadline: Option<Instant>) -> Vec<Vec<usize>> {
-    savings::construct(vrp, Clock::new(deadline))
+    construct_named(vrp, deadline).1
+}
+
+/// As [`construct`], with the name of how the routes were found.
+pub(crate) fn construct_named(vrp: &Vrp, deadline: Option<Instant>) -> (&'static str, Vec<Vec<usize>>) {
+    match deadline {
+        Some(deadline) => savings::construct_quickly(vrp, deadline),
+        None => ("savings", savings::construct(vrp)),
+    }
 }
 
 /// Descent, annealing in every chain, descent again.
@@ -220,8 +232,12 @@ fn search(
         vec![chain(0)]
     } else {
         std::thread::scope(|scope| {
-            let chain = &chain;
-            let running: Vec<_> = (0..threads).map(|number| scope.spawn(move || chain(number))).collect();
+            let (chain, cancellation) = (&chain, CancellationToken::current());
+            let start = |number: usize| {
+                let cancellation = cancellation.clone();
+                scope.spawn(move || run_under(cancellation, || chain(number)))
+            };
+            let running: Vec<_> = (0..threads).map(start).collect();
             running.into_iter().filter_map(|thread| thread.join().ok()).collect()
         })
     };

@@ -1,9 +1,20 @@
 //! Clarke and Wright's savings between near neighbours.
 
-use super::{Choice, Clock, Distances, Neighbours, Node, Vrp, curve};
+use std::time::Instant;
+
+use super::{Choice, Clock, Distances, Neighbours, Node, Vrp, curve, descend, quick};
 
 /// Savings are formed between so many neighbours.
 const NEAR: usize = 100;
+
+/// So many in a hurry.
+const NEAR_IN_A_HURRY: usize = 16;
+
+/// The share of the time that is left which [`NEAR`] neighbours may take.
+const SHARE: f64 = 0.25;
+
+/// An upper estimate of the time that [`NEAR`] neighbours take, as a multiple of [`NEAR_IN_A_HURRY`].
+const SLOWER: f64 = 20.0;
 
 /// Routes while they are joined: every customer starts with its own.
 struct Joining<'a> {
@@ -16,22 +27,47 @@ struct Joining<'a> {
     lengths: Vec<f64>,
 }
 
-/// Routes that keep the rules if single customers do; along a space-filling curve where the clock stops before there
-/// are others.
-pub(super) fn construct(vrp: &Vrp, mut clock: Clock) -> Vec<Vec<usize>> {
-    by_savings(vrp, &mut clock).unwrap_or_else(|| along_a_curve(vrp))
+/// Routes that keep the rules if single customers do.
+pub(super) fn construct(vrp: &Vrp) -> Vec<Vec<usize>> {
+    let mut clock = Clock::new(None);
+    let distances = Distances::new(vrp.sites, &mut clock);
+    by_savings(vrp, &distances, NEAR, &mut clock).unwrap_or_else(|| along_a_curve(vrp))
 }
 
-fn by_savings(vrp: &Vrp, clock: &mut Clock) -> Option<Vec<Vec<usize>>> {
+/// Such routes at once, and what they come from: along a space-filling curve where the deadline passed long ago.
+pub(super) fn construct_quickly(vrp: &Vrp, deadline: Instant) -> (&'static str, Vec<Vec<usize>>) {
+    let begun = Instant::now();
+    let until = deadline.checked_add(quick::GRACE);
+    let mut clock = Clock::new(until);
+    let distances = Distances::computed(vrp.sites);
+    let Some(routes) = by_savings(vrp, &distances, NEAR_IN_A_HURRY, &mut clock) else {
+        return (quick::CURVE, along_a_curve(vrp));
+    };
+    let seconds = begun.elapsed().as_secs_f64();
+    let neighbours = Neighbours::new(vrp.sites, &distances, NEAR_IN_A_HURRY, Choice::Nearest, &mut clock);
+    let found = ("savings, descent", descend(vrp, &distances, &neighbours, &routes, until));
+    let left = deadline.saturating_duration_since(Instant::now()).as_secs_f64();
+    if SLOWER * seconds > SHARE * left {
+        return found;
+    }
+    match by_savings(vrp, &distances, NEAR, &mut Clock::new(Some(deadline))) {
+        Some(more) if vrp.cost(&more) < vrp.cost(&found.1) => ("savings", more),
+        _ => found,
+    }
+}
+
+fn by_savings(vrp: &Vrp, distances: &Distances, near: usize, clock: &mut Clock) -> Option<Vec<Vec<usize>>> {
     let n = vrp.sites.len();
-    let distances = Distances::new(vrp.sites, clock);
-    let neighbours = Neighbours::new(vrp.sites, &distances, NEAR, Choice::Nearest, clock);
+    let neighbours = Neighbours::new(vrp.sites, distances, near, Choice::Nearest, clock);
     if !neighbours.is_complete() {
         return None;
     }
     let from_depot: Vec<f64> = (0..n).map(|node| distances.of(0, node as Node)).collect();
     let mut savings: Vec<(f64, Node, Node)> = Vec::new();
     for a in 1..n as Node {
+        if clock.is_over() {
+            return None;
+        }
         for (b, distance) in neighbours.of(a).filter(|&(b, _)| b > 0) {
             // A pair that stands in both lists is taken once.
             if a < b || neighbours.of(b).all(|(other, _)| other != a) {

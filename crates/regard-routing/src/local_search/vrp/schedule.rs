@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use regard_data::cancel::is_cancelled;
+
 /// The clock is read once in this many iterations.
 const ITERATIONS_PER_LOOK: usize = 64;
 
@@ -65,6 +67,9 @@ impl Schedule {
             let whole = deadline.saturating_duration_since(self.started).as_secs_f64();
             let passed = self.started.elapsed().as_secs_f64();
             self.done = self.done.max(if passed >= whole { 1.0 } else { passed / whole });
+        }
+        if is_cancelled() {
+            self.done = 1.0;
         }
     }
 }

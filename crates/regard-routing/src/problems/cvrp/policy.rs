@@ -156,11 +156,14 @@ impl Problem for CvrpEnv {
     type State = CvrpState;
 
     const NAME: &'static str = "cvrp";
+    const ADDED_FEATURES: &'static [&'static str] = &["demand / capacity"];
+    const SCALAR_NAMES: &'static [&'static str] = &["free capacity"];
     const FEATURES: usize = 3;
     const DEPOT: bool = true;
     const EVERY_NODE_ONCE: bool = false;
     const SCALARS: usize = 1;
     const DYNAMIC: bool = false;
+    const DRAWS_POINTS: bool = true;
     const PAPER_SETS: &'static [PaperSetName] = &[PaperSetName::new("cvrp")];
     const SET_FIELDS: Option<&'static [SetField]> = Some(sets::FIELDS);
 

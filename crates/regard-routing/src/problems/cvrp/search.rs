@@ -112,7 +112,8 @@ impl SolverInstance for Cvrp {
     }
 
     fn construct(&self, deadline: Option<Instant>) -> Option<(&'static str, Vec<usize>)> {
-        Some(("savings", walk_of(&vrp::construct(&prepared(self), deadline))))
+        let (name, routes) = vrp::construct_named(&prepared(self), deadline);
+        Some((name, walk_of(&routes)))
     }
 
     fn local_search(&self, solution: Vec<usize>, options: &LocalSearchOptions) -> Vec<usize> {

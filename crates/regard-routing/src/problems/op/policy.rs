@@ -122,11 +122,14 @@ impl Problem for OpEnv {
     type State = OpState;
 
     const NAME: &'static str = "op";
+    const ADDED_FEATURES: &'static [&'static str] = &["prize"];
+    const SCALAR_NAMES: &'static [&'static str] = &["length left"];
     const FEATURES: usize = 3;
     const DEPOT: bool = true;
     const EVERY_NODE_ONCE: bool = false;
     const SCALARS: usize = 1;
     const DYNAMIC: bool = false;
+    const DRAWS_PRIZES: bool = true;
     const MAXIMISES: bool = true;
     const PAPER_SETS: &'static [PaperSetName] =
         &[PaperSetName::new("op_const"), PaperSetName::new("op_unif"), PaperSetName::new("op_dist").usual()];

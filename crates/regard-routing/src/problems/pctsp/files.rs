@@ -101,8 +101,12 @@ impl SolverInstance for Pctsp {
         ]
     }
 
+    fn note(&self) -> Option<String> {
+        Pctsp::note(self)
+    }
+
     fn construct(&self, deadline: Option<Instant>) -> Option<(&'static str, Vec<usize>)> {
-        Some(("insertion", orienteering::construct(&prepared(self, deadline))))
+        Some(("insertion", orienteering::construct(&prepared(self, orienteering::construction_end(deadline)))))
     }
 
     fn local_search(&self, solution: Vec<usize>, options: &LocalSearchOptions) -> Vec<usize> {

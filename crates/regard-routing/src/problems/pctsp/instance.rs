@@ -86,6 +86,18 @@ impl Pctsp {
         self.required
     }
 
+    /// That no tour reaches the required prize, where none does.
+    pub(crate) fn note(&self) -> Option<String> {
+        let all: f64 = self.prizes.iter().sum();
+        (all < self.required * (1.0 - TOLERANCE)).then(|| {
+            format!(
+                "all prizes together are {all}, so the required prize {} cannot be reached: the tour visits all nodes \
+                 (--required-prize)",
+                self.required
+            )
+        })
+    }
+
     /// The best cost known for this instance.
     #[must_use]
     pub fn best_known(&self) -> Option<f64> {

@@ -181,6 +181,8 @@ impl Problem for PctspEnv {
     type State = PctspState;
 
     const NAME: &'static str = "pctsp";
+    const ADDED_FEATURES: &'static [&'static str] = &["expected prize", "penalty"];
+    const SCALAR_NAMES: &'static [&'static str] = &["prize still to collect"];
     const FEATURES: usize = 4;
     const DEPOT: bool = true;
     const EVERY_NODE_ONCE: bool = false;

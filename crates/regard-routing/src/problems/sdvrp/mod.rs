@@ -141,8 +141,9 @@ impl SolverInstance for Sdvrp {
 
     fn construct(&self, deadline: Option<Instant>) -> Option<(&'static str, Vec<usize>)> {
         let (mut routes, rest) = self.full_loads();
-        routes.extend(vrp::construct(&Vrp::new(self.0.sites(), &rest, self.0.capacity()), deadline));
-        Some(("savings", walk_of(&routes)))
+        let (name, whole) = vrp::construct_named(&Vrp::new(self.0.sites(), &rest, self.0.capacity()), deadline);
+        routes.extend(whole);
+        Some((name, walk_of(&routes)))
     }
 
     fn local_search(&self, solution: Vec<usize>, options: &LocalSearchOptions) -> Vec<usize> {
@@ -264,11 +265,14 @@ impl Problem for SdvrpEnv {
     type State = SdvrpState;
 
     const NAME: &'static str = "sdvrp";
+    const ADDED_FEATURES: &'static [&'static str] = &["demand / capacity"];
+    const SCALAR_NAMES: &'static [&'static str] = &["free capacity"];
     const FEATURES: usize = CvrpEnv::FEATURES;
     const DEPOT: bool = true;
     const EVERY_NODE_ONCE: bool = false;
     const SCALARS: usize = 1;
     const DYNAMIC: bool = true;
+    const DRAWS_POINTS: bool = true;
     /// On the instances of the undivided problem.
     const PAPER_SETS: &'static [PaperSetName] = &[PaperSetName::new("sdvrp")];
     const SET_FIELDS: Option<&'static [SetField]> = CvrpEnv::SET_FIELDS;

@@ -108,9 +108,14 @@ impl SolverInstance for Spctsp {
 
     /// All nodes in the order of a tour planned with the expected prizes, those left out at its end, cut as soon as
     /// enough is collected.
+    fn note(&self) -> Option<String> {
+        self.expected.note()
+    }
+
     fn construct(&self, deadline: Option<Instant>) -> Option<(&'static str, Vec<usize>)> {
         let nodes = self.expected.len();
-        let mut visits = orienteering::construct(&pctsp::prepared(&self.expected, deadline));
+        let mut visits =
+            orienteering::construct(&pctsp::prepared(&self.expected, orienteering::construction_end(deadline)));
         let mut left: Vec<bool> = vec![true; nodes];
         visits.iter().for_each(|&node| left[node] = false);
         visits.extend((1..nodes).filter(|&node| left[node]));
@@ -170,6 +175,8 @@ impl Problem for SpctspEnv {
     type State = PctspState;
 
     const NAME: &'static str = "spctsp";
+    const ADDED_FEATURES: &'static [&'static str] = &["expected prize", "penalty"];
+    const SCALAR_NAMES: &'static [&'static str] = &["prize still to collect"];
     const FEATURES: usize = PctspEnv::FEATURES;
     const DEPOT: bool = true;
     const EVERY_NODE_ONCE: bool = false;

@@ -108,11 +108,14 @@ impl SolverInstance for Tsp {
 
     const NETWORK_STARTS_UP_TO: usize = CONSTRUCTED_ABOVE;
 
-    /// The routes of one vehicle that never fills, one after another.
+    /// The routes of one vehicle that never fills, one after another; with a deadline, what is there at once.
     fn construct(&self, deadline: Option<Instant>) -> Option<(&'static str, Vec<usize>)> {
+        if let Some(deadline) = deadline {
+            return Some(local_search::quick_tour(&self.sites, deadline));
+        }
         let demands = vec![0.0; self.sites.len()];
-        let routes = vrp::construct(&Vrp::new(&self.sites, &demands, 1.0), deadline);
-        Some(("savings", std::iter::once(0).chain(routes.into_iter().flatten()).collect()))
+        let (name, routes) = vrp::construct_named(&Vrp::new(&self.sites, &demands, 1.0), None);
+        Some((name, std::iter::once(0).chain(routes.into_iter().flatten()).collect()))
     }
 
     fn local_search(&self, mut solution: Vec<usize>, options: &LocalSearchOptions) -> Vec<usize> {
@@ -163,6 +166,7 @@ impl Problem for TspEnv {
     const EVERY_NODE_ONCE: bool = true;
     const SCALARS: usize = 0;
     const DYNAMIC: bool = false;
+    const DRAWS_POINTS: bool = true;
     const PAPER_SETS: &'static [PaperSetName] = &[PaperSetName::new("tsp")];
     const SET_FIELDS: Option<&'static [SetField]> = Some(&[]);
 

@@ -153,7 +153,8 @@ function mountTrace(root, trace, options = {}) {
   function heatMap(step, values, rows, columns, caption, range, room, readout, choose) {
     const [height, width] = [rows.labels.length, columns.labels.length];
     const left = Math.min(124, 12 + 7 * Math.max(...rows.labels.slice(0, 400).map((label) => Math.min(label.length, 16)), rows.name.length));
-    const top = 18 + Math.min(90, 5.4 * Math.max(...columns.labels.slice(0, 400).map((label) => Math.min(label.length, 14))));
+    // The names of the axes stand above the slanted names of columns.
+    const top = 32 + Math.min(90, 5.4 * Math.max(...columns.labels.slice(0, 400).map((label) => Math.min(label.length, 14))));
     const written = width <= 8 && height <= 16;
     const cell = Math.max(width > 300 ? 1.5 : 3, Math.min(written ? 50 : 26, (room - left - 44) / width, 560 / Math.min(height, 60)));
     const [drawnWidth, drawnHeight] = [cell * width, cell * height];
@@ -476,16 +477,84 @@ function mountTrace(root, trace, options = {}) {
       element('div', { class: 'wide' }, element('table', {}, element('thead', {}, head), body)));
   }
 
+  /** One training step: the sampled tours beside the baseline's, with what they cost, and what followed from that. */
+  function learning(readout) {
+    const [instances, tours, costs, values, advantages] = ['instances', 'sampled.tour', 'sampled.cost', 'baseline', 'advantage'].map((name) => steps.get(name));
+    if (!instances || !tours || !costs || !values || !advantages) return null;
+    const MOST_INSTANCES = 6;
+    const MOST_TOURS = 4;
+    const [count, nodes, features] = instances.shape;
+    const [, trajectories, length] = tours.shape;
+    const own = steps.get('baseline.tour');
+    const places = (instance) => Array.from({ length: nodes }, (_, node) => flat(instances).slice((instance * nodes + node) * features, (instance * nodes + node) * features + 2));
+    // After its end a tour is filled with node 0, of which one is kept: it may be the last node, or the depot.
+    const ended = (order) => {
+      let end = order.length;
+      while (end > 1 && order[end - 1] === 0 && order[end - 2] === 0) end -= 1;
+      return order.slice(0, end);
+    };
+    const picture = (points, order, caption) => {
+      const SIZE = 190;
+      const [xs, ys] = [points.map(([x]) => x), points.map(([, y]) => y)];
+      const extent = Math.max(Math.max(...xs) - Math.min(...xs), Math.max(...ys) - Math.min(...ys)) || 1;
+      const at = (node) => `${(8 + ((points[node][0] - Math.min(...xs)) / extent) * (SIZE - 16)).toFixed(1)},${(SIZE - 8 - ((points[node][1] - Math.min(...ys)) / extent) * (SIZE - 16)).toFixed(1)}`;
+      const drawn = svg('svg', { xmlns: SVG, width: SIZE, height: SIZE, role: 'img', 'aria-label': `${caption}: ${order.join(', ')}` });
+      drawn.append(svg('polygon', { points: order.map(at).join(' '), fill: 'none', stroke: 'var(--accent)', 'stroke-width': 1.5 }));
+      points.forEach((_, node) => {
+        const [cx, cy] = at(node).split(',');
+        const dot = svg('circle', { cx, cy, r: node === order[0] ? 4.5 : 3, fill: node === order[0] ? 'var(--chosen)' : 'var(--ink)' });
+        dot.append(svg('title', {}, `node ${node}`));
+        drawn.append(dot);
+      });
+      return element('figure', { style: 'width: 12.5rem' }, element('figcaption', {}, caption), drawn);
+    };
+    const parts = [element('h2', {}, 'Sampled tours beside the baseline')];
+    for (let instance = 0; instance < Math.min(count, MOST_INSTANCES); instance += 1) {
+      const points = places(instance);
+      const row = element('div', { class: 'panels' });
+      for (let tour = 0; tour < Math.min(trajectories, MOST_TOURS); tour += 1) {
+        const place = instance * trajectories + tour;
+        const order = ended(flat(tours).slice(place * length, (place + 1) * length));
+        row.append(picture(points, order, `sampled${trajectories > 1 ? ` ${tour}` : ''}: cost ${shown(flat(costs)[place])}, baseline ${shown(flat(values)[place])}, advantage ${shown(flat(advantages)[place])}`));
+      }
+      if (own) {
+        const steps_ = own.shape[1];
+        const cost = steps.get('baseline.rollout');
+        row.append(picture(points, ended(flat(own).slice(instance * steps_, (instance + 1) * steps_)), `baseline: cost ${cost ? shown(flat(cost)[instance]) : '–'}`));
+      }
+      parts.push(element('h3', {}, `instance ${instance}`), row);
+    }
+    if (count > MOST_INSTANCES) parts.push(element('p', { class: 'quiet' }, `the first ${MOST_INSTANCES} of ${count} instances`));
+    const layer = steps.get('gradient.layer');
+    if (layer) parts.push(element('h2', {}, 'Gradient norm of each layer'), bars(layer, flat(layer), layer.axes[0]));
+    const decision = steps.get('comparison.baseline_updated');
+    const numbers = ['mean_difference', 't', 'p'].map((name) => [name.replace('_', ' '), steps.get(`comparison.${name}`)]).filter(([, step]) => step).map(([name, step]) => `${name} ${shown(flat(step)[0])}`);
+    if (decision) parts.push(element('h2', {}, 'Paired t-test of the baseline'), element('p', {}, [...numbers, ...decision.notes].join('; ')));
+    return element('section', {}, ...parts, readout);
+  }
+
   /** The last answer of other models, and for series the part of the map and that of the network. */
   function answer(readout) {
-    const parts = ['linear_map', 'network', 'forecast'].map((name) => steps.get(name)).filter(Boolean);
-    const same = parts.length > 1 && parts.every((step) => flat(step).length === flat(parts[0]).length && step.shape.filter((length) => length > 1).length <= 1);
-    if (same) {
-      const axis = parts[0].axes[parts[0].axes.length - 1];
-      return element('section', {}, element('h2', {}, 'Forecast: the part of the map and that of the network'), lines(parts.map((step) => [step.name, flat(step)]), axis, readout), readout);
+    const inUnits = ['forecast', 'forecast_of_map', 'forecast_of_network'].map((name) => [name.replaceAll('_', ' '), steps.get(`${name}.in_units`)]).filter(([, step]) => step);
+    if (inUnits.length) {
+      const all = inUnits[0][1];
+      const axis = all.axes[all.axes.length - 1];
+      const width = axis.labels.length;
+      const several = flat(all).length > width;
+      const seriesAxis = all.axes.find((axis) => axis.name === 'series');
+      // What the network adds is small beside the forecast: lines of its own, in the same unit, show it.
+      const panel = (some, series) => lines(some.map(([name, step]) => [name, flat(step).slice(series * width, (series + 1) * width)]), axis, readout);
+      const figures = Array.from({ length: flat(all).length / width }, (_, series) => element('div', {},
+        several ? element('h3', {}, seriesAxis ? seriesAxis.labels[series] : String(series)) : null,
+        panel(inUnits.slice(0, 2), series),
+        inUnits.length > 2 ? element('p', {}, 'what the network adds') : null,
+        inUnits.length > 2 ? panel(inUnits.slice(2), series) : null));
+      const said = inUnits.length > 1 ? 'Forecast = forecast of the map alone + what the network adds' : 'Forecast';
+      return element('section', {}, element('h2', {}, said), element('p', { class: 'quiet' }, 'in the unit of the file'), ...figures, readout);
     }
     const last = steps.get('answer') ?? trace.steps[trace.steps.length - 1];
-    return element('section', {}, element('h2', {}, last.name), views(last, readout), readout, layout ? drawing(null, null, readout) : null);
+    const named = last.axes[last.axes.length - 1]?.labels.length === 1 && /\D/.test(last.axes[last.axes.length - 1].labels[0]) ? ` (${last.axes[last.axes.length - 1].labels[0]})` : '';
+    return element('section', {}, element('h2', {}, `${last.name}${named}`), views(last, readout), readout, layout ? drawing(null, null, readout) : null);
   }
 
   // The page --------------------------------------------------------------------------------------------------------
@@ -497,7 +566,7 @@ function mountTrace(root, trace, options = {}) {
   /** The numbers of a step: one number, bars, lines or heat maps. */
   function views(step, readout) {
     const values = flat(step);
-    if (step.axes.length === 0 || values.length === 1) return element('p', { class: 'formula' }, shown(values[0]));
+    if (step.axes.length === 0 || values.length === 1) return element('p', { class: 'formula' }, [shown(values[0]), ...step.notes].join(': '));
     const whole = step.axes.filter((axis) => axis.labels.length > 1);
     const overTime = ['lag', 'time', 'ahead', 'step ahead', 'horizon'].includes(whole[whole.length - 1]?.name);
     if (overTime && (whole.length === 1 || (whole.length === 2 && whole[0].labels.length <= 6)) && whole[whole.length - 1].labels.length > 8) {
@@ -589,11 +658,30 @@ function mountTrace(root, trace, options = {}) {
   }
 
   function saveDrawing() {
-    const picture = main.querySelector('svg');
-    if (!picture) return;
-    const copy = picture.cloneNode(true);
+    const pictures = [...main.querySelectorAll('svg')];
+    if (!pictures.length) return;
+    // One below the other: the drawing, and the heat maps under their captions.
     const style = getComputedStyle(root.firstChild);
-    const text = new XMLSerializer().serializeToString(copy).replace(/var\((--[a-z]+)\)/g, (_, name) => style.getPropertyValue(name).trim()).replaceAll('currentColor', style.color);
+    const all = svg('svg', { xmlns: SVG });
+    let [top, width] = [0, 0];
+    for (const picture of pictures) {
+      const caption = picture.parentNode.querySelector('figcaption')?.textContent;
+      if (caption) {
+        all.append(svg('text', { x: 4, y: top + 14, fill: style.color }, caption));
+        top += 20;
+      }
+      const copy = picture.cloneNode(true);
+      const box = picture.getBoundingClientRect();
+      copy.setAttribute('y', top);
+      copy.setAttribute('width', box.width);
+      copy.setAttribute('height', box.height);
+      all.append(copy);
+      top += box.height + 12;
+      width = Math.max(width, box.width);
+    }
+    all.setAttribute('width', Math.ceil(width));
+    all.setAttribute('height', Math.ceil(top));
+    const text = new XMLSerializer().serializeToString(all).replace(/var\((--[a-z]+)\)/g, (_, name) => style.getPropertyValue(name).trim()).replaceAll('currentColor', style.color);
     save(`${state.step}.svg`, 'image/svg+xml', text.replace('<svg ', '<svg font-family="sans-serif" font-size="11" '));
   }
 
@@ -604,7 +692,7 @@ function mountTrace(root, trace, options = {}) {
   const main = element('main');
   const controls = element('div', { class: 'controls', role: 'group', 'aria-label': 'what is shown' });
   root.replaceChildren(element('div', { class: 'trace' },
-    element('header', {}, element('h1', {}, `${trace.model}: ${trace.input}`), element('p', { class: 'quiet' }, `${trace.steps.length} steps of one forward pass`)),
+    element('header', {}, element('h1', {}, `${trace.model}: ${trace.input}`), element('p', { class: 'quiet' }, steps.has('sampled.tour') ? `${trace.steps.length} steps of one training step` : `${trace.steps.length} steps of one forward pass`)),
     controls, nav, main));
 
   function list() {
@@ -613,6 +701,12 @@ function mountTrace(root, trace, options = {}) {
     const kept = trace.steps.filter((step) => step.name.includes(text));
     entries.replaceChildren(entry(OVERVIEW, ''), ...kept.map((step) => entry(step.name, step.axes.map((axis) => axis.labels.length).join('×'))));
     if (!kept.length) entries.append(element('li', { class: 'quiet' }, 'no step has that in its name'));
+    // Only the list moves: scrollIntoView would move the page too.
+    const current = entries.querySelector('[aria-current="true"]');
+    if (current && nav.scrollHeight > nav.clientHeight) {
+      const [box, frame] = [current.getBoundingClientRect(), nav.getBoundingClientRect()];
+      if (box.top < frame.top || box.bottom > frame.bottom) nav.scrollTop += box.top - frame.top - nav.clientHeight / 2;
+    }
   }
 
   /** The controls are made once: a slider that is dragged must stay the same element. */
@@ -656,7 +750,7 @@ function mountTrace(root, trace, options = {}) {
     renderControls();
     list();
     const step = steps.get(state.step);
-    const parts = step ? stepPage(step, readout) : [decisions(readout) ?? answer(readout)];
+    const parts = step ? stepPage(step, readout) : [decisions(readout) ?? learning(readout) ?? answer(readout)];
     main.replaceChildren(...parts);
   }
 

@@ -127,15 +127,13 @@ impl GraphTransformer {
         self.answer(input, device, None)
     }
 
-    /// As [`Self::forward`], with the embedding of each node and each edge times a factor, `[nodes]` and `[edges]`.
-    pub(crate) fn forward_scaled(&self, input: &GraphInput, factors: [&[f32]; 2], device: &Device) -> Tensor<2> {
-        let scaled = |rows: Tensor<2>, factors: &[f32]| match factors.len() {
-            0 => rows,
-            count => rows * Tensor::<2>::from_data(TensorData::new(factors.to_vec(), [count, 1]), device),
-        };
+    /// As [`Self::forward`], with the embedding of each node and each edge times a factor, `[nodes, 1]` and `[edges, 1]`.
+    pub(crate) fn forward_scaled(&self, input: &GraphInput, factors: [Tensor<2>; 2], device: &Device) -> Tensor<2> {
+        let scaled = |rows: Tensor<2>, factors: Tensor<2>| if factors.dims()[0] == 0 { rows } else { rows * factors };
         let GraphRows { nodes, edges } = self.begin(input, device, &mut None);
-        let edges = edges.map(|edges| scaled(edges, factors[1]));
-        let rows = GraphRows { nodes: scaled(nodes, factors[0]), edges };
+        let [of_nodes, of_edges] = factors;
+        let edges = edges.map(|edges| scaled(edges, of_edges));
+        let rows = GraphRows { nodes: scaled(nodes, of_nodes), edges };
         let rows = self.layers.iter().fold(rows, |rows, layer| layer.forward(rows, None, &input.edges));
         self.read(rows.nodes, input)
     }
@@ -252,11 +250,20 @@ impl GraphTransformer {
         trace::scope_with(
             || "pooling".into(),
             &[("row", "node")],
-            || match (self.readout, &self.pooling) {
-                (Readout::Attention, Some(pooling)) => pooling.forward(graphs).rows,
-                (Readout::Sum, _) => reduce(&graphs, Reduction::Sum),
-                (Readout::Max, _) => reduce(&graphs, Reduction::Max),
-                _ => reduce(&graphs, Reduction::Mean),
+            || {
+                if trace::recording() && self.readout == Readout::Mean {
+                    let factor = 1.0 / graphs.rows.dims()[0].max(1) as f32;
+                    let part = graphs.rows.clone().mul_scalar(factor);
+                    trace::step("contribution", Operation::Scale { factor })
+                        .from(&graphs.rows)
+                        .values(["row", "channel"], &part);
+                }
+                match (self.readout, &self.pooling) {
+                    (Readout::Attention, Some(pooling)) => pooling.forward(graphs).rows,
+                    (Readout::Sum, _) => reduce(&graphs, Reduction::Sum),
+                    (Readout::Max, _) => reduce(&graphs, Reduction::Max),
+                    _ => reduce(&graphs, Reduction::Mean),
+                }
             },
         )
     }

@@ -148,6 +148,7 @@ pub fn read_encoded(
     let known = |names: &[String], count: usize| (names.len() == count).then(|| names.to_vec());
     let named = |column: &str| (!column.is_empty()).then(|| column.to_owned());
     let options = ReadOptions {
+        decimal: data.decimal.mark(),
         smiles: named(&data.smiles),
         rule: match data.atom_features {
             AtomRule::Zinc => Rule::Zinc,

@@ -26,13 +26,14 @@ mod search;
 
 use std::time::{Duration, Instant};
 
+use regard_data::cancel::{self, CancellationToken};
 use regard_routing::local_search::BestCost;
 use regard_routing::registry::with_problem;
 use regard_routing::{Instance, Problem, ProblemVisitor, SolverInstance};
 
 pub(super) use self::plan::check_work;
 pub use self::plan::describe;
-use self::search::{Deadline, Search};
+use self::search::Search;
 use super::decode::Decode;
 use super::model::AttentionModel;
 use crate::{Error, Result};
@@ -62,6 +63,8 @@ pub struct SolveOptions {
     pub seed: u64,
     /// Receives the cost of the best solution so far, for progress reports.
     pub best: BestCost,
+    /// Ends the search early, with the best solution found until then.
+    pub stop: Option<CancellationToken>,
 }
 
 impl Default for SolveOptions {
@@ -75,6 +78,7 @@ impl Default for SolveOptions {
             top_p: 1.0,
             seed: 1234,
             best: BestCost::default(),
+            stop: None,
         }
     }
 }
@@ -194,17 +198,15 @@ pub fn solve_watched<S: SolverInstance>(
         if let Some(solution) = &options.warm_start {
             search.start(solution)?;
         }
-        match options.finish {
-            Finish::Timed(time) => search.timed(model, options, Deadline { begun: start, time })?,
-            Finish::Off | Finish::Bounded => {
-                if let Some(model) = model {
-                    search.network(model, options)?;
-                }
-                if n > S::NETWORK_STARTS_UP_TO || search.stages.is_empty() {
-                    search.construct(None);
-                }
-                search.improve(options, None);
-            }
+        let mut run = || search.run(model, options, start);
+        match &options.stop {
+            // What unwound has left its stages behind.
+            Some(stop) => stop.run(run).unwrap_or(Ok(()))?,
+            None => run()?,
+        }
+        if search.stages.is_empty() && options.stop.is_some() {
+            // Stopped before there was anything: what is there at once.
+            cancel::run_under(None, || search.construct(Some(start)));
         }
         if search.stages.is_empty() {
             let what = S::Problem::NAME.to_owned();

@@ -3,6 +3,7 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use regard_data::cancel::{self, CancellationToken, Cancelled};
 use regard_data::stats;
 use regard_routing::local_search::BestCost;
 use regard_routing::{LocalSearchOptions, SolverInstance};
@@ -17,16 +18,19 @@ const BEFORE_NETWORK: f64 = 0.4;
 /// Share of the time that is left which a stage of the network, or the local search from its solution, may take.
 const OF_THE_REST: f64 = 0.3;
 
+/// While the network decodes, the search looks so often whether it is stopped.
+const LOOK: Duration = Duration::from_millis(20);
+
 /// The time of a solution.
 #[derive(Clone, Copy)]
-pub(super) struct Deadline {
-    pub(super) begun: Instant,
-    pub(super) time: Duration,
+struct Deadline {
+    begun: Instant,
+    time: Duration,
 }
 
 /// The end of a local search.
 #[derive(Clone, Copy)]
-pub(super) struct Until {
+struct Until {
     /// `None` for a time too long to have an end.
     moment: Option<Instant>,
     /// If true, nothing follows, and the search goes on until then.
@@ -79,9 +83,28 @@ impl<S: SolverInstance> Search<'_, S> {
         Ok(())
     }
 
+    /// All stages, in the order that the end of the search asks for.
+    pub(super) fn run(&mut self, model: Option<&AttentionModel>, options: &SolveOptions, begun: Instant) -> Result<()> {
+        if let Finish::Timed(time) = options.finish {
+            return self.timed(model, options, Deadline { begun, time });
+        }
+        if let Some(model) = model {
+            self.network(model, options)?;
+        }
+        let n = self.instance.sites().len();
+        if n > S::NETWORK_STARTS_UP_TO || self.stages.is_empty() {
+            self.construct(None);
+        }
+        self.improve(options, None);
+        Ok(())
+    }
+
     /// Decodes by every stage of the plan.
-    pub(super) fn network(&mut self, model: &AttentionModel, options: &SolveOptions) -> Result<()> {
+    fn network(&mut self, model: &AttentionModel, options: &SolveOptions) -> Result<()> {
         for stage in self.network_stages(options)? {
+            if cancel::is_cancelled() {
+                break;
+            }
             self.decode(model, &stage)?;
         }
         Ok(())
@@ -100,16 +123,11 @@ impl<S: SolverInstance> Search<'_, S> {
 
     /// Construction and local search first, then the network as far as the time allows or as it was asked for, and local
     /// search from the better of both until the deadline.
-    pub(super) fn timed(
-        &mut self,
-        model: Option<&AttentionModel>,
-        options: &SolveOptions,
-        deadline: Deadline,
-    ) -> Result<()> {
+    fn timed(&mut self, model: Option<&AttentionModel>, options: &SolveOptions, deadline: Deadline) -> Result<()> {
         if model.is_some() {
             plan::check_time(self.instance.sites().len(), options, deadline.time)?;
         }
-        self.construct(deadline.part(BEFORE_NETWORK).moment);
+        self.construct(deadline.all().moment);
         let n = self.instance.sites().len();
         let stages = self.network_stages(options)?;
         let fits = |stage: &DecodeOptions| plan::seconds(n, stage) <= OF_THE_REST * deadline.left();
@@ -129,6 +147,9 @@ impl<S: SolverInstance> Search<'_, S> {
         for stage in stages {
             let optional = options.decode.is_none() && (has_start || self.cost.is_finite());
             let estimate = plan::seconds(n, &stage);
+            if cancel::is_cancelled() && (has_start || self.cost.is_finite()) {
+                break;
+            }
             if optional && slowness * estimate > OF_THE_REST * deadline.left() {
                 break;
             }
@@ -159,8 +180,11 @@ impl<S: SolverInstance> Search<'_, S> {
         Ok(())
     }
 
-    /// Decodes once and keeps the solution when it is better.
+    /// Decodes once and keeps the solution when it is better; nothing is kept where the search is stopped meanwhile.
     fn decode(&mut self, model: &AttentionModel, options: &DecodeOptions) -> Result<()> {
+        if CancellationToken::current().is_some() {
+            return self.decode_within(model, options, Until { moment: None, is_last: true }).map(|_| ());
+        }
         (self.watch)(StageKind::Network);
         let start = Instant::now();
         let decoded = decoded(model, self.instance, options)?;
@@ -168,21 +192,36 @@ impl<S: SolverInstance> Search<'_, S> {
         Ok(())
     }
 
-    /// As [`Search::decode`], but no longer than until a moment; false if that was too short. Decoding then goes on
-    /// in its own thread, and what it finds is lost.
+    /// As [`Search::decode`], but no longer than until a moment or until the search is stopped; false if that was too
+    /// short. Decoding then goes on in its own thread, and what it finds is lost.
     fn decode_within(&mut self, model: &AttentionModel, options: &DecodeOptions, until: Until) -> Result<bool> {
         let start = Instant::now();
-        let Some(moment) = until.moment else {
-            return self.decode(model, options).map(|()| true);
-        };
         (self.watch)(StageKind::Network);
         let (sender, receiver) = mpsc::channel();
         let (model, instance, copy) = (model.clone(), self.instance.clone(), options.clone());
+        let token = CancellationToken::current();
         // Nobody listens any more when it took too long.
-        std::thread::spawn(move || drop(sender.send(decoded(&model, &instance, &copy))));
-        let Ok(decoded) = receiver.recv_timeout(moment.saturating_duration_since(start)) else { return Ok(false) };
-        self.take(decoded?, options, start);
-        Ok(true)
+        let decoding = std::thread::spawn(move || {
+            cancel::run_under(token, || drop(sender.send(decoded(&model, &instance, &copy))));
+        });
+        loop {
+            let left = until.moment.map_or(LOOK, |moment| moment.saturating_duration_since(Instant::now()));
+            match receiver.recv_timeout(left.min(LOOK)) {
+                Ok(decoded) => {
+                    self.take(decoded?, options, start);
+                    return Ok(true);
+                }
+                Err(mpsc::RecvTimeoutError::Disconnected) => {
+                    return match decoding.join() {
+                        Err(fault) if !fault.is::<Cancelled>() => std::panic::resume_unwind(fault),
+                        _ => Ok(false),
+                    };
+                }
+                Err(mpsc::RecvTimeoutError::Timeout) if left <= LOOK && until.moment.is_some() => return Ok(false),
+                Err(mpsc::RecvTimeoutError::Timeout) if cancel::is_cancelled() => return Ok(false),
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+            }
+        }
     }
 
     /// Takes the best of what a stage found.
@@ -216,7 +255,7 @@ impl<S: SolverInstance> Search<'_, S> {
     }
 
     /// Local search from the best solution: a bounded amount of work, or until a moment.
-    pub(super) fn improve(&mut self, options: &SolveOptions, until: Option<Until>) {
+    fn improve(&mut self, options: &SolveOptions, until: Option<Until>) {
         if S::LOCAL_SEARCH.is_empty() || options.finish == Finish::Off || self.stages.is_empty() {
             return;
         }

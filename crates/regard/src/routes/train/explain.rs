@@ -14,7 +14,7 @@ use super::sampling::CostedTour;
 use crate::explain::{Labels, Trace, check_size};
 use crate::routes::environment::ProblemEnvironment;
 use crate::routes::experiment::{BaselineKind, Loss, RouteExperiment};
-use crate::routes::explain::own_step;
+use crate::routes::explain::{feature_names, own_step};
 use crate::train::{at_checkpoint, gradients};
 use crate::{Error, Result};
 
@@ -90,7 +90,7 @@ fn trace<P: Problem>(name: &str, mut learner: Learner<P>, instances: usize) -> R
         norms = gradients(model, found).iter().map(|(path, array)| (path.clone(), norm(&array.data))).collect();
     })?;
     let (layers, parameters) = steps.gradient(learner.experiment(), &norms, &measured);
-    let labels = Labels::from([("layer", layers), ("parameter", parameters)]);
+    let labels = Labels::from([("layer", layers), ("parameter", parameters), ("feature", feature_names::<P>())]);
     let alpha = learner.experiment().train.baseline_significance;
     if let Some(challenge) = learner.challenge()? {
         steps.comparison(&challenge, alpha);

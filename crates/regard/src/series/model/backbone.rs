@@ -117,11 +117,17 @@ impl Backbone {
         match (&self.window_norm, statistics) {
             (Some(norm), Some(statistics)) if self.readout.of_values() => {
                 let values = norm.denormalize(answers.clone(), &statistics);
-                trace::step("forecast", Operation::Formula("x · deviation + center, after the affine map is undone"))
+                let undone = match norm.affine() {
+                    Some(_) => format!("(x - bias) / (weight + {:e}) · z + y", norm.eps * norm.eps),
+                    None => "x · z + y".to_owned(),
+                };
+                trace::step("forecast", Operation::Formula(undone.into()))
                     .source("Kim et al. 2022")
                     .from(&answers)
                     .from(&statistics.center)
                     .from(&statistics.deviation)
+                    .optional_parameter("weight", || norm.affine().map(|(weight, _)| weight))
+                    .optional_parameter("bias", || norm.affine().map(|(_, bias)| bias))
                     .values(["batch", "series", self.readout.answers()], &values);
                 values
             }
@@ -140,8 +146,14 @@ impl Backbone {
         };
         if trace::recording() {
             let ahead = self.readout.answers();
-            trace::step("linear_map.weights", Operation::Input).values(["lag", ahead], &shortcut.weight.val());
-            trace::linear("linear_map", shortcut, &values, ["batch", "series", ahead], &output);
+            let weights = shortcut.weight.val();
+            trace::step("linear_map.weights", Operation::Input).values(["lag", ahead], &weights);
+            trace::step("linear_map", Operation::Linear)
+                .from(&values)
+                .from(&weights)
+                .parameter("weight", || weights.clone())
+                .optional_parameter("bias", || shortcut.bias.as_ref().map(Param::val))
+                .values(["batch", "series", ahead], &output);
         }
         output
     }
@@ -196,19 +208,37 @@ impl Backbone {
                 let (values, statistics) = norm.normalize(input.values.clone(), observed);
                 const WINDOW: [&str; 3] = ["batch", "series", "lag"];
                 const ONE: [&str; 3] = ["batch", "series", ""];
-                let by_window = Operation::Formula("mean of the window, or its last value");
-                let spread = Operation::Formula("√(variance of the window + ε)");
-                let scaled = Operation::Formula("(x - center) / deviation, then the affine map");
+                let (there, barred) = match observed {
+                    Some(_) => (" where the mask y is 1", ", 0 where the mask is 0"),
+                    None => ("", ""),
+                };
+                let by_window = if norm.subtract_last { "last value of x".into() } else { format!("mean of x{there}") };
+                let spread = format!("√(variance of x{there} + {})", norm.eps);
+                let map = if norm.affine().is_some() { " · weight + bias" } else { "" };
+                let scaled = format!("(x - y) / z{map}{barred}");
+                let [by_window, spread, scaled] =
+                    [by_window, spread, scaled].map(|text: String| Operation::Formula(text.into()));
                 trace::step("window", Operation::Input).values(WINDOW, &input.values);
                 let center = &statistics.center;
-                trace::step("window.center", by_window).source(REVIN).from(&input.values).values(ONE, center);
+                trace::step("window.center", by_window)
+                    .source(REVIN)
+                    .from(&input.values)
+                    .from_optional(observed)
+                    .values(ONE, center);
                 let deviation = &statistics.deviation;
-                trace::step("window.deviation", spread).source(REVIN).from(&input.values).values(ONE, deviation);
+                trace::step("window.deviation", spread)
+                    .source(REVIN)
+                    .from(&input.values)
+                    .from_optional(observed)
+                    .values(ONE, deviation);
                 trace::step("window.normalized", scaled)
                     .source(REVIN)
                     .from(&input.values)
                     .from(center)
                     .from(deviation)
+                    .from_optional(observed)
+                    .optional_parameter("weight", || norm.affine().map(|(weight, _)| weight))
+                    .optional_parameter("bias", || norm.affine().map(|(_, bias)| bias))
                     .values(WINDOW, &values);
                 (values, Some(statistics))
             }
@@ -297,7 +327,7 @@ impl Backbone {
             trace::step("statics.values", Operation::Input).values(["series", "feature"], &statics);
             trace::linear("statics.embedding", linear, &statics, ["series", "channel"], &all);
             let sum = rows.clone() + all.clone().reshape([count, 1, width]);
-            trace::step("with_statics", Operation::Formula("x + y, the row of a series to each of its patches"))
+            trace::step("with_statics", Operation::Formula("x + y, the row of a series to each of its patches".into()))
                 .from(&rows)
                 .from(&all)
                 .values(["series", "patch", "channel"], &sum);

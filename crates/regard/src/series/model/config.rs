@@ -194,6 +194,20 @@ impl PatchTstConfig {
         if self.task == SeriesTask::Classification && self.classes < 2 {
             return Err(Error::config("classes", format!("is {}; expected 2 or more", self.classes)));
         }
+        if self.task == SeriesTask::Pretraining && (self.stride < self.patch_len || self.end_padding) {
+            let reason = format!(
+                "is {}{}; pretraining hides whole patches, which must not overlap or reach beyond the window: expected \
+                 a stride of {} or more, without padding",
+                self.stride,
+                if self.end_padding { ", with `model.end_padding`" } else { "" },
+                self.patch_len
+            );
+            let hint = format!(
+                "`--set model.stride={} --set model.end_padding=false`, also in the training that starts from these weights",
+                self.patch_len
+            );
+            return Err(Error::config("stride", reason).with_hint(hint));
+        }
         if self.affine && self.window_norm == WindowNorm::None {
             return Err(Error::config("affine", "is true, but `window_norm` is `none`"));
         }

@@ -13,6 +13,7 @@ mod switches;
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Gradients, Tensor};
 use regard_nn::series::decompose;
+use regard_nn::trace::{self, Operation};
 
 use self::backbone::Backbone;
 use crate::Result;
@@ -110,7 +111,15 @@ impl PatchTst {
     fn answer(&self, input: SeriesInput, drop: Option<Drop>) -> Tensor<3> {
         let parts = self.parts(input).into_iter().enumerate();
         let answers = parts.map(|(at, (backbone, input))| backbone.forward(input, drop.map(|drop| drop.of_part(at))));
-        answers.reduce(|a, b| a + b).unwrap_or_else(|| unreachable!("one network or two"))
+        let answers = answers.reduce(|a, b| {
+            let sum = a.clone() + b.clone();
+            trace::step("forecast_of_parts", Operation::Sum)
+                .from(&a)
+                .from(&b)
+                .values(["batch", "series", "value"], &sum);
+            sum
+        });
+        answers.unwrap_or_else(|| unreachable!("one network or two"))
     }
 
     fn parts(&self, input: SeriesInput) -> Vec<(&Backbone, SeriesInput)> {

@@ -103,7 +103,7 @@ impl Readout {
                     sum
                 });
                 let answers = self.levels(self.with_future(predicted.clone(), input));
-                trace::step("answer", Operation::Formula("x with what is known of each step, in its levels"))
+                trace::step("answer", Operation::Formula("x with what is known of each step, in its levels".into()))
                     .from(&predicted)
                     .values(answers_axes, &answers);
                 answers

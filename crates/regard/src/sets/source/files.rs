@@ -41,6 +41,7 @@ pub fn read_encoded(
 ) -> Result<Bags> {
     let named = |column: &str| (!column.is_empty()).then(|| column.to_owned());
     let options = ReadOptions {
+        decimal: data.decimal.mark(),
         group_by: named(&data.group_by),
         target: named(&data.target),
         row_target: named(&data.item_target),

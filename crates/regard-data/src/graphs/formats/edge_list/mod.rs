@@ -38,9 +38,9 @@ use crate::{Error, Result};
 /// # Ok::<(), regard_data::Error>(())
 /// ```
 pub fn parse(nodes: &str, nodes_path: &Path, edges: &str, edges_path: &Path, options: &ReadOptions) -> Result<Graphs> {
-    let table = Table::of(nodes, nodes_path, options.delimiter, "a header and rows of nodes")?;
+    let table = Table::of(nodes, nodes_path, (options.delimiter, options.decimal), "a header and rows of nodes")?;
     let mut read = Nodes::of(&table, options)?;
-    let edge_table = Table::of(edges, edges_path, options.delimiter, "a header and rows of edges")?;
+    let edge_table = Table::of(edges, edges_path, (options.delimiter, options.decimal), "a header and rows of edges")?;
     let (kinds_of_edges, merged) = read.edges(&edge_table, options)?;
     let kinds = Kinds { types: Vec::new(), columns: read.columns.names() };
     let notes = std::mem::take(&mut read.notes);

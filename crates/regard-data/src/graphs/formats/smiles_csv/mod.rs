@@ -39,18 +39,18 @@ use crate::{Error, Result};
 /// # Ok::<(), regard_data::Error>(())
 /// ```
 pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Graphs> {
-    let table = Table::of(text, path, options.delimiter, "a header and rows of molecules")?;
+    let table = Table::of(text, path, (options.delimiter, options.decimal), "a header and rows of molecules")?;
     let Some(name) = &options.smiles else {
         return Err(table
             .header
             .error("is a table, but no column of SMILES is given")
-            .with_hint("give it as `smiles`"));
+            .with_hint(format!("name it by `--smiles` (`data.smiles`); the columns are {}", table.header.all())));
     };
     let smiles = table.header.column(name)?;
     let targets = table.header.all_given(&options.targets, options.targets_optional)?;
     let (id, split) =
         (table.header.given(options.id.as_ref(), false)?, table.header.given(options.split.as_ref(), false)?);
-    let notes = if table.decimal_commas { vec!["numbers have a decimal comma".to_owned()] } else { vec![] };
+    let notes: Vec<String> = table.marks.clone().into_iter().collect();
     let mut origin = Origin { path: path.to_path_buf(), node: "atom", notes, ..Origin::default() };
     let (mut texts, mut parts) = (Vec::new(), Vec::new());
     let mut read = Molecules { all: GraphsBuilder::default(), types: options.rule.vocabulary(), rule: options.rule };
@@ -65,7 +65,7 @@ pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Graphs> {
         if let Err(reason) = read.molecule(row.get(&smiles), id) {
             if !options.skip_bad {
                 let error = Error::parse(path, row.line, reason).in_field(&smiles.name);
-                return Err(error.with_hint("rows that are wrong can be left out (`skip_bad`)"));
+                return Err(error.with_hint("`--skip-bad` (`data.skip_bad`) leaves out rows that are wrong"));
             }
             origin.skipped.push(Skipped { line: row.line, reason: format!("field `{}`: {reason}", smiles.name) });
             return Ok(());

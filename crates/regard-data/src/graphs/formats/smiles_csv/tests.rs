@@ -99,18 +99,22 @@ fn malformed_tables_are_refused_with_place_and_expectation() {
         ("smile,y\nC,1\n", options(), "m.csv:1: has no column `smiles` | did you mean the column `smile`?"),
         ("smiles,z\nC,1\n", options(), "m.csv:1: has no column `y` | the columns are `smiles`, `z`"),
         ("a,a\nC,1\n", options(), "m.csv:1: column `a` occurs twice, as number 1 and 2"),
-        ("smiles,y\nC,1\n", no_column, "m.csv:1: is a table, but no column of SMILES is given | give it as `smiles`"),
+        (
+            "smiles,y\nC,1\n",
+            no_column,
+            "m.csv:1: is a table, but no column of SMILES is given | name it by `--smiles` (`data.smiles`); the columns are `smiles`, `y`",
+        ),
         (
             "smiles,y\nC,1\nCQ,1\n",
             options(),
             "m.csv:3: field `smiles`: `CQ`: character 2: found `Q`, expected an atom, a bond, a branch or a ring | \
-             rows that are wrong can be left out (`skip_bad`)",
+             `--skip-bad` (`data.skip_bad`) leaves out rows that are wrong",
         ),
         (
             "smiles,y\nC$C,1\n",
             options(),
             "m.csv:2: field `smiles`: `C$C`: character 1: has a quadruple bond, which is no bond type of ZINC | \
-             rows that are wrong can be left out (`skip_bad`)",
+             `--skip-bad` (`data.skip_bad`) leaves out rows that are wrong",
         ),
         (
             "smiles,y\nC\n",

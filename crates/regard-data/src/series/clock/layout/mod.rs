@@ -1,9 +1,9 @@
 //! Layouts of stamps as text.
 
-use jiff::civil::{Date, DateTime};
+use jiff::civil::{Date, DateTime, ISOWeekDate, Weekday};
 use jiff::fmt::strtime::BrokenDownTime;
 
-use super::grid::{tick_of, time_of};
+use super::grid::{DAY, tick_of, time_of};
 use super::{Frequency, Unit};
 
 /// A way to write a stamp, with which every stamp of a file is written back as it was.
@@ -14,20 +14,33 @@ pub(crate) enum Layout {
     Pattern { pattern: String, suffix: String, offset: i64 },
     /// A year, this text, and the number of a quarter.
     Quarter(String),
+    /// `Q`, the number of a quarter, this text, and a year.
+    QuarterFirst(String),
+    /// A year, this text, and the number of an ISO week, which begins on Monday.
+    Week(String),
+    /// Days since 1899-12-30, with the time of day behind the decimal point, as Excel counts them.
+    Excel,
     /// An integer.
     Integer,
 }
 
-/// The number that stands first in a date of three numbers that may be read in two ways.
+/// The number that stands first in a date of three numbers that may be read in several ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum First {
     Day,
     Month,
+    /// A year of two digits.
+    Year,
     Neither,
 }
 
+/// The name of [`Layout::Excel`] where a pattern is given.
+pub(crate) const EXCEL: &str = "excel";
+/// Serial days of the years 1940 to 2100, which numbers in a column of dates may be.
+const EXCEL_DAYS: std::ops::Range<f64> = 14_611.0..73_415.0;
+
 /// Dates, with what stands first.
-const DATES: [(&str, First); 23] = [
+const DATES: [(&str, First); 44] = [
     ("%Y-%m-%d", First::Neither),
     ("%Y/%m/%d", First::Neither),
     ("%Y.%m.%d", First::Neither),
@@ -51,6 +64,27 @@ const DATES: [(&str, First); 23] = [
     ("%b %-d %Y", First::Neither),
     ("%b %-d, %Y", First::Neither),
     ("%B %-d, %Y", First::Neither),
+    ("%d %B %Y", First::Neither),
+    ("%-d %B %Y", First::Neither),
+    ("%a, %d %b %Y", First::Neither),
+    ("%A, %d %B %Y", First::Neither),
+    ("%A, %-d %B %Y", First::Neither),
+    ("%A, %B %-d, %Y", First::Neither),
+    ("%d.%m.%y", First::Day),
+    ("%-d.%-m.%y", First::Day),
+    ("%d/%m/%y", First::Day),
+    ("%m/%d/%y", First::Month),
+    ("%-d/%-m/%y", First::Day),
+    ("%-m/%-d/%y", First::Month),
+    ("%y/%m/%d", First::Year),
+    ("%d-%m-%y", First::Day),
+    ("%m-%d-%y", First::Month),
+    ("%-d-%-m-%y", First::Day),
+    ("%-m-%-d-%y", First::Month),
+    ("%y-%m-%d", First::Year),
+    ("%d-%b-%y", First::Neither),
+    ("%-d-%b-%y", First::Neither),
+    ("%d %b %y", First::Neither),
 ];
 
 /// Times after a date.
@@ -70,7 +104,10 @@ const TIMES: [&str; 12] = [
 ];
 
 /// Months. A year and a month with a point between them are a number.
-const MONTHS: [&str; 9] = ["%Y-%m", "%Y/%m", "%Y-%-m", "%m/%Y", "%m-%Y", "%YM%m", "%b %Y", "%b-%Y", "%B %Y"];
+const MONTHS: [&str; 14] = [
+    "%Y-%m", "%Y/%m", "%Y-%-m", "%m/%Y", "%m-%Y", "%YM%m", "%b %Y", "%b-%Y", "%B %Y", "%B-%Y", "%Y-%b", "%Y %b",
+    "%b-%y", "%b %y",
+];
 
 /// Layouts whose text is an integer as well, and which are preferred to it.
 const DIGITS: [&str; 3] = ["%Y%m%d", "%Y%m", YEAR];
@@ -108,6 +145,14 @@ impl Layout {
             let layout = Self::Quarter(between.to_owned());
             found.extend(layout.tick(text).map(|tick| (layout, First::Neither, tick)));
         }
+        for between in [" ", "-", "/"] {
+            let layout = Self::QuarterFirst(between.to_owned());
+            found.extend(layout.tick(text).map(|tick| (layout, First::Neither, tick)));
+        }
+        for between in ["-W", "W", " W"] {
+            let layout = Self::Week(between.to_owned());
+            found.extend(layout.tick(text).map(|tick| (layout, First::Neither, tick)));
+        }
         found.extend(Self::Integer.tick(text).map(|tick| (Self::Integer, First::Neither, tick)));
         found
     }
@@ -133,9 +178,26 @@ impl Layout {
         }
     }
 
-    /// The layout of `strftime`'s pattern.
+    /// The layout of `strftime`'s pattern, or that of Excel's serial days under their name.
     pub(crate) fn of_pattern(pattern: &str) -> Self {
+        if pattern.eq_ignore_ascii_case(EXCEL) {
+            return Self::Excel;
+        }
         Self::Pattern { pattern: pattern.to_owned(), suffix: String::new(), offset: 0 }
+    }
+
+    /// The pattern by which a user gives this layout, whatever the width of its numbers.
+    pub(crate) fn pattern(&self) -> Option<String> {
+        match self {
+            Self::Pattern { pattern, .. } => Some(pattern.replace("%-", "%")),
+            Self::Excel => Some(EXCEL.to_owned()),
+            Self::Quarter(_) | Self::QuarterFirst(_) | Self::Week(_) | Self::Integer => None,
+        }
+    }
+
+    /// If true, a text may be one of Excel's serial days of the time that records are of.
+    pub(crate) fn is_excel_day(text: &str) -> bool {
+        text.parse().is_ok_and(|days| EXCEL_DAYS.contains(&days))
     }
 
     /// The tick of a text; `None` where it is not written so.
@@ -145,11 +207,20 @@ impl Layout {
                 let number: i64 = text.parse().ok()?;
                 (number.to_string() == text && number.unsigned_abs() < 1 << 53).then_some(number)
             }
-            Self::Quarter(between) => {
-                let (year, quarter) = text.split_once(between.as_str())?;
-                let month = quarter.parse::<i8>().ok().filter(|q| (1..=4).contains(q))? * 3 - 2;
-                let tick = tick_of(Date::new(year.parse().ok()?, month, 1).ok()?.at(0, 0, 0, 0));
-                (self.write(tick).as_deref() == Some(text)).then_some(tick)
+            Self::Excel => {
+                let days: f64 = text.parse().ok()?;
+                let since = (days * DAY as f64).round();
+                (since.abs() < (1_u64 << 53) as f64).then(|| excel_epoch() + since as i64)
+            }
+            Self::Quarter(between) => self.written(text, quarter(text.split_once(between.as_str())?)?),
+            Self::QuarterFirst(between) => {
+                let (number, year) = text.strip_prefix('Q')?.split_once(between.as_str())?;
+                self.written(text, quarter((year, number))?)
+            }
+            Self::Week(between) => {
+                let (year, week) = text.split_once(between.as_str())?;
+                let monday = ISOWeekDate::new(year.parse().ok()?, week.parse().ok()?, Weekday::Monday).ok()?;
+                self.written(text, tick_of(monday.date().at(0, 0, 0, 0)))
             }
             Self::Pattern { pattern, suffix, offset } => {
                 let (body, own_suffix, own_offset) = split_offset(text);
@@ -160,6 +231,11 @@ impl Layout {
                 local.checked_add((offset - own_offset) * 1000)
             }
         }
+    }
+
+    /// The tick where it is written as `text`.
+    fn written(&self, text: &str, tick: i64) -> Option<i64> {
+        (self.write(tick).as_deref() == Some(text)).then_some(tick)
     }
 
     /// This layout without zeros in front of numbers, and the tick of a text that has some of them or none: `4/9/2021`
@@ -207,7 +283,9 @@ impl Layout {
     pub(crate) fn coarsest(&self) -> Option<Frequency> {
         let unit = match self {
             Self::Integer => Unit::Step,
-            Self::Quarter(_) => Unit::Quarter,
+            Self::Quarter(_) | Self::QuarterFirst(_) => Unit::Quarter,
+            Self::Week(_) => Unit::Week,
+            Self::Excel => return None,
             Self::Pattern { pattern, .. } if pattern == YEAR => Unit::Year,
             Self::Pattern { pattern, .. } if pattern == "%Y%m" || MONTHS.contains(&pattern.as_str()) => Unit::Month,
             Self::Pattern { .. } => return None,
@@ -223,9 +301,44 @@ impl Layout {
                 let day = time_of(tick)?.date();
                 Some(format!("{:04}{between}{}", day.year(), (day.month() - 1) / 3 + 1))
             }
+            Self::QuarterFirst(between) => {
+                let day = time_of(tick)?.date();
+                Some(format!("Q{}{between}{:04}", (day.month() - 1) / 3 + 1, day.year()))
+            }
+            Self::Week(between) => {
+                let week = time_of(tick)?.date().iso_week_date();
+                Some(format!("{:04}{between}{:02}", week.year(), week.week()))
+            }
+            Self::Excel => Some(((tick - excel_epoch()) as f64 / DAY as f64).to_string()),
             Self::Pattern { pattern, suffix, .. } => Some(write_pattern(pattern, tick)? + suffix),
         }
     }
+}
+
+/// The tick of the first day of a quarter, of its year and its number.
+fn quarter((year, number): (&str, &str)) -> Option<i64> {
+    let month = number.parse::<i8>().ok().filter(|q| (1..=4).contains(q))? * 3 - 2;
+    Some(tick_of(Date::new(year.parse().ok()?, month, 1).ok()?.at(0, 0, 0, 0)))
+}
+
+/// The tick from which Excel counts days. It holds for dates from March 1900 on, before which Excel has a day too many.
+fn excel_epoch() -> i64 {
+    tick_of(jiff::civil::date(1899, 12, 30).at(0, 0, 0, 0))
+}
+
+/// If true, the year has as many digits as the pattern says: `strftime` takes fewer, and `21` would be the year 21.
+fn has_whole_year(pattern: &str, text: &str) -> bool {
+    fn parts<'t>(text: &'t str, is_part: impl Fn(char) -> bool + Copy) -> Vec<&'t str> {
+        text.split(|c: char| !is_part(c)).filter(|part| !part.is_empty()).collect()
+    }
+    let pattern = pattern.replace("%-", "%");
+    let (signs, texts) = (parts(&pattern, |c| c == '%' || c.is_alphanumeric()), parts(text, char::is_alphanumeric));
+    signs.len() != texts.len()
+        || signs.iter().zip(texts).all(|(sign, text)| match *sign {
+            "%Y" => text.len() == 4,
+            "%y" => text.len() == 2,
+            _ => true,
+        })
 }
 
 /// The tick of a text in a pattern. Numbers are dates only in the years that records are of: others just
@@ -233,6 +346,9 @@ impl Layout {
 fn parse(pattern: &str, text: &str) -> Option<i64> {
     let parsed = BrokenDownTime::parse(pattern, text).ok()?;
     let year = parsed.year()?;
+    if !has_whole_year(pattern, text) || (pattern.contains("%Y") && year < 1000) {
+        return None;
+    }
     if text.parse::<f64>().is_ok() && !(1500..=2200).contains(&year) {
         return None;
     }

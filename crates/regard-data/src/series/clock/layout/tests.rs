@@ -11,6 +11,9 @@ fn read(text: &str) -> Option<(String, i64, usize)> {
     let pattern = match layout {
         Layout::Pattern { pattern, suffix, .. } => pattern + &suffix,
         Layout::Quarter(between) => format!("Y{between}q"),
+        Layout::QuarterFirst(between) => format!("Qq{between}Y"),
+        Layout::Week(between) => format!("Y{between}w"),
+        Layout::Excel => "excel".into(),
         Layout::Integer => "integer".into(),
     };
     Some((pattern, tick, ticks.len()))
@@ -34,6 +37,16 @@ fn stamps_are_written_back_as_they_were() {
         ("1990", "%Y", "1990-01-01T00:00:00"),
         ("1990Q3", "YQq", "1990-07-01T00:00:00"),
         ("1990-Q3", "Y-Qq", "1990-07-01T00:00:00"),
+        ("Q3 1990", "Qq Y", "1990-07-01T00:00:00"),
+        ("Q1-2000", "Qq-Y", "2000-01-01T00:00:00"),
+        ("2021-W01", "Y-Ww", "2021-01-04T00:00:00"),
+        ("2020W53", "YWw", "2020-12-28T00:00:00"),
+        ("Jan-00", "%b-%y", "2000-01-01T00:00:00"),
+        ("Jan-2000", "%b-%Y", "2000-01-01T00:00:00"),
+        ("Friday, 01 January 2021", "%A, %d %B %Y", "2021-01-01T00:00:00"),
+        ("01-Jan-21", "%d-%b-%y", "2021-01-01T00:00:00"),
+        ("31.01.21", "%d.%m.%y", "2021-01-31T00:00:00"),
+        ("1/31/99 9:05", "%-m/%-d/%y %-H:%M", "1999-01-31T09:05:00"),
         ("1990M11", "%YM%m", "1990-11-01T00:00:00"),
         ("Jan 1962", "%b %Y", "1962-01-01T00:00:00"),
         ("05-Mar-2001", "%d-%b-%Y", "2001-03-05T00:00:00"),
@@ -79,4 +92,45 @@ fn what_is_no_stamp_has_no_layout() {
     ] {
         assert_eq!(Layout::of(text), [], "{text}");
     }
+}
+
+#[test]
+fn years_have_all_their_digits() {
+    let any = |text: &str| -> Vec<(String, String)> {
+        let found = Layout::all_of_any_width(text).into_iter();
+        found.map(|(layout, _, tick)| (layout.pattern().unwrap(), time_of(tick).unwrap().date().to_string())).collect()
+    };
+    let of = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
+        pairs.iter().map(|(pattern, date)| ((*pattern).to_owned(), (*date).to_owned())).collect()
+    };
+    assert_eq!(any("01.1.21"), of(&[("%d.%m.%y", "2021-01-01")]));
+    assert_eq!(
+        any("01/2/21"),
+        of(&[("%d/%m/%y", "2021-02-01"), ("%m/%d/%y", "2021-01-02"), ("%y/%m/%d", "2001-02-21")])
+    );
+    assert_eq!(any("1/13/21"), of(&[("%m/%d/%y", "2021-01-13")]));
+    assert_eq!(any("1/13/2021"), of(&[("%m/%d/%Y", "2021-01-13")]));
+    assert_eq!(any("1/1/1"), of(&[]));
+    assert_eq!(any("1/1/211"), of(&[]));
+    let found: Vec<_> =
+        Layout::of("21-01-01").into_iter().map(|(layout, first, _)| (layout.pattern(), first)).collect();
+    assert_eq!(found, [(Some("%d-%m-%y".to_owned()), First::Day), (Some("%y-%m-%d".to_owned()), First::Year)]);
+    for text in ["2021-W00", "2021-W54", "Q5 2000", "2000Q0"] {
+        assert_eq!(Layout::of(text), [], "{text}");
+    }
+}
+
+#[test]
+fn days_of_excel_are_counted_from_1899() {
+    for (text, time) in
+        [("44197", "2021-01-01T00:00:00"), ("44197.25", "2021-01-01T06:00:00"), ("61", "1900-03-01T00:00:00")]
+    {
+        let tick = Layout::Excel.tick(text).unwrap();
+        assert_eq!(
+            (time_of(tick).unwrap().to_string().as_str(), Layout::Excel.write(tick).as_deref()),
+            (time, Some(text))
+        );
+    }
+    assert_eq!((Layout::Excel.tick("nan"), Layout::Excel.tick("2021-01-01")), (None, None));
+    assert!(Layout::is_excel_day("44197") && !Layout::is_excel_day("1990") && !Layout::is_excel_day("20210101"));
 }

@@ -54,9 +54,9 @@ fn fields_that_are_no_number() {
             &format!("a.csv:4: field `b`: found `x2`, expected a number | {missing}"),
         ),
         (
-            "date;a\n2020-01-01;1,250\n",
+            "date;a\n2020-01-01;1,25,0\n",
             wide(),
-            "a.csv:2: field `a`: found `1,250`, expected a number | write the decimal point as `.`",
+            "a.csv:2: field `a`: found `1,25,0`, expected a number | `--decimal comma` or `--decimal point` (`data.decimal`) gives the decimal mark of the numbers",
         ),
         (
             "date,a\n2020-01-01,-inf\n",
@@ -74,7 +74,7 @@ fn fields_that_are_no_number() {
 
 #[test]
 fn stamps_that_do_not_fit() {
-    let one_way = "all dates of a file must have the same format, with an offset from UTC or without; `--date-format` (`data.date_format`) gives one that is not detected, such as `%d.%m.%Y %H:%M`";
+    let one_way = "all dates of a file must have the same format, with an offset from UTC or without; `--date-format` (`data.date_format`) gives one that is not detected, such as `%d.%m.%Y %H:%M` or `excel`, and `--date` (`data.date`) names the column";
     let finer =
         "the frequency is the most common distance between stamps; `--frequency` (`data.frequency`) gives another";
     let give = |frequency: &str| ReadOptions { frequency: Some(frequency.parse().unwrap()), ..wide() };

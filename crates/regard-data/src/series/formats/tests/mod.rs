@@ -1,4 +1,5 @@
 mod malformed;
+mod people;
 
 use super::*;
 
@@ -211,7 +212,7 @@ fn a_change_to_summer_time_is_neither_a_gap_nor_a_duplicate() {
     let found = read(&format!("date,load\n{hours}"));
     assert_eq!((found.report.gaps, found.report.duplicates, found.panel.steps()), (0, 0, 5));
     assert_eq!(found.panel.stamp(0, 5).unwrap(), "2021-03-28T05:00:00+01:00");
-    let zones = found.report.zones.unwrap();
+    let zones = found.report.stamps.unwrap();
     assert!(zones.contains("counted in UTC") && zones.contains("`+01:00`"), "{zones}");
     let autumn = "2021-10-31 01:00+02:00,1\n2021-10-31 02:00+02:00,2\n2021-10-31 02:00+01:00,3\n\
                   2021-10-31 03:00+01:00,4\n";
@@ -225,7 +226,7 @@ fn a_change_to_summer_time_is_neither_a_gap_nor_a_duplicate() {
     assert_eq!(found.panel.stamp(0, 5).unwrap(), "2021-03-31T00:00:00+02:00");
     assert!(found.report.to_string().contains("local calendar and written with `+02:00`"), "{}", found.report);
     let one = read("date,load\n2021-03-28T00:00:00Z,1\n2021-03-28T01:00:00Z,2\n");
-    assert_eq!((one.report.zones, one.panel.stamp(0, 2).unwrap()), (None, "2021-03-28T02:00:00Z".into()));
+    assert_eq!((one.report.stamps, one.panel.stamp(0, 2).unwrap()), (None, "2021-03-28T02:00:00Z".into()));
     let without = said("date,load\n2021-03-28T00:00:00Z,1\n2021-03-28T01:00:00,2\n", &ReadOptions::default());
     assert!(without.contains("with an offset from UTC or without"), "{without}");
 }

@@ -18,10 +18,9 @@ impl Columns {
         let header = &table.header;
         let Some(group) = &options.group_by else {
             let reason = "has a header, but no column of bag identifiers is given";
-            return Err(header.error(reason).with_hint(format!(
-                "give it as `group_by` (the columns are {}), or say that there is no header",
-                header.all()
-            )));
+            return Err(header
+                .error(reason)
+                .with_hint(format!("give it by `--group-by` (`data.group_by`); the columns are {}", header.all())));
         };
         let optional = options.target_optional;
         let group = find(table, group)?;

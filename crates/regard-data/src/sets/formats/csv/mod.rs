@@ -44,7 +44,7 @@ use crate::{Error, Result};
 /// # Ok::<(), regard_data::Error>(())
 /// ```
 pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Bags> {
-    let mut rows = Rows::of_text(text, path, options.delimiter)?;
+    let mut rows = Rows::of_text(text, path, options.delimiter)?.with_marks(options.decimal)?;
     let first = Header::of(&mut rows, "rows of bags")?;
     let headerless = match options.layout {
         Layout::Headerless => true,
@@ -55,7 +55,7 @@ pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Bags> {
         rows.unread();
         return without_header(rows, &first, options);
     }
-    let table = Table::of(text, path, options.delimiter, "rows of bags")?;
+    let table = Table::of(text, path, (options.delimiter, options.decimal), "rows of bags")?;
     with_header(&table, Columns::of(&table, options)?, options)
 }
 
@@ -108,7 +108,9 @@ fn without_header(mut rows: Rows<'_>, first: &Header<'_>, options: &ReadOptions)
         }
         gathered.row(bag, row.line);
     }
-    gathered.finish(FeatureNames::Count(features.len()), 0, Some(&label.name), options.target_optional)
+    let notes = rows.note().map(str::to_owned).into_iter().collect();
+    let bags = gathered.finish(FeatureNames::Count(features.len()), 0, Some(&label.name), options.target_optional)?;
+    Ok(bags.with_notes(notes))
 }
 
 /// If true, fields are label, bag and features rather than names: numbers from the third on, and not the numbers of

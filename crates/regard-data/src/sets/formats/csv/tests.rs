@@ -194,9 +194,11 @@ fn malformed_tables_are_refused_with_place_and_expectation() {
                 .into(),
         ),
         (
-            "id;y;a\nu;1;1,250\n",
+            "id;y;a\nu;1;1,25,0\n",
             options(),
-            "bags.csv:2: field `a`: found `1,250`, expected a number | write the decimal point as `.`".into(),
+            "bags.csv:2: field `a`: found `1,25,0`, expected a number | `--decimal comma` or `--decimal point` (`data.decimal`) \
+             gives the decimal mark of the numbers"
+                .into(),
         ),
         (
             "id,y,a\nu,1,x\nv,1,z\n",
@@ -231,14 +233,14 @@ fn malformed_tables_are_refused_with_place_and_expectation() {
             "id,y,a\n1,1,2\n",
             plain.clone(),
             "bags.csv:1: has a header, but no column of bag identifiers is given | give it \
-             as `group_by` (the columns are `id`, `y`, `a`), or say that there is no header"
+             by `--group-by` (`data.group_by`); the columns are `id`, `y`, `a`"
                 .into(),
         ),
         (
             "0,1,2,3\n1,1,5,6\n",
             plain.clone(),
             "bags.csv:1: has a header, but no column of bag identifiers is given | give it \
-             as `group_by` (the columns are `0`, `1`, `2`, `3`), or say that there is no header"
+             by `--group-by` (`data.group_by`); the columns are `0`, `1`, `2`, `3`"
                 .into(),
         ),
         (
@@ -286,4 +288,14 @@ fn cut_and_damaged_texts_never_panic() {
                 parse(&damaged, Path::new("a"), &ReadOptions { layout: Layout::Headerless, ..ReadOptions::default() });
         }
     }
+}
+
+#[test]
+fn numbers_have_the_decimal_mark_that_is_given() {
+    let text = "id,y,a\nu,1,\"1,000\"\nv,1,\"2,500\"\n";
+    let read = |decimal| parse(text, Path::new("bags.csv"), &ReadOptions { decimal, ..options() }).unwrap();
+    let found = read(None);
+    assert_eq!((found.bag(0), found.bag(1)), (&[1000.0][..], &[2500.0][..]));
+    assert!(found.notes()[0].contains("`1,000` is read as 1000 (`--decimal comma`"), "{:?}", found.notes());
+    assert_eq!(read(Some(crate::table::numbers::Decimal::Comma)).bag(1), [2.5]);
 }

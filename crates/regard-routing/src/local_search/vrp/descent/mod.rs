@@ -12,6 +12,8 @@ mod within;
 
 use std::time::Instant;
 
+use regard_data::cancel::is_cancelled;
+
 use super::{Distances, Neighbours, Node, Queue, Vrp};
 
 /// So many neighbours of a customer are tried.
@@ -54,7 +56,7 @@ pub(super) fn descend(
 ) -> Vec<Vec<usize>> {
     let mut descent = Descent::new(vrp, distances, routes);
     while let Some(node) = descent.queue.pop() {
-        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        if is_cancelled() || deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             break;
         }
         while neighbours
