@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3, PyUntypedArrayMethods};
+use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use regard::routes::decode::{Decode, DecodeOptions};
@@ -199,7 +199,7 @@ impl PyEnvironment {
             let folder = ModelDir::open(&path)?;
             folder.require_problem(problem)?;
             let model = AttentionModel::from_weights(folder.config(), &folder.weights()?, &Device::flex())?;
-            Ok((Arc::new(model), folder.config().parameters()))
+            Ok::<_, regard::Error>((Arc::new(model), folder.config().parameters()))
         };
         let (model, parameters) = long(py, OnInterrupt::Leave, opened)?.or_raise()?;
         Ok(PyEnvironmentPolicy { model, environment: self.0.clone(), parameters })

@@ -320,7 +320,7 @@ impl PyGraphModel {
     ) -> PyResult<Vec<(usize, Vec<[usize; 2]>, Bound<'py, PyDict>)>> {
         let options = attribution_options(method, samples, steps, seed)?;
         let (model, graphs, complete) = (self.model.clone(), graphs.0.clone(), self.is_complete());
-        let attributed = move || model.attribute(&model.known_graphs(Data::clone(&graphs), complete)?, &options);
+        let attributed = move || model.attribute(&model.known_graphs(Data::clone(&graphs), complete)?, &options, &|_, _| {});
         let found = long(py, OnInterrupt::Leave, attributed)?.or_raise()?;
         found
             .into_iter()

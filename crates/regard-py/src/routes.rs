@@ -300,6 +300,7 @@ impl Search {
             top_p: self.top_p,
             seed: self.seed,
             best: BestCost::default(),
+            stop: None,
         })
     }
 }

@@ -498,7 +498,7 @@ impl PySeriesModel {
         let options = attribution_options(method, samples, steps, seed)?;
         let (model, read) = (self.model.clone(), panel.0.clone());
         let attributed =
-            move || model.attribute_forecast(&model.known_series(Read::clone(&read))?, horizon, &options);
+            move || model.attribute_forecast(&model.known_series(Read::clone(&read))?, horizon, &options, &|_, _| {});
         let found = long(py, OnInterrupt::Leave, attributed)?.or_raise()?;
         found
             .into_iter()

@@ -241,7 +241,7 @@ impl PySetModel {
     ) -> PyResult<Attributions> {
         let options = attribution_options(method, samples, steps, seed)?;
         let (model, bags) = (self.model.clone(), self.aligned(bags)?);
-        let found = long(py, OnInterrupt::Leave, move || model.attribute(&bags, &options))?.or_raise()?;
+        let found = long(py, OnInterrupt::Leave, move || model.attribute(&bags, &options, &|_, _| {}))?.or_raise()?;
         Ok(Attributions(found))
     }
 }

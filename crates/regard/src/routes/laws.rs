@@ -40,9 +40,10 @@ pub struct LawOptions {
 /// Differences of costs and log-probabilities that are rounding.
 const ROUNDING: f64 = 1e-3;
 
+type Check<'a, E> = fn(&Laws<'a, E>) -> Result<Option<String>>;
+
 /// Checks all laws on small networks. The problem has to be registered.
 pub fn check<E: Environment>(environment: &E, options: &LawOptions) -> Vec<Law> {
-    type Check<'a, E> = fn(&Laws<'a, E>) -> Result<Option<String>>;
     let laws = Laws { environment, options };
     let mut checks: Vec<(&'static str, Check<'_, E>)> = vec![
         ("features have one row for each node", Laws::features),
@@ -53,11 +54,12 @@ pub fn check<E: Environment>(environment: &E, options: &LawOptions) -> Vec<Law> 
     if options.learn {
         checks.push(("every parameter learns", Laws::learning));
     }
-    let checked = |(name, check): (&'static str, Check<'_, E>)| {
+    let mut found = Vec::with_capacity(checks.len());
+    for (name, check) in checks {
         let broken = check(&laws).unwrap_or_else(|error| Some(error.to_string()));
-        Law { name, broken }
-    };
-    checks.into_iter().map(checked).collect()
+        found.push(Law { name, broken });
+    }
+    found
 }
 
 struct Laws<'a, E> {
