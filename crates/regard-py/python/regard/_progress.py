@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
 from types import TracebackType
@@ -15,9 +16,14 @@ _WIDTH = 24
 
 
 def _in_notebook() -> bool:
-    shell = sys.modules.get("IPython")
-    instance = None if shell is None else shell.get_ipython()  # type: ignore[attr-defined]
+    shell: Any = sys.modules.get("IPython")
+    instance = None if shell is None else shell.get_ipython()
     return instance is not None and type(instance).__name__ == "ZMQInteractiveShell"
+
+
+def _page(text: str) -> Any:
+    ipython: Any = importlib.import_module("IPython.display")
+    return ipython.HTML(text)
 
 
 class Progress:
@@ -49,9 +55,7 @@ class Progress:
         if not self._drawn:
             return
         if self._display is not None:
-            from IPython.display import HTML
-
-            self._display.update(HTML(""))
+            self._display.update(_page(""))
         elif sys.stderr.isatty():
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
@@ -78,12 +82,11 @@ class Progress:
     def _show_html(self, text: str, fraction: float | None, elapsed: str) -> None:
         from html import escape
 
-        from IPython.display import HTML, display
-
         bar = "" if fraction is None else f'<progress value="{fraction:.3f}" max="1"></progress> '
-        page = HTML(f"<div>{escape(self._title)} {bar}{escape(text)} <small>({elapsed})</small></div>")
+        page = _page(f"<div>{escape(self._title)} {bar}{escape(text)} <small>({elapsed})</small></div>")
         if self._display is None:
-            self._display = display(page, display_id=True)
+            ipython: Any = importlib.import_module("IPython.display")
+            self._display = ipython.display(page, display_id=True)
         else:
             self._display.update(page)
         self._drawn = True

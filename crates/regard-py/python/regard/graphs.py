@@ -763,7 +763,7 @@ def load(model: str | os.PathLike[str]) -> GraphClassifier | GraphRegressor | No
         ("classification", "graph"): GraphClassifier,
         ("classification", "node"): NodeClassifier,
     }
-    estimator = kinds.get((native.task, native.level), GraphRegressor)()
+    estimator: Any = kinds.get((native.task, native.level), GraphRegressor)()
     estimator._packed = packed
     if native.smiles_rule is not None:
         estimator.rule = native.smiles_rule
@@ -772,4 +772,5 @@ def load(model: str | os.PathLike[str]) -> GraphClassifier | GraphRegressor | No
         estimator._order = np.arange(len(native.classes))
     elif native.level == "graph":
         estimator._single = len(native.tasks) == 1
-    return estimator
+    found: GraphClassifier | GraphRegressor | NodeClassifier = estimator
+    return found

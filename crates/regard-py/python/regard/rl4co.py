@@ -195,7 +195,8 @@ class Environment(Problem):
         if callable(self._dynamic):
             found: npt.NDArray[np.float32] = self._dynamic(td).float().numpy()
             return found
-        return self._column(td, self._dynamic)[..., 0].numpy()
+        column: npt.NDArray[np.float32] = self._column(td, self._dynamic)[..., 0].numpy()
+        return column
 
     def step(self, state: Batch, action: npt.NDArray[np.int64]) -> Batch:
         """``env.step``, without the reward."""
@@ -229,5 +230,5 @@ class Environment(Problem):
         """The instances with all their places under a symmetry."""
         from regard.problem import symmetry
 
-        places = {key: symmetry(instances[key], view) for key in ("locs", "given_locs", "depot") if key in instances}
+        places: Batch = {key: symmetry(instances[key], view) for key in ("locs", "given_locs", "depot") if key in instances}
         return {**instances, **places}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from regard._store import PackedModel
 
 if TYPE_CHECKING:
     from regard.explain import Trace
-    from regard.problem import Problem
+    from regard.problem import Problem, ProblemPolicy
 
 __all__ = ["Decoded", "Instance", "Policy", "Solution", "Stage", "generate", "read_set", "solve", "write_set"]
 
@@ -628,8 +628,16 @@ class Policy:
     def __init__(self) -> None:
         raise TypeError("a policy is made by Policy.load(name or path), or by training")
 
+    @overload
     @classmethod
-    def load(cls, model: str | os.PathLike[str], problem: Problem | None = None) -> Policy:
+    def load(cls, model: str | os.PathLike[str], problem: None = None) -> Policy: ...
+
+    @overload
+    @classmethod
+    def load(cls, model: str | os.PathLike[str], problem: Problem) -> ProblemPolicy: ...
+
+    @classmethod
+    def load(cls, model: str | os.PathLike[str], problem: Problem | None = None) -> Policy | ProblemPolicy:
         """Open a policy.
 
         Parameters
@@ -641,7 +649,7 @@ class Policy:
 
         Returns
         -------
-        Policy
+        Policy, or ProblemPolicy for a problem of your own
         """
         if problem is not None:
             return problem.policy(model)

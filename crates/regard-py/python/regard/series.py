@@ -610,7 +610,7 @@ class Forecaster:
             if of_lags is not None:
                 lags = len(of_lags["values"])
                 result[name] = attribution_of(method, [f"lag {lags - at}" for at in range(lags)], of_lags)
-            else:
+            elif of_patches is not None:
                 result[name] = attribution_of(method, [f"lag {a}-{b}" for a, b in patches], of_patches)
         return result
 

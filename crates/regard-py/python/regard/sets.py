@@ -495,7 +495,7 @@ class SetClassifier(ClassifierMixin, _Attributed):
         numpy.ndarray, shape (sets, classes)
         """
         found = self._predicted(X)["probabilities"]
-        ordered = np.zeros_like(found)
+        ordered: npt.NDArray[np.float64] = np.zeros_like(found)
         ordered[:, self._order] = found
         return ordered
 
@@ -760,7 +760,7 @@ def load(model: str | os.PathLike[str]) -> SetClassifier | SetRegressor | SetClu
     with packed.folder() as folder:
         native = _regard.SetModel.open(folder, None)
     kinds: dict[str, Any] = {"classification": SetClassifier, "clustering": SetClusterer}
-    estimator = kinds.get(native.task, SetRegressor)()
+    estimator: Any = kinds.get(native.task, SetRegressor)()
     estimator._packed = packed
     estimator.n_features_in_ = native.width
     if native.features:
@@ -768,4 +768,5 @@ def load(model: str | os.PathLike[str]) -> SetClassifier | SetRegressor | SetClu
     if native.task == "classification":
         estimator.classes_ = np.asarray(native.classes)
         estimator._order = np.arange(len(native.classes))
-    return estimator
+    found: SetClassifier | SetRegressor | SetClusterer = estimator
+    return found
