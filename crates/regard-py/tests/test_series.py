@@ -27,7 +27,8 @@ def frame(rows: int = 120, series: int = 2, freq: str = "D") -> pd.DataFrame:
     for at in range(series):
         y = 10 + at + np.tile([0.0, 1, 4, 2, 0, -3, -4], rows // 7 + 1)[:rows] + 0.01 * np.arange(rows)
         parts.append(pd.DataFrame({"unique_id": f"s{at}", "ds": stamps, "y": y + 0.1 * rng.normal(size=rows)}))
-    return pd.concat(parts, ignore_index=True)
+    joined: pd.DataFrame = pd.concat(parts, ignore_index=True)
+    return joined
 
 
 def base(**parameters: Any) -> regard.Forecaster:
