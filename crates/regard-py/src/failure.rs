@@ -98,12 +98,23 @@ fn of_file(source: &io::Error, message: &str, hint: Option<&str>) -> PyErr {
 }
 
 /// Flags of the command line that have another name as an argument.
-const ARGUMENTS: [(&str, &str); 4] = [("time", "time_limit"), ("set", "settings"), ("levels", "level"), ("out", "out")];
+const ARGUMENTS: [(&str, &str); 6] = [
+    ("time", "time_limit"),
+    ("set", "settings"),
+    ("levels", "level"),
+    ("season", "season_length"),
+    ("frequency", "freq"),
+    ("horizon", "h"),
+];
+
+/// Commands that a hint names, and what does the same in Python.
+const COMMANDS: [(&str, &str); 1] = [("`regard train --list`", "`regard.training.experiments()`")];
 
 /// A message of the library with arguments of Python in place of flags: `--max-length` is `max_length`.
-fn in_python(message: &str) -> String {
+pub(crate) fn in_python(message: &str) -> String {
+    let message = COMMANDS.iter().fold(message.to_owned(), |text, (command, call)| text.replace(command, call));
     let mut text = String::with_capacity(message.len());
-    let mut rest = message;
+    let mut rest = message.as_str();
     while let Some(at) = rest.find("--") {
         let (before, after) = (&rest[..at], &rest[at + 2..]);
         let length = after.find(|c: char| !(c.is_ascii_lowercase() || c == '-')).unwrap_or(after.len());

@@ -22,7 +22,7 @@ use crate::arrays::{numbers, shaped, wrong_shape};
 use crate::arrow::{Frame, Stamps};
 use crate::compute::{OnInterrupt, long};
 use crate::explain::{Trace, attribution_of, attribution_options};
-use crate::failure::{OrRaise, invalid};
+use crate::failure::{OrRaise, in_python, invalid};
 use crate::train::{Run, RunOptions};
 
 /// Series on one clock, as they were read.
@@ -388,7 +388,7 @@ pub(crate) fn forecast_panel<'py>(
     result.set_item("seasons", found.seasons)?;
     result.set_item("look_back", found.look_back)?;
     result.set_item("cut_short", found.cut_short)?;
-    result.set_item("warnings", found.warnings)?;
+    result.set_item("warnings", found.warnings.iter().map(|text| in_python(text)).collect::<Vec<_>>())?;
     Ok(result)
 }
 
@@ -476,7 +476,7 @@ impl PySeriesModel {
         let (found, unknown) = long(py, OnInterrupt::Wait(stopped), move || -> Result<_> { computed() })?.or_raise()?;
         let result = arrays_of(py, &panel.0.panel, &found.forecasts)?;
         result.set_item("members", found.members)?;
-        result.set_item("warnings", found.warnings)?;
+        result.set_item("warnings", found.warnings.iter().map(|text| in_python(text)).collect::<Vec<_>>())?;
         result.set_item("unknown", unknown)?;
         Ok(result)
     }

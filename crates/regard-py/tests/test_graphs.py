@@ -84,7 +84,7 @@ def test_nodes_are_classified() -> None:
 def test_the_built_in_solubility_agrees_with_the_command_line(command: Callable[..., str], tmp_path: Path) -> None:
     model = regard.graphs.load("regard-solubility")
     assert isinstance(model, regard.GraphRegressor)
-    smiles = pd.read_csv(EXAMPLES / "molecules.csv").iloc[:, 0].tolist()
+    smiles = pd.read_csv(EXAMPLES / "molecules.csv")["smiles"].tolist()
     ours = model.predict([str(text) for text in smiles])
     out = tmp_path / "out.csv"
     command("predict", EXAMPLES / "molecules.csv", "--model", "regard-solubility", "--out", out)
@@ -99,10 +99,10 @@ def test_the_same_bits_as_from_the_command_line(command: Callable[..., str], tmp
     pd.DataFrame({"smiles": SMILES, "y": y}).to_csv(tmp_path / "molecules.csv", index=False)
     regressor = regard.GraphRegressor(epochs=1, random_state=3).fit(SMILES, y)
     regressor.save(tmp_path / "python")
-    command(
-        "train", regressor.experiment, "--out", tmp_path / "shell", "--data", tmp_path / "molecules.csv", "--target", "y",
-        "--set", "train.epochs=1", "--set", "train.seed=3",
-    )
+    settings = [text for text in regressor._assignments(True) if not text.startswith("data.path=")]
+    settings += [f"data.path={tmp_path / 'molecules.csv'}", 'data.targets=["y"]']
+    options = [part for text in settings for part in ("--set", text)]
+    command("train", "graphs/molecules", "--out", tmp_path / "shell", *options)
     weights = [(tmp_path / which / "model.safetensors").read_bytes() for which in ("python", "shell")]
     assert weights[0] == weights[1]
 
@@ -110,7 +110,7 @@ def test_the_same_bits_as_from_the_command_line(command: Callable[..., str], tmp
 def test_attributions_are_of_atoms() -> None:
     model = regard.graphs.load("regard-solubility")
     found = model.attribute(["CCO"], "leave-one-out")
-    assert len(found[0].parts) == 3
+    assert found[0].parts == ["node 0", "node 1", "node 2", "edge 0-1", "edge 1-2"]
     assert "<" in model.explain(["CCO"])._repr_html_()
 
 
@@ -128,11 +128,11 @@ def test_molecules_tell_which_smiles_cannot_be_read() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: ANY.GraphRegressor().fit([], []), regard.InputError, "empty"),
+        (lambda: ANY.GraphRegressor().fit([], []), regard.InputError, "there are no graphs"),
         (lambda: ANY.GraphRegressor().fit(["C(", "CC"], [1, 2]), regard.InputError, "C\\("),
         (lambda: ANY.GraphRegressor().fit(SMILES, [1.0]), regard.InputError, "y"),
         (lambda: ANY.GraphRegressor().fit([3, 4], [1, 2]), regard.ArrayTypeError, r"X\[0\]: found int"),
-        (lambda: ANY.GraphClassifier().fit([{"edges": [[0], [5]], "num_nodes": 2}], ["a"]), regard.InputError, "node 5"),
+        (lambda: ANY.GraphClassifier().fit([{"edges": [[0], [5]], "num_nodes": 2}], ["a"]), regard.InputError, "the edge 0 -> 5, expected nodes from 0 to 1"),
         (lambda: ANY.GraphClassifier().fit([{"edge": []}], ["a"]), regard.InputError, "has the key 'edge'"),
         (lambda: ANY.GraphClassifier().fit([{"edges": [[0.5], [1]]}], ["a"]), regard.ArrayTypeError, "edges"),
         (lambda: ANY.GraphClassifier().predict(["C"]), Exception, "not fitted"),

@@ -20,9 +20,9 @@ PICKUP_DELIVERY = Path(__file__).resolve().parents[1] / "examples" / "pickup_del
 #: A network and a training of seconds.
 SMALL = {
     "model.width": 32,
-    "model.num_heads": 4,
-    "model.num_layers": 2,
-    "model.feed_forward": 64,
+    "model.heads": 4,
+    "model.layers": 2,
+    "model.feedforward_width": 64,
     "train.batch_size": 32,
     "train.epoch_size": 256,
     "train.epochs": 2,

@@ -32,7 +32,7 @@ def frame(rows: int = 120, series: int = 2, freq: str = "D") -> pd.DataFrame:
 
 
 def base(**parameters: Any) -> regard.Forecaster:
-    return regard.Forecaster(only="base", time_limit=None, **parameters)
+    return regard.Forecaster(**{"only": "base", "time_limit": None, "season_length": 7, **parameters})
 
 
 def test_a_frame_is_forecast_with_intervals() -> None:
@@ -80,7 +80,7 @@ def test_rows_in_any_order_and_gaps_are_told() -> None:
 def test_stamps_of_every_kind() -> None:
     df = frame(60, 1)
     whole = df.assign(ds=np.arange(60))
-    found = base(season_length=7).fit(whole).predict(3)
+    found = base().fit(whole).predict(3)
     assert found.ds.tolist() == [60, 61, 62]
     zoned = df.assign(ds=df.ds.dt.tz_localize("Europe/Berlin"))
     assert base().fit(zoned).predict(3).ds.dtype == zoned.ds.dtype
@@ -145,7 +145,7 @@ def test_the_same_bits_as_from_the_command_line(command: Callable[..., str], tmp
     df["y"] = df["y"].astype(np.float32)
     df.to_csv(tmp_path / "long.csv", index=False)
     out = tmp_path / "forecast.csv"
-    command("forecast", tmp_path / "long.csv", "--horizon", "7", "--only", "base", "--time", "none", "--out", out)
+    command("forecast", tmp_path / "long.csv", "--horizon", "7", "--only", "base", "--season", "7", "--out", out)
     theirs = pd.read_csv(out)
     ours = base().fit(df).predict(7)
     column = next(name for name in theirs.select_dtypes("number") if "lo" not in name and "hi" not in name)

@@ -162,10 +162,9 @@ def test_the_same_bits_as_from_the_command_line(command: Callable[..., str], tmp
     of_frame, y = regard.RaggedArray.from_frame(rows, "bag", target="label")
     estimator = regard.SetClassifier(epochs=2, random_state=11).fit(of_frame, y)
     estimator.save(tmp_path / "python")
-    command(
-        "train", "sets/mil", "--out", tmp_path / "shell", "--data", tmp_path / "rows.csv", "--group-by", "bag", "--target",
-        "label", "--set", "train.epochs=2", "--set", "train.seed=11",
-    )
+    settings = [text for text in estimator._assignments() if not text.startswith("data.path=")]
+    settings += [f"data.path={tmp_path / 'rows.csv'}", "data.group_by=bag", "data.target=label"]
+    command("train", "sets/mil", "--out", tmp_path / "shell", *(part for text in settings for part in ("--set", text)))
     weights = [(tmp_path / which / "model.safetensors").read_bytes() for which in ("python", "shell")]
     assert weights[0] == weights[1]
 
@@ -182,7 +181,7 @@ def test_the_same_bits_as_from_the_command_line(command: Callable[..., str], tmp
         (lambda s, y: ANY.SetClassifier().fit([*s[:-1], np.zeros((2, 9))], y), regard.InputError, r"X\[9\]: has 9 features"),
         (lambda s, y: ANY.SetClassifier().fit([*s[:-1], np.array([["a"] * 3])], y), regard.ArrayTypeError, r"X\[9\]"),
         (lambda s, y: ANY.SetClassifier().fit([*s[:-1], [[1, np.inf, 2]]], y), regard.InputError, "infinity"),
-        (lambda s, y: ANY.SetClassifier("sets/none").fit(s, y), regard.InputError, "sets/none"),
+        (lambda s, y: ANY.SetClassifier("sets/none").fit(s, y), FileNotFoundError, "sets/none"),
         (lambda s, y: ANY.SetClassifier(epochs=-1).fit(s, y), regard.InputError, "epochs"),
         (lambda s, y: ANY.SetClassifier(settings={"model.wid": 1}).fit(s, y), regard.InputError, "wid"),
         (lambda s, y: ANY.SetRegressor().fit(s, np.full(10, np.nan)), regard.InputError, "y"),

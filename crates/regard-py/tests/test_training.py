@@ -20,9 +20,9 @@ import regard
 #: A network and a training of seconds.
 SMALL: dict[str, Any] = {
     "model.width": 32,
-    "model.num_heads": 4,
-    "model.num_layers": 2,
-    "model.feed_forward": 64,
+    "model.heads": 4,
+    "model.layers": 2,
+    "model.feedforward_width": 64,
     "train.batch_size": 32,
     "train.epoch_size": 256,
     "train.epochs": 2,
@@ -156,7 +156,7 @@ def test_the_import_is_fast() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"experiment": "routes/none"}, regard.InputError, "routes/none"),
+        ({"experiment": "routes/none"}, FileNotFoundError, "routes/none"),
         ({"experiment": None}, regard.InputError, "experiment: is missing"),
         ({"experiment": "routes/tsp20", "steps": -1}, regard.InputError, "steps"),
         ({"experiment": "routes/tsp20", "time_limit": "long"}, regard.ArrayTypeError, "time_limit"),
@@ -164,7 +164,7 @@ def test_the_import_is_fast() -> None:
         ({"experiment": "routes/tsp20", "train__epoch": 3}, regard.InputError, "epoch"),
         ({"experiment": "routes/tsp20", "settings": 3}, regard.ArrayTypeError, "settings"),
         ({"experiment": "routes/tsp20", "callbacks": [3]}, regard.ArrayTypeError, "callbacks"),
-        ({"experiment": "routes/tsp20", "resume": True}, regard.InputError, ""),
+        ({"experiment": "routes/tsp20", "resume": True}, regard.InputError, "contains no run to resume"),
     ],
 )
 def test_bad_input_is_an_exception(

@@ -170,7 +170,7 @@ class RaggedArray(Sequence[npt.NDArray[Any]]):
             row = int(np.flatnonzero(differs)[0])
             raise invalid(
                 f"`{target}` of row {row}",
-                f"is {answers[row]!r}, but the set `{keys[row]}` has {y[codes[row]]!r} in its first row",
+                f"is {answers[row]}, but the set `{keys[row]}` has {y[codes[row]]} in its first row",
                 "a set has one target, the same in all its rows",
             )
         return sets, y
@@ -473,6 +473,7 @@ class SetClassifier(ClassifierMixin, _Attributed):
         -------
         SetClassifier
         """
+        X = _ragged(X)
         labels, answers = labels_of(y)
         if answers.dtype.kind == "f" and not (answers == np.round(answers)).all():
             raise invalid("y", "Unknown label type: continuous", "classes are texts or whole numbers")

@@ -521,14 +521,15 @@ impl BaseProblem {
             known.iter().filter_map(|row| places.get(row)).flat_map(row).collect()
         };
         let target = task.target.of(&known);
-        let losses = [target.loss(&of_network), target.loss(&of_base)];
+        // Without rows there is no loss, and a model holds no number that is not finite.
+        let losses = (!known.is_empty()).then(|| [target.loss(&of_network), target.loss(&of_base)]);
         let (weights, not_fitted) = match convex_blend(&[&of_network, &of_base], outputs, &target) {
             Ok(found) => ([found.weights[0], found.weights[1]], None),
             // The network's loss has too few rows, so that the base learners keep the answer unless it is better.
-            Err(error) if losses[0] < losses[1] => ([1.0, 0.0], Some(error.to_string())),
+            Err(error) if losses.is_some_and(|[network, base]| network < base) => ([1.0, 0.0], Some(error.to_string())),
             Err(error) => ([0.0, 1.0], Some(error.to_string())),
         };
-        Ok(BlendReport { losses: Some(losses), rows: known.len(), not_fitted, ..fit.report(weights) })
+        Ok(BlendReport { losses, rows: known.len(), not_fitted, ..fit.report(weights) })
     }
 
     /// Parts of the training rows that networks are trained without, one after the other. A single network is trained
