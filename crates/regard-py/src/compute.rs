@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// The process that computed first; 0 before.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
-/// What becomes of a call that Ctrl-C interrupts.
+/// The fate of a call that Ctrl-C interrupts.
 pub(crate) enum OnInterrupt {
     /// The exception is raised at once; the computation ends in its own thread, and its result is dropped.
     Leave,

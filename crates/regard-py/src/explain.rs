@@ -10,7 +10,7 @@ use regard::explain::{self, TraceStep, page};
 use crate::arrays::shaped;
 use crate::failure::{OrRaise, invalid};
 
-/// What a model computed on one input, step by step.
+/// The steps that a model computed on one input.
 #[pyclass(frozen, name = "Trace", module = "regard._regard")]
 pub(crate) struct Trace(Arc<explain::Trace>);
 

@@ -306,7 +306,7 @@ impl PyGraphModel {
         Ok(Trace::new(long(py, OnInterrupt::Leave, explained)?.or_raise()?))
     }
 
-    /// How much each node and each edge of each graph changes the prediction: names of the nodes' types, edges, and the
+    /// Attribution of the prediction for each graph to its nodes and edges: names of the nodes' types, edges, and the
     /// attribution of nodes followed by edges.
     #[pyo3(signature = (graphs, method, samples, steps, seed))]
     #[expect(clippy::type_complexity, reason = "a tuple for Python to take apart")]

@@ -149,7 +149,7 @@ impl PyInstance {
         Ok(Self { instance, rows })
     }
 
-    /// Reads a file; remarks of the reader come second.
+    /// Reads a file; notes of the reader come second.
     #[staticmethod]
     #[pyo3(signature = (path, columns, options, depot, skip_bad))]
     fn read(
@@ -265,7 +265,7 @@ pub(crate) struct PyFound {
     seconds: f64,
 }
 
-/// How an instance is solved; Python names the parts.
+/// Options of solving an instance; Python names the parts.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Search {

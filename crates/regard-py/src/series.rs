@@ -29,7 +29,7 @@ use crate::train::{Run, RunOptions};
 #[pyclass(frozen, name = "Panel", module = "regard._regard")]
 pub(crate) struct PyPanel(Arc<Read>);
 
-/// How rows are read; Python names the parts.
+/// Options of reading rows; Python names the parts.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Reading {
@@ -274,7 +274,7 @@ impl PyPanel {
         self.0.panel.clock().season()
     }
 
-    /// What was filled, sorted, merged or left out, a line each.
+    /// Everything that was filled, sorted, merged or left out, a line each.
     #[getter]
     fn report(&self) -> String {
         self.0.report.to_string()
@@ -378,8 +378,8 @@ pub(crate) fn forecast_panel<'py>(
     let only: Option<Only> = only.map(str::parse).transpose().map_err(|error: String| invalid("only", &error, None))?;
     let (budget, stopped) = budget(seconds)?;
     let options = LocalForecastOptions { horizon, levels, seasons, only, budget, seed };
-    let (read, tell) = (panel.0.clone(), teller(progress));
-    let computed = move || forecast(&read, &options, &Device::flex(), &tell);
+    let (read, report) = (panel.0.clone(), teller(progress));
+    let computed = move || forecast(&read, &options, &Device::flex(), &report);
     let found = long(py, OnInterrupt::Wait(stopped), computed)?.or_raise()?;
     let result = arrays_of(py, &panel.0.panel, &found.forecasts)?;
     let json = |text: serde_json::Result<String>| text.map_err(|error| invalid("report", &error.to_string(), None));
@@ -467,11 +467,11 @@ impl PySeriesModel {
     ) -> PyResult<Bound<'py, PyDict>> {
         let (budget, stopped) = budget(seconds)?;
         let options = FileForecastOptions { horizon, levels, budget };
-        let (model, read, tell) = (self.model.clone(), panel.0.clone(), teller(progress));
+        let (model, read, report) = (self.model.clone(), panel.0.clone(), teller(progress));
         let computed = move || {
             let series = model.known_series(Read::clone(&read))?;
             let unknown = series.unknown.clone();
-            Ok((model.forecast_file(&series, &options, &tell)?, unknown))
+            Ok((model.forecast_file(&series, &options, &report)?, unknown))
         };
         let (found, unknown) = long(py, OnInterrupt::Wait(stopped), move || -> Result<_> { computed() })?.or_raise()?;
         let result = arrays_of(py, &panel.0.panel, &found.forecasts)?;
@@ -488,7 +488,7 @@ impl PySeriesModel {
         Ok(Trace::new(long(py, OnInterrupt::Leave, explained)?.or_raise()?))
     }
 
-    /// How much patches and lags of each series change the mean of the next values.
+    /// Attribution of the mean of the next values of each series to patches and lags.
     #[pyo3(signature = (panel, horizon, method, samples, steps, seed))]
     #[expect(clippy::too_many_arguments, reason = "one for each option; Python names them")]
     #[expect(clippy::type_complexity, reason = "a tuple for Python to take apart")]

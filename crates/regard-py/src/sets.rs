@@ -232,7 +232,7 @@ impl PySetModel {
         Ok(Trace::new(trace))
     }
 
-    /// How much each row of each set changes the prediction.
+    /// Attribution of the prediction for each set to its rows.
     #[pyo3(signature = (bags, method, samples, steps, seed))]
     fn attribute(
         &self,

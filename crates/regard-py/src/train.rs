@@ -99,8 +99,8 @@ struct Watcher {
 impl Observer for Watcher {
     fn event(&mut self, event: &Event) {
         let Some(watch) = &self.watch else { return };
-        let told = Python::attach(|py| watch.call1(py, (event_of(py, event)?,))?.extract::<bool>(py));
-        match told {
+        let go_on = Python::attach(|py| watch.call1(py, (event_of(py, event)?,))?.extract::<bool>(py));
+        match go_on {
             Ok(false) => {}
             Ok(true) => self.interrupt.store(true, Ordering::Relaxed),
             Err(error) => {

@@ -64,15 +64,15 @@ def test_polars_gives_what_pandas_gives() -> None:
 def test_rows_in_any_order_and_gaps_are_told() -> None:
     df = frame()
     expected = base().fit(df).predict(5)
-    told: list[str] = []
+    said: list[str] = []
     shuffled = df.sample(frac=1, random_state=1)
     shuffled = pd.concat([shuffled[shuffled.unique_id == "s0"], shuffled[shuffled.unique_id == "s1"]])
-    found = base(warn=told.append).fit(shuffled).predict(5)
+    found = base(warn=said.append).fit(shuffled).predict(5)
     np.testing.assert_array_equal(found.regard, expected.regard)
-    assert any("out of order" in text for text in told)
-    told.clear()
-    base(warn=told.append).fit(df.drop(index=50))
-    assert any("without a row" in text for text in told)
+    assert any("out of order" in text for text in said)
+    said.clear()
+    base(warn=said.append).fit(df.drop(index=50))
+    assert any("without a row" in text for text in said)
     with pytest.warns(UserWarning, match="not used"):
         base().fit(df.assign(extra=1))
 

@@ -210,6 +210,6 @@ def test_the_example_file_is_read_as_from_the_command_line(command: Callable[...
     model = regard.sets.load("regard-max")
     if not isinstance(model, regard.SetRegressor):
         pytest.fail("regard-max predicts numbers")
-    told = json.loads(command("predict", EXAMPLES / "bags.csv", "--model", "regard-max", "--group-by", "bag", "--json"))
+    said = json.loads(command("predict", EXAMPLES / "bags.csv", "--model", "regard-max", "--group-by", "bag", "--json"))
     assert len(sets) == len(model.predict(sets)) > 0
-    assert told
+    assert said

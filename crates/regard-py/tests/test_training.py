@@ -79,10 +79,10 @@ def test_what_a_callback_raises_is_raised(tmp_path: Path) -> None:
 def test_ctrl_c_leaves_a_checkpoint(tmp_path: Path) -> None:
     code = (
         "import regard, sys\n"
-        "def tell(event):\n"
+        "def report(event):\n"
         "    if event.kind == 'step': print(event.step, flush=True)\n"
         "try:\n"
-        f"    regard.train('routes/tsp20', {str(tmp_path / 'run')!r}, callbacks=[tell], settings={dict(SMALL, **{'train.epochs': 500})!r})\n"
+        f"    regard.train('routes/tsp20', {str(tmp_path / 'run')!r}, callbacks=[report], settings={dict(SMALL, **{'train.epochs': 500})!r})\n"
         "except KeyboardInterrupt:\n"
         "    print('interrupted', flush=True)\n"
     )

@@ -51,7 +51,7 @@ pub(crate) struct SolveResult<'a> {
     checked: bool,
     /// Files written.
     written: Vec<String>,
-    /// What solutions are named from.
+    /// The instance whose ids name the nodes of solutions.
     #[serde(skip)]
     solved: (&'a Instance, &'a Solution),
 }

@@ -33,7 +33,7 @@ struct Endpoint {
     endpoint: String,
 }
 
-/// What is measured.
+/// The metrics of the service.
 pub(super) struct Metrics {
     registry: Registry,
     requests: Family<Answered, Counter>,
@@ -94,7 +94,7 @@ impl Metrics {
     }
 }
 
-/// What is looked up when it is asked for.
+/// Numbers that are looked up when they are asked for.
 struct Current {
     queue: Arc<Queue>,
 }

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::simd;
 
-/// What the rules say of trajectories before a step; row `i` is that of trajectory `active[i]`.
+/// Masks and contexts of trajectories before a step; row `i` is that of trajectory `active[i]`.
 #[derive(Clone, Copy, Debug)]
 pub struct StepInputs<'a> {
     /// Trajectories that go on, in increasing order; those of instance `b` are numbered from `b · trajectories`.

@@ -156,7 +156,7 @@ class ModelEstimator(BaseEstimator):
                     "steps": None,
                     "seconds": None,
                     "command": f"{type(self).__name__}.fit",
-                    "watch": watch.tell,
+                    "watch": watch.report,
                 }
                 self.training_ = trainer(experiment, list(sets), data, options)
             self.events_ = watch.events

@@ -32,7 +32,7 @@ class Problem(ABC):
     array counts instances, or partial solutions of them.
 
     Subclasses set `name` and the flags below, and write `draw`, `cost`, and unless every node is visited once also
-    `reset`, `action_mask`, `step` and `done`. `context` and `dynamic` tell the network what cannot be seen in the last
+    `reset`, `action_mask`, `step` and `done`. `context` and `dynamic` give the network what cannot be seen in the last
     node.
 
     Attributes

@@ -202,7 +202,7 @@ class Instance:
         skip_bad : bool
             If true, rows that cannot be read are left out.
         warn : callable, optional
-            Takes each remark of the reader on what was guessed, filled or left out; by default ``warnings.warn``.
+            Takes each note of the reader on what was guessed, filled or left out; by default ``warnings.warn``.
         **options : float
             Numbers that the table does not say, such as ``capacity=100``.
 

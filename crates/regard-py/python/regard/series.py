@@ -133,7 +133,7 @@ class Forecaster:
     seed : int
         Seed; the same gives the same bits, unless the time limit cuts something short.
     warn : callable, optional
-        Takes each remark on what was filled, sorted, merged or left out; by default ``warnings.warn``.
+        Takes each note on what was filled, sorted, merged or left out; by default ``warnings.warn``.
     verbose : bool, optional
         If true, progress is shown; by default where a terminal or a notebook waits longer than a second.
 
@@ -258,7 +258,7 @@ class Forecaster:
         }
 
     def _read(self, df: Any, static_df: Any, X_df: Any, quiet: bool = False) -> _regard.Panel:
-        """The panel of a frame, with remarks on what was changed."""
+        """The panel of a frame, with notes on what was changed."""
         names = _columns(df, "df")
         for column in (self.id_col, self.time_col, self.target_col):
             if column not in names:
@@ -354,7 +354,7 @@ class Forecaster:
                 "steps": None,
                 "seconds": None,
                 "command": "Forecaster.fit",
-                "watch": watch.tell,
+                "watch": watch.report,
             }
             assert self.experiment is not None
             self.training_ = _regard.train_series(self.experiment, sets, panel, options)
@@ -403,11 +403,11 @@ class Forecaster:
         shown = True if self.verbose else self.verbose
         with Progress("forecast", shown) as bar:
 
-            def tell(name: str, done: int, of: int) -> None:
+            def report(name: str, done: int, of: int) -> None:
                 bar.line(f"{name} {done:,} of {of:,}", done / max(of, 1))
 
             if self._packed is not None:
-                found = self._model().forecast(panel, horizon, levels, self.time_limit, tell)
+                found = self._model().forecast(panel, horizon, levels, self.time_limit, report)
                 self.members_ = [{"name": name, "weight": weight} for name, weight in found["members"]]
                 self.back_test_ = None
                 if found["unknown"]:
@@ -415,7 +415,7 @@ class Forecaster:
             else:
                 seasons = [] if self.season_length is None else np.atleast_1d(self.season_length).tolist()
                 found = _regard.forecast_panel(
-                    panel, horizon, levels, seasons, self.only, self.time_limit, seed_of(self.seed), tell
+                    panel, horizon, levels, seasons, self.only, self.time_limit, seed_of(self.seed), report
                 )
                 self.members_ = json.loads(found["members"])
                 self.back_test_ = json.loads(found["back_test"])

@@ -111,10 +111,10 @@ class Watcher:
         self._bar = bar
         self._steps = 0
 
-    def tell(self, told: dict[str, Any]) -> bool:
+    def report(self, event: dict[str, Any]) -> bool:
         """Take an event; true ends the training."""
-        self._steps = told.get("steps", self._steps)
-        known = {key: told[key] for key in ("kind", "step", "epoch", "instances", "metrics", "text") if key in told}
+        self._steps = event.get("steps", self._steps)
+        known = {key: event[key] for key in ("kind", "step", "epoch", "instances", "metrics", "text") if key in event}
         event = Event(steps=self._steps, **known)
         if event.kind != "step":
             self.events.append(event)
@@ -289,7 +289,7 @@ def train(
             "steps": None if steps is None else count(steps, "steps"),
             "seconds": None if time_limit is None else float(time_limit),
             "command": f"regard.train({name!r})",
-            "watch": watch.tell,
+            "watch": watch.report,
         }
         found = trainer(sets, options)
     return Run(folder=folder, events=watch.events, _problem=problem, **found)

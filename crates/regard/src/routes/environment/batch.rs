@@ -12,7 +12,7 @@ use super::problem::spread;
 use super::{Environment, RolloutOptions, Rollouts, Start, Walk};
 use crate::{Error, Result};
 
-/// What the rules say of a batch of partial solutions before a step.
+/// Masks and contexts of a batch of partial solutions before a step.
 #[derive(Clone, Debug, Default)]
 pub struct BatchInputs {
     /// Nodes that may be chosen, `[states, nodes]`.
