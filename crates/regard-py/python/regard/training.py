@@ -111,10 +111,10 @@ class Watcher:
         self._bar = bar
         self._steps = 0
 
-    def report(self, event: dict[str, Any]) -> bool:
+    def report(self, fields: dict[str, Any]) -> bool:
         """Take an event; true ends the training."""
-        self._steps = event.get("steps", self._steps)
-        known = {key: event[key] for key in ("kind", "step", "epoch", "instances", "metrics", "text") if key in event}
+        self._steps = fields.get("steps", self._steps)
+        known = {key: fields[key] for key in ("kind", "step", "epoch", "instances", "metrics", "text") if key in fields}
         event = Event(steps=self._steps, **known)
         if event.kind != "step":
             self.events.append(event)
