@@ -82,9 +82,118 @@ fn hint(error: &anyhow::Error) -> Option<String> {
     })
 }
 
+/// The parts of an error: what happened, where, what was expected, and a hint.
+#[cfg(feature = "serve")]
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, schemars::JsonSchema)]
+pub(crate) struct Report {
+    /// What went wrong.
+    pub(crate) what: String,
+    /// File, line and field, or the option.
+    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
+    pub(crate) place: Option<String>,
+    /// What was expected instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) expected: Option<String>,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) hint: Option<String>,
+}
+
+/// The parts of an error.
+#[cfg(feature = "serve")]
+pub(crate) fn report(error: &anyhow::Error) -> Report {
+    let place = error.chain().find_map(place);
+    let message = printable(&message(error)).into_owned();
+    // The text of an error begins with its place.
+    let what = match &place {
+        Some((text, _)) => message.replacen(&format!("{text}: "), "", 1),
+        None => message,
+    };
+    let place = place.map(|(_, place)| printable(&place).into_owned());
+    let hint = hint(error).map(|hint| printable(&hint).into_owned());
+    match split_expected(&what) {
+        Some((what, expected)) => Report { what, place, expected: Some(expected), hint },
+        None => Report { what, place, expected: None, hint },
+    }
+}
+
+/// The place of a cause: as it stands in its text, and in words.
+#[cfg(feature = "serve")]
+fn place(cause: &(dyn std::error::Error + 'static)) -> Option<(String, String)> {
+    if let Some(error) = cause.downcast_ref::<regard::Error>() {
+        return match error.root() {
+            regard::Error::Data(error) => place_of_data(error),
+            regard::Error::Io { path, .. } => Some((path.display().to_string(), path.display().to_string())),
+            regard::Error::Parse { path, line, field, .. } => {
+                let file = path.display().to_string();
+                let at_line = if *line > 0 { format!(":{line}") } else { String::new() };
+                let at_field = if field.is_empty() { String::new() } else { format!(": {field}") };
+                Some((format!("{file}{at_line}{at_field}"), words(&file, *line, field)))
+            }
+            regard::Error::Config { key, .. } => Some((format!("`{key}`"), key.clone())),
+            _ => None,
+        };
+    }
+    place_of_data(cause.downcast_ref::<regard::data::Error>()?)
+}
+
+#[cfg(feature = "serve")]
+fn place_of_data(error: &regard::data::Error) -> Option<(String, String)> {
+    match error {
+        regard::data::Error::Io { path, .. } => Some((path.display().to_string(), path.display().to_string())),
+        regard::data::Error::Parse { path, line, field, .. } => {
+            let file = path.display().to_string();
+            let at_line = if *line > 0 { format!(":{line}") } else { String::new() };
+            let at_field = if field.is_empty() { String::new() } else { format!(": field `{field}`") };
+            Some((format!("{file}{at_line}{at_field}"), words(&file, *line, field)))
+        }
+        _ => None,
+    }
+}
+
+/// `cities.csv, line 7, field x`.
+#[cfg(feature = "serve")]
+fn words(file: &str, line: usize, field: &str) -> String {
+    let line = if line > 0 { format!(", line {line}") } else { String::new() };
+    let field = if field.is_empty() { String::new() } else { format!(", field {field}") };
+    format!("{file}{line}{field}")
+}
+
+/// The finding and the expectation of a text that has both.
+#[cfg(feature = "serve")]
+pub(crate) fn split_expected(text: &str) -> Option<(String, String)> {
+    let separators = [", expected ", "; expected ", ": expected "];
+    let at = |separator: &&str| Some((text.find(*separator)?, separator.len()));
+    let (at, length) = separators.iter().filter_map(at).min()?;
+    Some((text[..at].to_owned(), text[at + length..].to_owned()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "serve")]
+    #[test]
+    fn an_error_has_its_parts() {
+        let error = regard::data::Error::parse("cities.csv".as_ref(), 7, "found `abc`, expected a number")
+            .in_field("x")
+            .with_hint("use a decimal point");
+        let expected = Report {
+            what: "found `abc`".into(),
+            place: Some("cities.csv, line 7, field x".into()),
+            expected: Some("a number".into()),
+            hint: Some("use a decimal point".into()),
+        };
+        assert_eq!(report(&error.into()), expected);
+        let error = regard::Error::config("--horizon", "is 9; the model predicts 1 to 4 values").with_hint("train");
+        let found = report(&error.into());
+        assert_eq!((found.what.as_str(), found.place.as_deref()), ("is 9; the model predicts 1 to 4 values", Some("--horizon")));
+        let plain = report(&Failure::new("--levels has 0; expected percentages above 0").hint("80,95").into());
+        assert_eq!((plain.what.as_str(), plain.expected.as_deref()), ("--levels has 0", Some("percentages above 0")));
+        let inner = regard::data::Error::parse("a.csv".as_ref(), 0, "has no rows");
+        let found = report(&anyhow::Error::new(inner).context("m is a model on sets"));
+        assert_eq!((found.what.as_str(), found.place.as_deref()), ("m is a model on sets: has no rows", Some("a.csv")));
+    }
 
     #[test]
     fn causes_stand_on_one_line_once() {

@@ -10,6 +10,8 @@ mod device;
 mod failure;
 mod models;
 mod report;
+#[cfg(feature = "serve")]
+mod serve;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -23,7 +25,12 @@ use crate::commands::Outcome;
 ///
 /// A command line that cannot be parsed, `--help` and `--version` end the process, as clap does.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    match commands::run(Cli::parse_from(arguments)) {
+    let cli = Cli::parse_from(arguments);
+    #[cfg(feature = "serve")]
+    let done = commands::run(cli, serve::run);
+    #[cfg(not(feature = "serve"))]
+    let done = commands::run(cli);
+    match done {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::No) => ExitCode::from(1),
         Err(error) if failure::is_broken_pipe(&error) => ExitCode::SUCCESS,

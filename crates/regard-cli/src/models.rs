@@ -172,15 +172,25 @@ pub(crate) fn load(
 }
 
 fn build(place: Place, problem: &str, device: &Device) -> anyhow::Result<(AttentionModel, ModelInfo)> {
-    let Model { info, weights } = open(place)?;
-    if info.config.problem != problem {
+    let model = open(place)?;
+    if model.info.config.problem != problem {
         return Err(Failure::new(format!(
             "{}: the model solves `{}`, but the problem is `{problem}`",
-            info.place.describe(),
-            info.config.problem
+            model.info.place.describe(),
+            model.info.config.problem
         ))
         .into());
     }
+    network(model, device)
+}
+
+/// The network of the model of `place`, whatever problem it solves.
+#[cfg(feature = "serve")]
+pub(crate) fn open_network(place: Place, device: &Device) -> anyhow::Result<(AttentionModel, ModelInfo)> {
+    network(open(place)?, device)
+}
+
+fn network(Model { info, weights }: Model, device: &Device) -> anyhow::Result<(AttentionModel, ModelInfo)> {
     let network = AttentionModel::from_weights(&info.config, &weights, device)?;
     Ok((network, info))
 }

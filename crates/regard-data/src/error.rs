@@ -57,7 +57,10 @@ impl Error {
         match self {
             Self::Parse { hint, .. } => hint.as_deref(),
             Self::Io { source, .. } => match source.kind() {
-                std::io::ErrorKind::NotFound => Some("check the path; it is relative to the current folder"),
+                // What is not among files in memory has no path.
+                std::io::ErrorKind::NotFound if source.get_ref().is_none() => {
+                    Some("check the path; it is relative to the current folder")
+                }
                 std::io::ErrorKind::IsADirectory => Some("name a file inside the folder"),
                 _ => None,
             },

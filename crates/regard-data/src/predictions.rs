@@ -76,6 +76,33 @@ impl Predicted {
         Self::Numbers { tasks: vec!["prediction".into()], values, intervals: vec![] }
     }
 
+    /// The predictions cut into parts of so many rows, one after the other.
+    ///
+    /// # Panics
+    /// If there are fewer rows.
+    #[must_use]
+    pub fn split(self, rows: impl IntoIterator<Item = usize>) -> Vec<Self> {
+        let mut from = 0;
+        let part = |count: usize| {
+            let range = from..from + count;
+            from = range.end;
+            let of = |all: &[f64], width: usize| all[range.start * width..range.end * width].to_vec();
+            match &self {
+                Self::Numbers { tasks, values, intervals } => Self::Numbers {
+                    tasks: tasks.clone(),
+                    values: of(values, tasks.len()),
+                    intervals: intervals.clone(),
+                },
+                Self::Classes { names, probabilities, shares } => Self::Classes {
+                    names: names.clone(),
+                    probabilities: of(probabilities, names.len()),
+                    shares: shares.clone(),
+                },
+            }
+        };
+        rows.into_iter().map(part).collect()
+    }
+
     /// If true, a class is rare in training, and predicted classes are not the most probable ones ([`decide`]).
     #[must_use]
     pub fn has_rare_class(&self) -> bool {
@@ -213,6 +240,20 @@ mod tests {
         let wrong = Predicted::Numbers { tasks: vec!["u".into()], values: vec![1.0], intervals: vec![one(80.0, &[])] };
         let error = wrong.check(1, "rows").unwrap_err().to_string();
         assert_eq!(error, "prediction intervals: have 0 widths at level 80, expected 1");
+    }
+
+    #[test]
+    fn predictions_are_cut_by_rows() {
+        let names = || ["u", "v"].map(str::to_owned).to_vec();
+        let classes = |probabilities: &[f64]| Predicted::Classes {
+            names: names(),
+            probabilities: probabilities.to_vec(),
+            shares: vec![0.5, 0.5],
+        };
+        let parts = classes(&[0.1, 0.9, 0.2, 0.8, 0.3, 0.7]).split([1, 0, 2]);
+        assert_eq!(parts, [classes(&[0.1, 0.9]), classes(&[]), classes(&[0.2, 0.8, 0.3, 0.7])]);
+        let numbers = |values: &[f64]| Predicted::numbers(values.to_vec());
+        assert_eq!(numbers(&[1.0, 2.0, 3.0]).split([2, 1]), [numbers(&[1.0, 2.0]), numbers(&[3.0])]);
     }
 
     #[test]

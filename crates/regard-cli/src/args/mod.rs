@@ -15,6 +15,8 @@ mod learning;
 mod network;
 mod plot;
 mod predict;
+#[cfg(feature = "serve")]
+mod serve;
 mod solve;
 mod table;
 mod train;
@@ -30,6 +32,8 @@ pub(crate) use learning::LearningArgs;
 use network::NetworkArgs;
 pub(crate) use plot::{PlotArgs, PlotJob};
 pub(crate) use predict::PredictArgs;
+#[cfg(feature = "serve")]
+pub(crate) use serve::ServeArgs;
 pub(crate) use solve::{SolveArgs, SolveJob, SolveTask};
 pub(crate) use table::TableArgs;
 pub(crate) use train::{SettingsArgs, TrainArgs, TrainJob};
@@ -109,6 +113,9 @@ pub(crate) enum Command {
     Plot(PlotArgs),
     /// Explain what a model computes for a file, step by step, with all numbers
     Explain(ExplainArgs),
+    /// Serve models over HTTP, with a page to look at them
+    #[cfg(feature = "serve")]
+    Serve(ServeArgs),
     /// Import and inspect models
     #[command(subcommand)]
     Model(ModelCommand),

@@ -54,6 +54,9 @@ pub(crate) struct SolveArgs {
     /// .gpx (places with latitude and longitude), or .json; a folder if there are several files
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// JSON: add the solution after each stage
+    #[arg(long)]
+    stage_solutions: bool,
     /// Draw the solution; a folder if there are several files
     #[arg(long, value_name = "F.svg|F.png")]
     plot: Option<PathBuf>,
@@ -74,6 +77,8 @@ pub(crate) struct SolveJob {
     pub(crate) best: Option<f64>,
     /// Solution to start from; only with one file.
     pub(crate) warm_start: Option<PathBuf>,
+    /// If true, the solution after each stage is part of the result in JSON.
+    pub(crate) stage_solutions: bool,
 }
 
 /// One instance file and the files for its results.
@@ -124,7 +129,8 @@ impl SolveArgs {
             ..SolveOptions::default()
         };
         let (model, warm_start) = (self.network.model, self.warm_start);
-        Ok(SolveJob { tasks: tasks.collect(), model, options, best: self.best, warm_start })
+        let (tasks, best, stage_solutions) = (tasks.collect(), self.best, self.stage_solutions);
+        Ok(SolveJob { tasks, model, options, best, warm_start, stage_solutions })
     }
 }
 

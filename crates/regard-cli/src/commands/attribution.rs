@@ -103,27 +103,32 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// The attribution of graphs, `name(graph, node)` naming their nodes.
-pub(super) fn graphs(
+/// The attribution of graphs as JSON, `name(graph, node)` naming their nodes.
+pub(super) fn graphs_json(
     ids: &[String],
     all: &[GraphAttribution],
     name: &dyn Fn(usize, usize) -> String,
-    json: bool,
+) -> Value {
+    let one = |(graph, GraphAttribution { parts, found }): (usize, &GraphAttribution)| {
+        let edges = parts.edges.iter().zip(&found.values[parts.nodes..]).map(
+            |(&[a, b], value)| json!({ "source": name(graph, a), "target": name(graph, b), "attribution": value }),
+        );
+        let edges: Vec<Value> = edges.collect();
+        let mut object = Map::new();
+        object.insert("id".into(), json!(ids[graph]));
+        object.insert("attribution".into(), json!({ "nodes": found.values[..parts.nodes], "edges": edges }));
+        fill(found, &mut object);
+        Value::Object(object)
+    };
+    Value::Array(all.iter().enumerate().map(one).collect())
+}
+
+/// The attribution of graphs as a table.
+pub(super) fn graphs_csv(
+    ids: &[String],
+    all: &[GraphAttribution],
+    name: &dyn Fn(usize, usize) -> String,
 ) -> String {
-    if json {
-        let one = |(graph, GraphAttribution { parts, found }): (usize, &GraphAttribution)| {
-            let edges = parts.edges.iter().zip(&found.values[parts.nodes..]).map(
-                |(&[a, b], value)| json!({ "source": name(graph, a), "target": name(graph, b), "attribution": value }),
-            );
-            let edges: Vec<Value> = edges.collect();
-            let mut object = Map::new();
-            object.insert("id".into(), json!(ids[graph]));
-            object.insert("attribution".into(), json!({ "nodes": found.values[..parts.nodes], "edges": edges }));
-            fill(found, &mut object);
-            Value::Object(object)
-        };
-        return Value::Array(all.iter().enumerate().map(one).collect()).to_string();
-    }
     let mut text = "id,part,source,target,attribution,standard_error\n".to_owned();
     for (graph, GraphAttribution { parts, found }) in all.iter().enumerate() {
         for (at, value) in found.values.iter().enumerate() {
@@ -140,35 +145,41 @@ pub(super) fn graphs(
     text
 }
 
-/// The attribution of series.
-pub(super) fn series(all: &[SeriesAttribution], json: bool) -> String {
-    let lag = |one: &SeriesAttribution, at: usize| [one.look_back - at; 2];
-    if json {
-        let values = |found: &Attribution, spans: &dyn Fn(usize) -> [usize; 2]| -> Vec<Value> {
-            let one = |(at, value): (usize, &f64)| {
-                let [first, last] = spans(at);
-                json!({ "first_lag": first, "last_lag": last, "attribution": value })
-            };
-            found.values.iter().enumerate().map(one).collect()
+/// The ends of a lag.
+fn lag(one: &SeriesAttribution, at: usize) -> [usize; 2] {
+    [one.look_back - at; 2]
+}
+
+/// The attribution of series as JSON.
+pub(crate) fn series_json(all: &[SeriesAttribution]) -> Value {
+    let values = |found: &Attribution, spans: &dyn Fn(usize) -> [usize; 2]| -> Vec<Value> {
+        let one = |(at, value): (usize, &f64)| {
+            let [first, last] = spans(at);
+            json!({ "first_lag": first, "last_lag": last, "attribution": value })
         };
-        let one = |one: &SeriesAttribution| {
-            let (mut object, mut parts) = (Map::new(), Map::new());
-            object.insert("id".into(), json!(one.name));
-            // Measures are those of the patches, where there are both.
-            for (found, patches) in [(&one.of_lags, false), (&one.of_patches, true)] {
-                let Some(found) = found else { continue };
-                if patches {
-                    parts.insert("patches".into(), json!(values(found, &|at| one.patches[at])));
-                } else {
-                    parts.insert("lags".into(), json!(values(found, &|at| lag(one, at))));
-                }
-                fill(found, &mut object);
+        found.values.iter().enumerate().map(one).collect()
+    };
+    let one = |one: &SeriesAttribution| {
+        let (mut object, mut parts) = (Map::new(), Map::new());
+        object.insert("id".into(), json!(one.name));
+        // Measures are those of the patches, where there are both.
+        for (found, patches) in [(&one.of_lags, false), (&one.of_patches, true)] {
+            let Some(found) = found else { continue };
+            if patches {
+                parts.insert("patches".into(), json!(values(found, &|at| one.patches[at])));
+            } else {
+                parts.insert("lags".into(), json!(values(found, &|at| lag(one, at))));
             }
-            object.insert("attribution".into(), Value::Object(parts));
-            Value::Object(object)
-        };
-        return Value::Array(all.iter().map(one).collect()).to_string();
-    }
+            fill(found, &mut object);
+        }
+        object.insert("attribution".into(), Value::Object(parts));
+        Value::Object(object)
+    };
+    Value::Array(all.iter().map(one).collect())
+}
+
+/// The attribution of series as a table.
+pub(super) fn series_csv(all: &[SeriesAttribution]) -> String {
     let mut text = "unique_id,part,first_lag,last_lag,attribution,standard_error\n".to_owned();
     for one in all {
         for (found, part) in [(&one.of_patches, "patch"), (&one.of_lags, "lag")] {

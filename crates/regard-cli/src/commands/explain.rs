@@ -1,16 +1,15 @@
 //! `regard explain`.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use anyhow::Context;
 use regard::Device;
-use regard::data::file::write_atomic;
+use regard::data::file::{exists, open, write_atomic};
 use regard::data::graphs::formats::{Recognised, recognise};
 use regard::explain::{self, AttentionInput, Trace};
 use regard::graphs::predict::GraphModel;
-use regard::routing::formats;
+use regard::routing::formats::{self, Instance};
 use regard::series::predict::SeriesModel;
 use regard::sets::predict::SetModel;
 use regard::store::built_in;
@@ -59,6 +58,26 @@ pub(super) fn routes(
     if let Some(folder) = &args.model {
         regard::store::kind_of(folder)?;
     }
+    let explain = |instance: &Instance| {
+        let networks = Networks::of([instance.problem()].into_iter(), args.model.clone(), device)?;
+        let Some((network, info)) = networks.get(instance.problem()) else {
+            let what = format!("no model for `{}` is built into this binary", instance.problem());
+            return Err(Failure::new(what).hint("give a model folder with --model DIR").into());
+        };
+        Ok(network.explain(&info.name, instance)?)
+    };
+    routes_with(file, args, &explain, device, printer)
+}
+
+/// As [`routes`], with what explains an instance. Without a model, a file that is no instance is explained by the built-in
+/// model that fits it.
+pub(crate) fn routes_with(
+    file: &Path,
+    args: &ExplainFileArgs,
+    explain: &dyn Fn(&Instance) -> anyhow::Result<Trace>,
+    device: &Device,
+    printer: &mut Printer,
+) -> anyhow::Result<Trace> {
     // The points of sets are places too.
     if args.model.is_none() && kind_of_file(file) == Some("sets") {
         let error = anyhow::anyhow!("{} is no instance of a routing problem", file.display());
@@ -70,17 +89,12 @@ pub(super) fn routes(
     }
     let read = read_instance(file, &args.table.options(), printer);
     let instance = match (&args.model, read) {
-        (None, Err(error)) if file.exists() => return by_built_in(file, args, &error, device, printer),
+        (None, Err(error)) if exists(file) => return by_built_in(file, args, &error, device, printer),
         (None, read) => read?,
         (Some(folder), read) => read.with_context(|| other_kind(folder, "routes", file))?,
     };
     args.refuse("routes", &["--example", "--group-by", "--smiles"])?;
-    let networks = Networks::of([instance.problem()].into_iter(), args.model.clone(), device)?;
-    let Some((network, info)) = networks.get(instance.problem()) else {
-        let what = format!("no model for `{}` is built into this binary", instance.problem());
-        return Err(Failure::new(what).hint("give a model folder with --model DIR").into());
-    };
-    Ok(network.explain(&info.name, &instance)?)
+    explain(&instance)
 }
 
 /// Explains the built-in model that fits a file which is no instance; `error` says why it is none.
@@ -136,7 +150,7 @@ fn by_built_in(
 
 /// Name of the first column of a table.
 fn first_column(file: &Path) -> Option<String> {
-    let first = BufReader::new(File::open(file).ok()?).take(1 << 16).lines().next()?.ok()?;
+    let first = BufReader::new(open(file).ok()?).take(1 << 16).lines().next()?.ok()?;
     let name = first.split([',', ';', '\t']).next()?.trim_start_matches('\u{feff}').trim().trim_matches('"');
     Some(name.to_owned()).filter(|name| !name.is_empty())
 }
@@ -148,15 +162,25 @@ pub(super) fn set(
     device: &Device,
     printer: &mut Printer,
 ) -> anyhow::Result<Trace> {
-    args.refuse("sets", &["--step", "--smiles"])?;
     let (folder, name) = folder(args);
-    let model = SetModel::open(folder, device)?;
+    set_with(file, args, &name, &SetModel::open(folder, device)?, printer)
+}
+
+/// As [`set`], with a model that is open.
+pub(crate) fn set_with(
+    file: &Path,
+    args: &ExplainFileArgs,
+    name: &str,
+    model: &SetModel,
+    printer: &Printer,
+) -> anyhow::Result<Trace> {
+    args.refuse("sets", &["--step", "--smiles"])?;
     let bags = model
-        .read(file, &sets::columns(&model, args.group_by.clone()), false)
-        .with_context(|| other_kind(folder, "sets", file))?;
+        .read(file, &sets::columns(model, args.group_by.clone()), false)
+        .with_context(|| other_kind(folder(args).0, "sets", file))?;
     bags.notes().iter().for_each(|note| printer.note(note));
     let chosen = example(args.example.as_deref(), bags.ids(), file, "set")?;
-    Ok(model.explain(&name, &bags, chosen)?)
+    Ok(model.explain(name, &bags, chosen)?)
 }
 
 /// Explains a model on a graph.
@@ -166,15 +190,26 @@ pub(super) fn graph(
     device: &Device,
     printer: &mut Printer,
 ) -> anyhow::Result<Trace> {
-    args.refuse("graphs", &["--step", "--group-by"])?;
     let (folder, name) = folder(args);
-    let model = GraphModel::open(folder, device)?;
-    let mut data = graphs::columns(&model);
+    graph_with(file, args, &name, &GraphModel::open(folder, device)?, printer)
+}
+
+/// As [`graph`], with a model that is open.
+pub(crate) fn graph_with(
+    file: &Path,
+    args: &ExplainFileArgs,
+    name: &str,
+    model: &GraphModel,
+    printer: &Printer,
+) -> anyhow::Result<Trace> {
+    args.refuse("graphs", &["--step", "--group-by"])?;
+    let mut data = graphs::columns(model);
     data.smiles = args.smiles.clone().unwrap_or(data.smiles);
-    let examples = model.read(file, &data, false).with_context(|| other_kind(folder, "graphs", file))?;
+    let examples =
+        model.read(file, &data, false).with_context(|| other_kind(folder(args).0, "graphs", file))?;
     examples.warnings().iter().for_each(|warning| printer.note(warning));
     let chosen = example(args.example.as_deref(), examples.graphs.ids(), file, "graph")?;
-    Ok(model.explain(&name, &examples, chosen)?)
+    Ok(model.explain(name, &examples, chosen)?)
 }
 
 /// Explains a model on the end of a series.
@@ -184,16 +219,27 @@ pub(super) fn series(
     device: &Device,
     printer: &mut Printer,
 ) -> anyhow::Result<Trace> {
-    args.refuse("time series", &["--step", "--group-by", "--smiles"])?;
     let (folder, name) = folder(args);
-    let model = SeriesModel::open(folder, device)?;
-    let series = model.read(file, &model.columns()).with_context(|| other_kind(folder, "time series", file))?;
+    series_with(file, args, &name, &SeriesModel::open(folder, device)?, printer)
+}
+
+/// As [`series`], with a model that is open.
+pub(crate) fn series_with(
+    file: &Path,
+    args: &ExplainFileArgs,
+    name: &str,
+    model: &SeriesModel,
+    printer: &Printer,
+) -> anyhow::Result<Trace> {
+    args.refuse("time series", &["--step", "--group-by", "--smiles"])?;
+    let series =
+        model.read(file, &model.columns()).with_context(|| other_kind(folder(args).0, "time series", file))?;
     let names: Vec<String> = series.panel.names().map(str::to_owned).collect();
     let chosen = example(args.example.as_deref(), &names, file, "series")?;
     if model.config.channels > 1 && args.example.is_some() {
         printer.note("the model takes all series together: all are shown");
     }
-    Ok(model.explain(&name, &series.panel, chosen)?)
+    Ok(model.explain(name, &series.panel, chosen)?)
 }
 
 /// The kind of a model, and that of a file which it could not read, as far as its name or its first line tells it.
@@ -206,8 +252,8 @@ fn other_kind(folder: &Path, kind: &str, file: &Path) -> String {
 }
 
 /// The family that a file seems to be of.
-fn kind_of_file(file: &Path) -> Option<&'static str> {
-    let first = BufReader::new(File::open(file).ok()?).take(1 << 16).lines().next()?.ok()?.to_lowercase();
+pub(crate) fn kind_of_file(file: &Path) -> Option<&'static str> {
+    let first = BufReader::new(open(file).ok()?).take(1 << 16).lines().next()?.ok()?.to_lowercase();
     let columns: Vec<&str> = first.split([',', ';', '\t']).map(|name| name.trim().trim_matches('"')).collect();
     // TSPLIB and VRPLIB begin with `NAME : …`.
     if first.split_once(':').is_some_and(|(key, _)| ["name", "type", "comment"].contains(&key.trim())) {
@@ -238,11 +284,15 @@ fn folder(args: &ExplainFileArgs) -> (&Path, String) {
     (folder, name)
 }
 
+/// The steps and heads of a trace that are asked for, in JSON also the parameters.
+pub(crate) fn viewed(trace: Trace, view: &ViewArgs, json: bool) -> anyhow::Result<Trace> {
+    let trace = trace.named(view.filter.as_deref())?.head(view.head)?;
+    Ok(if view.parameters && json { trace.with_own_parameters() } else { trace.without_parameters() })
+}
+
 /// The part of a trace that is asked for, printed, drawn and written.
 pub(super) fn show(trace: Trace, view: &ViewArgs, with_numbers: bool, printer: &mut Printer) -> anyhow::Result<()> {
-    let trace = trace.named(view.filter.as_deref())?.head(view.head)?;
-    let trace =
-        if view.parameters && printer.json() { trace.with_own_parameters() } else { trace.without_parameters() };
+    let trace = viewed(trace, view, printer.json())?;
     if view.parameters && !printer.json() {
         return Err(Failure::new("--parameters applies to --json alone").hint("add --json").into());
     }

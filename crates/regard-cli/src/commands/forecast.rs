@@ -1,7 +1,8 @@
 //! `regard forecast`.
 
 use std::io;
-use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use regard::Device;
@@ -10,12 +11,14 @@ use regard::data::series::formats::forecasts::{ForecastRow, Forecasts};
 use regard::data::series::formats::{Read, ReadReport};
 use regard::data::table::write::{self, Cell, TableSource};
 use regard::explain::attribution::AttributionOptions;
+use regard::series::attribution::SeriesAttribution;
 use regard::series::experiment::SeriesData;
 use regard::series::local_forecast::{
     BackTest, Budget, LocalForecast, LocalForecastOptions, MemberReport, NETWORK, Stage, forecast,
 };
 use regard::series::predict::{FileForecastOptions, SeriesModel};
 use regard::series::source::read_with;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::train::interrupt;
@@ -26,18 +29,21 @@ use crate::report::progress::{Done, StageProgress};
 use crate::report::{Printer, number, series_plot, sparkline};
 
 /// The result for programs.
-#[derive(Serialize)]
-struct ForecastResult<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ForecastResult<'a> {
     file: String,
     model: Option<String>,
     horizon: usize,
     frequency: String,
     season: usize,
     look_back: usize,
+    #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
     forecast: Vec<ForecastRow>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     backtest: Option<BackTestResult<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<serde_json::Map<String, serde_json::Value>>>")]
     members: Option<MemberWeights<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seasons: Option<&'a [usize]>,
@@ -97,7 +103,7 @@ impl TableSource for BackTestTable<'_> {
 }
 
 /// The forecasts of a file, and what is needed to show them.
-struct Found {
+pub(crate) struct Found {
     forecasts: Forecasts,
     /// The series in the units of the file.
     panel: Panel,
@@ -107,18 +113,96 @@ struct Found {
     members: Vec<(String, f64)>,
 }
 
+impl Found {
+    /// Says the errors of the back-test, where there is one.
+    pub(crate) fn note(&self, printer: &Printer) {
+        if let Some(local) = &self.local {
+            printer.note(&back_test_sentence(local));
+        }
+    }
+
+    /// The result for programs.
+    pub(crate) fn result(&self, args: &ForecastArgs) -> ForecastResult<'_> {
+        let Self { forecasts, panel, look_back, local, members } = self;
+        ForecastResult {
+            file: args.file.display().to_string(),
+            model: args.model.as_ref().map(|folder| folder.display().to_string()),
+            horizon: forecasts.rows().len() / panel.len().max(1),
+            frequency: panel.clock().frequency().to_string(),
+            season: panel.clock().season(),
+            look_back: *look_back,
+            forecast: forecasts.rows(),
+            backtest: local.as_ref().and_then(|local| local.back_test.as_ref()).map(|back_test| BackTestResult {
+                back_test,
+                members: local.as_ref().map_or(&[], |local| &local.members),
+            }),
+            members: Some(match local {
+                Some(local) => MemberWeights::Measured(&local.members),
+                None => MemberWeights::Known(
+                    members.iter().map(|(name, weight)| MemberWeight { name, weight: *weight }).collect(),
+                ),
+            }),
+            seasons: local.as_ref().map(|local| local.seasons.as_slice()),
+            cut_short: local.as_ref().map(|local| local.cut_short),
+        }
+    }
+}
+
+/// Gives the switch that ends the fitting of forecasters.
+type Interrupt<'a> = &'a dyn Fn() -> anyhow::Result<Arc<AtomicBool>>;
+
+/// The answer for the series of a file.
+pub(crate) enum ForecastAnswer {
+    Forecast(Box<Found>),
+    /// The attribution of the forecast of a network to patches and lags.
+    Attributions(Vec<SeriesAttribution>),
+}
+
+impl ForecastAnswer {
+    /// Reads the file and forecasts its series with a model, or by what is fitted to them; `interrupt` gives the switch
+    /// that ends the fitting.
+    pub(crate) fn of(
+        args: &ForecastArgs,
+        seed: u64,
+        model: Option<&SeriesModel>,
+        device: &Device,
+        interrupt: Interrupt<'_>,
+        printer: &Printer,
+    ) -> anyhow::Result<Self> {
+        args.check()?;
+        if let (Some(options), Some(model)) = (args.attribution.options()?, model) {
+            return Ok(Self::Attributions(attributions(args, model, &options, printer)?));
+        }
+        let found = match model {
+            Some(model) => by_model(args, model, interrupt, printer)?,
+            None => without_model(args, seed, device, interrupt, printer)?,
+        };
+        Ok(Self::Forecast(Box::new(found)))
+    }
+}
+
 /// Forecasts the series of a file.
 pub(super) fn run(args: &ForecastArgs, seed: u64, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     args.check()?;
-    if let (Some(options), Some(folder)) = (args.attribution.options()?, &args.model) {
-        return attribute(args, folder, &options, device, printer);
+    let open = |folder| SeriesModel::open(folder, device)?.with_only(args.only);
+    let model = args.model.as_deref().map(open).transpose()?;
+    let interrupt = || interrupt("the forecasters that are done");
+    match ForecastAnswer::of(args, seed, model.as_ref(), device, &interrupt, printer)? {
+        ForecastAnswer::Attributions(found) => {
+            let json = printer.json();
+            let text =
+                if json { attribution::series_json(&found).to_string() } else { attribution::series_csv(&found) };
+            printer.result(text.trim_end())?;
+        }
+        ForecastAnswer::Forecast(found) => print(args, &found, printer)?,
     }
-    let found = match &args.model {
-        Some(folder) => by_model(args, folder, device, printer)?,
-        None => without_model(args, seed, device, printer)?,
-    };
-    show(args, &found, printer)?;
-    let Found { forecasts, panel, look_back, local, members } = &found;
+    Ok(Outcome::Done)
+}
+
+/// Shows forecasts and writes the files that the arguments ask for.
+fn print(args: &ForecastArgs, found: &Found, printer: &mut Printer) -> anyhow::Result<()> {
+    show(args, found, printer)?;
+    let Found { forecasts, panel, local, .. } = found;
     if let Some(path) = &args.out {
         let json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
         let written = match (json, args.wide) {
@@ -141,32 +225,12 @@ pub(super) fn run(args: &ForecastArgs, seed: u64, device: &Device, printer: &mut
         printer.note(&format!("wrote {}", path.display()));
     }
     if printer.json() {
-        printer.object(&ForecastResult {
-            file: args.file.display().to_string(),
-            model: args.model.as_ref().map(|folder| folder.display().to_string()),
-            horizon: forecasts.rows().len() / panel.len().max(1),
-            frequency: panel.clock().frequency().to_string(),
-            season: panel.clock().season(),
-            look_back: *look_back,
-            forecast: forecasts.rows(),
-            backtest: local.as_ref().and_then(|local| local.back_test.as_ref()).map(|back_test| BackTestResult {
-                back_test,
-                members: local.as_ref().map_or(&[], |local| &local.members),
-            }),
-            members: Some(match local {
-                Some(local) => MemberWeights::Measured(&local.members),
-                None => MemberWeights::Known(
-                    members.iter().map(|(name, weight)| MemberWeight { name, weight: *weight }).collect(),
-                ),
-            }),
-            seasons: local.as_ref().map(|local| local.seasons.as_slice()),
-            cut_short: local.as_ref().map(|local| local.cut_short),
-        })?;
+        printer.object(&found.result(args))?;
     } else if args.out.is_none() {
         let text = if args.wide { forecasts.wide_csv(&date(args)) } else { forecasts.csv() };
         printer.result(text.trim_end())?;
     }
-    Ok(Outcome::Done)
+    Ok(())
 }
 
 /// The name of the column of time stamps in what is written.
@@ -178,14 +242,12 @@ fn date(args: &ForecastArgs) -> String {
 }
 
 /// Attributes the network's forecast to the patches and lags of the last window of each series.
-fn attribute(
+fn attributions(
     args: &ForecastArgs,
-    folder: &Path,
+    model: &SeriesModel,
     options: &AttributionOptions,
-    device: &Device,
-    printer: &mut Printer,
-) -> anyhow::Result<Outcome> {
-    let model = SeriesModel::open(folder, device)?.with_only(args.only)?;
+    printer: &Printer,
+) -> anyhow::Result<Vec<SeriesAttribution>> {
     let series = model.read_with(&args.file, args.future.as_deref(), &args.columns(model.columns()))?;
     warnings(&series.report, printer);
     let horizon = args.horizon.unwrap_or(model.config.horizon);
@@ -197,12 +259,15 @@ fn attribute(
     };
     let what = format!("the mean of the next {horizon} values; {what}");
     attribution::report_series(options.method, &what, &found, printer);
-    printer.result(attribution::series(&found, printer.json()).trim_end())?;
-    Ok(Outcome::Done)
+    Ok(found)
 }
 
-fn by_model(args: &ForecastArgs, folder: &Path, device: &Device, printer: &Printer) -> anyhow::Result<Found> {
-    let model = SeriesModel::open(folder, device)?.with_only(args.only)?;
+fn by_model(
+    args: &ForecastArgs,
+    model: &SeriesModel,
+    interrupt: Interrupt<'_>,
+    printer: &Printer,
+) -> anyhow::Result<Found> {
     let columns = args.columns(model.columns());
     let series = model.read_with(&args.file, args.future.as_deref(), &columns)?;
     warnings(&series.report, printer);
@@ -213,7 +278,7 @@ fn by_model(args: &ForecastArgs, folder: &Path, device: &Device, printer: &Print
     }
     let horizon = args.horizon.unwrap_or(model.config.horizon);
     check_future(args, &series.own, horizon, printer)?;
-    let budget = budget(args, series.own.len() * horizon)?;
+    let budget = budget(args, series.own.len().saturating_mul(horizon), interrupt()?);
     let options = FileForecastOptions { horizon, levels: args.levels.clone(), budget: budget.clone() };
     let found = watched(&budget, printer, |progress| model.forecast_file(&series, &options, progress))?;
     found.warnings.iter().for_each(|warning| printer.note(&format!("warning: {warning}")));
@@ -231,7 +296,13 @@ fn by_model(args: &ForecastArgs, folder: &Path, device: &Device, printer: &Print
     Ok(Found { forecasts, panel: series.own, look_back: model.config.look_back, local: None, members })
 }
 
-fn without_model(args: &ForecastArgs, seed: u64, device: &Device, printer: &Printer) -> anyhow::Result<Found> {
+fn without_model(
+    args: &ForecastArgs,
+    seed: u64,
+    device: &Device,
+    interrupt: Interrupt<'_>,
+    printer: &Printer,
+) -> anyhow::Result<Found> {
     let begun = Instant::now();
     let read: Read = read_with(&args.file, args.future.as_deref(), &args.columns(SeriesData::default()), None)?;
     warnings(&read.report, printer);
@@ -243,7 +314,7 @@ fn without_model(args: &ForecastArgs, seed: u64, device: &Device, printer: &Prin
         return Err(Failure::new("--horizon is required without --model").into());
     };
     check_future(args, &read.panel, horizon, printer)?;
-    let budget = budget(args, read.panel.len() * horizon)?;
+    let budget = budget(args, read.panel.len().saturating_mul(horizon), interrupt()?);
     let options = LocalForecastOptions {
         horizon,
         levels: args.levels.clone(),
@@ -267,11 +338,11 @@ fn without_model(args: &ForecastArgs, seed: u64, device: &Device, printer: &Prin
 /// Time that a number of the answer takes to be written.
 const OUTPUT: Duration = Duration::from_nanos(400);
 
-/// The time for so many values and their intervals, without that for writing them; it ends with Ctrl-C.
-fn budget(args: &ForecastArgs, values: usize) -> anyhow::Result<Budget> {
+/// The time for so many values and their intervals, without that for writing them; `stopped` ends it.
+fn budget(args: &ForecastArgs, values: usize, stopped: Arc<AtomicBool>) -> Budget {
     let numbers = values.saturating_mul(1 + 2 * args.levels.len());
     let output = OUTPUT.saturating_mul(u32::try_from(numbers).unwrap_or(u32::MAX)).min(args.time / 4);
-    Ok(Budget::of(args.time).without(output).until(interrupt("the forecasters that are done")?))
+    Budget::of(args.time).without(output).until(stopped)
 }
 
 /// Forecasts with a picture of the progress.
@@ -339,9 +410,7 @@ fn show(args: &ForecastArgs, found: &Found, printer: &Printer) -> anyhow::Result
     if names.len() > 4 {
         printer.note(&format!("and {} more series", number::count(names.len() - 4)));
     }
-    if let Some(local) = &found.local {
-        printer.note(&back_test_sentence(local));
-    }
+    found.note(printer);
     if let Some(path) = &args.plot {
         let values: Vec<&ForecastRow> = rows.iter().filter(|row| row.unique_id == names[at]).collect();
         series_plot::draw(path, &found.panel, at, &values)?;

@@ -4,13 +4,15 @@ use std::path::Path;
 
 use regard::Device;
 use regard::data::graphs::formats::attention::{self, LayerWeights};
-use regard::data::graphs::formats::predictions::Predictions;
+use regard::data::graphs::formats::predictions::{Predicted, Predictions};
 use regard::data::graphs::{Graphs, Level};
-use regard::explain::attribution::Attribution;
+use regard::explain::attribution::{Attribution, AttributionOptions};
+use regard::graphs::attribution::GraphAttribution;
 use regard::graphs::examples::Examples;
 use regard::graphs::experiment::GraphData;
 use regard::graphs::predict::{AttentionWeights, GraphModel};
 use regard::graphs::task::{GraphTask, LevelName};
+use serde_json::Value;
 
 use super::intervals::with_intervals;
 use super::{Outcome, attribution};
@@ -58,9 +60,20 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
 
 /// Predicts for the graphs or nodes of a file.
 pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    args.check_for_graphs()?;
     let model = GraphModel::open(&args.model, device)?.with_only(args.only)?;
-    let mut data = columns(&model);
+    let examples = read(args, &model, printer)?;
+    if args.attribution.attribution.is_none() {
+        write_attention(args, &model, &examples, printer)?;
+    }
+    let answer = GraphAnswer::of(args, &model, &examples, None, printer)?;
+    printer.result(&if printer.json() { answer.json().to_string() } else { answer.csv() })?;
+    Ok(Outcome::Done)
+}
+
+/// Reads the graphs of a file.
+pub(crate) fn read(args: &PredictArgs, model: &GraphModel, printer: &Printer) -> anyhow::Result<Examples> {
+    args.check_for_graphs()?;
+    let mut data = columns(model);
     data.smiles = args.smiles.clone().unwrap_or(data.smiles);
     data.id = args.id.clone().unwrap_or(data.id);
     data.edges = args.edges.as_ref().map_or(data.edges, |edges| edges.display().to_string());
@@ -68,34 +81,91 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
     data.decimal = args.decimal.unwrap_or(data.decimal);
     let examples = model.read(&args.file, &data, false)?;
     examples.warnings().iter().for_each(|warning| printer.note(warning));
-    if let Some(options) = args.attribution.options()? {
-        let found = model.attribute(&examples, &options, &attribution::progress(printer))?;
-        let what = match model.config.task {
-            GraphTask::Regression => format!("`{}`", model.config.data.tasks.first().map_or("", String::as_str)),
-            GraphTask::Classification => "the probability of the predicted class".to_owned(),
-            GraphTask::Labels => {
-                format!("the probability of `{}`", model.config.data.tasks.first().map_or("", String::as_str))
-            }
+    Ok(examples)
+}
+
+/// If true, the answer follows from one pass through the network.
+pub(crate) fn forward_pass(args: &PredictArgs) -> bool {
+    args.attribution.attribution.is_none()
+}
+
+/// The answer for the graphs of a file.
+pub(crate) enum GraphAnswer<'g> {
+    /// A prediction for each graph or node.
+    Predictions(Predictions<'g>),
+    /// The attribution of each prediction to the nodes and edges of its graph.
+    Attributions { graphs: &'g Graphs, found: Vec<GraphAttribution> },
+}
+
+impl<'g> GraphAnswer<'g> {
+    /// Computes the answer; `found` are the predictions of [`forward_pass`] where they are known.
+    pub(crate) fn of(
+        args: &PredictArgs,
+        model: &GraphModel,
+        examples: &'g Examples,
+        found: Option<Predicted>,
+        printer: &Printer,
+    ) -> anyhow::Result<Self> {
+        if let Some(options) = args.attribution.options()? {
+            return attributions(model, examples, &options, printer);
+        }
+        let level = if model.config.level == LevelName::Graph { Level::Graph } else { Level::Node };
+        let found = match found {
+            Some(found) => found,
+            None => model.predict(examples)?,
         };
-        let part = attribution::part(model.network_has_no_weight(), model.base.is_some());
-        let all: Vec<&Attribution> = found.iter().map(|one| &one.found).collect();
-        attribution::report(options.method, &format!("{what}; {part}"), &all, printer);
-        let graphs = &examples.graphs;
-        let name = |graph: usize, node: usize| graphs.node_name(graphs.nodes_of(graph).start + node);
-        printer.result(attribution::graphs(graphs.ids(), &found, &name, printer.json()).trim_end())?;
-        return Ok(Outcome::Done);
+        if found.has_rare_class() {
+            printer.note(measures::BALANCED);
+        }
+        let numeric = model.config.task == GraphTask::Regression;
+        let found = with_intervals(found, model, numeric, args, printer)?;
+        let predictions = Predictions::new(&examples.graphs, level, found).map_err(regard::Error::from)?;
+        Ok(Self::Predictions(predictions))
     }
-    write_attention(args, &model, &examples, printer)?;
-    let level = if model.config.level == LevelName::Graph { Level::Graph } else { Level::Node };
-    let found = model.predict(&examples)?;
-    if found.has_rare_class() {
-        printer.note(measures::BALANCED);
+
+    /// A list with an object for each graph.
+    pub(crate) fn json(&self) -> Value {
+        match self {
+            Self::Predictions(predictions) => predictions.json(),
+            Self::Attributions { graphs, found } => {
+                attribution::graphs_json(graphs.ids(), found, &|graph, node| node_name(graphs, graph, node))
+            }
+        }
     }
-    let numeric = model.config.task == GraphTask::Regression;
-    let found = with_intervals(found, &model, numeric, args, printer)?;
-    let predictions = Predictions::new(&examples.graphs, level, found).map_err(regard::Error::from)?;
-    printer.result(&if printer.json() { predictions.json().to_string() } else { predictions.csv() })?;
-    Ok(Outcome::Done)
+
+    fn csv(&self) -> String {
+        match self {
+            Self::Predictions(predictions) => predictions.csv(),
+            Self::Attributions { graphs, found } => {
+                attribution::graphs_csv(graphs.ids(), found, &|graph, node| node_name(graphs, graph, node))
+            }
+        }
+    }
+}
+
+fn node_name(graphs: &Graphs, graph: usize, node: usize) -> String {
+    graphs.node_name(graphs.nodes_of(graph).start + node)
+}
+
+/// The attribution of the prediction for each graph to its nodes and edges.
+fn attributions<'g>(
+    model: &GraphModel,
+    examples: &'g Examples,
+    options: &AttributionOptions,
+    printer: &Printer,
+) -> anyhow::Result<GraphAnswer<'g>> {
+    let found = model.attribute(examples, options, &attribution::progress(printer))?;
+    let what = match model.config.task {
+        GraphTask::Regression => format!("`{}`", model.config.data.tasks.first().map_or("", String::as_str)),
+        GraphTask::Classification => "the probability of the predicted class".to_owned(),
+        GraphTask::Labels => {
+            format!("the probability of `{}`", model.config.data.tasks.first().map_or("", String::as_str))
+        }
+    };
+    let part = attribution::part(model.network_has_no_weight(), model.base.is_some());
+    let all: Vec<&Attribution> = found.iter().map(|one| &one.found).collect();
+    attribution::report(options.method, &format!("{what}; {part}"), &all, printer);
+    Ok(GraphAnswer::Attributions { graphs: &examples.graphs, found })
 }
 
 /// Writes and draws the attention weights, where the arguments ask for it.

@@ -1,33 +1,37 @@
 //! One file for each command.
 
-mod attribution;
+pub(crate) mod attribution;
 mod bench;
 mod cross_validation;
 mod data;
 mod doctor;
 mod eval;
 mod experiments;
-mod explain;
+pub(crate) mod explain;
 mod families;
-mod forecast;
-mod graphs;
+pub(crate) mod forecast;
+pub(crate) mod graphs;
 mod import;
 mod intervals;
 mod learning;
 mod model;
 mod plot;
-mod series;
-mod sets;
-mod solve;
+pub(crate) mod series;
+pub(crate) mod sets;
+pub(crate) mod solve;
 mod train;
 
 use std::path::Path;
 
 use clap::CommandFactory;
+#[cfg(feature = "serve")]
+use regard::Device;
 use regard::routing::formats::csv::TableOptions;
 use regard::routing::formats::{self, Instance};
 
 use crate::args::{BenchCommand, Cli, Command, DataCommand, Evaluation, ImportCommand, ModelCommand};
+#[cfg(feature = "serve")]
+use crate::args::{GlobalArgs, ServeArgs};
 use crate::device;
 use crate::report::Printer;
 
@@ -41,10 +45,14 @@ pub(crate) enum Outcome {
 }
 
 /// Seed where none is given; that of the paper's code.
-const SEED: u64 = 1234;
+pub(crate) const SEED: u64 = 1234;
+
+/// `regard serve`, which stands above the commands whose answers it gives.
+#[cfg(feature = "serve")]
+pub(crate) type Serve = fn(&ServeArgs, &GlobalArgs, &Device, &mut Printer) -> anyhow::Result<Outcome>;
 
 /// Runs the command.
-pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
+pub(crate) fn run(cli: Cli, #[cfg(feature = "serve")] serve: Serve) -> anyhow::Result<Outcome> {
     let device = device::choose(&cli.global.device)?;
     device::check_instruction_set()?;
     device::limit_threads(cli.global.threads)?;
@@ -92,6 +100,8 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Data(DataCommand::Check(args)) => data::check(&args, printer),
         Command::Data(DataCommand::Verify(args)) => data::verify(&args, printer),
         Command::Data(DataCommand::Show(args)) => data::show(&args, printer),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => serve(&args, &cli.global, &device, printer),
         Command::Doctor => doctor::run(printer),
         Command::Settings(args) => experiments::settings(&args, printer),
         Command::Reference { page } => experiments::reference(page, printer),
@@ -100,7 +110,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Outcome> {
 }
 
 /// Reads an instance, a table with these options, and says on standard error what was guessed, skipped or not used.
-fn read_instance(path: &Path, options: &TableOptions, printer: &Printer) -> anyhow::Result<Instance> {
+pub(crate) fn read_instance(path: &Path, options: &TableOptions, printer: &Printer) -> anyhow::Result<Instance> {
     let (instance, notes) = formats::read_instance_with(path, options)?;
     for note in notes.texts() {
         printer.note(&format!("{}: {note}", path.display()));

@@ -4,9 +4,11 @@ use std::path::Path;
 
 use regard::Device;
 use regard::data::series::Series;
+use regard::data::series::formats::forecasts::Forecasts;
 use regard::data::sets::formats::predictions::Predictions;
 use regard::data::sets::{Bags, FeatureNames};
 use regard::series::SeriesExperiment;
+use regard::series::attribution::SeriesAttribution;
 use regard::series::back_test::{BackTestOptions, Origin};
 use regard::series::classify::read_whole;
 use regard::series::evaluate::SeriesEvaluation;
@@ -15,6 +17,7 @@ use regard::series::measure::ErrorSummary;
 use regard::series::predict::SeriesModel;
 use regard::series::task::SeriesTask;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::{Outcome, attribution, cross_validation};
 use crate::args::{EvalJob, FoldOptions, PredictArgs};
@@ -91,49 +94,88 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
 
 /// Fills in missing values of a file, scores anomalies, or classifies series.
 pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    args.check_for_series()?;
     let model = SeriesModel::open(&args.model, device)?;
-    let mut columns = model.columns();
-    columns.decimal = args.decimal.unwrap_or(columns.decimal);
-    if model.config.task == SeriesTask::Classification {
-        return classify(args, &model, &columns, printer);
-    }
-    if args.attribution.options()?.is_some() && model.config.task != SeriesTask::Forecast {
-        let what = format!("--attribution: a model for {} predicts no single answer for a series", model.config.task);
-        return Err(Failure::new(what).hint("it is for forecasts and classes").into());
-    }
-    let series = model.read(&args.file, &columns)?;
-    series.report.to_string().lines().for_each(|line| printer.note(line));
-    let (found, what) = match model.config.task {
-        SeriesTask::Imputation => (model.filled(&series)?, "value"),
-        SeriesTask::Anomaly => (model.anomalies(&series)?, "score"),
-        task => {
-            let hint = match task {
-                SeriesTask::Forecast => "use: regard forecast --model DIR FILE",
-                _ => "train one with `--set task.kind=imputation`, `anomaly` or `classification`",
-            };
-            let what = format!("{}: a model for {task} has no predictions for `regard predict`", args.model.display());
-            return Err(Failure::new(what).hint(hint).into());
-        }
-    };
-    if printer.json() {
-        let rows = found.rows().into_iter();
-        let rows = rows.map(|row| serde_json::json!({ "unique_id": row.unique_id, "ds": row.ds, what: row.forecast }));
-        printer.object(&rows.collect::<Vec<_>>())?;
-    } else {
-        let date = if columns.date.is_empty() { "date" } else { &columns.date };
-        printer.result(found.wide_csv(date).trim_end())?;
-    }
+    let answer = SeriesAnswer::of(args, &model, printer)?;
+    printer.result(&if printer.json() { answer.json().to_string() } else { answer.csv() })?;
     Ok(Outcome::Done)
 }
 
+/// The answer for the series of a file.
+pub(crate) enum SeriesAnswer {
+    /// A number for each time stamp.
+    Numbers {
+        found: Forecasts,
+        /// Key of the numbers in JSON.
+        key: &'static str,
+        /// The column of time stamps.
+        date: String,
+    },
+    /// The class of each series, in both forms.
+    Classes { json: Value, csv: String },
+    /// The attribution of each class to patches and lags.
+    Attributions(Vec<SeriesAttribution>),
+}
+
+impl SeriesAnswer {
+    /// Reads the file and computes the answer.
+    pub(crate) fn of(args: &PredictArgs, model: &SeriesModel, printer: &Printer) -> anyhow::Result<Self> {
+        args.check_for_series()?;
+        let mut columns = model.columns();
+        columns.decimal = args.decimal.unwrap_or(columns.decimal);
+        if model.config.task == SeriesTask::Classification {
+            return classes(args, model, &columns, printer);
+        }
+        if args.attribution.options()?.is_some() && model.config.task != SeriesTask::Forecast {
+            let what =
+                format!("--attribution: a model for {} predicts no single answer for a series", model.config.task);
+            return Err(Failure::new(what).hint("it is for forecasts and classes").into());
+        }
+        let series = model.read(&args.file, &columns)?;
+        series.report.to_string().lines().for_each(|line| printer.note(line));
+        let (found, key) = match model.config.task {
+            SeriesTask::Imputation => (model.filled(&series)?, "value"),
+            SeriesTask::Anomaly => (model.anomalies(&series)?, "score"),
+            task => {
+                let hint = match task {
+                    SeriesTask::Forecast => "use: regard forecast --model DIR FILE",
+                    _ => "train one with `--set task.kind=imputation`, `anomaly` or `classification`",
+                };
+                let what = format!("{}: a model for {task} has no predictions for `regard predict`", args.model.display());
+                return Err(Failure::new(what).hint(hint).into());
+            }
+        };
+        let date = if columns.date.is_empty() { "date".to_owned() } else { columns.date };
+        Ok(Self::Numbers { found, key, date })
+    }
+
+    /// A list with an object for each value or series.
+    pub(crate) fn json(&self) -> Value {
+        match self {
+            Self::Numbers { found, key, .. } => {
+                let rows = found.rows().into_iter();
+                rows.map(|row| json!({ "unique_id": row.unique_id, "ds": row.ds, *key: row.forecast })).collect()
+            }
+            Self::Classes { json, .. } => json.clone(),
+            Self::Attributions(found) => attribution::series_json(found),
+        }
+    }
+
+    fn csv(&self) -> String {
+        match self {
+            Self::Numbers { found, date, .. } => found.wide_csv(date),
+            Self::Classes { csv, .. } => csv.clone(),
+            Self::Attributions(found) => attribution::series_csv(found),
+        }
+    }
+}
+
 /// Classifies the series of a file.
-fn classify(
+fn classes(
     args: &PredictArgs,
     model: &SeriesModel,
     columns: &SeriesData,
-    printer: &mut Printer,
-) -> anyhow::Result<Outcome> {
+    printer: &Printer,
+) -> anyhow::Result<SeriesAnswer> {
     let read = read_whole(&args.file, columns, false, Some(&model.config))?;
     read.report.to_string().lines().for_each(|line| printer.note(line));
     if let Some(options) = args.attribution.options()? {
@@ -144,8 +186,7 @@ fn classify(
             &found,
             printer,
         );
-        printer.result(attribution::series(&found, printer.json()).trim_end())?;
-        return Ok(Outcome::Done);
+        return Ok(SeriesAnswer::Attributions(found));
     }
     let found = model.classified(&read.panel)?;
     // A series is a set of rows for whoever writes predictions.
@@ -159,9 +200,7 @@ fn classify(
     let bags = Bags::new(FeatureNames::Count(1), values, offsets).map_err(regard::Error::from)?;
     let bags = bags.with_ids(read.panel.names().map(str::to_owned).collect()).map_err(regard::Error::from)?;
     let predictions = Predictions::new(&bags, Some(found)).map_err(regard::Error::from)?;
-    let text = if printer.json() { predictions.json().to_string() } else { predictions.csv() };
-    printer.result(text.trim_end())?;
-    Ok(Outcome::Done)
+    Ok(SeriesAnswer::Classes { json: predictions.json(), csv: predictions.csv() })
 }
 
 /// Evaluates an experiment: by cross-validation for classes, else by a back-test.

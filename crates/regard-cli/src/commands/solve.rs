@@ -35,7 +35,7 @@ pub(super) fn run(job: &SolveJob, device: &Device, printer: &mut Printer) -> any
         let solution = searched(network.map(|(network, _)| network), instance, &options, printer)?;
         let written = write(task, instance, &solution)?;
         let model = network.map(|(_, info)| info.name.as_str());
-        report(printer, task, instance, &solution, model, &written)?;
+        report(printer, job, task, instance, &solution, model, &written)?;
         if stop.is_cancelled() {
             let left = instances.len() - 1 - number;
             let others = if left == 0 { String::new() } else { format!("; {} not solved", others_of(left)) };
@@ -50,7 +50,7 @@ pub(super) fn run(job: &SolveJob, device: &Device, printer: &mut Printer) -> any
 }
 
 /// Solves an instance; a terminal shows the stage, the best cost so far and the time.
-fn searched(
+pub(crate) fn searched(
     network: Option<&AttentionModel>,
     instance: &Instance,
     options: &SolveOptions,
@@ -71,13 +71,14 @@ fn searched(
 }
 
 /// Reads a solution that the search starts from.
-fn warm_start(path: &Path, instance: &Instance) -> anyhow::Result<Vec<usize>> {
+pub(crate) fn warm_start(path: &Path, instance: &Instance) -> anyhow::Result<Vec<usize>> {
     let solution = formats::solution::read(path, instance)?.solution;
     instance.check(&solution).with_context(|| format!("--warm-start {}", path.display()))?;
     Ok(solution)
 }
 
-fn read(task: &SolveTask, best: Option<f64>, printer: &Printer) -> anyhow::Result<Instance> {
+/// Reads the instance of a task.
+pub(crate) fn read(task: &SolveTask, best: Option<f64>, printer: &Printer) -> anyhow::Result<Instance> {
     for target in [&task.out, &task.plot].into_iter().flatten() {
         if same_file(target, &task.file) {
             return Err(Failure::new(format!("{}: would overwrite the instance", target.display())).into());
@@ -162,6 +163,7 @@ fn read_back(path: &Path, instance: &Instance, solution: &Solution) -> anyhow::R
 
 fn report(
     printer: &mut Printer,
+    job: &SolveJob,
     task: &SolveTask,
     instance: &Instance,
     solution: &Solution,
@@ -169,7 +171,8 @@ fn report(
     written: &[String],
 ) -> std::io::Result<()> {
     if printer.json() {
-        return printer.object(&SolveResult::new(&task.file, instance, solution, model, written));
+        let result = SolveResult::new(&task.file, instance, solution, model, written);
+        return printer.object(&if job.stage_solutions { result.with_stage_solutions() } else { result });
     }
     printer.result(&plain::heading(&task.file, instance))?;
     if !solution.stages.is_empty() {

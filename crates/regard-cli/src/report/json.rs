@@ -4,6 +4,7 @@ use regard::routes::evaluate::Evaluation;
 use regard::routes::solve::{Solution, Stage, describe};
 use regard::routing::formats::solution::SolutionFormat;
 use regard::routing::{Instance, Itinerary};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::plain;
@@ -11,7 +12,7 @@ use super::plain;
 use crate::args::EvalJob;
 
 /// The result of `regard solve` for one file.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SolveResult<'a> {
     /// Name of the instance.
     instance: &'a str,
@@ -50,22 +51,33 @@ pub(crate) struct SolveResult<'a> {
     checked: bool,
     /// Files written.
     written: Vec<String>,
+    /// What solutions are named from.
+    #[serde(skip)]
+    solved: (&'a Instance, &'a Solution),
 }
 
 /// One stage of a solution.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct StageResult<'a> {
-    /// `network`, `construct` or `improve`.
+    /// `start`, `network`, `construct` or `improve`.
     by: &'static str,
     name: &'a str,
+    /// Cost of the best solution after this stage, or its prize.
     cost: f64,
     /// Change against the stage before, as a fraction.
     gain: Option<f64>,
     seconds: f64,
+    /// The best solution after this stage as a tour, with `--stage-solutions`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tour: Option<Vec<NodeId<'a>>>,
+    /// The same as vehicle routes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    routes: Option<Vec<Vec<NodeId<'a>>>>,
 }
 
 /// A node id: a number when every id of the file is one, else a text.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, JsonSchema)]
+#[schemars(untagged)]
 enum NodeId<'a> {
     Number(i64),
     Text(&'a str),
@@ -115,7 +127,17 @@ impl<'a> SolveResult<'a> {
             seconds: solution.seconds,
             checked: true,
             written: written.to_vec(),
+            solved: (instance, solution),
         }
+    }
+
+    /// The result with the solution after each stage.
+    pub(crate) fn with_stage_solutions(mut self) -> Self {
+        let (instance, solution) = self.solved;
+        for (result, stage) in self.stages.iter_mut().zip(&solution.stages) {
+            (result.tour, result.routes) = named(instance, &stage.solution);
+        }
+        self
     }
 }
 
@@ -146,13 +168,17 @@ struct SolutionFile<'a> {
 
 /// Writes a solution as JSON: `instance`, `problem`, `cost`, and `tour` or `routes` by node ids.
 pub(crate) fn write_solution(path: &std::path::Path, instance: &Instance, found: &Solution) -> anyhow::Result<()> {
+    let text = solution_text(instance, found)?;
+    regard::data::file::write_atomic(path, |out| out.write_all(text.as_bytes()))?;
+    Ok(())
+}
+
+/// The text of [`write_solution`].
+pub(crate) fn solution_text(instance: &Instance, found: &Solution) -> anyhow::Result<String> {
     let (tour, routes) = named(instance, &found.tour);
     let (name, cost) = (instance.sites().name(), instance.value(&found.tour));
     let file = SolutionFile { instance: name, problem: instance.problem(), cost, tour, routes };
-    let mut text = serde_json::to_string(&file)?;
-    text.push('\n');
-    regard::data::file::write_atomic(path, |out| out.write_all(text.as_bytes()))?;
-    Ok(())
+    Ok(serde_json::to_string(&file)? + "\n")
 }
 
 /// Writes the solutions of an evaluation as JSON lines: `instance` (from 1), `cost` and `solution`, nodes by index with
@@ -174,6 +200,8 @@ fn stage(stage: &Stage, sign: f64) -> StageResult<'_> {
         cost: sign * stage.cost,
         gain: stage.gain,
         seconds: stage.seconds,
+        tour: None,
+        routes: None,
     }
 }
 

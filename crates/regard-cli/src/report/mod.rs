@@ -32,24 +32,48 @@ use serde::Serialize;
 pub(crate) use self::table::{Align, Table, wrap};
 use crate::args::GlobalArgs;
 
-/// Writes results to standard output and notes to standard error.
+/// Writes results to standard output and notes to standard error, or keeps both.
 pub(crate) struct Printer {
-    out: io::StdoutLock<'static>,
+    target: Target,
     json: bool,
     quiet: bool,
     verbose: bool,
     progress: bool,
 }
 
+/// Where a printer writes.
+enum Target {
+    /// Results to standard output, notes to standard error.
+    Streams(io::StdoutLock<'static>),
+    /// Notes are kept for an answer, which is no text.
+    #[cfg(feature = "serve")]
+    Kept(std::cell::RefCell<Vec<String>>),
+}
+
 impl Printer {
     /// A printer with the global options.
     pub(crate) fn new(global: &GlobalArgs) -> Self {
         Self {
-            out: io::stdout().lock(),
+            target: Target::Streams(io::stdout().lock()),
             json: global.json,
             quiet: global.quiet,
             verbose: global.verbose,
             progress: !global.no_progress && !global.quiet && io::stderr().is_terminal(),
+        }
+    }
+
+    /// A printer that keeps notes and shows no progress, for an answer in JSON.
+    #[cfg(feature = "serve")]
+    pub(crate) fn keeping() -> Self {
+        Self { target: Target::Kept(Default::default()), json: true, quiet: true, verbose: false, progress: false }
+    }
+
+    /// The notes that were kept.
+    #[cfg(feature = "serve")]
+    pub(crate) fn into_notes(self) -> Vec<String> {
+        match self.target {
+            Target::Streams(_) => vec![],
+            Target::Kept(notes) => notes.into_inner(),
         }
     }
 
@@ -63,7 +87,7 @@ impl Printer {
         self.verbose
     }
 
-    /// If true, notes are not printed.
+    /// If true, nothing but the result is printed.
     pub(crate) fn quiet(&self) -> bool {
         self.quiet
     }
@@ -82,16 +106,28 @@ impl Printer {
 
     /// If true, people read the result on a terminal, where long lists are shortened.
     pub(crate) fn shortens(&self) -> bool {
-        self.out.is_terminal() && !self.verbose
+        match &self.target {
+            Target::Streams(out) => out.is_terminal() && !self.verbose,
+            #[cfg(feature = "serve")]
+            Target::Kept(_) => false,
+        }
     }
 
     /// Writes a part of the result; a line break is added when it has none at its end.
     pub(crate) fn result(&mut self, text: &str) -> io::Result<()> {
-        self.out.write_all(printable(text).as_bytes())?;
+        let out = match &mut self.target {
+            Target::Streams(out) => out,
+            #[cfg(feature = "serve")]
+            Target::Kept(notes) => {
+                notes.get_mut().push(printable(text).into_owned());
+                return Ok(());
+            }
+        };
+        out.write_all(printable(text).as_bytes())?;
         if !text.ends_with('\n') {
-            self.out.write_all(b"\n")?;
+            out.write_all(b"\n")?;
         }
-        self.out.flush()
+        out.flush()
     }
 
     /// Writes one object as one line of JSON.
@@ -100,11 +136,16 @@ impl Printer {
         self.result(&text)
     }
 
-    /// Writes a note to standard error unless `--quiet`.
+    /// Writes a note to standard error unless `--quiet`, or keeps it.
     pub(crate) fn note(&self, text: &str) {
-        if !self.quiet {
-            // A closed standard error is no reason to stop.
-            let _ = writeln!(io::stderr(), "{}", printable(text));
+        match &self.target {
+            Target::Streams(_) if self.quiet => {}
+            Target::Streams(_) => {
+                // A closed standard error is no reason to stop.
+                let _ = writeln!(io::stderr(), "{}", printable(text));
+            }
+            #[cfg(feature = "serve")]
+            Target::Kept(notes) => notes.borrow_mut().push(printable(text).into_owned()),
         }
     }
 }

@@ -102,7 +102,7 @@ fn pages_of_every_family_show_their_steps_in_a_browser() {
         (
             &["examples/station.csv", "--model", "models/regard-etth1", "--example", "OT"],
             "step=forecast",
-            &["window.center", "<polyline"],
+            &["window.center", "class=\"line solid\""],
         ),
         (&["attention"], "step=attention", &["0.67", "0.33", "token 2", "raw_score"]),
     ];

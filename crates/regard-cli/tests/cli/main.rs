@@ -16,6 +16,8 @@ mod model;
 mod problems;
 mod program;
 mod series;
+#[cfg(feature = "serve")]
+mod serve;
 mod sets;
 mod solve;
 mod train;

@@ -1,12 +1,12 @@
 //! Tables in Parquet files: read as the text that the readers of CSV take, and written.
 
 use std::any::Any;
-use std::fs::File;
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use parquet::basic::{LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int64Type};
 use parquet::errors::ParquetError;
@@ -27,13 +27,13 @@ use crate::{Error, Result};
 /// [`Error::Io`] when the file cannot be read, and [`Error::Parse`] when it is no Parquet file, is
 /// damaged, or has columns of lists or structures.
 pub(super) fn as_csv(path: &Path) -> Result<String> {
-    let file = File::open(path).map_err(|source| Error::io(path, source))?;
+    let bytes = Bytes::from(crate::file::read_bytes(path)?);
     // The library takes some damaged files for impossible and panics.
-    let read = catch_unwind(AssertUnwindSafe(|| table(file, path)));
+    let read = catch_unwind(AssertUnwindSafe(|| table(bytes, path)));
     read.unwrap_or_else(|reason| Err(Error::parse(path, 0, format!("cannot be read: {}", said(reason.as_ref())))))
 }
 
-fn table(file: File, path: &Path) -> Result<String> {
+fn table(file: Bytes, path: &Path) -> Result<String> {
     let broken = |error: parquet::errors::ParquetError| Error::parse(path, 0, format!("is not a table: {error}"));
     let reader = SerializedFileReader::new(file).map_err(broken)?;
     let fields = reader.metadata().file_metadata().schema().get_fields();

@@ -129,7 +129,7 @@ impl<'p> Rows<'p> {
     /// Opens a file: text, text compressed by gzip, or a Parquet file. Its first bytes decide.
     pub(crate) fn open(path: &'p Path, separator: Option<u8>) -> Result<Self> {
         let file = Limited::open(path).map_err(|source| Error::io(path, source))?;
-        let packed = std::fs::metadata(path).map_or(0, |meta| meta.len());
+        let packed = file.size();
         let mut source = BufReader::with_capacity(1 << 16, file);
         let begin = source.fill_buf().map_err(|source| Error::io(path, source))?;
         if is_parquet(begin, path) {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{number, shown, stem};
-use crate::file::read_text;
+use crate::file::{is_file, read_text};
 use crate::table::Cells;
 use crate::{Error, Instance, Result, Sites};
 
@@ -92,7 +92,7 @@ pub fn find_score(path: &Path, name: &str) -> Result<Option<f64>> {
 /// Value that a table in the folder of the instance at `path` gives for it.
 fn beside(path: &Path, table: impl AsRef<Path>, name: &str, columns: &[&str]) -> Result<Option<f64>> {
     let table = path.with_file_name("").join(table);
-    match table.is_file() && table != path {
+    match is_file(&table) && table != path {
         true => look_up(&read_text(&table)?, &table, &[&stem(path), name], columns),
         false => Ok(None),
     }

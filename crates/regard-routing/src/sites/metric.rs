@@ -98,7 +98,8 @@ impl Metric {
     }
 
     /// Latitude and longitude in degrees, as the metric reads its coordinates.
-    pub(crate) fn degrees(&self, point: &[f64; 3]) -> [f64; 2] {
+    #[must_use]
+    pub fn degrees(&self, point: &[f64; 3]) -> [f64; 2] {
         match self {
             Self::Geo => [geo_degrees(point[0]), geo_degrees(point[1])],
             _ => [point[0], point[1]],

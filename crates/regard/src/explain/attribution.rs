@@ -281,6 +281,7 @@ impl<A: Attributable> Engine<'_, A> {
     ) -> Result<()> {
         let (mut chunk, mut size) = (Vec::new(), 0);
         let mut whole = |chunk: &mut Vec<Variant>| -> Result<()> {
+            regard_data::cancel::check();
             compute(chunk)?;
             self.done.set((self.done.get() + chunk.len()).min(self.of));
             (self.progress)(self.done.get(), self.of);

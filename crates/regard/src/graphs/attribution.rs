@@ -303,6 +303,7 @@ impl Attributable for GraphVariants<'_> {
         let mut all = Vec::with_capacity(variants.len());
         let mut from = 0;
         while from < variants.len() {
+            regard_data::cancel::check();
             let mut nodes = 0;
             let fits = variants[from..].iter().take_while(|variant| {
                 nodes += self.parts[variant.input].nodes;

@@ -94,6 +94,17 @@ impl Examples {
         }
     }
 
+    /// Examples of several files one after the other, without targets.
+    ///
+    /// # Errors
+    /// Graphs whose types or numbers differ; those of one model are alike.
+    pub fn concat(all: &[&Self]) -> crate::Result<Self> {
+        let graphs: Vec<&Graphs> = all.iter().map(|one| &*one.graphs).collect();
+        let positions: Vec<&Positions> = all.iter().map(|one| &*one.positions).collect();
+        let (graphs, positions) = (Graphs::concat(&graphs)?, Positions::concat(&positions));
+        Ok(Self { graphs: Arc::new(graphs), positions: Arc::new(positions), targets: None })
+    }
+
     /// Warnings about what was left out, merged or approximated in reading the graphs, a sentence each.
     pub fn warnings(&self) -> Vec<String> {
         warnings(&self.graphs, &self.positions)

@@ -83,6 +83,7 @@ impl GraphModel {
     pub fn predict(&self, examples: &Examples) -> Result<Predicted> {
         let mut numbers = Vec::new();
         for chosen in chunks(examples) {
+            data::cancel::check();
             let answers = self.network.forward(&examples.input(&self.config, &chosen, None), &self.device);
             numbers.extend(answers.into_data().iter::<f64>());
         }
@@ -111,10 +112,25 @@ impl GraphModel {
         })
     }
 
+    /// The predictions for the graphs of several files, in one pass through the network: to the bit those of
+    /// [`Self::predict`] for each file. For a model of nodes each file takes a pass of its own, since its base learners
+    /// look at all nodes of a file.
+    ///
+    /// # Errors
+    /// As [`Self::predict`].
+    pub fn predict_together(&self, files: &[&Examples]) -> Result<Vec<Predicted>> {
+        if files.len() < 2 || self.config.level == LevelName::Node {
+            return files.iter().map(|examples| self.predict(examples)).collect();
+        }
+        let found = self.predict(&Examples::concat(files)?)?;
+        Ok(found.split(files.iter().map(|examples| examples.graphs.len())))
+    }
+
     /// Attention weights of every edge, layer by layer.
     pub fn attention(&self, examples: &Examples) -> Vec<AttentionWeights> {
         let mut found = Vec::new();
         for chosen in chunks(examples) {
+            data::cancel::check();
             let (_, layers) =
                 self.network.forward_with_weights(&examples.input(&self.config, &chosen, None), &self.device);
             let numbers = |weights: Tensor<2>| weights.into_data().iter::<f32>().collect();

@@ -52,6 +52,7 @@ fn explain<I: SolverInstance>(model: &AttentionModel, name: &str, instance: &I) 
     let construct = |embeddings, starts| model.rollout().construct(embeddings, vec![starts], NodeSelection::Greedy);
     let (outcomes, mut recording) = record(|| construct(encode(), vec![problem.start()]));
     check_probabilities::<I::Problem>(&outcomes, |_| 0)?;
+    regard_data::cancel::check();
     let tour = outcomes.iter().flatten().next().map_or_else(Vec::new, |found| I::Problem::solution(&found.state));
     let own = instance.cost(&tour);
     let mut decisions = decisions::<I::Problem>(&problem, &tour, &recording.steps);

@@ -143,6 +143,7 @@ pub(super) fn class_probabilities(
 ) -> Vec<f64> {
     let mut scores = Vec::with_capacity(series.len() * config.classes);
     for chosen in series.chunks(TOGETHER) {
+        regard_data::cancel::check();
         let batch = ends(panel, chosen, config.look_back);
         scores.extend(network.forward(batch.input(device)).into_data().iter::<f64>());
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use regard_base::series::{Budget, ForecastOptions, PredictionInterval, Progress, forecast_with};
+use regard_data::cancel;
 use regard_data::series::formats::forecasts::{Forecast, Forecasts, Interval};
 use regard_data::series::formats::{Read, ReadReport, read};
 use regard_data::series::{Panel, Part, Scaler, Window};
@@ -299,6 +300,7 @@ impl SeriesModel {
 
     /// The predictions for a batch.
     pub(super) fn answers(&self, batch: &Batch) -> Vec<f32> {
+        cancel::check();
         self.network.forward(batch.input(&self.device)).into_data().iter::<f32>().collect()
     }
 

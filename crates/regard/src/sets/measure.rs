@@ -1,6 +1,7 @@
 //! Predictions for sets and items, and their metrics.
 
 use burn::tensor::Device;
+use regard_data::cancel;
 use regard_data::metrics::{accuracy, mean_absolute_error, mean_ndcg, roc_auc, root_mean_squared_error};
 use regard_data::sets::mixture::{Covariance, Em, LogWeights};
 use regard_data::stats::largest;
@@ -29,6 +30,7 @@ pub fn predict(model: &SetTransformer, examples: &Examples, importance: bool, de
     let mut predicted = Predictions { numbers: Vec::new(), importance: importance.then(Vec::new) };
     let mut from = 0;
     while from < examples.len() {
+        cancel::check();
         let room = |to: usize| examples.offsets[to] - examples.offsets[from] <= ITEMS_AT_ONCE;
         let to = (from + 1..=examples.len()).take_while(|&to| to == from + 1 || room(to)).last().unwrap_or(from + 1);
         let sets = examples.part(from, to).batch(device).sets;

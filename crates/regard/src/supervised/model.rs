@@ -11,7 +11,7 @@ use crate::store::NetworkDir;
 use crate::{Error, Result};
 
 /// A model that is ready for predictions.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Model<F: Family> {
     /// The network's settings.
     pub config: F::Config,

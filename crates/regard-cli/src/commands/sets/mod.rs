@@ -13,6 +13,8 @@ use crate::args::EvalJob;
 use crate::failure::Failure;
 use crate::report::{Printer, measures};
 pub(super) use predict::predict;
+#[cfg(feature = "serve")]
+pub(crate) use predict::{SetAnswer, forward_pass, read};
 
 /// Evaluates a model on a file, or on the sets that its experiment holds out or generates.
 pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
@@ -48,7 +50,7 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
 }
 
 /// The columns of a file for a model: those of its training.
-pub(super) fn columns(model: &SetModel, group_by: Option<String>) -> SetData {
+pub(crate) fn columns(model: &SetModel, group_by: Option<String>) -> SetData {
     let mut data = model.experiment.as_ref().map(|experiment| experiment.data.clone()).unwrap_or_default();
     data.group_by = group_by.unwrap_or(data.group_by);
     data.features.clone_from(&model.config.data.features);

@@ -9,6 +9,7 @@ use regard::explain::attribution::{Attribution, AttributionOptions};
 use regard::sets::experiment::SetData;
 use regard::sets::predict::{MixtureOptions, SetModel, SetPredictions};
 use regard::sets::task::TaskKind;
+use serde_json::Value;
 
 use super::columns;
 use crate::args::PredictArgs;
@@ -19,30 +20,99 @@ use crate::report::{Printer, measures, sets_plot};
 
 /// Predicts for the sets of a file.
 pub(crate) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    args.check_for_sets()?;
     let model = SetModel::open(&args.model, device)?.with_only(args.only)?;
-    let bags = model.read(&args.file, &columns_of(args, &model), false)?;
+    let bags = read(args, &model, printer)?;
+    let answer = SetAnswer::of(args, &model, &bags, None, printer)?;
+    write(args, &answer, &bags, printer)?;
+    printer.result(&if printer.json() { answer.json().to_string() } else { answer.csv(args) })?;
+    Ok(Outcome::Done)
+}
+
+/// Reads the sets of a file.
+pub(crate) fn read(args: &PredictArgs, model: &SetModel, printer: &Printer) -> anyhow::Result<Bags> {
+    args.check_for_sets()?;
+    let bags = model.read(&args.file, &columns_of(args, model), false)?;
     bags.notes().iter().for_each(|note| printer.note(note));
     let empty = (0..bags.len()).filter(|&bag| bags.size(bag) == 0).count();
     if empty > 0 {
         let sets = if empty == 1 { "1 set is".to_owned() } else { format!("{empty} sets are") };
         printer.note(&format!("warning: {sets} empty; predictions for empty sets have no meaning"));
     }
-    let text = match model.config.task {
-        TaskKind::Clustering => mixtures(args, &model, &bags, printer)?,
-        _ => answers(args, &model, &bags, printer)?,
-    };
-    printer.result(&text)?;
-    Ok(Outcome::Done)
+    Ok(bags)
 }
 
+/// The columns of the file: those of the command line, else those of the model.
 fn columns_of(args: &PredictArgs, model: &SetModel) -> SetData {
     let data = columns(model, args.group_by.clone());
     SetData { decimal: args.decimal.unwrap_or(data.decimal), ..data }
 }
 
-/// The output of a model that predicts for sets or rows.
-fn answers(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer) -> anyhow::Result<String> {
+/// If the answer follows from one pass through the network, true where the pass also gives the attention weights of rows;
+/// `None` for clusters and attributions.
+pub(crate) fn forward_pass(args: &PredictArgs, model: &SetModel) -> Option<bool> {
+    let one_pass = model.config.task != TaskKind::Clustering && args.attribution.attribution.is_none();
+    one_pass.then(|| args.importance || args.plot.is_some())
+}
+
+/// The answer for the sets of a file.
+pub(crate) enum SetAnswer<'b> {
+    /// A prediction for each set, or a score for each row.
+    Predictions { predictions: Predictions<'b>, found: SetPredictions, only_rows: bool },
+    /// The attribution of each prediction to the rows of its set.
+    Attributions { predictions: Predictions<'b>, found: Vec<Attribution> },
+    /// The clusters of each set.
+    Mixtures(Mixtures<'b>),
+}
+
+impl<'b> SetAnswer<'b> {
+    /// Computes the answer; `found` are the predictions of [`forward_pass`] where they are known.
+    pub(crate) fn of(
+        args: &PredictArgs,
+        model: &SetModel,
+        bags: &'b Bags,
+        found: Option<SetPredictions>,
+        printer: &Printer,
+    ) -> anyhow::Result<Self> {
+        match model.config.task {
+            TaskKind::Clustering => mixtures(args, model, bags),
+            _ => predictions(args, model, bags, found, printer),
+        }
+    }
+
+    /// A list with an object for each set.
+    pub(crate) fn json(&self) -> Value {
+        match self {
+            Self::Predictions { predictions, .. } => predictions.json(),
+            Self::Attributions { predictions, found } => {
+                let mut list = predictions.json();
+                let objects = list.as_array_mut().into_iter().flatten().filter_map(|one| one.as_object_mut());
+                objects.zip(found).for_each(|(object, found)| attribution::fill(found, object));
+                list
+            }
+            Self::Mixtures(found) => found.json(),
+        }
+    }
+
+    fn csv(&self, args: &PredictArgs) -> String {
+        let (predictions, by_row) = match self {
+            Self::Predictions { predictions, only_rows, .. } => {
+                (predictions, *only_rows || args.importance && args.rows.is_none())
+            }
+            Self::Attributions { predictions, .. } => (predictions, args.rows.is_none()),
+            Self::Mixtures(found) => return found.csv(),
+        };
+        if by_row { predictions.rows_csv() } else { predictions.csv() }
+    }
+}
+
+/// The answer of a model that predicts for sets or rows.
+fn predictions<'b>(
+    args: &PredictArgs,
+    model: &SetModel,
+    bags: &'b Bags,
+    found: Option<SetPredictions>,
+    printer: &Printer,
+) -> anyhow::Result<SetAnswer<'b>> {
     let only_rows = model.config.task.of_items();
     if args.refine > 0 || args.rescale {
         return Err(Failure::new("--refine and --rescale apply only to clustering models")
@@ -58,13 +128,16 @@ fn answers(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer)
             .into());
     }
     if let Some(options) = args.attribution.options()? {
-        return attributed(args, model, bags, &options, printer);
+        return attributions(model, bags, &options, printer);
     }
     let with_attention = args.importance || args.plot.is_some();
     if with_attention && model.network_has_no_weight() {
         printer.note(measures::NO_WEIGHT);
     }
-    let mut found = model.predict(bags, with_attention)?;
+    let mut found = match found {
+        Some(found) => found,
+        None => model.predict(bags, with_attention)?,
+    };
     found.of_sets = match found.of_sets {
         Some(predicted) => Some(with_intervals(predicted, model, true, args, printer)?),
         None if args.levels.is_empty() => None,
@@ -77,37 +150,21 @@ fn answers(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer)
     if found.of_sets.as_ref().is_some_and(Predicted::has_rare_class) {
         printer.note(measures::BALANCED);
     }
-    if let Some(file) = &args.plot {
-        let bag = args.example_to_draw(bags.ids(), "set")?;
-        let all = found.of_items.as_deref().unwrap_or_default();
-        let weights = &all[bags.offsets()[bag]..bags.offsets()[bag + 1]];
-        sets_plot::importances(file, bags, bag, weights, &answer(&found, bag))?;
-        printer.note(&format!("wrote {}", file.display()));
-    }
-    let mut predictions = Predictions::new(bags, found.of_sets).map_err(regard::Error::from)?;
-    if let Some(rows) = found.of_items.filter(|_| args.importance || only_rows) {
+    let mut predictions = Predictions::new(bags, found.of_sets.clone()).map_err(regard::Error::from)?;
+    if let Some(rows) = found.of_items.clone().filter(|_| args.importance || only_rows) {
         let name = if only_rows { "score" } else { "importance" };
         predictions = predictions.with_rows(name, rows).map_err(regard::Error::from)?;
-        if let Some(file) = &args.rows {
-            predictions.write_rows(file).map_err(regard::Error::from)?;
-            printer.note(&format!("wrote {}", file.display()));
-        }
     }
-    if printer.json() {
-        return Ok(predictions.json().to_string());
-    }
-    let by_row = only_rows || args.importance && args.rows.is_none();
-    Ok(if by_row { predictions.rows_csv() } else { predictions.csv() })
+    Ok(SetAnswer::Predictions { predictions, found, only_rows })
 }
 
 /// The attribution of the prediction for each set to its rows.
-fn attributed(
-    args: &PredictArgs,
+fn attributions<'b>(
     model: &SetModel,
-    bags: &Bags,
+    bags: &'b Bags,
     options: &AttributionOptions,
     printer: &Printer,
-) -> anyhow::Result<String> {
+) -> anyhow::Result<SetAnswer<'b>> {
     let found = model.attribute(bags, options, &attribution::progress(printer))?;
     let what = match model.config.task {
         TaskKind::Classification => "the probability of the predicted class",
@@ -119,35 +176,11 @@ fn attributed(
     let of_sets = model.predict(bags, false)?.of_sets;
     let values = found.iter().flat_map(|one| one.values.clone()).collect();
     let predictions = Predictions::new(bags, of_sets).and_then(|all| all.with_rows("attribution", values));
-    let predictions = predictions.map_err(regard::Error::from)?;
-    if let Some(file) = &args.rows {
-        predictions.write_rows(file).map_err(regard::Error::from)?;
-        printer.note(&format!("wrote {}", file.display()));
-    }
-    if printer.json() {
-        let mut list = predictions.json();
-        let objects = list.as_array_mut().into_iter().flatten().filter_map(|one| one.as_object_mut());
-        objects.zip(&found).for_each(|(object, found)| attribution::fill(found, object));
-        return Ok(list.to_string());
-    }
-    Ok(if args.rows.is_none() { predictions.rows_csv() } else { predictions.csv() })
+    Ok(SetAnswer::Attributions { predictions: predictions.map_err(regard::Error::from)?, found })
 }
 
-/// The prediction for a set, for a picture.
-fn answer(found: &SetPredictions, bag: usize) -> String {
-    match &found.of_sets {
-        None => "scores".to_owned(),
-        Some(Predicted::Numbers { values, .. }) => format!("prediction {:.4}", values[bag]),
-        Some(Predicted::Classes { names, probabilities, shares }) => {
-            let of_bag = &probabilities[bag * names.len()..(bag + 1) * names.len()];
-            let best = decide(of_bag, shares);
-            format!("{} with {:.1} %", names[best], 100.0 * of_bag[best])
-        }
-    }
-}
-
-/// The output of a model that finds clusters.
-fn mixtures(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer) -> anyhow::Result<String> {
+/// The answer of a model that finds clusters.
+fn mixtures<'b>(args: &PredictArgs, model: &SetModel, bags: &'b Bags) -> anyhow::Result<SetAnswer<'b>> {
     if !args.levels.is_empty() {
         return Err(Failure::new("--levels does not apply: a clustering model predicts mixtures")
             .hint("it is for models that predict numbers")
@@ -164,21 +197,55 @@ fn mixtures(args: &PredictArgs, model: &SetModel, bags: &Bags, printer: &Printer
             .into());
     }
     let options = MixtureOptions { refine: args.refine, rescale: args.rescale };
-    let found = Mixtures::new(bags, model.mixtures(bags, options)?).map_err(regard::Error::from)?;
-    if let Some(file) = &args.rows {
-        found.write_rows(file).map_err(regard::Error::from)?;
-        printer.note(&format!("wrote {}", file.display()));
-    }
+    Ok(SetAnswer::Mixtures(Mixtures::new(bags, model.mixtures(bags, options)?).map_err(regard::Error::from)?))
+}
+
+/// Draws an example and writes the table of rows, where the arguments ask for it.
+fn write(args: &PredictArgs, answer: &SetAnswer<'_>, bags: &Bags, printer: &Printer) -> anyhow::Result<()> {
     if let Some(file) = &args.plot {
         let bag = args.example_to_draw(bags.ids(), "set")?;
-        let Some(mixture) = found.of(bag) else {
-            return Err(Failure::new(format!("--plot: the set `{}` is empty", bags.ids()[bag])).into());
-        };
-        if bags.width() < 2 {
-            return Err(Failure::new("--plot: points need at least two coordinates to be drawn").into());
+        match answer {
+            SetAnswer::Predictions { found, .. } => {
+                let all = found.of_items.as_deref().unwrap_or_default();
+                let weights = &all[bags.offsets()[bag]..bags.offsets()[bag + 1]];
+                sets_plot::importances(file, bags, bag, weights, &sentence(found, bag))?;
+            }
+            SetAnswer::Mixtures(found) => draw_clusters(file, found, bags, bag)?,
+            SetAnswer::Attributions { .. } => return Ok(()),
         }
-        sets_plot::clusters(file, bags, bag, mixture, found.components(bag))?;
         printer.note(&format!("wrote {}", file.display()));
     }
-    Ok(if printer.json() { found.json().to_string() } else { found.csv() })
+    let Some(file) = &args.rows else { return Ok(()) };
+    let written = match answer {
+        SetAnswer::Predictions { predictions, .. } | SetAnswer::Attributions { predictions, .. } => {
+            predictions.write_rows(file)
+        }
+        SetAnswer::Mixtures(found) => found.write_rows(file),
+    };
+    written.map_err(regard::Error::from)?;
+    printer.note(&format!("wrote {}", file.display()));
+    Ok(())
+}
+
+fn draw_clusters(file: &std::path::Path, found: &Mixtures<'_>, bags: &Bags, bag: usize) -> anyhow::Result<()> {
+    let Some(mixture) = found.of(bag) else {
+        return Err(Failure::new(format!("--plot: the set `{}` is empty", bags.ids()[bag])).into());
+    };
+    if bags.width() < 2 {
+        return Err(Failure::new("--plot: points need at least two coordinates to be drawn").into());
+    }
+    sets_plot::clusters(file, bags, bag, mixture, found.components(bag))
+}
+
+/// The prediction for a set, for a picture.
+fn sentence(found: &SetPredictions, bag: usize) -> String {
+    match &found.of_sets {
+        None => "scores".to_owned(),
+        Some(Predicted::Numbers { values, .. }) => format!("prediction {:.4}", values[bag]),
+        Some(Predicted::Classes { names, probabilities, shares }) => {
+            let of_bag = &probabilities[bag * names.len()..(bag + 1) * names.len()];
+            let best = decide(of_bag, shares);
+            format!("{} with {:.1} %", names[best], 100.0 * of_bag[best])
+        }
+    }
 }

@@ -30,6 +30,36 @@ impl Graphs {
         all
     }
 
+    /// The graphs of several data sets one after the other, with nodes, edges and names alone.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where nodes or edges carry other features than those of the first data set.
+    pub fn concat(all: &[&Self]) -> Result<Self> {
+        let Some((first, others)) = all.split_first() else {
+            return Self::new(Kinds::default(), Kinds::default(), vec![]);
+        };
+        for (features, others, what) in [
+            (&first.node_features, others.iter().map(|one| &one.node_features).collect::<Vec<_>>(), "nodes"),
+            (&first.edge_features, others.iter().map(|one| &one.edge_features).collect(), "edges"),
+        ] {
+            if others.iter().any(|other| other.kinds != features.kinds) {
+                return Err(Error::invalid(what, "have other types or numbers than those of the first data set"));
+            }
+        }
+        let mut joined = first.gathered(&[]);
+        joined.origin = Origin::default();
+        for one in all {
+            let (nodes, edges) = (joined.nodes(), joined.edges());
+            joined.ids.extend_from_slice(&one.ids);
+            joined.node_offsets.extend(one.node_offsets[1..].iter().map(|offset| nodes + offset));
+            joined.in_offsets.extend(one.in_offsets[1..].iter().map(|offset| edges + offset));
+            joined.sources.extend_from_slice(&one.sources);
+            extend(&mut joined.node_features, &one.node_features, 0..one.nodes());
+            extend(&mut joined.edge_features, &one.edge_features, 0..one.edges());
+        }
+        Ok(joined)
+    }
+
     /// Nodes, edges and names of some graphs.
     fn gathered(&self, graphs: &[usize]) -> Self {
         let (mut node_offsets, mut in_offsets) = (vec![0], vec![0]);

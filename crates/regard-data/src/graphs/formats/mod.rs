@@ -33,7 +33,7 @@ use crate::{Error, Result};
 /// it is malformed.
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Graphs> {
     let path = path.as_ref();
-    if path.is_dir() {
+    if crate::file::is_folder(path) {
         return tu_folder::read(path);
     }
     let Text { text, delimiter, encoding } = Text::read(path)?;
@@ -96,7 +96,7 @@ pub enum Recognised {
 /// file of edges lies beside it. A folder needs a file `NAME_A.txt`.
 #[must_use]
 pub fn recognise(path: &Path) -> Option<Recognised> {
-    if path.is_dir() {
+    if crate::file::is_folder(path) {
         let mut names = std::fs::read_dir(path).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         return names.any(|name| name.ends_with("_A.txt")).then_some(Recognised::Graphs);
     }
@@ -108,7 +108,7 @@ pub fn recognise(path: &Path) -> Option<Recognised> {
         let header = text.lines().find(|line| !line.trim().is_empty())?;
         let table = Table::of(header, path, (delimiter, None), "a header").ok()?;
         let column = table.header.names.iter().find(|name| name.to_lowercase().contains("smiles"));
-        let beside = || edges_beside(path, &ReadOptions::default()).is_ok_and(|edges| edges.is_file());
+        let beside = || edges_beside(path, &ReadOptions::default()).is_ok_and(|edges| crate::file::is_file(&edges));
         return match column {
             Some(column) => Some(Recognised::Molecules(column.clone())),
             None => beside().then_some(Recognised::Graphs),

@@ -116,6 +116,20 @@ impl Positions {
         positions
     }
 
+    /// Positions of several data sets one after the other, all of one encoding.
+    #[must_use]
+    pub fn concat(all: &[&Self]) -> Self {
+        let mut joined = Self { width: all.first().map_or(0, |one| one.width), ..Self::default() };
+        for one in all {
+            joined.values.extend_from_slice(&one.values);
+            joined.indices.extend_from_slice(&one.indices);
+            joined.filled.extend_from_slice(&one.filled);
+            joined.symmetrised += one.symmetrised;
+            joined.unconverged += one.unconverged;
+        }
+        joined
+    }
+
     /// The numbers of a node's position; 0 for an index and for none.
     #[must_use]
     pub fn width(&self) -> usize {

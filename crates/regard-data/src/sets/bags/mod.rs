@@ -328,6 +328,25 @@ impl Bags {
         }
     }
 
+    /// The bags of several data sets one after the other, with the ids "1", "2", ... and no labels.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where the number of features is another than that of the first data set.
+    pub fn concat(all: &[&Self]) -> Result<Self> {
+        let Some(first) = all.first() else { return Self::new(FeatureNames::Count(0), vec![], vec![0]) };
+        if let Some(other) = all.iter().find(|one| one.width() != first.width()) {
+            let reason = format!("are {} in one data set and {} in another", first.width(), other.width());
+            return Err(Error::invalid("features", reason));
+        }
+        let (mut features, mut offsets) = (Vec::new(), vec![0]);
+        for one in all {
+            let rows = offsets.last().copied().unwrap_or(0);
+            features.extend_from_slice(&one.features);
+            offsets.extend(one.offsets[1..].iter().map(|offset| rows + offset));
+        }
+        Self::with_missing(first.names.clone(), features, offsets)
+    }
+
     /// The same bags with the features in the order of `training`.
     ///
     /// Names must be the same set. Where one side has no names, the number of features must agree

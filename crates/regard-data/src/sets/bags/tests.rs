@@ -28,6 +28,17 @@ fn bags_are_selected_with_all_that_belongs_to_them() {
 }
 
 #[test]
+fn data_sets_are_joined() {
+    let both = Bags::concat(&[&three(), &three().select(&[1, 2])]).unwrap();
+    assert_eq!((both.len(), both.offsets()), (5, &[0, 2, 2, 3, 3, 4][..]));
+    assert_eq!((both.bag(0), both.bag(4)), (three().bag(0), three().bag(2)));
+    assert!(both.labels().is_none() && Bags::concat(&[]).unwrap().is_empty());
+    let narrow = Bags::new(FeatureNames::Count(1), vec![1.0], vec![0, 1]).unwrap();
+    let error = Bags::concat(&[&three(), &narrow]).unwrap_err().to_string();
+    assert_eq!(error, "features: are 2 in one data set and 1 in another");
+}
+
+#[test]
 fn features_are_brought_into_the_order_of_training() {
     let aligned = three().align(&named(&["b", "a"])).unwrap();
     assert_eq!(aligned.features(), [10.0, 1.0, 20.0, 2.0, 30.0, 3.0]);

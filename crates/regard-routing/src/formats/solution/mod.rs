@@ -108,9 +108,18 @@ pub fn read(path: impl AsRef<Path>, instance: &Instance) -> Result<Read> {
 /// # Errors
 /// Those of [`check_ending`] and [`render`], and [`Error::Io`] when the file cannot be written.
 pub fn write(path: impl AsRef<Path>, instance: &Instance, solution: &[usize]) -> Result<()> {
-    let path = path.as_ref();
+    let text = text(path.as_ref(), instance, solution)?;
+    write_atomic(path, |w| w.write_all(text.as_bytes()))
+}
+
+/// The text of a solution in a file of this name: CSV, GeoJSON or GPX where the name ends so, otherwise in the form of
+/// its problem.
+///
+/// # Errors
+/// Those of [`check_ending`] and [`render`].
+pub fn text(path: &Path, instance: &Instance, solution: &[usize]) -> Result<String> {
     check_ending(path, instance)?;
-    let text = match ending(path).as_str() {
+    Ok(match ending(path).as_str() {
         "csv" => render_stops(instance, solution)?,
         "geojson" => {
             instance.check(solution)?;
@@ -121,8 +130,7 @@ pub fn write(path: impl AsRef<Path>, instance: &Instance, solution: &[usize]) ->
             geographic::gpx(instance, solution)
         }
         _ => render(instance, solution)?,
-    };
-    write_atomic(path, |w| w.write_all(text.as_bytes()))
+    })
 }
 
 /// The text of a solution file.

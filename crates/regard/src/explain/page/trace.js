@@ -1,773 +1,127 @@
-'use strict';
-// Draws a trace (schema regard-trace/1): its steps, their numbers as heat maps, bars and lines, and, where the items of
-// the input have places on a plane, the numbers on these. No library, no request.
+// Built by `npm run build` in crates/regard-cli/page.
+"use strict";(()=>{function Vn(n,t){return n==null||t==null?NaN:n<t?-1:n>t?1:n>=t?0:NaN}function Ui(n,t){return n==null||t==null?NaN:t<n?-1:t>n?1:t>=n?0:NaN}function Zt(n){let t,e,i;n.length!==2?(t=Vn,e=(a,l)=>Vn(n(a),l),i=(a,l)=>n(a)-l):(t=n===Vn||n===Ui?n:Ki,e=n,i=n);function r(a,l,u=0,f=a.length){if(u<f){if(t(l,l)!==0)return f;do{let c=u+f>>>1;e(a[c],l)<0?u=c+1:f=c}while(u<f)}return u}function o(a,l,u=0,f=a.length){if(u<f){if(t(l,l)!==0)return f;do{let c=u+f>>>1;e(a[c],l)<=0?u=c+1:f=c}while(u<f)}return u}function s(a,l,u=0,f=a.length){let c=r(a,l,u,f-1);return c>u&&i(a[c-1],l)>-i(a[c],l)?c-1:c}return{left:r,center:s,right:o}}function Ki(){return 0}function Wi(n){return n===null?NaN:+n}var Jt=Zt(Vn),ne=Jt.right,Oo=Jt.left,Io=Zt(Wi).center;var Vo=te(ee),Ho=te(Qi);function te(n){return function(t,e,i=e){if(!((e=+e)>=0))throw new RangeError("invalid rx");if(!((i=+i)>=0))throw new RangeError("invalid ry");let{data:r,width:o,height:s}=t;if(!((o=Math.floor(o))>=0))throw new RangeError("invalid width");if(!((s=Math.floor(s!==void 0?s:r.length/o))>=0))throw new RangeError("invalid height");if(!o||!s||!e&&!i)return t;let a=e&&n(e),l=i&&n(i),u=r.slice();return a&&l?(Tn(a,u,r,o,s),Tn(a,r,u,o,s),Tn(a,u,r,o,s),$n(l,r,u,o,s),$n(l,u,r,o,s),$n(l,r,u,o,s)):a?(Tn(a,r,u,o,s),Tn(a,u,r,o,s),Tn(a,r,u,o,s)):l&&($n(l,r,u,o,s),$n(l,u,r,o,s),$n(l,r,u,o,s)),t}}function Tn(n,t,e,i,r){for(let o=0,s=i*r;o<s;)n(t,e,o,o+=i,1)}function $n(n,t,e,i,r){for(let o=0,s=i*r;o<i;++o)n(t,e,o,o+s,i)}function Qi(n){let t=ee(n);return(e,i,r,o,s)=>{r<<=2,o<<=2,s<<=2,t(e,i,r+0,o+0,s),t(e,i,r+1,o+1,s),t(e,i,r+2,o+2,s),t(e,i,r+3,o+3,s)}}function ee(n){let t=Math.floor(n);if(t===n)return Zi(n);let e=n-t,i=2*n+1;return(r,o,s,a,l)=>{if(!((a-=l)>=s))return;let u=t*o[s],f=l*t,c=f+l;for(let h=s,x=s+f;h<x;h+=l)u+=o[Math.min(a,h)];for(let h=s,x=a;h<=x;h+=l)u+=o[Math.min(a,h+f)],r[h]=(u+e*(o[Math.max(s,h-c)]+o[Math.min(a,h+c)]))/i,u-=o[Math.max(s,h-f)]}}function Zi(n){let t=2*n+1;return(e,i,r,o,s)=>{if(!((o-=s)>=r))return;let a=n*i[r],l=s*n;for(let u=r,f=r+l;u<f;u+=s)a+=i[Math.min(o,u)];for(let u=r,f=o;u<=f;u+=s)a+=i[Math.min(o,u+l)],e[u]=a/t,a-=i[Math.max(r,u-l)]}}var Ji=Array.prototype,Do=Ji.slice;var nr=Math.sqrt(50),tr=Math.sqrt(10),er=Math.sqrt(2);function Fn(n,t,e){let i=(t-n)/Math.max(0,e),r=Math.floor(Math.log10(i)),o=i/Math.pow(10,r),s=o>=nr?10:o>=tr?5:o>=er?2:1,a,l,u;return r<0?(u=Math.pow(10,-r)/s,a=Math.round(n*u),l=Math.round(t*u),a/u<n&&++a,l/u>t&&--l,u=-u):(u=Math.pow(10,r)*s,a=Math.round(n/u),l=Math.round(t/u),a*u<n&&++a,l*u>t&&--l),l<a&&.5<=e&&e<2?Fn(n,t,e*2):[a,l,u]}function Un(n,t,e){if(t=+t,n=+n,e=+e,!(e>0))return[];if(n===t)return[n];let i=t<n,[r,o,s]=i?Fn(t,n,e):Fn(n,t,e);if(!(o>=r))return[];let a=o-r+1,l=new Array(a);if(i)if(s<0)for(let u=0;u<a;++u)l[u]=(o-u)/-s;else for(let u=0;u<a;++u)l[u]=(o-u)*s;else if(s<0)for(let u=0;u<a;++u)l[u]=(r+u)/-s;else for(let u=0;u<a;++u)l[u]=(r+u)*s;return l}function Yn(n,t,e){return t=+t,n=+n,e=+e,Fn(n,t,e)[2]}function ie(n,t,e){t=+t,n=+n,e=+e;let i=t<n,r=i?Yn(t,n,e):Yn(n,t,e);return(i?-1:1)*(r<0?1/-r:r)}var Go=ir(Math.random);function ir(n){return function(e,i=0,r=e.length){let o=r-(i=+i);for(;o;){let s=n()*o--|0,a=e[o+i];e[o+i]=e[s+i],e[s+i]=a}return e}}function An(n,t,e){n.prototype=t.prototype=e,e.constructor=n}function Gn(n,t){var e=Object.create(n.prototype);for(var i in t)e[i]=t[i];return e}function un(){}var yn=.7,Nn=1/yn,Sn="\\s*([+-]?\\d+)\\s*",Hn="\\s*([+-]?(?:\\d*\\.)?\\d+(?:[eE][+-]?\\d+)?)\\s*",rn="\\s*([+-]?(?:\\d*\\.)?\\d+(?:[eE][+-]?\\d+)?)%\\s*",rr=/^#([0-9a-f]{3,8})$/,or=new RegExp(`^rgb\\(${Sn},${Sn},${Sn}\\)$`),sr=new RegExp(`^rgb\\(${rn},${rn},${rn}\\)$`),ar=new RegExp(`^rgba\\(${Sn},${Sn},${Sn},${Hn}\\)$`),lr=new RegExp(`^rgba\\(${rn},${rn},${rn},${Hn}\\)$`),ur=new RegExp(`^hsl\\(${Hn},${rn},${rn}\\)$`),cr=new RegExp(`^hsla\\(${Hn},${rn},${rn},${Hn}\\)$`),re={aliceblue:15792383,antiquewhite:16444375,aqua:65535,aquamarine:8388564,azure:15794175,beige:16119260,bisque:16770244,black:0,blanchedalmond:16772045,blue:255,blueviolet:9055202,brown:10824234,burlywood:14596231,cadetblue:6266528,chartreuse:8388352,chocolate:13789470,coral:16744272,cornflowerblue:6591981,cornsilk:16775388,crimson:14423100,cyan:65535,darkblue:139,darkcyan:35723,darkgoldenrod:12092939,darkgray:11119017,darkgreen:25600,darkgrey:11119017,darkkhaki:12433259,darkmagenta:9109643,darkolivegreen:5597999,darkorange:16747520,darkorchid:10040012,darkred:9109504,darksalmon:15308410,darkseagreen:9419919,darkslateblue:4734347,darkslategray:3100495,darkslategrey:3100495,darkturquoise:52945,darkviolet:9699539,deeppink:16716947,deepskyblue:49151,dimgray:6908265,dimgrey:6908265,dodgerblue:2003199,firebrick:11674146,floralwhite:16775920,forestgreen:2263842,fuchsia:16711935,gainsboro:14474460,ghostwhite:16316671,gold:16766720,goldenrod:14329120,gray:8421504,green:32768,greenyellow:11403055,grey:8421504,honeydew:15794160,hotpink:16738740,indianred:13458524,indigo:4915330,ivory:16777200,khaki:15787660,lavender:15132410,lavenderblush:16773365,lawngreen:8190976,lemonchiffon:16775885,lightblue:11393254,lightcoral:15761536,lightcyan:14745599,lightgoldenrodyellow:16448210,lightgray:13882323,lightgreen:9498256,lightgrey:13882323,lightpink:16758465,lightsalmon:16752762,lightseagreen:2142890,lightskyblue:8900346,lightslategray:7833753,lightslategrey:7833753,lightsteelblue:11584734,lightyellow:16777184,lime:65280,limegreen:3329330,linen:16445670,magenta:16711935,maroon:8388608,mediumaquamarine:6737322,mediumblue:205,mediumorchid:12211667,mediumpurple:9662683,mediumseagreen:3978097,mediumslateblue:8087790,mediumspringgreen:64154,mediumturquoise:4772300,mediumvioletred:13047173,midnightblue:1644912,mintcream:16121850,mistyrose:16770273,moccasin:16770229,navajowhite:16768685,navy:128,oldlace:16643558,olive:8421376,olivedrab:7048739,orange:16753920,orangered:16729344,orchid:14315734,palegoldenrod:15657130,palegreen:10025880,paleturquoise:11529966,palevioletred:14381203,papayawhip:16773077,peachpuff:16767673,peru:13468991,pink:16761035,plum:14524637,powderblue:11591910,purple:8388736,rebeccapurple:6697881,red:16711680,rosybrown:12357519,royalblue:4286945,saddlebrown:9127187,salmon:16416882,sandybrown:16032864,seagreen:3050327,seashell:16774638,sienna:10506797,silver:12632256,skyblue:8900331,slateblue:6970061,slategray:7372944,slategrey:7372944,snow:16775930,springgreen:65407,steelblue:4620980,tan:13808780,teal:32896,thistle:14204888,tomato:16737095,turquoise:4251856,violet:15631086,wheat:16113331,white:16777215,whitesmoke:16119285,yellow:16776960,yellowgreen:10145074};An(un,Rn,{copy(n){return Object.assign(new this.constructor,this,n)},displayable(){return this.rgb().displayable()},hex:oe,formatHex:oe,formatHex8:fr,formatHsl:hr,formatRgb:se,toString:se});function oe(){return this.rgb().formatHex()}function fr(){return this.rgb().formatHex8()}function hr(){return ge(this).formatHsl()}function se(){return this.rgb().formatRgb()}function Rn(n){var t,e;return n=(n+"").trim().toLowerCase(),(t=rr.exec(n))?(e=t[1].length,t=parseInt(t[1],16),e===6?ae(t):e===3?new j(t>>8&15|t>>4&240,t>>4&15|t&240,(t&15)<<4|t&15,1):e===8?Kn(t>>24&255,t>>16&255,t>>8&255,(t&255)/255):e===4?Kn(t>>12&15|t>>8&240,t>>8&15|t>>4&240,t>>4&15|t&240,((t&15)<<4|t&15)/255):null):(t=or.exec(n))?new j(t[1],t[2],t[3],1):(t=sr.exec(n))?new j(t[1]*255/100,t[2]*255/100,t[3]*255/100,1):(t=ar.exec(n))?Kn(t[1],t[2],t[3],t[4]):(t=lr.exec(n))?Kn(t[1]*255/100,t[2]*255/100,t[3]*255/100,t[4]):(t=ur.exec(n))?ce(t[1],t[2]/100,t[3]/100,1):(t=cr.exec(n))?ce(t[1],t[2]/100,t[3]/100,t[4]):re.hasOwnProperty(n)?ae(re[n]):n==="transparent"?new j(NaN,NaN,NaN,0):null}function ae(n){return new j(n>>16&255,n>>8&255,n&255,1)}function Kn(n,t,e,i){return i<=0&&(n=t=e=NaN),new j(n,t,e,i)}function vt(n){return n instanceof un||(n=Rn(n)),n?(n=n.rgb(),new j(n.r,n.g,n.b,n.opacity)):new j}function Bn(n,t,e,i){return arguments.length===1?vt(n):new j(n,t,e,i??1)}function j(n,t,e,i){this.r=+n,this.g=+t,this.b=+e,this.opacity=+i}An(j,Bn,Gn(un,{brighter(n){return n=n==null?Nn:Math.pow(Nn,n),new j(this.r*n,this.g*n,this.b*n,this.opacity)},darker(n){return n=n==null?yn:Math.pow(yn,n),new j(this.r*n,this.g*n,this.b*n,this.opacity)},rgb(){return this},clamp(){return new j(_n(this.r),_n(this.g),_n(this.b),Qn(this.opacity))},displayable(){return-.5<=this.r&&this.r<255.5&&-.5<=this.g&&this.g<255.5&&-.5<=this.b&&this.b<255.5&&0<=this.opacity&&this.opacity<=1},hex:le,formatHex:le,formatHex8:dr,formatRgb:ue,toString:ue}));function le(){return`#${bn(this.r)}${bn(this.g)}${bn(this.b)}`}function dr(){return`#${bn(this.r)}${bn(this.g)}${bn(this.b)}${bn((isNaN(this.opacity)?1:this.opacity)*255)}`}function ue(){let n=Qn(this.opacity);return`${n===1?"rgb(":"rgba("}${_n(this.r)}, ${_n(this.g)}, ${_n(this.b)}${n===1?")":`, ${n})`}`}function Qn(n){return isNaN(n)?1:Math.max(0,Math.min(1,n))}function _n(n){return Math.max(0,Math.min(255,Math.round(n)||0))}function bn(n){return n=_n(n),(n<16?"0":"")+n.toString(16)}function ce(n,t,e,i){return i<=0?n=t=e=NaN:e<=0||e>=1?n=t=NaN:t<=0&&(n=NaN),new nn(n,t,e,i)}function ge(n){if(n instanceof nn)return new nn(n.h,n.s,n.l,n.opacity);if(n instanceof un||(n=Rn(n)),!n)return new nn;if(n instanceof nn)return n;n=n.rgb();var t=n.r/255,e=n.g/255,i=n.b/255,r=Math.min(t,e,i),o=Math.max(t,e,i),s=NaN,a=o-r,l=(o+r)/2;return a?(t===o?s=(e-i)/a+(e<i)*6:e===o?s=(i-t)/a+2:s=(t-e)/a+4,a/=l<.5?o+r:2-o-r,s*=60):a=l>0&&l<1?0:s,new nn(s,a,l,n.opacity)}function Jn(n,t,e,i){return arguments.length===1?ge(n):new nn(n,t,e,i??1)}function nn(n,t,e,i){this.h=+n,this.s=+t,this.l=+e,this.opacity=+i}An(nn,Jn,Gn(un,{brighter(n){return n=n==null?Nn:Math.pow(Nn,n),new nn(this.h,this.s,this.l*n,this.opacity)},darker(n){return n=n==null?yn:Math.pow(yn,n),new nn(this.h,this.s,this.l*n,this.opacity)},rgb(){var n=this.h%360+(this.h<0)*360,t=isNaN(n)||isNaN(this.s)?0:this.s,e=this.l,i=e+(e<.5?e:1-e)*t,r=2*e-i;return new j(bt(n>=240?n-240:n+120,r,i),bt(n,r,i),bt(n<120?n+240:n-120,r,i),this.opacity)},clamp(){return new nn(fe(this.h),Wn(this.s),Wn(this.l),Qn(this.opacity))},displayable(){return(0<=this.s&&this.s<=1||isNaN(this.s))&&0<=this.l&&this.l<=1&&0<=this.opacity&&this.opacity<=1},formatHsl(){let n=Qn(this.opacity);return`${n===1?"hsl(":"hsla("}${fe(this.h)}, ${Wn(this.s)*100}%, ${Wn(this.l)*100}%${n===1?")":`, ${n})`}`}}));function fe(n){return n=(n||0)%360,n<0?n+360:n}function Wn(n){return Math.max(0,Math.min(1,n||0))}function bt(n,t,e){return(n<60?t+(e-t)*n/60:n<180?e:n<240?t+(e-t)*(240-n)/60:t)*255}var pe=Math.PI/180,be=180/Math.PI,Zn=18,_e=.96422,xe=1,ye=.82521,we=4/29,En=6/29,ve=3*En*En,mr=En*En*En;function Me(n){if(n instanceof on)return new on(n.l,n.a,n.b,n.opacity);if(n instanceof an)return Te(n);n instanceof j||(n=vt(n));var t=wt(n.r),e=wt(n.g),i=wt(n.b),r=_t((.2225045*t+.7168786*e+.0606169*i)/xe),o,s;return t===e&&e===i?o=s=r:(o=_t((.4360747*t+.3850649*e+.1430804*i)/_e),s=_t((.0139322*t+.0971045*e+.7141733*i)/ye)),new on(116*r-16,500*(o-r),200*(r-s),n.opacity)}function ke(n,t,e,i){return arguments.length===1?Me(n):new on(n,t,e,i??1)}function on(n,t,e,i){this.l=+n,this.a=+t,this.b=+e,this.opacity=+i}An(on,ke,Gn(un,{brighter(n){return new on(this.l+Zn*(n??1),this.a,this.b,this.opacity)},darker(n){return new on(this.l-Zn*(n??1),this.a,this.b,this.opacity)},rgb(){var n=(this.l+16)/116,t=isNaN(this.a)?n:n+this.a/500,e=isNaN(this.b)?n:n-this.b/200;return t=_e*xt(t),n=xe*xt(n),e=ye*xt(e),new j(yt(3.1338561*t-1.6168667*n-.4906146*e),yt(-.9787684*t+1.9161415*n+.033454*e),yt(.0719453*t-.2289914*n+1.4052427*e),this.opacity)}}));function _t(n){return n>mr?Math.pow(n,1/3):n/ve+we}function xt(n){return n>En?n*n*n:ve*(n-we)}function yt(n){return 255*(n<=.0031308?12.92*n:1.055*Math.pow(n,1/2.4)-.055)}function wt(n){return(n/=255)<=.04045?n/12.92:Math.pow((n+.055)/1.055,2.4)}function gr(n){if(n instanceof an)return new an(n.h,n.c,n.l,n.opacity);if(n instanceof on||(n=Me(n)),n.a===0&&n.b===0)return new an(NaN,0<n.l&&n.l<100?0:NaN,n.l,n.opacity);var t=Math.atan2(n.b,n.a)*be;return new an(t<0?t+360:t,Math.sqrt(n.a*n.a+n.b*n.b),n.l,n.opacity)}function nt(n,t,e,i){return arguments.length===1?gr(n):new an(n,t,e,i??1)}function an(n,t,e,i){this.h=+n,this.c=+t,this.l=+e,this.opacity=+i}function Te(n){if(isNaN(n.h))return new on(n.l,0,0,n.opacity);var t=n.h*pe;return new on(n.l,Math.cos(t)*n.c,Math.sin(t)*n.c,n.opacity)}An(an,nt,Gn(un,{brighter(n){return new an(this.h,this.c,this.l+Zn*(n??1),this.opacity)},darker(n){return new an(this.h,this.c,this.l-Zn*(n??1),this.opacity)},rgb(){return Te(this).rgb()}}));var $e=-.14861,Mt=1.78277,kt=-.29227,tt=-.90649,Dn=1.97294,he=Dn*tt,de=Dn*Mt,me=Mt*kt-tt*$e;function pr(n){if(n instanceof xn)return new xn(n.h,n.s,n.l,n.opacity);n instanceof j||(n=vt(n));var t=n.r/255,e=n.g/255,i=n.b/255,r=(me*i+he*t-de*e)/(me+he-de),o=i-r,s=(Dn*(e-r)-kt*o)/tt,a=Math.sqrt(s*s+o*o)/(Dn*r*(1-r)),l=a?Math.atan2(s,o)*be-120:NaN;return new xn(l<0?l+360:l,a,r,n.opacity)}function et(n,t,e,i){return arguments.length===1?pr(n):new xn(n,t,e,i??1)}function xn(n,t,e,i){this.h=+n,this.s=+t,this.l=+e,this.opacity=+i}An(xn,et,Gn(un,{brighter(n){return n=n==null?Nn:Math.pow(Nn,n),new xn(this.h,this.s,this.l*n,this.opacity)},darker(n){return n=n==null?yn:Math.pow(yn,n),new xn(this.h,this.s,this.l*n,this.opacity)},rgb(){var n=isNaN(this.h)?0:(this.h+120)*pe,t=+this.l,e=isNaN(this.s)?0:this.s*t*(1-t),i=Math.cos(n),r=Math.sin(n);return new j(255*(t+e*($e*i+Mt*r)),255*(t+e*(kt*i+tt*r)),255*(t+e*(Dn*i)),this.opacity)}}));function Ae(n,t,e,i,r){var o=n*n,s=o*n;return((1-3*n+3*o-s)*t+(4-6*o+3*s)*e+(1+3*n+3*o-3*s)*i+s*r)/6}function br(n){var t=n.length-1;return function(e){var i=e<=0?e=0:e>=1?(e=1,t-1):Math.floor(e*t),r=n[i],o=n[i+1],s=i>0?n[i-1]:2*r-o,a=i<t-1?n[i+2]:2*o-r;return Ae((e-i/t)*t,s,r,o,a)}}function _r(n){var t=n.length;return function(e){var i=Math.floor(((e%=1)<0?++e:e)*t),r=n[(i+t-1)%t],o=n[i%t],s=n[(i+1)%t],a=n[(i+2)%t];return Ae((e-i/t)*t,r,o,s,a)}}var rt=n=>()=>n;function Re(n,t){return function(e){return n+e*t}}function xr(n,t,e){return n=Math.pow(n,e),t=Math.pow(t,e)-n,e=1/e,function(i){return Math.pow(n+i*t,e)}}function Et(n,t){var e=t-n;return e?Re(n,e>180||e<-180?e-360*Math.round(e/360):e):rt(isNaN(n)?t:n)}function yr(n){return(n=+n)==1?Q:function(t,e){return e-t?xr(t,e,n):rt(isNaN(t)?e:t)}}function Q(n,t){var e=t-n;return e?Re(n,e):rt(isNaN(n)?t:n)}var Se=(function n(t){var e=yr(t);function i(r,o){var s=e((r=Bn(r)).r,(o=Bn(o)).r),a=e(r.g,o.g),l=e(r.b,o.b),u=Q(r.opacity,o.opacity);return function(f){return r.r=s(f),r.g=a(f),r.b=l(f),r.opacity=u(f),r+""}}return i.gamma=n,i})(1);function Le(n){return function(t){var e=t.length,i=new Array(e),r=new Array(e),o=new Array(e),s,a;for(s=0;s<e;++s)a=Bn(t[s]),i[s]=a.r||0,r[s]=a.g||0,o[s]=a.b||0;return i=n(i),r=n(r),o=n(o),a.opacity=1,function(l){return a.r=i(l),a.g=r(l),a.b=o(l),a+""}}}var jo=Le(br),Fo=Le(_r);function wr(n,t){t||(t=[]);var e=n?Math.min(t.length,n.length):0,i=t.slice(),r;return function(o){for(r=0;r<e;++r)i[r]=n[r]*(1-o)+t[r]*o;return i}}function vr(n){return ArrayBuffer.isView(n)&&!(n instanceof DataView)}function Mr(n,t){var e=t?t.length:0,i=n?Math.min(e,n.length):0,r=new Array(i),o=new Array(e),s;for(s=0;s<i;++s)r[s]=ot(n[s],t[s]);for(;s<e;++s)o[s]=t[s];return function(a){for(s=0;s<i;++s)o[s]=r[s](a);return o}}function kr(n,t){var e=new Date;return n=+n,t=+t,function(i){return e.setTime(n*(1-i)+t*i),e}}function tn(n,t){return n=+n,t=+t,function(e){return n*(1-e)+t*e}}function Tr(n,t){var e={},i={},r;(n===null||typeof n!="object")&&(n={}),(t===null||typeof t!="object")&&(t={});for(r in t)r in n?e[r]=ot(n[r],t[r]):i[r]=t[r];return function(o){for(r in e)i[r]=e[r](o);return i}}var $t=/[-+]?(?:\d+\.?\d*|\.?\d+)(?:[eE][-+]?\d+)?/g,Tt=new RegExp($t.source,"g");function $r(n){return function(){return n}}function Sr(n){return function(t){return n(t)+""}}function Er(n,t){var e=$t.lastIndex=Tt.lastIndex=0,i,r,o,s=-1,a=[],l=[];for(n=n+"",t=t+"";(i=$t.exec(n))&&(r=Tt.exec(t));)(o=r.index)>e&&(o=t.slice(e,o),a[s]?a[s]+=o:a[++s]=o),(i=i[0])===(r=r[0])?a[s]?a[s]+=r:a[++s]=r:(a[++s]=null,l.push({i:s,x:tn(i,r)})),e=Tt.lastIndex;return e<t.length&&(o=t.slice(e),a[s]?a[s]+=o:a[++s]=o),a.length<2?l[0]?Sr(l[0].x):$r(t):(t=l.length,function(u){for(var f=0,c;f<t;++f)a[(c=l[f]).i]=c.x(u);return a.join("")})}function ot(n,t){var e=typeof t,i;return t==null||e==="boolean"?rt(t):(e==="number"?tn:e==="string"?(i=Rn(t))?(t=i,Se):Er:t instanceof Rn?Se:t instanceof Date?kr:vr(t)?wr:Array.isArray(t)?Mr:typeof t.valueOf!="function"&&typeof t.toString!="function"||isNaN(t)?Tr:tn)(n,t)}function Ce(n,t){return n=+n,t=+t,function(e){return Math.round(n*(1-e)+t*e)}}var Ee=180/Math.PI,St={translateX:0,translateY:0,rotate:0,skewX:0,scaleX:1,scaleY:1};function Pe(n,t,e,i,r,o){var s,a,l;return(s=Math.sqrt(n*n+t*t))&&(n/=s,t/=s),(l=n*e+t*i)&&(e-=n*l,i-=t*l),(a=Math.sqrt(e*e+i*i))&&(e/=a,i/=a,l/=a),n*i<t*e&&(n=-n,t=-t,l=-l,s=-s),{translateX:r,translateY:o,rotate:Math.atan2(t,n)*Ee,skewX:Math.atan(l)*Ee,scaleX:s,scaleY:a}}var it;function Nr(n){let t=new(typeof DOMMatrix=="function"?DOMMatrix:WebKitCSSMatrix)(n+"");return t.isIdentity?St:Pe(t.a,t.b,t.c,t.d,t.e,t.f)}function Ar(n){return n==null||(it||(it=document.createElementNS("http://www.w3.org/2000/svg","g")),it.setAttribute("transform",n),!(n=it.transform.baseVal.consolidate()))?St:(n=n.matrix,Pe(n.a,n.b,n.c,n.d,n.e,n.f))}function qe(n,t,e,i){function r(u){return u.length?u.pop()+" ":""}function o(u,f,c,h,x,b){if(u!==c||f!==h){var y=x.push("translate(",null,t,null,e);b.push({i:y-4,x:tn(u,c)},{i:y-2,x:tn(f,h)})}else(c||h)&&x.push("translate("+c+t+h+e)}function s(u,f,c,h){u!==f?(u-f>180?f+=360:f-u>180&&(u+=360),h.push({i:c.push(r(c)+"rotate(",null,i)-2,x:tn(u,f)})):f&&c.push(r(c)+"rotate("+f+i)}function a(u,f,c,h){u!==f?h.push({i:c.push(r(c)+"skewX(",null,i)-2,x:tn(u,f)}):f&&c.push(r(c)+"skewX("+f+i)}function l(u,f,c,h,x,b){if(u!==c||f!==h){var y=x.push(r(x)+"scale(",null,",",null,")");b.push({i:y-4,x:tn(u,c)},{i:y-2,x:tn(f,h)})}else(c!==1||h!==1)&&x.push(r(x)+"scale("+c+","+h+")")}return function(u,f){var c=[],h=[];return u=n(u),f=n(f),o(u.translateX,u.translateY,f.translateX,f.translateY,c,h),s(u.rotate,f.rotate,c,h),a(u.skewX,f.skewX,c,h),l(u.scaleX,u.scaleY,f.scaleX,f.scaleY,c,h),u=f=null,function(x){for(var b=-1,y=h.length,E;++b<y;)c[(E=h[b]).i]=E.x(x);return c.join("")}}}var Yo=qe(Nr,"px, ","px)","deg)"),Uo=qe(Ar,", ",")",")"),Rr=1e-12;function Ne(n){return((n=Math.exp(n))+1/n)/2}function Lr(n){return((n=Math.exp(n))-1/n)/2}function Cr(n){return((n=Math.exp(2*n))-1)/(n+1)}var Ko=(function n(t,e,i){function r(o,s){var a=o[0],l=o[1],u=o[2],f=s[0],c=s[1],h=s[2],x=f-a,b=c-l,y=x*x+b*b,E,$;if(y<Rr)$=Math.log(h/u)/t,E=function(D){return[a+D*x,l+D*b,u*Math.exp(t*D*$)]};else{var H=Math.sqrt(y),V=(h*h-u*u+i*y)/(2*u*e*H),I=(h*h-u*u-i*y)/(2*h*e*H),B=Math.log(Math.sqrt(V*V+1)-V),w=Math.log(Math.sqrt(I*I+1)-I);$=(w-B)/t,E=function(D){var z=D*$,q=Ne(B),R=u/(e*H)*(q*Cr(t*z+B)-Lr(B));return[a+R*x,l+R*b,u*q/Ne(t*z+B)]}}return E.duration=Math.abs($)*1e3*t/Math.SQRT2,E}return r.rho=function(o){var s=Math.max(.001,+o),a=s*s,l=a*a;return n(s,a,l)},r})(Math.SQRT2,2,4);function Oe(n){return function(t,e){var i=n((t=Jn(t)).h,(e=Jn(e)).h),r=Q(t.s,e.s),o=Q(t.l,e.l),s=Q(t.opacity,e.opacity);return function(a){return t.h=i(a),t.s=r(a),t.l=o(a),t.opacity=s(a),t+""}}}var Wo=Oe(Et),Qo=Oe(Q);function Ie(n){return function(t,e){var i=n((t=nt(t)).h,(e=nt(e)).h),r=Q(t.c,e.c),o=Q(t.l,e.l),s=Q(t.opacity,e.opacity);return function(a){return t.h=i(a),t.c=r(a),t.l=o(a),t.opacity=s(a),t+""}}}var Zo=Ie(Et),Jo=Ie(Q);function Ve(n){return(function t(e){e=+e;function i(r,o){var s=n((r=et(r)).h,(o=et(o)).h),a=Q(r.s,o.s),l=Q(r.l,o.l),u=Q(r.opacity,o.opacity);return function(f){return r.h=s(f),r.s=a(f),r.l=l(Math.pow(f,e)),r.opacity=u(f),r+""}}return i.gamma=t,i})(1)}var ns=Ve(Et),ts=Ve(Q);function Pr(n){return Math.abs(n=Math.round(n))>=1e21?n.toLocaleString("en").replace(/,/g,""):n.toString(10)}function at(n,t){if(!isFinite(n)||n===0)return null;var e=(n=t?n.toExponential(t-1):n.toExponential()).indexOf("e"),i=n.slice(0,e);return[i.length>1?i[0]+i.slice(2):i,+n.slice(e+1)]}function Ln(n){return n=at(Math.abs(n)),n?n[1]:NaN}function qr(n,t){return function(e,i){for(var r=e.length,o=[],s=0,a=n[0],l=0;r>0&&a>0&&(l+a+1>i&&(a=Math.max(1,i-l)),o.push(e.substring(r-=a,r+a)),!((l+=a+1)>i));)a=n[s=(s+1)%n.length];return o.reverse().join(t)}}function Or(n){return function(t){return t.replace(/[0-9]/g,function(e){return n[+e]})}}var Ir=/^(?:(.)?([<>=^]))?([+\-( ])?([$#])?(0)?(\d+)?(,)?(\.\d+)?(~)?([a-z%])?$/i;function Cn(n){if(!(t=Ir.exec(n)))throw new Error("invalid format: "+n);var t;return new Nt({fill:t[1],align:t[2],sign:t[3],symbol:t[4],zero:t[5],width:t[6],comma:t[7],precision:t[8]&&t[8].slice(1),trim:t[9],type:t[10]})}Cn.prototype=Nt.prototype;function Nt(n){this.fill=n.fill===void 0?" ":n.fill+"",this.align=n.align===void 0?">":n.align+"",this.sign=n.sign===void 0?"-":n.sign+"",this.symbol=n.symbol===void 0?"":n.symbol+"",this.zero=!!n.zero,this.width=n.width===void 0?void 0:+n.width,this.comma=!!n.comma,this.precision=n.precision===void 0?void 0:+n.precision,this.trim=!!n.trim,this.type=n.type===void 0?"":n.type+""}Nt.prototype.toString=function(){return this.fill+this.align+this.sign+this.symbol+(this.zero?"0":"")+(this.width===void 0?"":Math.max(1,this.width|0))+(this.comma?",":"")+(this.precision===void 0?"":"."+Math.max(0,this.precision|0))+(this.trim?"~":"")+this.type};function Vr(n){n:for(var t=n.length,e=1,i=-1,r;e<t;++e)switch(n[e]){case".":i=r=e;break;case"0":i===0&&(i=e),r=e;break;default:if(!+n[e])break n;i>0&&(i=0);break}return i>0?n.slice(0,i)+n.slice(r+1):n}var lt;function Hr(n,t){var e=at(n,t);if(!e)return lt=void 0,n.toPrecision(t);var i=e[0],r=e[1],o=r-(lt=Math.max(-8,Math.min(8,Math.floor(r/3)))*3)+1,s=i.length;return o===s?i:o>s?i+new Array(o-s+1).join("0"):o>0?i.slice(0,o)+"."+i.slice(o):"0."+new Array(1-o).join("0")+at(n,Math.max(0,t+o-1))[0]}function He(n,t){var e=at(n,t);if(!e)return n+"";var i=e[0],r=e[1];return r<0?"0."+new Array(-r).join("0")+i:i.length>r+1?i.slice(0,r+1)+"."+i.slice(r+1):i+new Array(r-i.length+2).join("0")}var De={"%":(n,t)=>(n*100).toFixed(t),b:n=>Math.round(n).toString(2),c:n=>n+"",d:Pr,e:(n,t)=>n.toExponential(t),f:(n,t)=>n.toFixed(t),g:(n,t)=>n.toPrecision(t),o:n=>Math.round(n).toString(8),p:(n,t)=>He(n*100,t),r:He,s:Hr,X:n=>Math.round(n).toString(16).toUpperCase(),x:n=>Math.round(n).toString(16)};function Ge(n){return n}var Be=Array.prototype.map,ze=["y","z","a","f","p","n","µ","m","","k","M","G","T","P","E","Z","Y"];function Dr(n){var t=n.grouping===void 0||n.thousands===void 0?Ge:qr(Be.call(n.grouping,Number),n.thousands+""),e=n.currency===void 0?"":n.currency[0]+"",i=n.currency===void 0?"":n.currency[1]+"",r=n.decimal===void 0?".":n.decimal+"",o=n.numerals===void 0?Ge:Or(Be.call(n.numerals,String)),s=n.percent===void 0?"%":n.percent+"",a=n.minus===void 0?"−":n.minus+"",l=n.nan===void 0?"NaN":n.nan+"";function u(c,h){c=Cn(c);var x=c.fill,b=c.align,y=c.sign,E=c.symbol,$=c.zero,H=c.width,V=c.comma,I=c.precision,B=c.trim,w=c.type;w==="n"?(V=!0,w="g"):De[w]||(I===void 0&&(I=12),B=!0,w="g"),($||x==="0"&&b==="=")&&($=!0,x="0",b="=");var D=(h&&h.prefix!==void 0?h.prefix:"")+(E==="$"?e:E==="#"&&/[boxX]/.test(w)?"0"+w.toLowerCase():""),z=(E==="$"?i:/[%p]/.test(w)?s:"")+(h&&h.suffix!==void 0?h.suffix:""),q=De[w],R=/[defgprs%]/.test(w);I=I===void 0?6:/[gprs]/.test(w)?Math.max(1,Math.min(21,I)):Math.max(0,Math.min(20,I));function X(L){var en=D,K=z,ln,dn,mn;if(w==="c")K=q(L)+K,L="";else{L=+L;var Mn=L<0||1/L<0;if(L=isNaN(L)?l:q(Math.abs(L),I),B&&(L=Vr(L)),Mn&&+L==0&&y!=="+"&&(Mn=!1),en=(Mn?y==="("?y:a:y==="-"||y==="("?"":y)+en,K=(w==="s"&&!isNaN(L)&&lt!==void 0?ze[8+lt/3]:"")+K+(Mn&&y==="("?")":""),R){for(ln=-1,dn=L.length;++ln<dn;)if(mn=L.charCodeAt(ln),48>mn||mn>57){K=(mn===46?r+L.slice(ln+1):L.slice(ln))+K,L=L.slice(0,ln);break}}}V&&!$&&(L=t(L,1/0));var gn=en.length+L.length+K.length,J=gn<H?new Array(H-gn+1).join(x):"";switch(V&&$&&(L=t(J+L,J.length?H-K.length:1/0),J=""),b){case"<":L=en+L+K+J;break;case"=":L=en+J+L+K;break;case"^":L=J.slice(0,gn=J.length>>1)+en+L+K+J.slice(gn);break;default:L=J+en+L+K;break}return o(L)}return X.toString=function(){return c+""},X}function f(c,h){var x=Math.max(-8,Math.min(8,Math.floor(Ln(h)/3)))*3,b=Math.pow(10,-x),y=u((c=Cn(c),c.type="f",c),{suffix:ze[8+x/3]});return function(E){return y(b*E)}}return{format:u,formatPrefix:f}}var st,ut,At;Gr({thousands:",",grouping:[3],currency:["$",""]});function Gr(n){return st=Dr(n),ut=st.format,At=st.formatPrefix,st}function Xe(n){return Math.max(0,-Ln(Math.abs(n)))}function je(n,t){return Math.max(0,Math.max(-8,Math.min(8,Math.floor(Ln(t)/3)))*3-Ln(Math.abs(n)))}function Fe(n,t){return n=Math.abs(n),t=Math.abs(t)-n,Math.max(0,Ln(t)-Ln(n))+1}function Qe(n,t){switch(arguments.length){case 0:break;case 1:this.range(n);break;default:this.range(t).domain(n);break}return this}function Br(n){return function(){return n}}function zr(n){return+n}var Ye=[0,1];function Pn(n){return n}function Rt(n,t){return(t-=n=+n)?function(e){return(e-n)/t}:Br(isNaN(t)?NaN:.5)}function Xr(n,t){var e;return n>t&&(e=n,n=t,t=e),function(i){return Math.max(n,Math.min(t,i))}}function jr(n,t,e){var i=n[0],r=n[1],o=t[0],s=t[1];return r<i?(i=Rt(r,i),o=e(s,o)):(i=Rt(i,r),o=e(o,s)),function(a){return o(i(a))}}function Fr(n,t,e){var i=Math.min(n.length,t.length)-1,r=new Array(i),o=new Array(i),s=-1;for(n[i]<n[0]&&(n=n.slice().reverse(),t=t.slice().reverse());++s<i;)r[s]=Rt(n[s],n[s+1]),o[s]=e(t[s],t[s+1]);return function(a){var l=ne(n,a,1,i)-1;return o[l](r[l](a))}}function Ze(n,t){return t.domain(n.domain()).range(n.range()).interpolate(n.interpolate()).clamp(n.clamp()).unknown(n.unknown())}function Je(){var n=Ye,t=Ye,e=ot,i,r,o,s=Pn,a,l,u;function f(){var h=Math.min(n.length,t.length);return s!==Pn&&(s=Xr(n[0],n[h-1])),a=h>2?Fr:jr,l=u=null,c}function c(h){return h==null||isNaN(h=+h)?o:(l||(l=a(n.map(i),t,e)))(i(s(h)))}return c.invert=function(h){return s(r((u||(u=a(t,n.map(i),tn)))(h)))},c.domain=function(h){return arguments.length?(n=Array.from(h,zr),f()):n.slice()},c.range=function(h){return arguments.length?(t=Array.from(h),f()):t.slice()},c.rangeRound=function(h){return t=Array.from(h),e=Ce,f()},c.clamp=function(h){return arguments.length?(s=h?!0:Pn,f()):s!==Pn},c.interpolate=function(h){return arguments.length?(e=h,f()):e},c.unknown=function(h){return arguments.length?(o=h,c):o},function(h,x){return i=h,r=x,f()}}function Yr(){return Je()(Pn,Pn)}function Ur(n,t,e,i){var r=ie(n,t,e),o;switch(i=Cn(i??",f"),i.type){case"s":{var s=Math.max(Math.abs(n),Math.abs(t));return i.precision==null&&!isNaN(o=je(r,s))&&(i.precision=o),At(i,s)}case"":case"e":case"g":case"p":case"r":{i.precision==null&&!isNaN(o=Fe(r,Math.max(Math.abs(n),Math.abs(t))))&&(i.precision=o-(i.type==="e"));break}case"f":case"%":{i.precision==null&&!isNaN(o=Xe(r))&&(i.precision=o-(i.type==="%")*2);break}}return ut(i)}function Kr(n){var t=n.domain;return n.ticks=function(e){var i=t();return Un(i[0],i[i.length-1],e??10)},n.tickFormat=function(e,i){var r=t();return Ur(r[0],r[r.length-1],e??10,i)},n.nice=function(e){e==null&&(e=10);var i=t(),r=0,o=i.length-1,s=i[r],a=i[o],l,u,f=10;for(a<s&&(u=s,s=a,a=u,u=r,r=o,o=u);f-- >0;){if(u=Yn(s,a,e),u===l)return i[r]=s,i[o]=a,t(i);if(u>0)s=Math.floor(s/u)*u,a=Math.ceil(a/u)*u;else if(u<0)s=Math.ceil(s*u)/u,a=Math.floor(a*u)/u;else break;l=u}return n},n}function ct(){var n=Yr();return n.copy=function(){return Ze(n,ct())},Qe.apply(n,arguments),Kr(n)}function Wr(n,t){n=n.slice();var e=0,i=n.length-1,r=n[e],o=n[i],s;return o<r&&(s=e,e=i,i=s,s=r,r=o,o=s),n[e]=t.floor(r),n[i]=t.ceil(o),n}function Ue(n){return Math.log(n)}function Ke(n){return Math.exp(n)}function Qr(n){return-Math.log(-n)}function Zr(n){return-Math.exp(-n)}function Jr(n){return isFinite(n)?+("1e"+n):n<0?0:n}function no(n){return n===10?Jr:n===Math.E?Math.exp:t=>Math.pow(n,t)}function to(n){return n===Math.E?Math.log:n===10&&Math.log10||n===2&&Math.log2||(n=Math.log(n),t=>Math.log(t)/n)}function We(n){return(t,e)=>-n(-t,e)}function eo(n){let t=n(Ue,Ke),e=t.domain,i=10,r,o;function s(){return r=to(i),o=no(i),e()[0]<0?(r=We(r),o=We(o),n(Qr,Zr)):n(Ue,Ke),t}return t.base=function(a){return arguments.length?(i=+a,s()):i},t.domain=function(a){return arguments.length?(e(a),s()):e()},t.ticks=a=>{let l=e(),u=l[0],f=l[l.length-1],c=f<u;c&&([u,f]=[f,u]);let h=r(u),x=r(f),b,y,E=a==null?10:+a,$=[];if(!(i%1)&&x-h<E){if(h=Math.floor(h),x=Math.ceil(x),u>0){for(;h<=x;++h)for(b=1;b<i;++b)if(y=h<0?b/o(-h):b*o(h),!(y<u)){if(y>f)break;$.push(y)}}else for(;h<=x;++h)for(b=i-1;b>=1;--b)if(y=h>0?b/o(-h):b*o(h),!(y<u)){if(y>f)break;$.push(y)}$.length*2<E&&($=Un(u,f,E))}else $=Un(h,x,Math.min(x-h,E)).map(o);return c?$.reverse():$},t.tickFormat=(a,l)=>{if(a==null&&(a=10),l==null&&(l=i===10?"s":","),typeof l!="function"&&(!(i%1)&&(l=Cn(l)).precision==null&&(l.trim=!0),l=ut(l)),a===1/0)return l;let u=Math.max(1,i*a/t.ticks().length);return f=>{let c=f/o(Math.round(r(f)));return c*i<i-.5&&(c*=i),c<=u?l(f):""}},t.nice=()=>e(Wr(e(),{floor:a=>o(Math.floor(r(a))),ceil:a=>o(Math.ceil(r(a)))})),t}function Lt(){let n=eo(Je()).domain([1,10]);return n.copy=()=>Ze(n,Lt()).base(n.base()),Qe.apply(n,arguments),n}var zn=Math.PI,Ct=2*zn,wn=1e-6,io=Ct-wn;function ni(n){this._+=n[0];for(let t=1,e=n.length;t<e;++t)this._+=arguments[t]+n[t]}function ro(n){let t=Math.floor(n);if(!(t>=0))throw new Error(`invalid digits: ${n}`);if(t>15)return ni;let e=10**t;return function(i){this._+=i[0];for(let r=1,o=i.length;r<o;++r)this._+=Math.round(arguments[r]*e)/e+i[r]}}function ti(n,t,e,i){return n===e&&t===i}function oo(n){let t=Math.floor(n);if(!(t<=15))return ti;let e=10**t,i=function(r){return Math.round(r*e)};return function(r,o,s,a){return i(r)===i(s)&&i(o)===i(a)}}var qn=class{constructor(t){this._x0=this._y0=this._x1=this._y1=null,this._="",this._append=t==null?ni:ro(t),this._equal=t==null?ti:oo(t)}moveTo(t,e){this._append`M${this._x0=this._x1=+t},${this._y0=this._y1=+e}`}closePath(){this._x1!==null&&(this._x1=this._x0,this._y1=this._y0,this._append`Z`)}lineTo(t,e){this._append`L${this._x1=+t},${this._y1=+e}`}quadraticCurveTo(t,e,i,r){this._append`Q${+t},${+e},${this._x1=+i},${this._y1=+r}`}bezierCurveTo(t,e,i,r,o,s){this._append`C${+t},${+e},${+i},${+r},${this._x1=+o},${this._y1=+s}`}arcTo(t,e,i,r,o){if(t=+t,e=+e,i=+i,r=+r,o=+o,o<0)throw new Error(`negative radius: ${o}`);let s=this._x1,a=this._y1,l=i-t,u=r-e,f=s-t,c=a-e,h=f*f+c*c;if(this._x1===null)this._append`M${this._x1=t},${this._y1=e}`;else if(h>wn)if(!(Math.abs(c*l-u*f)>wn)||!o)this._append`L${this._x1=t},${this._y1=e}`;else{let x=i-s,b=r-a,y=l*l+u*u,E=x*x+b*b,$=Math.sqrt(y),H=Math.sqrt(h),V=o*Math.tan((zn-Math.acos((y+h-E)/(2*$*H)))/2),I=V/H,B=V/$;Math.abs(I-1)>wn&&this._append`L${t+I*f},${e+I*c}`,this._append`A${o},${o},0,0,${+(c*x>f*b)},${this._x1=t+B*l},${this._y1=e+B*u}`}}arc(t,e,i,r,o,s){if(t=+t,e=+e,i=+i,s=!!s,i<0)throw new Error(`negative radius: ${i}`);let a=i*Math.cos(r),l=i*Math.sin(r),u=t+a,f=e+l,c=1^s,h=s?r-o:o-r;if(this._x1===null?this._append`M${u},${f}`:(Math.abs(this._x1-u)>wn||Math.abs(this._y1-f)>wn)&&this._append`L${u},${f}`,!!i){if(h<0&&(h=h%Ct+Ct),h>io)this._append`A${i},${i},0,1,${c},${t-a},${e-l}A${i},${i},0,1,${c},${this._x1=u},${this._y1=f}`;else if(h>wn){let x=t+i*Math.cos(o),b=e+i*Math.sin(o);if(h>=zn&&this._equal(u,f,x,b)){h/=2;let y=r+h;this._append`A${i},${i},0,${+(h>=zn)},${c},${t+i*Math.cos(y)},${e+i*Math.sin(y)}`}this._append`A${i},${i},0,${+(h>=zn)},${c},${this._x1=x},${this._y1=b}`}}}rect(t,e,i,r){this._append`M${this._x0=this._x1=+t},${this._y0=this._y1=+e}h${i=+i}v${+r}h${-i}Z`}toString(){return this._}};function so(){return new qn}so.prototype=qn.prototype;function F(n){return function(){return n}}var ao=Math.cos;var qt=Math.sin,On=Math.sqrt,ei=1e-12,ft=Math.PI,gs=ft/2,ai=2*ft;function li(n){let t=3;return n.digits=function(e){if(!arguments.length)return t;if(e==null)t=null;else{let i=Math.floor(e);if(!(i>=0))throw new RangeError(`invalid digits: ${e}`);t=i}return n},()=>new qn(t)}var ps=Array.prototype.slice;function ui(n){return typeof n=="object"&&"length"in n?n:Array.from(n)}function ci(n){this._context=n}ci.prototype={areaStart:function(){this._line=0},areaEnd:function(){this._line=NaN},lineStart:function(){this._point=0},lineEnd:function(){(this._line||this._line!==0&&this._point===1)&&this._context.closePath(),this._line=1-this._line},point:function(n,t){switch(n=+n,t=+t,this._point){case 0:this._point=1,this._line?this._context.lineTo(n,t):this._context.moveTo(n,t);break;case 1:this._point=2;default:this._context.lineTo(n,t);break}}};function It(n){return new ci(n)}function fi(n){return n[0]}function hi(n){return n[1]}function Vt(n,t){var e=F(!0),i=null,r=It,o=null,s=li(a);n=typeof n=="function"?n:n===void 0?fi:F(n),t=typeof t=="function"?t:t===void 0?hi:F(t);function a(l){var u,f=(l=ui(l)).length,c,h=!1,x;for(i==null&&(o=r(x=s())),u=0;u<=f;++u)!(u<f&&e(c=l[u],u,l))===h&&((h=!h)?o.lineStart():o.lineEnd()),h&&o.point(+n(c,u,l),+t(c,u,l));if(x)return o=null,x+""||null}return a.x=function(l){return arguments.length?(n=typeof l=="function"?l:F(+l),a):n},a.y=function(l){return arguments.length?(t=typeof l=="function"?l:F(+l),a):t},a.defined=function(l){return arguments.length?(e=typeof l=="function"?l:F(!!l),a):e},a.curve=function(l){return arguments.length?(r=l,i!=null&&(o=r(i)),a):r},a.context=function(l){return arguments.length?(l==null?i=o=null:o=r(i=l),a):i},a}function di(n,t,e){var i=null,r=F(!0),o=null,s=It,a=null,l=li(u);n=typeof n=="function"?n:n===void 0?fi:F(+n),t=typeof t=="function"?t:F(t===void 0?0:+t),e=typeof e=="function"?e:e===void 0?hi:F(+e);function u(c){var h,x,b,y=(c=ui(c)).length,E,$=!1,H,V=new Array(y),I=new Array(y);for(o==null&&(a=s(H=l())),h=0;h<=y;++h){if(!(h<y&&r(E=c[h],h,c))===$)if($=!$)x=h,a.areaStart(),a.lineStart();else{for(a.lineEnd(),a.lineStart(),b=h-1;b>=x;--b)a.point(V[b],I[b]);a.lineEnd(),a.areaEnd()}$&&(V[h]=+n(E,h,c),I[h]=+t(E,h,c),a.point(i?+i(E,h,c):V[h],e?+e(E,h,c):I[h]))}if(H)return a=null,H+""||null}function f(){return Vt().defined(r).curve(s).context(o)}return u.x=function(c){return arguments.length?(n=typeof c=="function"?c:F(+c),i=null,u):n},u.x0=function(c){return arguments.length?(n=typeof c=="function"?c:F(+c),u):n},u.x1=function(c){return arguments.length?(i=c==null?null:typeof c=="function"?c:F(+c),u):i},u.y=function(c){return arguments.length?(t=typeof c=="function"?c:F(+c),e=null,u):t},u.y0=function(c){return arguments.length?(t=typeof c=="function"?c:F(+c),u):t},u.y1=function(c){return arguments.length?(e=c==null?null:typeof c=="function"?c:F(+c),u):e},u.lineX0=u.lineY0=function(){return f().x(n).y(t)},u.lineY1=function(){return f().x(n).y(e)},u.lineX1=function(){return f().x(i).y(t)},u.defined=function(c){return arguments.length?(r=typeof c=="function"?c:F(!!c),u):r},u.curve=function(c){return arguments.length?(s=c,o!=null&&(a=s(o)),u):s},u.context=function(c){return arguments.length?(c==null?o=a=null:a=s(o=c),u):o},u}var bs=lo(It);function mi(n){this._curve=n}mi.prototype={areaStart:function(){this._curve.areaStart()},areaEnd:function(){this._curve.areaEnd()},lineStart:function(){this._curve.lineStart()},lineEnd:function(){this._curve.lineEnd()},point:function(n,t){this._curve.point(t*Math.sin(n),t*-Math.cos(n))}};function lo(n){function t(e){return new mi(n(e))}return t._curve=n,t}var _s=On(3);var uo=On(1/3),xs=uo*2;var gi=qt(ft/10)/qt(7*ft/10),ys=qt(ai/10)*gi,ws=-ao(ai/10)*gi;var vs=On(3);var Ms=On(3);var ks=On(3)/2,co=1/On(12),Ts=(co/2+1)*3;function cn(){}function ht(n,t,e){n._context.bezierCurveTo((2*n._x0+n._x1)/3,(2*n._y0+n._y1)/3,(n._x0+2*n._x1)/3,(n._y0+2*n._y1)/3,(n._x0+4*n._x1+t)/6,(n._y0+4*n._y1+e)/6)}function Ht(n){this._context=n}Ht.prototype={areaStart:function(){this._line=0},areaEnd:function(){this._line=NaN},lineStart:function(){this._x0=this._x1=this._y0=this._y1=NaN,this._point=0},lineEnd:function(){switch(this._point){case 3:ht(this,this._x1,this._y1);case 2:this._context.lineTo(this._x1,this._y1);break}(this._line||this._line!==0&&this._point===1)&&this._context.closePath(),this._line=1-this._line},point:function(n,t){switch(n=+n,t=+t,this._point){case 0:this._point=1,this._line?this._context.lineTo(n,t):this._context.moveTo(n,t);break;case 1:this._point=2;break;case 2:this._point=3,this._context.lineTo((5*this._x0+this._x1)/6,(5*this._y0+this._y1)/6);default:ht(this,n,t);break}this._x0=this._x1,this._x1=n,this._y0=this._y1,this._y1=t}};function fo(n){this._context=n}fo.prototype={areaStart:cn,areaEnd:cn,lineStart:function(){this._x0=this._x1=this._x2=this._x3=this._x4=this._y0=this._y1=this._y2=this._y3=this._y4=NaN,this._point=0},lineEnd:function(){switch(this._point){case 1:{this._context.moveTo(this._x2,this._y2),this._context.closePath();break}case 2:{this._context.moveTo((this._x2+2*this._x3)/3,(this._y2+2*this._y3)/3),this._context.lineTo((this._x3+2*this._x2)/3,(this._y3+2*this._y2)/3),this._context.closePath();break}case 3:{this.point(this._x2,this._y2),this.point(this._x3,this._y3),this.point(this._x4,this._y4);break}}},point:function(n,t){switch(n=+n,t=+t,this._point){case 0:this._point=1,this._x2=n,this._y2=t;break;case 1:this._point=2,this._x3=n,this._y3=t;break;case 2:this._point=3,this._x4=n,this._y4=t,this._context.moveTo((this._x0+4*this._x1+n)/6,(this._y0+4*this._y1+t)/6);break;default:ht(this,n,t);break}this._x0=this._x1,this._x1=n,this._y0=this._y1,this._y1=t}};function ho(n){this._context=n}ho.prototype={areaStart:function(){this._line=0},areaEnd:function(){this._line=NaN},lineStart:function(){this._x0=this._x1=this._y0=this._y1=NaN,this._point=0},lineEnd:function(){(this._line||this._line!==0&&this._point===3)&&this._context.closePath(),this._line=1-this._line},point:function(n,t){switch(n=+n,t=+t,this._point){case 0:this._point=1;break;case 1:this._point=2;break;case 2:this._point=3;var e=(this._x0+4*this._x1+n)/6,i=(this._y0+4*this._y1+t)/6;this._line?this._context.lineTo(e,i):this._context.moveTo(e,i);break;case 3:this._point=4;default:ht(this,n,t);break}this._x0=this._x1,this._x1=n,this._y0=this._y1,this._y1=t}};function pi(n,t){this._basis=new Ht(n),this._beta=t}pi.prototype={lineStart:function(){this._x=[],this._y=[],this._basis.lineStart()},lineEnd:function(){var n=this._x,t=this._y,e=n.length-1;if(e>0)for(var i=n[0],r=t[0],o=n[e]-i,s=t[e]-r,a=-1,l;++a<=e;)l=a/e,this._basis.point(this._beta*n[a]+(1-this._beta)*(i+l*o),this._beta*t[a]+(1-this._beta)*(r+l*s));this._x=this._y=null,this._basis.lineEnd()},point:function(n,t){this._x.push(+n),this._y.push(+t)}};var $s=(function n(t){function e(i){return t===1?new Ht(i):new pi(i,t)}return e.beta=function(i){return n(+i)},e})(.85);function dt(n,t,e){n._context.bezierCurveTo(n._x1+n._k*(n._x2-n._x0),n._y1+n._k*(n._y2-n._y0),n._x2+n._k*(n._x1-t),n._y2+n._k*(n._y1-e),n._x2,n._y2)}function Dt(n,t){this._context=n,this._k=(1-t)/6}Dt.prototype={areaStart:function(){this._line=0},areaEnd:function(){this._line=NaN},lineStart:function(){this._x0=this._x1=this._x2=this._y0=this._y1=this._y2=NaN,this._point=0},lineEnd:function(){switch(this._point){case 2:this._context.lineTo(this._x2,this._y2);break;case 3:dt(this,this._x1,this._y1);break}(this._line||this._line!==0&&this._point===1)&&this._context.closePath(),this._line=1-this._line},point:function(n,t){switch(n=+n,t=+t,this._point){case 0:this._point=1,this._line?this._context.lineTo(n,t):this._context.moveTo(n,t);break;case 1:this._point=2,this._x1=n,this._y1=t;break;case 2:this._point=3;default:dt(this,n,t);break}this._x0=this._x1,this._x1=this._x2,this._x2=n,this._y0=this._y1,this._y1=this._y2,this._y2=t}};var Ss=(function n(t){function e(i){return new Dt(i,t)}return e.tension=function(i){return n(+i)},e})(0);function Gt(n,t){this._context=n,this._k=(1-t)/6}Gt.prototype={areaStart:cn,areaEnd:cn,lineStart:function(){this._x0=this._x1=this._x2=this._x3=this._x4=this._x5=this._y0=this._y1=this._y2=this._y3=this._y4=this._y5=NaN,this._point=0},lineEnd:function(){switch(this._point){case 1:{this._context.moveTo(this._x3,this._y3),this._context.closePath();break}case 2:{this._context.lineTo(this._x3,this._y3),this._context.closePath();break}case 3:{this.point(this._x3,this._y3),this.point(this._x4,this._y4),this.point(this._x5,this._y5);break}}},point:function(n,t){switch(n=+n,t=+t,this._point){case 0:this._point=1,this._x3=n,this._y3=t;break;case 1:this._point=2,this._context.moveTo(this._x4=n,this._y4=t);break;case 2:this._point=3,this._x5=n,this._y5=t;break;default:dt(this,n,t);break}this._x0=this._x1,this._x1=this._x2,this._x2=n,this._y0=this._y1,this._y1=this._y2,this._y2=t}};var Es=(function n(t){function e(i){return new Gt(i,t)}return e.tension=function(i){return n(+i)},e})(0);function Bt(n,t){this._context=n,this._k=(1-t)/6}Bt.prototype={areaStart:function(){this._line=0},areaEnd:function(){this._line=NaN},lineStart:function(){this._x0=this._x1=this._x2=this._y0=this._y1=this._y2=NaN,this._point=0},lineEnd:function(){(this._line||this._line!==0&&this._point===3)&&this._context.closePath(),this._line=1-this._line},point:function(n,t){switch(n=+n,t=+t,this._point){case 0:this._point=1;break;case 1:this._point=2;break;case 2:this._point=3,this._line?this._context.lineTo(this._x2,this._y2):this._context.moveTo(this._x2,this._y2);break;case 3:this._point=4;default:dt(this,n,t);break}this._x0=this._x1,this._x1=this._x2,this._x2=n,this._y0=this._y1,this._y1=this._y2,this._y2=t}};var Ns=(function n(t){function e(i){return new Bt(i,t)}return e.tension=function(i){return n(+i)},e})(0);function zt(n,t,e){var i=n._x1,r=n._y1,o=n._x2,s=n._y2;if(n._l01_a>ei){var a=2*n._l01_2a+3*n._l01_a*n._l12_a+n._l12_2a,l=3*n._l01_a*(n._l01_a+n._l12_a);i=(i*a-n._x0*n._l12_2a+n._x2*n._l01_2a)/l,r=(r*a-n._y0*n._l12_2a+n._y2*n._l01_2a)/l}if(n._l23_a>ei){var u=2*n._l23_2a+3*n._l23_a*n._l12_a+n._l12_2a,f=3*n._l23_a*(n._l23_a+n._l12_a);o=(o*u+n._x1*n._l23_2a-t*n._l12_2a)/f,s=(s*u+n._y1*n._l23_2a-e*n._l12_2a)/f}n._context.bezierCurveTo(i,r,o,s,n._x2,n._y2)}function bi(n,t){this._context=n,this._alpha=t}bi.prototype={areaStart:function(){this._line=0},areaEnd:function(){this._line=NaN},lineStart:function(){this._x0=this._x1=this._x2=this._y0=this._y1=this._y2=NaN,this._l01_a=this._l12_a=this._l23_a=this._l01_2a=this._l12_2a=this._l23_2a=this._point=0},lineEnd:function(){switch(this._point){case 2:this._context.lineTo(this._x2,this._y2);break;case 3:this.point(this._x2,this._y2);break}(this._line||this._line!==0&&this._point===1)&&this._context.closePath(),this._line=1-this._line},point:function(n,t){if(n=+n,t=+t,this._point){var e=this._x2-n,i=this._y2-t;this._l23_a=Math.sqrt(this._l23_2a=Math.pow(e*e+i*i,this._alpha))}switch(this._point){case 0:this._point=1,this._line?this._context.lineTo(n,t):this._context.moveTo(n,t);break;case 1:this._point=2;break;case 2:this._point=3;default:zt(this,n,t);break}this._l01_a=this._l12_a,this._l12_a=this._l23_a,this._l01_2a=this._l12_2a,this._l12_2a=this._l23_2a,this._x0=this._x1,this._x1=this._x2,this._x2=n,this._y0=this._y1,this._y1=this._y2,this._y2=t}};var As=(function n(t){function e(i){return t?new bi(i,t):new Dt(i,0)}return e.alpha=function(i){return n(+i)},e})(.5);function _i(n,t){this._context=n,this._alpha=t}_i.prototype={areaStart:cn,areaEnd:cn,lineStart:function(){this._x0=this._x1=this._x2=this._x3=this._x4=this._x5=this._y0=this._y1=this._y2=this._y3=this._y4=this._y5=NaN,this._l01_a=this._l12_a=this._l23_a=this._l01_2a=this._l12_2a=this._l23_2a=this._point=0},lineEnd:function(){switch(this._point){case 1:{this._context.moveTo(this._x3,this._y3),this._context.closePath();break}case 2:{this._context.lineTo(this._x3,this._y3),this._context.closePath();break}case 3:{this.point(this._x3,this._y3),this.point(this._x4,this._y4),this.point(this._x5,this._y5);break}}},point:function(n,t){if(n=+n,t=+t,this._point){var e=this._x2-n,i=this._y2-t;this._l23_a=Math.sqrt(this._l23_2a=Math.pow(e*e+i*i,this._alpha))}switch(this._point){case 0:this._point=1,this._x3=n,this._y3=t;break;case 1:this._point=2,this._context.moveTo(this._x4=n,this._y4=t);break;case 2:this._point=3,this._x5=n,this._y5=t;break;default:zt(this,n,t);break}this._l01_a=this._l12_a,this._l12_a=this._l23_a,this._l01_2a=this._l12_2a,this._l12_2a=this._l23_2a,this._x0=this._x1,this._x1=this._x2,this._x2=n,this._y0=this._y1,this._y1=this._y2,this._y2=t}};var Rs=(function n(t){function e(i){return t?new _i(i,t):new Gt(i,0)}return e.alpha=function(i){return n(+i)},e})(.5);function xi(n,t){this._context=n,this._alpha=t}xi.prototype={areaStart:function(){this._line=0},areaEnd:function(){this._line=NaN},lineStart:function(){this._x0=this._x1=this._x2=this._y0=this._y1=this._y2=NaN,this._l01_a=this._l12_a=this._l23_a=this._l01_2a=this._l12_2a=this._l23_2a=this._point=0},lineEnd:function(){(this._line||this._line!==0&&this._point===3)&&this._context.closePath(),this._line=1-this._line},point:function(n,t){if(n=+n,t=+t,this._point){var e=this._x2-n,i=this._y2-t;this._l23_a=Math.sqrt(this._l23_2a=Math.pow(e*e+i*i,this._alpha))}switch(this._point){case 0:this._point=1;break;case 1:this._point=2;break;case 2:this._point=3,this._line?this._context.lineTo(this._x2,this._y2):this._context.moveTo(this._x2,this._y2);break;case 3:this._point=4;default:zt(this,n,t);break}this._l01_a=this._l12_a,this._l12_a=this._l23_a,this._l01_2a=this._l12_2a,this._l12_2a=this._l23_2a,this._x0=this._x1,this._x1=this._x2,this._x2=n,this._y0=this._y1,this._y1=this._y2,this._y2=t}};var Ls=(function n(t){function e(i){return t?new xi(i,t):new Bt(i,0)}return e.alpha=function(i){return n(+i)},e})(.5);function mo(n){this._context=n}mo.prototype={areaStart:cn,areaEnd:cn,lineStart:function(){this._point=0},lineEnd:function(){this._point&&this._context.closePath()},point:function(n,t){n=+n,t=+t,this._point?this._context.lineTo(n,t):(this._point=1,this._context.moveTo(n,t))}};function ii(n){return n<0?-1:1}function ri(n,t,e){var i=n._x1-n._x0,r=t-n._x1,o=(n._y1-n._y0)/(i||r<0&&-0),s=(e-n._y1)/(r||i<0&&-0),a=(o*r+s*i)/(i+r);return(ii(o)+ii(s))*Math.min(Math.abs(o),Math.abs(s),.5*Math.abs(a))||0}function oi(n,t){var e=n._x1-n._x0;return e?(3*(n._y1-n._y0)/e-t)/2:t}function Pt(n,t,e){var i=n._x0,r=n._y0,o=n._x1,s=n._y1,a=(o-i)/3;n._context.bezierCurveTo(i+a,r+a*t,o-a,s-a*e,o,s)}function Ot(n){this._context=n}Ot.prototype={areaStart:function(){this._line=0},areaEnd:function(){this._line=NaN},lineStart:function(){this._x0=this._x1=this._y0=this._y1=this._t0=NaN,this._point=0},lineEnd:function(){switch(this._point){case 2:this._context.lineTo(this._x1,this._y1);break;case 3:Pt(this,this._t0,oi(this,this._t0));break}(this._line||this._line!==0&&this._point===1)&&this._context.closePath(),this._line=1-this._line},point:function(n,t){var e=NaN;if(n=+n,t=+t,!(n===this._x1&&t===this._y1)){switch(this._point){case 0:this._point=1,this._line?this._context.lineTo(n,t):this._context.moveTo(n,t);break;case 1:this._point=2;break;case 2:this._point=3,Pt(this,oi(this,e=ri(this,n,t)),e);break;default:Pt(this,this._t0,e=ri(this,n,t));break}this._x0=this._x1,this._x1=n,this._y0=this._y1,this._y1=t,this._t0=e}}};function go(n){this._context=new yi(n)}(go.prototype=Object.create(Ot.prototype)).point=function(n,t){Ot.prototype.point.call(this,t,n)};function yi(n){this._context=n}yi.prototype={moveTo:function(n,t){this._context.moveTo(t,n)},closePath:function(){this._context.closePath()},lineTo:function(n,t){this._context.lineTo(t,n)},bezierCurveTo:function(n,t,e,i,r,o){this._context.bezierCurveTo(t,n,i,e,o,r)}};function po(n){this._context=n}po.prototype={areaStart:function(){this._line=0},areaEnd:function(){this._line=NaN},lineStart:function(){this._x=[],this._y=[]},lineEnd:function(){var n=this._x,t=this._y,e=n.length;if(e)if(this._line?this._context.lineTo(n[0],t[0]):this._context.moveTo(n[0],t[0]),e===2)this._context.lineTo(n[1],t[1]);else for(var i=si(n),r=si(t),o=0,s=1;s<e;++o,++s)this._context.bezierCurveTo(i[0][o],r[0][o],i[1][o],r[1][o],n[s],t[s]);(this._line||this._line!==0&&e===1)&&this._context.closePath(),this._line=1-this._line,this._x=this._y=null},point:function(n,t){this._x.push(+n),this._y.push(+t)}};function si(n){var t,e=n.length-1,i,r=new Array(e),o=new Array(e),s=new Array(e);for(r[0]=0,o[0]=2,s[0]=n[0]+2*n[1],t=1;t<e-1;++t)r[t]=1,o[t]=4,s[t]=4*n[t]+2*n[t+1];for(r[e-1]=2,o[e-1]=7,s[e-1]=8*n[e-1]+n[e],t=1;t<e;++t)i=r[t]/o[t-1],o[t]-=i,s[t]-=i*s[t-1];for(r[e-1]=s[e-1]/o[e-1],t=e-2;t>=0;--t)r[t]=(s[t]-r[t+1])/o[t];for(o[e-1]=(n[e]+r[e-1])/2,t=0;t<e-1;++t)o[t]=2*n[t+1]-r[t+1];return[r,o]}function bo(n,t){this._context=n,this._t=t}bo.prototype={areaStart:function(){this._line=0},areaEnd:function(){this._line=NaN},lineStart:function(){this._x=this._y=NaN,this._point=0},lineEnd:function(){0<this._t&&this._t<1&&this._point===2&&this._context.lineTo(this._x,this._y),(this._line||this._line!==0&&this._point===1)&&this._context.closePath(),this._line>=0&&(this._t=1-this._t,this._line=1-this._line)},point:function(n,t){switch(n=+n,t=+t,this._point){case 0:this._point=1,this._line?this._context.lineTo(n,t):this._context.moveTo(n,t);break;case 1:this._point=2;default:{if(this._t<=0)this._context.lineTo(this._x,t),this._context.lineTo(n,t);else{var e=this._x*(1-this._t)+n*this._t;this._context.lineTo(e,this._y),this._context.lineTo(e,t)}break}}this._x=n,this._y=t}};var _o="http://www.w3.org/2000/svg";function wi(n,t){for(let[e,i]of Object.entries(t))typeof i=="function"?n.addEventListener(e.slice(2),i):i===!0?n.setAttribute(e,""):i!==!1&&i!==null&&i!==void 0&&n.setAttribute(e,String(i))}var vi=n=>n!=null;function m(n,t={},...e){let i=document.createElement(n);return wi(i,t),i.append(...e.filter(vi)),i}function N(n,t={},...e){let i=document.createElementNS(_o,n);return wi(i,t),i.append(...e.filter(vi)),i}function Y(n){if(n==null)return"barred";if(n===0)return"0";let t=Math.abs(n);return Number.isInteger(n)&&t<1e6?String(n):t>=1e5||t<1e-4?n.toExponential(3):n.toPrecision(5)}function mt(n,t=4){if(n==null||!Number.isFinite(n))return"–";if(n===0)return"0";let e=Math.abs(n);if(e>=1e9||e<1e-4)return n.toExponential(2).replace("-","−");let i=Math.max(0,Math.min(8,t-1-Math.floor(Math.log10(e))));return Number(n.toFixed(i)).toLocaleString("en-GB",{maximumFractionDigits:i}).replace("-","−")}function sn(n,t){return n.length>t?`${n.slice(0,t-1)}…`:n}var Mi=1600;function xo(n){if(n.length<=Mi)return n;let t=Math.ceil(2*n.length/Mi),e=[];for(let i=0;i<n.length;i+=t){let r=n.slice(i,i+t),[o,s]=[r[0],r[0]];for(let a of r)(a[1]??1/0)<(o[1]??1/0)&&(o=a),(a[1]??-1/0)>(s[1]??-1/0)&&(s=a);e.push(...o===s?[o]:o[0]<s[0]?[o,s]:[s,o])}return e}function ki(n){let{width:t,height:e}=n,i=w=>w!==null&&Number.isFinite(w)&&(!n.log||w>0),[r,o,s,a]=[1/0,-1/0,1/0,-1/0];for(let{points:w}of n.lines)for(let[D,z]of w)D<r&&(r=D),D>o&&(o=D),i(z)&&(z<s&&(s=z),z>a&&(a=z));for(let{points:w}of n.bands??[])for(let[,D,z]of w)i(D)&&D<s&&(s=D),i(z)&&z>a&&(a=z);r>o&&([r,o]=[0,1]),s>a&&([s,a]=n.log?[.1,1]:[0,1]),s===a&&([s,a]=n.log?[s/2,a*2]:[s-Math.max(1e-9,Math.abs(s)*.1),a+Math.max(1e-9,Math.abs(a)*.1)]),[r,o]=n.x??[r,o],[s,a]=n.y??[s,a];let[l,u,f]=[n.yTitle?24:12,n.xTitle?40:26,14],c=(n.log?Lt():ct()).domain([s,a]).range([e-u,l]);!n.log&&!n.y&&c.nice(5);let h=n.log?vo(s,a):c.ticks(e>160?5:3),x=h.map(w=>mt(w)),b=14+6.8*Math.max(2,...x.map(w=>w.length)),y=ct().domain(r===o?[r-1,o+1]:[r,o]).range([b,t-f]),E=N("svg",{xmlns:"http://www.w3.org/2000/svg",width:t,height:e,viewBox:`0 0 ${t} ${e}`,role:"img","aria-label":n.label,class:"chart"});h.forEach((w,D)=>{E.append(N("line",{x1:b,x2:t-f,y1:c(w),y2:c(w),class:"grid"})),E.append(N("text",{x:b-7,y:c(w)+4,"text-anchor":"end",class:"quiet"},x[D]))}),Mo(E,n,y,e-u),n.yTitle&&E.append(N("text",{x:2,y:11,class:"quiet"},n.yTitle)),n.xTitle&&E.append(N("text",{x:t-f,y:e-4,"text-anchor":"end",class:"quiet"},n.xTitle));let $=di().x(w=>y(w[0])).y0(w=>c(w[1])).y1(w=>c(w[2]));for(let{points:w,colour:D,opacity:z,name:q}of n.bands??[]){let R=N("path",{d:$(w)??"",opacity:z},N("title",{},q));R.style.fill=D,E.append(R)}let H=Vt().defined(w=>i(w[1])).x(w=>y(w[0])).y(w=>c(w[1]));for(let{points:w,colour:D,kind:z}of n.lines){if(z==="dots"){for(let[R,X]of w){if(!i(X))continue;let L=N("circle",{cx:y(R).toFixed(1),cy:c(X).toFixed(1),r:2.2});L.style.fill=D,E.append(L)}continue}let q=N("path",{d:H(xo(w))??"",class:`line ${z??"solid"}`});q.style.stroke=D,E.append(q)}for(let w of n.rules??[])E.append(N("line",{x1:y(w.x),x2:y(w.x),y1:l,y2:e-u,class:"rule"})),E.append(N("text",{x:y(w.x)+4,y:l+9,class:"quiet"},w.text));let V=N("g",{}),I=N("line",{y1:l,y2:e-u,class:"cursor",visibility:"hidden"});E.append(V,I);let B=w=>{I.setAttribute("visibility",w===null?"hidden":"visible"),w!==null&&(I.setAttribute("x1",String(y(w))),I.setAttribute("x2",String(y(w))))};return n.hover&&n.stops?.length&&yo(E,n.stops,y,n.hover,B),{picture:E,over:V,x:y,y:c,xAt:w=>y.invert(w),yAt:w=>c.invert(w),cursor:B}}function yo(n,t,e,i,r){let o=t.length-1,s=a=>{o=Math.max(0,Math.min(t.length-1,a)),r(t[o]),i(t[o])};n.setAttribute("tabindex","0"),n.addEventListener("pointermove",a=>{let l=n.getBoundingClientRect();s(wo(t,e.invert(a.clientX-l.left)))}),n.addEventListener("pointerleave",()=>{r(null),i(null)}),n.addEventListener("keydown",a=>{let l={ArrowLeft:-1,ArrowRight:1,PageUp:-10,PageDown:10,Home:-t.length,End:t.length}[a.key];l===void 0||a.ctrlKey||a.altKey||(a.preventDefault(),s(o+l))})}function wo(n,t){let[e,i]=[0,n.length-1];for(;i-e>1;){let r=e+i>>1;n[r]>t?i=r:e=r}return Math.abs(n[i]-t)<Math.abs(n[e]-t)?i:e}function vo(n,t){let[e,i]=[Math.floor(Math.log10(n)),Math.ceil(Math.log10(t))],r=i-e<=2?[1,2,5]:[1],o=Math.max(1,Math.ceil((i-e)/6)),s=[];for(let a=e;a<=i;a+=o)s.push(...r.map(l=>l*10**a));return s.filter(a=>a>=n&&a<=t)}function Mo(n,t,e,i){let[r,o]=e.domain(),s=Math.max(t.xText(r).length,t.xText(o).length),a=Math.max(2,Math.floor((t.width-80)/(7*s+26))),l=e.ticks(a).filter(u=>Number.isInteger(u));for(let u of l){let f=t.xText(u),c=3.4*f.length,h=e(u),x=h+c>t.width?"end":h-c<40?"start":"middle";n.append(N("line",{x1:h,x2:h,y1:i,y2:i+4,class:"tick"})),n.append(N("text",{x:h,y:i+17,"text-anchor":x,class:"quiet"},f))}}var Ti=window.matchMedia("(prefers-color-scheme: dark)");function ko(){let n=document.documentElement.dataset.theme;return n==="light"||n==="dark"?n:"auto"}function Xt(){let n=ko();return n==="auto"?Ti.matches:n==="dark"}function $i(n){Ti.addEventListener("change",n),document.addEventListener("regard-theme",n)}var Si={light:{low:[241,243,245],high:[18,62,92],negative:[176,70,40],barred:[214,216,219]},dark:{low:[38,46,53],high:[133,205,240],negative:[240,138,93],barred:[74,84,92]}},Ei={light:["#0072b2","#d55e00","#008a64","#b0588f","#a07a00","#3b9ac6","#6b4fa0","#5f6b73"],dark:["#56b4e9","#f08a4b","#2fc79a","#df9cc4","#e8c24a","#8fcdf2","#ab97e0","#a3b0b9"]};function Ft(n){let t=Xt()?Ei.dark:Ei.light;return t[(n%t.length+t.length)%t.length]}var fn=n=>`rgb(${n.join(",")})`;function Xn(n){return .3*n[0]+.59*n[1]+.11*n[2]>140?"#14181c":"#ffffff"}var jt=(n,t,e)=>[0,1,2].map(i=>Math.round(n[i]+(t[i]-n[i])*e));function vn(n,t){let e=1/0,i=-1/0;for(let l of n)l==null||!Number.isFinite(l)||(l<e&&(e=l),l>i&&(i=l));e>i&&([e,i]=[0,0]),e=t?.low??e,i=t?.high??i;let r=Xt()?Si.dark:Si.light,o=e<0&&i>0;o&&(i=Math.max(i,-e),e=-i);let s=l=>Math.min(1,Math.max(0,l));return{low:e,high:i,colour:l=>l==null||!Number.isFinite(l)?r.barred:o?jt(r.low,l<0?r.negative:r.high,s(Math.abs(l)/(i||1))):i<=0&&e<0?jt(r.low,r.negative,s(l/e)):jt(r.low,r.high,i>e?s((l-e)/(i-e)):.5)}}function gt(n,t,e,i){let r=N("g",{transform:`translate(${t},${e})`}),o=48;for(let s=0;s<o;s+=1){let a=n.low+(n.high-n.low)*s/(o-1);r.append(N("rect",{x:s*i/o,y:0,width:i/o+.6,height:9,fill:fn(n.colour(a))}))}return r.append(N("text",{x:0,y:21,class:"quiet"},Y(n.low))),r.append(N("text",{x:i,y:21,"text-anchor":"end",class:"quiet"},Y(n.high))),r}var To=["single","double","triple","quadruple","aromatic"],$o=/^(?:\[?)([A-Z][a-z]?|\*)(?: ?H(\d*))?(?: ?([+-]\d*|\d*[+-]))?(?:\]?)(?: ?\d+)?$/;function Ai(n){let t=$o.exec(n.trim());return t?{symbol:t[1],hydrogens:t[2]===void 0?"":`H${t[2]==="1"?"":t[2]}`,charge:t[3]??""}:null}function So(n,t){return n.length>0&&n.every(e=>Ai(e))&&t.every(e=>To.includes(e.toLowerCase()))}var Ri=54;function Li(n){let t=N("g",{}),e=So(n.labels,n.edges.map(s=>s.kind)),{points:i}=n,r=i.length>60;n.edgeValues?.forEach(({source:s,target:a,value:l,text:u})=>{if(s===a)return;let f=Ni(i[s],i[a],4.2,.16),c=N("line",{...f,class:"weight"},N("title",{},u));c.style.stroke=fn(n.edgeRange.colour(l)),c.addEventListener("mouseenter",()=>n.over?.(u)),t.append(c)});let o=i.map(()=>[]);for(let{source:s,target:a}of n.edges)o[s].push(a),o[a].push(s);return n.edges.forEach((s,a)=>{if(s.source===s.target)return;let l=N("g",{class:a===n.chosenEdge?"bond chosen":"bond","data-edge":a}),[u,f]=[i[s.source],i[s.target]];n.clickEdge&&(l.append(N("line",{x1:u[0],y1:u[1],x2:f[0],y2:f[1],class:"hit"})),l.addEventListener("click",()=>n.clickEdge?.(a)));for(let{by:h,cut:x,dashed:b}of Eo(s,i,o))l.append(N("line",{...Ni(u,f,h,x),class:b?"stroke dashed":"stroke"}));let c=`${n.labels[s.source]}–${n.labels[s.target]}${s.kind?`, ${s.kind}`:""}`;l.append(N("title",{},c)),n.edgeValues||l.addEventListener("mouseenter",()=>n.over?.(c)),t.append(l)}),i.forEach(([s,a],l)=>{let u=n.nodeValues?.[l],f=n.nodeValues&&n.nodeRange?n.nodeRange.colour(u):null,c=e?Ai(n.labels[l]):null,h=n.nodeText?.(l)??n.labels[l],x=N("g",{class:`node${l===n.chosenNode?" chosen":""}`,"data-node":l},N("title",{},h)),b=c!==null&&c.symbol==="C"&&!c.charge&&o[l].length>0,E=N("circle",{cx:s,cy:a,r:f?r?7:12:c?b?3:10:r?4.5:11,class:f||!c?"disc":b?"vertex":"halo"});if(f&&(E.style.fill=fn(f)),x.append(E),c&&(!b||f)){let $=N("text",{x:s,y:a+5,"text-anchor":"middle",class:`atom atom-${c.symbol}`},c.symbol+(b?"":c.hydrogens));c.charge&&$.append(N("tspan",{dy:-5,"font-size":"70%"},c.charge.replace("-","−"))),f&&($.style.fill=Xn(f)),x.append($)}else if(!c&&!r){let $=N("text",{x:s,y:a+4,"text-anchor":"middle",class:"label"},sn(n.labels[l],4));f&&($.style.fill=Xn(f)),x.append($)}x.addEventListener("mouseenter",()=>n.over?.(h)),n.clickNode&&x.addEventListener("click",()=>n.clickNode?.(l)),t.append(x)}),t}function Ni([n,t],[e,i],r,o=0){let s=Math.hypot(e-n,i-t)||1,[a,l]=[(e-n)/s,(i-t)/s],u=o*s,f=c=>c.toFixed(1);return{x1:f(n-l*r+a*u),y1:f(t+a*r+l*u),x2:f(e-l*r-a*u),y2:f(i+a*r-l*u)}}function Eo(n,t,e){let i=n.kind.toLowerCase();if(i==="triple")return[{by:0},{by:-5,cut:.1},{by:5,cut:.1}];if(i==="quadruple")return[{by:-2},{by:2},{by:-6,cut:.1},{by:6,cut:.1}];if(i!=="double"&&i!=="aromatic")return[{by:0}];let r=No(n,t,e);return r===0?[{by:-2.6},{by:2.6,dashed:i==="aromatic"}]:[{by:0},{by:5.5*r,cut:.14,dashed:i==="aromatic"}]}function No({source:n,target:t},e,i){let[[r,o],[s,a]]=[e[n],e[t]],l=[...i[n].filter(h=>h!==t),...i[t].filter(h=>h!==n)];if(i[n].length<2||i[t].length<2)return 0;let c=(Ao(n,t,i)??l).reduce((h,x)=>h+(s-r)*(e[x][1]-o)-(a-o)*(e[x][0]-r),0);return Math.abs(c)<1e-6?0:c>0?1:-1}function Ao(n,t,e){let i=new Map([[n,-1]]),r=[n];for(;r.length;){let o=[];for(let s of r)for(let a of e[s])if(!(s===n&&a===t||i.has(a))){if(i.set(a,s),a===t){let l=[];for(let u=i.get(t);u!==n;u=i.get(u))l.push(u);return l}o.push(a)}r=o}return null}function qi(n,t,e,i=1){let r=e.margin??34,[o,s]=[n.map(([H])=>H*i),n.map(([,H])=>H)],[a,l]=n.length?[Ci(o),Pi(o)]:[0,100],[u,f]=n.length?[Ci(s),Pi(s)]:[0,100],c=l-a||Number.EPSILON,h=f-u||Number.EPSILON,b=l>a||f>u?Math.min((t-2*r)/c,(e.height-2*r)/h,e.unit??1/0):1,y=Math.max(140,h*b+2*r),E=(t-c*b)/2,$=(y-h*b)/2;return{width:t,height:y,point:([H,V])=>[E+(H*i-a)*b,y-$-(V-u)*b],place:([H,V])=>[((H-E)/b+a)/i,(y-$-V)/b+u]}}var Ci=n=>n.reduce((t,e)=>Math.min(t,e),1/0),Pi=n=>n.reduce((t,e)=>Math.max(t,e),-1/0);function Oi(n){let t=N("g",{}),{points:e}=n;for(let o of n.lines){if(o.nodes.length<2)continue;let s=o.nodes.map(l=>e[l].map(u=>u.toFixed(1)).join(",")).join(" "),a=N("polyline",{points:s,class:`route ${o.kind??""}`});o.colour&&(a.style.stroke=o.colour),o.title&&a.append(N("title",{},o.title)),t.append(a)}let i=e.length>200,r=[];return e.forEach(([o,s],a)=>{let l=n.marks(a),u=l.radius??(i?3.5:n.radius??7),f=N("circle",{cx:o.toFixed(1),cy:s.toFixed(1),r:u,class:Ro(l),"data-node":a},N("title",{},l.text??n.labels[a]));if(l.value!==void 0&&!l.barred&&n.range?f.style.fill=fn(n.range.colour(l.value)):l.colour&&(f.style.fill=l.colour),n.over&&f.addEventListener("mouseenter",()=>n.over?.(a)),n.click&&f.addEventListener("click",()=>n.click?.(a)),n.depot&&a===0){let c=u+3;t.append(N("rect",{x:o-c,y:s-c,width:2*c,height:2*c,class:"depot"}))}t.append(f),r.push({x:o,y:s,radius:u,text:sn(n.labels[a],16),first:!!(l.chosen||l.focus||n.depot&&a===0)})}),n.names!==!1&&(!i||r.some(o=>o.first))&&Lo(t,r,n.width,i),t}function Ro(n){let t=["place"];return n.barred&&t.push("barred"),n.chosen&&t.push("chosen"),n.focus&&t.push("focus"),n.quiet&&t.push("left-out"),n.value!==void 0&&!n.barred&&t.push("valued"),t.join(" ")}function Lo(n,t,e,i){let r=t.map(({x:s,y:a,radius:l})=>[s-l,a-l,s+l,a+l]),o=[...t.filter(s=>s.first),...i?[]:t.filter(s=>!s.first)];for(let{x:s,y:a,radius:l,text:u,first:f}of o){let c=6.6*u.length,h=[[l+4,4,"start"],[-l-4,4,"end"],[l+2,-l-1,"start"],[-l-2,-l-1,"end"],[l+2,l+9,"start"],[-l-2,l+9,"end"]];for(let[x,b,y]of h){let E=y==="start"?s+x:s+x-c,$=[E,a+b-10,E+c,a+b+3];if($[0]>=0&&$[2]<=e&&r.every(V=>$[2]<V[0]||$[0]>V[2]||$[3]<V[1]||$[1]>V[3])){r.push($),n.append(N("text",{x:s+x,y:a+b,"text-anchor":y,class:f?"name first":"name"},u));break}}}}function Ii(n,t,e){return`${n}${t===void 0?"":`: ${Y(t)}`}${e}`}function Yt(n,t,e){let i=URL.createObjectURL(new Blob([e],{type:t}));m("a",{href:i,download:n}).click(),window.setTimeout(()=>URL.revokeObjectURL(i),1e4)}var Co=["fill","stroke","stroke-width","stroke-dasharray","stroke-linecap","stroke-linejoin","stroke-opacity","fill-opacity","opacity","font-size","font-weight","font-family","text-anchor","visibility","paint-order"];function Vi(n){let t=n.cloneNode(!0),e=[[n,t]],[i,r]=[n.querySelectorAll("*"),t.querySelectorAll("*")];i.forEach((u,f)=>e.push([u,r[f]]));for(let[u,f]of e){let c=getComputedStyle(u);for(let h of Co){let x=c.getPropertyValue(h);x&&f.setAttribute(h,x)}for(let h of["class","style","tabindex","role","aria-roledescription","data-node","data-edge"])f.removeAttribute(h)}t.querySelectorAll('.hit, [visibility="hidden"]').forEach(u=>u.remove());let o=n.getBoundingClientRect(),[s,a]=[n.getAttribute("width")??String(o.width),n.getAttribute("height")??String(o.height)];t.setAttribute("width",s),t.setAttribute("height",a),t.setAttribute("viewBox",`0 0 ${s} ${a}`);let l=document.createElementNS("http://www.w3.org/2000/svg","rect");return l.setAttribute("width",s),l.setAttribute("height",a),l.setAttribute("fill",getComputedStyle(document.documentElement).getPropertyValue("--ground").trim()||getComputedStyle(document.body).backgroundColor),t.prepend(l),new XMLSerializer().serializeToString(t)}var Hi=(n,t)=>Math.max(...n.slice(0,400).map(e=>Math.min(e.length,t)));function Di({name:n,caption:t,values:e,rows:i,columns:r,range:o,room:s,say:a,choose:l}){let[u,f]=[i.labels.length,r.labels.length],c=Math.min(124,12+7*Math.max(Hi(i.labels,16),Math.min(i.name.length,12))),h=20+Math.min(90,5.4*Hi(r.labels,14)),x=f<=8&&u<=16,b=Math.max(f>300?1.5:3,Math.min(x?50:26,(s-c-44)/f,560/Math.min(u,60))),[y,E]=[b*f,b*u],$=N("svg",{xmlns:"http://www.w3.org/2000/svg",width:Math.ceil(c+Math.max(y+44,130)),height:Math.ceil(h+E+30),tabindex:0,role:"img","aria-label":`${n}${t?`, ${t}`:""}: ${u} by ${f} numbers, ${i.name} by ${r.name}. Arrow keys move a cursor.`});$.append(N("image",{href:Po(e,f,u,o),x:c,y:h,width:y,height:E,preserveAspectRatio:"none","image-rendering":"pixelated"})),$.append(N("rect",{x:c,y:h,width:y,height:E,fill:"none",stroke:"currentColor","stroke-opacity":.25}));let H=Math.max(1,Math.ceil(11/b));i.labels.forEach((q,R)=>{R%H===0&&$.append(N("text",{x:c-4,y:h+b*(R+.5)+4,"text-anchor":"end"},sn(q,16)))});let V=Math.max(1,Math.ceil(12/b));r.labels.forEach((q,R)=>{if(R%V!==0)return;let X=c+b*(R+.5)+3;$.append(N("text",{x:X,y:h-4,transform:`rotate(-60 ${X} ${h-4})`},sn(q,14)))}),x&&b>36&&e.forEach((q,R)=>{let X=N("text",{x:c+b*(R%f+.5),y:h+b*(Math.floor(R/f)+.5)+4,"text-anchor":"middle","pointer-events":"none"},sn(q===null?"–":String(Number(q.toPrecision(3))),8));X.style.fill=Xn(o.colour(q)),$.append(X)}),$.append(N("text",{x:0,y:11,class:"axis"},`${i.name} \\ ${r.name}`)),$.append(gt(o,c,h+E+6,Math.min(160,Math.max(y,120))));let I=N("rect",{width:b,height:b,fill:"none",stroke:"var(--chosen)","stroke-width":2,visibility:"hidden"});$.append(I);let[B,w]=[0,0],D=(q,R)=>{B=Math.max(0,Math.min(u-1,q)),w=Math.max(0,Math.min(f-1,R)),I.setAttribute("x",String(c+b*w)),I.setAttribute("y",String(h+b*B)),I.setAttribute("visibility","visible");let X=`${i.name} ${i.labels[B]}, ${r.name} ${r.labels[w]}`;a(`${t?`${t}, `:""}${X}: ${Y(e[B*f+w])}`)},z=q=>{let R=$.getBoundingClientRect();return[Math.floor((q.clientY-R.top-h)/b),Math.floor((q.clientX-R.left-c)/b)]};return $.addEventListener("pointermove",q=>{let[R,X]=z(q);R>=0&&R<u&&X>=0&&X<f&&D(R,X)}),$.addEventListener("click",q=>{let[R,X]=z(q);R>=0&&R<u&&l?.(R,Math.max(0,Math.min(f-1,X)))}),$.addEventListener("keydown",q=>{let R={ArrowUp:[-1,0],ArrowDown:[1,0],ArrowLeft:[0,-1],ArrowRight:[0,1]}[q.key];R?(q.preventDefault(),D(B+R[0],w+R[1])):q.key==="Enter"&&l?.(B,w)}),m("figure",{},t?m("figcaption",{},t):null,$)}function Po(n,t,e,i){let r=document.createElement("canvas");r.width=t,r.height=e;let o=r.getContext("2d");if(!o||!t||!e)return"";let s=o.createImageData(t,e);return n.forEach((a,l)=>{s.data.set([...i.colour(a),255],4*l)}),o.putImageData(s,0,0),r.toDataURL()}var Gi=new WeakMap;function Z(n){let t=Gi.get(n);return t===void 0&&(t=[n.values].flat(1/0),Gi.set(n,t)),t}var pt=class{constructor(t){this.trace=t;this.byName=new Map(t.steps.map(e=>[e.name,e]))}trace;byName;get(t){return this.byName.get(t)}values(t){let e=this.byName.get(t);return e&&Z(e)}numbersAfter(t){let e=new Set;for(let i of this.byName.keys()){let r=hn(i,t);r!==null&&e.add(r)}return[...e].sort((i,r)=>i-r)}attentions(){return[...this.byName.keys()].filter(t=>t==="attention"||t.endsWith(".attention"))}};function hn(n,t){let[e,i]=n.split(".");return t.includes(e)&&/^\d+$/.test(i??"")?Number(i):null}function Ut(n){return n[0].map((t,e)=>{let[i,r]=[0,0];for(let o of n){let s=o[e];s!=null&&(i+=s,r+=1)}return r?i/r:null})}var jn="overview",Kt=["encoder","layer"],qo=["lag","time","ahead","step ahead","horizon"],Wt=24;function Bi(n,t,e={}){let i=new pt(t),r=new Map;for(let d of t.steps)for(let g of d.from)r.set(g,[...r.get(g)??[],d.name]);let o=t.layout??null,s=i.numbersAfter(["decode"]),a=i.numbersAfter(Kt),l={step:jn,head:"all",row:0,column:0,...e.state,...q()};l.step!==jn&&!i.get(l.step)&&(l.step=jn);function u(d){let g=[{index:0,name:""}];for(let _ of d.axes.slice(0,-2)){let p=[];for(let{index:T,name:S}of g)_.labels.forEach((k,M)=>{_.name==="head"&&l.head!=="all"&&_.labels.length>1&&M!==Number(l.head)||p.push({index:T*_.labels.length+M,name:`${S}${S?", ":""}${_.name} ${k}`})});g=p}return g}function f(d,g,_){let T=vn(g),S=Math.max(Math.abs(T.low),Math.abs(T.high))||1,k=m("tbody"),M=g.map((P,O)=>O),v=g.length>12&&!/^-?\d+$/.test(_.labels[0]);v&&M.sort((P,O)=>(g[O]??-1/0)-(g[P]??-1/0));for(let P of M.slice(0,200)){let O=g[P],W=m("span",{class:"bar"});W.style.width=`${O===null?0:140*Math.abs(O)/S}px`,W.style.background=O===null?"var(--barred)":fn(T.colour(O));let G=d.notes[P]??"";k.append(m("tr",{},m("th",{class:"text",scope:"row"},_.labels[P]),m("td",{},Y(O)),m("td",{class:"text"},W,G?` ${G}`:"")))}let A=m("thead",{},m("tr",{},m("th",{class:"text",scope:"col"},_.name),m("th",{scope:"col"},"value"),m("th",{class:"text",scope:"col"},""))),C=[v?"the largest first":"",g.length>200?`200 of ${g.length}`:""].filter(Boolean).join(", ");return m("div",{},m("div",{class:"wide"},m("table",{},A,k)),C?m("p",{class:"quiet"},C):null)}function c(d,g,_){let p=d.map(([v])=>v),T=d[0][1].length,S=d.flatMap(([,v])=>v).filter(v=>v!==null),k=ki({width:Math.min(760,B()),height:250,lines:d.map(([v,A],C)=>({name:v,colour:Ft(C),points:A.map((P,O)=>[O,P])})),label:`${p.join(", ")} over ${g.name}, from ${Y(Math.min(...S))} to ${Y(Math.max(...S))}`,xText:v=>sn(g.labels[Math.round(v)]??"",12),xTitle:g.name,stops:g.labels.map((v,A)=>A),hover:v=>{v!==null&&(_.textContent=`${g.name} ${g.labels[v]}: ${d.map(([A,C])=>`${A} ${Y(C[v])}`).join(", ")}`)}}),M=m("p",{class:"key"});return T&&d.length>1&&p.forEach((v,A)=>{let C=m("span",{class:"swatch"});C.style.background=Ft(A),M.append(m("span",{},C,v))}),m("figure",{},k.picture,M)}function h(d,g,_){let T=m("tr",{},m("th",{class:"text",scope:"col"},`${g.name} \\ ${_.name}`));_.labels.slice(0,60).forEach(M=>T.append(m("th",{scope:"col"},M)));let S=m("tbody");g.labels.slice(0,60).forEach((M,v)=>{let A=m("tr",{},m("th",{class:"text",scope:"row"},M));_.labels.slice(0,60).forEach((C,P)=>A.append(m("td",{},Y(d[v*_.labels.length+P])))),S.append(A)});let k=g.labels.length>60||_.labels.length>60;return m("div",{class:"wide"},m("table",{},m("thead",{},T),S),k?m("p",{class:"quiet"},"the first 60 rows and columns; all are in the JSON"):null)}function x(d){if(!o)return null;let g=Z(d),_=o.places.length,p=d.axes.map(k=>k.name);if(p[0]==="edge"&&d.shape[0]===o.edges.length&&o.edges.length>0){let k=g.length/d.shape[0],M=p[1]==="head"&&l.head==="all",v=p[1]==="head"?Math.min(Number(l.head)||0,k-1):Math.min(l.column,k-1),A=P=>M?Ut(Array.from({length:k},(O,W)=>[g[P*k+W]]))[0]:g[P*k+v],C=k===1?"":M?"mean of the heads":`${p[1]} ${d.axes[1].labels[v]}`;return{edges:o.edges.map((P,O)=>A(O)),what:C,pick:p[1]!=="head"&&k>1?d.axes[1]:null}}let T=k=>k>=0&&d.shape[k]===_&&(p[k]===o.axis||p[k]==="row"&&o.axis==="node"),S=p.length-1;if(S>=0&&T(S)){let k=[],M=T(S-1)?Math.min(l.row,_-1):null,v=S>0&&p[S-1]!=="head"?d.shape[S-1]:1,A=g.length/(v*_),C=M??Math.min(l.row,v-1);for(let O=0;O<A;O+=1)l.head!=="all"&&A>1&&O!==Math.min(Number(l.head),A-1)||k.push(g.slice((O*v+C)*_,(O*v+C+1)*_));let P=[];return A>1&&P.push(l.head==="all"?"mean of the heads":`head ${l.head}`),v>1&&P.push(`${p[S-1]} ${d.axes[S-1].labels[C]}`),{nodes:Ut(k),what:P.join(", "),focus:M,pickRow:M===null&&v>1?d.axes[S-1]:null}}if(p.length===2&&T(0)){let k=Math.min(l.column,d.shape[1]-1);return{nodes:o.places.map((v,A)=>g[A*d.shape[1]+k]),what:`${p[1]} ${d.axes[1].labels[k]}`,pick:d.axes[1]}}return null}function b(d){let g=[];for(let _=0;_<d;_+=1){let p=i.values(`decode.${_}.choice`);if(!p)break;g.push(p[0])}return g}function y(d,g,_,p){let T=Math.min(680,B()),S=d.edges.length>0,k=qi(d.places,T,{height:S?620:588,unit:S?Ri:void 0,margin:S?30:34}),M=d.places.map(k.point),v=_?.nodes??_?.edges??[],A=vn(v),C=g?`${g.name}${_?.what?`, ${_.what}`:""}`:d.routes.length?"the solution":"",P=N("svg",{xmlns:"http://www.w3.org/2000/svg",width:T,height:k.height+(g?30:0),role:"img","aria-label":`${C}, drawn on ${d.places.length} places`});P.append(S?$(d,M,_,p):E(d,M,g,_,T,p)),g&&v.length&&P.append(gt(A,10,k.height+4,160));let O=_?.focus!==void 0&&_.focus!==null;return m("figure",{},m("figcaption",{},C+(O?"; click a place for its row":"")),P)}function E(d,g,_,p,T,S){let k=_?hn(_.name,["decode"]):null,M=k===null?[]:b(k),v=k===null?_?[]:d.routes.map(G=>({nodes:G})):[{nodes:d.depot?[0,...M]:M}],A=k===null?null:i.values(`decode.${k}.choice`)?.[0],C=k===null?void 0:i.get(`decode.${k}.mask`),P=p?.focus,O=P!=null,W=G=>Ii(d.labels[G],p?.nodes?.[G],`${C?.notes[G]?`, ${C.notes[G]}`:""}${G===A?", chosen":""}`);return Oi({points:g,labels:d.labels,lines:v,depot:d.depot,range:p?.nodes&&vn(p.nodes),width:T,marks:G=>({value:p?.nodes?.[G],barred:C?Z(C)[G]===0:!1,chosen:G===A,focus:G===P,text:W(G)}),over:G=>{S.textContent=W(G)},click:O?G=>R({row:G}):void 0})}function $(d,g,_,p){let T=new Set,S=[];d.edges.forEach(([M,v],A)=>{let C=[Math.min(M,v),Math.max(M,v)].join();T.has(C)||(T.add(C),S.push({source:M,target:v,kind:d.edge_kinds[A]??""}))});let k=(M,v)=>{let[A,C]=d.edges[M];return`${d.labels[A]} → ${d.labels[C]}: ${Y(v)}${d.edge_kinds[M]?`, ${d.edge_kinds[M]}`:""}`};return Li({points:g,labels:d.labels,edges:S,nodeValues:_?.nodes,nodeRange:_?.nodes&&vn(_.nodes),edgeValues:_?.edges?.map((M,v)=>({source:d.edges[v][0],target:d.edges[v][1],value:M,text:k(v,M)})),edgeRange:_?.edges&&vn(_.edges),nodeText:M=>_?.nodes?`${d.labels[M]}: ${Y(_.nodes[M])}`:d.labels[M],clickNode:_?.focus!==void 0&&_.focus!==null?M=>R({row:M}):void 0,over:M=>{p.textContent=M}})}function H(d){if(!s.length)return null;let g=(k,M=!0)=>m("th",{class:M&&"text",scope:"col"},k),_=m("tr",{},g("step",!1),g("chosen"),g("probability",!1),g("regret of others"),g("barred")),p=m("tbody");for(let k of s){let[M,v,A,C]=["probability","choice","regret","mask"].map(U=>i.get(`decode.${k}.${U}`));if(!M||!v)continue;let P=Z(v)[0],O=A?A.axes[0].labels.map((U,kn)=>V(U,Z(A)[kn])).join(", "):"",W=new Map;(C?.notes??[]).filter(Boolean).forEach(U=>W.set(U,(W.get(U)??0)+1));let G=[...W].map(([U,kn])=>`${kn} ${U}`).join(", ");p.append(m("tr",{},m("td",{},m("button",{onclick:()=>R({step:`decode.${k}.probability`})},String(k))),m("td",{class:"text"},M.axes[0].labels[P]),m("td",{},`${(100*(Z(M)[P]??0)).toFixed(1)} %`),m("td",{class:"text"},O),m("td",{class:"text"},G)))}let T=i.values(`decode.${s[s.length-1]}.log_likelihood`),S=i.get("solution.cost");return m("section",{},m("h2",{},"Decisions"),T?m("p",{},`log-probability of the whole: ${Y(T[0])}`):null,S?m("p",{},`cost after each stage of regard solve: ${S.axes[0].labels.map((k,M)=>`${k} ${Y(Z(S)[M])}`).join(", ")}`):null,o?y(o,null,null,d):null,d,m("div",{class:"wide"},m("table",{},m("thead",{},_),p)))}function V(d,g){return g===null?`${d} –`:`${d} ${g<0?"":"+"}${mt(g,5)}`}function I(d){let g=["linear_map","network","forecast"].map(T=>i.get(T)).filter(T=>T!==void 0);if(g.length>1&&g.every(T=>Z(T).length===Z(g[0]).length&&T.shape.filter(S=>S>1).length<=1)){let T=g[0].axes[g[0].axes.length-1];return m("section",{},m("h2",{},"Forecast: the part of the map and that of the network"),c(g.map(S=>[S.name,Z(S)]),T,d),d)}let p=i.get("answer")??t.steps[t.steps.length-1];return m("section",{},m("h2",{},p.name),w(p,d),d,o?y(o,null,null,d):null)}function B(){return Math.max(280,(dn.clientWidth||900)-40)}function w(d,g){let _=Z(d);if(d.axes.length===0||_.length===1)return m("p",{class:"formula"},Y(_[0]));let p=d.axes.filter(U=>U.labels.length>1),T=p[p.length-1];if(T&&qo.includes(T.name)&&T.labels.length>8&&(p.length===1||p.length===2&&p[0].labels.length<=6)){let U=T.labels.length;return c(Array.from({length:Math.min(6,_.length/U)},(kn,pn)=>[p.length>1?p[0].labels[pn]:d.name,_.slice(pn*U,(pn+1)*U)]),T,g)}if(d.axes.length===1)return f(d,_,d.axes[0]);let[k,M]=d.axes.slice(-2),v=k.labels.length*M.labels.length,A=u(d),C=vn(A.length===1?_.slice(A[0].index*v,(A[0].index+1)*v):_),P=A.length>1?Math.min(B(),Math.max(300,B()/Math.min(A.length,M.labels.length>24?2:4)-16)):B(),O=m("div",{class:"panels"});for(let{index:U,name:kn}of A.slice(0,Wt))O.append(Di({name:d.name,caption:kn,values:_.slice(U*v,(U+1)*v),rows:k,columns:M,range:C,room:P,say:pn=>{g.textContent=pn},choose:(pn,Yi)=>R({row:pn,column:Yi})}));let W=A[0].index*v,G=m("details",{},m("summary",{},`numbers${A[0].name?` of ${A[0].name}`:""}`));return G.addEventListener("toggle",()=>{G.open&&G.children.length===1&&G.append(h(_.slice(W,W+v),k,M))}),m("div",{},O,A.length>Wt?m("p",{class:"quiet"},`the first ${Wt} of ${A.length}`):null,G)}function D(d){return i.get(d)?m("button",{onclick:()=>R({step:d}),title:"show this step"},d):m("span",{class:"quiet",title:"not in this part of the trace"},`${d} `)}function z(d,g){let _=d.axes.map(v=>`${v.name} ${v.labels.length}`).join(", "),p=["x","y","z"],T=m("p",{class:"links"},"from ");d.from.forEach((v,A)=>T.append(`${p[A]??"…"} = `,D(v)));let S=m("p",{class:"links"},"used by ");(r.get(d.name)??[]).forEach(v=>S.append(D(v)));let k=[m("section",{},m("h2",{},d.name),m("p",{class:"formula"},d.formula||"given"),m("p",{class:"quiet"},[_?`[${_}]`:"one number",d.source].filter(Boolean).join("  ·  ")),d.parameters.length?m("p",{class:"quiet"},`parameters: ${d.parameters.join(", ")}`):null,d.from.length?T:null,r.has(d.name)?S:null)],M=x(d);if(M&&o){let v=M.pick??M.pickRow,A=Math.min(M.pick?l.column:l.row,(v?.labels.length??1)-1),C=v?m("label",{},v.name,m("select",{onchange:P=>R({[M.pick?"column":"row"]:Number(P.target.value)})},...v.labels.map((P,O)=>m("option",{value:O,selected:O===A},P)))):null;k.push(m("section",{class:"drawing"},C,y(o,d,M,g)))}return k.push(m("section",{class:"numbers"},g,w(d,g))),k}function q(){if(!e.fragment)return{};let d=new URLSearchParams(window.location.hash.slice(1)),g=p=>d.has(p)?{[p]:d.get(p)??""}:{},_=p=>d.has(p)?{[p]:Number(d.get(p))||0}:{};return{...g("step"),...g("head"),..._("row"),..._("column")}}function R(d){if(Object.assign(l,d),e.fragment){let g=Object.entries(l).filter(([_,p])=>_==="step"||p!==0&&p!=="all");window.history.replaceState(null,"",`#${new URLSearchParams(g.map(([_,p])=>[_,String(p)]))}`)}e.changed?.(l),In()}function X(d,g){let _=l.step.split(".").slice(2).join("."),p=[...i.byName.keys()];return d.map(S=>`${S}.${g}.${_}`).find(S=>hn(l.step,d)!==null&&i.get(S))??p.find(S=>hn(S,d)===g&&/\.(probability|attention)$/.test(S))??p.find(S=>hn(S,d)===g)??l.step}let L=Math.max(0,...t.steps.map(d=>d.axes.find(g=>g.name==="head")?.labels.length??0)),en=m("input",{type:"search",placeholder:"filter steps","aria-label":"filter steps",oninput:()=>gn()}),K=m("ul"),ln=m("nav",{"aria-label":"steps"},en,K),dn=m(e.untitled?"div":"main",{class:"trace-main"}),mn=m("div",{class:"controls",role:"group","aria-label":"what is shown"}),Mn=m("header",{},m("h1",{},`${t.model}: ${t.input}`),m("p",{class:"quiet"},`${t.steps.length} steps of one forward pass`));n.replaceChildren(m("div",{class:"trace"},e.untitled?null:Mn,mn,ln,dn));function gn(){let d=en.value.trim(),g=(p,T)=>m("li",{},m("button",{"aria-current":p===l.step?"true":"false",onclick:()=>R({step:p})},p," ",m("small",{},T))),_=t.steps.filter(p=>p.name.includes(d));K.replaceChildren(g(jn,""),..._.map(p=>g(p.name,p.axes.map(T=>T.labels.length).join("×")))),_.length||K.append(m("li",{class:"quiet"},"no step has that in its name"))}function J(){let d=[],g=[];if(s.length){let p=s[s.length-1],T=m("input",{type:"range",min:0,max:p,oninput:()=>R({step:X(["decode"],Number(T.value))})}),S=m("output",{});d.push(m("label",{},"decoding step",T,S)),g.push(()=>{let k=hn(l.step,["decode"]);T.value=String(k??0),T.setAttribute("aria-valuetext",k===null?"none":`decoding step ${k} of ${p}`),S.textContent=k===null?"–":`${k} of ${p}`})}let _=(p,T,S,k)=>{let M=m("select",{onchange:()=>k(M.value)},...T.map(([v,A])=>m("option",{value:v},A)));d.push(m("label",{},p,M)),g.push(()=>{M.value=S()})};if(a.length){let p=[["","–"],...a.map(T=>[String(T),String(T)])];_("layer",p,()=>String(hn(l.step,Kt)??""),T=>{T!==""&&R({step:X(Kt,Number(T))})})}if(L>1){let p=[["all","all"],...Array.from({length:L},(T,S)=>[String(S),String(S)])];_("head",p,()=>String(l.head),T=>R({head:T}))}return d.push(m("button",{onclick:ji},"Save drawing (SVG)")),d.push(m("button",{onclick:()=>Yt("trace.json","application/json",JSON.stringify(t))},"Save numbers (JSON)")),mn.replaceChildren(...d),()=>g.forEach(p=>p())}function ji(){let d=dn.querySelector("svg");d&&Yt(`${l.step}.svg`,"image/svg+xml",Vi(d))}function In(){let d=m("p",{class:"readout quiet","aria-live":"polite"}," ");Fi(),gn();let g=i.get(l.step);dn.replaceChildren(...g?z(g,d):[H(d)??I(d)])}let Fi=J();$i(In);let Qt;window.addEventListener("resize",()=>{window.clearTimeout(Qt),Qt=window.setTimeout(()=>{n.isConnected&&In()},150)}),e.fragment&&window.addEventListener("hashchange",()=>{Object.assign(l,{head:"all",row:0,column:0},q()),i.get(l.step)||(l.step=jn),In()}),In()}var zi=document.getElementById("trace"),Xi=document.getElementById("trace-data");zi&&Xi&&Bi(zi,JSON.parse(Xi.textContent??""),{fragment:!0});})();
+/*!
+d3-array 3.2.5
 
-/** Shows `trace` in `root`. `options.fragment`: the state stands in the address, so that a link brings it back. */
-function mountTrace(root, trace, options = {}) {
-  const SVG = 'http://www.w3.org/2000/svg';
-  const dark = window.matchMedia('(prefers-color-scheme: dark)');
-  const steps = new Map(trace.steps.map((step) => [step.name, step]));
-  const usedBy = new Map();
-  for (const step of trace.steps) {
-    for (const name of step.from) usedBy.set(name, [...(usedBy.get(name) ?? []), step.name]);
-  }
-  const layout = trace.layout ?? null;
-  const decodeSteps = numbersAfter(['decode']);
-  const layers = numbersAfter(['encoder', 'layer']);
-  const OVERVIEW = 'overview';
-  const state = { step: OVERVIEW, head: 'all', row: 0, column: 0, ...fromFragment() };
-  if (state.step !== OVERVIEW && !steps.has(state.step)) state.step = OVERVIEW;
+Copyright 2010-2026 Mike Bostock
 
-  // Elements --------------------------------------------------------------------------------------------------------
+Permission to use, copy, modify, and/or distribute this software for any purpose
+with or without fee is hereby granted, provided that the above copyright notice
+and this permission notice appear in all copies.
 
-  function element(name, attributes = {}, ...children) {
-    const made = document.createElement(name);
-    for (const [key, value] of Object.entries(attributes)) {
-      if (key.startsWith('on')) made.addEventListener(key.slice(2), value);
-      else if (value === true) made.setAttribute(key, '');
-      else if (value !== false && value !== null && value !== undefined) made.setAttribute(key, value);
-    }
-    made.append(...children.filter((child) => child !== null && child !== undefined));
-    return made;
-  }
+THE SOFTWARE IS PROVIDED "AS IS" AND THE AUTHOR DISCLAIMS ALL WARRANTIES WITH
+REGARD TO THIS SOFTWARE INCLUDING ALL IMPLIED WARRANTIES OF MERCHANTABILITY AND
+FITNESS. IN NO EVENT SHALL THE AUTHOR BE LIABLE FOR ANY SPECIAL, DIRECT,
+INDIRECT, OR CONSEQUENTIAL DAMAGES OR ANY DAMAGES WHATSOEVER RESULTING FROM LOSS
+OF USE, DATA OR PROFITS, WHETHER IN AN ACTION OF CONTRACT, NEGLIGENCE OR OTHER
+TORTIOUS ACTION, ARISING OUT OF OR IN CONNECTION WITH THE USE OR PERFORMANCE OF
+THIS SOFTWARE.
 
-  function svg(name, attributes = {}, ...children) {
-    const made = document.createElementNS(SVG, name);
-    for (const [key, value] of Object.entries(attributes)) {
-      if (key.startsWith('on')) made.addEventListener(key.slice(2), value);
-      else if (value !== null && value !== undefined) made.setAttribute(key, value);
-    }
-    made.append(...children.filter((child) => child !== null && child !== undefined));
-    return made;
-  }
+---
 
-  // Numbers ---------------------------------------------------------------------------------------------------------
+d3-color 3.1.1
 
-  function shown(value) {
-    if (value === null) return 'barred';
-    if (value === 0) return '0';
-    const size = Math.abs(value);
-    if (Number.isInteger(value) && size < 1e6) return String(value);
-    return size >= 1e5 || size < 1e-4 ? value.toExponential(3) : value.toPrecision(5);
-  }
+Copyright 2010-2026 Mike Bostock
 
-  function shortened(text, most) {
-    return text.length > most ? text.slice(0, most - 1) + '…' : text;
-  }
+Permission to use, copy, modify, and/or distribute this software for any purpose
+with or without fee is hereby granted, provided that the above copyright notice
+and this permission notice appear in all copies.
 
-  /** The values of a step as one list, the last axis fastest; null is minus infinity. */
-  function flat(step) {
-    if (step.flat === undefined) {
-      Object.defineProperty(step, 'flat', { value: step.shape.length === 0 ? [step.values].flat() : step.values.flat(Infinity) });
-    }
-    return step.flat;
-  }
+THE SOFTWARE IS PROVIDED "AS IS" AND THE AUTHOR DISCLAIMS ALL WARRANTIES WITH
+REGARD TO THIS SOFTWARE INCLUDING ALL IMPLIED WARRANTIES OF MERCHANTABILITY AND
+FITNESS. IN NO EVENT SHALL THE AUTHOR BE LIABLE FOR ANY SPECIAL, DIRECT,
+INDIRECT, OR CONSEQUENTIAL DAMAGES OR ANY DAMAGES WHATSOEVER RESULTING FROM LOSS
+OF USE, DATA OR PROFITS, WHETHER IN AN ACTION OF CONTRACT, NEGLIGENCE OR OTHER
+TORTIOUS ACTION, ARISING OUT OF OR IN CONNECTION WITH THE USE OR PERFORMANCE OF
+THIS SOFTWARE.
 
-  function axisAt(step, name) {
-    return step.axes.findIndex((axis) => axis.name === name);
-  }
+---
 
-  /** The numbers that follow a word at the beginning of names: `encoder.2.…`. */
-  function numbersAfter(words) {
-    const found = new Set();
-    for (const name of steps.keys()) {
-      const [word, number] = name.split('.');
-      if (words.includes(word) && /^\d+$/.test(number ?? '')) found.add(Number(number));
-    }
-    return [...found].sort((a, b) => a - b);
-  }
+d3-format 3.1.3
 
-  /** The number after one of `words` in a name, or null. */
-  function numberIn(name, words) {
-    const [word, number] = name.split('.');
-    return words.includes(word) && /^\d+$/.test(number ?? '') ? Number(number) : null;
-  }
+Copyright 2010-2026 Mike Bostock
 
-  // Colours ---------------------------------------------------------------------------------------------------------
+Permission to use, copy, modify, and/or distribute this software for any purpose
+with or without fee is hereby granted, provided that the above copyright notice
+and this permission notice appear in all copies.
 
-  const RAMPS = {
-    light: { low: [246, 247, 248], high: [18, 62, 92], negative: [176, 70, 40], barred: [214, 216, 219] },
-    dark: { low: [30, 37, 43], high: [133, 205, 240], negative: [240, 138, 93], barred: [74, 84, 92] },
-  };
+THE SOFTWARE IS PROVIDED "AS IS" AND THE AUTHOR DISCLAIMS ALL WARRANTIES WITH
+REGARD TO THIS SOFTWARE INCLUDING ALL IMPLIED WARRANTIES OF MERCHANTABILITY AND
+FITNESS. IN NO EVENT SHALL THE AUTHOR BE LIABLE FOR ANY SPECIAL, DIRECT,
+INDIRECT, OR CONSEQUENTIAL DAMAGES OR ANY DAMAGES WHATSOEVER RESULTING FROM LOSS
+OF USE, DATA OR PROFITS, WHETHER IN AN ACTION OF CONTRACT, NEGLIGENCE OR OTHER
+TORTIOUS ACTION, ARISING OUT OF OR IN CONNECTION WITH THE USE OR PERFORMANCE OF
+THIS SOFTWARE.
 
-  /** The range of finite numbers and a function from a number to a colour: from 0 in two directions where there are both. */
-  function scale(values) {
-    let low = Infinity;
-    let high = -Infinity;
-    for (const value of values) {
-      if (value === null || !Number.isFinite(value)) continue;
-      if (value < low) low = value;
-      if (value > high) high = value;
-    }
-    if (low > high) [low, high] = [0, 0];
-    const ramp = dark.matches ? RAMPS.dark : RAMPS.light;
-    const signed = low < 0 && high > 0;
-    if (signed) {
-      high = Math.max(high, -low);
-      low = -high;
-    }
-    const mix = (from, to, share) => from.map((value, at) => Math.round(value + (to[at] - value) * share));
-    const colour = (value) => {
-      if (value === null || !Number.isFinite(value)) return ramp.barred;
-      if (signed) return mix(ramp.low, value < 0 ? ramp.negative : ramp.high, Math.min(1, Math.abs(value) / (high || 1)));
-      return mix(ramp.low, ramp.high, high > low ? (value - low) / (high - low) : 0.5);
-    };
-    return { low, high, colour };
-  }
+---
 
-  const css = (rgb) => `rgb(${rgb.join(',')})`;
+d3-interpolate 3.0.2
 
-  /** A bar of the colours with its ends. */
-  function colourBar(range, x, y, width) {
-    const group = svg('g', { transform: `translate(${x},${y})` });
-    const cells = 48;
-    for (let at = 0; at < cells; at += 1) {
-      const value = range.low + ((range.high - range.low) * at) / (cells - 1);
-      group.append(svg('rect', { x: (at * width) / cells, y: 0, width: width / cells + 0.6, height: 9, fill: css(range.colour(value)) }));
-    }
-    group.append(svg('text', { x: 0, y: 21, class: 'quiet' }, shown(range.low)));
-    group.append(svg('text', { x: width, y: 21, 'text-anchor': 'end', class: 'quiet' }, shown(range.high)));
-    return group;
-  }
+Copyright 2010-2026 Mike Bostock
 
-  // Heat maps -------------------------------------------------------------------------------------------------------
+Permission to use, copy, modify, and/or distribute this software for any purpose
+with or without fee is hereby granted, provided that the above copyright notice
+and this permission notice appear in all copies.
 
-  /** The places of the axes before the last two that are shown: `[{ index, name }]`. */
-  function panels(step) {
-    const before = step.axes.slice(0, -2);
-    let all = [{ index: 0, name: '' }];
-    for (const axis of before) {
-      const next = [];
-      for (const { index, name } of all) {
-        axis.labels.forEach((label, at) => {
-          if (axis.name === 'head' && state.head !== 'all' && axis.labels.length > 1 && at !== Number(state.head)) return;
-          next.push({ index: index * axis.labels.length + at, name: `${name}${name ? ', ' : ''}${axis.name} ${label}` });
-        });
-      }
-      all = next;
-    }
-    return all;
-  }
+THE SOFTWARE IS PROVIDED "AS IS" AND THE AUTHOR DISCLAIMS ALL WARRANTIES WITH
+REGARD TO THIS SOFTWARE INCLUDING ALL IMPLIED WARRANTIES OF MERCHANTABILITY AND
+FITNESS. IN NO EVENT SHALL THE AUTHOR BE LIABLE FOR ANY SPECIAL, DIRECT,
+INDIRECT, OR CONSEQUENTIAL DAMAGES OR ANY DAMAGES WHATSOEVER RESULTING FROM LOSS
+OF USE, DATA OR PROFITS, WHETHER IN AN ACTION OF CONTRACT, NEGLIGENCE OR OTHER
+TORTIOUS ACTION, ARISING OUT OF OR IN CONNECTION WITH THE USE OR PERFORMANCE OF
+THIS SOFTWARE.
 
-  /** One matrix with names, colours and a cursor that the mouse and the arrow keys move. */
-  function heatMap(step, values, rows, columns, caption, range, room, readout, choose) {
-    const [height, width] = [rows.labels.length, columns.labels.length];
-    const left = Math.min(124, 12 + 7 * Math.max(...rows.labels.slice(0, 400).map((label) => Math.min(label.length, 16)), rows.name.length));
-    // The names of the axes stand above the slanted names of columns.
-    const top = 32 + Math.min(90, 5.4 * Math.max(...columns.labels.slice(0, 400).map((label) => Math.min(label.length, 14))));
-    const written = width <= 8 && height <= 16;
-    const cell = Math.max(width > 300 ? 1.5 : 3, Math.min(written ? 50 : 26, (room - left - 44) / width, 560 / Math.min(height, 60)));
-    const [drawnWidth, drawnHeight] = [cell * width, cell * height];
-    const canvas = document.createElement('canvas');
-    canvas.width = width;
-    canvas.height = height;
-    const pen = canvas.getContext('2d');
-    const pixels = pen.createImageData(width, height);
-    values.forEach((value, at) => {
-      pixels.data.set([...range.colour(value), 255], 4 * at);
-    });
-    pen.putImageData(pixels, 0, 0);
-    const picture = svg('svg', {
-      xmlns: SVG,
-      width: Math.ceil(left + Math.max(drawnWidth + 44, 130)),
-      height: Math.ceil(top + drawnHeight + 30),
-      tabindex: 0,
-      role: 'img',
-      'aria-label': `${step.name}${caption ? `, ${caption}` : ''}: ${height} by ${width} numbers, ${rows.name} by ${columns.name}. Arrow keys move a cursor.`,
-    });
-    picture.append(svg('image', { href: canvas.toDataURL(), x: left, y: top, width: drawnWidth, height: drawnHeight, preserveAspectRatio: 'none', style: 'image-rendering: pixelated' }));
-    picture.append(svg('rect', { x: left, y: top, width: drawnWidth, height: drawnHeight, fill: 'none', stroke: 'currentColor', 'stroke-opacity': 0.25 }));
-    const everyRow = Math.max(1, Math.ceil(11 / cell));
-    rows.labels.forEach((label, at) => {
-      if (at % everyRow === 0) picture.append(svg('text', { x: left - 4, y: top + cell * (at + 0.5) + 4, 'text-anchor': 'end' }, shortened(label, 16)));
-    });
-    const everyColumn = Math.max(1, Math.ceil(12 / cell));
-    columns.labels.forEach((label, at) => {
-      if (at % everyColumn !== 0) return;
-      const x = left + cell * (at + 0.5) + 3;
-      picture.append(svg('text', { x, y: top - 4, transform: `rotate(-60 ${x} ${top - 4})` }, shortened(label, 14)));
-    });
-    if (written && cell > 36) {
-      values.forEach((value, at) => {
-        const [red, green, blue] = range.colour(value);
-        const ink = 0.3 * red + 0.59 * green + 0.11 * blue > 140 ? '#14181c' : '#ffffff';
-        const text = value === null ? '–' : String(Number(value.toPrecision(3)));
-        picture.append(svg('text', { x: left + cell * ((at % width) + 0.5), y: top + cell * (Math.floor(at / width) + 0.5) + 4, 'text-anchor': 'middle', style: `fill:${ink}`, 'pointer-events': 'none' }, shortened(text, 8)));
-      });
-    }
-    picture.append(svg('text', { x: 0, y: 11, class: 'axis' }, `${rows.name} \\ ${columns.name}`));
-    picture.append(colourBar(range, left, top + drawnHeight + 6, Math.min(160, Math.max(drawnWidth, 120))));
-    const cursor = svg('rect', { width: cell, height: cell, fill: 'none', stroke: 'var(--chosen)', 'stroke-width': 2, visibility: 'hidden' });
-    picture.append(cursor);
-    let [row, column] = [0, 0];
-    const move = (nextRow, nextColumn) => {
-      row = Math.max(0, Math.min(height - 1, nextRow));
-      column = Math.max(0, Math.min(width - 1, nextColumn));
-      cursor.setAttribute('x', left + cell * column);
-      cursor.setAttribute('y', top + cell * row);
-      cursor.setAttribute('visibility', 'visible');
-      const place = `${rows.name} ${rows.labels[row]}, ${columns.name} ${columns.labels[column]}`;
-      readout.textContent = `${caption ? `${caption}, ` : ''}${place}: ${shown(values[row * width + column])}`;
-    };
-    const under = (event) => {
-      const box = picture.getBoundingClientRect();
-      return [Math.floor((event.clientY - box.top - top) / cell), Math.floor((event.clientX - box.left - left) / cell)];
-    };
-    picture.addEventListener('mousemove', (event) => {
-      const [nextRow, nextColumn] = under(event);
-      if (nextRow >= 0 && nextRow < height && nextColumn >= 0 && nextColumn < width) move(nextRow, nextColumn);
-    });
-    picture.addEventListener('click', (event) => {
-      const [nextRow, nextColumn] = under(event);
-      if (nextRow >= 0 && nextRow < height) choose(nextRow, Math.max(0, Math.min(width - 1, nextColumn)));
-    });
-    picture.addEventListener('keydown', (event) => {
-      const by = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-      if (by) {
-        event.preventDefault();
-        move(row + by[0], column + by[1]);
-      } else if (event.key === 'Enter') {
-        choose(row, column);
-      }
-    });
-    return element('figure', {}, caption ? element('figcaption', {}, caption) : null, picture);
-  }
+---
 
-  /** Bars of a list of numbers, with names and notes. */
-  function bars(step, values, axis) {
-    const MOST = 200;
-    const range = scale(values);
-    const extent = Math.max(Math.abs(range.low), Math.abs(range.high)) || 1;
-    const table = element('table', {}, element('thead', {}, element('tr', {}, element('th', { class: 'text', scope: 'col' }, axis.name), element('th', { scope: 'col' }, 'value'), element('th', { class: 'text', scope: 'col' }, ''))));
-    const body = element('tbody');
-    // Of many named items the largest stand first; numbered ones keep their order.
-    const order = values.map((_, at) => at);
-    const sorted = values.length > 12 && !/^-?\d+$/.test(axis.labels[0]);
-    if (sorted) order.sort((a, b) => (values[b] ?? -Infinity) - (values[a] ?? -Infinity));
-    order.slice(0, MOST).forEach((at) => {
-      const value = values[at];
-      const width = value === null ? 0 : (140 * Math.abs(value)) / extent;
-      const colour = value === null ? 'var(--barred)' : css(range.colour(value));
-      const note = step.notes[at] ?? '';
-      body.append(element('tr', {}, element('th', { class: 'text', scope: 'row' }, axis.labels[at]), element('td', {}, shown(value)), element('td', { class: 'text' }, element('span', { class: 'bar', style: `width:${width.toFixed(1)}px;background:${colour}` }), note ? ` ${note}` : '')));
-    });
-    table.append(body);
-    const said = [sorted ? 'the largest first' : '', values.length > MOST ? `${MOST} of ${values.length}` : ''].filter(Boolean).join(', ');
-    const more = said ? element('p', { class: 'quiet' }, said) : null;
-    return element('div', {}, element('div', { class: 'wide' }, table), more);
-  }
+d3-path 3.1.1
 
-  /** Lines of one or more lists over the same axis. */
-  function lines(lists, axis, readout) {
-    const [width, height, left, bottom] = [Math.min(760, room()), 240, 56, 30];
-    const range = scale(lists.flatMap(([, values]) => values));
-    const [low, high] = [Math.min(...lists.flatMap(([, values]) => values)), Math.max(...lists.flatMap(([, values]) => values))];
-    const count = lists[0][1].length;
-    const x = (at) => left + ((width - left - 10) * at) / Math.max(1, count - 1);
-    const y = (value) => 10 + ((height - bottom - 10) * (high - value)) / (high - low || 1);
-    const colours = ['var(--accent)', 'var(--chosen)', 'var(--quiet)', '#4f8a4b', '#8d5a97', '#b04a4a'];
-    const names = lists.map(([name]) => name).join(', ');
-    const picture = svg('svg', { xmlns: SVG, width, height, role: 'img', 'aria-label': `${names} over ${axis.name}, from ${shown(range.low)} to ${shown(range.high)}` });
-    for (const value of [low, (low + high) / 2, high]) {
-      picture.append(svg('line', { x1: left, x2: width - 10, y1: y(value), y2: y(value), stroke: 'var(--line)' }));
-      picture.append(svg('text', { x: left - 5, y: y(value) + 4, 'text-anchor': 'end', class: 'quiet' }, String(Number(value.toPrecision(3)))));
-    }
-    lists.forEach(([name, values], at) => {
-      const points = values.map((value, place) => `${x(place).toFixed(1)},${y(value).toFixed(1)}`).join(' ');
-      picture.append(svg('polyline', { points, fill: 'none', stroke: colours[at % colours.length], 'stroke-width': 1.6 }));
-      if (lists.length > 1) picture.append(svg('text', { x: left + 6 + 130 * at, y: height - 2, style: `fill:${colours[at % colours.length]}` }, name));
-    });
-    picture.append(svg('text', { x: left, y: height - 16, class: 'quiet' }, axis.labels[0]));
-    picture.append(svg('text', { x: width - 10, y: height - 16, 'text-anchor': 'end', class: 'quiet' }, axis.labels[count - 1]));
-    picture.addEventListener('mousemove', (event) => {
-      const box = picture.getBoundingClientRect();
-      const at = Math.max(0, Math.min(count - 1, Math.round(((event.clientX - box.left - left) / (width - left - 10)) * (count - 1))));
-      readout.textContent = `${axis.name} ${axis.labels[at]}: ${lists.map(([name, values]) => `${name} ${shown(values[at])}`).join(', ')}`;
-    });
-    return element('figure', {}, picture);
-  }
+Copyright 2015-2026 Mike Bostock
 
-  /** All numbers of a matrix, or as many as can be read. */
-  function numberTable(values, rows, columns) {
-    const MOST = 60;
-    const head = element('tr', {}, element('th', { class: 'text', scope: 'col' }, `${rows.name} \\ ${columns.name}`));
-    columns.labels.slice(0, MOST).forEach((label) => head.append(element('th', { scope: 'col' }, label)));
-    const body = element('tbody');
-    rows.labels.slice(0, MOST).forEach((label, row) => {
-      const line = element('tr', {}, element('th', { class: 'text', scope: 'row' }, label));
-      columns.labels.slice(0, MOST).forEach((_, column) => line.append(element('td', {}, shown(values[row * columns.labels.length + column]))));
-      body.append(line);
-    });
-    const left = rows.labels.length > MOST || columns.labels.length > MOST;
-    return element('div', { class: 'wide' }, element('table', {}, element('thead', {}, head), body), left ? element('p', { class: 'quiet' }, `the first ${MOST} rows and columns; all are in the JSON`) : null);
-  }
+Permission to use, copy, modify, and/or distribute this software for any purpose
+with or without fee is hereby granted, provided that the above copyright notice
+and this permission notice appear in all copies.
 
-  // Drawings --------------------------------------------------------------------------------------------------------
+THE SOFTWARE IS PROVIDED "AS IS" AND THE AUTHOR DISCLAIMS ALL WARRANTIES WITH
+REGARD TO THIS SOFTWARE INCLUDING ALL IMPLIED WARRANTIES OF MERCHANTABILITY AND
+FITNESS. IN NO EVENT SHALL THE AUTHOR BE LIABLE FOR ANY SPECIAL, DIRECT,
+INDIRECT, OR CONSEQUENTIAL DAMAGES OR ANY DAMAGES WHATSOEVER RESULTING FROM LOSS
+OF USE, DATA OR PROFITS, WHETHER IN AN ACTION OF CONTRACT, NEGLIGENCE OR OTHER
+TORTIOUS ACTION, ARISING OUT OF OR IN CONNECTION WITH THE USE OR PERFORMANCE OF
+THIS SOFTWARE.
 
-  /** What a step says of the items: `{ nodes, edges, what }`, values for each; null where it says nothing of them. */
-  function onLayout(step) {
-    if (!layout) return null;
-    const values = flat(step);
-    const items = layout.places.length;
-    const names = step.axes.map((axis) => axis.name);
-    const last = names[names.length - 1];
-    const size = (at) => step.shape[at];
-    const mean = (lists) => lists[0].map((_, at) => {
-      const all = lists.map((list) => list[at]).filter((value) => value !== null);
-      return all.length ? all.reduce((sum, value) => sum + value, 0) / all.length : null;
-    });
-    if (names[0] === 'edge' && size(0) === layout.edges.length && layout.edges.length > 0) {
-      const width = values.length / size(0);
-      const all = names[1] === 'head' && state.head === 'all';
-      const column = names[1] === 'head' ? Math.min(Number(state.head) || 0, width - 1) : Math.min(state.column, width - 1);
-      const of = (edge) => (all ? mean([...Array(width).keys()].map((head) => [values[edge * width + head]]))[0] : values[edge * width + column]);
-      const what = width === 1 ? '' : all ? 'mean of the heads' : `${names[1]} ${step.axes[1].labels[column]}`;
-      return { edges: layout.edges.map((_, edge) => of(edge)), what, pick: names[1] !== 'head' && width > 1 ? step.axes[1] : null };
-    }
-    const isItems = (at) => at >= 0 && step.shape[at] === items && (names[at] === layout.axis || (names[at] === 'row' && layout.axis === 'node'));
-    const end = names.length - 1;
-    if (last !== undefined && isItems(end)) {
-      // [head, row, item]: one row of it, for one head or the mean of all.
-      const lists = [];
-      const row = isItems(end - 1) ? Math.min(state.row, items - 1) : null;
-      const rows = end > 0 && names[end - 1] !== 'head' ? size(end - 1) : 1;
-      const heads = values.length / (rows * items);
-      const at = row ?? Math.min(state.row, rows - 1);
-      for (let head = 0; head < heads; head += 1) {
-        if (state.head !== 'all' && heads > 1 && head !== Math.min(Number(state.head), heads - 1)) continue;
-        lists.push(values.slice((head * rows + at) * items, (head * rows + at + 1) * items));
-      }
-      const parts = [];
-      if (heads > 1) parts.push(state.head === 'all' ? 'mean of the heads' : `head ${state.head}`);
-      if (rows > 1) parts.push(`${names[end - 1]} ${step.axes[end - 1].labels[at]}`);
-      return { nodes: mean(lists), what: parts.join(', '), focus: row, pickRow: row === null && rows > 1 ? step.axes[end - 1] : null };
-    }
-    if (names.length === 2 && isItems(0)) {
-      const column = Math.min(state.column, size(1) - 1);
-      const nodes = layout.places.map((_, item) => values[item * size(1) + column]);
-      return { nodes, what: `${names[1]} ${step.axes[1].labels[column]}`, pick: step.axes[1] };
-    }
-    return null;
-  }
+---
 
-  /** The nodes chosen before decoding step `until`. */
-  function chosenBefore(until) {
-    const found = [];
-    for (let at = 0; at < until; at += 1) {
-      const choice = steps.get(`decode.${at}.choice`);
-      if (!choice) break;
-      found.push(flat(choice)[0]);
-    }
-    return found;
-  }
+d3-scale 4.0.3
 
-  function drawing(step, shownValues, readout) {
-    const width = Math.min(680, room());
-    const [xs, ys] = [0, 1].map((axis) => layout.places.map((place) => place[axis]));
-    const [lowX, highX, lowY, highY] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-    const margin = 34;
-    const unit = Math.min((width - 2 * margin) / (highX - lowX || 1), 520 / (highY - lowY || 1), layout.edges.length ? 62 : Infinity);
-    const height = Math.max(120, (highY - lowY) * unit + 2 * margin);
-    const offset = (width - (highX - lowX) * unit) / 2;
-    const point = ([x, y]) => [offset + (x - lowX) * unit, height - margin - (y - lowY) * unit];
-    const points = layout.places.map(point);
-    const values = shownValues?.nodes ?? shownValues?.edges ?? [];
-    const range = scale(values);
-    const what = step ? `${step.name}${shownValues?.what ? `, ${shownValues.what}` : ''}` : layout.routes.length ? 'the solution' : '';
-    const picture = svg('svg', { xmlns: SVG, width, height: height + (step ? 30 : 0), role: 'img', 'aria-label': `${what}, drawn on ${layout.places.length} places` });
-    drawEdges(picture, points, shownValues?.edges, range, readout);
-    const until = step ? numberIn(step.name, ['decode']) : null;
-    const path = until !== null ? chosenBefore(until) : [];
-    const routes = until === null ? (step ? [] : layout.routes) : [layout.depot ? [0, ...path] : path];
-    for (const route of routes) {
-      const line = route.map((node) => points[node].map((value) => value.toFixed(1)).join(',')).join(' ');
-      if (route.length > 1) picture.append(svg('polyline', { points: line, fill: 'none', stroke: 'var(--quiet)', 'stroke-width': 1.6 }));
-    }
-    const choice = until !== null ? steps.get(`decode.${until}.choice`) : null;
-    const chosen = choice ? flat(choice)[0] : null;
-    const mask = until !== null ? steps.get(`decode.${until}.mask`) : null;
-    const many = points.length > 200;
-    const taken = points.map(([x, y]) => [x - 7, y - 7, x + 7, y + 7]);
-    points.forEach(([x, y], at) => {
-      const value = shownValues?.nodes ? shownValues.nodes[at] : undefined;
-      const open = !mask || flat(mask)[at] !== 0;
-      const note = mask?.notes[at] ? `, ${mask.notes[at]}` : '';
-      const fill = value === undefined ? 'var(--accent)' : open ? css(range.colour(value)) : 'var(--card)';
-      const radius = layout.edges.length ? 11 : many ? 4 : 7;
-      const ring = at === chosen ? 'var(--chosen)' : at === shownValues?.focus ? 'var(--chosen)' : open ? 'var(--quiet)' : 'var(--barred)';
-      const text = `${layout.labels[at]}${value === undefined ? '' : `: ${shown(value)}`}${note}${at === chosen ? ', chosen' : ''}`;
-      const circle = svg('circle', { cx: x, cy: y, r: radius, fill, stroke: ring, 'stroke-width': at === chosen || at === shownValues?.focus ? 3 : 1.2 }, svg('title', {}, text));
-      circle.addEventListener('mouseenter', () => { readout.textContent = text; });
-      if (shownValues?.focus !== undefined && shownValues.focus !== null) {
-        circle.setAttribute('style', 'cursor:pointer');
-        circle.addEventListener('click', () => set({ row: at }));
-      }
-      picture.append(circle);
-      if (layout.depot && at === 0) picture.append(svg('rect', { x: x - radius - 3, y: y - radius - 3, width: 2 * radius + 6, height: 2 * radius + 6, fill: 'none', stroke: 'var(--chosen)', 'pointer-events': 'none' }));
-      if (many) return;
-      // A name stands where it covers nothing; where there is no room, the pointer shows it.
-      const name = shortened(layout.labels[at], 14);
-      const long = 6.4 * name.length;
-      const sides = [[radius + 3, -radius + 2, 'start'], [-radius - 3, -radius + 2, 'end'], [radius + 3, radius + 8, 'start'], [-radius - 3, radius + 8, 'end']];
-      for (const [dx, dy, anchor] of sides) {
-        const from = anchor === 'start' ? x + dx : x + dx - long;
-        const box = [from, y + dy - 10, from + long, y + dy + 2];
-        const free = box[0] >= 0 && box[2] <= width && taken.every((other) => box[2] < other[0] || box[0] > other[2] || box[3] < other[1] || box[1] > other[3]);
-        if (!free) continue;
-        taken.push(box);
-        picture.append(svg('text', { x: x + dx, y: y + dy, 'text-anchor': anchor, 'pointer-events': 'none' }, name));
-        break;
-      }
-    });
-    if (step && values.length) picture.append(colourBar(range, 10, height + 4, 160));
-    return element('figure', {}, element('figcaption', {}, what + (shownValues?.focus !== undefined && shownValues.focus !== null ? '; click a place for its row' : '')), picture);
-  }
+Copyright 2010-2026 Mike Bostock
 
-  /** Edges as a chemist draws them; with values each direction is a line of its own. */
-  function drawEdges(picture, points, values, range, readout) {
-    const LINES = { double: [-2.5, 2.5], triple: [-4, 0, 4], aromatic: [-2.5, 2.5] };
-    const drawn = new Set();
-    layout.edges.forEach(([source, target], at) => {
-      if (source === target) return;
-      const [[x1, y1], [x2, y2]] = [points[source], points[target]];
-      const length = Math.hypot(x2 - x1, y2 - y1) || 1;
-      const [nx, ny] = [-(y2 - y1) / length, (x2 - x1) / length];
-      const line = (by, attributes) => svg('line', { x1: x1 + nx * by, y1: y1 + ny * by, x2: x2 + nx * by, y2: y2 + ny * by, ...attributes });
-      if (values) {
-        const text = `${layout.labels[source]} → ${layout.labels[target]}: ${shown(values[at])}${layout.edge_kinds[at] ? `, ${layout.edge_kinds[at]}` : ''}`;
-        const made = line(3.4, { stroke: css(range.colour(values[at])), 'stroke-width': 5 });
-        made.append(svg('title', {}, text));
-        made.addEventListener('mouseenter', () => { readout.textContent = text; });
-        picture.append(made);
-        return;
-      }
-      const key = [Math.min(source, target), Math.max(source, target)].join();
-      if (drawn.has(key)) return;
-      drawn.add(key);
-      const kind = (layout.edge_kinds[at] ?? '').toLowerCase();
-      (LINES[kind] ?? [0]).forEach((by, index) => {
-        picture.append(line(by, { stroke: 'var(--quiet)', 'stroke-width': 1.8, 'stroke-dasharray': kind === 'aromatic' && index === 1 ? '4 3' : null }));
-      });
-    });
-  }
+Permission to use, copy, modify, and/or distribute this software for any purpose
+with or without fee is hereby granted, provided that the above copyright notice
+and this permission notice appear in all copies.
 
-  // The overview ----------------------------------------------------------------------------------------------------
+THE SOFTWARE IS PROVIDED "AS IS" AND THE AUTHOR DISCLAIMS ALL WARRANTIES WITH
+REGARD TO THIS SOFTWARE INCLUDING ALL IMPLIED WARRANTIES OF MERCHANTABILITY AND
+FITNESS. IN NO EVENT SHALL THE AUTHOR BE LIABLE FOR ANY SPECIAL, DIRECT,
+INDIRECT, OR CONSEQUENTIAL DAMAGES OR ANY DAMAGES WHATSOEVER RESULTING FROM LOSS
+OF USE, DATA OR PROFITS, WHETHER IN AN ACTION OF CONTRACT, NEGLIGENCE OR OTHER
+TORTIOUS ACTION, ARISING OUT OF OR IN CONNECTION WITH THE USE OR PERFORMANCE OF
+THIS SOFTWARE.
 
-  function decisions(readout) {
-    if (!decodeSteps.length) return null;
-    const head = element('tr', {}, element('th', { scope: 'col' }, 'step'), element('th', { class: 'text', scope: 'col' }, 'chosen'), element('th', { scope: 'col' }, 'probability'), element('th', { class: 'text', scope: 'col' }, 'regret of others'), element('th', { class: 'text', scope: 'col' }, 'barred'));
-    const body = element('tbody');
-    for (const at of decodeSteps) {
-      const [probability, choice, regret, mask] = ['probability', 'choice', 'regret', 'mask'].map((name) => steps.get(`decode.${at}.${name}`));
-      if (!probability || !choice) continue;
-      const node = flat(choice)[0];
-      const others = regret ? regret.axes[0].labels.map((label, place) => `${label} ${flat(regret)[place] < 0 ? '' : '+'}${Number(flat(regret)[place].toPrecision(5))}`).join(', ') : '';
-      const counts = new Map();
-      (mask?.notes ?? []).filter(Boolean).forEach((note) => counts.set(note, (counts.get(note) ?? 0) + 1));
-      const barred = [...counts].map(([note, count]) => `${count} ${note}`).join(', ');
-      body.append(element('tr', {}, element('td', {}, element('button', { onclick: () => set({ step: `decode.${at}.probability` }) }, String(at))), element('td', { class: 'text' }, probability.axes[0].labels[node]), element('td', {}, `${(100 * flat(probability)[node]).toFixed(1)} %`), element('td', { class: 'text' }, others), element('td', { class: 'text' }, barred)));
-    }
-    const last = steps.get(`decode.${decodeSteps[decodeSteps.length - 1]}.log_likelihood`);
-    const stages = steps.get('solution.cost');
-    return element('section', {}, element('h2', {}, 'Decisions'),
-      last ? element('p', {}, `log-probability of the whole: ${shown(flat(last)[0])}`) : null,
-      stages ? element('p', {}, `cost after each stage of regard solve: ${stages.axes[0].labels.map((label, at) => `${label} ${shown(flat(stages)[at])}`).join(', ')}`) : null,
-      layout ? drawing(null, null, readout) : null,
-      readout,
-      element('div', { class: 'wide' }, element('table', {}, element('thead', {}, head), body)));
-  }
+---
 
-  /** One training step: the sampled tours beside the baseline's, with what they cost, and what followed from that. */
-  function learning(readout) {
-    const [instances, tours, costs, values, advantages] = ['instances', 'sampled.tour', 'sampled.cost', 'baseline', 'advantage'].map((name) => steps.get(name));
-    if (!instances || !tours || !costs || !values || !advantages) return null;
-    const MOST_INSTANCES = 6;
-    const MOST_TOURS = 4;
-    const [count, nodes, features] = instances.shape;
-    const [, trajectories, length] = tours.shape;
-    const own = steps.get('baseline.tour');
-    const places = (instance) => Array.from({ length: nodes }, (_, node) => flat(instances).slice((instance * nodes + node) * features, (instance * nodes + node) * features + 2));
-    // After its end a tour is filled with node 0, of which one is kept: it may be the last node, or the depot.
-    const ended = (order) => {
-      let end = order.length;
-      while (end > 1 && order[end - 1] === 0 && order[end - 2] === 0) end -= 1;
-      return order.slice(0, end);
-    };
-    const picture = (points, order, caption) => {
-      const SIZE = 190;
-      const [xs, ys] = [points.map(([x]) => x), points.map(([, y]) => y)];
-      const extent = Math.max(Math.max(...xs) - Math.min(...xs), Math.max(...ys) - Math.min(...ys)) || 1;
-      const at = (node) => `${(8 + ((points[node][0] - Math.min(...xs)) / extent) * (SIZE - 16)).toFixed(1)},${(SIZE - 8 - ((points[node][1] - Math.min(...ys)) / extent) * (SIZE - 16)).toFixed(1)}`;
-      const drawn = svg('svg', { xmlns: SVG, width: SIZE, height: SIZE, role: 'img', 'aria-label': `${caption}: ${order.join(', ')}` });
-      drawn.append(svg('polygon', { points: order.map(at).join(' '), fill: 'none', stroke: 'var(--accent)', 'stroke-width': 1.5 }));
-      points.forEach((_, node) => {
-        const [cx, cy] = at(node).split(',');
-        const dot = svg('circle', { cx, cy, r: node === order[0] ? 4.5 : 3, fill: node === order[0] ? 'var(--chosen)' : 'var(--ink)' });
-        dot.append(svg('title', {}, `node ${node}`));
-        drawn.append(dot);
-      });
-      return element('figure', { style: 'width: 12.5rem' }, element('figcaption', {}, caption), drawn);
-    };
-    const parts = [element('h2', {}, 'Sampled tours beside the baseline')];
-    for (let instance = 0; instance < Math.min(count, MOST_INSTANCES); instance += 1) {
-      const points = places(instance);
-      const row = element('div', { class: 'panels' });
-      for (let tour = 0; tour < Math.min(trajectories, MOST_TOURS); tour += 1) {
-        const place = instance * trajectories + tour;
-        const order = ended(flat(tours).slice(place * length, (place + 1) * length));
-        row.append(picture(points, order, `sampled${trajectories > 1 ? ` ${tour}` : ''}: cost ${shown(flat(costs)[place])}, baseline ${shown(flat(values)[place])}, advantage ${shown(flat(advantages)[place])}`));
-      }
-      if (own) {
-        const steps_ = own.shape[1];
-        const cost = steps.get('baseline.rollout');
-        row.append(picture(points, ended(flat(own).slice(instance * steps_, (instance + 1) * steps_)), `baseline: cost ${cost ? shown(flat(cost)[instance]) : '–'}`));
-      }
-      parts.push(element('h3', {}, `instance ${instance}`), row);
-    }
-    if (count > MOST_INSTANCES) parts.push(element('p', { class: 'quiet' }, `the first ${MOST_INSTANCES} of ${count} instances`));
-    const layer = steps.get('gradient.layer');
-    if (layer) parts.push(element('h2', {}, 'Gradient norm of each layer'), bars(layer, flat(layer), layer.axes[0]));
-    const decision = steps.get('comparison.baseline_updated');
-    const numbers = ['mean_difference', 't', 'p'].map((name) => [name.replace('_', ' '), steps.get(`comparison.${name}`)]).filter(([, step]) => step).map(([name, step]) => `${name} ${shown(flat(step)[0])}`);
-    if (decision) parts.push(element('h2', {}, 'Paired t-test of the baseline'), element('p', {}, [...numbers, ...decision.notes].join('; ')));
-    return element('section', {}, ...parts, readout);
-  }
+d3-shape 3.2.1
 
-  /** The last answer of other models, and for series the part of the map and that of the network. */
-  function answer(readout) {
-    const inUnits = ['forecast', 'forecast_of_map', 'forecast_of_network'].map((name) => [name.replaceAll('_', ' '), steps.get(`${name}.in_units`)]).filter(([, step]) => step);
-    if (inUnits.length) {
-      const all = inUnits[0][1];
-      const axis = all.axes[all.axes.length - 1];
-      const width = axis.labels.length;
-      const several = flat(all).length > width;
-      const seriesAxis = all.axes.find((axis) => axis.name === 'series');
-      // What the network adds is small beside the forecast: lines of its own, in the same unit, show it.
-      const panel = (some, series) => lines(some.map(([name, step]) => [name, flat(step).slice(series * width, (series + 1) * width)]), axis, readout);
-      const figures = Array.from({ length: flat(all).length / width }, (_, series) => element('div', {},
-        several ? element('h3', {}, seriesAxis ? seriesAxis.labels[series] : String(series)) : null,
-        panel(inUnits.slice(0, 2), series),
-        inUnits.length > 2 ? element('p', {}, 'what the network adds') : null,
-        inUnits.length > 2 ? panel(inUnits.slice(2), series) : null));
-      const said = inUnits.length > 1 ? 'Forecast = forecast of the map alone + what the network adds' : 'Forecast';
-      return element('section', {}, element('h2', {}, said), element('p', { class: 'quiet' }, 'in the unit of the file'), ...figures, readout);
-    }
-    const last = steps.get('answer') ?? trace.steps[trace.steps.length - 1];
-    const named = last.axes[last.axes.length - 1]?.labels.length === 1 && /\D/.test(last.axes[last.axes.length - 1].labels[0]) ? ` (${last.axes[last.axes.length - 1].labels[0]})` : '';
-    return element('section', {}, element('h2', {}, `${last.name}${named}`), views(last, readout), readout, layout ? drawing(null, null, readout) : null);
-  }
+Copyright 2010-2026 Mike Bostock
 
-  // The page --------------------------------------------------------------------------------------------------------
+Permission to use, copy, modify, and/or distribute this software for any purpose
+with or without fee is hereby granted, provided that the above copyright notice
+and this permission notice appear in all copies.
 
-  function room() {
-    return Math.max(280, (main.clientWidth || 900) - 40);
-  }
-
-  /** The numbers of a step: one number, bars, lines or heat maps. */
-  function views(step, readout) {
-    const values = flat(step);
-    if (step.axes.length === 0 || values.length === 1) return element('p', { class: 'formula' }, [shown(values[0]), ...step.notes].join(': '));
-    const whole = step.axes.filter((axis) => axis.labels.length > 1);
-    const overTime = ['lag', 'time', 'ahead', 'step ahead', 'horizon'].includes(whole[whole.length - 1]?.name);
-    if (overTime && (whole.length === 1 || (whole.length === 2 && whole[0].labels.length <= 6)) && whole[whole.length - 1].labels.length > 8) {
-      const axis = whole[whole.length - 1];
-      const width = axis.labels.length;
-      const lists = Array.from({ length: Math.min(6, values.length / width) }, (_, at) => [whole.length > 1 ? whole[0].labels[at] : step.name, values.slice(at * width, (at + 1) * width)]);
-      return lines(lists, axis, readout);
-    }
-    if (step.axes.length === 1) return bars(step, values, step.axes[0]);
-    const [rows, columns] = step.axes.slice(-2);
-    const size = rows.labels.length * columns.labels.length;
-    const all = panels(step);
-    const MOST = 24;
-    const range = scale(all.length === 1 ? values.slice(all[0].index * size, (all[0].index + 1) * size) : values);
-    const each = all.length > 1 ? Math.max(300, room() / Math.min(all.length, columns.labels.length > 24 ? 2 : 4) - 16) : room();
-    const choose = (row, column) => set({ row, column });
-    const box = element('div', { class: 'panels' });
-    for (const { index, name } of all.slice(0, MOST)) {
-      box.append(heatMap(step, values.slice(index * size, (index + 1) * size), rows, columns, name, range, each, readout, choose));
-    }
-    const first = all[0].index * size;
-    const details = element('details', {}, element('summary', {}, `numbers${all[0].name ? ` of ${all[0].name}` : ''}`));
-    details.addEventListener('toggle', () => {
-      if (details.open && details.children.length === 1) details.append(numberTable(values.slice(first, first + size), rows, columns));
-    });
-    return element('div', {}, box, all.length > MOST ? element('p', { class: 'quiet' }, `the first ${MOST} of ${all.length}`) : null, details);
-  }
-
-  function link(name) {
-    if (!steps.has(name)) return element('span', { class: 'quiet', title: 'not in this part of the trace' }, `${name} `);
-    return element('button', { onclick: () => set({ step: name }), title: 'show this step' }, name);
-  }
-
-  function stepPage(step, readout) {
-    const shape = step.axes.map((axis) => `${axis.name} ${axis.labels.length}`).join(', ');
-    const letters = ['x', 'y', 'z'];
-    const from = element('p', { class: 'links' }, 'from ');
-    step.from.forEach((name, at) => from.append(`${letters[at] ?? '…'} = `, link(name)));
-    const into = element('p', { class: 'links' }, 'used by ');
-    (usedBy.get(step.name) ?? []).forEach((name) => into.append(link(name)));
-    const parts = [element('section', {},
-      element('h2', {}, step.name),
-      element('p', { class: 'formula' }, step.formula || 'given'),
-      element('p', { class: 'quiet' }, [shape ? `[${shape}]` : 'one number', step.source].filter(Boolean).join('  ·  ')),
-      step.parameters.length ? element('p', { class: 'quiet' }, `parameters: ${step.parameters.join(', ')}`) : null,
-      step.from.length ? from : null,
-      usedBy.has(step.name) ? into : null)];
-    const onPlane = onLayout(step);
-    if (onPlane) {
-      const picker = onPlane.pick ?? onPlane.pickRow;
-      const choose = picker
-        ? element('label', {}, picker.name, element('select', { onchange: (event) => set(onPlane.pick ? { column: Number(event.target.value) } : { row: Number(event.target.value) }) },
-          ...picker.labels.map((label, at) => element('option', { value: at, selected: at === Math.min(onPlane.pick ? state.column : state.row, picker.labels.length - 1) }, label))))
-        : null;
-      parts.push(element('section', { id: 'drawing' }, choose, drawing(step, onPlane, readout)));
-    }
-    parts.push(element('section', { id: 'numbers' }, readout, views(step, readout)));
-    return parts;
-  }
-
-  function fromFragment() {
-    if (!options.fragment) return {};
-    const found = Object.fromEntries(new URLSearchParams(window.location.hash.slice(1)));
-    for (const key of ['row', 'column']) if (key in found) found[key] = Number(found[key]) || 0;
-    return found;
-  }
-
-  function set(change) {
-    Object.assign(state, change);
-    if (options.fragment) {
-      const kept = Object.entries(state).filter(([key, value]) => key === 'step' || (value !== 0 && value !== 'all'));
-      window.history.replaceState(null, '', `#${new URLSearchParams(kept)}`);
-    }
-    render();
-  }
-
-  /** The step of the same name in another layer or decoding step, or the first one there. */
-  function sameIn(words, number) {
-    const rest = state.step.split('.').slice(2).join('.');
-    const named = (word) => `${word}.${number}.${rest}`;
-    const same = words.map(named).find((name) => numberIn(state.step, words) !== null && steps.has(name));
-    return same ?? [...steps.keys()].find((name) => numberIn(name, words) === number && /\.(probability|attention)$/.test(name)) ?? [...steps.keys()].find((name) => numberIn(name, words) === number);
-  }
-
-  function save(name, type, text) {
-    const address = URL.createObjectURL(new Blob([text], { type }));
-    element('a', { href: address, download: name }).click();
-    setTimeout(() => URL.revokeObjectURL(address), 10000);
-  }
-
-  function saveDrawing() {
-    const pictures = [...main.querySelectorAll('svg')];
-    if (!pictures.length) return;
-    // One below the other: the drawing, and the heat maps under their captions.
-    const style = getComputedStyle(root.firstChild);
-    const all = svg('svg', { xmlns: SVG });
-    let [top, width] = [0, 0];
-    for (const picture of pictures) {
-      const caption = picture.parentNode.querySelector('figcaption')?.textContent;
-      if (caption) {
-        all.append(svg('text', { x: 4, y: top + 14, fill: style.color }, caption));
-        top += 20;
-      }
-      const copy = picture.cloneNode(true);
-      const box = picture.getBoundingClientRect();
-      copy.setAttribute('y', top);
-      copy.setAttribute('width', box.width);
-      copy.setAttribute('height', box.height);
-      all.append(copy);
-      top += box.height + 12;
-      width = Math.max(width, box.width);
-    }
-    all.setAttribute('width', Math.ceil(width));
-    all.setAttribute('height', Math.ceil(top));
-    const text = new XMLSerializer().serializeToString(all).replace(/var\((--[a-z]+)\)/g, (_, name) => style.getPropertyValue(name).trim()).replaceAll('currentColor', style.color);
-    save(`${state.step}.svg`, 'image/svg+xml', text.replace('<svg ', '<svg font-family="sans-serif" font-size="11" '));
-  }
-
-  const heads = Math.max(0, ...trace.steps.map((step) => step.axes[axisAt(step, 'head')]?.labels.length ?? 0));
-  const filter = element('input', { type: 'search', placeholder: 'filter steps', 'aria-label': 'filter steps', oninput: () => list() });
-  const entries = element('ul');
-  const nav = element('nav', { 'aria-label': 'steps' }, filter, entries);
-  const main = element('main');
-  const controls = element('div', { class: 'controls', role: 'group', 'aria-label': 'what is shown' });
-  root.replaceChildren(element('div', { class: 'trace' },
-    element('header', {}, element('h1', {}, `${trace.model}: ${trace.input}`), element('p', { class: 'quiet' }, steps.has('sampled.tour') ? `${trace.steps.length} steps of one training step` : `${trace.steps.length} steps of one forward pass`)),
-    controls, nav, main));
-
-  function list() {
-    const text = filter.value.trim();
-    const entry = (name, note) => element('li', {}, element('button', { 'aria-current': name === state.step ? 'true' : 'false', onclick: () => set({ step: name }) }, name, ' ', element('small', {}, note)));
-    const kept = trace.steps.filter((step) => step.name.includes(text));
-    entries.replaceChildren(entry(OVERVIEW, ''), ...kept.map((step) => entry(step.name, step.axes.map((axis) => axis.labels.length).join('×'))));
-    if (!kept.length) entries.append(element('li', { class: 'quiet' }, 'no step has that in its name'));
-    // Only the list moves: scrollIntoView would move the page too.
-    const current = entries.querySelector('[aria-current="true"]');
-    if (current && nav.scrollHeight > nav.clientHeight) {
-      const [box, frame] = [current.getBoundingClientRect(), nav.getBoundingClientRect()];
-      if (box.top < frame.top || box.bottom > frame.bottom) nav.scrollTop += box.top - frame.top - nav.clientHeight / 2;
-    }
-  }
-
-  /** The controls are made once: a slider that is dragged must stay the same element. */
-  function makeControls() {
-    const parts = [];
-    const update = [];
-    if (decodeSteps.length) {
-      const last = decodeSteps[decodeSteps.length - 1];
-      const slider = element('input', { type: 'range', min: 0, max: last, id: 'decode-step', oninput: (event) => set({ step: sameIn(['decode'], Number(event.target.value)) }) });
-      const said = element('output', { for: 'decode-step' });
-      parts.push(element('label', {}, 'decoding step', slider, said));
-      update.push(() => {
-        const at = numberIn(state.step, ['decode']);
-        slider.value = at ?? 0;
-        slider.setAttribute('aria-valuetext', at === null ? 'none' : `decoding step ${at} of ${last}`);
-        said.textContent = at === null ? '–' : `${at} of ${last}`;
-      });
-    }
-    const choice = (label, id, options, chosen, change) => {
-      const select = element('select', { id, onchange: (event) => change(event.target.value) }, ...options.map(([value, text]) => element('option', { value }, text)));
-      parts.push(element('label', {}, label, select));
-      update.push(() => { select.value = chosen(); });
-    };
-    if (layers.length) {
-      const options = [['', '–'], ...layers.map((number) => [String(number), String(number)])];
-      const now = () => String(numberIn(state.step, ['encoder', 'layer']) ?? '');
-      choice('layer', 'layer', options, now, (value) => value !== '' && set({ step: sameIn(['encoder', 'layer'], Number(value)) }));
-    }
-    if (heads > 1) {
-      const options = [['all', 'all'], ...Array.from({ length: heads }, (_, head) => [String(head), String(head)])];
-      choice('head', 'head', options, () => String(state.head), (value) => set({ head: value }));
-    }
-    parts.push(element('button', { onclick: saveDrawing }, 'Save drawing (SVG)'));
-    parts.push(element('button', { onclick: () => save('trace.json', 'application/json', JSON.stringify(trace)) }, 'Save numbers (JSON)'));
-    controls.replaceChildren(...parts);
-    return () => update.forEach((one) => one());
-  }
-
-  function render() {
-    const readout = element('p', { class: 'readout quiet', 'aria-live': 'polite' }, ' ');
-    renderControls();
-    list();
-    const step = steps.get(state.step);
-    const parts = step ? stepPage(step, readout) : [decisions(readout) ?? learning(readout) ?? answer(readout)];
-    main.replaceChildren(...parts);
-  }
-
-  const renderControls = makeControls();
-  dark.addEventListener('change', render);
-  let resized = null;
-  window.addEventListener('resize', () => {
-    clearTimeout(resized);
-    resized = setTimeout(render, 150);
-  });
-  if (options.fragment) {
-    window.addEventListener('hashchange', () => {
-      Object.assign(state, { head: 'all', row: 0, column: 0 }, fromFragment());
-      if (!steps.has(state.step)) state.step = OVERVIEW;
-      render();
-    });
-  }
-  render();
-  return { set, state };
-}
+THE SOFTWARE IS PROVIDED "AS IS" AND THE AUTHOR DISCLAIMS ALL WARRANTIES WITH
+REGARD TO THIS SOFTWARE INCLUDING ALL IMPLIED WARRANTIES OF MERCHANTABILITY AND
+FITNESS. IN NO EVENT SHALL THE AUTHOR BE LIABLE FOR ANY SPECIAL, DIRECT,
+INDIRECT, OR CONSEQUENTIAL DAMAGES OR ANY DAMAGES WHATSOEVER RESULTING FROM LOSS
+OF USE, DATA OR PROFITS, WHETHER IN AN ACTION OF CONTRACT, NEGLIGENCE OR OTHER
+TORTIOUS ACTION, ARISING OUT OF OR IN CONNECTION WITH THE USE OR PERFORMANCE OF
+THIS SOFTWARE.
+*/

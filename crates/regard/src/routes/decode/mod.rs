@@ -129,6 +129,7 @@ impl AttentionModel {
         let at_once = (NODES_AT_ONCE / (views * nodes)).min(STEPS_AT_ONCE / steps.max(1)).max(1);
         let mut all = Vec::with_capacity(problems.len());
         for (chunk, problems) in problems.chunks(at_once).enumerate() {
+            regard_data::cancel::check();
             let first = chunk * at_once;
             let embeddings = self.encode(features(&views_of(problems, options), &self.device()));
             let outcomes = self.outcomes(embeddings.clone(), problems, nodes, options, first)?;

@@ -32,7 +32,7 @@ use regard_routing::registry::with_problem;
 use regard_routing::{Instance, Problem, ProblemVisitor, SolverInstance};
 
 pub(super) use self::plan::check_work;
-pub use self::plan::describe;
+pub use self::plan::{check_time, describe};
 use self::search::Search;
 use super::decode::Decode;
 use super::model::AttentionModel;
@@ -146,6 +146,8 @@ pub struct Stage {
     pub gain: Option<f64>,
     /// Time of this stage alone.
     pub seconds: f64,
+    /// The best solution after this stage.
+    pub solution: Vec<usize>,
 }
 
 /// Called when a stage begins.
@@ -214,6 +216,8 @@ pub fn solve_watched<S: SolverInstance>(
             return Err(Error::Unsupported { what, reason }.with_hint("give a model folder with --model"));
         }
     }
+    // A search that was cancelled ends early, with a solution that nobody waits for.
+    regard_data::cancel::check();
     instance.check(&search.tour)?;
     let Search { tour, cost, stages, .. } = search;
     Ok(Solution { tour, cost, stages, seconds: start.elapsed().as_secs_f64() })

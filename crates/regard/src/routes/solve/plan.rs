@@ -56,7 +56,10 @@ pub(super) fn seconds(n: usize, options: &DecodeOptions) -> f64 {
 }
 
 /// Refuses decoding that was asked for and cannot end in time on any machine.
-pub(super) fn check_time(n: usize, options: &SolveOptions, time: Duration) -> Result<()> {
+///
+/// # Errors
+/// [`Error::Unsupported`] with a decoding that fits.
+pub fn check_time(n: usize, options: &SolveOptions, time: Duration) -> Result<()> {
     let Some(decode) = options.decode else { return Ok(()) };
     let seconds = stages(n, options).iter().map(|stage| seconds(n, stage)).sum::<f64>() / FASTEST;
     if seconds <= time.as_secs_f64() {

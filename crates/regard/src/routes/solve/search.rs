@@ -174,7 +174,8 @@ impl<S: SolverInstance> Search<'_, S> {
             (self.cost, self.tour) = (constructed, tour);
         }
         if let Some((name, seconds)) = unfinished {
-            self.stages.push(Stage { kind: StageKind::Network, name, cost: self.cost, gain: None, seconds });
+            let solution = self.tour.clone();
+            self.stages.push(Stage { kind: StageKind::Network, name, cost: self.cost, gain: None, seconds, solution });
         }
         self.improve(options, Some(deadline.all()));
         Ok(())
@@ -246,6 +247,7 @@ impl<S: SolverInstance> Search<'_, S> {
 
     /// A solution without the network.
     pub(super) fn construct(&mut self, deadline: Option<Instant>) {
+        cancel::check();
         (self.watch)(StageKind::Construct);
         let (start, before) = (Instant::now(), self.cost);
         if let Some((name, solution)) = self.instance.construct(deadline) {
@@ -284,7 +286,7 @@ impl<S: SolverInstance> Search<'_, S> {
             (!self.stages.is_empty() && before.is_finite()).then(|| stats::gap(self.cost, before).unwrap_or(0.0));
         let seconds = start.elapsed().as_secs_f64();
         self.best.offer(self.cost);
-        self.stages.push(Stage { kind, name, cost: self.cost, gain, seconds });
+        self.stages.push(Stage { kind, name, cost: self.cost, gain, seconds, solution: self.tour.clone() });
     }
 }
 

@@ -160,7 +160,7 @@ pub fn read_folds(folder: impl AsRef<Path>, count: usize) -> Result<Vec<Fold>> {
     let mut folds = Vec::new();
     loop {
         let [train, test] = ["train", "test"].map(|part| folder.join(format!("{part}_idx-{}.txt", folds.len() + 1)));
-        if !folds.is_empty() && !train.exists() && !test.exists() {
+        if !folds.is_empty() && !crate::file::exists(&train) && !crate::file::exists(&test) {
             return Ok(folds);
         }
         let (training, tested) = (read_list(&train, count)?, read_list(&test, count)?);

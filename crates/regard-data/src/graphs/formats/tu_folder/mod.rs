@@ -78,7 +78,7 @@ impl Set {
 
     fn file(&self, part: &str, needed: bool) -> Result<Option<File>> {
         let path = self.folder.join(format!("{}_{part}.txt", self.name));
-        if !needed && !path.exists() {
+        if !needed && !crate::file::exists(&path) {
             return Ok(None);
         }
         let text = crate::file::read_text(&path)?;

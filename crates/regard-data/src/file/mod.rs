@@ -1,12 +1,17 @@
 //! Reading whole files, and writing them so that a reader never sees half of one.
 
+mod memory;
+
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Cursor, Read, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use flate2::read::MultiGzDecoder;
 
+pub use self::memory::{MemoryFile, MemoryFiles};
+use self::memory::{Found, find, nothing};
 use crate::{Error, Result};
 
 /// The first bytes of a file compressed by gzip.
@@ -170,23 +175,91 @@ pub(crate) struct Limited<R> {
     reason: String,
 }
 
-impl Limited<File> {
+/// A file of data, on the disk or in memory.
+pub(crate) enum DataFile {
+    Disk(File),
+    Memory(Cursor<Arc<[u8]>>),
+}
+
+impl Read for DataFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Disk(file) => file.read(buffer),
+            Self::Memory(bytes) => bytes.read(buffer),
+        }
+    }
+}
+
+/// If true, there is a file at a path.
+#[must_use]
+pub fn is_file(path: &Path) -> bool {
+    match find(path) {
+        Found::Disk => path.is_file(),
+        Found::Memory(_) => true,
+        Found::Nothing => false,
+    }
+}
+
+/// If true, there is a file or a folder at a path.
+#[must_use]
+pub fn exists(path: &Path) -> bool {
+    match find(path) {
+        Found::Disk => path.exists(),
+        Found::Memory(_) => true,
+        Found::Nothing => false,
+    }
+}
+
+/// If true, there is a folder at a path; never among files in memory.
+#[must_use]
+pub fn is_folder(path: &Path) -> bool {
+    matches!(find(path), Found::Disk) && path.is_dir()
+}
+
+/// Opens a file of data.
+///
+/// # Errors
+/// As those of the disk; [`io::ErrorKind::NotFound`] where only files in memory are open and it is none of them.
+pub fn open(path: &Path) -> io::Result<impl Read + use<>> {
+    Limited::open(path)
+}
+
+impl Limited<DataFile> {
     /// Opens a file of data.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let inner = File::open(path)?;
+        let reason = |limit: u64| format!("is larger than {} GiB, the most that is read", limit >> 30);
+        let inner = match find(path) {
+            Found::Nothing => return Err(nothing()),
+            Found::Memory(bytes) => {
+                let (left, inner) = (bytes.len() as u64, DataFile::Memory(Cursor::new(bytes)));
+                return Ok(Self { inner, left, reason: reason(left) });
+            }
+            Found::Disk => File::open(path)?,
+        };
         let meta = inner.metadata()?;
         let limit = if meta.is_file() { LARGEST } else { LARGEST_OF_PIPE };
-        let reason = format!("is larger than {} GiB, the most that is read", limit >> 30);
         if meta.is_file() && meta.len() > limit {
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason(limit)));
         }
-        Ok(Self { inner, left: limit, reason })
+        Ok(Self { inner: DataFile::Disk(inner), left: limit, reason: reason(limit) })
+    }
+
+    /// The size of the file; 0 for one whose size is not known before it is read.
+    pub(crate) fn size(&self) -> u64 {
+        match &self.inner {
+            DataFile::Disk(file) => file.metadata().map_or(0, |meta| meta.len()),
+            DataFile::Memory(bytes) => bytes.get_ref().len() as u64,
+        }
     }
 }
 
 impl<R: Read> Limited<R> {
     /// Text unpacked from a compressed file of `packed` bytes.
     pub(crate) fn unpacked(inner: R, packed: u64) -> Self {
+        if let Some(most) = memory::most_unpacked() {
+            let reason = format!("unpacks to more than {most} bytes, the most that is taken");
+            return Self { inner, left: most, reason };
+        }
         let reason = format!(
             "unpacks to more than {UNPACKED_PER_BYTE} times its size and {} MiB, which is not plausible for a table",
             UNPACKED_ALWAYS >> 20
