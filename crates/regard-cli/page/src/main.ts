@@ -84,6 +84,9 @@ class Page implements Shell {
   #draw(): void {
     render(this.#view(), this.#root);
     document.title = `${this.#room.title} · regard`;
+    this.#root.querySelectorAll('dialog').forEach((dialog) => {
+      if (!dialog.open) dialog.showModal();
+    });
     const stage = this.#root.querySelector('[data-stage]');
     const width = stage ? Math.floor(stage.clientWidth) : 0;
     if (width > 0 && width !== this.#room.width) {
@@ -207,8 +210,9 @@ class Page implements Shell {
   }
 
   saveSvg(): void {
-    const picture = this.#root.querySelector<SVGSVGElement>('[data-picture] svg');
-    if (picture) saveText(`${this.#room.name}.svg`, 'image/svg+xml', svgText(picture));
+    const pictures = [...this.#root.querySelectorAll<SVGSVGElement>('[data-picture] svg')];
+    const captions = pictures.map((picture) => picture.parentElement?.querySelector('figcaption')?.textContent ?? '');
+    if (pictures.length) saveText(`${this.#room.name}.svg`, 'image/svg+xml', svgText(pictures, captions));
     else this.toast('There is no picture here yet.');
   }
 
@@ -279,7 +283,7 @@ class Page implements Shell {
       event.preventDefault();
       answer(String(new FormData(event.target as HTMLFormElement).get('token') ?? ''));
     };
-    return html`<dialog open aria-labelledby="token-title"><h2 id="token-title">This service needs a token</h2>
+    return html`<dialog aria-labelledby="token-title" @cancel=${() => answer(null)}><h2 id="token-title">This service needs a token</h2>
       <form @submit=${send}>
         <p>It is in the file that <code>regard serve --token-file</code> names. This browser keeps it until the tab is closed.</p>
         <label>Token <input type="password" name="token" autocomplete="off" required autofocus></label>
@@ -298,7 +302,7 @@ class Page implements Shell {
       close();
       if (text.trim()) void this.receive(new File([text], 'pasted.csv'));
     };
-    return html`<dialog open aria-labelledby="paste-title"><h2 id="paste-title">Paste a table</h2>
+    return html`<dialog aria-labelledby="paste-title" @cancel=${close}><h2 id="paste-title">Paste a table</h2>
       <form @submit=${send}>
         <label><span class="visually-hidden">Table</span><textarea name="table" spellcheck="false" autofocus placeholder="id,x,y&#10;a,0,0&#10;b,3,4"></textarea></label>
         <div class="row"><button class="main">Open</button><button type="button" @click=${close}>Cancel</button></div>

@@ -5,7 +5,7 @@ import { shortened, shown, svgElement } from './dom.ts';
 
 export type Point = [number, number];
 
-/** How coordinates become pixels; kept while a place is dragged, so that the picture stays. */
+/** The map from coordinates to pixels; kept while a place is dragged, so that the picture stays. */
 export interface View {
   width: number;
   height: number;
@@ -145,7 +145,7 @@ function drawNames(picture: SVGGElement, names: Name[], width: number, fewest: b
   }
 }
 
-/** What a place and its number are called. */
+/** The text of a place and its number. */
 export function said(label: string, value: number | null | undefined, more: string): string {
   return `${label}${value === undefined ? '' : `: ${shown(value)}`}${more}`;
 }

@@ -4,7 +4,7 @@ import { html, nothing, type TemplateResult } from 'lit-html';
 import type { LinkState } from './link.ts';
 import { ServiceError, type Service } from './service.ts';
 
-/** What the page around the rooms does for them. */
+/** The page around the rooms. */
 export interface Shell {
   service: Service;
   /** Draws the page anew and puts the state into the address. */
@@ -13,6 +13,8 @@ export interface Shell {
   say(text: string): void;
   /** Shows something for a moment. */
   toast(text: string): void;
+  /** Asks for a table as text. */
+  pasteTable(): void;
 }
 
 export abstract class Room<State extends object> {

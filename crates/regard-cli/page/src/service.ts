@@ -15,6 +15,7 @@ export interface Model {
   layers?: number;
   heads?: number;
   features?: string[];
+  targets?: string[];
   horizon?: number;
   look_back?: number;
   default?: boolean;

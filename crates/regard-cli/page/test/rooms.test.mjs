@@ -1,7 +1,7 @@
 // Walks each room as a user would: open, change, explain, save, come back by the link.
 
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -14,6 +14,7 @@ describe('the page', { skip: missing, concurrency: false, timeout: 600_000 }, ()
   before(async () => {
     const runs = mkdtempSync(join(tmpdir(), 'regard-runs-'));
     writeFileSync(join(mkdir(runs, 'demo'), 'metrics.jsonl'), metrics(30));
+    writeFileSync(join(runs, 'demo', 'experiment.toml'), '# demo\n[task]\nfamily = "routes"\n');
     service = await startService('--runs', runs);
     service.runs = runs;
     browser = await startBrowser();
@@ -29,6 +30,7 @@ describe('the page', { skip: missing, concurrency: false, timeout: 600_000 }, ()
 
   /** The view comes back by its link, and as a file without the service; it saves as SVG and JSON. */
   async function keeps(page, wrong, picture, word) {
+    await page.waitForTimeout(600);
     const hash = await page.evaluate(() => window.location.hash);
     const again = await at(hash);
     const text = await again.page.locator('main').innerText();
@@ -131,7 +133,7 @@ describe('the page', { skip: missing, concurrency: false, timeout: 600_000 }, ()
     await page.click('input[name="row-2"]');
     await settled(page);
     assert.ok(Math.abs((await number(page, '[name="answer"]')) - 25) < 2, 'without 41 it is 25');
-    await keeps(page, wrong, null, /3 of 4 rows/);
+    await keeps(page, wrong, /<rect/, /3 of 4 rows/);
     await page.selectOption('select[name="example"]', 'clouds.csv');
     await settled(page);
     const before = await page.locator('section.result').innerText();
@@ -194,7 +196,7 @@ describe('the page', { skip: missing, concurrency: false, timeout: 600_000 }, ()
 
   it('attention: a number is changed and the weights follow', async () => {
     const { page, wrong, context } = await at('#attention');
-    const attention = page.locator('section[aria-label="Attention"] td');
+    const attention = page.locator('section[aria-label="Attention"] tbody td');
     assert.equal((await attention.first().innerText()).trim(), '0.6698');
     await page.locator('input[name="x-0-0"]').fill('3');
     await settled(page);
@@ -214,6 +216,19 @@ describe('the page', { skip: missing, concurrency: false, timeout: 600_000 }, ()
     assert.notEqual(await last.innerText(), before);
     await keeps(page, wrong, /<path/, /demo/);
     await context.close();
+  });
+
+  it('every room can be read out and has enough contrast', async () => {
+    const axe = readFileSync(new URL('../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
+    for (const colorScheme of ['light', 'dark']) {
+      for (const hash of ['routes', 'routes&example=deliveries.csv&view=decisions', 'sets', 'sets&example=bags.csv&method=leave-one-out', 'graphs', 'series', 'attention', 'training']) {
+        const { page, context } = await openPage(browser, `${service.address}#${hash}`, { colorScheme });
+        await page.evaluate(axe);
+        const { violations } = await page.evaluate(() => window.axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'best-practice'] }));
+        assert.deepEqual(violations.map(({ id, nodes }) => `${colorScheme} ${hash}: ${id} ${nodes[0].html}`), []);
+        await context.close();
+      }
+    }
   });
 
   it('every room fits on a telephone and is drawn dark', async () => {

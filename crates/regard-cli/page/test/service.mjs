@@ -13,7 +13,7 @@ const browsers = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/go
 export const browserPath = process.env.CHROMIUM ?? browsers.find(existsSync);
 export const program = process.env.REGARD_BIN ?? join(repository, 'target/debug/regard');
 
-/** Why the tests cannot run, or false. */
+/** The reason why the tests cannot run, or false. */
 export const missing = !browserPath ? 'no Chromium (Debian: chromium)' : !existsSync(program) ? `no program at ${program} (REGARD_BIN)` : false;
 if (missing) console.log(`skipped: ${missing}`);
 

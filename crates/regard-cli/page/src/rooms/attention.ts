@@ -223,7 +223,7 @@ export class AttentionRoom extends Room<State> {
     const own = cell?.step === step.name ? cell : null;
     const choose = (row: number, column: number): void => this.update({ cell: { step: step.name, row, column } });
     return html`<section class="card" aria-label=${TITLES[step.name]}><div class="head"><h2>${TITLES[step.name]}</h2><span class="formula quiet">${step.formula}</span></div>
-      <div class="scroll"><table class="matrix"><thead><tr><th></th>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead><tbody>
+      <div class="scroll"><table class="matrix"><thead><tr><td></td>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead><tbody>
       ${rows.map((name, row) => html`<tr><th scope="row">${name}</th>${columns.map((_, column) => {
         const value = values[row * columns.length + column];
         const colour = range.colour(value);
@@ -232,7 +232,7 @@ export class AttentionRoom extends Room<State> {
       ${own ? html`<p class="tiny formula" aria-live="polite">${this.#worked(step, steps, own.row, own.column)}</p>` : nothing}</section>`;
   }
 
-  /** Which cells of a step the chosen cell is made of. */
+  /** The cells of a step that the chosen cell is made of. */
   #near(cell: { step: string; row: number; column: number }, step: Step, steps: Steps): ((row: number, column: number) => boolean) | null {
     const of = steps.get(cell.step);
     const at = of?.from.indexOf(step.name) ?? -1;

@@ -100,7 +100,7 @@ export class GraphsRoom extends Room<State> {
   async #read(graph?: string, deleted: [number, number][] = []): Promise<void> {
     const { source, options, model } = this.state;
     if (!source) return;
-    const ask = (named: string): Promise<GraphsRead> => this.service.post<GraphsRead>('/v1/read', body(source, options, { family: 'graphs', ...(named ? { model: named } : {}) }));
+    const ask = (named: string): Promise<GraphsRead> => this.service.post<GraphsRead>('/v1/read', body('read graphs', source, options, { family: 'graphs', ...(named ? { model: named } : {}) }));
     // A graph that is not the model's is drawn all the same.
     const read = await ask(model).catch((error: unknown) => (model && error instanceof ServiceError && error.status === 422 ? ask('') : Promise.reject(error)));
     const at = Math.max(0, read.graphs.findIndex((one) => one.id === graph));
@@ -148,7 +148,7 @@ export class GraphsRoom extends Room<State> {
         try {
           const source = molecule(smiles.trim());
           const { model } = this.state;
-          const read = await this.service.post<GraphsRead>('/v1/read', body(source, {}, { family: 'graphs', ...(model ? { model } : {}) }), signal);
+          const read = await this.service.post<GraphsRead>('/v1/read', body('read graphs', source, {}, { family: 'graphs', ...(model ? { model } : {}) }), signal);
           this.#wrong = null;
           this.error = null;
           this.update({ source, options: {}, graphs: read.graphs as ReadGraph[], graph: 0, deleted: [], chosen: null, notes: read.notes, prediction: null, whole: null, steps: null, attribution: null, trace: null });
@@ -165,18 +165,18 @@ export class GraphsRoom extends Room<State> {
 
   // Asking ----------------------------------------------------------------------------------------------------------
 
-  #request(more: Record<string, unknown>, whole = false): Record<string, unknown> {
+  #request(command: 'predict' | 'explain', more: Record<string, unknown>, whole = false): Record<string, unknown> {
     const { source, options, model, graphs, graph, deleted } = this.state;
     const example = graphs.length > 1 ? { example: graphs[graph].id } : {};
-    return body(source as Source, options, { model, ...example, ...(deleted.length && !whole ? { delete_edges: deleted } : {}), ...more });
+    return body(command, source as Source, options, { model, ...example, ...(deleted.length && !whole ? { delete_edges: deleted } : {}), ...more });
   }
 
   /** The file with the shown graph alone, where it is a molecule, so that others need not be computed. */
-  #single(more: Record<string, unknown>, whole = false): Record<string, unknown> {
+  #single(command: 'predict' | 'explain', more: Record<string, unknown>, whole = false): Record<string, unknown> {
     const { graphs, graph, model, deleted } = this.state;
     const { smiles } = graphs[graph];
-    if (smiles === undefined) return this.#request(more, whole);
-    return body(molecule(smiles), {}, { model, ...(deleted.length && !whole ? { delete_edges: deleted } : {}), ...more });
+    if (smiles === undefined) return this.#request(command, more, whole);
+    return body(command, molecule(smiles), {}, { model, ...(deleted.length && !whole ? { delete_edges: deleted } : {}), ...more });
   }
 
   #answer(): void {
@@ -186,13 +186,13 @@ export class GraphsRoom extends Room<State> {
     this.#asker.run((signal) => this.#run(signal, async () => {
       const single = now.smiles !== undefined;
       const mine = (predictions: Prediction[]): Prediction | null => (single ? predictions[0] : predictions.find((one) => String(one.id) === now.id)) ?? null;
-      const { predictions, notes } = await this.service.post<{ predictions: Prediction[]; notes: string[] }>('/v1/predict', this.#single({}), signal);
+      const { predictions, notes } = await this.service.post<{ predictions: Prediction[]; notes: string[] }>('/v1/predict', this.#single('predict', {}), signal);
       this.update({ prediction: mine(predictions), answerNotes: notes });
       if (deleted.length && !this.state.whole) {
-        const all = await this.service.post<{ predictions: Prediction[] }>('/v1/predict', this.#single({}, true), signal);
+        const all = await this.service.post<{ predictions: Prediction[] }>('/v1/predict', this.#single('predict', {}, true), signal);
         this.update({ whole: mine(all.predictions) });
       }
-      const [weights, positions] = await Promise.all(['.attention', 'positions.laplacian'].map((filter) => this.service.post<Trace>('/v1/explain', this.#single({ filter }), signal).catch((error: unknown) => {
+      const [weights, positions] = await Promise.all(['.attention', 'positions.laplacian'].map((filter) => this.service.post<Trace>('/v1/explain', this.#single('explain', { filter }), signal).catch((error: unknown) => {
         // A graph without edges, or a model without such a step, has nothing to show.
         if (error instanceof ServiceError && error.status === 422) return null;
         throw error;
@@ -214,7 +214,7 @@ export class GraphsRoom extends Room<State> {
     const now = graphs[graph];
     if (!now || !this.service.live) return;
     this.#attributor.run((signal) => this.#run(signal, async () => {
-      const { attributions } = await this.service.post<{ attributions: Attribution[] }>('/v1/predict', this.#single({ attribution: method }), signal);
+      const { attributions } = await this.service.post<{ attributions: Attribution[] }>('/v1/predict', this.#single('predict', { attribution: method }), signal);
       this.update({ attribution: (now.smiles !== undefined ? attributions[0] : attributions.find((one) => String(one.id) === now.id)) ?? null });
     }));
   }
@@ -225,7 +225,7 @@ export class GraphsRoom extends Room<State> {
 
   #loadTrace(): void {
     if (!this.service.live || !this.state.graphs.length) return;
-    void this.task(async () => this.update({ trace: await this.service.post<Trace>('/v1/explain', this.#single({})) }));
+    void this.task(async () => this.update({ trace: await this.service.post<Trace>('/v1/explain', this.#single('explain', {})) }));
   }
 
   // Editing ---------------------------------------------------------------------------------------------------------
@@ -334,7 +334,7 @@ export class GraphsRoom extends Room<State> {
 
   #target(): string {
     const model = this.#models.find((one) => one.name === this.state.model);
-    return model?.description ?? model?.task ?? 'Answer';
+    return model?.targets?.[0] ?? 'Answer';
   }
 
   #bar(): TemplateResult {
@@ -347,7 +347,7 @@ export class GraphsRoom extends Room<State> {
     const message = this.#wrong && smiles.trim() ? this.#wrong : null;
     return html`<div class="bar" role="group" aria-label="Molecule, file and model">
       <label class="smiles">SMILES <input type="text" name="smiles" spellcheck="false" autocomplete="off" autocapitalize="off" aria-invalid=${message ? 'true' : 'false'} aria-describedby="smiles-message" .value=${live(smiles)} @input=${(event: Event) => this.#type((event.target as HTMLInputElement).value)}></label>
-      ${sourceBar({ source: typed ? null : source, examples: this.#examples, accept: '.csv,.tsv,.txt,.smi,.jsonl,.gz,.parquet', disabled: false, open: (file) => void this.receive(file), choose: (example) => void this.#show(example) })}
+      ${sourceBar({ source: typed ? null : source, examples: this.#examples, accept: '.csv,.tsv,.txt,.smi,.jsonl,.gz,.parquet', paste: () => this.shell.pasteTable(), open: (file) => void this.receive(file), choose: (example) => void this.#show(example) })}
       ${graphs.length > 1
         ? html`<label>Graph <select name="graph" .value=${live(String(graph))} @change=${(event: Event) => open(Number((event.target as HTMLSelectElement).value))}>${graphs.slice(0, 1000).map((one, at) => html`<option value=${at} ?selected=${at === graph}>${one.id}</option>`)}</select></label>
           <span class="group"><button aria-label="Graph before" @click=${() => open((graph - 1 + graphs.length) % graphs.length)}>‹</button><button aria-label="Next graph" @click=${() => open((graph + 1) % graphs.length)}>›</button></span>`

@@ -14,7 +14,7 @@ import { quoted } from './routes/instance.ts';
 import { body, linkedOptions, linkedSource, modelChoice, ofExample, optionFields, optionsLink, sourceBar, sourceLink, sourceOf, type Field, type Options, type Source } from './source.ts';
 import { TraceCard } from './trace_card.ts';
 
-/** What made the values of a forecast, in the units of the file: a part for each lag and for each patch. */
+/** The parts of the values of a forecast, in the units of the file: one for each lag and for each patch. */
 interface Parts {
   id: string;
   base: number[];
@@ -83,7 +83,7 @@ export class SeriesRoom extends Room<State> {
   async #read(series?: string): Promise<void> {
     const { source, options } = this.state;
     if (!source) return;
-    const read = await this.service.post<SeriesRead>('/v1/read', body(source, reading(options), { family: 'series' }));
+    const read = await this.service.post<SeriesRead>('/v1/read', body('read series', source, options, { family: 'series' }));
     const wanted = series ?? 'OT';
     const at = Math.max(0, read.series.findIndex((one) => one.id === wanted));
     this.state = { ...this.state, read, series: at, forecast: null, parts: null, trace: null };
@@ -125,10 +125,10 @@ export class SeriesRoom extends Room<State> {
     return values;
   }
 
-  #request(more: Record<string, unknown>): Record<string, unknown> {
+  #request(command: 'forecast' | 'explain', more: Record<string, unknown>): Record<string, unknown> {
     const { source, options, model, read, edits } = this.state;
     const named = model ? { model, ...more } : more;
-    if (!edits.length || !read) return body(source as Source, options, named);
+    if (!edits.length || !read) return body(command, source as Source, options, named);
     const { date: _, id: __, target: ___, ...rest } = options;
     const all = read.series.map((_series, at) => this.#values(at));
     const stamps = read.series[0].stamps;
@@ -136,13 +136,13 @@ export class SeriesRoom extends Room<State> {
     const text = alike
       ? [['ds', ...read.series.map((series) => quoted(series.id))].join(','), ...stamps.map((stamp, row) => [stamp, ...all.map((values) => values[row] ?? '')].join(','))]
       : ['unique_id,ds,y', ...read.series.flatMap((series, at) => series.stamps.map((stamp, row) => [quoted(series.id), stamp, all[at][row] ?? ''].join(',')))];
-    return body({ name: 'series.csv', content: `${text.join('\n')}\n` }, rest, named);
+    return body(command, { name: 'series.csv', content: `${text.join('\n')}\n` }, rest, named);
   }
 
   #ask(): void {
     const levels = this.state.options.levels ? {} : { levels: [80, 95] };
     this.#forecaster.run((signal) => this.task(async () => {
-      const forecast = await this.service.post<Forecast>('/v1/forecast', this.#request(levels), signal);
+      const forecast = await this.service.post<Forecast>('/v1/forecast', this.#request('forecast', levels), signal);
       this.update({ forecast });
       this.shell.say(`Forecast of ${forecast.horizon} values`);
     }, signal).then(() => undefined));
@@ -156,20 +156,15 @@ export class SeriesRoom extends Room<State> {
     if (!model || !read) return;
     const { id } = read.series[series];
     this.#explainer.run((signal) => this.task(async () => {
-      const trace = await this.service.post<Trace>('/v1/explain', this.#explained({ example: id, parameters: true }), signal);
+      const trace = await this.service.post<Trace>('/v1/explain', this.#request('explain', { example: id, parameters: true }), signal);
       this.update({ parts: partsOf(trace, id, this.#values(series)), ...(this.state.traceOpen ? { trace } : {}) });
     }, signal).then(() => undefined));
-  }
-
-  #explained(more: Record<string, unknown>): Record<string, unknown> {
-    const { horizon: _, levels: __, season: ___, time: ____, frequency: _____, date: ______, id: _______, target: ________, ...rest } = this.#request(more);
-    return rest;
   }
 
   #loadTrace(): void {
     const { read, series, model } = this.state;
     if (!this.service.live || !read || !model) return;
-    void this.task(async () => this.update({ trace: await this.service.post<Trace>('/v1/explain', this.#explained({ example: read.series[series].id })) }));
+    void this.task(async () => this.update({ trace: await this.service.post<Trace>('/v1/explain', this.#request('explain', { example: read.series[series].id })) }));
   }
 
   // Editing ---------------------------------------------------------------------------------------------------------
@@ -301,7 +296,7 @@ export class SeriesRoom extends Room<State> {
       this.#explain();
     };
     return html`<div class="bar" role="group" aria-label="File and model">
-      ${sourceBar({ source, edited: edits.length > 0, examples: this.#examples, accept: '.csv,.tsv,.txt,.gz,.parquet', disabled: false, open: (file) => void this.receive(file), choose: (example) => void this.#show(example) })}
+      ${sourceBar({ source, edited: edits.length > 0, examples: this.#examples, accept: '.csv,.tsv,.txt,.gz,.parquet', paste: () => this.shell.pasteTable(), open: (file) => void this.receive(file), choose: (example) => void this.#show(example) })}
       ${read && read.series.length > 1 ? html`<label>Series <select name="series" .value=${live(String(series))} @change=${(event: Event) => open(Number((event.target as HTMLSelectElement).value))}>${read.series.map((one, at) => html`<option value=${at} ?selected=${at === series}>${one.id}</option>`)}</select></label>` : nothing}
       ${modelChoice(this.#models, model, (name) => { this.update({ model: name, forecast: null }); this.#ask(); }, 'fit to this file')}
       ${edits.length ? html`<button name="undo" @click=${() => { this.update({ edits: [] }); this.#ask(); }}>Undo ${edits.length === 1 ? 'the edit' : `${edits.length} edits`}</button>` : nothing}
@@ -439,11 +434,6 @@ export class SeriesRoom extends Room<State> {
     const fields: Field[] = [{ key: 'horizon', label: 'Values ahead', type: 'number', hint: 'of the model' }, { key: 'levels', label: 'Intervals', hint: '80,95' }, { key: 'season', label: 'Season', hint: 'found' }, ...(this.state.model ? [] : [{ key: 'time', label: 'Time limit', hint: '40s' }])];
     return html`<section class="card" aria-label="Options"><h2>Options</h2>${optionFields(fields, this.state.options, change)}<details><summary class="tiny quiet">How the table is read</summary>${optionFields(READING, this.state.options, change)}</details></section>`;
   }
-}
-
-/** Options that say how a table is read. */
-function reading(options: Options): Options {
-  return Object.fromEntries(Object.entries(options).filter(([key]) => READING.some((field) => field.key === key)));
 }
 
 /** The parts of a forecast; null where the network has another form. */

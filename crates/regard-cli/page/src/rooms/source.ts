@@ -13,13 +13,30 @@ export interface Source extends FileBody {
   beside?: FileBody[];
 }
 
-/** How a file is to be read and answered: options of the command line. */
+/** Options of the command line that say how a file is read and answered. */
 export type Options = Record<string, string>;
 
-/** The body of a request about a file. */
-export function body(source: Source, options: Options, more: Record<string, unknown> = {}): Record<string, unknown> {
+const TABLE = ['column', 'decimal', 'depot', 'duplicates', 'skip_bad', 'capacity', 'max_length', 'required_prize'];
+const STAMPS = ['date', 'date_format', 'frequency', 'duplicates', 'id', 'target', 'covariates'];
+
+/** The options that each command takes; the service refuses others. */
+const TAKES = {
+  'read routes': TABLE,
+  'read sets': ['group_by'],
+  'read graphs': ['smiles', 'id', 'skip_bad'],
+  'read series': STAMPS,
+  solve: [...TABLE, 'time', 'seed', 'decode', 'augment', 'temperature', 'top_p', 'no_improve'],
+  predict: ['only', 'levels', 'group_by', 'samples', 'steps', 'smiles', 'skip_bad', 'id', 'refine', 'rescale', 'seed'],
+  forecast: [...STAMPS, 'horizon', 'levels', 'season', 'only', 'time', 'seed'],
+  explain: [...TABLE, 'group_by', 'smiles'],
+};
+
+export type Command = keyof typeof TAKES;
+
+/** The body of a request about a file: those of the options that the command takes, and more. */
+export function body(command: Command, source: Source, options: Options, more: Record<string, unknown> = {}): Record<string, unknown> {
   const file: FileBody = source.base64 === undefined ? { name: source.name, content: source.content ?? '' } : { name: source.name, base64: source.base64 };
-  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== '').map(([key, value]) => [key, valueOf(key, value)]));
+  const given = Object.fromEntries(Object.entries(options).filter(([key, value]) => value !== '' && TAKES[command].includes(key)).map(([key, value]) => [key, valueOf(key, value)]));
   return { file, ...(source.beside?.length ? { files: source.beside } : {}), ...given, ...more };
 }
 
@@ -86,7 +103,7 @@ export interface SourceBar {
   accept: string;
   open: (file: File) => void;
   choose: (example: Example) => void;
-  disabled: boolean;
+  paste: () => void;
 }
 
 /** The controls that choose a file. */
@@ -102,11 +119,12 @@ export function sourceBar(bar: SourceBar): TemplateResult {
     const file = await chooseFile(bar.accept);
     if (file) bar.open(file);
   };
-  return html`<label><span class="visually-hidden">Example</span><select name="example" ?disabled=${bar.disabled} .value=${live(own ? '' : bar.source?.example ?? '')} @change=${choose}>
+  return html`<label><span class="visually-hidden">Example</span><select name="example" .value=${live(own ? '' : bar.source?.example ?? '')} @change=${choose}>
       ${own || !bar.source ? html`<option value="">${own ? name : 'Examples'}</option>` : nothing}
       ${bar.examples.map((example) => html`<option value=${example.name} ?selected=${!own && example.name === bar.source?.example}>${example.name}</option>`)}
     </select></label>
-    <button name="open" ?disabled=${bar.disabled} @click=${open}>Open file…</button>`;
+    <button name="open" @click=${open}>Open file…</button>
+    <button name="paste" @click=${bar.paste}>Paste…</button>`;
 }
 
 /** A choice of a model. `none` names what is taken without one. */

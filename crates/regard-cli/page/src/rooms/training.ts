@@ -157,7 +157,7 @@ export class TrainingRoom extends Room<State> {
         this.#hover = window.setTimeout(() => this.#said(), 30);
       },
     });
-    return html`<figure class="curve" ?data-picture=${first}><figcaption>${name.replaceAll('_', ' ')}</figcaption>${picture}</figure>`;
+    return html`<figure class="curve" data-picture><figcaption>${name.replaceAll('_', ' ')}</figcaption>${picture}</figure>`;
   }
 
   #hover = 0;

@@ -24,7 +24,8 @@ const longest = (labels: string[], most: number): number => Math.max(...labels.s
 export function heatMap({ name, caption, values, rows, columns, range, room, say, choose }: HeatMap): HTMLElement {
   const [height, width] = [rows.labels.length, columns.labels.length];
   const left = Math.min(124, 12 + 7 * Math.max(longest(rows.labels, 16), Math.min(rows.name.length, 12)));
-  const top = 20 + Math.min(90, 5.4 * longest(columns.labels, 14));
+  // The names of the axes stand above the slanted names of columns.
+  const top = 32 + Math.min(90, 5.4 * longest(columns.labels, 14));
   const written = width <= 8 && height <= 16;
   const cell = Math.max(width > 300 ? 1.5 : 3, Math.min(written ? 50 : 26, (room - left - 44) / width, 560 / Math.min(height, 60)));
   const [drawnWidth, drawnHeight] = [cell * width, cell * height];

@@ -142,7 +142,7 @@ export function mountTrace(root: HTMLElement, trace: Trace, options: ViewerOptio
 
   // Drawings --------------------------------------------------------------------------------------------------------
 
-  /** What a step says of the items, or null where it says nothing of them. */
+  /** The numbers of a step that belong to the items, or null where there are none. */
   function onLayout(step: Step): OnLayout | null {
     if (!layout) return null;
     const values = flat(step);
@@ -294,16 +294,70 @@ export function mountTrace(root: HTMLElement, trace: Trace, options: ViewerOptio
     return `${label} ${value < 0 ? '' : '+'}${short(value, 5)}`;
   }
 
+  /** One training step: the sampled tours beside the baseline's, with what they cost, and what followed from that. */
+  function learning(readout: HTMLElement): HTMLElement | null {
+    const [instances, tours, costs, values, advantages] = ['instances', 'sampled.tour', 'sampled.cost', 'baseline', 'advantage'].map((name) => steps.get(name));
+    if (!instances || !tours || !costs || !values || !advantages) return null;
+    const MOST_INSTANCES = 6;
+    const MOST_TOURS = 4;
+    const [count, nodes, features] = instances.shape;
+    const [, trajectories, length] = tours.shape;
+    const own = steps.get('baseline.tour');
+    const placesOf = (instance: number): [number, number][] => Array.from({ length: nodes }, (_, node) => flat(instances).slice((instance * nodes + node) * features, (instance * nodes + node) * features + 2) as [number, number]);
+    const parts: HTMLElement[] = [element('h2', {}, 'Sampled tours beside the baseline')];
+    for (let instance = 0; instance < Math.min(count, MOST_INSTANCES); instance += 1) {
+      const points = placesOf(instance);
+      const row = element('div', { class: 'panels' });
+      for (let tour = 0; tour < Math.min(trajectories, MOST_TOURS); tour += 1) {
+        const place = instance * trajectories + tour;
+        const order = ended(flat(tours).slice(place * length, (place + 1) * length) as number[]);
+        row.append(smallTour(points, order, `sampled${trajectories > 1 ? ` ${tour}` : ''}: cost ${shown(flat(costs)[place])}, baseline ${shown(flat(values)[place])}, advantage ${shown(flat(advantages)[place])}`));
+      }
+      if (own) {
+        const long = own.shape[1];
+        const cost = steps.get('baseline.rollout');
+        row.append(smallTour(points, ended(flat(own).slice(instance * long, (instance + 1) * long) as number[]), `baseline: cost ${cost ? shown(flat(cost)[instance]) : '–'}`));
+      }
+      parts.push(element('h3', {}, `instance ${instance}`), row);
+    }
+    if (count > MOST_INSTANCES) parts.push(element('p', { class: 'quiet' }, `the first ${MOST_INSTANCES} of ${count} instances`));
+    const layer = steps.get('gradient.layer');
+    if (layer) parts.push(element('h2', {}, 'Gradient norm of each layer'), bars(layer, flat(layer), layer.axes[0]));
+    const decision = steps.get('comparison.baseline_updated');
+    const numbers = ['mean_difference', 't', 'p'].flatMap((name) => {
+      const step = steps.get(`comparison.${name}`);
+      return step ? [`${name.replace('_', ' ')} ${shown(flat(step)[0])}`] : [];
+    });
+    if (decision) parts.push(element('h2', {}, 'Paired t-test of the baseline'), element('p', {}, [...numbers, ...decision.notes].join('; ')));
+    return element('section', {}, ...parts, readout);
+  }
+
   /** The last answer of other models, and for series the part of the map and that of the network. */
   function answer(readout: HTMLElement): HTMLElement {
-    const parts = ['linear_map', 'network', 'forecast'].map((name) => steps.get(name)).filter((step): step is Step => step !== undefined);
-    const same = parts.length > 1 && parts.every((step) => flat(step).length === flat(parts[0]).length && step.shape.filter((length) => length > 1).length <= 1);
-    if (same) {
-      const axis = parts[0].axes[parts[0].axes.length - 1];
-      return element('section', {}, element('h2', {}, 'Forecast: the part of the map and that of the network'), lines(parts.map((step) => [step.name, flat(step)]), axis, readout), readout);
+    const inUnits = ['forecast', 'forecast_of_map', 'forecast_of_network'].flatMap((name): [string, Step][] => {
+      const step = steps.get(`${name}.in_units`);
+      return step ? [[name.replaceAll('_', ' '), step]] : [];
+    });
+    if (inUnits.length) {
+      const all = inUnits[0][1];
+      const axis = all.axes[all.axes.length - 1];
+      const width = axis.labels.length;
+      const several = flat(all).length > width;
+      const seriesAxis = all.axes.find((one) => one.name === 'series');
+      // What the network adds is small beside the forecast: lines of its own, in the same unit, show it.
+      const panel = (some: [string, Step][], series: number): HTMLElement => lines(some.map(([name, step]) => [name, flat(step).slice(series * width, (series + 1) * width)]), axis, readout);
+      const figures = Array.from({ length: flat(all).length / width }, (_, series) => element('div', {},
+        several ? element('h3', {}, seriesAxis ? seriesAxis.labels[series] : String(series)) : null,
+        panel(inUnits.slice(0, 2), series),
+        inUnits.length > 2 ? element('p', {}, 'what the network adds') : null,
+        inUnits.length > 2 ? panel(inUnits.slice(2), series) : null));
+      const title = inUnits.length > 1 ? 'Forecast = forecast of the map alone + what the network adds' : 'Forecast';
+      return element('section', {}, element('h2', {}, title), element('p', { class: 'quiet' }, 'in the unit of the file'), ...figures, readout);
     }
     const last = steps.get('answer') ?? trace.steps[trace.steps.length - 1];
-    return element('section', {}, element('h2', {}, last.name), views(last, readout), readout, layout ? drawing(layout, null, null, readout) : null);
+    const labels = last.axes[last.axes.length - 1]?.labels ?? [];
+    const named = labels.length === 1 && /\D/.test(labels[0]) ? ` (${labels[0]})` : '';
+    return element('section', {}, element('h2', {}, `${last.name}${named}`), views(last, readout), readout, layout ? drawing(layout, null, null, readout) : null);
   }
 
   // The page --------------------------------------------------------------------------------------------------------
@@ -315,7 +369,7 @@ export function mountTrace(root: HTMLElement, trace: Trace, options: ViewerOptio
   /** The numbers of a step: one number, bars, lines or heat maps. */
   function views(step: Step, readout: HTMLElement): HTMLElement {
     const values = flat(step);
-    if (step.axes.length === 0 || values.length === 1) return element('p', { class: 'formula' }, shown(values[0]));
+    if (step.axes.length === 0 || values.length === 1) return element('p', { class: 'formula' }, [shown(values[0]), ...step.notes].join(': '));
     const whole = step.axes.filter((axis) => axis.labels.length > 1);
     const last = whole[whole.length - 1];
     const overTime = last && OVER_TIME.includes(last.name) && last.labels.length > 8;
@@ -416,7 +470,7 @@ export function mountTrace(root: HTMLElement, trace: Trace, options: ViewerOptio
   const nav = element('nav', { 'aria-label': 'steps' }, filter, entries);
   const main = element(options.untitled ? 'div' : 'main', { class: 'trace-main' });
   const controls = element('div', { class: 'controls', role: 'group', 'aria-label': 'what is shown' });
-  const title = element('header', {}, element('h1', {}, `${trace.model}: ${trace.input}`), element('p', { class: 'quiet' }, `${trace.steps.length} steps of one forward pass`));
+  const title = element('header', {}, element('h1', {}, `${trace.model}: ${trace.input}`), element('p', { class: 'quiet' }, `${trace.steps.length} steps of one ${steps.get('sampled.tour') ? 'training step' : 'forward pass'}`));
   root.replaceChildren(element('div', { class: 'trace' }, options.untitled ? null : title, controls, nav, main));
 
   function list(): void {
@@ -425,6 +479,12 @@ export function mountTrace(root: HTMLElement, trace: Trace, options: ViewerOptio
     const kept = trace.steps.filter((step) => step.name.includes(text));
     entries.replaceChildren(entry(OVERVIEW, ''), ...kept.map((step) => entry(step.name, step.axes.map((axis) => axis.labels.length).join('×'))));
     if (!kept.length) entries.append(element('li', { class: 'quiet' }, 'no step has that in its name'));
+    // Only the list moves: scrollIntoView would move the page too.
+    const current = entries.querySelector('[aria-current="true"]');
+    if (current && nav.scrollHeight > nav.clientHeight) {
+      const [box, frame] = [current.getBoundingClientRect(), nav.getBoundingClientRect()];
+      if (box.top < frame.top || box.bottom > frame.bottom) nav.scrollTop += box.top - frame.top - nav.clientHeight / 2;
+    }
   }
 
   /** The controls are made once: a slider that is dragged must stay the same element. */
@@ -465,8 +525,9 @@ export function mountTrace(root: HTMLElement, trace: Trace, options: ViewerOptio
   }
 
   function saveDrawing(): void {
-    const picture = main.querySelector('svg');
-    if (picture) saveText(`${state.step}.svg`, 'image/svg+xml', svgText(picture));
+    const pictures = [...main.querySelectorAll('svg')];
+    const captions = pictures.map((picture) => picture.parentElement?.querySelector('figcaption')?.textContent ?? '');
+    if (pictures.length) saveText(`${state.step}.svg`, 'image/svg+xml', svgText(pictures, captions));
   }
 
   function render(): void {
@@ -474,7 +535,7 @@ export function mountTrace(root: HTMLElement, trace: Trace, options: ViewerOptio
     renderControls();
     list();
     const step = steps.get(state.step);
-    main.replaceChildren(...(step ? stepPage(step, readout) : [decisions(readout) ?? answer(readout)]));
+    main.replaceChildren(...(step ? stepPage(step, readout) : [decisions(readout) ?? learning(readout) ?? answer(readout)]));
   }
 
   const renderControls = makeControls();
@@ -492,4 +553,25 @@ export function mountTrace(root: HTMLElement, trace: Trace, options: ViewerOptio
     });
   }
   render();
+}
+
+/** A tour without the nodes 0 that fill it after its end; one of them is kept: it may be the last node, or the depot. */
+function ended(order: number[]): number[] {
+  let end = order.length;
+  while (end > 1 && order[end - 1] === 0 && order[end - 2] === 0) end -= 1;
+  return order.slice(0, end);
+}
+
+/** A small picture of a tour. */
+function smallTour(points: [number, number][], order: number[], caption: string): HTMLElement {
+  const SIZE = 190;
+  const view = fitted(points, SIZE, { height: SIZE, margin: 8 });
+  const at = (node: number): string => view.point(points[node]).map((value) => value.toFixed(1)).join(',');
+  const drawn = svgElement('svg', { xmlns: 'http://www.w3.org/2000/svg', width: SIZE, height: view.height, role: 'img', 'aria-label': `${caption}: ${order.join(', ')}` });
+  drawn.append(svgElement('polygon', { points: order.map(at).join(' '), class: 'route' }));
+  points.forEach((point, node) => {
+    const [cx, cy] = view.point(point);
+    drawn.append(svgElement('circle', { cx, cy, r: node === order[0] ? 4.5 : 3, fill: node === order[0] ? 'var(--chosen)' : 'var(--ink)' }, svgElement('title', {}, `node ${node}`)));
+  });
+  return element('figure', { class: 'small-tour' }, element('figcaption', {}, caption), drawn);
 }

@@ -51,7 +51,7 @@ export class Decoding {
     return this.#steps.get(`decode.${at}.clipped`) !== undefined;
   }
 
-  /** How probable the choice of a step was. */
+  /** The probability of the choice of a step. */
   confidence(at: number): number | null {
     return this.#steps.values(`decode.${at}.probability`)?.[this.choices[at]] ?? null;
   }

@@ -21,11 +21,19 @@ export interface Instance {
   facts: Record<string, number>;
 }
 
-export const AMOUNTS: Record<string, string> = { demand: 'Demand', prize: 'Prize', real_prize: 'Real prize', penalty: 'Penalty' };
-export const FACTS: Record<string, string> = { capacity: 'Capacity', max_length: 'Longest route', required_prize: 'Required prize' };
+const FACTS: Record<string, string> = { max_length: 'Longest route' };
+
+/** The name of an amount or a fact for a reader: `required_prize` is "Required prize". */
+export function called(name: string): string {
+  return FACTS[name] ?? (name[0].toUpperCase() + name.slice(1)).replaceAll('_', ' ');
+}
 
 /** Distances of TSPLIB that a file with places can say; with others places cannot be moved. */
 const TSPLIB = ['EUC_2D', 'CEIL_2D', 'ATT', 'GEO', 'MAX_2D', 'MAN_2D'];
+/** Facts that are options of the command line too. */
+const OPTIONS = ['capacity', 'max_length', 'required_prize'];
+/** Keys of a node that are no amounts. */
+const PLACE = ['id', 'label', 'x', 'y'];
 /** Options that say how a table is read; an edited instance is a table of the page's own. */
 const READING = ['column', 'decimal', 'depot', 'duplicates', 'skip_bad'];
 
@@ -34,7 +42,7 @@ export function instanceOf(read: RoutesRead): Instance {
     id: String(node.label ?? node.id),
     x: node.x,
     y: node.y,
-    amounts: Object.fromEntries(Object.keys(AMOUNTS).filter((name) => typeof node[name] === 'number').map((name) => [name, node[name] as number])),
+    amounts: Object.fromEntries(Object.entries(node).filter((entry): entry is [string, number] => typeof entry[1] === 'number' && !PLACE.includes(entry[0]))),
   }));
   return { places: unlike(places), problem: read.problem, metric: read.metric, unit: read.unit, geographic: read.geographic, depot: read.depot, scaled: read.scaled_coordinates ?? false, facts: { ...read.facts } };
 }
@@ -57,15 +65,14 @@ export function editable(instance: Instance): boolean {
 
 /** The kinds of amounts that the places have. */
 export function amountsOf(instance: Instance): string[] {
-  return Object.keys(AMOUNTS).filter((name) => instance.places.some((place) => name in place.amounts));
+  return [...new Set(instance.places.flatMap((place) => Object.keys(place.amounts)))];
 }
 
 /** The facts that a problem with these amounts has. */
 export function factsOf(instance: Instance): string[] {
   const amounts = amountsOf(instance);
-  if (amounts.includes('demand')) return ['capacity', 'max_length'];
-  if (amounts.includes('penalty')) return ['required_prize'];
-  return amounts.includes('prize') ? ['max_length'] : [];
+  const usual = amounts.includes('demand') ? ['capacity', 'max_length'] : amounts.includes('penalty') ? ['required_prize'] : amounts.includes('prize') ? ['max_length'] : [];
+  return [...new Set([...usual, ...Object.keys(instance.facts).filter((fact) => OPTIONS.includes(fact))])];
 }
 
 /** The file of an edited instance, and the options that go with it. */

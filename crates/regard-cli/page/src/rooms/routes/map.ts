@@ -33,7 +33,7 @@ const STEPS = [30, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.00
 const COARSE = 5;
 const KM_PER_DEGREE = 111.195;
 
-/** How much shorter a degree of longitude is than one of latitude, in the middle of the places. */
+/** The length of a degree of longitude, in degrees of latitude, in the middle of the places. */
 export function stretchAt(latitudes: number[]): number {
   if (!latitudes.length) return 1;
   const middle = (Math.min(...latitudes) + Math.max(...latitudes)) / 2;

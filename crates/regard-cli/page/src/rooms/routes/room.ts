@@ -13,7 +13,7 @@ import { Steps, type Step, type Trace } from '../../trace/trace.ts';
 import { body, linkedOptions, linkedSource, modelChoice, ofExample, optionFields, optionsLink, sourceBar, sourceLink, sourceOf, type Field, type Options, type Source } from '../source.ts';
 import { TraceCard } from '../trace_card.ts';
 import { Decoding, decisionsOnly, headOf, type Decision } from './decoding.ts';
-import { AMOUNTS, amountsOf, editable, FACTS, factsOf, instanceOf, nodeNumbers, randomInstance, written, type Instance, type Place, type RandomKind } from './instance.ts';
+import { amountsOf, called, editable, factsOf, instanceOf, nodeNumbers, randomInstance, written, type Instance, type Place, type RandomKind } from './instance.ts';
 import { drawMap, stretchAt } from './map.ts';
 
 type Tab = 'solution' | 'search' | 'decisions';
@@ -158,9 +158,9 @@ export class RoutesRoom extends Room<State> {
 
   /** Reads the file, then solves what it holds. */
   async #read(): Promise<void> {
-    const { source, options, model } = this.state;
+    const { source, options } = this.state;
     if (!source) return;
-    const read = await this.service.post<RoutesRead>('/v1/read', body(source, options, { family: 'routes', ...(model ? { model } : {}) }));
+    const read = await this.service.post<RoutesRead>('/v1/read', body('read routes', source, options, { family: 'routes' }));
     this.#view = null;
     this.state = { ...this.state, instance: instanceOf(read), notes: read.notes, edited: false };
     this.shell.refresh();
@@ -174,12 +174,12 @@ export class RoutesRoom extends Room<State> {
 
   // Solving ---------------------------------------------------------------------------------------------------------
 
-  #request(more: Record<string, unknown>): Record<string, unknown> {
+  #request(command: 'solve' | 'explain', more: Record<string, unknown>): Record<string, unknown> {
     const { source, options, instance, edited, model } = this.state;
     const named = model ? { model } : {};
-    if (!edited || !instance) return body(source as Source, options, { ...named, ...more });
+    if (!edited || !instance) return body(command, source as Source, options, { ...named, ...more });
     const file = written(instance, source, options);
-    return body(file.source, file.options, { ...named, ...more });
+    return body(command, file.source, file.options, { ...named, ...more });
   }
 
   /** Solves as well as the service does, and looks at the decisions where they are shown. */
@@ -188,7 +188,7 @@ export class RoutesRoom extends Room<State> {
     const count = this.state.instance?.places.length ?? 0;
     this.#solver.run((signal) => this.#tracked(signal, async () => {
       const limit = this.state.options.time || count <= UNLIMITED ? {} : { time: count <= 1000 ? '2s' : '5s' };
-      const solution = await this.service.post<Solution>('/v1/solve', this.#request({ stage_solutions: true, ...limit }), signal);
+      const solution = await this.service.post<Solution>('/v1/solve', this.#request('solve', { stage_solutions: true, ...limit }), signal);
       this.#latency = null;
       this.update({ solution, stage: null });
       this.shell.say(`${PROBLEMS[solution.problem]?.cost ?? 'Cost'}: ${short(solution.cost, 6)} ${solution.unit}`);
@@ -204,7 +204,7 @@ export class RoutesRoom extends Room<State> {
     const begun = performance.now();
     this.#solver.run((signal) => this.#tracked(signal, async () => {
       const count = this.state.instance?.places.length ?? 0;
-      const solution = await this.service.post<Solution>('/v1/solve', this.#request({ time: LIVE_SEARCH, ...(count <= UNLIMITED ? { stage_solutions: true } : {}) }), signal);
+      const solution = await this.service.post<Solution>('/v1/solve', this.#request('solve', { time: LIVE_SEARCH, ...(count <= UNLIMITED ? { stage_solutions: true } : {}) }), signal);
       if (this.state.instance?.places.length !== count) return;
       this.update({ solution, stage: null });
       requestAnimationFrame(() => {
@@ -232,7 +232,7 @@ export class RoutesRoom extends Room<State> {
     }
     this.#explainer.run((signal) => this.#tracked(signal, async () => {
       const all = instance.places.length <= WHOLE_DECODING;
-      const trace = await this.service.post<Trace>('/v1/explain', this.#request({ filter: all ? 'decode.' : 'choice' }), signal);
+      const trace = await this.service.post<Trace>('/v1/explain', this.#request('explain', { filter: all ? 'decode.' : 'choice' }), signal);
       const decisions = decisionsOnly(trace);
       const count = decisions.filter((step) => step.name.endsWith('.choice')).length;
       this.update({ decisions, encoder: {}, step: Math.min(this.state.step, Math.max(0, count - 1)) });
@@ -245,13 +245,13 @@ export class RoutesRoom extends Room<State> {
     const { decisions, step, instance, shown, layer, encoder } = this.state;
     if (!decisions || !instance) return;
     if (!new Decoding(decisions, instance.depot).has(step)) {
-      const trace = await this.service.post<Trace>('/v1/explain', this.#request({ step }), signal);
+      const trace = await this.service.post<Trace>('/v1/explain', this.#request('explain', { step }), signal);
       const names = new Set(decisions.map((one) => one.name));
       this.update({ decisions: [...decisions, ...decisionsOnly(trace).filter((one) => !names.has(one.name))] });
     }
     if (shown === 'encoder' && !encoder[layer]) {
       const name = `encoder.${layer}.attention`;
-      const trace = await this.service.post<Trace>('/v1/explain', this.#request({ filter: name }), signal);
+      const trace = await this.service.post<Trace>('/v1/explain', this.#request('explain', { filter: name }), signal);
       const found = trace.steps.find((one) => one.name === name);
       if (found) this.update({ encoder: { ...this.state.encoder, [layer]: found } });
     }
@@ -268,7 +268,7 @@ export class RoutesRoom extends Room<State> {
     if (!this.service.live || !this.state.source) return;
     void this.task(async () => {
       const part = count <= WHOLE_TRACE ? {} : { step: this.state.step };
-      this.update({ trace: await this.service.post<Trace>('/v1/explain', this.#request(part)) });
+      this.update({ trace: await this.service.post<Trace>('/v1/explain', this.#request('explain', part)) });
     });
   }
 
@@ -543,7 +543,7 @@ export class RoutesRoom extends Room<State> {
   #said(node: number): string {
     const place = this.state.instance?.places[node];
     if (!place) return '';
-    const amounts = Object.entries(place.amounts).map(([name, value]) => `${AMOUNTS[name].toLowerCase()} ${short(value)}`);
+    const amounts = Object.entries(place.amounts).map(([name, value]) => `${called(name).toLowerCase()} ${short(value)}`);
     return [place.id, this.state.instance?.depot && node === 0 ? 'depot' : '', ...amounts].filter(Boolean).join(', ');
   }
 
@@ -711,7 +711,7 @@ export class RoutesRoom extends Room<State> {
       this.#solveAll();
     };
     return html`<div class="bar" role="group" aria-label="File and model">
-      ${sourceBar({ source, edited, examples: this.#examples, accept: '.csv,.tsv,.txt,.tsp,.vrp,.oplib,.json,.gz,.parquet', disabled: false, open: (file) => void this.receive(file), choose: (example) => { const found = ofExample(example); void this.#show(found.source, found.options, found.model); } })}
+      ${sourceBar({ source, edited, examples: this.#examples, accept: '.csv,.tsv,.txt,.tsp,.vrp,.oplib,.json,.gz,.parquet', paste: () => this.shell.pasteTable(), open: (file) => void this.receive(file), choose: (example) => { const found = ofExample(example); void this.#show(found.source, found.options, found.model); } })}
       <details class="menu left"><summary>New</summary><div>${kinds.map(([kind, count, text]) => html`<button @click=${() => this.#random(kind, count)}>${text}</button>`)}</div></details>
       ${modelChoice(models, model, chosen, `default${this.state.solution?.model ? ` (${this.state.solution.model})` : ''}`)}
       ${this.busy ? html`<span class="busy" aria-hidden="true"></span>` : nothing}
@@ -732,7 +732,7 @@ export class RoutesRoom extends Room<State> {
     void this.task(async () => {
       const limit = this.state.options.time ? {} : { time: '2s' };
       const count = this.state.instance?.places.length ?? 0;
-      const solution = await this.service.post<Solution>('/v1/solve', this.#request({ formats: [format], stage_solutions: true, ...(count > UNLIMITED ? limit : {}) }));
+      const solution = await this.service.post<Solution>('/v1/solve', this.#request('solve', { formats: [format], stage_solutions: true, ...(count > UNLIMITED ? limit : {}) }));
       const text = solution.files?.[format];
       if (text === undefined) throw new Error(`the service gave no ${format}`);
       // The file and the picture are of the same solution.
@@ -771,7 +771,7 @@ export class RoutesRoom extends Room<State> {
       ${this.#under(instance, decision, range)}`;
   }
 
-  /** What the colours mean, and the place under the pointer. */
+  /** The key of the colours, and the place under the pointer. */
   #under(instance: Instance, decision: Decision | null, range: Scale | undefined): TemplateResult {
     const { tab, solution } = this.state;
     const hovered = this.#hovered !== null && instance.places[this.#hovered] ? this.#hovered : null;
@@ -817,7 +817,7 @@ export class RoutesRoom extends Room<State> {
   #problem(instance: Instance): TemplateResult {
     const { options } = this.state;
     const facts = factsOf(instance);
-    const field = (fact: string): TemplateResult => html`<label>${FACTS[fact]}<input type="number" name=${fact} min="0" step="any" ?disabled=${!this.service.live} placeholder=${instance.facts[fact] === undefined ? (fact === 'max_length' ? 'any' : 'needed') : String(instance.facts[fact])} .value=${live(options[fact] ?? (instance.facts[fact] === undefined ? '' : String(instance.facts[fact])))} @change=${(event: Event) => this.#option(fact, (event.target as HTMLInputElement).value)}></label>`;
+    const field = (fact: string): TemplateResult => html`<label>${called(fact)}<input type="number" name=${fact} min="0" step="any" ?disabled=${!this.service.live} placeholder=${instance.facts[fact] === undefined ? (fact === 'max_length' ? 'any' : 'needed') : String(instance.facts[fact])} .value=${live(options[fact] ?? (instance.facts[fact] === undefined ? '' : String(instance.facts[fact])))} @change=${(event: Event) => this.#option(fact, (event.target as HTMLInputElement).value)}></label>`;
     return html`<section class="card" aria-label="Problem">
       <h2>${PROBLEMS[instance.problem]?.name ?? instance.problem}</h2>
       <p class="quiet tiny">${instance.places.length - (instance.depot ? 1 : 0)} ${instance.depot ? 'customers and a depot' : 'places'}, ${instance.metric} distances${instance.unit ? ` in ${instance.unit}` : ''}</p>
@@ -838,7 +838,7 @@ export class RoutesRoom extends Room<State> {
         <label>Name<input type="text" ?disabled=${!this.#canEdit} .value=${live(place.id)} @change=${(event: Event) => this.#setPlace(node, { id: (event.target as HTMLInputElement).value.trim() })}></label>
         ${number(instance.geographic ? 'Latitude' : 'x', instance.geographic ? place.y : place.x, (value) => this.#setPlace(node, instance.geographic ? { y: value } : { x: value }))}
         ${number(instance.geographic ? 'Longitude' : 'y', instance.geographic ? place.x : place.y, (value) => this.#setPlace(node, instance.geographic ? { x: value } : { y: value }))}
-        ${amountsOf(instance).map((name) => number(AMOUNTS[name], place.amounts[name] ?? 0, (value) => this.#setPlace(node, { amounts: { ...place.amounts, [name]: value } })))}
+        ${amountsOf(instance).map((name) => number(called(name), place.amounts[name] ?? 0, (value) => this.#setPlace(node, { amounts: { ...place.amounts, [name]: value } })))}
       </div>
     </section>`;
   }
@@ -868,7 +868,7 @@ export class RoutesRoom extends Room<State> {
       ${decoding ? nothing : html`<p class="quiet">${this.busy ? 'Loading the decisions…' : 'No decisions are loaded.'}</p>`}
       <div class="fields">
         <label>Colour<select name="shown" .value=${live(shown)} @change=${(event: Event) => this.#look({ shown: pick(event) as Shown })}>
-          <option value="probability">next-place probability</option><option value="glimpse">decoder attention</option><option value="encoder">encoder attention</option></select></label>
+          <option value="probability">probability</option><option value="glimpse">decoder attention</option><option value="encoder">encoder attention</option></select></label>
         ${shown === 'encoder' ? html`<label>Layer<select name="layer" .value=${live(String(layer))} @change=${(event: Event) => this.#look({ layer: Number(pick(event)) })}>${Array.from({ length: layers }, (_, at) => html`<option value=${at}>${at}</option>`)}</select></label>` : nothing}
         ${shown === 'probability' ? nothing : html`<label>Head<select name="head" .value=${live(head === null ? '' : String(head))} @change=${(event: Event) => this.#look({ head: pick(event) === '' ? null : Number(pick(event)) })}><option value="">mean of all</option>${Array.from({ length: heads }, (_, at) => html`<option value=${at}>${at}</option>`)}</select></label>`}
         <label>Temperature ${temperature.toFixed(2)}<input type="range" name="temperature" min="-1.5" max="1.5" step="0.05" aria-valuetext=${temperature.toFixed(2)} .value=${live(String(Math.log10(temperature)))} @input=${(event: Event) => { const value = Number((event.target as HTMLInputElement).value); this.update({ temperature: Math.abs(value) < 0.03 ? 1 : Number((10 ** value).toPrecision(3)) }); }}></label>
@@ -965,12 +965,12 @@ export class RoutesRoom extends Room<State> {
     }));
     const number = (node: number, value: number, change: (value: number) => void, name: string): TemplateResult => html`<input type="number" step="any" aria-label=${name} ?disabled=${!this.#canEdit} .value=${live(String(value))} @change=${(event: Event) => { const next = (event.target as HTMLInputElement).valueAsNumber; if (Number.isFinite(next)) change(next); }} @focus=${() => this.update({ selected: node })}>`;
     return html`<details class="card" name="places"><summary>Places as a table <span class="quiet">(${instance.places.length})</span></summary>
-      <div class="scroll tall"><table class="plain"><thead><tr><th class="text" scope="col">Name</th><th scope="col">Stop</th><th scope="col">${instance.geographic ? 'Latitude' : 'x'}</th><th scope="col">${instance.geographic ? 'Longitude' : 'y'}</th>${amounts.map((name) => html`<th scope="col">${AMOUNTS[name]}</th>`)}<th scope="col"><span class="visually-hidden">Delete</span></th></tr></thead><tbody>
+      <div class="scroll tall"><table class="plain"><thead><tr><th class="text" scope="col">Name</th><th scope="col">Stop</th><th scope="col">${instance.geographic ? 'Latitude' : 'x'}</th><th scope="col">${instance.geographic ? 'Longitude' : 'y'}</th>${amounts.map((name) => html`<th scope="col">${called(name)}</th>`)}<th scope="col"><span class="visually-hidden">Delete</span></th></tr></thead><tbody>
       ${instance.places.slice(0, MOST).map((place, at) => html`<tr aria-selected=${at === this.state.selected ? 'true' : nothing}>
         <th class="text" scope="row">${place.id}</th><td>${rank.get(at) ?? html`<span class="quiet">left out</span>`}</td>
         <td>${number(at, instance.geographic ? place.y : place.x, (value) => this.#setPlace(at, instance.geographic ? { y: value } : { x: value }), `${instance.geographic ? 'Latitude' : 'x'} of ${place.id}`)}</td>
         <td>${number(at, instance.geographic ? place.x : place.y, (value) => this.#setPlace(at, instance.geographic ? { x: value } : { y: value }), `${instance.geographic ? 'Longitude' : 'y'} of ${place.id}`)}</td>
-        ${amounts.map((name) => html`<td>${number(at, place.amounts[name] ?? 0, (value) => this.#setPlace(at, { amounts: { ...place.amounts, [name]: value } }), `${AMOUNTS[name]} of ${place.id}`)}</td>`)}
+        ${amounts.map((name) => html`<td>${number(at, place.amounts[name] ?? 0, (value) => this.#setPlace(at, { amounts: { ...place.amounts, [name]: value } }), `${called(name)} of ${place.id}`)}</td>`)}
         <td>${this.#canEdit ? html`<button class="small plain" aria-label=${`Delete ${place.id}`} ?disabled=${instance.depot && at === 0} @click=${() => this.#delete(at)}>✕</button>` : nothing}</td></tr>`)}
       </tbody></table></div>${instance.places.length > MOST ? html`<p class="quiet tiny">The first ${MOST} of ${instance.places.length}.</p>` : nothing}</details>`;
   }

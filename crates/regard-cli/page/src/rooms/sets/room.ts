@@ -3,7 +3,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { live } from 'lit-html/directives/live.js';
 import { colourKey, css, groupColour, scale, type Scale } from '../../colour.ts';
-import { short, shown as five, signed } from '../../dom.ts';
+import { short, shown as five, signed, svgElement } from '../../dom.ts';
 import type { LinkState } from '../../link.ts';
 import type { Point, View } from '../../plane.ts';
 import { Room, type Shell } from '../../room.ts';
@@ -109,8 +109,8 @@ export class SetsRoom extends Room<State> {
     const { source, options, model } = this.state;
     if (!source) return;
     const chosen = model || this.#models[0]?.name || '';
-    const read = await this.service.post<SetsRead>('/v1/read', body(source, options, { ...(chosen ? { model: chosen } : { family: 'sets' }) }));
-    const sets = read.sets.map(({ id, rows, lines }): Rows => ({ id, rows, lines: lines ?? null, away: rows.map(() => false), edited: false }));
+    const read = await this.service.post<SetsRead>('/v1/read', body('read sets', source, options, chosen ? { model: chosen } : { family: 'sets' }));
+    const sets = read.sets.map(({ id, rows, lines }): Rows => ({ id, rows, lines: lines?.length === rows.length ? lines : null, away: rows.map(() => false), edited: false }));
     const set = Math.max(0, sets.findIndex((one) => one.id === link.set));
     for (const row of (link.away ?? '').split('.').filter(Boolean).map(Number)) if (sets[set] && row < sets[set].away.length) sets[set].away[row] = true;
     const look = (['table', 'cloud'] as Look[]).find((one) => one === link.look) ?? (read.columns.length === 2 ? 'cloud' : 'table');
@@ -169,7 +169,7 @@ export class SetsRoom extends Room<State> {
   }
 
   /** The current set as a request, with or without the rows that are away. */
-  #request(more: Record<string, unknown>, whole = false): Record<string, unknown> {
+  #request(command: 'predict' | 'explain', more: Record<string, unknown>, whole = false): Record<string, unknown> {
     const { source, options, model, sets, set } = this.state;
     const now = sets[set];
     const named = { model, ...more };
@@ -178,9 +178,9 @@ export class SetsRoom extends Room<State> {
       const own = new Set(sets.flatMap((one) => one.lines ?? []));
       const kept = new Set(now.lines.filter((_, at) => whole || !now.away[at]));
       const content = source.content.split('\n').filter((line, at) => (own.has(at + 1) ? kept.has(at + 1) : line.trim() !== '')).join('\n');
-      return body({ name: source.name, content: `${content}\n` }, options, named);
+      return body(command, { name: source.name, content: `${content}\n` }, options, named);
     }
-    return body({ name: 'set.csv', content: this.#table([now], !whole) }, { ...options, group_by: this.#group }, named);
+    return body(command, { name: 'set.csv', content: this.#table([now], !whole) }, { ...options, group_by: this.#group }, named);
   }
 
   /** Predicts the set as it is, then looks into the network and measures the rows. */
@@ -190,12 +190,12 @@ export class SetsRoom extends Room<State> {
     const now = sets[set];
     if (!now || !this.state.model) return;
     this.#predictor.run((signal) => this.#run(signal, async () => {
-      const { predictions, notes } = await this.service.post<{ predictions: Prediction[]; notes: string[] }>('/v1/predict', this.#request({}), signal);
+      const { predictions, notes } = await this.service.post<{ predictions: Prediction[]; notes: string[] }>('/v1/predict', this.#request('predict', {}), signal);
       const some = now.away.some(Boolean);
       this.update({ prediction: predictions[0] ?? null, answerNotes: notes, ...(some ? {} : { whole: null }) });
       if (quick) return;
       if (some && !this.state.whole) {
-        const all = await this.service.post<{ predictions: Prediction[] }>('/v1/predict', this.#request({}, true), signal);
+        const all = await this.service.post<{ predictions: Prediction[] }>('/v1/predict', this.#request('predict', {}, true), signal);
         this.update({ whole: all.predictions[0] ?? null });
       }
       this.shell.say(said(this.state.prediction));
@@ -206,7 +206,7 @@ export class SetsRoom extends Room<State> {
     }
     this.#explainer.run((signal) => this.#run(signal, async () => {
       const count = now.away.filter((gone) => !gone).length;
-      const trace = await this.service.post<Trace>('/v1/explain', explained(this.#request({ filter: count <= MOST_PAIRS ? 'attention' : 'pooling.attention' })), signal);
+      const trace = await this.service.post<Trace>('/v1/explain', this.#request('explain', { filter: count <= MOST_PAIRS ? 'attention' : 'pooling.attention' }), signal);
       this.update({ attention: trace.steps.filter((step) => step.name.endsWith('attention') && step.axes.at(-1)?.name === 'row') });
     }));
     this.#attribute();
@@ -222,7 +222,7 @@ export class SetsRoom extends Room<State> {
       return;
     }
     this.#attributor.run((signal) => this.#run(signal, async () => {
-      const { attributions } = await this.service.post<{ attributions: Attribution[] }>('/v1/predict', this.#request({ attribution: method }), signal);
+      const { attributions } = await this.service.post<{ attributions: Attribution[] }>('/v1/predict', this.#request('predict', { attribution: method }), signal);
       this.update({ attribution: attributions[0] ?? null });
     }));
   }
@@ -233,7 +233,7 @@ export class SetsRoom extends Room<State> {
 
   #loadTrace(): void {
     if (!this.service.live || !this.state.sets.length) return;
-    void this.task(async () => this.update({ trace: await this.service.post<Trace>('/v1/explain', explained(this.#request({}))) }));
+    void this.task(async () => this.update({ trace: await this.service.post<Trace>('/v1/explain', this.#request('explain', {})) }));
   }
 
   // Editing ---------------------------------------------------------------------------------------------------------
@@ -432,7 +432,7 @@ export class SetsRoom extends Room<State> {
     const { source, sets, set, model } = this.state;
     const step = (by: number): void => this.#open((set + by + sets.length) % sets.length);
     return html`<div class="bar" role="group" aria-label="File and model">
-      ${sourceBar({ source, edited: sets.some((one) => one.edited), examples: this.#examples, accept: '.csv,.tsv,.txt,.jsonl,.npz,.svm,.libsvm,.gz,.parquet', disabled: false, open: (file) => void this.receive(file), choose: (example) => void this.#show(example) })}
+      ${sourceBar({ source, edited: sets.some((one) => one.edited), examples: this.#examples, accept: '.csv,.tsv,.txt,.jsonl,.npz,.svm,.libsvm,.gz,.parquet', paste: () => this.shell.pasteTable(), open: (file) => void this.receive(file), choose: (example) => void this.#show(example) })}
       ${modelChoice(this.#models, model, (name) => { this.update({ model: name, prediction: null, attention: null, attribution: null, trace: null }); void this.task(() => this.#read({ set: this.state.sets[this.state.set]?.id ?? '' })); })}
       ${sets.length > 1
         ? html`<label>Set <select name="set" .value=${live(String(set))} @change=${(event: Event) => this.#open(Number((event.target as HTMLSelectElement).value))}>${sets.map((one, at) => html`<option value=${at} ?selected=${at === set}>${one.id} (${one.rows.length})</option>`)}</select></label>
@@ -512,13 +512,14 @@ export class SetsRoom extends Room<State> {
         <td class="text">${attention && attention[row] !== null ? html`<span class="track"><span class="meter" .style=${`width:${(100 * (attention[row] as number)) / most}%`}></span></span> ${short(attention[row], 3)}` : ''}</td>
         ${method ? html`<td class="text">${attribution && attribution[row] !== null ? html`<span class="both"><span class="left">${(attribution[row] as number) < 0 ? html`<span class="meter minus" .style=${`width:${(100 * -(attribution[row] as number)) / extent}%`}></span>` : nothing}</span><span>${(attribution[row] as number) > 0 ? html`<span class="meter" .style=${`width:${(100 * (attribution[row] as number)) / extent}%`}></span>` : nothing}</span></span> ${signed(attribution[row] as number, 3)}` : ''}</td>` : nothing}
       </tr>`)}</tbody></table></div>
+      ${attention ? html`<figure class="weights" data-picture><figcaption class="tiny quiet">Attention${attribution ? ' and attribution' : ''} by row</figcaption>${barsOf(attention, attribution, this.width)}</figure>` : nothing}
       <p class="tiny quiet">${now.rows.length > MOST_ROWS ? `The first ${MOST_ROWS} of ${now.rows.length} rows. ` : ''}${this.service.live ? 'Clear a box to take a row away.' : ''} ${this.#attentionOfRows().from ? `Attention ${this.#attentionOfRows().from}; choose another row to see its own.` : ''}</p>`;
   }
 
   #result(now: Rows, prediction: Prediction): TemplateResult {
     if (prediction.components) return this.#clusters(prediction);
     const gone = now.away.filter(Boolean).length;
-    return answerCard(prediction, gone ? this.state.whole : null, `with all ${now.rows.length} rows`);
+    return answerCard(prediction, gone ? this.state.whole : null, `with all ${now.rows.length} rows`, this.#models.find((one) => one.name === this.state.model)?.targets?.[0]);
   }
 
   #clusters(prediction: Prediction): TemplateResult {
@@ -560,22 +561,39 @@ export class SetsRoom extends Room<State> {
   }
 }
 
-/** What a measured attribution is worth, and whether attention agrees with it. */
+/** The faithfulness of an attribution, and its correlation with attention. */
 export function faithful(attribution: Attribution): TemplateResult {
   const { attention_rank_correlation: correlation, faithfulness } = attribution;
   return html`<p class="tiny quiet">${faithfulness ? html`Removing the rows in this order changes the answer by <span class="number">${five(faithfulness.deletion_area)}</span> on average, in random order by <span class="number">${five(faithfulness.random_area)}</span>. ` : nothing}${correlation === null ? 'Rank correlation with the attention weights: not defined here.' : html`Rank correlation with the attention weights: <strong class="number">${short(correlation, 2)}</strong>${correlation < 0.3 ? '; they disagree' : ''}.`}</p>`;
-}
-
-/** Options of a prediction that `explain` does not have. */
-function explained(request: Record<string, unknown>): Record<string, unknown> {
-  const { rescale: _, refine: __, importance: ___, ...rest } = request;
-  return rest;
 }
 
 function said(prediction: Prediction | null): string {
   if (!prediction) return '';
   if (prediction.components) return `${prediction.components.length} clusters`;
   return `Answer: ${typeof prediction.prediction === 'number' ? short(prediction.prediction, 5) : String(prediction.prediction)}`;
+}
+
+/** Bars of both measures over the rows, each in its own unit. */
+function barsOf(attention: (number | null)[], attribution: (number | null)[] | null, width: number): SVGSVGElement {
+  const each = Math.min(46, (width - 8) / attention.length);
+  const [height, middle] = [attribution ? 150 : 84, 62];
+  const picture = svgElement('svg', { width: Math.max(120, Math.ceil(each * attention.length + 8)), height, role: 'img', 'aria-label': 'Attention and attribution of each row' });
+  const most = Math.max(1e-12, ...attention.map((value) => value ?? 0));
+  const extent = Math.max(1e-12, ...(attribution ?? []).map((value) => Math.abs(value ?? 0)));
+  const bar = (at: number, from: number, tall: number, colour: string, text: string): void => {
+    const made = svgElement('rect', { x: 4 + at * each + each * 0.12, width: Math.max(0.8, each * 0.76), y: tall < 0 ? from : from - tall, height: Math.max(0.6, Math.abs(tall)), rx: 2 }, svgElement('title', {}, text));
+    made.style.fill = colour;
+    picture.append(made);
+  };
+  attention.forEach((value, at) => {
+    if (value !== null) bar(at, middle, (54 * value) / most, 'var(--accent)', `row ${at + 1}: attention ${short(value, 3)}`);
+    const measured = attribution?.[at];
+    if (measured !== null && measured !== undefined) bar(at, 122, (measured < 0 ? 24 : 34) * (measured / extent), measured < 0 ? 'var(--chosen)' : 'var(--good)', `row ${at + 1}: attribution ${signed(measured, 3)}`);
+    if (each > 16) picture.append(svgElement('text', { x: 4 + (at + 0.5) * each, y: middle + 14, 'text-anchor': 'middle', class: 'quiet' }, String(at + 1)));
+  });
+  picture.append(svgElement('line', { x1: 2, x2: 6 + each * attention.length, y1: middle, y2: middle, class: 'graticule' }));
+  if (attribution) picture.append(svgElement('line', { x1: 2, x2: 6 + each * attention.length, y1: 122, y2: 122, class: 'graticule' }));
+  return picture;
 }
 
 /** Many numbers of a row as colours; a square picture where the names of the columns number rows and columns. */
