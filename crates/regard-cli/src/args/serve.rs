@@ -178,12 +178,8 @@ mod tests {
         for bad in ["", "0", "-1", "1TiB", "2GiB", "8 MB", "MiB", "99999999999G"] {
             assert!(size(bad).is_err(), "{bad}");
         }
-        assert_eq!(
-            origin("HTTP://Localhost:5173").as_deref(),
-            Err("expected scheme, host and port, such as https://example.org or http://localhost:5173")
-        );
-        assert_eq!(origin("http://Localhost:5173").as_deref(), Ok("http://localhost:5173"));
-        for bad in ["*", "null", "example.org", "https://", "https://a/b", "https://*.org", "https://u@a"] {
+        assert_eq!(origin("http://Localhost:5173"), Ok("http://localhost:5173".to_owned()));
+        for bad in ["*", "null", "example.org", "HTTP://a", "https://", "https://a/b", "https://*.org", "https://u@a"] {
             assert!(origin(bad).is_err(), "{bad}");
         }
         assert_eq!((wait("0ms"), wait("5ms")), (Ok(Duration::ZERO), Ok(Duration::from_millis(5))));

@@ -252,7 +252,8 @@ fn requests_together_get_the_same_bits_as_alone() {
         .collect();
     let alone: Vec<String> = bodies.iter().map(|body| service.post("/v1/predict", body).body).collect();
     let together: Vec<String> = thread::scope(|scope| {
-        let send = |body| scope.spawn(|| service.post("/v1/predict", body).body);
+        let service = &service;
+        let send = |body| scope.spawn(move || service.post("/v1/predict", body).body);
         let all: Vec<_> = bodies.iter().map(send).collect();
         all.into_iter().map(|one| one.join().unwrap()).collect()
     });
