@@ -15,7 +15,7 @@ use crate::commands::forecast::ForecastResult;
 
 /// The document.
 pub(super) fn document(service: &Service) -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
+    let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
     });

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use axum::http::StatusCode;
+use clap::Args;
 use regard::data::file::read_text;
 use regard::data::graphs::Graphs;
 use regard::data::graphs::formats::{Recognised, read as read_graphs, recognise};
@@ -227,8 +228,29 @@ fn family_of(file: &Path) -> &'static str {
     }
 }
 
+/// Arguments of a command that reads a file. Which options apply follows from the family of the file, so one of another
+/// family is not unknown.
+fn read_arguments<A: Args>(command: &CommandOptions, question: &Question) -> Result<A, ApiError> {
+    let known = [PLACES, GRAPHS, OF_MODEL, SERIES];
+    let of_others =
+        |name: &&str| !command.allowed.contains(name) && known.iter().any(|other| other.allowed.contains(name));
+    if let Some(name) = question.options.names().into_iter().find(of_others) {
+        return Err(ApiError::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            format!("the option `{name}` does not apply to what the file holds"),
+        )
+        .expected(format!("some of {}", command.allowed.join(", ")))
+        .hint("`family` says what the file is read as"));
+    }
+    // What is left of others is null.
+    let names: Vec<&str> = known.iter().flat_map(|other| other.allowed.iter().copied()).collect();
+    let others: Vec<&str> = names.into_iter().filter(|name| !command.allowed.contains(name)).collect();
+    let options = question.options.without(&others);
+    Ok(arguments::<A>(command, &Question { options, ..question.clone() })?.args)
+}
+
 fn routes(question: &Question, printer: Printer) -> Result<ReadAnswer, ApiError> {
-    let args = arguments::<ShowArgs>(&PLACES, question)?.args;
+    let args = read_arguments::<ShowArgs>(&PLACES, question)?;
     let instance = read_instance(&args.file, &args.table.options(), &printer)?;
     let sites = instance.sites();
     let geographic = sites.metric().on_sphere();
@@ -309,7 +331,7 @@ fn has_depot(instance: &Instance) -> bool {
 }
 
 fn sets(service: &Service, model: Option<&str>, question: &Question, printer: Printer) -> Result<ReadAnswer, ApiError> {
-    let args = arguments::<PredictArgs>(&OF_MODEL, &named(question))?.args;
+    let args = read_arguments::<PredictArgs>(&OF_MODEL, &named(question))?;
     let bags = match model.map(|name| service.models.get(name)).transpose()?.map(|model| &model.network) {
         Some(ServedNetwork::Sets(parts)) => {
             set_commands::read(&args, parts.get(None).map_err(anyhow::Error::from)?, &printer)?
@@ -355,14 +377,14 @@ fn graphs(
     let file = Path::new(&question.name);
     let (graphs, column) = match model.map(|name| service.models.get(name)).transpose()?.map(|model| &model.network) {
         Some(ServedNetwork::Graphs(parts)) => {
-            let args = arguments::<PredictArgs>(&OF_MODEL, question)?.args;
+            let args = read_arguments::<PredictArgs>(&OF_MODEL, question)?;
             let model = parts.get(None).map_err(anyhow::Error::from)?;
             let examples = graph_commands::read(&args, model, &printer)?;
             let of_training = model.experiment.as_ref().map(|experiment| experiment.data.smiles.clone());
             (Graphs::clone(&examples.graphs), args.smiles.or(of_training))
         }
         _ => {
-            let args = arguments::<ShowArgs>(&GRAPHS, question)?.args;
+            let args = read_arguments::<ShowArgs>(&GRAPHS, question)?;
             let options = args.graphs.options(recognise(&args.file), args.table.skips_bad());
             let graphs = read_graphs(&args.file, &options).map_err(anyhow::Error::from)?;
             graphs.notes().iter().for_each(|note| printer.note(note));
@@ -425,7 +447,7 @@ fn series(
     question: &Question,
     printer: Printer,
 ) -> Result<ReadAnswer, ApiError> {
-    let args = arguments::<ForecastArgs>(&SERIES, question)?.args;
+    let args = read_arguments::<ForecastArgs>(&SERIES, question)?;
     let (panel, report) = match model.map(|name| service.models.get(name)).transpose()?.map(|model| &model.network) {
         Some(ServedNetwork::Series(parts)) => {
             let model = parts.get(None).map_err(anyhow::Error::from)?;

@@ -234,8 +234,20 @@ fn answers_are_those_of_the_command_line() {
     let body = json!({ "file": file("capitals.csv"), "filter": "decode.3.probability" });
     let expected = told(&["explain", "capitals.csv", "--filter", "decode.3.probability"]);
     assert_eq!(without_notes(&service.post("/v1/explain", &body)), expected);
-    let body = json!({ "file": file("molecules.csv"), "model": "regard-solubility", "layer": 0, "head": 1 });
-    let expected = told(&["explain", "molecules.csv", "--model", "regard-solubility", "--layer", "0", "--head", "1"]);
+    let body =
+        json!({ "file": file("molecules.csv"), "model": "regard-solubility", "layer": 0, "head": 1, "example": "5" });
+    let expected = told(&[
+        "explain",
+        "molecules.csv",
+        "--model",
+        "regard-solubility",
+        "--layer",
+        "0",
+        "--head",
+        "1",
+        "--example",
+        "5",
+    ]);
     assert_eq!(without_notes(&service.post("/v1/explain", &body)), expected);
     let answer = service.send("POST /v1/explain/attention HTTP/1.1\r\n", b"");
     assert_eq!(without_notes(&answer), told(&["explain", "attention"]));
@@ -402,7 +414,7 @@ fn wrong_requests_are_answered_with_what_is_expected() {
             422,
             json!("a.csv, line 2, field y"),
         ),
-        (json!({ "file": { "name": "a.csv", "content": "" } }), 422, json!("a.csv")),
+        (json!({ "file": { "name": "a.csv", "content": "" } }), 422, json!("a.csv, line 1")),
         (json!({ "file": file("capitals.csv"), "temperature": 2.0 }), 422, Value::Null),
         (json!({ "file": file("capitals.csv"), "decode": "beam:999999" }), 422, Value::Null),
     ] {
@@ -541,7 +553,8 @@ fn a_signal_under_load_loses_no_accepted_request() {
             scope.spawn(|| {
                 let body = json!({ "file": file("capitals.csv"), "time": "300ms" });
                 sent.fetch_add(1, Ordering::Relaxed);
-                answers.lock().unwrap().push(service.post("/v1/solve", &body));
+                let answer = service.post("/v1/solve", &body);
+                answers.lock().unwrap().push(answer);
             });
         }
         // A client that is killed meanwhile changes nothing.
