@@ -86,15 +86,15 @@ fn hint(error: &anyhow::Error) -> Option<String> {
 #[cfg(feature = "serve")]
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Report {
-    /// What went wrong.
+    /// The finding.
     pub(crate) what: String,
     /// File, line and field, or the option.
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     pub(crate) place: Option<String>,
-    /// What was expected instead.
+    /// The expectation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) expected: Option<String>,
-    /// What to do about it.
+    /// The way out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) hint: Option<String>,
 }

@@ -51,7 +51,7 @@ pub(crate) struct SolveResult<'a> {
     checked: bool,
     /// Files written.
     written: Vec<String>,
-    /// What solutions are named from.
+    /// The instance and its solution, for the solutions of stages.
     #[serde(skip)]
     solved: (&'a Instance, &'a Solution),
 }

@@ -134,7 +134,7 @@ pub(super) struct Task {
     pub(super) work: Work,
 }
 
-/// What is to be computed.
+/// The computation of a request.
 pub(super) enum Work {
     Solve { job: Box<SolveJob>, formats: Vec<String> },
     Predict { args: Box<PredictArgs>, model: String, pass: Option<Pass> },
@@ -160,7 +160,7 @@ pub(super) struct SolveAnswer<'a> {
     /// Texts of files with the solution, by their endings.
     #[serde(skip_serializing_if = "Option::is_none")]
     files: Option<BTreeMap<String, String>>,
-    /// What was guessed, skipped or not used.
+    /// Remarks on what was guessed, skipped or not used.
     notes: Vec<String>,
 }
 
@@ -173,7 +173,7 @@ pub(super) struct PredictAnswer {
     /// The same with `attribution`.
     #[serde(skip_serializing_if = "Option::is_none")]
     attributions: Option<Value>,
-    /// What was guessed, skipped or not used.
+    /// Remarks on what was guessed, skipped or not used.
     notes: Vec<String>,
 }
 

@@ -33,7 +33,7 @@ struct Endpoint {
     endpoint: String,
 }
 
-/// What is measured.
+/// All measurements.
 pub(super) struct Metrics {
     registry: Registry,
     requests: Family<Answered, Counter>,
@@ -94,7 +94,7 @@ impl Metrics {
     }
 }
 
-/// What is looked up when it is asked for.
+/// Measurements that are looked up when they are asked for.
 struct Current {
     queue: Arc<Queue>,
 }

@@ -44,7 +44,7 @@ use crate::report::Printer;
 /// Bodies that are in memory at the same time, in largest bodies.
 const BODIES: usize = 16;
 
-/// What all requests share.
+/// State that all requests share.
 pub(crate) struct Service {
     models: Models,
     device: Device,

@@ -70,7 +70,7 @@ impl<F: Family> Parts<F> {
     }
 }
 
-/// What is known of a model.
+/// The description of a model.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(super) struct ModelEntry {
     /// Name, by which requests choose it.
@@ -95,7 +95,7 @@ pub(super) struct ModelEntry {
     /// Columns that a file needs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     features: Vec<String>,
-    /// What it predicts.
+    /// Names of its targets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     targets: Vec<String>,
     /// Classes that it predicts.
@@ -163,7 +163,7 @@ impl Models {
         }
     }
 
-    /// What is known of all models.
+    /// Descriptions of all models.
     pub(super) fn entries(&self) -> impl Iterator<Item = &ModelEntry> {
         self.all.iter().map(|model| &model.entry)
     }
@@ -309,7 +309,7 @@ fn open(folder: &Path, source: &'static str, device: &Device) -> anyhow::Result<
     }
 }
 
-/// What every model of a supervised family has.
+/// The description of a model of a supervised family, without what only its family has.
 fn entry<C: NetworkConfig>(folder: &Path, family: &'static str, source: &'static str) -> anyhow::Result<ModelEntry> {
     let found = NetworkDir::<C>::open(folder)?;
     let description = found.manifest().and_then(|manifest| manifest.description.clone());

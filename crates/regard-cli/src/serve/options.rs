@@ -270,7 +270,7 @@ fn single(name: &str, arg: &clap::Arg) -> Value {
 /// The largest integer that every JSON reader keeps.
 const MOST_INTEGER: u64 = 9_007_199_254_740_991;
 
-/// What the value of an option is bounded by, which the checks of the command line do not tell.
+/// Bounds of the value of an option, which its parser does not tell.
 fn bounds(name: &str) -> Value {
     const TIME: &str = "^[1-9][0-9]{0,4}(ms|s|m)$";
     match name {

@@ -77,7 +77,7 @@ pub(super) struct Reading {
     model: Option<String>,
 }
 
-/// What was read.
+/// The content of a file.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub(super) enum ReadAnswer {
@@ -294,7 +294,7 @@ fn routes(question: &Question, printer: Printer) -> Result<ReadAnswer, ApiError>
     })))
 }
 
-/// What a table of an instance holds beside places.
+/// Columns and options of a table of an instance, beside places.
 #[derive(Default)]
 struct Columns {
     /// Amounts of all nodes by the names of their columns.

@@ -25,7 +25,7 @@ const HEADERS: usize = 64;
 const PAUSE: Duration = Duration::from_millis(50);
 /// Time for connections to write what is left when all requests are answered.
 const CLOSING: Duration = Duration::from_secs(5);
-/// How often the end of the accepted requests is looked for.
+/// Time between two looks for the end of the accepted requests.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Serves connections until a signal comes and the accepted requests are answered.

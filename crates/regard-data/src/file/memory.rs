@@ -105,7 +105,7 @@ thread_local! {
     static OPEN: RefCell<Option<MemoryFiles>> = const { RefCell::new(None) };
 }
 
-/// What stands at a path: the bytes of a file in memory, nothing where only memory is open, or the disk.
+/// The content of a path: the bytes of a file in memory, nothing where only memory is open, or the disk.
 pub(super) enum Found {
     Memory(Arc<[u8]>),
     Nothing,
