@@ -9,6 +9,7 @@ export interface ChartLine {
   colour: string;
   /** `[x, y]`; a gap where y is null. */
   points: [number, number | null][];
+  /** `dots` marks each point of the line. */
   kind?: 'solid' | 'dashed' | 'thin' | 'dots';
 }
 
@@ -124,7 +125,6 @@ export function drawChart(spec: Chart): DrawnChart {
         dot.style.fill = colour;
         picture.append(dot);
       }
-      continue;
     }
     const made = svgElement('path', { d: path(thinned(points)) ?? '', class: `line ${kind ?? 'solid'}` });
     made.style.stroke = colour;

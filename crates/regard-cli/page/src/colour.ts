@@ -1,6 +1,6 @@
 // Colours of numbers and of groups, readable with every colour vision, light and dark.
 
-import { svgElement, shown } from './dom.ts';
+import { short, shown, svgElement } from './dom.ts';
 import { isDark } from './theme.ts';
 
 type Rgb = readonly [number, number, number];
@@ -66,19 +66,19 @@ export function scale(values: Iterable<number | null | undefined>, around?: { lo
 }
 
 /** A bar of the colours with its ends. */
-export function colourBar(range: Scale, x: number, y: number, width: number): SVGGElement {
+export function colourBar(range: Scale, x: number, y: number, width: number, text: (value: number) => string = shown): SVGGElement {
   const group = svgElement('g', { transform: `translate(${x},${y})` });
   const cells = 48;
   for (let at = 0; at < cells; at += 1) {
     const value = range.low + ((range.high - range.low) * at) / (cells - 1);
     group.append(svgElement('rect', { x: (at * width) / cells, y: 0, width: width / cells + 0.6, height: 9, fill: css(range.colour(value)) }));
   }
-  group.append(svgElement('text', { x: 0, y: 21, class: 'quiet' }, shown(range.low)));
-  group.append(svgElement('text', { x: width, y: 21, 'text-anchor': 'end', class: 'quiet' }, shown(range.high)));
+  group.append(svgElement('text', { x: 0, y: 21, class: 'quiet' }, text(range.low)));
+  group.append(svgElement('text', { x: width, y: 21, 'text-anchor': 'end', class: 'quiet' }, text(range.high)));
   return group;
 }
 
 /** The bar of the colours as a picture of its own. */
 export function colourKey(range: Scale, width = 130): SVGSVGElement {
-  return svgElement('svg', { width, height: 24, role: 'img', 'aria-label': `colours from ${shown(range.low)} to ${shown(range.high)}` }, colourBar(range, 0, 1, width));
+  return svgElement('svg', { width, height: 24, role: 'img', 'aria-label': `colours from ${short(range.low, 3)} to ${short(range.high, 3)}` }, colourBar(range, 0, 1, width, (value) => short(value, 3)));
 }

@@ -4,6 +4,7 @@ import { html, nothing, type TemplateResult } from 'lit-html';
 import { live } from 'lit-html/directives/live.js';
 import { css, inkOn, scale } from '../colour.ts';
 import { short, svgElement } from '../dom.ts';
+import { chooseFile } from '../files.ts';
 import { pack, unpack, type LinkState } from '../link.ts';
 import { Room, type Shell } from '../room.ts';
 import { Latest } from '../service.ts';
@@ -148,7 +149,7 @@ export class AttentionRoom extends Room<State> {
       <label>Mask <select name="mask" ?disabled=${off} .value=${live(kind)} @change=${(event: Event) => this.#mask((event.target as HTMLSelectElement).value)}><option value="none">none</option>${flatInput ? html`<option value="causal">causal</option>` : nothing}<option value="own">own</option></select></label>
       ${flatInput ? html`<span class="group"><button name="add-token" ?disabled=${off || (input.x?.length ?? 0) >= 8} @click=${() => this.#tokens(1)}>Add a token</button><button name="remove-token" ?disabled=${off || (input.x?.length ?? 0) <= 1} @click=${() => this.#tokens(-1)}>Remove the last</button></span>` : nothing}
       ${heads > 1 ? html`<label>Show head <select name="head" .value=${live(String(this.state.head))} @change=${(event: Event) => this.update({ head: Number((event.target as HTMLSelectElement).value), cell: null })}>${Array.from({ length: heads }, (_, at) => html`<option value=${at} ?selected=${at === this.state.head}>${at}</option>`)}</select></label>` : nothing}
-      ${off ? nothing : html`<button name="reset" @click=${() => { this.update({ head: 0 }); this.#change(FIRST); }}>Worked example</button>`}
+      ${off ? nothing : html`<button name="open" @click=${() => void chooseFile('.json').then((file) => (file ? this.receive(file) : undefined))}>Open file…</button><button name="reset" @click=${() => { this.update({ head: 0 }); this.#change(FIRST); }}>Worked example</button>`}
       ${this.busy ? html`<span class="busy" aria-hidden="true"></span>` : nothing}
     </div>`;
   }

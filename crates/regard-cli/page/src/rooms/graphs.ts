@@ -377,7 +377,8 @@ export class GraphsRoom extends Room<State> {
       edgeValues = this.state.edges.map(([source, target], at) => ({ source, target, value: weights[at], text: `${name(now, source)} → ${name(now, target)}: ${short(weights[at], 3)}` }));
     } else if (attributions) {
       nodeValues = attributions.nodes;
-      range = scale([...attributions.nodes, ...attributions.edges.values()]);
+      const all = [...attributions.nodes, ...attributions.edges.values()];
+      range = scale([...all, 0]);
       edgeValues = [...attributions.edges].flatMap(([key, value]) => {
         const [source, target] = key.split(',').map(Number);
         const text = `${name(now, source)}–${name(now, target)}: ${signed(value, 3)}`;

@@ -376,7 +376,7 @@ export class SeriesRoom extends Room<State> {
       block.style.opacity = String(0.08 + (0.92 * Math.abs(value)) / big);
       picture.append(block);
     });
-    picture.append(svgElement('text', { x: chart.x(count - 1) + 8, y: 14, class: 'quiet' }, `lags, to ±${short(most, 2)}`), svgElement('text', { x: chart.x(count - 1) + 8, y: 94, class: 'quiet' }, `patches, to ±${short(big, 2)}`));
+    picture.append(svgElement('text', { x: this.width - 2, y: 11, 'text-anchor': 'end', class: 'quiet' }, `lags, to ±${short(most, 2)}`), svgElement('text', { x: this.width - 2, y: 80, 'text-anchor': 'end', class: 'quiet' }, `patches, to ±${short(big, 2)}`));
     return picture;
   }
 

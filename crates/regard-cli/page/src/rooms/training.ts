@@ -5,14 +5,18 @@ import { live } from 'lit-html/directives/live.js';
 import { drawChart, type ChartLine } from '../chart.ts';
 import { groupColour } from '../colour.ts';
 import { short } from '../dom.ts';
+import { chooseFile } from '../files.ts';
 import type { LinkState } from '../link.ts';
 import { Room, type Shell } from '../room.ts';
 import type { Run } from '../service.ts';
 
 type Metrics = Record<string, number>;
 
+/** A run of the service, or one that was opened as a file. */
+type Listed = Run & { opened?: boolean };
+
 interface State {
-  runs: Run[];
+  runs: Listed[];
   chosen: string[];
   /** Lines of metrics by run, and how many lines were read. */
   lines: Record<string, Metrics[]>;
@@ -25,7 +29,7 @@ const EMPTY: State = { runs: [], chosen: [], lines: {}, next: {}, smooth: 0, log
 /** Milliseconds between two looks at a run. */
 const EVERY = 2000;
 /** Numbers that count, and are no curves of their own. */
-const COUNTERS = ['step', 'epoch', 'instances', 'seed'];
+const COUNTERS = ['step', 'epoch', 'instances', 'nodes', 'seed'];
 
 export class TrainingRoom extends Room<State> {
   override readonly name = 'training';
@@ -53,7 +57,7 @@ export class TrainingRoom extends Room<State> {
   override async receive(file: File): Promise<void> {
     await this.task(async () => {
       const lines = (await file.text()).split('\n').filter((line) => line.trim()).map((line) => numbers(JSON.parse(line) as Record<string, unknown>));
-      this.update({ runs: [...this.state.runs.filter((run) => run.name !== file.name), { name: file.name }], chosen: [file.name], lines: { ...this.state.lines, [file.name]: lines } });
+      this.update({ runs: [...this.state.runs.filter((run) => run.name !== file.name), { name: file.name, opened: true }], chosen: [file.name], lines: { ...this.state.lines, [file.name]: lines } });
     });
   }
 
@@ -73,12 +77,14 @@ export class TrainingRoom extends Room<State> {
 
   /** Reads the list of runs and the new lines of those that are shown. */
   async #look(): Promise<void> {
-    const { runs } = await this.service.get<{ runs: Run[] }>('/v1/runs');
+    const { runs: served } = await this.service.get<{ runs: Run[] }>('/v1/runs');
+    const opened = this.state.runs.filter((run) => run.opened);
+    const runs: Listed[] = [...served, ...opened.filter((run) => !served.some((one) => one.name === run.name))];
     const chosen = this.state.chosen.length ? this.state.chosen : runs.slice(0, 1).map((run) => run.name);
     const changed = JSON.stringify(runs) !== JSON.stringify(this.state.runs) || chosen !== this.state.chosen;
     if (changed) this.update({ runs, chosen });
     for (const name of chosen) {
-      if (!runs.some((run) => run.name === name)) continue;
+      if (!served.some((run) => run.name === name)) continue;
       const from = this.state.next[name] ?? 0;
       const { lines, next } = await this.service.get<{ lines: Record<string, unknown>[]; next: number }>(`/v1/runs/${encodeURIComponent(name)}/metrics?from=${from}`);
       // A run that was resumed from an earlier step begins anew.
@@ -89,7 +95,7 @@ export class TrainingRoom extends Room<State> {
 
   override view(): TemplateResult {
     const { runs, chosen, smooth, log } = this.state;
-    if (!runs.length) return html`<div class="card empty" data-stage>${this.busy ? 'Loading…' : html`There are no runs here. Start the service with <code>regard serve --runs runs</code> and train with <code>regard train … --out runs/NAME</code>, or open a <code>metrics.jsonl</code>.`}</div>`;
+    if (!runs.length) return html`<div class="card empty" data-stage>${this.busy ? 'Loading…' : html`There are no runs here. Start the service with <code>regard serve --runs runs</code> and train with <code>regard train … --out runs/NAME</code>, or open a <code>metrics.jsonl</code>.<br><br>${this.#openButton()}`}</div>`;
     const toggle = (name: string): void => {
       this.update({ chosen: chosen.includes(name) ? chosen.filter((one) => one !== name) : [...chosen, name] });
       if (this.service.live) void this.task(() => this.#look());
@@ -98,6 +104,7 @@ export class TrainingRoom extends Room<State> {
     return html`<div class="bar" role="group" aria-label="Curves">
         <label>Smoothing <input type="range" name="smooth" min="0" max="0.99" step="0.01" .value=${live(String(smooth))} aria-valuetext=${smooth.toFixed(2)} @input=${(event: Event) => this.update({ smooth: Number((event.target as HTMLInputElement).value) })}></label>
         <label><input type="checkbox" name="log" .checked=${live(log)} @change=${(event: Event) => this.update({ log: (event.target as HTMLInputElement).checked })}>Logarithmic</label>
+        ${this.service.live ? this.#openButton() : nothing}
       </div>
       <div class="split">
         <div class="column"><section class="card first" aria-label="Curves"><div data-stage>${names.length ? names.map((name, at) => this.#curve(name, at === 0)) : html`<p class="empty">The run has no metrics yet.</p>`}</div></section></div>
@@ -106,6 +113,14 @@ export class TrainingRoom extends Room<State> {
           <section class="card" aria-label="Values"><h2>${this.#at === null ? 'Last values' : `Step ${short(this.#at, 8)}`}</h2><div class="scroll"><table class="plain"><thead><tr><th class="text" scope="col">Metric</th>${chosen.map((run) => html`<th scope="col">${run}</th>`)}</tr></thead><tbody>${names.map((name) => html`<tr><th class="text" scope="row">${name.replaceAll('_', ' ')}</th>${chosen.map((run) => html`<td>${short(this.#valueAt(run, name), 4)}</td>`)}</tr>`)}</tbody></table></div></section>
         </div>
       </div>`;
+  }
+
+  #openButton(): TemplateResult {
+    const open = async (): Promise<void> => {
+      const file = await chooseFile('.jsonl');
+      if (file) await this.receive(file);
+    };
+    return html`<button name="open" @click=${open}>Open file…</button>`;
   }
 
   /** The metrics of the shown runs: costs and losses first. */
@@ -123,7 +138,7 @@ export class TrainingRoom extends Room<State> {
       // An exponential mean, as of its first values as of its last.
       mean = this.state.smooth * mean + (1 - this.state.smooth) * line[name];
       weight = this.state.smooth * weight + (1 - this.state.smooth);
-      points.push([line.step ?? line.epoch ?? at, mean / weight]);
+      points.push([stepOf(line, at), mean / weight]);
     });
     return points;
   }
@@ -141,6 +156,7 @@ export class TrainingRoom extends Room<State> {
     if (!counts.some((count) => count > 0)) return html``;
     for (const line of lines) if (line.points.length < 12) line.kind = 'dots';
     const last = lines.map((line) => `${line.name} ${short(line.points.at(-1)?.[1])}`).join(', ');
+    const steps = this.state.chosen.flatMap((run) => (this.state.lines[run] ?? []).map((line, at) => stepOf(line, at)));
     const positive = lines.every((line) => line.points.every(([, value]) => (value ?? 0) > 0));
     const { picture } = drawChart({
       width: this.width,
@@ -150,6 +166,7 @@ export class TrainingRoom extends Room<State> {
       xText: (x) => short(x, 6),
       xTitle: 'step',
       log: this.state.log && positive,
+      x: [steps.reduce((a, b) => Math.min(a, b), Infinity), steps.reduce((a, b) => Math.max(a, b), -Infinity)],
       stops: [...new Set(lines.flatMap((line) => line.points.map(([x]) => x)))].sort((a, b) => a - b),
       hover: (x) => {
         this.#at = x;
@@ -173,6 +190,13 @@ export class TrainingRoom extends Room<State> {
   }
 }
 
+/** The step of a line, or its place where it names none. */
+function stepOf(line: Metrics, at: number): number {
+  return line.step ?? line.epoch ?? at;
+}
+
+/** The numbers of a line; those that are not of a training step have its kind before their names, as `validation cost`. */
 function numbers(line: Record<string, unknown>): Metrics {
-  return Object.fromEntries(Object.entries(line).filter((entry): entry is [string, number] => typeof entry[1] === 'number' && Number.isFinite(entry[1])));
+  const kind = typeof line.kind === 'string' && line.kind !== 'step' ? `${line.kind === 'valid' ? 'validation' : line.kind} ` : '';
+  return Object.fromEntries(Object.entries(line).filter((entry): entry is [string, number] => typeof entry[1] === 'number' && Number.isFinite(entry[1])).map(([name, value]) => [COUNTERS.includes(name) ? name : kind + name, value]));
 }

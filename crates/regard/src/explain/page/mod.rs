@@ -5,7 +5,8 @@ use super::trace::Trace;
 const SHELL: &str = include_str!("shell.html");
 /// The style of the page.
 pub const STYLE: &str = include_str!("trace.css");
-/// The script that draws a trace: `mountTrace(element, trace, options)`.
+/// The script that draws the trace of the page. It is built, as the style is, from the sources of the page of
+/// `regard serve` (`crates/regard-cli/page`).
 pub const SCRIPT: &str = include_str!("trace.js");
 
 /// The trace as HTML: its steps with pickers for decoding step, layer and head, heat maps, and drawings on the places of

@@ -1,5 +1,6 @@
 // The room of routes: places to drag, the tour that follows, and every decision of the network.
 
+import { scaleLinear } from 'd3-scale';
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { live } from 'lit-html/directives/live.js';
 import { colourKey, css, groupColour, scale, type Scale } from '../../colour.ts';
@@ -576,7 +577,7 @@ export class RoutesRoom extends Room<State> {
     const points = instance.places.map((place) => view.point([place.x, place.y]));
     const group = svgElement('g', {});
     if (instance.geographic) group.append(drawMap(view));
-    else group.append(svgElement('rect', { x: 0.5, y: 0.5, width: view.width - 1, height: view.height - 1, rx: 6, class: 'frame' }));
+    else group.append(drawGrid(view));
     const what = decision ? this.#decisionMarks(instance, decision, points, group) : this.#solutionMarks(instance);
     const { selected } = this.state;
     group.append(drawPlaces({
@@ -808,7 +809,7 @@ export class RoutesRoom extends Room<State> {
           const choose = (): void => this.update({ stage: stage === at ? null : at });
           return html`<tr class=${drawable ? 'choosable' : ''} aria-selected=${stage === at && tab === 'solution' ? 'true' : nothing} @click=${drawable ? choose : nothing}>
             <th class="text" scope="row">${drawable ? html`<button class="plain small" @click=${(event: Event) => { event.stopPropagation(); choose(); }} aria-pressed=${stage === at ? 'true' : 'false'}>${one.by}: ${one.name}</button>` : html`${one.by}: ${one.name}`}</th>
-            <td>${short(one.cost, 5)}</td><td>${one.gain === null || one === first ? '' : one.gain === 0 || Math.abs(one.gain) < 5e-5 ? '0 %' : `${one.gain > 0 ? '+' : '−'}${percent(Math.abs(one.gain))}`}</td><td>${one.seconds < 0.0095 ? `${(1000 * one.seconds).toFixed(1)} ms` : one.seconds < 1 ? `${Math.round(1000 * one.seconds)} ms` : `${one.seconds.toFixed(1)} s`}</td></tr>`;
+            <td>${short(one.cost, 5)}</td><td>${one.gain === null || one === first ? '' : one.gain === 0 || Math.abs(one.gain) < 5e-5 ? '0 %' : `${one.gain > 0 ? '+' : '−'}${percent(Math.abs(one.gain))}`}</td><td>${one.seconds < 5e-5 ? '<0.1 ms' : one.seconds < 0.0095 ? `${(1000 * one.seconds).toFixed(1)} ms` : one.seconds < 1 ? `${Math.round(1000 * one.seconds)} ms` : `${one.seconds.toFixed(1)} s`}</td></tr>`;
         })}
       </tbody></table>
     </section>`;
@@ -974,6 +975,24 @@ export class RoutesRoom extends Room<State> {
         <td>${this.#canEdit ? html`<button class="small plain" aria-label=${`Delete ${place.id}`} ?disabled=${instance.depot && at === 0} @click=${() => this.#delete(at)}>✕</button>` : nothing}</td></tr>`)}
       </tbody></table></div>${instance.places.length > MOST ? html`<p class="quiet tiny">The first ${MOST} of ${instance.places.length}.</p>` : nothing}</details>`;
   }
+}
+
+/** The ground of a plane: round coordinates as lines. */
+function drawGrid(view: View): SVGGElement {
+  const group = svgElement('g', {});
+  const [[x0, y1], [x1, y0]] = [view.place([0, 0]), view.place([view.width, view.height])];
+  for (const tick of scaleLinear().domain([x0, x1]).ticks(Math.max(3, Math.floor(view.width / 90)))) {
+    const [x] = view.point([tick, 0]);
+    group.append(svgElement('line', { x1: x, x2: x, y1: 0, y2: view.height, class: 'graticule' }));
+    if (x > 30 && x < view.width - 30) group.append(svgElement('text', { x: x + 3, y: view.height - 6, class: 'quiet' }, short(tick)));
+  }
+  for (const tick of scaleLinear().domain([y0, y1]).ticks(Math.max(3, Math.floor(view.height / 90)))) {
+    const [, y] = view.point([0, tick]);
+    group.append(svgElement('line', { x1: 0, x2: view.width, y1: y, y2: y, class: 'graticule' }));
+    if (y > 16 && y < view.height - 24) group.append(svgElement('text', { x: 5, y: y - 4, class: 'quiet' }, short(tick)));
+  }
+  group.append(svgElement('rect', { x: 0.5, y: 0.5, width: view.width - 1, height: view.height - 1, rx: 6, class: 'frame' }));
+  return group;
 }
 
 /** Attention that goes out from a node in a layer of the encoder. */

@@ -471,7 +471,7 @@ export class SetsRoom extends Room<State> {
     const groups = this.#groups();
     const components: Component[] = columns.length >= 2 ? (prediction?.components ?? []).map(({ mean, deviation, weight }) => ({ weight, mean: [mean[axes[0]], mean[axes[1]]], deviation: [deviation[axes[0]], deviation[axes[1]]] })) : [];
     const values = colour === 'attention' ? attention : colour === 'attribution' ? attribution : null;
-    const range = values ? scale(values, colour === 'attention' ? { low: 0 } : undefined) : undefined;
+    const range = values ? scale([...values, 0]) : undefined;
     const points = now.rows.map((row): Point => [row[axes[0]] ?? NaN, row[axes[1]] ?? NaN]);
     if (!this.#view || this.#view.width !== this.width || !this.#drag) this.#view = cloudView(points, components, this.width, this.width < 500 ? 380 : 560);
     const drawn = drawCloud({
