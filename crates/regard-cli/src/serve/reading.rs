@@ -12,7 +12,7 @@ use regard::data::series::Panel;
 use regard::data::sets::formats::{ReadOptions, read as read_sets};
 use regard::data::sets::{Bags, FeatureNames};
 use regard::data::table::Cells;
-use regard::graphs::layout;
+use regard::graphs::{Spectrum, layout};
 use regard::routing::formats;
 use regard::routing::{Instance, Problem, ProblemVisitor, SolverInstance};
 use regard::series::experiment::SeriesData;
@@ -65,8 +65,10 @@ pub(super) const SERIES: CommandOptions = CommandOptions {
     has_model: false,
 };
 
-/// A graph of more nodes gets no places.
+/// A graph of more nodes gets no places and no eigenvectors.
 const MOST_DRAWN: usize = 300;
+/// A file of more graphs gets no eigenvectors.
+const MOST_SPECTRA: usize = 200;
 
 /// The families by name.
 const FAMILIES: [&str; 4] = ["routes", "sets", "graphs", "series"];
@@ -147,6 +149,17 @@ pub(super) struct ReadGraph {
     nodes: Vec<ReadNode>,
     /// Source, target and kind; an edge of both directions stands once.
     edges: Vec<(usize, usize, String)>,
+    /// Eigenvectors of the normalised Laplacian, for small graphs of small files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    laplacian: Option<Laplacian>,
+}
+
+/// Eigenvalues of the normalised Laplacian from the second on, and their eigenvectors.
+#[derive(Serialize, JsonSchema)]
+struct Laplacian {
+    values: Vec<f32>,
+    /// The component of each eigenvector, for each node.
+    vectors: Vec<Vec<f32>>,
 }
 
 /// A node of a graph.
@@ -393,8 +406,17 @@ fn graphs(
     };
     let texts = column.map(|column| by_line(file, &column)).unwrap_or_default();
     let smiles = |at: usize| graphs.line(at).and_then(|line| texts.get(&line).cloned());
-    let all = (0..graphs.len()).map(|at| ReadGraph { smiles: smiles(at), ..graph(&graphs, at) }).collect();
+    let drawn = |at: &usize| graphs.len() <= MOST_SPECTRA && graphs.nodes_of(*at).len() <= MOST_DRAWN;
+    let spectrum = |at: usize| Some(at).filter(drawn).map(|at| laplacian(&graphs, at));
+    let one = |at| ReadGraph { smiles: smiles(at), laplacian: spectrum(at), ..graph(&graphs, at) };
+    let all = (0..graphs.len()).map(one).collect();
     Ok(ReadAnswer::Graphs { graphs: all, notes: printer.into_notes() })
+}
+
+fn laplacian(graphs: &Graphs, at: usize) -> Laplacian {
+    let Spectrum { values, vectors } = Spectrum::of(graphs, at);
+    let of_node = |node: usize| vectors[node * values.len()..(node + 1) * values.len()].to_vec();
+    Laplacian { vectors: (0..graphs.nodes_of(at).len()).map(of_node).collect(), values }
 }
 
 /// The fields of a column by the lines of their rows; none for a file that is no table of text.
@@ -430,6 +452,7 @@ fn graph(graphs: &Graphs, at: usize) -> ReadGraph {
     ReadGraph {
         id: graphs.ids()[at].clone(),
         smiles: None,
+        laplacian: None,
         edges: once.map(|(source, target, edge)| (*source, *target, kind(*edge))).collect(),
         nodes: nodes
             .clone()

@@ -323,6 +323,13 @@ fn files_are_read_for_the_page() {
     let first = &graphs["graphs"][0];
     assert_eq!(graphs["kind"], "graphs");
     assert!(first["smiles"].is_string(), "{first}");
+    let other = &graphs["graphs"][4];
+    assert_eq!(other["laplacian"]["vectors"].as_array().unwrap().len(), other["nodes"].as_array().unwrap().len());
+    let body = json!({ "file": file("molecules.csv"), "model": "regard-solubility", "filter": "positions.laplacian", "example": "5" });
+    let steps = service.post("/v1/explain", &body).json()["steps"].clone();
+    let of = |name: &str| steps.as_array().unwrap().iter().find(|step| step["name"] == name).unwrap()["values"].clone();
+    assert_eq!(other["laplacian"]["vectors"], of("positions.laplacian.vectors"));
+    assert_eq!(json!([other["laplacian"]["values"]]), of("positions.laplacian.eigenvalues"));
     assert!(first["nodes"][0]["label"].is_string() && first["nodes"][0]["x"].is_number(), "{first}");
     let series = read(json!({ "file": file("loaves.csv") })).json();
     assert_eq!((&series["kind"], &series["series"][0]["id"]), (&json!("series"), &json!("market")));
