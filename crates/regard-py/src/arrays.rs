@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use numpy::{PyArray1, PyArray2, PyArrayDyn, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use numpy::{IntoPyArray, PyArrayMethods};
+use numpy::{PyArray1, PyArray2, PyArrayDyn, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use regard::data::npz::Array;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use arrow_array::cast::AsArray;
-use arrow_array::ffi_stream::{RecordBatchStreamReader, FFI_ArrowArrayStream};
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::types::{
     ArrowDictionaryKeyType, ArrowPrimitiveType, Date32Type, Date64Type, Float16Type, Float32Type, Float64Type,
     Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
@@ -97,7 +97,8 @@ impl Frame {
             let mut known = Known { places: HashMap::new(), found: Codes { of: Vec::new(), names: Vec::new() } };
             known.push(name, &part)?;
             let Codes { of, names } = known.found;
-            let text = |(code, missing): (u32, bool)| if missing { String::new() } else { names[code as usize].clone() };
+            let text =
+                |(code, missing): (u32, bool)| if missing { String::new() } else { names[code as usize].clone() };
             all.extend(of.into_iter().zip(missing).map(text));
         }
         Ok(all)

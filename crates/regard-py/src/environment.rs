@@ -187,9 +187,8 @@ impl PyEnvironment {
         let path = PathBuf::from(self.0.problem().spec.name);
         let experiment = RouteExperiment::parse("", &path, &settings).or_raise()?;
         let environment = self.0.clone();
-        Run::new(options).run(py, experiment, move |training, device, observer| {
-            train_in(training, environment, device, observer)
-        })
+        Run::new(options)
+            .run(py, experiment, move |training, device, observer| train_in(training, environment, device, observer))
     }
 
     /// Opens a policy that was trained for the problem.
@@ -253,8 +252,9 @@ impl PyEnvironmentPolicy {
         seed: u64,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let decode: Decode =
-            decode.parse().map_err(|error: regard::routes::decode::UnknownDecode| invalid("decode_type", &error.to_string(), None))?;
+        let decode: Decode = decode
+            .parse()
+            .map_err(|error: regard::routes::decode::UnknownDecode| invalid("decode_type", &error.to_string(), None))?;
         let batch = self.environment.problem().instances(py, instances)?;
         let all = self.environment.instances(batch);
         let (mut costs, mut tours, mut log_likelihoods) = (Vec::new(), Vec::new(), Vec::new());

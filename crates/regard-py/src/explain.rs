@@ -96,7 +96,12 @@ impl Trace {
 }
 
 /// Options of an attribution by the name of its method.
-pub(crate) fn attribution_options(method: &str, samples: usize, steps: usize, seed: u64) -> PyResult<AttributionOptions> {
+pub(crate) fn attribution_options(
+    method: &str,
+    samples: usize,
+    steps: usize,
+    seed: u64,
+) -> PyResult<AttributionOptions> {
     let method: AttributionMethod = method.parse().map_err(|reason: String| invalid("method", &reason, None))?;
     Ok(AttributionOptions { samples, steps, ..AttributionOptions::new(method, seed) })
 }

@@ -62,7 +62,9 @@ pub(crate) fn raised(error: &Error) -> PyErr {
             let raised = error.downcast_ref::<PyErr>().map(|error| error.clone_ref(py));
             raised.unwrap_or_else(|| with_hint::<InternalError>(&message, None))
         }),
-        Error::Io { source, .. } | Error::Data(regard::data::Error::Io { source, .. }) => of_file(source, &message, hint),
+        Error::Io { source, .. } | Error::Data(regard::data::Error::Io { source, .. }) => {
+            of_file(source, &message, hint)
+        }
         Error::NotFinite { .. } | Error::Diverged { .. } | Error::State { .. } | Error::Device(_) => {
             with_hint::<ComputeError>(&message, hint)
         }

@@ -126,7 +126,8 @@ impl PyGraphs {
         let parsed = move || {
             // A row without any value would be no row.
             let rows: String = smiles.iter().enumerate().map(|(at, one)| format!("{at},{}\n", quoted(one))).collect();
-            let options = ReadOptions { smiles: Some("smiles".into()), rule, delimiter: Some(b','), ..ReadOptions::default() };
+            let options =
+                ReadOptions { smiles: Some("smiles".into()), rule, delimiter: Some(b','), ..ReadOptions::default() };
             smiles_csv::parse(&format!("id,smiles\n{rows}"), "SMILES".as_ref(), &options)
         };
         let found = short(py, parsed)?.map_err(|error| match error {
@@ -266,8 +267,7 @@ impl PyGraphModel {
             Predicted::Classes { names, probabilities, shares } => {
                 let classes = names.len().max(1);
                 let rows = probabilities.len() / classes;
-                let decided: Vec<i64> =
-                    probabilities.chunks(classes).map(|row| decide(row, &shares) as i64).collect();
+                let decided: Vec<i64> = probabilities.chunks(classes).map(|row| decide(row, &shares) as i64).collect();
                 result.set_item("probabilities", shaped(py, probabilities, &[rows, classes])?)?;
                 result.set_item("decided", shaped(py, decided, &[rows])?)?;
             }
@@ -293,7 +293,8 @@ impl PyGraphModel {
 
     /// Everything that the model computes on one graph.
     fn explain(&self, py: Python<'_>, graphs: &PyGraphs, at: usize) -> PyResult<Trace> {
-        let (model, graphs, name, complete) = (self.model.clone(), graphs.0.clone(), self.name.clone(), self.is_complete());
+        let (model, graphs, name, complete) =
+            (self.model.clone(), graphs.0.clone(), self.name.clone(), self.is_complete());
         if at >= graphs.len() {
             return Err(invalid("example", &format!("is {at}; there are {} graphs", graphs.len()), None));
         }
@@ -320,12 +321,10 @@ impl PyGraphModel {
     ) -> PyResult<Vec<(usize, Vec<[usize; 2]>, Bound<'py, PyDict>)>> {
         let options = attribution_options(method, samples, steps, seed)?;
         let (model, graphs, complete) = (self.model.clone(), graphs.0.clone(), self.is_complete());
-        let attributed = move || model.attribute(&model.known_graphs(Data::clone(&graphs), complete)?, &options, &|_, _| {});
+        let attributed =
+            move || model.attribute(&model.known_graphs(Data::clone(&graphs), complete)?, &options, &|_, _| {});
         let found = long(py, OnInterrupt::Leave, attributed)?.or_raise()?;
-        found
-            .into_iter()
-            .map(|one| Ok((one.parts.nodes, one.parts.edges, attribution_of(py, &one.found)?)))
-            .collect()
+        found.into_iter().map(|one| Ok((one.parts.nodes, one.parts.edges, attribution_of(py, &one.found)?))).collect()
     }
 }
 

@@ -141,7 +141,8 @@ impl PyInstance {
             }
             read.push((role.as_str(), values.doubles()));
         }
-        let options = options.into_iter().fold(csv::Options::default(), |all, (name, value)| all.with(&name, Some(value)));
+        let options =
+            options.into_iter().fold(csv::Options::default(), |all, (name, value)| all.with(&name, Some(value)));
         let columns = Columns { name, nodes, labels, numbers: read, depot, options };
         let instance = columns.instance().or_raise()?;
         let rows = instance.sites().ids().iter().map(|id| id.parse().unwrap_or(0)).collect();
@@ -160,7 +161,8 @@ impl PyInstance {
     ) -> PyResult<(Self, Vec<String>)> {
         let roles = columns.iter().map(|text| ColumnRole::parse(text)).collect::<Result<Vec<_>, _>>();
         let columns = roles.map_err(|reason| invalid("columns", &reason, None))?;
-        let values = options.into_iter().fold(csv::Options::default(), |all, (name, value)| all.with(&name, Some(value)));
+        let values =
+            options.into_iter().fold(csv::Options::default(), |all, (name, value)| all.with(&name, Some(value)));
         let options = TableOptions { values, columns, depot, skip_bad, ..TableOptions::default() };
         let (instance, notes) = formats::read_instance_with(&path, &options).or_raise()?;
         Ok((Self::of_file(instance), notes.texts().to_vec()))
@@ -323,12 +325,7 @@ impl PyPolicy {
             let folder = ModelDir::open(&path)?;
             let model = AttentionModel::from_weights(folder.config(), &folder.weights()?, &Device::flex())?;
             let (name, config) = (folder.name(), folder.config());
-            Ok(Self {
-                model: Arc::new(model),
-                name,
-                problem: config.problem.clone(),
-                parameters: config.parameters(),
-            })
+            Ok(Self { model: Arc::new(model), name, problem: config.problem.clone(), parameters: config.parameters() })
         };
         short(py, opened)?.or_raise()
     }
@@ -464,7 +461,9 @@ pub(crate) fn solve(
     Ok(PyFound {
         cost: if instance.instance.maximises() { -cost } else { cost },
         routes: instance.routes_of(&tour),
-        stages: stages.map(|stage| (stage.kind.name().to_owned(), stage.name, stage.cost, stage.gain, stage.seconds)).collect(),
+        stages: stages
+            .map(|stage| (stage.kind.name().to_owned(), stage.name, stage.cost, stage.gain, stage.seconds))
+            .collect(),
         seconds,
     })
 }

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use regard::data::series::{Frequency, Panel};
 use regard::data::series::formats::forecasts::{Forecast, Forecasts};
 use regard::data::series::formats::{Duplicates, LongColumns, Read, ReadOptions, StampColumn};
+use regard::data::series::{Frequency, Panel};
 use regard::experiment::find;
 use regard::series::local_forecast::{Budget, LocalForecastOptions, Stage, forecast};
 use regard::series::predict::{FileForecastOptions, SeriesModel};
@@ -51,7 +51,9 @@ impl Reading {
             "error" => Duplicates::Error,
             "mean" => Duplicates::Mean,
             "last" => Duplicates::Last,
-            other => return Err(invalid("duplicates", &format!("is {other:?}, expected 'error', 'mean' or 'last'"), None)),
+            other => {
+                return Err(invalid("duplicates", &format!("is {other:?}, expected 'error', 'mean' or 'last'"), None));
+            }
         };
         Ok(ReadOptions { frequency, duplicates, known_statics: self.known_statics.clone(), ..ReadOptions::default() })
     }
@@ -98,9 +100,13 @@ impl Rows {
             }
         };
         let whole = |value: &Bound<'_, PyAny>, name: &str| -> PyResult<Vec<i64>> {
-            Ok(value.extract::<numpy::PyReadonlyArray1<'_, i64>>().map_err(|_| {
-                invalid(name, "is no array of int64", None)
-            })?.as_array().iter().copied().collect())
+            Ok(value
+                .extract::<numpy::PyReadonlyArray1<'_, i64>>()
+                .map_err(|_| invalid(name, "is no array of int64", None))?
+                .as_array()
+                .iter()
+                .copied()
+                .collect())
         };
         let stamps = whole(&columns.stamps, &reading.date)?;
         let values = match &columns.values {
@@ -315,7 +321,8 @@ fn arrays_of<'py>(py: Python<'py>, panel: &Panel, found: &Forecasts) -> PyResult
             stamps.push(panel.clock().number(step).or_raise()?);
         }
     }
-    let together = |of: &dyn Fn(&Forecast) -> Vec<f32>| shaped(py, all.iter().flat_map(of).collect::<Vec<f32>>(), &shape);
+    let together =
+        |of: &dyn Fn(&Forecast) -> Vec<f32>| shaped(py, all.iter().flat_map(of).collect::<Vec<f32>>(), &shape);
     result.set_item("names", all.iter().map(|one| one.name.as_str()).collect::<Vec<_>>())?;
     result.set_item("stamps", shaped(py, stamps, &shape)?)?;
     result.set_item("dates", panel.clock().has_dates())?;

@@ -107,7 +107,11 @@ impl PySetModel {
         let bags = Bags::clone(&bags.0);
         if config.data.mean.is_empty() && bags.features().iter().any(|value| value.is_nan()) {
             let hint = "fill missing values, or train with settings={\"data.standardise\": True}";
-            return Err(invalid("X", "has missing values, and the model knows no mean to put in their place", Some(hint)));
+            return Err(invalid(
+                "X",
+                "has missing values, and the model knows no mean to put in their place",
+                Some(hint),
+            ));
         }
         bags.align(&names).or_raise()
     }
@@ -161,8 +165,7 @@ impl PySetModel {
         match found.of_sets {
             Some(Predicted::Classes { probabilities, shares, names }) => {
                 let classes = names.len().max(1);
-                let decided: Vec<i64> =
-                    probabilities.chunks(classes).map(|row| decide(row, &shares) as i64).collect();
+                let decided: Vec<i64> = probabilities.chunks(classes).map(|row| decide(row, &shares) as i64).collect();
                 result.set_item("probabilities", shaped(py, probabilities, &[count, classes])?)?;
                 result.set_item("decided", shaped(py, decided, &[count])?)?;
             }
@@ -206,7 +209,8 @@ impl PySetModel {
         let mixture = |(bag, mixture): (usize, Option<regard::data::sets::mixture::Mixture>)| {
             let Some(mixture) = mixture else { return Ok(None) };
             let count = mixture.weights().len();
-            let labels: Vec<i64> = mixture.assign(bags.bag(bag), LogWeights::Exact).into_iter().map(|label| label as i64).collect();
+            let labels: Vec<i64> =
+                mixture.assign(bags.bag(bag), LogWeights::Exact).into_iter().map(|label| label as i64).collect();
             let result = PyDict::new(py);
             result.set_item("weights", shaped(py, mixture.weights().to_vec(), &[count])?)?;
             result.set_item("means", shaped(py, mixture.means().to_vec(), &[count, width])?)?;

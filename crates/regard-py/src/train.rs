@@ -67,8 +67,7 @@ impl Run {
         let training = self.training(experiment)?;
         let Self { options, interrupt, error } = self;
         let mut watcher = Watcher { watch: options.watch, interrupt: interrupt.clone(), error: error.clone() };
-        let trained =
-            long(py, OnInterrupt::Wait(interrupt), move || train(&training, &Device::flex(), &mut watcher))?;
+        let trained = long(py, OnInterrupt::Wait(interrupt), move || train(&training, &Device::flex(), &mut watcher))?;
         if let Some(error) = error.lock().ok().and_then(|mut error| error.take()) {
             return Err(error);
         }
@@ -165,12 +164,19 @@ fn event_of<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, PyDict>>
 
 /// Trains a built-in experiment or that of a file.
 #[pyfunction]
-pub(crate) fn train(py: Python<'_>, experiment: &str, settings: Vec<String>, options: RunOptions) -> PyResult<Py<PyDict>> {
+pub(crate) fn train(
+    py: Python<'_>,
+    experiment: &str,
+    settings: Vec<String>,
+    options: RunOptions,
+) -> PyResult<Py<PyDict>> {
     let (text, path) = find(experiment).or_raise()?;
     let run = Run::new(options);
     match family(&text, &path).or_raise()? {
         "sets" => run.run(py, SetExperiment::parse(&text, &path, &settings).or_raise()?, supervised::train::<Sets>),
-        "graphs" => run.run(py, GraphExperiment::parse(&text, &path, &settings).or_raise()?, supervised::train::<Graphs>),
+        "graphs" => {
+            run.run(py, GraphExperiment::parse(&text, &path, &settings).or_raise()?, supervised::train::<Graphs>)
+        }
         "series" => {
             run.run(py, SeriesExperiment::parse(&text, &path, &settings).or_raise()?, supervised::train::<TimeSeries>)
         }

@@ -588,7 +588,16 @@ fn explained(service: &Service, question: &Question, args: &ExplainFileArgs) -> 
     traced(explaining::viewed(trace, &args.view, true)?, printer)
 }
 
+/// Numbers of a trace that is answered, at most: more than a hundred megabytes of JSON.
+const MOST_NUMBERS: usize = 1 << 24;
+
 fn traced(trace: Trace, printer: Printer) -> Result<Vec<u8>, ApiError> {
+    let numbers: usize = trace.steps.iter().map(|step| step.recorded.values.len()).sum();
+    if numbers > MOST_NUMBERS {
+        let what = format!("the trace has {numbers} numbers, at most {MOST_NUMBERS} are answered");
+        return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, what)
+            .hint("`step`, `layer`, `head` or `filter` choose a part"));
+    }
     bytes(&Noted { answer: trace, notes: printer.into_notes() })
 }
 

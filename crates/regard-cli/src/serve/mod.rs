@@ -94,7 +94,7 @@ pub(crate) fn run(
     device: &Device,
     printer: &mut Printer,
 ) -> anyhow::Result<Outcome> {
-    let token = args.token()?;
+    let token = args.token(&|note| printer.note(note))?;
     log(global);
     let models = Models::open(&args.models, device, &|note| printer.note(note))?;
     let workers = args.workers.unwrap_or_else(rayon::current_num_threads);

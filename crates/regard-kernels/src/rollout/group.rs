@@ -110,7 +110,14 @@ impl Rows {
 
     /// Computes query and mask of trajectory `k` into row `row`.
     #[inline(always)]
-    pub(super) fn read_state<S: Simd, T: State>(&mut self, simd: S, table: &Table<'_>, row: usize, k: usize, state: &T) {
+    pub(super) fn read_state<S: Simd, T: State>(
+        &mut self,
+        simd: S,
+        table: &Table<'_>,
+        row: usize,
+        k: usize,
+        state: &T,
+    ) {
         let width = table.packed.width;
         state.allowed(&mut self.allowed);
         state.scalars(&mut self.scalars);

@@ -15,9 +15,9 @@ use super::{BatchPosition, Context, Done, Family, Network, SupervisedExperiment}
 use crate::experiment::Sections;
 use crate::store::{Manifest, NetworkConfig, NetworkDir, Weights};
 use crate::train::{
-    Begin, Checkpoint, EarlyStopping, Learning, Measure, Measures, Observer, Optimizer, Pace, Plateau, Position, Schedule,
-    Select, Shuffled, Stream, Trained, Trainee, Training, ValidationMetrics, collect, derived, fresh, restore,
-    train_from, train_with,
+    Begin, Checkpoint, EarlyStopping, Learning, Measure, Measures, Observer, Optimizer, Pace, Plateau, Position,
+    Schedule, Select, Shuffled, Stream, Trained, Trainee, Training, ValidationMetrics, collect, derived, fresh,
+    restore, train_from, train_with,
 };
 use crate::{Error, Result};
 

@@ -201,7 +201,10 @@ fn ticks_of(stamps: StampColumn) -> Ticks {
 fn of_rows(error: Error) -> Error {
     match error {
         Error::Parse { line, field, reason, hint, .. } => {
-            let reason = match reason.rsplit_once(" on line ").and_then(|(text, line)| Some((text, line.parse::<usize>().ok()?))) {
+            let reason = match reason
+                .rsplit_once(" on line ")
+                .and_then(|(text, line)| Some((text, line.parse::<usize>().ok()?)))
+            {
                 Some((text, line)) => format!("{text} in row {}", line.saturating_sub(1)),
                 None => reason,
             };
@@ -256,10 +259,7 @@ mod tests {
     fn errors_name_the_row() {
         let twice = table(vec![0, 1, 1], vec![1, 5, 5], vec![1.0; 3]);
         let error = twice.clone().read(&ReadOptions::default()).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "row 2: field `ds`: stamp `1970-01-06` of series `a` already occurs in row 1"
-        );
+        assert_eq!(error.to_string(), "row 2: field `ds`: stamp `1970-01-06` of series `a` already occurs in row 1");
         assert!(error.hint().is_some_and(|hint| hint.contains("duplicates")));
         let frequency = Some("day".parse().unwrap());
         let options = ReadOptions { duplicates: Duplicates::Last, frequency, ..ReadOptions::default() };

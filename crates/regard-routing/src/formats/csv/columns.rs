@@ -120,7 +120,10 @@ fn same_count(labels: Vec<String>, rows: usize) -> Result<Vec<String>> {
 fn degrees(points: &[[f64; 2]]) -> Result<()> {
     for (row, [latitude, longitude]) in points.iter().enumerate() {
         let wrong = |what: &str, value: &f64, range: &str| {
-            Err(Error::invalid(format!("{what} of node {row}"), format!("found {value}, expected degrees from {range}")))
+            Err(Error::invalid(
+                format!("{what} of node {row}"),
+                format!("found {value}, expected degrees from {range}"),
+            ))
         };
         if !(-90.0..=90.0).contains(latitude) {
             return wrong("latitude", latitude, "-90 to 90");

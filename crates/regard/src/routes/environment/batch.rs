@@ -142,7 +142,8 @@ impl<B: BatchProblem> BatchEnvironment<B> {
             return Err(Error::Unsupported { what: self.0.spec().name.to_owned(), reason });
         }
         let places = || instances.iter().map(|one| one.place);
-        let is_whole = times == 1 && self.0.size(&first.batch)[0] == instances.len() && places().eq(0..places().len() as u32);
+        let is_whole =
+            times == 1 && self.0.size(&first.batch)[0] == instances.len() && places().eq(0..places().len() as u32);
         if is_whole {
             return Ok(first.batch.clone());
         }
@@ -413,10 +414,8 @@ impl<B: BatchProblem> BatchEnvironment<B> {
                 walks.states = self.0.select_states(&states, &places)?;
                 number(&mut beams, &mut walks, width);
             }
-            let walk = |entry: Outcome<BeamEntry>| Walk {
-                nodes: entry.state.order,
-                log_probability: entry.log_probability,
-            };
+            let walk =
+                |entry: Outcome<BeamEntry>| Walk { nodes: entry.state.order, log_probability: entry.log_probability };
             Ok(beams.into_iter().map(|beam| beam.into_iter().map(walk).collect()).collect())
         })
     }
@@ -556,7 +555,8 @@ impl<B: BatchProblem> Environment for BatchEnvironment<B> {
         let nodes = instances.first().map_or(1, |first| self.nodes(first));
         for (begin, end) in self.blocks(instances.len(), nodes, most.max(1)) {
             let (instances, solutions) = (&instances[begin..end], &solutions[begin..end]);
-            let each = instances.iter().zip(solutions).flat_map(|(one, own)| std::iter::repeat_n(one.clone(), own.len()));
+            let each =
+                instances.iter().zip(solutions).flat_map(|(one, own)| std::iter::repeat_n(one.clone(), own.len()));
             let each: Vec<Self::Instance> = each.collect();
             if each.is_empty() {
                 continue;

@@ -47,7 +47,9 @@ pub fn explain_step(
         fn run<I: SolverInstance>(self) -> Result<Trace> {
             let Self(name, experiment, run, instances, device) = self;
             let learner = match run {
-                Some(folder) => at_checkpoint::<Trainer<ProblemEnvironment<I::Problem>>>(folder, experiment, device)?.learner,
+                Some(folder) => {
+                    at_checkpoint::<Trainer<ProblemEnvironment<I::Problem>>>(folder, experiment, device)?.learner
+                }
                 None => Learner::<I::Problem>::new(experiment, device)?,
             };
             trace(name, learner, instances)

@@ -265,15 +265,10 @@ impl<E: Environment> PolicyLearner<E> {
     ///
     /// # Errors
     /// [`Error::NotFinite`] where a probability is not a number; those of the environment.
-    pub(super) fn frozen_tours(
-        &self,
-        instances: &[E::Instance],
-        points: Tensor<3>,
-    ) -> Result<Option<Vec<CostedTour>>> {
+    pub(super) fn frozen_tours(&self, instances: &[E::Instance], points: Tensor<3>) -> Result<Option<Vec<CostedTour>>> {
         let environment = self.source.environment();
-        let tours = |frozen: &Frozen<E>| {
-            greedy(&frozen.policy, environment, frozen.policy.encode(points.inner()), instances)
-        };
+        let tours =
+            |frozen: &Frozen<E>| greedy(&frozen.policy, environment, frozen.policy.encode(points.inner()), instances);
         self.frozen.as_ref().map(tours).transpose()
     }
 
@@ -296,12 +291,7 @@ impl<E: Environment> PolicyLearner<E> {
     }
 
     /// The baseline of each sampled tour.
-    fn baseline(
-        &mut self,
-        sampled: &Sampled,
-        instances: &[E::Instance],
-        points: Tensor<3>,
-    ) -> Result<BaselineValues> {
+    fn baseline(&mut self, sampled: &Sampled, instances: &[E::Instance], points: Tensor<3>) -> Result<BaselineValues> {
         let train = &self.experiment.train;
         let plain = |values| BaselineValues { values, share: 1.0, mean: None, own: None };
         let alpha = match train.baseline {
