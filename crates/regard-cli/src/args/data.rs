@@ -148,7 +148,7 @@ impl GenerateArgs {
         let applies = |name: &&str| {
             Drawn::of(name).is_some_and(|drawn| if *flag == "--prizes" { drawn.prizes } else { drawn.points })
         };
-        let which = registry::NAMES.iter().copied().filter(|name| applies(&name)).collect::<Vec<_>>().join(", ");
+        let which = registry::NAMES.iter().copied().filter(|name| applies(name)).collect::<Vec<_>>().join(", ");
         let what = format!("{flag} does not apply to --problem {problem}");
         Err(Failure::new(what).hint(format!("it is for {which}; leave it out")).into())
     }

@@ -324,7 +324,7 @@ pub(crate) struct EvalExperimentJob {
 #[derive(Debug)]
 pub(crate) enum Evaluation {
     /// Of a model.
-    Model(EvalJob),
+    Model(Box<EvalJob>),
     /// Of an experiment.
     Experiment(EvalExperimentJob),
 }
@@ -339,7 +339,7 @@ impl EvalArgs {
         let Some(experiment) = self.experiment.clone() else {
             self.refuse_settings()?;
             self.refuse_folds()?;
-            return Ok(Evaluation::Model(self.check(seed)));
+            return Ok(Evaluation::Model(Box::new(self.check(seed))));
         };
         if let Some(flag) =
             self.first_of_routes(TableOptions { skip_bad: false, decimal: None, ..self.table.options() })

@@ -51,7 +51,7 @@ pub(crate) struct SolveResult<'a> {
     checked: bool,
     /// Files written.
     written: Vec<String>,
-    /// The instance whose ids name the nodes of solutions.
+    /// The instance and its solution, for the solutions of stages.
     #[serde(skip)]
     solved: (&'a Instance, &'a Solution),
 }

@@ -160,7 +160,7 @@ pub(super) struct SolveAnswer<'a> {
     /// Texts of files with the solution, by their endings.
     #[serde(skip_serializing_if = "Option::is_none")]
     files: Option<BTreeMap<String, String>>,
-    /// Everything that was guessed, skipped or not used.
+    /// Notes on what was guessed, skipped or not used.
     notes: Vec<String>,
 }
 
@@ -173,7 +173,7 @@ pub(super) struct PredictAnswer {
     /// The same with `attribution`.
     #[serde(skip_serializing_if = "Option::is_none")]
     attributions: Option<Value>,
-    /// Everything that was guessed, skipped or not used.
+    /// Notes on what was guessed, skipped or not used.
     notes: Vec<String>,
 }
 
@@ -205,6 +205,11 @@ pub(super) fn arguments<A: Args>(command: &CommandOptions, question: &Question) 
     options::parse(command, Some(&question.name), question.model.as_deref(), options)
 }
 
+/// The family of the model that a request names.
+fn known_model(service: &Service, question: &Question) -> Result<Option<&'static str>, ApiError> {
+    question.model.as_deref().map(|name| Ok(service.models.get(name)?.entry.family)).transpose()
+}
+
 /// Refuses an option that names a file which was not sent.
 fn check_files(command: &CommandOptions, question: &Question, options: &Options) -> Result<(), ApiError> {
     for name in command.of_files {
@@ -222,13 +227,11 @@ fn check_files(command: &CommandOptions, question: &Question, options: &Options)
 impl Task {
     /// `POST /v1/solve`.
     pub(super) fn solve(service: &Service, question: Question) -> Result<Self, ApiError> {
+        known_model(service, &question)?;
         let request = arguments::<SolveArgs>(&SOLVE, &question)?;
         let job = Box::new(request.args.check(request.seed.unwrap_or(SEED))?);
         if let Finish::Timed(time) = job.options.finish {
             service.check_time("time", time)?;
-        }
-        if let Some(model) = &question.model {
-            service.models.get(model)?;
         }
         let formats = match question.own.get("formats") {
             None | Some(Value::Null) => vec![],
@@ -264,24 +267,19 @@ impl Task {
 
     /// `POST /v1/forecast`.
     pub(super) fn forecast(service: &Service, question: Question) -> Result<Self, ApiError> {
+        known_model(service, &question)?;
         let request = arguments::<ForecastArgs>(&FORECAST, &question)?;
         let (mut args, seed) = (Box::new(request.args), request.seed.unwrap_or(SEED));
         args.attribution.seed = seed;
         service.check_time("time", args.time)?;
-        if let Some(model) = &question.model {
-            service.models.get(model)?;
-        }
         args.check()?;
         Ok(Self { question, work: Work::Forecast { args, seed } })
     }
 
     /// `POST /v1/explain`.
     pub(super) fn explain(service: &Service, question: Question) -> Result<Self, ApiError> {
+        let family = known_model(service, &question)?.unwrap_or("routes");
         let request = arguments::<ExplainFileArgs>(&EXPLAIN, &question)?;
-        let family = match &question.model {
-            Some(model) => service.models.get(model)?.entry.family,
-            None => "routes",
-        };
         check_deletion(&question, family)?;
         Ok(Self { question, work: Work::Explain { args: Box::new(request.args) } })
     }
@@ -590,7 +588,16 @@ fn explained(service: &Service, question: &Question, args: &ExplainFileArgs) -> 
     traced(explaining::viewed(trace, &args.view, true)?, printer)
 }
 
+/// Numbers of a trace that is answered, at most: more than a hundred megabytes of JSON.
+const MOST_NUMBERS: usize = 1 << 24;
+
 fn traced(trace: Trace, printer: Printer) -> Result<Vec<u8>, ApiError> {
+    let numbers: usize = trace.steps.iter().map(|step| step.recorded.values.len()).sum();
+    if numbers > MOST_NUMBERS {
+        let what = format!("the trace has {numbers} numbers, at most {MOST_NUMBERS} are answered");
+        return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, what)
+            .hint("`step`, `layer`, `head` or `filter` choose a part"));
+    }
     bytes(&Noted { answer: trace, notes: printer.into_notes() })
 }
 

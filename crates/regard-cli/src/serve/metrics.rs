@@ -33,7 +33,7 @@ struct Endpoint {
     endpoint: String,
 }
 
-/// The metrics of the service.
+/// All measurements.
 pub(super) struct Metrics {
     registry: Registry,
     requests: Family<Answered, Counter>,
@@ -94,7 +94,7 @@ impl Metrics {
     }
 }
 
-/// Numbers that are looked up when they are asked for.
+/// Measurements that are looked up when they are asked for.
 struct Current {
     queue: Arc<Queue>,
 }

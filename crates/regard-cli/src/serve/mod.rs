@@ -44,7 +44,7 @@ use crate::report::Printer;
 /// Bodies that are in memory at the same time, in largest bodies.
 const BODIES: usize = 16;
 
-/// The state that all requests share.
+/// State that all requests share.
 pub(crate) struct Service {
     models: Models,
     device: Device,
@@ -94,7 +94,7 @@ pub(crate) fn run(
     device: &Device,
     printer: &mut Printer,
 ) -> anyhow::Result<Outcome> {
-    let token = args.token()?;
+    let token = args.token(&|note| printer.note(note))?;
     log(global);
     let models = Models::open(&args.models, device, &|note| printer.note(note))?;
     let workers = args.workers.unwrap_or_else(rayon::current_num_threads);

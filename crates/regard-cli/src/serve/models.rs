@@ -70,7 +70,7 @@ impl<F: Family> Parts<F> {
     }
 }
 
-/// Description of a model.
+/// The description of a model.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(super) struct ModelEntry {
     /// Name, by which requests choose it.
@@ -309,7 +309,7 @@ fn open(folder: &Path, source: &'static str, device: &Device) -> anyhow::Result<
     }
 }
 
-/// The description that every model of a supervised family has.
+/// The description of a model of a supervised family, without what only its family has.
 fn entry<C: NetworkConfig>(folder: &Path, family: &'static str, source: &'static str) -> anyhow::Result<ModelEntry> {
     let found = NetworkDir::<C>::open(folder)?;
     let description = found.manifest().and_then(|manifest| manifest.description.clone());

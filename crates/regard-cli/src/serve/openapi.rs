@@ -4,7 +4,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::answer::{ATTENTION, EXPLAIN, FORECAST, PREDICT, PredictAnswer, SOLVE, SolveAnswer};
+use super::answer::{ATTENTION, DELETE_EDGES, EXPLAIN, FORECAST, PREDICT, PredictAnswer, SOLVE, SolveAnswer};
 use super::error::ErrorBody;
 use super::options::schemas;
 use super::reading::{GRAPHS, OF_MODEL, PLACES, ReadAnswer, SERIES};
@@ -15,7 +15,7 @@ use crate::commands::forecast::ForecastResult;
 
 /// The document.
 pub(super) fn document(service: &Service) -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
+    let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
     });
@@ -113,6 +113,17 @@ fn posts() -> [Post; 6] {
         options.insert(name.to_owned(), schema);
         options
     };
+    let deletion = json!({
+        "type": ["array", "null"],
+        "items": {
+            "type": "array", "minItems": 2, "maxItems": 2,
+            "items": { "type": "integer", "minimum": 0, "maximum": 4_294_967_295_u32 },
+        },
+        "description": "Graphs: undirected edges that are taken away from the graph `example`, else from the first; two nodes \
+                        each, numbered from 0",
+    });
+    let example = json!({ "type": ["string", "null"], "description": "Graphs: the graph that `delete_edges` changes" });
+    let of_predict = with(schemas::<PredictArgs>(&PREDICT), "example", example);
     let endings: Vec<&str> = regard::routing::formats::solution::ENDINGS.to_vec();
     let formats = json!({
         "type": ["array", "null"],
@@ -145,7 +156,7 @@ fn posts() -> [Post; 6] {
             path: "/v1/predict",
             id: "predict",
             summary: "Predict for sets, graphs or series, as `regard predict FILE --model MODEL`",
-            body: Body::File { options: schemas::<PredictArgs>(&PREDICT), model: Model::Required },
+            body: Body::File { options: with(of_predict, DELETE_EDGES, deletion.clone()), model: Model::Required },
             answer: schema_of::<PredictAnswer>,
         },
         Post {
@@ -159,7 +170,10 @@ fn posts() -> [Post; 6] {
             path: "/v1/explain",
             id: "explain",
             summary: "Explain what a model computes for a file, as `regard explain FILE`",
-            body: Body::File { options: schemas::<ExplainFileArgs>(&EXPLAIN), model: Model::Optional },
+            body: Body::File {
+                options: with(schemas::<ExplainFileArgs>(&EXPLAIN), DELETE_EDGES, deletion),
+                model: Model::Optional,
+            },
             answer: trace,
         },
         Post {

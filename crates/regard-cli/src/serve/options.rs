@@ -270,7 +270,7 @@ fn single(name: &str, arg: &clap::Arg) -> Value {
 /// The largest integer that every JSON reader keeps.
 const MOST_INTEGER: u64 = 9_007_199_254_740_991;
 
-/// The bounds of the value of an option, which the checks of the command line do not have.
+/// Bounds of the value of an option, which its parser does not tell.
 fn bounds(name: &str) -> Value {
     const TIME: &str = "^[1-9][0-9]{0,4}(ms|s|m)$";
     match name {
@@ -278,8 +278,8 @@ fn bounds(name: &str) -> Value {
         "capacity" | "max_length" | "required_prize" => json!({ "minimum": 0 }),
         "best" => json!({ "minimum": 0 }),
         "horizon" => json!({ "minimum": 1 }),
-        "temperature" => json!({ "exclusiveMinimum": 0, "maximum": 1e6 }),
-        "top_p" => json!({ "exclusiveMinimum": 0, "maximum": 1 }),
+        "temperature" => json!({ "minimum": 0.001, "maximum": 1e6 }),
+        "top_p" => json!({ "minimum": 0.001, "maximum": 1 }),
         "time" => json!({ "pattern": TIME }),
         "decode" => json!({ "pattern": "^(greedy|multistart|(sample|multistart|beam):[1-9][0-9]{0,4})$" }),
         "column" => json!({ "pattern": "^(id|name|x|y|lat|lon|depot|demand|prize|penalty|real_prize)=" }),

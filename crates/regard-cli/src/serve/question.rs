@@ -45,6 +45,30 @@ pub(super) enum Given {
     Query(Vec<(String, String)>),
 }
 
+impl Given {
+    /// Names of the options that have a value.
+    pub(super) fn names(&self) -> Vec<&str> {
+        match self {
+            Self::Typed(options) => {
+                options.iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name.as_str()).collect()
+            }
+            Self::Query(pairs) => pairs.iter().map(|(name, _)| name.as_str()).collect(),
+        }
+    }
+
+    /// The same options without some.
+    pub(super) fn without(&self, others: &[&str]) -> Self {
+        let keeps = |name: &str| !others.contains(&name);
+        match self {
+            Self::Typed(options) => {
+                let kept = options.iter().filter(|(name, _)| keeps(name));
+                Self::Typed(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
+            }
+            Self::Query(pairs) => Self::Query(pairs.iter().filter(|(name, _)| keeps(name)).cloned().collect()),
+        }
+    }
+}
+
 /// The form of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {

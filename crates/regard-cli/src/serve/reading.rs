@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use axum::http::StatusCode;
+use clap::Args;
 use regard::data::file::read_text;
 use regard::data::graphs::Graphs;
 use regard::data::graphs::formats::{Recognised, read as read_graphs, recognise};
@@ -11,7 +12,7 @@ use regard::data::series::Panel;
 use regard::data::sets::formats::{ReadOptions, read as read_sets};
 use regard::data::sets::{Bags, FeatureNames};
 use regard::data::table::Cells;
-use regard::graphs::layout;
+use regard::graphs::{Spectrum, layout};
 use regard::routing::formats;
 use regard::routing::{Instance, Problem, ProblemVisitor, SolverInstance};
 use regard::series::experiment::SeriesData;
@@ -64,8 +65,10 @@ pub(super) const SERIES: CommandOptions = CommandOptions {
     has_model: false,
 };
 
-/// A graph of more nodes gets no places.
+/// A graph of more nodes gets no places and no eigenvectors.
 const MOST_DRAWN: usize = 300;
+/// A file of more graphs gets no eigenvectors.
+const MOST_SPECTRA: usize = 200;
 
 /// The families by name.
 const FAMILIES: [&str; 4] = ["routes", "sets", "graphs", "series"];
@@ -146,6 +149,17 @@ pub(super) struct ReadGraph {
     nodes: Vec<ReadNode>,
     /// Source, target and kind; an edge of both directions stands once.
     edges: Vec<(usize, usize, String)>,
+    /// Eigenvectors of the normalised Laplacian, for small graphs of small files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    laplacian: Option<Laplacian>,
+}
+
+/// Eigenvalues of the normalised Laplacian from the second on, and their eigenvectors.
+#[derive(Serialize, JsonSchema)]
+struct Laplacian {
+    values: Vec<f32>,
+    /// The component of each eigenvector, for each node.
+    vectors: Vec<Vec<f32>>,
 }
 
 /// A node of a graph.
@@ -227,8 +241,29 @@ fn family_of(file: &Path) -> &'static str {
     }
 }
 
+/// Arguments of a command that reads a file. Which options apply follows from the family of the file, so one of another
+/// family is not unknown.
+fn read_arguments<A: Args>(command: &CommandOptions, question: &Question) -> Result<A, ApiError> {
+    let known = [PLACES, GRAPHS, OF_MODEL, SERIES];
+    let of_others =
+        |name: &&str| !command.allowed.contains(name) && known.iter().any(|other| other.allowed.contains(name));
+    if let Some(name) = question.options.names().into_iter().find(of_others) {
+        return Err(ApiError::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            format!("the option `{name}` does not apply to what the file holds"),
+        )
+        .expected(format!("some of {}", command.allowed.join(", ")))
+        .hint("`family` says what the file is read as"));
+    }
+    // What is left of others is null.
+    let names: Vec<&str> = known.iter().flat_map(|other| other.allowed.iter().copied()).collect();
+    let others: Vec<&str> = names.into_iter().filter(|name| !command.allowed.contains(name)).collect();
+    let options = question.options.without(&others);
+    Ok(arguments::<A>(command, &Question { options, ..question.clone() })?.args)
+}
+
 fn routes(question: &Question, printer: Printer) -> Result<ReadAnswer, ApiError> {
-    let args = arguments::<ShowArgs>(&PLACES, question)?.args;
+    let args = read_arguments::<ShowArgs>(&PLACES, question)?;
     let instance = read_instance(&args.file, &args.table.options(), &printer)?;
     let sites = instance.sites();
     let geographic = sites.metric().on_sphere();
@@ -272,7 +307,7 @@ fn routes(question: &Question, printer: Printer) -> Result<ReadAnswer, ApiError>
     })))
 }
 
-/// Columns of the table of an instance beside places.
+/// Columns and options of a table of an instance, beside places.
 #[derive(Default)]
 struct Columns {
     /// Amounts of all nodes by the names of their columns.
@@ -309,7 +344,7 @@ fn has_depot(instance: &Instance) -> bool {
 }
 
 fn sets(service: &Service, model: Option<&str>, question: &Question, printer: Printer) -> Result<ReadAnswer, ApiError> {
-    let args = arguments::<PredictArgs>(&OF_MODEL, &named(question))?.args;
+    let args = read_arguments::<PredictArgs>(&OF_MODEL, &named(question))?;
     let bags = match model.map(|name| service.models.get(name)).transpose()?.map(|model| &model.network) {
         Some(ServedNetwork::Sets(parts)) => {
             set_commands::read(&args, parts.get(None).map_err(anyhow::Error::from)?, &printer)?
@@ -355,14 +390,14 @@ fn graphs(
     let file = Path::new(&question.name);
     let (graphs, column) = match model.map(|name| service.models.get(name)).transpose()?.map(|model| &model.network) {
         Some(ServedNetwork::Graphs(parts)) => {
-            let args = arguments::<PredictArgs>(&OF_MODEL, question)?.args;
+            let args = read_arguments::<PredictArgs>(&OF_MODEL, question)?;
             let model = parts.get(None).map_err(anyhow::Error::from)?;
             let examples = graph_commands::read(&args, model, &printer)?;
             let of_training = model.experiment.as_ref().map(|experiment| experiment.data.smiles.clone());
             (Graphs::clone(&examples.graphs), args.smiles.or(of_training))
         }
         _ => {
-            let args = arguments::<ShowArgs>(&GRAPHS, question)?.args;
+            let args = read_arguments::<ShowArgs>(&GRAPHS, question)?;
             let options = args.graphs.options(recognise(&args.file), args.table.skips_bad());
             let graphs = read_graphs(&args.file, &options).map_err(anyhow::Error::from)?;
             graphs.notes().iter().for_each(|note| printer.note(note));
@@ -371,8 +406,17 @@ fn graphs(
     };
     let texts = column.map(|column| by_line(file, &column)).unwrap_or_default();
     let smiles = |at: usize| graphs.line(at).and_then(|line| texts.get(&line).cloned());
-    let all = (0..graphs.len()).map(|at| ReadGraph { smiles: smiles(at), ..graph(&graphs, at) }).collect();
+    let drawn = |at: &usize| graphs.len() <= MOST_SPECTRA && graphs.nodes_of(*at).len() <= MOST_DRAWN;
+    let spectrum = |at: usize| Some(at).filter(drawn).map(|at| laplacian(&graphs, at));
+    let one = |at| ReadGraph { smiles: smiles(at), laplacian: spectrum(at), ..graph(&graphs, at) };
+    let all = (0..graphs.len()).map(one).collect();
     Ok(ReadAnswer::Graphs { graphs: all, notes: printer.into_notes() })
+}
+
+fn laplacian(graphs: &Graphs, at: usize) -> Laplacian {
+    let Spectrum { values, vectors } = Spectrum::of(graphs, at);
+    let of_node = |node: usize| vectors[node * values.len()..(node + 1) * values.len()].to_vec();
+    Laplacian { vectors: (0..graphs.nodes_of(at).len()).map(of_node).collect(), values }
 }
 
 /// The fields of a column by the lines of their rows; none for a file that is no table of text.
@@ -408,6 +452,7 @@ fn graph(graphs: &Graphs, at: usize) -> ReadGraph {
     ReadGraph {
         id: graphs.ids()[at].clone(),
         smiles: None,
+        laplacian: None,
         edges: once.map(|(source, target, edge)| (*source, *target, kind(*edge))).collect(),
         nodes: nodes
             .clone()
@@ -425,7 +470,7 @@ fn series(
     question: &Question,
     printer: Printer,
 ) -> Result<ReadAnswer, ApiError> {
-    let args = arguments::<ForecastArgs>(&SERIES, question)?.args;
+    let args = read_arguments::<ForecastArgs>(&SERIES, question)?;
     let (panel, report) = match model.map(|name| service.models.get(name)).transpose()?.map(|model| &model.network) {
         Some(ServedNetwork::Series(parts)) => {
             let model = parts.get(None).map_err(anyhow::Error::from)?;

@@ -82,7 +82,7 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// The layer around every request: its origin is checked, the answer gets its headers, and a line is logged.
+/// Surrounds every request: its origin is checked, the answer gets its headers, and a line is logged.
 async fn around(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let method = request.method().clone();
@@ -118,7 +118,7 @@ async fn around(State(service): State<Arc<Service>>, request: Request, next: Nex
     response
 }
 
-/// Numbers of a computed request for the log.
+/// Measures of a request that was computed, for the log.
 #[derive(Debug, Clone, Copy, Default)]
 struct Computed {
     received: usize,

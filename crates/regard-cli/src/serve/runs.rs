@@ -21,7 +21,7 @@ pub(super) struct Run {
     name: String,
     /// The family of its experiment.
     family: Option<String>,
-    /// The experiment that it was started with.
+    /// The preset of its experiment.
     experiment: Option<String>,
     /// The last step that it wrote.
     steps: Option<u64>,
@@ -73,10 +73,10 @@ fn run(folder: &Path) -> Option<Run> {
     Some(Run { name, family, experiment: preset(&text), steps: last, folder: folder.to_owned() })
 }
 
-/// The experiment of a run, from the first comment of its settings.
+/// The preset that the settings of a run name first.
 fn preset(text: &str) -> Option<String> {
-    let first = text.lines().find(|line| !line.trim().is_empty())?;
-    first.strip_prefix('#').map(|comment| comment.trim().to_owned()).filter(|comment| !comment.is_empty())
+    let value = text.lines().find_map(|line| line.trim().strip_prefix("preset = "))?;
+    Some(value.trim_matches('"').to_owned()).filter(|name| !name.is_empty())
 }
 
 /// The whole lines of a run's metrics from line `from` on, counted from 0. A run that was cut back to a checkpoint begins

@@ -12,11 +12,14 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
+use tokio_io_timeout::TimeoutStream;
 
 use super::{Service, router};
 
 /// Time in which the head of a request must come, also on a connection that is kept.
 const HEAD_TIME: Duration = Duration::from_secs(15);
+/// Time in which a client must take a part of its answer.
+const WRITE_TIME: Duration = Duration::from_secs(30);
 /// Largest head of a request.
 const HEAD: usize = 64 << 10;
 /// Header lines of a request at most.
@@ -58,7 +61,10 @@ pub(super) async fn serve(
         };
         // Answers are whole and should not wait for more.
         let _ = stream.set_nodelay(true);
-        let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router.clone()));
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(WRITE_TIME));
+        let (stream, router) = (TokioIo::new(Box::pin(stream)), TowerToHyperService::new(router.clone()));
+        let connection = builder.serve_connection(stream, router);
         let connection = graceful.watch(connection);
         let service = Arc::clone(&service);
         tokio::spawn(async move {

@@ -14,6 +14,8 @@ fn help_of_every_command() {
     for (name, arguments) in [
         ("regard", vec!["--help"]),
         ("solve", vec!["solve", "--help"]),
+        #[cfg(feature = "serve")]
+        ("serve", vec!["serve", "--help"]),
         ("train", vec!["train", "--help"]),
         ("settings", vec!["settings", "--help"]),
         ("plot", vec!["plot", "--help"]),

@@ -234,8 +234,20 @@ fn answers_are_those_of_the_command_line() {
     let body = json!({ "file": file("capitals.csv"), "filter": "decode.3.probability" });
     let expected = told(&["explain", "capitals.csv", "--filter", "decode.3.probability"]);
     assert_eq!(without_notes(&service.post("/v1/explain", &body)), expected);
-    let body = json!({ "file": file("molecules.csv"), "model": "regard-solubility", "layer": 0, "head": 1 });
-    let expected = told(&["explain", "molecules.csv", "--model", "regard-solubility", "--layer", "0", "--head", "1"]);
+    let body =
+        json!({ "file": file("molecules.csv"), "model": "regard-solubility", "layer": 0, "head": 1, "example": "5" });
+    let expected = told(&[
+        "explain",
+        "molecules.csv",
+        "--model",
+        "regard-solubility",
+        "--layer",
+        "0",
+        "--head",
+        "1",
+        "--example",
+        "5",
+    ]);
     assert_eq!(without_notes(&service.post("/v1/explain", &body)), expected);
     let answer = service.send("POST /v1/explain/attention HTTP/1.1\r\n", b"");
     assert_eq!(without_notes(&answer), told(&["explain", "attention"]));
@@ -252,7 +264,8 @@ fn requests_together_get_the_same_bits_as_alone() {
         .collect();
     let alone: Vec<String> = bodies.iter().map(|body| service.post("/v1/predict", body).body).collect();
     let together: Vec<String> = thread::scope(|scope| {
-        let send = |body| scope.spawn(|| service.post("/v1/predict", body).body);
+        let service = &service;
+        let send = |body| scope.spawn(move || service.post("/v1/predict", body).body);
         let all: Vec<_> = bodies.iter().map(send).collect();
         all.into_iter().map(|one| one.join().unwrap()).collect()
     });
@@ -310,6 +323,13 @@ fn files_are_read_for_the_page() {
     let first = &graphs["graphs"][0];
     assert_eq!(graphs["kind"], "graphs");
     assert!(first["smiles"].is_string(), "{first}");
+    let other = &graphs["graphs"][4];
+    assert_eq!(other["laplacian"]["vectors"].as_array().unwrap().len(), other["nodes"].as_array().unwrap().len());
+    let body = json!({ "file": file("molecules.csv"), "model": "regard-solubility", "filter": "positions.laplacian", "example": "5" });
+    let steps = service.post("/v1/explain", &body).json()["steps"].clone();
+    let of = |name: &str| steps.as_array().unwrap().iter().find(|step| step["name"] == name).unwrap()["values"].clone();
+    assert_eq!(other["laplacian"]["vectors"], of("positions.laplacian.vectors"));
+    assert_eq!(json!([other["laplacian"]["values"]]), of("positions.laplacian.eigenvalues"));
     assert!(first["nodes"][0]["label"].is_string() && first["nodes"][0]["x"].is_number(), "{first}");
     let series = read(json!({ "file": file("loaves.csv") })).json();
     assert_eq!((&series["kind"], &series["series"][0]["id"]), (&json!("series"), &json!("market")));
@@ -401,7 +421,7 @@ fn wrong_requests_are_answered_with_what_is_expected() {
             422,
             json!("a.csv, line 2, field y"),
         ),
-        (json!({ "file": { "name": "a.csv", "content": "" } }), 422, json!("a.csv")),
+        (json!({ "file": { "name": "a.csv", "content": "" } }), 422, json!("a.csv, line 1")),
         (json!({ "file": file("capitals.csv"), "temperature": 2.0 }), 422, Value::Null),
         (json!({ "file": file("capitals.csv"), "decode": "beam:999999" }), 422, Value::Null),
     ] {
@@ -540,7 +560,8 @@ fn a_signal_under_load_loses_no_accepted_request() {
             scope.spawn(|| {
                 let body = json!({ "file": file("capitals.csv"), "time": "300ms" });
                 sent.fetch_add(1, Ordering::Relaxed);
-                answers.lock().unwrap().push(service.post("/v1/solve", &body));
+                let answer = service.post("/v1/solve", &body);
+                answers.lock().unwrap().push(answer);
             });
         }
         // A client that is killed meanwhile changes nothing.

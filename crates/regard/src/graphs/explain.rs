@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use burn::tensor::{Tensor, TensorData};
+use regard_data as data;
 use regard_data::graphs::positions::{Encoding, Nulls, Positions};
 use regard_nn::trace::{self, Operation, Parameter, Recording, record};
 
@@ -161,13 +162,10 @@ impl GraphModel {
             PositionKind::LaplacianSafe => Nulls::SkipAll,
             _ => Nulls::SkipFirst,
         };
-        let encoding = Encoding::Laplacian { k: count, nulls };
-        let found = Positions::compute(&one, &encoding, &|_, _| ());
-        let vectors = found.values();
-        let values = spectrum(input, vectors, count);
+        let Spectrum { values, vectors } = Spectrum::compute(&one, count, nulls);
         let tensor =
             |values: Vec<f32>, shape: [usize; 2]| Tensor::<2>::from_data(TensorData::new(values, shape), &self.device);
-        let shown = tensor(vectors.to_vec(), [nodes, count]);
+        let shown = tensor(vectors, [nodes, count]);
         const SOURCE: &str = "Dwivedi & Bresson 2021, §2.1, eq. 1";
         let rule = "L v = λ v with L = I - D^-1/2 A D^-1/2, λ rising from the second; of equal λ each vector has the \
             largest value possible at one node, the first such, and is positive there, which fixes single signs too";
@@ -180,13 +178,38 @@ impl GraphModel {
     }
 }
 
+/// The smallest eigenvalues of the normalised Laplacian of a graph, from the second on, with their eigenvectors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spectrum {
+    /// `[count]`
+    pub values: Vec<f32>,
+    /// `[nodes, count]`
+    pub vectors: Vec<f32>,
+}
+
+impl Spectrum {
+    /// As many eigenvectors of one graph as a trace shows.
+    #[must_use]
+    pub fn of(graphs: &data::graphs::Graphs, graph: usize) -> Self {
+        let one = graphs.select(&[graph]);
+        let count = EIGENVECTORS.min(one.nodes().saturating_sub(1));
+        Self::compute(&one, count, Nulls::SkipFirst)
+    }
+
+    fn compute(one: &data::graphs::Graphs, count: usize, nulls: Nulls) -> Self {
+        let found = Positions::compute(one, &Encoding::Laplacian { k: count, nulls }, &|_, _| ());
+        let vectors = found.values().to_vec();
+        Self { values: quotients(one, &vectors, count), vectors }
+    }
+}
+
 /// `vᵀ L v / vᵀ v` of each column of `vectors [nodes, count]`, where an edge counts in both directions; 0 for a column of
 /// zeros.
-fn spectrum(input: &GraphInput, vectors: &[f32], count: usize) -> Vec<f32> {
-    let nodes = input.edges.nodes();
+fn quotients(one: &data::graphs::Graphs, vectors: &[f32], count: usize) -> Vec<f32> {
+    let nodes = one.nodes();
     let mut joined: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); nodes];
-    for (target, pair) in input.edges.offsets().windows(2).enumerate() {
-        for &source in &input.edges.sources()[pair[0]..pair[1]] {
+    for target in 0..nodes {
+        for &source in one.sources_of(target) {
             joined[target].insert(source as usize);
             joined[source as usize].insert(target);
         }

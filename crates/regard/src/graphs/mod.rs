@@ -18,6 +18,7 @@ pub mod source;
 pub mod task;
 
 pub use experiment::GraphExperiment;
+pub use explain::Spectrum;
 pub use family::Graphs;
 pub use layout::layout;
 pub use model::{GraphTransformer, GraphTransformerConfig};

@@ -31,9 +31,7 @@ pub(crate) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
 /// Reads the sets of a file.
 pub(crate) fn read(args: &PredictArgs, model: &SetModel, printer: &Printer) -> anyhow::Result<Bags> {
     args.check_for_sets()?;
-    let data = columns(model, args.group_by.clone());
-    let data = SetData { decimal: args.decimal.unwrap_or(data.decimal), ..data };
-    let bags = model.read(&args.file, &data, false)?;
+    let bags = model.read(&args.file, &columns_of(args, model), false)?;
     bags.notes().iter().for_each(|note| printer.note(note));
     let empty = (0..bags.len()).filter(|&bag| bags.size(bag) == 0).count();
     if empty > 0 {
@@ -41,6 +39,12 @@ pub(crate) fn read(args: &PredictArgs, model: &SetModel, printer: &Printer) -> a
         printer.note(&format!("warning: {sets} empty; predictions for empty sets have no meaning"));
     }
     Ok(bags)
+}
+
+/// The columns of the file: those of the command line, else those of the model.
+fn columns_of(args: &PredictArgs, model: &SetModel) -> SetData {
+    let data = columns(model, args.group_by.clone());
+    SetData { decimal: args.decimal.unwrap_or(data.decimal), ..data }
 }
 
 /// If the answer follows from one pass through the network, true where the pass also gives the attention weights of rows;

@@ -352,11 +352,11 @@ impl Table {
             };
             let features: Vec<Feature> = names.iter().map(known).collect::<Result<_>>()?;
             let of_column = |column: &Column| -> Vec<&str> {
-                let value = |feature| match feature {
-                    &Feature::Category { column: ref own, ref value } if own == column => Some(value.as_str()),
+                let of_column = features.iter().filter_map(|feature| match feature {
+                    Feature::Category { column: own, value } if own == column => Some(value.as_str()),
                     _ => None,
-                };
-                features.iter().filter_map(value).collect()
+                });
+                of_column.collect()
             };
             let notes = self.static_columns.iter().zip(&self.statics).filter_map(|(column, texts)| {
                 let encoded = of_column(column);

@@ -328,7 +328,7 @@ fn excel_epoch() -> i64 {
 
 /// If true, the year has as many digits as the pattern says: `strftime` takes fewer, and `21` would be the year 21.
 fn has_whole_year(pattern: &str, text: &str) -> bool {
-    fn parts<'t>(text: &'t str, is_part: impl Fn(char) -> bool + Copy) -> Vec<&'t str> {
+    fn parts(text: &str, is_part: impl Fn(char) -> bool + Copy) -> Vec<&str> {
         text.split(|c: char| !is_part(c)).filter(|part| !part.is_empty()).collect()
     }
     let pattern = pattern.replace("%-", "%");
