@@ -198,6 +198,7 @@ export class Service {
   /** Asks the reader for the token and gives it back, or null. */
   askToken: () => Promise<string | null> = async () => null;
   #token: string | null = null;
+  #asking: Promise<string | null> | null = null;
   #models: Promise<Model[]> | null = null;
   #examples: Promise<Example[]> | null = null;
 
@@ -253,7 +254,9 @@ export class Service {
     }
     if (answer.ok) return (await answer.json()) as T;
     if (answer.status === 401 && again > 0) {
-      const token = await this.askToken();
+      // Requests that were refused together wait for one answer of the reader.
+      this.#asking ??= this.askToken().finally(() => { this.#asking = null; });
+      const token = await this.#asking;
       if (token !== null) {
         this.#keepToken(token);
         return this.#ask<T>(method, path, body, signal, again - 1);

@@ -16,7 +16,7 @@ import { quoted } from './routes/instance.ts';
 import { body, linkedOptions, linkedSource, modelChoice, ofExample, optionFields, optionsLink, sourceBar, sourceLink, sourceOf, type Field, type Options, type Source } from './source.ts';
 import { TraceCard } from './trace_card.ts';
 
-type ReadGraph = GraphsRead['graphs'][number] & { laplacian?: { values: number[]; vectors: number[][] } };
+type ReadGraph = GraphsRead['graphs'][number] & { eigenvectors?: number[][] };
 type Colour = 'attention' | 'attribution' | 'eigenvector' | 'none';
 
 interface State {
@@ -85,7 +85,7 @@ export class GraphsRoom extends Room<State> {
         ...EMPTY,
         source: found.source,
         options: { ...found.options, ...linkedOptions(link) },
-        model: link.model ?? (found.model || this.#models[0]?.name || ''),
+        model: link.model === 'none' ? '' : link.model ?? (found.model || this.#models[0]?.name || ''),
         smiles: typed ?? '',
         colour: COLOURS.map(([colour]) => colour).find((one) => one === link.colour) ?? 'attention',
         layer: number(link.layer),
@@ -102,9 +102,15 @@ export class GraphsRoom extends Room<State> {
     if (!source) return;
     const ask = (named: string): Promise<GraphsRead> => this.service.post<GraphsRead>('/v1/read', body('read graphs', source, options, { family: 'graphs', ...(named ? { model: named } : {}) }));
     // A graph that is not the model's is drawn all the same.
-    const read = await ask(model).catch((error: unknown) => (model && error instanceof ServiceError && error.status === 422 ? ask('') : Promise.reject(error)));
+    let fits = true;
+    const read = await ask(model).catch((error: unknown) => {
+      if (!model || !(error instanceof ServiceError) || error.status !== 422) throw error;
+      fits = false;
+      return ask('');
+    });
+    if (!fits) this.shell.toast(`${model} does not fit this file; the graph is shown without a model.`);
     const at = Math.max(0, read.graphs.findIndex((one) => one.id === graph));
-    this.state = { ...this.state, graphs: read.graphs as ReadGraph[], graph: at, deleted, chosen: null, notes: read.notes, smiles: read.graphs[at]?.smiles ?? this.state.smiles, prediction: null, whole: null, steps: null, attribution: null, trace: null };
+    this.state = { ...this.state, model: fits ? model : '', vectors: null, edges: null, graphs: read.graphs as ReadGraph[], graph: at, deleted, chosen: null, notes: read.notes, smiles: read.graphs[at]?.smiles ?? this.state.smiles, prediction: null, whole: null, steps: null, attribution: null, trace: null };
     this.shell.refresh();
     this.#answer();
   }
@@ -115,7 +121,7 @@ export class GraphsRoom extends Room<State> {
     return {
       ...(typed ? { smiles: state.smiles } : await sourceLink(state.source)),
       ...optionsLink(state.options),
-      model: state.model,
+      model: state.model || 'none',
       graph: !typed && state.graph > 0 ? state.graphs[state.graph]?.id ?? '' : '',
       deleted: state.deleted.length ? await pack(state.deleted) : '',
       colour: state.colour === 'attention' ? '' : state.colour,
@@ -128,13 +134,15 @@ export class GraphsRoom extends Room<State> {
 
   override async receive(file: File): Promise<void> {
     const source = withNodes(await sourceOf(file));
-    this.state = { ...EMPTY, source, model: this.state.model, colour: this.state.colour, method: this.state.method };
+    this.state = { ...EMPTY, source, model: this.state.model || this.#models[0]?.name || '', colour: this.state.colour, method: this.state.method };
     await this.task(() => this.#read());
+    // Without a model only eigenvectors have something to say.
+    if (!this.state.model && this.state.graphs.length) this.update({ colour: 'eigenvector' });
   }
 
   async #show(example: Example): Promise<void> {
     const { source, options, model } = ofExample(example);
-    this.state = { ...EMPTY, source, options, model: model || this.state.model, colour: this.state.colour, method: this.state.method };
+    this.state = { ...EMPTY, source, options, model: model || this.state.model || this.#models[0]?.name || '', colour: this.state.colour, method: this.state.method };
     await this.task(() => this.#read());
   }
 
@@ -309,7 +317,7 @@ export class GraphsRoom extends Room<State> {
 
   #vectors(): { values: number[]; vectors: number[][] } | null {
     const now = this.state.graphs[this.state.graph];
-    return this.state.vectors ?? (this.state.deleted.length ? null : now?.laplacian ?? null);
+    return this.state.vectors ?? (!this.state.deleted.length && now?.eigenvectors ? { values: [], vectors: now.eigenvectors } : null);
   }
 
   // The page --------------------------------------------------------------------------------------------------------
@@ -352,7 +360,7 @@ export class GraphsRoom extends Room<State> {
         ? html`<label>Graph <select name="graph" .value=${live(String(graph))} @change=${(event: Event) => open(Number((event.target as HTMLSelectElement).value))}>${graphs.slice(0, 1000).map((one, at) => html`<option value=${at} ?selected=${at === graph}>${one.id}</option>`)}</select></label>
           <span class="group"><button aria-label="Graph before" @click=${() => open((graph - 1 + graphs.length) % graphs.length)}>‹</button><button aria-label="Next graph" @click=${() => open((graph + 1) % graphs.length)}>›</button></span>`
         : nothing}
-      ${modelChoice(this.#models, model, (chosen) => { this.update({ model: chosen, prediction: null, whole: null, steps: null, attribution: null, vectors: null, trace: null }); void this.task(() => this.#read(this.state.graphs[this.state.graph]?.id, this.state.deleted)); })}
+      ${modelChoice(this.#models, model, (chosen) => { this.update({ model: chosen, prediction: null, whole: null, steps: null, attribution: null, vectors: null, trace: null }); void this.task(() => this.#read(this.state.graphs[this.state.graph]?.id, this.state.deleted)); }, 'none')}
       ${this.busy ? html`<span class="busy" aria-hidden="true"></span>` : nothing}
     </div>
     <p class="bad tiny" id="smiles-message" role="status">${message ? `${message.what}${message.hint ? `; ${message.hint}` : ''}` : ''}</p>`;
