@@ -8,7 +8,6 @@ use clap::Args;
 use regard::data::file::read_text;
 use regard::data::graphs::Graphs;
 use regard::data::graphs::formats::{Recognised, read as read_graphs, recognise};
-use regard::data::graphs::positions::{Encoding, Nulls, Positions};
 use regard::data::series::Panel;
 use regard::data::sets::formats::{ReadOptions, read as read_sets};
 use regard::data::sets::{Bags, FeatureNames};
@@ -68,13 +67,8 @@ pub(super) const SERIES: CommandOptions = CommandOptions {
 
 /// A graph of more nodes gets no places and no eigenvectors.
 const MOST_DRAWN: usize = 300;
-<<<<<<< HEAD
 /// A file of more graphs gets no eigenvectors.
 const MOST_SPECTRA: usize = 200;
-=======
-/// Eigenvectors of a graph.
-const EIGENVECTORS: usize = 16;
->>>>>>> page
 
 /// The families by name.
 const FAMILIES: [&str; 4] = ["routes", "sets", "graphs", "series"];
@@ -155,7 +149,6 @@ pub(super) struct ReadGraph {
     nodes: Vec<ReadNode>,
     /// Source, target and kind; an edge of both directions stands once.
     edges: Vec<(usize, usize, String)>,
-<<<<<<< HEAD
     /// Eigenvectors of the normalised Laplacian, for small graphs of small files.
     #[serde(skip_serializing_if = "Option::is_none")]
     laplacian: Option<Laplacian>,
@@ -167,12 +160,6 @@ struct Laplacian {
     values: Vec<f32>,
     /// The component of each eigenvector, for each node.
     vectors: Vec<Vec<f32>>,
-=======
-    /// Where no model is named: the components of each node in the eigenvectors of the normalised Laplacian, from the
-    /// second eigenvalue on. With a model, its trace has them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    eigenvectors: Option<Vec<Vec<f32>>>,
->>>>>>> page
 }
 
 /// A node of a graph.
@@ -419,16 +406,10 @@ fn graphs(
     };
     let texts = column.map(|column| by_line(file, &column)).unwrap_or_default();
     let smiles = |at: usize| graphs.line(at).and_then(|line| texts.get(&line).cloned());
-<<<<<<< HEAD
     let drawn = |at: &usize| graphs.len() <= MOST_SPECTRA && graphs.nodes_of(*at).len() <= MOST_DRAWN;
     let spectrum = |at: usize| Some(at).filter(drawn).map(|at| laplacian(&graphs, at));
     let one = |at| ReadGraph { smiles: smiles(at), laplacian: spectrum(at), ..graph(&graphs, at) };
     let all = (0..graphs.len()).map(one).collect();
-=======
-    let vectors = |at: usize| if model.is_none() { eigenvectors(&graphs, at) } else { None };
-    let read = |at: usize| ReadGraph { smiles: smiles(at), eigenvectors: vectors(at), ..graph(&graphs, at) };
-    let all = (0..graphs.len()).map(read).collect();
->>>>>>> page
     Ok(ReadAnswer::Graphs { graphs: all, notes: printer.into_notes() })
 }
 
@@ -471,11 +452,7 @@ fn graph(graphs: &Graphs, at: usize) -> ReadGraph {
     ReadGraph {
         id: graphs.ids()[at].clone(),
         smiles: None,
-<<<<<<< HEAD
         laplacian: None,
-=======
-        eigenvectors: None,
->>>>>>> page
         edges: once.map(|(source, target, edge)| (*source, *target, kind(*edge))).collect(),
         nodes: nodes
             .clone()
@@ -485,18 +462,6 @@ fn graph(graphs: &Graphs, at: usize) -> ReadGraph {
             })
             .collect(),
     }
-}
-
-/// The components of each node in the eigenvectors of a small graph.
-fn eigenvectors(graphs: &Graphs, at: usize) -> Option<Vec<Vec<f32>>> {
-    let nodes = graphs.nodes_of(at).len();
-    let k = EIGENVECTORS.min(nodes.saturating_sub(1));
-    if k == 0 || nodes > MOST_DRAWN {
-        return None;
-    }
-    let encoding = Encoding::Laplacian { k, nulls: Nulls::SkipFirst };
-    let found = Positions::compute(&graphs.select(&[at]), &encoding, &|_, _| ());
-    Some(found.values().chunks(k).map(<[f32]>::to_vec).collect())
 }
 
 fn series(

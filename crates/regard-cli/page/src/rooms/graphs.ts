@@ -16,7 +16,7 @@ import { quoted } from './routes/instance.ts';
 import { body, linkedOptions, linkedSource, modelChoice, ofExample, optionFields, optionsLink, sourceBar, sourceLink, sourceOf, type Field, type Options, type Source } from './source.ts';
 import { TraceCard } from './trace_card.ts';
 
-type ReadGraph = GraphsRead['graphs'][number] & { eigenvectors?: number[][] };
+type ReadGraph = GraphsRead['graphs'][number] & { laplacian?: { values: number[]; vectors: number[][] } };
 type Colour = 'attention' | 'attribution' | 'eigenvector' | 'none';
 
 interface State {
@@ -317,7 +317,7 @@ export class GraphsRoom extends Room<State> {
 
   #vectors(): { values: number[]; vectors: number[][] } | null {
     const now = this.state.graphs[this.state.graph];
-    return this.state.vectors ?? (!this.state.deleted.length && now?.eigenvectors ? { values: [], vectors: now.eigenvectors } : null);
+    return this.state.vectors ?? (!this.state.deleted.length && now?.laplacian ? now.laplacian : null);
   }
 
   // The page --------------------------------------------------------------------------------------------------------
