@@ -14,9 +14,11 @@ mod report;
 mod serve;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
+use regard::routing::Instance;
 
 use crate::args::Cli;
 use crate::commands::Outcome;
@@ -25,18 +27,31 @@ use crate::commands::Outcome;
 ///
 /// A command line that cannot be parsed, `--help` and `--version` end the process, as clap does.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    ExitCode::from(status(arguments))
+}
+
+/// As [`run`], and gives the exit code as a number.
+pub fn status(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let cli = Cli::parse_from(arguments);
     #[cfg(feature = "serve")]
     let done = commands::run(cli, serve::run);
     #[cfg(not(feature = "serve"))]
     let done = commands::run(cli);
     match done {
-        Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::No) => ExitCode::from(1),
-        Err(error) if failure::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Ok(Outcome::Done) => 0,
+        Ok(Outcome::No) => 1,
+        Err(error) if failure::is_broken_pipe(&error) => 0,
         Err(error) => {
             failure::print(&error);
-            ExitCode::from(2)
+            2
         }
     }
+}
+
+/// Draws a solution of an instance into a file, as `regard solve --plot` does: `.svg` or `.png`.
+///
+/// # Errors
+/// A file that cannot be written, or has another ending.
+pub fn draw_solution(path: &Path, instance: &Instance, solution: &[usize]) -> Result<(), String> {
+    report::plot::solution(path, instance, solution).map_err(|error| format!("{error:#}"))
 }

@@ -27,4 +27,4 @@ pub use multi_head_attention::{AttentionInput, MultiHeadAttention, MultiHeadAtte
 pub use normalization::{Normalization, NormalizationConfig};
 pub use pointer_decoder::{DecoderTables, PointerDecoder, PointerDecoderConfig};
 pub use ragged::Ragged;
-pub use rollout::{NodeSelection, Outcome, Rollout, State};
+pub use rollout::{LockstepDecoder, NodeSelection, Outcome, Rollout, State, StepInputs, beam_step};

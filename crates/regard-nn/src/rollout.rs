@@ -6,7 +6,7 @@
 
 use burn::tensor::{Tensor, TensorData};
 use regard_kernels::rollout as kernel;
-pub use regard_kernels::rollout::{NodeSelection, Outcome, State};
+pub use regard_kernels::rollout::{NodeSelection, Outcome, State, StepInputs, beam_step};
 
 use crate::ops::{DecoderWeights, DenseMask, MASKED, Mask, PolicyLoss, Tours, has_kernels, policy_loss};
 use crate::trace::{self, Operation};
@@ -103,6 +103,35 @@ impl Rollout<'_> {
         all
     }
 
+    /// Runs `steps` with the decoder of `embeddings [batch, nodes, width]`, by which `trajectories` trajectories of each
+    /// instance are stepped together. Random numbers are those of instances numbered from `first`.
+    ///
+    /// # Panics
+    /// If the context has the embedding of the first node.
+    pub fn lockstep<T>(
+        &self,
+        embeddings: Tensor<3>,
+        trajectories: usize,
+        selection: NodeSelection,
+        first: usize,
+        steps: impl FnOnce(&mut LockstepDecoder<'_>) -> T,
+    ) -> T {
+        let nodes = embeddings.dims()[1];
+        if has_kernels(&embeddings.device()) {
+            let (packed, values) = (self.pack(), tensor_values(embeddings));
+            let kernel = kernel::Lockstep::new(&packed, nodes, &values, trajectories, selection, first);
+            return steps(&mut LockstepDecoder(Steps::Kernel(kernel)));
+        }
+        let batch = embeddings.dims()[0];
+        let selector = |at: usize| {
+            let stream = NodeSelection::stream(first + at / trajectories, at % trajectories);
+            kernel::NodeSelector::new(selection, stream)
+        };
+        let selectors = (0..batch * trajectories).map(selector).collect();
+        let decoder = TensorDecoder::new(self, embeddings);
+        steps(&mut LockstepDecoder(Steps::Tensor { decoder, trajectories, selectors }))
+    }
+
     /// The REINFORCE loss `Σ coefficient · log-likelihood` of finished tours over
     /// `embeddings [batch, nodes, width]`, with one coefficient for each tour.
     ///
@@ -146,6 +175,98 @@ impl Rollout<'_> {
             dynamic: dynamic.as_deref(),
         })
     }
+}
+
+/// The decoder of trajectories that are stepped together: by kernels, or by tensor operations.
+pub struct LockstepDecoder<'a>(Steps<'a>);
+
+enum Steps<'a> {
+    Kernel(kernel::Lockstep<'a>),
+    Tensor { decoder: TensorDecoder<'a>, trajectories: usize, selectors: Vec<kernel::NodeSelector> },
+}
+
+impl LockstepDecoder<'_> {
+    /// Selects the next node of every active trajectory, with its log-probability; NaN where a probability is not a number
+    /// or no node is allowed.
+    ///
+    /// # Panics
+    /// If the inputs do not have the sizes of [`StepInputs`].
+    pub fn select(&mut self, inputs: &StepInputs<'_>) -> Vec<(u32, f32)> {
+        match &mut self.0 {
+            Steps::Kernel(kernel) => kernel.select(inputs),
+            Steps::Tensor { decoder, trajectories, selectors } => {
+                let (rows, nodes) = (decoder.of_inputs(inputs, *trajectories), decoder.shape[1]);
+                let chosen = rows.chunks_exact(nodes).zip(inputs.active).map(|(row, trajectory)| {
+                    if !has_probabilities(row) {
+                        return (0, f32::NAN);
+                    }
+                    let node = selectors[*trajectory as usize].select(row);
+                    (node as u32, row[node])
+                });
+                chosen.collect()
+            }
+        }
+    }
+
+    /// Log-probabilities of the next node of every active trajectory, `[active, nodes]`; NaN in rows where a probability is
+    /// not a number or no node is allowed.
+    ///
+    /// # Panics
+    /// As [`Self::select`].
+    pub fn log_probabilities(&self, inputs: &StepInputs<'_>) -> Vec<f32> {
+        match &self.0 {
+            Steps::Kernel(kernel) => kernel.log_probabilities(inputs),
+            Steps::Tensor { decoder, trajectories, .. } => {
+                let mut rows = decoder.of_inputs(inputs, *trajectories);
+                let nodes = decoder.shape[1];
+                rows.chunks_exact_mut(nodes).filter(|row| !has_probabilities(row)).for_each(|row| row.fill(f32::NAN));
+                rows
+            }
+        }
+    }
+}
+
+/// A row of [`StepInputs`] as a state of the decoder of tensor operations.
+#[derive(Clone)]
+struct InputRow<'a> {
+    allowed: &'a [bool],
+    scalars: &'a [f32],
+    dynamic: &'a [f32],
+    last: usize,
+}
+
+impl State for InputRow<'_> {
+    fn done(&self) -> bool {
+        self.allowed.is_empty()
+    }
+
+    fn allowed(&self, allowed: &mut [bool]) {
+        if !self.allowed.is_empty() {
+            allowed.copy_from_slice(self.allowed);
+        }
+    }
+
+    fn first(&self) -> Option<usize> {
+        None
+    }
+
+    fn last(&self) -> Option<usize> {
+        Some(self.last)
+    }
+
+    fn scalars(&self, out: &mut [f32]) {
+        if !self.scalars.is_empty() {
+            out.copy_from_slice(self.scalars);
+        }
+    }
+
+    fn dynamic(&self, out: &mut [f32]) {
+        if !self.dynamic.is_empty() {
+            out.copy_from_slice(self.dynamic);
+        }
+    }
+
+    fn step(&mut self, _: usize) {}
 }
 
 /// The values of a tensor, without a copy if they are in CPU memory already.
@@ -247,6 +368,30 @@ impl<'a> TensorDecoder<'a> {
             false => decoder.log_probabilities(&self.tables, context, &mask),
         };
         Rows { all: tensor_values(log_p), trajectories, nodes }
+    }
+
+    /// Log-probabilities `[active, nodes]` of the next step of trajectories that are stepped together.
+    fn of_inputs(&self, inputs: &StepInputs<'_>, trajectories: usize) -> Vec<f32> {
+        let [batch, nodes, _] = self.shape;
+        let scalars = self.rollout.scalars;
+        let ended = InputRow { allowed: &[], scalars: &[], dynamic: &[], last: 0 };
+        let ended = Outcome { state: ended, log_probability: 0.0 };
+        let mut all = vec![vec![ended; trajectories]; batch];
+        for (at, &trajectory) in inputs.active.iter().enumerate() {
+            let dynamic = if inputs.dynamic.is_empty() { &[][..] } else { &inputs.dynamic[at * nodes..][..nodes] };
+            let (b, k) = (trajectory as usize / trajectories, trajectory as usize % trajectories);
+            all[b][k].state = InputRow {
+                allowed: &inputs.allowed[at * nodes..][..nodes],
+                scalars: &inputs.scalars[at * scalars..][..scalars],
+                dynamic,
+                last: inputs.last[at] as usize,
+            };
+        }
+        let rows = self.log_probabilities(&all);
+        let row = |trajectory: &u32| {
+            rows.row(*trajectory as usize / trajectories, *trajectory as usize % trajectories).iter().copied()
+        };
+        inputs.active.iter().flat_map(row).collect()
     }
 
     /// Records the parts of the context of one trajectory, and why nodes are barred.

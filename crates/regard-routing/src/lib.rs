@@ -40,7 +40,7 @@ pub use self::depot::{routes_of, visits_of};
 pub use self::instance::{Instance, SolverInstance};
 pub use self::itinerary::{Itinerary, Route, Stop};
 pub use self::local_search::LocalSearchOptions;
-pub use self::problem::{Problem, State};
+pub use self::problem::{Problem, State, VisitOnce};
 pub use self::registry::{ProblemSpec, ProblemVisitor};
 pub use self::sites::Sites;
 pub use self::sites::matrix::SymmetricMatrix;

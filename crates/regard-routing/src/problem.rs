@@ -125,6 +125,54 @@ pub trait Problem: Clone + Send + Sync + Sized + 'static {
     }
 }
 
+/// A path that visits every node once: nodes that were not visited are open. The context is the first and the last node.
+#[derive(Clone, Debug)]
+pub struct VisitOnce {
+    visited: Vec<bool>,
+    nodes: Vec<u32>,
+}
+
+impl VisitOnce {
+    /// The empty path through so many nodes.
+    #[must_use]
+    pub fn new(nodes: usize) -> Self {
+        Self { visited: vec![false; nodes], nodes: Vec::with_capacity(nodes) }
+    }
+
+    /// The nodes in the order visited.
+    #[must_use]
+    pub fn order(&self) -> &[u32] {
+        &self.nodes
+    }
+}
+
+impl State for VisitOnce {
+    fn done(&self) -> bool {
+        self.nodes.len() == self.visited.len()
+    }
+
+    fn allowed(&self, open: &mut [bool]) {
+        for (open, visited) in open.iter_mut().zip(&self.visited) {
+            *open = !visited;
+        }
+    }
+
+    fn first(&self) -> Option<usize> {
+        self.nodes.first().map(|&node| node as usize)
+    }
+
+    fn last(&self) -> Option<usize> {
+        self.nodes.last().map(|&node| node as usize)
+    }
+
+    fn scalars(&self, _: &mut [f32]) {}
+
+    fn step(&mut self, node: usize) {
+        self.visited[node] = true;
+        self.nodes.push(node as u32);
+    }
+}
+
 /// Rounding of a state's sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Precision {

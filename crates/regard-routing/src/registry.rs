@@ -6,6 +6,7 @@ use crate::formats::sets::SetField;
 use crate::instance::{FileSpec, SolverInstance};
 use crate::paper::PaperSetName;
 use crate::problem::Problem;
+use crate::{Error, Result};
 
 /// The facts of a problem that networks, formats and programs ask for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -111,6 +112,26 @@ pub fn register<P: Problem>() {
         let spec: &'static ProblemSpec = Box::leak(Box::new(ProblemSpec::of::<P>()));
         REGISTERED.write().unwrap_or_else(|poisoned| poisoned.into_inner()).push(spec);
     }
+}
+
+/// Makes a problem known whose facts a program finds at run time. It takes the place of another one that was registered
+/// under its name; networks that were made for that one keep their specification.
+///
+/// # Errors
+/// [`Error::Invalid`] for the name of a problem of this crate.
+pub fn register_spec(found: &ProblemSpec) -> Result<&'static ProblemSpec> {
+    if PROBLEMS.iter().any(|known| known.name == found.name) {
+        let reason = "is a problem of this crate; choose another name";
+        return Err(Error::invalid(format!("problem `{}`", found.name), reason));
+    }
+    let mut registered = REGISTERED.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some(same) = registered.iter().copied().find(|known| *known == found) {
+        return Ok(same);
+    }
+    registered.retain(|known| known.name != found.name);
+    let spec: &'static ProblemSpec = Box::leak(Box::new(*found));
+    registered.push(spec);
+    Ok(spec)
 }
 
 /// The specification of the problem of that name.

@@ -104,6 +104,10 @@ pub enum Error {
         reason: String,
     },
 
+    /// The code of a program that uses this crate failed, such as the rules of a problem of its own.
+    #[error("{0}")]
+    Foreign(Box<dyn std::error::Error + Send + Sync>),
+
     /// A compute device is missing or failed.
     #[error("device: {0}")]
     Device(String),

@@ -52,7 +52,7 @@ fn every_problem_learns_from_its_files() {
         type Output = Result<f64>;
         fn run<I: SolverInstance>(self) -> Result<f64> {
             let depot = usize::from(I::Problem::DEPOT);
-            let drawn = Source::<I::Problem>::of(&self.0)?.draw(3, 4, 6);
+            let drawn = Source::<I::Problem>::of(&self.0)?.draw(3, 4, 6)?;
             assert_eq!(drawn.len(), 4);
             assert!(drawn.iter().all(|problem| problem.nodes() == 6 + depot), "{}", I::Problem::NAME);
             let mut learner = Learner::<I::Problem>::new(&self.0, &Device::flex())?;
@@ -76,7 +76,7 @@ fn nodes_keep_what_belongs_to_them_and_the_depot_stays_first() {
     let rows: String = (1..=9).map(|i| format!("{},0,{i}\n", 10 * i)).collect();
     fs::write(folder.path().join("a.csv"), format!("# capacity: 9\nx,y,demand\n0,90,0\n{rows}")).unwrap();
     let source = Source::<CvrpEnv>::of(&experiment("cvrp", folder.path())).unwrap();
-    let drawn = source.draw(1, 50, 6);
+    let drawn = source.draw(1, 50, 6).unwrap();
     for problem in &drawn {
         let features = problem.features();
         assert_eq!(features[..3], [0.0, 1.0, 0.0]);
@@ -87,7 +87,7 @@ fn nodes_keep_what_belongs_to_them_and_the_depot_stays_first() {
         seen.dedup();
         assert_eq!(seen.len(), 6, "each node once");
     }
-    let again: Vec<Vec<f32>> = source.draw(1, 3, 6).iter().map(Problem::features).collect();
+    let again: Vec<Vec<f32>> = source.draw(1, 3, 6).unwrap().iter().map(Problem::features).collect();
     assert_eq!(again, drawn[..3].iter().map(Problem::features).collect::<Vec<_>>());
 }
 

@@ -64,7 +64,8 @@ impl Targets {
 
     /// Texts `[rows, tasks.len()]`; numbers where every text that is there is a finite number. An empty
     /// text is missing.
-    pub(super) fn of_texts(level: Level, tasks: Vec<String>, texts: Vec<Option<String>>) -> Self {
+    #[must_use]
+    pub fn of_texts(level: Level, tasks: Vec<String>, texts: Vec<Option<String>>) -> Self {
         let texts: Vec<Option<String>> = texts.into_iter().map(|t| t.filter(|text| !text.is_empty())).collect();
         let number = |text: &String| text.parse::<f64>().ok().filter(|v| v.is_finite());
         let numbers: Option<Vec<Option<f64>>> = texts

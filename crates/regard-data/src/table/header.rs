@@ -42,12 +42,16 @@ impl<'p> Header<'p> {
         let Some(row) = rows.next()? else {
             return Ok(None);
         };
-        let names: Vec<String> = row.fields().map(str::to_owned).collect();
+        Ok(Some(Self::of_names(path, row.line, row.fields().map(str::to_owned).collect())))
+    }
+
+    /// The header with these names; path and line are for errors.
+    pub(crate) fn of_names(path: &'p Path, line: usize, names: Vec<String>) -> Self {
         let mut places = HashMap::new();
         for (at, name) in names.iter().enumerate() {
             places.entry(name.clone()).or_insert(at);
         }
-        Ok(Some(Self { path, line: row.line, names, places }))
+        Self { path, line, names, places }
     }
 
     /// Refuses two columns of one name; several may have none.

@@ -117,6 +117,11 @@ impl PackedDecoder {
         }
     }
 
+    /// If true, the context contains the embedding of the first node.
+    pub(super) fn uses_first(&self) -> bool {
+        self.first.is_some()
+    }
+
     /// Computes the tables of instances of `nodes` nodes from their embeddings.
     pub(super) fn tables<'a>(&'a self, nodes: usize, embeddings: &'a [f32]) -> Tables<'a> {
         simd::run(Build { packed: self, nodes, embeddings })

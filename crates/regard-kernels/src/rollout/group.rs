@@ -55,9 +55,7 @@ impl<T: State> WithSimd for GroupRollout<'_, T> {
             }
             rows.logits(simd, &table, active.len());
             for (row, &k) in active.iter().enumerate() {
-                let logits = &mut rows.logits[row * table.padded..][..table.padded];
-                add_assign(simd, &rows.mask[row * table.padded..][..table.padded], logits);
-                let lse = pointer::logits(simd, table.packed.clip, logits);
+                let (logits, lse) = rows.clipped(simd, &table, row);
                 if !lse.is_finite() {
                     totals[k] = f64::NAN;
                     continue;
@@ -73,7 +71,7 @@ impl<T: State> WithSimd for GroupRollout<'_, T> {
 }
 
 /// Scratch memory of one step of all trajectories.
-struct Rows {
+pub(super) struct Rows {
     /// Constant part of the query of each trajectory, and the first node it was computed for.
     bases: Workspace,
     base_of: Vec<Option<Option<usize>>>,
@@ -92,7 +90,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn new(table: &Table<'_>, count: usize) -> Self {
+    pub(super) fn new(table: &Table<'_>, count: usize) -> Self {
         let (width, padded) = (table.packed.width, table.padded);
         let mut mask = Workspace::lease(count * padded);
         mask.fill(f32::NEG_INFINITY);
@@ -112,7 +110,7 @@ impl Rows {
 
     /// Computes query and mask of trajectory `k` into row `row`.
     #[inline(always)]
-    fn read_state<S: Simd, T: State>(&mut self, simd: S, table: &Table<'_>, row: usize, k: usize, state: &T) {
+    pub(super) fn read_state<S: Simd, T: State>(&mut self, simd: S, table: &Table<'_>, row: usize, k: usize, state: &T) {
         let width = table.packed.width;
         state.allowed(&mut self.allowed);
         state.scalars(&mut self.scalars);
@@ -132,9 +130,18 @@ impl Rows {
         table.query(simd, base, state.last(), &self.scalars, &mut self.query[row * width..][..width]);
     }
 
+    /// The clipped logits of a row, −∞ where masked, and their log-sum-exp.
+    #[inline(always)]
+    pub(super) fn clipped<S: Simd>(&mut self, simd: S, table: &Table<'_>, row: usize) -> (&[f32], f32) {
+        let logits = &mut self.logits[row * table.padded..][..table.padded];
+        add_assign(simd, &self.mask[row * table.padded..][..table.padded], logits);
+        let lse = pointer::logits(simd, table.packed.clip, logits);
+        (logits, lse)
+    }
+
     /// Computes the glimpses and the raw logits of the first `count` rows.
     #[inline(always)]
-    fn logits<S: Simd>(&mut self, simd: S, table: &Table<'_>, count: usize) {
+    pub(super) fn logits<S: Simd>(&mut self, simd: S, table: &Table<'_>, count: usize) {
         let (heads, width, padded) = (table.packed.heads, table.packed.width, table.padded);
         let head = width / heads;
         for h in 0..heads {

@@ -14,6 +14,7 @@ mod beam;
 mod construct;
 mod decoder;
 mod group;
+mod lockstep;
 mod node_selection;
 mod step;
 
@@ -21,6 +22,7 @@ pub use beam::{beam, beam_step};
 pub use construct::{Outcome, rollout};
 pub(crate) use decoder::folded_logit_keys;
 pub use decoder::{Decoder, PackedDecoder};
+pub use lockstep::{Lockstep, StepInputs};
 pub use node_selection::{NodeSelection, NodeSelector};
 
 /// A partial solution of a routing problem, as the decoder reads it.

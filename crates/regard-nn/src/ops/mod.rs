@@ -59,7 +59,7 @@ pub use sets::{
     Affine, Residual, SetBlockArgs, SetQueries, set_block, set_block_composed, set_block_weights, set_sums,
     set_sums_composed,
 };
-pub use tours::Tours;
+pub use tours::{StepRecord, Tours};
 
 thread_local! {
     static OVERRIDE: Cell<Option<bool>> = const { Cell::new(None) };

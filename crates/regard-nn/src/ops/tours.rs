@@ -96,6 +96,33 @@ impl Tours {
         Self { shape, steps, forced, order: Arc::new(order), record: Some(Arc::new(record)) }
     }
 
+    /// Creates tours of any problem whose steps were recorded while they were made; the first `forced` steps of each are
+    /// prescribed.
+    ///
+    /// # Panics
+    /// If there are not `batch · trajectories` records.
+    pub fn recorded([batch, trajectories, nodes]: [usize; 3], records: &[StepRecord], forced: usize) -> Self {
+        assert_eq!(records.len(), batch * trajectories, "one record for every tour");
+        let steps = records.iter().map(|record| record.order.len()).max().unwrap_or(0);
+        let count = records.first().map_or(0, |record| record.count);
+        let has_dynamic = records.iter().any(|record| !record.dynamic.is_empty());
+        let mut all = Record { count, ..Record::default() };
+        let mut order = Vec::with_capacity(records.len() * steps);
+        for record in records {
+            order.extend(&record.order);
+            all.allowed.extend(&record.allowed);
+            all.scalars.extend(&record.scalars);
+            all.dynamic.extend(&record.dynamic);
+            all.lengths.push(record.order.len() as u32);
+            let rows = all.lengths.len() * steps;
+            order.resize(rows, 0);
+            all.allowed.resize(rows * kernel::words(nodes), 0);
+            all.scalars.resize(rows * count, 0.0);
+            all.dynamic.resize(if has_dynamic { rows * nodes } else { 0 }, 0.0);
+        }
+        Self { shape: [batch, trajectories, nodes], steps, forced, order: Arc::new(order), record: Some(Arc::new(all)) }
+    }
+
     /// `[batch, trajectories, nodes]`.
     pub fn shape(&self) -> [usize; 3] {
         self.shape
@@ -178,13 +205,41 @@ impl Tours {
     }
 }
 
+/// A mask as one bit a node.
+fn words(allowed: &[bool]) -> impl Iterator<Item = u64> {
+    allowed.chunks(64).map(|nodes| nodes.iter().enumerate().map(|(bit, &allowed)| u64::from(allowed) << bit).sum())
+}
+
+/// The steps of one tour with their masks and contexts, recorded one after another.
+#[derive(Clone, Debug, Default)]
+pub struct StepRecord {
+    order: Vec<u32>,
+    allowed: Vec<u64>,
+    count: usize,
+    scalars: Vec<f32>,
+    dynamic: Vec<f32>,
+}
+
+impl StepRecord {
+    /// Records a step to `node`, and what was known before it; `dynamic` is empty without a dynamic feature.
+    pub fn push(&mut self, node: u32, allowed: &[bool], scalars: &[f32], dynamic: &[f32]) {
+        self.order.push(node);
+        self.allowed.extend(words(allowed));
+        self.count = scalars.len();
+        self.scalars.extend(scalars);
+        self.dynamic.extend(dynamic);
+    }
+
+    /// The nodes in visiting order.
+    pub fn order(&self) -> &[u32] {
+        &self.order
+    }
+}
+
 impl Record {
     /// Records mask and context of a step.
     fn record_step<T: State>(&mut self, state: &T, allowed: &[bool], dynamic: bool) {
-        for nodes in allowed.chunks(64) {
-            let bits = nodes.iter().enumerate().map(|(bit, &allowed)| u64::from(allowed) << bit);
-            self.allowed.push(bits.sum());
-        }
+        self.allowed.extend(words(allowed));
         let at = self.scalars.len();
         self.scalars.resize(at + self.count, 0.0);
         state.scalars(&mut self.scalars[at..]);

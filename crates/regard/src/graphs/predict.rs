@@ -51,13 +51,21 @@ impl GraphModel {
         if columns.skip_bad && self.config.data.other_node.is_empty() {
             graphs = graphs.without_unseen_nodes(&self.config.data.node_types)?;
         }
+        let known = self.known_graphs(graphs, columns.complete_graph).map_err(|error| error.in_file(path))?;
+        let targets = if labelled { Some(targets(&self.config, &known.graphs)?) } else { None };
+        Ok(Examples { targets, ..known })
+    }
+
+    /// Graphs in memory with types and columns as in training, without targets; `complete_graph` as in training.
+    ///
+    /// # Errors
+    /// Types that training did not have, where it learnt none for rare types; other columns than in training.
+    pub fn known_graphs(&self, graphs: data::graphs::Graphs, complete_graph: bool) -> Result<Examples> {
         let Examples { graphs, positions, .. } = unlabelled(&self.config, graphs);
         // Positions are those of the edges the data has.
-        let graphs =
-            self.aligned(if columns.complete_graph { graphs.complete() } else { Arc::unwrap_or_clone(graphs) })?;
-        self.config.check_edges(&graphs).map_err(|error| error.in_file(path))?;
-        let targets = if labelled { Some(targets(&self.config, &graphs)?) } else { None };
-        Ok(Examples { graphs: Arc::new(graphs), positions, targets })
+        let graphs = self.aligned(if complete_graph { graphs.complete() } else { Arc::unwrap_or_clone(graphs) })?;
+        self.config.check_edges(&graphs)?;
+        Ok(Examples { graphs: Arc::new(graphs), positions, targets: None })
     }
 
     /// Graphs with types and columns as in training.

@@ -6,6 +6,7 @@ use regard_routing::registry::with_problem;
 use regard_routing::{Instance, Problem, ProblemVisitor, SolverInstance, State};
 
 use super::decode::{check_probabilities, features};
+use super::environment::{ProblemEnvironment, Walk};
 use super::model::AttentionModel;
 use super::solve::{SolveOptions, solve};
 use crate::explain::{Labels, Layout, Trace, check_size};
@@ -48,12 +49,19 @@ fn explain<I: SolverInstance>(model: &AttentionModel, name: &str, instance: &I) 
     let sites = instance.sites();
     check_size(sites.name(), "nodes", problem.nodes(), |nodes| numbers(model, nodes))?;
     let device = model.device();
-    let encode = || model.encode(features(std::slice::from_ref(&problem), &device));
+    let environment = ProblemEnvironment::<I::Problem>::default();
+    let features = features(&environment, std::slice::from_ref(&problem), &device)?;
+    let encode = || model.encode(features.clone());
     let construct = |embeddings, starts| model.rollout().construct(embeddings, vec![starts], NodeSelection::Greedy);
     let (outcomes, mut recording) = record(|| construct(encode(), vec![problem.start()]));
-    check_probabilities::<I::Problem>(&outcomes, |_| 0)?;
     regard_data::cancel::check();
-    let tour = outcomes.iter().flatten().next().map_or_else(Vec::new, |found| I::Problem::solution(&found.state));
+    let walks: Vec<Walk> = outcomes
+        .iter()
+        .flatten()
+        .map(|found| Walk { nodes: I::Problem::solution(&found.state), log_probability: found.log_probability })
+        .collect();
+    check_probabilities(std::slice::from_ref(&walks), |_| 0)?;
+    let tour = walks.into_iter().next().map_or_else(Vec::new, |walk| walk.nodes);
     let own = instance.cost(&tour);
     let mut decisions = decisions::<I::Problem>(&problem, &tour, &recording.steps);
     let starts = decisions.iter_mut().flat_map(|decision| std::mem::take(&mut decision.starts)).collect();

@@ -3,10 +3,12 @@
 //! The problems themselves, without tensors, are in [`regard_routing`].
 
 pub mod decode;
+pub mod environment;
 pub mod evaluate;
 pub mod experiment;
 mod explain;
 pub mod import;
+pub mod laws;
 pub mod model;
 pub mod solve;
 pub mod train;

@@ -175,6 +175,5 @@ fn with_test(experiment: &SeriesExperiment, rows: usize, horizon: usize) -> Seri
 
 /// A file without its last rows.
 fn before(read: &Read, rows: usize) -> Result<Read> {
-    let cut = |one: &Series| one.with_values(one.values()[..one.len() - rows].to_vec());
-    Ok(Read { panel: read.panel.changed(cut)?, report: read.report.clone() })
+    Ok(Read { panel: read.panel.without_last(rows)?, report: read.report.clone() })
 }

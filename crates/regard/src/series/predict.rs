@@ -82,7 +82,16 @@ impl SeriesModel {
     /// # Errors
     /// As there; rows of the future that do not go on where the series end.
     pub fn read_with(&self, path: &Path, future: Option<&Path>, data: &SeriesData) -> Result<Series> {
-        let Read { panel, report } = read_with(path, future, data, Some(&self.config))?;
+        let found = read_with(path, future, data, Some(&self.config))?;
+        self.known_series(found).map_err(|error| error.in_file(path))
+    }
+
+    /// The series that the model knows among those that were read, at its scale.
+    ///
+    /// # Errors
+    /// Series that are missing; other distances of time stamps than in training.
+    pub fn known_series(&self, found: Read) -> Result<Series> {
+        let Read { panel, report } = found;
         let frequency = panel.clock().frequency().to_string();
         if frequency != self.config.data.frequency {
             let reason = format!(
@@ -90,12 +99,12 @@ impl SeriesModel {
                 self.config.data.frequency
             );
             let hint = "`--frequency` (`data.frequency`) reads the file at another distance of time stamps";
-            return Err(Error::config("frequency", reason).in_file(path).with_hint(hint));
+            return Err(Error::config("frequency", reason).with_hint(hint));
         }
         let known = &self.config.data.names;
         let unknown = panel.names().filter(|name| !known.iter().any(|known| known == name)).map(str::to_owned);
         let unknown = unknown.collect();
-        let own = panel.select(known).map_err(|error| Error::from(error).in_file(path))?;
+        let own = panel.select(known)?;
         let mut panel = own.clone();
         self.scaler()?.apply(&mut panel)?;
         Ok(Series { panel: scaled_known(panel, &Known::of(&self.config.data))?, own, report, unknown })

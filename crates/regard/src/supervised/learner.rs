@@ -15,9 +15,9 @@ use super::{BatchPosition, Context, Done, Family, Network, SupervisedExperiment}
 use crate::experiment::Sections;
 use crate::store::{Manifest, NetworkConfig, NetworkDir, Weights};
 use crate::train::{
-    Checkpoint, EarlyStopping, Learning, Measure, Measures, Observer, Optimizer, Pace, Plateau, Position, Schedule,
+    Begin, Checkpoint, EarlyStopping, Learning, Measure, Measures, Observer, Optimizer, Pace, Plateau, Position, Schedule,
     Select, Shuffled, Stream, Trained, Trainee, Training, ValidationMetrics, collect, derived, fresh, restore,
-    train_with,
+    train_from, train_with,
 };
 use crate::{Error, Result};
 
@@ -35,6 +35,23 @@ pub fn train<F: Family>(
 ) -> Result<Trained> {
     Sections::validate(&training.experiment)?;
     train_with::<Learner<F>>(training, device, observer)
+}
+
+/// As [`train`], on examples that are in memory, with the network's settings that follow from them.
+///
+/// # Errors
+/// As there, but for those of reading the data.
+pub fn train_on<F: Family>(
+    training: &Training<SupervisedExperiment<F>>,
+    data: F::TrainingData,
+    config: F::Config,
+    device: &Device,
+    observer: &mut dyn Observer,
+) -> Result<Trained> {
+    Sections::validate(&training.experiment)?;
+    train_from(training, device, observer, |experiment, device| {
+        Learner::with_data(experiment, data, config, device)?.beside_base()
+    })
 }
 
 /// The longest time base learners take for one task before a training.
@@ -144,6 +161,14 @@ impl<F: Family> Learner<F> {
     /// The device without gradients.
     pub(crate) fn plain_device(&self) -> Device {
         self.device.clone().inner()
+    }
+
+    /// The learner with base learners beside its network, where the task has them.
+    fn beside_base(mut self) -> Result<Self> {
+        let (plain, seed) = (self.plain_device(), self.experiment.train.seed);
+        let options = BlendOptions { only_base: false, members: 1, seed, base_time: BASE_TIME };
+        self.base = F::base(&self.evaluation(&plain), &options)?;
+        Ok(self)
     }
 
     /// Steps done.
@@ -260,19 +285,16 @@ impl<F: Family> Learner<F> {
     }
 }
 
+impl<F: Family> Begin for Learner<F> {
+    /// A learner with base learners beside its network, where the task has them.
+    fn begin(experiment: &SupervisedExperiment<F>, device: &Device) -> Result<Self> {
+        Self::new(experiment, device)?.beside_base()
+    }
+}
+
 impl<F: Family> Learning for Learner<F> {
     type Experiment = SupervisedExperiment<F>;
     type State = Counters<F::Calibration>;
-
-    /// A learner with base learners beside its network, where the task has them.
-    fn begin(experiment: &SupervisedExperiment<F>, device: &Device) -> Result<Self> {
-        let mut learner = Self::new(experiment, device)?;
-        let plain = learner.plain_device();
-        let seed = experiment.train.seed;
-        let options = BlendOptions { only_base: false, members: 1, seed, base_time: BASE_TIME };
-        learner.base = F::base(&learner.evaluation(&plain), &options)?;
-        Ok(learner)
-    }
 
     fn restored(mut self, mut checkpoint: Checkpoint, counters: Self::State) -> Result<Self> {
         self.trainee = self.trainee.restored(&mut checkpoint)?;

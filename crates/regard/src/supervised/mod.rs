@@ -33,7 +33,7 @@ pub(crate) use cross_validation::{Folds, cross_validate_blend, ensemble};
 pub use decimal::DecimalMark;
 pub use experiment::SupervisedExperiment;
 use intervals::TaskErrors;
-pub use learner::{Learner, train};
+pub use learner::{Learner, train, train_on};
 pub use model::Model;
 
 /// A section of an experiment.

@@ -85,8 +85,6 @@ pub(crate) trait Learning: Sized {
     /// Its numbers that are not weights.
     type State: Serialize + DeserializeOwned;
 
-    /// The learner before its first step.
-    fn begin(experiment: &Self::Experiment, device: &Device) -> Result<Self>;
     /// The learner as it was when `checkpoint` and `state` were made.
     fn restored(self, checkpoint: Checkpoint, state: Self::State) -> Result<Self>;
     /// Trainable numbers of the network.
@@ -135,6 +133,12 @@ pub(crate) trait Learning: Sized {
     fn state(&self) -> Self::State;
     /// Writes the network that is measured into the run's folder.
     fn save_model(&self, folder: &Path, manifest: Manifest) -> Result<()>;
+}
+
+/// A learner that follows from its settings alone.
+pub(crate) trait Begin: Learning {
+    /// The learner before its first step.
+    fn begin(experiment: &Self::Experiment, device: &Device) -> Result<Self>;
 }
 
 /// A training: its settings, its folder and its limits.
@@ -191,8 +195,8 @@ impl<S: DeserializeOwned> State<S> {
 /// The learner as the last checkpoint of the run in `folder` left it; the folder is only read.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for a folder without a checkpoint; those of [`Learning::begin`] and [`Learning::restored`].
-pub(crate) fn at_checkpoint<L: Learning>(folder: &Path, experiment: &L::Experiment, device: &Device) -> Result<L> {
+/// [`Error::Unsupported`] for a folder without a checkpoint; those of [`Begin::begin`] and [`Learning::restored`].
+pub(crate) fn at_checkpoint<L: Begin>(folder: &Path, experiment: &L::Experiment, device: &Device) -> Result<L> {
     let Some(checkpoint) = RunFolder::checkpoint(folder)? else {
         return Err(Error::Unsupported { what: folder.display().to_string(), reason: "has no checkpoint".into() }
             .with_hint("`regard train` saves one after each epoch, and within the first minute"));
@@ -203,12 +207,22 @@ pub(crate) fn at_checkpoint<L: Learning>(folder: &Path, experiment: &L::Experime
 
 /// Trains until all epochs are done or a limit is reached; the folder then holds the model as it
 /// stands, and a checkpoint to go on from.
-pub(crate) fn train_with<L: Learning>(
+pub(crate) fn train_with<L: Begin>(
     training: &Training<L::Experiment>,
     device: &Device,
     observer: &mut dyn Observer,
 ) -> Result<Trained> {
-    let mut run = Run::<L>::open(training, device)?;
+    train_from::<L>(training, device, observer, L::begin)
+}
+
+/// As [`train_with`], with a learner that `begin` makes.
+pub(crate) fn train_from<L: Learning>(
+    training: &Training<L::Experiment>,
+    device: &Device,
+    observer: &mut dyn Observer,
+    begin: impl FnOnce(&L::Experiment, &Device) -> Result<L>,
+) -> Result<Trained> {
+    let mut run = Run::<L>::open(training, device, begin)?;
     run.learner.warnings().into_iter().for_each(|warning| observer.event(&Event::Warning(warning)));
     run.learner.notes().into_iter().for_each(|note| observer.event(&Event::Note(note)));
     if training.resume && run.learner.steps() == 0 {
@@ -293,7 +307,11 @@ struct Run<'a, L: Learning> {
 }
 
 impl<'a, L: Learning> Run<'a, L> {
-    fn open(training: &'a Training<L::Experiment>, device: &Device) -> Result<Self> {
+    fn open(
+        training: &'a Training<L::Experiment>,
+        device: &Device,
+        begin: impl FnOnce(&L::Experiment, &Device) -> Result<L>,
+    ) -> Result<Self> {
         let (experiment, out) = (&training.experiment, &training.out);
         // A new run takes the folder only when its data is read and its settings are known to be right.
         let lock = if training.resume && RunFolder::exists(out) { Some(RunFolder::lock(out)?) } else { None };
@@ -304,7 +322,7 @@ impl<'a, L: Learning> Run<'a, L> {
             (Some(before), true) => comparable(before, experiment).map_err(|error| error.in_file(out))?,
             (None, false) => {}
         }
-        let mut learner = L::begin(experiment, device)?;
+        let mut learner = begin(experiment, device)?;
         let (mut window, mut written, mut pace) = (Window::default(), Written::default(), None);
         let checkpoint = if training.resume { RunFolder::checkpoint(out)? } else { None };
         if let Some(checkpoint) = checkpoint {
@@ -357,6 +375,9 @@ impl<'a, L: Learning> Run<'a, L> {
 
     /// An error that ends the run, with its folder and what to do.
     fn broken(&self, error: Error) -> Error {
+        if !matches!(error.root(), Error::Diverged { .. } | Error::NotFinite { .. }) {
+            return error;
+        }
         let hint = match self.folder.has_checkpoint() {
             true => "the last checkpoint is kept; try a lower `train.learning_rate` or another seed",
             false => "try a lower `train.learning_rate` or another seed",

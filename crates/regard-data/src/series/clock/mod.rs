@@ -106,6 +106,19 @@ impl Clock {
         })
     }
 
+    /// The stamp so many steps after the first as a number: milliseconds since 1970-01-01 as a clock on the wall shows
+    /// them, or the integer where stamps are integers.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when it lies after the year 9999.
+    pub fn number(&self, step: usize) -> Result<i64> {
+        let found = i64::try_from(step).ok().and_then(|step| self.frequency.tick(self.first, step));
+        found.ok_or_else(|| {
+            let reason = format!("is outside the calendar, with one step per {}", self.frequency);
+            Error::invalid(format!("step {step}"), reason)
+        })
+    }
+
     /// The first step whose stamp is not before `text`, a stamp as those of this clock or a date written
     /// with the year first.
     ///

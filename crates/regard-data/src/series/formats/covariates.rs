@@ -61,6 +61,12 @@ impl Covariates {
         Self { columns: columns.iter().map(of).collect() }
     }
 
+    /// Columns of numbers, with a value for each row.
+    pub(super) fn of_numbers(columns: Vec<(Column, Vec<f32>)>) -> Self {
+        let of = |(column, numbers)| Values { column, values: Content::Numbers(numbers) };
+        Self { columns: columns.into_iter().map(of).collect() }
+    }
+
     /// The number of columns.
     pub(super) fn len(&self) -> usize {
         self.columns.len()

@@ -22,14 +22,14 @@ const IDS: [&str; 4] = ["unique_id", "item_id", "series_id", "ts_id"];
 const TARGETS: [&str; 4] = ["y", "target", "value", "data"];
 
 /// The columns of a long table.
-struct Columns {
-    id: Column,
-    target: Column,
-    label: Option<Column>,
+pub(super) struct Columns {
+    pub(super) id: Column,
+    pub(super) target: Column,
+    pub(super) label: Option<Column>,
     /// Columns of static features, each once.
-    statics: Vec<Column>,
-    covariates: Vec<Column>,
-    skipped: Vec<String>,
+    pub(super) statics: Vec<Column>,
+    pub(super) covariates: Vec<Column>,
+    pub(super) skipped: Vec<String>,
 }
 
 /// If true, a table is long by its header, or by the options.
@@ -137,41 +137,19 @@ pub(super) fn read<'p>(
     let covariates = Covariates::of(&columns.covariates, options, beginning);
     let stamps = Stamps::of(date, options, beginning);
     let (mut table, stamps) = Table::read(&mut rows, header, &columns, (stamps, covariates), options)?;
+    let lines = std::mem::take(&mut table.lines);
     let placing = Placing {
         path: rows.path,
         header,
         options,
-        lines: &table.lines,
+        lines: &lines,
         names: &table.names,
         width: 1 + table.covariates.len(),
     };
     let timeline = placing.place(stamps, std::mem::take(&mut table.rows))?;
-    let mut future = 0;
-    let (statics, mut notes) = table.static_features(header, options)?;
-    let covariates = std::mem::take(&mut table.covariates).encoded(header)?;
-    notes.extend(covariates.notes.iter().cloned());
-    let series = (0..table.names.len()).map(|at| {
-        let series = table.series(at, &timeline, (&covariates, &statics), options)?;
-        future += timeline.series[at].len - series.len();
-        match series.is_empty() || series.missing() == series.len() {
-            true => Err(table.no_value(&rows, at, &columns.target)),
-            false => Ok(series),
-        }
-    });
-    let series = series.collect::<Result<_>>()?;
-    let of_statics = statics.iter().map(Feature::name).collect();
-    let panel = Panel::with_names(timeline.clock.clone(), series, covariates.names, of_statics)?;
-    let labels = table.labels.labels(rows.path, columns.label.as_ref(), options.label_optional)?;
-    let report = ReadReport {
-        rows: table.lines.len(),
-        date: date_name,
-        future,
-        skipped: columns.skipped,
-        footer: table.footer,
-        notes,
-        ..report_of(&panel, Some(&timeline))?
-    };
-    Ok(Read { panel: panel.with_labels(labels)?, report })
+    let read = table.finish(&timeline, header, &columns, options)?;
+    let report = ReadReport { rows: lines.len(), date: date_name, skipped: columns.skipped, ..read.report };
+    Ok(Read { report, ..read })
 }
 
 impl Columns {
@@ -216,21 +194,21 @@ impl Columns {
 }
 
 /// The rows as far as they are kept.
-struct Table {
+pub(super) struct Table {
     /// Names of the series, in the order in which they first occur.
-    names: Vec<String>,
+    pub(super) names: Vec<String>,
     /// The rows of each series.
-    rows: Vec<Vec<u32>>,
+    pub(super) rows: Vec<Vec<u32>>,
     /// The line of each row.
-    lines: Vec<u32>,
-    values: Vec<f32>,
-    covariates: Covariates,
+    pub(super) lines: Vec<u32>,
+    pub(super) values: Vec<f32>,
+    pub(super) covariates: Covariates,
     /// The text of each series in each of `static_columns`, with its line.
-    statics: Vec<Constant<String>>,
-    static_columns: Vec<Column>,
-    path: PathBuf,
-    labels: Constant<String>,
-    footer: Option<String>,
+    pub(super) statics: Vec<Constant<String>>,
+    pub(super) static_columns: Vec<Column>,
+    pub(super) path: PathBuf,
+    pub(super) labels: Constant<String>,
+    pub(super) footer: Option<String>,
 }
 
 impl Table {
@@ -316,6 +294,34 @@ impl Table {
         Ok(())
     }
 
+    /// The panel of the rows, which are placed.
+    pub(super) fn finish(
+        mut self,
+        timeline: &Timeline,
+        header: &Header<'_>,
+        columns: &Columns,
+        options: &ReadOptions,
+    ) -> Result<Read> {
+        let mut future = 0;
+        let (statics, mut notes) = self.static_features(header, options)?;
+        let covariates = std::mem::take(&mut self.covariates).encoded(header)?;
+        notes.extend(covariates.notes.iter().cloned());
+        let series = (0..self.names.len()).map(|at| {
+            let series = self.series(at, timeline, (&covariates, &statics), options)?;
+            future += timeline.series[at].len - series.len();
+            match series.is_empty() || series.missing() == series.len() {
+                true => Err(self.no_value(at, &columns.target)),
+                false => Ok(series),
+            }
+        });
+        let series = series.collect::<Result<_>>()?;
+        let of_statics = statics.iter().map(Feature::name).collect();
+        let panel = Panel::with_names(timeline.clock.clone(), series, covariates.names, of_statics)?;
+        let labels = self.labels.labels(&self.path, columns.label.as_ref(), options.label_optional)?;
+        let report = ReadReport { future, footer: self.footer, notes, ..report_of(&panel, Some(timeline))? };
+        Ok(Read { panel: panel.with_labels(labels)?, report })
+    }
+
     /// A series; with covariates it ends with the last value that is there.
     fn series(
         &self,
@@ -394,14 +400,14 @@ impl Table {
         feature.of_field(text).map_err(|fault| fault.in_line(&self.path, *line, &column.name))
     }
 
-    fn no_value(&self, rows: &Rows<'_>, at: usize, target: &Column) -> Error {
+    fn no_value(&self, at: usize, target: &Column) -> Error {
         let reason = format!("series `{}` has no value in any row, expected at least one", shown(&self.names[at]));
-        Error::parse(rows.path, 0, reason).in_field(shown(&target.name))
+        Error::parse(&self.path, 0, reason).in_field(shown(&target.name))
     }
 }
 
 /// A value for each series, with the line on which it was found first.
-pub(super) struct Constant<T>(Vec<(T, usize)>);
+pub(super) struct Constant<T>(pub(super) Vec<(T, usize)>);
 
 impl<T> Default for Constant<T> {
     fn default() -> Self {

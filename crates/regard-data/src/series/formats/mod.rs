@@ -1,6 +1,7 @@
 //! Files of series, and of forecasts for them.
 
 mod by_row;
+mod columns;
 mod covariates;
 pub mod forecasts;
 mod future;
@@ -14,6 +15,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+pub use self::columns::{LongColumns, StampColumn};
 pub use self::future::read_with_future;
 use self::timeline::Timeline;
 use super::Panel;

@@ -49,9 +49,14 @@ pub(super) struct Placing<'a> {
 
 impl Placing<'_> {
     /// Places the rows of each series, given in the order of the file.
-    pub(super) fn place(&self, stamps: Stamps, mut series: Vec<Vec<u32>>) -> Result<Timeline> {
+    pub(super) fn place(&self, stamps: Stamps, series: Vec<Vec<u32>>) -> Result<Timeline> {
         let column = stamps.column.as_ref().map_or(String::new(), |column| column.name.clone());
-        let Ticks { layout, ticks, note } = stamps.finish(self.header)?;
+        self.place_ticks(&column, stamps.finish(self.header)?, series)
+    }
+
+    /// Places the rows of each series by their ticks; `column` has the stamps.
+    pub(super) fn place_ticks(&self, column: &str, ticks: Ticks, mut series: Vec<Vec<u32>>) -> Result<Timeline> {
+        let Ticks { layout, ticks, note } = ticks;
         let (mut out_of_order, mut duplicates) = (0, 0);
         let mut distinct: Vec<Vec<i64>> = Vec::with_capacity(series.len());
         for (at, rows) in series.iter_mut().enumerate() {
@@ -60,7 +65,7 @@ impl Placing<'_> {
             seen.dedup();
             duplicates += rows.len() - seen.len();
             if seen.len() < rows.len() && self.options.duplicates == Duplicates::Error {
-                return Err(self.duplicate(rows, &ticks, at, &column, &layout));
+                return Err(self.duplicate(rows, &ticks, at, column, &layout));
             }
             distinct.push(seen);
         }
@@ -70,7 +75,7 @@ impl Placing<'_> {
         let (mut gaps, mut steps) = (0, 0);
         let mut tracks = Vec::with_capacity(series.len());
         for (rows, distinct) in series.into_iter().zip(&distinct) {
-            let track = self.track(rows, &ticks, &clock, &column, &mut steps)?;
+            let track = self.track(rows, &ticks, &clock, column, &mut steps)?;
             gaps += track.len - distinct.len();
             tracks.push(track);
         }

@@ -263,6 +263,18 @@ impl Panel {
         Self::with_names(self.clock.clone(), series, names.0, names.1)?.with_labels(self.labels.clone())
     }
 
+    /// The panel without the last rows of every series; covariates keep them, as known in the future.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] naming the first series that has no more rows.
+    pub fn without_last(&self, rows: usize) -> Result<Self> {
+        if let Some(short) = self.series.iter().find(|one| one.len() <= rows) {
+            let reason = format!("has {} values, expected more than {rows}", short.len());
+            return Err(Error::invalid(format!("series `{}`", shown(&short.name)), reason));
+        }
+        self.changed(|one| one.with_values(one.values()[..one.len() - rows].to_vec()))
+    }
+
     /// The panel with the series of these names, in this order: those a model was trained on.
     ///
     /// # Errors

@@ -58,7 +58,10 @@ impl Bags {
     }
 
     /// As [`Self::new`], of features that are NaN where they are missing.
-    pub(super) fn with_missing(names: FeatureNames, features: Vec<f32>, offsets: Vec<usize>) -> Result<Self> {
+    ///
+    /// # Errors
+    /// As there, but for NaN.
+    pub fn with_missing(names: FeatureNames, features: Vec<f32>, offsets: Vec<usize>) -> Result<Self> {
         Self::checked(names, features, offsets, |value| value.is_infinite())
     }
 

@@ -10,6 +10,7 @@
 //! comments such as `# capacity: 100`. The columns decide the problem. A problem with a depot has it in the first row,
 //! unless a column [`DEPOT`] marks one row with 1; the depot's own numbers may be left empty.
 
+mod columns;
 mod roles;
 mod sheet;
 #[cfg(test)]
@@ -27,6 +28,7 @@ use crate::table::numbers::Decimal;
 use crate::table::write::quoted;
 use crate::{Error, Metric, Result, Sites, depot};
 
+pub use self::columns::{Columns, Nodes};
 pub use self::roles::ColumnRole;
 pub use self::sheet::Sheet;
 
@@ -293,6 +295,11 @@ fn flag(text: &str) -> Option<bool> {
 /// # Ok::<(), regard_routing::Error>(())
 /// ```
 pub fn parse_instance(text: &str, path: &Path, options: &TableOptions) -> Result<(Instance, Notes)> {
+    instance_of(Sheet::of(text, path, options)?, options)
+}
+
+/// The instance of a table whose problem its columns decide.
+fn instance_of(mut sheet: Sheet<'_>, options: &TableOptions) -> Result<(Instance, Notes)> {
     struct Read<'a>(&'a Sheet<'a>, &'a Options);
     impl ProblemVisitor for Read<'_> {
         type Output = Result<Instance>;
@@ -301,9 +308,8 @@ pub fn parse_instance(text: &str, path: &Path, options: &TableOptions) -> Result
             I::read_csv(self.0, self.1).map(Instance::from)
         }
     }
-    let mut sheet = Sheet::of(text, path, options)?;
     let name = sheet.settle(options)?;
-    let unknown = || Err(Error::parse(path, 0, format!("no problem `{name}`")));
+    let unknown = || Err(Error::parse(sheet.path, 0, format!("no problem `{name}`")));
     let instance = with_problem(name, Read(&sheet, &options.values)).unwrap_or_else(unknown)?;
     Ok((instance, sheet.notes))
 }

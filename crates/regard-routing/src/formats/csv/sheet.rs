@@ -31,6 +31,8 @@ pub struct Sheet<'t> {
     pub(super) depot: Option<String>,
     /// Remarks on the table.
     pub(super) notes: Notes,
+    /// The nodes, where they are not read from the columns.
+    nodes: Option<Sites>,
 }
 
 /// Columns whose rows are added up for one stop.
@@ -56,12 +58,25 @@ impl<'t> Sheet<'t> {
             ));
         }
         let depot = options.depot.clone();
-        let mut sheet = Self { path, comments, top, header, roles, rows, ids: Vec::new(), depot, notes };
+        let mut sheet = Self { path, comments, top, header, roles, rows, ids: Vec::new(), depot, notes, nodes: None };
         Ok({
             sheet.check_fields()?;
             sheet.read_numbers(options.decimal, separator);
             sheet
         })
+    }
+
+    /// A table of numbers beside nodes that are known.
+    pub(super) fn of_nodes(
+        path: &'t Path,
+        header: Vec<String>,
+        roles: Roles,
+        rows: Vec<(usize, Vec<String>)>,
+        nodes: Sites,
+        depot: Option<String>,
+    ) -> Self {
+        let (ids, notes) = (nodes.ids().to_vec(), Notes::default());
+        Self { path, comments: Vec::new(), top: 0, header, roles, rows, ids, depot, notes, nodes: Some(nodes) }
     }
 
     /// The problem of the table, after which its rows are known: bad ones are skipped where that is allowed, and
@@ -81,7 +96,9 @@ impl<'t> Sheet<'t> {
         if options.skip_bad {
             self.skip_bad(files)?;
         }
-        self.name_rows(files, options.duplicates)?;
+        if self.nodes.is_none() {
+            self.name_rows(files, options.duplicates)?;
+        }
         Ok(name)
     }
 
@@ -339,6 +356,9 @@ impl<'t> Sheet<'t> {
 
     /// Ids, names and coordinates of all rows as nodes, with this comment.
     pub(crate) fn sites(&self, comment: &str) -> Result<Sites> {
+        if let Some(nodes) = &self.nodes {
+            return Ok(nodes.clone());
+        }
         let columns = NodeColumns::of(&self.roles, &self.header, self.path, self.top)?;
         let points = self.rows().map(|row| columns.point(&row)).collect::<Result<Vec<_>>>()?;
         if points.is_empty() {

@@ -21,6 +21,7 @@ mod pickled;
 mod tests;
 mod write;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::instance::SolverInstance;
@@ -28,6 +29,7 @@ use crate::problem::Problem;
 use crate::registry::{PROBLEMS, ProblemVisitor, with_problem};
 use crate::{Error, Result, npz};
 use regard_data::Fault;
+use regard_data::npz::Array;
 
 pub use self::write::render;
 
@@ -248,6 +250,14 @@ impl InstanceSet {
         P::of_set(&self.raw).map_err(|fault| fault.in_file(Path::new(P::NAME)))
     }
 
+    /// The set of arrays in memory, by the names of an archive.
+    ///
+    /// # Errors
+    /// The array or the instance, what was found and what was expected.
+    pub fn of_arrays(arrays: &BTreeMap<String, Array>) -> Result<Self, Fault> {
+        Self::claimed(vec![arrays::read(arrays)?])
+    }
+
     /// The first of the possible sets that a problem claims, with all problems that share its fields.
     fn claimed(sets: Vec<RawSet>) -> Result<Self, Fault> {
         let several = sets.len() > 1;
@@ -314,7 +324,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<InstanceSet> {
 pub fn parse(bytes: &[u8], path: &Path) -> Result<InstanceSet> {
     let read = || {
         if npz::looks_like(bytes) {
-            return InstanceSet::claimed(vec![arrays::read(&npz::arrays(bytes)?)?]);
+            return InstanceSet::of_arrays(&npz::arrays(bytes)?);
         }
         InstanceSet::claimed(pickled::parse(bytes)?)
     };

@@ -13,7 +13,7 @@ use crate::instance::{FileSpec, SolverInstance};
 use crate::local_search::vrp::{self, Vrp};
 use crate::local_search::{self, LocalSearchOptions};
 use crate::paper::{self, PaperSet, PaperSetName};
-use crate::problem::{Problem, State, chosen, distance, points_in_view, sites, visited};
+use crate::problem::{Problem, VisitOnce, chosen, distance, points_in_view, sites, visited};
 use crate::{Result, Sites};
 use regard_data::Fault;
 
@@ -157,42 +157,8 @@ impl TspEnv {
     }
 }
 
-/// A path through some of the nodes.
-#[derive(Clone, Debug)]
-pub struct TspState {
-    visited: Vec<bool>,
-    nodes: Vec<u32>,
-}
-
-impl State for TspState {
-    fn done(&self) -> bool {
-        self.nodes.len() == self.visited.len()
-    }
-
-    fn allowed(&self, open: &mut [bool]) {
-        for (open, visited) in open.iter_mut().zip(&self.visited) {
-            *open = !visited;
-        }
-    }
-
-    fn first(&self) -> Option<usize> {
-        self.nodes.first().map(|&node| node as usize)
-    }
-
-    fn last(&self) -> Option<usize> {
-        self.nodes.last().map(|&node| node as usize)
-    }
-
-    fn scalars(&self, _: &mut [f32]) {}
-
-    fn step(&mut self, node: usize) {
-        self.visited[node] = true;
-        self.nodes.push(node as u32);
-    }
-}
-
 impl Problem for TspEnv {
-    type State = TspState;
+    type State = VisitOnce;
 
     const NAME: &'static str = "tsp";
     const FEATURES: usize = 2;
@@ -212,12 +178,12 @@ impl Problem for TspEnv {
         self.points.iter().flatten().copied().collect()
     }
 
-    fn start(&self) -> TspState {
-        TspState { visited: vec![false; self.points.len()], nodes: Vec::with_capacity(self.points.len()) }
+    fn start(&self) -> VisitOnce {
+        VisitOnce::new(self.points.len())
     }
 
-    fn solution(state: &TspState) -> Vec<usize> {
-        visited(&state.nodes)
+    fn solution(state: &VisitOnce) -> Vec<usize> {
+        visited(state.order())
     }
 
     fn cost(&self, solution: &[usize]) -> f64 {

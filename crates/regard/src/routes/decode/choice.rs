@@ -2,33 +2,22 @@
 
 use burn::tensor::Tensor;
 use rayon::prelude::*;
-use regard_nn::Outcome;
-use regard_routing::Problem;
 
 use super::{Decode, DecodeOptions, Decoded};
 use crate::Result;
+use crate::routes::environment::{Environment, Walk};
 use crate::routes::model::AttentionModel;
 
 /// Sampled scenarios on which solutions are compared.
 const SCENARIOS: usize = 16;
 
-/// The cost of a solution.
-type Cost<'a> = &'a dyn Fn(&[usize]) -> f64;
-
-/// Solutions of an instance in each of its views.
-type Views<'a, P> = &'a [Vec<Outcome<<P as Problem>::State>>];
-
-/// The cheapest solution of all views.
-pub(super) fn best<P: Problem>(views: Views<'_, P>, cost: Cost<'_>) -> Decoded {
-    let outcome = cheapest::<P>(views, cost).and_then(|place| views.iter().flatten().nth(place));
-    let Some(outcome) = outcome else { return Decoded { tour: vec![], cost: f64::INFINITY, log_likelihood: 0.0 } };
-    let tour = P::solution(&outcome.state);
-    Decoded { cost: cost(&tour), tour, log_likelihood: outcome.log_probability }
-}
-
-/// The place of the cheapest solution, counted through all views.
-fn cheapest<P: Problem>(views: Views<'_, P>, cost: Cost<'_>) -> Option<usize> {
-    smallest(views.iter().flatten().map(|outcome| cost(&P::solution(&outcome.state))))
+/// The cheapest of the solutions of an instance, the first of equals.
+pub(super) fn best(walks: Vec<Walk>, costs: &[f64]) -> Decoded {
+    let place = smallest(costs.iter().copied());
+    match place.and_then(|place| Some((walks.into_iter().nth(place)?, costs[place]))) {
+        Some((walk, cost)) => Decoded { cost, tour: walk.nodes, log_likelihood: walk.log_probability },
+        None => Decoded { tour: vec![], cost: f64::INFINITY, log_likelihood: 0.0 },
+    }
 }
 
 /// The place of the smallest number, the first of equals.
@@ -40,22 +29,19 @@ fn smallest(numbers: impl Iterator<Item = f64>) -> Option<usize> {
 pub(super) enum Choice {
     /// The policy's rollout at this place, counted through all views, which sees what is revealed.
     Rollout(usize),
-    /// A plan and its log-probability: a beam search tries and discards, so only its plan can be executed.
-    Plan(Vec<usize>, f32),
+    /// A plan: a beam search tries and discards, so only its plan can be executed.
+    Plan(Walk),
 }
 
 impl Choice {
-    /// The solution that results; `real` are the rollouts on the instance itself.
-    pub(super) fn solution<P: Problem>(&self, problem: &P, real: Views<'_, P>, cost: Cost<'_>) -> Decoded {
-        let (plan, log_likelihood) = match self {
-            Self::Plan(plan, log_likelihood) => (plan.clone(), *log_likelihood),
-            Self::Rollout(place) => match real.iter().flatten().nth(*place) {
-                Some(outcome) => (P::solution(&outcome.state), outcome.log_probability),
-                None => return best::<P>(&[], cost),
-            },
+    /// The solution that results; `real` are the rollouts on the instance itself. None where there is no rollout.
+    pub(super) fn walk<E: Environment>(self, environment: &E, instance: &E::Instance, real: Vec<Walk>) -> Vec<Walk> {
+        let plan = match self {
+            Self::Plan(plan) => Some(plan),
+            Self::Rollout(place) => real.into_iter().nth(place),
         };
-        let tour = problem.execute_plan(&plan);
-        Decoded { cost: cost(&tour), tour, log_likelihood }
+        let executed = |plan: Walk| Walk { nodes: environment.execute_plan(instance, &plan.nodes), ..plan };
+        plan.map(executed).into_iter().collect()
     }
 }
 
@@ -64,11 +50,12 @@ impl AttentionModel {
     /// Before the first step scenarios look like their instances, whose `embeddings` serve for all.
     ///
     /// # Errors
-    /// As [`AttentionModel::decode`].
-    pub(super) fn choices<P: Problem>(
+    /// As [`AttentionModel::decode_in`].
+    pub(super) fn choices<E: Environment>(
         &self,
+        environment: &E,
         embeddings: Tensor<3>,
-        problems: &[P],
+        instances: &[E::Instance],
         nodes: usize,
         options: &DecodeOptions,
         first: usize,
@@ -76,29 +63,36 @@ impl AttentionModel {
         let beam = matches!(options.decode, Decode::Beam(_));
         let count = if beam { 1 } else { SCENARIOS };
         let seed = |b: usize| options.seed.wrapping_add((first + b) as u64 * SCENARIOS as u64);
-        let drawn = problems.iter().enumerate().map(|(b, problem)| problem.scenarios(count, seed(b)));
-        let Some(scenarios) = drawn.collect::<Option<Vec<Vec<P>>>>() else { return Ok(None) };
-        let mut sums: Vec<Vec<f64>> = vec![Vec::new(); problems.len()];
+        let drawn = instances.iter().enumerate().map(|(b, one)| environment.scenarios(one, count, seed(b)));
+        let Some(scenarios) = drawn.collect::<Option<Vec<Vec<E::Instance>>>>() else { return Ok(None) };
+        let mut sums: Vec<Vec<f64>> = vec![Vec::new(); instances.len()];
         for scenario in 0..count {
-            let set: Vec<P> = scenarios.iter().map(|all| all[scenario].clone()).collect();
-            let outcomes = self.outcomes(embeddings.clone(), &set, nodes, options, first)?;
-            let all = set.par_iter().zip(outcomes.par_chunks(options.augment));
+            let set: Vec<E::Instance> = scenarios.iter().map(|all| all[scenario].clone()).collect();
+            let views = environment.views(&set, options.augment)?;
+            let walks = self.walks(environment, embeddings.clone(), &views, nodes, options, first)?;
             if beam {
-                let plan = |(problem, views): (&P, Views<'_, P>)| {
-                    let Decoded { tour, log_likelihood, .. } = best::<P>(views, &|tour| problem.cost(tour));
-                    Choice::Plan(tour, log_likelihood)
+                let costs = environment.costs_of(&set, &walks)?;
+                let plan = |(walks, costs): (Vec<Walk>, Vec<f64>)| {
+                    let found = best(walks, &costs);
+                    Choice::Plan(Walk { nodes: found.tour, log_probability: found.log_likelihood })
                 };
-                return Ok(Some(all.map(plan).collect()));
+                return Ok(Some(walks.into_iter().zip(costs).map(plan).collect()));
             }
-            sums.par_iter_mut().zip(all).for_each(|(sums, (problem, views))| {
-                let cost =
-                    |outcome: &Outcome<P::State>| problem.cost(&problem.execute_plan(&P::solution(&outcome.state)));
-                let costs = views.iter().flatten().map(cost);
+            let executed = |(one, walks): (&E::Instance, &Vec<Walk>)| -> Vec<Walk> {
+                let execute = |walk: &Walk| {
+                    let nodes = environment.execute_plan(one, &walk.nodes);
+                    Walk { nodes, log_probability: walk.log_probability }
+                };
+                walks.iter().map(execute).collect()
+            };
+            let executed: Vec<Vec<Walk>> = set.par_iter().zip(&walks).map(executed).collect();
+            let costs = environment.costs_of(&set, &executed)?;
+            for (sums, costs) in sums.iter_mut().zip(costs) {
                 match sums.is_empty() {
-                    true => sums.extend(costs),
+                    true => *sums = costs,
                     false => sums.iter_mut().zip(costs).for_each(|(sum, cost)| *sum += cost),
                 }
-            });
+            }
         }
         let choice = |sums: Vec<f64>| Choice::Rollout(smallest(sums.into_iter()).unwrap_or(0));
         Ok(Some(sums.into_iter().map(choice).collect()))

@@ -7,12 +7,13 @@ use std::str::FromStr;
 
 use burn::tensor::{Device, Tensor, TensorData};
 use rayon::prelude::*;
-use regard_nn::{NodeSelection, Outcome};
+use regard_nn::NodeSelection;
+use regard_routing::Problem;
 
 use self::choice::best;
+use super::environment::{Environment, ProblemEnvironment, RolloutOptions, Start, Walk};
 use super::model::AttentionModel;
 use crate::{Error, Result};
-use regard_routing::{Problem, State};
 
 /// Decoding of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +102,35 @@ const NODES_AT_ONCE: usize = 1 << 17;
 /// Steps of all trajectories held at a time; bounds memory.
 const STEPS_AT_ONCE: usize = 1 << 23;
 
+/// The measure by which solutions are compared.
+enum Measure<'a> {
+    /// The costs of the problem itself.
+    Own,
+    /// The cost of a solution of the instance of a number.
+    Given(&'a (dyn Fn(usize, &[usize]) -> f64 + Sync)),
+}
+
+impl Measure<'_> {
+    /// Costs of the solutions of instances, the first of which has this number.
+    fn costs<E: Environment>(
+        &self,
+        environment: &E,
+        instances: &[E::Instance],
+        walks: &[Vec<Walk>],
+        first: usize,
+    ) -> Result<Vec<Vec<f64>>> {
+        match self {
+            Self::Own => environment.costs_of(instances, walks),
+            Self::Given(cost) => {
+                let of = |(b, walks): (usize, &Vec<Walk>)| {
+                    walks.iter().map(|walk| cost(first + b, &walk.nodes)).collect::<Vec<f64>>()
+                };
+                Ok(walks.par_iter().enumerate().map(of).collect())
+            }
+        }
+    }
+}
+
 impl AttentionModel {
     /// The best solution found for each of `problems`, instances of one size, as `cost(instance, solution)` compares
     /// them. Where some quantities are only revealed on the way, solutions are compared by their mean cost over sampled
@@ -116,72 +146,109 @@ impl AttentionModel {
         cost: &(dyn Fn(usize, &[usize]) -> f64 + Sync),
         options: &DecodeOptions,
     ) -> Result<Vec<Decoded>> {
-        let Some(nodes) = problems.first().map(P::nodes) else { return Ok(Vec::new()) };
-        check(problems, nodes, options)?;
+        self.decode_by(&ProblemEnvironment::default(), problems, &Measure::Given(cost), options)
+    }
+
+    /// As [`Self::decode`], of the instances of any environment, by their own costs.
+    ///
+    /// # Errors
+    /// As there, and those of the environment.
+    pub fn decode_in<E: Environment>(
+        &self,
+        environment: &E,
+        instances: &[E::Instance],
+        options: &DecodeOptions,
+    ) -> Result<Vec<Decoded>> {
+        self.decode_by(environment, instances, &Measure::Own, options)
+    }
+
+    fn decode_by<E: Environment>(
+        &self,
+        environment: &E,
+        instances: &[E::Instance],
+        measure: &Measure<'_>,
+        options: &DecodeOptions,
+    ) -> Result<Vec<Decoded>> {
+        let Some(nodes) = instances.first().map(|first| environment.nodes(first)) else { return Ok(Vec::new()) };
+        check(environment, instances, nodes, options)?;
         if nodes == 0 {
-            let empty = |b| Decoded { tour: vec![], cost: cost(b, &[]), log_likelihood: 0.0 };
-            return Ok((0..problems.len()).map(empty).collect());
+            let empty = vec![vec![Walk { nodes: vec![], log_probability: 0.0 }]; instances.len()];
+            let costs = measure.costs(environment, instances, &empty, 0)?;
+            return Ok(empty.into_iter().zip(costs).map(|(walks, costs)| best(walks, &costs)).collect());
         }
+        let spec = environment.spec();
         let views = options.augment;
-        let trajectories = trajectories(options.decode, nodes - usize::from(P::DEPOT && nodes > 1));
+        let trajectories = trajectories(options.decode, nodes - usize::from(spec.depot && nodes > 1));
         // Where a depot is, it may be visited before every node.
-        let steps = views * trajectories * nodes * if P::EVERY_NODE_ONCE { 1 } else { 2 };
+        let steps = views * trajectories * nodes * if spec.every_node_once { 1 } else { 2 };
         let at_once = (NODES_AT_ONCE / (views * nodes)).min(STEPS_AT_ONCE / steps.max(1)).max(1);
-        let mut all = Vec::with_capacity(problems.len());
-        for (chunk, problems) in problems.chunks(at_once).enumerate() {
+        let mut all = Vec::with_capacity(instances.len());
+        for (chunk, instances) in instances.chunks(at_once).enumerate() {
             regard_data::cancel::check();
             let first = chunk * at_once;
-            let embeddings = self.encode(features(&views_of(problems, options), &self.device()));
-            let outcomes = self.outcomes(embeddings.clone(), problems, nodes, options, first)?;
-            let several = views * trajectories > 1;
-            let choices = match several {
-                true => self.choices(embeddings, problems, nodes, options, first)?,
+            let seen = environment.views(instances, options.augment)?;
+            let embeddings = self.encode(features(environment, &seen, &self.device())?);
+            let walks = self.walks(environment, embeddings.clone(), &seen, nodes, options, first)?;
+            let choices = match views * trajectories > 1 {
+                true => self.choices(environment, embeddings, instances, nodes, options, first)?,
                 false => None,
             };
-            let decoded = |b: usize| {
-                let mine = &outcomes[b * views..(b + 1) * views];
-                let cost = |tour: &[usize]| cost(first + b, tour);
-                match &choices {
-                    None => best::<P>(mine, &cost),
-                    Some(choices) => choices[b].solution(&problems[b], mine, &cost),
+            all.extend(match choices {
+                None => {
+                    let costs = measure.costs(environment, instances, &walks, first)?;
+                    walks.into_par_iter().zip(costs).map(|(walks, costs)| best(walks, &costs)).collect::<Vec<_>>()
                 }
-            };
-            all.extend((0..problems.len()).into_par_iter().map(decoded).collect::<Vec<_>>());
+                Some(choices) => {
+                    let chosen = choices.into_par_iter().zip(instances).zip(walks);
+                    let chosen: Vec<Vec<Walk>> =
+                        chosen.map(|((choice, one), walks)| choice.walk(environment, one, walks)).collect();
+                    let costs = measure.costs(environment, instances, &chosen, first)?;
+                    chosen.into_iter().zip(costs).map(|(walks, costs)| best(walks, &costs)).collect()
+                }
+            });
         }
         Ok(all)
     }
 
-    /// All solutions of all views, whose embeddings are given: `[instances · views]` lists.
+    /// The solutions of all views of each instance, whose views and embeddings are given: `[instances]` lists.
     ///
     /// # Errors
     /// [`Error::NotFinite`] with the first instance and step whose probabilities are not numbers.
-    fn outcomes<P: Problem>(
+    fn walks<E: Environment>(
         &self,
+        environment: &E,
         embeddings: Tensor<3>,
-        problems: &[P],
+        views: &[E::Instance],
         nodes: usize,
         options: &DecodeOptions,
         first: usize,
-    ) -> Result<Vec<Vec<Outcome<P::State>>>> {
-        let views = views_of(problems, options);
+    ) -> Result<Vec<Vec<Walk>>> {
         let rollout = self.rollout();
         // A chunk draws from generators of its own, as if all instances had gone at once.
         let seed = options.seed ^ (first as u64).wrapping_mul(0xD134_2543_DE82_EF95);
-        let pick = match options.decode {
+        let selection = match options.decode {
             Decode::Sample(_) => NodeSelection::Sample { temperature: options.temperature, top_p: options.top_p, seed },
             _ => NodeSelection::Greedy,
         };
-        let outcomes = match options.decode {
-            Decode::Beam(width) => rollout.beam(embeddings, views.iter().map(P::start).collect(), width),
-            Decode::Greedy => rollout.construct(embeddings, starts(&views, 1), pick),
-            Decode::Sample(count) => rollout.construct(embeddings, starts(&views, count), pick),
+        let start = match options.decode {
+            Decode::Sample(count) => Start::Empty(count),
             Decode::MultiStart(_) => {
-                let count = trajectories(options.decode, nodes - usize::from(P::DEPOT && nodes > 1));
-                rollout.construct(embeddings, spread_starts(&views, count), pick)
+                let depot = environment.spec().depot && nodes > 1;
+                Start::Spread(trajectories(options.decode, nodes - usize::from(depot)))
+            }
+            Decode::Greedy | Decode::Beam(_) => Start::Empty(1),
+        };
+        let walks = match options.decode {
+            Decode::Beam(width) => environment.beam(&rollout, embeddings, views, width)?,
+            _ => {
+                let options = RolloutOptions { start, selection, record: None };
+                environment.rollouts(&rollout, embeddings, views, options)?.walks
             }
         };
-        check_probabilities::<P>(&outcomes, |b| first + b / options.augment)?;
-        Ok(outcomes)
+        check_probabilities(&walks, |b| first + b / options.augment)?;
+        let mut walks = walks.into_iter();
+        let instances = views.len() / options.augment.max(1);
+        Ok((0..instances).map(|_| walks.by_ref().take(options.augment).flatten().collect()).collect())
     }
 
     /// Where the weights are.
@@ -191,13 +258,10 @@ impl AttentionModel {
 }
 
 /// Refuses rollouts that ended because a probability was not a number; `instance` is the instance of each list.
-pub(super) fn check_probabilities<P: Problem>(
-    outcomes: &[Vec<Outcome<P::State>>],
-    instance: impl Fn(usize) -> usize,
-) -> Result<()> {
-    for (at, outcomes) in outcomes.iter().enumerate() {
-        if let Some(outcome) = outcomes.iter().find(|outcome| outcome.log_probability.is_nan()) {
-            let step = P::solution(&outcome.state).len() + 1;
+pub(super) fn check_probabilities(walks: &[Vec<Walk>], instance: impl Fn(usize) -> usize) -> Result<()> {
+    for (at, walks) in walks.iter().enumerate() {
+        if let Some(walk) = walks.iter().find(|walk| walk.log_probability.is_nan()) {
+            let step = walk.nodes.len() + 1;
             let place = format!("instance {}, step {step}", instance(at) + 1);
             return Err(Error::NotFinite { place, what: "the probability of the next node".into() });
         }
@@ -205,38 +269,15 @@ pub(super) fn check_probabilities<P: Problem>(
     Ok(())
 }
 
-/// Instances in all views that are asked for, `[instances · views]`.
-fn views_of<P: Problem>(problems: &[P], options: &DecodeOptions) -> Vec<P> {
-    problems.iter().flat_map(|problem| (0..options.augment).map(|view| problem.view(view))).collect()
-}
-
-/// Features of instances of one size, `[instances, nodes, FEATURES]`.
-pub(super) fn features<P: Problem>(problems: &[P], device: &Device) -> Tensor<3> {
-    let nodes = problems.first().map_or(0, P::nodes);
-    let features: Vec<f32> = problems.iter().flat_map(P::features).collect();
-    Tensor::from_data(TensorData::new(features, [problems.len(), nodes, P::FEATURES]), device)
-}
-
-/// `count` partial solutions of each instance that differ in their first node: spread over those
-/// open, as they are numbered, the depot aside (Kwon et al. 2020, §4.1).
-pub(super) fn spread_starts<P: Problem>(problems: &[P], count: usize) -> Vec<Vec<P::State>> {
-    let mut starts = starts(problems, count);
-    for (problem, states) in problems.iter().zip(&mut starts) {
-        let mut open = vec![false; problem.nodes()];
-        let Some(first) = states.first().filter(|state| !state.done()) else { continue };
-        first.allowed(&mut open);
-        let nodes = (usize::from(P::DEPOT)..open.len()).filter(|&node| open[node]);
-        let mut nodes: Vec<usize> = nodes.collect();
-        if nodes.is_empty() {
-            nodes.push(0);
-        }
-        states.iter_mut().enumerate().for_each(|(k, state)| state.step(nodes[k * nodes.len() / count]));
-    }
-    starts
-}
-
-fn starts<P: Problem>(problems: &[P], count: usize) -> Vec<Vec<P::State>> {
-    problems.iter().map(|problem| vec![problem.start(); count]).collect()
+/// Features of instances of one size, `[instances, nodes, features]`.
+pub(super) fn features<E: Environment>(
+    environment: &E,
+    instances: &[E::Instance],
+    device: &Device,
+) -> Result<Tensor<3>> {
+    let nodes = instances.first().map_or(0, |first| environment.nodes(first));
+    let shape = [instances.len(), nodes, environment.spec().features];
+    Ok(Tensor::from_data(TensorData::new(environment.features(instances)?, shape), device))
 }
 
 fn trajectories(decode: Decode, nodes: usize) -> usize {
@@ -247,8 +288,13 @@ fn trajectories(decode: Decode, nodes: usize) -> usize {
     }
 }
 
-fn check<P: Problem>(problems: &[P], nodes: usize, options: &DecodeOptions) -> Result<()> {
-    if let Some(other) = problems.iter().map(P::nodes).find(|&found| found != nodes) {
+fn check<E: Environment>(
+    environment: &E,
+    instances: &[E::Instance],
+    nodes: usize,
+    options: &DecodeOptions,
+) -> Result<()> {
+    if let Some(other) = instances.iter().map(|one| environment.nodes(one)).find(|&found| found != nodes) {
         let what = "nodes of the instances of a batch".to_owned();
         return Err(Error::Shape { what, expected: vec![nodes], found: vec![other] });
     }

@@ -56,8 +56,9 @@ impl Default for EvaluateOptions {
 }
 
 impl EvaluateOptions {
-    /// Instances of `n` places that go through the network together.
-    fn batch_of(&self, n: usize) -> usize {
+    /// Instances of `n` places that go through the network together; each batch samples with a seed of its own, which is
+    /// [`Self::seed`] plus the number of instances before it.
+    pub fn batch_of(&self, n: usize) -> usize {
         let places = n.max(1).saturating_mul(self.augment.max(1));
         self.batch.min(MOST_PLACES_AT_ONCE / places).max(1)
     }
@@ -92,6 +93,8 @@ pub struct Evaluation {
     pub costs: Vec<f64>,
     /// Solution of each instance, in the order given.
     pub solutions: Vec<Vec<usize>>,
+    /// Log-probability of the network's solution of each instance, in the order given.
+    pub log_likelihoods: Vec<f32>,
 }
 
 impl Evaluation {
@@ -210,29 +213,35 @@ fn run<S: InstanceSet>(
 ) -> Result<Vec<Outcome>> {
     let cost = |item: usize, tour: &[usize]| set.cost(batch[item], tour);
     // Up to three places there is one closed tour, and nothing to ask the network.
-    let tours: Vec<(Vec<usize>, f64)> = if n <= 3 && S::Problem::EVERY_NODE_ONCE {
+    let tours: Vec<Decoded> = if n <= 3 && S::Problem::EVERY_NODE_ONCE {
         let tour: Vec<usize> = (0..n).collect();
-        (0..batch.len()).map(|item| (tour.clone(), cost(item, &tour))).collect()
+        let only = |item| Decoded { cost: cost(item, &tour), tour: tour.clone(), log_likelihood: 0.0 };
+        (0..batch.len()).map(only).collect()
     } else {
         let problems: Vec<S::Problem> = batch.iter().map(|&i| set.problem(i)).collect();
         let decoded = model.decode(&problems, &cost, decoding)?;
         let counted = |(item, found): (usize, Decoded)| {
             let named = |error: Error| Error::Unsupported { what: set.name(batch[item]), reason: error.to_string() };
             let tour = set.feasible(batch[item], found.tour).map_err(named)?;
-            let cost = cost(item, &tour);
-            Ok((tour, cost))
+            Ok(Decoded { cost: cost(item, &tour), tour, log_likelihood: found.log_likelihood })
         };
         decoded.into_par_iter().enumerate().map(counted).collect::<Result<_>>()?
     };
     if !options.improve {
-        let outcome = |(solution, network)| Outcome { network, finished: network, solution };
+        let outcome = |Decoded { tour: solution, cost: network, log_likelihood }| Outcome {
+            network,
+            finished: network,
+            solution,
+            log_likelihood,
+        };
         return Ok(tours.into_iter().map(outcome).collect());
     }
-    let finish = |(item, (tour, network)): (usize, (Vec<usize>, f64))| {
+    let finish = |(item, found): (usize, Decoded)| {
+        let Decoded { tour, cost: network, log_likelihood } = found;
         let (better, finished) = set.improve(batch[item], tour.clone(), options)?;
         Ok(match finished <= network {
-            true => Outcome { network, finished, solution: better },
-            false => Outcome { network, finished: network, solution: tour },
+            true => Outcome { network, finished, solution: better, log_likelihood },
+            false => Outcome { network, finished: network, solution: tour, log_likelihood },
         })
     };
     tours.into_par_iter().enumerate().map(finish).collect()

@@ -13,6 +13,8 @@ pub(super) struct Outcome {
     pub(super) finished: f64,
     /// The solution that costs this.
     pub(super) solution: Vec<usize>,
+    /// Log-probability of the network's solution.
+    pub(super) log_likelihood: f32,
 }
 
 /// Costs by instance; the clock runs from the first to the last.
@@ -21,6 +23,7 @@ pub(super) struct Tally {
     costs: Vec<f64>,
     network: Vec<f64>,
     solutions: Vec<Vec<usize>>,
+    log_likelihoods: Vec<f32>,
     done: usize,
 }
 
@@ -32,12 +35,14 @@ impl Tally {
         }
         let network = if options.improve { vec![0.0; instances] } else { Vec::new() };
         let (costs, solutions) = (vec![0.0; instances], vec![Vec::new(); instances]);
-        Ok(Self { start: Instant::now(), costs, network, solutions, done: 0 })
+        let log_likelihoods = vec![0.0; instances];
+        Ok(Self { start: Instant::now(), costs, network, solutions, log_likelihoods, done: 0 })
     }
 
     pub(super) fn add(&mut self, index: usize, outcome: Outcome) {
         self.costs[index] = outcome.finished;
         self.solutions[index] = outcome.solution;
+        self.log_likelihoods[index] = outcome.log_likelihood;
         if let Some(network) = self.network.get_mut(index) {
             *network = outcome.network;
         }
@@ -67,6 +72,7 @@ impl Tally {
             seconds,
             costs: self.costs,
             solutions: self.solutions,
+            log_likelihoods: self.log_likelihoods,
         }
     }
 }
@@ -85,12 +91,13 @@ mod tests {
     fn the_tally_keeps_order_and_error() {
         let options = EvaluateOptions { improve: true, ..EvaluateOptions::default() };
         let mut tally = Tally::new(&options, 2).unwrap();
-        tally.add(1, Outcome { network: 5.0, finished: 4.0, solution: vec![1, 0] });
-        tally.add(0, Outcome { network: 3.0, finished: 2.0, solution: vec![0] });
+        tally.add(1, Outcome { network: 5.0, finished: 4.0, solution: vec![1, 0], log_likelihood: -1.0 });
+        tally.add(0, Outcome { network: 3.0, finished: 2.0, solution: vec![0], log_likelihood: -0.5 });
         assert_eq!(tally.done(), 2);
         let result = tally.finish(&options, Some(&[2.0, 2.0]));
         assert_eq!(result.costs, [2.0, 4.0]);
         assert_eq!(result.solutions, [vec![0], vec![1, 0]]);
+        assert_eq!(result.log_likelihoods, [-0.5, -1.0]);
         assert_eq!((result.mean_cost, result.std_error), (3.0, 1.0));
         assert_eq!((result.gap, result.mean_cost_network), (Some(0.5), Some(4.0)));
     }

@@ -10,12 +10,12 @@ use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Gradients, Tensor, TensorData, activation};
 use regard_data::stats::{mean, paired_t_test};
 use regard_nn::{Encoder, EncoderConfig, EncoderLayerConfig};
-use regard_routing::Problem;
 
-use super::source::Source;
+use super::source::InstanceSource;
 use super::validation::costs;
 use crate::Result;
 use crate::routes::decode::DecodeOptions;
+use crate::routes::environment::Environment;
 use crate::routes::experiment::RouteExperiment;
 use crate::routes::model::{AttentionModel, AttentionModelConfig, norm_kind};
 use crate::train::{BaselineComparison, Stream, derived};
@@ -87,33 +87,33 @@ impl WarmUp {
 }
 
 /// The greedy tour of a frozen copy of the policy (Kool et al. 2019, §4.1), which a better one replaces.
-pub(super) struct Frozen<P> {
+pub(super) struct Frozen<E: Environment> {
     /// The policy, in evaluation.
     pub(super) policy: AttentionModel,
     /// Number of replacements of the policy; numbers the set.
     pub(super) updates: u64,
-    set: ComparisonSet<P>,
+    set: ComparisonSet<E>,
     costs: Vec<f64>,
 }
 
 /// The instances on which two policies are compared, drawn anew for each frozen one.
-#[derive(Clone, Debug)]
-pub(super) struct ComparisonSet<P> {
+#[derive(Clone)]
+pub(super) struct ComparisonSet<E: Environment> {
     experiment: RouteExperiment,
-    source: Arc<Source<P>>,
+    source: Arc<InstanceSource<E>>,
 }
 
-impl<P: Problem> ComparisonSet<P> {
+impl<E: Environment> ComparisonSet<E> {
     /// The sets of an experiment; instances have its largest size.
-    pub(super) fn of(experiment: &RouteExperiment, source: &Arc<Source<P>>) -> Self {
+    pub(super) fn of(experiment: &RouteExperiment, source: &Arc<InstanceSource<E>>) -> Self {
         Self { experiment: experiment.clone(), source: source.clone() }
     }
 
     fn costs(&self, policy: &AttentionModel, updates: u64) -> Result<Vec<f64>> {
         let RouteExperiment { train, data, .. } = &self.experiment;
         let seed = derived(train.seed, Stream::Baseline, updates);
-        let problems = self.source.draw(seed, train.baseline_instances, data.nodes.high());
-        costs(policy, &problems, &DecodeOptions::default())
+        let instances = self.source.draw(seed, train.baseline_instances, data.nodes.high())?;
+        costs(policy, self.source.environment(), &instances, &DecodeOptions::default())
     }
 }
 
@@ -127,9 +127,9 @@ pub(super) struct Challenge {
     pub(super) comparison: BaselineComparison,
 }
 
-impl<P: Problem> Frozen<P> {
+impl<E: Environment> Frozen<E> {
     /// Freezes `policy`, which was frozen `updates` times before.
-    pub(super) fn new(policy: AttentionModel, set: ComparisonSet<P>, updates: u64) -> Result<Self> {
+    pub(super) fn new(policy: AttentionModel, set: ComparisonSet<E>, updates: u64) -> Result<Self> {
         let costs = set.costs(&policy, updates)?;
         Ok(Self { policy, updates, set, costs })
     }

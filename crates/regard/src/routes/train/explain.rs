@@ -12,6 +12,7 @@ use super::learner::{Learner, Measured, SampledStep};
 use super::run::Trainer;
 use super::sampling::CostedTour;
 use crate::explain::{Labels, Trace, check_size};
+use crate::routes::environment::ProblemEnvironment;
 use crate::routes::experiment::{BaselineKind, Loss, RouteExperiment};
 use crate::routes::explain::{feature_names, own_step};
 use crate::train::{at_checkpoint, gradients};
@@ -46,7 +47,7 @@ pub fn explain_step(
         fn run<I: SolverInstance>(self) -> Result<Trace> {
             let Self(name, experiment, run, instances, device) = self;
             let learner = match run {
-                Some(folder) => at_checkpoint::<Trainer<I::Problem>>(folder, experiment, device)?.learner,
+                Some(folder) => at_checkpoint::<Trainer<ProblemEnvironment<I::Problem>>>(folder, experiment, device)?.learner,
                 None => Learner::<I::Problem>::new(experiment, device)?,
             };
             trace(name, learner, instances)
@@ -78,7 +79,7 @@ fn check_instances(experiment: &RouteExperiment, instances: usize) -> Result<()>
 fn trace<P: Problem>(name: &str, mut learner: Learner<P>, instances: usize) -> Result<Trace> {
     let number = learner.steps() + 1;
     let sampled = learner.sampled(instances)?;
-    let frozen = learner.frozen_tours(&sampled.problems, sampled.points.clone())?;
+    let frozen = learner.frozen_tours(&sampled.instances, sampled.points.clone())?;
     let mut steps = Steps { trajectories: sampled.sampled.tours.shape()[1], instances, steps: vec![] };
     steps.tours(&sampled);
     steps.baseline(learner.experiment(), &sampled, frozen.as_deref());

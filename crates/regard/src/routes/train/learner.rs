@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::baseline::{BaselineValues, Challenge, ComparisonSet, Critic, Exponential, Frozen, WarmUp, shared};
 use super::preference::preference;
 use super::sampling::{CostedTour, Sampled, greedy, sample};
-use super::source::Source;
+use super::source::{InstanceSource, Source};
 use crate::routes::decode::features;
+use crate::routes::environment::{Environment, ProblemEnvironment};
 use crate::routes::experiment::{BaselineKind, Loss, RouteExperiment};
 use crate::routes::model::{AttentionModel, AttentionModelConfig, ModelDir};
 use crate::store::{Weights, layout};
@@ -44,8 +45,8 @@ pub struct Measured {
 }
 
 /// The sampled tours of one step and their loss.
-pub(super) struct SampledStep<P> {
-    pub(super) problems: Vec<P>,
+pub(super) struct SampledStep<I> {
+    pub(super) instances: Vec<I>,
     /// Features of the nodes, `[instances, nodes, features]`.
     pub(super) points: Tensor<3>,
     pub(super) sampled: Sampled,
@@ -55,19 +56,22 @@ pub(super) struct SampledStep<P> {
     pub(super) policy: PolicyLoss,
 }
 
-/// A policy that learns to solve problem `P`.
-pub struct Learner<P> {
+/// A policy that learns to solve the problem of an environment.
+pub struct PolicyLearner<E: Environment> {
     experiment: RouteExperiment,
-    source: Arc<Source<P>>,
+    source: Arc<InstanceSource<E>>,
     device: Device,
     trainee: Trainee<AttentionModel>,
     exponential: Exponential,
-    frozen: Option<Frozen<P>>,
+    frozen: Option<Frozen<E>>,
     critic: Option<(Critic, Optimizer)>,
     step: u64,
     /// The schedule, where a time limit shortened it.
     pace: Option<Pace>,
 }
+
+/// A policy that learns to solve problem `P`.
+pub type Learner<P> = PolicyLearner<ProblemEnvironment<P>>;
 
 impl<P: Problem> Learner<P> {
     /// A learner at its first step, on `device` or, with gradients, on what is under it.
@@ -76,8 +80,20 @@ impl<P: Problem> Learner<P> {
     /// [`Error::Config`] for settings that do not hold together.
     pub fn new(experiment: &RouteExperiment, device: &Device) -> Result<Self> {
         experiment.validate()?;
-        if experiment.task.problem != P::NAME {
-            let reason = format!("is `{}`, but the learner is for `{}`", experiment.task.problem, P::NAME);
+        Self::with_source(experiment, Source::of(experiment)?, device)
+    }
+}
+
+impl<E: Environment> PolicyLearner<E> {
+    /// A learner at its first step, whose instances come from a source.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for settings that do not hold together, and for another problem than that of the source.
+    pub fn with_source(experiment: &RouteExperiment, source: InstanceSource<E>, device: &Device) -> Result<Self> {
+        experiment.validate()?;
+        let problem = source.environment().spec().name;
+        if experiment.task.problem != problem {
+            let reason = format!("is `{}`, but the learner is for `{problem}`", experiment.task.problem);
             return Err(Error::config("task.problem", reason));
         }
         let (train, device) = (&experiment.train, device.clone().autodiff());
@@ -87,7 +103,7 @@ impl<P: Problem> Learner<P> {
             folder => AttentionModel::from_weights(&experiment.model, &inherited(folder, &experiment.model)?, &device)?,
         };
         let trainee = Trainee::new(model, Optimizer::new(train.max_grad_norm), train.ema_decay);
-        let source = Arc::new(Source::of(experiment)?);
+        let source = Arc::new(source);
         let frozen = match train.baseline {
             BaselineKind::Rollout => {
                 Some(Frozen::new(trainee.model.valid(), ComparisonSet::of(experiment, &source), 0)?)
@@ -130,7 +146,7 @@ impl<P: Problem> Learner<P> {
     }
 
     /// Where its instances come from.
-    pub(super) fn source(&self) -> &Source<P> {
+    pub(super) fn source(&self) -> &InstanceSource<E> {
         &self.source
     }
 
@@ -175,7 +191,7 @@ impl<P: Problem> Learner<P> {
     }
 
     /// The first `count` of this step's instances.
-    fn instances(&self, count: usize) -> Vec<P> {
+    fn instances(&self, count: usize) -> Result<Vec<E::Instance>> {
         let (train, sizes) = (&self.experiment.train, self.experiment.data.nodes);
         let mut generator = Pcg64Mcg::seed_from_u64(derived(train.seed, Stream::Size, self.step));
         let size = generator.random_range(sizes.low()..=sizes.high());
@@ -187,8 +203,8 @@ impl<P: Problem> Learner<P> {
     /// ones more likely.
     ///
     /// # Errors
-    /// [`Error::Diverged`] for a loss or a gradient that is not finite; the learner is then as it
-    /// was before the step.
+    /// [`Error::Diverged`] for a loss or a gradient that is not finite, and those of the environment; the learner is then
+    /// as it was before the step.
     pub fn step(&mut self) -> Result<Measured> {
         let step = self.sampled(self.experiment.train.batch_size)?;
         self.learn(step, |_, _| ())
@@ -198,27 +214,30 @@ impl<P: Problem> Learner<P> {
     ///
     /// # Errors
     /// [`Error::Diverged`] for a probability that is not a number.
-    pub(super) fn sampled(&mut self, count: usize) -> Result<SampledStep<P>> {
+    pub(super) fn sampled(&mut self, count: usize) -> Result<SampledStep<E::Instance>> {
         let train = self.experiment.train.clone();
-        let problems = self.instances(count);
-        let nodes = problems.first().map_or(0, Problem::nodes);
+        let (instances, source) = (self.instances(count)?, self.source.clone());
+        let environment = source.environment();
+        let nodes = instances.first().map_or(0, |first| environment.nodes(first));
         let tours = match (train.baseline, train.num_starts) {
-            (BaselineKind::Shared, 0) => nodes - usize::from(P::DEPOT),
+            (BaselineKind::Shared, 0) => nodes - usize::from(environment.spec().depot),
             (BaselineKind::Shared, starts) => starts,
             _ => 1,
         };
-        let points = features(&problems, &self.device);
+        let points = features(environment, &instances, &self.device)?;
         let model = self.trainee.model.clone();
         let embeddings = model.encode(points.clone());
         let seed = derived(train.seed, Stream::Sampling, self.step);
-        let sampled = sample(&model.valid(), embeddings.clone().inner(), &problems, tours, train.first_node, seed);
+        let policy = model.valid();
+        let inner = embeddings.clone().inner();
+        let sampled = sample(&policy, environment, inner, &instances, tours, train.first_node, seed)?;
         let Some(sampled) = sampled else {
             return Err(self.diverged("the probability of a sampled tour is not a number".into()));
         };
-        let baseline = self.baseline(&sampled, &problems, points.clone())?;
+        let baseline = self.baseline(&sampled, &instances, points.clone())?;
         let coefficients = self.coefficients(&sampled, &baseline.values);
         let policy = model.rollout().policy_loss(embeddings, &sampled.tours, coefficients.clone());
-        Ok(SampledStep { problems, points, sampled, baseline, coefficients, policy })
+        Ok(SampledStep { instances, points, sampled, baseline, coefficients, policy })
     }
 
     /// Makes the better tours more likely; `observe` gets the network before the step and its gradients.
@@ -227,11 +246,11 @@ impl<P: Problem> Learner<P> {
     /// [`Error::Diverged`] for a loss or a gradient that is not finite.
     pub(super) fn learn(
         &mut self,
-        step: SampledStep<P>,
+        step: SampledStep<E::Instance>,
         observe: impl FnOnce(&AttentionModel, &Gradients),
     ) -> Result<Measured> {
-        let SampledStep { problems, sampled, baseline, policy, .. } = step;
-        let nodes = problems.first().map_or(0, Problem::nodes);
+        let SampledStep { instances, sampled, baseline, policy, .. } = step;
+        let nodes = instances.first().map_or(0, |first| self.source.environment().nodes(first));
         let count = sampled.costs.len() as f64;
         let log_likelihood = policy.log_likelihood.into_data().iter::<f64>().sum::<f64>() / count;
         let rate = self.rate(self.experiment.train.learning_rate);
@@ -245,9 +264,16 @@ impl<P: Problem> Learner<P> {
     /// The greedy tours of the frozen policy and their costs, one an instance; `None` where there is none.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] where a probability is not a number.
-    pub(super) fn frozen_tours(&self, problems: &[P], points: Tensor<3>) -> Result<Option<Vec<CostedTour>>> {
-        let tours = |frozen: &Frozen<P>| greedy(&frozen.policy, frozen.policy.encode(points.inner()), problems);
+    /// [`Error::NotFinite`] where a probability is not a number; those of the environment.
+    pub(super) fn frozen_tours(
+        &self,
+        instances: &[E::Instance],
+        points: Tensor<3>,
+    ) -> Result<Option<Vec<CostedTour>>> {
+        let environment = self.source.environment();
+        let tours = |frozen: &Frozen<E>| {
+            greedy(&frozen.policy, environment, frozen.policy.encode(points.inner()), instances)
+        };
         self.frozen.as_ref().map(tours).transpose()
     }
 
@@ -270,7 +296,12 @@ impl<P: Problem> Learner<P> {
     }
 
     /// The baseline of each sampled tour.
-    fn baseline(&mut self, sampled: &Sampled, problems: &[P], points: Tensor<3>) -> Result<BaselineValues> {
+    fn baseline(
+        &mut self,
+        sampled: &Sampled,
+        instances: &[E::Instance],
+        points: Tensor<3>,
+    ) -> Result<BaselineValues> {
         let train = &self.experiment.train;
         let plain = |values| BaselineValues { values, share: 1.0, mean: None, own: None };
         let alpha = match train.baseline {
@@ -286,7 +317,7 @@ impl<P: Problem> Learner<P> {
         if alpha == 0.0 {
             return Ok(BaselineValues { values, share: alpha, mean, own: None });
         }
-        let proper = match (self.frozen_tours(problems, points.clone())?, self.critic.take()) {
+        let proper = match (self.frozen_tours(instances, points.clone())?, self.critic.take()) {
             (Some(found), _) => found.into_iter().map(|(_, cost)| cost).collect(),
             (None, Some((critic, mut optimizer))) => {
                 let (predicted, gradients) = critic.learn(points, &sampled.costs);
@@ -312,7 +343,7 @@ pub(super) struct Counters {
     frozen_updates: Option<u64>,
 }
 
-impl<P: Problem> Learner<P> {
+impl<E: Environment> PolicyLearner<E> {
     /// Networks and optimisers.
     pub(super) fn checkpoint(&self) -> Result<Checkpoint> {
         let mut checkpoint = self.trainee.checkpoint(self.step)?;

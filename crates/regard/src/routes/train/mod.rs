@@ -14,9 +14,9 @@ mod source;
 mod validation;
 
 pub use explain::explain_step;
-pub use learner::{Learner, Measured};
+pub use learner::{Learner, Measured, PolicyLearner};
 pub use preference::preference;
-pub use run::{Training, train};
-pub use source::Source;
+pub use run::{Training, train, train_in};
+pub use source::{InstanceSource, Source};
 
 pub use crate::train::Trained;

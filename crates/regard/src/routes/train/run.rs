@@ -4,14 +4,16 @@ use std::path::Path;
 
 use burn::tensor::Device;
 
-use super::learner::{Counters, Learner, Measured};
+use super::learner::{Counters, Learner, Measured, PolicyLearner};
+use super::source::InstanceSource;
 use super::validation::Validation;
+use crate::routes::environment::{Environment, ProblemEnvironment};
 use crate::routes::experiment::RouteExperiment;
 use crate::routes::model::ModelDir;
 use crate::store::Manifest;
 use crate::train::{
-    Checkpoint, Learning, Measure, Measures, Observer, Pace, RunLength, Settings, Trained, ValidationMetrics,
-    train_with,
+    Begin, Checkpoint, Learning, Measure, Measures, Observer, Pace, RunLength, Settings, Trained, ValidationMetrics,
+    train_from, train_with,
 };
 use crate::{Error, Result};
 use regard_routing::registry::{ProblemVisitor, with_problem};
@@ -33,12 +35,29 @@ pub fn train(training: &Training, device: &Device, observer: &mut dyn Observer) 
         type Output = Result<Trained>;
 
         fn run<I: SolverInstance>(self) -> Result<Trained> {
-            train_with::<Trainer<I::Problem>>(self.0, self.1, self.2)
+            train_with::<Trainer<ProblemEnvironment<I::Problem>>>(self.0, self.1, self.2)
         }
     }
     let problem = &training.experiment.task.problem;
     let trained = with_problem(problem, Train(training, device, observer));
     trained.unwrap_or_else(|| Err(Error::config("task.problem", format!("`{problem}` is not supported"))))
+}
+
+/// As [`train`], of a policy for the problem of an environment, which is registered.
+///
+/// # Errors
+/// As there, and those of the environment.
+pub fn train_in<E: Environment>(
+    training: &Training,
+    environment: E,
+    device: &Device,
+    observer: &mut dyn Observer,
+) -> Result<Trained> {
+    training.experiment.validate()?;
+    train_from(training, device, observer, |experiment, device| {
+        let source = InstanceSource::in_environment(environment, experiment)?;
+        Trainer::of(experiment, PolicyLearner::with_source(experiment, source, device)?)
+    })
 }
 
 impl Settings for RouteExperiment {
@@ -70,20 +89,27 @@ impl Settings for RouteExperiment {
 }
 
 /// A learner and the set on which it is measured.
-pub(super) struct Trainer<P> {
-    pub(super) learner: Learner<P>,
-    validation: Validation<P>,
+pub(super) struct Trainer<E: Environment> {
+    pub(super) learner: PolicyLearner<E>,
+    validation: Validation<E>,
 }
 
-impl<P: Problem> Learning for Trainer<P> {
-    type Experiment = RouteExperiment;
-    type State = Counters;
-
-    fn begin(experiment: &RouteExperiment, device: &Device) -> Result<Self> {
-        let learner = Learner::new(experiment, device)?;
+impl<E: Environment> Trainer<E> {
+    fn of(experiment: &RouteExperiment, learner: PolicyLearner<E>) -> Result<Self> {
         let validation = Validation::new(experiment, learner.source())?;
         Ok(Self { learner, validation })
     }
+}
+
+impl<P: Problem> Begin for Trainer<ProblemEnvironment<P>> {
+    fn begin(experiment: &RouteExperiment, device: &Device) -> Result<Self> {
+        Self::of(experiment, Learner::new(experiment, device)?)
+    }
+}
+
+impl<E: Environment> Learning for Trainer<E> {
+    type Experiment = RouteExperiment;
+    type State = Counters;
 
     fn restored(self, checkpoint: Checkpoint, counters: Counters) -> Result<Self> {
         Ok(Self { learner: self.learner.restored(checkpoint, counters)?, ..self })

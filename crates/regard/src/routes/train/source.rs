@@ -10,19 +10,23 @@ use regard_routing::formats::csv::TableOptions;
 use regard_routing::formats::{is_instance_file, is_table, read_instance_with};
 use regard_routing::generate::GeneratorConfig;
 
+use crate::routes::environment::{Environment, ProblemEnvironment};
 use crate::routes::experiment::{DataSettings, RouteExperiment};
 use crate::{Error, Result};
 
 /// A source of random instances.
 #[derive(Clone, Debug)]
-pub struct Source<P> {
+pub struct InstanceSource<E: Environment> {
+    environment: E,
     generator: GeneratorConfig,
     /// Instances to resample; none for fresh ones.
-    past: Vec<P>,
+    past: Vec<E::Instance>,
     /// Remarks on the tables of the folder.
     notes: Vec<String>,
-    single_precision: bool,
 }
+
+/// A source of random instances of problem `P`.
+pub type Source<P> = InstanceSource<ProblemEnvironment<P>>;
 
 impl<P: Problem> Source<P> {
     /// The source of an experiment: its distribution, or the instances in its folder.
@@ -31,13 +35,34 @@ impl<P: Problem> Source<P> {
     /// [`Error::Config`] for a folder without instances of the problem, or with one that has fewer
     /// nodes than the experiment asks for; what reading a file of it gives.
     pub fn of(experiment: &RouteExperiment) -> Result<Self> {
-        let (data, single_precision) = (&experiment.data, experiment.model.in_single_precision());
+        let data = &experiment.data;
+        let environment = ProblemEnvironment::with_precision(experiment.model.in_single_precision());
         let mut notes = Vec::new();
         let past = match data.folder.as_str() {
             "" => Vec::new(),
             _ => past::<P>(data, &mut notes)?,
         };
-        Ok(Self { generator: data.generator(), past, notes, single_precision })
+        Ok(Self { environment, generator: data.generator(), past, notes })
+    }
+}
+
+impl<E: Environment> InstanceSource<E> {
+    /// Random instances of an environment, by the distribution of an experiment.
+    ///
+    /// # Errors
+    /// [`Error::Config`] where the experiment names a folder of instances.
+    pub fn in_environment(environment: E, experiment: &RouteExperiment) -> Result<Self> {
+        let data = &experiment.data;
+        if !data.folder.is_empty() {
+            let reason = format!("is given, but instances of `{}` are generated", environment.spec().name);
+            return Err(Error::config("data.folder", reason));
+        }
+        Ok(Self { environment, generator: data.generator(), past: Vec::new(), notes: Vec::new() })
+    }
+
+    /// The environment of the instances.
+    pub fn environment(&self) -> &E {
+        &self.environment
     }
 
     /// Remarks on the tables of the folder, a line each.
@@ -47,27 +72,35 @@ impl<P: Problem> Source<P> {
 
     /// Random instances of `size` nodes, a depot not counted, as the network's preset computes them.
     /// More instances of the same size append to the same sequence.
-    pub fn draw(&self, seed: u64, count: usize, size: usize) -> Vec<P> {
+    ///
+    /// # Errors
+    /// Those of the environment.
+    pub fn draw(&self, seed: u64, count: usize, size: usize) -> Result<Vec<E::Instance>> {
+        let environment = &self.environment;
         let drawn = match self.past.as_slice() {
-            [] => P::draw(&self.generator, seed, count, size),
-            past => resampled(past, seed, count, size),
+            [] => environment.draw(&self.generator, seed, count, size)?,
+            past => resampled(environment, past, seed, count, size),
         };
-        match self.single_precision {
-            true => drawn.into_iter().map(P::in_single_precision).collect(),
-            false => drawn,
-        }
+        Ok(drawn.into_iter().map(|one| environment.as_preset(one)).collect())
     }
 }
 
 /// Nodes of random instances of the past: each instance one of them, `size` of its nodes in random
 /// order behind its depot.
-fn resampled<P: Problem>(past: &[P], seed: u64, count: usize, size: usize) -> Vec<P> {
+fn resampled<E: Environment>(
+    environment: &E,
+    past: &[E::Instance],
+    seed: u64,
+    count: usize,
+    size: usize,
+) -> Vec<E::Instance> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let depot = usize::from(P::DEPOT);
+    let depot = usize::from(environment.spec().depot);
     let mut one = || {
         let instance = &past[random.random_range(0..past.len())];
-        let nodes = index::sample(&mut random, instance.nodes() - depot, size).into_iter().map(|node| node + depot);
-        instance.subset(&(0..depot).chain(nodes).collect::<Vec<_>>())
+        let others = environment.nodes(instance) - depot;
+        let nodes = index::sample(&mut random, others, size).into_iter().map(|node| node + depot);
+        environment.subset(instance, &(0..depot).chain(nodes).collect::<Vec<_>>())
     };
     (0..count).filter_map(|_| one()).collect()
 }

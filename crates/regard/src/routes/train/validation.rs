@@ -1,21 +1,22 @@
 //! The set on which a run is measured.
 
-use super::source::Source;
+use super::source::InstanceSource;
 use crate::routes::decode::{Decode, DecodeOptions};
+use crate::routes::environment::Environment;
 use crate::routes::experiment::{RouteExperiment, Sizes};
 use crate::routes::model::AttentionModel;
 use crate::{Error, Result};
-use regard_routing::Problem;
 
 /// Instances never trained on, by size.
-pub(super) struct Validation<P> {
-    sizes: Vec<Vec<P>>,
+pub(super) struct Validation<E: Environment> {
+    environment: E,
+    sizes: Vec<Vec<E::Instance>>,
     options: DecodeOptions,
 }
 
-impl<P: Problem> Validation<P> {
+impl<E: Environment> Validation<E> {
     /// The set of an experiment: its size, or the smallest, middle and largest of its sizes.
-    pub(super) fn new(experiment: &RouteExperiment, source: &Source<P>) -> Result<Self> {
+    pub(super) fn new(experiment: &RouteExperiment, source: &InstanceSource<E>) -> Result<Self> {
         let eval = &experiment.eval;
         let sizes = match experiment.data.nodes {
             Sizes::One(nodes) => vec![nodes],
@@ -25,16 +26,16 @@ impl<P: Problem> Validation<P> {
         let decode: Decode =
             eval.decode.parse().map_err(|unknown| Error::config("eval.decode", format!("{unknown}")))?;
         let options = DecodeOptions { decode, augment: eval.augment, seed: eval.seed, ..DecodeOptions::default() };
-        let sizes = sizes.into_iter().map(|nodes| source.draw(eval.seed, share, nodes)).collect();
-        Ok(Self { sizes, options })
+        let sizes = sizes.into_iter().map(|nodes| source.draw(eval.seed, share, nodes)).collect::<Result<_>>()?;
+        Ok(Self { environment: source.environment().clone(), sizes, options })
     }
 
     /// Mean cost over all instances.
     pub(super) fn cost(&self, model: &AttentionModel) -> Result<f64> {
         let (mut sum, mut count) = (0.0, 0);
-        for problems in &self.sizes {
-            sum += costs(model, problems, &self.options)?.iter().sum::<f64>();
-            count += problems.len();
+        for instances in &self.sizes {
+            sum += costs(model, &self.environment, instances, &self.options)?.iter().sum::<f64>();
+            count += instances.len();
         }
         Ok(sum / count as f64)
     }
@@ -43,8 +44,13 @@ impl<P: Problem> Validation<P> {
 /// Cost of the best solution found for each instance.
 ///
 /// # Errors
-/// [`Error::NotFinite`] where a probability is not a number.
-pub(super) fn costs<P: Problem>(model: &AttentionModel, problems: &[P], options: &DecodeOptions) -> Result<Vec<f64>> {
-    let decoded = model.decode(problems, &|b, tour| problems[b].cost(tour), options)?;
+/// [`Error::NotFinite`] where a probability is not a number; those of the environment.
+pub(super) fn costs<E: Environment>(
+    model: &AttentionModel,
+    environment: &E,
+    instances: &[E::Instance],
+    options: &DecodeOptions,
+) -> Result<Vec<f64>> {
+    let decoded = model.decode_in(environment, instances, options)?;
     Ok(decoded.into_iter().map(|found| found.cost).collect())
 }

@@ -62,8 +62,12 @@ impl Source {
         }
     }
 
-    /// The sets of a file, a share of them held out.
-    fn of_bags(experiment: &SetExperiment, bags: &Bags) -> Result<(Self, SetTransformerConfig)> {
+    /// The source of an experiment on sets that are known, a share of them held out, and the network's settings with what
+    /// follows from the data.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) for data that the task does not fit.
+    pub fn of_bags(experiment: &SetExperiment, bags: &Bags) -> Result<(Self, SetTransformerConfig)> {
         let (count, share) = (bags.len(), experiment.data.validation_fraction);
         let (training, held_out) = if share > 0.0 {
             let split = holdout(&strata(bags, experiment.task.kind), share, experiment.train.seed)?;

@@ -109,6 +109,12 @@ impl Forecasts {
         Ok(Self { forecasts, stamps })
     }
 
+    /// The forecast of each series.
+    #[must_use]
+    pub fn all(&self) -> &[Forecast] {
+        &self.forecasts
+    }
+
     /// All steps of all series, series after series.
     #[must_use]
     pub fn rows(&self) -> Vec<ForecastRow> {
