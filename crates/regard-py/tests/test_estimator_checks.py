@@ -35,7 +35,6 @@ def test_scikit_learn(estimator: Any, check: Any) -> None:
 #: Checks that fit nothing. The others fit an array of features, which is neither graphs, nor one graph with its nodes, nor
 #: sets of points that are clustered each by itself: they do not apply to these estimators.
 OF_PARAMETERS = [
-    "check_do_not_raise_errors_in_init_or_set_param",
     "check_estimator_cloneable",
     "check_estimator_repr",
     "check_estimator_tags_renamed",
