@@ -33,13 +33,13 @@ fn set_threads(threads: usize) -> PyResult<()> {
     if threads == 0 {
         return Err(failure::invalid("threads", "is 0, expected at least 1", None));
     }
-    let refused = |reason: &str| {
-        failure::invalid("threads", reason, Some("set them before the first call, or by RAYON_NUM_THREADS"))
-    };
-    if compute::has_computed() {
-        return Err(refused("cannot change: something was already computed"));
+    let built = !compute::has_computed() && rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().is_ok();
+    let known = || rayon::current_num_threads();
+    if built || known() == threads {
+        return Ok(());
     }
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(|_| refused("were set before"))
+    let reason = format!("is {threads}, but this process already computes with {}", known());
+    Err(failure::invalid("threads", &reason, Some("set them before the first call, or by RAYON_NUM_THREADS")))
 }
 
 /// The native module.

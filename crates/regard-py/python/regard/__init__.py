@@ -97,7 +97,7 @@ def set_threads(threads: int) -> None:
     Raises
     ------
     InputError
-        If it is less than 1, or something was already computed in this process.
+        If it is less than 1, or this process already computes with another number.
     """
     from regard import _regard
 

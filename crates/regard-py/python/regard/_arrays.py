@@ -60,6 +60,8 @@ def numbers(value: Any, name: str, shape: tuple[str | int, ...] | None = None, f
     if array.dtype.kind == "O":
         hint = 'numpy.asarray(value, dtype="float64") names an element that is no number'
         raise wrong_type(name, "found an array of objects, expected numbers", hint)
+    if array.dtype.kind == "c":
+        raise invalid(name, f"Complex data not supported, found an array of {array.dtype}")
     if array.dtype.kind not in "fiub":
         raise wrong_type(name, f"found an array of {array.dtype}, expected numbers")
     if array.dtype.kind in "iub":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -165,7 +166,7 @@ class ModelEstimator(BaseEstimator):
 
     def _reset(self) -> None:
         """Drop the opened model."""
-        self.__dict__.pop("_opened_model", None)
+        self._opened_model: dict[str | None, Any] = {}
 
     def _open(self, opener: Callable[[str, str | None], Model], only: str | None = None) -> Model:
         """The model of the engine, opened once."""
@@ -215,11 +216,35 @@ def not_fitted(estimator: Any) -> Exception:
     return NotFittedError(text)  # type: ignore[no-any-return]
 
 
-def labels_of(y: Any, name: str = "y") -> tuple[list[float] | list[str], npt.NDArray[Any]]:
-    """Labels as the engine takes them, and as an array: numbers where they are numbers, else texts."""
+def given(y: Any) -> npt.NDArray[Any]:
+    """Answers as an array; a column is taken as its numbers, with scikit-learn's warning."""
+    if y is None:
+        raise invalid("y", "the estimator requires y to be passed, but the target y is None")
     array = np.asarray(y)
     if array.ndim == 2 and array.shape[1] == 1:
+        try:
+            from sklearn.exceptions import DataConversionWarning as Category
+        except ImportError:
+            Category = UserWarning
+        text = "A column-vector y was passed when a 1d array was expected; its column is taken (y.ravel() does the same)"
+        warnings.warn(text, Category, stacklevel=3)
         array = array[:, 0]
+    return array
+
+
+def unboxed(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    """An array of Python's numbers as one of numbers."""
+    if array.dtype.kind != "O":
+        return array
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise wrong_type(name, f"found an array of objects, expected numbers: {error}") from error
+
+
+def labels_of(y: Any, name: str = "y") -> tuple[list[float] | list[str], npt.NDArray[Any]]:
+    """Labels as the engine takes them, and as an array: numbers where they are numbers, else texts."""
+    array = given(y)
     if array.ndim != 1:
         raise invalid(name, f"has the shape {list(array.shape)}, expected [samples]")
     if array.dtype.kind == "f" and not np.isfinite(array).all():

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from regard import _regard
 from regard._arrays import count, invalid, numbers, wrong_type
-from regard._estimator import ClassifierMixin, ModelEstimator, RegressorMixin, assignments, labels_of
+from regard._estimator import ClassifierMixin, ModelEstimator, RegressorMixin, assignments, labels_of, unboxed
 from regard._store import PackedModel
 from regard.explain import Attribution, Trace, attribution_of
 from regard.sets import _class_of
@@ -587,7 +587,9 @@ class GraphRegressor(RegressorMixin, _GraphEstimator):
         GraphRegressor
         """
         graphs = X if isinstance(X, Graphs) else Graphs(X, self.rule)
-        answers = numbers(y, "y", finite=False)
+        if y is None:
+            raise invalid("y", "the estimator requires y to be passed, but the target y is None")
+        answers = numbers(unboxed(np.asarray(y), "y"), "y", finite=False)
         self._single = answers.ndim == 1
         answers = answers[:, None] if answers.ndim == 1 else answers
         if answers.ndim != 2 or len(answers) != len(graphs):

@@ -18,7 +18,9 @@ from regard._estimator import (
     ModelEstimator,
     RegressorMixin,
     assignments,
+    given,
     labels_of,
+    unboxed,
 )
 from regard._store import PackedModel
 from regard.explain import Attribution, Trace, attribution_of
@@ -212,13 +214,16 @@ def _ragged(X: Any) -> RaggedArray:
     if isinstance(X, np.ndarray) or hasattr(X, "__array__"):
         array = np.asarray(X)
         if array.dtype.kind != "O" or array.ndim > 1:
-            values = numbers(array, "X", finite=False)
+            values = numbers(unboxed(array, "X"), "X", finite=False)
             if values.ndim == 2:
                 return RaggedArray(values, np.arange(len(values) + 1))
             if values.ndim == 3:
                 sets, rows, width = values.shape
                 return RaggedArray(values.reshape(sets * rows, width), np.arange(sets + 1) * rows)
-            hint = "an array of sets has the shape [sets, rows, features]; [sets, features] are sets of one row"
+            hint = (
+                "an array of sets has the shape [sets, rows, features]; [sets, features] are sets of one row. Reshape your "
+                "data by X.reshape(1, -1) if it is one row"
+            )
             raise invalid("X", f"Expected 2D array, got {values.ndim}D array of shape {list(values.shape)}", hint)
     if isinstance(X, (str, bytes)) or not isinstance(X, Sequence) and not isinstance(X, np.ndarray):
         if hasattr(X, "toarray"):
@@ -270,6 +275,8 @@ class _SetEstimator(ModelEstimator):
             what = "0 feature(s)" if sets.values.shape[1] == 0 else "0 sample(s)"
             text = f"Found array with {what} (shape={sets.values.shape}) while a minimum of 1 is required."
             raise invalid("X", text)
+        if len(sets) < 2:
+            raise invalid("X", "has 1 sample, expected at least two: some are held out")
         if count is not None and count != len(sets):
             raise invalid("y", f"has {count} values, expected one for each of {len(sets)} sets: inconsistent lengths")
         if np.isinf(sets.values).any():
@@ -588,9 +595,7 @@ class SetRegressor(RegressorMixin, _Attributed):
         -------
         SetRegressor
         """
-        answers = numbers(y, "y", finite=False)
-        if answers.ndim == 2 and answers.shape[1] == 1:
-            answers = answers[:, 0]
+        answers = numbers(unboxed(given(y), "y"), "y", finite=False)
         if answers.ndim != 1:
             raise invalid("y", f"has the shape {list(answers.shape)}, expected [sets]")
         if not np.isfinite(answers).all():
