@@ -128,7 +128,7 @@ impl Rollout<'_> {
             kernel::NodeSelector::new(selection, stream)
         };
         let selectors = (0..batch * trajectories).map(selector).collect();
-        let decoder = TensorDecoder::new(self, embeddings);
+        let decoder = Box::new(TensorDecoder::new(self, embeddings));
         steps(&mut LockstepDecoder(Steps::Tensor { decoder, trajectories, selectors }))
     }
 
@@ -182,7 +182,7 @@ pub struct LockstepDecoder<'a>(Steps<'a>);
 
 enum Steps<'a> {
     Kernel(kernel::Lockstep<'a>),
-    Tensor { decoder: TensorDecoder<'a>, trajectories: usize, selectors: Vec<kernel::NodeSelector> },
+    Tensor { decoder: Box<TensorDecoder<'a>>, trajectories: usize, selectors: Vec<kernel::NodeSelector> },
 }
 
 impl LockstepDecoder<'_> {
