@@ -140,7 +140,7 @@ impl PySetModel {
     }
 
     #[getter]
-    fn width(&self) -> usize {
+    fn inputs(&self) -> usize {
         self.model.config.inputs
     }
 

@@ -719,7 +719,7 @@ class SetClusterer(ClusterMixin, _SetEstimator):
         else:
             self._packed = PackedModel.of(self.model)
             self._reset()
-            self.n_features_in_ = self._model().width
+            self.n_features_in_ = self._model().inputs
         self.labels_ = self.predict(X)
         return self
 
@@ -768,7 +768,7 @@ def load(model: str | os.PathLike[str]) -> SetClassifier | SetRegressor | SetClu
     kinds: dict[str, Any] = {"classification": SetClassifier, "clustering": SetClusterer}
     estimator: Any = kinds.get(native.task, SetRegressor)()
     estimator._packed = packed
-    estimator.n_features_in_ = native.width
+    estimator.n_features_in_ = native.inputs
     if native.features:
         estimator.feature_names_in_ = np.asarray(native.features, dtype=object)
     if native.task == "classification":
