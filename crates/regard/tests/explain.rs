@@ -688,7 +688,8 @@ fn vectors_follow_from_edges(trace: &Trace, what: &str) {
         (joined[a * nodes + b], joined[b * nodes + a]) = (1.0, 1.0);
     }
     let degree: Vec<f64> = joined.chunks(nodes).map(|row| row.iter().sum::<f64>().max(1.0)).collect();
-    for column in 0..count {
+    assert_eq!(lambda.len(), count, "{what}");
+    for (column, lambda) in lambda.iter().enumerate() {
         let at = |node: usize| f64::from(vectors.values[node * count + column]);
         if (0..nodes).all(|node| at(node) == 0.0) {
             continue;
@@ -697,7 +698,7 @@ fn vectors_follow_from_edges(trace: &Trace, what: &str) {
             let beside =
                 |other: usize| joined[node * nodes + other] * at(other) / (degree[node] * degree[other]).sqrt();
             let product = at(node) - (0..nodes).map(beside).sum::<f64>();
-            let expected = f64::from(lambda[column]) * at(node);
+            let expected = f64::from(*lambda) * at(node);
             assert!((product - expected).abs() < 1e-4, "{what}, vector {column}, node {node}: {product}, {expected}");
         }
     }

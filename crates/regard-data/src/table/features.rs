@@ -364,7 +364,7 @@ mod tests {
         assert_eq!(rows[0][..3], [1.0, 1.0, 0.0]);
         assert_eq!((rows[1][1], rows[1][2], rows[1][4]), (0.0, 0.0, 0.0));
         let listed = ["a".to_owned(), "colour=red".to_owned()];
-        let fewer = FeatureOptions { listed: Some(&listed), ..options.clone() };
+        let fewer = FeatureOptions { listed: Some(&listed), ..options };
         let notes = read("a,colour,b\n1,red,2\n", &fewer).2;
         assert_eq!(notes, ["column not read, which training did not have: `b`"]);
         // A column that was numbers in training is one where all its values are missing.
