@@ -572,7 +572,7 @@ mod tests {
         // The value after the gap is not known at the origin.
         assert_eq!(history.len(), 40 - offset);
         assert_eq!(history.last().copied(), Some((40 - offset - 2) as f64));
-        assert!(plan.warnings[0].starts_with("1 missing values in 1 series"));
+        assert!(plan.warnings[0].starts_with("1 missing value in 1 series"));
     }
 
     #[test]

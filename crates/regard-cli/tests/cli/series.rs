@@ -282,7 +282,7 @@ fn tables_of_shops_are_read_as_people_have_them() {
     assert!(twice.code == Some(2) && twice.err.contains("--duplicates mean"), "{twice:?}");
     let said = regard(folder.path(), &[&ask[..], &["--duplicates", "last"]].concat()).done();
     assert!(said.err.contains("`Store` names the series, `Units` has their values"), "{said:?}");
-    assert!(said.err.contains("1 rows of a stamp seen before, merged"), "{said:?}");
+    assert!(said.err.contains("1 row of a stamp seen before, merged"), "{said:?}");
     assert_eq!(said.json()["forecast"][0]["ds"], "4/7/2021");
     let german = text.replace(',', ";").replace("Units", "Menge").replace("Date", "Datum").replace('\n', ",5\n");
     let german = german.replacen("Menge,5", "Menge", 1);
