@@ -2,8 +2,9 @@
 //! by one, to the bit.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use regard::nn::with_seed;
 use regard::routes::decode::{Decode, DecodeOptions};
 use regard::routes::environment::{BatchEnvironment, BatchInputs, BatchProblem, ProblemEnvironment};
 use regard::routes::laws::{self, LawOptions};
@@ -92,9 +93,6 @@ impl<P: Problem> BatchProblem for Batched<P> {
     }
 }
 
-/// Random weights come from a generator of the process: tests side by side draw them one after the other.
-static DRAWING: Mutex<()> = Mutex::new(());
-
 thread_local! {
     /// Nodes of the instances that a test looks at; states of the problems do not say.
     static NODES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
@@ -110,12 +108,9 @@ fn experiment<P: Problem>(more: &[&str]) -> RouteExperiment {
 fn decodes_alike<P: Problem>() {
     NODES.with(|nodes| nodes.set(9 + usize::from(P::DEPOT)));
     let device = Device::flex();
-    let drawing = DRAWING.lock().unwrap_or_else(PoisonError::into_inner);
-    device.seed(5);
     let small = AttentionModelConfig { width: 32, heads: 4, layers: 2, ..AttentionModelConfig::regard_tsp() };
-    let model =
-        AttentionModel::new(&AttentionModelConfig { problem: P::NAME.into(), ..small }, &device).expect("sizes fit");
-    drop(drawing);
+    let config = AttentionModelConfig { problem: P::NAME.into(), ..small };
+    let model = with_seed(&device, 5, || AttentionModel::new(&config, &device)).expect("sizes fit");
     let (own, batched) = (ProblemEnvironment::<P>::default(), Batched::<P>::environment());
     let config = GeneratorConfig::default();
     let (one, other) = (own.draw(&config, 3, 11, 9).unwrap(), batched.draw(&config, 3, 11, 9).unwrap());
@@ -143,11 +138,9 @@ fn batches_are_decoded_to_the_same_bits() {
 fn trains_alike<P: Problem>(more: &[&str]) {
     NODES.with(|nodes| nodes.set(9 + usize::from(P::DEPOT)));
     let experiment = experiment::<P>(more);
-    let drawing = DRAWING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut own = Learner::<P>::new(&experiment, &Device::flex()).unwrap();
     let source = InstanceSource::in_environment(Batched::<P>::environment(), &experiment).unwrap();
     let mut batched = PolicyLearner::with_source(&experiment, source, &Device::flex()).unwrap();
-    drop(drawing);
     for _ in 0..4 {
         assert_eq!(own.step().unwrap(), batched.step().unwrap(), "{} {more:?}", P::NAME);
     }

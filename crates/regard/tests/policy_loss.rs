@@ -8,6 +8,7 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use regard::nn::ops::{DenseMask, Tours};
+use regard::nn::with_seed;
 use regard::routes::model::AttentionModel;
 use regard::routes::model::{AttentionModelConfig, Norm};
 use regard::routing::generate;
@@ -69,12 +70,11 @@ proptest! {
     #[test]
     fn one_pass_equals_step_by_step((batch, nodes, heads, head) in sizes(), seed in 0u64..1000) {
         let device = Device::flex().autodiff();
-        device.seed(seed);
         let width = heads * head;
         let config = AttentionModelConfig {
             width, heads, layers: 1, feedforward_width: 8, norm: Norm::Instance, ..AttentionModelConfig::kool_2019()
         };
-        let model = AttentionModel::new(&config, &device).unwrap();
+        let model = with_seed(&device, seed, || AttentionModel::new(&config, &device)).unwrap();
         let points: Vec<f32> = generate::uniform(seed, batch, nodes).into_iter().flatten().flatten().collect();
         let points: Tensor<3> = Tensor::from_data(TensorData::new(points, [batch, nodes, 2]), &device);
         let tours = tours(seed, batch, nodes);

@@ -177,6 +177,7 @@ mod decoding {
     use std::path::Path;
 
     use regard::nn::ops::with_kernels;
+    use regard::nn::with_seed;
     use regard::routes::AttentionModelConfig;
     use regard::routes::RouteExperiment;
     use regard::routes::decode::{Decode, DecodeOptions};
@@ -189,10 +190,9 @@ mod decoding {
     fn model<P: Problem>() -> AttentionModel {
         registry::register::<P>();
         let device = Device::flex();
-        device.seed(17);
         let small = AttentionModelConfig { width: 32, heads: 4, layers: 2, ..AttentionModelConfig::regard_tsp() };
         let config = AttentionModelConfig { problem: P::NAME.into(), feedforward_width: 64, ..small };
-        AttentionModel::new(&config, &device).expect("sizes fit")
+        with_seed(&device, 17, || AttentionModel::new(&config, &device)).expect("sizes fit")
     }
 
     pub(super) fn agrees<P: Problem>() {
@@ -244,6 +244,7 @@ mod rollouts {
     //! Solutions of kernels and tensor operations, by every way of decoding.
 
     use regard::nn::ops::with_kernels;
+    use regard::nn::with_seed;
     use regard::routes::AttentionModelConfig;
     use regard::routes::decode::{Decode, DecodeOptions, Decoded};
     use regard::routes::model::AttentionModel;
@@ -252,7 +253,6 @@ mod rollouts {
 
     fn model() -> AttentionModel {
         let device = Device::flex();
-        device.seed(17);
         let config = AttentionModelConfig {
             width: 32,
             heads: 4,
@@ -260,7 +260,7 @@ mod rollouts {
             feedforward_width: 64,
             ..AttentionModelConfig::regard_tsp()
         };
-        AttentionModel::new(&config, &device).expect("sizes fit")
+        with_seed(&device, 17, || AttentionModel::new(&config, &device)).expect("sizes fit")
     }
 
     fn decode(model: &AttentionModel, points: &[Vec<[f32; 2]>], options: &DecodeOptions) -> Vec<Decoded> {

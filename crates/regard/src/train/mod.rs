@@ -42,7 +42,7 @@ pub(crate) use run::{Begin, Learning, RunLength, Settings, at_checkpoint, train_
 pub(crate) use run_folder::{RunFolder, Written};
 pub(crate) use schedule::{EarlyStopping, Plateau, linear_warmup};
 pub use schedule::{LearningRate, Position, Rounding, Schedule, StepRate};
-pub(crate) use seeds::{Stream, derived, drawn};
+pub(crate) use seeds::{Stream, derived};
 pub use settings::{FamilyTraining, NumberLoss, Select, TrainSettings};
 pub use shuffled::Shuffled;
 pub(crate) use trainee::{Trainee, fresh};

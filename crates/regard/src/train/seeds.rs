@@ -1,9 +1,5 @@
 //! Seeds for the parts of a training.
 
-use std::sync::Mutex;
-
-use burn::tensor::Device;
-
 /// The use of a seed. Parts with a seed of their own do not disturb each other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Stream {
@@ -34,17 +30,6 @@ fn mixed(state: u64) -> u64 {
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)
-}
-
-/// The result of `make`, which draws from the device's generator with this seed.
-///
-/// There is one generator for the whole process: two learners made at a time would draw from each
-/// other's.
-pub(crate) fn drawn<T>(device: &Device, seed: u64, make: impl FnOnce() -> T) -> T {
-    static DRAWING: Mutex<()> = Mutex::new(());
-    let _alone = DRAWING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    device.seed(seed);
-    make()
 }
 
 #[cfg(test)]

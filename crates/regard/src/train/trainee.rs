@@ -3,7 +3,9 @@
 use burn::module::Module;
 use burn::tensor::{Device, Gradients, Tensor};
 
-use super::{Checkpoint, Optimizer, RunningAverage, collect, drawn, numbered, restore};
+use regard_nn::with_seed;
+
+use super::{Checkpoint, Optimizer, RunningAverage, collect, numbered, restore};
 use crate::{Error, Result};
 
 /// Its name in checkpoints.
@@ -25,7 +27,7 @@ pub(crate) fn fresh<M: Module>(seed: u64, device: &Device, new: impl Fn(&Device)
     // Drawn on the CPU whatever the device: generators differ, and a seed shall mean one network.
     let cpu = Device::flex().autodiff();
     // The second network takes numbers from the generator as well, so that no other one may begin meanwhile.
-    let (weights, model) = drawn(&cpu, seed, || Ok::<_, Error>((collect(&new(&cpu)?), new(device)?)))?;
+    let (weights, model) = with_seed(&cpu, seed, || Ok::<_, Error>((collect(&new(&cpu)?), new(device)?)))?;
     restore(model, &weights)
 }
 
