@@ -513,9 +513,53 @@ fn steps_of_routes_follow_from_each_other() {
         assert!(regret.recorded.values.iter().all(|cost| cost.is_finite()));
         assert!(reasons.iter().any(|reason| reason == barred), "{problem}: {reasons:?}");
         assert!(trace.step("encoder.0.attention").is_some());
+        regrets_follow_from_the_policy(&model, &instance, &trace);
         let decoded = decoded(&model, &instance);
         assert!((decoded - likelihood).abs() < 1e-4, "{problem}: {decoded} against {likelihood}");
     }
+}
+
+/// The regret of each node instead is what the policy's solution costs from there on, less what its own costs: each is
+/// completed alone, by tensor operations, from the choices in the trace.
+fn regrets_follow_from_the_policy(model: &AttentionModel, instance: &regard::routing::Instance, trace: &Trace) {
+    use burn::tensor::{Tensor, TensorData};
+    use regard::nn::NodeSelection;
+    use regard::nn::ops::with_kernels;
+    use regard::routing::{Problem, ProblemVisitor, SolverInstance, State, registry::with_problem};
+    struct Check<'a>(&'a AttentionModel, &'a regard::routing::Instance, &'a Trace);
+    impl ProblemVisitor for Check<'_> {
+        type Output = ();
+        fn run<I: SolverInstance>(self) {
+            let Self(model, instance, trace) = self;
+            let instance = instance.downcast_ref::<I>().unwrap();
+            let problem = instance.in_unit_square();
+            let shape = [1, problem.nodes(), <I::Problem as Problem>::FEATURES];
+            let completed = |state| {
+                let features = Tensor::from_data(TensorData::new(problem.features(), shape), &Device::flex());
+                let construct =
+                    || model.rollout().construct(model.encode(features), vec![vec![state]], NodeSelection::Greedy);
+                let found = with_kernels(false, construct).remove(0).remove(0);
+                instance.cost(&I::Problem::solution(&found.state))
+            };
+            let own = completed(problem.start());
+            let (mut state, mut checked) = (problem.start(), 0);
+            for step in 0.. {
+                let Some(choice) = trace.step(&format!("decode.{step}.choice")) else { break };
+                let regret = trace.step(&format!("decode.{step}.regret")).unwrap();
+                for (id, expected) in regret.axes[0].labels.iter().zip(&regret.recorded.values) {
+                    let mut other = state.clone();
+                    other.step(instance.sites().ids().iter().position(|known| known == id).unwrap());
+                    let found = completed(other) - own;
+                    let bound = 1e-5 * own.abs().max(1.0);
+                    assert!((found - f64::from(*expected)).abs() < bound, "step {step}, {id}: {found}, {expected}");
+                    checked += 1;
+                }
+                state.step(choice.recorded.values[0] as usize);
+            }
+            assert!(checked > 0);
+        }
+    }
+    with_problem(instance.problem(), Check(model, instance, trace)).unwrap();
 }
 
 /// The log-likelihood of the greedy solution, by the kernels.
@@ -844,6 +888,38 @@ fn steps_of_series_presets_follow_from_each_other() {
         check(&trace, &what);
         let ahead = &trace.step("forecast.in_units").unwrap().axes.last().unwrap().labels;
         assert_eq!(ahead[0], "1 at 2020-03-01", "{what}");
+    }
+}
+
+/// What a trace shows of the Laplacian is what the original code computes: eigenvalues, and vectors up to their sign.
+#[test]
+fn the_spectrum_agrees_with_the_golden_cases() {
+    use regard::data::graphs::{Graph, Graphs, Kinds};
+    use regard::graphs::Spectrum;
+    let cases = Golden::open().cases("graph_transformer/lappe_");
+    assert!(!cases.is_empty());
+    for case in &cases {
+        let nodes = case.size("n");
+        let mut graph = Graph::new("golden", nodes);
+        for (source, target) in case.get("input.src").data.iter().zip(&case.get("input.dst").data) {
+            graph.add(*source as u32, *target as u32, 0);
+        }
+        let graphs = Graphs::new(Kinds::default(), Kinds::default(), vec![graph]).unwrap();
+        let Spectrum { values, vectors } = Spectrum::of(&graphs, 0);
+        let (lambda, expected) = (&case.get("output.eigenvalues").data, &case.get("output.eigenvectors").data);
+        assert!(values.len() >= 3.min(nodes - 1), "{}", case.name);
+        for (column, value) in values.iter().enumerate() {
+            assert!((f64::from(*value) - lambda[column + 1]).abs() < 1e-5, "{} {column}", case.name);
+        }
+        for column in case.config["columns_unique_up_to_sign"].as_array().unwrap() {
+            let column = column.as_u64().unwrap() as usize;
+            if column > values.len() {
+                continue;
+            }
+            let shown = |node: usize| f64::from(vectors[node * values.len() + column - 1]);
+            let dot: f64 = (0..nodes).map(|node| shown(node) * expected[node * nodes + column]).sum();
+            assert!((dot.abs() - 1.0).abs() < 1e-5, "{} column {column}: {dot}", case.name);
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use regard::graphs::{GraphTransformer, GraphTransformerConfig};
 use regard::store::{Array, NetworkConfig, Weights};
 use regard::train::{LossOptions, NumberLoss};
 use regard_nn::ops::{EdgeList, with_kernels};
+use regard_nn::trace::record;
 use regard_testing::{Case, Checks, Golden};
 use serde_json::Value;
 
@@ -159,7 +160,8 @@ fn check(case: &Case, label: &str) {
     let found = loss(answers, &targets(case, &config), config.task, options);
     checks.tensor("output.loss", &found);
     if evaluated {
-        return checks.finish();
+        checks.finish();
+        return check_trace(case, &model, &config);
     }
     let gradients = found.backward();
     let by_name = model.gradients(&config, &gradients);
@@ -182,6 +184,24 @@ fn check(case: &Case, label: &str) {
         let values: Vec<f64> = after[name].data.iter().map(|&v| f64::from(v)).collect();
         checks.values(&format!("after_step.buffer.{name}"), &after[name].shape, &values);
     }
+    checks.finish();
+}
+
+/// The rows of the nodes and the answers in a trace are those of the original code.
+fn check_trace(case: &Case, model: &GraphTransformer, config: &GraphTransformerConfig) {
+    let device = Device::flex();
+    let (_, recording) = record(|| model.forward(&input(case, config), &device));
+    let mut checks = Checks::new(case, "trace");
+    let mut compare = |golden: &str, is_meant: &dyn Fn(&str) -> bool| {
+        let step = recording.steps.iter().rfind(|step| is_meant(&step.name)).expect("a step of that name");
+        let values: Vec<f64> = step.values.iter().map(|&value| f64::from(value)).collect();
+        checks.values(golden, &case.get(golden).shape, &values);
+    };
+    let layer = format!("layer.{}.", config.layers - 1);
+    if case.find("output.node_h").is_some() {
+        compare("output.node_h", &|name| name.starts_with(&layer) && !name.contains(".edges."));
+    }
+    compare("output.y", &|name| name == "answer");
     checks.finish();
 }
 

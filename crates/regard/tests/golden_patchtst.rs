@@ -8,6 +8,7 @@ use regard::nn::series::{InstanceNormConfig, sine_positions, standardised_sine_p
 use regard::series::model::{PRESETS, PatchTst, PatchTstConfig, Placement, Positions, SeriesInput, WindowNorm};
 use regard::store::{Array, NetworkConfig, Weights};
 use regard::train::{LearningRate, Position, Rounding, Schedule, StepRate};
+use regard_nn::trace::{Recording, record};
 use regard_testing::{Case, Checks, Golden};
 use serde_json::Value;
 
@@ -114,8 +115,10 @@ fn check(case: &Case, label: &str) {
     if evaluated {
         let encoded = model.encode(SeriesInput::new(x.clone().swap_dims(1, 2)));
         checks.tensor("output.encoder_out", &encoded);
-        checks.tensor("output.y", &loss(&model, x, target).0);
-        return checks.finish();
+        let ((y, _), recording) = record(|| loss(&model, x, target));
+        checks.tensor("output.y", &y);
+        checks.finish();
+        return check_trace(case, &recording);
     }
     let leaf = x.clone().require_grad();
     let (y, found) = loss(&model, leaf.clone(), target.clone());
@@ -153,6 +156,27 @@ fn check(case: &Case, label: &str) {
         losses.push(f64::from(loss(&model, x.clone(), target.clone()).1.into_scalar::<f32>()));
     }
     checks.values("output.loss_trajectory", &[losses.len()], &losses);
+    checks.finish();
+}
+
+/// The rows of the encoder and the forecast in a trace are those of the original code.
+fn check_trace(case: &Case, recording: &Recording) {
+    let mut checks = Checks::new(case, "trace");
+    let last = |is_meant: &dyn Fn(&str) -> bool| -> Vec<f64> {
+        let step = recording.steps.iter().rfind(|step| is_meant(&step.name)).expect("a step of that name");
+        step.values.iter().map(|&value| f64::from(value)).collect()
+    };
+    let layer = format!("layer.{}.", case.size("e_layers") - 1);
+    let rows = last(&|name| name.contains(&layer) || name.starts_with("final."));
+    checks.values("output.encoder_out", &case.get("output.encoder_out").shape, &rows);
+    // The trace has a row for each series, the case a row for each step.
+    let [batch, steps, series] = case.get("output.y").shape[..] else { panic!("{}: output.y", case.name) };
+    let forecast = last(&|name| name.ends_with("forecast") || name.ends_with("forecast_of_parts"));
+    let at = |window: usize, step: usize, one: usize| forecast[(window * series + one) * steps + step];
+    let windows = (0..batch).flat_map(|window| (0..steps).map(move |step| (window, step)));
+    let turned: Vec<f64> =
+        windows.flat_map(|(window, step)| (0..series).map(move |one| at(window, step, one))).collect();
+    checks.values("output.y", &[batch, steps, series], &turned);
     checks.finish();
 }
 

@@ -12,6 +12,7 @@ use regard::store::{Array, NetworkConfig, Weights};
 use regard::train::LossOptions;
 use regard_nn::Ragged;
 use regard_nn::ops::with_kernels;
+use regard_nn::trace::record;
 use regard_testing::{Case, Checks, Golden};
 
 #[test]
@@ -91,6 +92,12 @@ fn check(case: &Case, label: &str) {
     let loss = loss(answers, &batch, &config, LossOptions::default());
     checks.tensor("output.loss", &loss);
     check_mixtures(&mut checks, case, raw, &config);
+    let (_, recording) = record(|| model.forward(batch.sets.clone()));
+    for (golden, scope) in [("output.enc", "encoder."), ("output.raw", "answer")] {
+        let step = recording.steps.iter().rfind(|step| step.name.starts_with(scope)).expect("a step of that name");
+        let values: Vec<f64> = step.values.iter().map(|&value| f64::from(value)).collect();
+        checks.values(golden, &case.get(golden).shape, &values);
+    }
 
     let gradients = loss.backward();
     checks.tensor("grad.input.X", &x.grad(&gradients).expect("a gradient"));

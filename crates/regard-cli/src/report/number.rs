@@ -1,9 +1,11 @@
 //! Numbers as text for people.
 
 /// A cost or a length: integers as they are, others with about five digits; thousands are
-/// grouped.
+/// grouped. From 10^15 on the power of ten stands behind five digits.
 pub(crate) fn quantity(value: f64, unit: &str) -> String {
-    let number = if value.fract() == 0.0 && value.abs() < 1e15 {
+    let number = if value.is_finite() && value.abs() >= 1e15 {
+        format!("{value:.4e}")
+    } else if value.fract() == 0.0 {
         grouped(value, 0)
     } else {
         let before_point = (value.abs().log10().floor().max(0.0) as usize).saturating_add(1);
@@ -100,6 +102,7 @@ mod tests {
             (-1234.5, "", "-1,234.5"),
             (1_234_567.0, "", "1,234,567"),
             (f64::INFINITY, "", "inf"),
+            (-1.5e308, "km", "-1.5000e308 km"),
         ] {
             assert_eq!(quantity(value, unit), expected);
         }

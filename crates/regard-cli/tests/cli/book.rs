@@ -64,12 +64,13 @@ fn current(page: &str, update: bool, faults: &mut Vec<String>) -> String {
 
 /// `REGARD_UPDATE_BOOK=1` writes the pages anew.
 #[test]
-fn the_walkthroughs_show_what_the_program_prints() {
+fn the_pages_show_what_the_program_prints() {
     let update = std::env::var_os("REGARD_UPDATE_BOOK").is_some();
     let folder = repository().join("book/src/walkthroughs");
     let mut pages: Vec<PathBuf> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     pages.sort();
     assert!(pages.len() >= 5, "{pages:?}");
+    pages.push(repository().join("book/src/explain.md"));
     let mut faults = Vec::new();
     for path in pages {
         let page = std::fs::read_to_string(&path).unwrap();

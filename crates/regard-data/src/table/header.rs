@@ -77,12 +77,15 @@ impl<'p> Header<'p> {
 
     /// The names of all columns, as far as they can stand in one line.
     pub(crate) fn all(&self) -> String {
-        const MOST: usize = 12;
-        let mut names: Vec<String> = self.names.iter().take(MOST).map(|name| format!("`{}`", shown(name))).collect();
-        if self.names.len() > MOST {
-            names.push("...".into());
-        }
-        names.join(", ")
+        in_one_line(&self.names)
+    }
+
+    /// A note that names the columns which have none of the roles `taken`; `None` if all have one.
+    pub(crate) fn left_out<'c>(&self, taken: impl IntoIterator<Item = &'c Column>, hint: &str) -> Option<String> {
+        let taken: Vec<usize> = taken.into_iter().map(|column| column.at).collect();
+        let rest: Vec<String> = (0..self.len()).filter(|at| !taken.contains(at)).map(|at| self.label(at)).collect();
+        let columns = if rest.len() == 1 { "column" } else { "columns" };
+        (!rest.is_empty()).then(|| format!("left out: {columns} {}; {hint}", in_one_line(&rest)))
     }
 
     /// The column of a name, if there is one.
@@ -163,6 +166,16 @@ impl<'p> Header<'p> {
     pub(crate) fn label(&self, at: usize) -> String {
         if self.names[at].is_empty() { format!("column {}", at + 1) } else { self.names[at].clone() }
     }
+}
+
+/// Names of columns, as far as they can stand in one line.
+fn in_one_line(names: &[String]) -> String {
+    const MOST: usize = 12;
+    let mut shortened: Vec<String> = names.iter().take(MOST).map(|name| format!("`{}`", shown(name))).collect();
+    if names.len() > MOST {
+        shortened.push("...".into());
+    }
+    shortened.join(", ")
 }
 
 /// Text below a table: nothing but the first field of rows at its end.

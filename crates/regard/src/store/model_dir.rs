@@ -55,14 +55,7 @@ impl<C: NetworkConfig> NetworkDir<C> {
         }
         for name in [CONFIG, WEIGHTS] {
             if !file::is_file(&path.join(name)) {
-                if path.join(RUN).is_file() {
-                    let reason = format!("is the folder of a run that has not saved a model: it has no `{name}`");
-                    let hint = format!("continue it with `regard train --out {} --resume`", path.display());
-                    return Err(Error::Parse { path, line: 0, field: String::new(), reason }.with_hint(hint));
-                }
-                let reason = format!("is not a model folder: it has no `{name}`");
-                return Err(Error::Parse { path, line: 0, field: String::new(), reason }
-                    .with_hint(format!("a model is a folder with `{CONFIG}` and `{WEIGHTS}`")));
+                return Err(not_a_model(path, name));
             }
         }
         let read = file::read_json(&path.join(CONFIG))?;
@@ -184,9 +177,27 @@ impl<C: NetworkConfig> NetworkDir<C> {
 /// [`Error::Io`], [`Error::Parse`]; [`Error::Config`] when there is none.
 pub fn kind_of(folder: &Path) -> Result<String> {
     let path = folder.join(CONFIG);
+    if !file::is_file(&path) && folder.join(RUN).is_file() {
+        return Err(not_a_model(folder.to_path_buf(), CONFIG));
+    }
     let value = file::read_json(&path)?;
     let kind = value.get("kind").and_then(serde_json::Value::as_str);
     kind.map(str::to_owned).ok_or_else(|| Error::config("kind", "is missing").in_file(&path))
+}
+
+/// The error for a folder without the file `name` of a model.
+fn not_a_model(path: PathBuf, name: &str) -> Error {
+    let (reason, hint) = match path.join(RUN).is_file() {
+        true => (
+            format!("is the folder of a run that has not saved a model: it has no `{name}`"),
+            format!("continue it with `regard train --out {} --resume`", path.display()),
+        ),
+        false => (
+            format!("is not a model folder: it has no `{name}`"),
+            format!("a model is a folder with `{CONFIG}` and `{WEIGHTS}`"),
+        ),
+    };
+    Error::Parse { path, line: 0, field: String::new(), reason }.with_hint(hint)
 }
 
 /// True if `path` is the folder of a model that would be replaced; an empty folder is like none.

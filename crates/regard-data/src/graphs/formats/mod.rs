@@ -34,7 +34,10 @@ use crate::{Error, Result};
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Graphs> {
     let path = path.as_ref();
     if crate::file::is_folder(path) {
-        return tu_folder::read(path);
+        return match &options.edges {
+            Some(edges) => Err(surplus_edges(path, edges)),
+            None => tu_folder::read(path),
+        };
     }
     let Text { text, delimiter, encoding } = Text::read(path)?;
     let graphs = parse(&text, delimiter, path, options)?;
@@ -46,19 +49,29 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Graphs> {
 
 fn parse(text: &str, delimiter: Option<u8>, path: &Path, options: &ReadOptions) -> Result<Graphs> {
     let options = &ReadOptions { delimiter: delimiter.or(options.delimiter), ..options.clone() };
+    let only = |format: Result<Graphs>| match &options.edges {
+        Some(edges) => Err(surplus_edges(path, edges)),
+        None => format,
+    };
     match extension(path).as_str() {
-        "jsonl" | "ndjson" => jsonl::parse(text, path, options),
-        _ if options.smiles.is_some() => smiles_csv::parse(text, path, options),
+        "jsonl" | "ndjson" => only(jsonl::parse(text, path, options)),
+        _ if options.smiles.is_some() => only(smiles_csv::parse(text, path, options)),
         "csv" | "tsv" => with_edges(text, path, options),
         _ if delimiter.is_some() => with_edges(text, path, options),
-        _ if json_lines::looks_like(text) => jsonl::parse(text, path, options),
+        _ if json_lines::looks_like(text) => only(jsonl::parse(text, path, options)),
         _ if cora::looks_like(text) => {
             let edges = edges_beside(path, options)?;
             cora::parse(text, path, &read_text(&edges)?, &edges)
         }
-        _ if tu::looks_like(text) => tu::parse(text, path, options),
+        _ if tu::looks_like(text) => only(tu::parse(text, path, options)),
         _ => with_edges(text, path, options),
     }
+}
+
+/// The error for a file of edges beside a file that has them itself.
+fn surplus_edges(path: &Path, edges: &Path) -> Error {
+    let reason = format!("holds its edges itself, yet {} is named as their file", edges.display());
+    Error::parse(path, 0, reason).with_hint("`--edges` (`data.edges`) applies to a table of nodes; leave it out here")
 }
 
 fn with_edges(text: &str, path: &Path, options: &ReadOptions) -> Result<Graphs> {

@@ -12,6 +12,10 @@ use crate::table::Table;
 use crate::table::values::target;
 use crate::{Error, Result};
 
+/// Why a column of a table of molecules is not read, and how it would be.
+const NO_ROLE: &str =
+    "a molecule is read from its SMILES alone (`--id` names its names, `data.target` what is to be predicted)";
+
 /// Reads molecules from CSV text; `path` names it in errors.
 ///
 /// By [`Rule::Zinc`], atom types are the 28 of ZINC-12k followed by those that occur beside them, in the
@@ -50,7 +54,9 @@ pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Graphs> {
     let targets = table.header.all_given(&options.targets, options.targets_optional)?;
     let (id, split) =
         (table.header.given(options.id.as_ref(), false)?, table.header.given(options.split.as_ref(), false)?);
-    let notes: Vec<String> = table.marks.clone().into_iter().collect();
+    let roles = [Some(&smiles), id.as_ref(), split.as_ref()].into_iter().flatten().chain(&targets);
+    let left_out = table.header.left_out(roles, NO_ROLE);
+    let notes: Vec<String> = table.marks.clone().into_iter().chain(left_out).collect();
     let mut origin = Origin { path: path.to_path_buf(), node: "atom", notes, ..Origin::default() };
     let (mut texts, mut parts) = (Vec::new(), Vec::new());
     let mut read = Molecules { all: GraphsBuilder::default(), types: options.rule.vocabulary(), rule: options.rule };
