@@ -272,7 +272,7 @@ const MOST_INTEGER: u64 = 9_007_199_254_740_991;
 
 /// Bounds of the value of an option, which its parser does not tell.
 fn bounds(name: &str) -> Value {
-    const TIME: &str = "^[1-9][0-9]{0,4}(ms|s|m)$";
+    const TIME: &str = "^[1-9][0-9]{0,3}(ms|s|m)$";
     match name {
         "augment" => json!({ "enum": [1, 8], "minimum": 1, "maximum": 8 }),
         "capacity" | "max_length" | "required_prize" => json!({ "minimum": 0 }),
