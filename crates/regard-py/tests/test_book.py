@@ -104,7 +104,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 # Other packages may warn; a page says where ours do.
 @pytest.mark.filterwarnings("default")
-@pytest.mark.parametrize(("page", "at"), examples())
+@pytest.mark.parametrize(("page", "at"), list(examples()))
 def test_an_example(page: Path, at: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     reason = run(page, at)

@@ -216,6 +216,10 @@ class Problem(ABC):
         known.register()
         return known
 
+    def _smallest(self) -> int:
+        """Nodes of the instances on which the engine finds what it needs to know."""
+        return 4
+
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key != "_environment"}
 
@@ -284,7 +288,7 @@ class Rules:
     def spec(self) -> dict[str, Any]:
         """What the engine needs to know, found on two small instances."""
         problem = self.problem
-        sample = self.drawn(0, 2, 4)
+        sample = self.drawn(0, 2, problem._smallest())
         features = np.asarray(problem.features(sample))
         if features.ndim != 3 or features.shape[-1] < 2:
             raise invalid("features", f"gave the shape {list(features.shape)}, expected [batch, nodes, features] with at least the coordinates")

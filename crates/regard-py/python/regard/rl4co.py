@@ -121,6 +121,10 @@ class Environment(Problem):
             arrays["locs"] = np.concatenate([arrays["depot"][:, None], arrays["locs"]], axis=1)
         return arrays
 
+    def _smallest(self) -> int:
+        # A generator of RL4CO makes instances of one size.
+        return int(getattr(self.env.generator, "num_loc", super()._smallest()))
+
     def _start(self, instances: Batch) -> Any:
         given = {key: value for key, value in instances.items() if key not in ("locs", "given_locs")}
         given["locs"] = instances["given_locs"] if "given_locs" in instances else instances["locs"]
