@@ -141,7 +141,7 @@ def batches(options, sizes):
     if has(options.python, "torch"):
         command = [options.python, str(ROOT / "bench/attention_model.py")]
         torch = workers.Worker("torch", command, options.threads, styles=workers.STYLES)
-        version = torch.hello["version"]
+        version = torch.hello["version"].partition("+")[0]
     seconds = {"package": [], "command": [], **({f"torch-{style}": [] for style in torch.styles} if torch else {})}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "set.npz"
