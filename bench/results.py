@@ -106,7 +106,7 @@ def short():
     accuracy = {"routes": routes, "sets": sets, "graphs": graphs, "series": series}
     for family in FAMILIES:
         sections += [f"## {family.capitalize()}\n", *speed_table(family), *accuracy[family](saved)]
-    return "\n".join([*sections, *memory(saved), *starts(saved), *services(saved), *traces(saved), *attributions(saved), *builds(saved)])
+    return "\n".join([*sections, *memory(saved), *starts(saved), *services(saved), *python_package(saved), *traces(saved), *attributions(saved), *builds(saved)])
 
 
 def speed_table(family):
@@ -485,6 +485,41 @@ def services(folder):
         yield f"Resident memory: {first:,.0f} MiB after a tenth of {record['memory']['requests']:,} requests, {last:,.0f} MiB after all.\n"
 
 
+def python_package(folder):
+    """The Python package beside the command line, Rust, PyTorch and RL4CO."""
+    for _, record in records.read(folder, "python"):
+        found = {part: record[part] for part in ("import", "batch", "single", "problem", "rl4co") if "skipped" not in record.get(part, {"skipped": ""})}
+        rows = []
+        if one := found.get("import"):
+            rows.append(["`import regard`, beyond numpy", f"{one['ms']:.0f} ms", "-", "-"])
+        if one := found.get("batch"):
+            work = f"`Policy.greedy`, {one['instances']:,} TSP instances of {one['nodes']} nodes"
+            speed = f"{one['package']:,.0f}/s"
+            rows.append([work, speed, f"`regard eval`: {one['command']:,.0f}/s", tables.times(one["share"])])
+            if isinstance(one["torch"], float):
+                rows.append(["", speed, f"PyTorch {one['torch_version']}: {one['torch']:,.0f}/s", tables.times(one["package"] / one["torch"])])
+        for one in found.get("single", {}).get("rows", []):
+            work = f"`Policy.greedy`, one TSP instance of {one['nodes']} nodes"
+            rows.append([work, f"{one['greedy_ms']:.2f} ms", f"the network in `solve`: {one['network_ms']:.2f} ms", "-"])
+        for one in found.get("problem", {}).get("rows", []):
+            work = f"training, {one['problem']} as `regard.Problem`, batch {one['batch']}, {one['nodes']} nodes"
+            rows.append([work, f"{one['python']:,.0f}/s", f"in Rust: {one['rust']:,.0f}/s", tables.times(one["share"])])
+        for one in found.get("rl4co", {}).get("rows", []):
+            theirs = f"RL4CO {found['rl4co']['versions']['rl4co']}: {one['rl4co']:,.0f}/s"
+            work = f"training, {one['problem']}, batch {one['batch']}, {one['nodes']} nodes"
+            rows.append([f"{work}, built in", f"{one['rust']:,.0f}/s", theirs, tables.times(one["times"])])
+            rows.append([f"{work}, as `regard.Problem`", f"{one['python']:,.0f}/s", theirs, tables.times(one["python"] / one["rl4co"])])
+        yield "## Python package\n"
+        yield (
+            f"{record['threads']} threads of {record['machine']['cpu']}, {record['date']}, Python {record['versions']['python']}; medians of "
+            "alternating measurements, throughput in instances a second. Training is REINFORCE with the exponential baseline and the network "
+            "of Kool et al. 2019 in single precision on all sides, drawing of instances included but for RL4CO, which draws them before the "
+            "epoch; pickup and delivery has the settings of its example. PyTorch is the faster of two implementations. Measured with "
+            "`python bench/python.py`.\n"
+        )
+        yield tables.markdown(["work", "regard in Python", "beside it", "ratio"], rows) + "\n"
+
+
 def traces(folder):
     """The cost of the trace where nothing is recorded."""
     for _, record in records.read(folder, "trace"):
@@ -539,6 +574,7 @@ def index():
         ("deadlines", "ends of `solve --time` on a busy machine", "deadlines.py"),
         ("start", "time of a short command", "start.py"),
         ("serve", "the service under load", "serve.py"),
+        ("python", "the Python package beside the command line, Rust and RL4CO", "python.py"),
         ("trace", "cost of the trace where nothing is recorded", "trace.py"),
         ("attribution", "order of rows by attribution where the right order is known", "attribution.py"),
         ("build", "time of a clean build, size of the program", "builds.py"),

@@ -129,6 +129,36 @@ def test_the_rules_that_a_law_checks_are_named() -> None:
     assert any("node 0 is first" in str(law.broken) for law in broken)
 
 
+def test_a_checker_may_accept_fewer_nodes_where_they_are_optional() -> None:
+    class AnyNodes(Tour):
+        """From the depot to some nodes and back, each at most once."""
+
+        name, depot = "any-nodes-py", True
+
+        def reset(self, instances: Batch) -> Batch:
+            rows, nodes, _ = instances["locs"].shape
+            left = np.ones((rows, nodes), dtype=bool)
+            left[:, 0] = False
+            return {"left": left, "home": np.zeros(rows, dtype=bool)}
+
+        def action_mask(self, state: Batch) -> npt.ArrayLike:
+            mask: npt.NDArray[np.bool_] = state["left"].copy()
+            mask[:, 0] = ~state["left"][:, 1:].all(axis=1)
+            return mask
+
+        def step(self, state: Batch, action: npt.NDArray[np.int64]) -> Batch:
+            return {**super().step(state, action), "home": action == 0}
+
+        def done(self, state: Batch) -> npt.ArrayLike:
+            home: npt.NDArray[np.bool_] = state["home"]
+            return home
+
+        def check(self, instance: Batch, actions: list[int]) -> str | None:
+            return None if len(set(actions)) == len(actions) else "a node is visited twice"
+
+    assert [law for law in regard.check_problem(AnyNodes(), nodes=7, learn=False) if law.broken] == []
+
+
 def broken(name: str, method: str, replacement: Callable[..., Any]) -> regard.Problem:
     problem: regard.Problem = type("Broken", (Tour,), {"name": name, method: replacement})()
     return problem
@@ -173,11 +203,21 @@ def test_a_callback_that_raises_later_leaves_a_checkpoint_or_none(tmp_path: Path
         regard.train(broken("late-py", "cost", late), tmp_path / "run", nodes=5, settings=SMALL)
 
 
-def test_an_rl4co_environment_is_trained(tmp_path: Path) -> None:
-    envs = pytest.importorskip("rl4co.envs")
-    from regard.rl4co import Environment
+# torch and what it imports warn of themselves.
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("name", ["TSP", "CVRP", "SDVRP", "OP", "PCTSP", "SPCTSP", "PDP"])
+def test_the_laws_hold_for_an_environment_of_rl4co(name: str) -> None:
+    envs = pytest.importorskip("rl4co.envs", exc_type=ImportError)
+    problem = regard.rl4co.Environment(getattr(envs, f"{name}Env")(generator_params={"num_loc": 8}))
+    assert [law for law in regard.check_problem(problem, nodes=8, learn=False) if law.broken] == []
 
-    problem = Environment(envs.TSPEnv(generator_params={"num_loc": 6}))
-    assert [law for law in regard.check_problem(problem, nodes=6, learn=False) if law.broken] == []
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("name", ["TSP", "CVRP"])
+def test_an_environment_of_rl4co_is_trained(name: str, tmp_path: Path) -> None:
+    envs = pytest.importorskip("rl4co.envs", exc_type=ImportError)
+    problem = regard.rl4co.Environment(getattr(envs, f"{name}Env")(generator_params={"num_loc": 6}))
     run = regard.train(problem, tmp_path / "run", nodes=6, settings=SMALL)
-    assert run.model().greedy(problem.generate(4, 6)).actions.shape == (4, 6)
+    batch = problem.generate(4, 6)
+    found = run.model().greedy(batch)
+    np.testing.assert_allclose(found.cost, problem.cost(batch, found.actions), rtol=1e-5)

@@ -216,6 +216,10 @@ class Problem(ABC):
         known.register()
         return known
 
+    def _smallest(self) -> int:
+        """Nodes of the instances on which the engine finds what it needs to know."""
+        return 4
+
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key != "_environment"}
 
@@ -284,7 +288,7 @@ class Rules:
     def spec(self) -> dict[str, Any]:
         """What the engine needs to know, found on two small instances."""
         problem = self.problem
-        sample = self.drawn(0, 2, 4)
+        sample = self.drawn(0, 2, problem._smallest())
         features = np.asarray(problem.features(sample))
         if features.ndim != 3 or features.shape[-1] < 2:
             raise invalid("features", f"gave the shape {list(features.shape)}, expected [batch, nodes, features] with at least the coordinates")
@@ -654,10 +658,22 @@ def _costs_are_numbers(problem: Problem, rules: Rules, instances: Batch, rng: np
     costs = rules.costs(instances, actions, lengths)
     if not np.isfinite(costs).all():
         return f"the cost of instance {int(np.argmin(np.isfinite(costs)))} is {costs[~np.isfinite(costs)][0]}"
+    if problem.every_node_once:
+        return None
     longer = np.concatenate([actions, np.zeros((len(actions), 2), dtype=np.int64)], axis=1)
     if not np.allclose(costs, rules.costs(instances, longer, lengths)):
         return "costs change when solutions are filled up at their end"
     return None
+
+
+def _allowed(rules: Rules, instance: Batch, walk: list[int]) -> bool:
+    """If true, the masks allow this whole solution of one instance, and it is finished."""
+    state, done = rules.reset(instance)
+    for node in walk:
+        if done[0] or not rules.inputs(state)[0][0, node]:
+            return False
+        state, done = rules.step(state, np.array([node], dtype=np.int64))
+    return bool(done[0])
 
 
 def _checker_refuses(problem: Problem, rules: Rules, instances: Batch, rng: np.random.Generator) -> str | None:
@@ -666,7 +682,12 @@ def _checker_refuses(problem: Problem, rules: Rules, instances: Batch, rng: np.r
     walks = _walk(problem, rules, instances, rng)
     for row, walk in enumerate(walks):
         own = {name: array[row] for name, array in instances.items()}
-        if len(walk) > 1 and problem.check(own, walk[1:]) is None and problem.check(own, walk[:-1]) is None:
+        shorter = [walk[1:], walk[:-1]]
+        if len(walk) < 3 or any(problem.check(own, one) is not None for one in shorter):
+            continue
+        # Where nodes are optional, fewer of them may be a solution too.
+        one = rules.select(instances, np.array([row]))
+        if problem.every_node_once or not any(_allowed(rules, one, some) for some in shorter):
             return f"check accepts instance {row} without its first step and without its last: {walk}"
     return None
 

@@ -6,8 +6,9 @@
     out = run.model().decode(problem.generate(100, 20), decode_type="greedy")
     out.reward, out.actions
 
-The rules stay those of the environment: ``env.reset``, ``td["action_mask"]``, ``env.step`` and ``env.get_reward`` are
-called for whole batches of tensors on the CPU, which share their memory with the arrays of the engine.
+The rules stay those of the environment: ``env.reset``, ``td["action_mask"]``, ``env.step`` and the reward are called for
+whole batches of tensors on the CPU, which share their memory with the arrays of the engine. The reward is that of finished
+solutions that followed the masks; ``env.check_solution_validity`` is called by `regard.check_problem`.
 """
 
 from __future__ import annotations
@@ -120,6 +121,10 @@ class Environment(Problem):
             arrays["locs"] = np.concatenate([arrays["depot"][:, None], arrays["locs"]], axis=1)
         return arrays
 
+    def _smallest(self) -> int:
+        # A generator of RL4CO makes instances of one size.
+        return int(getattr(self.env.generator, "num_loc", super()._smallest()))
+
     def _start(self, instances: Batch) -> Any:
         given = {key: value for key, value in instances.items() if key not in ("locs", "given_locs")}
         given["locs"] = instances["given_locs"] if "given_locs" in instances else instances["locs"]
@@ -212,7 +217,8 @@ class Environment(Problem):
     def cost(self, instances: Batch, actions: npt.NDArray[np.int64]) -> npt.ArrayLike:
         """The negative reward of the environment."""
         torch = _torch()
-        reward = self.env.get_reward(self._start(instances), torch.from_numpy(actions))
+        # Not `get_reward`, whose check of validity refuses solutions that are filled up at their end.
+        reward = self.env._get_reward(self._start(instances), torch.from_numpy(actions))
         costs: npt.NDArray[np.float64] = -reward.double().reshape(len(actions)).numpy()
         return costs
 

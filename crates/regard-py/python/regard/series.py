@@ -149,7 +149,7 @@ class Forecaster:
     >>> import pandas
     >>> days = pandas.date_range("2024-01-01", periods=60)
     >>> df = pandas.DataFrame({"unique_id": "a", "ds": days, "y": numpy.arange(60) % 7})
-    >>> forecast = Forecaster(only="base").fit(df).predict(7, level=[80])
+    >>> forecast = Forecaster(season_length=7, only="base").fit(df).predict(7, level=[80])
     >>> list(forecast.columns), len(forecast)
     (['unique_id', 'ds', 'regard', 'regard-lo-80', 'regard-hi-80'], 7)
     """
