@@ -1,5 +1,7 @@
 //! Predictions for sets and items, and their metrics.
 
+use std::ops::Range;
+
 use burn::tensor::Device;
 use regard_data::cancel;
 use regard_data::metrics::{accuracy, mean_absolute_error, mean_ndcg, roc_auc, root_mean_squared_error};
@@ -11,7 +13,7 @@ use super::mixture::softplus;
 use super::model::{Answers, Decoding, SetTransformer, SetTransformerConfig};
 use super::task::{Targets, TaskKind};
 use crate::Result;
-use crate::train::{Measure, Measures, NumberLoss, ValidationMetrics, classification_metrics, probabilities};
+use crate::train::{Measure, Measures, NumberLoss, Ranks, ValidationMetrics, classification_metrics, probabilities};
 
 /// Items that go through a network together; bounds memory.
 const ITEMS_AT_ONCE: usize = 1 << 17;
@@ -85,7 +87,17 @@ pub fn measure(
     loss: NumberLoss,
     device: &Device,
 ) -> Result<ValidationMetrics> {
-    let predicted = predict(model, examples, false, device).numbers;
+    // Sets are independent of each other, in whatever chunks they go through the network.
+    let predicted = Ranks::current().spread(examples.len(), |range| {
+        let Range { start, end } = range;
+        let all = start == 0 && end == examples.len();
+        let found = if all {
+            predict(model, examples, false, device)
+        } else {
+            predict(model, &examples.part(start, end), false, device)
+        };
+        Ok(found.numbers)
+    })?;
     measure_predictions(config, &predicted, examples, loss)
 }
 

@@ -5,6 +5,7 @@ use crate::routes::decode::{Decode, DecodeOptions};
 use crate::routes::environment::Environment;
 use crate::routes::experiment::{RouteExperiment, Sizes};
 use crate::routes::model::AttentionModel;
+use crate::train::Ranks;
 use crate::{Error, Result};
 
 /// Instances never trained on, by size.
@@ -51,6 +52,13 @@ pub(super) fn costs<E: Environment>(
     instances: &[E::Instance],
     options: &DecodeOptions,
 ) -> Result<Vec<f64>> {
-    let decoded = model.decode_in(environment, instances, options)?;
-    Ok(decoded.into_iter().map(|found| found.cost).collect())
+    let costs = |instances: &[E::Instance]| -> Result<Vec<f64>> {
+        let decoded = model.decode_in(environment, instances, options)?;
+        Ok(decoded.into_iter().map(|found| found.cost).collect())
+    };
+    // Seeds of sampled solutions and scenarios follow from the number of an instance: then each rank decodes all.
+    match options.decode == Decode::Greedy && options.augment == 1 {
+        true => Ranks::current().spread(instances.len(), |range| costs(&instances[range])),
+        false => costs(instances),
+    }
 }
