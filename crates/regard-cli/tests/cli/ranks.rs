@@ -182,7 +182,9 @@ fn a_silent_rank_is_named() {
     }
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let mut mpirun = on_ranks(folder, 4, &long("run", &["--steps", "100000"]));
+    let endless: Vec<&str> =
+        long("run", &[]).into_iter().map(|word| if word == "120" { "1000000" } else { word }).collect();
+    let mut mpirun = on_ranks(folder, 4, &endless);
     let child = mpirun.env("REGARD_RANK_TIMEOUT", "3").stderr(Stdio::piped()).spawn().unwrap();
     wait_for(&folder.join("run/model.safetensors"));
     signal(folder, 3, "-STOP");

@@ -94,7 +94,7 @@ fn predict_on_ranks(
     let batches: Vec<&[usize]> = split.graphs.chunks(options.batch_size.max(1)).collect();
     let targets: Vec<Targets> = batches.iter().map(|graphs| examples.targets(config.level, split, graphs)).collect();
     // Of each batch its loss, the number of its predictions, and those.
-    let numbers = Ranks::current().spread_all(batches.len(), |at| {
+    let numbers = Ranks::current().spread_each(batches.len(), |at| {
         let (loss, answers) = of_batch(model, config, examples, batches[at], &targets[at], options, device);
         [vec![loss, answers.len() as f64], answers].concat()
     });

@@ -213,7 +213,7 @@ pub fn predict(
         return sum / count;
     }
     // Of each batch its loss, the number of its predictions, and those.
-    let numbers = ranks.spread_all(batches.len(), |at| {
+    let numbers = ranks.spread_each(batches.len(), |at| {
         let (_, loss, numbers) = of_batch(at);
         let head = [loss, numbers.len() as f64];
         head.into_iter().chain(numbers.into_iter().map(f64::from)).collect()

@@ -8,7 +8,7 @@ use rand_pcg::Pcg64Mcg;
 use super::base::{self, SetFeatures};
 use super::examples::Examples;
 use super::experiment::{self, SetData, SetEval, SetExperiment, SetTask, SetTraining};
-use super::measure::{in_own_units, measure, numbers_of, predict};
+use super::measure::{in_own_units, measure_in_shards, numbers_of, predict};
 use super::model::{SetTransformer, SetTransformerConfig};
 use super::source::Source;
 use super::task::loss;
@@ -146,7 +146,7 @@ impl Family for Sets {
     fn validation(network: &SetTransformer, context: &Context<'_, Self>) -> Result<(ValidationMetrics, ())> {
         let Context { experiment, config, data, device } = context;
         let examples = data.validation.get_or_init(|| data.source.validation(experiment));
-        Ok((measure(network, config, examples, experiment.train.loss, device)?, ()))
+        Ok((measure_in_shards(network, config, examples, &experiment.train, device)?, ()))
     }
 
     fn calibrate((): ()) {}

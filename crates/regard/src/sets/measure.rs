@@ -1,7 +1,5 @@
 //! Predictions for sets and items, and their metrics.
 
-use std::ops::Range;
-
 use burn::tensor::Device;
 use regard_data::cancel;
 use regard_data::metrics::{accuracy, mean_absolute_error, mean_ndcg, roc_auc, root_mean_squared_error};
@@ -9,11 +7,14 @@ use regard_data::sets::mixture::{Covariance, Em, LogWeights};
 use regard_data::stats::largest;
 
 use super::examples::Examples;
+use super::experiment::SetTraining;
 use super::mixture::softplus;
 use super::model::{Answers, Decoding, SetTransformer, SetTransformerConfig};
 use super::task::{Targets, TaskKind};
 use crate::Result;
-use crate::train::{Measure, Measures, NumberLoss, Ranks, ValidationMetrics, classification_metrics, probabilities};
+use crate::train::{
+    Measure, Measures, NumberLoss, Ranks, TrainSettings, ValidationMetrics, classification_metrics, probabilities,
+};
 
 /// Items that go through a network together; bounds memory.
 const ITEMS_AT_ONCE: usize = 1 << 17;
@@ -87,18 +88,28 @@ pub fn measure(
     loss: NumberLoss,
     device: &Device,
 ) -> Result<ValidationMetrics> {
-    // Sets are independent of each other, in whatever chunks they go through the network.
-    let predicted = Ranks::current().spread(examples.len(), |range| {
-        let Range { start, end } = range;
-        let all = start == 0 && end == examples.len();
-        let found = if all {
-            predict(model, examples, false, device)
-        } else {
-            predict(model, &examples.part(start, end), false, device)
-        };
-        Ok(found.numbers)
-    })?;
+    let predicted = predict(model, examples, false, device).numbers;
     measure_predictions(config, &predicted, examples, loss)
+}
+
+/// As [`measure`], in the shards of a batch (`train.shards`), which the ranks of this thread share.
+///
+/// # Errors
+/// As there.
+pub(super) fn measure_in_shards(
+    model: &SetTransformer,
+    config: &SetTransformerConfig,
+    examples: &Examples,
+    train: &TrainSettings<SetTraining>,
+    device: &Device,
+) -> Result<ValidationMetrics> {
+    let predicted = Ranks::current().spread(train.shards, examples.len(), |range| {
+        Ok(match range.len() == examples.len() {
+            true => predict(model, examples, false, device).numbers,
+            false => predict(model, &examples.part(range.start, range.end), false, device).numbers,
+        })
+    })?;
+    measure_predictions(config, &predicted, examples, train.loss)
 }
 
 /// As [`measure`], for predictions that are known.

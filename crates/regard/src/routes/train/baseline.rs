@@ -117,7 +117,7 @@ impl<E: Environment> ComparisonSet<E> {
         let RouteExperiment { train, data, .. } = &self.experiment;
         let seed = derived(train.seed, Stream::Baseline, updates);
         let instances = self.source.draw(seed, train.baseline_instances, data.nodes.high())?;
-        costs(policy, self.source.environment(), &instances, &DecodeOptions::default())
+        costs(policy, self.source.environment(), &instances, &DecodeOptions::default(), train.shards)
     }
 }
 

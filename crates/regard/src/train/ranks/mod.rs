@@ -225,34 +225,45 @@ impl Ranks {
         }
     }
 
-    /// What rank 0 decides, who knows whether `flag` is true on any rank; text on all ranks.
+    /// The decision of rank 0, which knows whether `flag` is true on any rank; on all ranks.
     pub(crate) fn decision(&self, flag: bool, decide: impl FnOnce(bool) -> Vec<u8>) -> Vec<u8> {
         self.from_first_with(vec![u8::from(flag)], |mine, theirs| {
             decide(std::iter::once(mine).chain(theirs).any(|flag| flag == [1]))
         })
     }
 
-    /// Numbers of `count` things that are computed one by one, in their order: each rank computes those of a range, and
-    /// all ranks get all numbers.
+    /// Numbers of `length` things, in their order: each rank computes those of its shards, and all ranks get all numbers.
+    /// Kernels add in another order in another batch, so the things that go through a network together must not depend on
+    /// the number of ranks. `given` is the number of shards of the settings.
     ///
     /// # Errors
-    /// Those of `compute` on this rank.
+    /// [`Error::Config`] if the number of ranks does not divide the number of shards; those of `compute` on this rank.
     pub(crate) fn spread(
         &self,
-        count: usize,
-        compute: impl FnOnce(Range<usize>) -> Result<Vec<f64>>,
+        given: usize,
+        length: usize,
+        compute: impl Fn(Range<usize>) -> Result<Vec<f64>>,
     ) -> Result<Vec<f64>> {
-        let (rank, size) = (self.rank(), self.size());
-        let mine = compute(rank * count / size..(rank + 1) * count / size)?;
-        if !self.are_several() {
-            return Ok(mine);
+        let ranges = self.shards(self.shards_of(given))?.mine().map(|shard| shard.range(length));
+        let mut mine = vec![];
+        for range in ranges.filter(|range| !range.is_empty()) {
+            mine.extend(compute(range)?);
         }
-        Ok(self.from_each(bytes_of(&mine)).iter().flat_map(|bytes| numbers_of::<f64>(bytes)).collect())
+        Ok(self.joined(mine))
     }
 
-    /// As [`Self::spread`], with `compute` for one thing.
-    pub(crate) fn spread_all(&self, count: usize, compute: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
-        self.spread(count, |range| Ok(range.flat_map(&compute).collect())).unwrap_or_default()
+    /// Numbers of `count` things that are computed one by one, in their order, on all ranks.
+    pub(crate) fn spread_each(&self, count: usize, compute: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
+        let (rank, size) = (self.rank(), self.size());
+        self.joined((rank * count / size..(rank + 1) * count / size).flat_map(compute).collect())
+    }
+
+    /// The numbers of all ranks, in the order of the ranks.
+    fn joined(&self, mine: Vec<f64>) -> Vec<f64> {
+        match self.are_several() {
+            true => self.from_each(bytes_of(&mine)).iter().flat_map(|bytes| numbers_of::<f64>(bytes)).collect(),
+            false => mine,
+        }
     }
 
     /// Checks that all ranks have the same facts: names with values.

@@ -12,7 +12,7 @@ use mpi::traits::{Destination, Source};
 use super::{Ranks, Transport};
 use crate::{Error, Result};
 
-/// How often the time limit is looked at.
+/// Time between two looks at the time limit.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Connects the ranks that a launcher such as `mpirun` started. `silent` gets the error when a rank is waited for longer

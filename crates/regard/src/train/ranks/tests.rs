@@ -104,7 +104,8 @@ fn all_ranks_get_the_messages_of_all() {
             let first = ranks.from_first(|| vec![42; 3]);
             let each = ranks.from_each(vec![ranks.rank() as u8; ranks.rank()]);
             let any = ranks.decision(ranks.rank() + 1 == ranks.size(), |any| vec![u8::from(any)]);
-            let spread = ranks.spread(13, |range| Ok(range.map(|at| at as f64).collect())).unwrap();
+            let spread = ranks.spread(2 * size, 13, |range| Ok(range.map(|at| at as f64).collect())).unwrap();
+            assert_eq!(ranks.spread_each(13, |at| vec![at as f64]), spread);
             (first, each, any, spread)
         });
         let each: Vec<Vec<u8>> = (0..size).map(|rank| vec![rank as u8; rank]).collect();
