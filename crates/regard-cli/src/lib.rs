@@ -9,6 +9,7 @@ mod commands;
 mod device;
 mod failure;
 mod models;
+mod ranks;
 mod report;
 #[cfg(feature = "serve")]
 mod serve;

@@ -14,6 +14,7 @@ use super::Outcome;
 use super::families::{self, TrainingOptions};
 use crate::args::TrainJob;
 use crate::failure::Failure;
+use crate::ranks;
 use crate::report::tensorboard::EventFile;
 use crate::report::train::{Started, Step, TrainProgress, Valid};
 use crate::report::{Printer, number};
@@ -26,16 +27,23 @@ struct TrainResult<'a> {
     trained: &'a Trained,
 }
 
-/// Trains.
+/// Trains, with the other ranks where `mpirun` started several.
 pub(super) fn run(job: TrainJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
+    ranks::together(|ranks| match ranks.is_first() {
+        true => train(job, device, printer),
+        // The first rank writes and speaks for all.
+        false => follow(job, device),
+    })
+}
+
+fn train(job: TrainJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let board = job.tensorboard.then(|| job.out.join("tensorboard"));
-    let (out, resume) = (job.out.clone(), job.resume);
     let limits = Limits { steps: job.steps, time: job.time, interrupt: interrupt("this step")? };
     let experiment = families::load(&job.experiment, &job.sets)?;
     let sizes = [experiment.batch_size(), experiment.log_steps()];
     let mut watch = Watch::new(printer, &job.name, device, sizes, board);
     watch.time = limits.time.map(|time| time.as_secs_f64());
-    let options = TrainingOptions { out, resume, limits, command: command() };
+    let options = TrainingOptions { out: job.out.clone(), resume: job.resume, limits, command: command() };
     let trained = experiment.train(options, device, &mut |event: &Event| watch.see(event))?;
     drop(watch);
     let out = job.out.display().to_string();
@@ -47,6 +55,18 @@ pub(super) fn run(job: TrainJob, device: &Device, printer: &mut Printer) -> anyh
             printer.note(&format!("to continue: regard train --out {out} --resume"));
         }
     }
+    Ok(Outcome::Done)
+}
+
+/// Trains as one of several ranks, without a word.
+fn follow(job: TrainJob, device: &Device) -> anyhow::Result<Outcome> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let seen = interrupted.clone();
+    on_interrupt(move || seen.store(true, Ordering::Relaxed))?;
+    let limits = Limits { steps: job.steps, time: job.time, interrupt: interrupted };
+    let experiment = families::load(&job.experiment, &job.sets)?;
+    let options = TrainingOptions { out: job.out, resume: job.resume, limits, command: command() };
+    experiment.train(options, device, &mut |_: &Event| {})?;
     Ok(Outcome::Done)
 }
 
@@ -67,6 +87,10 @@ pub(super) fn interrupt_by(seen: Arc<AtomicBool>, last: &'static str) -> anyhow:
         let message = format!("\nstopping after {last}; press Ctrl-C again to stop immediately\n");
         let _ = io::Write::write_all(&mut io::stderr(), message.as_bytes());
     };
+    on_interrupt(handler)
+}
+
+fn on_interrupt(handler: impl FnMut() + Send + 'static) -> anyhow::Result<()> {
     ctrlc::set_handler(handler).map_err(|error| Failure::new(format!("cannot handle Ctrl-C: {error}")))?;
     Ok(())
 }

@@ -15,6 +15,7 @@ mod journeys;
 mod model;
 mod problems;
 mod program;
+mod ranks;
 mod series;
 #[cfg(feature = "serve")]
 mod serve;

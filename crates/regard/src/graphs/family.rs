@@ -1,6 +1,6 @@
 //! The family of graphs, as the supervised engine sees it.
 
-use burn::tensor::{Device, Tensor};
+use burn::tensor::Device;
 use rand_pcg::Pcg64Mcg;
 use regard_base::features::graphs::GraphFeatures;
 use regard_data::graphs::{Level, Targets};
@@ -16,7 +16,7 @@ use crate::experiment::Given;
 use crate::store::Weights;
 use crate::supervised::base::{BaseExamples, BaseLearners, BlendOptions, TaskPredictions};
 use crate::supervised::intervals::{AbsoluteErrors, TaskErrors};
-use crate::supervised::{BatchPosition, Context, Family, Learner, Network};
+use crate::supervised::{BatchPosition, Context, Family, Learner, Network, ShardLoss};
 use crate::train::{Rounding, ValidationMetrics};
 use crate::{Error, Result};
 
@@ -124,12 +124,13 @@ impl Family for Graphs {
         context: &Context<'_, Self>,
         batch: BatchPosition<'_>,
         noise: &mut Pcg64Mcg,
-    ) -> Tensor<1> {
+    ) -> Option<ShardLoss> {
         let Context { experiment, config, data: source, device } = context;
         let (train, of_graphs) = (&experiment.train, &experiment.train.family);
-        let BatchPosition { step, steps_per_epoch, order } = batch;
+        let BatchPosition { step, steps_per_epoch, order, shard } = batch;
         let all = source.training.graphs.iter().copied();
-        let graphs = order.batch_of_epoch(all, train.seed, [step, steps_per_epoch], train.batch_size);
+        let chosen = order.batch_of_epoch(all, train.seed, [step, steps_per_epoch], train.batch_size);
+        let (graphs, share) = ShardLoss::examples(shard, &chosen)?;
         let graphs = graphs.repeat(of_graphs.augmented_views);
         let mut input = source.examples.input(config, &graphs, Some((of_graphs.sign_flip, noise)));
         input.drop_features(of_graphs.feature_dropout, noise);
@@ -137,10 +138,10 @@ impl Family for Graphs {
         let answers = network.forward_with_dropout(&input, device, noise);
         let value = loss(answers.clone(), &targets, context.config.task, context.experiment.train.loss_options());
         if of_graphs.consistency == 0.0 {
-            return value;
+            return Some(ShardLoss { value, share });
         }
         let between_views = consistency(answers, of_graphs.augmented_views, of_graphs.consistency_temperature);
-        value + between_views.mul_scalar(of_graphs.consistency)
+        Some(ShardLoss { value: value + between_views.mul_scalar(of_graphs.consistency), share })
     }
 
     fn validation(network: &GraphTransformer, context: &Context<'_, Self>) -> Result<(ValidationMetrics, ())> {

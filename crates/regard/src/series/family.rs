@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use burn::tensor::{Device, Tensor};
+use burn::tensor::Device;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use regard_data::series::formats::ReadReport;
@@ -23,8 +23,8 @@ use super::task::{Masking, SeriesTask, TaskBatch};
 use crate::experiment::Given;
 use crate::store::{NetworkDir, Weights};
 use crate::supervised::base::BlendOptions;
-use crate::supervised::{BatchPosition, Context, Family, Learner, Network};
-use crate::train::{Measure, Rounding, TrainSettings, ValidationMetrics, collect, cross_entropy, restore};
+use crate::supervised::{BatchPosition, Context, Family, Learner, Network, ShardLoss};
+use crate::train::{Measure, Rounding, ValidationMetrics, collect, cross_entropy, restore};
 use crate::{Error, Result};
 
 /// The family of time series.
@@ -181,15 +181,17 @@ impl Family for TimeSeries {
         context: &Context<'_, Self>,
         batch: BatchPosition<'_>,
         noise: &mut Pcg64Mcg,
-    ) -> Tensor<1> {
+    ) -> Option<ShardLoss> {
         let Context { experiment, config, data, device } = context;
         let train = &experiment.train;
-        let BatchPosition { step, steps_per_epoch, order } = batch;
+        let BatchPosition { step, steps_per_epoch, order, shard } = batch;
         let samples = 0..Self::samples(data).unwrap_or(0);
-        let chosen = order.batch_of_epoch(samples, train.seed, [step, steps_per_epoch], train.batch_size);
-        match data {
+        let batch = order.batch_of_epoch(samples, train.seed, [step, steps_per_epoch], train.batch_size);
+        let (chosen, share) = ShardLoss::examples(shard, &batch)?;
+        let value = match data {
             TrainingData::Windows(source) => {
-                let batch = windows(source, config, train, &chosen, noise);
+                let series = train.family.windows_batch_size / batch.len().max(1);
+                let batch = windows(source, config, series, chosen, noise);
                 let masking = Masking { ratio: train.family.mask_ratio, noise };
                 let batch = TaskBatch::of(&batch, network, config, masking, device);
                 let drop = Drop { seed: noise.random() };
@@ -197,12 +199,13 @@ impl Family for TimeSeries {
                 batch.loss(answers, config, train.loss)
             }
             TrainingData::Classes(labelled) => {
-                let (batch, classes) = labelled.batch(&chosen);
+                let (batch, classes) = labelled.batch(chosen);
                 let drop = Drop { seed: noise.random() };
                 let scores = network.forward_with_dropout(batch.input(device), drop);
                 cross_entropy(scores.reshape([classes.len(), config.classes]), &classes, train.class_weights)
             }
-        }
+        };
+        Some(ShardLoss { value, share })
     }
 
     fn adjusted(network: &PatchTst, context: &Context<'_, Self>) -> Result<Option<(PatchTst, Measure)>> {
@@ -280,16 +283,9 @@ fn initialised_from(fresh: PatchTst, config: &PatchTstConfig, folder: &str) -> R
     }
 }
 
-/// The windows of a step.
-fn windows(
-    source: &Source,
-    config: &PatchTstConfig,
-    train: &TrainSettings<SeriesTraining>,
-    chosen: &[usize],
-    noise: &mut Pcg64Mcg,
-) -> Batch {
-    let windows = &source.training;
-    let (series, all) = (train.family.windows_batch_size / chosen.len().max(1), source.panel.len());
+/// The windows of a shard of a step, of so many series at each place; 0 for all.
+fn windows(source: &Source, config: &PatchTstConfig, series: usize, chosen: &[usize], noise: &mut Pcg64Mcg) -> Batch {
+    let (windows, all) = (&source.training, source.panel.len());
     match series > 0 && series < all && source.together && config.channels == 0 {
         true => Batch::some(source, windows, chosen, series, noise),
         false => Batch::gather(source, windows, chosen),

@@ -12,7 +12,7 @@ use super::experiment::SeriesExperiment;
 use super::model::{PatchTst, PatchTstConfig};
 use super::source::Source;
 use super::task::{Masking, TaskBatch};
-use crate::train::{Measure, Measures, NumberLoss, Stream, ValidationMetrics, derived};
+use crate::train::{Measure, Measures, NumberLoss, Ranks, Stream, ValidationMetrics, derived};
 
 /// Windows of single series that are looked at together, at most.
 const ROWS: usize = 4096;
@@ -188,18 +188,43 @@ pub fn predict(
     watch: Watcher<'_>,
 ) -> f64 {
     let all: Vec<usize> = (0..source.samples(windows)).collect();
-    let (mut sum, mut count) = (0.0, 0.0);
-    for (at, chosen) in all.chunks(together(source, measuring.batch)).enumerate() {
-        let batch = Batch::gather(source, windows, chosen);
+    let batches: Vec<&[usize]> = all.chunks(together(source, measuring.batch)).collect();
+    let of_batch = |at: usize| {
+        let batch = Batch::gather(source, windows, batches[at]);
         let mut noise = Pcg64Mcg::seed_from_u64(derived(measuring.seed, Stream::Sampling, at as u64));
         let masking = Masking { ratio: measuring.mask_ratio, noise: &mut noise };
         let of_task = TaskBatch::of(&batch, network, config, masking, device);
         let answers = network.forward(of_task.input.clone());
         let loss = f64::from(of_task.loss(answers.clone(), config, measuring.loss).into_scalar::<f32>());
-        sum += loss * chosen.len() as f64;
-        count += chosen.len() as f64;
-        let numbers: Vec<f32> = answers.into_data().iter::<f32>().collect();
-        watch(&batch, &numbers);
+        (batch, loss, answers.into_data().iter::<f32>().collect::<Vec<f32>>())
+    };
+    let (mut sum, mut count) = (0.0, 0.0);
+    let mut add = |at: usize, batch: &Batch, loss: f64, numbers: &[f32]| {
+        sum += loss * batches[at].len() as f64;
+        count += batches[at].len() as f64;
+        watch(batch, numbers);
+    };
+    let ranks = Ranks::current();
+    if !ranks.are_several() {
+        for at in 0..batches.len() {
+            let (batch, loss, numbers) = of_batch(at);
+            add(at, &batch, loss, &numbers);
+        }
+        return sum / count;
+    }
+    // Of each batch its loss, the number of its predictions, and those.
+    let numbers = ranks.spread_each(batches.len(), |at| {
+        let (_, loss, numbers) = of_batch(at);
+        let head = [loss, numbers.len() as f64];
+        head.into_iter().chain(numbers.into_iter().map(f64::from)).collect()
+    });
+    let mut rest = numbers.as_slice();
+    for at in 0..batches.len() {
+        let &[loss, count, ref others @ ..] = rest else { break };
+        let (numbers, others) = others.split_at(count as usize);
+        let numbers: Vec<f32> = numbers.iter().map(|&number| number as f32).collect();
+        add(at, &Batch::gather(source, windows, batches[at]), loss, &numbers);
+        rest = others;
     }
     sum / count
 }

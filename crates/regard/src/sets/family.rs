@@ -2,13 +2,13 @@
 
 use std::sync::OnceLock;
 
-use burn::tensor::{Device, Tensor};
+use burn::tensor::Device;
 use rand_pcg::Pcg64Mcg;
 
 use super::base::{self, SetFeatures};
 use super::examples::Examples;
 use super::experiment::{self, SetData, SetEval, SetExperiment, SetTask, SetTraining};
-use super::measure::{in_own_units, measure, numbers_of, predict};
+use super::measure::{in_own_units, measure_in_shards, numbers_of, predict};
 use super::model::{SetTransformer, SetTransformerConfig};
 use super::source::Source;
 use super::task::loss;
@@ -17,7 +17,7 @@ use crate::experiment::Given;
 use crate::store::Weights;
 use crate::supervised::base::{BaseLearners, BlendOptions, TaskPredictions};
 use crate::supervised::intervals::{AbsoluteErrors, TaskErrors};
-use crate::supervised::{BatchPosition, Context, Family, Network};
+use crate::supervised::{BatchPosition, Context, Family, Network, ShardLoss};
 use crate::train::{Rounding, ValidationMetrics};
 
 /// The family of sets.
@@ -134,18 +134,19 @@ impl Family for Sets {
         context: &Context<'_, Self>,
         batch: BatchPosition<'_>,
         noise: &mut Pcg64Mcg,
-    ) -> Tensor<1> {
-        let train = &context.experiment.train;
-        let examples = context.data.source.batch(batch.order, train.seed, batch.step, train.batch_size);
+    ) -> Option<ShardLoss> {
+        let (train, shard) = (&context.experiment.train, batch.shard);
+        let (examples, share) =
+            context.data.source.batch(batch.order, train.seed, [batch.step, train.batch_size as u64], shard)?;
         let batch = examples.batch(context.device);
         let answers = network.forward_with_dropout(batch.sets.clone(), noise);
-        loss(answers, &batch, context.config, train.loss_options())
+        Some(ShardLoss { value: loss(answers, &batch, context.config, train.loss_options()), share })
     }
 
     fn validation(network: &SetTransformer, context: &Context<'_, Self>) -> Result<(ValidationMetrics, ())> {
         let Context { experiment, config, data, device } = context;
         let examples = data.validation.get_or_init(|| data.source.validation(experiment));
-        Ok((measure(network, config, examples, experiment.train.loss, device)?, ()))
+        Ok((measure_in_shards(network, config, examples, &experiment.train, device)?, ()))
     }
 
     fn calibrate((): ()) {}

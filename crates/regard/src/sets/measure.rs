@@ -7,11 +7,14 @@ use regard_data::sets::mixture::{Covariance, Em, LogWeights};
 use regard_data::stats::largest;
 
 use super::examples::Examples;
+use super::experiment::SetTraining;
 use super::mixture::softplus;
 use super::model::{Answers, Decoding, SetTransformer, SetTransformerConfig};
 use super::task::{Targets, TaskKind};
 use crate::Result;
-use crate::train::{Measure, Measures, NumberLoss, ValidationMetrics, classification_metrics, probabilities};
+use crate::train::{
+    Measure, Measures, NumberLoss, Ranks, TrainSettings, ValidationMetrics, classification_metrics, probabilities,
+};
 
 /// Items that go through a network together; bounds memory.
 const ITEMS_AT_ONCE: usize = 1 << 17;
@@ -87,6 +90,26 @@ pub fn measure(
 ) -> Result<ValidationMetrics> {
     let predicted = predict(model, examples, false, device).numbers;
     measure_predictions(config, &predicted, examples, loss)
+}
+
+/// As [`measure`], in the shards of a batch (`train.shards`), which the ranks of this thread share.
+///
+/// # Errors
+/// As there.
+pub(super) fn measure_in_shards(
+    model: &SetTransformer,
+    config: &SetTransformerConfig,
+    examples: &Examples,
+    train: &TrainSettings<SetTraining>,
+    device: &Device,
+) -> Result<ValidationMetrics> {
+    let predicted = Ranks::current().spread(train.shards, examples.len(), |range| {
+        Ok(match range.len() == examples.len() {
+            true => predict(model, examples, false, device).numbers,
+            false => predict(model, &examples.part(range.start, range.end), false, device).numbers,
+        })
+    })?;
+    measure_predictions(config, &predicted, examples, train.loss)
 }
 
 /// As [`measure`], for predictions that are known.

@@ -89,6 +89,14 @@ impl<F: Family> Settings for SupervisedExperiment<F> {
         }
     }
 
+    fn shards(&self) -> usize {
+        self.train.shards
+    }
+
+    fn set_shards(&mut self, shards: usize) {
+        self.train.shards = shards;
+    }
+
     fn continuing(&self, before: &Self) -> Self {
         let mut settings = self.clone();
         settings.train.checkpoint_minutes = before.train.checkpoint_minutes;

@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 
 use super::base::{BaseRecord, Beside, BesideNetwork, BlendOptions, remove_record};
 use super::intervals::ValidationErrors;
-use super::{BatchPosition, Context, Done, Family, Network, SupervisedExperiment};
+use super::{BatchPosition, Context, Done, Family, Network, ShardLoss, SupervisedExperiment};
 use crate::experiment::Sections;
 use crate::store::{Manifest, NetworkConfig, NetworkDir, Weights};
 use crate::train::{
-    Begin, Checkpoint, EarlyStopping, Learning, Measure, Measures, Observer, Optimizer, Pace, Plateau, Position,
-    Schedule, Select, Shuffled, Stream, Trained, Trainee, Training, ValidationMetrics, collect, derived, fresh,
-    restore, train_from, train_with,
+    Begin, Checkpoint, EarlyStopping, Learning, Measure, Measures, Observer, Optimizer, Pace, Plateau, Position, Ranks,
+    Schedule, Select, Shard, ShardSums, Shuffled, Stream, Trained, Trainee, Training, ValidationMetrics, collect,
+    derived, digest, fresh, isolated, restore, train_from, train_with,
 };
 use crate::{Error, Result};
 
@@ -163,11 +163,14 @@ impl<F: Family> Learner<F> {
         self.device.clone().inner()
     }
 
-    /// The learner with base learners beside its network, where the task has them.
+    /// The learner with base learners beside its network, where the task has them; they belong to the rank that writes.
     fn beside_base(mut self) -> Result<Self> {
+        if !Ranks::current().is_first() {
+            return Ok(self);
+        }
         let (plain, seed) = (self.plain_device(), self.experiment.train.seed);
         let options = BlendOptions { only_base: false, members: 1, seed, base_time: BASE_TIME };
-        self.base = F::base(&self.evaluation(&plain), &options)?;
+        self.base = Ranks::alone(|| F::base(&self.evaluation(&plain), &options))?;
         Ok(self)
     }
 
@@ -257,16 +260,45 @@ impl<F: Family> Learner<F> {
         let (step, steps_per_epoch, epochs) = (self.counters.step, self.epoch_length(), self.epochs());
         self.freeze(step / steps_per_epoch);
         let train = &self.experiment.train;
-        let mut noise = Pcg64Mcg::seed_from_u64(derived(train.seed, Stream::Sampling, step));
+        let shards = Ranks::current().shards_of(train.shards);
+        let shards = Ranks::current().shards(shards)?;
+        let seed = derived(train.seed, Stream::Sampling, step);
         let context =
             Context { experiment: &self.experiment, config: &self.config, data: &self.data, device: &self.device };
-        let batch = BatchPosition { step, steps_per_epoch, order: &mut self.order };
-        let loss = F::loss(&self.trainee.model, &context, batch, &mut noise);
+        let order = &mut self.order;
+        let mut loss = |network: &F::Network, shard: Shard| {
+            let batch = BatchPosition { step, steps_per_epoch, order: &mut *order, shard };
+            F::loss(network, &context, batch, &mut Pcg64Mcg::seed_from_u64(shard.seed(seed)))
+        };
         let place = self.pace.map_or(step, |pace| pace.place(step));
         let position = Position { step: place, steps_per_epoch, epochs };
         let rate = train.learning_rates(F::ROUNDING).at(position, self.counters.plateau.factor);
         self.trainee.set_beta(rate.beta);
-        let (value, norm) = self.trainee.learn(step, rate.rate, loss)?;
+        let (value, norm) = match shards.is_one() {
+            true => {
+                let Some(found) = loss(&self.trainee.model, Shard::WHOLE) else {
+                    return Err(Error::config("data", "has no training examples"));
+                };
+                self.trainee.learn(step, rate.rate, found.value)?
+            }
+            false => {
+                let network = &self.trainee.model;
+                let (mut sums, mut losses) = (ShardSums::new(), vec![]);
+                for shard in shards.mine() {
+                    let (found, running) = isolated(network, |network| loss(network, shard));
+                    let Some(ShardLoss { value, share }) = found else {
+                        sums.add_empty(network);
+                        losses.push(vec![0.0]);
+                        continue;
+                    };
+                    let value = value.mul_scalar(share);
+                    losses.push(vec![f64::from(value.clone().into_scalar::<f32>())]);
+                    sums.add(network, &value.backward(), &running, share);
+                }
+                let value = shards.sum(losses)[0];
+                (value, self.trainee.learn_sums(step, rate.rate, value, sums, &shards)?)
+            }
+        };
         self.counters.step += 1;
         Ok(Measures(vec![
             Measure::Mean("loss", value),
@@ -329,6 +361,10 @@ impl<F: Family> Learning for Learner<F> {
     /// The base learners' metrics, before the network's first step.
     fn notes(&self) -> Vec<String> {
         self.base.as_ref().and_then(BesideNetwork::note).into_iter().collect()
+    }
+
+    fn data_digest(&self) -> Result<String> {
+        Ok(digest(&self.data))
     }
 
     fn schedule(&self) -> Option<String> {

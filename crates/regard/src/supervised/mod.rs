@@ -23,7 +23,7 @@ use serde::de::DeserializeOwned;
 use crate::Result;
 use crate::experiment::Given;
 use crate::store::{NetworkConfig, Weights};
-use crate::train::{FamilyTraining, Measure, Rounding, Shuffled, ValidationMetrics};
+use crate::train::{FamilyTraining, Measure, Rounding, Shard, Shuffled, ValidationMetrics};
 pub use crate::train::{Trained, Training};
 use base::{BesideNetwork, BlendOptions, TaskPredictions};
 pub use cross_validation::{
@@ -80,6 +80,24 @@ pub struct BatchPosition<'a> {
     pub steps_per_epoch: u64,
     /// The order of the examples, kept from step to step.
     pub order: &'a mut Shuffled,
+    /// The part of the batch.
+    pub shard: Shard,
+}
+
+/// The loss of a shard of a batch.
+pub struct ShardLoss {
+    /// The loss of its examples, `[1]`.
+    pub value: Tensor<1>,
+    /// Its share of the examples of the batch; 1 for the whole.
+    pub share: f64,
+}
+
+impl ShardLoss {
+    /// The examples of a shard, and its share of a batch; `None` if it has no examples.
+    pub(crate) fn examples(shard: Shard, batch: &[usize]) -> Option<(&[usize], f64)> {
+        let examples = &batch[shard.range(batch.len())];
+        (!examples.is_empty()).then(|| (examples, examples.len() as f64 / batch.len() as f64))
+    }
 }
 
 /// A family of supervised tasks: its settings, its data, its network, its loss and its metrics.
@@ -102,7 +120,7 @@ pub trait Family: Clone + Debug + PartialEq + Sized + 'static {
     /// The network.
     type Network: Network<Config = Self::Config>;
     /// Examples to learn from and to validate on.
-    type TrainingData;
+    type TrainingData: Debug;
     /// Errors of a validation, from which [`Self::calibrate`] computes a calibration.
     type Residuals;
     /// Numbers that are learnt from validation errors and belong to the network that is kept.
@@ -181,13 +199,14 @@ pub trait Family: Clone + Debug + PartialEq + Sized + 'static {
     fn validation_errors(_network: &Self::Network, _context: &Context<'_, Self>) -> Vec<TaskErrors> {
         vec![]
     }
-    /// The training loss of a step, `[1]`; `noise` decides everything random in it.
+    /// The training loss of a shard of a step's batch; `noise` decides everything random in it. `None` for a shard
+    /// without examples.
     fn loss(
         network: &Self::Network,
         context: &Context<'_, Self>,
         batch: BatchPosition<'_>,
         noise: &mut Pcg64Mcg,
-    ) -> Tensor<1>;
+    ) -> Option<ShardLoss>;
     /// The network as it is validated and kept, where that is not the network of the last step; with a number for
     /// the metrics.
     ///

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::store::{Weights, file, safetensors};
+use crate::store::{Array, Weights, file, safetensors};
 use crate::{Error, Result};
 
 const STATE: &str = "state.json";
@@ -97,6 +97,54 @@ impl Checkpoint {
         Ok(Some(found))
     }
 
+    /// The checkpoint as a message to other ranks.
+    pub(crate) fn to_bytes(&self) -> Result<Vec<u8>> {
+        let shapes = self.weights.iter().map(|(name, weights)| {
+            (name, weights.iter().map(|(name, array)| (name, &array.shape)).collect::<BTreeMap<_, _>>())
+        });
+        let header = serde_json::json!({
+            "step": self.step,
+            "state": self.state,
+            "weights": shapes.collect::<BTreeMap<_, _>>(),
+            "records": self.records,
+        });
+        let header = serde_json::to_vec(&header).map_err(|error| Error::state("checkpoint", error))?;
+        let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+        bytes.extend(header);
+        let arrays = self.weights.values().flat_map(Weights::values);
+        bytes.extend(arrays.flat_map(|array| &array.data).flat_map(|value| value.to_le_bytes()));
+        Ok(bytes)
+    }
+
+    /// The checkpoint that [`Self::to_bytes`] wrote.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        #[derive(serde::Deserialize)]
+        struct Header {
+            step: u64,
+            state: Value,
+            weights: BTreeMap<String, BTreeMap<String, Vec<usize>>>,
+            records: BTreeMap<String, Vec<u8>>,
+        }
+        let broken = || Error::state("checkpoint", "the message of rank 0 is cut off");
+        let (length, rest) = bytes.split_first_chunk().ok_or_else(broken)?;
+        let (header, numbers) = rest.split_at_checked(u64::from_le_bytes(*length) as usize).ok_or_else(broken)?;
+        let header: Header = serde_json::from_slice(header).map_err(|error| Error::state("checkpoint", error))?;
+        let mut numbers = numbers.chunks_exact(4).map(|bytes| bytes.try_into().map_or(f32::NAN, f32::from_le_bytes));
+        let mut array = |(name, shape): (String, Vec<usize>)| {
+            let data: Vec<f32> = numbers.by_ref().take(shape.iter().product()).collect();
+            if data.len() == shape.iter().product::<usize>() {
+                Ok((name, Array { shape, data }))
+            } else {
+                Err(broken())
+            }
+        };
+        let mut weights = BTreeMap::new();
+        for (name, shapes) in header.weights {
+            weights.insert(name, shapes.into_iter().map(&mut array).collect::<Result<Weights>>()?);
+        }
+        Ok(Self { step: header.step, state: header.state, weights, records: header.records })
+    }
+
     /// The weights of that name.
     pub(crate) fn weights(&self, name: &str) -> Result<&Weights> {
         self.weights.get(name).ok_or_else(|| absent(&format!("{name}.{WEIGHTS}")))
@@ -141,7 +189,6 @@ fn list(folder: &Path) -> Result<Vec<(u64, PathBuf)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Array;
 
     fn checkpoint(step: u64) -> Checkpoint {
         let weights = Weights::from([("x".into(), Array { shape: vec![2], data: vec![step as f32, 0.5] })]);
@@ -178,6 +225,10 @@ mod tests {
         let written = checkpoint(11);
         assert_eq!((found.step, &found.state, &found.weights), (11, &written.state, &written.weights));
         assert_eq!(found.record("adam").unwrap(), [1, 2, 3]);
+        let mut sent = Checkpoint::from_bytes(&written.to_bytes().unwrap()).unwrap();
+        assert_eq!((sent.step, &sent.state, &sent.weights), (11, &written.state, &written.weights));
+        assert_eq!(sent.record("adam").unwrap(), [1, 2, 3]);
+        assert!(Checkpoint::from_bytes(&written.to_bytes().unwrap()[..100]).is_err());
         assert!(found.record("adam").is_err() && found.weights("other").is_err());
         assert_eq!(list(folder.path()).unwrap().len(), 1, "older ones are gone");
     }

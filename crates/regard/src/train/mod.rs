@@ -13,11 +13,13 @@ mod metrics;
 mod optimizer;
 mod pace;
 mod parameters;
+pub mod ranks;
 mod run;
 mod run_folder;
 mod schedule;
 mod seeds;
 mod settings;
+mod shard_sums;
 mod shuffled;
 mod trainee;
 
@@ -37,13 +39,17 @@ pub use measures::{Measure, Measures};
 pub(crate) use optimizer::Optimizer;
 pub(crate) use pace::Pace;
 pub(crate) use parameters::{collect, gradients, numbered, restore, shapes};
+pub use ranks::{Ranks, Shard};
+pub(crate) use ranks::{Shards, digest};
 pub use run::{BaselineComparison, Trained, Training, ValidationMetrics};
 pub(crate) use run::{Begin, Learning, RunLength, Settings, at_checkpoint, train_from, train_with};
 pub(crate) use run_folder::{RunFolder, Written};
 pub(crate) use schedule::{EarlyStopping, Plateau, linear_warmup};
 pub use schedule::{LearningRate, Position, Rounding, Schedule, StepRate};
 pub(crate) use seeds::{Stream, derived};
+pub(crate) use settings::MOST_SHARDS;
 pub use settings::{FamilyTraining, NumberLoss, Select, TrainSettings};
+pub(crate) use shard_sums::{ShardSums, isolated};
 pub use shuffled::Shuffled;
 pub(crate) use trainee::{Trainee, fresh};
 
@@ -126,7 +132,7 @@ pub struct Limits {
 }
 
 /// Why a training ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ended {
     /// All epochs are done.

@@ -49,7 +49,12 @@ impl Optimizer {
 
     /// The module after a step, and the norm the gradients had.
     pub(crate) fn step<M: Module>(&mut self, rate: f64, module: M, gradients: Gradients) -> (M, f64) {
-        let mut gradients = GradientsParams::from_grads(gradients, &module);
+        let gradients = GradientsParams::from_grads(gradients, &module);
+        self.step_along(rate, module, gradients)
+    }
+
+    /// As [`Self::step`], with gradients of the module's parameters.
+    pub(crate) fn step_along<M: Module>(&mut self, rate: f64, module: M, mut gradients: GradientsParams) -> (M, f64) {
         let norm = match self.max_grad_norm > 0.0 {
             true => clip_gradient_norm(&module, &mut gradients, self.max_grad_norm),
             false => gradient_norm(&module, &gradients),

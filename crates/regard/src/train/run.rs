@@ -1,7 +1,9 @@
 //! A training from its first step to its last, with its folder, for all families.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
@@ -9,9 +11,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::pace::{Pace, Pacing, shortened};
+use super::ranks::program;
 use super::run_folder::occupied;
-use super::{Checkpoint, Ended, Event, Limits, Measure, Measures, Observer, RunFolder, Step, Valid, Written};
+use super::{Checkpoint, Ended, Event, Limits, Measure, Measures, Observer, Ranks, RunFolder, Step, Valid, Written};
 use crate::store::Manifest;
+use crate::store::manifest::sha256;
 use crate::{Error, Result};
 
 /// The settings of a training.
@@ -22,6 +26,10 @@ pub(crate) trait Settings: Clone + PartialEq + Serialize + Sized {
     fn to_toml(&self) -> Result<String>;
     /// The length of the run, and how often metrics and checkpoints are written.
     fn run_length(&self) -> RunLength;
+    /// Number of shards of a batch; 0 where it is not given.
+    fn shards(&self) -> usize;
+    /// Sets the number of shards of a batch.
+    fn set_shards(&mut self, shards: usize);
     /// The same with those settings of `before` that may change when a run is resumed.
     fn continuing(&self, before: &Self) -> Self;
 }
@@ -103,6 +111,8 @@ pub(crate) trait Learning: Sized {
     fn warnings(&self) -> Vec<String> {
         vec![]
     }
+    /// A digest of the examples, by which ranks compare theirs.
+    fn data_digest(&self) -> Result<String>;
     /// Notes before the first step, a sentence each.
     fn notes(&self) -> Vec<String> {
         vec![]
@@ -254,11 +264,10 @@ pub(crate) fn train_from<L: Learning>(
         if step >= run.pace.map_or(total, |pace| pace.length) || run.learner.done() {
             break Ended::Complete;
         }
-        if let Some(ended) = training.limits.reached(begun, step) {
-            break ended;
-        }
-        if let Some(fitting) = pacing.as_mut().and_then(|pacing| pacing.fitting(begun.elapsed(), step)) {
-            run.shorten(fitting, total, observer);
+        match run.next(begun, pacing.as_mut())? {
+            Next::End(ended) => break ended,
+            Next::Shorten(fitting) => run.shorten(fitting, total, observer),
+            Next::Step => {}
         }
         run.step(observer)?;
         let is_last = run.pace.is_some_and(|pace| pace.length == run.learner.steps());
@@ -288,7 +297,7 @@ pub(crate) fn train_from<L: Learning>(
     Ok(Trained {
         steps,
         instances: steps * length.batch,
-        seconds: run.folder.seconds(),
+        seconds: run.seconds(),
         ended,
         validation_cost: checked.cost,
         parameters: run.learner.parameters(),
@@ -297,13 +306,25 @@ pub(crate) fn train_from<L: Learning>(
 
 struct Run<'a, L: Learning> {
     training: &'a Training<L::Experiment>,
+    /// The settings, with the number of shards.
+    experiment: L::Experiment,
+    ranks: Ranks,
     length: RunLength,
     learner: L,
     window: Window,
-    folder: RunFolder,
+    /// The folder, on the rank that writes.
+    folder: Option<RunFolder>,
     pace: Option<Pace>,
     /// If true, the note about the time limit was made.
     is_short: bool,
+}
+
+/// The run in a folder before this call, as the rank that writes has found it.
+struct Found {
+    /// The lock of the folder of a run that is resumed.
+    lock: Option<File>,
+    /// Number of epochs that the run had.
+    epochs_before: Option<u64>,
 }
 
 impl<'a, L: Learning> Run<'a, L> {
@@ -312,36 +333,102 @@ impl<'a, L: Learning> Run<'a, L> {
         device: &Device,
         begin: impl FnOnce(&L::Experiment, &Device) -> Result<L>,
     ) -> Result<Self> {
-        let (experiment, out) = (&training.experiment, &training.out);
-        // A new run takes the folder only when its data is read and its settings are known to be right.
-        let lock = if training.resume && RunFolder::exists(out) { Some(RunFolder::lock(out)?) } else { None };
-        let before: Option<L::Experiment> = RunFolder::experiment(out)?;
-        match (&before, training.resume) {
-            (Some(_), false) => return Err(occupied(out)),
-            (None, true) => return Err(nothing_to_resume(out)),
-            (Some(before), true) => comparable(before, experiment).map_err(|error| error.in_file(out))?,
-            (None, false) => {}
+        let ranks = Ranks::current();
+        let mut experiment = training.experiment.clone();
+        if ranks.are_several() {
+            // Before the first rank changes the folder, which others may read for their settings.
+            ranks.check_same(&facts(training, &experiment)?)?;
         }
-        let mut learner = begin(experiment, device)?;
+        let found = if ranks.is_first() { Some(Self::look(training, &mut experiment)?) } else { None };
+        let shards = ranks.from_first(|| (experiment.shards() as u64).to_le_bytes().to_vec());
+        experiment.set_shards(shards.try_into().map_or(1, |bytes| u64::from_le_bytes(bytes) as usize));
+        ranks.shards(experiment.shards())?;
+
+        let mut learner = begin(&experiment, device)?;
+        if ranks.are_several() {
+            ranks.check_same(&[("data", learner.data_digest()?)])?;
+        }
+        let checkpoint = if training.resume { Self::checkpoint_of_first(&ranks, &training.out)? } else { None };
         let (mut window, mut written, mut pace) = (Window::default(), Written::default(), None);
-        let checkpoint = if training.resume { RunFolder::checkpoint(out)? } else { None };
         if let Some(checkpoint) = checkpoint {
             let state = State::<L::State>::of(&checkpoint)?;
             learner = learner.restored(checkpoint, state.learner)?;
-            (window, written) = (state.window, state.written);
-            let epochs = |experiment: &L::Experiment| experiment.run_length().epochs;
-            pace = state.pace.filter(|_| before.as_ref().is_some_and(|before| epochs(before) == epochs(experiment)));
-            pace.into_iter().for_each(|pace| learner.set_pace(pace));
+            (window, written, pace) = (state.window, state.written, state.pace);
         }
-        let lock = match lock {
-            Some(lock) => lock,
-            None => RunFolder::create(out)?,
+        let epochs = found.as_ref().and_then(|found| found.epochs_before);
+        let kept = ranks.from_first(|| vec![u8::from(epochs == Some(experiment.run_length().epochs))]);
+        pace = pace.filter(|_| kept == [1]);
+        pace.into_iter().for_each(|pace| learner.set_pace(pace));
+        let folder = match found {
+            Some(Found { lock, .. }) => {
+                let lock = lock.map_or_else(|| RunFolder::create(&training.out), Ok)?;
+                Some(RunFolder::open(&training.out, lock, &experiment.to_toml()?, written)?)
+            }
+            None => None,
         };
-        let folder = RunFolder::open(out, lock, &experiment.to_toml()?, written)?;
         let mut length = experiment.run_length();
         length.steps_per_epoch = learner.steps_per_epoch().unwrap_or(length.steps_per_epoch);
         length.epochs = learner.epochs().unwrap_or(length.epochs);
-        Ok(Self { training, length, learner, window, folder, pace, is_short: false })
+        Ok(Self { training, experiment, ranks, length, learner, window, folder, pace, is_short: false })
+    }
+
+    /// Looks at the folder on the rank that writes, and decides the number of shards.
+    fn look(training: &Training<L::Experiment>, experiment: &mut L::Experiment) -> Result<Found> {
+        let (ranks, out) = (Ranks::current(), &training.out);
+        // A new run takes the folder only when its data is read and its settings are known to be right.
+        let lock = if training.resume && RunFolder::exists(out) { Some(RunFolder::lock(out)?) } else { None };
+        let before: Option<L::Experiment> = RunFolder::experiment(out)?;
+        let epochs_before = before.as_ref().map(|before| before.run_length().epochs);
+        match (before, training.resume) {
+            (Some(_), false) => return Err(occupied(out)),
+            (None, true) => return Err(nothing_to_resume(out)),
+            (Some(mut before), true) => {
+                // A run of a version without shards had one.
+                before.set_shards(before.shards().max(1));
+                if experiment.shards() == 0 {
+                    experiment.set_shards(before.shards());
+                }
+                comparable(&before, experiment).map_err(|error| error.in_file(out))?;
+            }
+            (None, false) => experiment.set_shards(ranks.shards_of(experiment.shards())),
+        }
+        Ok(Found { lock, epochs_before })
+    }
+
+    /// The last checkpoint of the run, which the rank that writes reads and hands to the others.
+    fn checkpoint_of_first(ranks: &Ranks, out: &Path) -> Result<Option<Checkpoint>> {
+        let found = if ranks.is_first() { RunFolder::checkpoint(out)? } else { None };
+        if !ranks.are_several() {
+            return Ok(found);
+        }
+        let bytes = found.as_ref().map(Checkpoint::to_bytes).transpose()?;
+        let bytes = ranks.from_first(|| bytes.unwrap_or_default());
+        if bytes.is_empty() { Ok(None) } else { Checkpoint::from_bytes(&bytes).map(Some) }
+    }
+
+    /// The same decision on all ranks: clocks differ, and an interrupt may reach one of them first.
+    fn next(&self, begun: Instant, pacing: Option<&mut Pacing>) -> Result<Next> {
+        let (limits, step) = (&self.training.limits, self.learner.steps());
+        let decide = |limits: &Limits| match limits.reached(begun, step) {
+            Some(ended) => Next::End(ended),
+            None => match pacing.and_then(|pacing| pacing.fitting(begun.elapsed(), step)) {
+                Some(fitting) => Next::Shorten(fitting),
+                None => Next::Step,
+            },
+        };
+        if !self.ranks.are_several() {
+            return Ok(decide(limits));
+        }
+        let text = self.ranks.decision(limits.interrupt.load(Ordering::Relaxed), |interrupted| {
+            let next = if interrupted { Next::End(Ended::Interrupted) } else { decide(limits) };
+            serde_json::to_vec(&next).unwrap_or_default()
+        });
+        serde_json::from_slice(&text).map_err(|error| Error::state("ranks", error))
+    }
+
+    /// Seconds of training so far.
+    fn seconds(&self) -> f64 {
+        self.folder.as_ref().map_or(0.0, RunFolder::seconds)
     }
 
     /// Brings the end of the schedule forward, where only `fitting` of `total` steps fit into the time.
@@ -367,7 +454,7 @@ impl<'a, L: Learning> Run<'a, L> {
         let step = self.window.line(measured, self.position());
         observer.event(&Event::Step(step.clone()));
         if self.learner.steps().is_multiple_of(self.length.log_steps) {
-            self.folder.step(&step)?;
+            self.folder.as_mut().map_or(Ok(()), |folder| folder.step(&step))?;
             self.window = self.window.next();
         }
         Ok(())
@@ -378,11 +465,12 @@ impl<'a, L: Learning> Run<'a, L> {
         if !matches!(error.root(), Error::Diverged { .. } | Error::NotFinite { .. }) {
             return error;
         }
-        let hint = match self.folder.has_checkpoint() {
+        let Some(folder) = &self.folder else { return error };
+        let hint = match folder.has_checkpoint() {
             true => "the last checkpoint is kept; try a lower `train.learning_rate` or another seed",
             false => "try a lower `train.learning_rate` or another seed",
         };
-        error.in_file(self.folder.path()).with_hint(hint)
+        error.in_file(folder.path()).with_hint(hint)
     }
 
     /// An error of a validation; one of a network that overflows ends the run as a loss does that is not finite.
@@ -413,6 +501,12 @@ impl<'a, L: Learning> Run<'a, L> {
     /// Ends an epoch: validates, reports and saves the model.
     fn finish_epoch(&mut self, observer: &mut dyn Observer) -> Result<ValidationMetrics> {
         let checked = self.learner.finish_epoch().map_err(|error| self.explained(error))?;
+        if self.ranks.are_several() {
+            // Optimisers write their state in any order.
+            let weights = Checkpoint { records: BTreeMap::new(), ..self.learner.checkpoint()? };
+            let weights = sha256(&weights.to_bytes()?);
+            self.ranks.check_same(&[("digest of all weights", weights)])?;
+        }
         let cost = checked.cost;
         let RunPosition { step, epoch, instances } = self.position();
         let best = self.window.best.unwrap_or(cost);
@@ -424,7 +518,7 @@ impl<'a, L: Learning> Run<'a, L> {
         }
         self.window.best = Some(best.min(cost));
         let valid = Valid { step, epoch: epoch + 1, instances, metrics: checked.clone() };
-        self.folder.valid(&valid)?;
+        self.folder.as_mut().map_or(Ok(()), |folder| folder.valid(&valid))?;
         observer.event(&Event::Valid(valid));
         // Otherwise the folder holds a better network, with the metrics of that one.
         if self.learner.saves_validated() {
@@ -433,7 +527,9 @@ impl<'a, L: Learning> Run<'a, L> {
         Ok(checked)
     }
 
+    /// Saves a checkpoint, on the rank that writes.
     fn save(&mut self, observer: &mut dyn Observer) -> Result<()> {
+        let Some(folder) = &self.folder else { return Ok(()) };
         let mut checkpoint = self.learner.checkpoint()?;
         if let Some((name, _)) =
             checkpoint.weights("model")?.iter().find(|(_, array)| array.first_not_finite().is_some())
@@ -441,28 +537,52 @@ impl<'a, L: Learning> Run<'a, L> {
             let reason = format!("`{name}` contains a number that is not finite");
             return Err(self.broken(Error::Diverged { step: checkpoint.step, reason }));
         }
-        let (learner, window, written) = (self.learner.state(), self.window.clone(), self.folder.written()?);
+        let (learner, window, written) = (self.learner.state(), self.window.clone(), folder.written()?);
         let state = State { learner, window, written, pace: self.pace };
         checkpoint.state = serde_json::to_value(state).map_err(|error| Error::state("checkpoint", error))?;
-        self.folder.save(&checkpoint)?;
+        folder.save(&checkpoint)?;
         observer.event(&Event::Saved { step: checkpoint.step });
         Ok(())
     }
 
-    /// Writes the network that is measured, with its manifest.
+    /// Writes the network that is measured, with its manifest, on the rank that writes.
     fn save_model(&self, checked: &ValidationMetrics) -> Result<()> {
-        let experiment = &self.training.experiment;
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let experiment = &self.experiment;
         let mut manifest = Manifest::now(self.training.command.clone());
         manifest.experiment = Some(serde_json::to_value(experiment).map_err(|error| Error::state("manifest", error))?);
         manifest.seed = Some(self.length.seed);
-        manifest.wall_seconds = Some(self.folder.seconds());
+        manifest.wall_seconds = Some(folder.seconds());
         let RunPosition { step: steps, instances, .. } = self.position();
         manifest.metrics.insert("steps".into(), steps as f64);
         manifest.metrics.insert("instances".into(), instances as f64);
         manifest.metrics.insert("validation_cost".into(), checked.cost);
         manifest.metrics.extend(checked.measures.0.iter().map(|measure| (measure.name().to_owned(), measure.value())));
-        self.learner.save_model(self.folder.path(), manifest)
+        Ranks::alone(|| self.learner.save_model(folder.path(), manifest))
     }
+}
+
+/// The next thing to do.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+enum Next {
+    /// A step.
+    Step,
+    /// To let the schedule end at so many steps, and a step.
+    Shorten(u64),
+    /// To end.
+    End(Ended),
+}
+
+/// Facts that all ranks must have in common, by name.
+fn facts<E: Settings>(training: &Training<E>, experiment: &E) -> Result<Vec<(&'static str, String)>> {
+    let Training { resume, limits, .. } = training;
+    Ok(vec![
+        ("program", program()),
+        ("settings", experiment.to_toml()?),
+        ("options", format!("resume: {resume}, steps: {:?}, time: {:?}", limits.steps, limits.time)),
+        ("number of threads", rayon::current_num_threads().to_string()),
+        ("instruction set", regard_kernels::simd::level().to_string()),
+    ])
 }
 
 /// The position of a run.

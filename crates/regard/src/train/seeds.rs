@@ -15,6 +15,8 @@ pub(crate) enum Stream {
     Baseline = 5,
     /// Fresh weights of the critic.
     Critic = 6,
+    /// The solutions sampled for a shard of a step's batch.
+    Shard = 7,
 }
 
 /// Seed of part `stream` at `index` (a step, or an epoch), from the run's seed: SplitMix64 (Steele,

@@ -43,6 +43,8 @@ pub trait FamilyTraining: Clone + Debug + PartialEq + Serialize + DeserializeOwn
 
 /// Largest number of examples of a step.
 const MOST_EXAMPLES: usize = 65_536;
+/// Largest number of shards of a batch.
+pub(crate) const MOST_SHARDS: usize = 1024;
 /// Largest number of epochs.
 const MOST_EPOCHS: usize = 1_000_000;
 /// Largest number of steps.
@@ -56,6 +58,10 @@ pub struct TrainSettings<X> {
     /// Number of examples per step: sets, graphs, windows or series.
     #[schemars(range(min = 1, max = 65_536))]
     pub batch_size: usize,
+    /// Number of shards into which the batch of a step is cut: several ranks share them, and the result depends on their
+    /// number but not on that of the ranks; 0 for 1, or 8 under `mpirun`. Batch norm takes the statistics of each shard.
+    #[schemars(range(max = 1024))]
+    pub shards: usize,
     /// Maximum number of steps per epoch; 0 for one pass over all examples. For sets it must be at least 1.
     #[schemars(range(max = 1_000_000_000))]
     pub steps_per_epoch: usize,
@@ -132,6 +138,7 @@ impl<X> TrainSettings<X> {
     pub(crate) fn plain(family: X) -> Self {
         Self {
             batch_size: 32,
+            shards: 0,
             steps_per_epoch: 0,
             epochs: 100,
             min_steps: 0,
@@ -193,6 +200,7 @@ impl<X> TrainSettings<X> {
     /// [`Error::Config`] with the setting and what was expected.
     pub(crate) fn validate(&self) -> Result<()> {
         ranges::whole("train.batch_size", self.batch_size, 1..=MOST_EXAMPLES)?;
+        ranges::whole("train.shards", self.shards, 0..=MOST_SHARDS)?;
         ranges::whole("train.epochs", self.epochs, 1..=MOST_EPOCHS)?;
         ranges::whole("train.log_steps", self.log_steps, 1..=MOST_STEPS)?;
         ranges::at_most(

@@ -1,11 +1,12 @@
 //! A network in training, its optimiser, and the running average of its weights.
 
 use burn::module::Module;
+use burn::optim::GradientsParams;
 use burn::tensor::{Device, Gradients, Tensor};
 
 use regard_nn::with_seed;
 
-use super::{Checkpoint, Optimizer, RunningAverage, collect, numbered, restore};
+use super::{Checkpoint, Optimizer, RunningAverage, ShardSums, Shards, collect, numbered, restore};
 use crate::{Error, Result};
 
 /// Its name in checkpoints.
@@ -75,21 +76,41 @@ impl<M: Module> Trainee<M> {
         observe: impl FnOnce(&M, &Gradients),
     ) -> Result<(f64, f64)> {
         let value = f64::from(loss.clone().into_scalar::<f32>());
-        let diverged = |reason: String| Error::Diverged { step, reason };
-        if !value.is_finite() {
-            return Err(diverged(format!("the loss is {value}")));
-        }
+        check_loss(step, value)?;
         let gradients = loss.backward();
         observe(&self.model, &gradients);
-        let (model, norm) = self.optimizer.step(rate, self.model.clone(), gradients);
+        let gradients = GradientsParams::from_grads(gradients, &self.model);
+        Ok((value, self.step_along(step, rate, gradients)?))
+    }
+
+    /// Step `step` down the gradient of a batch whose loss is `value`, from the passes of its shards: the norm of the
+    /// gradient.
+    ///
+    /// # Errors
+    /// Those of [`Self::learn`].
+    pub(crate) fn learn_sums(
+        &mut self,
+        step: u64,
+        rate: f64,
+        value: f64,
+        sums: ShardSums,
+        shards: &Shards,
+    ) -> Result<f64> {
+        check_loss(step, value)?;
+        let gradients = sums.total(shards, &self.model);
+        self.step_along(step, rate, gradients)
+    }
+
+    fn step_along(&mut self, step: u64, rate: f64, gradients: GradientsParams) -> Result<f64> {
+        let (model, norm) = self.optimizer.step_along(rate, self.model.clone(), gradients);
         if !norm.is_finite() {
-            return Err(diverged(format!("the norm of the gradient is {norm}")));
+            return Err(Error::Diverged { step, reason: format!("the norm of the gradient is {norm}") });
         }
         self.model = model;
         if let Some(average) = &mut self.average {
             average.update(step, &collect(&self.model));
         }
-        Ok((value, norm))
+        Ok(norm)
     }
 
     /// Its state, for a checkpoint after `step` steps.
@@ -117,5 +138,12 @@ impl<M: Module> Trainee<M> {
         let model = restore(self.model, checkpoint.weights(MODEL)?)?;
         let optimizer = self.optimizer.restored(checkpoint.record(MODEL)?)?;
         Ok(Self { model, optimizer, ..self })
+    }
+}
+
+fn check_loss(step: u64, value: f64) -> Result<()> {
+    match value.is_finite() {
+        true => Ok(()),
+        false => Err(Error::Diverged { step, reason: format!("the loss is {value}") }),
     }
 }

@@ -92,6 +92,11 @@ pub struct TrainSettings {
     /// Number of instances per step.
     #[schemars(range(min = 1, max = 65536))]
     pub batch_size: usize,
+    /// Number of shards into which the batch of a step is cut: several ranks share them, and the result depends on their
+    /// number but not on that of the ranks; 0 for 1, or 8 under `mpirun`. Batch norm takes the statistics of each shard.
+    #[serde(default)]
+    #[schemars(range(max = 1024))]
+    pub shards: usize,
     /// Number of instances per epoch.
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub epoch_size: usize,
@@ -156,6 +161,7 @@ impl TrainSettings {
             num_starts: 1,
             first_node: FirstNode::Given,
             batch_size: 512,
+            shards: 0,
             epoch_size: 1_280_000,
             epochs: 100,
             learning_rate: 1e-4,

@@ -74,6 +74,7 @@ fn check_train(train: &TrainSettings) -> Result<()> {
         TrainSettings::preset(preset).map_err(|error| under("train", error))?;
     }
     whole("train.batch_size", train.batch_size, 1..=65_536)?;
+    whole("train.shards", train.shards, 0..=crate::train::MOST_SHARDS)?;
     whole("train.epoch_size", train.epoch_size, 1..=1_000_000_000)?;
     whole("train.epochs", train.epochs, 1..=1_000_000)?;
     whole("train.baseline_warmup_epochs", train.baseline_warmup_epochs, 0..=1_000_000)?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
-use burn::tensor::{Device, Gradients, Tensor, TensorData, activation};
+use burn::tensor::{Device, Tensor, TensorData, activation};
 use regard_data::stats::{mean, paired_t_test};
 use regard_nn::{Encoder, EncoderConfig, EncoderLayerConfig};
 
@@ -60,7 +60,11 @@ impl Exponential {
 
     /// The value that a batch of costs is compared with, itself taken in.
     pub fn update(&mut self, costs: &[f64]) -> f64 {
-        let mean = mean(costs);
+        self.update_mean(mean(costs))
+    }
+
+    /// As [`Self::update`], for a batch whose costs have this mean.
+    pub(super) fn update_mean(&mut self, mean: f64) -> f64 {
         let value = self.value.map_or(mean, |value| self.beta * value + (1.0 - self.beta) * mean);
         self.value = Some(value);
         value
@@ -113,7 +117,7 @@ impl<E: Environment> ComparisonSet<E> {
         let RouteExperiment { train, data, .. } = &self.experiment;
         let seed = derived(train.seed, Stream::Baseline, updates);
         let instances = self.source.draw(seed, train.baseline_instances, data.nodes.high())?;
-        costs(policy, self.source.environment(), &instances, &DecodeOptions::default())
+        costs(policy, self.source.environment(), &instances, &DecodeOptions::default(), train.shards)
     }
 }
 
@@ -186,15 +190,15 @@ impl Critic {
         self.value.forward(hidden).reshape([batch])
     }
 
-    /// Predictions, and the gradients of their mean squared error.
-    pub(super) fn learn(&self, points: Tensor<3>, costs: &[f64]) -> (Vec<f64>, Gradients) {
+    /// Predictions, and their mean squared error `[1]`.
+    pub(super) fn loss(&self, points: Tensor<3>, costs: &[f64]) -> (Vec<f64>, Tensor<1>) {
         let device = points.device();
         let predicted = self.forward(points);
         let values = predicted.to_data().iter::<f64>().collect();
         let costs: Vec<f32> = costs.iter().map(|&cost| cost as f32).collect();
         let count = costs.len();
         let costs: Tensor<1> = Tensor::from_data(TensorData::new(costs, [count]), &device);
-        (values, (predicted - costs).square().mean().backward())
+        (values, (predicted - costs).square().mean())
     }
 }
 

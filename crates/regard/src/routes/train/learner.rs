@@ -19,7 +19,8 @@ use crate::routes::experiment::{BaselineKind, Loss, RouteExperiment};
 use crate::routes::model::{AttentionModel, AttentionModelConfig, ModelDir};
 use crate::store::{Weights, layout};
 use crate::train::{
-    Checkpoint, Optimizer, Pace, Stream, Trainee, collect, derived, fresh, linear_warmup, numbered, restore,
+    Checkpoint, Optimizer, Pace, Ranks, ShardSums, Shards, Stream, Trainee, collect, derived, fresh, isolated,
+    linear_warmup, numbered, restore,
 };
 use crate::{Error, Result};
 use regard_routing::Problem;
@@ -54,6 +55,16 @@ pub(super) struct SampledStep<I> {
     /// Factors of the log-likelihoods in the loss, one for each tour.
     pub(super) coefficients: Vec<f32>,
     pub(super) policy: PolicyLoss,
+}
+
+/// Sampled tours of some instances, before they are compared with anything.
+struct RollOut<I> {
+    instances: Vec<I>,
+    /// Features of the nodes, `[instances, nodes, features]`.
+    points: Tensor<3>,
+    /// `[instances, nodes, width]`
+    embeddings: Tensor<3>,
+    sampled: Sampled,
 }
 
 /// A policy that learns to solve the problem of an environment.
@@ -206,8 +217,94 @@ impl<E: Environment> PolicyLearner<E> {
     /// [`Error::Diverged`] for a loss or a gradient that is not finite, and those of the environment; the learner is then
     /// as it was before the step.
     pub fn step(&mut self) -> Result<Measured> {
+        let ranks = Ranks::current();
+        let shards = ranks.shards(ranks.shards_of(self.experiment.train.shards))?;
+        if !shards.is_one() {
+            return self.step_in_shards(&shards);
+        }
         let step = self.sampled(self.experiment.train.batch_size)?;
         self.learn(step, |_, _| ())
+    }
+
+    /// As [`Self::step`], with a batch that is cut into shards.
+    fn step_in_shards(&mut self, shards: &Shards) -> Result<Measured> {
+        let train = self.experiment.train.clone();
+        let model = self.trainee.model.clone();
+        let instances = self.instances(train.batch_size)?;
+        let nodes = instances.first().map_or(0, |first| self.source.environment().nodes(first));
+        let seed = derived(train.seed, Stream::Sampling, self.step);
+        // Of each shard of this rank: its rollouts with the running statistics after them; `None` without instances.
+        let mut rolled_out = vec![];
+        for shard in shards.mine() {
+            let own = &instances[shard.range(instances.len())];
+            let (found, running) = isolated(&model, |_| {
+                (!own.is_empty()).then(|| self.roll_out(own.to_vec(), shard.seed(seed))).transpose()
+            });
+            rolled_out.push(found?.map(|found| (found, running)));
+        }
+        let share = |of: &RollOut<E::Instance>| of.instances.len() as f64 / instances.len() as f64;
+        let mean = regard_data::stats::mean;
+
+        let alpha = self.alpha();
+        let shared_mean = match alpha < 1.0 {
+            true => {
+                let costs = |of: &RollOut<E::Instance>| share(of) * mean(&of.sampled.costs);
+                let costs = rolled_out.iter().map(|found| vec![found.as_ref().map_or(0.0, |(found, _)| costs(found))]);
+                Some(self.exponential.update_mean(shards.sum(costs.collect())[0]))
+            }
+            false => None,
+        };
+        let critic = self.critic.take();
+        let (mut policy_sums, mut critic_sums, mut numbers) = (ShardSums::new(), ShardSums::new(), vec![]);
+        for found in rolled_out {
+            let Some((found, running)) = found else {
+                policy_sums.add_empty(&model);
+                critic.iter().for_each(|(critic, _)| critic_sums.add_empty(critic));
+                numbers.push(vec![0.0; 4]);
+                continue;
+            };
+            let share = share(&found);
+            let RollOut { instances: own, points, embeddings, sampled } = found;
+            let values = match &critic {
+                Some((critic, _)) if alpha > 0.0 => {
+                    let ((predicted, loss), running) =
+                        isolated(critic, |critic| critic.loss(points.clone(), &sampled.costs));
+                    critic_sums.add(critic, &loss.mul_scalar(share).backward(), &running, share);
+                    self.baseline_values(&sampled, shared_mean, Some(predicted))
+                }
+                _ => {
+                    let frozen = if alpha > 0.0 { self.frozen_tours(&own, points.clone())? } else { None };
+                    let costs = frozen.map(|tours| tours.into_iter().map(|(_, cost)| cost).collect());
+                    self.baseline_values(&sampled, shared_mean, costs)
+                }
+            };
+            let tours = instances.len() * sampled.tours.shape()[1];
+            let coefficients = self.coefficients(&sampled, &values.values, tours);
+            let policy = model.rollout().policy_loss(embeddings, &sampled.tours, coefficients);
+            let log_likelihood = policy.log_likelihood.into_data().iter::<f64>().sum::<f64>() / tours as f64;
+            let loss = f64::from(policy.loss.clone().into_scalar::<f32>());
+            policy_sums.add(&model, &policy.loss.backward(), &running, share);
+            numbers.push(vec![loss, share * mean(&sampled.costs), share * mean(&values.values), log_likelihood]);
+        }
+        let numbers = shards.sum(numbers);
+        self.critic = match critic {
+            Some((critic, mut optimizer)) if alpha > 0.0 => {
+                let gradients = critic_sums.total(shards, &critic);
+                let (critic, norm) = optimizer.step_along(self.rate(train.critic_learning_rate), critic, gradients);
+                if !norm.is_finite() {
+                    return Err(self.diverged(format!("the norm of the critic's gradient is {norm}")));
+                }
+                Some((critic, optimizer))
+            }
+            critic => critic,
+        };
+        let &[loss, cost, baseline, log_likelihood] = numbers.as_slice() else {
+            unreachable!("each shard adds four numbers")
+        };
+        let rate = self.rate(train.learning_rate);
+        let gradient_norm = self.trainee.learn_sums(self.step, rate, loss, policy_sums, shards)?;
+        self.step += 1;
+        Ok(Measured { nodes, cost, baseline, loss, log_likelihood, gradient_norm, rate })
     }
 
     /// Samples tours of the first `count` instances of this step, and compares them with the baseline.
@@ -215,9 +312,20 @@ impl<E: Environment> PolicyLearner<E> {
     /// # Errors
     /// [`Error::Diverged`] for a probability that is not a number.
     pub(super) fn sampled(&mut self, count: usize) -> Result<SampledStep<E::Instance>> {
-        let train = self.experiment.train.clone();
-        let (instances, source) = (self.instances(count)?, self.source.clone());
-        let environment = source.environment();
+        let seed = derived(self.experiment.train.seed, Stream::Sampling, self.step);
+        let RollOut { instances, points, embeddings, sampled } = self.roll_out(self.instances(count)?, seed)?;
+        let baseline = self.baseline(&sampled, &instances, points.clone())?;
+        let coefficients = self.coefficients(&sampled, &baseline.values, sampled.costs.len());
+        let policy = self.trainee.model.rollout().policy_loss(embeddings, &sampled.tours, coefficients.clone());
+        Ok(SampledStep { instances, points, sampled, baseline, coefficients, policy })
+    }
+
+    /// Samples tours of instances.
+    ///
+    /// # Errors
+    /// [`Error::Diverged`] for a probability that is not a number.
+    fn roll_out(&self, instances: Vec<E::Instance>, seed: u64) -> Result<RollOut<E::Instance>> {
+        let (train, environment) = (&self.experiment.train, self.source.environment());
         let nodes = instances.first().map_or(0, |first| environment.nodes(first));
         let tours = match (train.baseline, train.num_starts) {
             (BaselineKind::Shared, 0) => nodes - usize::from(environment.spec().depot),
@@ -225,19 +333,14 @@ impl<E: Environment> PolicyLearner<E> {
             _ => 1,
         };
         let points = features(environment, &instances, &self.device)?;
-        let model = self.trainee.model.clone();
+        let model = &self.trainee.model;
         let embeddings = model.encode(points.clone());
-        let seed = derived(train.seed, Stream::Sampling, self.step);
-        let policy = model.valid();
         let inner = embeddings.clone().inner();
-        let sampled = sample(&policy, environment, inner, &instances, tours, train.first_node, seed)?;
+        let sampled = sample(&model.valid(), environment, inner, &instances, tours, train.first_node, seed)?;
         let Some(sampled) = sampled else {
             return Err(self.diverged("the probability of a sampled tour is not a number".into()));
         };
-        let baseline = self.baseline(&sampled, &instances, points.clone())?;
-        let coefficients = self.coefficients(&sampled, &baseline.values);
-        let policy = model.rollout().policy_loss(embeddings, &sampled.tours, coefficients.clone());
-        Ok(SampledStep { instances, points, sampled, baseline, coefficients, policy })
+        Ok(RollOut { instances, points, embeddings, sampled })
     }
 
     /// Makes the better tours more likely; `observe` gets the network before the step and its gradients.
@@ -273,9 +376,9 @@ impl<E: Environment> PolicyLearner<E> {
     }
 
     /// Factor of the log-likelihood of each sampled tour in the loss, whose gradient is
-    /// then that of the mean over all tours.
-    fn coefficients(&self, sampled: &Sampled, baseline: &[f64]) -> Vec<f32> {
-        let (train, count) = (&self.experiment.train, sampled.costs.len() as f64);
+    /// then that of the mean over all `tours` of the batch.
+    fn coefficients(&self, sampled: &Sampled, baseline: &[f64], tours: usize) -> Vec<f32> {
+        let (train, count) = (&self.experiment.train, tours as f64);
         let weights: Vec<f64> = match train.loss {
             Loss::Reinforce => sampled.costs.iter().zip(baseline).map(|(cost, value)| cost - value).collect(),
             Loss::Preference => {
@@ -290,38 +393,57 @@ impl<E: Environment> PolicyLearner<E> {
         Error::Diverged { step: self.step, reason }
     }
 
-    /// The baseline of each sampled tour.
-    fn baseline(&mut self, sampled: &Sampled, instances: &[E::Instance], points: Tensor<3>) -> Result<BaselineValues> {
+    /// The share of a baseline of its own; the rest is the running mean of costs.
+    fn alpha(&self) -> f64 {
         let train = &self.experiment.train;
-        let plain = |values| BaselineValues { values, share: 1.0, mean: None, own: None };
-        let alpha = match train.baseline {
-            BaselineKind::None => return Ok(plain(vec![0.0; sampled.costs.len()])),
-            BaselineKind::Shared => return Ok(plain(shared(&sampled.costs, sampled.tours.shape()[1]))),
+        match train.baseline {
+            BaselineKind::None | BaselineKind::Shared => 1.0,
             BaselineKind::Exponential => 0.0,
             BaselineKind::Rollout | BaselineKind::Critic => {
                 WarmUp::new(train.baseline_warmup_epochs as u64).alpha(self.epoch())
             }
-        };
+        }
+    }
+
+    /// The baseline of each sampled tour.
+    fn baseline(&mut self, sampled: &Sampled, instances: &[E::Instance], points: Tensor<3>) -> Result<BaselineValues> {
+        let alpha = self.alpha();
         let mean = (alpha < 1.0).then(|| self.exponential.update(&sampled.costs));
-        let mut values = vec![(1.0 - alpha) * mean.unwrap_or(0.0); sampled.costs.len()];
         if alpha == 0.0 {
-            return Ok(BaselineValues { values, share: alpha, mean, own: None });
+            return Ok(self.baseline_values(sampled, mean, None));
         }
         let proper = match (self.frozen_tours(instances, points.clone())?, self.critic.take()) {
-            (Some(found), _) => found.into_iter().map(|(_, cost)| cost).collect(),
+            (Some(found), _) => Some(found.into_iter().map(|(_, cost)| cost).collect()),
             (None, Some((critic, mut optimizer))) => {
-                let (predicted, gradients) = critic.learn(points, &sampled.costs);
-                let (critic, norm) = optimizer.step(self.rate(train.critic_learning_rate), critic, gradients);
+                let (predicted, loss) = critic.loss(points, &sampled.costs);
+                let rate = self.rate(self.experiment.train.critic_learning_rate);
+                let (critic, norm) = optimizer.step(rate, critic, loss.backward());
                 self.critic = Some((critic, optimizer));
                 if !norm.is_finite() {
                     return Err(self.diverged(format!("the norm of the critic's gradient is {norm}")));
                 }
-                predicted
+                Some(predicted)
             }
-            (None, None) => vec![0.0; values.len()],
+            (None, None) => None,
         };
-        values.iter_mut().zip(&proper).for_each(|(value, proper)| *value += alpha * proper);
-        Ok(BaselineValues { values, share: alpha, mean, own: Some(proper) })
+        Ok(self.baseline_values(sampled, mean, proper))
+    }
+
+    /// The baseline of each sampled tour, from the running mean of costs where it has a share, and the costs of the
+    /// frozen policy or the predictions of the critic.
+    fn baseline_values(&self, sampled: &Sampled, mean: Option<f64>, own: Option<Vec<f64>>) -> BaselineValues {
+        let plain = |values| BaselineValues { values, share: 1.0, mean: None, own: None };
+        match self.experiment.train.baseline {
+            BaselineKind::None => return plain(vec![0.0; sampled.costs.len()]),
+            BaselineKind::Shared => return plain(shared(&sampled.costs, sampled.tours.shape()[1])),
+            BaselineKind::Exponential | BaselineKind::Rollout | BaselineKind::Critic => {}
+        }
+        let alpha = self.alpha();
+        let mut values = vec![(1.0 - alpha) * mean.unwrap_or(0.0); sampled.costs.len()];
+        if let Some(own) = &own {
+            values.iter_mut().zip(own).for_each(|(value, own)| *value += alpha * own);
+        }
+        BaselineValues { values, share: alpha, mean, own }
     }
 }
 

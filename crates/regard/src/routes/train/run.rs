@@ -80,6 +80,14 @@ impl Settings for RouteExperiment {
         }
     }
 
+    fn shards(&self) -> usize {
+        self.train.shards
+    }
+
+    fn set_shards(&mut self, shards: usize) {
+        self.train.shards = shards;
+    }
+
     fn continuing(&self, before: &Self) -> Self {
         let mut settings = self.clone();
         settings.train.epochs = before.train.epochs;
@@ -125,6 +133,10 @@ impl<E: Environment> Learning for Trainer<E> {
 
     fn warnings(&self) -> Vec<String> {
         self.learner.source().notes().to_vec()
+    }
+
+    fn data_digest(&self) -> Result<String> {
+        self.learner.source().digest()
     }
 
     fn step(&mut self) -> Result<Measures> {

@@ -12,6 +12,7 @@ use regard_routing::generate::GeneratorConfig;
 
 use crate::routes::environment::{Environment, ProblemEnvironment};
 use crate::routes::experiment::{DataSettings, RouteExperiment};
+use crate::train::digest;
 use crate::{Error, Result};
 
 /// A source of random instances.
@@ -68,6 +69,13 @@ impl<E: Environment> InstanceSource<E> {
     /// Remarks on the tables of the folder, a line each.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// A digest of the instances that are resampled; that of nothing where they are generated.
+    pub(super) fn digest(&self) -> Result<String> {
+        let features = self.past.iter().map(|one| self.environment.features(std::slice::from_ref(one)));
+        let features = features.collect::<Result<Vec<_>>>()?;
+        Ok(digest(&features))
     }
 
     /// Random instances of `size` nodes, a depot not counted, as the network's preset computes them.

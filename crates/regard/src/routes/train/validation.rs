@@ -5,6 +5,7 @@ use crate::routes::decode::{Decode, DecodeOptions};
 use crate::routes::environment::Environment;
 use crate::routes::experiment::{RouteExperiment, Sizes};
 use crate::routes::model::AttentionModel;
+use crate::train::Ranks;
 use crate::{Error, Result};
 
 /// Instances never trained on, by size.
@@ -12,6 +13,8 @@ pub(super) struct Validation<E: Environment> {
     environment: E,
     sizes: Vec<Vec<E::Instance>>,
     options: DecodeOptions,
+    /// Number of shards of the settings.
+    shards: usize,
 }
 
 impl<E: Environment> Validation<E> {
@@ -27,21 +30,22 @@ impl<E: Environment> Validation<E> {
             eval.decode.parse().map_err(|unknown| Error::config("eval.decode", format!("{unknown}")))?;
         let options = DecodeOptions { decode, augment: eval.augment, seed: eval.seed, ..DecodeOptions::default() };
         let sizes = sizes.into_iter().map(|nodes| source.draw(eval.seed, share, nodes)).collect::<Result<_>>()?;
-        Ok(Self { environment: source.environment().clone(), sizes, options })
+        let (environment, shards) = (source.environment().clone(), experiment.train.shards);
+        Ok(Self { environment, sizes, options, shards })
     }
 
     /// Mean cost over all instances.
     pub(super) fn cost(&self, model: &AttentionModel) -> Result<f64> {
         let (mut sum, mut count) = (0.0, 0);
         for instances in &self.sizes {
-            sum += costs(model, &self.environment, instances, &self.options)?.iter().sum::<f64>();
+            sum += costs(model, &self.environment, instances, &self.options, self.shards)?.iter().sum::<f64>();
             count += instances.len();
         }
         Ok(sum / count as f64)
     }
 }
 
-/// Cost of the best solution found for each instance.
+/// Cost of the best solution found for each instance; the ranks of this thread share them in `shards` parts.
 ///
 /// # Errors
 /// [`Error::NotFinite`] where a probability is not a number; those of the environment.
@@ -50,7 +54,15 @@ pub(super) fn costs<E: Environment>(
     environment: &E,
     instances: &[E::Instance],
     options: &DecodeOptions,
+    shards: usize,
 ) -> Result<Vec<f64>> {
-    let decoded = model.decode_in(environment, instances, options)?;
-    Ok(decoded.into_iter().map(|found| found.cost).collect())
+    let costs = |instances: &[E::Instance]| -> Result<Vec<f64>> {
+        let decoded = model.decode_in(environment, instances, options)?;
+        Ok(decoded.into_iter().map(|found| found.cost).collect())
+    };
+    // Seeds of sampled solutions and scenarios follow from the number of an instance: then each rank decodes all.
+    match options.decode == Decode::Greedy && options.augment == 1 {
+        true => Ranks::current().spread(shards, instances.len(), |range| costs(&instances[range])),
+        false => costs(instances),
+    }
 }

@@ -12,7 +12,8 @@ use super::examples::Examples;
 use super::experiment::{SetExperiment, SourceKind};
 use super::model::SetTransformerConfig;
 use crate::Result;
-use crate::train::{Shuffled, Stream, derived};
+use crate::supervised::ShardLoss;
+use crate::train::{Shard, Shuffled, Stream, derived};
 pub use files::{Prepared, prepared, read_bags, read_encoded};
 pub(crate) use files::{features as features_of, strata, targets as targets_of};
 pub(crate) use generated::Generator;
@@ -80,11 +81,31 @@ impl Source {
         Ok((Self::Kept { training, held_out, notes: bags.notes().to_vec() }, config))
     }
 
-    /// The sets of a step; files are shuffled, gone through and shuffled again.
-    pub(crate) fn batch(&self, order: &mut Shuffled, seed: u64, step: u64, batch: usize) -> Examples {
+    /// The sets of a shard of a step, of `[step, sets of a batch]`, and its share of the batch; `None` if it has none. Files
+    /// are shuffled, gone through and shuffled again.
+    pub(crate) fn batch(
+        &self,
+        order: &mut Shuffled,
+        seed: u64,
+        [step, batch]: [u64; 2],
+        shard: Shard,
+    ) -> Option<(Examples, f64)> {
         match self {
-            Self::Generated(generator) => generator.draw(derived(seed, Stream::Instances, 0), step, batch),
-            Self::Kept { training, .. } => training.select(&order.batch_of_rounds(training.len(), seed, step, batch)),
+            Self::Generated(generator) => {
+                let all = generator.draw(derived(seed, Stream::Instances, 0), step, batch as usize);
+                let (part, count) = (shard.range(all.len()), all.len());
+                let share = part.len() as f64 / count.max(1) as f64;
+                match part.len() {
+                    0 => None,
+                    length if length == count => Some((all, 1.0)),
+                    _ => Some((all.part(part.start, part.end), share)),
+                }
+            }
+            Self::Kept { training, .. } => {
+                let chosen = order.batch_of_rounds(training.len(), seed, step, batch as usize);
+                let (chosen, share) = ShardLoss::examples(shard, &chosen)?;
+                Some((training.select(chosen), share))
+            }
         }
     }
 

@@ -1,0 +1,202 @@
+//! `mpirun … regard train`: the same network on any number of ranks.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::program::{Said, command, regard, said};
+
+/// If true, the program and this machine have MPI; says so where they have not.
+fn has_mpi() -> bool {
+    let mpirun = || Command::new("mpirun").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let why = match cfg!(feature = "mpi") {
+        false => "the program is built without the feature `mpi`",
+        true if mpirun().is_ok_and(|status| status.success()) => return true,
+        true => "there is no mpirun",
+    };
+    regard_testing::skipped(why);
+    false
+}
+
+/// The program on ranks; each writes the number of its process into `pid.RANK`.
+fn on_ranks(folder: &Path, ranks: usize, arguments: &[&str]) -> Command {
+    let program = command(folder, arguments);
+    let script = r#"echo $$ > pid.$OMPI_COMM_WORLD_RANK; exec "$0" "$@""#;
+    let mut mpirun = Command::new("mpirun");
+    mpirun.args(["-n", &ranks.to_string(), "--oversubscribe", "sh", "-c", script]).arg(program.get_program());
+    mpirun.args(program.get_args()).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped());
+    // More ranks than cores: one thread each, and waiting ranks make room.
+    mpirun.env("RAYON_NUM_THREADS", "1").env("OMPI_MCA_mpi_yield_when_idle", "1").env("NO_COLOR", "1");
+    mpirun.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    mpirun
+}
+
+fn example(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name);
+    format!("data.path={}", path.display())
+}
+
+/// A small training of each family, with the settings after the name.
+fn families() -> [(&'static str, Vec<String>); 5] {
+    let sets = |all: &[&str]| all.iter().map(|set| (*set).to_owned()).collect::<Vec<_>>();
+    let network = ["model.width=16", "model.heads=2", "train.batch_size=24", "train.log_steps=2", "train.shards=8"];
+    let with = |more: &[&str]| sets(&[&network[..], more].concat());
+    let routes =
+        ["data.nodes=7", "model.layers=1", "model.feedforward_width=16", "train.epoch_size=144", "eval.instances=30"];
+    let kool = ["train.preset=kool-2019", "train.baseline_instances=40", "train.baseline_warmup_epochs=1"];
+    [
+        ("routes/tsp20", with(&routes)),
+        // Batch norm, an exponential baseline at first, then that of the rollout.
+        ("routes/tsp20-kool", with(&[&routes[..], &kool].concat())),
+        ("sets/max", with(&["train.steps_per_epoch=6"])),
+        ("graphs/molecules", with(&[&example("molecules.csv"), "data.target=boiling_point_c", "eval.blend=false"])),
+        (
+            "series/forecast",
+            with(&[&example("station.csv"), "model.look_back=48", "task.horizon=8", "train.steps_per_epoch=6"]),
+        ),
+    ]
+}
+
+fn arguments<'a>(name: &'a str, sets: &'a [String], out: &'a str) -> Vec<&'a str> {
+    let sets = sets.iter().flat_map(|set| ["--set", set.as_str()]);
+    ["train", name, "--out", out, "--steps", "14", "--seed", "7", "-q"].into_iter().chain(sets).collect()
+}
+
+fn files(folder: &Path, run: &str) -> [Vec<u8>; 2] {
+    ["model.safetensors", "metrics.jsonl"].map(|name| fs::read(folder.join(run).join(name)).unwrap())
+}
+
+#[test]
+fn any_number_of_ranks_trains_the_same_network() {
+    if !has_mpi() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for (name, sets) in families() {
+        regard(folder.path(), &arguments(name, &sets, "alone")).done();
+        for ranks in [1, 2, 4, 8] {
+            let out = format!("ranks{ranks}");
+            said(on_ranks(folder.path(), ranks, &arguments(name, &sets, &out)).output().unwrap()).done();
+            assert!(files(folder.path(), &out) == files(folder.path(), "alone"), "{name} on {ranks} ranks");
+            fs::remove_dir_all(folder.path().join(out)).unwrap();
+        }
+        fs::remove_dir_all(folder.path().join("alone")).unwrap();
+    }
+}
+
+/// Waits for a process until it ends.
+fn end_of(mut child: Child, limit: Duration) -> Said {
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > limit {
+            child.kill().unwrap();
+            panic!("{:?}", child.wait_with_output());
+        }
+        sleep(Duration::from_millis(20));
+    }
+    said(child.wait_with_output().unwrap())
+}
+
+fn wait_for(path: &Path) {
+    let begun = Instant::now();
+    while !path.exists() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no {}", path.display());
+        sleep(Duration::from_millis(5));
+    }
+}
+
+/// A training that takes a while, with many checkpoints.
+fn long<'a>(out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let sets = [
+        "data.nodes=10",
+        "model.width=16",
+        "model.heads=2",
+        "model.layers=2",
+        "train.batch_size=64",
+        "train.epoch_size=640",
+        "train.checkpoint_minutes=0.0005",
+        "eval.instances=40",
+    ];
+    let sets = sets.into_iter().flat_map(|set| ["--set", set]);
+    ["train", "routes/tsp20", "--out", out, "--steps", "120", "--seed", "7", "-q"]
+        .into_iter()
+        .chain(sets)
+        .chain(more.iter().copied())
+        .collect()
+}
+
+fn signal(folder: &Path, rank: usize, name: &str) {
+    let process = fs::read_to_string(folder.join(format!("pid.{rank}"))).unwrap();
+    let done = Command::new("kill").args([name, process.trim()]).status().unwrap();
+    assert!(done.success());
+}
+
+#[test]
+fn a_rank_that_dies_ends_the_others_and_another_number_goes_on() {
+    if !has_mpi() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    said(on_ranks(folder, 2, &long("straight", &[])).output().unwrap()).done();
+    for (killed, moment) in [(1, 0), (0, 150)] {
+        let out = format!("broken{killed}");
+        let child = on_ranks(folder, 4, &long(&out, &[])).stderr(Stdio::piped()).spawn().unwrap();
+        wait_for(&folder.join(&out).join("model.safetensors"));
+        sleep(Duration::from_millis(moment));
+        signal(folder, killed, "-KILL");
+        let ended = end_of(child, Duration::from_secs(20));
+        assert_ne!(ended.code, Some(0), "{ended:?}");
+        said(on_ranks(folder, 1 + killed, &long(&out, &["--resume"])).output().unwrap()).done();
+        assert!(files(folder, &out) == files(folder, "straight"), "rank {killed} was killed");
+    }
+}
+
+#[test]
+fn ranks_that_do_not_fit_together_are_named() {
+    if !has_mpi() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let three = said(on_ranks(folder, 3, &long("run", &[])).output().unwrap());
+    let words = "`train.shards`: is 8, but there are 3 ranks; expected a multiple of 3";
+    assert!(three.code == Some(2) && three.err.contains(words), "{three:?}");
+    assert!(!folder.join("run").exists());
+
+    let mut differing = on_ranks(folder, 1, &long("run", &[]));
+    let other = on_ranks(folder, 1, &long("run", &["--set", "train.learning_rate=0.5"]));
+    differing.arg(":").args(other.get_args());
+    let said = said(differing.output().unwrap());
+    assert!(said.code == Some(2), "{said:?}");
+    assert!(said.err.contains("rank 1 (") && said.err.contains("settings `learning_rate = 0.5`"), "{said:?}");
+    assert!(!folder.join("run").exists());
+}
+
+#[test]
+fn a_silent_rank_is_named() {
+    if !has_mpi() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let endless: Vec<&str> =
+        long("run", &[]).into_iter().map(|word| if word == "120" { "1000000" } else { word }).collect();
+    let mut mpirun = on_ranks(folder, 4, &endless);
+    let child = mpirun.env("REGARD_RANK_TIMEOUT", "3").stderr(Stdio::piped()).spawn().unwrap();
+    wait_for(&folder.join("run/model.safetensors"));
+    signal(folder, 3, "-STOP");
+    let ended = end_of(child, Duration::from_secs(40));
+    assert!(ended.code == Some(2) && ended.err.contains("rank 3: no message for 3 s"), "{ended:?}");
+}
+
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn a_program_without_mpi_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = command(folder.path(), &["train", "routes/tsp20"]);
+    let refused = said(command.env("OMPI_COMM_WORLD_SIZE", "2").output().unwrap());
+    assert!(refused.code == Some(2) && refused.err.contains("built without MPI"), "{refused:?}");
+}
