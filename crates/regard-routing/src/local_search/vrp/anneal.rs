@@ -44,7 +44,7 @@ pub(super) fn anneal(
         recreate.recreate(plan, &mut ruin, neighbours, &mut random);
         let change = plan.change;
         let bearable = change <= 0.0 || change < -temperature * (1.0 - random.random::<f64>()).ln();
-        if !(bearable && plan.keep()) {
+        if !(bearable && ruin.absent.is_empty() && plan.keep()) {
             plan.take_back();
             continue;
         }

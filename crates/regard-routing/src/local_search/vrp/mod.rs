@@ -32,6 +32,8 @@ mod savings;
 mod schedule;
 #[cfg(test)]
 mod tests;
+mod times;
+mod windows;
 
 use std::time::Instant;
 
@@ -39,6 +41,7 @@ use regard_data::cancel::{CancellationToken, run_under};
 
 use crate::Sites;
 
+pub use self::windows::Windows;
 use self::{anneal::anneal, descent::descend, plan::Plan, schedule::Schedule};
 use super::{
     clock::Clock,
@@ -68,6 +71,8 @@ pub struct Vrp<'a> {
     capacity: f64,
     limit: Option<f64>,
     service: f64,
+    windows: Option<Windows<'a>>,
+    vehicles: Option<usize>,
 }
 
 impl<'a> Vrp<'a> {
@@ -75,7 +80,7 @@ impl<'a> Vrp<'a> {
     /// depot's is not looked at.
     #[must_use]
     pub fn new(sites: &'a Sites, demands: &'a [f64], capacity: f64) -> Self {
-        Self { sites, demands, capacity, limit: None, service: 0.0 }
+        Self { sites, demands, capacity, limit: None, service: 0.0, windows: None, vehicles: None }
     }
 
     /// Limits a route's length plus `service` per customer.
@@ -84,15 +89,33 @@ impl<'a> Vrp<'a> {
         Self { limit, service, ..self }
     }
 
+    /// Demands that service at every node begins within its window; every customer alone must meet them.
+    #[must_use]
+    pub fn with_windows(self, windows: Windows<'a>) -> Self {
+        Self { windows: Some(windows), ..self }
+    }
+
+    /// Limits the number of routes with customers.
+    #[must_use]
+    pub fn with_vehicles(self, vehicles: Option<usize>) -> Self {
+        Self { vehicles, ..self }
+    }
+
     /// Length of all routes, each from the depot and back to it; service is not counted.
     #[must_use]
     pub fn cost(&self, routes: &[Vec<usize>]) -> f64 {
         routes.iter().map(|route| self.length(route)).sum()
     }
 
-    /// If true, every customer is visited once and every route keeps capacity and limit.
+    /// If true, every customer is visited once, every route keeps capacity, limit and windows, and there are vehicles for
+    /// all routes.
     #[must_use]
     pub fn keeps(&self, routes: &[Vec<usize>]) -> bool {
+        self.serves(routes) && self.vehicles.is_none_or(|vehicles| routes_with_customers(routes) <= vehicles)
+    }
+
+    /// If true, the routes keep all rules but the number of vehicles.
+    fn serves(&self, routes: &[Vec<usize>]) -> bool {
         let n = self.sites.len();
         let mut seen = vec![false; n];
         let once =
@@ -102,10 +125,15 @@ impl<'a> Vrp<'a> {
             && routes.iter().all(|route| self.allows(route))
     }
 
-    /// If true, one route keeps capacity and limit.
+    /// If true, one route keeps capacity, limit and windows.
     fn allows(&self, route: &[usize]) -> bool {
         let load: f64 = route.iter().map(|&node| self.demands[node]).sum();
-        self.holds(load) && self.within_limit(self.length(route), route.len())
+        self.holds(load) && self.within_limit(self.length(route), route.len()) && self.in_time(route)
+    }
+
+    /// If true, one route meets the windows.
+    fn in_time(&self, route: &[usize]) -> bool {
+        self.windows.is_none_or(|windows| windows.allow(route, |a, b| self.sites.distance(a, b)))
     }
 
     /// If true, a vehicle holds this load.
@@ -121,6 +149,12 @@ impl<'a> Vrp<'a> {
         self.limit.is_none_or(|limit| customers == 0 || total <= limit * (1.0 + ROUNDING))
     }
 
+    /// If true, there is a vehicle for one more route beside so many.
+    #[inline]
+    fn has_vehicle(&self, routes: usize) -> bool {
+        self.vehicles.is_none_or(|vehicles| routes < vehicles)
+    }
+
     fn length(&self, route: &[usize]) -> f64 {
         let Some((&first, &last)) = route.first().zip(route.last()) else {
             return 0.0;
@@ -128,6 +162,11 @@ impl<'a> Vrp<'a> {
         let path: f64 = route.windows(2).map(|pair| self.sites.distance(pair[0], pair[1])).sum();
         self.sites.distance(0, first) + path + self.sites.distance(last, 0)
     }
+}
+
+/// Routes that are not empty.
+fn routes_with_customers(routes: &[Vec<usize>]) -> usize {
+    routes.iter().filter(|route| !route.is_empty()).count()
 }
 
 /// Amount of search, and its seed.
