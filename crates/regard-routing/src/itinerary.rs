@@ -3,6 +3,17 @@
 use crate::formats::solution::SolutionFormat;
 use crate::instance::Instance;
 
+/// The times by which vehicles drive. Service at a node begins within its window; who comes early waits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Times<'a> {
+    /// Begin of the window of every node, `[nodes]`.
+    pub ready: &'a [f64],
+    /// Time that service takes at every node, `[nodes]`.
+    pub service: &'a [f64],
+    /// Time that a vehicle takes for a unit of distance.
+    pub pace: f64,
+}
+
 /// The routes of a solution.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Itinerary {
@@ -26,8 +37,11 @@ pub struct Route {
 pub struct Stop {
     /// The node.
     pub node: usize,
-    /// Length of the route up to here.
+    /// Length of the route up to here; where there are times, the time of arrival, and at the first stop that of
+    /// departure. A vehicle leaves so late that it does not wait at its first customer.
     pub arrival: f64,
+    /// Time waited here before service begins; `None` where time plays no part.
+    pub waiting: Option<f64>,
     /// Amount taken in here; `None` where the problem has none.
     pub amount: Option<f64>,
 }
@@ -101,11 +115,31 @@ fn drive(instance: &Instance, begin: usize, inner: &[usize], mut left: Option<&m
             room -= taken;
             taken
         });
-        stops.push(Stop { node, arrival: length, amount });
+        stops.push(Stop { node, arrival: length, waiting: None, amount });
         here = node;
+    }
+    if let Some(times) = instance.times() {
+        schedule(instance, times, &mut stops);
     }
     let load = left.is_some().then(|| stops.iter().filter_map(|stop| stop.amount).sum());
     Route { stops, load, length }
+}
+
+/// Gives the stops of a route their times.
+fn schedule(instance: &Instance, times: Times<'_>, stops: &mut [Stop]) {
+    let travel = |a: usize, b: usize| times.pace * instance.sites().distance(a, b);
+    let mut leaves = match stops {
+        [begin, first, ..] => times.ready[begin.node].max(times.ready[first.node] - travel(begin.node, first.node)),
+        _ => return,
+    };
+    let mut here = stops[0].node;
+    (stops[0].arrival, stops[0].waiting) = (leaves, Some(0.0));
+    for stop in &mut stops[1..] {
+        stop.arrival = leaves + travel(here, stop.node);
+        let begin = stop.arrival.max(times.ready[stop.node]);
+        stop.waiting = Some(begin - stop.arrival);
+        (here, leaves) = (stop.node, begin + times.service[stop.node]);
+    }
 }
 
 #[cfg(test)]

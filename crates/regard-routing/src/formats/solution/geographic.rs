@@ -41,6 +41,9 @@ pub(super) fn geojson(instance: &Instance, solution: &[usize]) -> String {
                 "name": name(instance, stop.node),
                 "arrival": rounded(stop.arrival),
             });
+            if let Some(waiting) = stop.waiting {
+                properties["waiting"] = rounded(waiting).into();
+            }
             if let (Some(amount), Some((what, _))) = (stop.amount, instance.amounts()) {
                 properties[what] = rounded(amount).into();
             }
@@ -82,7 +85,10 @@ fn description(instance: &Instance, route: &Route) -> String {
 
 fn point(instance: &Instance, stop: &Stop) -> String {
     let ([longitude, latitude], name) = (place(instance, stop.node), escaped(name(instance, stop.node)));
-    let about = format!("after {} {}", rounded(stop.arrival), instance.sites().unit());
+    let about = match stop.waiting {
+        Some(_) => format!("at {}", rounded(stop.arrival)),
+        None => format!("after {} {}", rounded(stop.arrival), instance.sites().unit()),
+    };
     format!(
         "    <rtept lat=\"{latitude}\" lon=\"{longitude}\">\n      <name>{name}</name>\n      <desc>{about}</desc>\n    </rtept>\n"
     )

@@ -41,6 +41,7 @@ impl TableSource for Stops<'_> {
         let amount = self.instance.amounts().map(|(name, _)| name);
         columns.extend(amount);
         columns.push("arrival");
+        columns.extend(self.instance.times().map(|_| "waiting"));
         columns.extend(amount.map(|_| "load"));
         columns.push("length");
         columns.into_iter().map(str::to_owned).collect()
@@ -58,6 +59,7 @@ impl TableSource for Stops<'_> {
                 cells.extend((0..self.axes().len()).filter_map(|axis| Some(Cell::Number(point?[axis]))));
                 cells.extend(stop.amount.map(|amount| Cell::Number(rounded(amount))));
                 cells.push(Cell::Number(rounded(stop.arrival)));
+                cells.extend(stop.waiting.map(|waiting| Cell::Number(rounded(waiting))));
                 cells.extend(route.load.map(|load| Cell::Number(rounded(load))));
                 cells.push(Cell::Number(rounded(route.length)));
                 visit(&cells)?;
