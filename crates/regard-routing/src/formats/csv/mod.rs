@@ -583,7 +583,9 @@ fn table(sites: &Sites, options: &[(&str, String)], columns: &[(&str, &[f64])]) 
     text.extend(columns.iter().map(|(name, _)| format!(",{name}")));
     for (node, (id, [first, second, _])) in sites.ids().iter().zip(sites.coordinates()).enumerate() {
         text.push_str(&format!("\n{},{first},{second}", quoted(id)));
-        text.extend(columns.iter().map(|(_, values)| format!(",{}", values[node])));
+        // What never ends has no number.
+        let shown = |value: f64| if value.is_finite() { format!(",{value}") } else { ",".to_owned() };
+        text.extend(columns.iter().map(|(_, values)| shown(values[node])));
     }
     text.push('\n');
     Ok(text)

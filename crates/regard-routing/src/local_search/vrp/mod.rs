@@ -25,6 +25,7 @@
 
 mod anneal;
 mod descent;
+mod fleet;
 mod plan;
 mod recreate;
 mod ruin;
@@ -149,12 +150,6 @@ impl<'a> Vrp<'a> {
         self.limit.is_none_or(|limit| customers == 0 || total <= limit * (1.0 + ROUNDING))
     }
 
-    /// If true, there is a vehicle for one more route beside so many.
-    #[inline]
-    fn has_vehicle(&self, routes: usize) -> bool {
-        self.vehicles.is_none_or(|vehicles| routes < vehicles)
-    }
-
     fn length(&self, route: &[usize]) -> f64 {
         let Some((&first, &last)) = route.first().zip(route.last()) else {
             return 0.0;
@@ -239,10 +234,55 @@ pub fn construct(vrp: &Vrp, deadline: Option<Instant>) -> Vec<Vec<usize>> {
 
 /// As [`construct`], with the name of how the routes were found.
 pub(crate) fn construct_named(vrp: &Vrp, deadline: Option<Instant>) -> (&'static str, Vec<Vec<usize>>) {
-    match deadline {
+    let (name, routes) = match deadline {
         Some(deadline) => savings::construct_quickly(vrp, deadline),
         None => ("savings", savings::construct(vrp)),
+    };
+    match vrp.vehicles {
+        Some(vehicles) if routes_with_customers(&routes) > vehicles => (name, with_fewer_routes(vrp, &routes, deadline)),
+        _ => (name, routes),
     }
+}
+
+/// Routes for as many vehicles as there are, or as few as were found.
+fn with_fewer_routes(vrp: &Vrp, routes: &[Vec<usize>], deadline: Option<Instant>) -> Vec<Vec<usize>> {
+    let mut clock = Clock::new(deadline);
+    let distances = Distances::new(vrp.sites, &mut clock);
+    let neighbours = Neighbours::new(vrp.sites, &distances, NEIGHBOURS, Choice::Nearest, &mut clock);
+    let VrpOptions { seed, iterations, .. } = VrpOptions::default();
+    let schedule = Schedule::new(deadline, iterations);
+    let mut plan = Plan::new(vrp, &distances, routes);
+    fleet::reduce(&mut plan, &neighbours, schedule, seed, vrp.vehicles.unwrap_or(1))
+}
+
+/// Routes that keep the rules, from routes of which some do not: customers who make a route break a rule are put where
+/// they cost least. `None` where there is no place for one.
+pub(crate) fn repair(vrp: &Vrp, routes: &[Vec<usize>]) -> Option<Vec<Vec<usize>>> {
+    let n = vrp.sites.len();
+    let mut seen = vec![false; n];
+    let mut kept: Vec<Vec<usize>> = Vec::new();
+    for route in routes {
+        let mut part = Vec::new();
+        for &node in route.iter().filter(|&&node| node > 0 && node < n) {
+            part.push(node);
+            if seen[node] || !vrp.allows(&part) {
+                part.pop();
+            } else {
+                seen[node] = true;
+            }
+        }
+        kept.push(part);
+    }
+    let absent: Vec<Node> = (1..n).filter(|&node| !seen[node]).map(|node| node as Node).collect();
+    let mut clock = Clock::new(None);
+    let distances = Distances::new(vrp.sites, &mut clock);
+    let neighbours = Neighbours::new(vrp.sites, &distances, NEIGHBOURS, Choice::Nearest, &mut clock);
+    let mut plan = Plan::new(vrp, &distances, &kept);
+    let served = recreate::put_back(&mut plan, absent, &neighbours);
+    (served && plan.keep()).then(|| {
+        plan.save();
+        plan.saved()
+    })
 }
 
 /// Descent, annealing in every chain, descent again.

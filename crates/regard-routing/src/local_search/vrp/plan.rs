@@ -48,6 +48,8 @@ pub(super) struct Plan<'a> {
     /// Stops whose follower may differ from the one in `best`.
     differing: Vec<Node>,
     differs: Vec<bool>,
+    /// The most routes that may have customers.
+    pub(super) vehicles: Option<usize>,
     /// When routes reach their stops, where there are windows.
     times: Option<Times<'a>>,
 }
@@ -73,6 +75,7 @@ impl<'a> Plan<'a> {
             best: vec![n as Node; n + 1],
             differing: Vec::new(),
             differs: vec![false; n + 1],
+            vehicles: vrp.vehicles,
             times: vrp.windows.map(|windows| Times::new(windows, n + 1)),
         };
         for route in routes.iter().filter(|route| !route.is_empty()) {
@@ -91,6 +94,11 @@ impl<'a> Plan<'a> {
     /// The number of routes with customers.
     pub(super) fn routes(&self) -> usize {
         self.sizes.len() - 1 - self.empty.len()
+    }
+
+    /// If true, there is a vehicle for one more route.
+    pub(super) fn has_vehicle(&self) -> bool {
+        self.vehicles.is_none_or(|vehicles| self.routes() < vehicles)
     }
 
     /// The stop that stands for the depot in a route.

@@ -3,7 +3,7 @@
 //! Places are tried behind the neighbours of the customer, at both ends of the routes that were
 //! ruined and in a route of its own. Now and then a place is overlooked, a "blink".
 
-use rand::{RngExt, seq::SliceRandom};
+use rand::{RngExt, SeedableRng, seq::SliceRandom};
 use rand_pcg::Pcg64Mcg;
 
 use super::{
@@ -79,7 +79,7 @@ impl Recreate {
         let home = self.from_depot[node as usize];
         let demand = plan.vrp.demands[node as usize];
         let room = plan.vrp.capacity * (1.0 + ROUNDING) - demand;
-        let alone = plan.vrp.has_vehicle(plan.routes()).then(|| {
+        let alone = plan.has_vehicle().then(|| {
             let route = plan.an_empty_route();
             plan.depot_of(route)
         });
@@ -103,6 +103,15 @@ impl Recreate {
         }
         place.before
     }
+}
+
+/// Puts these absent customers into routes; false where there was no place for one.
+pub(super) fn put_back(plan: &mut Plan, absent: Vec<Node>, neighbours: &Neighbours) -> bool {
+    let routes = (1..plan.sizes.len() as u32).filter(|&route| plan.sizes[route as usize] > 0).collect();
+    let mut ruin = Ruin::of(routes, absent);
+    let recreate = Recreate::new(plan);
+    recreate.recreate(plan, &mut ruin, neighbours, &mut Pcg64Mcg::seed_from_u64(0));
+    ruin.absent.is_empty()
 }
 
 /// The cheapest place so far.
