@@ -12,6 +12,30 @@ pub struct Times<'a> {
     pub service: &'a [f64],
     /// Time that a vehicle takes for a unit of distance.
     pub pace: f64,
+    /// If true, times are minutes since midnight, and the file writes them as times of day.
+    pub of_day: bool,
+}
+
+impl Times<'_> {
+    /// A time of day, `8:05` or `8:05:30`, for people; `None` where times are numbers.
+    ///
+    /// ```
+    /// use regard_routing::Times;
+    ///
+    /// let times = Times { ready: &[], service: &[], pace: 1.0, of_day: true };
+    /// assert_eq!(times.of_day(485.0).as_deref(), Some("8:05"));
+    /// assert_eq!(times.of_day(485.51).as_deref(), Some("8:05:31"));
+    /// ```
+    #[must_use]
+    pub fn of_day(&self, minutes: f64) -> Option<String> {
+        let seconds = (60.0 * minutes).round();
+        if !self.of_day || !(0.0..1e9).contains(&seconds) {
+            return None;
+        }
+        let (hours, rest) = (seconds as u64 / 3600, seconds as u64 % 3600);
+        let shown = format!("{hours}:{:02}", rest / 60);
+        Some(if rest % 60 == 0 { shown } else { format!("{shown}:{:02}", rest % 60) })
+    }
 }
 
 /// The routes of a solution.

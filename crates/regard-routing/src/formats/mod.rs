@@ -72,8 +72,8 @@ pub fn read_instance_with(path: impl AsRef<Path>, options: &csv::TableOptions) -
     let (text, encoding) = read_text_and_encoding(path)?;
     let by_name = header::types().find(|(.., tsplib)| Some(tsplib.ending) == ending.as_deref());
     let own = with_own_format(&text);
-    let is_csv = own.is_none()
-        && (ending.as_deref() == Some(csv::ENDING) || (by_name.is_none() && !tsplib::looks_like(&text)));
+    let is_csv =
+        own.is_none() && (ending.as_deref() == Some(csv::ENDING) || (by_name.is_none() && !tsplib::looks_like(&text)));
     let (instance, mut notes) = match (is_csv, options.first_given(), own) {
         (true, ..) => csv::parse_instance(&text, path, options)?,
         (false, None, Some(name)) => (of_own_format(&text, path, name)?, csv::Notes::default()),

@@ -372,7 +372,7 @@ fn fitting(present: &[&str]) -> Vec<(&'static ProblemSpec, &'static FileSpec)> {
 /// If true, the column of that name holds times.
 fn is_time(name: &str) -> bool {
     let mut columns = with_files().flat_map(|(_, files)| files.csv);
-    columns.any(|column| column.names[0] == name && column.kind == ColumnKind::Time)
+    columns.any(|column| column.kind == ColumnKind::Time && column.names.contains(&name))
 }
 
 /// A table of a problem with a depot.
@@ -454,6 +454,11 @@ impl<'s, 't> DepotTable<'s, 't> {
         Ok(values)
     }
 
+    /// If true, the table has times of day.
+    pub(crate) fn has_times_of_day(&self) -> bool {
+        self.sheet.times_of_day
+    }
+
     /// An error about a field of node `node`, the depot being node 0; `column` is its role.
     pub(crate) fn error_at(&self, node: usize, column: &str, reason: String) -> Error {
         let row = match node {
@@ -462,7 +467,8 @@ impl<'s, 't> DepotTable<'s, 't> {
             behind => behind,
         };
         let line = self.sheet.rows().nth(row).map_or(0, |row| row.line);
-        let name = self.columns.iter().find(|(preferred, _)| *preferred == column).map_or(column, |(_, (_, name))| name);
+        let name =
+            self.columns.iter().find(|(preferred, _)| *preferred == column).map_or(column, |(_, (_, name))| name);
         Error::parse(self.sheet.path, line, reason).in_field(name)
     }
 

@@ -33,6 +33,8 @@ pub struct Sheet<'t> {
     pub(super) notes: Notes,
     /// The nodes, where they are not read from the columns.
     nodes: Option<Sites>,
+    /// If true, times are written as times of day.
+    pub(super) times_of_day: bool,
 }
 
 /// Columns of one kind by their names.
@@ -73,7 +75,19 @@ impl<'t> Sheet<'t> {
             ));
         }
         let depot = options.depot.clone();
-        let mut sheet = Self { path, comments, top, header, roles, rows, ids: Vec::new(), depot, notes, nodes: None };
+        let mut sheet = Self {
+            path,
+            comments,
+            top,
+            header,
+            roles,
+            rows,
+            ids: Vec::new(),
+            depot,
+            notes,
+            nodes: None,
+            times_of_day: false,
+        };
         Ok({
             sheet.check_fields()?;
             sheet.read_numbers(options.decimal, separator);
@@ -91,7 +105,19 @@ impl<'t> Sheet<'t> {
         depot: Option<String>,
     ) -> Self {
         let (ids, notes) = (nodes.ids().to_vec(), Notes::default());
-        Self { path, comments: Vec::new(), top: 0, header, roles, rows, ids, depot, notes, nodes: Some(nodes) }
+        Self {
+            path,
+            comments: Vec::new(),
+            top: 0,
+            header,
+            roles,
+            rows,
+            ids,
+            depot,
+            notes,
+            nodes: Some(nodes),
+            times_of_day: false,
+        }
     }
 
     /// The problem of the table, after which its rows are known: bad ones are skipped where that is allowed, and
@@ -187,6 +213,7 @@ impl<'t> Sheet<'t> {
                     example.get_or_insert((written, value));
                 }
             }
+            self.times_of_day |= example.is_some();
             if let Some((written, value)) = example {
                 self.notes.add(format!("column `{}`: `{written}` is read as {value} minutes", shown(name)));
             }

@@ -44,9 +44,8 @@ pub(crate) fn problem_of(layout: &Layout<'_>) -> Result<Option<&'static str>> {
         let mut sections = layout.sections.iter().map(|section| section.keyword.as_str());
         sections.all(|keyword| !known(keyword) || tsplib.sections.contains(&keyword))
     };
-    let marked = |tsplib: &TsplibType| {
-        tsplib.marker.is_some_and(|marker| layout.section(marker).is_some()) && has_all(tsplib)
-    };
+    let marked =
+        |tsplib: &TsplibType| tsplib.marker.is_some_and(|marker| layout.section(marker).is_some()) && has_all(tsplib);
     let mut all = types().filter(|(.., tsplib)| marked(tsplib)).map(|(name, ..)| name);
     let first = all.next();
     Ok(if all.next().is_none() { first } else { None })

@@ -31,7 +31,7 @@ pub(super) fn anneal(
     let (mut best, mut temperature, mut reports) = (cost, 0.0, 0.0);
     while schedule.go_on() {
         if schedule.looked() {
-            temperature = unit * schedule.temperature(customers);
+            temperature = unit * schedule.temperature(customers, plan.vrp.windows.is_some());
             if let Some(progress) = progress.filter(|_| schedule.done * REPORTS >= reports) {
                 progress(schedule.done, best);
                 reports = (schedule.done * REPORTS).floor() + 1.0;

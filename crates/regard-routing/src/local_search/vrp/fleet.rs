@@ -31,7 +31,6 @@ pub(super) fn reduce(
     let hardness = |absences: &[u64], nodes: &[Node]| nodes.iter().map(|&node| absences[node as usize]).sum::<u64>();
     while schedule.go_on() {
         if absent.is_empty() {
-            plan.save();
             if plan.routes() <= enough.max(1) {
                 break;
             }
@@ -51,6 +50,9 @@ pub(super) fn reduce(
         }
         if (after < before || (after == before && bearable)) && plan.keep() {
             absent.clone_from(&ruin.absent);
+            if absent.is_empty() {
+                plan.save();
+            }
         } else {
             plan.take_back();
         }

@@ -239,7 +239,9 @@ pub(crate) fn construct_named(vrp: &Vrp, deadline: Option<Instant>) -> (&'static
         None => ("savings", savings::construct(vrp)),
     };
     match vrp.vehicles {
-        Some(vehicles) if routes_with_customers(&routes) > vehicles => (name, with_fewer_routes(vrp, &routes, deadline)),
+        Some(vehicles) if routes_with_customers(&routes) > vehicles => {
+            (name, with_fewer_routes(vrp, &routes, deadline))
+        }
         _ => (name, routes),
     }
 }

@@ -141,9 +141,9 @@ pub(super) fn read_tsplib(file: &tsplib::File<'_>) -> Result<Cvrptw> {
     let uniform = file.amount("SERVICE_TIME", true)?.unwrap_or(0.0);
     let mut service = match file.has(SERVICE) {
         true => file.amounts(SERVICE, ids, "service time")?,
-        false => (0..ids.len())
-            .map(|node| Amount { line: 0, value: if node == depot { 0.0 } else { uniform } })
-            .collect(),
+        false => {
+            (0..ids.len()).map(|node| Amount { line: 0, value: if node == depot { 0.0 } else { uniform } }).collect()
+        }
     };
     let vehicles = file.amount("VEHICLES", false)?;
     demands[..=depot].rotate_right(1);
@@ -193,9 +193,10 @@ pub(super) fn read_csv(sheet: &Sheet<'_>, options: &csv::Options) -> Result<Cvrp
     let routing = Cvrp::new(table.sites()?, demands, capacity)?;
     let pace = table.option("speed").map_or(1.0, |speed| SPEED / speed);
     let vehicles = table.option("vehicles").map(|vehicles| vehicles as usize);
-    build(routing, Times { windows, pace, vehicles }, |node, field, reason| {
+    let instance = build(routing, Times { windows, pace, vehicles }, |node, field, reason| {
         table.error_at(node, field, reason).with_hint("times of day are minutes, and so are the times of driving")
-    })
+    })?;
+    Ok(instance.with_times_of_day(table.has_times_of_day()))
 }
 
 /// Columns of a CSV table beside the nodes.

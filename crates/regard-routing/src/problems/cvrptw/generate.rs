@@ -42,12 +42,12 @@ fn instance(draws: &mut Draws, points: Points, n: usize) -> CvrptwEnv {
     let points = with_depot(draws, points, n);
     let mut demands = vec![0.0];
     demands.extend((0..n).map(|_| f64::from(1 + draws.below(9))));
-    let mut windows = TimeWindows { ready: vec![0.0], due: vec![CLOSING / SIDE], service: vec![0.0] };
+    let mut windows = TimeWindows { ready: vec![0.0], due: vec![single_above(CLOSING / SIDE)], service: vec![0.0] };
     for &point in &points[1..] {
         let (ready, due, service) = window(draws, SIDE * distance(points[0], point));
-        windows.ready.push(ready / SIDE);
-        windows.due.push(due / SIDE);
-        windows.service.push(service / SIDE);
+        windows.ready.push(single_below(ready / SIDE));
+        windows.due.push(single_above(due / SIDE));
+        windows.service.push(single_below(service / SIDE));
     }
     CvrptwEnv::new(points, demands, f64::from(capacity(n)), windows)
 }
@@ -65,6 +65,18 @@ fn window(draws: &mut Draws, far: f64) -> (f64, f64, f64) {
         true => (ready, due, service),
         false => ((ready - 1.0).max(0.0), due.max(1.0), service),
     }
+}
+
+/// The next number in single precision, as sets hold them, that is not above this one: no vehicle is late by rounding.
+fn single_below(time: f64) -> f64 {
+    let near = time as f32;
+    f64::from(if f64::from(near) > time { near.next_down() } else { near })
+}
+
+/// The next number in single precision that is not below this one.
+fn single_above(time: f64) -> f64 {
+    let near = time as f32;
+    f64::from(if f64::from(near) < time { near.next_up() } else { near })
 }
 
 #[cfg(test)]
@@ -98,5 +110,5 @@ mod tests {
     }
 
     /// Begins, ends and service times, in minutes.
-    const NUMBERS: [[f64; 2]; 3] = [[0.0; 2]; 3];
+    const NUMBERS: [[f64; 2]; 3] = [[73.0, 116.0], [262.0, 168.0], [10.0, 5.0]];
 }

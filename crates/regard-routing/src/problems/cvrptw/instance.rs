@@ -40,6 +40,7 @@ pub struct Cvrptw {
     windows: TimeWindows,
     pace: f64,
     vehicles: Option<usize>,
+    of_day: bool,
 }
 
 /// A time that no vehicle can keep.
@@ -81,7 +82,7 @@ impl Cvrptw {
             let reason = format!("{} given for {} nodes", windows.due.len(), routing.len());
             return Err(Error::invalid("due time of each node", reason));
         }
-        Ok(Self { routing, windows, pace, vehicles: None })
+        Ok(Self { routing, windows, pace, vehicles: None, of_day: false })
     }
 
     /// The same instance with at most so many vehicles.
@@ -94,6 +95,12 @@ impl Cvrptw {
         }
         self.vehicles = vehicles;
         Ok(self)
+    }
+
+    /// The same instance with times that are minutes since midnight, shown as times of day.
+    #[must_use]
+    pub(super) fn with_times_of_day(self, of_day: bool) -> Self {
+        Self { of_day, ..self }
     }
 
     /// The same instance with another best-known cost.
@@ -136,7 +143,7 @@ impl Cvrptw {
     /// The times by which vehicles drive.
     #[must_use]
     pub fn times(&self) -> Times<'_> {
-        Times { ready: &self.windows.ready, service: &self.windows.service, pace: self.pace }
+        Times { ready: &self.windows.ready, service: &self.windows.service, pace: self.pace, of_day: self.of_day }
     }
 
     /// Length of all routes together in the file's own metric.
@@ -161,9 +168,11 @@ impl Cvrptw {
             let reason = format!("there are {used} routes, the number of vehicles is {vehicles}");
             return Err(Error::Infeasible { reason });
         }
-        routes.iter().enumerate().filter(|(_, route)| !route.is_empty()).try_for_each(|(at, route)| {
-            self.check_times(at + 1, route)
-        })
+        routes
+            .iter()
+            .enumerate()
+            .filter(|(_, route)| !route.is_empty())
+            .try_for_each(|(at, route)| self.check_times(at + 1, route))
     }
 
     /// Drives a route from the opening of the depot and checks every arrival.

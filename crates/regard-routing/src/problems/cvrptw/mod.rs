@@ -8,6 +8,7 @@ pub mod generate;
 mod instance;
 mod policy;
 mod search;
+mod sets;
 mod solomon;
 #[cfg(test)]
 mod tests;

@@ -6,13 +6,15 @@
 
 use std::sync::Arc;
 
-use super::{Cvrptw, TimeWindows, generate};
+use super::{Cvrptw, TimeWindows, generate, sets};
+use crate::formats::sets::{RawSet, SetField};
 use crate::generate::GeneratorConfig;
 use crate::instance::SolverInstance;
 use crate::local_search::LocalSearchOptions;
 use crate::problem::{Problem, State, chosen, distance, points_in_view, round_trip, sites, visited};
 use crate::problems::cvrp::Cvrp;
 use crate::{Result, routes_of};
+use regard_data::Fault;
 
 /// Sums may pass a bound by so much of it: rounding, and less than checkers allow.
 const ROUNDING: f64 = 5e-10;
@@ -178,6 +180,15 @@ impl Problem for CvrptwEnv {
     const SCALARS: usize = 3;
     const DYNAMIC: bool = false;
     const DRAWS_POINTS: bool = true;
+    const SET_FIELDS: Option<&'static [SetField]> = Some(sets::FIELDS);
+
+    fn set_values(&self) -> Vec<Vec<f64>> {
+        sets::values(self)
+    }
+
+    fn of_set(set: &RawSet) -> Result<Vec<Self>, Fault> {
+        sets::read(set)
+    }
 
     fn points(&self) -> &[[f32; 2]] {
         &self.0.points

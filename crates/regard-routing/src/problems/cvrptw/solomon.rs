@@ -70,8 +70,7 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Cvrptw> {
     let ids = rows.iter().map(|(_, id, _)| id.clone()).collect();
     let sites = Sites::new(name, Metric::Tenths, points)?.with_ids(ids)?;
     let lines: Vec<usize> = rows.iter().map(|(line, ..)| *line).collect();
-    let demands: Vec<Amount> =
-        lines.iter().zip(column(3)).map(|(&line, value)| Amount { line, value }).collect();
+    let demands: Vec<Amount> = lines.iter().zip(column(3)).map(|(&line, value)| Amount { line, value }).collect();
     files::check_demands(&demands, sites.ids(), 0, capacity)
         .map_err(|(line, reason)| fault(line, FIELDS[3], reason))?;
     let routing = Cvrp::new(sites, column(3), capacity)?;

@@ -67,10 +67,8 @@ const REAL_PRIZE: CsvColumn = CsvColumn { names: &["real_prize"], words: &[], ki
 impl SolverInstance for Spctsp {
     type Problem = SpctspEnv;
 
-    const FILES: &'static FileSpec = &FileSpec {
-        csv: &[pctsp::COLUMNS[0], pctsp::COLUMNS[1], REAL_PRIZE],
-        ..*Pctsp::FILES
-    };
+    const FILES: &'static FileSpec =
+        &FileSpec { csv: &[pctsp::COLUMNS[0], pctsp::COLUMNS[1], REAL_PRIZE], ..*Pctsp::FILES };
     /// A search afterwards would know the real prizes in advance.
     const LOCAL_SEARCH: &'static str = "";
 
