@@ -106,10 +106,10 @@ mod tests {
     /// Time warp and duration of a route that begins its first service at `begin`, step by step.
     fn drive(windows: &Windows, travel: &[f64], begin: f64) -> (f64, f64) {
         let (mut clock, mut warp, mut duration) = (begin, 0.0, 0.0);
-        for node in 0..windows.ready.len() {
+        for (node, travel) in travel.iter().enumerate() {
             if node > 0 {
-                clock += travel[node];
-                duration += travel[node];
+                clock += travel;
+                duration += travel;
             }
             let (ready, end) = (windows.ready[node], windows.end(node));
             duration += (ready - clock).max(0.0);

@@ -119,9 +119,9 @@ impl State for CvrptwState {
 
     fn allowed(&self, open: &mut [bool]) {
         let mut any = false;
-        for node in 1..self.visited.len() {
-            open[node] = !self.visited[node] && self.fits(node) && self.in_time(node);
-            any |= open[node];
+        for (node, open) in open.iter_mut().enumerate().skip(1) {
+            *open = !self.visited[node] && self.fits(node) && self.in_time(node);
+            any |= *open;
         }
         if let Some(depot) = open.first_mut() {
             *depot = !any || self.last() != Some(0);
