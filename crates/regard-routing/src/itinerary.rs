@@ -8,6 +8,8 @@ use crate::instance::Instance;
 pub struct Times<'a> {
     /// Begin of the window of every node, `[nodes]`.
     pub ready: &'a [f64],
+    /// End of the window of every node, `[nodes]`; infinite where there is none.
+    pub due: &'a [f64],
     /// Time that service takes at every node, `[nodes]`.
     pub service: &'a [f64],
     /// Time that a vehicle takes for a unit of distance.
@@ -22,7 +24,7 @@ impl Times<'_> {
     /// ```
     /// use regard_routing::Times;
     ///
-    /// let times = Times { ready: &[], service: &[], pace: 1.0, of_day: true };
+    /// let times = Times { ready: &[], due: &[], service: &[], pace: 1.0, of_day: true };
     /// assert_eq!(times.of_day(485.0).as_deref(), Some("8:05"));
     /// assert_eq!(times.of_day(485.51).as_deref(), Some("8:05:31"));
     /// ```
@@ -62,7 +64,7 @@ pub struct Stop {
     /// The node.
     pub node: usize,
     /// Length of the route up to here; where there are times, the time of arrival, and at the first stop that of
-    /// departure. A vehicle leaves so late that it does not wait at its first customer.
+    /// departure. A vehicle leaves as late as it may without being back any later.
     pub arrival: f64,
     /// Time waited here before service begins; `None` where time plays no part.
     pub waiting: Option<f64>,
@@ -149,20 +151,30 @@ fn drive(instance: &Instance, begin: usize, inner: &[usize], mut left: Option<&m
     Route { stops, load, length }
 }
 
-/// Gives the stops of a route their times.
+/// Gives the stops of a route their times: it begins as late as it may without ending later. The time by which it may be
+/// put off is the forward time slack of M. W. P. Savelsbergh, "The vehicle routing problem with time windows: minimizing
+/// route duration", ORSA Journal on Computing 4, 1992, or all waiting where that is less.
 fn schedule(instance: &Instance, times: Times<'_>, stops: &mut [Stop]) {
-    let travel = |a: usize, b: usize| times.pace * instance.sites().distance(a, b);
-    let mut leaves = match stops {
-        [begin, first, ..] => times.ready[begin.node].max(times.ready[first.node] - travel(begin.node, first.node)),
-        _ => return,
-    };
-    let mut here = stops[0].node;
-    (stops[0].arrival, stops[0].waiting) = (leaves, Some(0.0));
-    for stop in &mut stops[1..] {
-        stop.arrival = leaves + travel(here, stop.node);
-        let begin = stop.arrival.max(times.ready[stop.node]);
+    let Some(first) = stops.first() else { return };
+    let opening = times.ready[first.node];
+    depart(instance, times, stops, opening);
+    let (mut waited, mut slack) = (0.0, f64::INFINITY);
+    for stop in &stops[1..] {
+        waited += stop.waiting.unwrap_or(0.0);
+        slack = slack.min(waited + times.due[stop.node] - stop.arrival.max(times.ready[stop.node]));
+    }
+    depart(instance, times, stops, opening + waited.min(slack).max(0.0));
+}
+
+/// Gives the stops of a route that leaves its first stop at a time their times.
+fn depart(instance: &Instance, times: Times<'_>, stops: &mut [Stop], at: f64) {
+    let mut last: Option<(usize, f64)> = None;
+    for stop in stops {
+        stop.arrival =
+            last.map_or(at, |(here, leaves)| leaves + times.pace * instance.sites().distance(here, stop.node));
+        let begin = if last.is_some() { stop.arrival.max(times.ready[stop.node]) } else { at };
         stop.waiting = Some(begin - stop.arrival);
-        (here, leaves) = (stop.node, begin + times.service[stop.node]);
+        last = Some((stop.node, begin + times.service[stop.node]));
     }
 }
 

@@ -167,7 +167,7 @@ fn a_file_of_solomons_is_solved_by_his_rule() {
     };
     assert!(near(&json["arrivals"], [893.4, 912.0, 1020.6]) && near(&json["waiting"], [0.0; 3]), "{json}");
     let said = regard(folder.path(), &["solve", "c101.txt"]).done();
-    assert!(said.out.contains("0 (893.4) \u{2192} 1 (912) \u{2192} 0 (1,020.6)"), "{said:?}");
+    assert!(said.out.contains("0 (893.40) \u{2192} 1 (912) \u{2192} 0 (1,020.6)"), "{said:?}");
     crate::errors::refused(
         &regard(folder.path(), &["solve", "c101.txt", "--capacity", "5"]),
         &["--capacity is for tables (CSV)"],

@@ -335,7 +335,7 @@ fn a_dispatcher_plans_the_routes_of_a_day() {
         "route 1   ",
         "stops   load ",
         " of 300   length ",
-        "Lager N\u{fc}rnberg (7:",
+        "Lager N\u{fc}rnberg (",
         " \u{2192} B\u{e4}ckerei ",
         "feasible",
     ] {
@@ -384,7 +384,7 @@ fn a_dispatcher_plans_the_routes_of_a_day() {
         assert!(cost(&warm) <= cost(&verified) + 1e-9, "{warm} {verified}");
     }
     let shown = regard(root, &[&["data", "show"], &table[..], &["--json"]].concat()).done().json();
-    assert_eq!((&shown["problem"], &shown["n"]), (&"cvrp".into(), &26.into()));
+    assert_eq!((&shown["problem"], &shown["n"]), (&"cvrptw".into(), &26.into()));
     regard(root, &[&["data", "check"], &table[..]].concat()).done();
 
     // Another day's file, with both orders on one stop.

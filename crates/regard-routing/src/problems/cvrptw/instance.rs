@@ -3,7 +3,7 @@
 use crate::itinerary::Times;
 use crate::problems::cvrp::Cvrp;
 use crate::sites::is_coordinate;
-use crate::{Error, Result, Sites, depot};
+use crate::{Error, Metric, Result, Sites, depot};
 
 /// Windows and service times of the nodes, `[nodes]` each, the depot's first.
 #[derive(Debug, Clone, PartialEq)]
@@ -143,7 +143,13 @@ impl Cvrptw {
     /// The times by which vehicles drive.
     #[must_use]
     pub fn times(&self) -> Times<'_> {
-        Times { ready: &self.windows.ready, service: &self.windows.service, pace: self.pace, of_day: self.of_day }
+        Times {
+            ready: &self.windows.ready,
+            due: &self.windows.due,
+            service: &self.windows.service,
+            pace: self.pace,
+            of_day: self.of_day,
+        }
     }
 
     /// Length of all routes together in the file's own metric.
@@ -152,7 +158,9 @@ impl Cvrptw {
     /// When an index is not below the number of nodes.
     #[must_use]
     pub fn cost(&self, routes: &[Vec<usize>]) -> f64 {
-        self.routing.cost(routes)
+        let cost = self.routing.cost(routes);
+        // A sum of tenths is a number of tenths.
+        if *self.sites().metric() == Metric::Tenths { (10.0 * cost).round() / 10.0 } else { cost }
     }
 
     /// Checks a solution against every rule, whatever made it. Empty routes are ignored.
