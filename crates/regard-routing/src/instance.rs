@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,6 +10,7 @@ use crate::formats::best_known::BestKnown;
 use crate::formats::csv::{self, CsvColumn, CsvOption, Sheet};
 use crate::formats::solution::SolutionFormat;
 use crate::formats::tsplib::{self, TsplibType};
+use crate::itinerary::Times;
 use crate::local_search::LocalSearchOptions;
 use crate::problem::Problem;
 use crate::registry::ProblemSpec;
@@ -21,6 +23,8 @@ pub struct FileSpec {
     pub title: &'static str,
     /// Files of TSPLIB and its descendants; `None` where none holds the problem.
     pub tsplib: Option<&'static TsplibType>,
+    /// A text format of this problem alone; `None` where there is none.
+    pub own: Option<&'static OwnFormat>,
     /// Columns of a CSV file beside ids and coordinates.
     pub csv: &'static [CsvColumn],
     /// Numbers of a CSV file that belong to no node.
@@ -31,6 +35,23 @@ pub struct FileSpec {
     pub best_known: BestKnown,
     /// The form of a solution in files and reports.
     pub solution: SolutionFormat,
+}
+
+/// A text format that holds one problem alone and is known by its content.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnFormat {
+    /// Its name in running text, as "Solomon's format".
+    pub title: &'static str,
+    /// Ending of its files.
+    pub ending: &'static str,
+    /// If true, a text is in this format.
+    pub recognises: fn(&str) -> bool,
+}
+
+impl PartialEq for OwnFormat {
+    fn eq(&self, other: &Self) -> bool {
+        self.title == other.title
+    }
 }
 
 /// An instance of a routing problem in its own metric.
@@ -89,6 +110,11 @@ pub trait SolverInstance: Clone + fmt::Debug + Send + Sync + 'static {
         None
     }
 
+    /// The times by which vehicles drive; `None` where time plays no part.
+    fn times(&self) -> Option<Times<'_>> {
+        None
+    }
+
     /// A policy's solution repaired so that it keeps the instance's own rules: distances may be rounded, and there
     /// may be limits that the policy does not know. `None` when that fails.
     fn repair(&self, solution: Vec<usize>) -> Option<Vec<usize>> {
@@ -120,6 +146,20 @@ pub trait SolverInstance: Clone + fmt::Debug + Send + Sync + 'static {
     /// Sections of a TSPLIB file beside the nodes; `None` where no such file holds the problem.
     fn tsplib_fields(&self) -> Option<tsplib::Fields<'_>> {
         None
+    }
+    /// Reads an instance from a text in the problem's own format ([`FileSpec::own`]); `path` names it in errors.
+    ///
+    /// # Errors
+    /// [`Error::Parse`] with line, what was found and what was expected.
+    fn read_own(_text: &str, path: &Path) -> Result<Self> {
+        Err(Error::parse(path, 0, format!("{} has no format of its own", Self::FILES.title)))
+    }
+    /// The text of the instance in the problem's own format.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for what the format cannot hold.
+    fn render_own(&self) -> Result<String> {
+        Err(Error::invalid("format", format!("{} has no format of its own", Self::FILES.title)))
     }
     /// Reads an instance from a CSV table.
     ///
@@ -160,7 +200,9 @@ trait AnyInstance: fmt::Debug + Send + Sync {
     fn note(&self) -> Option<String>;
     fn amounts(&self) -> Option<(&'static str, &[f64])>;
     fn route_bound(&self) -> Option<f64>;
+    fn times(&self) -> Option<Times<'_>>;
     fn solution_comment(&self, solution: &[usize]) -> String;
+    fn render_own(&self) -> Result<String>;
     fn render_csv(&self) -> Result<String>;
     fn render_tsplib(&self) -> Result<String>;
     fn in_unit_square(&self) -> Box<dyn Any>;
@@ -210,6 +252,14 @@ impl<I: SolverInstance> AnyInstance for I {
 
     fn solution_comment(&self, solution: &[usize]) -> String {
         SolverInstance::solution_comment(self, solution)
+    }
+
+    fn times(&self) -> Option<Times<'_>> {
+        SolverInstance::times(self)
+    }
+
+    fn render_own(&self) -> Result<String> {
+        SolverInstance::render_own(self)
     }
 
     fn render_csv(&self) -> Result<String> {
@@ -335,6 +385,12 @@ impl Instance {
         self.0.route_bound()
     }
 
+    /// The times by which vehicles drive; `None` where time plays no part.
+    #[must_use]
+    pub fn times(&self) -> Option<Times<'_>> {
+        self.0.times()
+    }
+
     /// The comment of a solution file: the solution's value in one line.
     #[must_use]
     pub fn solution_comment(&self, solution: &[usize]) -> String {
@@ -349,6 +405,9 @@ impl Instance {
     pub fn render(&self, ending: &str) -> Result<String> {
         if ending == csv::ENDING {
             return self.0.render_csv();
+        }
+        if self.files().and_then(|files| files.own).is_some_and(|own| own.ending == ending) {
+            return self.0.render_own();
         }
         match self.files().and_then(|files| files.tsplib) {
             Some(tsplib) if tsplib.ending == ending => self.0.render_tsplib(),

@@ -3,6 +3,43 @@
 use crate::formats::solution::SolutionFormat;
 use crate::instance::Instance;
 
+/// The times by which vehicles drive. Service at a node begins within its window; who comes early waits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Times<'a> {
+    /// Begin of the window of every node, `[nodes]`.
+    pub ready: &'a [f64],
+    /// End of the window of every node, `[nodes]`; infinite where there is none.
+    pub due: &'a [f64],
+    /// Time that service takes at every node, `[nodes]`.
+    pub service: &'a [f64],
+    /// Time that a vehicle takes for a unit of distance.
+    pub pace: f64,
+    /// If true, times are minutes since midnight, and the file writes them as times of day.
+    pub of_day: bool,
+}
+
+impl Times<'_> {
+    /// A time of day, `8:05` or `8:05:30`, for people; `None` where times are numbers.
+    ///
+    /// ```
+    /// use regard_routing::Times;
+    ///
+    /// let times = Times { ready: &[], due: &[], service: &[], pace: 1.0, of_day: true };
+    /// assert_eq!(times.of_day(485.0).as_deref(), Some("8:05"));
+    /// assert_eq!(times.of_day(485.51).as_deref(), Some("8:05:31"));
+    /// ```
+    #[must_use]
+    pub fn of_day(&self, minutes: f64) -> Option<String> {
+        let seconds = (60.0 * minutes).round();
+        if !self.of_day || !(0.0..1e9).contains(&seconds) {
+            return None;
+        }
+        let (hours, rest) = (seconds as u64 / 3600, seconds as u64 % 3600);
+        let shown = format!("{hours}:{:02}", rest / 60);
+        Some(if rest % 60 == 0 { shown } else { format!("{shown}:{:02}", rest % 60) })
+    }
+}
+
 /// The routes of a solution.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Itinerary {
@@ -26,8 +63,11 @@ pub struct Route {
 pub struct Stop {
     /// The node.
     pub node: usize,
-    /// Length of the route up to here.
+    /// Length of the route up to here; where there are times, the time of arrival, and at the first stop that of
+    /// departure. A vehicle leaves as late as it may without being back any later.
     pub arrival: f64,
+    /// Time waited here before service begins; `None` where time plays no part.
+    pub waiting: Option<f64>,
     /// Amount taken in here; `None` where the problem has none.
     pub amount: Option<f64>,
 }
@@ -101,11 +141,41 @@ fn drive(instance: &Instance, begin: usize, inner: &[usize], mut left: Option<&m
             room -= taken;
             taken
         });
-        stops.push(Stop { node, arrival: length, amount });
+        stops.push(Stop { node, arrival: length, waiting: None, amount });
         here = node;
+    }
+    if let Some(times) = instance.times() {
+        schedule(instance, times, &mut stops);
     }
     let load = left.is_some().then(|| stops.iter().filter_map(|stop| stop.amount).sum());
     Route { stops, load, length }
+}
+
+/// Gives the stops of a route their times: it begins as late as it may without ending later. The time by which it may be
+/// put off is the forward time slack of M. W. P. Savelsbergh, "The vehicle routing problem with time windows: minimizing
+/// route duration", ORSA Journal on Computing 4, 1992, or all waiting where that is less.
+fn schedule(instance: &Instance, times: Times<'_>, stops: &mut [Stop]) {
+    let Some(first) = stops.first() else { return };
+    let opening = times.ready[first.node];
+    depart(instance, times, stops, opening);
+    let (mut waited, mut slack) = (0.0, f64::INFINITY);
+    for stop in &stops[1..] {
+        waited += stop.waiting.unwrap_or(0.0);
+        slack = slack.min(waited + times.due[stop.node] - stop.arrival.max(times.ready[stop.node]));
+    }
+    depart(instance, times, stops, opening + waited.min(slack).max(0.0));
+}
+
+/// Gives the stops of a route that leaves its first stop at a time their times.
+fn depart(instance: &Instance, times: Times<'_>, stops: &mut [Stop], at: f64) {
+    let mut last: Option<(usize, f64)> = None;
+    for stop in stops {
+        stop.arrival =
+            last.map_or(at, |(here, leaves)| leaves + times.pace * instance.sites().distance(here, stop.node));
+        let begin = if last.is_some() { stop.arrival.max(times.ready[stop.node]) } else { at };
+        stop.waiting = Some(begin - stop.arrival);
+        last = Some((stop.node, begin + times.service[stop.node]));
+    }
 }
 
 #[cfg(test)]

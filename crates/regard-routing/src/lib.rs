@@ -38,7 +38,7 @@ pub mod sites;
 
 pub use self::depot::{routes_of, visits_of};
 pub use self::instance::{Instance, SolverInstance};
-pub use self::itinerary::{Itinerary, Route, Stop};
+pub use self::itinerary::{Itinerary, Route, Stop, Times};
 pub use self::local_search::LocalSearchOptions;
 pub use self::problem::{Problem, State, VisitOnce};
 pub use self::registry::{ProblemSpec, ProblemVisitor};

@@ -95,6 +95,7 @@ problems![
     crate::problems::op::Op,
     crate::problems::pctsp::Pctsp,
     crate::problems::spctsp::Spctsp,
+    crate::problems::cvrptw::Cvrptw,
 ];
 
 /// Name of the problem where none is named.

@@ -7,6 +7,7 @@ use regard::Device;
 use regard::routing::LocalSearchOptions;
 use regard::routing::generate;
 use regard::routing::problems::cvrp::CvrpEnv;
+use regard::routing::problems::cvrptw::CvrptwEnv;
 use regard::routing::problems::op::OpEnv;
 use regard::routing::problems::pctsp::PctspEnv;
 use regard::routing::problems::sdvrp::SdvrpEnv;
@@ -165,6 +166,7 @@ fn twice(solution: &[usize]) -> Vec<Vec<usize>> {
 
 problem_suite!(tsp, TspEnv, twice_or_never);
 problem_suite!(cvrp, CvrpEnv, twice_or_never);
+problem_suite!(cvrptw, CvrptwEnv, twice_or_never);
 problem_suite!(sdvrp, SdvrpEnv, |solution| vec![solution[..solution.len() - 1].to_vec()]);
 problem_suite!(op, OpEnv, twice);
 problem_suite!(pctsp, PctspEnv, |solution| [twice(solution), vec![vec![], vec![0]]].concat());

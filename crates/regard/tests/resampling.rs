@@ -15,6 +15,7 @@ fn layout(problem: &str) -> (&'static str, &'static str) {
     match problem {
         "tsp" => ("x,y", ""),
         "cvrp" => ("# capacity: 9\nx,y,demand", ",3"),
+        "cvrptw" => ("# capacity: 9\nx,y,demand,ready,service", ",3,2,1"),
         "sdvrp" => ("# split: yes\n# capacity: 9\nx,y,demand", ",3"),
         "op" => ("# max_length: 20\nx,y,prize", ",2"),
         "pctsp" => ("# required_prize: 4\nx,y,prize,penalty", ",2,1"),

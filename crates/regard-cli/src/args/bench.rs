@@ -22,8 +22,8 @@ pub(crate) enum BenchCommand {
 /// Arguments of `regard bench lib`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Reads the .tsp, .vrp, .oplib and .csv files of the folder and its subfolders. Instances without a
-best-known value are solved too, but do not count in the mean gap.
+Reads the .tsp, .vrp, .oplib, .csv and Solomon's .txt files of the folder and its subfolders.
+Instances without a best-known value are solved too, but do not count in the mean gap.
 
 Examples:
   regard bench lib instances/tsplib --time 2s --largest 1100

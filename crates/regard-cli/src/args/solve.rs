@@ -28,7 +28,7 @@ Examples:
   regard solve X-n303-k21.vrp --time 5s --out X-n303-k21.sol
   regard solve *.tsp --out tours/")]
 pub(crate) struct SolveArgs {
-    /// Instance files: TSPLIB (.tsp), CVRPLIB (.vrp), OPLib (.oplib) or CSV (id,x,y or
+    /// Instance files: TSPLIB (.tsp), CVRPLIB (.vrp), OPLib (.oplib), Solomon's format (.txt) or CSV (id,x,y or
     /// id,latitude,longitude; with demand, prize or penalty, the first row is the depot). Other
     /// words for these columns are found and said
     #[arg(required = true, value_name = "FILE")]

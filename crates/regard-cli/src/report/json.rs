@@ -3,7 +3,7 @@
 use regard::routes::evaluate::Evaluation;
 use regard::routes::solve::{Solution, Stage, describe};
 use regard::routing::formats::solution::SolutionFormat;
-use regard::routing::{Instance, Itinerary};
+use regard::routing::{Instance, Itinerary, Stop};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -39,6 +39,12 @@ pub(crate) struct SolveResult<'a> {
     /// Length of each route, of problems with vehicles.
     #[serde(skip_serializing_if = "Option::is_none")]
     lengths: Option<Vec<f64>>,
+    /// Time of arrival at each stop of each route, from leaving the depot to being back, where there are time windows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arrivals: Option<Vec<Vec<f64>>>,
+    /// Time waited at each of these stops.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting: Option<Vec<Vec<f64>>>,
     metric: &'static str,
     unit: &'static str,
     /// If true, the network got coordinates computed from the matrix of distances.
@@ -107,6 +113,11 @@ impl<'a> SolveResult<'a> {
         let sign = if instance.maximises() { -1.0 } else { 1.0 };
         let of_vehicles = routes.is_some().then(|| Itinerary::of(instance, &solution.tour).routes);
         let lengths = of_vehicles.as_ref().map(|routes| routes.iter().map(|route| route.length).collect());
+        let times = |of: fn(&Stop) -> Option<f64>| {
+            let routes = of_vehicles.as_ref().filter(|_| instance.times().is_some())?;
+            Some(routes.iter().map(|route| route.stops.iter().filter_map(of).collect()).collect())
+        };
+        let (arrivals, waiting) = (times(|stop| Some(stop.arrival)), times(|stop| stop.waiting));
         Self {
             instance: sites.name(),
             file: file.display().to_string(),
@@ -119,6 +130,8 @@ impl<'a> SolveResult<'a> {
             routes,
             loads: of_vehicles.and_then(|routes| routes.iter().map(|route| route.load).collect()),
             lengths,
+            arrivals,
+            waiting,
             metric: sites.metric_name(),
             unit: sites.unit(),
             scaled_coordinates: plain::scaled(sites),

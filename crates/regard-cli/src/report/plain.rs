@@ -114,8 +114,10 @@ pub(crate) fn routes(instance: &Instance, solution: &[usize], width: usize, shor
             let length = number::quantity(route.length, sites.unit());
             text += &format!("{} stops   prize {}   length {length}\n", route.visits(), number::quantity(load, ""));
         }
-        let name =
-            |stop: &Stop| sites.label(stop.node).unwrap_or(&sites.ids()[stop.node]).replace(char::is_control, " ");
+        let name = |stop: &Stop| {
+            let name = sites.label(stop.node).unwrap_or(&sites.ids()[stop.node]).replace(char::is_control, " ");
+            name + &when(instance, stop)
+        };
         let names: Vec<String> = route.stops.iter().map(name).collect();
         // Names hold spaces, at which no line ends.
         let order = shortened(names, shorten).join(" \u{2192}\u{1}").replace(' ', "\u{2}").replace('\u{1}', " ");
@@ -124,6 +126,14 @@ pub(crate) fn routes(instance: &Instance, solution: &[usize], width: usize, shor
         }
     }
     text
+}
+
+/// When a vehicle arrives at a stop and how long it waits there; empty where time plays no part.
+fn when(instance: &Instance, stop: &Stop) -> String {
+    let Some((times, waiting)) = instance.times().zip(stop.waiting) else { return String::new() };
+    let arrival = times.of_day(stop.arrival).unwrap_or_else(|| number::quantity(stop.arrival, ""));
+    let waits = if waiting > 0.0 { format!(", waits {}", number::quantity(waiting, "")) } else { String::new() };
+    format!(" ({arrival}{waits})")
 }
 
 /// The names of stops, of many only those at both ends.

@@ -229,7 +229,7 @@ impl Reading {
 /// The family that a file seems to be of; routes where nothing shows it, whose error then says what is expected.
 fn family_of(file: &Path) -> &'static str {
     let ending = file.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_lowercase();
-    if ending != formats::csv::ENDING && formats::endings().contains(&ending.as_str()) {
+    if ending != formats::csv::ENDING && formats::is_instance_file(file) {
         return "routes";
     }
     match (recognise(file), kind_of_file(file)) {

@@ -152,14 +152,26 @@ fn a_set_of_instances_is_no_instance() {
 }
 
 #[test]
-fn time_windows_are_said_not_to_be_supported() {
+fn a_file_of_solomons_is_solved_by_his_rule() {
     let folder = tempfile::tempdir().unwrap();
     let text = "C101\n\nVEHICLE\nNUMBER     CAPACITY\n  25         200\n\nCUSTOMER\nCUST NO.  XCOORD.   YCOORD.    \
                 DEMAND   READY TIME  DUE DATE   SERVICE TIME\n\n    0      40         50          0          0       \
                 1236          0\n    1      45         68         10        912        967         90\n";
     std::fs::write(folder.path().join("c101.txt"), text).unwrap();
-    let said = regard(folder.path(), &["solve", "c101.txt"]);
-    assert!(said.code == Some(2) && said.err.contains("time windows"), "{said:?}");
+    let json = regard(folder.path(), &["solve", "c101.txt", "--json"]).done().json();
+    assert_eq!((&json["problem"], &json["cost"]), (&"cvrptw".into(), &37.2.into()), "{json}");
+    // The vehicle leaves so late that it does not wait.
+    let near = |found: &serde_json::Value, expected: [f64; 3]| {
+        let found: Vec<f64> = found[0].as_array().unwrap().iter().map(|time| time.as_f64().unwrap()).collect();
+        found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-9)
+    };
+    assert!(near(&json["arrivals"], [893.4, 912.0, 1020.6]) && near(&json["waiting"], [0.0; 3]), "{json}");
+    let said = regard(folder.path(), &["solve", "c101.txt"]).done();
+    assert!(said.out.contains("0 (893.40) \u{2192} 1 (912) \u{2192} 0 (1,020.6)"), "{said:?}");
+    crate::errors::refused(
+        &regard(folder.path(), &["solve", "c101.txt", "--capacity", "5"]),
+        &["--capacity is for tables (CSV)"],
+    );
 }
 
 #[test]

@@ -323,16 +323,22 @@ fn a_dispatcher_plans_the_routes_of_a_day() {
         "skipped 1 row without values (line 12)",
         "skipped 1 row that cannot be read (--skip-bad): line 29",
         "1 row repeats an id (`B\u{e4}ckerei 7` on line 11)",
-        "time windows are not supported yet; routes do not keep them: `von`, `bis` not used",
+        "column `von` is read as `ready`",
+        "column `bis` is read as `due`",
         "columns not used: `Stra\u{df}e`",
         "improve",
     ] {
         assert!(said.err.contains(part), "no `{part}` in {said:?}");
     }
     // The answer is the routes: stops in order, with load and length.
-    for part in
-        ["route 1   ", "stops   load ", " of 300   length ", "Lager N\u{fc}rnberg \u{2192} B\u{e4}ckerei ", "feasible"]
-    {
+    for part in [
+        "route 1   ",
+        "stops   load ",
+        " of 300   length ",
+        "Lager N\u{fc}rnberg (",
+        " \u{2192} B\u{e4}ckerei ",
+        "feasible",
+    ] {
         assert!(said.out.contains(part), "no `{part}` in {said:?}");
     }
     assert!(said.out.contains("B\u{e4}ckerei 7#2") && !said.out.contains("ruin and recreate"), "{said:?}");
@@ -353,7 +359,8 @@ fn a_dispatcher_plans_the_routes_of_a_day() {
     }
     let table = fs::read_to_string(root.join("routes.csv")).unwrap();
     assert!(
-        table.starts_with("route,order,id,lat,lon,demand,arrival,load,length\n1,0,Lager N\u{fc}rnberg,49.4103,"),
+        table
+            .starts_with("route,order,id,lat,lon,demand,arrival,waiting,load,length\n1,0,Lager N\u{fc}rnberg,49.4103,"),
         "{table}"
     );
     let stops = table.lines().filter(|line| line.contains("B\u{e4}ckerei")).count();
@@ -377,7 +384,7 @@ fn a_dispatcher_plans_the_routes_of_a_day() {
         assert!(cost(&warm) <= cost(&verified) + 1e-9, "{warm} {verified}");
     }
     let shown = regard(root, &[&["data", "show"], &table[..], &["--json"]].concat()).done().json();
-    assert_eq!((&shown["problem"], &shown["n"]), (&"cvrp".into(), &26.into()));
+    assert_eq!((&shown["problem"], &shown["n"]), (&"cvrptw".into(), &26.into()));
     regard(root, &[&["data", "check"], &table[..]].concat()).done();
 
     // Another day's file, with both orders on one stop.

@@ -17,9 +17,15 @@ fn json(folder: &Path, arguments: &[&str]) -> Value {
 fn every_problem_goes_from_a_file_to_a_checked_solution() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
-    for (problem, ending) in
-        [("cvrp", "sol"), ("sdvrp", "sol"), ("op", "tour"), ("pctsp", "tour"), ("spctsp", "tour"), ("tsp", "tour")]
-    {
+    for (problem, ending) in [
+        ("cvrp", "sol"),
+        ("cvrptw", "sol"),
+        ("sdvrp", "sol"),
+        ("op", "tour"),
+        ("pctsp", "tour"),
+        ("spctsp", "tour"),
+        ("tsp", "tour"),
+    ] {
         let (file, out) = (format!("{problem}.csv"), format!("{problem}.{ending}"));
         json(root, &["data", "generate", "--problem", problem, "--n", "12", "--seed", "3", "--out", &file]);
         let shown = json(root, &["data", "show", &file]);

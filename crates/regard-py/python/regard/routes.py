@@ -33,7 +33,7 @@ _COLUMNS = {
     "real_prizes": "real_prize",
 }
 #: Columns of the begin and the end of a time window, and of the service time.
-_WINDOW = ("ready_time", "due_time")
+_WINDOW = ("ready", "due")
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,8 @@ class Instance:
     required_prize : float, optional
         The prize that has to be collected.
     time_windows : array_like, shape (nodes, 2), optional
-        The first and the last time at which service may begin at a node.
+        The first and the last time at which service may begin at a node, the last one infinite where there is none; with
+        `demands` and `capacity`, vehicle routing with time windows. A unit of distance takes a unit of time.
     service_times : float or array_like, shape (nodes,), optional
         Time of a visit.
     split : bool
@@ -164,7 +165,7 @@ class Instance:
             if times.ndim == 0:
                 options.append(("service_time", _number(service_times, "service_times")))
             else:
-                columns.append(("service_time", numbers(service_times, "service_times", (nodes,))))
+                columns.append(("service", numbers(service_times, "service_times", (nodes,))))
         labels = [] if names is None else [str(label) for label in names]
         self._native = _regard.Instance.of_columns(
             name, metric, places, matrix, columns, labels, count(depot, "depot", least=0), options

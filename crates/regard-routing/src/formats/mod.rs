@@ -18,14 +18,14 @@ use std::path::Path;
 use self::tsplib::header;
 use self::tsplib::layout::Layout;
 use crate::file::read_text_and_encoding;
-use crate::instance::SolverInstance;
+use crate::instance::{FileSpec, SolverInstance};
 use crate::registry::{self, ProblemVisitor, with_problem};
 use crate::sites::is_coordinate;
 use crate::{Result, shown};
 
 pub use crate::instance::Instance;
 
-/// Endings of instance files: that of CSV, and those of TSPLIB's descendants.
+/// Endings of instance files: that of CSV, those of TSPLIB's descendants and those of problems' own formats.
 #[must_use]
 pub fn endings() -> Vec<&'static str> {
     let mut endings = vec![csv::ENDING];
@@ -34,14 +34,20 @@ pub fn endings() -> Vec<&'static str> {
             endings.push(tsplib.ending);
         }
     }
+    endings.extend(own_endings().filter(|ending| !endings.contains(ending)).collect::<Vec<_>>());
     endings
+}
+
+/// Endings of the formats that problems have for themselves.
+fn own_endings() -> impl Iterator<Item = &'static str> {
+    registry::with_files().filter_map(|(_, files)| Some(files.own?.ending))
 }
 
 /// Reads an instance of any problem with its best-known cost, if one is found ([`best_known`]).
 ///
 /// A name ending in `.csv` is read as [`csv`], where the columns decide the problem; one in `.tsp`, `.vrp` or `.oplib`
 /// as [`tsplib`], where `TYPE` decides the problem and the name only where there is no `TYPE`. Of any other name the
-/// content decides.
+/// content decides, and of every name where it is a problem's own format ([`FileSpec::own`]).
 ///
 /// # Errors
 /// [`Error::Io`](crate::Error::Io) when the file cannot be read, and [`Error::Parse`](crate::Error::Parse) with file,
@@ -64,17 +70,15 @@ pub fn read_instance_with(path: impl AsRef<Path>, options: &csv::TableOptions) -
         return Err(crate::Error::parse(path, 0, reason).with_hint(hint));
     }
     let (text, encoding) = read_text_and_encoding(path)?;
-    if is_solomon(&text) {
-        let reason = "is a file of vehicle routing with time windows (Solomon's format), which are not supported";
-        let hint = "without its windows: write a table with id, x, y and demand, and give --capacity";
-        return Err(crate::Error::parse(path, 0, reason).with_hint(hint));
-    }
     let by_name = header::types().find(|(.., tsplib)| Some(tsplib.ending) == ending.as_deref());
-    let is_csv = ending.as_deref() == Some(csv::ENDING) || (by_name.is_none() && !tsplib::looks_like(&text));
-    let (instance, mut notes) = match (is_csv, options.first_given()) {
-        (true, _) => csv::parse_instance(&text, path, options)?,
-        (false, None) => of_tsplib(&text, path, by_name.map(|(name, ..)| name))?,
-        (false, Some(flag)) => {
+    let own = with_own_format(&text);
+    let is_csv =
+        own.is_none() && (ending.as_deref() == Some(csv::ENDING) || (by_name.is_none() && !tsplib::looks_like(&text)));
+    let (instance, mut notes) = match (is_csv, options.first_given(), own) {
+        (true, ..) => csv::parse_instance(&text, path, options)?,
+        (false, None, Some(name)) => (of_own_format(&text, path, name)?, csv::Notes::default()),
+        (false, None, None) => of_tsplib(&text, path, by_name.map(|(name, ..)| name))?,
+        (false, Some(flag), _) => {
             let reason = format!("{flag} is for tables (CSV); this file says everything itself");
             return Err(crate::Error::parse(path, 0, reason).with_hint("leave it out"));
         }
@@ -87,13 +91,23 @@ pub fn read_instance_with(path: impl AsRef<Path>, options: &csv::TableOptions) -
     Ok((instance.with_best_known(best), notes))
 }
 
-/// If true, a text is in the format of Solomon's instances: a name, `VEHICLE`, `NUMBER CAPACITY`, then `CUSTOMER`.
-fn is_solomon(text: &str) -> bool {
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).skip(1).take(6);
-    let begins = |line: Option<&str>, word: &str| line.is_some_and(|line| line.to_ascii_uppercase().starts_with(word));
-    begins(lines.next(), "VEHICLE")
-        && begins(lines.next(), "NUMBER")
-        && lines.any(|line| begins(Some(line), "CUSTOMER"))
+/// The problem with a format of its own that a text is in.
+fn with_own_format(text: &str) -> Option<&'static str> {
+    let is_own = |files: &FileSpec| files.own.is_some_and(|own| (own.recognises)(text));
+    registry::with_files().find(|(_, files)| is_own(files)).map(|(spec, _)| spec.name)
+}
+
+fn of_own_format(text: &str, path: &Path, name: &str) -> Result<Instance> {
+    struct Read<'a>(&'a str, &'a Path);
+    impl ProblemVisitor for Read<'_> {
+        type Output = Result<Instance>;
+
+        fn run<I: SolverInstance>(self) -> Result<Instance> {
+            I::read_own(self.0, self.1).map(Instance::from)
+        }
+    }
+    let unknown = || Err(crate::Error::parse(path, 0, format!("no problem `{name}`")));
+    with_problem(name, Read(text, path)).unwrap_or_else(unknown)
 }
 
 fn of_tsplib(text: &str, path: &Path, by_name: Option<&'static str>) -> Result<(Instance, csv::Notes)> {
@@ -109,8 +123,9 @@ fn of_tsplib(text: &str, path: &Path, by_name: Option<&'static str>) -> Result<(
     let name = header::problem_of(&layout)?.or(by_name).unwrap_or(registry::DEFAULT);
     let unknown = || Err(layout.error(0, format!("no problem `{name}`")));
     let instance = with_problem(name, Read(&layout, text.len())).unwrap_or_else(unknown)?;
+    let own = instance.files().and_then(|files| files.tsplib).map_or(&[][..], |tsplib| tsplib.keywords);
     let mut notes = csv::Notes::default();
-    layout.unused().for_each(|note| notes.add(note));
+    layout.unused(own).for_each(|note| notes.add(note));
     Ok((instance, notes))
 }
 
@@ -120,12 +135,15 @@ pub fn is_table(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(csv::ENDING))
 }
 
-/// If true, a file in a folder of instances is one, by its name: it ends as they do, and is none of the tables of
-/// best-known costs that lie beside them.
+/// If true, a file in a folder of instances is one: its name ends as theirs do, and it is none of the tables of best-known
+/// costs that lie beside them. Of a name that ends as a problem's own format the content decides, for it may be a note.
 #[must_use]
 pub fn is_instance_file(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let table = [best_known::TABLE, best_known::OPLIB_TABLE].iter().any(|name| path.ends_with(name));
+    if own_endings().any(|ending| extension.eq_ignore_ascii_case(ending)) {
+        return read_text_and_encoding(path).is_ok_and(|(text, _)| with_own_format(&text).is_some());
+    }
     !table && endings().iter().any(|ending| extension.eq_ignore_ascii_case(ending))
 }
 

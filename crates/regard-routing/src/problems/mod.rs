@@ -1,6 +1,7 @@
 //! The routing problems, one folder each; see [`registry`](crate::registry) for their list.
 
 pub mod cvrp;
+pub mod cvrptw;
 pub mod op;
 pub mod pctsp;
 pub mod sdvrp;

@@ -22,6 +22,9 @@ const TSPLIB_RADIUS: f64 = 6378.388;
 pub enum Metric {
     /// Straight line in the plane, not rounded.
     Euclidean,
+    /// Straight line in the plane, cut to one decimal: the rule of the 12th DIMACS Implementation Challenge (2022) for
+    /// vehicle routing with time windows.
+    Tenths,
     /// `EUC_2D`: straight line in the plane, rounded.
     Euc2d,
     /// `EUC_3D`: straight line in space, rounded.
@@ -48,11 +51,12 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// TSPLIB's name where there is one; `euclidean` and `great-circle` for the real-valued ones.
+    /// TSPLIB's name where there is one; `euclidean`, `euclidean-tenths` and `great-circle` for the real-valued ones.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Euclidean => "euclidean",
+            Self::Tenths => "euclidean-tenths",
             Self::Euc2d => "EUC_2D",
             Self::Euc3d => "EUC_3D",
             Self::Max2d => "MAX_2D",
@@ -110,6 +114,7 @@ impl Metric {
     pub(crate) fn flat(&self, a: &[f64; 3], b: &[f64; 3]) -> f64 {
         let [x, y, z] = [(a[0] - b[0]).abs(), (a[1] - b[1]).abs(), (a[2] - b[2]).abs()];
         match self {
+            Self::Tenths => (10.0 * (x * x + y * y).sqrt()).floor() / 10.0,
             Self::Euc2d => nint((x * x + y * y).sqrt()),
             Self::Ceil2d => (x * x + y * y).sqrt().ceil(),
             Self::Att => pseudo_euclidean(x, y),
@@ -182,6 +187,9 @@ mod tests {
     #[test]
     fn flat_metrics_round_as_tsplib_says() {
         assert_eq!(flat(&Metric::Euclidean, [3.0, 4.0, 0.0]), 5.0);
+        assert_eq!(flat(&Metric::Tenths, [3.0, 4.0, 0.0]), 5.0);
+        assert_eq!(flat(&Metric::Tenths, [1.0, 1.0, 0.0]), 1.4);
+        assert_eq!(flat(&Metric::Tenths, [2.0, 5.0, 9.0]), 5.3);
         assert_eq!(flat(&Metric::Euc2d, [1.0, 1.0, 0.0]), 1.0);
         assert_eq!(flat(&Metric::Euc2d, [2.5, 0.0, 0.0]), 3.0);
         assert_eq!(flat(&Metric::Ceil2d, [1.0, 1.0, 0.0]), 2.0);

@@ -145,6 +145,16 @@ impl Sites {
         self
     }
 
+    /// The same instance with straight distances that are cut to one decimal ([`Metric::Tenths`]), where they are
+    /// `EUC_2D`; other metrics stay.
+    #[must_use]
+    pub fn in_tenths(mut self) -> Self {
+        if self.metric == Metric::Euc2d {
+            self.metric = Metric::Tenths;
+        }
+        self
+    }
+
     /// The same instance with another best-known cost.
     #[must_use]
     pub fn with_best_known(mut self, cost: Option<f64>) -> Self {

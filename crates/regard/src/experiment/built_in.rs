@@ -26,6 +26,8 @@ static BUILT_IN: &[(&str, &str)] = &experiments![
     "routes/cvrp20-kool.toml",
     "routes/cvrp50.toml",
     "routes/cvrp-mixed.toml",
+    "routes/cvrptw20.toml",
+    "routes/cvrptw50.toml",
     "routes/sdvrp20.toml",
     "routes/op20.toml",
     "routes/pctsp20.toml",

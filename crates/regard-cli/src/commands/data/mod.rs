@@ -155,7 +155,7 @@ fn check_solution(path: &Path, instance: &Instance) -> anyhow::Result<SolutionCh
 /// The graphs of a file that seems to hold some, or is said to; `None` for other files.
 fn graphs_of(file: &Path, args: &GraphArgs, table: &TableArgs, printer: &Printer) -> anyhow::Result<Option<Graphs>> {
     let ending = file.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_lowercase();
-    let of_routes = ending != formats::csv::ENDING && formats::endings().contains(&ending.as_str());
+    let of_routes = ending != formats::csv::ENDING && formats::is_instance_file(file);
     let recognised = if of_routes { None } else { recognise(file) };
     if recognised.is_none() && args.first_given().is_none() {
         return Ok(None);

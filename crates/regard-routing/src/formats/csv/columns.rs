@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::roles::{Head, Roles};
 use super::sheet::Sheet;
-use super::{Notes, Options, TableOptions, instance_of};
+use super::{Notes, Options, TableOptions, instance_of, is_time};
 use crate::instance::Instance;
 use crate::{Error, Metric, Result, Sites, SymmetricMatrix};
 
@@ -101,7 +101,12 @@ impl Columns<'_> {
         let ids: Vec<String> = (0..rows).map(|row| row.to_string()).collect();
         let labels = if labels.is_empty() { labels } else { same_count(labels, rows)? };
         let sites = sites.with_ids(ids.clone())?.with_labels(labels);
-        let fields = |row: usize| numbers.iter().map(|(_, values)| values[row].to_string()).collect();
+        // A time that never ends is an empty field in a table.
+        let field = |role: &str, value: f64| match value == f64::INFINITY && is_time(role) {
+            true => String::new(),
+            false => value.to_string(),
+        };
+        let fields = |row: usize| numbers.iter().map(|(role, values)| field(role, values[row])).collect();
         // Errors name rows by the lines that a table would have below its header.
         let lines = (0..rows).map(|row| (row + 1, fields(row))).collect();
         let depot = (depot != 0).then(|| ids[depot].clone());
@@ -166,6 +171,7 @@ fn of_row(error: Error, depot: usize) -> Error {
 mod tests {
     use super::*;
     use crate::formats::csv::parse_instance;
+    use crate::problems::cvrptw::Cvrptw;
 
     fn columns<'a>(numbers: Vec<(&'a str, Vec<f64>)>, options: Options) -> Columns<'a> {
         let nodes = Nodes::Plane(vec![[0.0, 0.0], [3.0, 0.0], [3.0, 4.0], [0.1, 0.7]]);
@@ -183,6 +189,15 @@ mod tests {
         assert_eq!(arrays.sites().coordinates(), table.sites().coordinates());
         assert_eq!(arrays.route_bound(), Some(4.0));
         assert_eq!(arrays.sites().ids(), ["0", "1", "2", "3"]);
+    }
+
+    #[test]
+    fn windows_may_have_no_end() {
+        let options = Options::default().with("capacity", Some(4.0));
+        let due = vec![f64::INFINITY, 9.0, f64::INFINITY, 5.0];
+        let numbers = vec![("demand", vec![0.0, 2.0, 1.5, 0.1]), ("due", due.clone())];
+        let instance = columns(numbers, options).instance().unwrap();
+        assert_eq!(instance.downcast_ref::<Cvrptw>().unwrap().windows().due, due);
     }
 
     #[test]

@@ -23,7 +23,7 @@ use self::sheet::Column;
 use super::{number, shown};
 use crate::file::write_atomic;
 use crate::instance::{FileSpec, Instance, SolverInstance};
-use crate::registry::{ProblemVisitor, with_files, with_problem};
+use crate::registry::{ProblemSpec, ProblemVisitor, with_files, with_problem};
 use crate::table::numbers::Decimal;
 use crate::table::write::quoted;
 use crate::{Error, Metric, Result, Sites, depot};
@@ -53,6 +53,17 @@ pub struct CsvColumn {
     /// Words that people use for it, in lower case, without accents, `_` for spaces. They count where the problem's first
     /// option is given.
     pub words: &'static [&'static str],
+    /// What it holds.
+    pub kind: ColumnKind,
+}
+
+/// The content of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// An amount, which every row but the depot's has. Several rows for one stop may be added up.
+    Amount,
+    /// A time. The column and any of its fields may be missing; a time of day such as `8:30` is minutes since midnight.
+    Time,
 }
 
 /// Remarks on a table that was read: guessed roles, columns that are not used, rows that were skipped.
@@ -324,10 +335,12 @@ fn problem_of(sheet: &Sheet<'_>, options: &Options) -> Result<&'static str> {
             }
         }
     }
-    let same = |files: &FileSpec| {
-        files.csv.len() == present.len() && files.csv.iter().all(|column| present.contains(&column.names[0]))
-    };
-    let fitting: Vec<_> = with_files().filter(|(_, files)| same(files)).collect();
+    let mut fitting = fitting(&present);
+    if fitting.is_empty() {
+        // Times that the problem of the other columns does not know are noted, not refused.
+        let amounts: Vec<&str> = present.iter().copied().filter(|name| !is_time(name)).collect();
+        fitting = self::fitting(&amounts);
+    }
     let mut chosen = fitting.iter().find(|(_, files)| files.csv_flag.is_none());
     if fitting.iter().any(|(_, files)| files.csv_flag.is_some()) {
         let (options, _) = options.and_comments(sheet)?;
@@ -344,6 +357,22 @@ fn problem_of(sheet: &Sheet<'_>, options: &Options) -> Result<&'static str> {
         Error::parse(sheet.path, sheet.top, reason)
             .with_hint(format!("columns of problems: {}; {out}", known.join("; ")))
     })
+}
+
+/// The problems whose columns are these, of which times may be missing.
+fn fitting(present: &[&str]) -> Vec<(&'static ProblemSpec, &'static FileSpec)> {
+    let fits = |files: &FileSpec| {
+        let known = |name: &&str| files.csv.iter().any(|column| column.names[0] == *name);
+        let needed = |column: &CsvColumn| column.kind == ColumnKind::Time || present.contains(&column.names[0]);
+        present.iter().all(known) && files.csv.iter().all(needed)
+    };
+    with_files().filter(|(_, files)| fits(files)).collect()
+}
+
+/// If true, the column of that name holds times.
+fn is_time(name: &str) -> bool {
+    let mut columns = with_files().flat_map(|(_, files)| files.csv);
+    columns.any(|column| column.kind == ColumnKind::Time && column.names.contains(&name))
 }
 
 /// A table of a problem with a depot.
@@ -399,6 +428,48 @@ impl<'s, 't> DepotTable<'s, 't> {
             let hint = format!("give it with `{flag} {example}`, or with `# {name}: {example}` as the first line");
             Error::parse(self.sheet.path, 0, reason).with_hint(hint)
         })
+    }
+
+    /// The times of a column, the depot's first; `default` where a field is empty or there is no such column.
+    pub(crate) fn times(&self, column: &str, default: f64) -> Result<Vec<f64>> {
+        let found = self.columns.iter().find(|(preferred, _)| *preferred == column).map(|(_, found)| found);
+        let mut values = Vec::new();
+        for row in self.sheet.rows() {
+            let Some(column) = found.filter(|(at, _)| !row.field(*at).is_empty()) else {
+                values.push(default);
+                continue;
+            };
+            let value = row.number(column).map_err(|error| {
+                let out = format!("`--column {}=` leaves the column out", column.1);
+                error.with_hint(format!("a time is a number or a time of day such as 8:30; {out}"))
+            })?;
+            if value < 0.0 {
+                return Err(row.error(&column.1, format!("found {value}, expected 0 or more")));
+            }
+            values.push(value);
+        }
+        if let Some(front) = values.get_mut(..=self.depot) {
+            front.rotate_right(1);
+        }
+        Ok(values)
+    }
+
+    /// If true, the table has times of day.
+    pub(crate) fn has_times_of_day(&self) -> bool {
+        self.sheet.times_of_day
+    }
+
+    /// An error about a field of node `node`, the depot being node 0; `column` is its role.
+    pub(crate) fn error_at(&self, node: usize, column: &str, reason: String) -> Error {
+        let row = match node {
+            0 => self.depot,
+            before if before <= self.depot => before - 1,
+            behind => behind,
+        };
+        let line = self.sheet.rows().nth(row).map_or(0, |row| row.line);
+        let name =
+            self.columns.iter().find(|(preferred, _)| *preferred == column).map_or(column, |(_, (_, name))| name);
+        Error::parse(self.sheet.path, line, reason).in_field(name)
     }
 
     /// The numbers of a column, the depot's first; `check` gives the fault of one. The
@@ -518,7 +589,9 @@ fn table(sites: &Sites, options: &[(&str, String)], columns: &[(&str, &[f64])]) 
     text.extend(columns.iter().map(|(name, _)| format!(",{name}")));
     for (node, (id, [first, second, _])) in sites.ids().iter().zip(sites.coordinates()).enumerate() {
         text.push_str(&format!("\n{},{first},{second}", quoted(id)));
-        text.extend(columns.iter().map(|(_, values)| format!(",{}", values[node])));
+        // What never ends has no number.
+        let shown = |value: f64| if value.is_finite() { format!(",{value}") } else { ",".to_owned() };
+        text.extend(columns.iter().map(|(_, values)| shown(values[node])));
     }
     text.push('\n');
     Ok(text)

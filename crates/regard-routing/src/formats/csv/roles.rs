@@ -2,7 +2,7 @@
 //! a name that is nearly one of these.
 
 use super::sheet::{Column, find};
-use super::{CsvColumn, DEPOT, ID, LATITUDE, LONGITUDE, NAME, Notes, Options, known_options};
+use super::{ColumnKind, CsvColumn, DEPOT, ID, LATITUDE, LONGITUDE, NAME, Notes, Options, known_options};
 use crate::registry::with_files;
 use crate::{Error, Result, shown};
 use regard_data::names;
@@ -114,47 +114,9 @@ const LONGITUDE_WORDS: &[&str] = &[
 ];
 const DEPOT_WORDS: &[&str] = &["is_depot", "warehouse", "lager", "zentrale", "entrepot", "deposito", "magazijn"];
 
-/// Words for columns that no problem reads yet.
-const TIME_WINDOWS: &[&str] = &[
-    "ready",
-    "ready_time",
-    "due",
-    "due_date",
-    "due_time",
-    "deadline",
-    "time_window",
-    "time_windows",
-    "timewindow",
-    "tw",
-    "tw_start",
-    "tw_end",
-    "window_start",
-    "window_end",
-    "window",
-    "open",
-    "close",
-    "opening",
-    "closing",
-    "opens",
-    "closes",
-    "earliest",
-    "latest",
-    "zeitfenster",
-    "von",
-    "bis",
-    "fruhestens",
-    "spatestens",
-    "fruehestens",
-    "spaetestens",
-    "lieferzeit",
-    "creneau",
-    "ouverture",
-    "fermeture",
-    "ventana",
-    "apertura",
-    "cierre",
-];
-const SERVICE_TIMES: &[&str] = &["service", "service_time", "service_duration", "servicezeit", "standzeit", "duree"];
+/// Words for columns that hold both ends of a time window, which no problem reads.
+const WINDOWS_IN_ONE: &[&str] =
+    &["time_window", "time_windows", "timewindow", "tw", "window", "zeitfenster", "lieferzeit", "creneau", "ventana"];
 
 /// A name as words are compared: in lower case, without accents, units in brackets and signs.
 pub(super) fn folded(name: &str) -> String {
@@ -473,15 +435,15 @@ impl Roles {
     /// Notes the columns without a role. Only those of problems that `used` accepts have one.
     pub(super) fn note_unused(&self, head: &Head<'_>, used: impl Fn(&str) -> bool, notes: &mut Notes) {
         let has_role = |at: usize| self.columns.iter().any(|(role, (taken, _))| *taken == at && used(role));
-        let (mut windows, mut services, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut windows, mut times, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for (at, name) in head.names.iter().enumerate() {
             if has_role(at) || name.is_empty() || notes.is_seen(at) {
                 continue;
             }
             let word = folded(name);
             let list = match word.as_str() {
-                word if TIME_WINDOWS.contains(&word) => &mut windows,
-                word if SERVICE_TIMES.contains(&word) => &mut services,
+                word if WINDOWS_IN_ONE.contains(&word) => &mut windows,
+                word if is_word_for_time(word) => &mut times,
                 _ => &mut others,
             };
             list.push(shown(name));
@@ -489,16 +451,13 @@ impl Roles {
         let list = |names: &[String]| names::list(names.iter().map(String::as_str));
         if !windows.is_empty() {
             notes.add(format!(
-                "time windows are not supported yet; routes do not keep them: {} not used",
+                "time windows are read from two columns, `ready` and `due`, and routes do not keep others: {} not used",
                 list(&windows)
             ));
         }
-        if !services.is_empty() {
-            let text = "a line `# service_time: 5` above the header sets one for all stops where routes have a limit";
-            notes.add(format!(
-                "service times of single stops are not supported yet: {} not used ({text})",
-                list(&services)
-            ));
+        if !times.is_empty() {
+            let needed = needed_for_times().map(|needed| format!("; {needed}")).unwrap_or_default();
+            notes.add(format!("routes do not keep times: {} not used{needed}", list(&times)));
         }
         if !others.is_empty() {
             const MOST: usize = 12;
@@ -510,12 +469,27 @@ impl Roles {
     }
 }
 
+/// If true, a word names a column of times.
+fn is_word_for_time(word: &str) -> bool {
+    let mut times = problem_columns().into_iter().filter(|column| column.kind == ColumnKind::Time);
+    times.any(|column| column.names.contains(&word) || column.words.contains(&word))
+}
+
+/// What a table must have beside times for them to count.
+fn needed_for_times() -> Option<String> {
+    let is = |column: &&CsvColumn, kind| column.kind == kind;
+    let (_, files) = with_files().find(|(_, files)| files.csv.iter().any(|column| is(&column, ColumnKind::Time)))?;
+    let amount = files.csv.iter().find(|column| is(column, ColumnKind::Amount))?;
+    let option = files.csv_options.first()?;
+    Some(format!("they count with a column `{}` and {}", amount.names[0], option_flag(option.name)))
+}
+
 /// The option of the command line for a number of a table.
 pub(super) fn option_flag(name: &str) -> String {
     format!("--{}", name.replace('_', "-"))
 }
 
-/// The columns of the problem that the given numbers belong to: all of them are the problem's, and the one that it needs
+/// The columns of the problems that the given numbers belong to: all of them are a problem's, and the one that it needs
 /// is among them.
 fn wanted_columns(options: &Options) -> Vec<&'static str> {
     let given: Vec<&str> =
@@ -525,8 +499,9 @@ fn wanted_columns(options: &Options) -> Vec<&'static str> {
         let own = |name: &&str| files.csv_options.iter().any(|option| option.name == *name);
         let needed = files.csv_options.first().is_some_and(|option| given.contains(&option.name));
         // What is known only afterwards is never guessed.
-        if needed && given.iter().all(own) && columns.is_empty() {
-            columns.extend(files.csv.iter().map(|column| column.names[0]));
+        if needed && given.iter().all(own) {
+            let more = files.csv.iter().map(|column| column.names[0]).filter(|name| !columns.contains(name));
+            columns.extend(more.collect::<Vec<_>>());
         }
     }
     columns
@@ -564,7 +539,7 @@ mod tests {
                         role.name
                     );
                 }
-                assert!(!TIME_WINDOWS.contains(word) && !SERVICE_TIMES.contains(word), "{word}");
+                assert!(!WINDOWS_IN_ONE.contains(word), "{word}");
             }
         }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::super::{number, shown, stem};
 use super::roles::{Head, Roles};
-use super::{Duplicates, Notes, TableOptions, flag, known_options, problem_of};
+use super::{ColumnKind, Duplicates, Notes, TableOptions, flag, is_time, known_options, problem_of};
 use crate::instance::FileSpec;
 use crate::registry;
 use crate::sites::is_coordinate;
@@ -33,11 +33,28 @@ pub struct Sheet<'t> {
     pub(super) notes: Notes,
     /// The nodes, where they are not read from the columns.
     nodes: Option<Sites>,
+    /// If true, times are written as times of day.
+    pub(super) times_of_day: bool,
+}
+
+/// Columns of one kind by their names.
+fn columns(files: &'static FileSpec, kind: ColumnKind) -> impl Iterator<Item = &'static str> {
+    files.csv.iter().filter(move |column| column.kind == kind).map(|column| column.names[0])
 }
 
 /// Columns whose rows are added up for one stop.
 fn amounts(files: &'static FileSpec) -> impl Iterator<Item = &'static str> {
-    files.csv.iter().map(|column| column.names[0])
+    columns(files, ColumnKind::Amount)
+}
+
+/// Minutes since midnight of a time of day such as `8:30` or `08:30:00`.
+fn minutes(field: &str) -> Option<f64> {
+    let mut parts = field.split(':');
+    let mut part = |most: u32| parts.next()?.trim().parse::<u32>().ok().filter(|part| *part <= most);
+    let (hours, minutes) = (part(48)?, part(59)?);
+    let seconds = if field.matches(':').count() == 2 { part(59)? } else { 0 };
+    let whole = parts.next().is_none();
+    whole.then(|| f64::from(60 * hours + minutes) + f64::from(seconds) / 60.0)
 }
 
 impl<'t> Sheet<'t> {
@@ -58,7 +75,19 @@ impl<'t> Sheet<'t> {
             ));
         }
         let depot = options.depot.clone();
-        let mut sheet = Self { path, comments, top, header, roles, rows, ids: Vec::new(), depot, notes, nodes: None };
+        let mut sheet = Self {
+            path,
+            comments,
+            top,
+            header,
+            roles,
+            rows,
+            ids: Vec::new(),
+            depot,
+            notes,
+            nodes: None,
+            times_of_day: false,
+        };
         Ok({
             sheet.check_fields()?;
             sheet.read_numbers(options.decimal, separator);
@@ -76,7 +105,19 @@ impl<'t> Sheet<'t> {
         depot: Option<String>,
     ) -> Self {
         let (ids, notes) = (nodes.ids().to_vec(), Notes::default());
-        Self { path, comments: Vec::new(), top: 0, header, roles, rows, ids, depot, notes, nodes: Some(nodes) }
+        Self {
+            path,
+            comments: Vec::new(),
+            top: 0,
+            header,
+            roles,
+            rows,
+            ids,
+            depot,
+            notes,
+            nodes: Some(nodes),
+            times_of_day: false,
+        }
     }
 
     /// The problem of the table, after which its rows are known: bad ones are skipped where that is allowed, and
@@ -90,7 +131,8 @@ impl<'t> Sheet<'t> {
         let nodes = ["id", "name", "x", "y", "lat", "lon"];
         let has_depot = !files.csv.is_empty();
         let used = |role: &str| {
-            nodes.contains(&role) || (role == "depot" && has_depot) || amounts(files).any(|column| column == role)
+            let of_problem = || files.csv.iter().any(|column| column.names[0] == role);
+            nodes.contains(&role) || (role == "depot" && has_depot) || of_problem()
         };
         self.roles.note_unused(&head, used, &mut self.notes);
         if options.skip_bad {
@@ -163,6 +205,19 @@ impl<'t> Sheet<'t> {
             .filter(|role| !texts.contains(role))
             .filter_map(|role| Some((role, self.roles.get(role)?.clone())))
             .collect();
+        for (_, (at, name)) in columns.iter().filter(|(role, _)| is_time(role)) {
+            let mut example = None;
+            for field in self.rows.iter_mut().filter_map(|(_, fields)| fields.get_mut(*at)) {
+                if let Some(value) = minutes(field) {
+                    let written = std::mem::replace(field, value.to_string());
+                    example.get_or_insert((written, value));
+                }
+            }
+            self.times_of_day |= example.is_some();
+            if let Some((written, value)) = example {
+                self.notes.add(format!("column `{}`: `{written}` is read as {value} minutes", shown(name)));
+            }
+        }
         let reading =
             |at: usize| Reading::of(self.rows.iter().map(|(_, fields)| fields.get(at).map_or("", String::as_str)));
         let readings: Vec<Reading> = columns.iter().map(|(_, (at, _))| reading(*at)).collect();
@@ -222,7 +277,14 @@ impl<'t> Sheet<'t> {
                 let Some(column) = self.roles.get(role) else { return true };
                 (is_depot && row.field(column.0).is_empty()) || row.number(column).is_ok_and(|value| value >= 0.0)
             };
-            let good = nodes.id(&row, at + 1).is_ok() && nodes.point(&row).is_ok() && amounts(files).all(amount);
+            let time = |role: &str| {
+                let Some(column) = self.roles.get(role) else { return true };
+                row.field(column.0).is_empty() || row.number(column).is_ok_and(|value| value >= 0.0)
+            };
+            let good = nodes.id(&row, at + 1).is_ok()
+                && nodes.point(&row).is_ok()
+                && amounts(files).all(amount)
+                && columns(files, ColumnKind::Time).all(time);
             if good {
                 depot_seen |= is_depot;
             } else {

@@ -29,9 +29,19 @@ pub(super) fn read(arrays: &BTreeMap<String, Array>) -> Result<RawSet, Fault> {
         .filter_map(|fields| fields.iter().find(|field| field.marks))
         .map(|field| format!("`{}`", field.name))
         .collect();
-    let mut fitting = layouts.iter().copied().filter(marked);
+    let mut fitting: Vec<_> = layouts.iter().copied().filter(marked).collect();
+    if fitting.len() > 1 {
+        // A problem may have all fields of another one.
+        let of = |field: &SetField, name: &str| field.name == name || field.alias == Some(name);
+        let knows = |fields: &[SetField], name: &str| PLACES.contains(&name) || fields.iter().any(|f| of(f, name));
+        let complete = |fields: &&[SetField]| arrays.keys().all(|name| knows(fields, name));
+        let all: Vec<_> = fitting.iter().copied().filter(complete).collect();
+        if all.len() == 1 {
+            fitting = all;
+        }
+    }
     let set = Arrays::new(arrays)?;
-    match (fitting.next(), fitting.next()) {
+    match (fitting.first().copied(), fitting.get(1)) {
         (Some(fields), None) => set.raw(fields),
         (None, _) if !has("depot") => set.raw(&[]),
         (None, _) => Err(Fault::whole(format!("has a depot, but none of {}", marks.join(", ")))),

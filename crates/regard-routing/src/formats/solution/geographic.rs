@@ -41,6 +41,12 @@ pub(super) fn geojson(instance: &Instance, solution: &[usize]) -> String {
                 "name": name(instance, stop.node),
                 "arrival": rounded(stop.arrival),
             });
+            if let Some(waiting) = stop.waiting {
+                properties["waiting"] = rounded(waiting).into();
+            }
+            if let Some(time) = instance.times().and_then(|times| times.of_day(stop.arrival)) {
+                properties["arrival"] = time.into();
+            }
             if let (Some(amount), Some((what, _))) = (stop.amount, instance.amounts()) {
                 properties[what] = rounded(amount).into();
             }
@@ -82,7 +88,13 @@ fn description(instance: &Instance, route: &Route) -> String {
 
 fn point(instance: &Instance, stop: &Stop) -> String {
     let ([longitude, latitude], name) = (place(instance, stop.node), escaped(name(instance, stop.node)));
-    let about = format!("after {} {}", rounded(stop.arrival), instance.sites().unit());
+    let about = match stop.waiting {
+        Some(_) => {
+            let of_day = instance.times().and_then(|times| times.of_day(stop.arrival));
+            format!("at {}", of_day.unwrap_or_else(|| rounded(stop.arrival).to_string()))
+        }
+        None => format!("after {} {}", rounded(stop.arrival), instance.sites().unit()),
+    };
     format!(
         "    <rtept lat=\"{latitude}\" lon=\"{longitude}\">\n      <name>{name}</name>\n      <desc>{about}</desc>\n    </rtept>\n"
     )

@@ -41,6 +41,7 @@ impl TableSource for Stops<'_> {
         let amount = self.instance.amounts().map(|(name, _)| name);
         columns.extend(amount);
         columns.push("arrival");
+        columns.extend(self.instance.times().map(|_| "waiting"));
         columns.extend(amount.map(|_| "load"));
         columns.push("length");
         columns.into_iter().map(str::to_owned).collect()
@@ -48,6 +49,7 @@ impl TableSource for Stops<'_> {
 
     fn each_row(&self, visit: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>) -> io::Result<()> {
         let sites = self.instance.sites();
+        let times = self.instance.times();
         for (number, route) in self.itinerary.routes.iter().enumerate() {
             for (order, stop) in route.stops.iter().enumerate() {
                 let mut cells = vec![Cell::Whole(number + 1), Cell::Whole(order), Cell::Text(&sites.ids()[stop.node])];
@@ -57,7 +59,9 @@ impl TableSource for Stops<'_> {
                 let point = sites.coordinates().get(stop.node);
                 cells.extend((0..self.axes().len()).filter_map(|axis| Some(Cell::Number(point?[axis]))));
                 cells.extend(stop.amount.map(|amount| Cell::Number(rounded(amount))));
-                cells.push(Cell::Number(rounded(stop.arrival)));
+                let of_day = times.and_then(|times| times.of_day(stop.arrival));
+                cells.push(of_day.as_deref().map_or(Cell::Number(rounded(stop.arrival)), Cell::Text));
+                cells.extend(stop.waiting.map(|waiting| Cell::Number(rounded(waiting))));
                 cells.extend(route.load.map(|load| Cell::Number(rounded(load))));
                 cells.push(Cell::Number(rounded(route.length)));
                 visit(&cells)?;

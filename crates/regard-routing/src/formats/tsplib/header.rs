@@ -19,6 +19,10 @@ pub struct TsplibType {
     pub marker: Option<&'static str>,
     /// The reason why a file of another problem may not have these sections.
     pub sections_note: &'static str,
+    /// Its keywords beside those of every file.
+    pub keywords: &'static [&'static str],
+    /// If true, `EUC_2D` stands for straight distances cut to one decimal ([`Metric::Tenths`]).
+    pub in_tenths: bool,
     /// Ending of its files.
     pub ending: &'static str,
 }
@@ -34,7 +38,14 @@ pub(crate) fn problem_of(layout: &Layout<'_>) -> Result<Option<&'static str>> {
         let word = word(entry);
         return Ok(types().find(|(.., tsplib)| tsplib.words.contains(&word.as_str())).map(|(name, ..)| name));
     }
-    let marked = |tsplib: &TsplibType| tsplib.marker.is_some_and(|marker| layout.section(marker).is_some());
+    // Sections of any problem in the file; one problem has all of them.
+    let known = |keyword: &str| types().any(|(.., tsplib)| tsplib.sections.contains(&keyword));
+    let has_all = |tsplib: &TsplibType| {
+        let mut sections = layout.sections.iter().map(|section| section.keyword.as_str());
+        sections.all(|keyword| !known(keyword) || tsplib.sections.contains(&keyword))
+    };
+    let marked =
+        |tsplib: &TsplibType| tsplib.marker.is_some_and(|marker| layout.section(marker).is_some()) && has_all(tsplib);
     let mut all = types().filter(|(.., tsplib)| marked(tsplib)).map(|(name, ..)| name);
     let first = all.next();
     Ok(if all.next().is_none() { first } else { None })
@@ -95,7 +106,6 @@ fn check_type(layout: &Layout<'_>, tsplib: &TsplibType) -> Result<()> {
             format!("{word} ({title}) is not {expected}, expected {expected}")
         }
         "ATSP" => format!("ATSP (asymmetric distances) is not supported, expected {expected}"),
-        "CVRPTW" | "VRPTW" => format!("{word} (time windows) is not supported, expected {expected}"),
         "ACVRP" => format!("ACVRP (asymmetric distances) is not supported, expected {expected}"),
         "SOP" => format!("SOP (sequential ordering) is not supported, expected {expected}"),
         "HCP" => format!("HCP (Hamiltonian cycles) is not supported, expected {expected}"),

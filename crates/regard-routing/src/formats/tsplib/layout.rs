@@ -70,14 +70,14 @@ impl<'a> Layout<'a> {
         Ok(layout)
     }
 
-    /// Remarks on keywords that no problem reads.
-    pub(crate) fn unused(&self) -> impl Iterator<Item = String> {
+    /// Remarks on keywords that the problem, whose own ones are given, does not read.
+    pub(crate) fn unused(&self, own: &[&str]) -> impl Iterator<Item = String> {
         // What every file may say of itself and what limits routes.
         const OTHERS: [&str; 6] =
             ["DISTANCE", "SERVICE_TIME", "EDGE_WEIGHT_UNIT_OF_MEASUREMENT", "DISPLAY_DATA_TYPE", "AUTHOR", "DATE"];
-        let unknown = |entry: &&Entry<'_>| {
+        let unknown = move |entry: &&Entry<'_>| {
             let keyword = entry.keyword.as_str();
-            !KEYWORDS.contains(&keyword) && !OTHERS.contains(&keyword)
+            !KEYWORDS.contains(&keyword) && !OTHERS.contains(&keyword) && !own.contains(&keyword)
         };
         self.entries.iter().filter(unknown).map(|Entry { line, keyword, value }| {
             let fleet =

@@ -81,6 +81,7 @@ impl File<'_> {
             WeightType::Function(metric) => from_coordinates(self.layout, &header, metric.clone())?,
             WeightType::Explicit(format) => from_weights(self.layout, &header, *format)?,
         };
+        let sites = if self.tsplib.in_tenths { sites.in_tenths() } else { sites };
         Ok(sites.with_comment(header.comment))
     }
 
@@ -105,7 +106,24 @@ impl File<'_> {
 
     /// The numbers of a section with one for each node, in the order of `ids`; `what` names one in errors.
     pub(crate) fn amounts(&self, section: &str, ids: &[String], what: &str) -> Result<Vec<Amount>> {
-        nodes::amounts(self.layout, self.layout.required(section, self.tsplib.name)?, ids, what)
+        let rows = self.rows(section, ids, [what])?;
+        Ok(rows.into_iter().map(|(line, [value])| Amount { line, value }).collect())
+    }
+
+    /// The lines and the numbers of a section with `N` numbers for each node, in the order of `ids`; `what` names them in
+    /// errors.
+    pub(crate) fn rows<const N: usize>(
+        &self,
+        section: &str,
+        ids: &[String],
+        what: [&str; N],
+    ) -> Result<Vec<(usize, [f64; N])>> {
+        nodes::rows(self.layout, self.layout.required(section, self.tsplib.name)?, ids, what)
+    }
+
+    /// If true, the file has a section.
+    pub(crate) fn has(&self, section: &str) -> bool {
+        self.layout.section(section).is_some()
     }
 
     /// The index of the only depot among the nodes of these ids, which are integers.
@@ -127,8 +145,8 @@ impl File<'_> {
 pub struct Fields<'a> {
     /// Keywords with their numbers.
     pub keywords: Vec<(&'static str, f64)>,
-    /// The section with one number for each node, of a problem with a depot, and the numbers `[nodes]`.
-    pub amounts: Option<(&'static str, &'a [f64])>,
+    /// Sections of a problem with a depot, each with the columns of its numbers, `[nodes]`; none without a depot.
+    pub sections: Vec<(&'static str, Vec<&'a [f64]>)>,
 }
 
 /// If true, the text is TSPLIB by its first line of content, which is a keyword.
@@ -151,7 +169,6 @@ fn refuse_unsupported(layout: &Layout<'_>, tsplib: &TsplibType) -> Result<()> {
             "TOUR_SECTION" => "this is a tour, expected an instance".into(),
             "EDGE_DATA_SECTION" => "graphs that are not complete are not supported".into(),
             _ if let Some(note) = note_of(keyword) => format!("{note}, expected {expected}"),
-            "TIME_WINDOW_SECTION" | "SERVICE_TIME_SECTION" => "time windows are not supported".into(),
             "BACKHAUL_SECTION" | "PICKUP_SECTION" | "PICKUP_AND_DELIVERY_SECTION" => "pickups are not supported".into(),
             _ => "this section is not known".to_owned(),
         };

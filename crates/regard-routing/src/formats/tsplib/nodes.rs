@@ -140,24 +140,29 @@ pub(crate) struct Amount {
     pub(crate) value: f64,
 }
 
-/// Reads `id amount` of every node, in any order; the amounts are in the order of `ids`, which are
-/// integers. `what` names an amount in errors.
-pub(super) fn amounts(layout: &Layout<'_>, section: &Section<'_>, ids: &[String], what: &str) -> Result<Vec<Amount>> {
-    let reader = AmountReader { layout, section, what };
+/// Reads `id` and `N` numbers of every node, in any order, with their lines; they are in the order of `ids`, which are
+/// integers. `what` names the numbers in errors.
+pub(super) fn rows<const N: usize>(
+    layout: &Layout<'_>,
+    section: &Section<'_>,
+    ids: &[String],
+    what: [&str; N],
+) -> Result<Vec<(usize, [f64; N])>> {
+    let reader = RowReader { layout, section, what };
     let index: HashMap<i64, usize> = ids.iter().enumerate().filter_map(|(i, id)| Some((id.parse().ok()?, i))).collect();
-    let mut found: Vec<Option<Amount>> = vec![None; ids.len()];
+    let mut found: Vec<Option<(usize, [f64; N])>> = vec![None; ids.len()];
     for &(line, row) in &section.rows {
-        let (id, amount) = reader.row(line, row)?;
+        let (id, numbers) = reader.row(line, row)?;
         let node = id.parse().ok().and_then(|id: i64| index.get(&id));
         let Some(slot) = node.and_then(|&node| found.get_mut(node)) else {
             let reason = format!("found node `{}`, expected one of the {} nodes", shown(id), ids.len());
             return Err(reader.error(line, reason));
         };
-        if let Some(first) = slot {
-            let reason = format!("node {id} occurs a second time, first on line {}", first.line);
+        if let Some((first, _)) = slot {
+            let reason = format!("node {id} occurs a second time, first on line {first}");
             return Err(reader.error(line, reason));
         }
-        *slot = Some(amount);
+        *slot = Some((line, numbers));
     }
     let given = found.iter().flatten().count();
     if let Some(missing) = found.iter().position(Option::is_none) {
@@ -168,28 +173,32 @@ pub(super) fn amounts(layout: &Layout<'_>, section: &Section<'_>, ids: &[String]
     Ok(found.into_iter().flatten().collect())
 }
 
-struct AmountReader<'r, 'a> {
+struct RowReader<'r, 'a, const N: usize> {
     layout: &'r Layout<'a>,
     section: &'r Section<'a>,
-    what: &'r str,
+    what: [&'r str; N],
 }
 
-impl AmountReader<'_, '_> {
-    fn row<'w>(&self, line: usize, row: &'w str) -> Result<(&'w str, Amount)> {
-        let mut words = row.split_whitespace();
-        let (Some(id), Some(amount), None) = (words.next(), words.next(), words.next()) else {
-            let reason = format!("found `{}`, expected `id {}`", shown(row), self.what);
+impl<const N: usize> RowReader<'_, '_, N> {
+    fn row<'w>(&self, line: usize, row: &'w str) -> Result<(&'w str, [f64; N])> {
+        let words: Vec<&str> = row.split_whitespace().collect();
+        let Some((id, given)) = words.split_first().filter(|(_, given)| given.len() == N) else {
+            let reason = format!("found `{}`, expected `id {}`", shown(row), self.what.join(" "));
             return Err(self.error(line, reason));
         };
-        let Some(value) = number(amount) else {
-            let reason = format!("node {}: found `{}`, expected a number", shown(id), shown(amount));
-            return Err(self.error(line, reason));
-        };
-        if value < 0.0 {
-            let reason = format!("node {}: found {value}, expected a {} of 0 or more", shown(id), self.what);
-            return Err(self.error(line, reason));
+        let mut numbers = [0.0; N];
+        for ((slot, word), what) in numbers.iter_mut().zip(given).zip(self.what) {
+            let Some(value) = number(word) else {
+                let reason = format!("node {}: found `{}`, expected a number", shown(id), shown(word));
+                return Err(self.error(line, reason));
+            };
+            if value < 0.0 {
+                let reason = format!("node {}: found {value}, expected a {what} of 0 or more", shown(id));
+                return Err(self.error(line, reason));
+            }
+            *slot = value;
         }
-        Ok((id, Amount { line, value }))
+        Ok((id, numbers))
     }
 
     fn error(&self, line: usize, reason: String) -> Error {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::Fields;
+use super::{Fields, TsplibType};
 use crate::file::write_atomic;
 use crate::instance::SolverInstance;
 use crate::{Error, Metric, Result, Sites};
@@ -23,21 +23,26 @@ pub fn write<I: SolverInstance>(path: impl AsRef<Path>, instance: &I) -> Result<
 /// [`Error::Invalid`] when TSPLIB cannot hold it: problems it does not know and real-valued metrics (write CSV
 /// instead), and ids that are not integers.
 pub fn render<I: SolverInstance>(instance: &I) -> Result<String> {
-    let (Some(tsplib), Some(Fields { keywords, amounts })) = (I::FILES.tsplib, instance.tsplib_fields()) else {
+    let (Some(tsplib), Some(Fields { keywords, sections })) = (I::FILES.tsplib, instance.tsplib_fields()) else {
         return Err(Error::invalid("format", format!("TSPLIB has no file type for {}; write CSV", I::FILES.title)));
     };
-    match amounts {
-        None => Ok(render_sites(tsplib.name, instance.sites(), &keywords)? + "EOF\n"),
-        Some((section, amounts)) => render_with_depot(tsplib.name, instance.sites(), &keywords, section, amounts),
+    match sections.is_empty() {
+        true => Ok(render_sites(tsplib, instance.sites(), &keywords)? + "EOF\n"),
+        false => render_with_depot(tsplib, instance.sites(), &keywords, &sections),
     }
 }
 
 /// Keywords, with `extra` ones, and distances of a file of any problem, without `EOF`.
-fn render_sites(problem: &str, sites: &Sites, extra: &[(&str, f64)]) -> Result<String> {
-    if matches!(sites.metric(), Metric::Euclidean | Metric::GreatCircleKm) {
-        let reason = format!("TSPLIB has no unrounded {} distances; write CSV", sites.metric_name());
+fn render_sites(tsplib: &TsplibType, sites: &Sites, extra: &[(&str, f64)]) -> Result<String> {
+    let named = match (sites.metric(), tsplib.in_tenths) {
+        (Metric::Tenths, true) => Some(Metric::Euc2d.name()),
+        (Metric::Euclidean | Metric::GreatCircleKm | Metric::Tenths, _) | (Metric::Euc2d, true) => None,
+        _ => Some(sites.metric_name()),
+    };
+    let Some(metric_name) = named else {
+        let reason = format!("TSPLIB has no {} distances for {}; write CSV", sites.metric_name(), tsplib.name);
         return Err(Error::invalid("metric", reason));
-    }
+    };
     if let Some(bad) = sites.ids().iter().find(|id| id.parse::<i64>().is_err()) {
         return Err(Error::invalid("node id", format!("TSPLIB requires integers, found `{bad}`")));
     }
@@ -47,7 +52,7 @@ fn render_sites(problem: &str, sites: &Sites, extra: &[(&str, f64)]) -> Result<S
         text.push_str(&format!("{name} : {value}\n"));
     };
     keyword("NAME", sites.name());
-    keyword("TYPE", problem);
+    keyword("TYPE", tsplib.name);
     if !sites.comment().is_empty() {
         keyword("COMMENT", sites.comment());
     }
@@ -55,7 +60,7 @@ fn render_sites(problem: &str, sites: &Sites, extra: &[(&str, f64)]) -> Result<S
     for (name, value) in extra {
         keyword(name, &value.to_string());
     }
-    keyword("EDGE_WEIGHT_TYPE", sites.metric_name());
+    keyword("EDGE_WEIGHT_TYPE", metric_name);
     match sites.metric() {
         Metric::Explicit(_) => table(&mut text, sites),
         metric => {
@@ -67,25 +72,26 @@ fn render_sites(problem: &str, sites: &Sites, extra: &[(&str, f64)]) -> Result<S
     Ok(text)
 }
 
-/// Keywords and sections of a problem with a depot and one `amounts` per node, `[nodes]`.
+/// Keywords and sections of a problem with a depot.
 ///
 /// A table of distances without places names no ids, so these must be 1, 2, ... in some order.
 fn render_with_depot(
-    problem: &str,
+    tsplib: &TsplibType,
     sites: &Sites,
     extra: &[(&str, f64)],
-    section: &str,
-    amounts: &[f64],
+    sections: &[(&str, Vec<&[f64]>)],
 ) -> Result<String> {
-    let mut text = render_sites(problem, sites, extra)?;
+    let mut text = render_sites(tsplib, sites, extra)?;
     let unnamed = sites.coordinates().is_empty() && sites.display().is_none();
     let counted = |(number, &node): (i64, &usize)| sites.ids()[node].parse() == Ok(number);
     if unnamed && !(1..).zip(&by_number(sites)).all(counted) {
         let reason = "a distance matrix without coordinates needs the ids 1, 2, ...";
         return Err(Error::invalid("node id", reason));
     }
-    let amounts: Vec<_> = amounts.iter().map(|amount| vec![*amount]).collect();
-    rows(&mut text, section, sites.ids(), &amounts);
+    for (section, columns) in sections {
+        let numbers = |node: usize| columns.iter().map(|column| column[node]).collect();
+        rows(&mut text, section, sites.ids(), &(0..sites.len()).map(numbers).collect::<Vec<_>>());
+    }
     text.push_str(&format!("DEPOT_SECTION\n{}\n-1\nEOF\n", sites.ids()[0]));
     Ok(text)
 }

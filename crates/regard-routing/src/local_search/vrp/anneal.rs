@@ -31,7 +31,7 @@ pub(super) fn anneal(
     let (mut best, mut temperature, mut reports) = (cost, 0.0, 0.0);
     while schedule.go_on() {
         if schedule.looked() {
-            temperature = unit * schedule.temperature(customers);
+            temperature = unit * schedule.temperature(customers, plan.vrp.windows.is_some());
             if let Some(progress) = progress.filter(|_| schedule.done * REPORTS >= reports) {
                 progress(schedule.done, best);
                 reports = (schedule.done * REPORTS).floor() + 1.0;
@@ -44,7 +44,7 @@ pub(super) fn anneal(
         recreate.recreate(plan, &mut ruin, neighbours, &mut random);
         let change = plan.change;
         let bearable = change <= 0.0 || change < -temperature * (1.0 - random.random::<f64>()).ln();
-        if !(bearable && plan.keep()) {
+        if !(bearable && ruin.absent.is_empty() && plan.keep()) {
             plan.take_back();
             continue;
         }

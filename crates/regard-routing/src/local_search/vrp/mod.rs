@@ -25,6 +25,7 @@
 
 mod anneal;
 mod descent;
+mod fleet;
 mod plan;
 mod recreate;
 mod ruin;
@@ -32,6 +33,8 @@ mod savings;
 mod schedule;
 #[cfg(test)]
 mod tests;
+mod times;
+mod windows;
 
 use std::time::Instant;
 
@@ -39,6 +42,7 @@ use regard_data::cancel::{CancellationToken, run_under};
 
 use crate::Sites;
 
+pub use self::windows::Windows;
 use self::{anneal::anneal, descent::descend, plan::Plan, schedule::Schedule};
 use super::{
     clock::Clock,
@@ -68,6 +72,8 @@ pub struct Vrp<'a> {
     capacity: f64,
     limit: Option<f64>,
     service: f64,
+    windows: Option<Windows<'a>>,
+    vehicles: Option<usize>,
 }
 
 impl<'a> Vrp<'a> {
@@ -75,7 +81,7 @@ impl<'a> Vrp<'a> {
     /// depot's is not looked at.
     #[must_use]
     pub fn new(sites: &'a Sites, demands: &'a [f64], capacity: f64) -> Self {
-        Self { sites, demands, capacity, limit: None, service: 0.0 }
+        Self { sites, demands, capacity, limit: None, service: 0.0, windows: None, vehicles: None }
     }
 
     /// Limits a route's length plus `service` per customer.
@@ -84,15 +90,33 @@ impl<'a> Vrp<'a> {
         Self { limit, service, ..self }
     }
 
+    /// Demands that service at every node begins within its window; every customer alone must meet them.
+    #[must_use]
+    pub fn with_windows(self, windows: Windows<'a>) -> Self {
+        Self { windows: Some(windows), ..self }
+    }
+
+    /// Limits the number of routes with customers.
+    #[must_use]
+    pub fn with_vehicles(self, vehicles: Option<usize>) -> Self {
+        Self { vehicles, ..self }
+    }
+
     /// Length of all routes, each from the depot and back to it; service is not counted.
     #[must_use]
     pub fn cost(&self, routes: &[Vec<usize>]) -> f64 {
         routes.iter().map(|route| self.length(route)).sum()
     }
 
-    /// If true, every customer is visited once and every route keeps capacity and limit.
+    /// If true, every customer is visited once, every route keeps capacity, limit and windows, and there are vehicles for
+    /// all routes.
     #[must_use]
     pub fn keeps(&self, routes: &[Vec<usize>]) -> bool {
+        self.serves(routes) && self.vehicles.is_none_or(|vehicles| routes_with_customers(routes) <= vehicles)
+    }
+
+    /// If true, the routes keep all rules but the number of vehicles.
+    fn serves(&self, routes: &[Vec<usize>]) -> bool {
         let n = self.sites.len();
         let mut seen = vec![false; n];
         let once =
@@ -102,10 +126,15 @@ impl<'a> Vrp<'a> {
             && routes.iter().all(|route| self.allows(route))
     }
 
-    /// If true, one route keeps capacity and limit.
+    /// If true, one route keeps capacity, limit and windows.
     fn allows(&self, route: &[usize]) -> bool {
         let load: f64 = route.iter().map(|&node| self.demands[node]).sum();
-        self.holds(load) && self.within_limit(self.length(route), route.len())
+        self.holds(load) && self.within_limit(self.length(route), route.len()) && self.in_time(route)
+    }
+
+    /// If true, one route meets the windows.
+    fn in_time(&self, route: &[usize]) -> bool {
+        self.windows.is_none_or(|windows| windows.allow(route, |a, b| self.sites.distance(a, b)))
     }
 
     /// If true, a vehicle holds this load.
@@ -128,6 +157,11 @@ impl<'a> Vrp<'a> {
         let path: f64 = route.windows(2).map(|pair| self.sites.distance(pair[0], pair[1])).sum();
         self.sites.distance(0, first) + path + self.sites.distance(last, 0)
     }
+}
+
+/// Routes that are not empty.
+fn routes_with_customers(routes: &[Vec<usize>]) -> usize {
+    routes.iter().filter(|route| !route.is_empty()).count()
 }
 
 /// Amount of search, and its seed.
@@ -200,10 +234,57 @@ pub fn construct(vrp: &Vrp, deadline: Option<Instant>) -> Vec<Vec<usize>> {
 
 /// As [`construct`], with the name of how the routes were found.
 pub(crate) fn construct_named(vrp: &Vrp, deadline: Option<Instant>) -> (&'static str, Vec<Vec<usize>>) {
-    match deadline {
+    let (name, routes) = match deadline {
         Some(deadline) => savings::construct_quickly(vrp, deadline),
         None => ("savings", savings::construct(vrp)),
+    };
+    match vrp.vehicles {
+        Some(vehicles) if routes_with_customers(&routes) > vehicles => {
+            (name, with_fewer_routes(vrp, &routes, deadline))
+        }
+        _ => (name, routes),
     }
+}
+
+/// Routes for as many vehicles as there are, or as few as were found.
+fn with_fewer_routes(vrp: &Vrp, routes: &[Vec<usize>], deadline: Option<Instant>) -> Vec<Vec<usize>> {
+    let mut clock = Clock::new(deadline);
+    let distances = Distances::new(vrp.sites, &mut clock);
+    let neighbours = Neighbours::new(vrp.sites, &distances, NEIGHBOURS, Choice::Nearest, &mut clock);
+    let VrpOptions { seed, iterations, .. } = VrpOptions::default();
+    let schedule = Schedule::new(deadline, iterations);
+    let mut plan = Plan::new(vrp, &distances, routes);
+    fleet::reduce(&mut plan, &neighbours, schedule, seed, vrp.vehicles.unwrap_or(1))
+}
+
+/// Routes that keep the rules, from routes of which some do not: customers who make a route break a rule are put where
+/// they cost least. `None` where there is no place for one.
+pub(crate) fn repair(vrp: &Vrp, routes: &[Vec<usize>]) -> Option<Vec<Vec<usize>>> {
+    let n = vrp.sites.len();
+    let mut seen = vec![false; n];
+    let mut kept: Vec<Vec<usize>> = Vec::new();
+    for route in routes {
+        let mut part = Vec::new();
+        for &node in route.iter().filter(|&&node| node > 0 && node < n) {
+            part.push(node);
+            if seen[node] || !vrp.allows(&part) {
+                part.pop();
+            } else {
+                seen[node] = true;
+            }
+        }
+        kept.push(part);
+    }
+    let absent: Vec<Node> = (1..n).filter(|&node| !seen[node]).map(|node| node as Node).collect();
+    let mut clock = Clock::new(None);
+    let distances = Distances::new(vrp.sites, &mut clock);
+    let neighbours = Neighbours::new(vrp.sites, &distances, NEIGHBOURS, Choice::Nearest, &mut clock);
+    let mut plan = Plan::new(vrp, &distances, &kept);
+    let served = recreate::put_back(&mut plan, absent, &neighbours);
+    (served && plan.keep()).then(|| {
+        plan.save();
+        plan.saved()
+    })
 }
 
 /// Descent, annealing in every chain, descent again.

@@ -4,7 +4,7 @@
 //! Every route has a stop of its own for the depot, numbered after the nodes, so that a route is a
 //! ring. Changes are written down; everything since a mark can be taken back.
 
-use super::{Distances, Node, Vrp};
+use super::{Distances, Node, Vrp, times::Times};
 
 /// The route of a customer that is in none. Its load is infinite, so that nothing more fits in.
 pub(super) const NOWHERE: u32 = 0;
@@ -48,6 +48,10 @@ pub(super) struct Plan<'a> {
     /// Stops whose follower may differ from the one in `best`.
     differing: Vec<Node>,
     differs: Vec<bool>,
+    /// The most routes that may have customers.
+    pub(super) vehicles: Option<usize>,
+    /// When routes reach their stops, where there are windows.
+    times: Option<Times<'a>>,
 }
 
 impl<'a> Plan<'a> {
@@ -71,6 +75,8 @@ impl<'a> Plan<'a> {
             best: vec![n as Node; n + 1],
             differing: Vec::new(),
             differs: vec![false; n + 1],
+            vehicles: vrp.vehicles,
+            times: vrp.windows.map(|windows| Times::new(windows, n + 1)),
         };
         for route in routes.iter().filter(|route| !route.is_empty()) {
             let number = plan.an_empty_route();
@@ -88,6 +94,11 @@ impl<'a> Plan<'a> {
     /// The number of routes with customers.
     pub(super) fn routes(&self) -> usize {
         self.sizes.len() - 1 - self.empty.len()
+    }
+
+    /// If true, there is a vehicle for one more route.
+    pub(super) fn has_vehicle(&self) -> bool {
+        self.vehicles.is_none_or(|vehicles| self.routes() < vehicles)
     }
 
     /// The stop that stands for the depot in a route.
@@ -118,6 +129,9 @@ impl<'a> Plan<'a> {
         self.stops.push(Stop { before: depot, after: depot, route, ahead: 0.0 });
         self.best.push(depot);
         self.differs.push(false);
+        if let Some(times) = &mut self.times {
+            times.add_route();
+        }
         self.loads.push(0.0);
         self.lengths.push(0.0);
         self.sizes.push(0);
@@ -132,6 +146,9 @@ impl<'a> Plan<'a> {
         self.note(node, before, route, false);
         let change = self.unlink(node);
         self.sum(route, change, -self.vrp.demands[node as usize]);
+        if let Some(times) = &mut self.times {
+            times.outdate(route);
+        }
     }
 
     /// Puts an absent customer behind a stop; an empty route must be the one that
@@ -142,6 +159,23 @@ impl<'a> Plan<'a> {
         self.note(node, before, route, true);
         let change = self.link(node, before);
         self.sum(route, change, self.vrp.demands[node as usize]);
+        if let Some(times) = &mut self.times {
+            times.inserted(&self.stops, node);
+        }
+    }
+
+    /// Forms the times of all routes that changed since they were formed.
+    pub(super) fn form_times(&mut self) {
+        if let Some(times) = &mut self.times {
+            times.form(&self.stops);
+        }
+    }
+
+    /// If true, an absent customer may stand behind `before`, at these distances from the stops on both sides.
+    #[inline]
+    pub(super) fn in_time(&self, node: Node, before: Node, distances: [f64; 2]) -> bool {
+        let after = self.stops[before as usize].after;
+        self.times.as_ref().is_none_or(|times| times.allow(node, [before, after], distances))
     }
 
     /// Accepts the changes since the mark if the routes keep the rules, and marks the new state.
@@ -170,6 +204,9 @@ impl<'a> Plan<'a> {
             }
             self.loads[change.route as usize] = change.load;
             self.lengths[change.route as usize] = change.length;
+            if let Some(times) = &mut self.times {
+                times.outdate(change.route);
+            }
         }
         self.change = 0.0;
     }

@@ -3,7 +3,7 @@
 //! Places are tried behind the neighbours of the customer, at both ends of the routes that were
 //! ruined and in a route of its own. Now and then a place is overlooked, a "blink".
 
-use rand::{RngExt, seq::SliceRandom};
+use rand::{RngExt, SeedableRng, seq::SliceRandom};
 use rand_pcg::Pcg64Mcg;
 
 use super::{
@@ -27,29 +27,47 @@ impl Recreate {
         Self { from_depot }
     }
 
-    /// Puts every absent customer back.
+    /// Puts every absent customer back; those for which there is no place stay absent.
     pub(super) fn recreate(&self, plan: &mut Plan, ruin: &mut Ruin, neighbours: &Neighbours, random: &mut Pcg64Mcg) {
         self.sort(plan, &mut ruin.absent, random);
-        for &node in &ruin.absent {
-            let before = self.cheapest(plan, node, &ruin.routes, neighbours, random);
-            plan.put_in(node, before);
-        }
+        plan.form_times();
+        let Ruin { absent, routes, .. } = ruin;
+        absent.retain(|&node| match self.cheapest(plan, node, routes, neighbours, random) {
+            Some(before) => {
+                plan.put_in(node, before);
+                false
+            }
+            None => true,
+        });
     }
 
-    /// At random, by demand, farthest first or nearest first, with weights 4, 4, 2 and 1.
+    /// At random, by demand, farthest first or nearest first, with weights 4, 4, 2 and 1; where there are windows also
+    /// the narrowest first, by their begins and by their ends last first, with a weight of 2 each.
     fn sort(&self, plan: &Plan, absent: &mut [Node], random: &mut Pcg64Mcg) {
         let demand = |node: &Node| plan.vrp.demands[*node as usize];
         let far = |node: &Node| self.from_depot[*node as usize];
         absent.shuffle(random);
-        match random.random_range(0..11) {
-            0..4 => {}
-            4..8 => absent.sort_by(|a, b| demand(b).total_cmp(&demand(a))),
-            8..10 => absent.sort_by(|a, b| far(b).total_cmp(&far(a))),
-            _ => absent.sort_by(|a, b| far(a).total_cmp(&far(b))),
+        let ways = if plan.vrp.windows.is_some() { 17 } else { 11 };
+        match (random.random_range(0..ways), plan.vrp.windows) {
+            (0..4, _) => {}
+            (4..8, _) => absent.sort_by(|a, b| demand(b).total_cmp(&demand(a))),
+            (8..10, _) => absent.sort_by(|a, b| far(b).total_cmp(&far(a))),
+            (10, _) => absent.sort_by(|a, b| far(a).total_cmp(&far(b))),
+            (..13, Some(windows)) => {
+                let width = |node: &Node| windows.due[*node as usize] - windows.ready[*node as usize];
+                absent.sort_by(|a, b| width(a).total_cmp(&width(b)));
+            }
+            (..15, Some(windows)) => {
+                absent.sort_by(|a, b| windows.ready[*a as usize].total_cmp(&windows.ready[*b as usize]));
+            }
+            (_, Some(windows)) => {
+                absent.sort_by(|a, b| windows.due[*b as usize].total_cmp(&windows.due[*a as usize]));
+            }
+            (_, None) => {}
         }
     }
 
-    /// The stop behind which a customer costs least.
+    /// The stop behind which a customer costs least; `None` where it fits nowhere and there is no vehicle left.
     fn cheapest(
         &self,
         plan: &mut Plan,
@@ -57,12 +75,16 @@ impl Recreate {
         ruined: &[u32],
         neighbours: &Neighbours,
         random: &mut Pcg64Mcg,
-    ) -> Node {
-        let alone = plan.an_empty_route();
+    ) -> Option<Node> {
         let home = self.from_depot[node as usize];
         let demand = plan.vrp.demands[node as usize];
         let room = plan.vrp.capacity * (1.0 + ROUNDING) - demand;
-        let mut place = Place { plan, room, least: 2.0 * home, before: plan.depot_of(alone) };
+        let alone = plan.has_vehicle().then(|| {
+            let route = plan.an_empty_route();
+            plan.depot_of(route)
+        });
+        let least = if alone.is_some() { 2.0 * home } else { f64::INFINITY };
+        let mut place = Place { plan, room, least, before: alone };
         match plan.distances.row(node) {
             Row::Narrow(row) => {
                 place.look(node, home, ruined, neighbours, |other| f64::from(row[other as usize]), random)
@@ -83,13 +105,22 @@ impl Recreate {
     }
 }
 
+/// Puts these absent customers into routes; false where there was no place for one.
+pub(super) fn put_back(plan: &mut Plan, absent: Vec<Node>, neighbours: &Neighbours) -> bool {
+    let routes = (1..plan.sizes.len() as u32).filter(|&route| plan.sizes[route as usize] > 0).collect();
+    let mut ruin = Ruin::of(routes, absent);
+    let recreate = Recreate::new(plan);
+    recreate.recreate(plan, &mut ruin, neighbours, &mut Pcg64Mcg::seed_from_u64(0));
+    ruin.absent.is_empty()
+}
+
 /// The cheapest place so far.
 struct Place<'a, 'b> {
     plan: &'a Plan<'b>,
     /// Routes with at most this load can take the customer.
     room: f64,
     least: f64,
-    before: Node,
+    before: Option<Node>,
 }
 
 impl Place<'_, '_> {
@@ -107,9 +138,10 @@ impl Place<'_, '_> {
         let plan = self.plan;
         for (neighbour, distance) in neighbours.of(node) {
             let stop = &plan.stops[neighbour as usize];
-            let cost = distance + distance_to(plan.site(stop.after)) - stop.ahead;
+            let ahead = distance_to(plan.site(stop.after));
+            let cost = distance + ahead - stop.ahead;
             if cost < self.least {
-                self.offer(neighbour, cost, stop.route, random);
+                self.offer(node, neighbour, cost, [distance, ahead], random);
             }
         }
         for &route in ruined {
@@ -118,26 +150,31 @@ impl Place<'_, '_> {
             if first == depot {
                 continue;
             }
-            let cost = home + distance_to(first) - ahead;
+            let to_first = distance_to(first);
+            let cost = home + to_first - ahead;
             if cost < self.least {
-                self.offer(depot, cost, route, random);
+                self.offer(node, depot, cost, [home, to_first], random);
             }
-            let cost = home + distance_to(last) - plan.stops[last as usize].ahead;
+            let to_last = distance_to(last);
+            let cost = home + to_last - plan.stops[last as usize].ahead;
             if cost < self.least {
-                self.offer(last, cost, route, random);
+                self.offer(node, last, cost, [to_last, home], random);
             }
         }
     }
 
     /// Takes a cheaper place if the route has room and it is not overlooked. Only places that would
-    /// be taken need a draw: overlooking any other changes nothing.
-    fn offer(&mut self, before: Node, cost: f64, route: u32, random: &mut Pcg64Mcg) {
-        let (plan, at) = (self.plan, route as usize);
+    /// be taken need a draw: overlooking any other changes nothing. `distances` are those from `before` and to the stop
+    /// behind it.
+    fn offer(&mut self, node: Node, before: Node, cost: f64, distances: [f64; 2], random: &mut Pcg64Mcg) {
+        let plan = self.plan;
+        let at = plan.stops[before as usize].route as usize;
         if plan.loads[at] <= self.room
             && plan.vrp.within_limit(plan.lengths[at] + cost, plan.sizes[at] as usize + 1)
+            && plan.in_time(node, before, distances)
             && random.random::<f64>() >= BLINK
         {
-            (self.least, self.before) = (cost, before);
+            (self.least, self.before) = (cost, Some(before));
         }
     }
 }

@@ -34,15 +34,34 @@ impl Ruin {
         Self { routes: Vec::new(), absent: Vec::new(), string: Vec::new() }
     }
 
+    /// A ruin that took these customers out of these routes.
+    pub(super) fn of(routes: Vec<u32>, absent: Vec<Node>) -> Self {
+        Self { routes, absent, string: Vec::new() }
+    }
+
     /// Takes out strings near a random customer, one per route.
     pub(super) fn ruin(&mut self, plan: &mut Plan, neighbours: &Neighbours, random: &mut Pcg64Mcg) {
+        self.ruin_and(plan, &[], neighbours, random);
+    }
+
+    /// Takes out strings near a random customer, one per route; these customers are absent already.
+    pub(super) fn ruin_and(
+        &mut self,
+        plan: &mut Plan,
+        absent: &[Node],
+        neighbours: &Neighbours,
+        random: &mut Pcg64Mcg,
+    ) {
         self.routes.clear();
         self.absent.clear();
+        self.absent.extend(absent);
         let customers = plan.vrp.sites.len() - 1;
-        let longest = LONGEST.min(customers as f64 / plan.routes() as f64);
+        let longest = LONGEST.min(customers as f64 / plan.routes().max(1) as f64);
         let strings = (random.random::<f64>() * (4.0 * AVERAGE / (1.0 + longest) - 1.0) + 1.0) as usize;
         let seed = random.random_range(1..=customers) as Node;
-        self.take_string(plan, seed, longest, random);
+        if plan.stops[seed as usize].route != NOWHERE {
+            self.take_string(plan, seed, longest, random);
+        }
         for (node, _) in neighbours.of(seed) {
             if self.routes.len() >= strings {
                 break;

@@ -103,8 +103,11 @@ fn along_a_curve(vrp: &Vrp) -> Vec<Vec<usize>> {
             let ahead = path + route.last().map_or(0.0, |&last| vrp.sites.distance(last, node));
             if vrp.holds(load + vrp.demands[node]) && vrp.within_limit(ahead + home, route.len() + 1) {
                 route.push(node);
-                (load, path) = (load + vrp.demands[node], ahead);
-                continue;
+                if vrp.in_time(route) {
+                    (load, path) = (load + vrp.demands[node], ahead);
+                    continue;
+                }
+                route.pop();
             }
         }
         routes.push(vec![node]);
@@ -127,6 +130,10 @@ impl Joining<'_> {
         if !self.vrp.holds(load) || !self.vrp.within_limit(length, size) {
             return;
         }
+        if self.vrp.windows.is_some() {
+            self.join_in_time([(into, a), (from, b)], load, length);
+            return;
+        }
         // The longer list stays in its place.
         let ((into, a), (from, b)) = if self.routes[into].len() < self.routes[from].len() {
             ((from, b), (into, a))
@@ -146,5 +153,26 @@ impl Joining<'_> {
         self.routes[into].append(&mut tail);
         self.loads[into] = load;
         self.lengths[into] = length;
+    }
+
+    /// Joins two routes, neither of them turned, if that meets all windows.
+    fn join_in_time(&mut self, ends: [(usize, usize); 2], load: f64, length: f64) {
+        let [one, other] = ends;
+        for ((into, a), (from, b)) in [(one, other), (other, one)] {
+            if self.routes[into].last() != Some(&a) || self.routes[from].first() != Some(&b) {
+                continue;
+            }
+            let joined = [&self.routes[into][..], &self.routes[from][..]].concat();
+            if !self.vrp.in_time(&joined) {
+                continue;
+            }
+            for node in std::mem::take(&mut self.routes[from]) {
+                self.of[node] = into;
+            }
+            self.routes[into] = joined;
+            self.loads[into] = load;
+            self.lengths[into] = length;
+            return;
+        }
     }
 }

@@ -10,6 +10,9 @@ const ITERATIONS_PER_LOOK: usize = 64;
 /// The first temperature, in mean distances between consecutive stops.
 const WARM: f64 = 0.6;
 
+/// The same where there are windows, which part good routes from better ones more widely.
+const WARM_WITH_WINDOWS: f64 = 3.0;
+
 /// The last temperature, in the same unit.
 const COLD: f64 = 0.01;
 
@@ -55,9 +58,10 @@ impl Schedule {
     }
 
     /// The temperature, in mean distances between consecutive stops.
-    pub(super) fn temperature(&self, customers: usize) -> f64 {
-        let enough = (self.expected() / (ENOUGH * customers as f64)).min(1.0);
-        let warm = (WARM * enough).max(COLD);
+    pub(super) fn temperature(&self, customers: usize, windows: bool) -> f64 {
+        let warm = if windows { WARM_WITH_WINDOWS } else { WARM };
+        let enough = self.expected() / (ENOUGH * customers as f64);
+        let warm = (WARM * enough).min(warm).max(COLD);
         warm * (COLD / warm).powf(self.done)
     }
 

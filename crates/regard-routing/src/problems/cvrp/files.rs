@@ -7,7 +7,7 @@
 //! optimum 247 that CVRPLIB lists.
 
 use super::Cvrp;
-use crate::formats::csv::{self, CsvColumn, CsvOption, DepotTable, Sheet};
+use crate::formats::csv::{self, ColumnKind, CsvColumn, CsvOption, DepotTable, Sheet};
 use crate::formats::tsplib::{self, Amount, TsplibType};
 use crate::instance::FileSpec;
 use crate::{Result, depot};
@@ -22,6 +22,8 @@ pub(crate) const TSPLIB: TsplibType = TsplibType {
     sections: &[SECTION, tsplib::DEPOT_SECTION],
     marker: Some(SECTION),
     sections_note: "depots and demands belong to vehicle routing",
+    keywords: &["CAPACITY", "DISTANCE", "SERVICE_TIME"],
+    in_tenths: false,
     ending: "vrp",
 };
 
@@ -72,6 +74,7 @@ pub(crate) const COLUMNS: &[CsvColumn] = &[CsvColumn {
         "hoeveelheid",
         "aantal",
     ],
+    kind: ColumnKind::Amount,
 }];
 
 pub(crate) const OPTIONS: &[CsvOption] = &[
@@ -126,7 +129,7 @@ pub(crate) fn tsplib_fields(instance: &Cvrp) -> tsplib::Fields<'_> {
     if let Some(limit) = instance.limit() {
         keywords.extend([("DISTANCE", limit), ("SERVICE_TIME", instance.service())]);
     }
-    tsplib::Fields { keywords, amounts: Some((SECTION, instance.demands())) }
+    tsplib::Fields { keywords, sections: vec![(SECTION, vec![instance.demands()])] }
 }
 
 /// Reads a CSV table; only with `split` may a demand be above the capacity.

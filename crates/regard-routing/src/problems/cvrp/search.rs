@@ -60,6 +60,7 @@ impl SolverInstance for Cvrp {
     const FILES: &'static FileSpec = &FileSpec {
         title: "vehicle routing",
         tsplib: Some(&super::files::TSPLIB),
+        own: None,
         csv: super::COLUMNS,
         csv_options: super::OPTIONS,
         csv_flag: None,

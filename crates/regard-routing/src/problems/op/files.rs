@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::{Op, OpEnv};
 use crate::formats::best_known::BestKnown;
-use crate::formats::csv::{self, CsvColumn, CsvOption, DepotTable, Sheet};
+use crate::formats::csv::{self, ColumnKind, CsvColumn, CsvOption, DepotTable, Sheet};
 use crate::formats::solution::SolutionFormat;
 use crate::formats::tsplib::{self, TsplibType};
 use crate::generate::{decimal, decimals};
@@ -41,6 +41,7 @@ pub(crate) const PRIZE: CsvColumn = CsvColumn {
         "waarde",
         "winst",
     ],
+    kind: ColumnKind::Amount,
 };
 
 fn prepared(instance: &Op, deadline: Option<Instant>) -> orienteering::Problem<'_> {
@@ -59,8 +60,11 @@ impl SolverInstance for Op {
             sections: &[SECTION, tsplib::DEPOT_SECTION],
             marker: Some(SECTION),
             sections_note: "scores belong to orienteering",
+            keywords: &["COST_LIMIT"],
+            in_tenths: false,
             ending: "oplib",
         }),
+        own: None,
         csv: &[PRIZE],
         csv_options: &[CsvOption::above_zero("max_length")],
         csv_flag: None,
@@ -133,7 +137,7 @@ impl SolverInstance for Op {
     fn tsplib_fields(&self) -> Option<tsplib::Fields<'_>> {
         Some(tsplib::Fields {
             keywords: vec![("COST_LIMIT", self.max_length())],
-            amounts: Some((SECTION, self.prizes())),
+            sections: vec![(SECTION, vec![self.prizes()])],
         })
     }
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::{Pctsp, PctspEnv, Scale};
 use crate::formats::best_known::BestKnown;
-use crate::formats::csv::{self, CsvColumn, CsvOption, DepotTable, Sheet};
+use crate::formats::csv::{self, ColumnKind, CsvColumn, CsvOption, DepotTable, Sheet};
 use crate::formats::solution::SolutionFormat;
 use crate::generate::decimals;
 use crate::instance::{FileSpec, SolverInstance};
@@ -18,6 +18,7 @@ pub(crate) const COLUMNS: &[CsvColumn] = &[
     CsvColumn {
         names: &["penalty"],
         words: &["strafe", "kosten_ohne", "penalite", "amende", "penalizacion", "penalita", "missed_cost", "skip_cost"],
+        kind: ColumnKind::Amount,
     },
 ];
 
@@ -53,6 +54,7 @@ impl SolverInstance for Pctsp {
     const FILES: &'static FileSpec = &FileSpec {
         title: "prize collecting",
         tsplib: None,
+        own: None,
         csv: COLUMNS,
         csv_options: OPTIONS,
         csv_flag: None,

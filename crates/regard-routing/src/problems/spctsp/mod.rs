@@ -11,7 +11,7 @@ use rand_pcg::Pcg64Mcg;
 use self::recourse::Known;
 use super::pctsp::generate::{self, Values};
 use super::pctsp::{self, Pctsp, PctspEnv, PctspState, Scale, collected, doubles, values_of};
-use crate::formats::csv::{self, CsvColumn, DepotTable, Sheet};
+use crate::formats::csv::{self, ColumnKind, CsvColumn, DepotTable, Sheet};
 use crate::formats::sets::{RawSet, SetField};
 use crate::generate::{GeneratorConfig, decimals};
 use crate::instance::{FileSpec, SolverInstance};
@@ -61,13 +61,14 @@ impl Spctsp {
     }
 }
 
+/// The column of prizes that are revealed on the way.
+const REAL_PRIZE: CsvColumn = CsvColumn { names: &["real_prize"], words: &[], kind: ColumnKind::Amount };
+
 impl SolverInstance for Spctsp {
     type Problem = SpctspEnv;
 
-    const FILES: &'static FileSpec = &FileSpec {
-        csv: &[pctsp::COLUMNS[0], pctsp::COLUMNS[1], CsvColumn { names: &["real_prize"], words: &[] }],
-        ..*Pctsp::FILES
-    };
+    const FILES: &'static FileSpec =
+        &FileSpec { csv: &[pctsp::COLUMNS[0], pctsp::COLUMNS[1], REAL_PRIZE], ..*Pctsp::FILES };
     /// A search afterwards would know the real prizes in advance.
     const LOCAL_SEARCH: &'static str = "";
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::problems::cvrp::Cvrp;
+use crate::problems::cvrptw::Cvrptw;
 
 fn with(text: &str, options: &TableOptions) -> Result<(Instance, Notes)> {
     parse_instance(text, Path::new("t.csv"), options)
@@ -25,20 +26,22 @@ const GERMAN: &str = "Kunde;Stra\u{df}e;Breite;L\u{e4}nge;Gewicht (kg);von\n\
 #[test]
 fn german_headers_and_decimal_commas_are_read_and_said() {
     let (instance, notes) = with(GERMAN, &capacity(2000.0)).unwrap();
-    let found = instance.downcast_ref::<Cvrp>().unwrap();
-    assert_eq!(found.demands(), [0.0, 1250.0, 12.5]);
+    let found = instance.downcast_ref::<Cvrptw>().unwrap();
+    assert_eq!(found.routing().demands(), [0.0, 1250.0, 12.5]);
+    assert_eq!(found.windows().ready, [0.0, 480.0, 0.0]);
     assert_eq!(instance.sites().ids(), ["Lager", "M\u{fc}ller", "Maier"]);
     assert_eq!(instance.sites().coordinates()[1], [48.9, 11.1, 0.0]);
     let said = [
         "column `Breite` is read as `lat` (--column lat=NAME changes it)",
         "column `L\u{e4}nge` is read as `lon` (--column lon=NAME changes it)",
         "column `Gewicht (kg)` is read as `demand` (--column demand=NAME changes it)",
+        "column `von` is read as `ready` (--column ready=NAME changes it)",
         "column `Kunde` is read as `id` (--column id=NAME changes it)",
         "skipped 1 row without values (line 4)",
+        "column `von`: `8:00` is read as 480 minutes",
         "column `Breite`: `48,14` is read as 48.14 (--decimal point changes it)",
         "column `L\u{e4}nge`: `11,58` is read as 11.58 (--decimal point changes it)",
         "column `Gewicht (kg)`: `12,5` is read as 12.5 (--decimal point changes it)",
-        "time windows are not supported yet; routes do not keep them: `von` not used",
         "columns not used: `Stra\u{df}e` (--column ROLE=NAME gives one a role)",
     ];
     assert_eq!(notes.texts(), said);

@@ -61,7 +61,9 @@ impl Descent<'_> {
         let [a, b] = exchange.segments;
         let change = [self.change(a, b, exchange.turned[1]), self.change(b, a, exchange.turned[0])];
         let gain = -(change[0] + change[1]);
-        (gain > self.tolerance && self.fits(a, b, change[0]) && self.fits(b, a, change[1])).then_some(gain)
+        let fits = || self.fits(a, b, change[0]) && self.fits(b, a, change[1]);
+        let in_time = || self.meets(a, b, exchange.turned[1]) && self.meets(b, a, exchange.turned[0]);
+        (gain > self.tolerance && fits() && in_time()).then_some(gain)
     }
 
     /// Change in the length of the route of `out` when `into` stands in its place.
@@ -85,6 +87,25 @@ impl Descent<'_> {
         let length = self.length_to[last] + self.between(last as Node, 0) + change;
         let size = self.routes[out.route].len() + into.end + out.start - into.start - out.end;
         self.vrp.holds(load) && self.vrp.within_limit(length, size)
+    }
+
+    /// If true, the route of `out` meets all windows with `into` in its place.
+    fn meets(&self, out: Segment, into: Segment, turned: bool) -> bool {
+        let Some(windows) = self.vrp.windows else { return true };
+        let nodes = &self.routes[into.route][into.start..into.end];
+        let place = [out.start, out.end];
+        if turned {
+            return self.in_time(out.route, place, nodes.iter().rev().copied());
+        }
+        match nodes.first() {
+            // Ends of two routes change places: both stretches are known.
+            Some(&first) if into.end == self.routes[into.route].len() && out.end == self.routes[out.route].len() => {
+                let last = self.before(out.route, out.start);
+                let travel = windows.pace * self.between(last, first);
+                self.stretch_to[last as usize].then(travel, self.stretch_from[first as usize]).is_in_time()
+            }
+            _ => self.in_time(out.route, place, nodes.iter().copied()),
+        }
     }
 
     /// Length from the first to the last customer of a segment.

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use regard_data::cancel::is_cancelled;
 
-use super::{Distances, Neighbours, Node, Queue, Vrp};
+use super::{Distances, Neighbours, Node, Queue, Vrp, windows::Stretch};
 
 /// So many neighbours of a customer are tried.
 const NEAR: usize = 12;
@@ -41,6 +41,10 @@ struct Descent<'a> {
     /// Load and length from the depot up to a node, itself included.
     load_to: Vec<f64>,
     length_to: Vec<f64>,
+    /// Where there are windows: the stretches from the depot up to a node and from a node up to the depot, itself
+    /// included.
+    stretch_to: Vec<Stretch>,
+    stretch_from: Vec<Stretch>,
     queue: Queue,
     /// Gains at or below this are rounding, not improvement.
     tolerance: f64,
@@ -80,6 +84,8 @@ impl<'a> Descent<'a> {
             position: vec![0; n],
             load_to: vec![0.0; n],
             length_to: vec![0.0; n],
+            stretch_to: vec![Stretch::at_once(vrp.windows.as_ref()); n],
+            stretch_from: vec![Stretch::at_once(vrp.windows.as_ref()); n],
             queue: Queue::new(n),
             tolerance: 1e-9 * vrp.cost(routes) / n.max(1) as f64,
         };
@@ -136,6 +142,42 @@ impl<'a> Descent<'a> {
             (self.route[node], self.position[node]) = (route, position);
             (self.load_to[node], self.length_to[node]) = (load, length);
         }
+        self.join_stretches(route);
+    }
+
+    /// Writes down the stretches up to and from the customers of a route.
+    fn join_stretches(&mut self, route: usize) {
+        let Some(windows) = self.vrp.windows else { return };
+        let mut last = 0;
+        for &node in &self.routes[route] {
+            let travel = windows.pace * self.between(last, node);
+            self.stretch_to[node as usize] =
+                self.stretch_to[last as usize].then(travel, Stretch::at(&windows, node as usize));
+            last = node;
+        }
+        let mut next = 0;
+        for &node in self.routes[route].iter().rev() {
+            let travel = windows.pace * self.between(node, next);
+            self.stretch_from[node as usize] =
+                Stretch::at(&windows, node as usize).then(travel, self.stretch_from[next as usize]);
+            next = node;
+        }
+    }
+
+    /// If true, windows are met where these nodes stand between two positions of a route.
+    fn in_time(&self, route: usize, [start, end]: [usize; 2], nodes: impl Iterator<Item = Node>) -> bool {
+        let Some(windows) = self.vrp.windows else { return true };
+        let mut last = self.before(route, start);
+        let mut all = self.stretch_to[last as usize];
+        for node in nodes {
+            all = all.then(windows.pace * self.between(last, node), Stretch::at(&windows, node as usize));
+            if !all.is_in_time() {
+                return false;
+            }
+            last = node;
+        }
+        let next = self.at(route, end);
+        all.then(windows.pace * self.between(last, next), self.stretch_from[next as usize]).is_in_time()
     }
 
     /// Looks again at the customers on both sides of a position.

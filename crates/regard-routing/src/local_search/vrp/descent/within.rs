@@ -20,7 +20,7 @@ impl Descent<'_> {
         let (low, high) = (at.min(place), at.max(place));
         let mut best = (self.tolerance, None);
         let mut offer = |gain: f64, change: Change| {
-            if gain > best.0 {
+            if gain > best.0 && self.meets_within(route, change) {
                 best = (gain, Some(change));
             }
         };
@@ -61,6 +61,24 @@ impl Descent<'_> {
         let (before, after) = (self.before(route, to), self.at(route, to));
         let (first, last) = if turned { (last, first) } else { (first, last) };
         left + self.between(before, after) - self.between(before, first) - self.between(last, after)
+    }
+
+    /// If true, the route meets all windows after a change.
+    fn meets_within(&self, route: usize, change: Change) -> bool {
+        let nodes = &self.routes[route];
+        let segment = |start: usize, end: usize, turned: bool| {
+            let at = move |place: usize| if turned { start + end - 1 - place } else { place };
+            (start..end).map(move |place| nodes[at(place)])
+        };
+        match change {
+            Change::Turn(start, end) => self.in_time(route, [start, end], segment(start, end, true)),
+            Change::Move(start, end, to, turned) if to < start => {
+                self.in_time(route, [to, end], segment(start, end, turned).chain(segment(to, start, false)))
+            }
+            Change::Move(start, end, to, turned) => {
+                self.in_time(route, [start, to], segment(end, to, false).chain(segment(start, end, turned)))
+            }
+        }
     }
 
     fn change_route(&mut self, route: usize, change: Change) {

@@ -1,0 +1,217 @@
+//! Files of instances: VRPLIB (`.vrp`) and CSV; see [`solomon`](super::solomon) for the format of its own.
+//!
+//! VRPLIB is CVRPLIB with `TYPE : VRPTW` (or `CVRPTW`), `TIME_WINDOW_SECTION` (id, begin, end), service times as the
+//! keyword `SERVICE_TIME` or `SERVICE_TIME_SECTION`, and the number of vehicles as `VEHICLES`, a limit. `EUC_2D` is read
+//! by the rule of the 12th DIMACS Implementation Challenge: straight lines cut to one decimal ([`Metric::Tenths`]).
+//!
+//! [`Metric::Tenths`]: crate::Metric::Tenths
+
+use super::instance::Fault;
+use super::{Cvrptw, TimeWindows};
+use crate::formats::csv::{self, ColumnKind, CsvColumn, CsvOption, DepotTable, Sheet};
+use crate::formats::tsplib::{self, Amount, TsplibType};
+use crate::instance::SolverInstance;
+use crate::problems::cvrp::{self, Cvrp};
+use crate::{Error, Result, depot};
+
+const DEMANDS: &str = "DEMAND_SECTION";
+const WINDOWS: &str = "TIME_WINDOW_SECTION";
+const SERVICE: &str = "SERVICE_TIME_SECTION";
+
+pub(super) const TSPLIB: TsplibType = TsplibType {
+    name: "VRPTW",
+    words: &["VRPTW", "CVRPTW"],
+    sections: &[DEMANDS, tsplib::DEPOT_SECTION, WINDOWS, SERVICE],
+    marker: Some(WINDOWS),
+    sections_note: "time windows belong to vehicle routing with time windows (TYPE : VRPTW)",
+    keywords: &["CAPACITY", "SERVICE_TIME", "VEHICLES"],
+    in_tenths: true,
+    ending: "vrp",
+};
+
+pub(super) const COLUMNS: &[CsvColumn] = &[
+    cvrp::COLUMNS[0],
+    CsvColumn {
+        names: &["ready", "ready_time"],
+        words: &[
+            "tw_start",
+            "window_start",
+            "open",
+            "opening",
+            "opens",
+            "earliest",
+            "von",
+            "fruhestens",
+            "fruehestens",
+            "ouverture",
+            "apertura",
+        ],
+        kind: ColumnKind::Time,
+    },
+    CsvColumn {
+        names: &["due", "due_time", "due_date"],
+        words: &[
+            "deadline",
+            "tw_end",
+            "window_end",
+            "close",
+            "closing",
+            "closes",
+            "latest",
+            "bis",
+            "spatestens",
+            "spaetestens",
+            "fermeture",
+            "cierre",
+        ],
+        kind: ColumnKind::Time,
+    },
+    CsvColumn {
+        names: &["service", "service_time", "service_duration"],
+        words: &["servicezeit", "standzeit", "duree"],
+        kind: ColumnKind::Time,
+    },
+];
+
+pub(super) const OPTIONS: &[CsvOption] = &[
+    CsvOption::above_zero("capacity"),
+    CsvOption::above_zero("vehicles"),
+    CsvOption::above_zero("speed"),
+    CsvOption::not_negative("service_time"),
+];
+
+/// The speed at which a unit of distance takes a unit of time, a minute.
+const SPEED: f64 = 60.0;
+
+/// What an instance has beside demands.
+pub(super) struct Times {
+    pub(super) windows: TimeWindows,
+    pub(super) pace: f64,
+    pub(super) vehicles: Option<usize>,
+}
+
+/// The instance of numbers from a file; `error` is that of a node, the depot being node 0, and of its "ready", "due" or
+/// "service".
+pub(super) fn build(
+    routing: Cvrp,
+    Times { windows, pace, vehicles }: Times,
+    error: impl Fn(usize, &str, String) -> Error,
+) -> Result<Cvrptw> {
+    if windows.service[0] != 0.0 {
+        return Err(error(0, "service", format!("found {} for the depot, expected 0", windows.service[0])));
+    }
+    let instance = Cvrptw::unreachable_allowed(routing, windows, pace)?.with_vehicles(vehicles)?;
+    match instance.fault() {
+        None => Ok(instance),
+        Some(Fault { node, field, reason }) => {
+            let id = &instance.sites().ids()[node];
+            Err(error(node, field, format!("of node {id} {reason}")))
+        }
+    }
+}
+
+/// Checks that the depot has no demand, and no customer more than a vehicle carries; the line and the reason otherwise.
+pub(super) fn check_demands(
+    demands: &[Amount],
+    ids: &[String],
+    depot: usize,
+    capacity: f64,
+) -> Result<(), (usize, String)> {
+    for (node, (Amount { line, value }, id)) in demands.iter().zip(ids).enumerate() {
+        if node == depot && *value != 0.0 {
+            return Err((*line, format!("node {id} is the depot and has demand {value}, expected 0")));
+        }
+        if !depot::within(*value, capacity) {
+            return Err((*line, format!("node {id} has demand {value}, which is above the capacity ({capacity})")));
+        }
+    }
+    Ok(())
+}
+
+/// Reads a VRPLIB file.
+pub(super) fn read_tsplib(file: &tsplib::File<'_>) -> Result<Cvrptw> {
+    let sites = file.sites()?;
+    let ids = sites.ids();
+    let capacity = file.required_amount("CAPACITY", "capacity of a vehicle")?;
+    let mut demands = file.amounts(DEMANDS, ids, "demand")?;
+    let mut windows = file.rows(WINDOWS, ids, ["begin", "end"])?;
+    let depot = file.depot(ids)?;
+    check_demands(&demands, ids, depot, capacity)
+        .map_err(|(line, reason)| file.error(line, reason).in_field(DEMANDS))?;
+    let uniform = file.amount("SERVICE_TIME", true)?.unwrap_or(0.0);
+    let mut service = match file.has(SERVICE) {
+        true => file.amounts(SERVICE, ids, "service time")?,
+        false => {
+            (0..ids.len()).map(|node| Amount { line: 0, value: if node == depot { 0.0 } else { uniform } }).collect()
+        }
+    };
+    let vehicles = file.amount("VEHICLES", false)?;
+    demands[..=depot].rotate_right(1);
+    windows[..=depot].rotate_right(1);
+    service[..=depot].rotate_right(1);
+    let values = |amounts: &[Amount]| amounts.iter().map(|amount| amount.value).collect::<Vec<_>>();
+    let routing = Cvrp::new(depot::first(sites, depot)?, values(&demands), capacity)?;
+    let of = |side: usize| windows.iter().map(|(_, ends)| ends[side]).collect();
+    let times = Times {
+        windows: TimeWindows { ready: of(0), due: of(1), service: values(&service) },
+        pace: 1.0,
+        vehicles: vehicles.map(|vehicles| vehicles as usize),
+    };
+    build(routing, times, |node, field, reason| match field {
+        "service" => file.error(service[node].line, reason).in_field(SERVICE),
+        _ => file.error(windows[node].0, format!("{field} time {reason}")).in_field(WINDOWS),
+    })
+}
+
+/// Sections of a VRPLIB file beside the nodes; `None` where a window has no end, which such a file cannot say.
+pub(super) fn tsplib_fields(instance: &Cvrptw) -> Option<tsplib::Fields<'_>> {
+    let (routing, windows) = (instance.routing(), instance.windows());
+    if instance.pace() != 1.0 || windows.due.iter().any(|due| due.is_infinite()) {
+        return None;
+    }
+    let mut keywords = vec![("CAPACITY", routing.capacity())];
+    keywords.extend(instance.vehicles().map(|vehicles| ("VEHICLES", vehicles as f64)));
+    let sections = vec![
+        (DEMANDS, vec![routing.demands()]),
+        (WINDOWS, vec![&windows.ready[..], &windows.due[..]]),
+        (SERVICE, vec![&windows.service[..]]),
+    ];
+    Some(tsplib::Fields { keywords, sections })
+}
+
+/// Reads a CSV table. Times are minutes where a speed is given or where they are written as times of day.
+pub(super) fn read_csv(sheet: &Sheet<'_>, options: &csv::Options) -> Result<Cvrptw> {
+    let table = DepotTable::of(sheet, options, Cvrptw::FILES)?;
+    let capacity = table.required_option("capacity", "100")?;
+    let demands = table.amounts("demand", true, |value| {
+        let over = || format!("found {value}, which is above the capacity ({capacity})");
+        if depot::within(value, capacity) { Ok(()) } else { Err(over()) }
+    })?;
+    let mut service = table.times("service", table.option("service_time").unwrap_or(0.0))?;
+    service[0] = 0.0;
+    let windows = TimeWindows { ready: table.times("ready", 0.0)?, due: table.times("due", f64::INFINITY)?, service };
+    let routing = Cvrp::new(table.sites()?, demands, capacity)?;
+    let pace = table.option("speed").map_or(1.0, |speed| SPEED / speed);
+    let vehicles = table.option("vehicles").map(|vehicles| vehicles as usize);
+    let instance = build(routing, Times { windows, pace, vehicles }, |node, field, reason| {
+        table.error_at(node, field, reason).with_hint("times of day are minutes, and so are the times of driving")
+    })?;
+    Ok(instance.with_times_of_day(table.has_times_of_day()))
+}
+
+/// Columns of a CSV table beside the nodes.
+pub(super) fn csv_fields(instance: &Cvrptw) -> csv::Fields<'_> {
+    let (routing, windows) = (instance.routing(), instance.windows());
+    let mut options = vec![("capacity", routing.capacity().to_string())];
+    options.extend(instance.vehicles().map(|vehicles| ("vehicles", vehicles.to_string())));
+    if instance.pace() != 1.0 {
+        options.push(("speed", (SPEED / instance.pace()).to_string()));
+    }
+    let columns = vec![
+        ("demand", routing.demands()),
+        ("ready", &windows.ready[..]),
+        ("due", &windows.due[..]),
+        ("service", &windows.service[..]),
+    ];
+    csv::Fields { options, columns }
+}
