@@ -891,7 +891,7 @@ fn steps_of_series_presets_follow_from_each_other() {
     }
 }
 
-/// What a trace shows of the Laplacian is what the original code computes: eigenvalues, and vectors up to their sign.
+/// Eigenvalues in a trace are those of the original code, and eigenvectors are so up to their sign.
 #[test]
 fn the_spectrum_agrees_with_the_golden_cases() {
     use regard::data::graphs::{Graph, Graphs, Kinds};

@@ -53,7 +53,7 @@ pub struct CsvColumn {
     /// Words that people use for it, in lower case, without accents, `_` for spaces. They count where the problem's first
     /// option is given.
     pub words: &'static [&'static str],
-    /// What it holds.
+    /// Kind of its values.
     pub kind: ColumnKind,
 }
 

@@ -475,7 +475,7 @@ fn is_word_for_time(word: &str) -> bool {
     times.any(|column| column.names.contains(&word) || column.words.contains(&word))
 }
 
-/// What a table must have beside times for them to count.
+/// The column that a table must have beside times for them to count.
 fn needed_for_times() -> Option<String> {
     let is = |column: &&CsvColumn, kind| column.kind == kind;
     let (_, files) = with_files().find(|(_, files)| files.csv.iter().any(|column| is(&column, ColumnKind::Time)))?;

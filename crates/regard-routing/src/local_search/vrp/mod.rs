@@ -25,9 +25,9 @@
 
 mod anneal;
 mod descent;
-mod fleet;
 mod plan;
 mod recreate;
+mod route_minimization;
 mod ruin;
 mod savings;
 mod schedule;
@@ -254,7 +254,7 @@ fn with_fewer_routes(vrp: &Vrp, routes: &[Vec<usize>], deadline: Option<Instant>
     let VrpOptions { seed, iterations, .. } = VrpOptions::default();
     let schedule = Schedule::new(deadline, iterations);
     let mut plan = Plan::new(vrp, &distances, routes);
-    fleet::reduce(&mut plan, &neighbours, schedule, seed, vrp.vehicles.unwrap_or(1))
+    route_minimization::reduce(&mut plan, &neighbours, schedule, seed, vrp.vehicles.unwrap_or(1))
 }
 
 /// Routes that keep the rules, from routes of which some do not: customers who make a route break a rule are put where

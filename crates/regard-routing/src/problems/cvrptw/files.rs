@@ -83,7 +83,7 @@ pub(super) const OPTIONS: &[CsvOption] = &[
 /// The speed at which a unit of distance takes a unit of time, a minute.
 const SPEED: f64 = 60.0;
 
-/// What an instance has beside demands.
+/// Times of an instance, which it has beside demands.
 pub(super) struct Times {
     pub(super) windows: TimeWindows,
     pub(super) pace: f64,
