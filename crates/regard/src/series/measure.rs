@@ -219,11 +219,11 @@ pub fn predict(
         head.into_iter().chain(numbers.into_iter().map(f64::from)).collect()
     });
     let mut rest = numbers.as_slice();
-    for at in 0..batches.len() {
+    for (at, rows) in batches.iter().enumerate() {
         let &[loss, count, ref others @ ..] = rest else { break };
         let (numbers, others) = others.split_at(count as usize);
         let numbers: Vec<f32> = numbers.iter().map(|&number| number as f32).collect();
-        add(at, &Batch::gather(source, windows, batches[at]), loss, &numbers);
+        add(at, &Batch::gather(source, windows, rows), loss, &numbers);
         rest = others;
     }
     sum / count

@@ -340,7 +340,7 @@ impl<'a, L: Learning> Run<'a, L> {
             ranks.check_same(&facts(training, &experiment)?)?;
         }
         let found = if ranks.is_first() { Some(Self::look(training, &mut experiment)?) } else { None };
-        let shards = ranks.from_first(|| (experiment.shards() as u64).to_le_bytes().to_vec());
+        let shards = ranks.broadcast(|| (experiment.shards() as u64).to_le_bytes().to_vec());
         experiment.set_shards(shards.try_into().map_or(1, |bytes| u64::from_le_bytes(bytes) as usize));
         ranks.shards(experiment.shards())?;
 
@@ -356,7 +356,7 @@ impl<'a, L: Learning> Run<'a, L> {
             (window, written, pace) = (state.window, state.written, state.pace);
         }
         let epochs = found.as_ref().and_then(|found| found.epochs_before);
-        let kept = ranks.from_first(|| vec![u8::from(epochs == Some(experiment.run_length().epochs))]);
+        let kept = ranks.broadcast(|| vec![u8::from(epochs == Some(experiment.run_length().epochs))]);
         pace = pace.filter(|_| kept == [1]);
         pace.into_iter().for_each(|pace| learner.set_pace(pace));
         let folder = match found {
@@ -402,7 +402,7 @@ impl<'a, L: Learning> Run<'a, L> {
             return Ok(found);
         }
         let bytes = found.as_ref().map(Checkpoint::to_bytes).transpose()?;
-        let bytes = ranks.from_first(|| bytes.unwrap_or_default());
+        let bytes = ranks.broadcast(|| bytes.unwrap_or_default());
         if bytes.is_empty() { Ok(None) } else { Checkpoint::from_bytes(&bytes).map(Some) }
     }
 

@@ -171,7 +171,7 @@ impl Ranks {
     }
 
     /// The message of rank 0 on all ranks; `message` is called on rank 0 alone.
-    pub(crate) fn from_first(&self, message: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
+    pub(crate) fn broadcast(&self, message: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
         let Some(transport) = &self.0 else { return message() };
         let (rank, size) = (transport.rank(), transport.size());
         // A binomial tree: rank r gets the message from r without its lowest bit, and hands it on to r with lower bits.
@@ -191,9 +191,9 @@ impl Ranks {
     }
 
     /// The messages of all ranks on all ranks, in their order.
-    pub(crate) fn from_each(&self, message: Vec<u8>) -> Vec<Vec<u8>> {
+    pub(crate) fn all_gather(&self, message: Vec<u8>) -> Vec<Vec<u8>> {
         let Some(transport) = &self.0 else { return vec![message] };
-        let all = self.from_first_with(message, |mine, theirs| {
+        let all = self.broadcast_answer(message, |mine, theirs| {
             let lengths = std::iter::once(&mine).chain(&theirs).map(|one| (one.len() as u64).to_le_bytes());
             let lengths: Vec<u8> = lengths.flatten().collect();
             [lengths, mine, theirs.concat()].concat()
@@ -211,23 +211,23 @@ impl Ranks {
     }
 
     /// Hands the messages of all ranks to rank 0, which answers all: its own, and those of the others in their order.
-    fn from_first_with(&self, message: Vec<u8>, answer: impl FnOnce(Vec<u8>, Vec<Vec<u8>>) -> Vec<u8>) -> Vec<u8> {
+    fn broadcast_answer(&self, message: Vec<u8>, answer: impl FnOnce(Vec<u8>, Vec<Vec<u8>>) -> Vec<u8>) -> Vec<u8> {
         let Some(transport) = &self.0 else { return answer(message, vec![]) };
         match transport.rank() {
             0 => {
                 let theirs = (1..transport.size()).map(|rank| transport.receive(rank, 1.0)).collect();
-                self.from_first(|| answer(message, theirs))
+                self.broadcast(|| answer(message, theirs))
             }
             _ => {
                 transport.send(0, &message);
-                self.from_first(Vec::new)
+                self.broadcast(Vec::new)
             }
         }
     }
 
     /// The decision of rank 0, which knows whether `flag` is true on any rank; on all ranks.
     pub(crate) fn decision(&self, flag: bool, decide: impl FnOnce(bool) -> Vec<u8>) -> Vec<u8> {
-        self.from_first_with(vec![u8::from(flag)], |mine, theirs| {
+        self.broadcast_answer(vec![u8::from(flag)], |mine, theirs| {
             decide(std::iter::once(mine).chain(theirs).any(|flag| flag == [1]))
         })
     }
@@ -261,7 +261,7 @@ impl Ranks {
     /// The numbers of all ranks, in the order of the ranks.
     fn joined(&self, mine: Vec<f64>) -> Vec<f64> {
         match self.are_several() {
-            true => self.from_each(bytes_of(&mine)).iter().flat_map(|bytes| numbers_of::<f64>(bytes)).collect(),
+            true => self.all_gather(bytes_of(&mine)).iter().flat_map(|bytes| numbers_of::<f64>(bytes)).collect(),
             false => mine,
         }
     }
@@ -276,12 +276,12 @@ impl Ranks {
         let mine: Vec<String> =
             std::iter::once(transport.machine()).chain(facts.iter().map(|(_, value)| value.clone())).collect();
         let bytes = serde_json::to_vec(&mine).map_err(|error| Error::state("ranks", error))?;
-        let all = self.from_each(bytes);
+        let all = self.all_gather(bytes);
         let all = all.iter().map(|bytes| serde_json::from_slice::<Vec<String>>(bytes));
         let all = all.collect::<Result<Vec<_>, _>>().map_err(|error| Error::state("ranks", error))?;
         for (rank, theirs) in all.iter().enumerate().skip(1) {
-            let values = facts.iter().zip(all[0].iter().zip(theirs).skip(1));
-            for ((name, _), (first, other)) in values.filter(|(_, (first, other))| first != other) {
+            let mut values = facts.iter().zip(all[0].iter().zip(theirs).skip(1));
+            if let Some(((name, _), (first, other))) = values.find(|(_, (first, other))| first != other) {
                 let differing = || first.lines().zip(other.lines()).find(|(first, other)| first != other);
                 let (first, other) = differing().unwrap_or((first, other));
                 let what = format!("rank {rank} ({})", theirs[0]);
@@ -323,7 +323,7 @@ impl Shards {
         match &self.ranks.0 {
             None => sum.unwrap_or_default(),
             Some(_) => {
-                let bytes = self.ranks.from_first(|| bytes_of(&sum.unwrap_or_default()));
+                let bytes = self.ranks.broadcast(|| bytes_of(&sum.unwrap_or_default()));
                 numbers_of(&bytes).collect()
             }
         }

@@ -101,8 +101,8 @@ fn all_ranks_get_the_messages_of_all() {
     for size in 1..=9 {
         let found = on_ranks(size, || {
             let ranks = Ranks::current();
-            let first = ranks.from_first(|| vec![42; 3]);
-            let each = ranks.from_each(vec![ranks.rank() as u8; ranks.rank()]);
+            let first = ranks.broadcast(|| vec![42; 3]);
+            let each = ranks.all_gather(vec![ranks.rank() as u8; ranks.rank()]);
             let any = ranks.decision(ranks.rank() + 1 == ranks.size(), |any| vec![u8::from(any)]);
             let spread = ranks.spread(2 * size, 13, |range| Ok(range.map(|at| at as f64).collect())).unwrap();
             assert_eq!(ranks.spread_each(13, |at| vec![at as f64]), spread);
@@ -178,7 +178,7 @@ fn run<E: Clone + Sync>(
         let limits = Limits { steps: (steps > 0).then_some(steps as u64), ..Limits::default() };
         let resume = out.exists();
         // No rank looks before the others have looked.
-        Ranks::current().from_each(vec![]);
+        Ranks::current().all_gather(vec![]);
         let (experiment, out, command) = (experiment.clone(), out.to_owned(), String::new());
         train(&Training { experiment, out, resume, limits, command }).unwrap()
     });
