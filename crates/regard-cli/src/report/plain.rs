@@ -132,7 +132,7 @@ pub(crate) fn routes(instance: &Instance, solution: &[usize], width: usize, shor
 fn when(instance: &Instance, stop: &Stop) -> String {
     let Some((times, waiting)) = instance.times().zip(stop.waiting) else { return String::new() };
     let arrival = times.of_day(stop.arrival).unwrap_or_else(|| number::quantity(stop.arrival, ""));
-    let waits = if waiting > 0.0 { format!(", waits {}", number::quantity(waiting, "")) } else { String::new() };
+    let waits = if waiting > 1e-6 { format!(", waits {}", number::quantity(waiting, "")) } else { String::new() };
     format!(" ({arrival}{waits})")
 }
 

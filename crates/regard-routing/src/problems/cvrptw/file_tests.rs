@@ -129,7 +129,7 @@ fn solomons_files_are_known_by_their_content() {
         let found: &Cvrptw = instance.downcast_ref().unwrap();
         assert_eq!((found.vehicles(), found.routing().capacity()), (Some(3), 200.0));
         // The square root of 349 and of 425, cut.
-        assert_eq!(instance.value(&[1, 0, 2]), 2.0 * 18.6 + 2.0 * 20.6);
+        assert_eq!(instance.value(&[1, 0, 2]), 78.4);
         assert_eq!(found.windows().due, [1236.0, 967.0, 870.0]);
         assert!(instance.render("txt").unwrap().contains("VEHICLE"));
         assert!(instance.render("vrp").unwrap().contains("TYPE : VRPTW"));
