@@ -1,5 +1,5 @@
 //! Files of routing instances and their solutions. No format knows a problem by name: problems declare what they read
-//! ([`FileSpec`](crate::instance::FileSpec), [`Problem::SET_FIELDS`](crate::Problem::SET_FIELDS)).
+//! ([`FileSpec`], [`Problem::SET_FIELDS`](crate::Problem::SET_FIELDS)).
 
 pub mod best_known;
 pub mod csv;
