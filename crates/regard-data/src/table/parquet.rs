@@ -200,7 +200,7 @@ mod tests {
     fn write_amounts(path: &Path, amounts: [f64; 3]) {
         let schema = "message t { required binary who (UTF8); required int64 left; optional double amount; }";
         let schema = Arc::new(parse_message_type(schema).unwrap());
-        let file = File::create(path).unwrap();
+        let file = std::fs::File::create(path).unwrap();
         let mut writer = SerializedFileWriter::new(file, schema, Arc::new(WriterProperties::default())).unwrap();
         let mut rows = writer.next_row_group().unwrap();
         let mut column = rows.next_column().unwrap().unwrap();
@@ -254,9 +254,12 @@ mod tests {
         let schema = "message t { required int64 ds (TIMESTAMP(MILLIS,false)); \
                       required int64 fine (TIMESTAMP(NANOS,false)); required int64 y; }";
         let schema = Arc::new(parse_message_type(schema).unwrap());
-        let mut writer =
-            SerializedFileWriter::new(File::create(&path).unwrap(), schema, Arc::new(WriterProperties::default()))
-                .unwrap();
+        let mut writer = SerializedFileWriter::new(
+            std::fs::File::create(&path).unwrap(),
+            schema,
+            Arc::new(WriterProperties::default()),
+        )
+        .unwrap();
         let mut rows = writer.next_row_group().unwrap();
         for column in [[0, 3_600_000, 7_200_000], [0, 250_000_000, 1], [5, 6, 7]] {
             let mut writer = rows.next_column().unwrap().unwrap();
