@@ -106,6 +106,8 @@ pub(crate) enum Command {
     Predict(PredictArgs),
     /// Forecast a table of time series
     Forecast(ForecastArgs),
+    /// Merge the outputs of commands with --shard
+    Merge(MergeArgs),
     /// Run benchmarks: a library of instances, or the tables of papers
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -158,6 +160,22 @@ pub(crate) fn example(wanted: Option<&str>, ids: &[String], file: &Path, what: &
             .hint(format!("the first are {}", some.join(", ")))
             .into()
     })
+}
+
+/// Arguments of `regard merge`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Takes the outputs of one command that ran once for each part, in any order. Every part must be there
+and whole; the merged output is that of the command without --shard: a table, a list, lines of JSON,
+or means over all instances.
+
+Examples:
+  for i in 1 2 3 4; do regard predict --model regard-solubility molecules.csv --shard $i/4 > part$i.csv; done
+  regard merge part*.csv > predictions.csv")]
+pub(crate) struct MergeArgs {
+    /// Files with the outputs of all parts
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
 }
 
 /// Commands on models.

@@ -61,12 +61,17 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
 /// Predicts for the graphs or nodes of a file.
 pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let model = GraphModel::open(&args.model, device)?.with_only(args.only)?;
-    let examples = read(args, &model, printer)?;
+    let mut examples = read(args, &model, printer)?;
+    let places = args.shard.places("predict", examples.graphs.len(), "graphs")?;
+    if let Some(places) = &places {
+        examples = examples.select(&places.range.clone().collect::<Vec<_>>());
+    }
     if args.attribution.attribution.is_none() {
         write_attention(args, &model, &examples, printer)?;
     }
     let answer = GraphAnswer::of(args, &model, &examples, None, printer)?;
     printer.result(&if printer.json() { answer.json().to_string() } else { answer.csv() })?;
+    printer.end_of_part(places.as_ref())?;
     Ok(Outcome::Done)
 }
 

@@ -34,6 +34,7 @@ use crate::args::{BenchCommand, Cli, Command, DataCommand, Evaluation, ImportCom
 use crate::args::{GlobalArgs, ServeArgs};
 use crate::device;
 use crate::report::Printer;
+use crate::shard;
 
 /// Result of a command that ran to its end.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -76,6 +77,10 @@ pub(crate) fn run(cli: Cli, #[cfg(feature = "serve")] serve: Serve) -> anyhow::R
         Command::Forecast(mut args) => {
             args.attribution.seed = seed;
             forecast::run(&args, seed, &device, printer)
+        }
+        Command::Merge(args) => {
+            printer.result(&shard::merge(&args.files)?)?;
+            Ok(Outcome::Done)
         }
         Command::Bench(BenchCommand::Lib(args)) => bench::library(args.check(seed)?, &device, printer),
         Command::Bench(BenchCommand::Paper(args)) => {

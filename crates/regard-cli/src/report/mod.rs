@@ -31,6 +31,7 @@ use serde::Serialize;
 
 pub(crate) use self::table::{Align, Table, wrap};
 use crate::args::GlobalArgs;
+use crate::shard::Places;
 
 /// Writes results to standard output and notes to standard error, or keeps both.
 pub(crate) struct Printer {
@@ -39,6 +40,8 @@ pub(crate) struct Printer {
     quiet: bool,
     verbose: bool,
     progress: bool,
+    /// CRC-32C of the results so far, and if they begin as JSON does.
+    written: (u32, bool),
 }
 
 /// Where a printer writes.
@@ -59,13 +62,15 @@ impl Printer {
             quiet: global.quiet,
             verbose: global.verbose,
             progress: !global.no_progress && !global.quiet && io::stderr().is_terminal(),
+            written: (0, false),
         }
     }
 
     /// A printer that keeps notes and shows no progress, for an answer in JSON.
     #[cfg(feature = "serve")]
     pub(crate) fn keeping() -> Self {
-        Self { target: Target::Kept(Default::default()), json: true, quiet: true, verbose: false, progress: false }
+        let target = Target::Kept(Default::default());
+        Self { target, json: true, quiet: true, verbose: false, progress: false, written: (0, false) }
     }
 
     /// The notes that were kept.
@@ -123,11 +128,21 @@ impl Printer {
                 return Ok(());
             }
         };
-        out.write_all(printable(text).as_bytes())?;
+        let mut text = printable(text);
         if !text.ends_with('\n') {
-            out.write_all(b"\n")?;
+            text.to_mut().push('\n');
         }
+        out.write_all(text.as_bytes())?;
+        let (sum, json) = self.written;
+        self.written = (crc32c::crc32c_append(sum, text.as_bytes()), json || sum == 0 && text.starts_with(['{', '[']));
         out.flush()
+    }
+
+    /// Ends the results of a part of a list with the line by which `regard merge` knows it; without a part, does nothing.
+    pub(crate) fn end_of_part(&mut self, places: Option<&Places>) -> io::Result<()> {
+        let Some(places) = places else { return Ok(()) };
+        let (sum, json) = self.written;
+        self.result(&places.footer(sum, json))
     }
 
     /// Writes one object as one line of JSON.

@@ -20,5 +20,6 @@ mod series;
 #[cfg(feature = "serve")]
 mod serve;
 mod sets;
+mod shards;
 mod solve;
 mod train;

@@ -21,10 +21,15 @@ use crate::report::{Printer, measures, sets_plot};
 /// Predicts for the sets of a file.
 pub(crate) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let model = SetModel::open(&args.model, device)?.with_only(args.only)?;
-    let bags = read(args, &model, printer)?;
+    let mut bags = read(args, &model, printer)?;
+    let places = args.shard.places("predict", bags.len(), "sets")?;
+    if let Some(places) = &places {
+        bags = bags.select(&places.range.clone().collect::<Vec<_>>());
+    }
     let answer = SetAnswer::of(args, &model, &bags, None, printer)?;
     write(args, &answer, &bags, printer)?;
     printer.result(&if printer.json() { answer.json().to_string() } else { answer.csv(args) })?;
+    printer.end_of_part(places.as_ref())?;
     Ok(Outcome::Done)
 }
 
