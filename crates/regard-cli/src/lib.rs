@@ -13,6 +13,7 @@ mod ranks;
 mod report;
 #[cfg(feature = "serve")]
 mod serve;
+mod shard;
 
 use std::ffi::OsString;
 use std::path::Path;

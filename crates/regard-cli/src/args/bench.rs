@@ -9,6 +9,7 @@ use regard::routing::formats::csv::TableOptions;
 
 use super::TableArgs;
 use crate::failure::Failure;
+use crate::shard::ShardArgs;
 
 /// Benchmarks.
 #[derive(Debug, Subcommand)]
@@ -49,6 +50,8 @@ pub(crate) struct BenchLibArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
+    shard: ShardArgs,
+    #[command(flatten)]
     table: TableArgs,
 }
 
@@ -63,6 +66,7 @@ pub(crate) struct BenchLibJob {
     /// Options of tables of places, for the CSV files of the folder.
     pub(crate) table: TableOptions,
     pub(crate) options: SolveOptions,
+    pub(crate) shard: ShardArgs,
 }
 
 impl BenchLibArgs {
@@ -77,6 +81,7 @@ impl BenchLibArgs {
             out: self.out,
             table: self.table.options(),
             options: SolveOptions { finish, seed, ..SolveOptions::default() },
+            shard: self.shard,
         })
     }
 }

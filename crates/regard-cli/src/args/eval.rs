@@ -12,6 +12,7 @@ use regard::supervised::base::Only;
 
 use super::{ColumnArgs, NetworkArgs, TableArgs};
 use crate::failure::Failure;
+use crate::shard::ShardArgs;
 
 /// Arguments of `regard eval`.
 #[derive(Debug, Args)]
@@ -108,6 +109,8 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "N", value_parser = super::count::<65_536>)]
     batch: Option<usize>,
     #[command(flatten)]
+    shard: ShardArgs,
+    #[command(flatten)]
     columns: ColumnArgs,
     #[command(flatten)]
     table: TableArgs,
@@ -141,6 +144,7 @@ pub(crate) struct EvalJob {
     /// The first given option that only models for routes have.
     of_routes: Option<String>,
     pub(crate) options: EvaluateOptions,
+    pub(crate) shard: ShardArgs,
 }
 
 /// Instances of a batch where none are given.
@@ -406,6 +410,7 @@ impl EvalArgs {
             ("--reference", self.reference.is_some()),
             ("--batch", self.batch.is_some()),
             ("--out", self.out.is_some()),
+            ("--shard", self.shard.shard.is_some()),
             ("--limit", self.limit.is_some() && self.experiment.is_some()),
         ];
         let other = others.iter().find(|(_, given)| *given).map(|(flag, _)| (*flag).to_owned());
@@ -440,6 +445,7 @@ impl EvalArgs {
             columns: self.columns,
             of_routes,
             options,
+            shard: self.shard,
         }
     }
 }

@@ -10,6 +10,7 @@ use regard::supervised::base::Only;
 
 use super::attribution::AttributionArgs;
 use crate::failure::Failure;
+use crate::shard::ShardArgs;
 
 /// Arguments of `regard forecast`.
 #[derive(Debug, Args)]
@@ -92,6 +93,8 @@ pub(crate) struct ForecastArgs {
     /// [default: rows of the file whose values are empty]
     #[arg(long, value_name = "FILE")]
     pub(crate) future: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) shard: ShardArgs,
 }
 
 impl ForecastArgs {
@@ -115,6 +118,17 @@ impl ForecastArgs {
 
     /// Checks the combination of options.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
+        self.shard.refuse(&[
+            ("--out", self.out.is_some()),
+            ("--plot", self.plot.is_some()),
+            ("--wide", self.wide),
+            ("--attribution", self.attribution.options()?.is_some()),
+        ])?;
+        if let (Some(part), None) = (self.shard.shard, &self.model) {
+            let what =
+                format!("--shard {part} needs --model: without one, what is fitted to all series forecasts each");
+            return Err(Failure::new(what).hint("train a model with `regard train series/forecast`").into());
+        }
         if self.attribution.options()?.is_some() {
             let without = [
                 ("--levels", !self.levels.is_empty()),

@@ -106,6 +106,8 @@ pub(crate) enum Command {
     Predict(PredictArgs),
     /// Forecast a table of time series
     Forecast(ForecastArgs),
+    /// Merge the outputs of commands with --shard
+    Merge(MergeArgs),
     /// Run benchmarks: a library of instances, or the tables of papers
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -158,6 +160,22 @@ pub(crate) fn example(wanted: Option<&str>, ids: &[String], file: &Path, what: &
             .hint(format!("the first are {}", some.join(", ")))
             .into()
     })
+}
+
+/// Arguments of `regard merge`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Takes the outputs of one command that ran once for each part, in any order. Every part must be there
+and whole; the merged output is that of the command without --shard: a table, a list, lines of JSON,
+or means over all instances.
+
+Examples:
+  for i in 1 2 3 4; do regard predict --model regard-solubility molecules.csv --shard $i/4 > part$i.csv; done
+  regard merge part*.csv > predictions.csv")]
+pub(crate) struct MergeArgs {
+    /// Files with the outputs of all parts
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
 }
 
 /// Commands on models.
@@ -253,6 +271,9 @@ fn amount(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Seconds of the longest time, 7 days.
+const LONGEST_TIME: f64 = 7.0 * 24.0 * 3600.0;
+
 /// Reads `500ms`, `2s`, `1.5m` or a plain number of seconds.
 fn duration(text: &str) -> Result<Duration, String> {
     let expected = || "expected a time such as 500ms, 2s or 1m".to_owned();
@@ -266,8 +287,11 @@ fn duration(text: &str) -> Result<Duration, String> {
         "h" => number * 3600.0,
         _ => return Err(expected()),
     };
+    if seconds > LONGEST_TIME {
+        return Err("is longer than 7 days (168h), the most that is taken".to_owned());
+    }
     match Duration::try_from_secs_f64(seconds) {
-        Ok(time) if !time.is_zero() && seconds <= 7.0 * 24.0 * 3600.0 => Ok(time),
+        Ok(time) if !time.is_zero() => Ok(time),
         _ => Err(expected()),
     }
 }

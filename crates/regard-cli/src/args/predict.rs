@@ -8,6 +8,7 @@ use regard::supervised::base::Only;
 
 use super::attribution::AttributionArgs;
 use crate::failure::Failure;
+use crate::shard::ShardArgs;
 
 /// Arguments of `regard predict`.
 #[derive(Debug, Args)]
@@ -87,6 +88,8 @@ pub(crate) struct PredictArgs {
     /// Clusters: scale the points of each set to the range that the model was trained on
     #[arg(long)]
     pub(crate) rescale: bool,
+    #[command(flatten)]
+    pub(crate) shard: ShardArgs,
 }
 
 impl PredictArgs {
@@ -139,6 +142,11 @@ impl PredictArgs {
 
     /// Refuses options of tables and pictures that an attribution does not write.
     fn refuse_with_attribution(&self) -> anyhow::Result<()> {
+        self.shard.refuse(&[
+            ("--rows", self.rows.is_some()),
+            ("--attention", self.attention.is_some()),
+            ("--plot", self.plot.is_some()),
+        ])?;
         let without = [
             ("--levels", !self.levels.is_empty()),
             ("--plot", self.plot.is_some()),

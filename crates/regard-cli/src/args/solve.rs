@@ -10,6 +10,7 @@ use regard::routing::formats::solution::ENDINGS;
 
 use super::{NetworkArgs, TableArgs};
 use crate::failure::Failure;
+use crate::shard::{Places, ShardArgs};
 
 /// Arguments of `regard solve`.
 #[derive(Debug, Args)]
@@ -61,6 +62,8 @@ pub(crate) struct SolveArgs {
     #[arg(long, value_name = "F.svg|F.png")]
     plot: Option<PathBuf>,
     #[command(flatten)]
+    shard: ShardArgs,
+    #[command(flatten)]
     table: TableArgs,
 }
 
@@ -79,6 +82,9 @@ pub(crate) struct SolveJob {
     pub(crate) warm_start: Option<PathBuf>,
     /// If true, the solution after each stage is part of the result in JSON.
     pub(crate) stage_solutions: bool,
+    pub(crate) shard: ShardArgs,
+    /// The part of the files that the tasks are.
+    pub(crate) places: Option<Places>,
 }
 
 /// One instance file and the files for its results.
@@ -110,6 +116,7 @@ impl SolveArgs {
         let out = targets("--out", self.out.as_deref(), &self.files, &ENDINGS)?;
         let ending_open = self.out.as_deref().is_some_and(|out| self.files.len() > 1 || is_folder(out));
         let plot = targets("--plot", self.plot.as_deref(), &self.files, &["svg", "png"])?;
+        let places = self.shard.places("solve", self.files.len(), "files")?;
         let tasks = self.files.into_iter().zip(out).zip(plot);
         let options = self.table.options();
         let tasks =
@@ -129,8 +136,12 @@ impl SolveArgs {
             ..SolveOptions::default()
         };
         let (model, warm_start) = (self.network.model, self.warm_start);
-        let (tasks, best, stage_solutions) = (tasks.collect(), self.best, self.stage_solutions);
-        Ok(SolveJob { tasks, model, options, best, warm_start, stage_solutions })
+        let mut tasks: Vec<SolveTask> = tasks.collect();
+        if let Some(Places { range, .. }) = &places {
+            tasks = tasks.drain(range.clone()).collect();
+        }
+        let (best, stage_solutions, shard) = (self.best, self.stage_solutions, self.shard);
+        Ok(SolveJob { tasks, model, options, best, warm_start, stage_solutions, shard, places })
     }
 }
 

@@ -27,6 +27,7 @@ use crate::args::ForecastArgs;
 use crate::failure::Failure;
 use crate::report::progress::{Done, StageProgress};
 use crate::report::{Printer, number, series_plot, sparkline};
+use crate::shard::Places;
 
 /// The result for programs.
 #[derive(Serialize, JsonSchema)]
@@ -111,6 +112,8 @@ pub(crate) struct Found {
     local: Option<LocalForecast>,
     /// Forecasters of a model with their weights.
     members: Vec<(String, f64)>,
+    /// The part of the series, where one was asked for.
+    places: Option<Places>,
 }
 
 impl Found {
@@ -123,7 +126,7 @@ impl Found {
 
     /// The result for programs.
     pub(crate) fn result(&self, args: &ForecastArgs) -> ForecastResult<'_> {
-        let Self { forecasts, panel, look_back, local, members } = self;
+        let Self { forecasts, panel, look_back, local, members, .. } = self;
         ForecastResult {
             file: args.file.display().to_string(),
             model: args.model.as_ref().map(|folder| folder.display().to_string()),
@@ -230,6 +233,7 @@ fn print(args: &ForecastArgs, found: &Found, printer: &mut Printer) -> anyhow::R
         let text = if args.wide { forecasts.wide_csv(&date(args)) } else { forecasts.csv() };
         printer.result(text.trim_end())?;
     }
+    printer.end_of_part(found.places.as_ref())?;
     Ok(())
 }
 
@@ -269,7 +273,13 @@ fn by_model(
     printer: &Printer,
 ) -> anyhow::Result<Found> {
     let columns = args.columns(model.columns());
-    let series = model.read_with(&args.file, args.future.as_deref(), &columns)?;
+    let mut series = model.read_with(&args.file, args.future.as_deref(), &columns)?;
+    let places = args.shard.places("forecast", series.own.len(), "series")?;
+    if let Some(places) = &places {
+        let names: Vec<String> = series.own.names().map(str::to_owned).collect();
+        let names = &names[places.range.clone()];
+        (series.own, series.panel) = (series.own.select(names)?, series.panel.select(names)?);
+    }
     warnings(&series.report, printer);
     if !series.unknown.is_empty() {
         let names: Vec<&str> = series.unknown.iter().take(5).map(String::as_str).collect();
@@ -293,7 +303,7 @@ fn by_model(
         ));
     }
     let (forecasts, members) = (found.forecasts, found.members);
-    Ok(Found { forecasts, panel: series.own, look_back: model.config.look_back, local: None, members })
+    Ok(Found { forecasts, panel: series.own, look_back: model.config.look_back, local: None, members, places })
 }
 
 fn without_model(
@@ -332,6 +342,7 @@ fn without_model(
         look_back: local.look_back,
         local: Some(local),
         members: vec![],
+        places: None,
     })
 }
 

@@ -6,6 +6,7 @@ use regard::Device;
 use regard::data::graphs::formats::attention::{self, LayerWeights};
 use regard::data::graphs::formats::predictions::{Predicted, Predictions};
 use regard::data::graphs::{Graphs, Level};
+use regard::data::table::stream::Division;
 use regard::explain::attribution::{Attribution, AttributionOptions};
 use regard::graphs::attribution::GraphAttribution;
 use regard::graphs::examples::Examples;
@@ -15,6 +16,7 @@ use regard::graphs::task::{GraphTask, LevelName};
 use serde_json::Value;
 
 use super::intervals::with_intervals;
+use super::parts::in_parts;
 use super::{Outcome, attribution};
 use crate::args::{EvalJob, PredictArgs};
 use crate::failure::Failure;
@@ -61,27 +63,48 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
 /// Predicts for the graphs or nodes of a file.
 pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let model = GraphModel::open(&args.model, device)?.with_only(args.only)?;
-    let examples = read(args, &model, printer)?;
-    if args.attribution.attribution.is_none() {
-        write_attention(args, &model, &examples, printer)?;
+    let text = |examples: &Examples, printer: &Printer| -> anyhow::Result<String> {
+        let answer = GraphAnswer::of(args, &model, examples, None, printer)?;
+        Ok(if printer.json() { answer.json().to_string() } else { answer.csv() })
+    };
+    if args.plot.is_some() || args.attention.is_some() || args.shard.shard.is_some() {
+        let mut examples = read(args, &model, printer)?;
+        let places = args.shard.places("predict", examples.graphs.len(), "graphs")?;
+        if let Some(places) = &places {
+            examples = examples.select(&places.range.clone().collect::<Vec<_>>());
+        }
+        if args.attribution.attribution.is_none() {
+            write_attention(args, &model, &examples, printer)?;
+        }
+        printer.result(&text(&examples, printer)?)?;
+        printer.end_of_part(places.as_ref())?;
+        return Ok(Outcome::Done);
     }
-    let answer = GraphAnswer::of(args, &model, &examples, None, printer)?;
-    printer.result(&if printer.json() { answer.json().to_string() } else { answer.csv() })?;
+    let smiles = columns_of(args, &model).smiles;
+    let division = if smiles.is_empty() { Division::Lines } else { Division::Rows(&smiles) };
+    in_parts(&args.file, division, printer, &|printer| text(&read(args, &model, printer)?, printer))?;
     Ok(Outcome::Done)
 }
 
 /// Reads the graphs of a file.
 pub(crate) fn read(args: &PredictArgs, model: &GraphModel, printer: &Printer) -> anyhow::Result<Examples> {
     args.check_for_graphs()?;
-    let mut data = columns(model);
-    data.smiles = args.smiles.clone().unwrap_or(data.smiles);
-    data.id = args.id.clone().unwrap_or(data.id);
-    data.edges = args.edges.as_ref().map_or(data.edges, |edges| edges.display().to_string());
-    data.skip_bad = args.skip_bad;
-    data.decimal = args.decimal.unwrap_or(data.decimal);
-    let examples = model.read(&args.file, &data, false)?;
+    let examples = model.read(&args.file, &columns_of(args, model), false)?;
     examples.warnings().iter().for_each(|warning| printer.note(warning));
     Ok(examples)
+}
+
+/// The columns of the file: those of the command line, else those of the model.
+fn columns_of(args: &PredictArgs, model: &GraphModel) -> GraphData {
+    let data = columns(model);
+    GraphData {
+        smiles: args.smiles.clone().unwrap_or(data.smiles),
+        id: args.id.clone().unwrap_or(data.id),
+        edges: args.edges.as_ref().map_or(data.edges, |edges| edges.display().to_string()),
+        skip_bad: args.skip_bad,
+        decimal: args.decimal.unwrap_or(data.decimal),
+        ..data
+    }
 }
 
 /// If true, the answer follows from one pass through the network.

@@ -15,6 +15,7 @@ mod import;
 mod intervals;
 mod learning;
 mod model;
+mod parts;
 mod plot;
 pub(crate) mod series;
 pub(crate) mod sets;
@@ -34,6 +35,7 @@ use crate::args::{BenchCommand, Cli, Command, DataCommand, Evaluation, ImportCom
 use crate::args::{GlobalArgs, ServeArgs};
 use crate::device;
 use crate::report::Printer;
+use crate::shard;
 
 /// Result of a command that ran to its end.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -76,6 +78,10 @@ pub(crate) fn run(cli: Cli, #[cfg(feature = "serve")] serve: Serve) -> anyhow::R
         Command::Forecast(mut args) => {
             args.attribution.seed = seed;
             forecast::run(&args, seed, &device, printer)
+        }
+        Command::Merge(args) => {
+            printer.result(&shard::merge(&args.files)?)?;
+            Ok(Outcome::Done)
         }
         Command::Bench(BenchCommand::Lib(args)) => bench::library(args.check(seed)?, &device, printer),
         Command::Bench(BenchCommand::Paper(args)) => {

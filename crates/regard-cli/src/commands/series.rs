@@ -95,6 +95,10 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
 /// Fills in missing values of a file, scores anomalies, or classifies series.
 pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let model = SeriesModel::open(&args.model, device)?;
+    if args.shard.shard.is_some() {
+        let what = "--shard: `regard predict` for series computes all series of a file together";
+        return Err(Failure::new(what).hint("give each process files of its own").into());
+    }
     let answer = SeriesAnswer::of(args, &model, printer)?;
     printer.result(&if printer.json() { answer.json().to_string() } else { answer.csv() })?;
     Ok(Outcome::Done)

@@ -20,6 +20,7 @@ use crate::report::{Printer, plain, plot};
 
 /// Solves every file, in the order given, and prints each result as soon as it is there.
 pub(super) fn run(job: &SolveJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
+    job.shard.needs_json(printer.json())?;
     // All files are read before the first is solved: a typing error should not cost an hour.
     let read = |task| read(task, job.best, printer);
     let instances = job.tasks.iter().map(read).collect::<anyhow::Result<Vec<Instance>>>()?;
@@ -30,6 +31,7 @@ pub(super) fn run(job: &SolveJob, device: &Device, printer: &mut Printer) -> any
         options.warm_start = Some(warm_start(path, instance)?);
     }
     let networks = Networks::of(instances.iter().map(Instance::problem), job.model.clone(), device)?;
+    let mut places = job.places.as_ref();
     for (number, (task, instance)) in job.tasks.iter().zip(&instances).enumerate() {
         let network = networks.get(instance.problem());
         let solution = searched(network.map(|(network, _)| network), instance, &options, printer)?;
@@ -40,9 +42,12 @@ pub(super) fn run(job: &SolveJob, device: &Device, printer: &mut Printer) -> any
             let left = instances.len() - 1 - number;
             let others = if left == 0 { String::new() } else { format!("; {} not solved", others_of(left)) };
             printer.note(&format!("interrupted: this is the best solution found until then{others}"));
+            // A part without its end is not merged.
+            places = None;
             break;
         }
     }
+    printer.end_of_part(places)?;
     if !printer.json() {
         printer.note(&plain::model_lines(&networks));
     }

@@ -25,12 +25,15 @@ pub(crate) mod trace_plot;
 pub(crate) mod train;
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
 
 pub(crate) use self::table::{Align, Table, wrap};
 use crate::args::GlobalArgs;
+use crate::shard::Places;
 
 /// Writes results to standard output and notes to standard error, or keeps both.
 pub(crate) struct Printer {
@@ -39,6 +42,10 @@ pub(crate) struct Printer {
     quiet: bool,
     verbose: bool,
     progress: bool,
+    /// CRC-32C of the results so far, and if they begin as JSON does.
+    written: (u32, bool),
+    /// Notes that were said, where none is said twice.
+    said: Option<RefCell<HashSet<String>>>,
 }
 
 /// Where a printer writes.
@@ -47,7 +54,7 @@ enum Target {
     Streams(io::StdoutLock<'static>),
     /// Notes are kept for an answer, which is no text.
     #[cfg(feature = "serve")]
-    Kept(std::cell::RefCell<Vec<String>>),
+    Kept(RefCell<Vec<String>>),
 }
 
 impl Printer {
@@ -59,13 +66,16 @@ impl Printer {
             quiet: global.quiet,
             verbose: global.verbose,
             progress: !global.no_progress && !global.quiet && io::stderr().is_terminal(),
+            written: (0, false),
+            said: None,
         }
     }
 
     /// A printer that keeps notes and shows no progress, for an answer in JSON.
     #[cfg(feature = "serve")]
     pub(crate) fn keeping() -> Self {
-        Self { target: Target::Kept(Default::default()), json: true, quiet: true, verbose: false, progress: false }
+        let target = Target::Kept(Default::default());
+        Self { target, json: true, quiet: true, verbose: false, progress: false, written: (0, false), said: None }
     }
 
     /// The notes that were kept.
@@ -115,19 +125,31 @@ impl Printer {
 
     /// Writes a part of the result; a line break is added when it has none at its end.
     pub(crate) fn result(&mut self, text: &str) -> io::Result<()> {
+        if text.ends_with('\n') { self.write(text) } else { self.write(&format!("{text}\n")) }
+    }
+
+    /// Writes a part of the result as it is.
+    pub(crate) fn write(&mut self, text: &str) -> io::Result<()> {
         let out = match &mut self.target {
             Target::Streams(out) => out,
             #[cfg(feature = "serve")]
             Target::Kept(notes) => {
-                notes.get_mut().push(printable(text).into_owned());
+                notes.get_mut().push(printable(text.trim_end_matches('\n')).into_owned());
                 return Ok(());
             }
         };
-        out.write_all(printable(text).as_bytes())?;
-        if !text.ends_with('\n') {
-            out.write_all(b"\n")?;
-        }
+        let text = printable(text);
+        out.write_all(text.as_bytes())?;
+        let (sum, json) = self.written;
+        self.written = (crc32c::crc32c_append(sum, text.as_bytes()), json || sum == 0 && text.starts_with(['{', '[']));
         out.flush()
+    }
+
+    /// Ends the results of a part of a list with the line by which `regard merge` knows it; without a part, does nothing.
+    pub(crate) fn end_of_part(&mut self, places: Option<&Places>) -> io::Result<()> {
+        let Some(places) = places else { return Ok(()) };
+        let (sum, json) = self.written;
+        self.result(&places.footer(sum, json))
     }
 
     /// Writes one object as one line of JSON.
@@ -136,8 +158,16 @@ impl Printer {
         self.result(&text)
     }
 
+    /// From here on says no note twice.
+    pub(crate) fn note_once(&mut self) {
+        self.said.get_or_insert_default();
+    }
+
     /// Writes a note to standard error unless `--quiet`, or keeps it.
     pub(crate) fn note(&self, text: &str) {
+        if self.said.as_ref().is_some_and(|said| !said.borrow_mut().insert(text.to_owned())) {
+            return;
+        }
         match &self.target {
             Target::Streams(_) if self.quiet => {}
             Target::Streams(_) => {

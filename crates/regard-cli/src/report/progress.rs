@@ -37,6 +37,11 @@ impl Progress {
         progress
     }
 
+    /// A line for things of which there is no known number.
+    pub(crate) fn of_stream(printer: &Printer, what: &str) -> Self {
+        Self::with_template(printer, 0, what, "{spinner} {human_pos} {msg}  {per_sec}  after {elapsed}")
+    }
+
     fn with_template(printer: &Printer, total: usize, what: &str, template: &str) -> Self {
         let target = if printer.progress() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(total as u64), target);

@@ -28,6 +28,7 @@ fn help_of_every_command() {
         ("data_generate", vec!["data", "generate", "--help"]),
         ("data_check", vec!["data", "check", "--help"]),
         ("data_verify", vec!["data", "verify", "--help"]),
+        ("merge", vec!["merge", "--help"]),
         ("bench_lib", vec!["bench", "lib", "--help"]),
         ("bench_paper", vec!["bench", "paper", "--help"]),
         ("data_show", vec!["data", "show", "--help"]),

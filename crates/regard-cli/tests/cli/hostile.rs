@@ -292,8 +292,11 @@ fn the_first_value_of_a_series_without_a_header_is_not_lost() {
 #[test]
 fn a_file_without_an_end_is_refused() {
     let folder = folder();
-    let said = regard(folder.path(), &["forecast", "/dev/zero", "--horizon", "2"]);
-    refused(&said, &["/dev/zero:1", "more than 64 MB"]);
+    for command in
+        [&["forecast", "/dev/zero", "--horizon", "2"][..], &["explain", "/dev/zero"], &["solve", "/dev/zero"]]
+    {
+        refused(&regard(folder.path(), command), &["/dev/zero: is larger than 64 MiB, the most that is read"]);
+    }
 }
 
 #[test]

@@ -20,5 +20,7 @@ mod series;
 #[cfg(feature = "serve")]
 mod serve;
 mod sets;
+mod shards;
 mod solve;
+mod streams;
 mod train;

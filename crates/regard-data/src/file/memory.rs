@@ -16,6 +16,18 @@ const LONGEST_NAME: usize = 255;
 pub struct MemoryFile {
     name: PathBuf,
     bytes: Arc<[u8]>,
+    place: Place,
+}
+
+/// Where a part of a longer file stands in it; the default is a file from its start.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Place {
+    /// Lines between the header and the first row of the part.
+    pub(crate) lines: usize,
+    /// Rows before the part.
+    pub(crate) rows: usize,
+    /// The first rows of the whole file, by which marks and columns are known in every part.
+    pub(crate) beginning: Option<Arc<[u8]>>,
 }
 
 impl MemoryFile {
@@ -37,8 +49,13 @@ impl MemoryFile {
                 let reason = format!("{wrong}, expected the name of a file alone, such as deliveries.csv");
                 Err(Error::invalid(format!("the name `{}` of a file", shown(name)), reason))
             }
-            None => Ok(Self { name: name.into(), bytes: bytes.into() }),
+            None => Ok(Self { name: name.into(), bytes: bytes.into(), place: Place::default() }),
         }
+    }
+
+    /// A part of the file at a path, which is found under that path.
+    pub(crate) fn part(path: &Path, bytes: Vec<u8>, place: Place) -> Self {
+        Self { name: path.to_path_buf(), bytes: bytes.into(), place }
     }
 
     /// Its name, as a path.
@@ -71,13 +88,20 @@ impl MemoryFile {
 pub struct MemoryFiles {
     files: Vec<MemoryFile>,
     most_unpacked: Option<u64>,
+    /// If true, other paths are those of the disk.
+    on_disk: bool,
 }
 
 impl MemoryFiles {
     /// These files; of two with one name the first is found.
     #[must_use]
     pub fn new(files: Vec<MemoryFile>) -> Self {
-        Self { files, most_unpacked: None }
+        Self { files, most_unpacked: None, on_disk: false }
+    }
+
+    /// A part of a file that stands for all of it, beside the files of the disk.
+    pub(crate) fn part_beside_disk(part: MemoryFile) -> Self {
+        Self { files: vec![part], most_unpacked: None, on_disk: true }
     }
 
     /// The same files, of which compressed ones may unpack to so many bytes.
@@ -116,11 +140,19 @@ pub(super) enum Found {
 pub(super) fn find(path: &Path) -> Found {
     OPEN.with_borrow(|open| match open {
         None => Found::Disk,
-        Some(open) => open
-            .files
-            .iter()
-            .find(|file| file.name == path)
-            .map_or(Found::Nothing, |file| Found::Memory(Arc::clone(&file.bytes))),
+        Some(open) => match open.files.iter().find(|file| file.name == path) {
+            Some(file) => Found::Memory(Arc::clone(&file.bytes)),
+            None if open.on_disk => Found::Disk,
+            None => Found::Nothing,
+        },
+    })
+}
+
+/// Where the content of a path stands in a longer file.
+pub(crate) fn place(path: &Path) -> Place {
+    OPEN.with_borrow(|open| {
+        let files = open.iter().flat_map(|open| &open.files);
+        files.filter(|file| file.name == path).map(|file| file.place.clone()).next().unwrap_or_default()
     })
 }
 

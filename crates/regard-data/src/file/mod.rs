@@ -2,16 +2,18 @@
 
 mod memory;
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufWriter, Cursor, Read, Write};
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use flate2::read::MultiGzDecoder;
 
 use self::memory::{Found, find, nothing};
 pub use self::memory::{MemoryFile, MemoryFiles};
+pub(crate) use self::memory::{Place, place};
 use crate::{Error, Result};
 
 /// The first bytes of a file compressed by gzip.
@@ -151,8 +153,8 @@ pub fn read_text_and_encoding(path: impl AsRef<Path>) -> Result<(String, Encodin
 /// Reads a whole file of data.
 ///
 /// # Errors
-/// [`Error::Io`] when the file cannot be read or is larger than files of data are: 8 GiB, or 1 GiB for a pipe or a
-/// device, whose size is not known before it is read.
+/// [`Error::Io`] when the file cannot be read or is larger than files of data are: 8 GiB, 1 GiB for a pipe, or
+/// 64 MiB for a device: their size is not known before they are read.
 pub fn read_bytes(path: impl AsRef<Path>) -> Result<Vec<u8>> {
     let path = path.as_ref();
     let read = || {
@@ -165,8 +167,10 @@ pub fn read_bytes(path: impl AsRef<Path>) -> Result<Vec<u8>> {
 
 /// The largest regular file that is read.
 const LARGEST: u64 = 8 << 30;
-/// The most that is read of a pipe or a device, which may have no end.
+/// The most that is read of a pipe, which may have no end.
 const LARGEST_OF_PIPE: u64 = 1 << 30;
+/// The most that is read of a device, which mostly has no end.
+const LARGEST_OF_DEVICE: u64 = 64 << 20;
 
 /// A reader that fails where there is more than a limit: memory is taken for no more.
 pub(crate) struct Limited<R> {
@@ -190,6 +194,51 @@ impl Read for DataFile {
     }
 }
 
+/// The name of standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// If true, the content of a path on the disk can be read only once: standard input, a pipe or a device.
+pub(crate) fn is_read_once(path: &Path) -> bool {
+    path == Path::new(STANDARD_INPUT) || path.metadata().is_ok_and(|meta| !meta.is_file() && !meta.is_dir())
+}
+
+/// Opens a file of the disk, or standard input for `-`.
+pub(crate) fn open_once(path: &Path) -> io::Result<Box<dyn Read>> {
+    Ok(if path == Path::new(STANDARD_INPUT) { Box::new(io::stdin()) } else { Box::new(File::open(path)?) })
+}
+
+/// The content of what can be read once, for all who read it.
+fn kept(path: &Path) -> io::Result<Arc<[u8]>> {
+    type Kept = Result<Arc<[u8]>, (io::ErrorKind, String)>;
+    static KEPT: Mutex<Option<HashMap<PathBuf, Kept>>> = Mutex::new(None);
+    let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let read = || {
+        let left = if is_device(path) { LARGEST_OF_DEVICE } else { LARGEST_OF_PIPE };
+        let mut bytes = Vec::new();
+        Limited { inner: open_once(path)?, left, reason: too_large(left) }.read_to_end(&mut bytes)?;
+        Ok(bytes.into())
+    };
+    let said = |error: io::Error| (error.kind(), error.to_string());
+    let found = all.get_or_insert_default().entry(path.to_path_buf()).or_insert_with(|| read().map_err(said));
+    found.clone().map_err(|(kind, reason)| io::Error::new(kind, reason))
+}
+
+#[cfg(unix)]
+fn is_device(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    path.metadata().is_ok_and(|meta| meta.file_type().is_char_device())
+}
+
+#[cfg(not(unix))]
+fn is_device(_: &Path) -> bool {
+    false
+}
+
+fn too_large(limit: u64) -> String {
+    let size = if limit < 1 << 30 { format!("{} MiB", limit >> 20) } else { format!("{} GiB", limit >> 30) };
+    format!("is larger than {size}, the most that is read")
+}
+
 /// If true, there is a file at a path.
 #[must_use]
 pub fn is_file(path: &Path) -> bool {
@@ -204,7 +253,7 @@ pub fn is_file(path: &Path) -> bool {
 #[must_use]
 pub fn exists(path: &Path) -> bool {
     match find(path) {
-        Found::Disk => path.exists(),
+        Found::Disk => path == Path::new(STANDARD_INPUT) || path.exists(),
         Found::Memory(_) => true,
         Found::Nothing => false,
     }
@@ -216,7 +265,8 @@ pub fn is_folder(path: &Path) -> bool {
     matches!(find(path), Found::Disk) && path.is_dir()
 }
 
-/// Opens a file of data.
+/// Opens a file of data; `-` is standard input. What can be read only once, such as a pipe, is kept, so that it can be
+/// opened again.
 ///
 /// # Errors
 /// As those of the disk; [`io::ErrorKind::NotFound`] where only files in memory are open and it is none of them.
@@ -227,21 +277,22 @@ pub fn open(path: &Path) -> io::Result<impl Read + use<>> {
 impl Limited<DataFile> {
     /// Opens a file of data.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let reason = |limit: u64| format!("is larger than {} GiB, the most that is read", limit >> 30);
-        let inner = match find(path) {
-            Found::Nothing => return Err(nothing()),
-            Found::Memory(bytes) => {
-                let (left, inner) = (bytes.len() as u64, DataFile::Memory(Cursor::new(bytes)));
-                return Ok(Self { inner, left, reason: reason(left) });
-            }
-            Found::Disk => File::open(path)?,
+        let of_memory = |bytes: Arc<[u8]>| {
+            let (left, inner) = (bytes.len() as u64, DataFile::Memory(Cursor::new(bytes)));
+            Self { inner, left, reason: too_large(left) }
         };
-        let meta = inner.metadata()?;
-        let limit = if meta.is_file() { LARGEST } else { LARGEST_OF_PIPE };
-        if meta.is_file() && meta.len() > limit {
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason(limit)));
+        match find(path) {
+            Found::Nothing => return Err(nothing()),
+            Found::Memory(bytes) => return Ok(of_memory(bytes)),
+            Found::Disk if is_read_once(path) => return kept(path).map(of_memory),
+            Found::Disk => {}
         }
-        Ok(Self { inner: DataFile::Disk(inner), left: limit, reason: reason(limit) })
+        let inner = File::open(path)?;
+        let meta = inner.metadata()?;
+        if meta.is_file() && meta.len() > LARGEST {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, too_large(LARGEST)));
+        }
+        Ok(Self { inner: DataFile::Disk(inner), left: LARGEST, reason: too_large(LARGEST) })
     }
 
     /// The size of the file; 0 for one whose size is not known before it is read.

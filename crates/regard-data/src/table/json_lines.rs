@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::error::shown;
+use crate::file::place;
 use crate::names::nearest;
 use crate::{Error, Result};
 
@@ -20,8 +21,19 @@ pub(crate) fn each<'p>(
     example: &str,
     mut visit: impl FnMut(&Object<'p>) -> Result<()>,
 ) -> Result<()> {
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    lines.map(|(at, line)| Object::parse(line, path, at + 1, example)).try_for_each(|object| visit(&object?))
+    let above = place(path).lines;
+    let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    lines.try_for_each(|(at, line)| {
+        // Lines of a part of a longer file stand further below its header.
+        let above = if at == 0 && is_header(line.as_bytes()) { 0 } else { above };
+        visit(&Object::parse(line, path, above + at + 1, example)?)
+    })
+}
+
+/// If true, a line names the features of those below it.
+pub(crate) fn is_header(line: &[u8]) -> bool {
+    let names = || serde_json::from_slice::<Map<String, Value>>(line).is_ok_and(|map| map.contains_key("features"));
+    line.trim_ascii().starts_with(b"{\"features\"") && names()
 }
 
 /// The object of one line.

@@ -2,7 +2,7 @@
 //!
 //! `Rows` reads a table row by row, `Header` finds its columns by name, `values` understands its fields, and `Table` is
 //! a table in memory that can be read several times. Routes, sets, graphs and series are read through them, and all
-//! predictions are written by [`mod@write`].
+//! predictions are written by [`mod@write`]. [`stream`] reads a table that is larger than memory part by part.
 //!
 //! Fields are separated by commas, semicolons or tabs, whichever the header has most of, unless the caller names the
 //! separator. Text in double quotes may hold separators and line breaks. Text is UTF-8, UTF-16 with a byte order mark, or
@@ -16,6 +16,7 @@ pub mod numbers;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod rows;
+pub mod stream;
 pub(crate) mod values;
 pub mod write;
 
@@ -86,6 +87,8 @@ pub(crate) struct Table<'t> {
     decimal: Option<Decimal>,
     /// A sentence about the decimal mark, where numbers have a comma.
     pub(crate) marks: Option<String>,
+    /// Rows of a longer table above these.
+    pub(crate) rows_before: usize,
 }
 
 impl<'t> Table<'t> {
@@ -97,10 +100,10 @@ impl<'t> Table<'t> {
         expected: &str,
     ) -> Result<Self> {
         let mut rows = Rows::of_text(text, path, delimiter)?.with_marks(decimal)?;
-        let marks = rows.note().map(str::to_owned);
+        let (marks, rows_before) = (rows.note().map(str::to_owned), rows.rows_before());
         let header = Header::of(&mut rows, expected)?;
         header.check_distinct()?;
-        Ok(Self { text, path, delimiter, decimal, header, marks })
+        Ok(Self { text, path, delimiter, decimal, header, marks, rows_before })
     }
 
     /// Visits the rows below the header, each of which has as many fields.

@@ -12,15 +12,15 @@ use super::header::Column;
 use super::numbers::{Decimal, Reading};
 use super::values;
 use crate::error::{Error, Fault, Result, shown};
-use crate::file::{Encoding, Limited, decoded, windows_1252};
+use crate::file::{Encoding, Limited, Place, decoded, windows_1252};
 
 /// The longest row that is read: a quote that is never closed, or a file without lines, would fill the memory.
-const LONGEST: usize = 1 << 26;
+pub(super) const LONGEST: usize = 1 << 26;
 /// The largest table in UTF-16, which is read at once.
 const LARGEST_UTF16: u64 = 1 << 30;
 
 /// The bytes by which decimal marks are known.
-const BEGINNING: usize = 1 << 16;
+pub(super) const BEGINNING: usize = 1 << 16;
 
 /// The most rows of a table: each takes some memory, however short it is.
 const MOST_ROWS: usize = 1 << 26;
@@ -95,6 +95,8 @@ pub(crate) struct Rows<'p> {
     count: usize,
     /// The encoding of the lines that were read; shared, so that it can be asked for after the rows.
     encoding: Rc<Cell<Encoding>>,
+    /// Where the rows stand in a longer table.
+    place: Place,
 }
 
 /// The fields in the beginning of a table, column by column, as they are written.
@@ -187,6 +189,7 @@ impl<'p> Rows<'p> {
             note: None,
             count: 0,
             encoding: Rc::new(Cell::new(Encoding::Utf8)),
+            place: crate::file::place(path),
         };
         while rows.read_line()? {
             if rows.text.contains(&0) {
@@ -211,10 +214,18 @@ impl<'p> Rows<'p> {
         Ok(rows)
     }
 
+    /// The first bytes of what is not yet read; in a part of a longer table, those of all its rows.
+    fn first_rows(&mut self) -> Result<&[u8]> {
+        if let Some(beginning) = &self.place.beginning {
+            return Ok(beginning);
+        }
+        let begin = self.source.fill_buf().map_err(|source| Error::io(self.path, source))?;
+        Ok(&begin[..begin.len().min(BEGINNING)])
+    }
+
     /// The columns of the beginning of what is not yet read; at the start of a table, the rows below its header.
     pub(crate) fn beginning(&mut self) -> Result<Beginning> {
-        let begin = self.source.fill_buf().map_err(|source| Error::io(self.path, source))?;
-        let begin = &begin[..begin.len().min(BEGINNING)];
+        let begin = self.first_rows()?;
         let whole = begin.iter().rposition(|byte| *byte == b'\n').map_or(begin.len(), |end| end + 1);
         // A last line may have no end.
         let whole = if begin.len() < BEGINNING && whole * 2 < begin.len() { begin.len() } else { whole };
@@ -235,10 +246,10 @@ impl<'p> Rows<'p> {
     /// and then `1.250` of the column is a thousand and more.
     pub(crate) fn with_marks(mut self, given: Option<Decimal>) -> Result<Self> {
         self.given = given;
-        let begin = self.source.fill_buf().map_err(|source| Error::io(self.path, source))?;
-        let begin = &begin[..begin.len().min(BEGINNING)];
+        let separator = self.separator;
+        let begin = self.first_rows()?;
         // Without quotes a comma that separates fields stands in none of them.
-        if given.is_some() || (self.separator == b',' && !begin.contains(&b'"')) || !begin.contains(&b',') {
+        if given.is_some() || (separator == b',' && !begin.contains(&b'"')) || !begin.contains(&b',') {
             return Ok(self);
         }
         let beginning = self.beginning()?;
@@ -321,6 +332,11 @@ impl<'p> Rows<'p> {
         self.separator
     }
 
+    /// Rows of a longer table above these.
+    pub(crate) fn rows_before(&self) -> usize {
+        self.place.rows
+    }
+
     /// The line below those that were read.
     pub(crate) fn next_line(&self) -> usize {
         self.line + 1
@@ -369,6 +385,10 @@ impl<'p> Rows<'p> {
                 }
             }
             self.count += 1;
+            if self.count == 1 {
+                // The rows of a part stand further below their header.
+                self.line += self.place.lines;
+            }
             if self.count > MOST_ROWS {
                 let reason = format!("is row {} of the table; at most {MOST_ROWS} are read", self.count);
                 return Err(Error::parse(self.path, self.begins, reason));

@@ -94,6 +94,15 @@ impl Examples {
         }
     }
 
+    /// The graphs at these places, in this order; without targets.
+    pub fn select(&self, chosen: &[usize]) -> Self {
+        Self {
+            graphs: Arc::new(self.graphs.select(chosen)),
+            positions: Arc::new(self.positions.select(&self.graphs, chosen)),
+            targets: None,
+        }
+    }
+
     /// Examples of several files one after the other, without targets.
     ///
     /// # Errors

@@ -26,7 +26,12 @@ use crate::report::progress::Progress;
 
 /// Solves every instance of a folder and reports optimality gaps.
 pub(super) fn library(job: BenchLibJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    let instances = instances(&job, printer)?;
+    job.shard.needs_json(printer.json())?;
+    let mut instances = instances(&job, printer)?;
+    let places = job.shard.places("bench lib", instances.len(), "instances")?;
+    if let Some(places) = &places {
+        instances = instances.drain(places.range.clone()).collect();
+    }
     let problems = instances.iter().map(|(_, instance)| instance.problem());
     let networks = Networks::of(problems, job.model.clone(), device)?;
     let progress = Progress::new(printer, instances.len(), "instances");
@@ -47,6 +52,7 @@ pub(super) fn library(job: BenchLibJob, device: &Device, printer: &mut Printer) 
     let library = Library::new(&job.folder, solved);
     if printer.json() {
         printer.object(&library)?;
+        printer.end_of_part(places.as_ref())?;
     } else {
         printer.result(&library.plain())?;
     }

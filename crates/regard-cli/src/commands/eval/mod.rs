@@ -2,6 +2,8 @@
 
 mod sets;
 
+use std::ops::Range;
+
 use regard::Device;
 use regard::data::stats;
 use regard::routes::evaluate::{EvaluateOptions, Evaluation, evaluate_files, evaluate_problems};
@@ -18,6 +20,7 @@ use crate::models::{self, Model, ModelInfo};
 use crate::report::json::{self, EvalResult};
 use crate::report::progress::Progress;
 use crate::report::{Printer, bench, plain};
+use crate::shard::Places;
 
 /// Evaluates a model and prints what was found.
 pub(super) fn run(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
@@ -28,8 +31,10 @@ pub(super) fn run(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyh
             .hint("models for routes are evaluated on --paper-set NAME or --data FILE")
             .into());
     }
+    job.shard.needs_json(printer.json())?;
+    job.shard.refuse(&[("--out", job.out.is_some())])?;
     let mut reference = job.options.reference.map(|reference| (reference, String::new()));
-    let (data, found, info) = match &job.source {
+    let (data, found, info, places) = match &job.source {
         Source::PaperSet(name) => {
             refuse_table(job, name)?;
             let whole = job.limit.is_none_or(|limit| limit >= INSTANCES);
@@ -48,19 +53,22 @@ pub(super) fn run(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyh
         }
         Source::Files(files) if files.len() == 1 && sets::is_set(&files[0]) => {
             refuse_table(job, &files[0].display().to_string())?;
-            let (found, info) = sets::evaluate(&files[0], job, device, printer)?;
-            (files[0].display().to_string(), found, info)
+            let (found, info, places) = sets::evaluate(&files[0], job, device, printer)?;
+            (files[0].display().to_string(), found, info, places)
         }
         Source::Files(files) => {
             let limit = job.limit.unwrap_or(usize::MAX);
-            let instances = files.iter().take(limit).map(|file| read_instance(file, &job.table, printer));
+            let files = &files[..files.len().min(limit)];
+            let places = job.shard.places("eval", files.len(), "files")?;
+            let own = places.as_ref().map_or(files, |places| &files[places.range.clone()]);
+            let instances = own.iter().map(|file| read_instance(file, &job.table, printer));
             let instances = instances.collect::<anyhow::Result<Vec<Instance>>>()?;
-            let (found, info) = on_files(&instances, job, device, printer)?;
-            let name = match &files[..] {
+            let (found, info) = on_files(&instances, places.as_ref(), job, device, printer)?;
+            let name = match files {
                 [file] => file.display().to_string(),
                 _ => "files".to_owned(),
             };
-            (name, found, info)
+            (name, found, info, places)
         }
     };
     if let Some(path) = &job.out {
@@ -74,6 +82,7 @@ pub(super) fn run(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyh
     if printer.json() {
         let reference = reference.map(|(reference, _)| reference);
         printer.object(&EvalResult::new(job, &found, reference, &data, &info.name))?;
+        printer.end_of_part(places.as_ref())?;
     } else {
         printer.result(&plain::evaluation(job, &found, reference, &data, &info))?;
     }
@@ -93,6 +102,7 @@ fn refuse_table(job: &EvalJob, on: &str) -> anyhow::Result<()> {
 /// Instances of one problem.
 fn on_files(
     instances: &[Instance],
+    places: Option<&Places>,
     job: &EvalJob,
     device: &Device,
     printer: &Printer,
@@ -104,9 +114,18 @@ fn on_files(
     }
     let (network, info) = models::load(job.model.clone(), problem, device)?;
     let progress = Progress::new(printer, instances.len(), "instances");
-    let found = evaluate_files(&network, instances, &job.options, &mut |done| progress.set(done))?;
+    let found = evaluate_files(&network, instances, &options(job, places), &mut |done| progress.set(done))?;
     Ok((found, info))
 }
+
+/// The options for a part of the instances: samples are those of batches that follow the instances before it.
+fn options(job: &EvalJob, places: Option<&Places>) -> EvaluateOptions {
+    let seed = job.options.seed.wrapping_add(places.map_or(0, |places| places.range.start as u64));
+    EvaluateOptions { seed, ..job.options.clone() }
+}
+
+/// The evaluation of a set, its model, and the part of the set.
+type OnPart = (Evaluation, ModelInfo, Option<Places>);
 
 /// A test set of the paper, by a model of its problem.
 fn paper_set(
@@ -114,23 +133,25 @@ fn paper_set(
     job: &EvalJob,
     device: &Device,
     printer: &Printer,
-) -> anyhow::Result<(String, Evaluation, ModelInfo)> {
+) -> anyhow::Result<(String, Evaluation, ModelInfo, Option<Places>)> {
     let set = PaperSet::parse(name)?;
     let (network, info) = models::load(job.model.clone(), set.problem(), device)?;
     // The set is drawn when it is evaluated; its size is told by the limit or is that of the paper.
     let count = job.limit.unwrap_or(INSTANCES).min(INSTANCES);
-    let progress = Progress::new(printer, count, "instances");
+    let places = job.shard.places("eval", count, "instances")?;
+    let progress = Progress::new(printer, places.as_ref().map_or(count, |places| places.range.len()), "instances");
     let task = OnPaperSet {
         set,
         limit: job.limit,
+        part: places.as_ref().map(|places| places.range.clone()),
         single: info.config.in_single_precision(),
         network: &network,
-        options: &job.options,
+        options: &options(job, places.as_ref()),
         seen: &mut |done| progress.set(done),
     };
     let unknown = || Failure::new(format!("{name}: no problem `{}`", set.problem())).into();
     let found = with_problem(set.problem(), task).unwrap_or_else(|| Err(unknown()))?;
-    Ok((set.to_string(), found, info))
+    Ok((set.to_string(), found, info, places))
 }
 
 /// A model on a test set of its problem.
@@ -143,7 +164,7 @@ pub(super) fn on_set(
 ) -> anyhow::Result<Evaluation> {
     let network = AttentionModel::from_weights(&model.info.config, &model.weights, device)?;
     let single = model.info.config.in_single_precision();
-    let task = OnPaperSet { set: *set, limit, single, network: &network, options, seen: &mut |_| {} };
+    let task = OnPaperSet { set: *set, limit, part: None, single, network: &network, options, seen: &mut |_| {} };
     let unknown = || Failure::new(format!("{set}: no problem `{}`", set.problem())).into();
     with_problem(set.problem(), task).unwrap_or_else(|| Err(unknown()))
 }
@@ -151,6 +172,8 @@ pub(super) fn on_set(
 struct OnPaperSet<'a> {
     set: PaperSet,
     limit: Option<usize>,
+    /// The instances that count; `None` for all.
+    part: Option<Range<usize>>,
     single: bool,
     network: &'a AttentionModel,
     options: &'a EvaluateOptions,
@@ -162,6 +185,9 @@ impl ProblemVisitor for OnPaperSet<'_> {
 
     fn run<I: SolverInstance>(self) -> anyhow::Result<Evaluation> {
         let mut problems = I::Problem::paper_set(&self.set, self.limit)?;
+        if let Some(part) = self.part {
+            problems = problems.drain(part).collect();
+        }
         if self.single {
             problems = problems.into_iter().map(I::Problem::in_single_precision).collect();
         }

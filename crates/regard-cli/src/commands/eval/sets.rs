@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use regard::Device;
-use regard::routes::evaluate::{Evaluation, evaluate_problems};
+use regard::routes::evaluate::evaluate_problems;
 use regard::routing::formats::sets::{self, InstanceSet};
 use regard::routing::registry::{ProblemVisitor, with_problem};
 use regard::routing::{Problem, SolverInstance};
 
+use super::{OnPart, options};
 use crate::args::EvalJob;
 use crate::failure::Failure;
-use crate::models::{self, ModelInfo};
+use crate::models;
 use crate::report::Printer;
 use crate::report::progress::Progress;
 
@@ -21,12 +22,7 @@ pub(super) fn is_set(path: &Path) -> bool {
 }
 
 /// The model of the job, or the one built in, on the instances of `path`.
-pub(super) fn evaluate(
-    path: &Path,
-    job: &EvalJob,
-    device: &Device,
-    printer: &Printer,
-) -> anyhow::Result<(Evaluation, ModelInfo)> {
+pub(super) fn evaluate(path: &Path, job: &EvalJob, device: &Device, printer: &Printer) -> anyhow::Result<OnPart> {
     let set = sets::read(path)?;
     // The same file may serve several problems: the model decides which one is meant.
     let problems = set.problems();
@@ -51,16 +47,22 @@ struct OnSet<'a> {
 }
 
 impl ProblemVisitor for OnSet<'_> {
-    type Output = anyhow::Result<(Evaluation, ModelInfo)>;
+    type Output = anyhow::Result<OnPart>;
 
     fn run<I: SolverInstance>(self) -> Self::Output {
         let (network, info) = models::load(self.job.model.clone(), self.problem, self.device)?;
         let single = info.config.in_single_precision();
         let problems = self.set.instances::<I::Problem>()?.into_iter().take(self.job.limit.unwrap_or(usize::MAX));
         let problems = problems.map(|problem| if single { problem.in_single_precision() } else { problem });
-        let problems: Vec<I::Problem> = problems.collect();
+        let mut problems: Vec<I::Problem> = problems.collect();
+        let places = self.job.shard.places("eval", problems.len(), "instances")?;
+        if let Some(places) = &places {
+            problems = problems.drain(places.range.clone()).collect();
+        }
         let progress = Progress::new(self.printer, problems.len(), "instances");
-        let found = evaluate_problems(&network, &problems, &self.job.options, &mut |done| progress.set(done))?;
-        Ok((found, info))
+        let found = evaluate_problems(&network, &problems, &options(self.job, places.as_ref()), &mut |done| {
+            progress.set(done)
+        })?;
+        Ok((found, info, places))
     }
 }

@@ -5,6 +5,7 @@ use regard::data::predictions::decide;
 use regard::data::sets::Bags;
 use regard::data::sets::formats::mixtures::Mixtures;
 use regard::data::sets::formats::predictions::{Predicted, Predictions};
+use regard::data::table::stream::Division;
 use regard::explain::attribution::{Attribution, AttributionOptions};
 use regard::sets::experiment::SetData;
 use regard::sets::predict::{MixtureOptions, SetModel, SetPredictions};
@@ -14,6 +15,7 @@ use serde_json::Value;
 use super::columns;
 use crate::args::PredictArgs;
 use crate::commands::intervals::with_intervals;
+use crate::commands::parts::in_parts;
 use crate::commands::{Outcome, attribution};
 use crate::failure::Failure;
 use crate::report::{Printer, measures, sets_plot};
@@ -21,10 +23,24 @@ use crate::report::{Printer, measures, sets_plot};
 /// Predicts for the sets of a file.
 pub(crate) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let model = SetModel::open(&args.model, device)?.with_only(args.only)?;
-    let bags = read(args, &model, printer)?;
-    let answer = SetAnswer::of(args, &model, &bags, None, printer)?;
-    write(args, &answer, &bags, printer)?;
-    printer.result(&if printer.json() { answer.json().to_string() } else { answer.csv(args) })?;
+    let text = |bags: &Bags, printer: &Printer| -> anyhow::Result<String> {
+        let answer = SetAnswer::of(args, &model, bags, None, printer)?;
+        write(args, &answer, bags, printer)?;
+        Ok(if printer.json() { answer.json().to_string() } else { answer.csv(args) })
+    };
+    if args.plot.is_some() || args.rows.is_some() || args.shard.shard.is_some() {
+        let mut bags = read(args, &model, printer)?;
+        let places = args.shard.places("predict", bags.len(), "sets")?;
+        if let Some(places) = &places {
+            bags = bags.select(&places.range.clone().collect::<Vec<_>>());
+        }
+        printer.result(&text(&bags, printer)?)?;
+        printer.end_of_part(places.as_ref())?;
+        return Ok(Outcome::Done);
+    }
+    let group = columns_of(args, &model).group_by;
+    let division = if group.is_empty() { Division::Lines } else { Division::Groups(&group) };
+    in_parts(&args.file, division, printer, &|printer| text(&read(args, &model, printer)?, printer))?;
     Ok(Outcome::Done)
 }
 

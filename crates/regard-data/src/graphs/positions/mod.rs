@@ -116,6 +116,14 @@ impl Positions {
         positions
     }
 
+    /// The positions of these of the graphs, in this order.
+    #[must_use]
+    pub fn select(&self, graphs: &Graphs, chosen: &[usize]) -> Self {
+        let filled = if self.filled.is_empty() { vec![] } else { chosen.iter().map(|&at| self.filled[at]).collect() };
+        let (values, indices) = (self.of(graphs, chosen), self.indices_of(graphs, chosen));
+        Self { width: self.width, values, indices, filled, symmetrised: 0, unconverged: 0 }
+    }
+
     /// Positions of several data sets one after the other, all of one encoding.
     #[must_use]
     pub fn concat(all: &[&Self]) -> Self {

@@ -22,6 +22,7 @@ use super::ReadOptions;
 use super::edges::EdgeList;
 use super::smiles_csv::part_of;
 use crate::error::shown;
+use crate::file::place;
 use crate::graphs::data_set::{GraphsBuilder, Origin};
 use crate::graphs::features::Kinds;
 use crate::graphs::{Graph, Graphs, Level, MOST_TYPES, Parts, Targets};
@@ -94,7 +95,8 @@ impl<'p> Reader<'p> {
         object.check_keys(&KEYS, None)?;
         let nodes = node_count(object)?;
         let id = object.label("id", object.map.get("id"))?;
-        let mut graph = Graph::new(id.unwrap_or_else(|| (self.all.len() + 1).to_string()), nodes);
+        let mut graph =
+            Graph::new(id.unwrap_or_else(|| (place(self.path).rows + self.all.len() + 1).to_string()), nodes);
         if let Some(list) = object.list("x")? {
             let field = Field { object, name: "x" };
             (graph.node_types, graph.node_dense) = self.nodes.take(field, field.values(list, nodes)?, nodes)?;

@@ -60,7 +60,7 @@ pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Graphs> {
     let mut origin = Origin { path: path.to_path_buf(), node: "atom", notes, ..Origin::default() };
     let (mut texts, mut parts) = (Vec::new(), Vec::new());
     let mut read = Molecules { all: GraphsBuilder::default(), types: options.rule.vocabulary(), rule: options.rule };
-    let mut rows = 0;
+    let mut rows = table.rows_before;
     table.each_row(|row| {
         rows += 1;
         let part = match &split {
@@ -82,9 +82,9 @@ pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Graphs> {
         Ok(())
     })?;
     if read.all.len() == 0 {
-        let reason = match rows {
+        let reason = match rows - table.rows_before {
             0 => "has no rows below its header, expected at least one".to_owned(),
-            _ => format!("has no molecule that can be read among {rows} rows"),
+            rows => format!("has no molecule that can be read among {rows} rows"),
         };
         return Err(Error::parse(path, 0, reason));
     }

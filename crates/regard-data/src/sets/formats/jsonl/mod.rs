@@ -18,6 +18,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::error::shown;
+use crate::file::place;
 use crate::sets::bags::Origin;
 use crate::sets::{Bags, FeatureNames, Labels};
 use crate::table::json_lines::{Object, each};
@@ -125,7 +126,9 @@ impl<'p> Reader<'p> {
 
     fn bag(&mut self, object: &Object<'_>) -> Result<()> {
         object.check_keys(&KEYS, Some("features are numbers in `items`; leave other keys out"))?;
-        let id = object.label("id", object.map.get("id"))?.unwrap_or_else(|| (self.order.len() + 1).to_string());
+        let id = object
+            .label("id", object.map.get("id"))?
+            .unwrap_or_else(|| (place(self.path).rows + self.order.len() + 1).to_string());
         if let Some(first) = self.ids.insert(id.clone(), object.line) {
             return Err(object.error("id", format!("`{}` occurs a second time, first on line {first}", shown(&id))));
         }

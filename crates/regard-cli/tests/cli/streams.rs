@@ -1,0 +1,119 @@
+//! Standard input, and files that are read part by part: the answers are those of the whole file.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::program::{Said, command, regard, said};
+
+/// More than one part of text: each row is padded with a column that no model reads.
+const ROWS: usize = 18_000;
+
+fn padding() -> String {
+    "x".repeat(1000)
+}
+
+/// Runs a command whose standard input is a file, as a shell does with a pipe.
+fn piped(folder: &Path, arguments: &[&str], input: &str) -> Said {
+    let mut cat = std::process::Command::new("cat").arg(folder.join(input)).stdout(Stdio::piped()).spawn().unwrap();
+    let output = command(folder, arguments).stdin(cat.stdout.take().unwrap()).output().unwrap();
+    cat.wait().unwrap();
+    said(output)
+}
+
+/// Sets of points of which the network takes the largest, six rows each.
+fn bags(name: impl Fn(usize) -> usize) -> String {
+    let mut text = "bag,value,note\n".to_owned();
+    let padding = padding();
+    for row in 0..ROWS {
+        writeln!(text, "{},{},{padding}", name(row), row * 7919 % 101).unwrap();
+    }
+    text
+}
+
+#[test]
+fn sets_from_a_pipe_are_predicted_part_by_part() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("bags.csv"), bags(|row| row / 6)).unwrap();
+    for form in ["--no-progress", "--json"] {
+        let predict = |file| ["predict", "--model", "regard-max", file, form];
+        let whole = regard(folder, &predict("bags.csv")).done();
+        let parts = piped(folder, &predict("-"), "bags.csv").done();
+        assert!(parts.err.contains("read part by part: 18,000 rows in"), "{}", parts.err);
+        assert!(parts.out == whole.out, "the answers differ");
+        // A remark on the table is made once.
+        assert_eq!(parts.err.matches("note").count(), whole.err.matches("note").count(), "{}", parts.err);
+    }
+}
+
+#[test]
+fn sets_that_are_scattered_over_a_pipe_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("bags.csv"), bags(|row| row % 3000)).unwrap();
+    let arguments = ["predict", "--model", "regard-max", "-"];
+    let refused = piped(folder, &arguments, "bags.csv");
+    let expected = "-:3002: field `bag`: has `0` again, apart from its other rows";
+    assert!(refused.code == Some(2) && refused.err.contains(expected), "{}", refused.err);
+    assert!(refused.err.contains("sort the rows by `bag`"), "{}", refused.err);
+    // A file may have any order, and so may a pipe that is short.
+    regard(folder, &["predict", "--model", "regard-max", "bags.csv", "-q"]).done();
+    fs::write(folder.join("few.csv"), "bag,value\na,1\nb,2\na,3\n").unwrap();
+    let few = piped(folder, &arguments, "few.csv").done();
+    assert_eq!(few.out, regard(folder, &["predict", "--model", "regard-max", "few.csv"]).done().out);
+}
+
+#[test]
+fn molecules_from_a_pipe_are_predicted_part_by_part() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let padding = padding();
+    let mut text = "smiles,note\n".to_owned();
+    for row in 0..ROWS {
+        writeln!(text, "{},{padding}", ["C", "CO", "CCN", "c1ccccc1"][row % 4]).unwrap();
+    }
+    fs::write(folder.join("molecules.csv"), text).unwrap();
+    let predict = |file| ["predict", "--model", "regard-solubility", "--smiles", "smiles", file];
+    let whole = regard(folder, &predict("molecules.csv")).done();
+    let parts = piped(folder, &predict("-"), "molecules.csv").done();
+    assert!(parts.err.contains("read part by part"), "{}", parts.err);
+    assert!(parts.out == whole.out, "the answers differ");
+    // Rows without an id are numbered through all parts.
+    assert!(parts.out.lines().last().unwrap().starts_with("18000,"), "{:?}", parts.out.lines().last());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_goes_away_ends_the_stream_quietly() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("bags.csv"), bags(|row| row / 6)).unwrap();
+    let input = File::open(folder.path().join("bags.csv")).unwrap();
+    let mut cat = std::process::Command::new("cat").stdin(input).stdout(Stdio::piped()).spawn().unwrap();
+    let mut running = command(folder.path(), &["predict", "--model", "regard-max", "-"]);
+    let running = running.stdin(cat.stdout.take().unwrap()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut running = running.spawn().unwrap();
+    drop(running.stdout.take());
+    let output = running.wait_with_output().unwrap();
+    let _ = cat.wait();
+    assert!(output.stderr.windows(5).all(|word| word != b"error"), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn every_command_on_a_file_reads_standard_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let places = "id,x,y\na,0,0\nb,0,1\nc,1,1\nd,1,0\n";
+    fs::write(folder.join("places.csv"), places).unwrap();
+    let solved = piped(folder, &["solve", "-", "--time", "200ms", "--json"], "places.csv").done();
+    assert_eq!(solved.json()["cost"], 4.0);
+    let explained = piped(folder, &["explain", "-", "--json"], "places.csv").done();
+    assert!(explained.json().is_object());
+    let mut series = "date,x\n".to_owned();
+    (1..=28).for_each(|day| writeln!(series, "2026-02-{day:02},{}", day % 7).unwrap());
+    fs::write(folder.join("series.csv"), &series).unwrap();
+    let forecast = piped(folder, &["forecast", "-", "--horizon", "3", "--only", "base", "-q"], "series.csv").done();
+    let of_file = regard(folder, &["forecast", "series.csv", "--horizon", "3", "--only", "base", "-q"]).done();
+    assert_eq!(forecast.out, of_file.out);
+}

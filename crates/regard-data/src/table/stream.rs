@@ -1,0 +1,562 @@
+//! Tables and JSON lines that are larger than memory, read part by part.
+//!
+//! A part is a table of its own: the header and neighbouring rows, cut where a group ends. While it is open, the readers of
+//! the file find the part under the file's path, with the line numbers, decimal marks and columns of the whole file.
+
+use std::cmp::Ordering;
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use csv_core::{ReadRecordResult, ReaderBuilder};
+use flate2::bufread::MultiGzDecoder;
+
+use super::header::Header;
+use super::json_lines;
+use super::rows::{BEGINNING, LONGEST, Rows};
+use crate::error::shown;
+use crate::file::{Encoding, GZIP, MemoryFile, MemoryFiles, Place, extension, is_read_once, open_once};
+use crate::{Error, Result};
+
+/// The bytes after which a part ends with its group.
+pub const PART: usize = 16 << 20;
+/// A regular file of so many bytes at most is one part: its groups may be in any order.
+const SMALL: u64 = 256 << 20;
+/// The beginning of a file by which its kind and its header are known.
+const WINDOW: usize = 1 << 18;
+/// The most bytes of a part, all of one group.
+const LARGEST: usize = 1 << 30;
+/// Groups whose names are remembered; more have to be in order.
+const MOST_REMEMBERED: usize = 1 << 22;
+
+/// What the rows of a table are to its reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Division<'a> {
+    /// Each row is an example; the table has this column.
+    Rows(&'a str),
+    /// Rows with the same value in this column are an example.
+    Groups(&'a str),
+    /// Tables are read whole, and JSON lines part by part: each line is an example.
+    Lines,
+}
+
+/// A file, part by part. What cannot be divided is one part: files of other formats, tables without a header, and regular
+/// files whose groups are scattered.
+pub struct Stream<'p> {
+    path: &'p Path,
+    source: Source,
+    part: usize,
+    rows: usize,
+}
+
+/// What is left of a file.
+enum Source {
+    /// All of it, which its readers open themselves.
+    Whole,
+    /// All of it, as it came through a pipe.
+    Piped(Vec<u8>),
+    Records(Box<Records>),
+    Ended,
+}
+
+/// A part of a [`Stream`].
+pub struct Part {
+    files: Option<MemoryFiles>,
+}
+
+impl Part {
+    /// Calls `read` with the part in the place of the file.
+    pub fn open<T>(&self, read: impl FnOnce() -> T) -> T {
+        match &self.files {
+            Some(files) => files.open(read),
+            None => read(),
+        }
+    }
+}
+
+impl<'p> Stream<'p> {
+    /// Opens a file, or standard input for `-`, in parts of about so many bytes. Regular files below 256 MiB are one part.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where it cannot be read.
+    pub fn open(path: &'p Path, division: Division<'_>, part: usize) -> Result<Self> {
+        Self::of_large(path, division, part, SMALL)
+    }
+
+    /// As [`Self::open`], where regular files of so many bytes at most are one part.
+    fn of_large(path: &'p Path, division: Division<'_>, part: usize, small: u64) -> Result<Self> {
+        let source = Self::source(path, division, part, small).map_err(|source| Error::io(path, source))?;
+        Ok(Self { path, source, part, rows: 0 })
+    }
+
+    fn source(path: &Path, division: Division<'_>, part: usize, small: u64) -> io::Result<Source> {
+        let read_once = is_read_once(path);
+        if !read_once && !path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > small) {
+            return Ok(Source::Whole);
+        }
+        let open = || Records::open(open_once(path)?, path, division, if read_once { part } else { 0 });
+        match open()? {
+            Opened::Records(mut records) => {
+                // A file that can be read again need not be in order.
+                if !read_once && records.head.groups.is_some() {
+                    if records.skip(path).is_err() {
+                        return Ok(Source::Whole);
+                    }
+                    let Opened::Records(again) = open()? else { return Ok(Source::Whole) };
+                    records = again;
+                }
+                Ok(Source::Records(records))
+            }
+            Opened::Other(bytes) if read_once => Ok(Source::Piped(bytes)),
+            Opened::Other(_) => Ok(Source::Whole),
+        }
+    }
+
+    /// If true, the file is read in several parts.
+    #[must_use]
+    pub fn is_divided(&self) -> bool {
+        matches!(self.source, Source::Records(_))
+    }
+
+    /// Rows below the header that were read so far.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+}
+
+impl Iterator for Stream<'_> {
+    type Item = Result<Part>;
+
+    /// Reads the next part.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the file cannot be read, [`Error::Parse`] with the line where a group is there again or is larger
+    /// than memory should be. Nothing follows an error.
+    fn next(&mut self) -> Option<Self::Item> {
+        let (bytes, place) = match std::mem::replace(&mut self.source, Source::Ended) {
+            Source::Ended => return None,
+            Source::Whole => return Some(Ok(Part { files: None })),
+            Source::Piped(bytes) => (bytes, Place::default()),
+            Source::Records(mut records) => {
+                let part = records.part(self.path, self.part);
+                self.rows = records.rows;
+                match part.transpose()? {
+                    Ok(part) => {
+                        self.source = Source::Records(records);
+                        part
+                    }
+                    Err(error) => return Some(Err(error)),
+                }
+            }
+        };
+        let file = MemoryFile::part(self.path, bytes, place);
+        Some(Ok(Part { files: Some(MemoryFiles::part_beside_disk(file)) }))
+    }
+}
+
+/// Everything above the first record of a file.
+struct Head {
+    bytes: Vec<u8>,
+    lines: usize,
+    /// The separator; `None` for JSON lines.
+    separator: Option<u8>,
+    groups: Option<Groups>,
+}
+
+impl Head {
+    /// The head of a file that begins so; `None` for what is read at once.
+    fn of(begin: &[u8], path: &Path, division: Division<'_>) -> Option<Self> {
+        let begin = &begin[..begin.len().min(WINDOW)];
+        if begin.contains(&0) || Encoding::is_utf16(begin) {
+            return None;
+        }
+        let text = String::from_utf8_lossy(begin);
+        let lines = || begin.split_inclusive(|byte| *byte == b'\n');
+        if matches!(extension(path).as_str(), "jsonl" | "ndjson") || json_lines::looks_like(&text) {
+            let first = lines().next().filter(|line| json_lines::is_header(line));
+            let bytes = first.unwrap_or_default().to_vec();
+            return Some(Self { lines: usize::from(first.is_some()), bytes, separator: None, groups: None });
+        }
+        let (column, is_grouped) = match division {
+            Division::Rows(column) => (column, false),
+            Division::Groups(column) => (column, true),
+            Division::Lines => return None,
+        };
+        let mut rows = Rows::of_text(&text, path, None).ok()?;
+        let separator = rows.separator();
+        let column = Header::read(&mut rows).ok()??.find(column)?;
+        let count = rows.next_line() - 1;
+        let bytes = lines().take(count).flatten().copied().collect::<Vec<u8>>();
+        let groups = is_grouped.then(|| Groups { column: column.at, name: column.name, ..Groups::default() });
+        bytes.ends_with(b"\n").then_some(Self { bytes, lines: count, separator: Some(separator), groups })
+    }
+}
+
+/// A source of records, or the bytes of one that is read at once.
+enum Opened {
+    Records(Box<Records>),
+    Other(Vec<u8>),
+}
+
+/// Records of a table below its header, or lines of JSON.
+struct Records {
+    source: Box<dyn BufRead>,
+    head: Head,
+    /// If true, the first part was read.
+    begun: bool,
+    /// The record that was read last and is in no part, with its lines.
+    pending: Vec<u8>,
+    pending_lines: usize,
+    /// Lines and rows that were read, without those of the pending record.
+    lines: usize,
+    rows: usize,
+    beginning: Option<Arc<[u8]>>,
+}
+
+impl Records {
+    /// The records of a source. One that ends within `whole_to` bytes, if that is not 0, is read at once.
+    fn open(source: Box<dyn Read>, path: &Path, division: Division<'_>, whole_to: usize) -> io::Result<Opened> {
+        let mut source: Box<dyn BufRead> = Box::new(BufReader::with_capacity(1 << 16, source));
+        if source.fill_buf()?.starts_with(GZIP) {
+            source = Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(source)));
+        }
+        let mut begin = Vec::new();
+        (&mut source).take(whole_to.max(WINDOW) as u64).read_to_end(&mut begin)?;
+        let is_whole = whole_to > 0 && source.fill_buf()?.is_empty();
+        if let Some(head) = Head::of(&begin, path, division).filter(|_| !is_whole) {
+            let rest = begin.split_off(head.bytes.len());
+            return Ok(Opened::Records(Box::new(Self {
+                source: Box::new(Cursor::new(rest).chain(source)),
+                lines: head.lines,
+                head,
+                begun: false,
+                pending: vec![],
+                pending_lines: 0,
+                rows: 0,
+                beginning: None,
+            })));
+        }
+        if whole_to > 0 {
+            (&mut source).take(LARGEST.saturating_sub(begin.len()) as u64).read_to_end(&mut begin)?;
+            if !source.fill_buf()?.is_empty() {
+                let reason =
+                    "is larger than 1 GiB, the most that is read at once of a pipe that is no table with a header";
+                return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
+            }
+        }
+        Ok(Opened::Other(begin))
+    }
+
+    /// Reads the next record, which is pending then; `false` at the end.
+    fn read(&mut self, path: &Path) -> Result<bool> {
+        self.pending.clear();
+        self.pending_lines = 0;
+        let mut quotes = 0;
+        loop {
+            let before = self.pending.len();
+            let mut source = (&mut self.source).take(LONGEST as u64);
+            let read = source.read_until(b'\n', &mut self.pending).map_err(|source| Error::io(path, source))?;
+            if read == LONGEST || self.pending.len() > LONGEST {
+                let reason = format!("begins a row of more than {} MB, expected lines of a table", LONGEST >> 20);
+                return Err(Error::parse(path, self.lines + 1, reason));
+            }
+            if read == 0 {
+                return Ok(!self.pending.is_empty());
+            }
+            self.pending_lines += 1;
+            if self.head.separator.is_none() {
+                return Ok(true);
+            }
+            quotes += self.pending[before..].iter().filter(|byte| **byte == b'"').count();
+            if quotes % 2 == 0 {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// If true, the pending record begins another group than the last one.
+    fn begins_group(&mut self, path: &Path) -> Result<bool> {
+        let Head { groups: Some(groups), separator: Some(separator), .. } = &mut self.head else { return Ok(true) };
+        let line = self.lines + 1;
+        groups.next(&self.pending, *separator).map_err(|reason| {
+            let name = shown(&groups.name).to_string();
+            let error = Error::parse(path, line, reason).in_field(&groups.name);
+            error.with_hint(format!(
+                "sort the rows by `{name}`, or give the name of a file below 8 GiB: one that can be read again may have any order"
+            ))
+        })
+    }
+
+    /// Reads all records without keeping them.
+    fn skip(&mut self, path: &Path) -> Result<()> {
+        while self.read(path)? {
+            self.begins_group(path)?;
+            self.lines += self.pending_lines;
+        }
+        Ok(())
+    }
+
+    /// The next part with its place; `None` at the end.
+    fn part(&mut self, path: &Path, most: usize) -> Result<Option<(Vec<u8>, Place)>> {
+        let place = Place { lines: self.lines - self.head.lines, rows: self.rows, beginning: self.beginning.clone() };
+        let is_first = !std::mem::replace(&mut self.begun, true);
+        let (mut bytes, above) = (self.head.bytes.clone(), self.head.bytes.len());
+        let separator = self.head.separator.unwrap_or(b' ');
+        let is_blank = |record: &[u8]| record.iter().all(|byte| byte.is_ascii_whitespace() || *byte == separator);
+        loop {
+            if self.pending.is_empty() {
+                if !self.read(path)? {
+                    break;
+                }
+                // Empty lines belong to the rows above them.
+                if self.begins_group(path)? && bytes.len() > above && bytes.len() >= most && !is_blank(&self.pending) {
+                    break;
+                }
+            }
+            if bytes.len() + self.pending.len() > LARGEST {
+                let reason = format!("belongs to an example with more than {} GiB of rows", LARGEST >> 30);
+                return Err(Error::parse(path, self.lines + 1, reason));
+            }
+            self.rows += usize::from(!is_blank(&self.pending));
+            self.lines += self.pending_lines;
+            bytes.append(&mut self.pending);
+        }
+        if self.beginning.is_none() && self.head.separator.is_some() {
+            self.beginning = Some(bytes[above..bytes.len().min(above + BEGINNING)].into());
+        }
+        // A table without rows is a part too, whose reader says what is wrong.
+        Ok((is_first || bytes.len() > above).then_some((bytes, place)))
+    }
+}
+
+/// The groups of a table so far.
+#[derive(Default)]
+struct Groups {
+    /// The column of their names.
+    column: usize,
+    name: String,
+    last: Option<Vec<u8>>,
+    /// Names of one direction are never there again.
+    texts: Run,
+    numbers: Run,
+    seen: HashSet<u64>,
+    forgotten: bool,
+    hasher: RandomState,
+}
+
+/// A sequence that rises or falls all the time.
+#[derive(Default, Clone, Copy, PartialEq)]
+enum Run {
+    #[default]
+    Open,
+    To(Ordering),
+    Broken,
+}
+
+impl Run {
+    fn add(&mut self, step: Option<Ordering>) {
+        *self = match (*self, step) {
+            (Self::Open, Some(step @ (Ordering::Less | Ordering::Greater))) => Self::To(step),
+            (Self::To(to), Some(step)) if to == step => Self::To(to),
+            _ => Self::Broken,
+        };
+    }
+}
+
+impl Groups {
+    /// If true, a record begins another group than the last one. An error says that the group was there before.
+    fn next(&mut self, record: &[u8], separator: u8) -> std::result::Result<bool, String> {
+        let field = field(record, separator, self.column);
+        let name = field.trim_ascii();
+        if name.is_empty() || self.last.as_deref() == Some(name) {
+            return Ok(false);
+        }
+        if let Some(last) = &self.last {
+            let number = |bytes: &[u8]| std::str::from_utf8(bytes).ok()?.parse::<f64>().ok();
+            self.texts.add(Some(last.as_slice().cmp(name)));
+            if self.numbers != Run::Broken {
+                self.numbers.add(number(last).zip(number(name)).and_then(|(a, b)| a.partial_cmp(&b)));
+            }
+        }
+        let ordered = self.texts != Run::Broken || self.numbers != Run::Broken;
+        if self.forgotten && !ordered {
+            return Err(format!(
+                "the rows have more than {MOST_REMEMBERED} different values in no order, so that a set may be there twice"
+            ));
+        }
+        if !self.forgotten && !self.seen.insert(self.hasher.hash_one(name)) && !ordered {
+            let name = String::from_utf8_lossy(name);
+            return Err(format!("has `{}` again, apart from its other rows", shown(&name)));
+        }
+        if self.seen.len() > MOST_REMEMBERED {
+            (self.seen, self.forgotten) = (HashSet::new(), true);
+        }
+        self.last = Some(name.to_vec());
+        Ok(true)
+    }
+}
+
+/// A field of a record, without its quotes.
+fn field(record: &[u8], separator: u8, at: usize) -> std::borrow::Cow<'_, [u8]> {
+    if !record.contains(&b'"') {
+        return record.split(|byte| *byte == separator).nth(at).unwrap_or_default().into();
+    }
+    let (mut fields, mut ends) = (vec![0; record.len() + 1], vec![0; record.len() + 1]);
+    let mut parser = ReaderBuilder::new().delimiter(separator).build();
+    let (result, _, _, count) = parser.read_record(record, &mut fields, &mut ends);
+    let count = if matches!(result, ReadRecordResult::End) { 0 } else { count };
+    match ends[..count].get(at) {
+        Some(&end) => fields[if at == 0 { 0 } else { ends[at - 1] }..end].to_vec().into(),
+        None => Vec::new().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+    use std::fs;
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::graphs::formats::{self as graphs};
+    use crate::sets::Bags;
+    use crate::sets::formats::{self as sets, ReadOptions};
+
+    /// A file in a folder that goes away.
+    fn file(name: &str, text: &[u8]) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        (folder, path)
+    }
+
+    /// What a reader makes of each part of a file.
+    fn parts<T>(path: &Path, division: Division<'_>, part: usize, mut read: impl FnMut() -> T) -> Result<Vec<T>> {
+        Stream::of_large(path, division, part, 0)?.map(|part| Ok(part?.open(&mut read))).collect()
+    }
+
+    fn visits() -> String {
+        let mut text = "# a comment\n\ncustomer,town,amount\n".to_owned();
+        for customer in 0..40 {
+            for visit in 0..1 + customer % 4 {
+                let town = if customer == 3 { "\"Bad\n Town, the \"\"old\"\"\"" } else { "Ulm" };
+                writeln!(text, "{customer},{town},{}", visit * customer).unwrap();
+            }
+        }
+        text
+    }
+
+    fn options() -> ReadOptions {
+        let names = ["amount".to_owned(), "town=Ulm".to_owned()];
+        let encoded = Some(names.to_vec());
+        ReadOptions { group_by: Some("customer".into()), encoded, ..ReadOptions::default() }
+    }
+
+    fn lines(bags: &Bags) -> (Vec<String>, Vec<f32>) {
+        (bags.ids().to_vec(), bags.features().to_vec())
+    }
+
+    #[test]
+    fn parts_of_a_table_are_the_table_whatever_their_size() {
+        for packed in [false, true] {
+            let text = visits();
+            let mut bytes = text.clone().into_bytes();
+            if packed {
+                use std::io::Write;
+                let mut gzip = flate2::write::GzEncoder::new(vec![], flate2::Compression::fast());
+                gzip.write_all(&bytes).unwrap();
+                bytes = gzip.finish().unwrap();
+            }
+            let (_folder, path) = file(if packed { "visits.csv.gz" } else { "visits.csv" }, &bytes);
+            let whole = lines(&sets::read(&path, &options()).unwrap());
+            for size in [1, 40, 200, 1 << 20] {
+                let read = || sets::read(&path, &options()).unwrap();
+                let all = parts(&path, Division::Groups("customer"), size, read).unwrap();
+                assert_eq!(all.len() > 1, size < text.len(), "{size}");
+                let joined = all.iter().map(lines).fold((vec![], vec![]), |(mut ids, mut numbers), part| {
+                    ids.extend(part.0);
+                    numbers.extend(part.1);
+                    (ids, numbers)
+                });
+                assert_eq!(joined, whole, "{size}");
+            }
+        }
+    }
+
+    #[test]
+    fn errors_in_parts_name_the_lines_of_the_file() {
+        let text = visits().replace("\n30,Ulm,60\n", "\n30,Ulm,sixty\n");
+        let (_folder, path) = file("visits.csv", text.as_bytes());
+        let whole = sets::read(&path, &options()).unwrap_err().to_string();
+        assert!(whole.contains("sixty"), "{whole}");
+        let read = || sets::read(&path, &options()).err().map(|error| error.to_string());
+        let found: Vec<String> =
+            parts(&path, Division::Groups("customer"), 30, read).unwrap().into_iter().flatten().collect();
+        assert_eq!(found, [whole]);
+        let json = "{\"features\": [\"a\"]}\n{\"items\": [[1]]}\n\n{\"id\": \"b\", \"items\": [[2]]}\n{\"items\": 3}\n";
+        let (_folder, path) = file("bags.jsonl", json.as_bytes());
+        let whole = sets::read(&path, &options()).unwrap_err().to_string();
+        let read = || sets::read(&path, &options()).map(|bags| bags.ids().to_vec()).map_err(|error| error.to_string());
+        let found = parts(&path, Division::Lines, 1, read).unwrap();
+        assert_eq!(found, [Ok(vec!["1".to_owned()]), Ok(vec!["b".to_owned()]), Err(whole)]);
+    }
+
+    #[test]
+    fn decimal_marks_of_the_beginning_are_those_of_all_parts() {
+        let mut text = "id;x\n1;0,5\n".to_owned();
+        (2..20).for_each(|id| writeln!(text, "{id};1.250").unwrap());
+        let (_folder, path) = file("a.csv", text.as_bytes());
+        let options = ReadOptions { group_by: Some("id".into()), ..ReadOptions::default() };
+        let read = || sets::read(&path, &options).unwrap().features().to_vec();
+        let found = parts(&path, Division::Groups("id"), 1, read).unwrap();
+        assert_eq!(found[0], [0.5]);
+        assert!(found.len() == 19 && found[1..].iter().all(|part| part == &[1250.0]), "{found:?}");
+    }
+
+    #[test]
+    fn molecules_are_numbered_through_all_parts() {
+        let text = "smiles\nCC\nCO\n\nC\nN\n";
+        let (_folder, path) = file("a.csv", text.as_bytes());
+        let options = graphs::ReadOptions { smiles: Some("smiles".into()), ..Default::default() };
+        let ids = || graphs::read(&path, &options).unwrap().ids().to_vec();
+        let found = parts(&path, Division::Rows("smiles"), 1, ids).unwrap();
+        assert_eq!(found.concat(), graphs::read(&path, &options).unwrap().ids());
+        assert_eq!(found.len(), 4);
+    }
+
+    #[test]
+    fn groups_that_are_there_again_are_found_in_any_number() {
+        let (mut rising, mut scattered) = (Groups::default(), Groups::default());
+        let next = |groups: &mut Groups, name: &str| groups.next(format!("{name},1\n").as_bytes(), b',');
+        for name in ["2", "2", "10", "10.5", "", "11"] {
+            next(&mut rising, name).unwrap();
+        }
+        assert!(next(&mut rising, "10").unwrap_err().contains("has `10` again"));
+        for name in ["b", "a", "\"c\"", "d"] {
+            assert!(next(&mut scattered, name).unwrap());
+        }
+        assert_eq!(next(&mut scattered, "d"), Ok(false));
+        assert!(next(&mut scattered, "c").unwrap_err().contains("has `c` again"));
+        // Names in order are remembered by their order alone.
+        let mut many = Groups::default();
+        (0..MOST_REMEMBERED + 10).for_each(|at| assert!(next(&mut many, &at.to_string()).unwrap()));
+        assert!(many.forgotten && many.seen.is_empty());
+        assert!(next(&mut many, "5").unwrap_err().contains("in no order"));
+    }
+
+    #[test]
+    fn scattered_groups_of_a_file_make_one_part() {
+        let (_folder, path) = file("a.csv", b"id,x\na,1\nb,2\na,3\n");
+        let options = ReadOptions { group_by: Some("id".into()), ..ReadOptions::default() };
+        let found = parts(&path, Division::Groups("id"), 1, || sets::read(&path, &options).unwrap().len()).unwrap();
+        assert_eq!(found, [2]);
+        // Neither are tables without the column, and other formats, divided.
+        for (name, text) in [("b.csv", "x,y\n1,2\n3,4\n"), ("c.csv", "0,a,1\n0,b,2\n"), ("d.csv", "")] {
+            let (_folder, path) = file(name, text.as_bytes());
+            assert_eq!(parts(&path, Division::Groups("id"), 1, || ()).unwrap().len(), 1, "{name}");
+        }
+    }
+}
