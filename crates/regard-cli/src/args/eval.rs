@@ -241,7 +241,7 @@ impl EvalJob {
 }
 
 /// Folds of a cross-validation, or windows of a back-test.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct FoldOptions {
     /// Number of folds, where it is given.
     pub(crate) folds: Option<usize>,

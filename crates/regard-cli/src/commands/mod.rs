@@ -30,10 +30,11 @@ use regard::Device;
 use regard::routing::formats::csv::TableOptions;
 use regard::routing::formats::{self, Instance};
 
-use crate::args::{BenchCommand, Cli, Command, DataCommand, Evaluation, ImportCommand, ModelCommand};
+use crate::args::{BenchCommand, Cli, Command, DataCommand, Evaluation, FoldOptions, ImportCommand, ModelCommand};
 #[cfg(feature = "serve")]
 use crate::args::{GlobalArgs, ServeArgs};
 use crate::device;
+use crate::ranks;
 use crate::report::Printer;
 use crate::shard;
 
@@ -67,9 +68,17 @@ pub(crate) fn run(cli: Cli, #[cfg(feature = "serve")] serve: Serve) -> anyhow::R
         Command::Train(args) => train::run(args.check(cli.global.seed)?, &device, printer),
         Command::Eval(args) => match args.evaluation(cli.global.seed, seed)? {
             Evaluation::Model(job) => (families::of_model(job.model.as_deref()).evaluate)(&job, &device, printer),
-            Evaluation::Experiment(job) => {
-                families::load(&job.experiment, &job.sets)?.evaluate(&job.folds, &device, printer)
-            }
+            // The folds are dealt out to the ranks where `mpirun` started several, of which the first speaks for all.
+            Evaluation::Experiment(job) => ranks::together(|ranks| {
+                let experiment = families::load(&job.experiment, &job.sets)?;
+                match ranks.is_first() {
+                    true => experiment.evaluate(&job.folds, &device, printer),
+                    false => {
+                        let folds = FoldOptions { plot: None, ..job.folds.clone() };
+                        experiment.evaluate(&folds, &device, &mut Printer::silent())
+                    }
+                }
+            }),
         },
         Command::Predict(mut args) => {
             args.attribution.seed = seed;

@@ -16,6 +16,7 @@ use regard::series::experiment::SeriesData;
 use regard::series::measure::ErrorSummary;
 use regard::series::predict::SeriesModel;
 use regard::series::task::SeriesTask;
+use regard::train::Ranks;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -217,6 +218,9 @@ pub(super) fn evaluate_experiment(
 ) -> anyhow::Result<Outcome> {
     match experiment.task.kind {
         SeriesTask::Classification => cross_validation::series(experiment, folds, device, printer),
+        _ if Ranks::current().are_several() => {
+            Err(Failure::new("a back-test of forecasts runs in one process").hint("start it without mpirun").into())
+        }
         _ => back_test(experiment, &folds.back_test()?, device, printer),
     }
 }

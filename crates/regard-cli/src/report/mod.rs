@@ -52,6 +52,7 @@ pub(crate) struct Printer {
 enum Target {
     /// Results to standard output, notes to standard error.
     Streams(io::StdoutLock<'static>),
+    Nowhere,
     /// Notes are kept for an answer, which is no text.
     #[cfg(feature = "serve")]
     Kept(RefCell<Vec<String>>),
@@ -71,6 +72,19 @@ impl Printer {
         }
     }
 
+    /// A printer of one rank among several, for which another one speaks.
+    pub(crate) fn silent() -> Self {
+        Self {
+            target: Target::Nowhere,
+            json: false,
+            quiet: true,
+            verbose: false,
+            progress: false,
+            written: (0, false),
+            said: None,
+        }
+    }
+
     /// A printer that keeps notes and shows no progress, for an answer in JSON.
     #[cfg(feature = "serve")]
     pub(crate) fn keeping() -> Self {
@@ -82,7 +96,7 @@ impl Printer {
     #[cfg(feature = "serve")]
     pub(crate) fn into_notes(self) -> Vec<String> {
         match self.target {
-            Target::Streams(_) => vec![],
+            Target::Streams(_) | Target::Nowhere => vec![],
             Target::Kept(notes) => notes.into_inner(),
         }
     }
@@ -118,6 +132,7 @@ impl Printer {
     pub(crate) fn shortens(&self) -> bool {
         match &self.target {
             Target::Streams(out) => out.is_terminal() && !self.verbose,
+            Target::Nowhere => false,
             #[cfg(feature = "serve")]
             Target::Kept(_) => false,
         }
@@ -132,6 +147,7 @@ impl Printer {
     pub(crate) fn write(&mut self, text: &str) -> io::Result<()> {
         let out = match &mut self.target {
             Target::Streams(out) => out,
+            Target::Nowhere => return Ok(()),
             #[cfg(feature = "serve")]
             Target::Kept(notes) => {
                 notes.get_mut().push(printable(text.trim_end_matches('\n')).into_owned());
@@ -170,6 +186,7 @@ impl Printer {
         }
         match &self.target {
             Target::Streams(_) if self.quiet => {}
+            Target::Nowhere => {}
             Target::Streams(_) => {
                 // A closed standard error is no reason to stop.
                 let _ = writeln!(io::stderr(), "{}", printable(text));

@@ -3,6 +3,7 @@
 use burn::tensor::Device;
 use regard_data::graphs::Level;
 use regard_data::graphs::formats::tu::Fold;
+use serde::{Deserialize, Serialize};
 
 use super::GraphLearner;
 use super::base::{of_rows, problem, rows_of};
@@ -179,6 +180,7 @@ impl CrossValidation {
 }
 
 /// The predictions for a fold, and its targets.
+#[derive(Serialize, Deserialize)]
 struct FoldPredictions {
     numbers: Vec<f64>,
     targets: Targets,

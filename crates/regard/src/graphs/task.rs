@@ -40,7 +40,7 @@ impl GraphTask {
 }
 
 /// Targets row by row; unknown ones have no part in the loss.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Targets {
     /// `[rows, outputs]`, as the network shall give them; 0 or 1 for labels.
     Numbers(Vec<Option<f32>>),

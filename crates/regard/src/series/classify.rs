@@ -8,6 +8,7 @@ use regard_data::series::formats::{Read, ReadOptions, ReadReport, read};
 use regard_data::series::{Panel, Series, Window};
 use regard_data::sets::formats::predictions::Predicted;
 use regard_data::split::{holdout, others, stratified_folds};
+use serde::{Deserialize, Serialize};
 
 use super::SeriesLearner;
 use super::batch::Batch;
@@ -286,6 +287,7 @@ impl SeriesModel {
 }
 
 /// The predictions for a fold, and its classes.
+#[derive(Serialize, Deserialize)]
 struct FoldPredictions {
     classes: Vec<usize>,
     probabilities: Vec<f64>,

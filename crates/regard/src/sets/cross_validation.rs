@@ -7,6 +7,7 @@ use regard_data::graphs::formats::tu::Fold;
 use regard_data::sets::Bags;
 use regard_data::sets::baseline::Ridge;
 use regard_data::split::{others, stratified_folds};
+use serde::{Deserialize, Serialize};
 
 use super::SetLearner;
 use super::base::{by_task, problem};
@@ -34,6 +35,7 @@ pub enum HeldOut<'a> {
 }
 
 /// The predictions for a fold.
+#[derive(Serialize, Deserialize)]
 struct FoldPredictions {
     /// The sets of the fold.
     sets: Vec<usize>,

@@ -349,7 +349,7 @@ pub struct BlendOptions {
 }
 
 /// Predictions of one fold.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FoldPredictions {
     /// The rows that were held out.
     pub rows: Vec<usize>,

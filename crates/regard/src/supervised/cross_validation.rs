@@ -1,6 +1,7 @@
 //! Cross-validation and ensembles: networks that are trained several times and measured on examples they have not
 //! seen.
 
+use std::fmt::Debug;
 use std::slice;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,12 +12,15 @@ use regard_base::tabular::Target;
 use regard_data::metrics::{ReliabilityBin, bootstrap_intervals, confusion, reliability};
 use regard_data::split::seed_of_repeat;
 use regard_data::stats::{mean, standard_deviation};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::base::{
     BaseProblem, BaseTask, BlendOptions, BlendReport, FoldPredictions, Only, Rows, TaskPredictions, decisions, metrics,
 };
 use super::{Family, Learner, SupervisedExperiment};
-use crate::train::{Measure, Measures};
+use crate::train::ranks::{digest, program};
+use crate::train::{Measure, Measures, Ranks};
 use crate::{Error, Result};
 
 /// Options of a cross-validation.
@@ -146,7 +150,7 @@ impl<T> Folds<T> {
     }
 }
 
-impl<T: Send> Folds<T> {
+impl<T: Debug + Send> Folds<T> {
     /// Cuts the examples anew for every repeat; the seeds of the repeats follow from `seed`.
     ///
     /// # Errors
@@ -160,13 +164,19 @@ impl<T: Send> Folds<T> {
         Ok(Self { seeds, count, all })
     }
 
-    /// Runs all folds side by side. `done` is called after every fold; where it gives false, folds that have not begun
-    /// are left out, but for the first.
-    fn each<P: Send>(self, run: impl Fn(T, u64) -> Result<P> + Sync, done: Done<'_>) -> Result<Ran<P>> {
+    /// Runs all folds side by side, and on several ranks where there are any. `done` is called after every fold; where it
+    /// gives false, folds that have not begun are left out, but for the first.
+    fn each<P: FoldResult>(self, run: impl Fn(T, u64) -> Result<P> + Sync, done: Done<'_>) -> Result<Ran<P>> {
+        let ranks = Ranks::current();
+        if ranks.are_several() {
+            ranks.check_same(&[("program", program()), ("data of the folds", digest(&(&self.seeds, &self.all)))])?;
+        }
+        let (rank, size) = (ranks.rank(), ranks.size());
         let Self { seeds, count, all } = self;
         let ended = AtomicBool::new(false);
+        let mine: Vec<(u64, T)> = all.into_iter().skip(rank).step_by(size).collect();
         // Folds are independent, and each is too small for several threads.
-        let found = all.into_par_iter().map(|(seed, fold)| {
+        let found = mine.into_par_iter().map(|(seed, fold)| {
             if ended.load(Ordering::Relaxed) {
                 return Ok(None);
             }
@@ -176,7 +186,7 @@ impl<T: Send> Folds<T> {
             }
             Ok(Some(found))
         });
-        let found = found.collect::<Result<Vec<Option<P>>>>()?;
+        let found = ranks.dealt(found.collect::<Result<Vec<Option<P>>>>()?)?;
         let left_out = found.iter().filter(|one| one.is_none()).count();
         let mut found = found.into_iter();
         let repeats = seeds.iter().map(|_| found.by_ref().take(count).flatten().collect::<Vec<P>>());
@@ -192,7 +202,7 @@ impl<T: Send> Folds<T> {
     ///
     /// # Errors
     /// Those of `predict` and `metrics`.
-    pub(crate) fn run<P: Send>(
+    pub(crate) fn run<P: FoldResult>(
         self,
         predict: impl Fn(T, u64) -> Result<P> + Sync,
         metrics: impl Fn(&[P]) -> Result<Measures>,
@@ -225,6 +235,11 @@ impl<F: Fn() -> bool + Sync> FoldObserver for F {
 
 /// The observer of a cross-validation.
 pub type Done<'a> = &'a dyn FoldObserver;
+
+/// What a fold gives: it goes from thread to thread and from rank to rank.
+pub(crate) trait FoldResult: Send + Serialize + DeserializeOwned {}
+
+impl<P: Send + Serialize + DeserializeOwned> FoldResult for P {}
 
 /// The results of the folds that were run.
 struct Ran<P> {

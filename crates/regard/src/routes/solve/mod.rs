@@ -39,7 +39,7 @@ use super::model::AttentionModel;
 use crate::{Error, Result};
 
 /// Largest instance [`solve`] accepts.
-pub const MOST_PLACES: usize = 20_000;
+pub const MOST_PLACES: usize = 100_000;
 
 /// Instances up to this size have one tour only, and the network is not used.
 const TRIVIAL: usize = 3;

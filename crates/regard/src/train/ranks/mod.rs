@@ -18,6 +18,8 @@ use std::fmt::{self, Debug};
 use std::ops::Range;
 use std::rc::Rc;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
 #[cfg(feature = "mpi")]
@@ -256,6 +258,30 @@ impl Ranks {
     pub(crate) fn spread_each(&self, count: usize, compute: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
         let (rank, size) = (self.rank(), self.size());
         self.joined((rank * count / size..(rank + 1) * count / size).flat_map(compute).collect())
+    }
+
+    /// Results of things that are dealt out one by one, the first to rank 0, in their order on all ranks; `mine` are those
+    /// of this rank.
+    ///
+    /// # Errors
+    /// [`Error::State`] for results that cannot be sent.
+    pub(crate) fn dealt<T: Serialize + DeserializeOwned>(&self, mine: Vec<T>) -> Result<Vec<T>> {
+        if !self.are_several() {
+            return Ok(mine);
+        }
+        let wrong = |error: postcard::Error| Error::state("ranks", error);
+        let all = self.all_gather(postcard::to_allocvec(&mine).map_err(wrong)?);
+        let all = all.iter().map(|bytes| postcard::from_bytes::<Vec<T>>(bytes).map(Vec::into_iter));
+        let mut all = all.collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+        let mut results = vec![];
+        // Each round takes one result of every rank, the last one of some.
+        loop {
+            let before = results.len();
+            results.extend(all.iter_mut().filter_map(Iterator::next));
+            if results.len() == before {
+                return Ok(results);
+            }
+        }
     }
 
     /// The numbers of all ranks, in the order of the ranks.
