@@ -466,7 +466,7 @@ impl PySeriesModel {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (budget, stopped) = budget(seconds)?;
-        let options = FileForecastOptions { horizon, levels, budget };
+        let options = FileForecastOptions { horizon, levels, budget, part: None };
         let (model, read, report) = (self.model.clone(), panel.0.clone(), teller(progress));
         let computed = move || {
             let series = model.known_series(Read::clone(&read))?;

@@ -275,11 +275,6 @@ fn by_model(
     let columns = args.columns(model.columns());
     let mut series = model.read_with(&args.file, args.future.as_deref(), &columns)?;
     let places = args.shard.places("forecast", series.own.len(), "series")?;
-    if let Some(places) = &places {
-        let names: Vec<String> = series.own.names().map(str::to_owned).collect();
-        let names = &names[places.range.clone()];
-        (series.own, series.panel) = (series.own.select(names)?, series.panel.select(names)?);
-    }
     warnings(&series.report, printer);
     if !series.unknown.is_empty() {
         let names: Vec<&str> = series.unknown.iter().take(5).map(String::as_str).collect();
@@ -289,7 +284,8 @@ fn by_model(
     let horizon = args.horizon.unwrap_or(model.config.horizon);
     check_future(args, &series.own, horizon, printer)?;
     let budget = budget(args, series.own.len().saturating_mul(horizon), interrupt()?);
-    let options = FileForecastOptions { horizon, levels: args.levels.clone(), budget: budget.clone() };
+    let part = places.as_ref().map(|places| places.range.clone());
+    let options = FileForecastOptions { horizon, levels: args.levels.clone(), budget: budget.clone(), part };
     let found = watched(&budget, printer, |progress| model.forecast_file(&series, &options, progress))?;
     found.warnings.iter().for_each(|warning| printer.note(&format!("warning: {warning}")));
     if let (Some(base), None) = (&model.base, args.only) {
@@ -301,6 +297,10 @@ fn by_model(
             shares(found.members.iter().map(|(name, weight)| (name.as_str(), *weight))),
             not_fitted.unwrap_or_default()
         ));
+    }
+    if let Some(places) = &places {
+        let names: Vec<String> = series.own.names().map(str::to_owned).collect();
+        series.own = series.own.select(&names[places.range.clone()])?;
     }
     let (forecasts, members) = (found.forecasts, found.members);
     Ok(Found { forecasts, panel: series.own, look_back: model.config.look_back, local: None, members, places })

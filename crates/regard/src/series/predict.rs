@@ -1,5 +1,6 @@
 //! Forecasts of a network beyond the end of a file.
 
+use std::ops::Range;
 use std::path::Path;
 
 use regard_base::series::{Budget, ForecastOptions, PredictionInterval, Progress, forecast_with};
@@ -41,6 +42,8 @@ pub struct FileForecastOptions {
     pub levels: Vec<f64>,
     /// Time for the network and the base forecasters.
     pub budget: Budget,
+    /// The series that are forecast; `None` for all. Base forecasters are fitted to all series together and know no part.
+    pub part: Option<Range<usize>>,
 }
 
 /// Forecasts of a file by a network and base forecasters.
@@ -122,15 +125,15 @@ impl SeriesModel {
     /// [`Error::Config`] for a horizon beyond the model's, or a level it does not know; series shorter than
     /// the look-back.
     pub fn forecast(&self, panel: &Panel, horizon: usize, levels: &[f64]) -> Result<Forecasts> {
-        Ok(Forecasts::new(panel.clock(), self.last_forecasts(panel, horizon, levels)?)?)
+        Ok(Forecasts::new(panel.clock(), self.last_forecasts(panel, 0..panel.len(), horizon, levels)?)?)
     }
 
-    /// The network's forecast after the last value of each series.
-    fn last_forecasts(&self, panel: &Panel, horizon: usize, levels: &[f64]) -> Result<Vec<Forecast>> {
+    /// The network's forecast after the last value of each of these series.
+    fn last_forecasts(&self, panel: &Panel, of: Range<usize>, horizon: usize, levels: &[f64]) -> Result<Vec<Forecast>> {
         self.check_request(horizon, levels)?;
         let look_back = self.config.look_back;
         let windows: Result<Vec<Window>> =
-            (0..panel.len()).map(|series| Ok(Window::last(panel, series, look_back, self.config.horizon)?)).collect();
+            of.map(|series| Ok(Window::last(panel, series, look_back, self.config.horizon)?)).collect();
         self.of_windows(panel, &windows?, horizon, levels)
     }
 
@@ -145,12 +148,20 @@ impl SeriesModel {
         options: &FileForecastOptions,
         progress: Progress<'_>,
     ) -> Result<FileForecasts> {
-        let FileForecastOptions { horizon, levels, budget } = options;
+        let FileForecastOptions { horizon, levels, budget, part } = options;
         let horizon = *horizon;
         let [of_network, of_base] = self.base.as_ref().map_or([1.0, 0.0], |base| base.weights);
         // Horizon and levels are those that the network knows, whatever its weight.
         self.check_request(horizon, levels)?;
-        let network = if of_network > 0.0 { self.last_forecasts(&series.panel, horizon, levels)? } else { vec![] };
+        if part.is_some() && of_base > 0.0 {
+            let reason = "forecasts some of the series, but base forecasters are fitted to all of them together";
+            let hint =
+                "`--only network` forecasts by the network alone, whose forecast of a series does not depend on others";
+            return Err(Error::config("--shard", reason).with_hint(hint));
+        }
+        let part = part.clone().unwrap_or(0..series.panel.len());
+        let network =
+            if of_network > 0.0 { self.last_forecasts(&series.panel, part, horizon, levels)? } else { vec![] };
         let mut warnings = vec![];
         if budget.is_over() && !budget.is_stopped() {
             let took = budget.elapsed().as_secs_f64();

@@ -180,7 +180,8 @@ impl<T: Debug + Send> Folds<T> {
             if ended.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            let found = run(fold, seed)?;
+            // The calling thread may take part, whose ranks have other folds.
+            let found = Ranks::alone(|| run(fold, seed))?;
             if !done.done() {
                 ended.store(true, Ordering::Relaxed);
             }

@@ -120,7 +120,8 @@ impl Positions {
     #[must_use]
     pub fn select(&self, graphs: &Graphs, chosen: &[usize]) -> Self {
         let filled = if self.filled.is_empty() { vec![] } else { chosen.iter().map(|&at| self.filled[at]).collect() };
-        let (values, indices) = (self.of(graphs, chosen), self.indices_of(graphs, chosen));
+        let values = if self.width == 0 { vec![] } else { self.of(graphs, chosen) };
+        let indices = if self.indices.is_empty() { vec![] } else { self.indices_of(graphs, chosen) };
         Self { width: self.width, values, indices, filled, symmetrised: 0, unconverged: 0 }
     }
 
